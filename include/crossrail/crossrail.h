@@ -1,0 +1,57 @@
+/* crossrail: the public C API (C99).
+ *
+ * Programs need none of it: preloaded (LD_PRELOAD) or linked, crossrail carries MPI_Alltoall under
+ * its own name. These functions tell what crossrail would do and why; the command line is built on
+ * them. They live in libcrossrail.so, which knows no MPI.
+ *
+ * Texts are UTF-8 JSON, owned by the library and valid until this thread's next call. */
+#ifndef CROSSRAIL_H
+#define CROSSRAIL_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CROSSRAIL_API_VERSION 1
+
+/* "0.1.0" */
+const char *crossrail_version(void);
+
+/* [{"collective": "alltoall", "name": "bruck", "summary": "..."}, ...] */
+const char *crossrail_catalogue(void);
+
+/* [{"variable": "CROSSRAIL_SCRATCH", "kind": "bytes", "scope": "communicator", "preset": "67108864",
+ *   "value": "67108864", "help": "..."}, ...] */
+const char *crossrail_settings(void);
+
+/* A call to explain, as all ranks see it. */
+typedef struct crossrail_question {
+  const char *collective; /* "alltoall" */
+  uint64_t block_bytes;   /* from one rank to one other */
+  int in_place;           /* 0 or 1 */
+  int size;               /* ranks of the communicator */
+  const int *node_of;     /* node of every rank, any labels; NULL: all on one node */
+  int shared_segment;     /* 0 or 1: the ranks of a node can share memory */
+  int single_copy;        /* 0 or 1: process_vm_readv is allowed between them */
+} crossrail_question;
+
+/* {"topology": "8 ranks on 1 node", "chosen": "node_shared", "segment_bytes_per_node": 123,
+ *  "candidates": [{"algorithm": "node_shared", "origin": "default.csv:8", "parameters": {"packet": 512}}, ...],
+ *  "passed_over": [{"algorithm": "bruck", "why": "no row names it"}, ...]}
+ * The first candidate is the one chosen, should its plan not fail. Uses this process's settings
+ * and tuning table. {"error": "..."} if the question makes no sense. */
+const char *crossrail_explain(const crossrail_question *question);
+
+/* The machine as hwloc sees it: {"packages": 1, "cores": 32, "threads": 64, "host": "...",
+ *  "cpu": "...", "memory_bytes": ..., "domains": [{"number": 0, "cpus": "0-63", "memory_bytes": ...}],
+ *  "caches": [{"level": 2, "bytes": 2097152, "count": 32}],
+ *  "gpus": [{"name": "cuda0", "model": "...", "domain": 0}], "nics": [{"name": "eth0", "domain": 0}]}
+ * {"error": "..."} where hwloc cannot be loaded. */
+const char *crossrail_machine(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,97 @@
+// crossrail_explain: which plan a call would get, and why not the others.
+
+#include <string>
+#include <vector>
+
+#include "api/json.h"
+#include "base/settings.h"
+#include "crossrail/crossrail.h"
+#include "selection/selection.h"
+#include "topology/topology.h"
+#include "transport/node_board.h"
+
+#include <fstream>
+#include <sstream>
+
+namespace crossrail {
+namespace {
+
+std::string json_of(const Parameters& parameters) {
+  std::string json = "{";
+  for (const auto& [name, value] : parameters) {
+    json += (json.size() == 1 ? "" : ",") + json_text(name) + ":" + std::to_string(value);
+  }
+  return json + "}";
+}
+
+std::string json_of(const std::vector<Candidate>& candidates) {
+  std::string json = "[";
+  for (const Candidate& candidate : candidates) {
+    json += (json.size() == 1 ? "" : ",") + std::string("{\"algorithm\":") +
+            json_text(candidate.algorithm == nullptr ? "native" : candidate.algorithm->name) +
+            ",\"origin\":" + json_text(candidate.origin) + ",\"parameters\":" + json_of(candidate.parameters) + "}";
+  }
+  return json + "]";
+}
+
+// Rows of the catalogue that are not among the candidates: because they do not fit, or because
+// no row of the tables names them here.
+std::string passed_over(const std::vector<Candidate>& candidates, const Topology& topology, const Shape& shape) {
+  std::string json = "[";
+  for (const Algorithm& row : catalogue(shape.collective)) {
+    bool candidate = false;
+    for (const Candidate& one : candidates) candidate = candidate || one.algorithm == &row;
+    if (candidate) continue;
+    json += (json.size() == 1 ? "" : ",") + std::string("{\"algorithm\":") + json_text(row.name) + ",\"why\":" +
+            json_text(row.fits(topology, shape) ? "no row of the tuning tables names it for this layout and size"
+                                                : "does not fit this layout and size") + "}";
+  }
+  return json + "]";
+}
+
+std::vector<TuningRow> tuning_rows(std::string& warning) {
+  std::vector<TuningRow> rows;
+  const std::string& path = process_settings().tuning;
+  if (!path.empty()) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    const Status read = file ? read_tuning(text.str(), path, rows) : failed(Code::invalid, "cannot be read");
+    if (!read.ok()) warning = path + ": " + read.what;
+  }
+  (void)read_tuning(default_tuning(), "default.csv", rows);
+  return rows;
+}
+
+std::string explain(const crossrail_question& question) {
+  if (question.collective == nullptr || std::string(question.collective) != "alltoall") {
+    return "{\"error\":\"collective: only alltoall is carried\"}";
+  }
+  if (question.size < 1) return "{\"error\":\"size: a communicator has at least one rank\"}";
+  std::vector<int> node_of(question.size, 0);
+  if (question.node_of != nullptr) node_of.assign(question.node_of, question.node_of + question.size);
+  Topology topology = topology_from_nodes(node_of, 0);
+  topology.shared_segment = question.shared_segment != 0 && topology.largest_node() > 1;
+  topology.single_copy = topology.shared_segment && question.single_copy != 0 && process_settings().single_copy != 0;
+  topology.scratch_bytes = process_settings().scratch_bytes;
+  const Shape shape{Collective::alltoall, Memory::host, question.in_place != 0, question.block_bytes};
+  std::string warning;
+  const auto candidates = choose(tuning_rows(warning), process_settings().alltoall, topology, shape);
+  const auto segment = node_board_layout(topology.largest_node(), topology.scratch_bytes).total_bytes();
+  const bool on = process_settings().enabled != 0;
+  return "{\"topology\":" + json_text(topology.text()) + ",\"chosen\":" +
+         json_text(!on || candidates.front().algorithm == nullptr ? "native" : candidates.front().algorithm->name) +
+         ",\"enabled\":" + (on ? "true" : "false") +
+         ",\"segment_bytes_per_node\":" + std::to_string(topology.shared_segment ? segment : 0) +
+         ",\"candidates\":" + json_of(candidates) + ",\"passed_over\":" + passed_over(candidates, topology, shape) +
+         ",\"warning\":" + json_text(warning) + "}";
+}
+
+}  // namespace
+}  // namespace crossrail
+
+extern "C" __attribute__((visibility("default"))) const char* crossrail_explain(const crossrail_question* question) {
+  static thread_local std::string json;
+  json = question == nullptr ? "{\"error\":\"no question\"}" : crossrail::explain(*question);
+  return json.c_str();
+}

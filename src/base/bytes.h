@@ -1,0 +1,48 @@
+// Sizes, alignment, hashing and small copies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace crossrail {
+
+inline constexpr std::size_t kCacheLineBytes = 64;
+inline constexpr std::size_t kPageBytes = 4096;
+
+constexpr std::size_t round_up(std::size_t bytes, std::size_t multiple) {
+  return (bytes + multiple - 1) / multiple * multiple;
+}
+
+constexpr std::uint64_t kHashSeed = 0xcbf29ce484222325ull;
+
+// FNV-1a over the eight bytes of `word`.
+constexpr std::uint64_t hash_word(std::uint64_t hash, std::uint64_t word) {
+  for (int byte = 0; byte < 8; ++byte) {
+    hash = (hash ^ (word >> (8 * byte) & 0xff)) * 0x100000001b3ull;
+  }
+  return hash;
+}
+
+inline std::uint64_t hash_bytes(const void* data, std::size_t bytes) {
+  const auto* byte = static_cast<const unsigned char*>(data);
+  std::uint64_t hash = kHashSeed;
+  for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ byte[i]) * 0x100000001b3ull;
+  return hash;
+}
+
+// memcpy whose common tiny sizes become single moves; large ones go to the C library.
+inline void copy_block(void* to, const void* from, std::size_t bytes) {
+  switch (bytes) {
+    case 0: return;
+    case 1: std::memcpy(to, from, 1); return;
+    case 2: std::memcpy(to, from, 2); return;
+    case 4: std::memcpy(to, from, 4); return;
+    case 8: std::memcpy(to, from, 8); return;
+    case 16: std::memcpy(to, from, 16); return;
+    case 32: std::memcpy(to, from, 32); return;
+    default: std::memcpy(to, from, bytes); return;
+  }
+}
+
+}  // namespace crossrail

@@ -1,0 +1,46 @@
+// Status: how every fallible call inside crossrail answers. No exceptions inside the library.
+#pragma once
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace crossrail {
+
+// Severity grows with the value, so that ranks agree on the worst one with a maximum.
+enum class Code : int {
+  ok = 0,
+  unsupported,  // this way does not exist here: choose another row
+  no_memory,    // scratch, segment or buffer could not be had
+  invalid,      // an argument or a setting makes no sense
+  mismatch,     // ranks called with different shapes
+  peer_lost,    // a process of the communicator has ended
+  broken,       // an earlier error on this communicator left its shared state unusable
+  system        // the operating system or the MPI library refused something
+};
+
+// `what` points to a string literal or to this thread's text buffer (valid until the next failure).
+struct [[nodiscard]] Status {
+  Code code = Code::ok;
+  const char* what = "";
+  bool ok() const { return code == Code::ok; }
+};
+
+inline Status failed(Code code, const char* what) { return Status{code, what}; }
+
+// printf-style text in a buffer of this thread.
+[[gnu::format(printf, 2, 3)]] inline Status failure(Code code, const char* format, ...) {
+  static thread_local char text[320];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return Status{code, text};
+}
+
+}  // namespace crossrail
+
+// Returns from the enclosing function if `expression` (a Status) is not ok.
+#define CROSSRAIL_TRY(expression)                                                \
+  do {                                                                           \
+    if (::crossrail::Status status_ = (expression); !status_.ok()) return status_; \
+  } while (0)

@@ -1,0 +1,26 @@
+// Algorithm: a row of a catalogue. Plain functions, one file an algorithm.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "comm/plan.h"
+
+namespace crossrail {
+
+struct Algorithm {
+  const char* name;
+  const char* summary;
+  // Pure: whether the algorithm is right for such a communicator and Shape.
+  bool (*fits)(const Topology&, const Shape&);
+  // Cold, called by all ranks. May fail on some of them: the ranks then agree on the next row.
+  Status (*plan)(Plan&);
+  // Hot. Allocates nothing, reads no settings; moves the bytes.
+  Status (*run)(Plan&, const Buffers&);
+};
+
+std::span<const Algorithm> catalogue(Collective collective);
+// Null if the catalogue has no such row.
+const Algorithm* find_algorithm(Collective collective, std::string_view name);
+
+}  // namespace crossrail

@@ -1,0 +1,35 @@
+// What   Every rank posts a receive from and a send to every other rank, then waits for all.
+// When   Large blocks and few ranks; the baseline.
+// Cost   (p-1)a + (p-1)mb, all messages in flight at once.
+// Needs  Nothing; in place, a copy of the whole buffer.
+// From   OHIO paper, Table I (flat algorithms); Thakur, Rabenseifner, Gropp 2005, section 4.3.
+
+#include "collectives/alltoall/message_steps.h"
+
+namespace crossrail::alltoall::linear {
+
+bool fits(const Topology& topology, const Shape& shape) { return send_copy_fits(topology, shape); }
+
+Status plan(Plan& plan) {
+  CROSSRAIL_TRY(plan.links->open_messages());
+  return reserve_send_copy(plan);
+}
+
+Status run(Plan& plan, const Buffers& buffers) {
+  const std::size_t block = plan.shape.block_bytes;
+  const int rank = plan.topology->rank;
+  const int size = plan.topology->size;
+  const std::byte* send = send_side(plan, buffers);
+  for (int step = 1; step < size; ++step) {
+    const int source = (rank - step + size) % size;
+    CROSSRAIL_TRY(plan.links->post_recv(source, buffers.recv + source * block, block));
+  }
+  for (int step = 1; step < size; ++step) {
+    const int destination = (rank + step) % size;
+    CROSSRAIL_TRY(plan.links->post_send(destination, send + destination * block, block));
+  }
+  copy_own_block(plan, buffers);
+  return plan.links->wait_posted();
+}
+
+}  // namespace crossrail::alltoall::linear

@@ -1,0 +1,32 @@
+// What the message-based alltoalls share: where blocks are sent from, and the block that stays.
+#pragma once
+
+#include "collectives/algorithm.h"
+
+namespace crossrail::alltoall {
+
+// In place, blocks would be overwritten before they are sent: they are sent from a copy.
+inline bool send_copy_fits(const Topology& topology, const Shape& shape) {
+  return !shape.in_place || shape.block_bytes <= topology.scratch_bytes / topology.size;
+}
+
+inline Status reserve_send_copy(Plan& plan) {
+  if (!plan.shape.in_place) return {};
+  return plan.reserve_scratch(plan.shape.block_bytes * plan.topology->size);
+}
+
+// The blocks to send; in place, copied aside first.
+inline const std::byte* send_side(Plan& plan, const Buffers& buffers) {
+  if (!plan.shape.in_place) return buffers.send;
+  std::memcpy(plan.scratch.get(), buffers.recv, plan.scratch_bytes);
+  return plan.scratch.get();
+}
+
+inline void copy_own_block(const Plan& plan, const Buffers& buffers) {
+  if (plan.shape.in_place) return;
+  const std::size_t block = plan.shape.block_bytes;
+  const std::size_t at = plan.topology->rank * block;
+  copy_block(buffers.recv + at, buffers.send + at, block);
+}
+
+}  // namespace crossrail::alltoall

@@ -1,0 +1,121 @@
+// What   Every rank copies its blocks into its region of the node's segment and flags it; it fetches
+//        its block from every other rank's region as the flags appear. Small blocks travel in
+//        packets, cache lines that hold data and flag together; large ones in chunks, one flag each.
+// When   One node, small and medium blocks; large ones where single copy is not allowed.
+// Cost   One flag latency + 2pm copied by every rank. Alternating halves: no closing barrier.
+// Needs  A shared segment on the node. Parameters: packet (largest block sent in packets), chunk.
+// From   Ours; epochs and halves are explained in transport/node_board.h.
+
+#include <algorithm>
+
+#include "collectives/algorithm.h"
+
+namespace crossrail::alltoall::node_shared {
+namespace {
+
+constexpr std::size_t kPayload = Packet::kPayloadBytes;
+
+// Packets that carry all blocks of one rank, one after the other.
+std::size_t packet_stride(const Plan& plan) {
+  const std::size_t bytes = plan.shape.block_bytes * plan.topology->size;
+  return std::max<std::size_t>(1, (bytes + kPayload - 1) / kPayload);
+}
+
+void write_packets(Packet* packet, std::uint64_t flag, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t kAhead = 8;
+  for (; bytes >= kPayload; bytes -= kPayload, from += kPayload, ++packet) {
+    __builtin_prefetch(packet + kAhead, 1);
+    std::memcpy(packet->payload, from, kPayload);
+    packet->flag.store(flag, std::memory_order_release);
+  }
+  if (bytes == 0) return;
+  std::memcpy(packet->payload, from, bytes);
+  packet->flag.store(flag, std::memory_order_release);
+}
+
+// The bytes [at, at + bytes) of the stream that `peer` writes from `packet` on.
+Status read_packets(NodeBoard& board, int peer, const Packet* packet, std::uint64_t flag, std::byte* to,
+                    std::size_t at, std::size_t bytes) {
+  packet += at / kPayload;
+  std::size_t skip = at % kPayload;
+  do {
+    CROSSRAIL_TRY(board.await(peer, [&] { return packet->flag.load(std::memory_order_acquire) == flag; }));
+    const std::size_t part = std::min(kPayload - skip, bytes);
+    copy_block(to, packet->payload + skip, part);
+    to += part;
+    bytes -= part;
+    skip = 0;
+    ++packet;
+  } while (bytes != 0);
+  return {};
+}
+
+}  // namespace
+
+bool fits(const Topology& topology, const Shape&) { return topology.one_node() && topology.shared_segment; }
+
+Status plan(Plan& plan) {
+  const NodeBoardLayout& layout = plan.board->layout();
+  const std::size_t block = plan.shape.block_bytes;
+  plan.packets = block <= plan.parameter("packet", 256) && packet_stride(plan) <= layout.packet_count;
+  if (plan.packets) return {};
+  const std::size_t room = layout.bulk_bytes / plan.topology->size / kCacheLineBytes * kCacheLineBytes;
+  plan.chunk_bytes = std::min<std::size_t>({block, room, plan.parameter("chunk", 32 * 1024)});
+  if (plan.chunk_bytes == 0) return failed(Code::no_memory, "the node's segment has no room for a chunk");
+  return {};
+}
+
+static Status run_packets(Plan& plan, const Buffers& buffers) {
+  NodeBoard& board = *plan.board;
+  const std::size_t block = plan.shape.block_bytes;
+  const int rank = plan.topology->rank;
+  const int size = plan.topology->size;
+  const std::size_t stride = packet_stride(plan);
+  const std::uint64_t epoch = board.next_epoch();
+  const std::uint64_t flag = board.flag(epoch);
+  const int half = epoch & 1;
+  Packet* const mine = board.packets(half, rank, stride);
+  if (block == 0) mine->flag.store(flag, std::memory_order_release);
+  write_packets(mine, flag, buffers.send, block * size);
+  if (!plan.shape.in_place) copy_block(buffers.recv + rank * block, buffers.send + rank * block, block);
+  for (int step = 1; step < size; ++step) {
+    const int peer = rank + step < size ? rank + step : rank + step - size;
+    CROSSRAIL_TRY(read_packets(board, peer, board.packets(half, peer, stride), flag,
+                               buffers.recv + peer * block, rank * block, block));
+  }
+  return {};
+}
+
+static Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size_t bytes) {
+  NodeBoard& board = *plan.board;
+  const std::size_t block = plan.shape.block_bytes;
+  const int rank = plan.topology->rank;
+  const int size = plan.topology->size;
+  const std::uint64_t epoch = board.next_epoch();
+  const std::uint64_t flag = board.flag(epoch);
+  const int half = epoch & 1;
+  std::byte* const region = board.bulk(half, rank);
+  for (int peer = 0; peer < size; ++peer) {
+    if (peer != rank) std::memcpy(region + peer * bytes, buffers.send + peer * block + from, bytes);
+  }
+  board.my_lines().staged.word[half].store(flag, std::memory_order_release);
+  if (!plan.shape.in_place) std::memcpy(buffers.recv + rank * block + from, buffers.send + rank * block + from, bytes);
+  for (int step = 1; step < size; ++step) {
+    const int peer = (rank + step) % size;
+    const Word& staged = board.lines(peer).staged.word[half];
+    CROSSRAIL_TRY(board.await(peer, [&] { return staged.load(std::memory_order_acquire) == flag; }));
+    std::memcpy(buffers.recv + peer * block + from, board.bulk(half, peer) + rank * bytes, bytes);
+  }
+  return {};
+}
+
+Status run(Plan& plan, const Buffers& buffers) {
+  if (plan.packets) return run_packets(plan, buffers);
+  const std::size_t block = plan.shape.block_bytes;
+  for (std::size_t from = 0; from < block; from += plan.chunk_bytes) {
+    CROSSRAIL_TRY(run_chunk(plan, buffers, from, std::min(plan.chunk_bytes, block - from)));
+  }
+  return {};
+}
+
+}  // namespace crossrail::alltoall::node_shared

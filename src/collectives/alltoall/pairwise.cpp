@@ -1,0 +1,36 @@
+// What   p-1 steps; in step s every rank exchanges one block with one partner: rank XOR s where p
+//        is a power of two, otherwise to rank+s and from rank-s.
+// When   Large blocks on many ranks: never more than one message in flight each way.
+// Cost   (p-1)(a + mb).
+// Needs  Nothing; in place, a copy of the whole buffer.
+// From   OHIO paper, section III-A (partners of a step) and Table I.
+
+#include "collectives/alltoall/message_steps.h"
+
+namespace crossrail::alltoall::pairwise {
+
+bool fits(const Topology& topology, const Shape& shape) { return send_copy_fits(topology, shape); }
+
+Status plan(Plan& plan) {
+  CROSSRAIL_TRY(plan.links->open_messages());
+  return reserve_send_copy(plan);
+}
+
+Status run(Plan& plan, const Buffers& buffers) {
+  const std::size_t block = plan.shape.block_bytes;
+  const int rank = plan.topology->rank;
+  const int size = plan.topology->size;
+  const bool power_of_two = (size & (size - 1)) == 0;
+  const std::byte* send = send_side(plan, buffers);
+  copy_own_block(plan, buffers);
+  for (int step = 1; step < size; ++step) {
+    const int destination = power_of_two ? rank ^ step : (rank + step) % size;
+    const int source = power_of_two ? rank ^ step : (rank - step + size) % size;
+    CROSSRAIL_TRY(plan.links->post_recv(source, buffers.recv + source * block, block));
+    CROSSRAIL_TRY(plan.links->post_send(destination, send + destination * block, block));
+    CROSSRAIL_TRY(plan.links->wait_posted());
+  }
+  return {};
+}
+
+}  // namespace crossrail::alltoall::pairwise

@@ -1,0 +1,34 @@
+// Communicator: what crossrail remembers of an MPI communicator. Ranks build it together at the
+// first call and it goes when the communicator is freed.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/settings.h"
+#include "comm/plan_cache.h"
+#include "comm/tuning_row.h"
+#include "topology/topology.h"
+#include "transport/links.h"
+#include "transport/node_board.h"
+#include "transport/shared_memory.h"
+
+namespace crossrail {
+
+struct Communicator {
+  Topology topology;
+  Settings settings;   // rank 0's where the scope is the communicator
+  std::vector<TuningRow> tuning;  // rank 0's
+  std::unique_ptr<Links> links;
+  SharedMemory memory;
+  std::unique_ptr<NodeBoard> board;  // null where the node shares no segment
+  std::unique_ptr<PlanCache> plans;
+  // An error has left the shared state unusable: all later calls are native.
+  bool broken = false;
+
+  // Room in which derived datatypes are packed; grows, never shrinks.
+  std::unique_ptr<std::byte[]> packed;
+  std::size_t packed_bytes = 0;
+};
+
+}  // namespace crossrail

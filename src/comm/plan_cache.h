@@ -1,0 +1,27 @@
+// PlanCache: the plans of a communicator, bounded. Which plan is dropped depends only on the
+// sequence of Shapes, so that all ranks keep and drop the same ones.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+
+#include "comm/plan.h"
+
+namespace crossrail {
+
+class PlanCache {
+ public:
+  explicit PlanCache(std::size_t capacity) : capacity_(capacity < 1 ? 1 : capacity) {}
+  // Null if there is none.
+  Plan* find(const Shape& shape);
+  // Drops the least recently used plan when full.
+  Plan& add(std::unique_ptr<Plan> plan);
+  std::size_t size() const { return plans_.size(); }
+
+ private:
+  std::size_t capacity_;
+  std::list<std::unique_ptr<Plan>> plans_;  // most recently used first
+};
+
+}  // namespace crossrail

@@ -1,0 +1,19 @@
+// The record that crossrail keeps with a communicator, as one of its attributes.
+#pragma once
+
+#include <memory>
+
+#include "comm/communicator.h"
+#include "mpi/flavour.h"
+
+namespace crossrail::mpi {
+
+struct CommunicatorRecord {
+  std::unique_ptr<Communicator> communicator;  // null: every call on it is native
+};
+
+// The record of `comm`; at its first call, which is collective, made by all ranks together.
+// Null where there can be none (no such communicator, MPI not running): the call is native.
+CommunicatorRecord* record_of(MPI_Comm comm);
+
+}  // namespace crossrail::mpi

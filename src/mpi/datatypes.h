@@ -1,0 +1,33 @@
+// Datatypes as crossrail needs them: how many bytes, and whether those bytes lie in a row.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.h"
+#include "mpi/flavour.h"
+
+namespace crossrail::mpi {
+
+struct TypeFacts {
+  std::uint64_t bytes = 0;  // of data in one element, gaps not counted
+  bool contiguous = false;  // elements one after the other are those bytes in that order, no gaps
+  bool predefined = false;
+};
+
+// Facts of a datatype, remembered with it. Returns an MPI error code, already raised on `comm`,
+// for a type that is not committed.
+int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts);
+
+// `count` elements at a user's address to a row of bytes, and back. Errors: system.
+struct TypedMemory {
+  void* address;
+  std::uint64_t count;
+  MPI_Datatype type;
+  std::uint64_t element_bytes;  // TypeFacts::bytes
+  MPI_Comm comm;
+};
+Status pack(const TypedMemory& from, std::byte* row);
+Status unpack(const std::byte* row, const TypedMemory& to);
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,22 @@
+// The MPI library of this process: found among the loaded objects, never linked. No mpi.h here.
+#pragma once
+
+namespace crossrail::mpi {
+
+struct Library {
+  void* handle = nullptr;    // null: this is no MPI program
+  const char* flavour = "";  // "openmpi", "mpich", "abi": of the library found
+  char version[256] = "";    // what MPI_Get_library_version says, first line
+  bool ours = false;         // its flavour is the one this file is compiled for
+};
+
+// Found at the first call, said in one line if it is of another flavour than ours.
+const Library& library();
+
+// Address of a symbol of that library; null if it has none.
+void* library_symbol(const char* name);
+
+// The next definition of `name` after crossrail's own: another tool's, or the MPI library's.
+void* next_symbol(const char* name);
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,45 @@
+#include "selection/selection.h"
+
+#include <cstdlib>
+
+namespace crossrail {
+namespace {
+
+// "*", "4", "2-", "2-8"
+bool in_range(const std::string& range, int value) {
+  if (range == "*") return true;
+  char* end = nullptr;
+  const long low = std::strtol(range.c_str(), &end, 10);
+  if (*end == '\0') return value == low;
+  return value >= low && (end[1] == '\0' || value <= std::strtol(end + 1, nullptr, 10));
+}
+
+bool matches(const TuningRow& row, const Topology& topology, const Shape& shape) {
+  return row.collective == name_of(shape.collective) && row.memory == name_of(shape.memory) &&
+         in_range(row.nodes, topology.node_count()) && in_range(row.ranks_per_node, topology.largest_node()) &&
+         shape.block_bytes <= row.up_to_bytes;
+}
+
+}  // namespace
+
+std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::string& wanted,
+                              const Topology& topology, const Shape& shape) {
+  std::vector<Candidate> candidates;
+  std::string passed_over;
+  const auto consider = [&](const std::string& name, const Parameters& parameters, const std::string& origin) {
+    const Algorithm* algorithm = find_algorithm(shape.collective, name);
+    if (name != "native" && (algorithm == nullptr || !algorithm->fits(topology, shape))) {
+      passed_over += " " + name + " of " + origin + (algorithm == nullptr ? " is unknown;" : " does not fit;");
+      return;
+    }
+    candidates.push_back({algorithm, parameters, origin, passed_over});
+  };
+  if (!wanted.empty()) consider(wanted, {}, "setting");
+  for (const TuningRow& row : rows) {
+    if (matches(row, topology, shape)) consider(row.algorithm, row.parameters, row.origin);
+  }
+  consider("native", {}, "last row");
+  return candidates;
+}
+
+}  // namespace crossrail

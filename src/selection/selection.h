@@ -1,0 +1,33 @@
+// Selection: (catalogue, tuning rows, Topology, Shape) -> candidates, best first. Pure: reads no
+// environment, asks no device, so that every rank comes to the same answer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "collectives/algorithm.h"
+#include "comm/tuning_row.h"
+#include "topology/topology.h"
+
+namespace crossrail {
+
+struct Candidate {
+  const Algorithm* algorithm;  // null: native
+  Parameters parameters;
+  std::string origin;  // "default.csv:12", "CROSSRAIL_ALLTOALL"
+  std::string passed_over;  // rows that matched before this one but whose algorithm does not fit
+};
+
+// `wanted` is the setting's algorithm, empty for none: it comes first where it fits. The last
+// candidate is always native.
+std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::string& wanted,
+                              const Topology& topology, const Shape& shape);
+
+// Reads a tuning table. Lines: collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm,parameters;
+// '#' begins a comment. Errors: invalid, with the line; `rows` keeps those before it.
+Status read_tuning(const std::string& csv, const std::string& name, std::vector<TuningRow>& rows);
+
+// The table that is compiled in: tuning/default.csv.
+const char* default_tuning();
+
+}  // namespace crossrail

@@ -1,0 +1,99 @@
+// Where this process runs: host, pid namespace, cores, NUMA domain.
+
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "topology/topology.h"
+
+namespace crossrail {
+namespace {
+
+// A word that peers try to read with process_vm_readv; it lives as long as the process.
+std::uint64_t probe_word() {
+  std::random_device random;
+  return (static_cast<std::uint64_t>(random()) << 32) | random();
+}
+const std::uint64_t probe_value = probe_word();
+
+std::uint64_t host_hash() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id") >> std::ws, boot);
+  const std::string host = std::string(name) + '/' + boot;
+  return hash_bytes(host.data(), host.size());
+}
+
+// Entry `world_rank` of CROSSRAIL_NODES (0,0,1,1); -1 without one.
+int node_override(int world_rank) {
+  const std::string& nodes = process_settings().nodes;
+  if (nodes.empty() || world_rank < 0) return -1;
+  std::stringstream list(nodes);
+  std::string entry;
+  for (int rank = 0; std::getline(list, entry, ','); ++rank) {
+    if (rank == world_rank) return std::atoi(entry.c_str());
+  }
+  if (first_time("nodes too short")) {
+    log_line(LogLevel::error, "CROSSRAIL_NODES=%s has no entry for rank %d: its real node is used",
+             nodes.c_str(), world_rank);
+  }
+  return -1;
+}
+
+// The NUMA domain that lists `cpu`, from sysfs: -1 if the kernel tells none.
+int domain_of_cpu(int cpu) {
+  for (int domain = 0; domain < 1024; ++domain) {
+    char path[96];
+    std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/node%d", cpu, domain);
+    if (access(path, F_OK) == 0) return domain;
+    std::snprintf(path, sizeof path, "/sys/devices/system/node/node%d", domain);
+    if (domain > 0 && access(path, F_OK) != 0) break;
+  }
+  return -1;
+}
+
+void describe_cores(Location& location) {
+  location.first_cpu = 0;
+  location.cpu_count = 1;
+  location.domain = -1;
+  constexpr int kCpus = 8192;
+  cpu_set_t* cpus = CPU_ALLOC(kCpus);
+  const std::size_t bytes = CPU_ALLOC_SIZE(kCpus);
+  if (sched_getaffinity(0, bytes, cpus) == 0) {
+    location.cpu_count = CPU_COUNT_S(bytes, cpus);
+    while (location.first_cpu < kCpus && !CPU_ISSET_S(location.first_cpu, bytes, cpus)) ++location.first_cpu;
+    location.domain = domain_of_cpu(location.first_cpu);
+  }
+  CPU_FREE(cpus);
+}
+
+}  // namespace
+
+Location discover_location(int world_rank) {
+  Location location{};
+  location.host = host_hash();
+  const int node = node_override(world_rank);
+  if (node >= 0) location.host = hash_word(location.host, static_cast<std::uint64_t>(node) + 1);
+  location.probe_value = probe_value;
+  location.probe_address = reinterpret_cast<std::uint64_t>(&probe_value);
+  struct stat space {};
+  if (stat("/proc/self/ns/pid", &space) == 0) location.pid_space = space.st_ino;
+  location.pid = static_cast<std::int32_t>(getpid());
+  const std::string settings = communicator_settings_text(process_settings());
+  location.settings = hash_bytes(settings.data(), settings.size());
+  describe_cores(location);
+  return location;
+}
+
+}  // namespace crossrail

@@ -1,0 +1,59 @@
+// Topology: who sits where, and what the ranks of a node can share. A value: discovered at the
+// first sight of a communicator, written by hand in a test, or overridden by CROSSRAIL_NODES.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace crossrail {
+
+// Where one process runs, as it tells the others. Plain bytes: it travels as a message.
+struct Location {
+  std::uint64_t host;           // hash of boot id, host name and CROSSRAIL_NODES entry
+  std::uint64_t settings;       // hash of the communicator settings this process would use
+  std::uint64_t probe_value;    // random word of this process ...
+  std::uint64_t probe_address;  // ... and where it lies, to try process_vm_readv
+  std::uint64_t pid_space;      // inode of the pid namespace
+  std::int32_t pid;
+  std::int32_t domain;     // NUMA domain of the first core it may run on, -1 if unknown
+  std::int32_t first_cpu;  // first logical CPU it may run on
+  std::int32_t cpu_count;  // how many logical CPUs it may run on
+};
+
+// This process's location. `world_rank` picks the entry of CROSSRAIL_NODES; -1 if there is none.
+Location discover_location(int world_rank);
+
+struct Topology {
+  int rank = 0;
+  int size = 1;
+  std::vector<int> node_of;             // node of every rank; nodes are numbered by first rank
+  std::vector<std::vector<int>> nodes;  // ranks of every node, ascending
+  std::vector<int> node_rank_of;        // position of every rank in its node
+  std::vector<int> domain_of;           // NUMA domain of every rank, -1 if unknown
+
+  // What all ranks have agreed on. Equal on every rank.
+  bool shared_segment = false;  // every node with more than one rank shares a segment
+  bool single_copy = false;     // every rank may read the memory of the others in its node
+  std::uint64_t scratch_bytes = 0;
+
+  // More ranks than cores on this rank's node: waiting must give the core away at once.
+  bool oversubscribed = false;
+
+  int node() const { return node_of[rank]; }
+  int node_rank() const { return node_rank_of[rank]; }
+  int node_count() const { return static_cast<int>(nodes.size()); }
+  const std::vector<int>& node_ranks() const { return nodes[node()]; }
+  int node_size() const { return static_cast<int>(node_ranks().size()); }
+  int largest_node() const;
+  bool one_node() const { return nodes.size() == 1; }
+  std::string text() const;  // "8 ranks on 2 nodes (5+3)"
+};
+
+// Node of every rank by hand; any labels will do.
+Topology topology_from_nodes(const std::vector<int>& node_of, int rank);
+Topology topology_from_locations(const std::vector<Location>& locations, int rank);
+
+}  // namespace crossrail

@@ -1,0 +1,146 @@
+#include "transport/node_board.h"
+
+#include <algorithm>
+
+#include <sched.h>
+#include <time.h>
+
+namespace crossrail {
+namespace {
+
+struct alignas(kCacheLineBytes) Header {
+  std::uint64_t nonce;  // SharedMemory's
+  Word broken;
+};
+
+constexpr std::size_t kMostPacketBytes = 64 * 1024;  // payload and flags of one rank in one half
+constexpr std::size_t kMostBulkBytes = 256 * 1024;
+
+// Waiting: spin, then give the core away, then sleep.
+constexpr int kFirstSpins = 64;
+constexpr int kPausesAProgress = 64;
+constexpr std::int64_t kSpinNs = 50'000;
+constexpr std::int64_t kYieldNs = 20'000'000;
+constexpr long kSleepNs = 50'000;
+
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+}  // namespace
+
+std::size_t NodeBoardLayout::total_bytes() const {
+  const std::size_t ranks = static_cast<std::size_t>(node_size);
+  const std::size_t flags = round_up(sizeof(Header) + ranks * sizeof(RankLines), kPageBytes);
+  return flags + 2 * round_up(ranks * packet_count * sizeof(Packet), kPageBytes) + 2 * ranks * bulk_bytes;
+}
+
+NodeBoardLayout node_board_layout(int node_size, std::uint64_t scratch_bytes) {
+  NodeBoardLayout layout;
+  layout.node_size = node_size;
+  const std::size_t one_rank = scratch_bytes / (2 * static_cast<std::size_t>(node_size));
+  layout.packet_count = std::min(kMostPacketBytes, one_rank / 4) / sizeof(Packet);
+  if (one_rank > layout.packet_count * sizeof(Packet) + 8 * kPageBytes) {
+    const std::size_t left = one_rank - layout.packet_count * sizeof(Packet) - 8 * kPageBytes;
+    layout.bulk_bytes = std::min(kMostBulkBytes, left) / kPageBytes * kPageBytes;
+  }
+  return layout;
+}
+
+NodeBoard::NodeBoard(const Placement& placement, Links& links) : placement_(placement), links_(links) {
+  const auto& layout = placement_.layout;
+  const std::size_t ranks = static_cast<std::size_t>(layout.node_size);
+  std::byte* at = placement_.segment;
+  lines_ = reinterpret_cast<RankLines*>(at + sizeof(Header));
+  at += round_up(sizeof(Header) + ranks * sizeof(RankLines), kPageBytes);
+  for (Packet*& half : packets_) {
+    half = reinterpret_cast<Packet*>(at);
+    at += round_up(ranks * layout.packet_count * sizeof(Packet), kPageBytes);
+  }
+  for (std::byte*& half : bulk_) {
+    half = at;
+    at += ranks * layout.bulk_bytes;
+  }
+  first_spins_ = placement_.oversubscribed ? 1 : kFirstSpins;
+}
+
+Word& NodeBoard::broken() { return reinterpret_cast<Header*>(placement_.segment)->broken; }
+
+void NodeBoard::relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+}
+
+Status NodeBoard::pause(int peer, Patience& patience) {
+  if (++patience.pauses % kPausesAProgress != 0) {
+    if (placement_.oversubscribed) {
+      sched_yield();
+    } else {
+      relax();
+    }
+    return {};
+  }
+  links_.progress();
+  const std::int64_t now = now_ns();
+  if (patience.began_ns == 0) patience.began_ns = patience.looked_ns = now;
+  const std::int64_t waited = now - patience.began_ns;
+  if (waited > kYieldNs) {
+    const timespec nap{0, kSleepNs};
+    nanosleep(&nap, nullptr);
+    patience.pauses = kPausesAProgress - 2;  // little spinning between naps
+  } else if (waited > kSpinNs) {
+    sched_yield();
+  }
+  const std::int64_t patience_ns = static_cast<std::int64_t>(placement_.patience_ms) * 1'000'000;
+  if (now - patience.looked_ns < patience_ns / 2) return {};
+  patience.looked_ns = now;
+  return diagnose(peer, patience);
+}
+
+// Called after half the patience without an answer, and as often again.
+Status NodeBoard::diagnose(int peer, Patience& patience) {
+  if (broken_up()) return failed(Code::broken, "another rank met an error on this communicator");
+  if (!links_.alive(rank_of(peer))) {
+    break_up();
+    return failure(Code::peer_lost, "rank %d has ended while rank %d waits for it in call %llu",
+                   rank_of(peer), rank_of(node_rank()), static_cast<unsigned long long>(call_));
+  }
+  const Door& door = lines(peer).door[call_ & 1];
+  const std::uint64_t its_call = door.call.load(std::memory_order_acquire);
+  const bool other_shape = its_call == call_ && door.shape.load(std::memory_order_relaxed) != shape_hash_;
+  if (!other_shape && its_call <= call_) return {};  // late, no more
+  // A peer that is ahead has flagged us before it left; look once more before saying otherwise.
+  if (!patience.suspected) {
+    patience.suspected = true;
+    return {};
+  }
+  break_up();
+  const Door& mine = my_lines().door[call_ & 1];
+  return failure(Code::mismatch, "call %llu: rank %d has blocks of %llu bytes, rank %d of %llu (or another collective)",
+                 static_cast<unsigned long long>(call_), rank_of(node_rank()),
+                 static_cast<unsigned long long>(mine.bytes.load(std::memory_order_relaxed)), rank_of(peer),
+                 static_cast<unsigned long long>(door.bytes.load(std::memory_order_relaxed)));
+}
+
+Status NodeBoard::agree(Code mine, Code& worst) {
+  constexpr int kCodeBits = 8;
+  const std::uint64_t round = ++agreement_;
+  my_lines().agreed.word[round & 1].store(round << kCodeBits | static_cast<std::uint64_t>(mine),
+                                          std::memory_order_release);
+  worst = mine;
+  for (int step = 1; step < node_size(); ++step) {
+    const int peer = (node_rank() + step) % node_size();
+    const Word& word = lines(peer).agreed.word[round & 1];
+    CROSSRAIL_TRY(await(peer, [&] { return word.load(std::memory_order_acquire) >> kCodeBits == round; }));
+    const auto its = static_cast<Code>(word.load(std::memory_order_relaxed) & ((1u << kCodeBits) - 1));
+    worst = std::max(worst, its);
+  }
+  return {};
+}
+
+}  // namespace crossrail

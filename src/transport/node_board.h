@@ -1,0 +1,150 @@
+// NodeBoard: the node's shared segment, laid out. Every rank of the node owns a few cache lines of
+// flags and one region in each of two alternating halves.
+//
+//   header | lines of rank 0, 1, ... | packet half 0, 1 | bulk half 0, 1
+//
+// Halves and epochs. One epoch is one round in which every rank writes its region of half
+// (epoch mod 2), flags it, and waits for the flag of every other rank. Nobody can start epoch e+2
+// before all have flagged e+1, that is finished reading e: so no closing barrier is needed.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "transport/links.h"
+
+namespace crossrail {
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+using Word = std::atomic<std::uint64_t>;
+
+// What a rank hangs out when it enters a call: written by its owner, read by peers that need the
+// address (single copy) or that have waited too long and ask why. Two, by parity of the call.
+struct alignas(kCacheLineBytes) Door {
+  Word call;     // number of the call on this communicator; written last
+  Word shape;    // hash of the Shape
+  Word bytes;    // bytes of a block, for the message about a mismatch
+  Word address;  // of the send buffer, in its owner's memory
+};
+
+struct alignas(kCacheLineBytes) FlagLine {
+  Word word[2];  // by parity
+};
+
+struct RankLines {
+  Door door[2];
+  FlagLine staged;    // bulk region of this epoch is filled
+  FlagLine finished;  // single copy: this rank has read all it needs
+  FlagLine agreed;    // status of a plan
+};
+
+// 56 bytes of payload and a flag that says for which epoch and shape they are. Packet memory only
+// ever holds packets, so that user data can never be taken for a flag.
+struct alignas(kCacheLineBytes) Packet {
+  static constexpr std::size_t kPayloadBytes = kCacheLineBytes - sizeof(Word);
+  std::byte payload[kPayloadBytes];
+  Word flag;
+};
+static_assert(sizeof(Packet) == kCacheLineBytes);
+
+struct NodeBoardLayout {
+  int node_size = 1;
+  std::size_t packet_count = 0;  // packets of one rank in one half
+  std::size_t bulk_bytes = 0;    // bulk region of one rank in one half
+  std::size_t total_bytes() const;
+};
+
+// The largest layout within `scratch_bytes`, but no more than is useful.
+NodeBoardLayout node_board_layout(int node_size, std::uint64_t scratch_bytes);
+
+class NodeBoard {
+ public:
+  struct Placement {
+    std::byte* segment;
+    NodeBoardLayout layout;
+    const std::vector<int>* node_ranks;  // communicator ranks of this node, ascending
+    int node_rank;
+    bool oversubscribed;
+    std::uint64_t patience_ms;
+  };
+  NodeBoard(const Placement& placement, Links& links);
+
+  int node_rank() const { return placement_.node_rank; }
+  int node_size() const { return placement_.layout.node_size; }
+  int rank_of(int node_rank) const { return (*placement_.node_ranks)[node_rank]; }
+  const NodeBoardLayout& layout() const { return placement_.layout; }
+
+  RankLines& lines(int node_rank) { return lines_[node_rank]; }
+  RankLines& my_lines() { return lines_[placement_.node_rank]; }
+  // Packets of a half lie close together: `stride` packets for every rank.
+  Packet* packets(int half, int node_rank, std::size_t stride) {
+    return packets_[half] + static_cast<std::size_t>(node_rank) * stride;
+  }
+  std::byte* bulk(int half, int node_rank) {
+    return bulk_[half] + static_cast<std::size_t>(node_rank) * placement_.layout.bulk_bytes;
+  }
+
+  // Entering a call: hangs out the door. Every call on the communicator, native ones too.
+  void enter(std::uint64_t shape_hash, std::uint64_t block_bytes, const void* send) {
+    Door& door = my_lines().door[++call_ & 1];
+    door.shape.store(shape_hash, std::memory_order_relaxed);
+    door.bytes.store(block_bytes, std::memory_order_relaxed);
+    door.address.store(reinterpret_cast<std::uint64_t>(send), std::memory_order_relaxed);
+    door.call.store(call_, std::memory_order_release);
+    shape_hash_ = shape_hash;
+  }
+  std::uint64_t call() const { return call_; }
+  std::uint64_t shape_hash() const { return shape_hash_; }
+
+  std::uint64_t next_epoch() { return ++epoch_; }
+  // The flag of an epoch of the present call. Unequal for unequal shapes.
+  std::uint64_t flag(std::uint64_t epoch) const { return epoch << 32 | (shape_hash_ & 0xffffffffu); }
+
+  // Returns when `ready()` is true, or says which peer of the node keeps us waiting and why.
+  template <class Ready>
+  Status await(int peer, Ready ready) {
+    for (int spin = 0; spin < first_spins_; ++spin) {
+      if (ready()) return {};
+      relax();
+    }
+    Patience patience;
+    while (!ready()) CROSSRAIL_TRY(pause(peer, patience));
+    return {};
+  }
+
+  // Worst code over the ranks of the node.
+  Status agree(Code mine, Code& worst);
+
+  // After an error nobody can trust the epochs: tells all ranks of the node to stop using them.
+  void break_up() { broken().store(1, std::memory_order_release); }
+  bool broken_up() { return broken().load(std::memory_order_relaxed) != 0; }
+
+ private:
+  struct Patience {
+    int pauses = 0;
+    std::int64_t began_ns = 0;
+    std::int64_t looked_ns = 0;
+    bool suspected = false;
+  };
+  static void relax();
+  Status pause(int peer, Patience& patience);
+  Status diagnose(int peer, Patience& patience);
+  Word& broken();
+
+  Placement placement_;
+  Links& links_;
+  RankLines* lines_;
+  Packet* packets_[2];
+  std::byte* bulk_[2];
+  int first_spins_;
+  std::uint64_t call_ = 0;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t agreement_ = 0;
+  std::uint64_t shape_hash_ = 0;
+};
+
+}  // namespace crossrail

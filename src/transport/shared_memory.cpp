@@ -1,0 +1,110 @@
+#include "transport/shared_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <random>
+
+namespace crossrail {
+namespace {
+
+int open_memfd() { return memfd_create("crossrail", MFD_CLOEXEC); }
+
+std::uint64_t random_word() {
+  std::random_device random;
+  return (static_cast<std::uint64_t>(random()) << 32) | random();
+}
+
+}  // namespace
+
+Status SharedMemory::create(const char* kind, std::size_t bytes) {
+  close();
+  address_ = SharedMemoryAddress{};
+  address_.bytes = bytes;
+  address_.nonce = random_word();
+  address_.pid = static_cast<std::int32_t>(getpid());
+  const bool memfd = std::strcmp(kind, "memfd") == 0;
+  if (memfd) {
+    descriptor_ = open_memfd();
+  } else {
+    std::snprintf(address_.name, sizeof address_.name, "/crossrail.%016llx",
+                  static_cast<unsigned long long>(random_word()));
+    descriptor_ = shm_open(address_.name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  }
+  if (descriptor_ < 0) {
+    address_.name[0] = '\0';
+    return failure(Code::system, "%s: cannot create shared memory: %s", kind, std::strerror(errno));
+  }
+  address_.descriptor = descriptor_;
+  // /dev/shm may be tiny (containers: 64 MB): take all its pages now. memfd has no such limit.
+  const int error = memfd ? (ftruncate(descriptor_, static_cast<off_t>(bytes)) == 0 ? 0 : errno)
+                          : posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
+  if (error != 0) {
+    close();
+    return failure(Code::no_memory, "%s: no room for %zu bytes: %s", kind, bytes, std::strerror(error));
+  }
+  CROSSRAIL_TRY(map(descriptor_));
+  std::memcpy(data_, &address_.nonce, sizeof address_.nonce);
+  return {};
+}
+
+Status SharedMemory::attach(const SharedMemoryAddress& address) {
+  close();
+  address_ = address;
+  int descriptor = -1;
+  if (address.name[0] != '\0') {
+    descriptor = shm_open(address.name, O_RDWR | O_CLOEXEC, 0);
+  } else {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/fd/%d", address.pid, address.descriptor);
+    descriptor = open(path, O_RDWR | O_CLOEXEC);
+  }
+  address_.name[0] = '\0';  // the creator takes the name away
+  if (descriptor < 0) {
+    return failure(Code::system, "cannot open the node's shared memory: %s", std::strerror(errno));
+  }
+  Status mapped;
+  if (lseek(descriptor, 0, SEEK_END) != static_cast<off_t>(address.bytes)) {
+    mapped = failed(Code::system, "the node's shared memory has another size than announced");
+  } else {
+    mapped = map(descriptor);
+  }
+  ::close(descriptor);
+  CROSSRAIL_TRY(mapped);
+  if (std::memcmp(data_, &address.nonce, sizeof address.nonce) != 0) {
+    close();
+    return failed(Code::system, "what was opened is not the node's shared memory");
+  }
+  return {};
+}
+
+Status SharedMemory::map(int descriptor) {
+  void* mapped = mmap(nullptr, address_.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (mapped == MAP_FAILED) {
+    const int error = errno;
+    close();
+    return failure(Code::no_memory, "cannot map %llu bytes: %s",
+                   static_cast<unsigned long long>(address_.bytes), std::strerror(error));
+  }
+  data_ = static_cast<std::byte*>(mapped);
+  return {};
+}
+
+void SharedMemory::seal() {
+  if (address_.name[0] != '\0') shm_unlink(address_.name);
+  address_.name[0] = '\0';
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+void SharedMemory::close() {
+  seal();
+  if (data_ != nullptr) munmap(data_, address_.bytes);
+  data_ = nullptr;
+}
+
+}  // namespace crossrail
