@@ -36,6 +36,7 @@ function(crossrail_add_mpi_library flavour)
   add_library(${target} MODULE
     src/mpi/carry.cpp
     src/mpi/communicators.cpp
+    src/mpi/control.cpp
     src/mpi/counters.cpp
     src/mpi/datatypes.cpp
     src/mpi/interpose_c.cpp
@@ -52,6 +53,7 @@ function(crossrail_add_mpi_library flavour)
   target_compile_definitions(${target} PRIVATE CROSSRAIL_FLAVOUR="${flavour}"
     CROSSRAIL_MPI_HEADER=${CROSSRAIL_HEADER_${flavour}})
   target_include_directories(${target} SYSTEM PRIVATE ${CROSSRAIL_${upper}_INCLUDE})
+  target_include_directories(${target} PRIVATE include)
   target_link_libraries(${target} PRIVATE crossrail_core ${CMAKE_DL_LIBS})
   target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,defs)
   set(CROSSRAIL_MPI_LIBRARIES ${CROSSRAIL_MPI_LIBRARIES} ${target} PARENT_SCOPE)

@@ -51,6 +51,17 @@ const char *crossrail_explain(const crossrail_question *question);
  * {"error": "..."} where hwloc cannot be loaded. */
 const char *crossrail_machine(void);
 
+/* The two functions below live in the libraries that are preloaded or linked into MPI programs
+ * (libcrossrail_mpi_openmpi.so, _mpich.so, _abi.so). A program finds them with dlsym(RTLD_DEFAULT, ...). */
+
+/* Changes a setting of this process, as if its variable had been in the environment. Communicators
+ * whose first collective call is still to come will use it; call it on all their ranks alike.
+ * Returns 0, or 1 if there is no such setting or the value makes no sense. */
+int crossrail_set(const char *variable, const char *value);
+
+/* What carried this thread's last collective call: an algorithm's name, or "native". */
+const char *crossrail_last_algorithm(void);
+
 #ifdef __cplusplus
 }
 #endif

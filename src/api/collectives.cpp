@@ -57,7 +57,7 @@ Status plan_for(Communicator& communicator, const Shape& shape, Plan*& plan) {
 Outcome run_collective(Communicator& communicator, const Shape& shape, const Buffers& buffers) {
   if (communicator.board != nullptr) {
     if (communicator.board->broken_up()) communicator.broken = true;
-    communicator.board->enter(shape.hash(), shape.block_bytes, buffers.send);
+    communicator.board->enter(shape.hash(), shape.block_bytes);
   }
   static const Plan native_plan;
   if (communicator.broken) return {{}, &native_plan};

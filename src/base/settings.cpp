@@ -52,6 +52,11 @@ Settings read_environment() {
   return settings;
 }
 
+Settings& changeable_settings() {
+  static Settings settings = read_environment();
+  return settings;
+}
+
 }  // namespace
 
 bool parse_bytes(const std::string& text, std::uint64_t& bytes) {
@@ -72,9 +77,10 @@ bool parse_bytes(const std::string& text, std::uint64_t& bytes) {
   return true;
 }
 
-const Settings& process_settings() {
-  static const Settings settings = read_environment();
-  return settings;
+const Settings& process_settings() { return changeable_settings(); }
+
+bool change_process_setting(const std::string& variable, const std::string& value) {
+  return assign(changeable_settings(), variable, value);
 }
 
 std::string communicator_settings_text(const Settings& settings) {

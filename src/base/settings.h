@@ -23,6 +23,9 @@ struct Settings {
 // This process's settings, read from the environment once. Values that make no sense, and
 // CROSSRAIL_ variables that do not exist, are said once on standard error and otherwise ignored.
 const Settings& process_settings();
+// Changes one of them. False if there is no such variable or the value makes no sense. Not for
+// use while another thread opens a communicator.
+bool change_process_setting(const std::string& variable, const std::string& value);
 
 // The rows whose scope is the communicator, as "VARIABLE=value\n" text, to be sent by rank 0 ...
 std::string communicator_settings_text(const Settings& settings);

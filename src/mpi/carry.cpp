@@ -132,7 +132,9 @@ Outcome run_alltoall(Communicator& communicator, const AlltoallArguments& call, 
 
 }  // namespace
 
-Carried carry_alltoall(const Word64 arguments[7], bool large_counts) {
+namespace {
+
+Carried try_to_carry(const Word64 arguments[7], bool large_counts) {
   Carried carried;
   if (find_functions() == nullptr) return carried;
   const AlltoallArguments call = typed(arguments, large_counts);
@@ -155,7 +157,7 @@ Carried carry_alltoall(const Word64 arguments[7], bool large_counts) {
   const Shape shape{Collective::alltoall, Memory::host, call.in_place(), carried.block_bytes};
   if (!call.in_place() && sides.send.bytes * static_cast<std::uint64_t>(call.sendcount) != carried.block_bytes) {
     // Tell the others too, who would wait for blocks of a size that is not coming.
-    if (communicator.board != nullptr) communicator.board->enter(~shape.hash(), carried.block_bytes, nullptr);
+    if (communicator.board != nullptr) communicator.board->enter(~shape.hash(), carried.block_bytes);
     communicator.broken = true;
     carried.code = raise(call.comm, failed(Code::mismatch, "the send and the receive side of this rank differ in size"));
     return carried;
@@ -171,5 +173,17 @@ Carried carry_alltoall(const Word64 arguments[7], bool large_counts) {
   carried.code = MPI_SUCCESS;
   return carried;
 }
+
+thread_local const char* last_algorithm_of_thread = "native";
+
+}  // namespace
+
+Carried carry_alltoall(const Word64 arguments[7], bool large_counts) {
+  const Carried carried = try_to_carry(arguments, large_counts);
+  last_algorithm_of_thread = carried.algorithm;
+  return carried;
+}
+
+const char* last_algorithm() { return last_algorithm_of_thread; }
 
 }  // namespace crossrail::mpi

@@ -20,4 +20,7 @@ struct Carried {
 // or MPI_Count where `large_counts`.
 Carried carry_alltoall(const Word64 arguments[7], bool large_counts);
 
+// What carried this thread's last call.
+const char* last_algorithm();
+
 }  // namespace crossrail::mpi

@@ -9,12 +9,10 @@
 #define MPICH_SKIP_MPICXX 1
 #include CROSSRAIL_MPI_HEADER
 
-namespace crossrail::mpi {
-// Address of a data symbol of the program's MPI library; null if it has none.
-void* library_symbol(const char* name);
-}  // namespace crossrail::mpi
+#include "mpi/library.h"
+
 
 #ifdef OPEN_MPI
 #undef OMPI_PREDEFINED_GLOBAL
-#define OMPI_PREDEFINED_GLOBAL(type, global) (static_cast<type>(::crossrail::mpi::library_symbol(#global)))
+#define OMPI_PREDEFINED_GLOBAL(type, global) (static_cast<type>(::crossrail::mpi::library_data(#global)))
 #endif

@@ -2,8 +2,6 @@
 // manglings (mpif.h, use mpi) and ompi_alltoall_f (what mpi_f08 calls). In the MPICH family the
 // Fortran bindings call the C names, which are enough.
 
-#include <dlfcn.h>
-
 #include "mpi/carry.h"
 #include "mpi/flavour.h"
 #include "mpi/next_call.h"
@@ -20,14 +18,10 @@ struct Sentinels {
 
 const Sentinels& sentinels() {
   static const Sentinels known = [] {
-    const auto find = [](const char* name) {
-      void* address = dlsym(RTLD_DEFAULT, name);
-      return address != nullptr ? address : library_symbol(name);
-    };
-    return Sentinels{{find("mpi_fortran_in_place_"), find("mpi_fortran_in_place"), find("mpi_fortran_in_place__"),
-                      find("MPI_FORTRAN_IN_PLACE")},
-                     {find("mpi_fortran_bottom_"), find("mpi_fortran_bottom"), find("mpi_fortran_bottom__"),
-                      find("MPI_FORTRAN_BOTTOM")}};
+    return Sentinels{{library_data("mpi_fortran_in_place_"), library_data("mpi_fortran_in_place"), library_data("mpi_fortran_in_place__"),
+                      library_data("MPI_FORTRAN_IN_PLACE")},
+                     {library_data("mpi_fortran_bottom_"), library_data("mpi_fortran_bottom"), library_data("mpi_fortran_bottom__"),
+                      library_data("MPI_FORTRAN_BOTTOM")}};
   }();
   return known;
 }

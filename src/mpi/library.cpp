@@ -114,6 +114,11 @@ void* library_symbol(const char* name) {
   return library().handle == nullptr ? nullptr : dlsym(library().handle, name);
 }
 
+void* library_data(const char* name) {
+  void* address = dlsym(RTLD_DEFAULT, name);
+  return address != nullptr ? address : library_symbol(name);
+}
+
 void* next_symbol(const char* name) {
   void* next = dlsym(RTLD_NEXT, name);
   if (next == nullptr) next = library_symbol(name);

@@ -13,8 +13,11 @@ struct Library {
 // Found at the first call, said in one line if it is of another flavour than ours.
 const Library& library();
 
-// Address of a symbol of that library; null if it has none.
+// Address of a function of that library; null if it has none.
 void* library_symbol(const char* name);
+// Address of one of its data symbols. An executable may hold its own copy of the library's data
+// (copy relocation), which is then the one that everybody uses.
+void* library_data(const char* name);
 
 // The next definition of `name` after crossrail's own: another tool's, or the MPI library's.
 void* next_symbol(const char* name);

@@ -1,5 +1,6 @@
 #include "selection/selection.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace crossrail {
@@ -34,7 +35,12 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
     }
     candidates.push_back({algorithm, parameters, origin, passed_over});
   };
-  if (!wanted.empty()) consider(wanted, {}, "setting");
+  if (!wanted.empty()) {
+    const std::size_t blank = std::min(wanted.find(' '), wanted.size());
+    Parameters parameters;
+    if (!read_parameters(wanted.substr(blank), parameters)) passed_over += " parameters of the setting make no sense;";
+    consider(wanted.substr(0, blank), parameters, "setting");
+  }
   for (const TuningRow& row : rows) {
     if (matches(row, topology, shape)) consider(row.algorithm, row.parameters, row.origin);
   }

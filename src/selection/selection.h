@@ -18,14 +18,17 @@ struct Candidate {
   std::string passed_over;  // rows that matched before this one but whose algorithm does not fit
 };
 
-// `wanted` is the setting's algorithm, empty for none: it comes first where it fits. The last
-// candidate is always native.
+// `wanted` is the setting's algorithm, with parameters if need be ("node_shared packet=512"), empty
+// for none: it comes first where it fits. The last candidate is always native.
 std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::string& wanted,
                               const Topology& topology, const Shape& shape);
 
 // Reads a tuning table. Lines: collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm,parameters;
 // '#' begins a comment. Errors: invalid, with the line; `rows` keeps those before it.
 Status read_tuning(const std::string& csv, const std::string& name, std::vector<TuningRow>& rows);
+
+// "packet=512 chunk=4K". False if `text` is something else.
+bool read_parameters(const std::string& text, Parameters& parameters);
 
 // The table that is compiled in: tuning/default.csv.
 const char* default_tuning();

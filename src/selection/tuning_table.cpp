@@ -24,18 +24,6 @@ bool is_range(const std::string& text) {
   return *end == '\0';
 }
 
-bool read_parameters(const std::string& text, Parameters& parameters) {
-  std::istringstream words(text);
-  std::string word;
-  while (words >> word) {
-    const auto equals = word.find('=');
-    std::uint64_t value = 0;
-    if (equals == std::string::npos || !parse_bytes(word.substr(equals + 1), value)) return false;
-    parameters[word.substr(0, equals)] = value;
-  }
-  return true;
-}
-
 // False with the reason in `wrong`.
 bool read_row(const std::string& line, TuningRow& row, std::string& wrong) {
   std::istringstream cells(line);
@@ -55,6 +43,18 @@ bool read_row(const std::string& line, TuningRow& row, std::string& wrong) {
 }
 
 }  // namespace
+
+bool read_parameters(const std::string& text, Parameters& parameters) {
+  std::istringstream words(text);
+  std::string word;
+  while (words >> word) {
+    const auto equals = word.find('=');
+    std::uint64_t value = 0;
+    if (equals == std::string::npos || !parse_bytes(word.substr(equals + 1), value)) return false;
+    parameters[word.substr(0, equals)] = value;
+  }
+  return true;
+}
 
 Status read_tuning(const std::string& csv, const std::string& name, std::vector<TuningRow>& rows) {
   std::istringstream lines(csv);

@@ -22,12 +22,17 @@ namespace crossrail {
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 using Word = std::atomic<std::uint64_t>;
 
-// What a rank hangs out when it enters a call: written by its owner, read by peers that need the
-// address (single copy) or that have waited too long and ask why. Two, by parity of the call.
+// What a rank hangs out when it enters a call: written by its owner, read by peers that have
+// waited too long and ask why. Two, by parity of the call.
 struct alignas(kCacheLineBytes) Door {
-  Word call;     // number of the call on this communicator; written last
-  Word shape;    // hash of the Shape
-  Word bytes;    // bytes of a block, for the message about a mismatch
+  Word call;   // number of the call on this communicator; written last
+  Word shape;  // hash of the Shape
+  Word bytes;  // bytes of a block, for the message about a mismatch
+};
+
+// Blocks that peers may read straight from their owner's memory.
+struct alignas(kCacheLineBytes) Offer {
+  Word flag;     // of the epoch; written last
   Word address;  // of the send buffer, in its owner's memory
 };
 
@@ -37,8 +42,9 @@ struct alignas(kCacheLineBytes) FlagLine {
 
 struct RankLines {
   Door door[2];
+  Offer offer[2];     // single copy: by parity of the epoch
   FlagLine staged;    // bulk region of this epoch is filled
-  FlagLine finished;  // single copy: this rank has read all it needs
+  FlagLine finished;  // single copy: this rank has read all it needs in this epoch
   FlagLine agreed;    // status of a plan
 };
 
@@ -89,16 +95,13 @@ class NodeBoard {
   }
 
   // Entering a call: hangs out the door. Every call on the communicator, native ones too.
-  void enter(std::uint64_t shape_hash, std::uint64_t block_bytes, const void* send) {
+  void enter(std::uint64_t shape_hash, std::uint64_t block_bytes) {
     Door& door = my_lines().door[++call_ & 1];
     door.shape.store(shape_hash, std::memory_order_relaxed);
     door.bytes.store(block_bytes, std::memory_order_relaxed);
-    door.address.store(reinterpret_cast<std::uint64_t>(send), std::memory_order_relaxed);
     door.call.store(call_, std::memory_order_release);
     shape_hash_ = shape_hash;
   }
-  std::uint64_t call() const { return call_; }
-  std::uint64_t shape_hash() const { return shape_hash_; }
 
   std::uint64_t next_epoch() { return ++epoch_; }
   // The flag of an epoch of the present call. Unequal for unequal shapes.

@@ -4,7 +4,7 @@
 // Needs  Nothing; in place, a copy of the whole buffer.
 // From   OHIO paper, Table I (flat algorithms); Thakur, Rabenseifner, Gropp 2005, section 4.3.
 
-#include "collectives/alltoall/message_steps.h"
+#include "collectives/alltoall/send_side.h"
 
 namespace crossrail::alltoall::linear {
 

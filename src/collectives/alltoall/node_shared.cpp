@@ -3,7 +3,8 @@
 //        packets, cache lines that hold data and flag together; large ones in chunks, one flag each.
 // When   One node, small and medium blocks; large ones where single copy is not allowed.
 // Cost   One flag latency + 2pm copied by every rank. Alternating halves: no closing barrier.
-// Needs  A shared segment on the node. Parameters: packet (largest block sent in packets), chunk.
+// Needs  A shared segment on the node. Parameters: packet (largest send buffer that travels in
+//        packets), chunk (most bytes of a block in one epoch).
 // From   Ours; epochs and halves are explained in transport/node_board.h.
 
 #include <algorithm>
@@ -50,22 +51,7 @@ Status read_packets(NodeBoard& board, int peer, const Packet* packet, std::uint6
   return {};
 }
 
-}  // namespace
-
-bool fits(const Topology& topology, const Shape&) { return topology.one_node() && topology.shared_segment; }
-
-Status plan(Plan& plan) {
-  const NodeBoardLayout& layout = plan.board->layout();
-  const std::size_t block = plan.shape.block_bytes;
-  plan.packets = block <= plan.parameter("packet", 256) && packet_stride(plan) <= layout.packet_count;
-  if (plan.packets) return {};
-  const std::size_t room = layout.bulk_bytes / plan.topology->size / kCacheLineBytes * kCacheLineBytes;
-  plan.chunk_bytes = std::min<std::size_t>({block, room, plan.parameter("chunk", 32 * 1024)});
-  if (plan.chunk_bytes == 0) return failed(Code::no_memory, "the node's segment has no room for a chunk");
-  return {};
-}
-
-static Status run_packets(Plan& plan, const Buffers& buffers) {
+Status run_packets(Plan& plan, const Buffers& buffers) {
   NodeBoard& board = *plan.board;
   const std::size_t block = plan.shape.block_bytes;
   const int rank = plan.topology->rank;
@@ -86,7 +72,7 @@ static Status run_packets(Plan& plan, const Buffers& buffers) {
   return {};
 }
 
-static Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size_t bytes) {
+Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size_t bytes) {
   NodeBoard& board = *plan.board;
   const std::size_t block = plan.shape.block_bytes;
   const int rank = plan.topology->rank;
@@ -106,6 +92,21 @@ static Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, st
     CROSSRAIL_TRY(board.await(peer, [&] { return staged.load(std::memory_order_acquire) == flag; }));
     std::memcpy(buffers.recv + peer * block + from, board.bulk(half, peer) + rank * bytes, bytes);
   }
+  return {};
+}
+
+}  // namespace
+
+bool fits(const Topology& topology, const Shape&) { return topology.one_node() && topology.shared_segment; }
+
+Status plan(Plan& plan) {
+  const NodeBoardLayout& layout = plan.board->layout();
+  const std::size_t block = plan.shape.block_bytes;
+  plan.packets = block * plan.topology->size <= plan.parameter("packet", 1024) && packet_stride(plan) <= layout.packet_count;
+  if (plan.packets) return {};
+  const std::size_t room = layout.bulk_bytes / plan.topology->size / kCacheLineBytes * kCacheLineBytes;
+  plan.chunk_bytes = std::min<std::size_t>({block, room, plan.parameter("chunk", 32 * 1024)});
+  if (plan.chunk_bytes == 0) return failed(Code::no_memory, "the node's segment has no room for a chunk");
   return {};
 }
 

@@ -5,7 +5,7 @@
 // Needs  Nothing; in place, a copy of the whole buffer.
 // From   OHIO paper, section III-A (partners of a step) and Table I.
 
-#include "collectives/alltoall/message_steps.h"
+#include "collectives/alltoall/send_side.h"
 
 namespace crossrail::alltoall::pairwise {
 

@@ -1,4 +1,5 @@
-// What the message-based alltoalls share: where blocks are sent from, and the block that stays.
+// What alltoalls share that let peers take blocks while others arrive: where blocks are sent from,
+// and the block that stays.
 #pragma once
 
 #include "collectives/algorithm.h"

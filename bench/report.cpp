@@ -1,0 +1,93 @@
+#include "report.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+namespace bench {
+namespace {
+
+int usable_cores() {
+  cpu_set_t cores;
+  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+}
+
+std::string mpi_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  text[std::strcspn(text, ",\n")] = '\0';
+  std::string version;
+  for (const char* at = text; *at != '\0'; ++at) version += *at == '\t' || *at == '"' ? ' ' : *at;
+  return version;
+}
+
+}  // namespace
+
+Report::Report(const char* collective, const Options& options, int rank)
+    : collective_(collective), options_(options), rank_(rank) {
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+  char host[MPI_MAX_PROCESSOR_NAME] = {};
+  int length = 0;
+  MPI_Get_processor_name(host, &length);
+  std::vector<char> hosts(static_cast<std::size_t>(ranks_) * MPI_MAX_PROCESSOR_NAME);
+  MPI_Gather(host, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, hosts.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
+  std::map<std::string, int> ranks_on;
+  for (int peer = 0; rank_ == 0 && peer < ranks_; ++peer) ++ranks_on[&hosts[static_cast<std::size_t>(peer) * MPI_MAX_PROCESSOR_NAME]];
+  nodes_ = static_cast<int>(ranks_on.size());
+  for (const auto& [name, count] : ranks_on) largest_node_ = std::max(largest_node_, count);
+  if (rank_ == 0) {
+    std::printf("# %s, %d ranks on %d hosts, %s\n", collective, ranks_, nodes_, mpi_version().c_str());
+    std::printf("%10s %-17s %-17s %10s %10s %10s %10s %9s %s\n", "bytes", "contender", "algorithm", "min us", "p50 us", "p99 us", "max us", "GB/s", "checked");
+  }
+}
+
+void Report::add(const Row& row) {
+  rows_.push_back(row);
+  if (rank_ != 0) return;
+  std::printf("%10zu %-17s %-17s %10.2f %10.2f %10.2f %10.2f %9.3f %s\n", row.bytes, row.contender.c_str(), row.algorithm.c_str(),
+              row.times.min_us, row.times.p50_us, row.times.p99_us, row.times.max_us, row.bandwidth * 1e-9, row.wrong == 0 ? "ok" : "WRONG");
+  std::fflush(stdout);
+}
+
+std::string Report::header() const {
+  const int cores = usable_cores();
+  char text[1024];
+  std::snprintf(text, sizeof text,
+                "{\"collective\":\"%s\",\"mpi\":\"%s\",\"flavour\":\"%s\",\"ranks\":%d,\"nodes\":%d,\"ranks_per_node\":%d,"
+                "\"cores\":%ld,\"oversubscribed\":%s,\"checked\":true,\"rotating_buffers\":%d,\"results\":[",
+                collective_.c_str(), mpi_version().c_str(), BENCH_FLAVOUR, ranks_, nodes_, largest_node_,
+                sysconf(_SC_NPROCESSORS_ONLN), largest_node_ > sysconf(_SC_NPROCESSORS_ONLN) || cores < 1 ? "true" : "false",
+                options_.buffers);
+  return text;
+}
+
+bool Report::finish() {
+  bool right = true;
+  for (const Row& row : rows_) right = right && row.wrong == 0;
+  if (rank_ != 0 || options_.output.empty()) return right;
+  std::FILE* file = std::fopen(options_.output.c_str(), "w");
+  if (file == nullptr) {
+    std::fprintf(stderr, "bench: cannot write %s\n", options_.output.c_str());
+    return false;
+  }
+  std::fputs(header().c_str(), file);
+  const char* comma = "";
+  for (const Row& row : rows_) {
+    std::fprintf(file,
+                 "%s\n{\"bytes\":%zu,\"contender\":\"%s\",\"algorithm\":\"%s\",\"repetitions\":%d,\"min_us\":%.3f,\"p50_us\":%.3f,"
+                 "\"p99_us\":%.3f,\"max_us\":%.3f,\"gb_s\":%.4f,\"wrong\":%llu}",
+                 comma, row.bytes, row.contender.c_str(), row.algorithm.c_str(), row.repetitions, row.times.min_us,
+                 row.times.p50_us, row.times.p99_us, row.times.max_us, row.bandwidth * 1e-9,
+                 static_cast<unsigned long long>(row.wrong));
+    comma = ",";
+  }
+  std::fputs("]}\n", file);
+  std::fclose(file);
+  return right;
+}
+
+}  // namespace bench

@@ -1,0 +1,38 @@
+// The rows of a bench: a table on standard output, and JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness.h"
+
+namespace bench {
+
+struct Row {
+  std::size_t bytes;
+  std::string contender;
+  std::string algorithm;  // that carried it
+  Statistics times;
+  int repetitions;
+  double bandwidth;  // bytes a second
+  std::uint64_t wrong;
+};
+
+class Report {
+ public:
+  Report(const char* collective, const Options& options, int rank);
+  void add(const Row& row);
+  // Writes the JSON file. Returns false if any block was wrong.
+  bool finish();
+
+ private:
+  std::string header() const;
+
+  std::string collective_;
+  Options options_;
+  int rank_;
+  int ranks_ = 1, nodes_ = 1, largest_node_ = 1;
+  std::vector<Row> rows_;
+};
+
+}  // namespace bench

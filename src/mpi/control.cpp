@@ -1,0 +1,14 @@
+// The functions of crossrail.h that live in the preloaded library.
+
+#include "base/settings.h"
+#include "crossrail/crossrail.h"
+#include "mpi/carry.h"
+
+extern "C" __attribute__((visibility("default"))) int crossrail_set(const char* variable, const char* value) {
+  if (variable == nullptr || value == nullptr) return 1;
+  return crossrail::change_process_setting(variable, value) ? 0 : 1;
+}
+
+extern "C" __attribute__((visibility("default"))) const char* crossrail_last_algorithm(void) {
+  return crossrail::mpi::last_algorithm();
+}
