@@ -31,7 +31,8 @@ struct Statistics {
   double min_us, p50_us, p99_us, max_us;
 };
 
-// Native MPI, crossrail's own choice ("auto") or one of its algorithms, on a communicator of its own.
+// On a communicator of its own: native MPI (PMPI_), crossrail's own choice ("auto"), a call that
+// crossrail hands back ("passed"), or one of its algorithms, with parameters if need be.
 struct Contender {
   std::string name;
   MPI_Comm comm;

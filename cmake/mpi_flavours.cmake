@@ -43,7 +43,8 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/library.cpp
     src/mpi/mpi_links.cpp
     src/mpi/open_communicator.cpp
-    src/mpi/pmpi.cpp)
+    src/mpi/pmpi.cpp
+    src/mpi/rows.cpp)
   if(flavour STREQUAL openmpi)
     target_sources(${target} PRIVATE src/mpi/interpose_fortran.cpp)
     target_compile_definitions(${target} PRIVATE CROSSRAIL_LARGE_COUNTS=0)

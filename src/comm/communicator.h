@@ -15,6 +15,14 @@
 
 namespace crossrail {
 
+// Memory that grows and never shrinks.
+struct Room {
+  std::unique_ptr<std::byte[]> memory;
+  std::size_t bytes = 0;
+  // Errors: no_memory.
+  Status reserve(std::size_t wanted);
+};
+
 struct Communicator {
   Topology topology;
   Settings settings;   // rank 0's where the scope is the communicator
@@ -26,9 +34,10 @@ struct Communicator {
   // An error has left the shared state unusable: all later calls are native.
   bool broken = false;
 
-  // Room in which derived datatypes are packed; grows, never shrinks.
-  std::unique_ptr<std::byte[]> packed;
-  std::size_t packed_bytes = 0;
+  // Rows of packed datatypes, and host copies of buffers in device memory.
+  Room packed;
+  Room staged_send;
+  Room staged_recv;
 };
 
 }  // namespace crossrail

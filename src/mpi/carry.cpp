@@ -1,13 +1,12 @@
 #include "mpi/carry.h"
 
-#include <new>
 #include <type_traits>
 
 #include "api/collectives.h"
 #include "base/log.h"
 #include "mpi/communicators.h"
-#include "mpi/datatypes.h"
 #include "mpi/pmpi.h"
+#include "mpi/rows.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -75,64 +74,32 @@ int raise(MPI_Comm comm, const Status& status) {
   return code;
 }
 
-// The packing room of a communicator, at least `bytes` large.
-Status reserve_packed(Communicator& communicator, std::size_t bytes) {
-  if (communicator.packed_bytes >= bytes) return {};
-  communicator.packed.reset(new (std::nothrow) std::byte[bytes]);
-  communicator.packed_bytes = communicator.packed == nullptr ? 0 : bytes;
-  return communicator.packed == nullptr ? failure(Code::no_memory, "no memory to pack %zu bytes", bytes) : Status{};
-}
-
-struct Sides {
+struct Facts {
   TypeFacts send;
   TypeFacts recv;
 };
 
-TypedMemory send_memory(const AlltoallArguments& call, const Sides& sides, int size) {
-  if (call.in_place()) {
-    return {call.recvbuf, static_cast<std::uint64_t>(call.recvcount) * size, call.recvtype, sides.recv.bytes, call.comm};
-  }
-  return {call.sendbuf, static_cast<std::uint64_t>(call.sendcount) * size, call.sendtype, sides.send.bytes, call.comm};
-}
-
-// Runs a call of which at least one side has gaps: through rows of packed bytes.
-Outcome run_packed(Communicator& communicator, const AlltoallArguments& call, const Shape& shape, const Sides& sides) {
+Outcome run_alltoall(Communicator& communicator, const AlltoallArguments& call, const Shape& shape, const Facts& facts) {
   const Plan* known = communicator.plans->find(shape);
-  if (known != nullptr && known->native()) return run_collective(communicator, shape, {});
-  const int size = communicator.topology.size;
-  const std::size_t row_bytes = shape.block_bytes * size;
-  const bool pack_recv = !sides.recv.contiguous;
-  const bool pack_send = call.in_place() ? pack_recv : !sides.send.contiguous;
-  const bool own_send_row = pack_send && !call.in_place();
-  if (Status room = reserve_packed(communicator, row_bytes * (pack_recv + own_send_row)); !room.ok()) return {room};
-  std::byte* const recv_row = communicator.packed.get();
-  std::byte* const send_row = recv_row + (pack_recv && own_send_row ? row_bytes : 0);
-  if (pack_send) {
-    if (Status packed = pack(send_memory(call, sides, size), send_row); !packed.ok()) return {packed};
-  }
+  if (communicator.broken || (known != nullptr && known->native())) return run_collective(communicator, shape, {});
+  const auto ranks = static_cast<std::uint64_t>(communicator.topology.size);
+  const Side recv{call.recvbuf, static_cast<std::uint64_t>(call.recvcount) * ranks, call.recvtype, facts.recv};
+  const Side send{call.sendbuf, static_cast<std::uint64_t>(call.sendcount) * ranks, call.sendtype, facts.send};
+  Rows rows(communicator, call.comm);
   Buffers buffers;
-  buffers.recv = pack_recv ? recv_row : static_cast<std::byte*>(call.recvbuf);
-  buffers.send = pack_send ? send_row : static_cast<const std::byte*>(call.sendbuf);
+  if (Status opened = rows.open(call.in_place() ? nullptr : &send, recv, buffers); !opened.ok()) return {opened};
   Outcome outcome = run_collective(communicator, shape, buffers);
-  if (!outcome.status.ok() || outcome.plan->native() || !pack_recv) return outcome;
-  const TypedMemory recv{call.recvbuf, static_cast<std::uint64_t>(call.recvcount) * size, call.recvtype,
-                         sides.recv.bytes, call.comm};
-  outcome.status = unpack(recv_row, recv);
+  if (outcome.status.ok() && !outcome.plan->native()) outcome.status = rows.close();
   return outcome;
 }
 
-Outcome run_alltoall(Communicator& communicator, const AlltoallArguments& call, const Shape& shape, const Sides& sides) {
-  const bool gaps = !sides.recv.contiguous || (!call.in_place() && !sides.send.contiguous);
-  if (gaps && shape.block_bytes > 0) return run_packed(communicator, call, shape, sides);
-  Buffers buffers;
-  buffers.recv = static_cast<std::byte*>(call.recvbuf);
-  buffers.send = call.in_place() ? buffers.recv : static_cast<const std::byte*>(call.sendbuf);
-  return run_collective(communicator, shape, buffers);
+// This rank's own two sides differ in size: the others, who would wait for blocks of a size that is
+// not coming, are told.
+int refuse_unequal_sides(Communicator& communicator, MPI_Comm comm, const Shape& shape) {
+  if (communicator.board != nullptr) communicator.board->enter(~shape.hash(), shape.block_bytes);
+  communicator.broken = true;
+  return raise(comm, failed(Code::mismatch, "the send and the receive side of this rank differ in size"));
 }
-
-}  // namespace
-
-namespace {
 
 Carried try_to_carry(const Word64 arguments[7], bool large_counts) {
   Carried carried;
@@ -143,26 +110,23 @@ Carried try_to_carry(const Word64 arguments[7], bool large_counts) {
   if (record == nullptr || record->communicator == nullptr) return carried;
   Communicator& communicator = *record->communicator;
 
-  Sides sides;
+  Facts facts;
   carried.done = true;
-  carried.code = describe(call.recvtype, call.comm, sides.recv);
-  if (carried.code == MPI_SUCCESS && !call.in_place()) carried.code = describe(call.sendtype, call.comm, sides.send);
+  carried.code = describe(call.recvtype, call.comm, facts.recv);
+  if (carried.code == MPI_SUCCESS && !call.in_place()) carried.code = describe(call.sendtype, call.comm, facts.send);
   if (carried.code != MPI_SUCCESS) return carried;
-  carried.block_bytes = sides.recv.bytes * static_cast<std::uint64_t>(call.recvcount);
-  if (null_without_reason(call.recvbuf, call.recvcount, sides.recv) ||
-      (!call.in_place() && null_without_reason(call.sendbuf, call.sendcount, sides.send))) {
+  carried.block_bytes = facts.recv.bytes * static_cast<std::uint64_t>(call.recvcount);
+  if (null_without_reason(call.recvbuf, call.recvcount, facts.recv) ||
+      (!call.in_place() && null_without_reason(call.sendbuf, call.sendcount, facts.send))) {
     carried.done = false;
     return carried;
   }
   const Shape shape{Collective::alltoall, Memory::host, call.in_place(), carried.block_bytes};
-  if (!call.in_place() && sides.send.bytes * static_cast<std::uint64_t>(call.sendcount) != carried.block_bytes) {
-    // Tell the others too, who would wait for blocks of a size that is not coming.
-    if (communicator.board != nullptr) communicator.board->enter(~shape.hash(), carried.block_bytes);
-    communicator.broken = true;
-    carried.code = raise(call.comm, failed(Code::mismatch, "the send and the receive side of this rank differ in size"));
+  if (!call.in_place() && facts.send.bytes * static_cast<std::uint64_t>(call.sendcount) != carried.block_bytes) {
+    carried.code = refuse_unequal_sides(communicator, call.comm, shape);
     return carried;
   }
-  const Outcome outcome = run_alltoall(communicator, call, shape, sides);
+  const Outcome outcome = run_alltoall(communicator, call, shape, facts);
   if (!outcome.status.ok()) {
     carried.algorithm = "error";
     carried.code = raise(call.comm, outcome.status);

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/log.h"
+#include "device/device.h"
 #include "mpi/counters.h"
 #include "mpi/mpi_links.h"
 #include "mpi/pmpi.h"
@@ -150,7 +151,12 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm) {
   Exchange exchange(comm, size);
   std::vector<Location> locations;
   note_world(world_rank(), size);
-  if (!exchange.gather(discover_location(world_rank()), locations)) return nullptr;
+  Location mine = discover_location(world_rank());
+  mine.blind = device::driver_without_module() ? 1 : 0;
+  if (!exchange.gather(mine, locations)) return nullptr;
+  for (const Location& at : locations) {
+    if (at.blind != 0) return nullptr;  // some rank could not tell a device pointer
+  }
 
   auto communicator = std::make_unique<Communicator>();
   communicator->topology = topology_from_locations(locations, rank);

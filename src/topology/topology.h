@@ -21,6 +21,8 @@ struct Location {
   std::int32_t domain;     // NUMA domain of the first core it may run on, -1 if unknown
   std::int32_t first_cpu;  // first logical CPU it may run on
   std::int32_t cpu_count;  // how many logical CPUs it may run on
+  std::int32_t blind;      // 1: has a GPU driver but no module to tell device pointers
+  std::int32_t unused;
 };
 
 // This process's location. `world_rank` picks the entry of CROSSRAIL_NODES; -1 if there is none.

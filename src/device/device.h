@@ -1,0 +1,22 @@
+// Device memory, behind one door: classify a pointer, copy any kind of memory. The vendor's code
+// is in modules, loaded when the vendor's driver shows up in the process. Without one, all memory
+// is host memory.
+#pragma once
+
+#include <cstddef>
+
+#include "base/status.h"
+
+namespace crossrail::device {
+
+// True if a GPU driver is loaded in this process, but no module of crossrail for it can be loaded:
+// nobody here can tell device pointers from host pointers.
+bool driver_without_module();
+
+// True if the processor must not touch what `pointer` points to.
+bool is_device_memory(const void* pointer);
+
+// Copies between memory of any kind; returns when the bytes have arrived. Errors: system.
+Status copy(void* to, const void* from, std::size_t bytes);
+
+}  // namespace crossrail::device

@@ -1,0 +1,46 @@
+// The user's memory as the rows of contiguous host bytes that the engine works on: used in place
+// where it is that already, otherwise packed (datatypes with gaps) and staged (device memory).
+#pragma once
+
+#include "comm/buffers.h"
+#include "comm/communicator.h"
+#include "mpi/datatypes.h"
+
+namespace crossrail::mpi {
+
+// One side of a call: `count` elements of a datatype, over all ranks.
+struct Side {
+  void* address = nullptr;
+  std::uint64_t count = 0;
+  MPI_Datatype type{};
+  TypeFacts facts;
+};
+
+class Rows {
+ public:
+  Rows(Communicator& communicator, MPI_Comm comm) : communicator_(communicator), comm_(comm) {}
+
+  // Rows to send from and to receive into; in place (`send` null) they are the same. Packs and
+  // stages what is to be sent. Errors: no_memory, system.
+  Status open(const Side* send, const Side& recv, Buffers& buffers);
+  // After the engine has filled the receiving row: brings it to the user's memory.
+  Status close();
+
+ private:
+  // One side on its way to a row.
+  struct Way {
+    const Side* side = nullptr;
+    std::byte* host = nullptr;  // the side's address, in host memory
+    bool staged = false;
+    bool packed = false;
+  };
+  Status stage(Room& room, bool with_content, Way& way);
+  TypedMemory typed(const Way& way) const;
+
+  Communicator& communicator_;
+  MPI_Comm comm_;
+  Way recv_;
+  std::byte* recv_row_ = nullptr;
+};
+
+}  // namespace crossrail::mpi
