@@ -60,8 +60,10 @@ std::uint64_t checked_call(const Bench& bench, const Contender& contender, std::
   return all;
 }
 
-// Seconds of `calls` calls in a row, on this rank.
+// Seconds of `calls` calls in a row, on this rank; one call before them undoes what the contender
+// before has done to the caches.
 double batch(const Bench& bench, const Contender& contender, std::size_t block, std::vector<BufferSet>& sets, int calls) {
+  bench.collective.call(sets[0].send.get(), sets[0].recv.get(), block, contender);
   MPI_Barrier(MPI_COMM_WORLD);
   const double began = now();
   for (int call = 0; call < calls; ++call) {

@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
     MPI_Comm_free(&comm);
   }
   for (int shape = 0; shape < kShapes; ++shape) {
-    const int block = 16 + shape * 1000;
+    const int block = 16 + shape;
     first.push_back(timed_call(send, recv, block, MPI_COMM_WORLD));
     second.push_back(timed_call(send, recv, block, MPI_COMM_WORLD));
   }

@@ -53,7 +53,8 @@ Settings read_environment() {
 }
 
 Settings& changeable_settings() {
-  static Settings settings = read_environment();
+  // Never destroyed: the report is written when the process ends, after destructors have begun.
+  static Settings& settings = *new Settings(read_environment());
   return settings;
 }
 

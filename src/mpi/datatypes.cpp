@@ -145,22 +145,53 @@ int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) {
 
 namespace {
 
+// A type of absolute addresses comes with MPI_BOTTOM, which is null, and MPICH packs nothing from
+// null: the same bytes lie at address `kShift` in a type moved back by as much.
+class FromSomewhere {
+ public:
+  explicit FromSomewhere(const TypedMemory& memory) : type(memory.type), address(memory.address) {
+    if (address != nullptr) return;
+    const int one = 1;
+    const MPI_Aint back = -kShift;
+    moved_ = pmpi().Type_create_hindexed(1, &one, &back, memory.type, &type) == MPI_SUCCESS &&
+             pmpi().Type_commit(&type) == MPI_SUCCESS;
+    address = reinterpret_cast<void*>(kShift);
+  }
+  FromSomewhere(const FromSomewhere&) = delete;
+  ~FromSomewhere() {
+    if (moved_) (void)pmpi().Type_free(&type);
+  }
+  MPI_Datatype type;
+  void* address;
+
+ private:
+  static constexpr MPI_Aint kShift = 4096;
+  bool moved_ = false;
+};
+
+struct Piece {
+  char* address;
+  MPI_Datatype type;
+  int count;
+};
+
 // MPI_Pack counts in int: pieces of whole elements, none over 1 GiB (or one element).
 template <class Move>
 Status in_pieces(const TypedMemory& memory, Move move) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
   if (memory.element_bytes == 0) return {};
+  const FromSomewhere from(memory);
   MPI_Aint lower = 0, extent = 0;
   (void)pmpi().Type_get_extent(memory.type, &lower, &extent);
   const std::uint64_t most = std::max<std::uint64_t>(1, kMostBytes / memory.element_bytes);
   for (std::uint64_t done = 0; done < memory.count;) {
     const std::uint64_t piece = std::min(most, memory.count - done);
-    char* address = reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(memory.address) +
+    char* address = reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(from.address) +
                                             static_cast<std::uintptr_t>(extent) * done);
     const int bytes = static_cast<int>(piece * memory.element_bytes);
-    const std::uint64_t offset = done * memory.element_bytes;
+    const std::uint64_t row_offset = done * memory.element_bytes;
     int position = 0;
-    const int code = move(address, static_cast<int>(piece), offset, bytes, position);
+    const int code = move({address, from.type, static_cast<int>(piece)}, row_offset, bytes, position);
     if (code != MPI_SUCCESS || position != bytes) {
       return failure(Code::system, "packing a datatype: error %d after %d of %d bytes", code, position, bytes);
     }
@@ -172,14 +203,14 @@ Status in_pieces(const TypedMemory& memory, Move move) {
 }  // namespace
 
 Status pack(const TypedMemory& from, std::byte* row) {
-  return in_pieces(from, [&](char* address, int count, std::uint64_t offset, int bytes, int& position) {
-    return pmpi().Pack(address, count, from.type, row + offset, bytes, &position, from.comm);
+  return in_pieces(from, [&](const Piece& piece, std::uint64_t offset, int bytes, int& position) {
+    return pmpi().Pack(piece.address, piece.count, piece.type, row + offset, bytes, &position, from.comm);
   });
 }
 
 Status unpack(const std::byte* row, const TypedMemory& to) {
-  return in_pieces(to, [&](char* address, int count, std::uint64_t offset, int bytes, int& position) {
-    return pmpi().Unpack(row + offset, bytes, &position, address, count, to.type, to.comm);
+  return in_pieces(to, [&](const Piece& piece, std::uint64_t offset, int bytes, int& position) {
+    return pmpi().Unpack(row + offset, bytes, &position, piece.address, piece.count, piece.type, to.comm);
   });
 }
 

@@ -1,6 +1,8 @@
 #include "mpi/open_communicator.h"
 
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <sstream>
 
 #include "base/log.h"
@@ -84,13 +86,24 @@ bool take_over_settings(Communicator& communicator, const std::vector<Location>&
   return true;
 }
 
-// Whether this rank may read the memory of all others on its node: tried, not guessed.
+// Whether this process may read the memory of another: tried, not guessed, and remembered.
+bool may_read(const Location& at) {
+  static std::mutex mutex;
+  static std::map<std::uint64_t, bool>& answers = *new std::map<std::uint64_t, bool>;
+  const std::lock_guard lock(mutex);
+  const auto [answer, fresh] = answers.try_emplace(at.probe_value, false);
+  if (fresh) {
+    std::uint64_t value = 0;
+    answer->second =
+        read_process(at.pid, &value, at.probe_address, sizeof value).ok() && value == at.probe_value;
+  }
+  return answer->second;
+}
+
 bool may_read_peers(const Topology& topology, const std::vector<Location>& locations) {
   for (const int peer : topology.node_ranks()) {
     const Location& at = locations[peer];
-    if (at.pid_space != locations[topology.rank].pid_space) return false;
-    std::uint64_t value = 0;
-    if (!read_process(at.pid, &value, at.probe_address, sizeof value).ok() || value != at.probe_value) return false;
+    if (at.pid_space != locations[topology.rank].pid_space || !may_read(at)) return false;
   }
   return true;
 }

@@ -78,9 +78,7 @@ void describe_cores(Location& location) {
   CPU_FREE(cpus);
 }
 
-}  // namespace
-
-Location discover_location(int world_rank) {
+Location look_around(int world_rank) {
   Location location{};
   location.host = host_hash();
   const int node = node_override(world_rank);
@@ -90,9 +88,17 @@ Location discover_location(int world_rank) {
   struct stat space {};
   if (stat("/proc/self/ns/pid", &space) == 0) location.pid_space = space.st_ino;
   location.pid = static_cast<std::int32_t>(getpid());
+  describe_cores(location);
+  return location;
+}
+
+}  // namespace
+
+Location discover_location(int world_rank) {
+  static const Location known = look_around(world_rank);
+  Location location = known;
   const std::string settings = communicator_settings_text(process_settings());
   location.settings = hash_bytes(settings.data(), settings.size());
-  describe_cores(location);
   return location;
 }
 

@@ -1,2 +1,9 @@
+// crossrail_machine: the machine as hwloc sees it.
+
 #include "crossrail/crossrail.h"
-extern "C" __attribute__((visibility("default"))) const char* crossrail_machine(void) { return "{\"error\":\"hwloc cannot be loaded\"}"; }
+
+#include <string>
+
+#include "topology/hwloc_library.h"
+
+#if CROSSRAIL_HWLOC

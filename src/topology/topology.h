@@ -25,7 +25,8 @@ struct Location {
   std::int32_t unused;
 };
 
-// This process's location. `world_rank` picks the entry of CROSSRAIL_NODES; -1 if there is none.
+// This process's location, looked up once (but for the settings, which may change). `world_rank` picks the entry of CROSSRAIL_NODES; -1 if
+// there is none.
 Location discover_location(int world_rank);
 
 struct Topology {

@@ -14,7 +14,7 @@ struct alignas(kCacheLineBytes) Header {
 };
 
 constexpr std::size_t kMostPacketBytes = 64 * 1024;  // payload and flags of one rank in one half
-constexpr std::size_t kMostBulkBytes = 256 * 1024;
+constexpr std::size_t kMostBulkBytes = 512 * 1024;
 
 // Waiting: spin, then give the core away, then sleep.
 constexpr int kFirstSpins = 64;

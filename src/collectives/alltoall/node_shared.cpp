@@ -15,6 +15,7 @@ namespace crossrail::alltoall::node_shared {
 namespace {
 
 constexpr std::size_t kPayload = Packet::kPayloadBytes;
+constexpr int kPeersAhead = 4;
 
 // Packets that carry all blocks of one rank, one after the other.
 std::size_t packet_stride(const Plan& plan) {
@@ -72,6 +73,15 @@ Status run_packets(Plan& plan, const Buffers& buffers) {
   return {};
 }
 
+// Fetches the beginning of a block that lies ready a few peers on, while others are copied.
+void prefetch_block(NodeBoard& board, int peer, std::uint64_t flag, std::size_t at, std::size_t bytes) {
+  constexpr std::size_t kReach = 4 * kCacheLineBytes;
+  const int half = static_cast<int>(flag >> 32 & 1);
+  if (board.lines(peer).staged.word[half].load(std::memory_order_relaxed) != flag) return;
+  const std::byte* block = board.bulk(half, peer) + at;
+  for (std::size_t line = 0; line < std::min(bytes, kReach); line += kCacheLineBytes) __builtin_prefetch(block + line);
+}
+
 Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size_t bytes) {
   NodeBoard& board = *plan.board;
   const std::size_t block = plan.shape.block_bytes;
@@ -88,6 +98,7 @@ Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size
   if (!plan.shape.in_place) std::memcpy(buffers.recv + rank * block + from, buffers.send + rank * block + from, bytes);
   for (int step = 1; step < size; ++step) {
     const int peer = (rank + step) % size;
+    if (step + kPeersAhead < size) prefetch_block(board, (peer + kPeersAhead) % size, flag, rank * bytes, bytes);
     const Word& staged = board.lines(peer).staged.word[half];
     CROSSRAIL_TRY(board.await(peer, [&] { return staged.load(std::memory_order_acquire) == flag; }));
     std::memcpy(buffers.recv + peer * block + from, board.bulk(half, peer) + rank * bytes, bytes);
