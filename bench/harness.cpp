@@ -119,7 +119,9 @@ void run_size(Bench& bench, std::size_t block, Report& report) {
   }
   std::vector<std::vector<double>> seconds(rows.size());
   for (int repetition = 0; repetition < repetitions; ++repetition) {
-    for (std::size_t one = 0; one < rows.size(); ++one) {
+    for (std::size_t turn = 0; turn < rows.size(); ++turn) {
+      // The order rotates: nobody always comes after the same other.
+      const std::size_t one = (turn + static_cast<std::size_t>(repetition)) % rows.size();
       if (repetition >= paces[one].repetitions) continue;
       const int calls = paces[one].calls;
       seconds[one].push_back(batch(bench, bench.contenders[one], block, sets, calls) / calls);

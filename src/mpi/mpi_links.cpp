@@ -87,6 +87,15 @@ Status MpiLinks::agree(Code mine, Code& worst) {
   return {};
 }
 
+bool MpiLinks::readable_by_peers(const void* address, std::size_t bytes) {
+  // The kernel answers for our own pages as it would for a peer's call: the first and the last
+  // byte stand for the rest, since such memory is mapped in one piece.
+  const auto first = reinterpret_cast<std::uint64_t>(address);
+  char byte = 0;
+  return bytes == 0 || (read_process(locations_[rank_].pid, &byte, first, 1).ok() &&
+                        read_process(locations_[rank_].pid, &byte, first + bytes - 1, 1).ok());
+}
+
 Status MpiLinks::read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) {
   return read_process(locations_[rank].pid, to, address, bytes);
 }

@@ -19,6 +19,7 @@ class MpiLinks final : public Links {
   Status post_recv(int rank, void* data, std::size_t bytes) override;
   Status wait_posted() override;
   Status agree(Code mine, Code& worst) override;
+  bool readable_by_peers(const void* address, std::size_t bytes) override;
   Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) override;
   void progress() override;
   bool alive(int rank) override;

@@ -46,6 +46,22 @@ class Exchange {
   int size_;
 };
 
+// CROSSRAIL_LOG=2 tells where the time of the set-up goes.
+class Stopwatch {
+ public:
+  explicit Stopwatch(bool speaks) : speaks_(speaks && log_enabled(LogLevel::detail)) {}
+  void note(const char* done) {
+    if (!speaks_) return;
+    const std::int64_t now = now_ns();
+    log_line(LogLevel::detail, "set-up: %s took %.1f us", done, static_cast<double>(now - since_) * 1e-3);
+    since_ = now;
+  }
+
+ private:
+  bool speaks_;
+  std::int64_t since_ = now_ns();
+};
+
 int world_rank() {
   int initialized = 0, rank = -1;
   (void)pmpi().Initialized(&initialized);
@@ -162,6 +178,7 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm) {
   if (pmpi().Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0) return nullptr;
   if (pmpi().Comm_size(comm, &size) != MPI_SUCCESS || pmpi().Comm_rank(comm, &rank) != MPI_SUCCESS) return nullptr;
   Exchange exchange(comm, size);
+  Stopwatch watch(rank == 0);
   std::vector<Location> locations;
   note_world(world_rank(), size);
   Location mine = discover_location(world_rank());
@@ -171,6 +188,8 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm) {
     if (at.blind != 0) return nullptr;  // some rank could not tell a device pointer
   }
 
+  watch.note("exchanging locations");
+
   auto communicator = std::make_unique<Communicator>();
   communicator->topology = topology_from_locations(locations, rank);
   if (!take_over_settings(*communicator, locations, exchange)) return nullptr;
@@ -179,9 +198,12 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm) {
   topology.scratch_bytes = communicator->settings.scratch_bytes;
   communicator->links = std::make_unique<MpiLinks>(comm, rank, locations);
   communicator->plans = std::make_unique<PlanCache>(communicator->settings.plan_count);
+  watch.note("agreeing on settings and tuning");
   topology.shared_segment = share_any_segment(*communicator, exchange);
+  watch.note("sharing a segment");
   topology.single_copy = topology.shared_segment && communicator->settings.single_copy != 0 &&
                          exchange.all(may_read_peers(topology, locations));
+  watch.note("trying single copy");
   if (rank == 0) {
     log_line(LogLevel::plan, "communicator of %s: segment %s, single copy %s%s", topology.text().c_str(),
              topology.shared_segment ? "shared" : "none", topology.single_copy ? "allowed" : "not allowed",

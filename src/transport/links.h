@@ -25,6 +25,10 @@ class Links {
   // Worst (largest) code over all ranks of the communicator. Collective.
   virtual Status agree(Code mine, Code& worst) = 0;
 
+  // Whether the other ranks of the node can read_peer this memory of ours. Not so for memory that a
+  // device driver has mapped (CUDA's pinned memory): it must be offered from a copy.
+  virtual bool readable_by_peers(const void* address, std::size_t bytes) = 0;
+
   // Copies `bytes` at `address` of another rank of the node into `to`, with one copy.
   virtual Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) = 0;
 

@@ -21,20 +21,30 @@ void require(cudaError_t result, const char* what) {
   MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
-// Memory of either kind, filled from the host and read back to it.
+enum class Kind { host, device, pinned, managed };
+
+// Memory of any kind, filled from the host and read back to it.
 struct Memory {
-  Memory(std::size_t bytes, bool on_device) : bytes_(bytes), on_device_(on_device) {
-    if (on_device_) require(cudaMalloc(&address, bytes_), "cudaMalloc");
-    else address = std::malloc(bytes_);
+  Memory(std::size_t bytes, Kind kind) : bytes_(bytes), kind_(kind) {
+    switch (kind_) {
+      case Kind::host: address = std::malloc(bytes_); break;
+      case Kind::device: require(cudaMalloc(&address, bytes_), "cudaMalloc"); break;
+      case Kind::pinned: require(cudaMallocHost(&address, bytes_), "cudaMallocHost"); break;
+      case Kind::managed: require(cudaMallocManaged(&address, bytes_, cudaMemAttachGlobal), "cudaMallocManaged"); break;
+    }
   }
-  ~Memory() { on_device_ ? (void)cudaFree(address) : std::free(address); }
+  ~Memory() {
+    if (kind_ == Kind::host) std::free(address);
+    else if (kind_ == Kind::pinned) (void)cudaFreeHost(address);
+    else (void)cudaFree(address);
+  }
   void fill(const std::vector<int>& from) {
-    if (on_device_) require(cudaMemcpy(address, from.data(), bytes_, cudaMemcpyHostToDevice), "to the device");
+    if (kind_ == Kind::device) require(cudaMemcpy(address, from.data(), bytes_, cudaMemcpyHostToDevice), "to the device");
     else std::memcpy(address, from.data(), bytes_);
   }
   std::vector<int> read() const {
     std::vector<int> to(bytes_ / sizeof(int));
-    if (on_device_) require(cudaMemcpy(to.data(), address, bytes_, cudaMemcpyDeviceToHost), "to the host");
+    if (kind_ == Kind::device) require(cudaMemcpy(to.data(), address, bytes_, cudaMemcpyDeviceToHost), "to the host");
     else std::memcpy(to.data(), address, bytes_);
     return to;
   }
@@ -42,14 +52,15 @@ struct Memory {
 
  private:
   std::size_t bytes_;
-  bool on_device_;
+  Kind kind_;
 };
 
 int value(int from, int to, int at, int round) { return from * 1000003 + to * 10007 + at * 31 + round; }
 
 struct Case {
   int count;
-  bool send_on_device, recv_on_device, in_place;
+  Kind send, recv;
+  bool in_place;
   int stride;  // 1: contiguous; 2: every second int, the gaps must stay
 };
 
@@ -64,7 +75,8 @@ void run(const Case& test, int round) {
       (test.in_place ? recv : send)[place] = value(rank, peer, at, round);
     }
   }
-  Memory out(send.size() * sizeof(int) + 64, test.send_on_device), in(recv.size() * sizeof(int) + 64, test.recv_on_device);
+  Memory out(send.size() * sizeof(int) + 64, test.send);
+  Memory in(recv.size() * sizeof(int) + 64, test.recv);
   send.resize(send.size() + 16, kPoison);
   recv.resize(recv.size() + 16, kPoison);
   out.fill(send);
@@ -91,7 +103,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  run({5, false, false, false, 1}, 0);  // before the driver is loaded
+  run({5, Kind::host, Kind::host, false, 1}, 0);  // before the driver is loaded
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
     if (rank == 0) std::printf("skipped: no GPU\n");
@@ -100,13 +112,14 @@ int main(int argc, char** argv) {
   }
   require(cudaSetDevice(rank % devices), "cudaSetDevice");
   int round = 1;
+  constexpr Kind kinds[] = {Kind::host, Kind::device, Kind::pinned, Kind::managed};
   for (const int count : {0, 1, 7, 1000, 100000}) {
-    for (const bool send_on_device : {false, true}) {
-      for (const bool recv_on_device : {false, true}) {
+    for (const Kind send_kind : kinds) {
+      for (const Kind recv_kind : kinds) {
         for (const int stride : {1, 2}) {
-          run({count, send_on_device, recv_on_device, false, stride}, ++round);
-          run({count, send_on_device, recv_on_device, true, stride}, ++round);
-          run({count, send_on_device != (rank % 2 == 0), recv_on_device, false, stride}, ++round);
+          run({count, send_kind, recv_kind, false, stride}, ++round);
+          run({count, send_kind, recv_kind, true, stride}, ++round);
+          run({count, rank % 2 == 0 ? recv_kind : send_kind, recv_kind, false, stride}, ++round);
         }
       }
     }

@@ -1,0 +1,44 @@
+// Machine: what stands in the case, as hwloc sees it. For people and for 'crossrail doctor'; no
+// choice between algorithms depends on it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace crossrail {
+
+struct Machine {
+  struct Domain {  // of memory (NUMA)
+    int number;
+    std::string cpus;  // "0-31,64-95"
+    std::uint64_t memory_bytes;
+  };
+  struct Cache {
+    int level;
+    std::uint64_t bytes;  // of one
+    int count;
+  };
+  struct Device {
+    std::string name;   // "cuda0", "eth0"
+    std::string model;  // empty if unknown
+    int domain;         // -1 if it is equally near to several
+  };
+  int packages = 0;
+  int cores = 0;
+  int threads = 0;
+  std::string host;
+  std::string cpu;
+  std::uint64_t memory_bytes = 0;
+  std::vector<Domain> domains;
+  std::vector<Cache> caches;
+  std::vector<Device> gpus;
+  std::vector<Device> nics;
+};
+
+// Errors: unsupported (hwloc cannot be loaded, or was not there when crossrail was built), system.
+Status discover_machine(Machine& machine);
+
+}  // namespace crossrail
