@@ -90,6 +90,8 @@ const crossrail_device_module* module() {
 
 bool driver_without_module() { return module() == nullptr && module_missing.load(); }
 
+bool driver_present() { return module() != nullptr || module_missing.load(); }
+
 bool is_device_memory(const void* pointer) {
   const crossrail_device_module* present = module();
   return present != nullptr && present->classify(pointer) == CROSSRAIL_MEMORY_DEVICE;

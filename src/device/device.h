@@ -13,6 +13,10 @@ namespace crossrail::device {
 // nobody here can tell device pointers from host pointers.
 bool driver_without_module();
 
+// True if a GPU driver is loaded in this process: it may have mapped memory that no other process
+// can read.
+bool driver_present();
+
 // True if the processor must not touch what `pointer` points to.
 bool is_device_memory(const void* pointer);
 

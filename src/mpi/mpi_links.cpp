@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "base/settings.h"
+#include "device/device.h"
 #include "mpi/pmpi.h"
 #include "transport/process_memory.h"
 
@@ -88,6 +89,7 @@ Status MpiLinks::agree(Code mine, Code& worst) {
 }
 
 bool MpiLinks::readable_by_peers(const void* address, std::size_t bytes) {
+  if (!device::driver_present()) return true;
   // The kernel answers for our own pages as it would for a peer's call: the first and the last
   // byte stand for the rest, since such memory is mapped in one piece.
   const auto first = reinterpret_cast<std::uint64_t>(address);

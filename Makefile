@@ -1,0 +1,32 @@
+# Thin: CMake builds, cmake/setup.sh installs what is missing, ./crossrail is the command line.
+export PATH := $(CURDIR)/build/venv/bin:$(PATH)
+
+.PHONY: build demo test test-gpu bench clean
+.DEFAULT_GOAL := build
+
+build:            ## everything, into build/
+	@cmake/setup.sh build
+	@cmake --preset release
+	@cmake --build --preset release
+
+demo:             ## a real program without and with crossrail, then a short bench: build/demo.html
+	@cmake/setup.sh demo
+	@cmake --preset release
+	@cmake --build --preset release
+	@./crossrail demo
+
+test:             ## all tests that this machine can run
+	@cmake/setup.sh test
+	@cmake --preset release
+	@cmake --build --preset release
+	@ctest --preset release
+
+test-gpu:         ## the tests that need a GPU
+	@if nvidia-smi -L >/dev/null 2>&1; then $(MAKE) --no-print-directory build && ctest --preset release -L gpu; \
+	else echo "skipped: no GPU"; fi
+
+bench: build      ## MPI_Alltoall against the native one: build/bench.html
+	@./crossrail bench alltoall --output build/results --html build/bench.html
+
+clean:            ## all but what was downloaded (build/venv, build/wheels)
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name venv ! -name wheels -exec rm -rf {} +

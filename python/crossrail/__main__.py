@@ -1,0 +1,13 @@
+"""Start of `python -m crossrail`, and of `python path/to/crossrail`, which the script in the root uses."""
+
+import sys
+from pathlib import Path
+
+if not __package__:
+    # Started as a folder: its parent is what must be searched, and PYTHONPATH would reach the ranks.
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+from crossrail.cli.app import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,174 @@
+"""`crossrail info`, `crossrail list` and `crossrail explain`."""
+
+import json
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+import typer
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from crossrail import core
+from crossrail.cli.console import out
+from crossrail.machine_picture import draw_machine
+from crossrail.problem import Problem
+from crossrail.sizes import format_size, parse_numbers, parse_size
+
+INFO_HELP = """Show this machine: packages, NUMA domains, cores, caches, GPUs, network cards.
+
+\b
+Examples:
+  crossrail info
+  crossrail info --picture machine.svg
+"""
+LIST_HELP = """List the algorithms, or the settings.
+
+\b
+Examples:
+  crossrail list
+  crossrail list --settings
+"""
+EXPLAIN_HELP = """Say which algorithm a call would get, and why not the others.
+
+Uses this environment's settings and tuning table. Nothing is run.
+
+\b
+Examples:
+  crossrail explain alltoall --ranks 56 --bytes 1K
+  crossrail explain alltoall --ranks 8 --nodes 2 --bytes 64K
+  crossrail explain alltoall --node-of 0,1,0,1 --bytes 16 --in-place
+  CROSSRAIL_ALLTOALL=bruck crossrail explain alltoall --ranks 8 --bytes 1K
+"""
+
+
+def machine_tree(machine: Dict[str, Any]) -> Tree:
+    """The machine as a tree: processors and caches, then every NUMA domain with its devices."""
+    tree = Tree(Text(machine.get("host", "this machine"), "bold"))
+    cores = f"{machine.get('cores', '?')} cores, {machine.get('threads', '?')} threads"
+    packages = machine.get("packages", 1)
+    processor = tree.add(f"{packages} package{'s' if packages != 1 else ''}, {cores}: {machine.get('cpu', 'unknown processor')}")
+    for cache in machine.get("caches", []):
+        processor.add(f"L{cache['level']} cache: {cache['count']} × {format_size(cache['bytes'])}")
+    tree.add(f"memory: {format_size(machine.get('memory_bytes', 0))}")
+    for domain in machine.get("domains", []):
+        branch = tree.add(f"NUMA domain {domain['number']}: processors {domain['cpus']}, {format_size(domain['memory_bytes'])}")
+        add_devices(branch, machine, domain["number"])
+    add_devices(tree, machine, None)
+    return tree
+
+
+def add_devices(branch: Tree, machine: Dict[str, Any], domain: Optional[int]) -> None:
+    """Adds the GPUs and network cards of a domain; None takes those that belong to no known domain."""
+    known = {one["number"] for one in machine.get("domains", [])}
+    for kind, label in (("gpus", "GPU"), ("nics", "network card")):
+        for device in machine.get(kind, []):
+            place = device.get("domain")
+            if place == domain or (domain is None and place not in known):
+                branch.add(f"{label} {device['name']} {device.get('model', '')}".rstrip())
+
+
+def info_command(
+    picture: Optional[Path] = typer.Option(None, "--picture", help="Write a drawing (SVG) to this file.", show_default=False),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """See INFO_HELP."""
+    machine = core.machine()
+    if picture:
+        picture.write_text(draw_machine(machine))
+        out.print(f"Drawn in {picture}.")
+    elif as_json:
+        typer.echo(json.dumps(machine, indent=1))
+    else:
+        out.print(machine_tree(machine))
+
+
+def list_command(
+    settings: bool = typer.Option(False, "--settings", help="List the settings with their current values."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """See LIST_HELP."""
+    rows = core.settings() if settings else core.catalogue()
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    table = Table()
+    for heading in ("variable", "value", "preset", "one for", "what it does") if settings else ("collective", "algorithm", "what it does"):
+        table.add_column(heading, no_wrap=heading in ("variable", "algorithm"))
+    for row in rows:
+        if settings:
+            changed = row["value"] != row["preset"]
+            table.add_row(row["variable"], Text(row["value"] or "-", "bold yellow" if changed else ""), row["preset"] or "-",
+                          "all ranks" if row["scope"] == "communicator" else "each process", row["help"])
+        else:
+            table.add_row(row["collective"], row["name"], row["summary"])
+    out.print(table)
+    if settings:
+        out.print("Where one value is for all ranks, it is rank 0's.")
+    else:
+        out.print('After the last candidate comes "native": the call goes, untouched, to the MPI library.')
+
+
+def node_numbers(ranks: Optional[int], nodes: int, node_of: Optional[str]) -> List[int]:
+    """The node of every rank: as listed, or `ranks` spread over `nodes` in blocks. Raises Problem on nonsense."""
+    if node_of:
+        numbers = parse_numbers(node_of)
+        if ranks is not None and ranks != len(numbers):
+            raise Problem(f"--node-of lists {len(numbers)} ranks, --ranks says {ranks}.")
+        return numbers
+    if ranks is None:
+        raise Problem("Say how many ranks: --ranks 8, or list their nodes: --node-of 0,0,1,1.")
+    if ranks < 1 or nodes < 1 or nodes > ranks:
+        raise Problem("--ranks must be at least 1, and --nodes between 1 and the number of ranks.")
+    return [rank * nodes // ranks for rank in range(ranks)]
+
+
+def show_explanation(answer: Dict[str, Any]) -> None:
+    """Prints the choice, then what would come next, then why not the others."""
+    out.print(Text.assemble(f"{answer['topology']}: ", (answer["chosen"], "bold green")))
+    if answer.get("segment_bytes_per_node"):
+        out.print(f"shared memory on each node: {format_size(answer['segment_bytes_per_node'])}")
+    out.print(Text("Candidates; the first whose plan does not fail is used:", "bold"))
+    table = Table()
+    for heading in ("algorithm", "from", "parameters"):
+        table.add_column(heading)
+    for candidate in answer.get("candidates", []):
+        parameters = " ".join(f"{name}={value}" for name, value in candidate.get("parameters", {}).items())
+        table.add_row(candidate["algorithm"], candidate.get("origin", ""), parameters or "-")
+    out.print(table)
+    passed_over = Table()
+    passed_over.add_column("algorithm")
+    passed_over.add_column("why")
+    for other in answer.get("passed_over", []):
+        passed_over.add_row(other["algorithm"], other["why"])
+    if passed_over.row_count:
+        out.print(Text("Passed over:", "bold"))
+        out.print(passed_over)
+
+
+def explain_command(
+    collective: str = typer.Argument(..., help="The collective: alltoall."),
+    block: str = typer.Option(..., "--bytes", help="Bytes from one rank to one other: 16, 1K, 2M."),
+    ranks: Optional[int] = typer.Option(None, "--ranks", "-n", help="Ranks of the communicator.", show_default=False),
+    nodes: int = typer.Option(1, "--nodes", help="Spread the ranks over so many nodes."),
+    node_of: Optional[str] = typer.Option(None, "--node-of", help="The node of every rank: 0,0,1,1.", show_default=False),
+    in_place: bool = typer.Option(False, "--in-place", help="The call uses MPI_IN_PLACE."),
+    no_single_copy: bool = typer.Option(False, "--no-single-copy", help="As if process_vm_readv were forbidden."),
+    no_shared_memory: bool = typer.Option(False, "--no-shared-memory", help="As if the ranks could share no memory."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """See EXPLAIN_HELP."""
+    question = core.Question(collective, parse_size(block), node_numbers(ranks, nodes, node_of), in_place,
+                             not no_shared_memory, not no_single_copy)
+    answer = core.explain(question)
+    if as_json:
+        typer.echo(json.dumps(answer, indent=1))
+    else:
+        show_explanation(answer)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands of this file."""
+    app.command("info", help=INFO_HELP)(info_command)
+    app.command("list", help=LIST_HELP)(list_command)
+    app.command("explain", help=EXPLAIN_HELP)(explain_command)

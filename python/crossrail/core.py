@@ -1,0 +1,97 @@
+"""libcrossrail.so through ctypes: the catalogue, the settings, explanations, the machine.
+
+Every function returns what the JSON text holds, as lists and dicts (fields: include/crossrail/crossrail.h),
+and raises Problem when the library is missing or answers {"error": ...}.
+"""
+
+import ctypes
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Dict, List
+
+from crossrail.places import core_library
+from crossrail.problem import Problem
+
+
+class CQuestion(ctypes.Structure):
+    """The C struct crossrail_question."""
+
+    _fields_ = [
+        ("collective", ctypes.c_char_p),
+        ("block_bytes", ctypes.c_uint64),
+        ("in_place", ctypes.c_int),
+        ("size", ctypes.c_int),
+        ("node_of", ctypes.POINTER(ctypes.c_int)),
+        ("shared_segment", ctypes.c_int),
+        ("single_copy", ctypes.c_int),
+    ]
+
+
+@dataclass
+class Question:
+    """A call to explain; `node_of` has one node number a rank, so its length is the number of ranks."""
+
+    collective: str
+    block_bytes: int
+    node_of: List[int]
+    in_place: bool = False
+    shared_segment: bool = True
+    single_copy: bool = True
+
+
+@lru_cache(maxsize=1)
+def load() -> ctypes.CDLL:
+    """The library; raises Problem when it is missing or does not load."""
+    path = core_library()
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise Problem(f"{path} does not load: {error}.") from None
+    for name in ("version", "catalogue", "settings", "machine", "explain"):
+        getattr(library, f"crossrail_{name}").restype = ctypes.c_char_p
+    library.crossrail_explain.argtypes = [ctypes.POINTER(CQuestion)]
+    return library
+
+
+def decode(text: bytes) -> Any:
+    """The JSON text as Python values; raises Problem for {"error": ...}."""
+    value = json.loads(text.decode())
+    if isinstance(value, dict) and "error" in value:
+        raise Problem(str(value["error"]))
+    return value
+
+
+def version() -> str:
+    """'0.1.0'."""
+    return load().crossrail_version().decode()
+
+
+def catalogue() -> List[Dict[str, str]]:
+    """Every algorithm: collective, name, summary."""
+    return decode(load().crossrail_catalogue())
+
+
+def settings() -> List[Dict[str, str]]:
+    """Every setting: variable, kind, scope, preset, value, help."""
+    return decode(load().crossrail_settings())
+
+
+def machine() -> Dict[str, Any]:
+    """What hwloc sees: host, cpu, packages, cores, domains, caches, gpus, nics."""
+    return decode(load().crossrail_machine())
+
+
+def explain(question: Question) -> Dict[str, Any]:
+    """topology, chosen, segment_bytes_per_node, candidates, passed_over."""
+    size = len(question.node_of)
+    asked = CQuestion(
+        question.collective.encode(),
+        question.block_bytes,
+        int(question.in_place),
+        size,
+        (ctypes.c_int * size)(*question.node_of),
+        int(question.shared_segment),
+        int(question.single_copy),
+    )
+    return decode(load().crossrail_explain(ctypes.byref(asked)))

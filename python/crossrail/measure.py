@@ -1,0 +1,101 @@
+"""Running a bench program under its launcher and reading what it measured."""
+
+import datetime
+import json
+import socket
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+from crossrail import core
+from crossrail.flavours import find_flavour
+from crossrail.launchers import Job, command_line, find_launcher, named_launcher, own_settings, preload_value
+from crossrail.measurements import Measurement
+from crossrail.places import bench_program, built_flavours, preload_library, source_tree
+from crossrail.problem import Problem
+from crossrail.supervise import supervise
+
+
+@dataclass
+class BenchRequest:
+    """What to measure; sizes in bytes, `algorithms` are contenders, `repetitions` None leaves them to the bench."""
+
+    collective: str
+    ranks: int
+    flavour: Optional[str] = None
+    launcher: Optional[str] = None
+    launcher_words: List[str] = field(default_factory=list)
+    min_bytes: int = 1
+    max_bytes: int = 1 << 20
+    algorithms: str = "native,auto"
+    repetitions: Optional[int] = None
+
+
+def bench_job(request: BenchRequest, output: Path) -> Job:
+    """The bench program as a job with crossrail preloaded; raises Problem when a part of it is missing."""
+    flavours = built_flavours()
+    flavour = request.flavour or (flavours[0] if flavours else "openmpi")
+    program = bench_program(request.collective, flavour)
+    words = [str(program), "--min-bytes", str(request.min_bytes), "--max-bytes", str(request.max_bytes),
+             "--algorithms", request.algorithms, "--output", str(output)]
+    if request.repetitions is not None:
+        words += ["--repetitions", str(request.repetitions)]
+    found = find_flavour(str(program))
+    launcher = named_launcher(request.launcher) if request.launcher else find_launcher(flavour, found.library if found else None)
+    environment = {**own_settings(), "LD_PRELOAD": preload_value(preload_library(flavour))}
+    return Job(launcher, request.ranks, words, request.launcher_words, environment)
+
+
+def commit() -> str:
+    """The commit of the source tree with '-dirty' where it was changed; the version when installed."""
+    tree = source_tree()
+    if tree:
+        done = subprocess.run(["git", "-C", str(tree), "describe", "--always", "--dirty"], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=False)
+        if done.returncode == 0:
+            return done.stdout.decode().strip()
+    return core.version()
+
+
+def processor_name() -> str:
+    """The processor as Linux names it, '' where it does not."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+def describe_machine(name: Optional[str]) -> Dict[str, Any]:
+    """The machine as hwloc sees it, under the user's name for it; host and processor only where hwloc is missing."""
+    try:
+        machine = core.machine()
+    except Problem:
+        machine = {"host": socket.gethostname(), "cpu": processor_name()}
+    return {**machine, **({"name": name} if name else {})}
+
+
+def measure(request: BenchRequest, machine_name: Optional[str] = None) -> Measurement:
+    """Runs the bench and returns its JSON with machine, date and commit added.
+
+    What the program prints is shown only when it fails, in the Problem raised then. Wrong data are no failure here:
+    they are counted in the measurement.
+    """
+    with tempfile.TemporaryDirectory(prefix="crossrail.") as folder:
+        output = Path(folder) / "measurement.json"
+        with open(Path(folder) / "printed", "w+", encoding="utf-8", errors="replace") as printed:
+            code = supervise(command_line(bench_job(request, output)), output=printed)
+            printed.seek(0)
+            said = printed.read().strip()
+        if not output.exists():
+            raise Problem(f"The bench program failed (exit code {code}).\n{said}")
+        try:
+            measurement = json.loads(output.read_text())
+        except ValueError:
+            raise Problem(f"The bench program failed (exit code {code}) and left half a result.\n{said}") from None
+    measurement["machine"] = describe_machine(machine_name)
+    measurement["date"] = datetime.date.today().isoformat()
+    measurement["commit"] = commit()
+    return measurement

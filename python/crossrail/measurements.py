@@ -1,0 +1,91 @@
+"""What the bench programs measured: comparing crossrail with the native MPI, size by size.
+
+A measurement is the JSON of a bench program as a dict; times are microseconds, each the maximum over ranks of
+one repetition.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional
+
+Measurement = Dict[str, Any]
+
+
+@dataclass
+class Comparison:
+    """One block size: the native and crossrail's own result, `speedup` = native median / crossrail's median."""
+
+    bytes: int
+    native: Dict[str, Any]
+    own: Dict[str, Any]
+
+    @property
+    def speedup(self) -> float:
+        """Above 1: crossrail is faster. 0 where a time is missing."""
+        return self.native["p50_us"] / self.own["p50_us"] if self.own["p50_us"] > 0 else 0.0
+
+    @property
+    def wrong(self) -> int:
+        """Wrong blocks in both."""
+        return self.native.get("wrong", 0) + self.own.get("wrong", 0)
+
+
+def contenders(measurement: Measurement) -> List[str]:
+    """The names in order of appearance; 'native' and 'auto' first."""
+    seen = list(dict.fromkeys(result["contender"] for result in measurement["results"]))
+    first = [name for name in ("native", "auto") if name in seen]
+    return first + [name for name in seen if name not in first]
+
+
+def results_of(measurement: Measurement, contender: str) -> List[Dict[str, Any]]:
+    """The results of a contender, by size."""
+    return sorted((one for one in measurement["results"] if one["contender"] == contender), key=lambda one: one["bytes"])
+
+
+def compare(measurement: Measurement, contender: str = "auto") -> List[Comparison]:
+    """`contender` against native, for the sizes both have."""
+    native = {result["bytes"]: result for result in results_of(measurement, "native")}
+    return [Comparison(own["bytes"], native[own["bytes"]], own)
+            for own in results_of(measurement, contender) if own["bytes"] in native]
+
+
+def geometric_mean(values: List[float]) -> Optional[float]:
+    """The geometric mean of the positive values, None when there is none."""
+    positive = [value for value in values if value > 0]
+    return math.exp(sum(math.log(value) for value in positive) / len(positive)) if positive else None
+
+
+def small_speedup(comparisons: List[Comparison]) -> Optional[float]:
+    """The geometric mean of the speed-ups from 1 byte to 1 KiB."""
+    return geometric_mean([one.speedup for one in comparisons if 1 <= one.bytes <= 1024])
+
+
+def wrong_blocks(measurement: Measurement) -> int:
+    """Blocks whose data were not what the definition says, over all results."""
+    return sum(result.get("wrong", 0) for result in measurement["results"])
+
+
+def verdict(measurement: Measurement) -> str:
+    """One sentence on the data: checked and right, wrong, or not checked."""
+    wrong = wrong_blocks(measurement)
+    if wrong:
+        return f"{wrong} blocks were wrong."
+    return "Every byte received was checked and right." if measurement.get("checked") else "The data were not checked."
+
+
+def title(measurement: Measurement) -> str:
+    """'MPI_Alltoall, 8 ranks on 1 node, Open MPI v4.1.4'."""
+    nodes = measurement.get("nodes", 1)
+    return (f"MPI_{measurement['collective'].capitalize()}, {measurement['ranks']} ranks on {nodes} "
+            f"node{'s' if nodes != 1 else ''}, {measurement.get('mpi', 'MPI')}")
+
+
+def caveats(measurement: Measurement) -> List[str]:
+    """What a reader must know before quoting the numbers."""
+    notes = []
+    if measurement.get("oversubscribed"):
+        notes.append(f"More ranks than cores ({measurement['ranks']} on {measurement.get('cores', '?')}): the times are those of a busy scheduler, "
+                     "not of the hardware.")
+    if measurement.get("rotating_buffers", 1) == 1:
+        notes.append("The same buffers in every repetition: small sizes stay in the caches.")
+    return notes

@@ -1,0 +1,122 @@
+"""One self-contained HTML page for measurements: charts, table, machine; follows the reader's light or dark mode."""
+
+import json
+from html import escape
+from typing import Any, Dict, List
+
+from crossrail.chart import Chart, Series, draw
+from crossrail.measurements import (Comparison, Measurement, caveats, compare, contenders, results_of,
+                                    small_speedup, title, verdict, wrong_blocks)
+from crossrail.sizes import format_size, format_time_us
+
+STYLE = """
+:root { color-scheme: light dark; --ground: #fcfcfb; --card: #fff; --ink: #0b0b0b; --faint: #52514e; --line: #e4e3dc;
+  --c0: #2a78d6; --c1: #eb6834; --c2: #1baf7a; --c3: #eda100; --c4: #e87ba4; --c5: #4a3aa7; --bad: #c0262d; }
+@media (prefers-color-scheme: dark) { :root { --ground: #121211; --card: #1a1a19; --ink: #fff; --faint: #c3c2b7; --line: #383835;
+  --c0: #3987e5; --c1: #d95926; --c2: #199e70;
+  --c3: #c98500; --c4: #d55181; --c5: #9085e9; --bad: #ff7b7b; } }
+body { margin: 0 auto; max-width: 860px; padding: 24px 20px 60px; background: var(--ground); color: var(--ink);
+  font: 15px/1.5 system-ui, sans-serif; }
+h1 { font-size: 24px; margin: 0 0 4px; } h2 { font-size: 19px; margin: 36px 0 4px; } p { margin: 6px 0; } .faint { color: var(--faint); }
+.bad { color: var(--bad); font-weight: 600; } figure, .tiles > div { background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
+figure { margin: 16px 0; padding: 14px 16px 8px; } figcaption { font-weight: 600; }
+svg { width: 100%; height: auto; display: block; } svg text { font: 12px system-ui, sans-serif; fill: var(--faint); }
+svg .name { fill: var(--ink); font-weight: 600; }
+.grid { stroke: var(--line); } .reference { stroke: var(--faint); stroke-dasharray: 4 4; } .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
+.point { stroke: var(--card); stroke-width: 1.5; } .legend { color: var(--faint); font-size: 13px; } .legend span { margin-right: 16px; }
+.key { display: inline-block; width: 10px; height: 10px; border-radius: 50%; margin-right: 6px; }
+.tiles { display: flex; gap: 12px; flex-wrap: wrap; margin: 16px 0; } .tiles > div { padding: 10px 16px; } .tiles b { display: block; font-size: 26px; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: 14px; }
+th, td { text-align: right; padding: 4px 10px; border-bottom: 1px solid var(--line); white-space: nowrap; } th { color: var(--faint); font-weight: 600; }
+td.word, th.word { text-align: left; }
+""" + "".join(f".line.c{number} {{ stroke: var(--c{number}); }} .point.c{number} {{ fill: var(--c{number}); }} "
+              f".key.c{number} {{ background: var(--c{number}); }}\n" for number in range(6))
+
+SHOWN_NAMES = {"native": "native MPI", "auto": "crossrail"}
+
+
+def colour_of(name: str, index: int) -> int:
+    """Native and crossrail keep their colours on every page."""
+    return {"native": 1, "auto": 0}.get(name, 2 + index % 4)
+
+
+def latency_chart(measurement: Measurement) -> Chart:
+    """Median time against block size, a line for every contender."""
+    chart = Chart("Time of a call (median)", "microseconds", " µs")
+    others = 0
+    for name in contenders(measurement):
+        points = [(one["bytes"], one["p50_us"]) for one in results_of(measurement, name) if one["bytes"] > 0 and one["p50_us"] > 0]
+        chart.series.append(Series(SHOWN_NAMES.get(name, name), colour_of(name, others), points))
+        others += name not in SHOWN_NAMES
+    return chart
+
+
+def speedup_chart(measurement: Measurement) -> Chart:
+    """How many times faster than native, for crossrail and every other contender."""
+    chart = Chart("How many times faster than the native MPI (above the dashed line: faster)", "native / contender", "", reference=1.0)
+    others = 0
+    for name in contenders(measurement):
+        if name == "native":
+            continue
+        points = [(one.bytes, one.speedup) for one in compare(measurement, name) if one.bytes > 0 and one.speedup > 0]
+        chart.series.append(Series(SHOWN_NAMES.get(name, name), colour_of(name, others), points))
+        others += name not in SHOWN_NAMES
+    return chart
+
+
+def table_row(one: Comparison) -> str:
+    """A size as a table row."""
+    checked = f'<span class="bad">{one.wrong} wrong</span>' if one.wrong else "right"
+    times = [one.native["p50_us"], one.native["p99_us"], one.own["p50_us"], one.own["p99_us"]]
+    return (f"<tr><td>{format_size(one.bytes)}</td>" + "".join(f"<td>{format_time_us(value)}</td>" for value in times)
+            + f'<td>{one.speedup:.2f}×</td><td class="word">{escape(one.own["algorithm"])}</td><td class="word">{checked}</td></tr>')
+
+
+def table(comparisons: List[Comparison], checked: bool) -> str:
+    """Sizes with medians and 99th percentiles."""
+    rows = "".join(table_row(one) if checked else table_row(one).replace(">right<", ">not checked<") for one in comparisons)
+    return ('<div class="scroll"><table><tr><th>block</th><th>native p50 µs</th><th>p99</th><th>crossrail p50 µs</th><th>p99</th>'
+            '<th>faster</th><th class="word">algorithm</th><th class="word">data</th></tr>' + rows + "</table></div>")
+
+
+def tiles(measurement: Measurement, comparisons: List[Comparison]) -> str:
+    """The figures to remember, the worst among them."""
+    small = small_speedup(comparisons)
+    ordered = sorted(comparisons, key=lambda one: one.speedup)
+    cells = [(f"{small:.2f}×", "faster from 1 B to 1 KiB (geometric mean)")] if small else []
+    for one, words in ((ordered[-1], "at best"), (ordered[0], "at worst")) if ordered else ():
+        cells.append((f"{one.speedup:.2f}×", f"{words}, {format_size(one.bytes)} blocks"))
+    cells.append((str(wrong_blocks(measurement)) if measurement.get("checked") else "-", "wrong blocks"))
+    return '<div class="tiles">' + "".join(f"<div><b>{escape(value)}</b>{escape(words)}</div>" for value, words in cells) + "</div>"
+
+
+def machine_line(measurement: Measurement) -> str:
+    """'name: processor, cores' from what the command line added to the measurement."""
+    machine = measurement.get("machine", {})
+    words = [machine.get("name") or machine.get("host", "unnamed machine"), machine.get("cpu", ""), f"{measurement.get('cores', '?')} cores"]
+    return ", ".join(word for word in words if word)
+
+
+def section(measurement: Measurement) -> str:
+    """One measurement: heading, figures, charts, table."""
+    comparisons = compare(measurement)
+    kind = ' class="bad"' if wrong_blocks(measurement) else ""
+    notes = "".join(f'<p class="faint">{escape(note)}</p>' for note in caveats(measurement))
+    return (f"<h2>{escape(title(measurement))}</h2>"
+            f'<p class="faint">{escape(machine_line(measurement))}; measured {escape(measurement.get("date", "on an unknown day"))}'
+            f', crossrail {escape(measurement.get("commit", ""))}</p>'
+            f"<p{kind}>{escape(verdict(measurement))}</p>{tiles(measurement, comparisons)}"
+            f"{draw(latency_chart(measurement))}{draw(speedup_chart(measurement))}"
+            f"{table(comparisons, bool(measurement.get('checked')))}{notes}")
+
+
+def render_page(heading: str, introduction: str, measurements: List[Measurement]) -> str:
+    """The whole page; `introduction` is HTML, everything else is escaped. The raw data are embedded as JSON."""
+    raw: List[Dict[str, Any]] = measurements
+    data = json.dumps(raw).replace("</", "<\\/")
+    return (f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+            f"<title>{escape(heading)}</title><style>{STYLE}</style></head><body><h1>{escape(heading)}</h1>{introduction}"
+            f"{''.join(section(one) for one in measurements)}"
+            '<p class="faint">Native MPI and crossrail take turns in the same run, on the same buffers and communicator. Each time is the '
+            "longest over all ranks of one repetition; p50 is the median, p99 what one call in a hundred exceeds.</p>"
+            f'<script type="application/json" id="measurements">{data}</script></body></html>\n')

@@ -1,0 +1,43 @@
+"""Sizes in bytes, as people write and read them, and lists of numbers like 0,0,1,1."""
+
+from typing import List
+
+from crossrail.problem import Problem
+
+FACTORS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
+
+
+def parse_size(text: str) -> int:
+    """'1K', '4KiB', '2MB' or '512' in bytes (K is 1024). Raises Problem for anything else."""
+    letters = text.strip().upper()
+    number = letters.rstrip("KMGIB")
+    unit = letters[len(number):].replace("IB", "").replace("B", "")
+    if not number.isdigit() or unit not in FACTORS:
+        raise Problem(f"'{text}' is not a size; write for example 512, 1K or 2M.")
+    return int(number) * FACTORS[unit]
+
+
+def format_size(size_bytes: float) -> str:
+    """1024 -> '1 KiB', 1536 -> '1.5 KiB', 5 -> '5 B'."""
+    for unit, factor in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.3g} {unit}" if size_bytes < 1000 * factor else f"{size_bytes / factor:.0f} {unit}"
+    return f"{size_bytes:.0f} B"
+
+
+def format_count(count: int) -> str:
+    """5635 -> '5 635' (thin groups, as in the documentation)."""
+    return f"{count:,}".replace(",", " ")
+
+
+def format_time_us(time_us: float) -> str:
+    """Microseconds with three digits: 1.23, 45.6, 1234."""
+    return f"{time_us:.0f}" if time_us >= 100 else f"{time_us:.3g}"
+
+
+def parse_numbers(text: str) -> List[int]:
+    """'0,0,1,1' -> [0, 0, 1, 1]. Raises Problem for anything else."""
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        raise Problem(f"'{text}' is not a list of numbers; write for example 0,0,1,1.") from None

@@ -1,0 +1,127 @@
+// ThreadLinks: Links between ranks that are threads of one process.
+//
+// Short messages are copied when they are sent (eager), long ones when they are received
+// (rendezvous), so that both kinds of timing that MPI has come up. A rank that has left its
+// function counts as a process that has ended.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "transport/links.h"
+
+namespace crossrail::simulate {
+
+struct LinkOptions {
+  std::size_t eager_bytes = 512;                     // longest message that is copied when sent
+  std::function<Status(int rank)> open_messages;     // to let opening fail on some ranks; null: never
+  std::function<bool(int rank)> may_read;            // whether read_peer works on a rank; null: always
+  std::function<bool(int rank)> readable;            // whether peers can read a rank's buffers; null: always
+  std::chrono::milliseconds hang_after{30'000};      // a wait that takes longer is a deadlock
+};
+
+// What one rank has asked of its links so far.
+struct LinkCounters {
+  std::atomic<std::uint64_t> sends{0};
+  std::atomic<std::uint64_t> sent_bytes{0};
+  std::atomic<std::uint64_t> agreements{0};
+  std::atomic<std::uint64_t> reads{0};
+  std::atomic<std::uint64_t> progress_calls{0};
+};
+
+// What the threads of one communicator share.
+class Exchange {
+ public:
+  Exchange(int size, LinkOptions options);
+
+  // The rank has left: who waits for it from now on is told so.
+  void leave(int rank);
+  bool left(int rank) const { return ranks_[rank]->left.load(); }
+  const LinkCounters& counters(int rank) const { return ranks_[rank]->counters; }
+
+ private:
+  friend class ThreadLinks;
+
+  struct Message {
+    const void* data = nullptr;  // null: in `copy`
+    std::size_t bytes = 0;
+    std::vector<std::byte> copy;
+  };
+  // Messages of one rank to one other, in order. Slots are reused with their memory.
+  struct Channel {
+    std::vector<Message> slots = std::vector<Message>(4);
+    std::size_t first = 0;
+    std::size_t count = 0;
+    Message& push();
+    Message& front() { return slots[first]; }
+    void pop();
+  };
+  struct Rank {
+    std::mutex mutex;  // of all that follows but the atomics
+    std::condition_variable changed;
+    std::vector<Channel> from;
+    std::vector<std::uint64_t> taken;  // long messages of this rank that each other has received
+    std::atomic<bool> left{false};
+    LinkCounters counters;
+  };
+  struct Agreement {
+    std::mutex mutex;
+    std::condition_variable changed;
+    int arrived = 0;
+    std::uint64_t round = 0;
+    Code worst = Code::ok;
+    Code result = Code::ok;
+  };
+
+  void send(int from, int to, const void* data, std::size_t bytes);
+  Status receive(int from, int to, void* data, std::size_t bytes);
+  Status wait_taken(int rank, const std::vector<std::uint64_t>& sent);
+  Status agree(Code mine, Code& worst);
+  // Waits for `ready` under `lock`; `gone` tells that it will never come true.
+  template <class Ready, class Gone>
+  Status wait(Rank& rank, std::unique_lock<std::mutex>& lock, Ready ready, Gone gone);
+  Status break_up(Code code, const char* what);
+  bool any_left() const;
+
+  LinkOptions options_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+  Agreement agreement_;
+  std::atomic<bool> broken_{false};
+};
+
+class ThreadLinks final : public Links {
+ public:
+  ThreadLinks(Exchange& exchange, int rank);
+
+  Status open_messages() override;
+  Status post_send(int rank, const void* data, std::size_t bytes) override;
+  Status post_recv(int rank, void* data, std::size_t bytes) override;
+  Status wait_posted() override;
+  Status agree(Code mine, Code& worst) override;
+  bool readable_by_peers(const void* address, std::size_t bytes) override;
+  Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) override;
+  void progress() override;
+  bool alive(int rank) override { return !exchange_.left(rank); }
+
+ private:
+  struct Receive {
+    int rank;
+    void* data;
+    std::size_t bytes;
+  };
+  LinkCounters& counters() { return exchange_.ranks_[rank_]->counters; }
+
+  Exchange& exchange_;
+  int rank_;
+  bool open_ = false;
+  std::vector<Receive> receives_;
+  std::vector<std::uint64_t> long_sends_;  // to each other rank
+};
+
+}  // namespace crossrail::simulate

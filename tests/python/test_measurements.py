@@ -1,0 +1,92 @@
+"""The arithmetic of tables, pages and charts."""
+
+import math
+
+import pytest
+
+from crossrail.chart import Chart, Series, draw, label_heights, value_ticks
+from crossrail.cli.performance import BEGIN, END, markdown_section, replace_tables
+from crossrail.measurements import compare, contenders, geometric_mean, small_speedup, verdict, wrong_blocks
+from crossrail.page import render_page
+from crossrail.problem import Problem
+from crossrail.sizes import format_count, format_size, format_time_us, parse_numbers, parse_size
+
+
+def result(size, contender, p50, **more):
+    """One result of a bench program."""
+    return {"bytes": size, "contender": contender, "algorithm": "native" if contender == "native" else "node_shared", "repetitions": 100,
+            "min_us": p50 / 2, "p50_us": p50, "p99_us": 2 * p50, "max_us": 3 * p50, "wrong": 0, **more}
+
+
+@pytest.fixture
+def measurement():
+    """Twice as fast at 1 B, eight times at 1 KiB, half as fast at 2 KiB; bruck at one size only."""
+    rows = [result(1, "auto", 1.0), result(1, "native", 2.0), result(1024, "native", 8.0), result(1024, "auto", 1.0),
+            result(2048, "native", 1.0), result(2048, "auto", 2.0), result(1024, "bruck", 4.0)]
+    return {"collective": "alltoall", "mpi": "Open MPI v4.1.4", "flavour": "openmpi", "ranks": 8, "nodes": 1, "ranks_per_node": 8, "cores": 2,
+            "oversubscribed": True, "checked": True, "rotating_buffers": 1, "results": rows, "machine": {"host": "<h>"}, "date": "2026-01-02", "commit": "abc"}
+
+
+def test_speedups_by_size(measurement):
+    assert [(one.bytes, one.speedup) for one in compare(measurement)] == [(1, 2.0), (1024, 8.0), (2048, 0.5)]
+    assert [(one.bytes, one.speedup) for one in compare(measurement, "bruck")] == [(1024, 2.0)]
+    assert contenders(measurement) == ["native", "auto", "bruck"]
+
+
+def test_the_mean_of_small_sizes(measurement):
+    assert math.isclose(small_speedup(compare(measurement)), 4.0)
+    assert geometric_mean([]) is None
+
+
+def test_wrong_and_unchecked_data_are_said(measurement):
+    assert verdict(measurement) == "Every byte received was checked and right."
+    measurement["results"][0]["wrong"] = 3
+    assert wrong_blocks(measurement) == 3 and verdict(measurement) == "3 blocks were wrong."
+    measurement["results"][0]["wrong"] = 0
+    measurement["checked"] = False
+    assert verdict(measurement) == "The data were not checked."
+
+
+def test_the_page_is_self_contained_and_escaped(measurement):
+    page = render_page("Title", "", [measurement])
+    assert page.count("<svg") == 2 and "4.00×" in page and "at worst, 2 KiB" in page
+    assert "&lt;h&gt;" in page and "src=" not in page and "href=" not in page
+    assert "More ranks than cores" in page
+
+
+def test_the_maintainers_tables(measurement):
+    section = markdown_section(measurement)
+    assert "| 1 KiB | 8 | 16 | 1 | 2 | 8.00 | `node_shared` |" in section
+    assert replace_tables(f"a\n{BEGIN}\nold\n{END}\nb", ["new"]) == f"a\n{BEGIN}\n\nnew\n{END}\nb"
+    with pytest.raises(Problem):
+        replace_tables("no marks", ["new"])
+
+
+def test_ticks_cover_the_values():
+    assert value_ticks(0.3, 9.0) == [0.2, 0.5, 1.0, 2.0, 5.0, 10.0]
+    assert value_ticks(0.3, 900.0) == [0.1, 1.0, 10.0, 100.0, 1000.0]
+    assert value_ticks(1.0, 1.0) == [1.0]
+
+
+def test_charts_with_one_point_and_with_none():
+    assert draw(Chart("c", "v", "", [Series("s", 0, [])])) == ""
+    assert "<circle" in draw(Chart("c", "v", "", [Series("s", 0, [(1, 1.0)])], reference=1.0))
+
+
+def test_labels_do_not_overlap():
+    assert label_heights([50.0, 40.0, 45.0]) == [70.0, 40.0, 55.0]
+
+
+def test_sizes():
+    assert [parse_size(text) for text in ("512", "1K", "4KiB", "2MB", "1g")] == [512, 1024, 4096, 2 << 20, 1 << 30]
+    assert [format_size(size) for size in (0, 5, 1000, 1024, 1536, 1 << 20)] == ["0 B", "5 B", "1000 B", "1 KiB", "1.5 KiB", "1 MiB"]
+    assert (format_count(5635), format_time_us(1.234), format_time_us(1234.5)) == ("5 635", "1.23", "1234")
+    for text in ("", "1Q", "K", "-1", "1.5K", "1I"):
+        with pytest.raises(Problem):
+            parse_size(text)
+
+
+def test_lists_of_numbers():
+    assert parse_numbers("0,0,1") == [0, 0, 1]
+    with pytest.raises(Problem):
+        parse_numbers("0,a")
