@@ -34,6 +34,7 @@ function(crossrail_add_mpi_library flavour)
   string(TOUPPER ${flavour} upper)
   set(target crossrail_mpi_${flavour})
   add_library(${target} MODULE
+    src/mpi/bulletin.cpp
     src/mpi/carry.cpp
     src/mpi/communicators.cpp
     src/mpi/control.cpp

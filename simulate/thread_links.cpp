@@ -76,12 +76,25 @@ void Exchange::send(int from, int to, const void* data, std::size_t bytes) {
   Message& message = target.from[from].push();
   message.bytes = bytes;
   message.data = data;
+  message.withdrawn = false;
   if (bytes <= options_.eager_bytes) {
     const auto* begin = static_cast<const std::byte*>(data);
     message.copy.assign(begin, begin + bytes);
     message.data = nullptr;
   }
   target.changed.notify_all();
+}
+
+// After an error the buffers of `from` are its program's again: no peer may still read them.
+void Exchange::withdraw(int from) {
+  for (const auto& target : ranks_) {
+    const std::lock_guard lock(target->mutex);
+    Channel& channel = target->from[from];
+    for (std::size_t number = 0; number < channel.count; ++number) {
+      Message& message = channel.slots[(channel.first + number) % channel.slots.size()];
+      message.withdrawn = message.withdrawn || message.data != nullptr;
+    }
+  }
 }
 
 Status Exchange::receive(int from, int to, void* data, std::size_t bytes) {
@@ -93,6 +106,7 @@ Status Exchange::receive(int from, int to, void* data, std::size_t bytes) {
     std::unique_lock lock(mine.mutex);
     CROSSRAIL_TRY(wait(mine, lock, [&] { return channel.count > 0; }, [&] { return left(from); }));
     Message& message = channel.front();
+    if (message.withdrawn) return failed(Code::broken, "the sender of a message has met an error");
     was_long = message.data != nullptr;
     came = message.bytes;
     if (came == bytes && bytes > 0) std::memcpy(data, was_long ? message.data : message.copy.data(), bytes);
@@ -175,8 +189,9 @@ Status ThreadLinks::wait_posted() {
     if (worst.ok()) worst = exchange_.receive(one.rank, rank_, one.data, one.bytes);
   }
   receives_.clear();
-  CROSSRAIL_TRY(worst);
-  return exchange_.wait_taken(rank_, long_sends_);
+  if (worst.ok()) worst = exchange_.wait_taken(rank_, long_sends_);
+  if (!worst.ok()) exchange_.withdraw(rank_);
+  return worst;
 }
 
 Status ThreadLinks::agree(Code mine, Code& worst) {
@@ -184,9 +199,14 @@ Status ThreadLinks::agree(Code mine, Code& worst) {
   return exchange_.agree(mine, worst);
 }
 
-bool ThreadLinks::readable_by_peers(const void* address, std::size_t bytes) {
-  (void)address;
-  return bytes == 0 || exchange_.options_.readable == nullptr || exchange_.options_.readable(rank_);
+Status ThreadLinks::offer(const void* data, std::size_t bytes, std::uint64_t& address) {
+  const bool readable = exchange_.options_.readable == nullptr || exchange_.options_.readable(rank_);
+  if (bytes != 0 && !readable) {
+    offered_.assign(static_cast<const std::byte*>(data), static_cast<const std::byte*>(data) + bytes);
+    data = offered_.data();
+  }
+  address = reinterpret_cast<std::uint64_t>(data);
+  return {};
 }
 
 Status ThreadLinks::read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) {

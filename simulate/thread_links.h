@@ -50,6 +50,7 @@ class Exchange {
 
   struct Message {
     const void* data = nullptr;  // null: in `copy`
+    bool withdrawn = false;      // its sender has met an error: the data are no more
     std::size_t bytes = 0;
     std::vector<std::byte> copy;
   };
@@ -81,6 +82,7 @@ class Exchange {
 
   void send(int from, int to, const void* data, std::size_t bytes);
   Status receive(int from, int to, void* data, std::size_t bytes);
+  void withdraw(int from);
   Status wait_taken(int rank, const std::vector<std::uint64_t>& sent);
   Status agree(Code mine, Code& worst);
   // Waits for `ready` under `lock`; `gone` tells that it will never come true.
@@ -104,7 +106,7 @@ class ThreadLinks final : public Links {
   Status post_recv(int rank, void* data, std::size_t bytes) override;
   Status wait_posted() override;
   Status agree(Code mine, Code& worst) override;
-  bool readable_by_peers(const void* address, std::size_t bytes) override;
+  Status offer(const void* data, std::size_t bytes, std::uint64_t& address) override;
   Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) override;
   void progress() override;
   bool alive(int rank) override { return !exchange_.left(rank); }
@@ -121,6 +123,7 @@ class ThreadLinks final : public Links {
   int rank_;
   bool open_ = false;
   std::vector<Receive> receives_;
+  std::vector<std::byte> offered_;  // the copy that peers read where they cannot read the user's memory
   std::vector<std::uint64_t> long_sends_;  // to each other rank
 };
 

@@ -15,21 +15,33 @@ Status agree(Communicator& communicator, Code mine, Code& worst) {
   return communicator.links->agree(worst, worst);
 }
 
+std::unique_ptr<Plan> unplanned(Communicator& communicator, const Shape& shape, const Candidate& candidate) {
+  auto plan = std::make_unique<Plan>();
+  plan->shape = shape;
+  plan->topology = &communicator.topology;
+  plan->links = communicator.links.get();
+  plan->board = communicator.board.get();
+  plan->parameters = candidate.parameters;
+  plan->reason = candidate.origin + candidate.passed_over;
+  if (candidate.algorithm == nullptr) return plan;
+  plan->algorithm = candidate.algorithm->name;
+  plan->run = candidate.algorithm->run;
+  return plan;
+}
+
 Status make_plan(Communicator& communicator, const Shape& shape, Plan*& made) {
   const auto candidates =
       choose(communicator.tuning, communicator.settings.alltoall, communicator.topology, shape);
+  if (candidates.front().algorithm != nullptr) {
+    // First of all, that everybody is here with the same Shape: plans may communicate.
+    Code met = Code::ok;
+    CROSSRAIL_TRY(agree(communicator, Code::ok, met));
+  }
   std::string failures;
   for (const Candidate& candidate : candidates) {
-    auto plan = std::make_unique<Plan>();
-    plan->shape = shape;
-    plan->topology = &communicator.topology;
-    plan->links = communicator.links.get();
-    plan->board = communicator.board.get();
-    plan->parameters = candidate.parameters;
-    plan->reason = candidate.origin + candidate.passed_over + failures;
+    auto plan = unplanned(communicator, shape, candidate);
+    plan->reason += failures;
     if (candidate.algorithm != nullptr) {
-      plan->algorithm = candidate.algorithm->name;
-      plan->run = candidate.algorithm->run;
       const Status mine = candidate.algorithm->plan(*plan);
       Code worst = Code::ok;
       CROSSRAIL_TRY(agree(communicator, mine.code, worst));
@@ -54,18 +66,40 @@ Status plan_for(Communicator& communicator, const Shape& shape, Plan*& plan) {
   return make_plan(communicator, shape, plan);
 }
 
+namespace {
+
+// Every call, native ones too, says at once what it is: others may have to ask.
+void enter(Communicator& communicator, std::uint64_t shape_hash, std::uint64_t block_bytes) {
+  if (communicator.board != nullptr) communicator.board->enter(shape_hash, block_bytes);
+  communicator.links->enter(shape_hash, block_bytes);
+}
+
+void break_up(Communicator& communicator, Code code) {
+  communicator.broken = true;
+  if (communicator.board != nullptr) communicator.board->break_up(code);
+  communicator.links->announce(code);
+}
+
+}  // namespace
+
 Outcome run_collective(Communicator& communicator, const Shape& shape, const Buffers& buffers) {
-  if (communicator.board != nullptr) {
-    if (communicator.board->broken_up()) communicator.broken = true;
-    communicator.board->enter(shape.hash(), shape.block_bytes);
-  }
   static const Plan native_plan;
+  enter(communicator, shape.hash(), shape.block_bytes);
   if (communicator.broken) return {{}, &native_plan};
+  if (communicator.board != nullptr && communicator.board->broken_up()) {
+    communicator.broken = true;
+    return {communicator.board->broken_in_this_call(), &native_plan};
+  }
   Plan* plan = nullptr;
   Status status = plan_for(communicator, shape, plan);
   if (status.ok() && !plan->native()) status = plan->run(*plan, buffers);
-  if (!status.ok()) communicator.broken = true;
+  if (!status.ok()) break_up(communicator, status.code);
   return {status, plan};
+}
+
+void withdraw(Communicator& communicator, const Shape& shape) {
+  enter(communicator, ~shape.hash(), shape.block_bytes);
+  break_up(communicator, Code::mismatch);
 }
 
 }  // namespace crossrail

@@ -96,8 +96,7 @@ Outcome run_alltoall(Communicator& communicator, const AlltoallArguments& call, 
 // This rank's own two sides differ in size: the others, who would wait for blocks of a size that is
 // not coming, are told.
 int refuse_unequal_sides(Communicator& communicator, MPI_Comm comm, const Shape& shape) {
-  if (communicator.board != nullptr) communicator.board->enter(~shape.hash(), shape.block_bytes);
-  communicator.broken = true;
+  withdraw(communicator, shape);
   return raise(comm, failed(Code::mismatch, "the send and the receive side of this rank differ in size"));
 }
 

@@ -1,9 +1,14 @@
 #include "mpi/mpi_links.h"
 
+#include <sched.h>
+
+#include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "base/settings.h"
 #include "device/device.h"
+#include "mpi/counters.h"
 #include "mpi/pmpi.h"
 #include "transport/process_memory.h"
 
@@ -12,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMostMessageBytes = std::size_t{1} << 30;  // counts are int
 constexpr int kTag = 0;
+constexpr int kTestsBetweenYields = 1000;
 
 // MPI libraries have a limited number of communicators (MPICH about 2000): the program's come first.
 std::atomic<std::uint64_t> private_count{0};
@@ -21,41 +27,60 @@ Status from_mpi(int code, const char* function) {
   return failure(Code::system, "%s returned error %d", function, code);
 }
 
+// Errors on the private communicator come back as codes. A handler of our own, because the standard
+// ABI's headers do not agree on the value of MPI_ERRORS_RETURN.
+void stay_silent(MPI_Comm*, int*, ...) {}
+
+Status return_errors(MPI_Comm comm) {
+  MPI_Errhandler handler;
+  CROSSRAIL_TRY(from_mpi(pmpi().Comm_create_errhandler(stay_silent, &handler), "MPI_Comm_create_errhandler"));
+  const int code = pmpi().Comm_set_errhandler(comm, handler);
+  (void)pmpi().Errhandler_free(&handler);
+  return from_mpi(code, "MPI_Comm_set_errhandler");
+}
+
 }  // namespace
 
-MpiLinks::MpiLinks(MPI_Comm user, int rank, std::vector<Location> locations)
-    : user_(user), private_(handles().comm_null), rank_(rank), locations_(std::move(locations)) {}
+MpiLinks::MpiLinks(MPI_Comm user, int rank, std::vector<Location> locations, Waiting waiting)
+    : user_(user), private_(handles().comm_null), rank_(rank), locations_(std::move(locations)), waiting_(waiting) {}
 
 MpiLinks::~MpiLinks() {
   if (private_ == handles().comm_null) return;
   int finalized = 0;
   pmpi().Finalized(&finalized);
-  if (finalized == 0) pmpi().Comm_free(&private_);
+  if (finalized == 0) {
+    bulletin_.reset();
+    pmpi().Comm_free(&private_);
+  }
   --private_count;
 }
 
 Status MpiLinks::open_messages() {
   if (private_ != handles().comm_null) return {};
-  Code worst = Code::ok;
-  const bool room = private_count.load() < process_settings().private_communicators;
-  CROSSRAIL_TRY(agree(room ? Code::ok : Code::unsupported, worst));
-  if (worst != Code::ok) return failed(worst, "more communicators than CROSSRAIL_PRIVATE_COMMUNICATORS");
+  int room = private_count.load() < process_settings().private_communicators ? 0 : 1, worst = 1;
+  CROSSRAIL_TRY(from_mpi(pmpi().Allreduce(&room, &worst, 1, handles().whole_number, handles().maximum, user_), "MPI_Allreduce"));
+  if (worst != 0) return failed(Code::unsupported, "more communicators than CROSSRAIL_PRIVATE_COMMUNICATORS");
   // A split carries none of the user's attributes, whose copy functions would see a dup.
   CROSSRAIL_TRY(from_mpi(pmpi().Comm_split(user_, 0, rank_, &private_), "MPI_Comm_split"));
   ++private_count;
-  requests_.reserve(2 * locations_.size());
+  CROSSRAIL_TRY(return_errors(private_));
+  const std::size_t size = locations_.size();
+  bulletin_ = std::make_unique<Bulletin>(private_, rank_, static_cast<int>(size));
+  requests_.reserve(2 * size);
+  posted_.reserve(2 * size);
+  statuses_.resize(2 * size);
   return {};
 }
 
 Status MpiLinks::post_send(int rank, const void* data, std::size_t bytes) {
   const auto* from = static_cast<const std::byte*>(data);
   do {
-    const std::size_t part = bytes < kMostMessageBytes ? bytes : kMostMessageBytes;
+    const int part = static_cast<int>(std::min(bytes, kMostMessageBytes));
     requests_.emplace_back();
-    CROSSRAIL_TRY(from_mpi(
-        pmpi().Isend(from, static_cast<int>(part), handles().byte, rank, kTag, private_, &requests_.back()), "MPI_Isend"));
+    posted_.push_back({-1, rank});
+    CROSSRAIL_TRY(from_mpi(pmpi().Isend(from, part, handles().byte, rank, kTag, private_, &requests_.back()), "MPI_Isend"));
     from += part;
-    bytes -= part;
+    bytes -= static_cast<std::size_t>(part);
   } while (bytes > 0);
   return {};
 }
@@ -63,43 +88,126 @@ Status MpiLinks::post_send(int rank, const void* data, std::size_t bytes) {
 Status MpiLinks::post_recv(int rank, void* data, std::size_t bytes) {
   auto* into = static_cast<std::byte*>(data);
   do {
-    const std::size_t part = bytes < kMostMessageBytes ? bytes : kMostMessageBytes;
+    const int part = static_cast<int>(std::min(bytes, kMostMessageBytes));
     requests_.emplace_back();
-    CROSSRAIL_TRY(from_mpi(
-        pmpi().Irecv(into, static_cast<int>(part), handles().byte, rank, kTag, private_, &requests_.back()), "MPI_Irecv"));
+    posted_.push_back({part, rank});
+    CROSSRAIL_TRY(from_mpi(pmpi().Irecv(into, part, handles().byte, rank, kTag, private_, &requests_.back()), "MPI_Irecv"));
     into += part;
-    bytes -= part;
+    bytes -= static_cast<std::size_t>(part);
   } while (bytes > 0);
   return {};
 }
 
-Status MpiLinks::wait_posted() {
-  const int count = static_cast<int>(requests_.size());
-  const int code = pmpi().Waitall(count, requests_.data(), MPI_STATUSES_IGNORE);
-  requests_.clear();
-  return from_mpi(code, "MPI_Waitall");
+// A collective (no posted_ says more) awaits everybody.
+bool MpiLinks::awaits(int peer) const {
+  if (posted_.empty()) return true;
+  for (std::size_t one = 0; one < posted_.size(); ++one) {
+    if (posted_[one].peer == peer && requests_[one] != handles().request_null) return true;
+  }
+  return false;
 }
 
-Status MpiLinks::agree(Code mine, Code& worst) {
-  int code = static_cast<int>(mine);
-  int largest = code;
-  CROSSRAIL_TRY(from_mpi(pmpi().Allreduce(&code, &largest, 1, handles().whole_number, handles().maximum, user_), "MPI_Allreduce"));
-  worst = static_cast<Code>(largest);
+Status MpiLinks::look_around() {
+  if (board_ != nullptr) CROSSRAIL_TRY(board_->look());
+  CROSSRAIL_TRY(look());
+  for (int peer = 0; peer < static_cast<int>(locations_.size()); ++peer) {
+    if (awaits(peer) && !alive(peer)) return failure(Code::peer_lost, "rank %d has ended while rank %d waits for it", peer, rank_);
+  }
   return {};
 }
 
-bool MpiLinks::readable_by_peers(const void* address, std::size_t bytes) {
-  if (!device::driver_present()) return true;
+Status MpiLinks::wait_all() {
+  if (statuses_.size() < requests_.size()) statuses_.resize(requests_.size());
+  const int tests_between_yields = waiting_.oversubscribed ? 1 : kTestsBetweenYields;
+  const std::int64_t patience_ns = static_cast<std::int64_t>(waiting_.patience_ms) * 1'000'000;
+  std::int64_t looked = 0;
+  Status trouble;
+  for (int tests = 1;; ++tests) {
+    int done = 0;
+    const int code = pmpi().Testall(static_cast<int>(requests_.size()), requests_.data(), &done, statuses_.data());
+    if (code != MPI_SUCCESS) return failed(Code::mismatch, "a message was longer than this rank's blocks");
+    if (done != 0) return {};
+    if (!trouble.ok()) return trouble;  // and what it had sent before has not completed our wait
+    if (tests % tests_between_yields != 0) continue;
+    sched_yield();
+    const std::int64_t now = now_ns();
+    if (looked == 0) looked = now;
+    if (now - looked < patience_ns / 2) continue;
+    looked = now;
+    trouble = look_around();
+  }
+}
+
+Status MpiLinks::check_sizes() {
+  for (std::size_t one = 0; one < posted_.size(); ++one) {
+    if (posted_[one].expected_bytes < 0) continue;
+    int bytes = 0;
+    (void)pmpi().Get_count(&statuses_[one], handles().byte, &bytes);
+    if (bytes == posted_[one].expected_bytes) continue;
+    return failure(Code::mismatch, "rank %d has sent %d bytes, rank %d expects %d", posted_[one].peer, bytes, rank_,
+                   posted_[one].expected_bytes);
+  }
+  return {};
+}
+
+// After an error: nothing more may arrive in the user's memory.
+void MpiLinks::give_up() {
+  for (std::size_t one = 0; one < requests_.size(); ++one) {
+    if (requests_[one] == handles().request_null) continue;
+    if (posted_[one].expected_bytes >= 0) (void)pmpi().Cancel(&requests_[one]);
+    (void)pmpi().Request_free(&requests_[one]);
+  }
+}
+
+Status MpiLinks::wait_posted() {
+  Status status = wait_all();
+  if (status.ok()) status = check_sizes();
+  if (!status.ok()) give_up();
+  requests_.clear();
+  posted_.clear();
+  return status;
+}
+
+Status MpiLinks::agree(Code mine, Code& worst) {
+  CROSSRAIL_TRY(open_messages());
+  agreement_[0] = agreement_[1] = static_cast<int>(mine);
+  requests_.emplace_back();
+  CROSSRAIL_TRY(from_mpi(pmpi().Iallreduce(&agreement_[0], &agreement_[1], 1, handles().whole_number,
+                                           handles().maximum, private_, &requests_.back()), "MPI_Iallreduce"));
+  const Status status = wait_all();
+  // A collective cannot be cancelled: after an error its request is left to it.
+  requests_.clear();
+  CROSSRAIL_TRY(status);
+  worst = static_cast<Code>(agreement_[1]);
+  return {};
+}
+
+Status MpiLinks::offer(const void* data, std::size_t bytes, std::uint64_t& address) {
+  address = reinterpret_cast<std::uint64_t>(data);
+  if (bytes == 0 || !device::driver_present()) return {};
   // The kernel answers for our own pages as it would for a peer's call: the first and the last
   // byte stand for the rest, since such memory is mapped in one piece.
-  const auto first = reinterpret_cast<std::uint64_t>(address);
   char byte = 0;
-  return bytes == 0 || (read_process(locations_[rank_].pid, &byte, first, 1).ok() &&
-                        read_process(locations_[rank_].pid, &byte, first + bytes - 1, 1).ok());
+  const int self = locations_[rank_].pid;
+  if (read_process(self, &byte, address, 1).ok() && read_process(self, &byte, address + bytes - 1, 1).ok()) return {};
+  CROSSRAIL_TRY(offered_.reserve(bytes));
+  std::memcpy(offered_.memory.get(), data, bytes);
+  address = reinterpret_cast<std::uint64_t>(offered_.memory.get());
+  return {};
 }
 
 Status MpiLinks::read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) {
   return read_process(locations_[rank].pid, to, address, bytes);
+}
+
+void MpiLinks::enter(std::uint64_t shape_hash, std::uint64_t block_bytes) {
+  if (bulletin_ != nullptr) bulletin_->enter(shape_hash, block_bytes);
+}
+
+Status MpiLinks::look() { return bulletin_ == nullptr ? Status{} : bulletin_->look(); }
+
+void MpiLinks::announce(Code code) {
+  if (bulletin_ != nullptr) bulletin_->announce(code);
 }
 
 void MpiLinks::progress() {
@@ -108,7 +216,9 @@ void MpiLinks::progress() {
 }
 
 bool MpiLinks::alive(int rank) {
-  if (locations_[rank].pid_space != locations_[rank_].pid_space) return true;  // its pid means nothing here
+  const Location& its = locations_[rank];
+  const Location& mine = locations_[rank_];
+  if (its.machine != mine.machine || its.pid_space != mine.pid_space) return true;  // its pid means nothing here
   return process_alive(locations_[rank].pid);
 }
 

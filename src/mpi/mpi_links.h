@@ -1,35 +1,67 @@
 // Links over MPI: messages on a private communicator, progress by probing the user's.
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "comm/communicator.h"
+#include "mpi/bulletin.h"
 #include "mpi/flavour.h"
 #include "topology/topology.h"
 #include "transport/links.h"
+#include "transport/node_board.h"
 
 namespace crossrail::mpi {
 
 class MpiLinks final : public Links {
  public:
-  MpiLinks(MPI_Comm user, int rank, std::vector<Location> locations);
+  struct Waiting {
+    std::uint64_t patience_ms;
+    bool oversubscribed;
+  };
+  MpiLinks(MPI_Comm user, int rank, std::vector<Location> locations, Waiting waiting);
   ~MpiLinks() override;
+  // The node's board, where there is one: waits for messages look at it when they take too long.
+  void watch(NodeBoard* board) { board_ = board; }
 
   Status open_messages() override;
   Status post_send(int rank, const void* data, std::size_t bytes) override;
   Status post_recv(int rank, void* data, std::size_t bytes) override;
   Status wait_posted() override;
   Status agree(Code mine, Code& worst) override;
-  bool readable_by_peers(const void* address, std::size_t bytes) override;
+  Status offer(const void* data, std::size_t bytes, std::uint64_t& address) override;
   Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) override;
+  void enter(std::uint64_t shape_hash, std::uint64_t block_bytes) override;
+  Status look() override;
+  void announce(Code code) override;
   void progress() override;
   bool alive(int rank) override;
 
  private:
+  struct Posted {
+    int expected_bytes;  // of a receive; -1 for a send
+    int peer;
+  };
+  // Tests until all of requests_ are complete, looking around whenever patience runs out.
+  Status wait_all();
+  // What keeps the posted messages from completing. Errors: mismatch, peer_lost, what others say.
+  Status look_around();
+  bool awaits(int peer) const;
+  Status check_sizes();
+  void give_up();
+
   MPI_Comm user_;
-  MPI_Comm private_;  // no tag of the user's can match on it
+  MPI_Comm private_;  // no tag of the user's can match on it; null until messages are needed
   int rank_;
   std::vector<Location> locations_;
+  Waiting waiting_;
+  NodeBoard* board_ = nullptr;
+  std::unique_ptr<Bulletin> bulletin_;
+  Room offered_;
+  int agreement_[2] = {};  // of a collective that may outlive its call, after an error
   std::vector<MPI_Request> requests_;
+  std::vector<MPI_Status> statuses_;
+  std::vector<Posted> posted_;
 };
 
 }  // namespace crossrail::mpi

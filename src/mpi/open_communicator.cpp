@@ -171,23 +171,28 @@ bool share_any_segment(Communicator& communicator, Exchange& exchange) {
   return false;
 }
 
+// False if some rank could not tell a device pointer from a host pointer.
+bool exchange_locations(Exchange& exchange, std::vector<Location>& locations) {
+  Location mine = discover_location(world_rank());
+  mine.blind = device::driver_without_module() ? 1 : 0;
+  if (!exchange.gather(mine, locations)) return false;
+  for (const Location& at : locations) {
+    if (at.blind != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::unique_ptr<Communicator> open_communicator(MPI_Comm comm) {
   int inter = 0, size = 0, rank = 0;
   if (pmpi().Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0) return nullptr;
   if (pmpi().Comm_size(comm, &size) != MPI_SUCCESS || pmpi().Comm_rank(comm, &rank) != MPI_SUCCESS) return nullptr;
+  note_world(world_rank(), size);
   Exchange exchange(comm, size);
   Stopwatch watch(rank == 0);
   std::vector<Location> locations;
-  note_world(world_rank(), size);
-  Location mine = discover_location(world_rank());
-  mine.blind = device::driver_without_module() ? 1 : 0;
-  if (!exchange.gather(mine, locations)) return nullptr;
-  for (const Location& at : locations) {
-    if (at.blind != 0) return nullptr;  // some rank could not tell a device pointer
-  }
-
+  if (!exchange_locations(exchange, locations)) return nullptr;
   watch.note("exchanging locations");
 
   auto communicator = std::make_unique<Communicator>();
@@ -196,7 +201,10 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm) {
   if (communicator->settings.enabled == 0) return nullptr;
   Topology& topology = communicator->topology;
   topology.scratch_bytes = communicator->settings.scratch_bytes;
-  communicator->links = std::make_unique<MpiLinks>(comm, rank, locations);
+  auto links = std::make_unique<MpiLinks>(
+      comm, rank, locations, MpiLinks::Waiting{communicator->settings.patience_ms, topology.oversubscribed});
+  MpiLinks& mpi_links = *links;
+  communicator->links = std::move(links);
   communicator->plans = std::make_unique<PlanCache>(communicator->settings.plan_count);
   watch.note("agreeing on settings and tuning");
   topology.shared_segment = share_any_segment(*communicator, exchange);
@@ -204,6 +212,9 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm) {
   topology.single_copy = topology.shared_segment && communicator->settings.single_copy != 0 &&
                          exchange.all(may_read_peers(topology, locations));
   watch.note("trying single copy");
+  // Several nodes: ranks must be able to tell each other when something goes wrong.
+  mpi_links.watch(communicator->board.get());
+  if (!topology.one_node() && !mpi_links.open_messages().ok()) return nullptr;
   if (rank == 0) {
     log_line(LogLevel::plan, "communicator of %s: segment %s, single copy %s%s", topology.text().c_str(),
              topology.shared_segment ? "shared" : "none", topology.single_copy ? "allowed" : "not allowed",

@@ -30,6 +30,7 @@ struct Handles {
   MPI_Datatype byte = MPI_BYTE;
   MPI_Datatype whole_number = MPI_INT;
   MPI_Op maximum = MPI_MAX;
+  MPI_Request request_null = MPI_REQUEST_NULL;
 };
 
 inline const Handles& handles() {

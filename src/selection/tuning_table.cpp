@@ -1,6 +1,6 @@
 // Reading a tuning table.
 
-#include <cstdlib>
+#include <algorithm>
 #include <sstream>
 
 #include "base/settings.h"
@@ -15,13 +15,14 @@ std::string trimmed(const std::string& text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
+// "*", "4", "2-", "2-8"
 bool is_range(const std::string& text) {
   if (text == "*") return true;
-  char* end = nullptr;
-  if (std::strtol(text.c_str(), &end, 10) < 1 || end == text.c_str()) return false;
-  if (*end == '-' && end[1] != '\0') std::strtol(end + 1, &end, 10);
-  else if (*end == '-') ++end;
-  return *end == '\0';
+  const auto dash = std::min(text.find('-'), text.size());
+  std::uint64_t low = 0, high = 0;
+  if (!parse_bytes(text.substr(0, dash), low) || low < 1) return false;
+  if (dash + 1 >= text.size()) return true;
+  return parse_bytes(text.substr(dash + 1), high) && high >= low;
 }
 
 // False with the reason in `wrong`.

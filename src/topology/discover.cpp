@@ -80,7 +80,7 @@ void describe_cores(Location& location) {
 
 Location look_around(int world_rank) {
   Location location{};
-  location.host = host_hash();
+  location.host = location.machine = host_hash();
   const int node = node_override(world_rank);
   if (node >= 0) location.host = hash_word(location.host, static_cast<std::uint64_t>(node) + 1);
   location.probe_value = probe_value;

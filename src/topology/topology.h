@@ -12,7 +12,8 @@ namespace crossrail {
 
 // Where one process runs, as it tells the others. Plain bytes: it travels as a message.
 struct Location {
-  std::uint64_t host;           // hash of boot id, host name and CROSSRAIL_NODES entry
+  std::uint64_t host;           // hash of boot id, host name and CROSSRAIL_NODES entry: the node
+  std::uint64_t machine;        // hash of boot id and host name
   std::uint64_t settings;       // hash of the communicator settings this process would use
   std::uint64_t probe_value;    // random word of this process ...
   std::uint64_t probe_address;  // ... and where it lies, to try process_vm_readv

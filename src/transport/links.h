@@ -25,12 +25,24 @@ class Links {
   // Worst (largest) code over all ranks of the communicator. Collective.
   virtual Status agree(Code mine, Code& worst) = 0;
 
-  // Whether the other ranks of the node can read_peer this memory of ours. Not so for memory that a
-  // device driver has mapped (CUDA's pinned memory): it must be offered from a copy.
-  virtual bool readable_by_peers(const void* address, std::size_t bytes) = 0;
+  // Where other ranks of the node can read_peer these bytes, until the next offer: where they lie,
+  // or a copy of memory that no other process can read (device drivers map such memory).
+  // Errors: no_memory.
+  virtual Status offer(const void* data, std::size_t bytes, std::uint64_t& address) = 0;
 
   // Copies `bytes` at `address` of another rank of the node into `to`, with one copy.
   virtual Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) = 0;
+
+  // A call begins. Its shape is what `look` compares with other nodes.
+  virtual void enter(std::uint64_t shape_hash, std::uint64_t block_bytes) {
+    (void)shape_hash;
+    (void)block_bytes;
+  }
+  // For waits that have lost patience: what ranks without a segment shared with ours say of this
+  // call. Errors: mismatch; what they have announced.
+  virtual Status look() { return {}; }
+  // This rank's call has failed: ranks elsewhere that wait for it shall hear it.
+  virtual void announce(Code code) { (void)code; }
 
   // Lets the host's own messages move: another rank may need them to reach its collective at all.
   virtual void progress() = 0;

@@ -10,7 +10,8 @@ namespace {
 
 struct alignas(kCacheLineBytes) Header {
   std::uint64_t nonce;  // SharedMemory's
-  Word broken;
+  Word broken;          // Code of an error
+  Word broken_call;     // the call it was met in
 };
 
 constexpr std::size_t kMostPacketBytes = 64 * 1024;  // payload and flags of one rank in one half
@@ -68,6 +69,19 @@ NodeBoard::NodeBoard(const Placement& placement, Links& links) : placement_(plac
 
 Word& NodeBoard::broken() { return reinterpret_cast<Header*>(placement_.segment)->broken; }
 
+void NodeBoard::break_up(Code code) {
+  if (broken_up()) return;
+  reinterpret_cast<Header*>(placement_.segment)->broken_call.store(call_, std::memory_order_relaxed);
+  broken().store(static_cast<std::uint64_t>(code), std::memory_order_release);
+}
+
+Status NodeBoard::broken_in_this_call() {
+  const auto code = static_cast<Code>(broken().load(std::memory_order_acquire));
+  if (code == Code::ok) return {};
+  const std::uint64_t call = reinterpret_cast<Header*>(placement_.segment)->broken_call.load(std::memory_order_relaxed);
+  return call_ > call ? Status{} : failed(code, "another rank met an error on this communicator");
+}
+
 void NodeBoard::relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -102,29 +116,51 @@ Status NodeBoard::pause(int peer, Patience& patience) {
   return diagnose(peer, patience);
 }
 
-// Called after half the patience without an answer, and as often again.
-Status NodeBoard::diagnose(int peer, Patience& patience) {
-  if (broken_up()) return failed(Code::broken, "another rank met an error on this communicator");
-  if (!links_.alive(rank_of(peer))) {
-    break_up();
-    return failure(Code::peer_lost, "rank %d has ended while rank %d waits for it in call %llu",
-                   rank_of(peer), rank_of(node_rank()), static_cast<unsigned long long>(call_));
-  }
+// What can be said of one peer for certain. `its_call` is the call it was last seen to enter.
+Status NodeBoard::look_at(int peer, std::uint64_t& its_call) {
+  CROSSRAIL_TRY(broken_in_this_call());
   const Door& door = lines(peer).door[call_ & 1];
-  const std::uint64_t its_call = door.call.load(std::memory_order_acquire);
-  const bool other_shape = its_call == call_ && door.shape.load(std::memory_order_relaxed) != shape_hash_;
-  if (!other_shape && its_call <= call_) return {};  // late, no more
-  // A peer that is ahead has flagged us before it left; look once more before saying otherwise.
-  if (!patience.suspected) {
-    patience.suspected = true;
-    return {};
-  }
-  break_up();
-  const Door& mine = my_lines().door[call_ & 1];
+  its_call = door.call.load(std::memory_order_acquire);
+  const std::uint64_t its_shape = door.shape.load(std::memory_order_acquire);
+  const std::uint64_t its_bytes = door.bytes.load(std::memory_order_acquire);
+  if (door.call.load(std::memory_order_relaxed) != its_call) return {};  // it was just being written
+  if (its_call != call_ || its_shape == shape_hash_) return {};
+  break_up(Code::mismatch);
   return failure(Code::mismatch, "call %llu: rank %d has blocks of %llu bytes, rank %d of %llu (or another collective)",
                  static_cast<unsigned long long>(call_), rank_of(node_rank()),
-                 static_cast<unsigned long long>(mine.bytes.load(std::memory_order_relaxed)), rank_of(peer),
-                 static_cast<unsigned long long>(door.bytes.load(std::memory_order_relaxed)));
+                 static_cast<unsigned long long>(my_lines().door[call_ & 1].bytes.load(std::memory_order_relaxed)),
+                 rank_of(peer), static_cast<unsigned long long>(its_bytes));
+}
+
+Status NodeBoard::look() {
+  for (int step = 1; step < node_size(); ++step) {
+    std::uint64_t its_call = 0;
+    CROSSRAIL_TRY(look_at((node_rank() + step) % node_size(), its_call));
+  }
+  return {};
+}
+
+// Called after half the patience without an answer, and as often again.
+Status NodeBoard::diagnose(int peer, Patience& patience) {
+  std::uint64_t its_call = 0;
+  CROSSRAIL_TRY(look_at(peer, its_call));
+  CROSSRAIL_TRY(links_.look());
+  const bool ended = !links_.alive(rank_of(peer));
+  if (its_call <= call_ && !ended) return {};  // late, no more
+  // A peer that is ahead, or has ended, may have flagged us before; the flag is looked at once more.
+  if (!patience.suspected) {
+    patience.suspected = true;
+    patience.looked_ns = 0;
+    return {};
+  }
+  if (ended) {
+    break_up(Code::peer_lost);
+    return failure(Code::peer_lost, "rank %d has ended while rank %d waits for it in call %llu", rank_of(peer),
+                   rank_of(node_rank()), static_cast<unsigned long long>(call_));
+  }
+  break_up(Code::mismatch);
+  return failure(Code::mismatch, "rank %d is in call %llu, rank %d still waits for it in call %llu", rank_of(peer),
+                 static_cast<unsigned long long>(its_call), rank_of(node_rank()), static_cast<unsigned long long>(call_));
 }
 
 Status NodeBoard::agree(Code mine, Code& worst) {

@@ -97,8 +97,9 @@ class NodeBoard {
   // Entering a call: hangs out the door. Every call on the communicator, native ones too.
   void enter(std::uint64_t shape_hash, std::uint64_t block_bytes) {
     Door& door = my_lines().door[++call_ & 1];
-    door.shape.store(shape_hash, std::memory_order_relaxed);
-    door.bytes.store(block_bytes, std::memory_order_relaxed);
+    door.call.store(0, std::memory_order_relaxed);  // until it is complete
+    door.shape.store(shape_hash, std::memory_order_release);
+    door.bytes.store(block_bytes, std::memory_order_release);
     door.call.store(call_, std::memory_order_release);
     shape_hash_ = shape_hash;
   }
@@ -119,12 +120,19 @@ class NodeBoard {
     return {};
   }
 
+  // For waits outside the board that have lost patience: whether a rank of the node has met an
+  // error, or is in this call with another shape.
+  Status look();
+
   // Worst code over the ranks of the node.
   Status agree(Code mine, Code& worst);
 
   // After an error nobody can trust the epochs: tells all ranks of the node to stop using them.
-  void break_up() { broken().store(1, std::memory_order_release); }
+  void break_up(Code code);
   bool broken_up() { return broken().load(std::memory_order_relaxed) != 0; }
+  // The error of the call that this rank is in, if another rank has met one there; ok if the error
+  // was in a call before.
+  Status broken_in_this_call();
 
  private:
   struct Patience {
@@ -136,6 +144,7 @@ class NodeBoard {
   static void relax();
   Status pause(int peer, Patience& patience);
   Status diagnose(int peer, Patience& patience);
+  Status look_at(int peer, std::uint64_t& its_call);
   Word& broken();
 
   Placement placement_;

@@ -28,6 +28,9 @@ Status SharedMemory::create(const char* kind, std::size_t bytes) {
   address_.nonce = random_word();
   address_.pid = static_cast<std::int32_t>(getpid());
   const bool memfd = std::strcmp(kind, "memfd") == 0;
+  if (!memfd && std::strcmp(kind, "shm") != 0) {
+    return failure(Code::invalid, "'%s' is no kind of shared memory: memfd and shm are", kind);
+  }
   if (memfd) {
     descriptor_ = open_memfd();
   } else {

@@ -35,20 +35,26 @@ void write_packets(Packet* packet, std::uint64_t flag, const std::byte* from, st
   packet->flag.store(flag, std::memory_order_release);
 }
 
-// The bytes [at, at + bytes) of the stream that `peer` writes from `packet` on.
-Status read_packets(NodeBoard& board, int peer, const Packet* packet, std::uint64_t flag, std::byte* to,
-                    std::size_t at, std::size_t bytes) {
-  packet += at / kPayload;
-  std::size_t skip = at % kPayload;
+// A part of the stream of packets that `peer` writes from `first` on.
+struct Stretch {
+  int peer;
+  const Packet* first;
+  std::size_t at;
+  std::size_t bytes;
+};
+
+Status read_packets(NodeBoard& board, std::uint64_t flag, Stretch from, std::byte* to) {
+  const Packet* packet = from.first + from.at / kPayload;
+  std::size_t skip = from.at % kPayload;
   do {
-    CROSSRAIL_TRY(board.await(peer, [&] { return packet->flag.load(std::memory_order_acquire) == flag; }));
-    const std::size_t part = std::min(kPayload - skip, bytes);
+    CROSSRAIL_TRY(board.await(from.peer, [&] { return packet->flag.load(std::memory_order_acquire) == flag; }));
+    const std::size_t part = std::min(kPayload - skip, from.bytes);
     copy_block(to, packet->payload + skip, part);
     to += part;
-    bytes -= part;
+    from.bytes -= part;
     skip = 0;
     ++packet;
-  } while (bytes != 0);
+  } while (from.bytes != 0);
   return {};
 }
 
@@ -67,18 +73,16 @@ Status run_packets(Plan& plan, const Buffers& buffers) {
   if (!plan.shape.in_place) copy_block(buffers.recv + rank * block, buffers.send + rank * block, block);
   for (int step = 1; step < size; ++step) {
     const int peer = rank + step < size ? rank + step : rank + step - size;
-    CROSSRAIL_TRY(read_packets(board, peer, board.packets(half, peer, stride), flag,
-                               buffers.recv + peer * block, rank * block, block));
+    CROSSRAIL_TRY(read_packets(board, flag, {peer, board.packets(half, peer, stride), rank * block, block},
+                               buffers.recv + peer * block));
   }
   return {};
 }
 
 // Fetches the beginning of a block that lies ready a few peers on, while others are copied.
-void prefetch_block(NodeBoard& board, int peer, std::uint64_t flag, std::size_t at, std::size_t bytes) {
+void prefetch(const Word& staged, std::uint64_t flag, const std::byte* block, std::size_t bytes) {
   constexpr std::size_t kReach = 4 * kCacheLineBytes;
-  const int half = static_cast<int>(flag >> 32 & 1);
-  if (board.lines(peer).staged.word[half].load(std::memory_order_relaxed) != flag) return;
-  const std::byte* block = board.bulk(half, peer) + at;
+  if (staged.load(std::memory_order_relaxed) != flag) return;
   for (std::size_t line = 0; line < std::min(bytes, kReach); line += kCacheLineBytes) __builtin_prefetch(block + line);
 }
 
@@ -98,7 +102,8 @@ Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size
   if (!plan.shape.in_place) std::memcpy(buffers.recv + rank * block + from, buffers.send + rank * block + from, bytes);
   for (int step = 1; step < size; ++step) {
     const int peer = (rank + step) % size;
-    if (step + kPeersAhead < size) prefetch_block(board, (peer + kPeersAhead) % size, flag, rank * bytes, bytes);
+    const int next = (peer + kPeersAhead) % size;
+    prefetch(board.lines(next).staged.word[half], flag, board.bulk(half, next) + rank * bytes, bytes);
     const Word& staged = board.lines(peer).staged.word[half];
     CROSSRAIL_TRY(board.await(peer, [&] { return staged.load(std::memory_order_acquire) == flag; }));
     std::memcpy(buffers.recv + peer * block + from, board.bulk(half, peer) + rank * bytes, bytes);

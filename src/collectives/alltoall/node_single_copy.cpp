@@ -10,21 +10,6 @@
 
 namespace crossrail::alltoall::node_single_copy {
 
-namespace {
-
-// Where peers shall read: the user's buffer, or a copy where they could not (or in place).
-Status offered(Plan& plan, const Buffers& buffers, const std::byte*& address) {
-  address = send_side(plan, buffers);
-  const std::size_t bytes = plan.shape.block_bytes * plan.topology->size;
-  if (plan.links->readable_by_peers(address, bytes)) return {};
-  if (plan.scratch == nullptr) CROSSRAIL_TRY(plan.reserve_scratch(bytes));
-  std::memcpy(plan.scratch.get(), address, bytes);
-  address = plan.scratch.get();
-  return {};
-}
-
-}  // namespace
-
 bool fits(const Topology& topology, const Shape& shape) {
   return topology.one_node() && topology.shared_segment && topology.single_copy && send_copy_fits(topology, shape);
 }
@@ -38,10 +23,10 @@ Status run(Plan& plan, const Buffers& buffers) {
   const int size = plan.topology->size;
   const std::uint64_t epoch = board.next_epoch();
   const std::uint64_t flag = board.flag(epoch);
-  const std::byte* send = nullptr;
-  CROSSRAIL_TRY(offered(plan, buffers, send));
+  std::uint64_t offered = 0;
+  CROSSRAIL_TRY(plan.links->offer(send_side(plan, buffers), block * size, offered));
   Offer& mine = board.my_lines().offer[epoch & 1];
-  mine.address.store(reinterpret_cast<std::uint64_t>(send), std::memory_order_relaxed);
+  mine.address.store(offered, std::memory_order_relaxed);
   mine.flag.store(flag, std::memory_order_release);
   for (int step = 1; step < size; ++step) {
     const int peer = (rank + step) % size;

@@ -1,0 +1,120 @@
+// The C API of libcrossrail.so: its JSON can be read, and says what is so.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+#include "base/settings.h"
+#include "collectives/algorithm.h"
+#include "crossrail/crossrail.h"
+#include "tests/api/json_value.h"
+
+namespace crossrail::tests {
+namespace {
+
+JsonValue parsed(const char* text) {
+  JsonValue value;
+  EXPECT_TRUE(parse_json(text, value)) << text;
+  return value;
+}
+
+crossrail_question question(std::uint64_t block_bytes, int size, const int* node_of = nullptr) {
+  crossrail_question asked{};
+  asked.collective = "alltoall";
+  asked.block_bytes = block_bytes;
+  asked.size = size;
+  asked.node_of = node_of;
+  asked.shared_segment = 1;
+  asked.single_copy = 1;
+  return asked;
+}
+
+JsonValue explained(const crossrail_question& asked) { return parsed(crossrail_explain(&asked)); }
+
+TEST(Api, version) { EXPECT_STREQ(crossrail_version(), CROSSRAIL_TEST_VERSION); }
+
+TEST(Api, catalogue_has_all_rows) {
+  const JsonValue rows = parsed(crossrail_catalogue());
+  ASSERT_EQ(rows.list.size(), catalogue(Collective::alltoall).size());
+  for (std::size_t row = 0; row < rows.list.size(); ++row) {
+    EXPECT_EQ(rows.list[row]["collective"].text, "alltoall");
+    EXPECT_EQ(rows.list[row]["name"].text, catalogue(Collective::alltoall)[row].name);
+    EXPECT_EQ(rows.list[row]["summary"].text, catalogue(Collective::alltoall)[row].summary);
+  }
+}
+
+TEST(Api, settings_have_all_rows) {
+  const JsonValue rows = parsed(crossrail_settings());
+  ASSERT_EQ(rows.list.size(), setting_rows().size());
+  for (std::size_t row = 0; row < rows.list.size(); ++row) {
+    EXPECT_EQ(rows.list[row]["variable"].text, setting_rows()[row].variable);
+    EXPECT_EQ(rows.list[row]["preset"].text, setting_rows()[row].preset);
+    for (const char* name : {"kind", "scope", "value", "help"}) EXPECT_TRUE(rows.list[row].has(name));
+  }
+}
+
+TEST(Explain, chooses_like_the_tables) {
+  const JsonValue small = explained(question(64, 8));
+  EXPECT_EQ(small["topology"].text, "8 ranks on 1 node");
+  EXPECT_EQ(small["chosen"].text, "node_shared");
+  EXPECT_GT(small["segment_bytes_per_node"].number, 0);
+  EXPECT_EQ(small["candidates"].list[0]["algorithm"].text, "node_shared");
+  EXPECT_EQ(small["candidates"].list.back()["algorithm"].text, "native");
+  EXPECT_EQ(small["candidates"].list[0]["parameters"].kind, JsonValue::Kind::object);
+  EXPECT_EQ(explained(question(1 << 20, 8))["chosen"].text, "node_single_copy");
+}
+
+TEST(Explain, every_row_is_a_candidate_or_passed_over_with_a_reason) {
+  const int two_nodes[] = {5, 5, 9};
+  for (const int* node_of : {static_cast<const int*>(nullptr), two_nodes}) {
+    const JsonValue answer = explained(question(64, 3, node_of));
+    for (const Algorithm& row : catalogue(Collective::alltoall)) {
+      int mentioned = 0;
+      for (const auto& one : answer["candidates"].list) mentioned += one["algorithm"].text == row.name ? 1 : 0;
+      for (const auto& one : answer["passed_over"].list) {
+        mentioned += one["algorithm"].text == row.name ? 1 : 0;
+        EXPECT_NE(one["why"].text, "");
+      }
+      EXPECT_GE(mentioned, 1) << row.name;
+    }
+  }
+}
+
+TEST(Explain, several_nodes) {
+  const int node_of[] = {5, 5, 9};
+  const JsonValue answer = explained(question(64, 3, node_of));
+  EXPECT_EQ(answer["topology"].text, "3 ranks on 2 nodes (2+1)");
+}
+
+TEST(Explain, senseless_questions_are_errors) {
+  EXPECT_NE(parsed(crossrail_explain(nullptr))["error"].text, "");
+  crossrail_question asked = question(8, 0);
+  EXPECT_NE(explained(asked)["error"].text, "");
+  asked = question(8, -4);
+  EXPECT_NE(explained(asked)["error"].text, "");
+  asked = question(8, 4);
+  asked.collective = "alltoal";
+  EXPECT_NE(explained(asked)["error"].text, "");
+  asked.collective = nullptr;
+  EXPECT_NE(explained(asked)["error"].text, "");
+}
+
+TEST(Explain, extremes_are_answered) {
+  EXPECT_FALSE(explained(question(0, 1)).has("error"));
+  EXPECT_FALSE(explained(question(~std::uint64_t{0}, 7000)).has("error"));
+}
+
+TEST(Api, texts_of_threads_do_not_mix) {
+  const crossrail_question asked = question(64, 8);
+  const char* const mine = crossrail_explain(&asked);
+  const std::string before = mine;
+  std::thread([] {
+    const crossrail_question other = question(1 << 20, 3);
+    (void)crossrail_explain(&other);
+  }).join();
+  EXPECT_EQ(before, mine);
+}
+
+}  // namespace
+}  // namespace crossrail::tests

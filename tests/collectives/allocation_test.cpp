@@ -1,0 +1,64 @@
+// run() allocates nothing: every operator new of the calling threads is counted.
+
+#include <cstdlib>
+#include <new>
+
+#include "tests/collectives/alltoall_case.h"
+
+namespace {
+thread_local std::uint64_t allocations = 0;
+}
+
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+void* operator new[](std::size_t bytes) { return operator new(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t& never) noexcept { return operator new(bytes, never); }
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // GCC 12 sees the free, not the malloc
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace crossrail::tests {
+namespace {
+
+class EveryRowRuns : public testing::TestWithParam<Algorithm> {};
+
+INSTANTIATE_TEST_SUITE_P(alltoall, EveryRowRuns,
+                         testing::ValuesIn(catalogue(Collective::alltoall).begin(), catalogue(Collective::alltoall).end()),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST(Counter, counts) {
+  const std::uint64_t before = allocations;
+  const auto memory = std::make_unique<std::byte[]>(100);
+  EXPECT_EQ(allocations, before + 1);
+  EXPECT_NE(memory, nullptr);
+}
+
+// The first calls make the plan, and the links' queues as long as they get; then nothing more.
+TEST_P(EveryRowRuns, without_allocating) {
+  simulate::WorldOptions options;
+  options.settings.alltoall = GetParam().name;
+  simulate::world({0, 0, 0, 0}, options, [](Communicator& communicator) {
+    for (const std::size_t bytes : {0, 8, 300, 5000, 100'000}) {
+      for (const bool in_place : {false, true}) {
+        const Shape shape = alltoall_shape(bytes, in_place);
+        AlltoallCase one(communicator.topology, shape, 1);
+        for (int warm = 0; warm < 8; ++warm) EXPECT_TRUE(run_collective(communicator, shape, one.buffers()).status.ok());
+        const std::uint64_t before = allocations;
+        for (int again = 0; again < 5; ++again) (void)run_collective(communicator, shape, one.buffers());
+        EXPECT_EQ(allocations, before) << GetParam().name << ", blocks of " << bytes;
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace crossrail::tests

@@ -1,0 +1,142 @@
+// One rank's side of an alltoall, filled and compared by the definition: what rank i receives at
+// place j is what rank j has at place i.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "api/collectives.h"
+#include "collectives/algorithm.h"
+#include "simulate/thread_world.h"
+
+namespace crossrail::tests {
+
+using Nodes = std::vector<int>;
+
+// Worlds worth trying, on which every algorithm shall be right wherever it fits.
+inline const std::vector<Nodes>& worlds() {
+  static const std::vector<Nodes> all = {{0},
+                                         {0, 0},
+                                         {0, 0, 0},
+                                         {0, 0, 0, 0},
+                                         {0, 0, 0, 0, 0},
+                                         {0, 0, 0, 0, 0, 0, 0},
+                                         {0, 0, 0, 0, 0, 0, 0, 0},
+                                         {0, 0, 0, 1, 1, 2, 2, 2},
+                                         {0, 1, 0, 1, 0},
+                                         {0, 1, 2, 3}};
+  return all;
+}
+
+inline std::string text_of(const Nodes& nodes) {
+  std::string text;
+  for (const int node : nodes) text += (text.empty() ? "" : ",") + std::to_string(node);
+  return text;
+}
+
+inline Shape alltoall_shape(std::size_t block_bytes, bool in_place = false) {
+  return {Collective::alltoall, Memory::host, in_place, block_bytes};
+}
+
+// The block that `source` sends to `destination` in call `call`.
+inline void fill_block(std::byte* block, std::size_t bytes, std::uint64_t call, int source, int destination) {
+  std::uint64_t state = hash_word(hash_word(hash_word(kHashSeed, call), static_cast<std::uint64_t>(source)),
+                                  static_cast<std::uint64_t>(destination));
+  for (std::size_t at = 0; at < bytes; at += sizeof state) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    const std::uint64_t word = state ^ state >> 29;
+    std::memcpy(block + at, &word, std::min(sizeof word, bytes - at));
+  }
+}
+
+// Memory between guard zones, at an odd address now and then.
+class Guarded {
+ public:
+  Guarded(std::size_t bytes, std::size_t shift) : bytes_(bytes), begin_(kGuard + shift) {
+    memory_.assign(begin_ + bytes + kGuard, kMark);
+  }
+  std::byte* data() { return memory_.data() + begin_; }
+  bool intact() const {
+    const auto marked = [](std::byte one) { return one == kMark; };
+    return std::all_of(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(begin_), marked) &&
+           std::all_of(memory_.begin() + static_cast<std::ptrdiff_t>(begin_ + bytes_), memory_.end(), marked);
+  }
+
+ private:
+  static constexpr std::size_t kGuard = 128;
+  static constexpr std::byte kMark{0xA5};
+  std::size_t bytes_;
+  std::size_t begin_;
+  std::vector<std::byte> memory_;
+};
+
+// The buffers of one rank for one call, with fresh data.
+class AlltoallCase {
+ public:
+  AlltoallCase(const Topology& topology, const Shape& shape, std::uint64_t call)
+      : rank_(topology.rank),
+        size_(topology.size),
+        shape_(shape),
+        call_(call),
+        send_(row_bytes(), call % 3),
+        recv_(row_bytes(), call % 5) {
+    std::memset(recv_.data(), 0xEE, row_bytes());
+    std::byte* const from = shape.in_place ? recv_.data() : send_.data();
+    for (int peer = 0; peer < size_; ++peer) fill_block(from + peer * shape_.block_bytes, shape_.block_bytes, call, rank_, peer);
+  }
+
+  Buffers buffers() { return {shape_.in_place ? recv_.data() : send_.data(), recv_.data()}; }
+  // As a program may do once the call has returned.
+  void overwrite_send() { std::memset(send_.data(), 0x11, row_bytes()); }
+
+  // Empty, or what is wrong.
+  std::string wrong() {
+    if (!send_.intact() || !recv_.intact()) return "written outside the buffers";
+    std::vector<std::byte> expected(shape_.block_bytes);
+    for (int peer = 0; peer < size_; ++peer) {
+      fill_block(expected.data(), expected.size(), call_, peer, rank_);
+      if (!std::equal(expected.begin(), expected.end(), recv_.data() + peer * shape_.block_bytes)) {
+        return "rank " + std::to_string(rank_) + " has a wrong block from rank " + std::to_string(peer);
+      }
+    }
+    return {};
+  }
+  // True if no byte was touched.
+  bool untouched() {
+    const Topology alone = topology_from_nodes(Nodes(static_cast<std::size_t>(size_), 0), rank_);
+    AlltoallCase fresh(alone, shape_, call_);
+    return std::equal(fresh.recv_.data(), fresh.recv_.data() + row_bytes(), recv_.data());
+  }
+
+ private:
+  std::size_t row_bytes() const { return shape_.block_bytes * static_cast<std::size_t>(size_); }
+  int rank_;
+  int size_;
+  Shape shape_;
+  std::uint64_t call_;
+  Guarded send_;
+  Guarded recv_;
+};
+
+// One call with fresh data, compared with the definition. A native outcome must have touched nothing.
+inline Outcome checked_call(Communicator& communicator, const Shape& shape, std::uint64_t call) {
+  AlltoallCase one(communicator.topology, shape, call);
+  const Outcome outcome = run_collective(communicator, shape, one.buffers());
+  one.overwrite_send();
+  const std::string where = communicator.settings.alltoall + ", " + communicator.topology.text() + ", blocks of " +
+                            std::to_string(shape.block_bytes) + (shape.in_place ? " in place" : "") + ", call " +
+                            std::to_string(call);
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status.what << ": " << where;
+  if (!outcome.status.ok()) return outcome;
+  if (outcome.plan->native()) {
+    EXPECT_TRUE(one.untouched()) << "native, but the buffer has changed: " << where;
+  } else {
+    EXPECT_EQ(one.wrong(), "") << where << " by " << outcome.plan->algorithm;
+  }
+  return outcome;
+}
+
+}  // namespace crossrail::tests

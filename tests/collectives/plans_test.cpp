@@ -1,0 +1,172 @@
+// Making plans: ranks agree on the same row though a plan fails on one of them only; how many
+// messages the rows send; and that a run allocates nothing (counted in allocation_test.cpp).
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "selection/selection.h"
+#include "tests/collectives/alltoall_case.h"
+
+namespace crossrail::tests {
+namespace {
+
+std::vector<TuningRow> table(const std::string& csv) {
+  std::vector<TuningRow> rows;
+  const Status read = read_tuning(csv, "test.csv", rows);
+  EXPECT_TRUE(read.ok()) << read.what;
+  return rows;
+}
+
+TEST(Plan, failing_on_one_rank_makes_all_take_the_next_row) {
+  for (const Nodes& nodes : {Nodes{0, 0, 0}, Nodes{0, 0, 1, 1, 1}, Nodes{0, 1, 2}}) {
+    for (int bad = 0; bad < static_cast<int>(nodes.size()); ++bad) {
+      simulate::WorldOptions options;
+      options.tuning = table("alltoall,host,*,*,*,pairwise,\nalltoall,host,*,*,*,linear,\n");
+      std::vector<int> opened(nodes.size(), 0);  // each rank touches its own
+      options.links.open_messages = [&opened, bad](int rank) {
+        return rank == bad && opened[rank]++ == 0 ? failed(Code::system, "no more communicators") : Status{};
+      };
+      simulate::world(nodes, options, [bad](Communicator& communicator) {
+        const Outcome outcome = checked_call(communicator, alltoall_shape(100), 1);
+        ASSERT_NE(outcome.plan, nullptr);
+        EXPECT_STREQ(outcome.plan->algorithm, "linear");
+        const bool mine = communicator.topology.rank == bad;
+        EXPECT_NE(outcome.plan->reason.find(mine ? "no more communicators" : "on another rank"), std::string::npos)
+            << outcome.plan->reason;
+        EXPECT_STREQ(checked_call(communicator, alltoall_shape(100), 2).plan->algorithm, "linear");
+      });
+    }
+  }
+}
+
+TEST(Plan, ends_in_native_where_every_row_fails_on_some_rank) {
+  simulate::WorldOptions options;
+  options.built_in_tuning = false;
+  options.tuning = table("alltoall,host,*,*,*,pairwise,\nalltoall,host,*,*,*,bruck,\nalltoall,host,*,*,*,linear,\n");
+  options.links.open_messages = [](int rank) { return rank == 1 ? failed(Code::no_memory, "full") : Status{}; };
+  for (const Nodes& nodes : {Nodes{0, 0, 0}, Nodes{0, 1, 1}}) {
+    simulate::world(nodes, options, [](Communicator& communicator) {
+      for (std::uint64_t call = 0; call < 3; ++call) {
+        const Outcome outcome = checked_call(communicator, alltoall_shape(100), call);
+        ASSERT_NE(outcome.plan, nullptr);
+        EXPECT_TRUE(outcome.plan->native());
+        EXPECT_FALSE(communicator.broken);
+      }
+    });
+  }
+}
+
+TEST(Plan, native_rows_stop_the_search) {
+  simulate::WorldOptions options;
+  options.tuning = table("alltoall,host,*,*,64,native,\nalltoall,host,*,*,*,pairwise,\n");
+  simulate::world({0, 0, 0}, options, [](Communicator& communicator) {
+    EXPECT_TRUE(checked_call(communicator, alltoall_shape(64), 1).plan->native());
+    EXPECT_STREQ(checked_call(communicator, alltoall_shape(65), 2).plan->algorithm, "pairwise");
+  });
+}
+
+// Native calls of no bytes do not wait for anybody: ranks may be many calls apart after them.
+TEST(Plan, native_calls_may_run_ahead) {
+  simulate::WorldOptions options;
+  options.settings.patience_ms = 20;
+  options.tuning = table("alltoall,host,*,*,0,native,\n");
+  simulate::world({0, 0, 0}, options, [](Communicator& communicator) {
+    for (std::uint64_t call = 0; call < 60; ++call) {
+      if (communicator.topology.rank == static_cast<int>(call / 20)) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(4));
+      }
+      checked_call(communicator, alltoall_shape(call % 7 == 6 ? (call % 2 == 0 ? 64 : 9000) : 0), call);
+    }
+  });
+}
+
+TEST(Plan, packets_and_chunks_come_from_the_row) {
+  simulate::WorldOptions options;
+  options.tuning = table("alltoall,host,*,*,*,node_shared,packet=300 chunk=1000\n");
+  simulate::world({0, 0, 0}, options, [](Communicator& communicator) {
+    EXPECT_TRUE(checked_call(communicator, alltoall_shape(100), 1).plan->packets);
+    const Outcome outcome = checked_call(communicator, alltoall_shape(4321), 2);
+    EXPECT_FALSE(outcome.plan->packets);
+    EXPECT_EQ(outcome.plan->chunk_bytes, 1000u);
+    EXPECT_NE(outcome.plan->text().find("chunks of 1000"), std::string::npos) << outcome.plan->text();
+  });
+  options.tuning = table("alltoall,host,*,*,*,node_shared,chunk=0 packet=0\nalltoall,host,*,*,*,linear,\n");
+  simulate::world({0, 0, 0}, options, [](Communicator& communicator) {
+    EXPECT_STREQ(checked_call(communicator, alltoall_shape(100), 1).plan->algorithm, "linear");
+  });
+}
+
+std::uint64_t sends_of_one_call(const char* algorithm, const Nodes& nodes) {
+  simulate::WorldOptions options;
+  options.settings.alltoall = algorithm;
+  simulate::ThreadWorld threads(nodes, options);
+  threads.run([](Communicator& communicator) { checked_call(communicator, alltoall_shape(100), 1); });
+  std::uint64_t most = 0;
+  for (int rank = 0; rank < threads.size(); ++rank) most = std::max(most, threads.counters(rank).sends.load());
+  return most;
+}
+
+TEST(Messages, are_as_many_as_the_cost_line_says) {
+  for (const int size : {1, 2, 3, 5, 7, 8}) {
+    const Nodes nodes(static_cast<std::size_t>(size), 0);
+    const auto others = static_cast<std::uint64_t>(size - 1);
+    std::uint64_t steps = 0;
+    while (1 << steps < size) ++steps;
+    EXPECT_EQ(sends_of_one_call("linear", nodes), others);
+    EXPECT_EQ(sends_of_one_call("pairwise", nodes), others);
+    EXPECT_EQ(sends_of_one_call("bruck", nodes), steps);
+    if (size == 1) continue;
+    EXPECT_EQ(sends_of_one_call("node_shared", nodes), 0u);
+    EXPECT_EQ(sends_of_one_call("node_single_copy", nodes), 0u);
+  }
+}
+
+// Reading was allowed when the communicator was opened, and is refused now: an error, no wrong byte.
+TEST(SingleCopy, refused_in_the_run_is_an_error) {
+  simulate::WorldOptions options;
+  options.settings.alltoall = "node_single_copy";
+  options.settings.patience_ms = 40;
+  options.links.may_read = [](int) { return false; };
+  simulate::world({0, 0}, options, [](Communicator& communicator) {
+    AlltoallCase one(communicator.topology, alltoall_shape(64), 1);
+    EXPECT_FALSE(run_collective(communicator, alltoall_shape(64), one.buffers()).status.ok());
+    EXPECT_TRUE(communicator.broken);
+  });
+}
+
+TEST(SingleCopy, refused_on_one_rank_only_does_not_hang_the_others) {
+  // Rank 0 gets an error and goes on with its life; rank 1 must not wait for it for ever.
+  simulate::WorldOptions options;
+  options.settings.alltoall = "node_single_copy";
+  options.settings.patience_ms = 40;
+  options.links.may_read = [](int rank) { return rank != 0; };
+  std::atomic<bool> other_done{false};
+  std::unique_ptr<AlltoallCase> cases[2];  // until both are done: the other may still be reading
+  simulate::world({0, 0}, options, [&](Communicator& communicator) {
+    auto& one = cases[communicator.topology.rank];
+    one = std::make_unique<AlltoallCase>(communicator.topology, alltoall_shape(64), 1);
+    EXPECT_FALSE(run_collective(communicator, alltoall_shape(64), one->buffers()).status.ok());
+    if (communicator.topology.rank == 1) other_done = true;
+    for (int nap = 0; nap < 40 && !other_done; ++nap) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_TRUE(other_done) << "rank 1 waits for a rank that has met an error";
+  });
+}
+
+// A buffer that peers cannot read, and no scratch to offer it from: no error that plain MPI would not give.
+TEST(SingleCopy, works_or_is_not_chosen_where_a_copy_would_not_fit) {
+  simulate::WorldOptions options;
+  options.settings.alltoall = "node_single_copy";
+  options.settings.patience_ms = 40;
+  options.settings.scratch_bytes = 1 << 20;
+  options.links.readable = [](int rank) { return rank != 0; };
+  std::atomic<int> done{0};
+  simulate::world({0, 0}, options, [&done](Communicator& communicator) {
+    checked_call(communicator, alltoall_shape(1 << 20), 1);
+    ++done;
+    for (int nap = 0; nap < 40 && done < 2; ++nap) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  });
+}
+
+}  // namespace
+}  // namespace crossrail::tests

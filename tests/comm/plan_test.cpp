@@ -1,0 +1,46 @@
+#include "comm/plan.h"
+
+#include <gtest/gtest.h>
+
+namespace crossrail::tests {
+namespace {
+
+TEST(Plan, is_native_by_itself) {
+  EXPECT_TRUE(Plan{}.native());
+  EXPECT_STREQ(Plan{}.algorithm, "native");
+}
+
+TEST(Plan, scratch_is_bounded) {
+  Topology topology = topology_from_nodes({0, 0}, 0);
+  topology.scratch_bytes = 1000;
+  Plan plan;
+  plan.topology = &topology;
+  EXPECT_EQ(plan.reserve_scratch(1001).code, Code::no_memory);
+  EXPECT_EQ(plan.scratch_bytes, 0u);
+  ASSERT_TRUE(plan.reserve_scratch(1000).ok());
+  EXPECT_EQ(plan.scratch_bytes, 1000u);
+  EXPECT_TRUE(plan.reserve_scratch(0).ok());
+}
+
+TEST(Plan, parameters_have_presets) {
+  Plan plan;
+  plan.parameters["chunk"] = 5;
+  EXPECT_EQ(plan.parameter("chunk", 9), 5u);
+  EXPECT_EQ(plan.parameter("packet", 9), 9u);
+}
+
+TEST(Plan, text_tells_what_was_decided) {
+  const Topology topology = topology_from_nodes({0, 0, 1}, 0);
+  Plan plan;
+  plan.topology = &topology;
+  plan.shape = {Collective::alltoall, Memory::host, true, 640};
+  plan.algorithm = "bruck";
+  plan.reason = "default.csv:3";
+  for (const char* part : {"alltoall", "640", "in place", "3 ranks on 2 nodes (2+1)", "bruck", "default.csv:3"}) {
+    EXPECT_NE(plan.text().find(part), std::string::npos) << part << " in: " << plan.text();
+  }
+  EXPECT_EQ(plan.text().find('\n'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace crossrail::tests

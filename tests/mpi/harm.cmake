@@ -1,0 +1,96 @@
+# What must not break: wrong counts and arguments, killed ranks, small or missing /dev/shm, forbidden
+# system calls, pending messages, reused buffers, late ranks, thousands of communicators.
+foreach(program disagreement bad_arguments killed_rank pending_send reuse late_ranks many_communicators
+    forbid_process_vm)
+  mpi_test_program(${program} ${program}.c)
+endforeach()
+
+# Counts that disagree: an error within seconds, then MPI still works; by default the job ends.
+foreach(case small small_warm zero zero_others middle large small_large own_sides)
+  mpi_test(disagreement_${case} openmpi4 3 SECONDS 15 ARGS --expect-text "crossrail.*MPI_Alltoall: " disagreement ${case})
+endforeach()
+foreach(mpi openmpi5 mpich4 mpich5_abi intel)
+  mpi_test(disagreement_small_warm ${mpi} 3 SECONDS 15 ARGS --expect-text "crossrail.*rank 1" disagreement small_warm)
+endforeach()
+foreach(algorithm linear pairwise bruck)
+  mpi_test(disagreement_${algorithm} openmpi4 4 SECONDS 15 ARGS --set CROSSRAIL_ALLTOALL=${algorithm}
+    disagreement small_warm)
+  mpi_test(disagreement_nodes_${algorithm} openmpi4 4 SECONDS 15 ARGS --set CROSSRAIL_ALLTOALL=${algorithm}
+    --set CROSSRAIL_NODES=0,0,1,1 disagreement small_warm)
+endforeach()
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5 intel)
+  mpi_test(disagreement_fatal ${mpi} 2 SECONDS 15 ARGS --exit nonzero --no-pass --forbid-text SURVIVED
+    disagreement small_warm fatal)
+endforeach()
+
+# MPI_ERRORS_RETURN has another value in Intel's mpi_abi.h than in MPICH's: there, a handler only.
+foreach(mpi IN LISTS MPI_TEST_MPIS)
+  foreach(how return handler)
+    if(NOT (mpi STREQUAL intel_abi AND how STREQUAL return))
+      mpi_test(bad_arguments_${how} ${mpi} 2 SECONDS 20 ARGS --same-as-native bad_arguments ${how})
+    endif()
+  endforeach()
+endforeach()
+
+# A killed rank. Most launchers end the whole job themselves; Open MPI 4.1 can be told not to.
+foreach(case before inside)
+  foreach(algorithm node_shared node_single_copy)
+    mpi_test(killed_${case}_${algorithm} openmpi4 3 SECONDS 15 ARGS --set CROSSRAIL_ALLTOALL=${algorithm}
+      --launch=--mca --launch=orte_enable_recovery --launch=1 --exit any --no-pass --clean-shm
+      --expect-text "rank 0: survivor: code [1-9]" --expect-text "rank 2: survivor: code [1-9]"
+      --expect-text "crossrail.*rank 1 has ended" killed_rank ${case})
+  endforeach()
+  foreach(mpi openmpi4 openmpi5 mpich4 mpich5 intel)
+    mpi_test(killed_${case} ${mpi} 3 SECONDS 15 ARGS --exit nonzero --no-pass --clean-shm killed_rank ${case})
+  endforeach()
+endforeach()
+mpi_test(killed_shm openmpi4 3 SECONDS 15 ARGS --set CROSSRAIL_SEGMENT=shm --exit nonzero --no-pass --clean-shm
+  killed_rank before)
+
+# /dev/shm of 64 MB, or read-only. MPICH itself needs a writable one.
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5 intel)
+  foreach(segment shm memfd)
+    mpi_test(shm_64m_${segment} ${mpi} 4 ARGS --shm 64m --set CROSSRAIL_SEGMENT=${segment}
+      --expect-carried MPI_Alltoall:40 differential 51 120)
+  endforeach()
+endforeach()
+foreach(mpi openmpi4 openmpi5 intel)
+  mpi_test(shm_readonly_shm ${mpi} 4 ARGS --shm readonly --set CROSSRAIL_SEGMENT=shm differential 52 120)
+  mpi_test(shm_readonly_both ${mpi} 4 ARGS --shm readonly --set CROSSRAIL_SEGMENT=shm,memfd
+    --expect-carried MPI_Alltoall:40:node_shared differential 52 120)
+endforeach()
+mpi_test(shm_full openmpi4 4 ARGS --shm 64m --set CROSSRAIL_SEGMENT=shm many_communicators 100 100)
+mpi_test(shm_full mpich4 2 ARGS --shm 64m --set CROSSRAIL_SEGMENT=shm many_communicators 100 100)
+
+# process_vm_readv forbidden by the kernel, or by a setting. MPICH 5 needs telling that it may not.
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5 intel)
+  mpi_test(forbidden_single_copy ${mpi} 4 ARGS --wrap forbid_process_vm
+    --set MPIR_CVAR_CH4_CMA_ENABLE=0 --set CROSSRAIL_LOG=1
+    --expect-text "single copy not allowed" --forbid-text "single copy allowed"
+    --expect-carried MPI_Alltoall:40:node_shared differential 53 120)
+endforeach()
+mpi_test(no_single_copy openmpi4 4 ARGS --set CROSSRAIL_SINGLE_COPY=0 --set CROSSRAIL_LOG=1
+  --forbid-text "single copy allowed" --expect-carried MPI_Alltoall:40:node_shared differential 53 120)
+
+foreach(mpi IN LISTS MPI_TEST_MPIS)
+  mpi_test(pending_send ${mpi} 2 ARGS --expect-carried MPI_Alltoall:20 pending_send)
+  mpi_test(reuse_small ${mpi} 4 ARGS --expect-carried MPI_Alltoall:10000 reuse 10000 1)
+endforeach()
+foreach(algorithm linear pairwise bruck node_shared node_single_copy)
+  mpi_test(pending_send_${algorithm} openmpi4 3 ARGS --set CROSSRAIL_ALLTOALL=${algorithm}
+    --expect-carried MPI_Alltoall:20:${algorithm} pending_send)
+  mpi_test(reuse_${algorithm} openmpi4 4 ARGS --set CROSSRAIL_ALLTOALL=${algorithm}
+    --expect-carried MPI_Alltoall:2000:${algorithm} reuse 2000 500)
+endforeach()
+mpi_test(reuse_large openmpi4 4 ARGS --expect-carried MPI_Alltoall:200 reuse 200 30000)
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5 intel)
+  mpi_test(late_ranks ${mpi} 4 ARGS --expect-carried MPI_Alltoall:30 late_ranks 30)
+endforeach()
+
+foreach(mpi IN LISTS MPI_TEST_MPIS)
+  mpi_test(many_communicators ${mpi} 2 ARGS --clean-shm --expect-carried MPI_Alltoall:1000 many_communicators 300 3000)
+endforeach()
+mpi_test(many_communicators openmpi4 5 ARGS --clean-shm --expect-carried MPI_Alltoall:1000 many_communicators 300 1000)
+mpi_test(many_communicators_shm openmpi4 3 ARGS --clean-shm --set CROSSRAIL_SEGMENT=shm
+  --expect-carried MPI_Alltoall:500 many_communicators 100 1000)
+mpi_test(many_communicators_pairwise openmpi4 3 ARGS --set CROSSRAIL_ALLTOALL=pairwise many_communicators 300 1000)

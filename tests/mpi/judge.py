@@ -1,0 +1,130 @@
+"""What a test run is expected to show, and whether it did."""
+import json
+import os
+import re
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass
+class Result:
+    text: str
+    exit: int
+    timed_out: bool
+    reports: list  # CROSSRAIL_REPORT's, one a process
+
+
+def read_reports(folder):
+    return [json.loads(path.read_text()) for path in sorted(Path(folder).glob("*.json"))]
+
+
+def shm_names():
+    return {name for name in os.listdir("/dev/shm") if "crossrail" in name}
+
+
+def family_of(root):
+    """A process and all its descendants, which may have left its process group."""
+    children = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        except (OSError, IndexError):
+            continue
+        children.setdefault(parent, []).append(int(entry.name))
+    family = [root]
+    for pid in family:
+        family += children.get(pid, [])
+    return family
+
+
+def end_job(root):
+    family = family_of(root)
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        for pid in family:
+            try:
+                os.kill(pid, how)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.5)
+
+
+def calls(report, name):
+    found = [call for call in report["calls"] if call["name"] == name]
+    total = {"carried": 0, "native": 0, "errors": 0, "algorithms": {}}
+    for call in found:
+        for key in ("carried", "native", "errors"):
+            total[key] += call[key]
+        for algorithm, count in call["algorithms"].items():
+            total["algorithms"][algorithm] = total["algorithms"].get(algorithm, 0) + count
+    return total
+
+
+def counted_wrong(result, options):
+    """Every process must have counted at least this many calls, carried or native."""
+    wrong = []
+    wanted = [("carried", want) for want in options.expect_carried]
+    wanted += [("native", want) for want in options.expect_native]
+    if wanted and len(result.reports) != options.n:
+        return [f"{len(result.reports)} reports of {options.n} ranks"]
+    for kind, want in wanted:
+        parts = want.split(":")
+        name, least = parts[0], parts[1] if len(parts) > 1 else "1"
+        algorithm = parts[2] if len(parts) > 2 else ""
+        for report in result.reports:
+            counted = calls(report, name)
+            number = counted["algorithms"].get(algorithm, 0) if algorithm else counted[kind]
+            if number < int(least):
+                wrong.append(f"rank {report['rank']}: {number} calls of {name} {kind} {algorithm}, "
+                             f"not {least}: {counted}")
+    return wrong
+
+
+def text_wrong(result, options):
+    wrong = []
+    for pattern in options.expect_text:
+        if not re.search(pattern, result.text, re.M):
+            wrong.append(f"nothing like '{pattern}' was printed")
+    for pattern in options.forbid_text:
+        if re.search(pattern, result.text, re.M):
+            wrong.append(f"something like '{pattern}' was printed")
+    for pattern in options.expect_once:
+        lines = [line for line in result.text.splitlines() if re.search(pattern, line)]
+        if len(lines) != 1:
+            wrong.append(f"'{pattern}' in {len(lines)} lines, not 1")
+    return wrong
+
+
+def complaints(result, options):
+    wrong = []
+    if result.timed_out:
+        wrong.append(f"not ended after {options.within} s")
+    if options.exit == "zero" and result.exit != 0:
+        wrong.append(f"exit status {result.exit}")
+    if options.exit == "nonzero" and result.exit == 0:
+        wrong.append("exit status 0, an error was expected")
+    passed = len(re.findall(r"PASS", result.text))
+    if not options.no_pass and passed != options.n:
+        wrong.append(f"{passed} ranks of {options.n} said PASS")
+    return wrong + counted_wrong(result, options) + text_wrong(result, options)
+
+
+def result_lines(result):
+    return sorted(line for line in result.text.splitlines() if line.startswith("result "))
+
+
+def differences(result, native):
+    """Lines 'result ...' must be those of the same run without crossrail."""
+    ours, theirs = result_lines(result), result_lines(native)
+    if not theirs:
+        return ["the run without crossrail printed no results"]
+    wrong = [f"only with crossrail: {line}" for line in ours if line not in theirs]
+    wrong += [f"only without crossrail: {line}" for line in theirs if line not in ours]
+    if not wrong and len(ours) != len(theirs):
+        wrong.append(f"{len(ours)} results with crossrail, {len(theirs)} without")
+    if native.timed_out:
+        wrong.append("the run without crossrail did not end")
+    return wrong

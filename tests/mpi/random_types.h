@@ -1,0 +1,26 @@
+/* Random layouts of a given type signature. */
+#pragma once
+
+#include <mpi.h>
+
+#include "random_numbers.h"
+
+enum { kUnits = 24 };
+
+/* `count` elements of `type`. */
+typedef struct {
+  MPI_Datatype type;
+  int count;
+  int predefined; /* not to be freed */
+  char text[160]; /* how it was made */
+} Layout;
+
+/* A layout whose signature is `elements` times unit `unit` (0 to kUnits - 1). Two layouts of equal
+ * (unit, elements) have equal signatures, however different they are. `may_overlap`: the layout is
+ * only sent from, and may name the same memory twice. */
+Layout random_layout(Random* random, int unit, int elements, int may_overlap);
+int has_long_double(int unit);
+void free_layout(Layout* layout);
+
+/* Bytes from the address given to MPI: the lowest that `blocks` blocks touch, and one past the last. */
+void reach(const Layout* layout, int blocks, MPI_Aint* lowest, MPI_Aint* end);

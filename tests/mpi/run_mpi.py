@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Runs one test program under one MPI with crossrail preloaded, and judges what came of it.
+
+    run_mpi.py --mpi openmpi4 -n 4 --expect-carried MPI_Alltoall:100 differential 7
+
+A program says PASS once on every rank. Exit status: 0 as expected, 1 not, 77 cannot be tried here.
+"""
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import judge
+from mpis import all_mpis, launcher_environment
+
+SKIP = 77
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    add = parser.add_argument
+    add("--mpi", required=True)
+    add("-n", type=int, default=2, help="ranks")
+    add("--programs", required=True, help="folder with one folder of programs for each MPI")
+    add("--libraries", required=True, help="folder of libcrossrail_mpi_<flavour>.so")
+    add("--wheels", required=True)
+    add("--preload", default="own", help="own, none, openmpi, mpich, abi")
+    add("--preload-launcher", action="store_true", help="as LD_PRELOAD=... mpirun does")
+    add("--set", action="append", default=[], metavar="NAME=VALUE", help="environment of the ranks")
+    add("--launch", action="append", default=[], help="one more argument of the launcher")
+    add("--wrap", help="program of the same folder that starts each rank")
+    add("--needs", help="skipped unless this command succeeds")
+    add("--shm", choices=["64m", "readonly"], help="another /dev/shm for this run (needs root)")
+    add("--within", type=float, default=60, help="seconds after which the run has failed")
+    add("--exit", choices=["zero", "nonzero", "any"], default="zero")
+    add("--no-pass", action="store_true", help="the ranks are not expected to say PASS")
+    add("--expect-carried", action="append", default=[], metavar="NAME[:LEAST[:ALGORITHM]]")
+    add("--expect-native", action="append", default=[], metavar="NAME[:LEAST]")
+    add("--expect-text", action="append", default=[], metavar="REGEX")
+    add("--forbid-text", action="append", default=[], metavar="REGEX")
+    add("--expect-once", action="append", default=[], metavar="REGEX", help="in exactly one line")
+    add("--same-as-native", action="store_true", help="lines 'result ...' as without crossrail")
+    add("--clean-shm", action="store_true", help="/dev/shm must hold nothing of ours afterwards")
+    add("program", help="name, or path of a program of the system")
+    add("arguments", nargs=argparse.REMAINDER)
+    return parser.parse_args(argv)
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(SKIP)
+
+
+def find_program(mpi, options, name):
+    if os.sep in name:
+        return name
+    folder = Path(options.programs) / mpi.build
+    if not folder.exists():
+        skip(f"nothing is compiled for {mpi.name} here: its headers were not found")
+    if not (folder / name).exists():
+        sys.exit(f"{folder / name} is not built")
+    return str(folder / name)
+
+
+def preloads(mpi, options, flavour):
+    found = []
+    if not mpi.yields:
+        found.append(str(Path(options.programs) / "yield.so"))
+    if flavour != "none":
+        library = Path(options.libraries) / f"libcrossrail_mpi_{flavour}.so"
+        if not library.exists():
+            skip(f"{library.name} is not built here")
+        found.append(str(library))
+    return found
+
+
+def command_line(mpi, options, flavour, report):
+    settings = list(options.set)
+    if flavour != "none":
+        settings.append(f"CROSSRAIL_REPORT={report}")
+    found = preloads(mpi, options, flavour)
+    if found:
+        settings.append("LD_PRELOAD=" + ":".join(found))
+    wrap = [find_program(mpi, options, options.wrap)] if options.wrap else []
+    program = find_program(mpi, options, options.program)
+    launch = [mpi.launcher] + mpi.launcher_args + options.launch + ["-n", str(options.n)]
+    if options.preload_launcher:
+        command = ["env"] + settings + launch + [program] + options.arguments
+    else:
+        command = launch + wrap + ["env"] + settings + [program] + options.arguments
+    if options.shm:
+        mount = "mount -t tmpfs -o size=64m tmpfs /dev/shm"
+        if options.shm == "readonly":
+            mount = "mount -t tmpfs -o ro tmpfs /dev/shm"
+        command = ["unshare", "-m", "sh", "-c", mount + ' && exec "$@"', "sh"] + command
+    return command
+
+
+def run(mpi, options, flavour):
+    """Runs the job; a job that does not end in time is ended with all its processes."""
+    with tempfile.TemporaryDirectory(prefix="crossrail_test_report.") as report:
+        command = command_line(mpi, options, flavour, report)
+        print("+", " ".join(command), flush=True)
+        began = time.monotonic()
+        job = subprocess.Popen(command, env=launcher_environment(mpi), stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
+                               errors="replace", start_new_session=True)
+        timed_out = False
+        try:
+            text, _ = job.communicate(timeout=options.within)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+            judge.end_job(job.pid)
+            text, _ = job.communicate()
+        seconds = time.monotonic() - began
+        print(text, end="")
+        print(f"(exit {job.returncode} after {seconds:.2f} s)", flush=True)
+        return judge.Result(text, job.returncode, timed_out, judge.read_reports(report))
+
+
+def can_mount():
+    probe = ["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/dev/shm"]
+    return subprocess.run(probe, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def main(argv):
+    options = parse(argv)
+    mpi = all_mpis(options.wheels).get(options.mpi)
+    if mpi is None:
+        print(f"no MPI named {options.mpi}")
+        return 2
+    if mpi.absent():
+        skip(mpi.absent())
+    if options.needs and subprocess.run(options.needs, shell=True, stderr=subprocess.DEVNULL).returncode != 0:
+        skip(f"'{options.needs}' does not succeed here")
+    if options.shm and not can_mount():
+        skip("mounting another /dev/shm is not allowed here")
+    flavour = mpi.flavour if options.preload == "own" else options.preload
+    before = judge.shm_names()
+    result = run(mpi, options, flavour)
+    complaints = judge.complaints(result, options)
+    if options.clean_shm:
+        complaints += [f"left in /dev/shm: {name}" for name in judge.shm_names() - before]
+    if options.same_as_native:
+        native = run(mpi, options, "none")
+        complaints += judge.differences(result, native)
+    for complaint in complaints:
+        print("FAILED:", complaint)
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    sys.exit(main(sys.argv[1:]))

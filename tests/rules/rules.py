@@ -1,0 +1,196 @@
+"""The rules. Each is a function (path, text) -> ["line: what is wrong"]; `path` is relative to the
+root of the repository. RULES lists them all, and self_test.py breaks each of them."""
+
+import ast
+import re
+
+from source import CPP, functions, includes, is_macro, without_comments
+
+LINES_A_FILE = 300
+LINES_A_FUNCTION = 40
+PARAMETERS = 4
+
+BELOW = {
+    "base": set(),
+    "device": {"base"},
+    "topology": {"base"},
+    "transport": {"device", "topology", "base"},
+    "comm": {"transport", "device", "topology", "base"},
+    "collectives": {"comm", "transport", "device", "topology", "base"},
+    "selection": {"collectives", "comm", "transport", "device", "topology", "base"},
+    "api": {"selection", "collectives", "comm", "transport", "device", "topology", "base", "crossrail"},
+    "mpi": {"api", "selection", "collectives", "comm", "transport", "device", "topology", "base", "crossrail"},
+}
+PUBLIC_HEADERS = {"device": {"crossrail/device_module.h"}}
+
+VENDOR = r"\b(?:cuda|hip|rocm|hsa|sycl|nccl|rccl|nvml|cu|ze)(?:[A-Z_]\w*)\b|\bCU(?:DA)?_\w+|\bHIP_\w+"
+VENDOR_CONDITION = r"CUDA|NVCC|NVIDIA|\bHIP|ROCM|AMDGPU|_HIP|SYCL|LEVEL_ZERO|INTEL_GPU"
+BANNED_WORDS = {"utils", "helper", "helpers", "misc", "impl", "mgr", "ctx", "legacy"}
+GROWS = (
+    r"\bnew\b|\b(?:malloc|calloc|realloc|strdup|aligned_alloc|posix_memalign)\s*\(|\bmake_(?:unique|shared)\b"
+    r"|\.(?:push_back|emplace_back|emplace|insert|resize|reserve|append|assign)\s*\("
+    r"|\bstd::(?:vector|string|map|set|list|deque|function|to_string|mutex|lock_guard|unique_lock)\b"
+    r"|\b(?:reserve_\w+|open_messages|process_settings|getenv)\s*\("
+)
+
+
+def _is_cpp(path):
+    return path.endswith(CPP)
+
+
+def _room(path):
+    parts = path.split("/")
+    return parts[1] if parts[0] == "src" and len(parts) > 2 else ""
+
+
+def _matches(pattern, code, what):
+    return [f"{code.count(chr(10), 0, m.start()) + 1}: {what}: {m.group(0).strip()}" for m in re.finditer(pattern, code)]
+
+
+def layering(path, text):
+    """A room of src/ includes only rooms below it."""
+    room = _room(path)
+    if not room or not _is_cpp(path):
+        return []
+    wrong = []
+    for line, name in includes(text):
+        if not name.startswith('"'):
+            continue
+        other = name.strip('"')
+        target = other.split("/")[0]
+        if other in PUBLIC_HEADERS.get(room, set()) or target == room or target in BELOW.get(room, set()):
+            continue
+        wrong.append(f"{line}: {room} may not include {other}")
+    return wrong
+
+
+def mpi_only_behind_its_door(path, text):
+    """Only src/mpi (and programs under test, and benches) include mpi.h."""
+    if not _is_cpp(path) or path.startswith(("src/mpi/", "tests/", "bench/", "examples/")):
+        return []
+    names = re.compile(r"[<\"]?(?:\w+/)*mpi(?:_abi)?\.h[>\"]?$|CROSSRAIL_MPI_HEADER")
+    return [f"{line}: {name} outside src/mpi" for line, name in includes(text) if names.match(name)]
+
+
+def collectives_know_no_mpi_and_no_vendor(path, text):
+    if _room(path) != "collectives" or not _is_cpp(path):
+        return []
+    code = without_comments(text, keep_strings=False)
+    return _matches(r"\bP?MPI_\w+|\bgetenv\b|" + VENDOR, code, "not in src/collectives")
+
+
+def no_condition_on_a_vendor(path, text):
+    if not path.startswith("src/") or not _is_cpp(path):
+        return []
+    conditions = r"^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif)\b[^\n]*(?:" + VENDOR_CONDITION + r")[^\n]*"
+    return _matches("(?m)" + conditions, without_comments(text), "a condition on a vendor")
+
+
+def short_files(path, text):
+    count = text.count("\n")
+    return [f"{count}: more than {LINES_A_FILE} lines"] if count > LINES_A_FILE else []
+
+
+def short_functions(path, text):
+    if path.endswith(".py"):
+        found = [(node.name, node.lineno, node.end_lineno) for node in ast.walk(ast.parse(text))
+                 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    elif _is_cpp(path) and not path.endswith(".def"):
+        found = [(one.name, one.first_line, one.last_line) for one in functions(text)]
+    else:
+        return []
+    return [f"{first}: {name} has {last - first + 1} lines, more than {LINES_A_FUNCTION}"
+            for name, first, last in found if last - first + 1 > LINES_A_FUNCTION]
+
+
+def _given_by_mpi(path, function):
+    """Entry points and callbacks, whose parameters MPI has chosen: they begin with a handle."""
+    return path.startswith("src/mpi/") and function.parameters[0].startswith("MPI_")
+
+
+def few_parameters(path, text):
+    if not path.startswith("src/") or not path.endswith((".cpp", ".h")) or path.startswith("src/mpi/interpose"):
+        return []
+    return [f"{one.first_line}: {one.name} has {len(one.parameters)} parameters, more than {PARAMETERS}"
+            for one in functions(text)
+            if len(one.parameters) > PARAMETERS and not is_macro(one.name) and not _given_by_mpi(path, one)]
+
+
+def _is_banned(name):
+    words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower().split("_")
+    return bool(BANNED_WORDS & set(words)) or name.startswith("new_") or name.endswith("_2")
+
+
+def plain_names(path, text):
+    wrong = [f"1: the file name {part}" for part in path.split("/") if _is_banned(part.split(".")[0])]
+    if path.endswith(".py"):
+        nodes = list(ast.walk(ast.parse(text)))
+        names = [(node.lineno, node.name) for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+        names += [(node.lineno, node.id) for node in nodes if isinstance(node, ast.Name)]
+        names += [(node.lineno, node.arg) for node in nodes if isinstance(node, ast.arg)]
+    elif _is_cpp(path):
+        code = without_comments(text, keep_strings=False)
+        names = [(code.count("\n", 0, m.start()) + 1, m.group(0)) for m in re.finditer(r"\b[A-Za-z_]\w*", code)
+                 if not re.fullmatch(VENDOR, m.group(0))]
+    else:
+        names = []
+    return wrong + sorted({f"{line}: the name {name}" for line, name in names if _is_banned(name)})
+
+
+def _is_algorithm(path):
+    return bool(re.match(r"src/collectives/\w+/\w+\.cpp$", path))
+
+
+def algorithm_headers(path, text):
+    """Each algorithm begins with What, When, Cost, Needs and From, in this order."""
+    if not _is_algorithm(path):
+        return []
+    words = re.findall(r"^// (\w+) {2,}\S", re.match(r"(?://[^\n]*\n)*", text).group(0), flags=re.M)
+    expected = ["What", "When", "Cost", "Needs", "From"]
+    return [] if words == expected else [f"1: begins with {words}, not with {expected}"]
+
+
+def run_allocates_nothing(path, text):
+    """All functions of an algorithm but fits, plan and what prepares a plan are on the hot path."""
+    if not re.match(r"src/collectives/\w+/", path) or not path.endswith((".cpp", ".h")):
+        return []
+    wrong = []
+    for one in functions(text):
+        if re.match(r"(fits|plan|reserve\w*|\w+_fits)$", one.name):
+            continue
+        for match in re.finditer(GROWS, one.body):
+            line = one.first_line + one.body.count("\n", 0, match.start())
+            wrong.append(f"{line}: {one.name} may allocate or wait: {match.group(0)}")
+    return wrong
+
+
+RULES = (
+    layering,
+    mpi_only_behind_its_door,
+    collectives_know_no_mpi_and_no_vendor,
+    no_condition_on_a_vendor,
+    short_files,
+    short_functions,
+    few_parameters,
+    plain_names,
+    algorithm_headers,
+    run_allocates_nothing,
+)
+
+
+def catalogues(files):
+    """Rows of catalog.def and files beside it, one to one. `files`: {path: text} of the repository."""
+    wrong = []
+    for path, text in files.items():
+        if not re.match(r"src/collectives/\w+/catalog\.def$", path):
+            continue
+        folder = path.rsplit("/", 1)[0]
+        rows = re.findall(r"^ALGORITHM\((\w+),", text, flags=re.M)
+        beside = {p.rsplit("/", 1)[1][:-4] for p in files if p.startswith(folder + "/") and p.endswith(".cpp")}
+        wrong += [f"{path}:1: the row {name} stands twice" for name in sorted({n for n in rows if rows.count(n) > 1})]
+        wrong += [f"{path}:1: the row {name} has no file" for name in sorted(set(rows) - beside)]
+        wrong += [f"{folder}/{name}.cpp:1: has no row in catalog.def" for name in sorted(beside - set(rows))]
+        for name in sorted(set(rows) & beside):
+            if f"::{name} {{" not in files[f"{folder}/{name}.cpp"]:
+                wrong.append(f"{folder}/{name}.cpp:1: has no namespace {name}")
+    return wrong

@@ -1,0 +1,70 @@
+// The catalogue, and for which communicators its rows say they fit.
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "collectives/algorithm.h"
+
+namespace crossrail::tests {
+namespace {
+
+TEST(Catalogue, rows_are_complete_and_found_by_name) {
+  std::set<std::string> names;
+  for (const Algorithm& row : catalogue(Collective::alltoall)) {
+    EXPECT_TRUE(names.insert(row.name).second) << row.name;
+    EXPECT_GT(std::string(row.summary).size(), 10u);
+    EXPECT_TRUE(row.fits != nullptr && row.plan != nullptr && row.run != nullptr);
+    EXPECT_EQ(find_algorithm(Collective::alltoall, row.name), &row);
+  }
+  EXPECT_GE(names.size(), 5u);
+  EXPECT_EQ(names.count("native"), 0u) << "native is the word for the MPI library";
+  EXPECT_EQ(find_algorithm(Collective::alltoall, "native"), nullptr);
+  EXPECT_EQ(find_algorithm(Collective::alltoall, ""), nullptr);
+  EXPECT_EQ(find_algorithm(Collective::alltoall, "bruc"), nullptr);
+}
+
+Topology topology(const std::vector<int>& node_of, bool shared, bool single_copy) {
+  Topology made = topology_from_nodes(node_of, 0);
+  made.shared_segment = shared;
+  made.single_copy = single_copy;
+  made.scratch_bytes = 1 << 20;
+  return made;
+}
+
+bool fits(const char* name, const Topology& where, std::uint64_t bytes, bool in_place = false) {
+  return find_algorithm(Collective::alltoall, name)->fits(where, {Collective::alltoall, Memory::host, in_place, bytes});
+}
+
+TEST(Fits, algorithms_of_the_node_need_one_node_and_its_segment) {
+  const std::vector<int> one{0, 0, 0}, two{0, 0, 1};
+  EXPECT_TRUE(fits("node_shared", topology(one, true, false), 64));
+  EXPECT_FALSE(fits("node_shared", topology(one, false, false), 64));
+  EXPECT_FALSE(fits("node_shared", topology(two, true, true), 64));
+  EXPECT_TRUE(fits("node_single_copy", topology(one, true, true), 64));
+  EXPECT_FALSE(fits("node_single_copy", topology(one, true, false), 64));
+  EXPECT_FALSE(fits("node_single_copy", topology(two, true, true), 64));
+}
+
+TEST(Fits, messages_fit_everywhere) {
+  for (const char* name : {"linear", "pairwise", "bruck"}) {
+    EXPECT_TRUE(fits(name, topology({0}, false, false), 64));
+    EXPECT_TRUE(fits(name, topology({0, 1, 2}, false, false), 64));
+    EXPECT_TRUE(fits(name, topology({0, 0, 1}, true, true), 64, true));
+  }
+}
+
+TEST(Fits, scratch_is_a_limit) {
+  const Topology where = topology({0, 1, 2, 3}, false, false);
+  EXPECT_TRUE(fits("linear", where, 1 << 30)) << "needs none";
+  EXPECT_TRUE(fits("linear", where, 1 << 18, true));
+  EXPECT_FALSE(fits("linear", where, (1 << 18) + 1, true));
+  EXPECT_FALSE(fits("pairwise", where, (1 << 18) + 1, true));
+  EXPECT_FALSE(fits("bruck", where, 1 << 18));
+  EXPECT_FALSE(fits("bruck", where, ~std::uint64_t{0})) << "no overflow";
+  EXPECT_FALSE(fits("pairwise", where, ~std::uint64_t{0}, true)) << "no overflow";
+}
+
+}  // namespace
+}  // namespace crossrail::tests

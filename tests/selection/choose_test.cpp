@@ -1,0 +1,123 @@
+#include <gtest/gtest.h>
+
+#include "selection/selection.h"
+
+namespace crossrail::tests {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Topology topology(const std::vector<int>& node_of) {
+  Topology made = topology_from_nodes(node_of, 0);
+  made.shared_segment = made.largest_node() > 1;
+  made.single_copy = made.shared_segment;
+  made.scratch_bytes = 64 << 20;
+  return made;
+}
+
+std::vector<TuningRow> table(const std::string& csv) {
+  std::vector<TuningRow> rows;
+  const Status read = read_tuning(csv, "t", rows);
+  EXPECT_TRUE(read.ok()) << read.what;
+  return rows;
+}
+
+std::vector<Candidate> candidates(const std::string& csv, const std::string& wanted, const std::vector<int>& node_of,
+                                  std::uint64_t bytes) {
+  return choose(table(csv), wanted, topology(node_of), {Collective::alltoall, Memory::host, false, bytes});
+}
+
+Names names(const std::string& csv, const std::string& wanted, const std::vector<int>& node_of, std::uint64_t bytes) {
+  Names found;
+  for (const Candidate& one : candidates(csv, wanted, node_of, bytes)) {
+    found.push_back(one.algorithm == nullptr ? "native" : one.algorithm->name);
+  }
+  return found;
+}
+
+TEST(Choose, without_rows_there_is_native) { EXPECT_EQ(names("", "", {0, 0}, 8), Names{"native"}); }
+
+TEST(Choose, rows_come_in_their_order_then_native) {
+  EXPECT_EQ(names("alltoall,host,*,*,*,bruck,\nalltoall,host,*,*,*,linear,\n", "", {0, 0}, 8),
+            (Names{"bruck", "linear", "native"}));
+}
+
+TEST(Choose, the_setting_comes_first) {
+  EXPECT_EQ(names("alltoall,host,*,*,*,bruck,\n", "pairwise", {0, 0}, 8), (Names{"pairwise", "bruck", "native"}));
+  EXPECT_EQ(candidates("", "pairwise", {0, 0}, 8)[0].origin, "setting");
+}
+
+TEST(Choose, the_setting_may_say_native) {
+  EXPECT_EQ(names("alltoall,host,*,*,*,bruck,\n", "native", {0, 0}, 8)[0], "native");
+}
+
+TEST(Choose, the_setting_may_have_parameters) {
+  const auto one = candidates("", "node_shared packet=100 chunk=2K", {0, 0}, 8)[0];
+  ASSERT_NE(one.algorithm, nullptr);
+  EXPECT_STREQ(one.algorithm->name, "node_shared");
+  EXPECT_EQ(one.parameters, (Parameters{{"packet", 100}, {"chunk", 2048}}));
+}
+
+TEST(Choose, a_setting_that_is_unknown_or_does_not_fit_is_passed_over_and_said) {
+  const auto unknown = candidates("alltoall,host,*,*,*,bruck,\n", "brook", {0, 0}, 8);
+  EXPECT_STREQ(unknown[0].algorithm->name, "bruck");
+  EXPECT_NE(unknown[0].passed_over.find("brook of setting is unknown"), std::string::npos) << unknown[0].passed_over;
+  const auto unfit = candidates("alltoall,host,*,*,*,bruck,\n", "node_shared", {0, 1}, 8);
+  EXPECT_STREQ(unfit[0].algorithm->name, "bruck");
+  EXPECT_NE(unfit[0].passed_over.find("node_shared of setting does not fit"), std::string::npos);
+}
+
+TEST(Choose, up_to_bytes_includes_its_limit) {
+  const std::string csv = "alltoall,host,*,*,64,bruck,\nalltoall,host,*,*,*,linear,\n";
+  EXPECT_EQ(names(csv, "", {0, 0}, 64)[0], "bruck");
+  EXPECT_EQ(names(csv, "", {0, 0}, 65)[0], "linear");
+  EXPECT_EQ(names(csv, "", {0, 0}, ~std::uint64_t{0})[0], "linear");
+}
+
+TEST(Choose, nodes_and_ranks_per_node_are_ranges) {
+  const auto chosen = [](const std::string& nodes, const std::string& ranks, const std::vector<int>& node_of) {
+    return names("alltoall,host," + nodes + "," + ranks + ",*,linear,\n", "", node_of, 8)[0] == "linear";
+  };
+  EXPECT_TRUE(chosen("1", "3", {0, 0, 0}));
+  EXPECT_FALSE(chosen("2", "*", {0, 0, 0}));
+  EXPECT_FALSE(chosen("*", "2", {0, 0, 0}));
+  EXPECT_TRUE(chosen("2-", "*", {0, 1, 2}));
+  EXPECT_FALSE(chosen("2-", "*", {0, 0}));
+  EXPECT_TRUE(chosen("2-3", "1", {0, 1, 2}));
+  EXPECT_FALSE(chosen("2-3", "1", {0, 1, 2, 3}));
+  EXPECT_TRUE(chosen("2", "3", {0, 1, 1, 1})) << "of the largest node";
+}
+
+TEST(Choose, other_collectives_and_memories_do_not_count) {
+  EXPECT_EQ(names("allreduce,host,*,*,*,linear,\nalltoall,device,*,*,*,linear,\n", "", {0, 0}, 8), Names{"native"});
+}
+
+TEST(Choose, parameters_and_origin_come_from_the_row) {
+  const auto one = candidates("# one\nalltoall,host,*,*,*,node_shared,packet=8\n", "", {0, 0}, 8)[0];
+  EXPECT_EQ(one.parameters, (Parameters{{"packet", 8}}));
+  EXPECT_EQ(one.origin, "t:2");
+}
+
+// The same on every rank, or ranks would choose different rows.
+TEST(Choose, does_not_depend_on_the_rank) {
+  std::vector<TuningRow> rows;
+  ASSERT_TRUE(read_tuning(default_tuning(), "default.csv", rows).ok());
+  for (const auto& node_of : {std::vector<int>{0, 0, 0}, std::vector<int>{0, 1, 1, 2, 2, 2}}) {
+    for (std::uint64_t bytes = 0; bytes < (1 << 22); bytes = bytes * 3 + 1) {
+      std::vector<std::string> first;
+      for (int rank = 0; rank < static_cast<int>(node_of.size()); ++rank) {
+        Topology mine = topology(node_of);
+        mine.rank = rank;
+        std::vector<std::string> found;
+        for (const auto& one : choose(rows, "", mine, {Collective::alltoall, Memory::host, false, bytes})) {
+          found.push_back(one.origin);
+        }
+        if (rank == 0) first = found;
+        EXPECT_EQ(found, first);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace crossrail::tests

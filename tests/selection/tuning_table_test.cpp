@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+
+#include "selection/selection.h"
+
+namespace crossrail::tests {
+namespace {
+
+TEST(TuningTable, reads_rows) {
+  std::vector<TuningRow> rows;
+  const Status status = read_tuning(
+      "# a comment\n\ncollective,memory,nodes,ranks_per_node,up_to_bytes,algorithm,parameters\n"
+      "alltoall, host , 1, 2-8, 4K, node_shared, packet=512 chunk=64K  # and why\r\n"
+      "alltoall,host,2-,*,*,pairwise\n",
+      "my.csv", rows);
+  ASSERT_TRUE(status.ok()) << status.what;
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].collective, "alltoall");
+  EXPECT_EQ(rows[0].memory, "host");
+  EXPECT_EQ(rows[0].nodes, "1");
+  EXPECT_EQ(rows[0].ranks_per_node, "2-8");
+  EXPECT_EQ(rows[0].up_to_bytes, 4096u);
+  EXPECT_EQ(rows[0].algorithm, "node_shared");
+  EXPECT_EQ(rows[0].parameters, (Parameters{{"packet", 512}, {"chunk", 65536}}));
+  EXPECT_EQ(rows[0].origin, "my.csv:4");
+  EXPECT_EQ(rows[1].up_to_bytes, ~std::uint64_t{0});
+  EXPECT_TRUE(rows[1].parameters.empty());
+  EXPECT_EQ(rows[1].origin, "my.csv:5");
+}
+
+TEST(TuningTable, appends) {
+  std::vector<TuningRow> rows;
+  ASSERT_TRUE(read_tuning("alltoall,host,1,*,*,linear,\n", "a", rows).ok());
+  ASSERT_TRUE(read_tuning("alltoall,host,1,*,*,bruck,", "b", rows).ok());
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1].origin, "b:1");
+}
+
+TEST(TuningTable, says_where_and_what_is_wrong) {
+  const std::pair<const char*, const char*> bad[] = {
+      {"alltoall,host,1,*,4K", "fewer than six columns"},
+      {"alltoall", "fewer than six columns"},
+      {"alltoall,host,x,*,4K,linear,", "nodes is no number"},
+      {"alltoall,host,0,*,4K,linear,", "nodes is no number"},
+      {"alltoall,host,,*,4K,linear,", "nodes is no number"},
+      {"alltoall,host,2-x,*,4K,linear,", "nodes is no number"},
+      {"alltoall,host,1 2,*,4K,linear,", "nodes is no number"},
+      {"alltoall,host,1,-3,4K,linear,", "ranks_per_node is no number"},
+      {"alltoall,host,1,2-3-4,4K,linear,", "ranks_per_node is no number"},
+      {"alltoall,host,1,2--4,4K,linear,", "ranks_per_node is no number"},
+      {"alltoall,host,1,8-2,4K,linear,", "ranks_per_node is no number"},
+      {"alltoall,host,1,*,lots,linear,", "up_to_bytes is no size"},
+      {"alltoall,host,1,*,,linear,", "up_to_bytes is no size"},
+      {"alltoall,host,1,*,-1,linear,", "up_to_bytes is no size"},
+      {"alltoall,host,1,*,4K,linear,packet", "parameters are not"},
+      {"alltoall,host,1,*,4K,linear,packet=x", "parameters are not"},
+      {"alltoall,host,1,*,4K,linear,packet=", "parameters are not"},
+  };
+  for (const auto& [line, expected] : bad) {
+    std::vector<TuningRow> rows;
+    const std::string csv = std::string("alltoall,host,1,*,*,linear,\n") + line + "\nalltoall,host,1,*,*,bruck,\n";
+    const Status status = read_tuning(csv, "my.csv", rows);
+    EXPECT_EQ(status.code, Code::invalid) << line;
+    EXPECT_NE(std::string(status.what).find("my.csv:2: " + std::string(expected)), std::string::npos)
+        << line << " -> " << status.what;
+    EXPECT_EQ(rows.size(), 1u) << "rows before the bad one are kept";
+  }
+}
+
+TEST(TuningTable, the_built_in_one_is_good_and_names_known_rows) {
+  std::vector<TuningRow> rows;
+  const Status status = read_tuning(default_tuning(), "default.csv", rows);
+  ASSERT_TRUE(status.ok()) << status.what;
+  EXPECT_FALSE(rows.empty());
+  for (const TuningRow& row : rows) {
+    EXPECT_TRUE(row.algorithm == "native" || find_algorithm(Collective::alltoall, row.algorithm) != nullptr)
+        << row.origin << ": " << row.algorithm;
+    EXPECT_EQ(row.collective, "alltoall");
+    EXPECT_EQ(row.memory, "host");
+  }
+}
+
+}  // namespace
+}  // namespace crossrail::tests

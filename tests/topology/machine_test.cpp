@@ -1,0 +1,58 @@
+// crossrail_machine against what the kernel says.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "crossrail/crossrail.h"
+#include "tests/api/json_value.h"
+
+namespace crossrail::tests {
+namespace {
+
+TEST(Machine, is_described_or_says_why_not) {
+  JsonValue machine;
+  ASSERT_TRUE(parse_json(crossrail_machine(), machine)) << crossrail_machine();
+  if (machine.has("error")) GTEST_SKIP() << machine["error"].text;
+  EXPECT_GE(machine["packages"].number, 0);
+  EXPECT_EQ(machine["threads"].number, static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)));
+  EXPECT_LE(machine["cores"].number, machine["threads"].number);
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  EXPECT_EQ(machine["host"].text, host);
+  EXPECT_GT(machine["memory_bytes"].number, 1 << 20);
+}
+
+TEST(Machine, domains_caches_and_devices_are_complete) {
+  JsonValue machine;
+  ASSERT_TRUE(parse_json(crossrail_machine(), machine));
+  if (machine.has("error")) GTEST_SKIP() << machine["error"].text;
+  double memory = 0;
+  EXPECT_FALSE(machine["domains"].list.empty());
+  for (const JsonValue& domain : machine["domains"].list) {
+    EXPECT_GE(domain["number"].number, 0);
+    memory += domain["memory_bytes"].number;
+  }
+  EXPECT_EQ(machine["domains"].list[0]["cpus"].text.find_first_not_of("0123456789,-"), std::string::npos);
+  EXPECT_EQ(memory, machine["memory_bytes"].number);
+  for (const JsonValue& cache : machine["caches"].list) {
+    EXPECT_GE(cache["level"].number, 1);
+    EXPECT_GE(cache["count"].number, 1);
+    EXPECT_TRUE(cache.has("bytes"));
+  }
+  for (const char* kind : {"gpus", "nics"}) {
+    for (const JsonValue& device : machine[kind].list) {
+      EXPECT_NE(device["name"].text, "");
+      EXPECT_GE(device["domain"].number, -1);
+    }
+  }
+}
+
+TEST(Machine, can_be_asked_again) {
+  const std::string first = crossrail_machine();
+  EXPECT_EQ(first, crossrail_machine());
+}
+
+}  // namespace
+}  // namespace crossrail::tests

@@ -1,0 +1,54 @@
+#include "transport/process_memory.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace crossrail::tests {
+namespace {
+
+TEST(ReadProcess, copies_from_a_process) {
+  std::vector<std::uint32_t> from(300'000);
+  for (std::size_t at = 0; at < from.size(); ++at) from[at] = static_cast<std::uint32_t>(at * 7);
+  std::vector<std::uint32_t> to(from.size());
+  const Status status =
+      read_process(getpid(), to.data(), reinterpret_cast<std::uint64_t>(from.data()), from.size() * sizeof from[0]);
+  if (status.code == Code::system) GTEST_SKIP() << "process_vm_readv is not allowed here: " << status.what;
+  ASSERT_TRUE(status.ok()) << status.what;
+  EXPECT_EQ(from, to);
+}
+
+TEST(ReadProcess, of_no_bytes_is_nothing) { EXPECT_TRUE(read_process(getpid(), nullptr, 0, 0).ok()); }
+
+TEST(ReadProcess, of_what_cannot_be_read_is_an_error) {
+  std::byte to[16];
+  EXPECT_EQ(read_process(getpid(), to, 16, sizeof to).code, Code::system);
+}
+
+TEST(Alive, tells_a_living_from_a_dead_process_and_a_zombie) {
+  EXPECT_TRUE(process_alive(getpid()));
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(pipe_ends[1]);
+    char byte;
+    _exit(read(pipe_ends[0], &byte, 1) == 0 ? 0 : 1);  // until the parent closes its end
+  }
+  close(pipe_ends[0]);
+  EXPECT_TRUE(process_alive(child));
+  close(pipe_ends[1]);
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(process_alive(child)) << "a zombie has ended";
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_FALSE(process_alive(child));
+  std::byte to[16];
+  EXPECT_EQ(read_process(child, to, 16, sizeof to).code, Code::peer_lost);
+}
+
+}  // namespace
+}  // namespace crossrail::tests
