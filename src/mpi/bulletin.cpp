@@ -1,5 +1,6 @@
 #include "mpi/bulletin.h"
 
+#include "mpi/communicators.h"
 #include "mpi/pmpi.h"
 
 namespace crossrail::mpi {
@@ -10,6 +11,7 @@ constexpr int kNoticeTag = 1;
 }  // namespace
 
 Bulletin::~Bulletin() {
+  if (finalizing()) return;
   for (Posting& posting : postings_) {
     for (MPI_Request& request : posting.requests) {
       if (request != handles().request_null) (void)pmpi().Request_free(&request);

@@ -112,8 +112,11 @@ Carried try_to_carry(const Word64 arguments[7], bool large_counts) {
   Facts facts;
   carried.done = true;
   carried.code = describe(call.recvtype, call.comm, facts.recv);
-  if (carried.code == MPI_SUCCESS && !call.in_place()) carried.code = describe(call.sendtype, call.comm, facts.send);
-  if (carried.code != MPI_SUCCESS) return carried;
+  if (!facts.recv.usable) return carried;
+  if (!call.in_place()) {
+    carried.code = describe(call.sendtype, call.comm, facts.send);
+    if (!facts.send.usable) return carried;
+  }
   carried.block_bytes = facts.recv.bytes * static_cast<std::uint64_t>(call.recvcount);
   if (null_without_reason(call.recvbuf, call.recvcount, facts.recv) ||
       (!call.in_place() && null_without_reason(call.sendbuf, call.sendcount, facts.send))) {

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/log.h"
+#include "mpi/counters.h"
 #include "mpi/open_communicator.h"
 #include "mpi/pmpi.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 // Grows whenever a record goes: what threads have remembered of handles is then forgotten.
 std::atomic<std::uint64_t> generation{1};
+std::atomic<bool> finalize_has_begun{false};
 
 int forget(MPI_Comm, int, void* value, void*) {
   generation.fetch_add(1, std::memory_order_release);
@@ -22,6 +24,24 @@ int forget(MPI_Comm, int, void* value, void*) {
 int do_not_copy(MPI_Comm, int, void*, void*, void*, int* flag) {
   *flag = 0;
   return MPI_SUCCESS;
+}
+
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF first of all (not every library deletes
+// those of the world): from now on nothing that was remembered holds.
+int finalize(MPI_Comm, int, void*, void*) {
+  finalize_has_begun = true;
+  generation.fetch_add(1, std::memory_order_release);
+  write_report();
+  return MPI_SUCCESS;
+}
+
+void watch_for_finalize() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    int keyval = MPI_KEYVAL_INVALID;
+    if (pmpi().Comm_create_keyval(do_not_copy, finalize, &keyval, nullptr) != MPI_SUCCESS) return;
+    (void)pmpi().Comm_set_attr(handles().comm_self, keyval, nullptr);
+  });
 }
 
 int record_keyval() {
@@ -42,6 +62,7 @@ bool mpi_runs(MPI_Comm comm) {
   if (finalized != 0) return false;
   int initialized = 0;
   (void)pmpi().Initialized(&initialized);
+  if (initialized != 0) watch_for_finalize();
   return initialized != 0 || (comm != handles().comm_world && comm != handles().comm_self);
 }
 
@@ -59,6 +80,8 @@ CommunicatorRecord* look_up(MPI_Comm comm) {
 }
 
 }  // namespace
+
+bool finalizing() { return finalize_has_begun; }
 
 CommunicatorRecord* record_of(MPI_Comm comm) {
   struct Remembered {

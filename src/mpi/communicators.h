@@ -16,4 +16,7 @@ struct CommunicatorRecord {
 // Null where there can be none (no such communicator, MPI not running): the call is native.
 CommunicatorRecord* record_of(MPI_Comm comm);
 
+// True from the beginning of MPI_Finalize on: nothing of MPI's needs to be given back any more.
+bool finalizing();
+
 }  // namespace crossrail::mpi

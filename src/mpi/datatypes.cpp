@@ -95,11 +95,20 @@ bool is_contiguous(MPI_Datatype type) {
   }
 }
 
-// MPI_Pack refuses a type that is not committed, with MPI's own error.
-int check_committed(MPI_Datatype type, MPI_Comm comm) {
+// A type that is not committed is refused, with MPI's own error raised on `comm`: by MPI_Pack in
+// Open MPI, by MPI_Pack_size in the MPICH family, whose result tells it apart where its code does not.
+int check_committed(MPI_Datatype type, MPI_Comm comm, bool& committed) {
+#ifdef OPEN_MPI
   char in[16] = {}, out[16] = {};
   int position = 0;
-  return pmpi().Pack(in, 0, type, out, sizeof out, &position, comm);
+  const int code = pmpi().Pack(in, 0, type, out, sizeof out, &position, comm);
+  committed = code == MPI_SUCCESS;
+#else
+  int bytes = -1;
+  const int code = pmpi().Pack_size(1, type, comm, &bytes);
+  committed = code == MPI_SUCCESS && bytes != -1;
+#endif
+  return code;
 }
 
 // Predefined types live for ever, so that their handles may be remembered by value.
@@ -128,17 +137,18 @@ int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) {
   if (int code = pmpi().Type_get_attr(type, facts_keyval(), &value, &found); code != MPI_SUCCESS) return code;
   if (found != 0) {
     const auto word = reinterpret_cast<std::uintptr_t>(value);
-    facts = {word >> 1, (word & 1) != 0, false};
+    facts = {word >> 1, (word & 1) != 0, false, true};
     return MPI_SUCCESS;
   }
   facts.bytes = size_of(type);
   facts.contiguous = is_contiguous(type);
   facts.predefined = is_predefined(combiner_of(type));
+  facts.usable = facts.predefined;
   if (facts.predefined) {
     slot = {type, facts};
     return MPI_SUCCESS;
   }
-  if (int code = check_committed(type, comm); code != MPI_SUCCESS) return code;
+  if (int code = check_committed(type, comm, facts.usable); !facts.usable) return code;
   value = reinterpret_cast<void*>(static_cast<std::uintptr_t>(facts.bytes << 1 | (facts.contiguous ? 1 : 0)));
   return pmpi().Type_set_attr(type, facts_keyval(), value);
 }

@@ -13,10 +13,11 @@ struct TypeFacts {
   std::uint64_t bytes = 0;  // of data in one element, gaps not counted
   bool contiguous = false;  // elements one after the other are those bytes in that order, no gaps
   bool predefined = false;
+  bool usable = false;  // not so: the MPI library has refused the type and has raised its error
 };
 
-// Facts of a datatype, remembered with it. Returns an MPI error code, already raised on `comm`,
-// for a type that is not committed.
+// Facts of a datatype, remembered with it. Returns the MPI library's code; it may be MPI_SUCCESS
+// for a type that is not usable (MPICH 5, after a user's error handler has run).
 int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts);
 
 // `count` elements at a user's address to a row of bytes, and back. Errors: system.

@@ -8,6 +8,7 @@
 
 #include "base/settings.h"
 #include "device/device.h"
+#include "mpi/communicators.h"
 #include "mpi/counters.h"
 #include "mpi/pmpi.h"
 #include "transport/process_memory.h"
@@ -46,13 +47,10 @@ MpiLinks::MpiLinks(MPI_Comm user, int rank, std::vector<Location> locations, Wai
 
 MpiLinks::~MpiLinks() {
   if (private_ == handles().comm_null) return;
-  int finalized = 0;
-  pmpi().Finalized(&finalized);
-  if (finalized == 0) {
-    bulletin_.reset();
-    pmpi().Comm_free(&private_);
-  }
   --private_count;
+  if (finalizing()) return;
+  bulletin_.reset();
+  (void)pmpi().Comm_free(&private_);
 }
 
 Status MpiLinks::open_messages() {
