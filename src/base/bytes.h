@@ -31,7 +31,8 @@ inline std::uint64_t hash_bytes(const void* data, std::size_t bytes) {
   return hash;
 }
 
-// memcpy whose common tiny sizes become single moves; large ones go to the C library.
+// memcpy whose common tiny sizes become single moves; large ones go to the C library. Empty blocks
+// may be at null.
 inline void copy_block(void* to, const void* from, std::size_t bytes) {
   switch (bytes) {
     case 0: return;

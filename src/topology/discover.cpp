@@ -78,11 +78,9 @@ void describe_cores(Location& location) {
   CPU_FREE(cpus);
 }
 
-Location look_around(int world_rank) {
+Location look_around() {
   Location location{};
-  location.host = location.machine = host_hash();
-  const int node = node_override(world_rank);
-  if (node >= 0) location.host = hash_word(location.host, static_cast<std::uint64_t>(node) + 1);
+  location.machine = host_hash();
   location.probe_value = probe_value;
   location.probe_address = reinterpret_cast<std::uint64_t>(&probe_value);
   struct stat space {};
@@ -95,8 +93,10 @@ Location look_around(int world_rank) {
 }  // namespace
 
 Location discover_location(int world_rank) {
-  static const Location known = look_around(world_rank);
+  static const Location known = look_around();
   Location location = known;
+  const int node = node_override(world_rank);
+  location.host = node < 0 ? known.machine : hash_word(known.machine, static_cast<std::uint64_t>(node) + 1);
   const std::string settings = communicator_settings_text(process_settings());
   location.settings = hash_bytes(settings.data(), settings.size());
   return location;

@@ -26,7 +26,7 @@ struct Location {
   std::int32_t unused;
 };
 
-// This process's location, looked up once (but for the settings, which may change). `world_rank` picks the entry of CROSSRAIL_NODES; -1 if
+// This process's location, looked up once (but for what settings say). `world_rank` picks the entry of CROSSRAIL_NODES; -1 if
 // there is none.
 Location discover_location(int world_rank);
 

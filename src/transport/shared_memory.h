@@ -14,7 +14,7 @@ struct SharedMemoryAddress {
   std::uint64_t nonce;  // stands at the start of the memory: proves that it is the right one
   std::int32_t pid;
   std::int32_t descriptor;
-  char name[40];  // "/crossrail.<32 hex digits>" for shm, empty for memfd
+  char name[40];  // "/crossrail.<16 hex digits>" for shm, empty for memfd
 };
 
 class SharedMemory {

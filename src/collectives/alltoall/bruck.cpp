@@ -28,8 +28,8 @@ Status run(Plan& plan, const Buffers& buffers) {
   std::byte* const incoming = outgoing + (size + 1) / 2 * block;
 
   // buffers.send is buffers.recv in place; all of it is read here before anything is written there.
-  std::memcpy(rotated, buffers.send + rank * block, (size - rank) * block);
-  std::memcpy(rotated + (size - rank) * block, buffers.send, rank * block);
+  copy_block(rotated, buffers.send + rank * block, (size - rank) * block);
+  copy_block(rotated + (size - rank) * block, buffers.send, rank * block);
   for (int step = 1; step < size; step <<= 1) {
     std::size_t moved = 0;
     for (int number = step; number < size; ++number) {

@@ -19,7 +19,7 @@ inline Status reserve_send_copy(Plan& plan) {
 // The blocks to send; in place, copied aside first.
 inline const std::byte* send_side(Plan& plan, const Buffers& buffers) {
   if (!plan.shape.in_place) return buffers.send;
-  std::memcpy(plan.scratch.get(), buffers.recv, plan.scratch_bytes);
+  copy_block(plan.scratch.get(), buffers.recv, plan.scratch_bytes);
   return plan.scratch.get();
 }
 
