@@ -88,7 +88,8 @@ foreach(mpi openmpi4 openmpi5 mpich4 mpich5 intel)
 endforeach()
 
 foreach(mpi IN LISTS MPI_TEST_MPIS)
-  mpi_test(many_communicators ${mpi} 2 ARGS --clean-shm --expect-carried MPI_Alltoall:1000 many_communicators 300 3000)
+  mpi_test(many_communicators ${mpi} 2 SECONDS 120 ARGS --clean-shm --expect-carried MPI_Alltoall:1000
+    many_communicators 300 2500)
 endforeach()
 mpi_test(many_communicators openmpi4 5 ARGS --clean-shm --expect-carried MPI_Alltoall:1000 many_communicators 300 1000)
 mpi_test(many_communicators_shm openmpi4 3 ARGS --clean-shm --set CROSSRAIL_SEGMENT=shm

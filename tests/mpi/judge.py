@@ -113,7 +113,8 @@ def complaints(result, options):
 
 
 def result_lines(result):
-    return sorted(line for line in result.text.splitlines() if line.startswith("result "))
+    # Launchers may glue the lines of two ranks together.
+    return sorted(re.findall(r"result rank .*?(?=result rank|PASS|$)", result.text, re.M))
 
 
 def differences(result, native):
