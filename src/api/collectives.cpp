@@ -97,9 +97,9 @@ Outcome run_collective(Communicator& communicator, const Shape& shape, const Buf
   return {status, plan};
 }
 
-void withdraw(Communicator& communicator, const Shape& shape) {
+void withdraw(Communicator& communicator, const Shape& shape, Code code) {
   enter(communicator, ~shape.hash(), shape.block_bytes);
-  break_up(communicator, Code::mismatch);
+  break_up(communicator, code);
 }
 
 }  // namespace crossrail

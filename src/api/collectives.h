@@ -16,9 +16,9 @@ struct Outcome {
 };
 Outcome run_collective(Communicator& communicator, const Shape& shape, const Buffers& buffers);
 
-// This rank cannot take part in a call that the others may be in: they are told, and the
-// communicator is native from now on.
-void withdraw(Communicator& communicator, const Shape& shape);
+// This rank cannot take part, for the reason of `code`, in a call that the others may be in: they
+// are told, and the communicator is native from now on.
+void withdraw(Communicator& communicator, const Shape& shape, Code code);
 
 // The plan for a Shape, made by all ranks together at the first time.
 Status plan_for(Communicator& communicator, const Shape& shape, Plan*& plan);

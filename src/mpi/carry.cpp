@@ -87,7 +87,10 @@ Outcome run_alltoall(Communicator& communicator, const AlltoallArguments& call, 
   const Side send{call.sendbuf, static_cast<std::uint64_t>(call.sendcount) * ranks, call.sendtype, facts.send};
   Rows rows(communicator, call.comm);
   Buffers buffers;
-  if (Status opened = rows.open(call.in_place() ? nullptr : &send, recv, buffers); !opened.ok()) return {opened};
+  if (Status opened = rows.open(call.in_place() ? nullptr : &send, recv, buffers); !opened.ok()) {
+    withdraw(communicator, shape, opened.code);
+    return {opened};
+  }
   Outcome outcome = run_collective(communicator, shape, buffers);
   if (outcome.status.ok() && !outcome.plan->native()) outcome.status = rows.close();
   return outcome;
@@ -96,7 +99,7 @@ Outcome run_alltoall(Communicator& communicator, const AlltoallArguments& call, 
 // This rank's own two sides differ in size: the others, who would wait for blocks of a size that is
 // not coming, are told.
 int refuse_unequal_sides(Communicator& communicator, MPI_Comm comm, const Shape& shape) {
-  withdraw(communicator, shape);
+  withdraw(communicator, shape, Code::mismatch);
   return raise(comm, failed(Code::mismatch, "the send and the receive side of this rank differ in size"));
 }
 

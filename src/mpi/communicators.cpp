@@ -3,7 +3,6 @@
 #include <atomic>
 #include <mutex>
 
-#include "base/log.h"
 #include "mpi/counters.h"
 #include "mpi/open_communicator.h"
 #include "mpi/pmpi.h"

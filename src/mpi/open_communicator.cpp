@@ -62,11 +62,20 @@ class Stopwatch {
   std::int64_t since_ = now_ns();
 };
 
-int world_rank() {
-  int initialized = 0, rank = -1;
+// This process in MPI_COMM_WORLD; -1 where there is none (sessions).
+struct World {
+  int rank = -1;
+  int size = -1;
+};
+
+World look_at_world() {
+  World world;
+  int initialized = 0;
   (void)pmpi().Initialized(&initialized);
-  if (initialized != 0) (void)pmpi().Comm_rank(handles().comm_world, &rank);
-  return rank;
+  if (initialized == 0) return world;
+  (void)pmpi().Comm_rank(handles().comm_world, &world.rank);
+  (void)pmpi().Comm_size(handles().comm_world, &world.size);
+  return world;
 }
 
 std::string read_file(const std::string& path) {
@@ -172,8 +181,8 @@ bool share_any_segment(Communicator& communicator, Exchange& exchange) {
 }
 
 // False if some rank could not tell a device pointer from a host pointer.
-bool exchange_locations(Exchange& exchange, std::vector<Location>& locations) {
-  Location mine = discover_location(world_rank());
+bool exchange_locations(Exchange& exchange, int world_rank, std::vector<Location>& locations) {
+  Location mine = discover_location(world_rank);
   mine.blind = device::driver_without_module() ? 1 : 0;
   if (!exchange.gather(mine, locations)) return false;
   for (const Location& at : locations) {
@@ -188,11 +197,12 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm) {
   int inter = 0, size = 0, rank = 0;
   if (pmpi().Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0) return nullptr;
   if (pmpi().Comm_size(comm, &size) != MPI_SUCCESS || pmpi().Comm_rank(comm, &rank) != MPI_SUCCESS) return nullptr;
-  note_world(world_rank(), size);
+  const World world = look_at_world();
+  note_world(world.rank, world.size);
   Exchange exchange(comm, size);
   Stopwatch watch(rank == 0);
   std::vector<Location> locations;
-  if (!exchange_locations(exchange, locations)) return nullptr;
+  if (!exchange_locations(exchange, world.rank, locations)) return nullptr;
   watch.note("exchanging locations");
 
   auto communicator = std::make_unique<Communicator>();
