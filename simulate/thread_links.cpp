@@ -4,9 +4,11 @@
 #include <cstring>
 #include <thread>
 
+#include "base/bytes.h"
+
 namespace crossrail::simulate {
 
-Exchange::Message& Exchange::Channel::push() {
+Exchange::Message& Exchange::Queue::push() {
   if (count == slots.size()) {
     std::rotate(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(first), slots.end());
     first = 0;
@@ -15,16 +17,18 @@ Exchange::Message& Exchange::Channel::push() {
   return slots[(first + count++) % slots.size()];
 }
 
-void Exchange::Channel::pop() {
+void Exchange::Queue::pop() {
   first = (first + 1) % slots.size();
   --count;
 }
 
-Exchange::Exchange(int size, LinkOptions options) : options_(std::move(options)) {
-  for (int rank = 0; rank < size; ++rank) {
+Exchange::Exchange(const std::vector<int>& node_of, LinkOptions options) : options_(std::move(options)), node_of_(node_of) {
+  for (const int node : node_of) {
     ranks_.push_back(std::make_unique<Rank>());
-    ranks_.back()->from.resize(static_cast<std::size_t>(size));
-    ranks_.back()->taken.resize(static_cast<std::size_t>(size));
+    ranks_.back()->from.resize(node_of.size());
+    ranks_.back()->taken.resize(2 * node_of.size());
+    while (static_cast<int>(nodes_.size()) <= node) nodes_.push_back(std::make_unique<Node>());
+    ++nodes_[node]->size;
   }
 }
 
@@ -70,10 +74,10 @@ Status Exchange::wait(Rank& rank, std::unique_lock<std::mutex>& lock, Ready read
   return {};
 }
 
-void Exchange::send(int from, int to, const void* data, std::size_t bytes) {
-  Rank& target = *ranks_[to];
+void Exchange::send(const Address& address, const void* data, std::size_t bytes) {
+  Rank& target = *ranks_[address.to];
   const std::lock_guard lock(target.mutex);
-  Message& message = target.from[from].push();
+  Message& message = queue(address).push();
   message.bytes = bytes;
   message.data = data;
   message.withdrawn = false;
@@ -89,49 +93,73 @@ void Exchange::send(int from, int to, const void* data, std::size_t bytes) {
 void Exchange::withdraw(int from) {
   for (const auto& target : ranks_) {
     const std::lock_guard lock(target->mutex);
-    Channel& channel = target->from[from];
-    for (std::size_t number = 0; number < channel.count; ++number) {
-      Message& message = channel.slots[(channel.first + number) % channel.slots.size()];
-      message.withdrawn = message.withdrawn || message.data != nullptr;
+    for (Queue& queue : target->from[from].queue) {
+      for (std::size_t number = 0; number < queue.count; ++number) {
+        Message& message = queue.slots[(queue.first + number) % queue.slots.size()];
+        message.withdrawn = message.withdrawn || message.data != nullptr;
+      }
     }
   }
 }
 
-Status Exchange::receive(int from, int to, void* data, std::size_t bytes) {
-  Rank& mine = *ranks_[to];
-  Channel& channel = mine.from[from];
+Status Exchange::receive(const Address& address, void* data, std::size_t bytes) {
+  Rank& mine = *ranks_[address.to];
+  Queue& from = queue(address);
   bool was_long = false;
   std::size_t came = 0;
   {
     std::unique_lock lock(mine.mutex);
-    CROSSRAIL_TRY(wait(mine, lock, [&] { return channel.count > 0; }, [&] { return left(from); }));
-    Message& message = channel.front();
+    CROSSRAIL_TRY(wait(mine, lock, [&] { return from.count > 0; }, [&] { return left(address.from); }));
+    Message& message = from.front();
     if (message.withdrawn) return failed(Code::broken, "the sender of a message has met an error");
     was_long = message.data != nullptr;
     came = message.bytes;
     if (came == bytes && bytes > 0) std::memcpy(data, was_long ? message.data : message.copy.data(), bytes);
-    channel.pop();
+    from.pop();
   }
   if (was_long) {
-    Rank& sender = *ranks_[from];
+    Rank& sender = *ranks_[address.from];
     const std::lock_guard lock(sender.mutex);
-    ++sender.taken[to];
+    ++sender.taken[lane_of(address.to, address.channel)];
     sender.changed.notify_all();
   }
   if (came != bytes) return break_up(Code::mismatch, "a message has another size than its receive");
   return {};
 }
 
-Status Exchange::wait_taken(int rank, const std::vector<std::uint64_t>& sent) {
-  Rank& mine = *ranks_[rank];
-  const auto gone = [&] {
-    for (std::size_t peer = 0; peer < sent.size(); ++peer) {
-      if (left(static_cast<int>(peer)) && mine.taken[peer] != sent[peer]) return true;
-    }
-    return false;
-  };
+Status Exchange::wait_taken(const Address& address, std::uint64_t count) {
+  Rank& mine = *ranks_[address.from];
   std::unique_lock lock(mine.mutex);
-  return wait(mine, lock, [&] { return mine.taken == sent; }, gone);
+  const std::uint64_t& taken = mine.taken[lane_of(address.to, address.channel)];
+  return wait(mine, lock, [&] { return taken >= count; }, [&] { return left(address.to); });
+}
+
+Status Exchange::share(int rank, std::size_t bytes, NodeMemory& memory) {
+  if (memory.bytes >= bytes) return {};
+  const int number = node_of_[rank];
+  Node& node = *nodes_[number];
+  std::unique_lock lock(node.mutex);
+  const std::uint64_t round = node.round;
+  if (++node.arrived == node.size) {  // nobody uses the old memory any more
+    node.outcome = options_.share == nullptr ? Status{} : options_.share(number);
+    if (node.outcome.ok()) node.memory.assign(bytes + kCacheLineBytes, std::byte{});
+    node.arrived = 0;
+    ++node.round;
+    node.changed.notify_all();
+  }
+  const auto deadline = std::chrono::steady_clock::now() + options_.hang_after;
+  while (node.round == round) {
+    if (any_left()) return failed(Code::peer_lost, "a rank has left while another waits to share memory with it");
+    if (node.changed.wait_until(lock, std::min(deadline, std::chrono::steady_clock::now() + std::chrono::milliseconds(50))) ==
+            std::cv_status::timeout && std::chrono::steady_clock::now() >= deadline) {
+      return failed(Code::system, "deadlock: not all ranks of a node came to share memory");
+    }
+  }
+  if (!node.outcome.ok()) return node.outcome;
+  const auto address = reinterpret_cast<std::uintptr_t>(node.memory.data());
+  const std::size_t skip = round_up(address, kCacheLineBytes) - address;
+  memory = {node.memory.data() + skip, bytes, 0};
+  return {};
 }
 
 Status Exchange::agree(Code mine, Code& worst) {
@@ -158,8 +186,8 @@ Status Exchange::agree(Code mine, Code& worst) {
 }
 
 ThreadLinks::ThreadLinks(Exchange& exchange, int rank) : exchange_(exchange), rank_(rank) {
-  receives_.reserve(2 * exchange.ranks_.size());
-  long_sends_.resize(exchange.ranks_.size());
+  posted_.reserve(4 * exchange.ranks_.size());
+  long_sends_.resize(2 * exchange.ranks_.size());
 }
 
 Status ThreadLinks::open_messages() {
@@ -168,29 +196,52 @@ Status ThreadLinks::open_messages() {
   return {};
 }
 
-Status ThreadLinks::post_send(int rank, const void* data, std::size_t bytes) {
+Status ThreadLinks::post_send(int rank, const void* data, std::size_t bytes, Channel channel) {
   if (!open_) return failed(Code::invalid, "a message before open_messages");
   counters().sends += 1;
   counters().sent_bytes += bytes;
-  if (bytes > exchange_.options_.eager_bytes) ++long_sends_[rank];
-  exchange_.send(rank_, rank, data, bytes);
+  const bool is_long = bytes > exchange_.options_.eager_bytes;
+  const Exchange::Address address{rank_, rank, channel};
+  posted_.push_back({Posted::sent, address, nullptr, bytes, is_long ? ++long_sends_[Exchange::lane_of(rank, channel)] : 0});
+  exchange_.send(address, data, bytes);
   return {};
 }
 
-Status ThreadLinks::post_recv(int rank, void* data, std::size_t bytes) {
+Status ThreadLinks::post_recv(int rank, void* data, std::size_t bytes, Channel channel) {
   if (!open_) return failed(Code::invalid, "a message before open_messages");
-  receives_.push_back({rank, data, bytes});
+  posted_.push_back({Posted::receive, {rank, rank_, channel}, data, bytes, 0});
   return {};
+}
+
+Status ThreadLinks::complete(Posted& one) {
+  Status status;
+  if (one.kind == Posted::receive) status = exchange_.receive(one.address, one.data, one.bytes);
+  if (one.kind == Posted::sent && one.number > 0) status = exchange_.wait_taken(one.address, one.number);
+  one.kind = Posted::done;
+  if (!status.ok()) exchange_.withdraw(rank_);
+  return status;
+}
+
+// Of the same lane, in the order posted. Before a send, all receives: while this rank waits for it
+// to be taken, its receiver may wait for this rank to take.
+Status ThreadLinks::wait_for(Ticket ticket) {
+  const Posted& wanted = posted_[ticket];
+  for (Ticket before = 0; before < posted_.size(); ++before) {
+    Posted& one = posted_[before];
+    const bool first = wanted.kind == Posted::sent || (before < ticket && one.address == wanted.address);
+    if (one.kind == Posted::receive && first) CROSSRAIL_TRY(complete(one));
+  }
+  return complete(posted_[ticket]);
 }
 
 Status ThreadLinks::wait_posted() {
   Status worst;
-  for (const Receive& one : receives_) {
-    if (worst.ok()) worst = exchange_.receive(one.rank, rank_, one.data, one.bytes);
+  for (const auto kind : {Posted::receive, Posted::sent}) {
+    for (Posted& one : posted_) {
+      if (worst.ok() && one.kind == kind) worst = complete(one);
+    }
   }
-  receives_.clear();
-  if (worst.ok()) worst = exchange_.wait_taken(rank_, long_sends_);
-  if (!worst.ok()) exchange_.withdraw(rank_);
+  posted_.clear();
   return worst;
 }
 

@@ -23,6 +23,7 @@ struct LinkOptions {
   std::function<Status(int rank)> open_messages;     // to let opening fail on some ranks; null: never
   std::function<bool(int rank)> may_read;            // whether read_peer works on a rank; null: always
   std::function<bool(int rank)> readable;            // whether peers can read a rank's buffers; null: always
+  std::function<Status(int node)> share;             // to let sharing memory fail on a node; null: never
   std::chrono::milliseconds hang_after{30'000};      // a wait that takes longer is a deadlock
 };
 
@@ -38,7 +39,7 @@ struct LinkCounters {
 // What the threads of one communicator share.
 class Exchange {
  public:
-  Exchange(int size, LinkOptions options);
+  Exchange(const std::vector<int>& node_of, LinkOptions options);
 
   // The rank has left: who waits for it from now on is told so.
   void leave(int rank);
@@ -54,8 +55,8 @@ class Exchange {
     std::size_t bytes = 0;
     std::vector<std::byte> copy;
   };
-  // Messages of one rank to one other, in order. Slots are reused with their memory.
-  struct Channel {
+  // Messages of one rank to one other on one channel, in order. Slots are reused with their memory.
+  struct Queue {
     std::vector<Message> slots = std::vector<Message>(4);
     std::size_t first = 0;
     std::size_t count = 0;
@@ -63,11 +64,24 @@ class Exchange {
     Message& front() { return slots[first]; }
     void pop();
   };
+  struct Lane {
+    Queue queue[2];  // by Links::Channel
+  };
+  // Memory that the ranks of a node share; the next one while they gather to take it over.
+  struct Node {
+    std::mutex mutex;
+    std::condition_variable changed;
+    int size = 0;
+    int arrived = 0;
+    std::uint64_t round = 0;
+    std::vector<std::byte> memory;
+    Status outcome;
+  };
   struct Rank {
     std::mutex mutex;  // of all that follows but the atomics
     std::condition_variable changed;
-    std::vector<Channel> from;
-    std::vector<std::uint64_t> taken;  // long messages of this rank that each other has received
+    std::vector<Lane> from;
+    std::vector<std::uint64_t> taken;  // long messages of this rank that were received, by lane_of
     std::atomic<bool> left{false};
     LinkCounters counters;
   };
@@ -80,10 +94,23 @@ class Exchange {
     Code result = Code::ok;
   };
 
-  void send(int from, int to, const void* data, std::size_t bytes);
-  Status receive(int from, int to, void* data, std::size_t bytes);
+  struct Address {
+    int from, to;
+    Links::Channel channel;
+    bool operator==(const Address&) const = default;
+  };
+  static std::size_t lane_of(int peer, Links::Channel channel) {
+    return 2 * static_cast<std::size_t>(peer) + static_cast<std::size_t>(channel);
+  }
+  Queue& queue(const Address& address) {
+    return ranks_[address.to]->from[address.from].queue[static_cast<int>(address.channel)];
+  }
+  void send(const Address& address, const void* data, std::size_t bytes);
+  Status receive(const Address& address, void* data, std::size_t bytes);
   void withdraw(int from);
-  Status wait_taken(int rank, const std::vector<std::uint64_t>& sent);
+  // Until the receiver has taken `count` long messages.
+  Status wait_taken(const Address& address, std::uint64_t count);
+  Status share(int rank, std::size_t bytes, NodeMemory& memory);
   Status agree(Code mine, Code& worst);
   // Waits for `ready` under `lock`; `gone` tells that it will never come true.
   template <class Ready, class Gone>
@@ -92,6 +119,8 @@ class Exchange {
   bool any_left() const;
 
   LinkOptions options_;
+  std::vector<int> node_of_;
+  std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   Agreement agreement_;
   std::atomic<bool> broken_{false};
@@ -102,9 +131,14 @@ class ThreadLinks final : public Links {
   ThreadLinks(Exchange& exchange, int rank);
 
   Status open_messages() override;
-  Status post_send(int rank, const void* data, std::size_t bytes) override;
-  Status post_recv(int rank, void* data, std::size_t bytes) override;
+  Status post_send(int rank, const void* data, std::size_t bytes, Channel channel) override;
+  Status post_recv(int rank, void* data, std::size_t bytes, Channel channel) override;
+  using Links::post_recv;
+  using Links::post_send;
+  Ticket last_posted() const override { return posted_.size() - 1; }
+  Status wait_for(Ticket ticket) override;
   Status wait_posted() override;
+  Status share(std::size_t bytes, NodeMemory& memory) override { return exchange_.share(rank_, bytes, memory); }
   Status agree(Code mine, Code& worst) override;
   Status offer(const void* data, std::size_t bytes, std::uint64_t& address) override;
   Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) override;
@@ -112,19 +146,22 @@ class ThreadLinks final : public Links {
   bool alive(int rank) override { return !exchange_.left(rank); }
 
  private:
-  struct Receive {
-    int rank;
+  struct Posted {
+    enum Kind { sent, receive, done } kind;
+    Exchange::Address address;
     void* data;
     std::size_t bytes;
+    std::uint64_t number;  // of a long message that was sent; 0: it was copied
   };
+  Status complete(Posted& one);
   LinkCounters& counters() { return exchange_.ranks_[rank_]->counters; }
 
   Exchange& exchange_;
   int rank_;
   bool open_ = false;
-  std::vector<Receive> receives_;
+  std::vector<Posted> posted_;
   std::vector<std::byte> offered_;  // the copy that peers read where they cannot read the user's memory
-  std::vector<std::uint64_t> long_sends_;  // to each other rank
+  std::vector<std::uint64_t> long_sends_;  // by lane_of
 };
 
 }  // namespace crossrail::simulate

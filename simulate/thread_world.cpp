@@ -20,7 +20,7 @@ struct ThreadWorld::Segment {
 };
 
 ThreadWorld::ThreadWorld(const std::vector<int>& node_of, const WorldOptions& options)
-    : exchange_(static_cast<int>(node_of.size()), options.links) {
+    : exchange_(topology_from_nodes(node_of, 0).node_of, options.links) {
   const Topology everyone = topology_from_nodes(node_of, 0);
   for (const auto& ranks : everyone.nodes) {
     segments_.emplace_back(
@@ -42,14 +42,14 @@ void ThreadWorld::open(Communicator& communicator, const WorldOptions& options) 
                                                : static_cast<int>(std::thread::hardware_concurrency());
   topology.scratch_bytes = options.settings.scratch_bytes;
   topology.oversubscribed = topology.size > cores;
-  topology.shared_segment = options.shared_segment && topology.largest_node() > 1;
+  topology.shared_segment = options.shared_segment && topology.size > 1;
   topology.single_copy = topology.shared_segment && options.single_copy;
   communicator.settings = options.settings;
   communicator.tuning = options.tuning;
   if (options.built_in_tuning) (void)read_tuning(default_tuning(), "default.csv", communicator.tuning);
   communicator.links = std::make_unique<ThreadLinks>(exchange_, topology.rank);
   communicator.plans = std::make_unique<PlanCache>(options.settings.plan_count);
-  if (!topology.shared_segment || topology.node_size() == 1) return;
+  if (!topology.shared_segment) return;
   const NodeBoardLayout layout = node_board_layout(topology.node_size(), topology.scratch_bytes);
   communicator.board = std::make_unique<NodeBoard>(
       NodeBoard::Placement{segments_[topology.node()].data.get(), layout, &topology.node_ranks(),

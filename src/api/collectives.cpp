@@ -21,6 +21,9 @@ std::unique_ptr<Plan> unplanned(Communicator& communicator, const Shape& shape, 
   plan->topology = &communicator.topology;
   plan->links = communicator.links.get();
   plan->board = communicator.board.get();
+  plan->node_memory = &communicator.node_memory;
+  plan->number = ++communicator.plan_number;
+  plan->remote_partners.resize(communicator.topology.size);
   plan->parameters = candidate.parameters;
   plan->reason = candidate.origin + candidate.passed_over;
   if (candidate.algorithm == nullptr) return plan;
@@ -31,11 +34,12 @@ std::unique_ptr<Plan> unplanned(Communicator& communicator, const Shape& shape, 
 
 Status make_plan(Communicator& communicator, const Shape& shape, Plan*& made) {
   const auto candidates =
-      choose(communicator.tuning, communicator.settings.alltoall, communicator.topology, shape);
+      choose(communicator.tuning, wanted_algorithm(communicator.settings, shape.collective), communicator.topology, shape);
   if (candidates.front().algorithm != nullptr) {
     // First of all, that everybody is here with the same Shape: plans may communicate.
     Code met = Code::ok;
     CROSSRAIL_TRY(agree(communicator, Code::ok, met));
+    if (communicator.board != nullptr) CROSSRAIL_TRY(communicator.board->look());
   }
   std::string failures;
   for (const Candidate& candidate : candidates) {
@@ -74,6 +78,14 @@ void enter(Communicator& communicator, std::uint64_t shape_hash, std::uint64_t b
   communicator.links->enter(shape_hash, block_bytes);
 }
 
+Status run_plan(Plan& plan, const Buffers& buffers) {
+  plan.last = {};
+  const Status status = plan.run(plan, buffers);
+  ++plan.calls;
+  plan.total += plan.last;
+  return status;
+}
+
 void break_up(Communicator& communicator, Code code) {
   communicator.broken = true;
   if (communicator.board != nullptr) communicator.board->break_up(code);
@@ -92,7 +104,7 @@ Outcome run_collective(Communicator& communicator, const Shape& shape, const Buf
   }
   Plan* plan = nullptr;
   Status status = plan_for(communicator, shape, plan);
-  if (status.ok() && !plan->native()) status = plan->run(*plan, buffers);
+  if (status.ok() && !plan->native()) status = run_plan(*plan, buffers);
   if (!status.ok()) break_up(communicator, status.code);
   return {status, plan};
 }

@@ -17,7 +17,7 @@ __attribute__((visibility("default"))) const char* crossrail_version(void) { ret
 __attribute__((visibility("default"))) const char* crossrail_catalogue(void) {
   static thread_local std::string json;
   json = "[";
-  for (const auto collective : {crossrail::Collective::alltoall}) {
+  for (const auto collective : crossrail::kCollectives) {
     for (const auto& row : crossrail::catalogue(collective)) {
       json += (json.size() == 1 ? "" : ",") + std::string("{\"collective\":") +
               json_text(crossrail::name_of(collective)) + ",\"name\":" + json_text(row.name) +

@@ -64,19 +64,22 @@ std::vector<TuningRow> tuning_rows(std::string& warning) {
 }
 
 std::string explain(const crossrail_question& question) {
-  if (question.collective == nullptr || std::string(question.collective) != "alltoall") {
-    return "{\"error\":\"collective: only alltoall is carried\"}";
+  const Collective* collective = nullptr;
+  for (const Collective& one : kCollectives) {
+    if (question.collective != nullptr && std::string(question.collective) == name_of(one)) collective = &one;
   }
+  if (collective == nullptr) return "{\"error\":\"collective: alltoall and alltoallv are carried\"}";
   if (question.size < 1) return "{\"error\":\"size: a communicator has at least one rank\"}";
   std::vector<int> node_of(question.size, 0);
   if (question.node_of != nullptr) node_of.assign(question.node_of, question.node_of + question.size);
   Topology topology = topology_from_nodes(node_of, 0);
-  topology.shared_segment = question.shared_segment != 0 && topology.largest_node() > 1;
+  topology.shared_segment = question.shared_segment != 0 && topology.size > 1;
   topology.single_copy = topology.shared_segment && question.single_copy != 0 && process_settings().single_copy != 0;
   topology.scratch_bytes = process_settings().scratch_bytes;
-  const Shape shape{Collective::alltoall, Memory::host, question.in_place != 0, question.block_bytes};
+  Shape shape{*collective, Memory::host, question.in_place != 0, question.block_bytes};
+  if (*collective == Collective::alltoallv) shape = {*collective, Memory::host, false, 0};
   std::string warning;
-  const auto candidates = choose(tuning_rows(warning), process_settings().alltoall, topology, shape);
+  const auto candidates = choose(tuning_rows(warning), wanted_algorithm(process_settings(), *collective), topology, shape);
   const auto segment = node_board_layout(topology.largest_node(), topology.scratch_bytes).total_bytes();
   const bool on = process_settings().enabled != 0;
   return "{\"topology\":" + json_text(topology.text()) + ",\"chosen\":" +

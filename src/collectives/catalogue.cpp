@@ -2,24 +2,37 @@
 
 namespace crossrail {
 
-#define ALGORITHM(name, summary)                \
-  namespace alltoall::name {                    \
-  bool fits(const Topology&, const Shape&);     \
-  Status plan(Plan&);                           \
-  Status run(Plan&, const Buffers&);            \
+#define ALGORITHM(name, summary)                      \
+  namespace CROSSRAIL_COLLECTIVE::name {              \
+  bool fits(const Topology&, const Shape&);           \
+  Status plan(Plan&);                                 \
+  Status run(Plan&, const Buffers&);                  \
   }
+#define CROSSRAIL_COLLECTIVE alltoall
 #include "collectives/alltoall/catalog.def"
+#undef CROSSRAIL_COLLECTIVE
+#define CROSSRAIL_COLLECTIVE alltoallv
+#include "collectives/alltoallv/catalog.def"
+#undef CROSSRAIL_COLLECTIVE
 #undef ALGORITHM
 
 std::span<const Algorithm> catalogue(Collective collective) {
-  static constexpr Algorithm alltoall_rows[] = {
 #define ALGORITHM(name, summary) \
-  {#name, summary, alltoall::name::fits, alltoall::name::plan, alltoall::name::run},
+  {#name, summary, CROSSRAIL_COLLECTIVE::name::fits, CROSSRAIL_COLLECTIVE::name::plan, CROSSRAIL_COLLECTIVE::name::run},
+  static constexpr Algorithm alltoall_rows[] = {
+#define CROSSRAIL_COLLECTIVE alltoall
 #include "collectives/alltoall/catalog.def"
-#undef ALGORITHM
+#undef CROSSRAIL_COLLECTIVE
   };
+  static constexpr Algorithm alltoallv_rows[] = {
+#define CROSSRAIL_COLLECTIVE alltoallv
+#include "collectives/alltoallv/catalog.def"
+#undef CROSSRAIL_COLLECTIVE
+  };
+#undef ALGORITHM
   switch (collective) {
     case Collective::alltoall: return alltoall_rows;
+    case Collective::alltoallv: return alltoallv_rows;
   }
   return {};
 }

@@ -30,7 +30,9 @@ struct Communicator {
   std::unique_ptr<Links> links;
   SharedMemory memory;
   std::unique_ptr<NodeBoard> board;  // null where the node shares no segment
+  NodeMemory node_memory;
   std::unique_ptr<PlanCache> plans;
+  std::uint64_t plan_number = 0;  // of the last plan made
   // An error has left the shared state unusable: all later calls are native.
   bool broken = false;
 

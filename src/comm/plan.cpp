@@ -7,6 +7,7 @@ namespace crossrail {
 const char* name_of(Collective collective) {
   switch (collective) {
     case Collective::alltoall: return "alltoall";
+    case Collective::alltoallv: return "alltoallv";
   }
   return "?";
 }
@@ -16,6 +17,34 @@ const char* name_of(Memory memory) {
     case Memory::host: return "host";
   }
   return "?";
+}
+
+void Plan::count_send(int rank, std::size_t bytes) {
+  if (topology->node_of[rank] == topology->node()) {
+    ++last.local_sends;
+    return;
+  }
+  ++last.sends;
+  last.sent_bytes += bytes;
+  remote_partners[rank] = true;
+}
+
+Status Plan::open_messages_and_memory(std::size_t bytes) {
+  // Both, even if one fails here: other ranks are in them.
+  const Status opened = links->open_messages();
+  node_bytes = bytes;
+  if (bytes > topology->scratch_bytes) {
+    return failure(Code::no_memory, "%zu bytes of the node's memory are over CROSSRAIL_SCRATCH", bytes);
+  }
+  const Status shared = links->share(bytes, *node_memory);
+  return opened.ok() ? shared : opened;
+}
+
+Status Plan::enter_node_memory(std::byte*& memory) {
+  memory = node_memory->data;
+  if (node_memory->user == number) return {};
+  node_memory->user = number;
+  return board->meet();
 }
 
 Status Plan::reserve_scratch(std::size_t bytes) {
@@ -29,12 +58,13 @@ Status Plan::reserve_scratch(std::size_t bytes) {
 }
 
 std::string Plan::text() const {
-  std::string text = std::string(name_of(shape.collective)) + " of " + std::to_string(shape.block_bytes) +
-                     "-byte blocks" + (shape.in_place ? " in place" : "") + ", " + topology->text() + ": " +
-                     algorithm;
+  std::string text = name_of(shape.collective);
+  if (shape.collective == Collective::alltoall) text += " of " + std::to_string(shape.block_bytes) + "-byte blocks";
+  text += std::string(shape.in_place ? " in place" : "") + ", " + topology->text() + ": " + algorithm;
   if (packets) text += ", packets";
   if (chunk_bytes != 0) text += ", chunks of " + std::to_string(chunk_bytes);
   if (scratch_bytes != 0) text += ", scratch " + std::to_string(scratch_bytes);
+  if (node_bytes != 0) text += ", node memory " + std::to_string(node_bytes);
   return text + " (" + reason + ")";
 }
 

@@ -9,14 +9,16 @@
 
 namespace crossrail {
 
-enum class Collective : std::uint8_t { alltoall };
+// MPI_Alltoallw is the v-collective here too: its types only decide how the blocks are packed.
+enum class Collective : std::uint8_t { alltoall, alltoallv };
+inline constexpr Collective kCollectives[] = {Collective::alltoall, Collective::alltoallv};
 enum class Memory : std::uint8_t { host };
 
 struct Shape {
   Collective collective = Collective::alltoall;
   Memory memory = Memory::host;
   bool in_place = false;
-  std::uint64_t block_bytes = 0;  // from one rank to one other
+  std::uint64_t block_bytes = 0;  // from one rank to one other; alltoallv: 0, no rank knows them all
 
   bool operator==(const Shape&) const = default;
   std::uint64_t hash() const {

@@ -17,7 +17,7 @@ namespace crossrail::mpi {
 namespace {
 
 constexpr std::size_t kMostMessageBytes = std::size_t{1} << 30;  // counts are int
-constexpr int kTag = 0;
+constexpr int kTagOf[] = {0, 2};  // of a channel; the bulletin has 1
 constexpr int kTestsBetweenYields = 1000;
 
 // MPI libraries have a limited number of communicators (MPICH about 2000): the program's come first.
@@ -70,26 +70,30 @@ Status MpiLinks::open_messages() {
   return {};
 }
 
-Status MpiLinks::post_send(int rank, const void* data, std::size_t bytes) {
+Status MpiLinks::post_send(int rank, const void* data, std::size_t bytes, Channel channel) {
   const auto* from = static_cast<const std::byte*>(data);
+  const int tag = kTagOf[static_cast<int>(channel)];
+  int number = 0;
   do {
     const int part = static_cast<int>(std::min(bytes, kMostMessageBytes));
-    requests_.emplace_back();
-    posted_.push_back({-1, rank});
-    CROSSRAIL_TRY(from_mpi(pmpi().Isend(from, part, handles().byte, rank, kTag, private_, &requests_.back()), "MPI_Isend"));
+    requests_.push_back(handles().request_null);
+    posted_.push_back({-1, rank, number++});
+    CROSSRAIL_TRY(from_mpi(pmpi().Isend(from, part, handles().byte, rank, tag, private_, &requests_.back()), "MPI_Isend"));
     from += part;
     bytes -= static_cast<std::size_t>(part);
   } while (bytes > 0);
   return {};
 }
 
-Status MpiLinks::post_recv(int rank, void* data, std::size_t bytes) {
+Status MpiLinks::post_recv(int rank, void* data, std::size_t bytes, Channel channel) {
   auto* into = static_cast<std::byte*>(data);
+  const int tag = kTagOf[static_cast<int>(channel)];
+  int number = 0;
   do {
     const int part = static_cast<int>(std::min(bytes, kMostMessageBytes));
-    requests_.emplace_back();
-    posted_.push_back({part, rank});
-    CROSSRAIL_TRY(from_mpi(pmpi().Irecv(into, part, handles().byte, rank, kTag, private_, &requests_.back()), "MPI_Irecv"));
+    requests_.push_back(handles().request_null);
+    posted_.push_back({part, rank, number++});
+    CROSSRAIL_TRY(from_mpi(pmpi().Irecv(into, part, handles().byte, rank, tag, private_, &requests_.back()), "MPI_Irecv"));
     into += part;
     bytes -= static_cast<std::size_t>(part);
   } while (bytes > 0);
@@ -114,15 +118,16 @@ Status MpiLinks::look_around() {
   return {};
 }
 
-Status MpiLinks::wait_all() {
+Status MpiLinks::wait_requests(Span span) {
   if (statuses_.size() < requests_.size()) statuses_.resize(requests_.size());
+  const int count = static_cast<int>(span.end - span.first);
   const int tests_between_yields = waiting_.oversubscribed ? 1 : kTestsBetweenYields;
   const std::int64_t patience_ns = static_cast<std::int64_t>(waiting_.patience_ms) * 1'000'000;
   std::int64_t looked = 0;
   Status trouble;
   for (int tests = 1;; ++tests) {
     int done = 0;
-    const int code = pmpi().Testall(static_cast<int>(requests_.size()), requests_.data(), &done, statuses_.data());
+    const int code = pmpi().Testall(count, &requests_[span.first], &done, &statuses_[span.first]);
     if (code != MPI_SUCCESS) return failed(Code::mismatch, "a message was longer than this rank's blocks");
     if (done != 0) return {};
     if (!trouble.ok()) return trouble;  // and what it had sent before has not completed our wait
@@ -136,12 +141,15 @@ Status MpiLinks::wait_all() {
   }
 }
 
-Status MpiLinks::check_sizes() {
-  for (std::size_t one = 0; one < posted_.size(); ++one) {
+Status MpiLinks::check_sizes(Span span) {
+  for (std::size_t one = span.first; one < span.end; ++one) {
     if (posted_[one].expected_bytes < 0) continue;
     int bytes = 0;
     (void)pmpi().Get_count(&statuses_[one], handles().byte, &bytes);
-    if (bytes == posted_[one].expected_bytes) continue;
+    if (bytes == posted_[one].expected_bytes) {
+      posted_[one].expected_bytes = -1;  // a later test would find its status empty
+      continue;
+    }
     return failure(Code::mismatch, "rank %d has sent %d bytes, rank %d expects %d", posted_[one].peer, bytes, rank_,
                    posted_[one].expected_bytes);
   }
@@ -157,13 +165,49 @@ void MpiLinks::give_up() {
   }
 }
 
-Status MpiLinks::wait_posted() {
-  Status status = wait_all();
-  if (status.ok()) status = check_sizes();
+Status MpiLinks::finish(Span span) {
+  if (span.first == span.end) return {};
+  Status status = wait_requests(span);
+  if (status.ok()) status = check_sizes(span);
   if (!status.ok()) give_up();
+  return status;
+}
+
+Status MpiLinks::wait_for(Ticket ticket) {
+  return finish({ticket - static_cast<std::size_t>(posted_[ticket].part), ticket + 1});
+}
+
+Status MpiLinks::wait_posted() {
+  const Status status = finish({0, requests_.size()});
   requests_.clear();
   posted_.clear();
   return status;
+}
+
+Status MpiLinks::share(std::size_t bytes, NodeMemory& memory) {
+  if (memory.bytes >= bytes) return {};
+  auto grown = std::make_unique<SharedMemory>();
+  Status mine;
+  static_assert(sizeof(SharedMemoryAddress) <= NodeBoard::kMailboxBytes);
+  SharedMemoryAddress address{};
+  if (board_->node_rank() == 0) {
+    mine = grown->create(segment_kind_.c_str(), bytes + kCacheLineBytes);
+    if (mine.ok()) address = grown->address();
+    std::memcpy(board_->mailbox(), &address, sizeof address);
+  }
+  Code worst = Code::ok;
+  CROSSRAIL_TRY(board_->agree(mine.code, worst));
+  if (worst == Code::ok && board_->node_rank() != 0) {
+    std::memcpy(&address, board_->mailbox(), sizeof address);
+    mine = grown->attach(address);
+  }
+  CROSSRAIL_TRY(board_->agree(std::max(mine.code, worst), worst));
+  grown->seal();
+  if (worst != Code::ok) return mine.ok() ? failed(worst, "the node's memory could not be shared") : mine;
+  node_memory_ = std::move(grown);
+  // Its first bytes are SharedMemory's.
+  memory = {node_memory_->data() + kCacheLineBytes, node_memory_->bytes() - kCacheLineBytes, 0};
+  return {};
 }
 
 Status MpiLinks::agree(Code mine, Code& worst) {
@@ -172,7 +216,7 @@ Status MpiLinks::agree(Code mine, Code& worst) {
   requests_.emplace_back();
   CROSSRAIL_TRY(from_mpi(pmpi().Iallreduce(&agreement_[0], &agreement_[1], 1, handles().whole_number,
                                            handles().maximum, private_, &requests_.back()), "MPI_Iallreduce"));
-  const Status status = wait_all();
+  const Status status = wait_requests({0, requests_.size()});
   // A collective cannot be cancelled: after an error its request is left to it.
   requests_.clear();
   CROSSRAIL_TRY(status);

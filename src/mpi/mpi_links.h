@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -10,6 +11,7 @@
 #include "topology/topology.h"
 #include "transport/links.h"
 #include "transport/node_board.h"
+#include "transport/shared_memory.h"
 
 namespace crossrail::mpi {
 
@@ -22,12 +24,21 @@ class MpiLinks final : public Links {
   MpiLinks(MPI_Comm user, int rank, std::vector<Location> locations, Waiting waiting);
   ~MpiLinks() override;
   // The node's board, where there is one: waits for messages look at it when they take too long.
-  void watch(NodeBoard* board) { board_ = board; }
+  // `segment_kind` is how the node shares memory (SharedMemory::create).
+  void watch(NodeBoard* board, std::string segment_kind) {
+    board_ = board;
+    segment_kind_ = std::move(segment_kind);
+  }
 
   Status open_messages() override;
-  Status post_send(int rank, const void* data, std::size_t bytes) override;
-  Status post_recv(int rank, void* data, std::size_t bytes) override;
+  Status post_send(int rank, const void* data, std::size_t bytes, Channel channel) override;
+  Status post_recv(int rank, void* data, std::size_t bytes, Channel channel) override;
+  using Links::post_recv;
+  using Links::post_send;
+  Ticket last_posted() const override { return requests_.size() - 1; }
+  Status wait_for(Ticket ticket) override;
   Status wait_posted() override;
+  Status share(std::size_t bytes, NodeMemory& memory) override;
   Status agree(Code mine, Code& worst) override;
   Status offer(const void* data, std::size_t bytes, std::uint64_t& address) override;
   Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) override;
@@ -39,15 +50,20 @@ class MpiLinks final : public Links {
 
  private:
   struct Posted {
-    int expected_bytes;  // of a receive; -1 for a send
+    int expected_bytes;  // of a receive; -1 for a send, and for what has been looked at
     int peer;
+    int part;            // of a message that is longer than MPI's counts
   };
-  // Tests until all of requests_ are complete, looking around whenever patience runs out.
-  Status wait_all();
+  struct Span {
+    std::size_t first, end;  // of requests_
+  };
+  // Tests until these requests are complete, looking around whenever patience runs out.
+  Status wait_requests(Span span);
   // What keeps the posted messages from completing. Errors: mismatch, peer_lost, what others say.
   Status look_around();
   bool awaits(int peer) const;
-  Status check_sizes();
+  Status check_sizes(Span span);
+  Status finish(Span span);
   void give_up();
 
   MPI_Comm user_;
@@ -56,6 +72,8 @@ class MpiLinks final : public Links {
   std::vector<Location> locations_;
   Waiting waiting_;
   NodeBoard* board_ = nullptr;
+  std::string segment_kind_;
+  std::unique_ptr<SharedMemory> node_memory_;
   std::unique_ptr<Bulletin> bulletin_;
   Room offered_;
   int agreement_[2] = {};  // of a collective that may outlive its call, after an error

@@ -139,7 +139,7 @@ bool share_segment(Communicator& communicator, const std::string& kind, Exchange
   const Topology& topology = communicator.topology;
   const NodeBoardLayout layout = node_board_layout(topology.node_size(), topology.scratch_bytes);
   Status status;
-  if (topology.node_rank() == 0 && topology.node_size() > 1) {
+  if (topology.node_rank() == 0) {
     status = communicator.memory.create(kind.c_str(), layout.total_bytes());
   }
   std::vector<SharedMemoryAddress> addresses;
@@ -160,24 +160,23 @@ bool share_segment(Communicator& communicator, const std::string& kind, Exchange
     communicator.memory.close();
     return false;
   }
-  if (topology.node_size() > 1) {
-    communicator.board = std::make_unique<NodeBoard>(
-        NodeBoard::Placement{communicator.memory.data(), layout, &topology.node_ranks(), topology.node_rank(),
-                             topology.oversubscribed, communicator.settings.patience_ms},
-        *communicator.links);
-  }
+  communicator.board = std::make_unique<NodeBoard>(
+      NodeBoard::Placement{communicator.memory.data(), layout, &topology.node_ranks(), topology.node_rank(),
+                           topology.oversubscribed, communicator.settings.patience_ms},
+      *communicator.links);
   return true;
 }
 
-bool share_any_segment(Communicator& communicator, Exchange& exchange) {
-  if (communicator.topology.largest_node() == 1) return false;
+// How it is shared; empty if it could not be.
+std::string share_any_segment(Communicator& communicator, Exchange& exchange) {
+  if (communicator.topology.size == 1) return {};
   std::stringstream kinds(communicator.settings.segment);
   std::string kind;
   while (std::getline(kinds, kind, ',')) {
-    if (kind == "none") return false;
-    if (share_segment(communicator, kind, exchange)) return true;
+    if (kind == "none") break;
+    if (share_segment(communicator, kind, exchange)) return kind;
   }
-  return false;
+  return {};
 }
 
 // False if some rank could not tell a device pointer from a host pointer.
@@ -217,13 +216,14 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm) {
   communicator->links = std::move(links);
   communicator->plans = std::make_unique<PlanCache>(communicator->settings.plan_count);
   watch.note("agreeing on settings and tuning");
-  topology.shared_segment = share_any_segment(*communicator, exchange);
+  const std::string segment_kind = share_any_segment(*communicator, exchange);
+  topology.shared_segment = !segment_kind.empty();
   watch.note("sharing a segment");
   topology.single_copy = topology.shared_segment && communicator->settings.single_copy != 0 &&
                          exchange.all(may_read_peers(topology, locations));
   watch.note("trying single copy");
   // Several nodes: ranks must be able to tell each other when something goes wrong.
-  mpi_links.watch(communicator->board.get());
+  mpi_links.watch(communicator->board.get(), segment_kind);
   if (!topology.one_node() && !mpi_links.open_messages().ok()) return nullptr;
   if (rank == 0) {
     log_line(LogLevel::plan, "communicator of %s: segment %s, single copy %s%s", topology.text().c_str(),

@@ -23,6 +23,13 @@ bool matches(const TuningRow& row, const Topology& topology, const Shape& shape)
 
 }  // namespace
 
+const std::string& wanted_algorithm(const Settings& settings, Collective collective) {
+  switch (collective) {
+    case Collective::alltoallv: return settings.alltoallv;
+    default: return settings.alltoall;
+  }
+}
+
 std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::string& wanted,
                               const Topology& topology, const Shape& shape) {
   std::vector<Candidate> candidates;

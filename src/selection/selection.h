@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/settings.h"
 #include "collectives/algorithm.h"
 #include "comm/tuning_row.h"
 #include "topology/topology.h"
@@ -22,6 +23,9 @@ struct Candidate {
 // for none: it comes first where it fits. The last candidate is always native.
 std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::string& wanted,
                               const Topology& topology, const Shape& shape);
+
+// What the settings want for a collective: choose()'s `wanted`.
+const std::string& wanted_algorithm(const Settings& settings, Collective collective);
 
 // Reads a tuning table. Lines: collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm,parameters;
 // '#' begins a comment. Errors: invalid, with the line; `rows` keeps those before it.

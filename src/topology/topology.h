@@ -39,7 +39,7 @@ struct Topology {
   std::vector<int> domain_of;           // NUMA domain of every rank, -1 if unknown
 
   // What all ranks have agreed on. Equal on every rank.
-  bool shared_segment = false;  // every node with more than one rank shares a segment
+  bool shared_segment = false;  // the ranks of every node share a segment
   bool single_copy = false;     // every rank may read the memory of the others in its node
   std::uint64_t scratch_bytes = 0;
 

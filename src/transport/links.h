@@ -9,6 +9,14 @@
 
 namespace crossrail {
 
+// Memory that all ranks of a node see, kept by a communicator for whichever plan runs. It grows
+// when a plan asks for more and never shrinks; every rank may see it at another address.
+struct NodeMemory {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  std::uint64_t user = 0;  // number of the plan that ran last in it
+};
+
 class Links {
  public:
   virtual ~Links() = default;
@@ -16,11 +24,23 @@ class Links {
   // Call before the first message, from an algorithm's plan(). Collective.
   virtual Status open_messages() = 0;
 
-  // Messages of contiguous bytes; between two ranks they match in the order posted.
-  // Buffers must live until wait_posted, which completes everything posted so far.
-  virtual Status post_send(int rank, const void* data, std::size_t bytes) = 0;
-  virtual Status post_recv(int rank, void* data, std::size_t bytes) = 0;
+  // Messages of contiguous bytes; between two ranks they match in the order posted, within a
+  // channel. Buffers must live until the message is waited for.
+  enum class Channel : int { blocks, coalesced };  // of one rank to one other; of a node to another
+  virtual Status post_send(int rank, const void* data, std::size_t bytes, Channel channel) = 0;
+  virtual Status post_recv(int rank, void* data, std::size_t bytes, Channel channel) = 0;
+  Status post_send(int rank, const void* data, std::size_t bytes) { return post_send(rank, data, bytes, Channel::blocks); }
+  Status post_recv(int rank, void* data, std::size_t bytes) { return post_recv(rank, data, bytes, Channel::blocks); }
+  // A ticket for what was posted last, good until the next wait_posted.
+  using Ticket = std::size_t;
+  virtual Ticket last_posted() const = 0;
+  virtual Status wait_for(Ticket ticket) = 0;
+  // Completes everything posted so far.
   virtual Status wait_posted() = 0;
+
+  // Lets `memory` have at least `bytes`; where it had fewer, what it held is lost. Called by all
+  // ranks of the node alike, with the same result. Errors: no_memory, system.
+  virtual Status share(std::size_t bytes, NodeMemory& memory) = 0;
 
   // Worst (largest) code over all ranks of the communicator. Collective.
   virtual Status agree(Code mine, Code& worst) = 0;

@@ -12,6 +12,7 @@ struct alignas(kCacheLineBytes) Header {
   std::uint64_t nonce;  // SharedMemory's
   Word broken;          // Code of an error
   Word broken_call;     // the call it was met in
+  alignas(kCacheLineBytes) std::byte mailbox[NodeBoard::kMailboxBytes];
 };
 
 constexpr std::size_t kMostPacketBytes = 64 * 1024;  // payload and flags of one rank in one half
@@ -68,6 +69,33 @@ NodeBoard::NodeBoard(const Placement& placement, Links& links) : placement_(plac
 }
 
 Word& NodeBoard::broken() { return reinterpret_cast<Header*>(placement_.segment)->broken; }
+
+std::byte* NodeBoard::mailbox() { return reinterpret_cast<Header*>(placement_.segment)->mailbox; }
+
+Status NodeBoard::settle_with(int peer, std::uint64_t epoch) {
+  const Word& word = lines(peer).entered.flag;
+  return await(peer, [&] { return reached(word.load(std::memory_order_acquire), epoch - 1); });
+}
+
+Status NodeBoard::settle_with_all(std::uint64_t epoch) {
+  for (int step = 1; step < node_size(); ++step) CROSSRAIL_TRY(settle_with((node_rank() + step) % node_size(), epoch));
+  return {};
+}
+
+Status NodeBoard::await_marks(MarkLine RankLines::*line, std::uint64_t epoch) {
+  for (int step = 1; step < node_size(); ++step) {
+    CROSSRAIL_TRY(await_mark((node_rank() + step) % node_size(), line, epoch));
+  }
+  return {};
+}
+
+Status NodeBoard::meet() {
+  const std::uint64_t epoch = next_epoch();
+  mark(my_lines().met, epoch);
+  CROSSRAIL_TRY(await_marks(&RankLines::met, epoch));
+  seen_all(epoch);
+  return {};
+}
 
 void NodeBoard::break_up(Code code) {
   if (broken_up()) return;

@@ -5,7 +5,9 @@
 //
 // Halves and epochs. One epoch is one round in which every rank writes its region of half
 // (epoch mod 2), flags it, and waits for the flag of every other rank. Nobody can start epoch e+2
-// before all have flagged e+1, that is finished reading e: so no closing barrier is needed.
+// before all have flagged e+1, that is finished reading e: so no closing barrier is needed. Rounds
+// in which a rank does not wait for all (v-collectives with empty blocks) leave that open; `settle`
+// makes up for it.
 #pragma once
 
 #include <atomic>
@@ -40,12 +42,24 @@ struct alignas(kCacheLineBytes) FlagLine {
   Word word[2];  // by parity
 };
 
+// A flag that only goes on: of the last epoch in which its owner came to some point.
+struct alignas(kCacheLineBytes) MarkLine {
+  Word flag;
+};
+
 struct RankLines {
   Door door[2];
   Offer offer[2];     // single copy: by parity of the epoch
   FlagLine staged;    // bulk region of this epoch is filled
   FlagLine finished;  // single copy: this rank has read all it needs in this epoch
   FlagLine agreed;    // status of a plan
+  MarkLine entered;   // this rank has read all it needed in the epochs before
+  MarkLine met;       // has come to `meet`
+  // Schemes with leaders (collectives/leader.h).
+  MarkLine counted;   // the counts of a v-collective are in the node's memory
+  MarkLine filled;    // the blocks are in the node's memory
+  MarkLine arrived;   // what other nodes sent in this step is in the node's memory
+  MarkLine copied;    // this rank has copied its blocks of this step
 };
 
 // 56 bytes of payload and a flag that says for which epoch and shape they are. Packet memory only
@@ -104,7 +118,35 @@ class NodeBoard {
     shape_hash_ = shape_hash;
   }
 
-  std::uint64_t next_epoch() { return ++epoch_; }
+  std::uint64_t next_epoch() {
+    my_lines().entered.flag.store(++epoch_ << 32, std::memory_order_release);
+    return epoch_;
+  }
+  // Before this rank writes into a half in `epoch`: that no rank still reads what it wrote there two
+  // epochs ago. Free of cost where this rank has seen all others' flags in the epoch before.
+  Status settle(std::uint64_t epoch) { return seen_all_ + 1 == epoch ? Status{} : settle_with_all(epoch); }
+  Status settle_with(int peer, std::uint64_t epoch);
+  // This rank has seen the flags of all others for `epoch`.
+  void seen_all(std::uint64_t epoch) { seen_all_ = epoch; }
+
+  // Marks: `mine` has come to `epoch` of this call; wait until that of `peer` has. A peer that has gone
+  // on to a later epoch, of another call perhaps, has been there; at this one, its Shape must be ours.
+  void mark(MarkLine& mine, std::uint64_t epoch) { mine.flag.store(flag(epoch), std::memory_order_release); }
+  Status await_mark(int peer, MarkLine RankLines::*line, std::uint64_t epoch) {
+    const Word& word = (lines(peer).*line).flag;
+    const std::uint64_t wanted = flag(epoch);
+    return await(peer, [&] {
+      const std::uint64_t its = word.load(std::memory_order_acquire);
+      return its == wanted || reached(its, epoch + 1);
+    });
+  }
+  Status await_marks(MarkLine RankLines::*line, std::uint64_t epoch);
+  // Nobody leaves before all ranks of the node have come.
+  Status meet();
+
+  // Where the node's first rank leaves a message of a few bytes for the others, between agreements.
+  static constexpr std::size_t kMailboxBytes = 2 * kCacheLineBytes;
+  std::byte* mailbox();
   // The flag of an epoch of the present call. Unequal for unequal shapes.
   std::uint64_t flag(std::uint64_t epoch) const { return epoch << 32 | (shape_hash_ & 0xffffffffu); }
 
@@ -142,6 +184,11 @@ class NodeBoard {
     bool suspected = false;
   };
   static void relax();
+  // Epochs are compared by their low 32 bits, which may wrap.
+  static bool reached(std::uint64_t flag, std::uint64_t epoch) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(flag >> 32) - static_cast<std::uint32_t>(epoch)) >= 0;
+  }
+  Status settle_with_all(std::uint64_t epoch);
   Status pause(int peer, Patience& patience);
   Status diagnose(int peer, Patience& patience);
   Status look_at(int peer, std::uint64_t& its_call);
@@ -155,6 +202,7 @@ class NodeBoard {
   int first_spins_;
   std::uint64_t call_ = 0;
   std::uint64_t epoch_ = 0;
+  std::uint64_t seen_all_ = 0;
   std::uint64_t agreement_ = 0;
   std::uint64_t shape_hash_ = 0;
 };

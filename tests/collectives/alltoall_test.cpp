@@ -10,10 +10,10 @@ namespace {
 
 #if defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t kRepetitions = 2;
-constexpr std::uint64_t kManyCalls = 400;
+constexpr std::uint64_t kManyCalls = 200;
 #else
 constexpr std::uint64_t kRepetitions = 4;
-constexpr std::uint64_t kManyCalls = 4000;
+constexpr std::uint64_t kManyCalls = 2000;
 #endif
 constexpr std::size_t kSizes[] = {0,  1,  2,   3,   7,   8,    13,   55,   56,
                                   57, 64, 100, 256, 257, 1000, 4096, 4097, 65537};
@@ -23,6 +23,9 @@ simulate::WorldOptions forced(const char* algorithm) {
   options.settings.alltoall = algorithm;
   return options;
 }
+
+// One node; equal nodes whose number is a power of two and is not; unequal, interleaved, lone ranks.
+const Nodes kManyCallWorlds[] = {{0, 0, 0, 0}, {0, 0, 1, 1}, {0, 1, 2, 0, 1, 2}, {0, 1, 1, 2, 1, 0, 3}};
 
 class EveryRow : public testing::TestWithParam<Algorithm> {};
 
@@ -92,22 +95,28 @@ TEST_P(EveryRow, is_right_where_nothing_is_shared) {
 
 // Thousands of calls whose send buffer is overwritten as soon as they return.
 TEST_P(EveryRow, returns_when_no_peer_still_reads) {
-  simulate::world({0, 0, 0, 0}, forced(GetParam().name), [](Communicator& communicator) {
-    for (std::uint64_t call = 0; call < kManyCalls; ++call) {
-      if (checked_call(communicator, alltoall_shape(call % 2 == 0 ? 24 : 600), call).plan == nullptr) return;
-    }
-  });
+  for (const Nodes& nodes : kManyCallWorlds) {
+    SCOPED_TRACE(text_of(nodes));
+    simulate::world(nodes, forced(GetParam().name), [](Communicator& communicator) {
+      for (std::uint64_t call = 0; call < kManyCalls; ++call) {
+        const std::size_t bytes = call < kManyCalls / 2 ? 600 : call % 2 == 0 ? 24 : 600;
+        if (checked_call(communicator, alltoall_shape(bytes), call).plan == nullptr) return;
+      }
+    });
+  }
 }
 
 // Ranks that come late, up to 5 ms, in turn.
 TEST_P(EveryRow, waits_for_late_ranks) {
-  simulate::world({0, 0, 0, 0}, forced(GetParam().name), [](Communicator& communicator) {
-    std::mt19937 random(static_cast<unsigned>(communicator.topology.rank));
-    for (std::uint64_t call = 0; call < 40; ++call) {
-      std::this_thread::sleep_for(std::chrono::microseconds(random() % 3 == 0 ? random() % 5000 : 0));
-      checked_call(communicator, alltoall_shape(call % 3 == 0 ? 5000 : 40), call);
-    }
-  });
+  for (const Nodes& nodes : kManyCallWorlds) {
+    simulate::world(nodes, forced(GetParam().name), [](Communicator& communicator) {
+      std::mt19937 random(static_cast<unsigned>(communicator.topology.rank));
+      for (std::uint64_t call = 0; call < 40; ++call) {
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 3 == 0 ? random() % 5000 : 0));
+        checked_call(communicator, alltoall_shape(call % 3 == 0 ? 5000 : 40), call);
+      }
+    });
+  }
 }
 
 // Little scratch: a row may not fit or must go in small chunks; the bytes are right.
@@ -116,16 +125,19 @@ TEST_P(EveryRow, is_right_with_little_scratch) {
     SCOPED_TRACE(scratch);
     simulate::WorldOptions options = forced(GetParam().name);
     options.settings.scratch_bytes = scratch;
-    simulate::world({0, 0, 0, 0}, options, [](Communicator& communicator) {
-      std::uint64_t call = 0;
-      for (const std::size_t bytes : kSizes) {
-        for (const bool in_place : {false, true, false}) {
-          const Outcome outcome = checked_call(communicator, alltoall_shape(bytes, in_place), ++call);
-          if (outcome.plan == nullptr) return;
-          EXPECT_LE(outcome.plan->scratch_bytes, communicator.topology.scratch_bytes);
+    for (const Nodes& nodes : {Nodes{0, 0, 0, 0}, Nodes{0, 1, 0, 1, 1}}) {
+      simulate::world(nodes, options, [](Communicator& communicator) {
+        std::uint64_t call = 0;
+        for (const std::size_t bytes : kSizes) {
+          for (const bool in_place : {false, true, false}) {
+            const Outcome outcome = checked_call(communicator, alltoall_shape(bytes, in_place), ++call);
+            if (outcome.plan == nullptr) return;
+            EXPECT_LE(outcome.plan->scratch_bytes, communicator.topology.scratch_bytes);
+            EXPECT_LE(outcome.plan->node_bytes, communicator.topology.scratch_bytes);
+          }
         }
-      }
-    });
+      });
+    }
   }
 }
 
@@ -134,15 +146,17 @@ TEST_P(EveryRow, mixes_shapes_on_one_communicator) {
   for (const std::uint64_t plans : {64u, 2u, 0u}) {
     simulate::WorldOptions options = forced(GetParam().name);
     options.settings.plan_count = plans;
-    simulate::world({0, 0, 0, 0}, options, [](Communicator& communicator) {
-      std::mt19937 random(7);
-      for (std::uint64_t call = 0; call < 300; ++call) {
-        const std::size_t bytes = kSizes[random() % std::size(kSizes)];
-        const bool in_place = random() % 2 == 0;
-        if (checked_call(communicator, alltoall_shape(bytes, in_place), call).plan == nullptr) return;
-        EXPECT_LE(communicator.plans->size(), std::max<std::uint64_t>(1, communicator.settings.plan_count));
-      }
-    });
+    for (const Nodes& nodes : kManyCallWorlds) {
+      simulate::world(nodes, options, [](Communicator& communicator) {
+        std::mt19937 random(7);
+        for (std::uint64_t call = 0; call < 200; ++call) {
+          const std::size_t bytes = kSizes[random() % std::size(kSizes)];
+          const bool in_place = random() % 2 == 0;
+          if (checked_call(communicator, alltoall_shape(bytes, in_place), call).plan == nullptr) return;
+          EXPECT_LE(communicator.plans->size(), std::max<std::uint64_t>(1, communicator.settings.plan_count));
+        }
+      });
+    }
   }
 }
 

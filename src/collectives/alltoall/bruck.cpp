@@ -35,8 +35,8 @@ Status run(Plan& plan, const Buffers& buffers) {
     for (int number = step; number < size; ++number) {
       if ((number & step) != 0) copy_block(outgoing + moved++ * block, rotated + number * block, block);
     }
-    CROSSRAIL_TRY(plan.links->post_recv((rank - step + size) % size, incoming, moved * block));
-    CROSSRAIL_TRY(plan.links->post_send((rank + step) % size, outgoing, moved * block));
+    CROSSRAIL_TRY(plan.receive((rank - step + size) % size, incoming, moved * block));
+    CROSSRAIL_TRY(plan.send((rank + step) % size, outgoing, moved * block));
     CROSSRAIL_TRY(plan.links->wait_posted());
     moved = 0;
     for (int number = step; number < size; ++number) {

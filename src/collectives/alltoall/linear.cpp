@@ -22,11 +22,11 @@ Status run(Plan& plan, const Buffers& buffers) {
   const std::byte* send = send_side(plan, buffers);
   for (int step = 1; step < size; ++step) {
     const int source = (rank - step + size) % size;
-    CROSSRAIL_TRY(plan.links->post_recv(source, buffers.recv + source * block, block));
+    CROSSRAIL_TRY(plan.receive(source, buffers.recv + source * block, block));
   }
   for (int step = 1; step < size; ++step) {
     const int destination = (rank + step) % size;
-    CROSSRAIL_TRY(plan.links->post_send(destination, send + destination * block, block));
+    CROSSRAIL_TRY(plan.send(destination, send + destination * block, block));
   }
   copy_own_block(plan, buffers);
   return plan.links->wait_posted();

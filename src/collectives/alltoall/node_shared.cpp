@@ -67,6 +67,7 @@ Status run_packets(Plan& plan, const Buffers& buffers) {
   const std::uint64_t epoch = board.next_epoch();
   const std::uint64_t flag = board.flag(epoch);
   const int half = epoch & 1;
+  CROSSRAIL_TRY(board.settle(epoch));
   Packet* const mine = board.packets(half, rank, stride);
   if (block == 0) mine->flag.store(flag, std::memory_order_release);
   write_packets(mine, flag, buffers.send, block * size);
@@ -76,6 +77,7 @@ Status run_packets(Plan& plan, const Buffers& buffers) {
     CROSSRAIL_TRY(read_packets(board, flag, {peer, board.packets(half, peer, stride), rank * block, block},
                                buffers.recv + peer * block));
   }
+  board.seen_all(epoch);
   return {};
 }
 
@@ -94,6 +96,7 @@ Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size
   const std::uint64_t epoch = board.next_epoch();
   const std::uint64_t flag = board.flag(epoch);
   const int half = epoch & 1;
+  CROSSRAIL_TRY(board.settle(epoch));
   std::byte* const region = board.bulk(half, rank);
   for (int peer = 0; peer < size; ++peer) {
     if (peer != rank) std::memcpy(region + peer * bytes, buffers.send + peer * block + from, bytes);
@@ -108,6 +111,7 @@ Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size
     CROSSRAIL_TRY(board.await(peer, [&] { return staged.load(std::memory_order_acquire) == flag; }));
     std::memcpy(buffers.recv + peer * block + from, board.bulk(half, peer) + rank * bytes, bytes);
   }
+  board.seen_all(epoch);
   return {};
 }
 

@@ -23,6 +23,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   const int size = plan.topology->size;
   const std::uint64_t epoch = board.next_epoch();
   const std::uint64_t flag = board.flag(epoch);
+  CROSSRAIL_TRY(board.settle(epoch));
   std::uint64_t offered = 0;
   CROSSRAIL_TRY(plan.links->offer(send_side(plan, buffers), block * size, offered));
   Offer& mine = board.my_lines().offer[epoch & 1];
@@ -42,6 +43,7 @@ Status run(Plan& plan, const Buffers& buffers) {
     const Word& finished = board.lines(peer).finished.word[epoch & 1];
     CROSSRAIL_TRY(board.await(peer, [&] { return finished.load(std::memory_order_acquire) == flag; }));
   }
+  board.seen_all(epoch);
   return {};
 }
 

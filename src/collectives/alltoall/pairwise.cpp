@@ -26,8 +26,8 @@ Status run(Plan& plan, const Buffers& buffers) {
   for (int step = 1; step < size; ++step) {
     const int destination = power_of_two ? rank ^ step : (rank + step) % size;
     const int source = power_of_two ? rank ^ step : (rank - step + size) % size;
-    CROSSRAIL_TRY(plan.links->post_recv(source, buffers.recv + source * block, block));
-    CROSSRAIL_TRY(plan.links->post_send(destination, send + destination * block, block));
+    CROSSRAIL_TRY(plan.receive(source, buffers.recv + source * block, block));
+    CROSSRAIL_TRY(plan.send(destination, send + destination * block, block));
     CROSSRAIL_TRY(plan.links->wait_posted());
   }
   return {};

@@ -1,0 +1,103 @@
+// What   Gather, exchange, scatter: the leader takes the rows of all ranks of its node apart, as a
+//        receive with strided datatypes does; leaders exchange pairwise; the leader puts the rows
+//        of its ranks together and they fetch them. Nothing overlaps.
+// When   A published baseline.
+// Cost   (N-1)(a + PPN^2 mb) between leaders + 4 p PPN m copied by the leader, 2pm by the others;
+//        N-1 partners and N-1 sends a node.
+// Needs  A shared segment on every node; scratch for a region out and one in at the leader.
+// From   Traeff, Rougier, MPI collectives and datatypes for hierarchical all-to-all communication,
+//        EuroMPI 2014; OHIO paper, Table I. There the datatype engine moves the blocks; here loops do.
+
+#include "collectives/alltoall/node_regions.h"
+
+namespace crossrail::alltoall::hierarchical_datatype {
+namespace {
+
+struct Layout {
+  std::size_t row_bytes;  // of a rank, in rank order
+  std::size_t gathered, scattered;  // rows of all ranks of the node
+  std::size_t largest_region;
+};
+
+// The blocks between two sets of ranks, in rows, as one region and back.
+void take_region(const Plan& plan, const std::byte* rows, int node, std::byte* region) {
+  const std::size_t block = plan.shape.block_bytes;
+  for (int sender = 0; sender < plan.topology->node_size(); ++sender) {
+    for (const int receiver : plan.topology->nodes[node]) {
+      copy_block(region, rows + receiver * block, block);
+      region += block;
+    }
+    rows += plan.kept<Layout>().row_bytes;
+  }
+}
+
+void put_region(const Plan& plan, const std::byte* region, int node, std::byte* rows) {
+  const std::size_t block = plan.shape.block_bytes;
+  for (const int sender : plan.topology->nodes[node]) {
+    for (int receiver = 0; receiver < plan.topology->node_size(); ++receiver) {
+      copy_block(rows + static_cast<std::size_t>(receiver) * plan.kept<Layout>().row_bytes + sender * block, region, block);
+      region += block;
+    }
+  }
+}
+
+Status lead(Plan& plan, std::byte* memory) {
+  const Topology& topology = *plan.topology;
+  const Layout& layout = plan.kept<Layout>();
+  std::byte* const out = plan.scratch.get();
+  std::byte* const in = out + layout.largest_region;
+  take_region(plan, memory + layout.gathered, topology.node(), out);
+  put_region(plan, out, topology.node(), memory + layout.scattered);
+  for (int step = 1; step < topology.node_count(); ++step) {
+    const Partners partners = partners_of(topology, step);
+    CROSSRAIL_TRY(plan.receive(leader_of(topology, partners.from), in, region_bytes(plan, partners.from), Links::Channel::coalesced));
+    take_region(plan, memory + layout.gathered, partners.to, out);
+    CROSSRAIL_TRY(plan.send(leader_of(topology, partners.to), out, region_bytes(plan, partners.to), Links::Channel::coalesced));
+    CROSSRAIL_TRY(plan.links->wait_posted());
+    put_region(plan, in, partners.from, memory + layout.scattered);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool fits(const Topology& topology, const Shape& shape) {
+  return regions_fit(topology, shape, [&](int node) { return 2 * ranks_on(topology, node) * static_cast<std::size_t>(topology.size); });
+}
+
+Status plan(Plan& plan) {
+  const Topology& topology = *plan.topology;
+  Layout layout;
+  layout.row_bytes = plan.shape.block_bytes * static_cast<std::size_t>(topology.size);
+  layout.gathered = 0;
+  layout.scattered = layout.row_bytes * static_cast<std::size_t>(topology.node_size());
+  layout.largest_region = 0;
+  for (int node = 0; node < topology.node_count(); ++node) {
+    layout.largest_region = std::max(layout.largest_region, region_bytes(plan, node));
+  }
+  const Layout& kept = plan.keep(layout);
+  CROSSRAIL_TRY(plan.open_messages_and_memory(2 * kept.scattered));
+  return topology.node_rank() == 0 ? plan.reserve_scratch(2 * kept.largest_region) : Status{};
+}
+
+Status run(Plan& plan, const Buffers& buffers) {
+  NodeBoard& board = *plan.board;
+  const Layout& layout = plan.kept<Layout>();
+  const std::size_t row = static_cast<std::size_t>(board.node_rank()) * layout.row_bytes;
+  std::byte* memory = nullptr;
+  CROSSRAIL_TRY(plan.enter_node_memory(memory));
+  const std::uint64_t epoch = board.next_epoch();
+  plan.stage(memory + layout.gathered + row, buffers.send, layout.row_bytes);
+  board.mark(board.my_lines().filled, epoch);
+  if (board.node_rank() == 0) {
+    CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
+    CROSSRAIL_TRY(lead(plan, memory));
+    board.mark(board.my_lines().arrived, epoch);
+  } else {
+    CROSSRAIL_TRY(board.await_mark(0, &RankLines::arrived, epoch));
+  }
+  copy_block(buffers.recv, memory + layout.scattered + row, layout.row_bytes);
+  return {};
+}
+
+}  // namespace crossrail::alltoall::hierarchical_datatype

@@ -1,0 +1,98 @@
+// What   Every rank copies its row into the node's shared send buffer. The leaders of the nodes
+//        exchange pairwise, one message for every sender; while they do, all ranks copy what came
+//        in the step before out of the shared receive buffer.
+// When   Small blocks on several nodes; the naive design that the others improve on.
+// Cost   (N-1)(PPN a + PPN^2 mb) between leaders + 2pm copied by every rank; N-1 partners and
+//        (N-1)PPN sends a node; 2 N PPN^2 m of the node's memory.
+// Needs  A shared segment on every node.
+// From   OHIO paper, section III-A (version 1) and Table III.
+
+#include "collectives/alltoall/node_regions.h"
+
+namespace crossrail::alltoall::leader_staged {
+namespace {
+
+struct Layout {
+  std::vector<std::size_t> column;  // of every node's blocks in a sender's row
+  std::size_t row_bytes;
+  Regions arriving;
+};
+
+Status exchange(Plan& plan, const Layout& layout, Partners partners, std::byte* memory) {
+  const Topology& topology = *plan.topology;
+  const std::size_t out = plan.shape.block_bytes * ranks_on(topology, partners.to);
+  const std::size_t in = plan.shape.block_bytes * static_cast<std::size_t>(topology.node_size());
+  for (std::size_t sender = 0; sender < ranks_on(topology, partners.from); ++sender) {
+    CROSSRAIL_TRY(plan.receive(leader_of(topology, partners.from), memory + layout.arriving.at[partners.from] + sender * in,
+                               in, Links::Channel::coalesced));
+  }
+  for (std::size_t sender = 0; sender < static_cast<std::size_t>(topology.node_size()); ++sender) {
+    CROSSRAIL_TRY(plan.send(leader_of(topology, partners.to), memory + sender * layout.row_bytes + layout.column[partners.to],
+                            out, Links::Channel::coalesced));
+  }
+  return {};
+}
+
+// The blocks of this node's ranks lie in their rows: of each its part for this node.
+Status copy_own_rows(Plan& plan, const Buffers& buffers, const std::byte* memory, std::uint64_t epoch) {
+  NodeBoard& board = *plan.board;
+  const Topology& topology = *plan.topology;
+  const Layout& layout = plan.kept<Layout>();
+  const std::size_t block = plan.shape.block_bytes;
+  CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
+  const std::byte* from = memory + layout.column[topology.node()] + static_cast<std::size_t>(topology.node_rank()) * block;
+  for (const int sender : topology.node_ranks()) {
+    copy_block(buffers.recv + sender * block, from, block);
+    from += layout.row_bytes;
+  }
+  board.mark(board.my_lines().copied, epoch);
+  return {};
+}
+
+}  // namespace
+
+bool fits(const Topology& topology, const Shape& shape) {
+  return regions_fit(topology, shape, [&](int node) { return 2 * ranks_on(topology, node) * static_cast<std::size_t>(topology.size); });
+}
+
+Status plan(Plan& plan) {
+  const Topology& topology = *plan.topology;
+  Layout layout;
+  layout.row_bytes = 0;
+  for (int node = 0; node < topology.node_count(); ++node) {
+    layout.column.push_back(layout.row_bytes);
+    layout.row_bytes += plan.shape.block_bytes * ranks_on(topology, node);
+  }
+  layout.arriving = regions_for_nodes(plan, layout.row_bytes * static_cast<std::size_t>(topology.node_size()));
+  return plan.open_messages_and_memory(plan.keep(std::move(layout)).arriving.end);
+}
+
+Status run(Plan& plan, const Buffers& buffers) {
+  NodeBoard& board = *plan.board;
+  const Topology& topology = *plan.topology;
+  const Layout& layout = plan.kept<Layout>();
+  const bool leads = topology.node_rank() == 0;
+  std::byte* memory = nullptr;
+  CROSSRAIL_TRY(plan.enter_node_memory(memory));
+  const std::uint64_t epoch = board.next_epoch();
+  std::byte* const row = memory + static_cast<std::size_t>(topology.node_rank()) * layout.row_bytes;
+  for (int node = 0; node < topology.node_count(); ++node) stage_for_node(plan, buffers, node, row + layout.column[node]);
+  board.mark(board.my_lines().filled, epoch);
+  if (topology.one_node()) return copy_last_of_one_node(plan, [&] { return copy_own_rows(plan, buffers, memory, epoch); });
+  if (leads) CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
+  for (int step = 1; step < topology.node_count(); ++step) {
+    if (leads) CROSSRAIL_TRY(exchange(plan, layout, partners_of(topology, step), memory));
+    if (step == 1) {
+      CROSSRAIL_TRY(copy_own_rows(plan, buffers, memory, epoch));
+    } else {
+      const int node = partners_of(topology, step - 1).from;
+      copy_from_region(plan, buffers, node, memory + layout.arriving.at[node]);
+    }
+    CROSSRAIL_TRY(pass_step(plan, epoch, step));
+  }
+  const int last = partners_of(topology, topology.node_count() - 1).from;
+  copy_from_region(plan, buffers, last, memory + layout.arriving.at[last]);
+  return {};
+}
+
+}  // namespace crossrail::alltoall::leader_staged

@@ -1,0 +1,73 @@
+// What   The ranks of a node gather their blocks as a matrix of regions, one for every other node;
+//        each region is carried by one of them, in turn, as one message to the rank that carries it
+//        there; then all take their blocks out of the regions. Phases do not overlap.
+// When   Small blocks on many nodes: the messages of a node are spread over its ranks. A published
+//        baseline.
+// Cost   ceil((N-1)/PPN)(a + PPN^2 mb) + 2pm copied by every rank; N-1 partners and N-1 sends a node.
+// Needs  A shared segment on every node, room there for all regions out and in.
+// From   Chochia, Solt, Hursey, Applying on node aggregation methods to MPI alltoall collectives:
+//        Matrix block aggregation algorithm, EuroMPI/USA 2022; OHIO paper, Table I.
+
+#include "collectives/alltoall/node_regions.h"
+
+namespace crossrail::alltoall::matrix_block {
+namespace {
+
+struct Layout {
+  Regions leaving, arriving;
+};
+
+// The rank of `node` that carries the messages of a step.
+int carrier_of(const Topology& topology, int node, int step) {
+  return topology.nodes[node][static_cast<std::size_t>(step - 1) % ranks_on(topology, node)];
+}
+
+Status exchange(Plan& plan, const Layout& layout, std::byte* memory) {
+  const Topology& topology = *plan.topology;
+  for (int step = 1 + topology.node_rank(); step < topology.node_count(); step += topology.node_size()) {
+    const Partners partners = partners_of(topology, step);
+    CROSSRAIL_TRY(plan.receive(carrier_of(topology, partners.from, step), memory + layout.arriving.at[partners.from],
+                               region_bytes(plan, partners.from), Links::Channel::coalesced));
+    CROSSRAIL_TRY(plan.send(carrier_of(topology, partners.to, step), memory + layout.leaving.at[partners.to],
+                            region_bytes(plan, partners.to), Links::Channel::coalesced));
+    CROSSRAIL_TRY(plan.links->wait_posted());
+  }
+  return {};
+}
+
+}  // namespace
+
+bool fits(const Topology& topology, const Shape& shape) {
+  return regions_fit(topology, shape, [&](int node) { return 2 * ranks_on(topology, node) * static_cast<std::size_t>(topology.size); });
+}
+
+Status plan(Plan& plan) {
+  Layout layout;
+  layout.leaving = regions_for_nodes(plan, 0);
+  layout.arriving = regions_for_nodes(plan, layout.leaving.end);
+  return plan.open_messages_and_memory(plan.keep(std::move(layout)).arriving.end);
+}
+
+Status run(Plan& plan, const Buffers& buffers) {
+  NodeBoard& board = *plan.board;
+  const Topology& topology = *plan.topology;
+  const Layout& layout = plan.kept<Layout>();
+  std::byte* memory = nullptr;
+  CROSSRAIL_TRY(plan.enter_node_memory(memory));
+  const std::uint64_t epoch = board.next_epoch();
+  stage_regions(plan, buffers, layout.leaving, memory);
+  board.mark(board.my_lines().filled, epoch);
+  CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
+  CROSSRAIL_TRY(exchange(plan, layout, memory));
+  copy_from_region(plan, buffers, topology.node(), memory + layout.leaving.at[topology.node()]);
+  // Each has carried its regions and has read the node's own: the next call may write there.
+  board.mark(board.my_lines().arrived, epoch);
+  CROSSRAIL_TRY(board.await_marks(&RankLines::arrived, epoch));
+  for (int step = 1; step < topology.node_count(); ++step) {
+    const int node = partners_of(topology, step).from;
+    copy_from_region(plan, buffers, node, memory + layout.arriving.at[node]);
+  }
+  return {};
+}
+
+}  // namespace crossrail::alltoall::matrix_block

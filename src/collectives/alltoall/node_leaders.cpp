@@ -1,0 +1,117 @@
+// What   Every rank is a leader: the ranks of a node gather their blocks by the rank they go to, and
+//        one of them sends those blocks, from all of the node, to that rank as one message. Receives
+//        go straight to the user's buffer where the ranks of a node are neighbours; blocks of the
+//        own node are copied while the messages travel.
+// When   Medium blocks on several nodes: fewer messages than flat schemes, all ranks drive the network.
+// Cost   (N-1)(a + PPN mb) a rank + 2pm copied; (N-1)PPN partners and sends a node.
+// Needs  A shared segment on every node; scratch where the ranks of some node are no neighbours.
+//        Parameters: throttle (messages in flight, 32).
+// From   Khorassani et al., Adaptive and hierarchical large message all-to-all communication
+//        algorithms for large-scale dense GPU systems, CCGrid 2021; OHIO paper, Table I.
+
+#include "collectives/alltoall/node_regions.h"
+
+namespace crossrail::alltoall::node_leaders {
+namespace {
+
+struct Layout {
+  std::vector<std::size_t> aside;  // of every node: where in scratch its blocks arrive
+  int throttle;
+};
+
+// The rank of `node` that leads for a rank elsewhere, known by its place in its node.
+int leader_for(const Topology& topology, int node, int rank) {
+  return topology.nodes[node][static_cast<std::size_t>(topology.node_rank_of[rank]) % ranks_on(topology, node)];
+}
+
+std::size_t message_bytes(const Plan& plan, int node) { return plan.shape.block_bytes * ranks_on(*plan.topology, node); }
+
+// Where this rank's blocks from `node` arrive.
+std::byte* arriving(const Plan& plan, const Buffers& buffers, int node) {
+  const std::vector<int>& ranks = plan.topology->nodes[node];
+  if (consecutive(ranks)) return buffers.recv + ranks.front() * plan.shape.block_bytes;
+  return plan.scratch.get() + plan.kept<Layout>().aside[node];
+}
+
+Status post_step(Plan& plan, const Buffers& buffers, const std::byte* memory, int step) {
+  const Topology& topology = *plan.topology;
+  const Partners partners = partners_of(topology, step);
+  CROSSRAIL_TRY(plan.receive(leader_for(topology, partners.from, topology.rank), arriving(plan, buffers, partners.from),
+                             message_bytes(plan, partners.from), Links::Channel::coalesced));
+  const std::size_t column = message_bytes(plan, topology.node());
+  for (const int receiver : topology.nodes[partners.to]) {
+    if (leader_for(topology, topology.node(), receiver) != topology.rank) continue;
+    CROSSRAIL_TRY(plan.send(receiver, memory + receiver * column, column, Links::Channel::coalesced));
+  }
+  return {};
+}
+
+void copy_aside(const Plan& plan, const Buffers& buffers, int node) {
+  const std::size_t block = plan.shape.block_bytes;
+  const std::byte* from = plan.scratch.get() + plan.kept<Layout>().aside[node];
+  for (const int sender : plan.topology->nodes[node]) {
+    copy_block(buffers.recv + sender * block, from, block);
+    from += block;
+  }
+}
+
+// The node's own blocks: they lie in this rank's column.
+void copy_own_column(const Plan& plan, const Buffers& buffers, const std::byte* memory) {
+  const std::size_t block = plan.shape.block_bytes;
+  const std::byte* from = memory + plan.topology->rank * message_bytes(plan, plan.topology->node());
+  for (const int sender : plan.topology->node_ranks()) {
+    copy_block(buffers.recv + sender * block, from, block);
+    from += block;
+  }
+}
+
+}  // namespace
+
+bool fits(const Topology& topology, const Shape& shape) {
+  return regions_fit(topology, shape, [&](int node) { return ranks_on(topology, node) * static_cast<std::size_t>(topology.size); });
+}
+
+Status plan(Plan& plan) {
+  const Topology& topology = *plan.topology;
+  Layout layout;
+  std::size_t aside = 0;
+  for (int node = 0; node < topology.node_count(); ++node) {
+    layout.aside.push_back(aside);
+    if (node != topology.node() && !consecutive(topology.nodes[node])) aside += message_bytes(plan, node);
+  }
+  layout.throttle = static_cast<int>(std::clamp<std::uint64_t>(plan.parameter("throttle", 32), 1, topology.size));
+  plan.keep(std::move(layout));
+  CROSSRAIL_TRY(plan.open_messages_and_memory(message_bytes(plan, topology.node()) * static_cast<std::size_t>(topology.size)));
+  return plan.reserve_scratch(aside);
+}
+
+Status run(Plan& plan, const Buffers& buffers) {
+  NodeBoard& board = *plan.board;
+  const Topology& topology = *plan.topology;
+  const Layout& layout = plan.kept<Layout>();
+  const std::size_t block = plan.shape.block_bytes;
+  std::byte* memory = nullptr;
+  CROSSRAIL_TRY(plan.enter_node_memory(memory));
+  const std::uint64_t epoch = board.next_epoch();
+  std::byte* const mine = memory + static_cast<std::size_t>(topology.node_rank()) * block;
+  for (int rank = 0; rank < topology.size; ++rank) {
+    plan.stage(mine + rank * message_bytes(plan, topology.node()), buffers.send + rank * block, block);
+  }
+  board.mark(board.my_lines().filled, epoch);
+  CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
+  for (int step = 1; step < topology.node_count(); ++step) {
+    CROSSRAIL_TRY(post_step(plan, buffers, memory, step));
+    if (step == 1) copy_own_column(plan, buffers, memory);
+    if (step % layout.throttle == 0) CROSSRAIL_TRY(plan.links->wait_posted());
+  }
+  if (topology.one_node()) copy_own_column(plan, buffers, memory);
+  CROSSRAIL_TRY(plan.links->wait_posted());
+  for (int node = 0; node < topology.node_count(); ++node) {
+    if (node != topology.node() && !consecutive(topology.nodes[node])) copy_aside(plan, buffers, node);
+  }
+  // This rank has sent and read what it had to: nobody may write there before all have.
+  board.mark(board.my_lines().copied, epoch);
+  return board.await_marks(&RankLines::copied, epoch);
+}
+
+}  // namespace crossrail::alltoall::node_leaders

@@ -1,0 +1,129 @@
+// What alltoalls share that gather a node's blocks in its memory and exchange them with other nodes
+// as whole regions: who exchanges with whom, where regions lie, and how blocks get there and back.
+//
+// The region for a node has the blocks of all senders here for all receivers there,
+// [sender][receiver], so that it travels as one message and the receivers find their blocks.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "collectives/algorithm.h"
+
+namespace crossrail::alltoall {
+
+// The nodes that a node sends to and receives from in steps 1 to N-1 (OHIO paper, section III-A):
+// both are node XOR step where N is a power of two, otherwise a ring shifted by the step. Both ends
+// of a message count it as the same step.
+struct Partners {
+  int to, from;
+};
+
+inline Partners partners_of(const Topology& topology, int step) {
+  const int nodes = topology.node_count();
+  const int node = topology.node();
+  if ((nodes & (nodes - 1)) == 0) return {node ^ step, node ^ step};
+  return {(node + step) % nodes, (node - step + nodes) % nodes};
+}
+
+inline std::size_t ranks_on(const Topology& topology, int node) { return topology.nodes[node].size(); }
+inline int leader_of(const Topology& topology, int node) { return topology.nodes[node].front(); }
+inline bool consecutive(const std::vector<int>& ranks) {
+  return ranks.back() - ranks.front() + 1 == static_cast<int>(ranks.size());
+}
+
+// Whether `blocks_of(node)` blocks fit into the memory of every node. The same on every rank.
+template <class BlocksOf>
+bool regions_fit(const Topology& topology, const Shape& shape, BlocksOf blocks_of) {
+  std::size_t most = 1;
+  for (int node = 0; node < topology.node_count(); ++node) most = std::max(most, blocks_of(node));
+  return topology.shared_segment && shape.block_bytes <= topology.scratch_bytes / most;
+}
+
+// Regions of one node, one after the other, for all nodes in their order.
+struct Regions {
+  std::vector<std::size_t> at;  // of every node's region, from the start of the node's memory
+  std::size_t end = 0;
+};
+
+inline Regions regions_for_nodes(const Plan& plan, std::size_t begin) {
+  const Topology& topology = *plan.topology;
+  Regions regions;
+  regions.end = begin;
+  for (int node = 0; node < topology.node_count(); ++node) {
+    regions.at.push_back(regions.end);
+    regions.end += plan.shape.block_bytes * ranks_on(topology, node) * static_cast<std::size_t>(topology.node_size());
+  }
+  return regions;
+}
+
+inline std::size_t region_bytes(const Plan& plan, int node) {
+  return plan.shape.block_bytes * ranks_on(*plan.topology, node) * static_cast<std::size_t>(plan.topology->node_size());
+}
+
+// This rank's blocks for the ranks of `node`, one after the other.
+inline void stage_for_node(Plan& plan, const Buffers& buffers, int node, std::byte* to) {
+  const std::size_t block = plan.shape.block_bytes;
+  const std::vector<int>& ranks = plan.topology->nodes[node];
+  if (consecutive(ranks)) {
+    plan.stage(to, buffers.send + ranks.front() * block, ranks.size() * block);
+    return;
+  }
+  for (const int rank : ranks) {
+    plan.stage(to, buffers.send + rank * block, block);
+    to += block;
+  }
+}
+
+// This rank's blocks for all nodes into their regions.
+inline void stage_regions(Plan& plan, const Buffers& buffers, const Regions& regions, std::byte* memory) {
+  const Topology& topology = *plan.topology;
+  for (int node = 0; node < topology.node_count(); ++node) {
+    const std::size_t row = plan.shape.block_bytes * ranks_on(topology, node);
+    stage_for_node(plan, buffers, node, memory + regions.at[node] + static_cast<std::size_t>(topology.node_rank()) * row);
+  }
+}
+
+// This rank's blocks from the ranks of `node`, out of a region that has come from there.
+inline void copy_from_region(const Plan& plan, const Buffers& buffers, int node, const std::byte* region) {
+  const std::size_t block = plan.shape.block_bytes;
+  const std::size_t row = block * static_cast<std::size_t>(plan.topology->node_size());
+  region += static_cast<std::size_t>(plan.topology->node_rank()) * block;
+  for (const int sender : plan.topology->nodes[node]) {
+    copy_block(buffers.recv + sender * block, region, block);
+    region += row;
+  }
+}
+
+// This rank's blocks from its own node, out of the region that its ranks fill in `epoch`; then says
+// that it has read them.
+inline Status copy_own_node(Plan& plan, const Buffers& buffers, const std::byte* region, std::uint64_t epoch) {
+  NodeBoard& board = *plan.board;
+  const Topology& topology = *plan.topology;
+  CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
+  copy_from_region(plan, buffers, topology.node(), region);
+  board.mark(board.my_lines().copied, epoch);
+  return {};
+}
+
+// End of a step in which the leader has posted its messages: everyone learns that they have come.
+// Before the first one, all have read what they need of their own node, so that the next call may
+// write there. `epoch` is that of the call.
+inline Status pass_step(Plan& plan, std::uint64_t epoch, int step) {
+  NodeBoard& board = *plan.board;
+  const std::uint64_t step_epoch = board.next_epoch();
+  if (board.node_rank() != 0) return board.await_mark(0, &RankLines::arrived, step_epoch);
+  CROSSRAIL_TRY(plan.links->wait_posted());
+  if (step == 1) CROSSRAIL_TRY(board.await_marks(&RankLines::copied, epoch));
+  board.mark(board.my_lines().arrived, step_epoch);
+  return {};
+}
+
+// With one node there are no steps: nobody leaves before all have read.
+template <class Copy>
+Status copy_last_of_one_node(Plan& plan, Copy copy) {
+  CROSSRAIL_TRY(copy());
+  return plan.board->meet();
+}
+
+}  // namespace crossrail::alltoall

@@ -1,0 +1,55 @@
+// Blocks of a v-collective as messages. What is a message is known to both of its ranks without
+// asking, because MPI obliges them to agree on its length.
+#pragma once
+
+#include <algorithm>
+
+#include "collectives/algorithm.h"
+
+namespace crossrail::alltoallv {
+
+inline Status send_block(Plan& plan, const Buffers& buffers, int destination) {
+  const Block& block = buffers.out[destination];
+  return block.bytes == 0 ? Status{} : plan.send(destination, buffers.send + block.offset, block.bytes);
+}
+
+inline Status receive_block(Plan& plan, const Buffers& buffers, int source) {
+  const Block& block = buffers.in[source];
+  return block.bytes == 0 ? Status{} : plan.receive(source, buffers.recv + block.offset, block.bytes);
+}
+
+inline void copy_own_block(const Plan& plan, const Buffers& buffers) {
+  const int rank = plan.topology->rank;
+  const Block& in = buffers.in[rank];
+  copy_block(buffers.recv + in.offset, buffers.send + buffers.out[rank].offset, in.bytes);
+}
+
+// Most messages that a rank has in flight each way. Parameter: throttle.
+inline int throttle_of(const Plan& plan) {
+  const std::uint64_t throttle = plan.parameter("throttle", 32);
+  return static_cast<int>(std::clamp<std::uint64_t>(throttle, 1, static_cast<std::uint64_t>(plan.topology->size)));
+}
+
+struct Steps {
+  int first, end;
+};
+// Whether the block between this rank and another is a message; both must answer alike.
+using IsMessage = bool (*)(const Plan& plan, int peer, std::size_t bytes);
+inline bool every_block(const Plan&, int, std::size_t) { return true; }
+
+// Posts the blocks to rank+s and from rank-s, for all s of `steps`.
+inline Status post_steps(Plan& plan, const Buffers& buffers, Steps steps, IsMessage is_message) {
+  const int rank = plan.topology->rank;
+  const int size = plan.topology->size;
+  for (int step = steps.first; step < steps.end; ++step) {
+    const int source = (rank - step + size) % size;
+    if (is_message(plan, source, buffers.in[source].bytes)) CROSSRAIL_TRY(receive_block(plan, buffers, source));
+  }
+  for (int step = steps.first; step < steps.end; ++step) {
+    const int destination = (rank + step) % size;
+    if (is_message(plan, destination, buffers.out[destination].bytes)) CROSSRAIL_TRY(send_block(plan, buffers, destination));
+  }
+  return {};
+}
+
+}  // namespace crossrail::alltoallv

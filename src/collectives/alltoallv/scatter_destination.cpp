@@ -1,0 +1,31 @@
+// What   Every rank sends to rank+1, rank+2, ... and receives from rank-1, rank-2, ...; after
+//        `throttle` such steps it waits for what it has posted. Empty blocks are no messages.
+// When   Medium blocks, sparse rows. The limit is for networks that collapse under many messages
+//        at once, and for MPI libraries whose matching slows down with them.
+// Cost   At most (p-1)a, and every rank's bytes; at most `throttle` messages in flight each way.
+// Needs  Nothing. Parameters: throttle (steps, 32).
+// From   OHIO paper, Table I (scatter destination); the throttle as in MPICH's scattered alltoallv.
+
+#include <algorithm>
+
+#include "collectives/alltoallv/messages.h"
+
+namespace crossrail::alltoallv::scatter_destination {
+
+bool fits(const Topology&, const Shape&) { return true; }
+
+Status plan(Plan& plan) { return plan.links->open_messages(); }
+
+Status run(Plan& plan, const Buffers& buffers) {
+  const int size = plan.topology->size;
+  const int throttle = throttle_of(plan);
+  for (int first = 1; first < size; first += throttle) {
+    CROSSRAIL_TRY(post_steps(plan, buffers, {first, std::min(first + throttle, size)}, every_block));
+    if (first == 1) copy_own_block(plan, buffers);
+    CROSSRAIL_TRY(plan.links->wait_posted());
+  }
+  if (size == 1) copy_own_block(plan, buffers);
+  return {};
+}
+
+}  // namespace crossrail::alltoallv::scatter_destination
