@@ -32,12 +32,15 @@ Exchange::Exchange(const std::vector<int>& node_of, LinkOptions options) : optio
   }
 }
 
+void Exchange::notify(Rank& rank) {
+  const std::lock_guard lock(rank.mutex);
+  ++rank.events;
+  rank.changed.notify_all();
+}
+
 void Exchange::leave(int rank) {
   ranks_[rank]->left = true;
-  for (const auto& other : ranks_) {
-    const std::lock_guard lock(other->mutex);
-    other->changed.notify_all();
-  }
+  for (const auto& other : ranks_) notify(*other);
   const std::lock_guard lock(agreement_.mutex);
   agreement_.changed.notify_all();
 }
@@ -49,27 +52,22 @@ bool Exchange::any_left() const {
 // As MPI's error handler would: an error in a message ends it for everyone.
 Status Exchange::break_up(Code code, const char* what) {
   broken_ = true;
-  for (const auto& other : ranks_) {
-    const std::lock_guard lock(other->mutex);
-    other->changed.notify_all();
-  }
+  for (const auto& other : ranks_) notify(*other);
   const std::lock_guard lock(agreement_.mutex);
   agreement_.changed.notify_all();
   return failed(code, what);
 }
 
-template <class Ready, class Gone>
-Status Exchange::wait(Rank& rank, std::unique_lock<std::mutex>& lock, Ready ready, Gone gone) {
-  const auto deadline = std::chrono::steady_clock::now() + options_.hang_after;
-  while (!ready()) {
-    if (broken_) return failed(Code::broken, "another rank met an error in a message");
-    if (gone()) {
-      if (ready()) return {};  // it had done its part before it left
-      return failed(Code::peer_lost, "a rank has left while another waits for its message");
-    }
-    if (rank.changed.wait_until(lock, deadline) == std::cv_status::timeout && !ready()) {
-      return failed(Code::system, "deadlock: no message came");
-    }
+std::uint64_t Exchange::events(int rank) {
+  const std::lock_guard lock(ranks_[rank]->mutex);
+  return ranks_[rank]->events;
+}
+
+Status Exchange::wait_event(int rank, std::uint64_t known) {
+  Rank& mine = *ranks_[rank];
+  std::unique_lock lock(mine.mutex);
+  if (!mine.changed.wait_for(lock, options_.hang_after, [&] { return mine.events != known; })) {
+    return failed(Code::system, "deadlock: no message came");
   }
   return {};
 }
@@ -86,6 +84,7 @@ void Exchange::send(const Address& address, const void* data, std::size_t bytes)
     message.copy.assign(begin, begin + bytes);
     message.data = nullptr;
   }
+  ++target.events;
   target.changed.notify_all();
 }
 
@@ -102,14 +101,16 @@ void Exchange::withdraw(int from) {
   }
 }
 
-Status Exchange::receive(const Address& address, void* data, std::size_t bytes) {
+Status Exchange::receive(const Address& address, void* data, std::size_t bytes, bool& done) {
   Rank& mine = *ranks_[address.to];
   Queue& from = queue(address);
   bool was_long = false;
   std::size_t came = 0;
+  done = false;
   {
-    std::unique_lock lock(mine.mutex);
-    CROSSRAIL_TRY(wait(mine, lock, [&] { return from.count > 0; }, [&] { return left(address.from); }));
+    const bool gone = left(address.from);  // before looking: what it sent before it left counts
+    const std::lock_guard lock(mine.mutex);
+    if (from.count == 0) return gone ? failed(Code::peer_lost, "a rank has left while another waits for its message") : Status{};
     Message& message = from.front();
     if (message.withdrawn) return failed(Code::broken, "the sender of a message has met an error");
     was_long = message.data != nullptr;
@@ -117,21 +118,25 @@ Status Exchange::receive(const Address& address, void* data, std::size_t bytes) 
     if (came == bytes && bytes > 0) std::memcpy(data, was_long ? message.data : message.copy.data(), bytes);
     from.pop();
   }
+  done = true;
   if (was_long) {
     Rank& sender = *ranks_[address.from];
     const std::lock_guard lock(sender.mutex);
     ++sender.taken[lane_of(address.to, address.channel)];
+    ++sender.events;
     sender.changed.notify_all();
   }
   if (came != bytes) return break_up(Code::mismatch, "a message has another size than its receive");
   return {};
 }
 
-Status Exchange::wait_taken(const Address& address, std::uint64_t count) {
+Status Exchange::taken(const Address& address, std::uint64_t count, bool& done) {
   Rank& mine = *ranks_[address.from];
-  std::unique_lock lock(mine.mutex);
-  const std::uint64_t& taken = mine.taken[lane_of(address.to, address.channel)];
-  return wait(mine, lock, [&] { return taken >= count; }, [&] { return left(address.to); });
+  const bool gone = left(address.to);
+  const std::lock_guard lock(mine.mutex);
+  done = mine.taken[lane_of(address.to, address.channel)] >= count;
+  if (!done && gone) return failed(Code::peer_lost, "a rank has left without taking a message");
+  return {};
 }
 
 Status Exchange::share(int rank, std::size_t bytes, NodeMemory& memory) {
@@ -213,36 +218,47 @@ Status ThreadLinks::post_recv(int rank, void* data, std::size_t bytes, Channel c
   return {};
 }
 
-Status ThreadLinks::complete(Posted& one) {
-  Status status;
-  if (one.kind == Posted::receive) status = exchange_.receive(one.address, one.data, one.bytes);
-  if (one.kind == Posted::sent && one.number > 0) status = exchange_.wait_taken(one.address, one.number);
-  one.kind = Posted::done;
-  if (!status.ok()) exchange_.withdraw(rank_);
-  return status;
+Status ThreadLinks::sweep() {
+  if (!failed_.ok()) return failed_;
+  if (exchange_.broken_) return failed_ = failed(Code::broken, "another rank met an error in a message");
+  for (std::size_t at = 0; at < posted_.size() && failed_.ok(); ++at) {
+    Posted& one = posted_[at];
+    bool done = one.kind == Posted::sent && one.number == 0;
+    if (one.kind == Posted::receive) {
+      // Between two ranks, on a channel, in the order posted.
+      const bool first = std::none_of(posted_.begin(), posted_.begin() + static_cast<std::ptrdiff_t>(at), [&](const Posted& before) {
+        return before.kind == Posted::receive && before.address == one.address;
+      });
+      if (first) failed_ = exchange_.receive(one.address, one.data, one.bytes, done);
+    } else if (one.kind == Posted::sent && one.number > 0) {
+      failed_ = exchange_.taken(one.address, one.number, done);
+    }
+    if (done) one.kind = Posted::done;
+  }
+  if (!failed_.ok()) exchange_.withdraw(rank_);
+  return failed_;
 }
 
-// Of the same lane, in the order posted. Before a send, all receives: while this rank waits for it
-// to be taken, its receiver may wait for this rank to take.
-Status ThreadLinks::wait_for(Ticket ticket) {
-  const Posted& wanted = posted_[ticket];
-  for (Ticket before = 0; before < posted_.size(); ++before) {
-    Posted& one = posted_[before];
-    const bool first = wanted.kind == Posted::sent || (before < ticket && one.address == wanted.address);
-    if (one.kind == Posted::receive && first) CROSSRAIL_TRY(complete(one));
+Status ThreadLinks::wait_until_done(Ticket first, Ticket end) {
+  while (true) {
+    const std::uint64_t known = exchange_.events(rank_);
+    CROSSRAIL_TRY(sweep());
+    const auto begin = posted_.begin();
+    if (std::all_of(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end),
+                    [](const Posted& one) { return one.kind == Posted::done; })) {
+      return {};
+    }
+    CROSSRAIL_TRY(exchange_.wait_event(rank_, known));
   }
-  return complete(posted_[ticket]);
 }
+
+Status ThreadLinks::wait_for(Ticket ticket) { return wait_until_done(ticket, ticket + 1); }
 
 Status ThreadLinks::wait_posted() {
-  Status worst;
-  for (const auto kind : {Posted::receive, Posted::sent}) {
-    for (Posted& one : posted_) {
-      if (worst.ok() && one.kind == kind) worst = complete(one);
-    }
-  }
+  const Status status = wait_until_done(0, posted_.size());
   posted_.clear();
-  return worst;
+  failed_ = {};
+  return status;
 }
 
 Status ThreadLinks::agree(Code mine, Code& worst) {
@@ -270,6 +286,9 @@ Status ThreadLinks::read_peer(int rank, void* to, std::uint64_t address, std::si
   return {};
 }
 
-void ThreadLinks::progress() { counters().progress_calls += 1; }
+void ThreadLinks::progress() {
+  counters().progress_calls += 1;
+  if (!posted_.empty()) (void)sweep();  // an error is told by the wait to come
+}
 
 }  // namespace crossrail::simulate

@@ -80,6 +80,7 @@ class Exchange {
   struct Rank {
     std::mutex mutex;  // of all that follows but the atomics
     std::condition_variable changed;
+    std::uint64_t events = 0;  // whatever may let a wait of this rank go on
     std::vector<Lane> from;
     std::vector<std::uint64_t> taken;  // long messages of this rank that were received, by lane_of
     std::atomic<bool> left{false};
@@ -106,15 +107,17 @@ class Exchange {
     return ranks_[address.to]->from[address.from].queue[static_cast<int>(address.channel)];
   }
   void send(const Address& address, const void* data, std::size_t bytes);
-  Status receive(const Address& address, void* data, std::size_t bytes);
+  // False if it has not come yet. Errors: mismatch, broken, peer_lost.
+  Status receive(const Address& address, void* data, std::size_t bytes, bool& done);
+  // Whether the receiver has taken `count` long messages. Errors: peer_lost.
+  Status taken(const Address& address, std::uint64_t count, bool& done);
   void withdraw(int from);
-  // Until the receiver has taken `count` long messages.
-  Status wait_taken(const Address& address, std::uint64_t count);
+  std::uint64_t events(int rank);
+  // Until there are other events than `known`.
+  Status wait_event(int rank, std::uint64_t known);
+  void notify(Rank& rank);
   Status share(int rank, std::size_t bytes, NodeMemory& memory);
   Status agree(Code mine, Code& worst);
-  // Waits for `ready` under `lock`; `gone` tells that it will never come true.
-  template <class Ready, class Gone>
-  Status wait(Rank& rank, std::unique_lock<std::mutex>& lock, Ready ready, Gone gone);
   Status break_up(Code code, const char* what);
   bool any_left() const;
 
@@ -153,13 +156,16 @@ class ThreadLinks final : public Links {
     std::size_t bytes;
     std::uint64_t number;  // of a long message that was sent; 0: it was copied
   };
-  Status complete(Posted& one);
+  // Whatever can be completed without waiting. As MPI's progress: for all that is posted.
+  Status sweep();
+  Status wait_until_done(Ticket first, Ticket end);
   LinkCounters& counters() { return exchange_.ranks_[rank_]->counters; }
 
   Exchange& exchange_;
   int rank_;
   bool open_ = false;
   std::vector<Posted> posted_;
+  Status failed_;  // met while making progress
   std::vector<std::byte> offered_;  // the copy that peers read where they cannot read the user's memory
   std::vector<std::uint64_t> long_sends_;  // by lane_of
 };

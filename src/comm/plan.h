@@ -73,8 +73,8 @@ struct Plan {
     return *kept;
   }
   template <class State>
-  const State& kept() const {
-    return *static_cast<const State*>(state.get());
+  State& kept() const {
+    return *static_cast<State*>(state.get());
   }
 
   // What run() has moved in all calls and in the last one, and the ranks on other nodes that this

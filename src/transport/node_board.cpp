@@ -65,6 +65,7 @@ NodeBoard::NodeBoard(const Placement& placement, Links& links) : placement_(plac
     half = at;
     at += ranks * layout.bulk_bytes;
   }
+  seen_.resize(ranks);
   first_spins_ = placement_.oversubscribed ? 1 : kFirstSpins;
 }
 
@@ -75,6 +76,20 @@ std::byte* NodeBoard::mailbox() { return reinterpret_cast<Header*>(placement_.se
 Status NodeBoard::settle_with(int peer, std::uint64_t epoch) {
   const Word& word = lines(peer).entered.flag;
   return await(peer, [&] { return reached(word.load(std::memory_order_acquire), epoch - 1); });
+}
+
+Status NodeBoard::settle_for(std::uint64_t epoch, std::uint64_t plan, const std::vector<bool>& readers) {
+  std::uint64_t& user = half_user_[epoch & 1];
+  if (user != plan) {
+    CROSSRAIL_TRY(settle(epoch));
+    user = plan;
+    return {};
+  }
+  for (int peer = 0; peer < node_size(); ++peer) {
+    const bool known = seen_all_ + 1 >= epoch || seen_[peer] + 1 >= epoch;
+    if (readers[peer] && !known) CROSSRAIL_TRY(settle_with(peer, epoch));
+  }
+  return {};
 }
 
 Status NodeBoard::settle_with_all(std::uint64_t epoch) {

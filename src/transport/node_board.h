@@ -55,6 +55,7 @@ struct RankLines {
   FlagLine agreed;    // status of a plan
   MarkLine entered;   // this rank has read all it needed in the epochs before
   MarkLine met;       // has come to `meet`
+  MarkLine fetched;   // single copy of a v-collective: has read what it needed from the others
   // Schemes with leaders (collectives/leader.h).
   MarkLine counted;   // the counts of a v-collective are in the node's memory
   MarkLine filled;    // the blocks are in the node's memory
@@ -124,10 +125,16 @@ class NodeBoard {
   }
   // Before this rank writes into a half in `epoch`: that no rank still reads what it wrote there two
   // epochs ago. Free of cost where this rank has seen all others' flags in the epoch before.
-  Status settle(std::uint64_t epoch) { return seen_all_ + 1 == epoch ? Status{} : settle_with_all(epoch); }
-  Status settle_with(int peer, std::uint64_t epoch);
-  // This rank has seen the flags of all others for `epoch`.
+  Status settle(std::uint64_t epoch) {
+    half_user_[epoch & 1] = 0;
+    return seen_all_ + 1 == epoch ? Status{} : settle_with_all(epoch);
+  }
+  // The same for a plan (by its number) whose regions never move: two epochs ago `readers` alone were
+  // to read what this rank wrote, if that was the same plan.
+  Status settle_for(std::uint64_t epoch, std::uint64_t plan, const std::vector<bool>& readers);
+  // This rank has seen the flags of all others for `epoch`; of one other.
   void seen_all(std::uint64_t epoch) { seen_all_ = epoch; }
+  void seen(int peer, std::uint64_t epoch) { seen_[peer] = epoch; }
 
   // Marks: `mine` has come to `epoch` of this call; wait until that of `peer` has. A peer that has gone
   // on to a later epoch, of another call perhaps, has been there; at this one, its Shape must be ours.
@@ -188,6 +195,7 @@ class NodeBoard {
   static bool reached(std::uint64_t flag, std::uint64_t epoch) {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(flag >> 32) - static_cast<std::uint32_t>(epoch)) >= 0;
   }
+  Status settle_with(int peer, std::uint64_t epoch);
   Status settle_with_all(std::uint64_t epoch);
   Status pause(int peer, Patience& patience);
   Status diagnose(int peer, Patience& patience);
@@ -203,6 +211,8 @@ class NodeBoard {
   std::uint64_t call_ = 0;
   std::uint64_t epoch_ = 0;
   std::uint64_t seen_all_ = 0;
+  std::vector<std::uint64_t> seen_;  // by node rank
+  std::uint64_t half_user_[2] = {};  // number of the plan that wrote there last; 0: whoever
   std::uint64_t agreement_ = 0;
   std::uint64_t shape_hash_ = 0;
 };

@@ -45,7 +45,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   std::byte* memory = nullptr;
   CROSSRAIL_TRY(plan.enter_node_memory(memory));
   const std::uint64_t epoch = board.next_epoch();
-  stage_regions(plan, buffers, layout.leaving, memory);
+  stage_regions(plan, buffers, layout.leaving.at, memory);
   board.mark(board.my_lines().filled, epoch);
   const std::byte* const own = memory + layout.leaving.at[topology.node()];
   if (topology.one_node()) return copy_last_of_one_node(plan, [&] { return copy_own_node(plan, buffers, own, epoch); });

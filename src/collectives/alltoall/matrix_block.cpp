@@ -55,7 +55,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   std::byte* memory = nullptr;
   CROSSRAIL_TRY(plan.enter_node_memory(memory));
   const std::uint64_t epoch = board.next_epoch();
-  stage_regions(plan, buffers, layout.leaving, memory);
+  stage_regions(plan, buffers, layout.leaving.at, memory);
   board.mark(board.my_lines().filled, epoch);
   CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
   CROSSRAIL_TRY(exchange(plan, layout, memory));

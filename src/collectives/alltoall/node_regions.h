@@ -8,29 +8,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "collectives/algorithm.h"
+#include "collectives/nodes.h"
 
 namespace crossrail::alltoall {
-
-// The nodes that a node sends to and receives from in steps 1 to N-1 (OHIO paper, section III-A):
-// both are node XOR step where N is a power of two, otherwise a ring shifted by the step. Both ends
-// of a message count it as the same step.
-struct Partners {
-  int to, from;
-};
-
-inline Partners partners_of(const Topology& topology, int step) {
-  const int nodes = topology.node_count();
-  const int node = topology.node();
-  if ((nodes & (nodes - 1)) == 0) return {node ^ step, node ^ step};
-  return {(node + step) % nodes, (node - step + nodes) % nodes};
-}
-
-inline std::size_t ranks_on(const Topology& topology, int node) { return topology.nodes[node].size(); }
-inline int leader_of(const Topology& topology, int node) { return topology.nodes[node].front(); }
-inline bool consecutive(const std::vector<int>& ranks) {
-  return ranks.back() - ranks.front() + 1 == static_cast<int>(ranks.size());
-}
 
 // Whether `blocks_of(node)` blocks fit into the memory of every node. The same on every rank.
 template <class BlocksOf>
@@ -76,11 +56,11 @@ inline void stage_for_node(Plan& plan, const Buffers& buffers, int node, std::by
 }
 
 // This rank's blocks for all nodes into their regions.
-inline void stage_regions(Plan& plan, const Buffers& buffers, const Regions& regions, std::byte* memory) {
+inline void stage_regions(Plan& plan, const Buffers& buffers, const std::vector<std::size_t>& at, std::byte* memory) {
   const Topology& topology = *plan.topology;
   for (int node = 0; node < topology.node_count(); ++node) {
     const std::size_t row = plan.shape.block_bytes * ranks_on(topology, node);
-    stage_for_node(plan, buffers, node, memory + regions.at[node] + static_cast<std::size_t>(topology.node_rank()) * row);
+    stage_for_node(plan, buffers, node, memory + at[node] + static_cast<std::size_t>(topology.node_rank()) * row);
   }
 }
 

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "collectives/algorithm.h"
+#include "collectives/packets.h"
 
 namespace crossrail::alltoall::node_shared {
 namespace {
@@ -21,41 +21,6 @@ constexpr int kPeersAhead = 4;
 std::size_t packet_stride(const Plan& plan) {
   const std::size_t bytes = plan.shape.block_bytes * plan.topology->size;
   return std::max<std::size_t>(1, (bytes + kPayload - 1) / kPayload);
-}
-
-void write_packets(Packet* packet, std::uint64_t flag, const std::byte* from, std::size_t bytes) {
-  constexpr std::size_t kAhead = 8;
-  for (; bytes >= kPayload; bytes -= kPayload, from += kPayload, ++packet) {
-    __builtin_prefetch(packet + kAhead, 1);
-    std::memcpy(packet->payload, from, kPayload);
-    packet->flag.store(flag, std::memory_order_release);
-  }
-  if (bytes == 0) return;
-  std::memcpy(packet->payload, from, bytes);
-  packet->flag.store(flag, std::memory_order_release);
-}
-
-// A part of the stream of packets that `peer` writes from `first` on.
-struct Stretch {
-  int peer;
-  const Packet* first;
-  std::size_t at;
-  std::size_t bytes;
-};
-
-Status read_packets(NodeBoard& board, std::uint64_t flag, Stretch from, std::byte* to) {
-  const Packet* packet = from.first + from.at / kPayload;
-  std::size_t skip = from.at % kPayload;
-  do {
-    CROSSRAIL_TRY(board.await(from.peer, [&] { return packet->flag.load(std::memory_order_acquire) == flag; }));
-    const std::size_t part = std::min(kPayload - skip, from.bytes);
-    copy_block(to, packet->payload + skip, part);
-    to += part;
-    from.bytes -= part;
-    skip = 0;
-    ++packet;
-  } while (from.bytes != 0);
-  return {};
 }
 
 Status run_packets(Plan& plan, const Buffers& buffers) {

@@ -21,6 +21,7 @@ inline Status receive_block(Plan& plan, const Buffers& buffers, int source) {
 inline void copy_own_block(const Plan& plan, const Buffers& buffers) {
   const int rank = plan.topology->rank;
   const Block& in = buffers.in[rank];
+  if (in.bytes == 0) return;  // there may be no buffer
   copy_block(buffers.recv + in.offset, buffers.send + buffers.out[rank].offset, in.bytes);
 }
 
@@ -48,6 +49,17 @@ inline Status post_steps(Plan& plan, const Buffers& buffers, Steps steps, IsMess
   for (int step = steps.first; step < steps.end; ++step) {
     const int destination = (rank + step) % size;
     if (is_message(plan, destination, buffers.out[destination].bytes)) CROSSRAIL_TRY(send_block(plan, buffers, destination));
+  }
+  return {};
+}
+
+// Waits for the first `throttle` steps, which have been posted, and goes through the others.
+inline Status finish_steps(Plan& plan, const Buffers& buffers, int throttle, IsMessage is_message) {
+  const int size = plan.topology->size;
+  CROSSRAIL_TRY(plan.links->wait_posted());
+  for (int first = 1 + throttle; first < size; first += throttle) {
+    CROSSRAIL_TRY(post_steps(plan, buffers, {first, std::min(first + throttle, size)}, is_message));
+    CROSSRAIL_TRY(plan.links->wait_posted());
   }
   return {};
 }

@@ -17,15 +17,10 @@ bool fits(const Topology&, const Shape&) { return true; }
 Status plan(Plan& plan) { return plan.links->open_messages(); }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  const int size = plan.topology->size;
   const int throttle = throttle_of(plan);
-  for (int first = 1; first < size; first += throttle) {
-    CROSSRAIL_TRY(post_steps(plan, buffers, {first, std::min(first + throttle, size)}, every_block));
-    if (first == 1) copy_own_block(plan, buffers);
-    CROSSRAIL_TRY(plan.links->wait_posted());
-  }
-  if (size == 1) copy_own_block(plan, buffers);
-  return {};
+  CROSSRAIL_TRY(post_steps(plan, buffers, {1, std::min(1 + throttle, plan.topology->size)}, every_block));
+  copy_own_block(plan, buffers);
+  return finish_steps(plan, buffers, throttle, every_block);
 }
 
 }  // namespace crossrail::alltoallv::scatter_destination

@@ -1,0 +1,46 @@
+// Streams of packets: cache lines that hold data and the flag that says they are there.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "collectives/algorithm.h"
+
+namespace crossrail {
+
+inline void write_packets(Packet* packet, std::uint64_t flag, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t kAhead = 8;
+  for (; bytes >= Packet::kPayloadBytes; bytes -= Packet::kPayloadBytes, from += Packet::kPayloadBytes, ++packet) {
+    __builtin_prefetch(packet + kAhead, 1);
+    std::memcpy(packet->payload, from, Packet::kPayloadBytes);
+    packet->flag.store(flag, std::memory_order_release);
+  }
+  if (bytes == 0) return;
+  std::memcpy(packet->payload, from, bytes);
+  packet->flag.store(flag, std::memory_order_release);
+}
+
+// A part of the stream of packets that `peer` writes from `first` on.
+struct Stretch {
+  int peer;
+  const Packet* first;
+  std::size_t at;
+  std::size_t bytes;
+};
+
+inline Status read_packets(NodeBoard& board, std::uint64_t flag, Stretch from, std::byte* to) {
+  const Packet* packet = from.first + from.at / Packet::kPayloadBytes;
+  std::size_t skip = from.at % Packet::kPayloadBytes;
+  do {
+    CROSSRAIL_TRY(board.await(from.peer, [&] { return packet->flag.load(std::memory_order_acquire) == flag; }));
+    const std::size_t part = std::min(Packet::kPayloadBytes - skip, from.bytes);
+    copy_block(to, packet->payload + skip, part);
+    to += part;
+    from.bytes -= part;
+    skip = 0;
+    ++packet;
+  } while (from.bytes != 0);
+  return {};
+}
+
+}  // namespace crossrail

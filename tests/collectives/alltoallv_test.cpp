@@ -1,0 +1,178 @@
+// Every row of alltoallv's catalogue against the definition: worlds x kinds of counts.
+
+#include <thread>
+
+#include "tests/collectives/alltoallv_case.h"
+
+namespace crossrail::tests {
+namespace {
+
+#if defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t kManyCalls = 150;
+#else
+constexpr std::uint64_t kManyCalls = 1500;
+#endif
+
+const Nodes kManyCallWorlds[] = {{0, 0, 0, 0}, {0, 0, 1, 1}, {0, 1, 2, 0, 1, 2}, {0, 1, 1, 2, 1, 0, 3}};
+
+simulate::WorldOptions forced(const std::string& algorithm) {
+  simulate::WorldOptions options;
+  options.settings.alltoallv = algorithm;
+  return options;
+}
+
+class EveryVectorRow : public testing::TestWithParam<Algorithm> {};
+
+INSTANTIATE_TEST_SUITE_P(alltoallv, EveryVectorRow,
+                         testing::ValuesIn(catalogue(Collective::alltoallv).begin(), catalogue(Collective::alltoallv).end()),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+void all_counts(Communicator& communicator) {
+  std::uint64_t call = 0;
+  for (const Counts counts : kCounts) {
+    for (int again = 0; again < 14; ++again) {
+      if (!checked_vector_call(communicator, counts, ++call)) return;
+    }
+  }
+}
+
+void random_counts(Communicator& communicator, std::uint64_t calls) {
+  std::mt19937 random(5);
+  for (std::uint64_t call = 0; call < calls; ++call) {
+    if (!checked_vector_call(communicator, kCounts[random() % std::size(kCounts)], call)) return;
+  }
+}
+
+TEST_P(EveryVectorRow, agrees_with_the_definition) {
+  for (const Nodes& nodes : worlds()) {
+    SCOPED_TRACE(text_of(nodes));
+    simulate::world(nodes, forced(GetParam().name), [](Communicator& communicator) {
+      all_counts(communicator);
+      Plan* plan = nullptr;
+      EXPECT_TRUE(plan_for(communicator, kVectorShape, plan).ok());
+      EXPECT_EQ(GetParam().fits(communicator.topology, kVectorShape), std::string(GetParam().name) == plan->algorithm);
+    });
+  }
+}
+
+// All messages wait for their receiver; and none does.
+TEST_P(EveryVectorRow, does_not_depend_on_when_messages_are_copied) {
+  for (const std::size_t eager_bytes : {std::size_t{0}, std::size_t{1} << 30}) {
+    simulate::WorldOptions options = forced(GetParam().name);
+    options.links.eager_bytes = eager_bytes;
+    for (const Nodes& nodes : kManyCallWorlds) simulate::world(nodes, options, all_counts);
+  }
+}
+
+TEST_P(EveryVectorRow, is_right_whatever_is_shared) {
+  for (const bool segment : {true, false}) {
+    simulate::WorldOptions options = forced(GetParam().name);
+    options.shared_segment = segment;
+    options.single_copy = false;
+    for (const Nodes& nodes : kManyCallWorlds) simulate::world(nodes, options, all_counts);
+  }
+  simulate::WorldOptions unreadable = forced(GetParam().name);
+  unreadable.links.readable = [](int rank) { return rank % 2 == 0; };
+  for (const Nodes& nodes : kManyCallWorlds) simulate::world(nodes, unreadable, all_counts);
+}
+
+TEST_P(EveryVectorRow, obeys_its_parameters) {
+  for (const char* parameters : {" packet=0", " packet=100 direct=10", " direct=0 coalesce=0", " throttle=1 ahead=1", " coalesce=100000 direct=100000"}) {
+    for (const Nodes& nodes : kManyCallWorlds) {
+      simulate::world(nodes, forced(GetParam().name + std::string(parameters)), all_counts);
+    }
+  }
+}
+
+TEST_P(EveryVectorRow, is_right_with_little_scratch) {
+  for (const std::uint64_t scratch : {0u, 4096u, 65536u, 300'000u, 1'000'000u}) {
+    simulate::WorldOptions options = forced(GetParam().name);
+    options.settings.scratch_bytes = scratch;
+    for (const Nodes& nodes : kManyCallWorlds) {
+      simulate::world(nodes, options, [](Communicator& communicator) {
+        all_counts(communicator);
+        Plan* plan = nullptr;
+        EXPECT_TRUE(plan_for(communicator, kVectorShape, plan).ok());
+        EXPECT_LE(plan->node_bytes, communicator.topology.scratch_bytes);
+      });
+    }
+  }
+}
+
+TEST_P(EveryVectorRow, returns_when_no_peer_still_reads) {
+  for (const Nodes& nodes : kManyCallWorlds) {
+    SCOPED_TRACE(text_of(nodes));
+    simulate::world(nodes, forced(GetParam().name), [](Communicator& communicator) { random_counts(communicator, kManyCalls); });
+  }
+}
+
+TEST_P(EveryVectorRow, waits_for_late_ranks) {
+  for (const Nodes& nodes : kManyCallWorlds) {
+    simulate::world(nodes, forced(GetParam().name), [](Communicator& communicator) {
+      std::mt19937 random(static_cast<unsigned>(communicator.topology.rank));
+      for (std::uint64_t call = 0; call < 60; ++call) {
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 3 == 0 ? random() % 3000 : 0));
+        if (!checked_vector_call(communicator, kCounts[call % std::size(kCounts)], call)) return;
+      }
+    });
+  }
+}
+
+// One communicator, both collectives, whatever algorithm carries the other.
+TEST_P(EveryVectorRow, shares_a_communicator_with_alltoall) {
+  for (const Algorithm& other : catalogue(Collective::alltoall)) {
+    simulate::WorldOptions options = forced(GetParam().name);
+    options.settings.alltoall = other.name;
+    for (const Nodes& nodes : kManyCallWorlds) {
+      simulate::world(nodes, options, [](Communicator& communicator) {
+        std::mt19937 random(11);
+        for (std::uint64_t call = 0; call < 120; ++call) {
+          if (random() % 2 == 0) {
+            if (!checked_vector_call(communicator, kCounts[random() % std::size(kCounts)], call)) return;
+          } else if (!checked_call(communicator, alltoall_shape(random() % 2 == 0 ? 16 : 3000), call).status.ok()) {
+            return;
+          }
+        }
+      });
+    }
+  }
+}
+
+TEST_P(EveryVectorRow, takes_null_where_all_is_empty) {
+  for (const Nodes& nodes : kManyCallWorlds) {
+    simulate::world(nodes, forced(GetParam().name), [](Communicator& communicator) {
+      const std::vector<Block> none(static_cast<std::size_t>(communicator.topology.size), Block{24, 0});
+      for (int again = 0; again < 3; ++again) {
+        EXPECT_TRUE(run_collective(communicator, kVectorShape, {nullptr, nullptr, none.data(), none.data()}).status.ok());
+      }
+    });
+  }
+}
+
+// Two ranks that disagree about the length of a block: an error where it can be seen, never a hang.
+TEST(VectorMismatch, in_a_node_is_an_error) {
+  for (const std::size_t bytes : {24u, 3000u, 20'000u}) {
+    for (const bool uniform : {true, false}) {
+      simulate::WorldOptions options = forced("node_shared");
+      options.settings.patience_ms = 40;
+      std::atomic<int> errors{0};
+      simulate::world({0, 0, 0}, options, [&](Communicator& communicator) {
+        const int rank = communicator.topology.rank;
+        std::vector<std::byte> send(90'000), recv(90'000);
+        std::vector<Block> out(3), in(3);
+        for (std::size_t peer = 0; peer < 3; ++peer) {
+          out[peer] = {static_cast<std::ptrdiff_t>(peer * 30'000), uniform ? bytes : bytes + peer};
+          in[peer] = {out[peer].offset, uniform ? bytes : bytes + static_cast<std::size_t>(rank)};
+        }
+        if (rank == 1) in[2].bytes += 8;
+        const Outcome outcome = run_collective(communicator, kVectorShape, {send.data(), recv.data(), out.data(), in.data()});
+        if (!outcome.status.ok()) ++errors;
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      });
+      EXPECT_GE(errors, 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace crossrail::tests
