@@ -36,6 +36,8 @@ function(crossrail_add_mpi_library flavour)
   add_library(${target} MODULE
     src/mpi/bulletin.cpp
     src/mpi/carry.cpp
+    src/mpi/carry_alltoall.cpp
+    src/mpi/carry_vector.cpp
     src/mpi/communicators.cpp
     src/mpi/control.cpp
     src/mpi/counters.cpp
@@ -45,7 +47,9 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/mpi_links.cpp
     src/mpi/open_communicator.cpp
     src/mpi/pmpi.cpp
-    src/mpi/rows.cpp)
+    src/mpi/rows.cpp
+    src/mpi/vector_rows.cpp
+    src/mpi/vector_side.cpp)
   if(flavour STREQUAL openmpi)
     target_sources(${target} PRIVATE src/mpi/interpose_fortran.cpp)
     target_compile_definitions(${target} PRIVATE CROSSRAIL_LARGE_COUNTS=0)

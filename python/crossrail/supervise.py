@@ -3,9 +3,12 @@
 import os
 import signal
 import subprocess
-from typing import Dict, List, Optional
+import threading
+from typing import Callable, Dict, List, Optional
 
 from crossrail.problem import Problem
+
+GRACE_S = 5.0  # from a signal to the last resort
 
 
 def exit_code(returned: int) -> int:
@@ -13,21 +16,26 @@ def exit_code(returned: int) -> int:
     return 128 - returned if returned < 0 else returned
 
 
-def supervise(command: List[str], environment: Optional[Dict[str, str]] = None, output=None) -> int:
+def supervise(command: List[str], environment: Optional[Dict[str, str]] = None, output=None,
+              last_resort: Optional[Callable[[], None]] = None) -> int:
     """Runs the command, passing signals on, and returns its exit code; `output` (a file) takes stdout and stderr.
 
-    Raises Problem when it cannot be started.
+    `last_resort` is called when the command still runs GRACE_S after a signal. Raises Problem when the command cannot
+    be started.
     """
     child: List[subprocess.Popen] = []
+    timers: List[threading.Timer] = []
 
-    def pass_on(number, _frame):
-        """Hands a signal to the child."""
+    def heed(number, _frame):
+        """Hands a signal to the child. Ctrl-C has reached it through the terminal."""
         for process in child:
-            process.send_signal(number)
+            if number != signal.SIGINT:
+                process.send_signal(number)
+        if last_resort and not timers:
+            timers.append(threading.Timer(GRACE_S, last_resort))
+            timers[0].start()
 
-    # Ctrl-C reaches the launcher through the terminal; here it must only not end the waiting.
-    before = {number: signal.signal(number, handler) for number, handler in
-              ((signal.SIGINT, lambda *_: None), (signal.SIGTERM, pass_on), (signal.SIGHUP, pass_on))}
+    before = {number: signal.signal(number, heed) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         child.append(subprocess.Popen(command, env={**os.environ, **(environment or {})}, stdout=output,
                                       stderr=subprocess.STDOUT if output else None))
@@ -35,5 +43,7 @@ def supervise(command: List[str], environment: Optional[Dict[str, str]] = None, 
     except OSError as error:
         raise Problem(f"'{command[0]}' cannot be started: {error.strerror}.") from None
     finally:
+        for timer in timers:
+            timer.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -1,6 +1,9 @@
-// The exchange of leaders in which the node's receive buffer holds two regions: the region of step k
-// is copied out by all ranks of the node while that of step k+1 arrives (OHIO paper, section III-C,
-// Algorithm 1). The leader posts its sends ahead, since the send buffer holds all regions anyway.
+// The exchange of leaders in which the node's receive buffer holds two regions a leader: the region
+// of one step is copied out by all ranks of the node while the next arrives (OHIO paper, section
+// III-C, Algorithm 1). Sends are posted ahead, since the send buffer holds all regions anyway.
+//
+// The paper has one leader. With more, the steps are dealt to them in rounds: step 1 to the first,
+// step 2 to the second, ...; a round is one step of every leader.
 #pragma once
 
 #include "collectives/nodes.h"
@@ -10,110 +13,149 @@ namespace crossrail {
 // What a node sends to and receives from every other node, in its memory.
 struct NodeExchange {
   std::vector<std::size_t> out_at, out_bytes, in_bytes;  // by node
-  std::size_t half[2];  // of the receive buffer
-  int ahead;            // regions sent before the first has arrived
+  int leaders = 1;
+  int ahead = 1;                // rounds sent before the first has arrived
+  std::size_t receive_at = 0;   // the receive buffer
+  std::size_t region_bytes = 0; // of a region in it
+
+  int rounds(const Topology& topology) const { return (topology.node_count() - 2 + leaders) / leaders; }
+  // Regions of one leader.
+  int depth(const Topology& topology) const { return std::min(2, rounds(topology)); }
+  std::size_t end(const Topology& topology) const {
+    return receive_at + static_cast<std::size_t>(leaders * depth(topology)) * region_bytes;
+  }
+  // The step of a leader in a round; N and more: none.
+  int step(int round, int leader) const { return round * leaders + leader + 1; }
+  std::size_t arriving_at(const Topology& topology, int round, int leader) const {
+    return receive_at + static_cast<std::size_t>(leader * depth(topology) + round % 2) * region_bytes;
+  }
 };
+
+// Leaders a node: as many as the parameter `leaders` says, but no more than steps, or ranks on any node.
+inline int leaders_of(const Plan& plan) {
+  const Topology& topology = *plan.topology;
+  std::size_t most = std::max<std::size_t>(1, topology.nodes.size() - 1);
+  for (const auto& ranks : topology.nodes) most = std::min(most, ranks.size());
+  return static_cast<int>(std::clamp<std::uint64_t>(plan.parameter("leaders", 1), 1, most));
+}
 
 // Parameter: ahead.
 inline int ahead_of(const Plan& plan) {
   return static_cast<int>(std::clamp<std::uint64_t>(plan.parameter("ahead", 16), 1, plan.topology->nodes.size()));
 }
 
-// The leader's messages of one call, by step. Empty regions are no messages; both ends know.
+// One leader's messages of one call, by round. Empty regions are no messages; both ends know.
 class LeaderMessages {
  public:
   LeaderMessages(Plan& plan, const NodeExchange& exchange, std::byte* memory)
-      : plan_(plan), exchange_(exchange), memory_(memory) {}
+      : plan_(plan), topology_(*plan.topology), exchange_(exchange), memory_(memory), leader_(topology_.node_rank()) {}
+
+  bool has(int round) const { return exchange_.step(round, leader_) < topology_.node_count(); }
 
   Status begin() {
-    for (int step = 1; step <= std::min(2, last_step()); ++step) CROSSRAIL_TRY(post_receive(step));
+    for (int round = 0; round < 2; ++round) CROSSRAIL_TRY(post_receive(round));
     return send_up_to(exchange_.ahead);
   }
-  Status post_receive(int step) {
-    const int node = partners_of(*plan_.topology, step).from;
-    pending_[step & 1] = exchange_.in_bytes[node] > 0;
-    if (!pending_[step & 1]) return {};
-    CROSSRAIL_TRY(plan_.receive(leader_of(*plan_.topology, node), memory_ + exchange_.half[step & 1],
+  Status post_receive(int round) {
+    if (!has(round)) return {};
+    const int node = partners_of(topology_, exchange_.step(round, leader_)).from;
+    pending_[round % 2] = exchange_.in_bytes[node] > 0;
+    if (!pending_[round % 2]) return {};
+    CROSSRAIL_TRY(plan_.receive(topology_.nodes[node][leader_], memory_ + exchange_.arriving_at(topology_, round, leader_),
                                 exchange_.in_bytes[node], Links::Channel::coalesced));
-    receive_[step & 1] = plan_.links->last_posted();
+    receive_[round % 2] = plan_.links->last_posted();
     return {};
   }
-  Status send_up_to(int step) {
-    for (; sent_ < std::min(step, last_step()); ++sent_) {
-      const int node = partners_of(*plan_.topology, sent_ + 1).to;
+  // All rounds before `round`.
+  Status send_up_to(int round) {
+    for (; sent_ < round && has(sent_); ++sent_) {
+      const int node = partners_of(topology_, exchange_.step(sent_, leader_)).to;
       if (exchange_.out_bytes[node] == 0) continue;
-      CROSSRAIL_TRY(plan_.send(leader_of(*plan_.topology, node), memory_ + exchange_.out_at[node],
-                               exchange_.out_bytes[node], Links::Channel::coalesced));
+      CROSSRAIL_TRY(plan_.send(topology_.nodes[node][leader_], memory_ + exchange_.out_at[node], exchange_.out_bytes[node],
+                               Links::Channel::coalesced));
     }
     return {};
   }
-  // With the last region, everything that was sent must have left: the next call writes there.
-  Status wait_received(int step) {
-    if (step == last_step()) return plan_.links->wait_posted();
-    return pending_[step & 1] ? plan_.links->wait_for(receive_[step & 1]) : Status{};
+  // With this leader's last region, all it has sent must have left: the next call writes there.
+  Status wait_received(int round) {
+    if (!has(round + 1)) return plan_.links->wait_posted();
+    return pending_[round % 2] ? plan_.links->wait_for(receive_[round % 2]) : Status{};
   }
 
  private:
-  int last_step() const { return plan_.topology->node_count() - 1; }
-
   Plan& plan_;
+  const Topology& topology_;
   const NodeExchange& exchange_;
   std::byte* memory_;
+  int leader_;
   int sent_ = 0;
   bool pending_[2] = {};
   Links::Ticket receive_[2] = {};
 };
 
-// One call, for the leader and for its node's other ranks, once this rank has marked `filled` for
-// `epoch`. `copy_own()` copies this rank's blocks from its own node and marks `copied`,
-// `copy_step(step)` copies those that have arrived in a step, from half[step & 1].
-template <class CopyOwn, class CopyStep>
+// One call, once this rank has marked `filled` for `epoch`. `copy_own()` copies this rank's blocks
+// from its own node and marks `copied`; `copy(node, region)` copies those that have come from a node.
+template <class CopyOwn, class Copy>
 struct PipelineCall {
   Plan& plan;
   const NodeExchange& exchange;
   std::byte* memory;
   std::uint64_t epoch;
   CopyOwn copy_own;
-  CopyStep copy_step;
+  Copy copy;
 
-  Status run() { return plan.board->node_rank() == 0 ? lead() : follow(); }
+  Status run() { return plan.board->node_rank() < exchange.leaders ? lead() : follow(); }
+
+ private:
   Status lead();
   Status follow();
+  Status copy_round(int round, std::uint64_t round_epoch);
 };
 
-template <class CopyOwn, class CopyStep>
-Status PipelineCall<CopyOwn, CopyStep>::lead() {
+template <class CopyOwn, class Copy>
+PipelineCall(Plan&, const NodeExchange&, std::byte*, std::uint64_t, CopyOwn, Copy) -> PipelineCall<CopyOwn, Copy>;
+
+template <class CopyOwn, class Copy>
+Status PipelineCall<CopyOwn, Copy>::lead() {
   NodeBoard& board = *plan.board;
-  const int nodes = plan.topology->node_count();
+  const int rounds = exchange.rounds(*plan.topology);
   LeaderMessages messages(plan, exchange, memory);
   CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
   CROSSRAIL_TRY(messages.begin());
   CROSSRAIL_TRY(copy_own());
-  for (int step = 1; step < nodes; ++step) {
-    CROSSRAIL_TRY(messages.wait_received(step));
-    // All have read their own node's blocks, so that the next call may write there.
-    if (step == 1) CROSSRAIL_TRY(board.await_marks(&RankLines::copied, epoch));
-    const std::uint64_t step_epoch = board.next_epoch();
-    board.mark(board.my_lines().arrived, step_epoch);
-    CROSSRAIL_TRY(messages.send_up_to(step + exchange.ahead));
-    copy_step(step);
-    if (step + 2 >= nodes) continue;
-    CROSSRAIL_TRY(board.await_marks(&RankLines::copied, step_epoch));
-    CROSSRAIL_TRY(messages.post_receive(step + 2));
+  for (int round = 0; round < rounds; ++round) {
+    const std::uint64_t round_epoch = board.next_epoch();
+    if (messages.has(round)) CROSSRAIL_TRY(messages.wait_received(round));
+    // Nobody leaves before all have read their own node's blocks: the next call may write there.
+    if (round == 0 && board.node_rank() == 0) CROSSRAIL_TRY(board.await_marks(&RankLines::copied, epoch));
+    if (messages.has(round)) board.mark(board.my_lines().arrived, round_epoch);
+    CROSSRAIL_TRY(messages.send_up_to(round + 1 + exchange.ahead));
+    CROSSRAIL_TRY(copy_round(round, round_epoch));
+    if (!messages.has(round + 2)) continue;
+    CROSSRAIL_TRY(board.await_marks(&RankLines::copied, round_epoch));
+    CROSSRAIL_TRY(messages.post_receive(round + 2));
   }
   return {};
 }
 
-template <class CopyOwn, class CopyStep>
-Status PipelineCall<CopyOwn, CopyStep>::follow() {
-  NodeBoard& board = *plan.board;
+template <class CopyOwn, class Copy>
+Status PipelineCall<CopyOwn, Copy>::follow() {
   CROSSRAIL_TRY(copy_own());
-  for (int step = 1; step < plan.topology->node_count(); ++step) {
-    const std::uint64_t step_epoch = board.next_epoch();
-    CROSSRAIL_TRY(board.await_mark(0, &RankLines::arrived, step_epoch));
-    copy_step(step);
-    board.mark(board.my_lines().copied, step_epoch);
+  for (int round = 0; round < exchange.rounds(*plan.topology); ++round) {
+    CROSSRAIL_TRY(copy_round(round, plan.board->next_epoch()));
   }
+  return {};
+}
+
+template <class CopyOwn, class Copy>
+Status PipelineCall<CopyOwn, Copy>::copy_round(int round, std::uint64_t round_epoch) {
+  NodeBoard& board = *plan.board;
+  const Topology& topology = *plan.topology;
+  for (int leader = 0; leader < exchange.leaders && exchange.step(round, leader) < topology.node_count(); ++leader) {
+    if (leader != board.node_rank()) CROSSRAIL_TRY(board.await_mark(leader, &RankLines::arrived, round_epoch));
+    copy(partners_of(topology, exchange.step(round, leader)).from, memory + exchange.arriving_at(topology, round, leader));
+  }
+  board.mark(board.my_lines().copied, round_epoch);
   return {};
 }
 

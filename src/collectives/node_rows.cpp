@@ -19,7 +19,7 @@ std::uint64_t packed_entry(std::size_t place, std::size_t bytes) { return place 
 class PacketWriter {
  public:
   PacketWriter(Packet* first, std::uint64_t flag) : packet_(first), flag_(flag) {}
-  void append(const void* from, std::size_t bytes) {
+  void write(const void* from, std::size_t bytes) {
     const auto* piece = static_cast<const std::byte*>(from);
     while (bytes > 0) {
       const std::size_t part = std::min(kPayload - at_, bytes);
@@ -77,7 +77,7 @@ Status NodeRows::plan(const Plan& plan) {
 
 NodeRows::Row NodeRows::measure(const Plan& plan, const Buffers& buffers) {
   NodeBoard& board = *plan.board;
-  std::vector<bool>& readers = readers_[epoch_ & 1];
+  auto& readers = readers_[epoch_ & 1];
   Row row;
   bool first = true;
   for (int peer = 0; peer < board.node_size(); ++peer) {
@@ -119,7 +119,7 @@ void NodeRows::write_uniform_packets(Plan& plan, const Buffers& buffers, std::si
     if (peer == board.node_rank()) {
       writer.skip(bytes);
     } else {
-      writer.append(buffers.send + buffers.out[board.rank_of(peer)].offset, bytes);
+      writer.write(buffers.send + buffers.out[board.rank_of(peer)].offset, bytes);
     }
   }
   writer.finish();
@@ -136,8 +136,8 @@ void NodeRows::write_packets_with_table(Plan& plan, const Buffers& buffers) {
     const Block& block = buffers.out[board.rank_of(peer)];
     const std::size_t bytes = readers_[epoch_ & 1][static_cast<std::size_t>(peer)] ? block.bytes : 0;
     const std::uint64_t entry = packed_entry(place, bytes);
-    table.append(&entry, sizeof entry);
-    stream.append(buffers.send + block.offset, bytes);
+    table.write(&entry, sizeof entry);
+    stream.write(buffers.send + block.offset, bytes);
     place += bytes;
   }
   table.finish();

@@ -61,9 +61,9 @@ Status Bulletin::look() {
 }
 
 Status Bulletin::read(const Notice& notice, int from) const {
-  if (notice.call < mine_.call) return {};  // of a call that went well in the end
+  // An error in a call that went well here is one all the same: that rank is native by now.
   if (notice.code != 0) return failure(static_cast<Code>(notice.code), "rank %d met an error on this communicator", from);
-  if (notice.call > mine_.call || notice.shape == mine_.shape) return {};
+  if (notice.call != mine_.call || notice.shape == mine_.shape) return {};
   return failure(Code::mismatch, "call %llu: rank %d has blocks of %llu bytes, rank %d of %llu (or another collective)",
                  static_cast<unsigned long long>(mine_.call), rank_, static_cast<unsigned long long>(mine_.bytes), from,
                  static_cast<unsigned long long>(notice.bytes));

@@ -16,9 +16,11 @@ struct Carried {
   std::uint64_t block_bytes = 0;
 };
 
-// MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm); counts are int,
-// or MPI_Count where `large_counts`.
-Carried carry_alltoall(const Word64 arguments[7], bool large_counts);
+// The arguments of the C calls, in their order: 7 of MPI_Alltoall, 9 of the others. Counts are int
+// (displacements too), or MPI_Count (and MPI_Aint) where `large_counts`.
+Carried carry_alltoall(const Word64* arguments, bool large_counts);
+Carried carry_alltoallv(const Word64* arguments, bool large_counts);
+Carried carry_alltoallw(const Word64* arguments, bool large_counts);
 
 // What carried this thread's last call.
 const char* last_algorithm();

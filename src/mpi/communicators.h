@@ -5,11 +5,13 @@
 
 #include "comm/communicator.h"
 #include "mpi/flavour.h"
+#include "mpi/vector_side.h"
 
 namespace crossrail::mpi {
 
 struct CommunicatorRecord {
   std::unique_ptr<Communicator> communicator;  // null: every call on it is native
+  SideRoom out, in;                            // of v-collectives
 };
 
 // The record of `comm`; at its first call, which is collective, made by all ranks together.

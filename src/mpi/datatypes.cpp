@@ -8,6 +8,17 @@
 #include "mpi/pmpi.h"
 
 namespace crossrail::mpi {
+
+std::uint64_t size_of(MPI_Datatype type) {
+  if (pmpi().Type_size_x != nullptr) {
+    MPI_Count bytes = 0;
+    if (pmpi().Type_size_x(type, &bytes) == MPI_SUCCESS && bytes >= 0) return static_cast<std::uint64_t>(bytes);
+  }
+  int bytes = 0;
+  (void)pmpi().Type_size(type, &bytes);
+  return bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes);
+}
+
 namespace {
 
 // Facts of a derived type are remembered as one of its attributes: bytes * 2 + contiguous.
@@ -24,16 +35,6 @@ int facts_keyval() {
     return made;
   }();
   return keyval;
-}
-
-std::uint64_t size_of(MPI_Datatype type) {
-  if (pmpi().Type_size_x != nullptr) {
-    MPI_Count bytes = 0;
-    if (pmpi().Type_size_x(type, &bytes) == MPI_SUCCESS && bytes >= 0) return static_cast<std::uint64_t>(bytes);
-  }
-  int bytes = 0;
-  (void)pmpi().Type_size(type, &bytes);
-  return bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes);
 }
 
 // One element fills its extent from its first byte to its last.

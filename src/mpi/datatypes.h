@@ -20,6 +20,9 @@ struct TypeFacts {
 // for a type that is not usable (MPICH 5, after a user's error handler has run).
 int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts);
 
+// Of data in one element, of any type that is not null.
+std::uint64_t size_of(MPI_Datatype type);
+
 // `count` elements at a user's address to a row of bytes, and back. Errors: system.
 struct TypedMemory {
   void* address;

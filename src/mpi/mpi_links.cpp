@@ -17,7 +17,11 @@ namespace crossrail::mpi {
 namespace {
 
 constexpr std::size_t kMostMessageBytes = std::size_t{1} << 30;  // counts are int
-constexpr int kTagOf[] = {0, 2};  // of a channel; the bulletin has 1
+// Tags: the call, so that a message which nobody expected cannot be taken for one of a later call, and
+// the channel; the bulletin's is 1. MPI promises tags up to 32767.
+constexpr std::uint64_t kCallsInTags = 8000;
+constexpr int kTagsACall = 4;
+constexpr int kTagOf[] = {0, 2};
 constexpr int kTestsBetweenYields = 1000;
 
 // MPI libraries have a limited number of communicators (MPICH about 2000): the program's come first.
@@ -72,7 +76,7 @@ Status MpiLinks::open_messages() {
 
 Status MpiLinks::post_send(int rank, const void* data, std::size_t bytes, Channel channel) {
   const auto* from = static_cast<const std::byte*>(data);
-  const int tag = kTagOf[static_cast<int>(channel)];
+  const int tag = call_tag_ + kTagOf[static_cast<int>(channel)];
   int number = 0;
   do {
     const int part = static_cast<int>(std::min(bytes, kMostMessageBytes));
@@ -87,7 +91,7 @@ Status MpiLinks::post_send(int rank, const void* data, std::size_t bytes, Channe
 
 Status MpiLinks::post_recv(int rank, void* data, std::size_t bytes, Channel channel) {
   auto* into = static_cast<std::byte*>(data);
-  const int tag = kTagOf[static_cast<int>(channel)];
+  const int tag = call_tag_ + kTagOf[static_cast<int>(channel)];
   int number = 0;
   do {
     const int part = static_cast<int>(std::min(bytes, kMostMessageBytes));
@@ -243,6 +247,7 @@ Status MpiLinks::read_peer(int rank, void* to, std::uint64_t address, std::size_
 }
 
 void MpiLinks::enter(std::uint64_t shape_hash, std::uint64_t block_bytes) {
+  call_tag_ = kTagsACall * static_cast<int>(++call_ % kCallsInTags);
   if (bulletin_ != nullptr) bulletin_->enter(shape_hash, block_bytes);
 }
 

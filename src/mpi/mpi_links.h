@@ -71,6 +71,8 @@ class MpiLinks final : public Links {
   int rank_;
   std::vector<Location> locations_;
   Waiting waiting_;
+  std::uint64_t call_ = 0;
+  int call_tag_ = 0;
   NodeBoard* board_ = nullptr;
   std::string segment_kind_;
   std::unique_ptr<SharedMemory> node_memory_;

@@ -7,14 +7,18 @@
 
 using crossrail::mpi::Word64;
 
-#define PASSED_ON(symbol)                                                              \
-  extern "C" __attribute__((visibility("default"))) Word64 symbol(WORDS_8) {           \
-    static crossrail::mpi::NextCall next(#symbol);                                     \
-    (void)crossrail::mpi::library();                                                   \
-    return next(NAMES_8);                                                              \
+#define PASSED_ON(symbol, words)                                                         \
+  extern "C" __attribute__((visibility("default"))) Word64 symbol(WORDS_##words) {       \
+    static crossrail::mpi::NextCall next(#symbol);                                       \
+    (void)crossrail::mpi::library();                                                     \
+    return next(NAMES_##words);                                                          \
   }
-PASSED_ON(mpi_alltoall_)
-PASSED_ON(mpi_alltoall)
-PASSED_ON(mpi_alltoall__)
-PASSED_ON(MPI_ALLTOALL)
-PASSED_ON(ompi_alltoall_f)
+#define PASSED_FORTRAN(lower, upper, words) \
+  PASSED_ON(mpi_##lower##_, words)          \
+  PASSED_ON(mpi_##lower, words)             \
+  PASSED_ON(mpi_##lower##__, words)         \
+  PASSED_ON(MPI_##upper, words)             \
+  PASSED_ON(ompi_##lower##_f, words)
+PASSED_FORTRAN(alltoall, ALLTOALL, 8)
+PASSED_FORTRAN(alltoallv, ALLTOALLV, 10)
+PASSED_FORTRAN(alltoallw, ALLTOALLW, 10)

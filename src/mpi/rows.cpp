@@ -4,13 +4,6 @@
 #include "mpi/pmpi.h"
 
 namespace crossrail::mpi {
-namespace {
-
-// The bytes that a side touches: from `lower` after its address on, `bytes` long.
-struct Span {
-  std::ptrdiff_t lower = 0;
-  std::size_t bytes = 0;
-};
 
 Span span_of(const Side& side) {
   if (side.count == 0 || side.facts.bytes == 0) return {};
@@ -21,13 +14,6 @@ Span span_of(const Side& side) {
   const std::ptrdiff_t steps = static_cast<std::ptrdiff_t>(side.count - 1) * extent;
   return {true_lower + (extent < 0 ? steps : 0), static_cast<std::size_t>(true_extent + (extent < 0 ? -steps : steps))};
 }
-
-// Addresses are computed as numbers: MPI_BOTTOM is null, and lower bounds may be negative.
-std::byte* moved(void* address, std::ptrdiff_t by) {
-  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(by));
-}
-
-}  // namespace
 
 Status Rows::stage(Room& room, bool with_content, Way& way) {
   const Side& side = *way.side;

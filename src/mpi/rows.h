@@ -16,6 +16,18 @@ struct Side {
   TypeFacts facts;
 };
 
+// The bytes that a side touches: from `lower` after its address on, `bytes` long.
+struct Span {
+  std::ptrdiff_t lower = 0;
+  std::size_t bytes = 0;
+};
+Span span_of(const Side& side);
+
+// Addresses are computed as numbers: MPI_BOTTOM is null, and lower bounds may be negative.
+inline std::byte* moved(void* address, std::ptrdiff_t by) {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(by));
+}
+
 class Rows {
  public:
   Rows(Communicator& communicator, MPI_Comm comm) : communicator_(communicator), comm_(comm) {}

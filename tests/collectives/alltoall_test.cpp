@@ -71,6 +71,22 @@ TEST_P(EveryRow, does_not_depend_on_when_messages_are_copied) {
   }
 }
 
+// As many leaders as there may be, and more; all sends ahead, and one.
+TEST(LeaderPipelined, obeys_its_parameters) {
+  for (const char* parameters : {" leaders=2", " leaders=3 ahead=1", " leaders=100", " ahead=1"}) {
+    simulate::WorldOptions options = forced((std::string("leader_pipelined") + parameters).c_str());
+    for (const Nodes& nodes : worlds()) {
+      SCOPED_TRACE(text_of(nodes) + parameters);
+      simulate::world(nodes, options, [](Communicator& communicator) {
+        std::uint64_t call = 0;
+        for (const std::size_t bytes : {0u, 1u, 100u, 700u}) {
+          for (int again = 0; again < 40; ++again) checked_call(communicator, alltoall_shape(bytes, again % 3 == 0), ++call);
+        }
+      });
+    }
+  }
+}
+
 // Buffers that peers cannot read (pinned by a device driver), on all ranks or on some.
 TEST_P(EveryRow, is_right_where_buffers_cannot_be_read) {
   simulate::WorldOptions options = forced(GetParam().name);

@@ -1,4 +1,5 @@
 ! MPI_Alltoall by mpif.h, or by 'use mpi' (-DUSE_MODULE): of several types, in place, with gaps, of nothing, on another communicator.
+! MPI_Alltoallv and MPI_Alltoallw: blocks of all lengths, also none, in place, of several types.
 program fortran
 #ifdef USE_MODULE
   use mpi
@@ -19,6 +20,11 @@ program fortran
   call complexes(MPI_COMM_WORLD)
   call in_place(MPI_COMM_WORLD)
   call with_gaps(MPI_COMM_WORLD)
+  call by_counts(MPI_COMM_WORLD, .false.)
+  call by_counts(comm, .false.)
+  call by_counts(comm, .true.)
+  call by_types(MPI_COMM_WORLD, .false.)
+  call by_types(comm, .true.)
   call MPI_ALLTOALL(rank, 0, MPI_INTEGER, rank, 0, MPI_INTEGER, comm, code)
   if (code /= MPI_SUCCESS) wrong = wrong + 1
   call MPI_COMM_FREE(comm, code)
@@ -96,4 +102,69 @@ contains
       if (any(recv(:, other) /= [(real(number(other, rank, i)), i = 1, 5)])) wrong = wrong + 1
     end do
   end subroutine with_gaps
+
+  ! Elements from one to another; as many come back.
+  pure integer function length(from, to)
+    integer, intent(in) :: from, to
+    length = mod(2 * (from + to), 5)
+  end function length
+
+  ! Blocks of 8, of which the first elements are used.
+  subroutine by_counts(on, replace)
+    integer, intent(in) :: on
+    logical, intent(in) :: replace
+    integer :: send(8, 0:ranks - 1), recv(8, 0:ranks - 1), counts(0:ranks - 1), places(0:ranks - 1), other, me, i
+    call MPI_COMM_RANK(on, me, code)
+    recv = -1
+    do other = 0, ranks - 1
+      counts(other) = length(me, other)
+      places(other) = 8 * other
+      send(:, other) = [(number(me, other, i), i = 1, 8)]
+      if (replace) recv(:counts(other), other) = send(:counts(other), other)
+    end do
+    if (replace) then
+      call MPI_ALLTOALLV(MPI_IN_PLACE, [-1], [-1], MPI_DATATYPE_NULL, recv, counts, places, MPI_INTEGER, on, code)
+    else
+      call MPI_ALLTOALLV(send, counts, places, MPI_INTEGER, recv, counts, places, MPI_INTEGER, on, code)
+    end if
+    if (code /= MPI_SUCCESS) wrong = wrong + 1
+    do other = 0, ranks - 1
+      if (any(recv(:counts(other), other) /= [(number(other, me, i), i = 1, counts(other))])) wrong = wrong + 1
+      if (any(recv(counts(other) + 1:, other) /= -1)) wrong = wrong + 1
+    end do
+  end subroutine by_counts
+
+  ! Sent in a row; odd ranks take every second element.
+  subroutine by_types(on, replace)
+    integer, intent(in) :: on
+    logical, intent(in) :: replace
+    integer :: send(16, 0:ranks - 1), recv(16, 0:ranks - 1), counts(0:ranks - 1), places(0:ranks - 1)
+    integer :: plain(0:ranks - 1), types(0:ranks - 1), spaced, other, me, i, step
+    call MPI_COMM_RANK(on, me, code)
+    call MPI_TYPE_CREATE_RESIZED(MPI_INTEGER, 0_MPI_ADDRESS_KIND, 8_MPI_ADDRESS_KIND, spaced, code)
+    call MPI_TYPE_COMMIT(spaced, code)
+    recv = -1
+    plain = MPI_INTEGER
+    do other = 0, ranks - 1
+      counts(other) = length(me, other)
+      places(other) = 4 * 16 * other
+      types(other) = merge(spaced, MPI_INTEGER, mod(other, 2) == 1)
+      step = merge(2, 1, mod(other, 2) == 1)
+      send(:, other) = [(number(me, other, i), i = 1, 16)]
+      if (replace) recv(1:step * counts(other):step, other) = send(:counts(other), other)
+    end do
+    if (replace) then
+      call MPI_ALLTOALLW(MPI_IN_PLACE, [-1], [-1], [-1], recv, counts, places, types, on, code)
+    else
+      call MPI_ALLTOALLW(send, counts, places, plain, recv, counts, places, types, on, code)
+    end if
+    if (code /= MPI_SUCCESS) wrong = wrong + 1
+    call MPI_TYPE_FREE(spaced, code)
+    do other = 0, ranks - 1
+      step = merge(2, 1, mod(other, 2) == 1)
+      if (any(recv(1:step * counts(other):step, other) /= [(number(other, me, i), i = 1, counts(other))])) wrong = wrong + 1
+      if (step == 2 .and. any(recv(2::2, other) /= -1)) wrong = wrong + 1
+      if (any(recv(step * counts(other) + 1:, other) /= -1)) wrong = wrong + 1
+    end do
+  end subroutine by_types
 end program fortran

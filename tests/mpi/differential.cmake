@@ -35,3 +35,72 @@ mpi_test(differential_nodes mpich4 4 ARGS --set CROSSRAIL_NODES=0,0,0,1 --set CR
 mpi_test(differential_nodes openmpi4 5 ARGS --set CROSSRAIL_NODES=0,1,0,2,2 differential 43 150)
 mpi_test(differential_no_segment openmpi4 4 ARGS --set CROSSRAIL_SEGMENT=none differential 44 150)
 mpi_test(differential_little_scratch openmpi4 4 ARGS --set CROSSRAIL_SCRATCH=64K differential 45 150)
+
+# MPI_Alltoallv and MPI_Alltoallw the same way, with large counts where there are any.
+mpi_test_program(differential_vector differential_vector.c vector_sides.c random_types.c random_comms.c)
+set(MPI_TEST_VECTOR_ALGORITHMS pairwise scatter_destination node_shared)             # of one node
+set(MPI_TEST_VECTOR_NODES_ALGORITHMS pairwise scatter_destination leader_pipelined)  # of several
+foreach(algorithm IN LISTS MPI_TEST_VECTOR_ALGORITHMS)
+  set(options --set CROSSRAIL_ALLTOALLV=${algorithm} --clean-shm --expect-carried MPI_Alltoallv:10:${algorithm}
+    --expect-carried MPI_Alltoallw:10:${algorithm})
+  foreach(mpi IN LISTS MPI_TEST_MPIS)
+    set(large "")
+    if(NOT mpi MATCHES openmpi)
+      set(large --expect-carried MPI_Alltoallv_c:5:${algorithm} --expect-carried MPI_Alltoallw_c:5:${algorithm})
+    endif()
+    mpi_test(differential_vector_${algorithm} ${mpi} 3 ARGS ${options} ${large} differential_vector 71 200)
+  endforeach()
+  foreach(ranks 2 4 7)
+    mpi_test(differential_vector_${algorithm} openmpi4 ${ranks} ARGS ${options} differential_vector 7${ranks} 200)
+  endforeach()
+endforeach()
+mpi_test(differential_vector_alone openmpi4 1 ARGS --set CROSSRAIL_ALLTOALLV=pairwise --expect-carried MPI_Alltoallv:10
+  differential_vector 75 200)
+foreach(algorithm IN LISTS MPI_TEST_VECTOR_NODES_ALGORITHMS)
+  set(options --set CROSSRAIL_ALLTOALLV=${algorithm} --clean-shm --expect-carried MPI_Alltoallv:10:${algorithm}
+    --expect-carried MPI_Alltoallw:10:${algorithm})
+  foreach(nodes 0,0,1,1 0,1,1,1 0,1,0,1)
+    string(REPLACE "," "" name ${nodes})
+    mpi_test(differential_vector_${algorithm}_${name} openmpi4 4 ARGS ${options} --set CROSSRAIL_NODES=${nodes}
+      differential_vector 81 150)
+    mpi_test(differential_vector_${algorithm}_${name} mpich5 4 ARGS ${options} --set CROSSRAIL_NODES=${nodes}
+      differential_vector 82 150)
+  endforeach()
+endforeach()
+mpi_test(differential_vector_large_blocks openmpi4 4 ARGS --set CROSSRAIL_ALLTOALLV=pairwise differential_vector 91 60 5000)
+mpi_test(differential_vector_default openmpi4 4 ARGS differential_vector 92 150)
+mpi_test(differential_vector_default mpich5 3 ARGS differential_vector 93 150)
+mpi_test(differential_vector_off openmpi4 3 ARGS --set CROSSRAIL=0 --expect-native MPI_Alltoallv:20
+  --expect-native MPI_Alltoallw:20 differential_vector 94 150)
+
+# Sides in the memory of a pretended device, whose module lies beside a copy of crossrail's library.
+set(MPI_TEST_PRETEND ${MPI_TEST_PROGRAMS}/pretend)
+file(MAKE_DIRECTORY ${MPI_TEST_PRETEND})
+set(libraries "")
+foreach(flavour openmpi mpich)
+  if(TARGET crossrail_mpi_${flavour})
+    list(APPEND libraries ${MPI_TEST_PRETEND}/libcrossrail_mpi_${flavour}.so)
+    add_custom_command(OUTPUT ${MPI_TEST_PRETEND}/libcrossrail_mpi_${flavour}.so
+      COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:crossrail_mpi_${flavour}> ${MPI_TEST_PRETEND}
+      DEPENDS crossrail_mpi_${flavour} VERBATIM)
+  endif()
+endforeach()
+foreach(part driver:libcuda.so.1 module:libcrossrail_cuda.so)
+  string(REPLACE ":" ";" names ${part})
+  list(GET names 0 source)
+  list(GET names 1 output)
+  list(APPEND libraries ${MPI_TEST_PRETEND}/${output})
+  add_custom_command(OUTPUT ${MPI_TEST_PRETEND}/${output}
+    COMMAND ${CMAKE_C_COMPILER} -O1 -g -Wall -Wextra -shared -fPIC -I${PROJECT_SOURCE_DIR}/include
+      ${CMAKE_CURRENT_SOURCE_DIR}/pretend_${source}.c -o ${MPI_TEST_PRETEND}/${output}
+    DEPENDS pretend_${source}.c pretend_driver.h VERBATIM)
+endforeach()
+add_custom_target(mpi_test_pretend ALL DEPENDS ${libraries})
+foreach(algorithm IN LISTS MPI_TEST_VECTOR_ALGORITHMS)
+  foreach(mpi openmpi4 mpich4)
+    mpi_test(differential_vector_device_${algorithm} ${mpi} 3 ARGS --libraries ${MPI_TEST_PRETEND}
+      --set PRETEND_DRIVER=${MPI_TEST_PRETEND}/libcuda.so.1 --set CROSSRAIL_ALLTOALLV=${algorithm}
+      --expect-carried MPI_Alltoallv:10:${algorithm} --expect-carried MPI_Alltoallw:10:${algorithm}
+      differential_vector 95 200)
+  endforeach()
+endforeach()

@@ -1,9 +1,10 @@
 # What must not break: wrong counts and arguments, killed ranks, small or missing /dev/shm, forbidden
 # system calls, pending messages, reused buffers, late ranks, thousands of communicators.
-foreach(program disagreement bad_arguments killed_rank pending_send reuse late_ranks many_communicators
-    forbid_process_vm)
+foreach(program disagreement disagreement_vector bad_arguments bad_vectors killed_rank pending_send reuse late_ranks
+    many_communicators forbid_process_vm)
   mpi_test_program(${program} ${program}.c)
 endforeach()
+mpi_test_program(allocations allocations.c FLAGS -rdynamic)
 
 # Counts that disagree: an error within seconds, then MPI still works; by default the job ends.
 foreach(case small small_warm zero zero_others middle large small_large own_sides)
@@ -23,11 +24,31 @@ foreach(mpi openmpi4 openmpi5 mpich4 mpich5 intel)
     disagreement small_warm fatal)
 endforeach()
 
+# The same between two ranks of MPI_Alltoallv and MPI_Alltoallw.
+foreach(algorithm IN LISTS MPI_TEST_VECTOR_ALGORITHMS)
+  foreach(case longer shorter large large_shorter own_sides types)
+    mpi_test(disagreement_vector_${case}_${algorithm} openmpi4 3 SECONDS 15 ARGS --set CROSSRAIL_ALLTOALLV=${algorithm}
+      --expect-text "crossrail.*MPI_Alltoall[vw]: " disagreement_vector ${case})
+  endforeach()
+  foreach(mpi openmpi5 mpich4 mpich5_abi intel)
+    mpi_test(disagreement_vector_${algorithm} ${mpi} 3 SECONDS 15 ARGS --set CROSSRAIL_ALLTOALLV=${algorithm}
+      disagreement_vector shorter)
+  endforeach()
+endforeach()
+foreach(algorithm IN LISTS MPI_TEST_VECTOR_NODES_ALGORITHMS)
+  mpi_test(disagreement_vector_nodes_${algorithm} openmpi4 4 SECONDS 15 ARGS --set CROSSRAIL_ALLTOALLV=${algorithm}
+    --set CROSSRAIL_NODES=0,1,0,1 disagreement_vector longer once)
+endforeach()
+mpi_test(disagreement_vector_fatal openmpi4 3 SECONDS 15 ARGS --set CROSSRAIL_ALLTOALLV=pairwise --exit nonzero --no-pass
+  --forbid-text SURVIVED disagreement_vector own_sides fatal)
+
 # MPI_ERRORS_RETURN has another value in Intel's mpi_abi.h than in MPICH's: there, a handler only.
 foreach(mpi IN LISTS MPI_TEST_MPIS)
   foreach(how return handler)
     if(NOT (mpi STREQUAL intel_abi AND how STREQUAL return))
       mpi_test(bad_arguments_${how} ${mpi} 2 SECONDS 20 ARGS --same-as-native bad_arguments ${how})
+      mpi_test(bad_vectors_${how} ${mpi} 2 SECONDS 20 ARGS --set CROSSRAIL_ALLTOALLV=pairwise --same-as-native
+        bad_vectors ${how})
     endif()
   endforeach()
 endforeach()
@@ -95,3 +116,10 @@ mpi_test(many_communicators openmpi4 5 ARGS --clean-shm --expect-carried MPI_All
 mpi_test(many_communicators_shm openmpi4 3 ARGS --clean-shm --set CROSSRAIL_SEGMENT=shm
   --expect-carried MPI_Alltoall:500 many_communicators 100 1000)
 mpi_test(many_communicators_pairwise openmpi4 3 ARGS --set CROSSRAIL_ALLTOALL=pairwise many_communicators 300 1000)
+
+foreach(algorithm IN LISTS MPI_TEST_VECTOR_ALGORITHMS)
+  foreach(mpi openmpi4 mpich4)
+    mpi_test(allocations_${algorithm} ${mpi} 3 ARGS --set CROSSRAIL_ALLTOALLV=${algorithm}
+      --expect-carried MPI_Alltoallv:300:${algorithm} --expect-carried MPI_Alltoallw:100:${algorithm} allocations 100)
+  endforeach()
+endforeach()

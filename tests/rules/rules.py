@@ -152,11 +152,11 @@ def algorithm_headers(path, text):
 
 def run_allocates_nothing(path, text):
     """All functions of an algorithm but fits, plan and what prepares a plan are on the hot path."""
-    if not re.match(r"src/collectives/\w+/", path) or not path.endswith((".cpp", ".h")):
+    if not path.startswith("src/collectives/") or not path.endswith((".cpp", ".h")):
         return []
     wrong = []
     for one in functions(text):
-        if re.match(r"(fits|plan|reserve\w*|\w+_fits)$", one.name):
+        if re.match(r"(fits|plan\w*|reserve\w*|\w+_fits)$", one.name):
             continue
         for match in re.finditer(GROWS, one.body):
             line = one.first_line + one.body.count("\n", 0, match.start())

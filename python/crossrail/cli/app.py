@@ -7,7 +7,7 @@ import typer
 
 from crossrail import __version__
 from crossrail.cli.console import complain
-from crossrail.cli.words import split_marked, split_run
+from crossrail.cli.words import split_cluster, split_marked, split_run
 from crossrail.problem import Problem
 
 HELP = """crossrail carries MPI_Alltoall of unmodified programs through the shared memory of the node.
@@ -32,9 +32,9 @@ def start(
 
 def register() -> None:
     """Imports the command files, each of which adds its commands to `app`."""
-    from crossrail.cli import bench, demo, doctor, information, performance, run
+    from crossrail.cli import bench, cluster, demo, doctor, information, performance, run, tune
 
-    for module in (run, information, bench, doctor, demo, performance):
+    for module in (run, cluster, information, bench, tune, doctor, demo, performance):
         module.register(app)
 
 
@@ -42,7 +42,8 @@ def main(words: Optional[List[str]] = None) -> int:
     """Runs the command line (default: this process's); returns the exit code."""
     words = list(sys.argv[1:] if words is None else words)
     command = words[:1]
-    parts = split_run(words[1:]) if command == ["run"] else split_marked(words[1:])
+    split = {("run",): split_run, ("cluster",): split_cluster}.get(tuple(command), split_marked)
+    parts = split(words[1:])
     register()
     try:
         typer.main.get_command(app).main(args=command + parts.own, obj=parts, prog_name="crossrail")

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Optional
+from typing import Callable, Dict, List, Optional
 
 import typer
 
@@ -46,11 +46,15 @@ Example:
 
 @dataclass
 class RunChoice:
-    """What the user asked for beside the program: flavour, launcher (None: found here), number of ranks."""
+    """What the user asked for beside the program: flavour, launcher (None: found here), number of ranks.
+
+    `native`: without crossrail.
+    """
 
     flavour: Optional[str] = None
     launcher: Optional[str] = None
     ranks: Optional[int] = None
+    native: bool = False
 
 
 def settle_flavour(program: str, choice: RunChoice) -> Found:
@@ -80,26 +84,32 @@ def settle_launcher(found: Found, choice: RunChoice) -> Launcher:
 
 
 def prepare(program: List[str], launcher_words: List[str], choice: RunChoice) -> Job:
-    """The job with crossrail preloaded; raises Problem when a part of it is missing."""
+    """The job with crossrail preloaded (unless native); raises Problem when a part of it is missing."""
     found = settle_flavour(program[0], choice)
     launcher = settle_launcher(found, choice)
-    environment: Dict[str, str] = own_settings()
-    environment["LD_PRELOAD"] = preload_value(preload_library(found.flavour))
+    environment: Dict[str, str] = {}
+    if not choice.native:
+        environment = {**own_settings(), "LD_PRELOAD": preload_value(preload_library(found.flavour))}
     job = Job(launcher, choice.ranks, program, launcher_words, environment)
     if found.flavour == "mpich" and choice.ranks and choice.ranks > core_count():
         complain(f"{choice.ranks} ranks on {core_count()} cores: MPICH waits without yielding, expect it to be slow.")
     return job
 
 
-def run_with_report(job: Job, folder: Optional[str]) -> int:
-    """Runs the job, then prints what its processes counted; the folder is kept if the user named it."""
+def run_here(job: Job) -> int:
+    """Runs the job by its launcher; returns the exit code."""
+    return supervise(command_line(job))
+
+
+def run_with_report(job: Job, folder: Optional[str], start: Callable[[Job], int] = run_here) -> int:
+    """Runs the job by `start`, then prints what its processes counted; the folder is kept if the user named it."""
     place = Path(folder).resolve() if folder else Path(tempfile.mkdtemp(prefix="crossrail."))
     if folder and place.is_dir() and any(place.glob("*.json")):
         raise Problem(f"{place} already holds reports; name an empty folder.")
     place.mkdir(parents=True, exist_ok=True)
     job.environment["CROSSRAIL_REPORT"] = str(place)
     try:
-        code = supervise(command_line(job))
+        code = start(job)
         show_report(read_folder(place))
         return code
     finally:

@@ -32,8 +32,8 @@ bool fits(const Topology& topology, const Shape& shape) {
 
 Status plan(Plan& plan) {
   Layout layout;
-  layout.leaving = regions_for_nodes(plan, 0);
-  layout.arriving = regions_for_nodes(plan, layout.leaving.end);
+  layout.leaving = plan_regions(plan, 0);
+  layout.arriving = plan_regions(plan, layout.leaving.end);
   return plan.open_messages_and_memory(plan.keep(std::move(layout)).arriving.end);
 }
 

@@ -63,7 +63,7 @@ Status plan(Plan& plan) {
     layout.column.push_back(layout.row_bytes);
     layout.row_bytes += plan.shape.block_bytes * ranks_on(topology, node);
   }
-  layout.arriving = regions_for_nodes(plan, layout.row_bytes * static_cast<std::size_t>(topology.node_size()));
+  layout.arriving = plan_regions(plan, layout.row_bytes * static_cast<std::size_t>(topology.node_size()));
   return plan.open_messages_and_memory(plan.keep(std::move(layout)).arriving.end);
 }
 

@@ -28,7 +28,7 @@ std::size_t message_bytes(const Plan& plan, int node) { return plan.shape.block_
 
 // Where this rank's blocks from `node` arrive.
 std::byte* arriving(const Plan& plan, const Buffers& buffers, int node) {
-  const std::vector<int>& ranks = plan.topology->nodes[node];
+  const auto& ranks = plan.topology->nodes[node];
   if (consecutive(ranks)) return buffers.recv + ranks.front() * plan.shape.block_bytes;
   return plan.scratch.get() + plan.kept<Layout>().aside[node];
 }

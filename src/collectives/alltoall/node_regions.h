@@ -26,7 +26,7 @@ struct Regions {
   std::size_t end = 0;
 };
 
-inline Regions regions_for_nodes(const Plan& plan, std::size_t begin) {
+inline Regions plan_regions(const Plan& plan, std::size_t begin) {
   const Topology& topology = *plan.topology;
   Regions regions;
   regions.end = begin;
@@ -44,7 +44,7 @@ inline std::size_t region_bytes(const Plan& plan, int node) {
 // This rank's blocks for the ranks of `node`, one after the other.
 inline void stage_for_node(Plan& plan, const Buffers& buffers, int node, std::byte* to) {
   const std::size_t block = plan.shape.block_bytes;
-  const std::vector<int>& ranks = plan.topology->nodes[node];
+  const auto& ranks = plan.topology->nodes[node];
   if (consecutive(ranks)) {
     plan.stage(to, buffers.send + ranks.front() * block, ranks.size() * block);
     return;

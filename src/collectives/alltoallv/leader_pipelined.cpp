@@ -4,8 +4,8 @@
 //        rank, a limited number in flight, posted first and waited for last.
 // When   Several nodes. Sparse and empty rows cost what they hold.
 // Cost   (N-1)a between leaders; short blocks are copied twice at each end, long ones not at all.
-// Needs  A shared segment on every node. Parameters: coalesce (longest short block, 4096), ahead,
-//        throttle; packet and direct inside the node.
+// Needs  A shared segment on every node. Parameters: coalesce (longest short block, 4096),
+//        leaders, ahead, throttle; packet and direct inside the node.
 // From   OHIO paper, sections III-C and V (extension to v); the counts of a node's ranks are read by
 //        its peers in their memory (IPC paper, section III-C). Across nodes no counts are exchanged:
 //        a receiver's own say what comes.
@@ -43,10 +43,10 @@ Counts counts_of(const Topology& topology, std::byte* memory, int node_rank) {
   return {out, out + topology.size};
 }
 
-// Blocks that regions out of and into `node` hold at most.
-std::size_t most_blocks(const Topology& topology, int node) {
+// Blocks that regions out of and into `node` hold at most, with two regions for each leader.
+std::size_t most_blocks(const Topology& topology, int node, int leaders) {
   const std::size_t others = static_cast<std::size_t>(topology.size) - ranks_on(topology, node);
-  return ranks_on(topology, node) * (others + 2 * largest_other(topology, node));
+  return ranks_on(topology, node) * (others + 2 * static_cast<std::size_t>(leaders) * largest_other(topology, node));
 }
 
 bool is_message(const Plan& plan, int peer, std::size_t bytes) {
@@ -130,10 +130,8 @@ Status exchange_short(Plan& plan, const Buffers& buffers, std::byte* memory) {
     board.mark(board.my_lines().copied, epoch);
     return fetched;
   };
-  const auto copy_step = [&](int step) {
-    copy_short(plan, buffers, partners_of(*plan.topology, step).from, memory + state.exchange.half[step & 1]);
-  };
-  return PipelineCall<decltype(copy_own), decltype(copy_step)>{plan, state.exchange, memory, epoch, copy_own, copy_step}.run();
+  const auto copy = [&](int node, const std::byte* region) { copy_short(plan, buffers, node, region); };
+  return PipelineCall{plan, state.exchange, memory, epoch, copy_own, copy}.run();
 }
 
 }  // namespace
@@ -142,7 +140,7 @@ bool fits(const Topology& topology, const Shape&) {
   if (!topology.shared_segment || topology.one_node()) return false;
   for (int node = 0; node < topology.node_count(); ++node) {
     const std::size_t counts = ranks_on(topology, node) * counts_bytes(topology);
-    if (counts + most_blocks(topology, node) * kCacheLineBytes > topology.scratch_bytes) return false;
+    if (counts + most_blocks(topology, node, 1) * kCacheLineBytes > topology.scratch_bytes) return false;
   }
   return true;
 }
@@ -150,25 +148,25 @@ bool fits(const Topology& topology, const Shape&) {
 Status plan(Plan& plan) {
   const Topology& topology = *plan.topology;
   State& state = plan.keep(State());
+  NodeExchange& exchange = state.exchange;
+  exchange.leaders = leaders_of(plan);
+  exchange.ahead = ahead_of(plan);
   state.longest = std::min<std::size_t>(plan.parameter("coalesce", 4096), ~Count{0});
   for (int node = 0; node < topology.node_count(); ++node) {
     const std::size_t counts = ranks_on(topology, node) * counts_bytes(topology);
-    state.longest = std::min(state.longest, (topology.scratch_bytes - counts) / most_blocks(topology, node));
+    state.longest = std::min(state.longest, (topology.scratch_bytes - counts) / most_blocks(topology, node, exchange.leaders));
   }
-  const auto nodes = static_cast<std::size_t>(topology.node_count());
-  state.exchange.out_at.resize(nodes);
-  state.exchange.out_bytes.resize(nodes);
-  state.exchange.in_bytes.resize(nodes);
-  state.exchange.ahead = ahead_of(plan);
-  state.out_at.resize(nodes);
+  exchange.out_at.resize(topology.nodes.size());
+  exchange.out_bytes.resize(topology.nodes.size());
+  exchange.in_bytes.resize(topology.nodes.size());
+  state.out_at.resize(topology.nodes.size());
   state.in_at.resize(static_cast<std::size_t>(topology.size));
   state.throttle = throttle_of(plan);
   const std::size_t ranks = ranks_on(topology, topology.node());
   const std::size_t out = ranks * (static_cast<std::size_t>(topology.size) - ranks) * state.longest;
-  const std::size_t half = ranks * largest_other(topology, topology.node()) * state.longest;
-  state.exchange.half[0] = ranks * counts_bytes(topology) + out;
-  state.exchange.half[1] = state.exchange.half[0] + half;
-  CROSSRAIL_TRY(plan.open_messages_and_memory(state.exchange.half[1] + half));
+  exchange.receive_at = ranks * counts_bytes(topology) + out;
+  exchange.region_bytes = ranks * largest_other(topology, topology.node()) * state.longest;
+  CROSSRAIL_TRY(plan.open_messages_and_memory(exchange.end(topology)));
   return state.rows.plan(plan);
 }
 

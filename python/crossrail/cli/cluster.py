@@ -1,0 +1,64 @@
+"""`crossrail cluster`."""
+
+import shlex
+from typing import Optional
+
+import typer
+
+from crossrail.cli.run import RunChoice, prepare, run_with_report
+from crossrail.cluster import Cluster
+from crossrail.cluster_launch import cluster_start, run_on
+from crossrail.cluster_plan import settle_ranks
+from crossrail.launchers import core_count
+from crossrail.problem import Problem
+
+CLUSTER_HELP = """Start an MPI program with crossrail on a cluster that lives on this machine.
+
+Every host is a network namespace with its own name, cores, address and shared memory; the MPI's own mpirun starts
+ranks on all of them, and bytes between hosts go through TCP. Needs root and iproute2. Ranks are dealt in blocks.
+Words before '--' that are not options of crossrail go to that mpirun.
+
+\b
+Examples:
+  crossrail cluster -H 4 -n 56 -- ./app input.txt
+  crossrail cluster --per-host 3,1,2 --report -- ./app
+  crossrail cluster -H 2 -n 8 --bandwidth 10gbit --native -- ./app
+  crossrail cluster -H 2 -n 4 --mpi mpich -- python3 transform.py
+
+The exit code is the launcher's.
+"""
+
+
+def cluster_command(
+    context: typer.Context,
+    hosts: Optional[int] = typer.Option(None, "-H", "--hosts", help="Number of hosts; 2 if not given.", show_default=False),
+    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", help="Number of ranks (also -np); one a core if not given.", show_default=False),
+    per_host: Optional[str] = typer.Option(None, "--per-host", help="Ranks of each host instead: 3,1,2.", show_default=False),
+    bandwidth: Optional[str] = typer.Option(None, "--bandwidth", help="What each host can send, and receive: 10gbit, 800mbit.", show_default=False),
+    native: bool = typer.Option(False, "--native", help="Without crossrail, to compare."),
+    flavour: Optional[str] = typer.Option(None, "--mpi", help="Flavour of MPI: openmpi, mpich or abi.", show_default=False),
+    launcher: Optional[str] = typer.Option(None, "--launcher", help="mpirun or mpiexec to use.", show_default=False),
+    report: bool = typer.Option(False, "--report", help="Afterwards, print which calls were carried, and their sizes."),
+    report_folder: Optional[str] = typer.Option(None, "--report-folder", help="Keep the reports here.", show_default=False),
+    show: bool = typer.Option(False, "--show", help="Print the command of the first host instead of running it."),
+) -> None:
+    """See CLUSTER_HELP."""
+    parts = context.obj
+    if not parts.program:
+        raise Problem("No program is given: crossrail cluster -H 2 -n 4 -- ./app")
+    if native and (report or report_folder):
+        raise Problem("With --native there is no crossrail to report: leave out --native or --report.")
+    dealt = settle_ranks(hosts, ranks, per_host, core_count())
+    job = prepare(parts.program, parts.launcher, RunChoice(flavour, launcher, sum(dealt), native))
+    with Cluster(dealt, bandwidth) as cluster:
+        if show:
+            typer.echo(" ".join(shlex.quote(word) for word in cluster_start(cluster, job).words))
+        elif report or report_folder:
+            raise typer.Exit(run_with_report(job, report_folder, lambda one: run_on(cluster, one)))
+        else:
+            raise typer.Exit(run_on(cluster, job))
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command of this file."""
+    app.command("cluster", help=CLUSTER_HELP)(cluster_command)

@@ -1,0 +1,100 @@
+/* Two ranks that do not agree about the block between them, in MPI_Alltoallv and MPI_Alltoallw. MPI
+ * says an error may come; a hang may not.
+ *
+ *   disagreement_vector CASE [fatal | once]
+ *      fatal   the default error handler shall end the job
+ *      once    nothing is called on the communicator afterwards: where nodes share no memory, a rank
+ *              that got no error hears late of it
+ *
+ * Prints how long this rank was inside, and the class of the error. */
+#include "check.h"
+
+enum { kMostBytes = 1 << 22, kMostRanks = 16 };
+
+typedef struct {
+  const char* name;
+  int sent, awaited; /* ints from rank 1 to rank 0: as rank 1, and as rank 0 sees it */
+  int others;        /* ints in all other blocks */
+  int own_sides;     /* it is from rank 1 to itself */
+  int types;         /* MPI_Alltoallw: the counts agree, the types do not */
+  int warm;          /* correct calls before */
+} Case;
+
+static const Case kCases[] = {
+    {"longer", 7, 5, 3, 0, 0, 0},           {"shorter", 5, 7, 3, 0, 0, 3},
+    {"missing", 0, 4, 3, 0, 0, 3},          {"unexpected", 4, 0, 3, 0, 0, 3},
+    {"missing_alone", 0, 4, 0, 0, 0, 3},    {"large", 100000, 60000, 50000, 0, 0, 3},
+    {"large_shorter", 60000, 100000, 50000, 0, 0, 3}, {"own_sides", 8, 4, 2, 1, 0, 2},
+    {"types", 6, 3, 3, 0, 1, 3},
+};
+
+static int counts_out[kMostRanks], counts_in[kMostRanks], places[kMostRanks], byte_places[kMostRanks];
+static MPI_Datatype types_out[kMostRanks], types_in[kMostRanks];
+
+static void fill(const Case* which, int agreed) {
+  const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD);
+  for (int i = 0; i < size; ++i) {
+    counts_out[i] = counts_in[i] = which->others;
+    places[i] = i * (kMostBytes / (int)sizeof(int) / kMostRanks);
+    byte_places[i] = places[i] * (int)sizeof(int);
+    types_out[i] = types_in[i] = MPI_INT;
+  }
+  if (agreed) return;
+  const int receiver = which->own_sides ? 1 : 0;
+  if (rank == 1) counts_out[receiver] = which->sent;
+  if (rank == receiver) counts_in[1] = which->awaited;
+  if (!which->types) return;
+  if (rank == 0) {
+    counts_in[1] = which->sent;
+    types_in[1] = MPI_SHORT;
+  }
+}
+
+static int call(const Case* which, const int* send, int* recv) {
+  if (which->types) {
+    return MPI_Alltoallw(send, counts_out, byte_places, types_out, recv, counts_in, byte_places, types_in, MPI_COMM_WORLD);
+  }
+  return MPI_Alltoallv(send, counts_out, places, MPI_INT, recv, counts_in, places, MPI_INT, MPI_COMM_WORLD);
+}
+
+static void disagree(const Case* which, const int* send, int* recv) {
+  fill(which, 0);
+  const double began = MPI_Wtime();
+  const int code = call(which, send, recv);
+  const double seconds = MPI_Wtime() - began;
+  int class = MPI_SUCCESS, errors = code != MPI_SUCCESS, all = 0;
+  MPI_Error_class(code, &class);
+  printf("class %d after %.2f s\n", class, seconds);
+  fflush(stdout);
+  CHECK(class == MPI_SUCCESS || class == MPI_ERR_TRUNCATE || class == MPI_ERR_OTHER || class == MPI_ERR_INTERN, "class %d", class);
+  CHECK(seconds < 2.5, "inside for %.2f s", seconds);
+  MPI_OK(MPI_Allreduce(&errors, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD)); /* other collectives still work */
+  CHECK(all > 0, "no rank has got an error");
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const Case* which = NULL;
+  for (size_t i = 0; i < sizeof kCases / sizeof kCases[0]; ++i) {
+    if (argc > 1 && strcmp(argv[1], kCases[i].name) == 0) which = &kCases[i];
+  }
+  if (which == NULL) MPI_Abort(MPI_COMM_WORLD, 2);
+  int* send = calloc(kMostBytes, 1);
+  int* recv = calloc(kMostBytes, 1);
+  fill(which, 1);
+  for (int i = 0; i < which->warm; ++i) MPI_OK(call(which, send, recv));
+  const int fatal = argc > 2 && strcmp(argv[2], "fatal") == 0, once = argc > 2 && !fatal;
+  if (!fatal) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  disagree(which, send, recv);
+  if (fatal) printf("SURVIVED\n");
+  fill(which, 1);
+  if (!once) {
+    MPI_OK(checked_alltoall(MPI_COMM_WORLD, 5, 1));
+    MPI_OK(call(which, send, recv));
+  }
+  free(send);
+  free(recv);
+  const int result = verdict();
+  MPI_Finalize();
+  return result;
+}

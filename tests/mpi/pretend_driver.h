@@ -1,0 +1,9 @@
+#pragma once
+
+#include <stddef.h>
+
+void* pretend_alloc(size_t bytes);
+void pretend_free(void* memory);
+int pretend_holds(const void* address);
+/* All of its memory can be touched, or none. */
+void pretend_open(int open);
