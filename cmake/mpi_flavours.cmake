@@ -41,6 +41,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/communicators.cpp
     src/mpi/control.cpp
     src/mpi/counters.cpp
+    src/mpi/traffic.cpp
     src/mpi/datatypes.cpp
     src/mpi/interpose_c.cpp
     src/mpi/library.cpp

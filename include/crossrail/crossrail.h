@@ -51,7 +51,7 @@ const char *crossrail_explain(const crossrail_question *question);
  * {"error": "..."} where hwloc cannot be loaded. */
 const char *crossrail_machine(void);
 
-/* The two functions below live in the libraries that are preloaded or linked into MPI programs
+/* The functions below live in the libraries that are preloaded or linked into MPI programs
  * (libcrossrail_mpi_openmpi.so, _mpich.so, _abi.so). A program finds them with dlsym(RTLD_DEFAULT, ...). */
 
 /* Changes a setting of this process, as if its variable had been in the environment. Communicators
@@ -61,6 +61,21 @@ int crossrail_set(const char *variable, const char *value);
 
 /* What carried this thread's last collective call: an algorithm's name, or "native". */
 const char *crossrail_last_algorithm(void);
+
+/* What this rank has moved in this thread's last collective call, counted where it was moved. */
+typedef struct crossrail_traffic {
+  uint64_t sends;         /* messages to ranks on other nodes */
+  uint64_t sent_bytes;    /* in them */
+  uint64_t local_sends;   /* messages to ranks on the same node */
+  uint64_t staged_bytes;  /* copied into memory that the node shares */
+  uint64_t queue_pairs;   /* different ranks on other nodes sent to, in all calls with this plan */
+  uint64_t node_bytes;    /* of the node's shared memory that the plan uses */
+  uint64_t scratch_bytes; /* of this rank's memory that the plan uses */
+  uint64_t plan_calls;    /* calls with this plan so far */
+} crossrail_traffic;
+
+/* Fills `traffic`; all zero if the call was native. Returns 0, or 1 if `traffic` is NULL. */
+int crossrail_last_traffic(crossrail_traffic *traffic);
 
 #ifdef __cplusplus
 }

@@ -38,12 +38,30 @@ class CallSummary:
 
 
 @dataclass
+class PlanTraffic:
+    """What a kind of plan moved: on the node where it was most, by call; queue pairs and bytes of memory as they are."""
+
+    collective: str
+    algorithm: str
+    block_bytes: int
+    ranks: int
+    nodes: int
+    calls: int = 0
+    sends: float = 0.0
+    sent_bytes: float = 0.0
+    staged_bytes: float = 0.0
+    queue_pairs: int = 0
+    memory_bytes: int = 0
+
+
+@dataclass
 class JobReport:
     """All that a job counted; `expected` is the size of the largest world seen, `unreadable` names broken files."""
 
     processes: List[Dict[str, Any]]
     calls: List[CallSummary]
     unreadable: List[str]
+    traffic: List[PlanTraffic] = field(default_factory=list)
 
     @property
     def expected(self) -> int:
@@ -59,6 +77,26 @@ class JobReport:
         return max((call.seconds for call in self.calls if call.name == name), default=0.0)
 
 
+def add_up_traffic(processes: List[Dict[str, Any]]) -> List[PlanTraffic]:
+    """Adds up what plans of one kind moved on each host; those with the most bytes on the network come first."""
+    of_kind: Dict[Tuple, Dict[str, List[Dict[str, Any]]]] = {}
+    for process in processes:
+        for plan in process.get("plans", []):
+            kind = (plan["collective"], plan["algorithm"], plan["block_bytes"], plan["ranks"], plan["nodes"])
+            of_kind.setdefault(kind, {}).setdefault(process.get("host", ""), []).append(plan)
+    traffic = []
+    for kind, hosts in of_kind.items():
+        one = PlanTraffic(*kind, calls=max(plan["calls"] for plans in hosts.values() for plan in plans))
+        for plans in hosts.values():
+            for what in ("sends", "sent_bytes", "staged_bytes"):
+                setattr(one, what, max(getattr(one, what), sum(plan[what] / plan["calls"] for plan in plans)))
+            one.queue_pairs = max(one.queue_pairs, sum(plan["queue_pairs"] for plan in plans))
+            memory = max(plan["node_bytes"] for plan in plans) + sum(plan["scratch_bytes"] for plan in plans)
+            one.memory_bytes = max(one.memory_bytes, memory)
+        traffic.append(one)
+    return sorted(traffic, key=lambda one: (-one.sent_bytes * one.calls, -one.calls))
+
+
 def add_up(processes: List[Dict[str, Any]], unreadable: Tuple[str, ...] = ()) -> JobReport:
     """Adds up the processes' reports; calls come in order of their total count, carried ones first."""
     calls: Dict[Tuple[str, str], CallSummary] = {}
@@ -68,7 +106,7 @@ def add_up(processes: List[Dict[str, Any]], unreadable: Tuple[str, ...] = ()) ->
             calls.setdefault(key, CallSummary(*key)).add(call)
     used = [call for call in calls.values() if sum(call.carried) + sum(call.native) + call.errors]
     used.sort(key=lambda call: (-sum(call.carried), -sum(call.native), call.name))
-    return JobReport(processes, used, list(unreadable))
+    return JobReport(processes, used, list(unreadable), add_up_traffic(processes))
 
 
 def read_folder(folder: Path) -> JobReport:

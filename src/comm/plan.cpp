@@ -26,6 +26,7 @@ void Plan::count_send(int rank, std::size_t bytes) {
   }
   ++last.sends;
   last.sent_bytes += bytes;
+  if (!remote_partners[rank]) ++remote_partner_count;
   remote_partners[rank] = true;
 }
 

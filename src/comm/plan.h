@@ -81,6 +81,7 @@ struct Plan {
   // rank has sent to (a reliable connection each).
   Traffic total, last;
   std::vector<bool> remote_partners;
+  std::uint64_t remote_partner_count = 0;
   std::uint64_t calls = 0;
   void count_send(int rank, std::size_t bytes);
   // Messages through links, counted.

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "mpi/pmpi.h"
 #include "mpi/settle.h"
+#include "mpi/traffic.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -41,6 +42,7 @@ void refuse_unequal_sides(const CallPlace& place, Carried& carried) {
 }
 
 void settle(const CallPlace& place, const Outcome& outcome, Carried& carried) {
+  note_traffic(outcome.status.ok() ? outcome.plan : nullptr);
   if (!outcome.status.ok()) {
     carried.done = true;
     carried.algorithm = "error";

@@ -3,6 +3,7 @@
 #include "base/settings.h"
 #include "crossrail/crossrail.h"
 #include "mpi/carry.h"
+#include "mpi/traffic.h"
 
 extern "C" __attribute__((visibility("default"))) int crossrail_set(const char* variable, const char* value) {
   if (variable == nullptr || value == nullptr) return 1;
@@ -11,4 +12,10 @@ extern "C" __attribute__((visibility("default"))) int crossrail_set(const char* 
 
 extern "C" __attribute__((visibility("default"))) const char* crossrail_last_algorithm(void) {
   return crossrail::mpi::last_algorithm();
+}
+
+extern "C" __attribute__((visibility("default"))) int crossrail_last_traffic(crossrail_traffic* traffic) {
+  if (traffic == nullptr) return 1;
+  *traffic = crossrail::mpi::last_traffic();
+  return 0;
 }

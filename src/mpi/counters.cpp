@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "mpi/library.h"
+#include "mpi/traffic.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -122,9 +123,9 @@ void write_report() {
     return;
   }
   std::fprintf(file,
-               "{\"rank\":%d,\"world_size\":%d,\"host\":\"%s\",\"pid\":%d,\"mpi\":\"%s\",\"flavour\":\"%s\",\"calls\":[%s]}\n",
+               "{\"rank\":%d,\"world_size\":%d,\"host\":\"%s\",\"pid\":%d,\"mpi\":\"%s\",\"flavour\":\"%s\",\"calls\":[%s],\"plans\":%s}\n",
                world_rank.load(), world_size.load(), host, static_cast<int>(getpid()), library().version,
-               library().flavour, Report::all().c_str());
+               library().flavour, Report::all().c_str(), traffic_json().c_str());
   std::fclose(file);
 }
 

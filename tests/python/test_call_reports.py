@@ -53,6 +53,23 @@ def test_the_table_and_the_bars(monkeypatch):
     assert "5 635" in text and "node_shared 11 270" in text and "up to     1 KiB" in text
 
 
+def plan(sends, queue_pairs, calls=10):
+    """What one process says of one plan."""
+    return {"collective": "alltoall", "algorithm": "leader_pipelined", "block_bytes": 64, "ranks": 4, "nodes": 2, "calls": calls,
+            "sends": sends, "sent_bytes": 256 * sends, "local_sends": 0, "staged_bytes": 2560, "queue_pairs": queue_pairs,
+            "node_bytes": 768, "scratch_bytes": 0}
+
+
+def test_traffic_is_that_of_the_busiest_node(monkeypatch):
+    processes = [{**process(rank, 10), "host": "ab"[rank // 2], "plans": [plan(10 if rank % 2 == 0 else 0, 1 if rank % 2 == 0 else 0)]}
+                 for rank in range(4)]
+    processes[3]["plans"].append({**plan(0, 0), "algorithm": "bruck"})
+    first, second = add_up(processes).traffic
+    assert (first.algorithm, first.calls, first.sends, first.sent_bytes, first.staged_bytes) == ("leader_pipelined", 10, 1, 256, 512)
+    assert (first.queue_pairs, first.memory_bytes, second.algorithm) == (1, 768, "bruck")
+    assert "alltoall leader_pipelined" in shown(add_up(processes), monkeypatch)
+
+
 def test_nothing_and_missing_ranks_are_said(monkeypatch):
     assert "No process wrote a report" in shown(add_up([]), monkeypatch)
     assert "1 of 2 ranks left no report" in shown(add_up([process(0, 5)]), monkeypatch)

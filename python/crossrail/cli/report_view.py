@@ -10,6 +10,7 @@ from crossrail.cli.console import out
 from crossrail.sizes import format_count, format_size
 
 BAR_WIDTH = 32
+MOST_PLANS = 16
 NOTHING = ("No process wrote a report: the program made no collective call, is statically linked, was killed, or was "
            "started by a wrapper that drops LD_PRELOAD.")
 
@@ -46,6 +47,19 @@ def histogram_lines(call: CallSummary) -> List[Text]:
     return lines
 
 
+def traffic_table(report: JobReport) -> Table:
+    """One row a kind of plan."""
+    table = Table()
+    for heading in ("plan", "block", "ranks/nodes", "calls", "sends", "on the network", "staged", "queue pairs", "memory"):
+        table.add_column(heading, justify="left" if heading == "plan" else "right", no_wrap=True)
+    for plan in report.traffic[:MOST_PLANS]:
+        block = format_size(plan.block_bytes) if plan.block_bytes or plan.collective == "alltoall" else "any"
+        table.add_row(f"{plan.collective} {plan.algorithm}", block, f"{plan.ranks}/{plan.nodes}", format_count(plan.calls),
+                      f"{plan.sends:g}", format_size(round(plan.sent_bytes)), format_size(round(plan.staged_bytes)),
+                      format_count(plan.queue_pairs), format_size(plan.memory_bytes))
+    return table
+
+
 def show_report(report: JobReport) -> None:
     """Prints who reported, the calls, and the sizes of those that have them."""
     if not report.processes:
@@ -65,6 +79,12 @@ def show_report(report: JobReport) -> None:
         return
     out.print("Calls of each process (a range where processes differ); native: left to the MPI library")
     out.print(call_table(report))
+    if report.traffic:
+        out.print("What crossrail moved, on the node where it was most: messages to other nodes, bytes in them and bytes copied into "
+                  "shared memory by call; ranks elsewhere sent to; memory held")
+        out.print(traffic_table(report))
+        if len(report.traffic) > MOST_PLANS:
+            out.print(f"… and {len(report.traffic) - MOST_PLANS} more")
     for call in report.calls:
         if call.histogram and call.bytes:  # of calls that are only counted, no sizes are known
             out.print(Text(f"{call.name} ({call.interface}): size of a block, from one rank to one other; calls of all processes", "bold"))
