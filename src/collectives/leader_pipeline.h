@@ -3,7 +3,7 @@
 // III-C, Algorithm 1). Sends are posted ahead, since the send buffer holds all regions anyway.
 //
 // The paper has one leader. With more, the steps are dealt to them in rounds: step 1 to the first,
-// step 2 to the second, ...; a round is one step of every leader.
+// step 2 to the second, ...; with more leaders than steps, long regions travel in parts.
 #pragma once
 
 #include "collectives/nodes.h"
@@ -13,30 +13,47 @@ namespace crossrail {
 // What a node sends to and receives from every other node, in its memory.
 struct NodeExchange {
   std::vector<std::size_t> out_at, out_bytes, in_bytes;  // by node
-  int leaders = 1;
-  int ahead = 1;                // rounds sent before the first has arrived
-  std::size_t receive_at = 0;   // the receive buffer
-  std::size_t region_bytes = 0; // of a region in it
+  int slots = 1;                 // steps of a round
+  int parts = 1;                 // leaders that share a step; slots x parts leaders
+  std::size_t split_bytes = 1;   // of a region, for every part
+  int ahead = 1;                 // rounds sent before the first has arrived
+  std::size_t receive_at = 0;    // the receive buffer
+  std::size_t region_bytes = 0;  // of a region in it
 
-  int rounds(const Topology& topology) const { return (topology.node_count() - 2 + leaders) / leaders; }
-  // Regions of one leader.
+  int leaders() const { return slots * parts; }
+  int rounds(const Topology& topology) const { return (topology.node_count() - 2 + slots) / slots; }
+  // Regions of one slot.
   int depth(const Topology& topology) const { return std::min(2, rounds(topology)); }
   std::size_t end(const Topology& topology) const {
-    return receive_at + static_cast<std::size_t>(leaders * depth(topology)) * region_bytes;
+    return receive_at + static_cast<std::size_t>(slots * depth(topology)) * region_bytes;
   }
-  // The step of a leader in a round; N and more: none.
-  int step(int round, int leader) const { return round * leaders + leader + 1; }
-  std::size_t arriving_at(const Topology& topology, int round, int leader) const {
-    return receive_at + static_cast<std::size_t>(leader * depth(topology) + round % 2) * region_bytes;
+  // N and more: none.
+  int step(int round, int slot) const { return round * slots + slot + 1; }
+  std::size_t arriving_at(const Topology& topology, int round, int slot) const {
+    return receive_at + static_cast<std::size_t>(slot * depth(topology) + round % 2) * region_bytes;
+  }
+  // The piece of a region that part `part` of its leaders carries. Both ends know the region's length.
+  struct Piece {
+    std::size_t at, bytes;
+  };
+  Piece piece(std::size_t bytes, int part) const {
+    const std::size_t pieces = std::clamp<std::size_t>(bytes / split_bytes, 1, static_cast<std::size_t>(parts));
+    const auto number = static_cast<std::size_t>(part);
+    if (number >= pieces) return {bytes, 0};
+    return {bytes / pieces * number, number + 1 < pieces ? bytes / pieces : bytes - bytes / pieces * number};
   }
 };
 
-// Leaders a node: as many as the parameter `leaders` says, but no more than steps, or ranks on any node.
-inline int leaders_of(const Plan& plan) {
+// Leaders a node: parameter `leaders`, at most the ranks of any node; `split`, the bytes that make a
+// part worth a message of its own.
+inline void plan_leaders(const Plan& plan, NodeExchange& exchange) {
   const Topology& topology = *plan.topology;
-  std::size_t most = std::max<std::size_t>(1, topology.nodes.size() - 1);
-  for (const auto& ranks : topology.nodes) most = std::min(most, ranks.size());
-  return static_cast<int>(std::clamp<std::uint64_t>(plan.parameter("leaders", 1), 1, most));
+  std::size_t ranks = topology.nodes[0].size();
+  for (const auto& node : topology.nodes) ranks = std::min(ranks, node.size());
+  const auto leaders = static_cast<int>(std::clamp<std::uint64_t>(plan.parameter("leaders", 1), 1, ranks));
+  exchange.slots = std::clamp(leaders, 1, std::max(1, topology.node_count() - 1));
+  exchange.parts = leaders / exchange.slots;
+  exchange.split_bytes = std::max<std::size_t>(1, plan.parameter("split", 16 * 1024));
 }
 
 // Parameter: ahead.
@@ -48,9 +65,15 @@ inline int ahead_of(const Plan& plan) {
 class LeaderMessages {
  public:
   LeaderMessages(Plan& plan, const NodeExchange& exchange, std::byte* memory)
-      : plan_(plan), topology_(*plan.topology), exchange_(exchange), memory_(memory), leader_(topology_.node_rank()) {}
+      : plan_(plan),
+        topology_(*plan.topology),
+        exchange_(exchange),
+        memory_(memory),
+        leader_(topology_.node_rank()),
+        slot_(leader_ % exchange.slots),
+        part_(leader_ / exchange.slots) {}
 
-  bool has(int round) const { return exchange_.step(round, leader_) < topology_.node_count(); }
+  bool has(int round) const { return exchange_.step(round, slot_) < topology_.node_count(); }
 
   Status begin() {
     for (int round = 0; round < 2; ++round) CROSSRAIL_TRY(post_receive(round));
@@ -58,21 +81,23 @@ class LeaderMessages {
   }
   Status post_receive(int round) {
     if (!has(round)) return {};
-    const int node = partners_of(topology_, exchange_.step(round, leader_)).from;
-    pending_[round % 2] = exchange_.in_bytes[node] > 0;
+    const int node = partners_of(topology_, exchange_.step(round, slot_)).from;
+    const NodeExchange::Piece piece = exchange_.piece(exchange_.in_bytes[node], part_);
+    pending_[round % 2] = piece.bytes > 0;
     if (!pending_[round % 2]) return {};
-    CROSSRAIL_TRY(plan_.receive(topology_.nodes[node][leader_], memory_ + exchange_.arriving_at(topology_, round, leader_),
-                                exchange_.in_bytes[node], Links::Channel::coalesced));
+    std::byte* const region = memory_ + exchange_.arriving_at(topology_, round, slot_);
+    CROSSRAIL_TRY(plan_.receive(topology_.nodes[node][leader_], region + piece.at, piece.bytes, Links::Channel::coalesced));
     receive_[round % 2] = plan_.links->last_posted();
     return {};
   }
   // All rounds before `round`.
   Status send_up_to(int round) {
     for (; sent_ < round && has(sent_); ++sent_) {
-      const int node = partners_of(topology_, exchange_.step(sent_, leader_)).to;
-      if (exchange_.out_bytes[node] == 0) continue;
-      CROSSRAIL_TRY(plan_.send(topology_.nodes[node][leader_], memory_ + exchange_.out_at[node], exchange_.out_bytes[node],
-                               Links::Channel::coalesced));
+      const int node = partners_of(topology_, exchange_.step(sent_, slot_)).to;
+      const NodeExchange::Piece piece = exchange_.piece(exchange_.out_bytes[node], part_);
+      if (piece.bytes == 0) continue;
+      const std::byte* const region = memory_ + exchange_.out_at[node];
+      CROSSRAIL_TRY(plan_.send(topology_.nodes[node][leader_], region + piece.at, piece.bytes, Links::Channel::coalesced));
     }
     return {};
   }
@@ -87,7 +112,7 @@ class LeaderMessages {
   const Topology& topology_;
   const NodeExchange& exchange_;
   std::byte* memory_;
-  int leader_;
+  int leader_, slot_, part_;
   int sent_ = 0;
   bool pending_[2] = {};
   Links::Ticket receive_[2] = {};
@@ -104,16 +129,13 @@ struct PipelineCall {
   CopyOwn copy_own;
   Copy copy;
 
-  Status run() { return plan.board->node_rank() < exchange.leaders ? lead() : follow(); }
+  Status run() { return plan.board->node_rank() < exchange.leaders() ? lead() : follow(); }
 
  private:
   Status lead();
   Status follow();
   Status copy_round(int round, std::uint64_t round_epoch);
 };
-
-template <class CopyOwn, class Copy>
-PipelineCall(Plan&, const NodeExchange&, std::byte*, std::uint64_t, CopyOwn, Copy) -> PipelineCall<CopyOwn, Copy>;
 
 template <class CopyOwn, class Copy>
 Status PipelineCall<CopyOwn, Copy>::lead() {
@@ -151,9 +173,12 @@ template <class CopyOwn, class Copy>
 Status PipelineCall<CopyOwn, Copy>::copy_round(int round, std::uint64_t round_epoch) {
   NodeBoard& board = *plan.board;
   const Topology& topology = *plan.topology;
-  for (int leader = 0; leader < exchange.leaders && exchange.step(round, leader) < topology.node_count(); ++leader) {
-    if (leader != board.node_rank()) CROSSRAIL_TRY(board.await_mark(leader, &RankLines::arrived, round_epoch));
-    copy(partners_of(topology, exchange.step(round, leader)).from, memory + exchange.arriving_at(topology, round, leader));
+  for (int slot = 0; slot < exchange.slots && exchange.step(round, slot) < topology.node_count(); ++slot) {
+    for (int part = 0; part < exchange.parts; ++part) {
+      const int leader = part * exchange.slots + slot;
+      if (leader != board.node_rank()) CROSSRAIL_TRY(board.await_mark(leader, &RankLines::arrived, round_epoch));
+    }
+    copy(partners_of(topology, exchange.step(round, slot)).from, memory + exchange.arriving_at(topology, round, slot));
   }
   board.mark(board.my_lines().copied, round_epoch);
   return {};

@@ -73,7 +73,7 @@ TEST_P(EveryRow, does_not_depend_on_when_messages_are_copied) {
 
 // As many leaders as there may be, and more; all sends ahead, and one.
 TEST(LeaderPipelined, obeys_its_parameters) {
-  for (const char* parameters : {" leaders=2", " leaders=3 ahead=1", " leaders=100", " ahead=1"}) {
+  for (const char* parameters : {" leaders=2", " leaders=3 ahead=1", " leaders=100", " leaders=100 split=1", " leaders=4 split=50", " ahead=1"}) {
     simulate::WorldOptions options = forced((std::string("leader_pipelined") + parameters).c_str());
     for (const Nodes& nodes : worlds()) {
       SCOPED_TRACE(text_of(nodes) + parameters);

@@ -77,7 +77,7 @@ TEST_P(EveryVectorRow, is_right_whatever_is_shared) {
 }
 
 TEST_P(EveryVectorRow, obeys_its_parameters) {
-  for (const char* parameters : {" packet=0", " packet=100 direct=10", " direct=0 coalesce=0", " throttle=1 ahead=1", " coalesce=100000 direct=100000", " leaders=2 ahead=1", " leaders=100"}) {
+  for (const char* parameters : {" packet=0", " packet=100 direct=10", " direct=0 coalesce=0", " throttle=1 ahead=1", " coalesce=100000 direct=100000", " leaders=2 ahead=1", " leaders=100", " leaders=100 split=1", " leaders=4 split=50"}) {
     for (const Nodes& nodes : kManyCallWorlds) {
       simulate::world(nodes, forced(GetParam().name + std::string(parameters)), all_counts);
     }

@@ -5,8 +5,9 @@
 //        where processors do (TCP).
 // Cost   (N-1)(a + PPN^2 mb) between leaders, divided by their number + 2pm copied by every rank; N-1
 //        partners and N-1 sends a node; (N + 2 leaders) PPN^2 m of the node's memory.
-// Needs  A shared segment on every node. Parameters: leaders (1, as in the paper), ahead (rounds sent
-//        before the first has come back, 16).
+// Needs  A shared segment on every node. Parameters: leaders (1, as in the paper), split (bytes of a
+//        region for each leader that shares a step, 16 KiB), ahead (rounds sent before the first has
+//        come back, 16).
 // From   OHIO paper, section III-C (version 3), Algorithm 1 and Table III.
 
 #include "collectives/alltoall/node_regions.h"
@@ -32,7 +33,7 @@ Status plan(Plan& plan) {
   exchange.ahead = ahead_of(plan);
   exchange.receive_at = leaving.end;
   exchange.region_bytes = plan.shape.block_bytes * static_cast<std::size_t>(topology.node_size()) * largest_other(topology, topology.node());
-  exchange.leaders = leaders_of(plan);
+  plan_leaders(plan, exchange);
   return plan.open_messages_and_memory(plan.keep(std::move(exchange)).end(topology));
 }
 

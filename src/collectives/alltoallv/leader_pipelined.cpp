@@ -5,7 +5,7 @@
 // When   Several nodes. Sparse and empty rows cost what they hold.
 // Cost   (N-1)a between leaders; short blocks are copied twice at each end, long ones not at all.
 // Needs  A shared segment on every node. Parameters: coalesce (longest short block, 4096),
-//        leaders, ahead, throttle; packet and direct inside the node.
+//        leaders, split, ahead, throttle; packet and direct inside the node.
 // From   OHIO paper, sections III-C and V (extension to v); the counts of a node's ranks are read by
 //        its peers in their memory (IPC paper, section III-C). Across nodes no counts are exchanged:
 //        a receiver's own say what comes.
@@ -43,10 +43,10 @@ Counts counts_of(const Topology& topology, std::byte* memory, int node_rank) {
   return {out, out + topology.size};
 }
 
-// Blocks that regions out of and into `node` hold at most, with two regions for each leader.
-std::size_t most_blocks(const Topology& topology, int node, int leaders) {
+// Blocks that regions out of and into `node` hold at most, with two regions for each step of a round.
+std::size_t most_blocks(const Topology& topology, int node, int slots) {
   const std::size_t others = static_cast<std::size_t>(topology.size) - ranks_on(topology, node);
-  return ranks_on(topology, node) * (others + 2 * static_cast<std::size_t>(leaders) * largest_other(topology, node));
+  return ranks_on(topology, node) * (others + 2 * static_cast<std::size_t>(slots) * largest_other(topology, node));
 }
 
 bool is_message(const Plan& plan, int peer, std::size_t bytes) {
@@ -149,12 +149,12 @@ Status plan(Plan& plan) {
   const Topology& topology = *plan.topology;
   State& state = plan.keep(State());
   NodeExchange& exchange = state.exchange;
-  exchange.leaders = leaders_of(plan);
+  plan_leaders(plan, exchange);
   exchange.ahead = ahead_of(plan);
   state.longest = std::min<std::size_t>(plan.parameter("coalesce", 4096), ~Count{0});
   for (int node = 0; node < topology.node_count(); ++node) {
     const std::size_t counts = ranks_on(topology, node) * counts_bytes(topology);
-    state.longest = std::min(state.longest, (topology.scratch_bytes - counts) / most_blocks(topology, node, exchange.leaders));
+    state.longest = std::min(state.longest, (topology.scratch_bytes - counts) / most_blocks(topology, node, exchange.slots));
   }
   exchange.out_at.resize(topology.nodes.size());
   exchange.out_bytes.resize(topology.nodes.size());
