@@ -1,5 +1,5 @@
 // What all benches share: command line, timing, statistics, JSON. A bench of a collective is five
-// functions: bytes, fill, check, call, bandwidth.
+// functions: prepare, fill, check, call, bandwidth.
 //
 // Contenders take turns batch by batch in one process, so that their ratio means something on a
 // noisy machine. One repetition is a batch of calls in a row; its time is that of the slowest
@@ -21,7 +21,9 @@ struct Options {
   std::vector<std::string> contenders = {"native", "auto"};
   int repetitions = 0;          // batches a size and contender; 0: as many as fit the time
   double seconds_a_size = 0.3;  // time for one contender at one size where repetitions is 0
+  double most_seconds = 0;      // time for the whole run, 0: no limit. Sizes that no time is left for are left out
   int buffers = 1;              // sets of buffers used in turn: more than one defeats the caches
+  int empty_percent = 0;        // pairs of ranks whose block is empty
   std::string output;           // JSON file; empty: only the table
 };
 
@@ -32,23 +34,37 @@ struct Statistics {
 };
 
 // On a communicator of its own: native MPI (PMPI_), crossrail's own choice ("auto"), a call that
-// crossrail hands back ("passed"), or one of its algorithms, with parameters if need be.
+// crossrail hands back ("passed"), one of its algorithms, with parameters if need be, or another
+// collective that makes the same exchange ("alltoall").
 struct Contender {
   std::string name;
   MPI_Comm comm;
   bool native() const { return name == "native"; }
 };
 
+// The calls of one size, as this rank makes them.
+struct Exchange {
+  std::size_t block;  // bytes from one rank to one other, where not empty
+  int rank, ranks;
+  int empty_percent;
+};
+
+struct Room {
+  std::size_t send_bytes, recv_bytes;
+};
+
 struct Collective {
   const char* name;
-  // Bytes of one rank's send buffer for blocks of `block` bytes.
-  std::size_t (*bytes)(std::size_t block, int ranks);
-  void (*fill)(std::byte* send, std::size_t block, int rank, int ranks, std::uint64_t seed);
-  // Wrong blocks in what `rank` has received.
-  std::uint64_t (*check)(const std::byte* recv, std::size_t block, int rank, int ranks, std::uint64_t seed);
-  int (*call)(const void* send, void* recv, std::size_t block, const Contender& contender);
+  bool has_empty_blocks;  // understands Exchange::empty_percent
+  const char* same_as;    // collective that is a contender where no block is empty; or null
+  // Makes ready for the calls of a size; returns the bytes of this rank's buffers.
+  Room (*prepare)(const Exchange& exchange);
+  void (*fill)(std::byte* send, const Exchange& exchange, std::uint64_t seed);
+  // Wrong blocks in what this rank has received.
+  std::uint64_t (*check)(const std::byte* recv, const Exchange& exchange, std::uint64_t seed);
+  int (*call)(const void* send, void* recv, const Exchange& exchange, const Contender& contender);
   // Bytes a second that leave one rank.
-  double (*bandwidth)(std::size_t block, int ranks, double seconds);
+  double (*bandwidth)(const Exchange& exchange, double seconds);
 };
 
 // Runs the collective over all sizes and contenders, prints a table on rank 0 and writes JSON.

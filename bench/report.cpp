@@ -53,15 +53,21 @@ void Report::add(const Row& row) {
   std::fflush(stdout);
 }
 
+void Report::cut_short(std::size_t bytes) {
+  cut_short_at_ = bytes;
+  if (rank_ == 0) std::printf("# the time is over: blocks of %zu bytes and more were not measured\n", bytes);
+}
+
 std::string Report::header() const {
   const int cores = usable_cores();
   char text[1024];
   std::snprintf(text, sizeof text,
                 "{\"collective\":\"%s\",\"mpi\":\"%s\",\"flavour\":\"%s\",\"ranks\":%d,\"nodes\":%d,\"ranks_per_node\":%d,"
-                "\"cores\":%ld,\"oversubscribed\":%s,\"checked\":true,\"rotating_buffers\":%d,\"results\":[",
+                "\"cores\":%ld,\"oversubscribed\":%s,\"checked\":true,\"rotating_buffers\":%d,\"empty_percent\":%d,"
+                "\"cut_short_at_bytes\":%zu,\"results\":[",
                 collective_.c_str(), mpi_version().c_str(), BENCH_FLAVOUR, ranks_, nodes_, largest_node_,
                 sysconf(_SC_NPROCESSORS_ONLN), largest_node_ > sysconf(_SC_NPROCESSORS_ONLN) || cores < 1 ? "true" : "false",
-                options_.buffers);
+                options_.buffers, options_.empty_percent, cut_short_at_);
   return text;
 }
 

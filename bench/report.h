@@ -22,6 +22,8 @@ class Report {
  public:
   Report(const char* collective, const Options& options, int rank);
   void add(const Row& row);
+  // The time was over before this size and the larger ones.
+  void cut_short(std::size_t bytes);
   // Writes the JSON file. Returns false if any block was wrong.
   bool finish();
 
@@ -32,6 +34,7 @@ class Report {
   Options options_;
   int rank_;
   int ranks_ = 1, nodes_ = 1, largest_node_ = 1;
+  std::size_t cut_short_at_ = 0;  // 0: all sizes were measured
   std::vector<Row> rows_;
 };
 

@@ -5,22 +5,33 @@ import json
 import socket
 import subprocess
 import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import IO, Any, Callable, Dict, List, Optional
 
 from crossrail import core
+from crossrail.cluster import Cluster
+from crossrail.cluster_launch import run_on
+from crossrail.cluster_plan import deal
 from crossrail.flavours import find_flavour
-from crossrail.launchers import Job, command_line, find_launcher, named_launcher, own_settings, preload_value
+from crossrail.launchers import Job, command_line, core_count, find_launcher, named_launcher, own_settings, preload_value
 from crossrail.measurements import Measurement
 from crossrail.places import bench_program, built_flavours, preload_library, source_tree
 from crossrail.problem import Problem
 from crossrail.supervise import supervise
 
 
+Start = Callable[[Job, IO[str]], int]  # runs a job, its words into a file; returns the exit code
+
+
 @dataclass
 class BenchRequest:
-    """What to measure; sizes in bytes, `algorithms` are contenders, `repetitions` None leaves them to the bench."""
+    """What to measure; sizes in bytes, `algorithms` are contenders, times in seconds; None leaves a number to the bench.
+
+    `hosts`: on a cluster of so many hosts that lives on this machine. `seconds`: for a contender at one size.
+    `most_seconds`: for all; sizes that no time is left for are left out. `empty`: percent of the blocks.
+    """
 
     collective: str
     ranks: int
@@ -31,6 +42,40 @@ class BenchRequest:
     max_bytes: int = 1 << 20
     algorithms: str = "native,auto"
     repetitions: Optional[int] = None
+    hosts: Optional[int] = None
+    empty: int = 0
+    seconds: Optional[float] = None
+    most_seconds: Optional[float] = None
+
+
+class Starter:
+    """Starts jobs on this machine, or on a cluster made at the first job; `with` removes the cluster."""
+
+    def __init__(self, hosts: Optional[int], ranks: int) -> None:
+        self.dealt = deal(ranks, hosts) if hosts else []
+        self.cluster: Optional[Cluster] = None
+        self.stack = ExitStack()
+
+    def __enter__(self) -> "Starter":
+        return self
+
+    def __exit__(self, *problem) -> None:
+        self.stack.__exit__(*problem)
+        self.cluster = None
+
+    def __call__(self, job: Job, output: IO[str]) -> int:
+        if not self.dealt:
+            return supervise(command_line(job), output=output)
+        if not self.cluster:
+            self.cluster = self.stack.enter_context(Cluster(self.dealt))
+        return run_on(self.cluster, job, output=output)
+
+
+def bench_options(request: BenchRequest) -> List[str]:
+    """The options of the bench program that stand for the request's numbers."""
+    numbers = {"--repetitions": request.repetitions, "--seconds": request.seconds, "--max-time": request.most_seconds,
+               "--empty-percent": request.empty or None}
+    return [word for option, value in numbers.items() if value is not None for word in (option, str(value))]
 
 
 def bench_job(request: BenchRequest, output: Path) -> Job:
@@ -39,9 +84,7 @@ def bench_job(request: BenchRequest, output: Path) -> Job:
     flavour = request.flavour or (flavours[0] if flavours else "openmpi")
     program = bench_program(request.collective, flavour)
     words = [str(program), "--min-bytes", str(request.min_bytes), "--max-bytes", str(request.max_bytes),
-             "--algorithms", request.algorithms, "--output", str(output)]
-    if request.repetitions is not None:
-        words += ["--repetitions", str(request.repetitions)]
+             "--algorithms", request.algorithms, "--output", str(output), *bench_options(request)]
     found = find_flavour(str(program))
     launcher = named_launcher(request.launcher) if request.launcher else find_launcher(flavour, found.library if found else None)
     environment = {**own_settings(), "LD_PRELOAD": preload_value(preload_library(flavour))}
@@ -77,8 +120,8 @@ def describe_machine(name: Optional[str]) -> Dict[str, Any]:
     return {**machine, **({"name": name} if name else {})}
 
 
-def measure(request: BenchRequest, machine_name: Optional[str] = None) -> Measurement:
-    """Runs the bench and returns its JSON with machine, date and commit added.
+def run_bench(request: BenchRequest, start: Start) -> Measurement:
+    """Runs the bench by `start` and returns its JSON.
 
     What the program prints is shown only when it fails, in the Problem raised then. Wrong data are no failure here:
     they are counted in the measurement.
@@ -86,7 +129,7 @@ def measure(request: BenchRequest, machine_name: Optional[str] = None) -> Measur
     with tempfile.TemporaryDirectory(prefix="crossrail.") as folder:
         output = Path(folder) / "measurement.json"
         with open(Path(folder) / "printed", "w+", encoding="utf-8", errors="replace") as printed:
-            code = supervise(command_line(bench_job(request, output)), output=printed)
+            code = start(bench_job(request, output), printed)
             printed.seek(0)
             said = printed.read().strip()
         if not output.exists():
@@ -95,6 +138,16 @@ def measure(request: BenchRequest, machine_name: Optional[str] = None) -> Measur
             measurement = json.loads(output.read_text())
         except ValueError:
             raise Problem(f"The bench program failed (exit code {code}) and left half a result.\n{said}") from None
+    if request.hosts:
+        measurement["hosts_of_one_machine"] = True
+        measurement["oversubscribed"] = request.ranks > core_count()
+    return measurement
+
+
+def measure(request: BenchRequest, machine_name: Optional[str] = None) -> Measurement:
+    """What `run_bench` measures, here or on the request's hosts, with machine, date and commit; raises what it raises."""
+    with Starter(request.hosts, request.ranks) as start:
+        measurement = run_bench(request, start)
     measurement["machine"] = describe_machine(machine_name)
     measurement["date"] = datetime.date.today().isoformat()
     measurement["commit"] = commit()

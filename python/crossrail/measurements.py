@@ -8,6 +8,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional
 
+from crossrail.sizes import format_size
+
 Measurement = Dict[str, Any]
 
 
@@ -42,9 +44,9 @@ def results_of(measurement: Measurement, contender: str) -> List[Dict[str, Any]]
     return sorted((one for one in measurement["results"] if one["contender"] == contender), key=lambda one: one["bytes"])
 
 
-def compare(measurement: Measurement, contender: str = "auto") -> List[Comparison]:
-    """`contender` against native, for the sizes both have."""
-    native = {result["bytes"]: result for result in results_of(measurement, "native")}
+def compare(measurement: Measurement, contender: str = "auto", peer: str = "native") -> List[Comparison]:
+    """`contender` against native (or another peer, which then stands in its place), for the sizes both have."""
+    native = {result["bytes"]: result for result in results_of(measurement, peer)}
     return [Comparison(own["bytes"], native[own["bytes"]], own)
             for own in results_of(measurement, contender) if own["bytes"] in native]
 
@@ -58,6 +60,17 @@ def geometric_mean(values: List[float]) -> Optional[float]:
 def small_speedup(comparisons: List[Comparison]) -> Optional[float]:
     """The geometric mean of the speed-ups from 1 byte to 1 KiB."""
     return geometric_mean([one.speedup for one in comparisons if 1 <= one.bytes <= 1024])
+
+
+def lag_behind_alltoall(measurement: Measurement) -> Optional[str]:
+    """One sentence on crossrail's alltoallv against its alltoall, for the same exchange; None where that was not measured."""
+    pairs = compare(measurement, "auto", "alltoall")
+    lags = {one.bytes: 1 / one.speedup for one in pairs if one.speedup > 0}
+    if measurement["collective"] == "alltoall" or not lags:
+        return None
+    worst = max(lags, key=lambda size: lags[size])
+    return (f"crossrail's {measurement['collective']} takes {geometric_mean(list(lags.values())):.2f} of the time of its alltoall for the same "
+            f"exchange (geometric mean), at worst {lags[worst]:.2f} at {format_size(worst)}.")
 
 
 def wrong_blocks(measurement: Measurement) -> int:
@@ -74,10 +87,11 @@ def verdict(measurement: Measurement) -> str:
 
 
 def title(measurement: Measurement) -> str:
-    """'MPI_Alltoall, 8 ranks on 1 node, Open MPI v4.1.4'."""
+    """'MPI_Alltoall, 8 ranks on 1 node, Open MPI v4.1.4', and the share of empty blocks where there are any."""
     nodes = measurement.get("nodes", 1)
+    empty = measurement.get("empty_percent", 0)
     return (f"MPI_{measurement['collective'].capitalize()}, {measurement['ranks']} ranks on {nodes} "
-            f"node{'s' if nodes != 1 else ''}, {measurement.get('mpi', 'MPI')}")
+            f"node{'s' if nodes != 1 else ''}, {measurement.get('mpi', 'MPI')}" + (f", {empty} % of the blocks empty" if empty else ""))
 
 
 def caveats(measurement: Measurement) -> List[str]:
@@ -88,4 +102,8 @@ def caveats(measurement: Measurement) -> List[str]:
                      "not of the hardware.")
     if measurement.get("rotating_buffers", 1) == 1:
         notes.append("The same buffers in every repetition: small sizes stay in the caches.")
+    if measurement.get("hosts_of_one_machine"):
+        notes.append("The hosts are namespaces of one machine: bytes between them pass through its kernel, not through network cards.")
+    if measurement.get("cut_short_at_bytes"):
+        notes.append(f"The time was over before {format_size(measurement['cut_short_at_bytes'])}: larger blocks were not measured.")
     return notes

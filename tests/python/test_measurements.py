@@ -6,7 +6,7 @@ import pytest
 
 from crossrail.chart import Chart, Series, draw, label_heights, value_ticks
 from crossrail.cli.performance import BEGIN, END, markdown_section, replace_tables
-from crossrail.measurements import compare, contenders, geometric_mean, small_speedup, verdict, wrong_blocks
+from crossrail.measurements import compare, contenders, geometric_mean, lag_behind_alltoall, small_speedup, verdict, wrong_blocks
 from crossrail.page import render_page
 from crossrail.problem import Problem
 from crossrail.sizes import format_count, format_size, format_time_us, parse_numbers, parse_size
@@ -31,6 +31,14 @@ def test_speedups_by_size(measurement):
     assert [(one.bytes, one.speedup) for one in compare(measurement)] == [(1, 2.0), (1024, 8.0), (2048, 0.5)]
     assert [(one.bytes, one.speedup) for one in compare(measurement, "bruck")] == [(1024, 2.0)]
     assert contenders(measurement) == ["native", "auto", "bruck"]
+
+
+def test_alltoallv_against_alltoall(measurement):
+    assert lag_behind_alltoall(measurement) is None
+    measurement["collective"] = "alltoallv"
+    measurement["results"] += [result(1, "alltoall", 1.0), result(1024, "alltoall", 0.5)]
+    assert lag_behind_alltoall(measurement) == ("crossrail's alltoallv takes 1.41 of the time of its alltoall for the same exchange "
+                                                "(geometric mean), at worst 2.00 at 1 KiB.")
 
 
 def test_the_mean_of_small_sizes(measurement):

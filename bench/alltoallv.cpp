@@ -1,0 +1,87 @@
+// MPI_Alltoallv: crossrail against the MPI library, and against MPI_Alltoall where all blocks are
+// equally long. Blocks lie side by side without gaps; empty ones are pairs of ranks drawn by a hash
+// that both ends know.
+
+#include <climits>
+#include <cstdio>
+#include <numeric>
+#include <vector>
+
+#include "harness.h"
+#include "pattern.h"
+
+namespace {
+
+using bench::Exchange;
+
+struct Side {
+  std::vector<int> counts, places;
+  std::size_t bytes = 0;
+};
+
+// Of the size that is being measured.
+Side sent, received;
+
+bool is_empty(int from, int to, int percent) {
+  constexpr std::uint64_t kSeed = 0x5eed;  // not the data's: the same pairs in every call
+  return static_cast<int>((bench::word_of(from, to, kSeed) >> 32) % 100) < percent;
+}
+
+void lay_out(Side& side, const Exchange& exchange, bool sending) {
+  side.counts.assign(exchange.ranks, 0);
+  side.places.assign(exchange.ranks, 0);
+  for (int peer = 0; peer < exchange.ranks; ++peer) {
+    const bool empty = sending ? is_empty(exchange.rank, peer, exchange.empty_percent)
+                               : is_empty(peer, exchange.rank, exchange.empty_percent);
+    side.counts[peer] = empty ? 0 : static_cast<int>(exchange.block);
+  }
+  std::exclusive_scan(side.counts.begin(), side.counts.end(), side.places.begin(), 0);
+  side.bytes = static_cast<std::size_t>(side.places.back()) + static_cast<std::size_t>(side.counts.back());
+}
+
+bench::Room prepare(const Exchange& exchange) {
+  if (exchange.block * static_cast<std::size_t>(exchange.ranks) > INT_MAX) {
+    std::fprintf(stderr, "bench: blocks of %zu bytes for %d ranks are more than MPI_Alltoallv's displacements hold\n",
+                 exchange.block, exchange.ranks);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  lay_out(sent, exchange, true);
+  lay_out(received, exchange, false);
+  return {sent.bytes, received.bytes};
+}
+
+void fill(std::byte* send, const Exchange& exchange, std::uint64_t seed) {
+  for (int to = 0; to < exchange.ranks; ++to) {
+    bench::fill_block(send + sent.places[to], sent.counts[to], bench::word_of(exchange.rank, to, seed));
+  }
+}
+
+std::uint64_t check(const std::byte* recv, const Exchange& exchange, std::uint64_t seed) {
+  std::uint64_t wrong = 0;
+  for (int from = 0; from < exchange.ranks; ++from) {
+    const std::uint64_t word = bench::word_of(from, exchange.rank, seed);
+    wrong += !bench::block_is_right(recv + received.places[from], received.counts[from], word);
+  }
+  return wrong;
+}
+
+int call(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender) {
+  if (contender.name == "alltoall") {
+    const int count = static_cast<int>(exchange.block);
+    return MPI_Alltoall(send, count, MPI_BYTE, recv, count, MPI_BYTE, contender.comm);
+  }
+  const auto function = contender.native() ? PMPI_Alltoallv : MPI_Alltoallv;
+  return function(send, sent.counts.data(), sent.places.data(), MPI_BYTE, recv, received.counts.data(),
+                  received.places.data(), MPI_BYTE, contender.comm);
+}
+
+// On average over the ranks.
+double bandwidth(const Exchange& exchange, double seconds) {
+  return static_cast<double>(exchange.block) * (exchange.ranks - 1) * (100 - exchange.empty_percent) / 100 / seconds;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bench::run({"alltoallv", true, "alltoall", prepare, fill, check, call, bandwidth}, argc, argv);
+}

@@ -1,0 +1,31 @@
+// The bytes of a block: they depend on everything that must not be confused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace bench {
+
+inline std::uint64_t word_of(int from, int to, std::uint64_t seed) {
+  std::uint64_t word = seed * 0x9e3779b97f4a7c15ull + static_cast<std::uint64_t>(from) * 0xbf58476d1ce4e5b9ull +
+                       static_cast<std::uint64_t>(to) * 0x94d049bb133111ebull;
+  word ^= word >> 29;
+  return word * 0xd6e8feb86659fd93ull;
+}
+
+inline std::byte byte_of(std::uint64_t word, std::size_t at) {
+  return static_cast<std::byte>((word + at / 8 * 0x9e3779b97f4a7c15ull) >> (at % 8 * 8));
+}
+
+inline void fill_block(std::byte* block, std::size_t bytes, std::uint64_t word) {
+  for (std::size_t at = 0; at < bytes; ++at) block[at] = byte_of(word, at);
+}
+
+inline bool block_is_right(const std::byte* block, std::size_t bytes, std::uint64_t word) {
+  for (std::size_t at = 0; at < bytes; ++at) {
+    if (block[at] != byte_of(word, at)) return false;
+  }
+  return true;
+}
+
+}  // namespace bench

@@ -1,0 +1,207 @@
+"""`crossrail tune`: a tuning table for this machine or cluster."""
+
+import datetime
+import os
+import shlex
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Tuple
+
+import typer
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from crossrail import core
+from crossrail.cli.console import complain, out
+from crossrail.launchers import core_count
+from crossrail.measure import BenchRequest, Starter, describe_machine
+from crossrail.problem import Problem
+from crossrail.sizes import format_size, parse_numbers, parse_size
+from crossrail.tuning_campaign import ALIKE_FOR_ALL_SIZES, Campaign, Goal, Surroundings
+from crossrail.tuning_candidates import parse_algorithms
+from crossrail.tuning_decision import FEWEST_ROUNDS, Range
+from crossrail.tuning_launch import Interruptions, JobLaunch
+from crossrail.tuning_record import Record
+from crossrail.tuning_table import Tuned, write_table
+
+TUNE_HELP = """Measure this machine or cluster and write a tuning table for it.
+
+Every algorithm that fits is measured against the native MPI and against what the table in force chooses: in rounds,
+taking turns, data checked. A row changes only where the gain is larger than the noise. Nothing is changed here: the
+table is a file, which CROSSRAIL_TUNING=FILE puts into force. Stopped by Ctrl-C, it goes on with --resume.
+
+\b
+Examples:
+  crossrail tune alltoall -n 8
+  crossrail tune alltoall -n 4,16,56 --max 256K --output mine.csv
+  crossrail tune alltoallv -n 56 --output mine.csv --resume
+  crossrail tune alltoall -H 4 -n 56 --algorithms "bruck,leader_pipelined,node_leaders throttle=8"
+  crossrail tune alltoall -n 112 --launcher mpirun -- --hostfile hosts --bind-to core
+
+The exit code is 1 when an algorithm had to be left out because its data were wrong or its job failed.
+"""
+
+
+@dataclass
+class TuneRequest:
+    """What the user asked for: the bench request of all jobs, the numbers of ranks, sizes in bytes, the files."""
+
+    bench: BenchRequest
+    ranks: List[int]
+    sizes: List[int]
+    rounds: int
+    wanted: Optional[List[str]]
+    output: Path
+    command: str
+
+    @property
+    def measurements(self) -> Path:
+        """The file that keeps what was measured, beside the table."""
+        return self.output.with_name(f"{self.output.stem}.{self.bench.collective}.measurements.jsonl")
+
+
+def powers(smallest: int, largest: int) -> List[int]:
+    """Sizes from the smallest, doubling, to the largest; raises Problem when there are none."""
+    if not 1 <= smallest <= largest:
+        raise Problem("--min must be at least 1 byte, and --max not below it.")
+    return [smallest << step for step in range(64) if smallest << step <= largest]
+
+
+def check(request: TuneRequest) -> None:
+    """Raises Problem for what cannot be tuned."""
+    known = sorted({row["collective"] for row in core.catalogue()})
+    if request.bench.collective not in known:
+        raise Problem(f"'{request.bench.collective}' is not carried; take one of {', '.join(known)}.")
+    if min(request.ranks) < 2:
+        raise Problem("Tuning needs at least 2 ranks: -n 2.")
+    if request.rounds < FEWEST_ROUNDS:
+        raise Problem(f"Medians need at least {FEWEST_ROUNDS} rounds: --rounds {FEWEST_ROUNDS}.")
+    if os.environ.get("CROSSRAIL") == "0" or os.environ.get("CROSSRAIL_NODES"):
+        raise Problem("Tuning measures the machine as it is: unset CROSSRAIL and CROSSRAIL_NODES.")
+    if not request.output.parent.is_dir():
+        raise Problem(f"There is no folder {request.output.parent}.")
+
+
+def identity(request: TuneRequest, machine: Dict[str, Any]) -> Dict[str, Any]:
+    """What must be the same for a resumed run; ranks, sizes and rounds may grow."""
+    bench = request.bench
+    return {"collective": bench.collective, "machine": [machine.get("host"), machine.get("cpu")], "hosts": bench.hosts,
+            "algorithms": request.wanted, "flavour": bench.flavour, "launcher": bench.launcher, "launcher words": bench.launcher_words, "empty percent": bench.empty,
+            "table in force": os.environ.get("CROSSRAIL_TUNING", "")}
+
+
+def progress_bar() -> Progress:
+    """A bar with an estimate of the time left."""
+    return Progress(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), console=out)
+
+
+def run_campaigns(request: TuneRequest, record: Record) -> List[Campaign]:
+    """Measures every number of ranks in turn. Raises Problem when the user stops it; what was measured is kept."""
+    campaigns = []
+    try:
+        with ExitStack() as stack:
+            interruptions = stack.enter_context(Interruptions())
+            progress = stack.enter_context(progress_bar())
+            for ranks in request.ranks:
+                bar = progress.add_task(f"{ranks} ranks", total=None)
+                with Starter(request.bench.hosts, ranks) as start:
+                    launch = JobLaunch(replace(request.bench, ranks=ranks), start, interruptions)
+                    around = Surroundings(
+                        launch, record, complain=complain,
+                        tell=lambda done, total, words, bar=bar, ranks=ranks: progress.update(
+                            bar, completed=done, total=total, description=f"{ranks} ranks: {words}"))
+                    campaign = Campaign(Goal(request.bench.collective, ranks, request.sizes, request.rounds, request.wanted), around)
+                    campaign.run()
+                campaigns.append(campaign)
+    except KeyboardInterrupt:
+        raise Problem(f"Stopped. The measurements are kept in {request.measurements}; the same command with --resume goes on.") from None
+    return campaigns
+
+
+def changes_table(decided: List[Tuple[Campaign, List[Range]]]) -> Table:
+    """What the tuned table says against the one in force."""
+    table = Table()
+    for heading in ("ranks", "blocks", "now", "tuned", "gain"):
+        table.add_column(heading, justify="right" if heading in ("ranks", "gain") else "left")
+    for campaign, ranges in decided:
+        layout = campaign.layout
+        place = f"{layout.ranks} on {layout.nodes} node{'s' if layout.nodes != 1 else ''}"
+        for one in ranges:
+            sizes = format_size(one.low) + (f" to {format_size(one.high)}" if one.high > one.low else "")
+            changed = one.now != one.winner
+            table.add_row(place, sizes, one.now, Text(one.winner, "bold green" if changed else ""),
+                          Text(f"{one.gain:.2f} times faster", "green") if changed else "unchanged")
+            place = ""
+    return table
+
+
+def comments(request: TuneRequest, machine: Dict[str, Any], campaigns: List[Campaign]) -> List[str]:
+    """The head of the table: where it comes from, and how to use it."""
+    layouts = ", ".join(f"{one.layout.ranks} on {one.layout.nodes}" for one in campaigns)
+    where = f"{machine.get('cpu') or 'unknown processor'}, {machine.get('cores', core_count())} cores, host {machine.get('host', '?')}"
+    hosts = [f"The nodes are {request.bench.hosts} hosts of a cluster on this one machine."] if request.bench.hosts else []
+    return [f"Tuning table for crossrail. Put into force by CROSSRAIL_TUNING={request.output.name} (with its path).",
+            f"Machine: {where}", *hosts,
+            f"MPI: {campaigns[0].mpi}",
+            f"Date: {datetime.date.today().isoformat()}",
+            f"Ranks, on nodes: {layouts}; {request.rounds} rounds and {request.rounds} to confirm",
+            f"Command: {request.command}"]
+
+
+def tune(request: TuneRequest, resume: bool) -> bool:
+    """Measures, decides, shows and writes. Returns whether every algorithm was right."""
+    machine = describe_machine(None)
+    record = Record(request.measurements, identity(request, machine), resume)
+    campaigns = run_campaigns(request, record)
+    decided = [(campaign, campaign.ranges()) for campaign in campaigns]
+    out.print(changes_table(decided))
+    if all(one.now == one.winner for _, ranges in decided for one in ranges):
+        out.print("Nothing to change: no challenger beats the table in force by more than the noise.")
+    any_size = request.bench.collective in ALIKE_FOR_ALL_SIZES
+    tuned = [Tuned(request.bench.collective, campaign.layout, ranges, any_size) for campaign, ranges in decided]
+    kept = write_table(request.output, comments(request, machine, campaigns), tuned)
+    out.print(f"Written to {request.output}" + (f", above what was there before ({kept} row{'s' if kept != 1 else ''})." if kept else "."))
+    example = campaigns[0].layout
+    start = f"cluster -H {request.bench.hosts}" if request.bench.hosts else "run"
+    out.print(f"Use it:   CROSSRAIL_TUNING={request.output} crossrail {start} -n {example.ranks} -- ./app\n"
+              f"Look:     CROSSRAIL_TUNING={request.output} crossrail explain {request.bench.collective} -n {example.ranks} --nodes {example.nodes} --bytes 1K")
+    for campaign in campaigns:
+        for spec, why in campaign.disqualified.items():
+            out.print(Text(f"Left out, {campaign.layout.ranks} ranks: {spec}: {why}", "bold red"))
+    return not any(campaign.disqualified for campaign in campaigns)
+
+
+def tune_command(
+    context: typer.Context,
+    collective: str = typer.Argument(..., help="The collective: alltoall or alltoallv."),
+    ranks: str = typer.Option(str(core_count()), "-n", "--ranks", help="Numbers of ranks in all, separated by commas: 4,16,56."),
+    hosts: Optional[int] = typer.Option(None, "-H", "--hosts", help="On a cluster of so many hosts that lives on this machine; see 'crossrail cluster --help'.", show_default=False),
+    flavour: Optional[str] = typer.Option(None, "--mpi", help="Flavour of MPI: openmpi, mpich or abi; the first one built if not given.", show_default=False),
+    launcher: Optional[str] = typer.Option(None, "--launcher", help="mpirun, mpiexec or srun to use.", show_default=False),
+    smallest: str = typer.Option("1", "--min", help="Smallest block, from one rank to one other."),
+    largest: str = typer.Option("1M", "--max", help="Largest block."),
+    algorithms: Optional[str] = typer.Option(None, "--algorithms", help="Only these, separated by commas, with parameters if need be.", show_default=False),
+    rounds: int = typer.Option(5, "--rounds", help="Rounds that find the winners; as many confirm them."),
+    seconds: float = typer.Option(0.1, "--seconds", help="Time for each contender at each size in a round."),
+    empty: int = typer.Option(0, "--empty", min=0, max=100, help="Percent of the blocks that are empty (alltoallv)."),
+    output: Optional[Path] = typer.Option(None, "--output", help="The table; tuned_HOST.csv if not given.", show_default=False),
+    resume: bool = typer.Option(False, "--resume", help="Go on with the measurements kept beside the table."),
+) -> None:
+    """See TUNE_HELP."""
+    if empty and collective != "alltoallv":
+        raise Problem(f"All blocks of {collective} are equally long: --empty is for alltoallv.")
+    parts = context.obj
+    command = shlex.join(["crossrail", "tune", *parts.own, *(["--", *parts.launcher] if parts.launcher else [])])
+    bench = BenchRequest(collective, 0, flavour, launcher, parts.launcher, hosts=hosts, empty=empty, seconds=seconds)
+    wanted = parse_algorithms(collective, algorithms) if algorithms else None
+    request = TuneRequest(bench, parse_numbers(ranks), powers(parse_size(smallest), parse_size(largest)), rounds, wanted,
+                          output or Path(f"tuned_{os.uname().nodename}.csv"), command)
+    check(request)
+    raise typer.Exit(0 if tune(request, resume) else 1)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command of this file."""
+    app.command("tune", help=TUNE_HELP)(tune_command)
