@@ -1,16 +1,16 @@
 // NodeRows: the blocks of a v-collective between the ranks of one node, through its segment.
 //
 // Nobody knows the counts of others, and nobody asks: a receiver knows how long its own block is, and
-// the sender tells it where to look. A sender's row takes one of four forms, told by its flag:
+// the sender tells it where to look. A sender's row takes one of three forms, told by its flags:
 //
 //   uniform packets   all blocks equally long: block i at i x length of a stream of packets
-//   packets           the stream begins with a table of {where, how long}
 //   uniform bulk      block i at i x length of the sender's bulk region
-//   bulk              the region begins with a table; long blocks are read from their owner's memory
+//   slots             one packet for every receiver: how long its block is, its first bytes, and
+//                     where the rest lies, in the bulk region or in its owner's memory
 //
-// Blocks longer than `longest_staged` are read with one copy where that is allowed on the
-// communicator, otherwise they are messages: both ends know. Empty blocks cost nothing: nobody looks
-// for them, and a rank waits for nobody else.
+// Blocks longer than `longest_staged` are read from their owner's memory where that is allowed on
+// the communicator, otherwise they are messages: both ends know. Empty blocks cost nothing: nobody
+// looks for them, and a rank waits for nobody else.
 #pragma once
 
 #include <vector>
@@ -34,41 +34,47 @@ class NodeRows {
   bool is_message(const Plan& plan, std::size_t bytes) const { return bytes > longest_ && !plan.topology->single_copy; }
 
  private:
-  enum class Form { none, uniform_packets, packets, uniform_bulk, bulk, mismatch };
-  struct Entry {
+  enum class Form { none, uniform_packets, uniform_bulk, slot, mismatch };
+  static constexpr std::size_t kInlineBytes = Packet::kPayloadBytes - 2 * sizeof(std::uint64_t);
+  struct Slot {
     std::uint64_t bytes;
-    std::uint64_t place;  // in the region; of long blocks, in their owner's memory
+    std::uint64_t place;  // of the rest in the region; of long blocks, in their owner's memory
+    std::byte data[kInlineBytes];
   };
+  static_assert(sizeof(Slot) == Packet::kPayloadBytes);
   struct Row {
     bool uniform = true;
+    bool in_order = false;  // uniform, and one block after the other, this rank's own too
     bool has_long = false;
-    std::size_t bytes = 0;  // of every block where uniform
-    std::size_t total = 0;  // to be staged
+    std::size_t bytes = 0;   // of every block where uniform
+    std::size_t total = 0;   // to be staged
     std::uint64_t base = 0;  // of the send side as peers read it, where there are long blocks
   };
   std::uint64_t uniform_flag(std::size_t bytes) const {
     return flag_ ^ static_cast<std::uint32_t>((bytes + 1) * 0x9e3779b1u);
   }
-  std::uint64_t table_flag() const { return flag_ ^ 0x5851f42du; }
-  Packet* packets_of(NodeBoard& board, int peer) const { return board.packets(epoch_ & 1, peer, stride_); }
+  std::uint64_t slot_flag() const { return flag_ ^ 0x5851f42du; }
+  // Slots for every rank of the node, then the stream.
+  Packet* slots_of(NodeBoard& board, int peer) const { return board.packets(epoch_ & 1, peer, stride_); }
+  Packet* stream_of(NodeBoard& board, int peer) const { return slots_of(board, peer) + ranks_; }
 
   Row measure(const Plan& plan, const Buffers& buffers);
   Status offer_long(Plan& plan, const Buffers& buffers, Row& row);
-  void write_uniform_packets(Plan& plan, const Buffers& buffers, std::size_t bytes);
-  void write_packets_with_table(Plan& plan, const Buffers& buffers);
-  void write_bulk(Plan& plan, const Buffers& buffers, const Row& row);
+  void write_uniform_packets(Plan& plan, const Buffers& buffers, const Row& row);
+  void write_uniform_bulk(Plan& plan, const Buffers& buffers, std::size_t bytes);
+  void write_slots(Plan& plan, const Buffers& buffers, std::uint64_t base);
   Form form_of(NodeBoard& board, int peer, std::size_t bytes) const;
   Status fetch_from(Plan& plan, const Buffers& buffers, int peer);
-  Status fetch_bulk(Plan& plan, const Buffers& buffers, int peer);
+  Status fetch_slot(Plan& plan, const Buffers& buffers, int peer);
 
-  std::size_t packet_bytes_ = 0;   // longest row in packets
-  std::size_t header_packets_ = 0; // of a table
-  std::size_t stride_ = 0;         // packets of one rank
-  std::size_t longest_ = 0;        // block that is staged
+  std::size_t ranks_ = 0;         // of the node
+  std::size_t packet_bytes_ = 0;  // longest row in packets
+  std::size_t stride_ = 0;        // packets of one rank
+  std::size_t longest_ = 0;       // block that is staged
   std::uint64_t epoch_ = 0;
   std::uint64_t flag_ = 0;
   bool offered_ = false;
-  std::vector<bool> readers_[2];   // of this rank's blocks, by half
+  std::vector<std::uint8_t> readers_[2];  // of this rank's blocks, by half
 };
 
 }  // namespace crossrail

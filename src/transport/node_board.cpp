@@ -78,16 +78,16 @@ Status NodeBoard::settle_with(int peer, std::uint64_t epoch) {
   return await(peer, [&] { return reached(word.load(std::memory_order_acquire), epoch - 1); });
 }
 
-Status NodeBoard::settle_for(std::uint64_t epoch, std::uint64_t plan, const std::vector<bool>& readers) {
+Status NodeBoard::settle_for(std::uint64_t epoch, std::uint64_t plan, const std::vector<std::uint8_t>& readers) {
   std::uint64_t& user = half_user_[epoch & 1];
   if (user != plan) {
     CROSSRAIL_TRY(settle(epoch));
     user = plan;
     return {};
   }
+  if (seen_all_ + 1 >= epoch) return {};
   for (int peer = 0; peer < node_size(); ++peer) {
-    const bool known = seen_all_ + 1 >= epoch || seen_[peer] + 1 >= epoch;
-    if (readers[peer] && !known) CROSSRAIL_TRY(settle_with(peer, epoch));
+    if (readers[peer] != 0 && seen_[peer] + 1 < epoch) CROSSRAIL_TRY(settle_with(peer, epoch));
   }
   return {};
 }

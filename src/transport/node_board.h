@@ -131,7 +131,7 @@ class NodeBoard {
   }
   // The same for a plan (by its number) whose regions never move: two epochs ago `readers` alone were
   // to read what this rank wrote, if that was the same plan.
-  Status settle_for(std::uint64_t epoch, std::uint64_t plan, const std::vector<bool>& readers);
+  Status settle_for(std::uint64_t epoch, std::uint64_t plan, const std::vector<std::uint8_t>& readers);
   // This rank has seen the flags of all others for `epoch`; of one other.
   void seen_all(std::uint64_t epoch) { seen_all_ = epoch; }
   void seen(int peer, std::uint64_t epoch) { seen_[peer] = epoch; }
