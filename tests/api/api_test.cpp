@@ -36,12 +36,16 @@ TEST(Api, version) { EXPECT_STREQ(crossrail_version(), CROSSRAIL_TEST_VERSION); 
 
 TEST(Api, catalogue_has_all_rows) {
   const JsonValue rows = parsed(crossrail_catalogue());
-  ASSERT_EQ(rows.list.size(), catalogue(Collective::alltoall).size());
-  for (std::size_t row = 0; row < rows.list.size(); ++row) {
-    EXPECT_EQ(rows.list[row]["collective"].text, "alltoall");
-    EXPECT_EQ(rows.list[row]["name"].text, catalogue(Collective::alltoall)[row].name);
-    EXPECT_EQ(rows.list[row]["summary"].text, catalogue(Collective::alltoall)[row].summary);
+  std::size_t row = 0;
+  for (const Collective collective : kCollectives) {
+    for (const Algorithm& algorithm : catalogue(collective)) {
+      ASSERT_LT(row, rows.list.size());
+      EXPECT_EQ(rows.list[row]["collective"].text, name_of(collective));
+      EXPECT_EQ(rows.list[row]["name"].text, algorithm.name);
+      EXPECT_EQ(rows.list[row++]["summary"].text, algorithm.summary);
+    }
   }
+  EXPECT_EQ(row, rows.list.size());
 }
 
 TEST(Api, settings_have_all_rows) {
@@ -85,6 +89,15 @@ TEST(Explain, several_nodes) {
   const int node_of[] = {5, 5, 9};
   const JsonValue answer = explained(question(64, 3, node_of));
   EXPECT_EQ(answer["topology"].text, "3 ranks on 2 nodes (2+1)");
+  EXPECT_EQ(answer["chosen"].text, "leader_pipelined");
+}
+
+TEST(Explain, alltoallv_has_one_answer_for_all_sizes) {
+  for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{64}, ~std::uint64_t{0}}) {
+    crossrail_question asked = question(bytes, 8);
+    asked.collective = "alltoallv";
+    EXPECT_EQ(explained(asked)["chosen"].text, "node_shared");
+  }
 }
 
 TEST(Explain, senseless_questions_are_errors) {

@@ -149,6 +149,26 @@ TEST_P(EveryVectorRow, takes_null_where_all_is_empty) {
   }
 }
 
+// One rank ends without calling: an error on every other, soon.
+TEST_P(EveryVectorRow, a_rank_that_has_ended_is_an_error) {
+  for (const Nodes& nodes : {Nodes{0, 0, 0, 0}, Nodes{0, 0, 1, 1}, Nodes{0, 1, 2, 0, 1, 2}}) {
+    simulate::WorldOptions options = forced(GetParam().name);
+    options.settings.patience_ms = 40;
+    const auto began = std::chrono::steady_clock::now();
+    std::vector<std::unique_ptr<AlltoallvCase>> cases(nodes.size());  // who has not noticed yet may still read them
+    simulate::world(nodes, options, [&](Communicator& communicator) {
+      for (std::uint64_t call = 0; call < 3; ++call) checked_vector_call(communicator, Counts::uniform, call);
+      Code worst = Code::ok;
+      EXPECT_TRUE(communicator.links->agree(Code::ok, worst).ok());
+      if (communicator.topology.rank == 0) return;
+      auto& one = cases[static_cast<std::size_t>(communicator.topology.rank)];
+      one = std::make_unique<AlltoallvCase>(communicator.topology, Counts::uniform, 2);
+      EXPECT_FALSE(run_collective(communicator, kVectorShape, one->buffers()).status.ok());
+    });
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+  }
+}
+
 // Two ranks that disagree about the length of a block: an error where it can be seen, never a hang.
 TEST(VectorMismatch, in_a_node_is_an_error) {
   for (const std::size_t bytes : {24u, 3000u, 20'000u}) {

@@ -11,15 +11,17 @@ namespace crossrail::tests {
 namespace {
 
 TEST(Catalogue, rows_are_complete_and_found_by_name) {
-  std::set<std::string> names;
-  for (const Algorithm& row : catalogue(Collective::alltoall)) {
-    EXPECT_TRUE(names.insert(row.name).second) << row.name;
-    EXPECT_GT(std::string(row.summary).size(), 10u);
-    EXPECT_TRUE(row.fits != nullptr && row.plan != nullptr && row.run != nullptr);
-    EXPECT_EQ(find_algorithm(Collective::alltoall, row.name), &row);
+  for (const Collective collective : kCollectives) {
+    std::set<std::string> names;
+    for (const Algorithm& row : catalogue(collective)) {
+      EXPECT_TRUE(names.insert(row.name).second) << row.name;
+      EXPECT_GT(std::string(row.summary).size(), 10u);
+      EXPECT_TRUE(row.fits != nullptr && row.plan != nullptr && row.run != nullptr);
+      EXPECT_EQ(find_algorithm(collective, row.name), &row);
+    }
+    EXPECT_GE(names.size(), 4u);
+    EXPECT_EQ(names.count("native"), 0u) << "native is the word for the MPI library";
   }
-  EXPECT_GE(names.size(), 5u);
-  EXPECT_EQ(names.count("native"), 0u) << "native is the word for the MPI library";
   EXPECT_EQ(find_algorithm(Collective::alltoall, "native"), nullptr);
   EXPECT_EQ(find_algorithm(Collective::alltoall, ""), nullptr);
   EXPECT_EQ(find_algorithm(Collective::alltoall, "bruc"), nullptr);
@@ -45,6 +47,22 @@ TEST(Fits, algorithms_of_the_node_need_one_node_and_its_segment) {
   EXPECT_TRUE(fits("node_single_copy", topology(one, true, true), 64));
   EXPECT_FALSE(fits("node_single_copy", topology(one, true, false), 64));
   EXPECT_FALSE(fits("node_single_copy", topology(two, true, true), 64));
+}
+
+TEST(Fits, leaders_need_the_nodes_memory_and_its_limit) {
+  const Topology where = topology({0, 0, 0, 1, 1, 2}, true, false);
+  for (const char* name : {"leader_staged", "leader_coalesced", "leader_pipelined", "hierarchical_datatype", "matrix_block", "node_leaders"}) {
+    EXPECT_TRUE(fits(name, where, 64)) << name;
+    EXPECT_TRUE(fits(name, where, 64, true)) << name;
+    EXPECT_FALSE(fits(name, topology({0, 0, 1}, false, false), 64)) << name;
+    EXPECT_FALSE(fits(name, where, 1 << 19)) << name;
+    EXPECT_FALSE(fits(name, where, ~std::uint64_t{0})) << name << ": no overflow";
+  }
+  // The largest node decides, for all: 3 ranks x 6 blocks, and the receive buffer.
+  EXPECT_TRUE(fits("leader_coalesced", where, (1 << 20) / 36));
+  EXPECT_FALSE(fits("leader_coalesced", where, (1 << 20) / 36 + 1));
+  EXPECT_TRUE(fits("leader_pipelined", where, (1 << 20) / 30));
+  EXPECT_FALSE(fits("leader_pipelined", where, (1 << 20) / 30 + 1));
 }
 
 TEST(Fits, messages_fit_everywhere) {

@@ -38,6 +38,7 @@ Examples:
   crossrail explain alltoall --ranks 56 --bytes 1K
   crossrail explain alltoall --ranks 8 --nodes 2 --bytes 64K
   crossrail explain alltoall --node-of 0,1,0,1 --bytes 16 --in-place
+  crossrail explain alltoallv --ranks 56 --nodes 4
   CROSSRAIL_ALLTOALL=bruck crossrail explain alltoall --ranks 8 --bytes 1K
 """
 
@@ -147,8 +148,8 @@ def show_explanation(answer: Dict[str, Any]) -> None:
 
 
 def explain_command(
-    collective: str = typer.Argument(..., help="The collective: alltoall."),
-    block: str = typer.Option(..., "--bytes", help="Bytes from one rank to one other: 16, 1K, 2M."),
+    collective: str = typer.Argument(..., help="The collective: alltoall, or alltoallv (MPI_Alltoallw too)."),
+    block: Optional[str] = typer.Option(None, "--bytes", help="Bytes from one rank to one other: 16, 1K, 2M. Of alltoallv no rank knows them.", show_default=False),
     ranks: Optional[int] = typer.Option(None, "--ranks", "-n", help="Ranks of the communicator.", show_default=False),
     nodes: int = typer.Option(1, "--nodes", help="Spread the ranks over so many nodes."),
     node_of: Optional[str] = typer.Option(None, "--node-of", help="The node of every rank: 0,0,1,1.", show_default=False),
@@ -158,7 +159,9 @@ def explain_command(
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """See EXPLAIN_HELP."""
-    question = core.Question(collective, parse_size(block), node_numbers(ranks, nodes, node_of), in_place,
+    if block is None and collective == "alltoall":
+        raise Problem("Say how large the blocks are, from one rank to one other: --bytes 1K.")
+    question = core.Question(collective, parse_size(block or "0"), node_numbers(ranks, nodes, node_of), in_place,
                              not no_shared_memory, not no_single_copy)
     answer = core.explain(question)
     if as_json:
