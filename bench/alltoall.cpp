@@ -1,4 +1,4 @@
-// MPI_Alltoall: crossrail (preloaded, under the MPI_ name) against the MPI library (PMPI_).
+// MPI_Alltoall: crossrail (preloaded, under the MPI_ name) against the MPI library (PMPI_) and peers.
 
 #include "harness.h"
 #include "pattern.h"
@@ -29,8 +29,8 @@ std::uint64_t check(const std::byte* recv, const Exchange& exchange, std::uint64
 
 int call(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender) {
   const int count = static_cast<int>(exchange.block);
-  if (contender.native()) return PMPI_Alltoall(send, count, MPI_BYTE, recv, count, MPI_BYTE, contender.comm);
-  return MPI_Alltoall(send, count, MPI_BYTE, recv, count, MPI_BYTE, contender.comm);
+  const auto function = contender.choose(PMPI_Alltoall, MPI_Alltoall);
+  return function(send, count, MPI_BYTE, recv, count, MPI_BYTE, contender.comm);
 }
 
 double bandwidth(const Exchange& exchange, double seconds) {

@@ -66,11 +66,11 @@ std::uint64_t check(const std::byte* recv, const Exchange& exchange, std::uint64
 }
 
 int call(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender) {
-  if (contender.name == "alltoall") {
+  if (contender.crossrails() && contender.name == "alltoall") {
     const int count = static_cast<int>(exchange.block);
     return MPI_Alltoall(send, count, MPI_BYTE, recv, count, MPI_BYTE, contender.comm);
   }
-  const auto function = contender.native() ? PMPI_Alltoallv : MPI_Alltoallv;
+  const auto function = contender.choose(PMPI_Alltoallv, MPI_Alltoallv);
   return function(send, sent.counts.data(), sent.places.data(), MPI_BYTE, recv, received.counts.data(),
                   received.places.data(), MPI_BYTE, contender.comm);
 }

@@ -1,7 +1,6 @@
 #include "harness.h"
 
 #include <dlfcn.h>
-#include <getopt.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,8 +11,8 @@
 #include <memory>
 #include <numeric>
 #include <random>
-#include <sstream>
 
+#include "peer.h"
 #include "report.h"
 
 namespace bench {
@@ -133,7 +132,7 @@ void run_size(const Bench& bench, Size& size, Report& report) {
   for (const Contender& contender : bench.contenders) {
     Row row{size.exchange.block, contender.name, "native", {}, 0, 0, 0};
     row.wrong = checked_call(bench, contender, size);
-    if (!contender.native()) row.algorithm = last_algorithm();
+    if (!contender.native()) row.algorithm = contender.peer == nullptr ? last_algorithm() : "peer";
     paces.push_back(find_pace(bench, contender, size));
     repetitions = std::max(repetitions, paces.back().repetitions);
     rows.push_back(row);
@@ -174,26 +173,39 @@ std::string wanted_of(const Bench& bench, const std::string& contender) {
   return contender == "passed" ? "native" : contender;
 }
 
-// A communicator a contender. crossrail_set (in the preloaded library) makes the algorithm that of
-// the communicators whose first call comes next.
-bool make_contenders(Bench& bench) {
-  using Set = int (*)(const char*, const char*);
-  const auto set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "crossrail_set"));
-  Size size = make_size(bench, 1, 0);
-  for (const std::string& name : bench.options.contenders) {
-    Contender contender{name, MPI_COMM_NULL};
-    if (!contender.native() && set == nullptr) {
-      if (bench.rank == 0) std::fprintf(stderr, "bench: crossrail is not preloaded: only 'native' can run\n");
-      return false;
-    }
-    MPI_Comm_dup(MPI_COMM_WORLD, &contender.comm);
-    if (!contender.native()) {
-      set(variable_of(bench.collective.name).c_str(), wanted_of(bench, name).c_str());
-      if (bench.collective.same_as != nullptr) set(variable_of(bench.collective.same_as).c_str(), "");
-      bench.collective.call(size.sets[0].send.get(), size.sets[0].recv.get(), size.exchange, contender);
-    }
-    bench.contenders.push_back(contender);
+// crossrail_set, in the preloaded library, makes the algorithm that of the communicators whose first
+// call comes next. Null where crossrail is not preloaded.
+using Set = int (*)(const char* variable, const char* value);
+
+void tell_crossrail(const Bench& bench, Set set, const std::string& contender) {
+  set(variable_of(bench.collective.name).c_str(), wanted_of(bench, contender).c_str());
+  if (bench.collective.same_as != nullptr) set(variable_of(bench.collective.same_as).c_str(), "");
+}
+
+// Communicator and first call of a contender.
+void admit(Bench& bench, Set set, Contender contender) {
+  MPI_Comm_dup(MPI_COMM_WORLD, &contender.comm);
+  if (contender.crossrails()) tell_crossrail(bench, set, contender.name);
+  if (!contender.native()) {
+    Size size = make_size(bench, 1, 0);
+    bench.collective.call(size.sets[0].send.get(), size.sets[0].recv.get(), size.exchange, contender);
   }
+  bench.contenders.push_back(std::move(contender));
+}
+
+bool make_contenders(Bench& bench) {
+  const auto set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "crossrail_set"));
+  std::vector<Contender> all;
+  for (const std::string& name : bench.options.contenders) {
+    all.push_back({name, MPI_COMM_NULL, nullptr});
+    if (all.back().native() || set != nullptr) continue;
+    if (bench.rank == 0) std::fprintf(stderr, "bench: crossrail is not preloaded: only 'native' and peers can run\n");
+    return false;
+  }
+  for (const Peer& peer : bench.options.peers) all.push_back({peer.name, MPI_COMM_NULL, load_peer(peer)});
+  const bool loaded = std::none_of(all.begin() + bench.options.contenders.size(), all.end(), [](const Contender& one) { return one.peer == nullptr; });
+  if (!loaded) return false;
+  for (const Contender& contender : all) admit(bench, set, contender);
   return true;
 }
 
@@ -221,7 +233,8 @@ void run_sizes(const Bench& bench, Report& report) {
 std::string complaint(const Bench& bench) {
   const Collective& collective = bench.collective;
   const Options& options = bench.options;
-  if (options.empty_percent == 0) return "";
+  const std::string about_peers = complaint(options);
+  if (!about_peers.empty() || options.empty_percent == 0) return about_peers;
   if (!collective.has_empty_blocks) return std::string("all blocks of ") + collective.name + " are equally long: no --empty-percent";
   const bool same = collective.same_as != nullptr &&
                     std::find(options.contenders.begin(), options.contenders.end(), collective.same_as) != options.contenders.end();
@@ -234,35 +247,6 @@ void limit_life(double most_seconds) {
 }
 
 }  // namespace
-
-Options read_options(int argc, char** argv) {
-  Options options;
-  static const option longs[] = {{"min-bytes", 1, nullptr, 'm'},  {"max-bytes", 1, nullptr, 'M'},
-                                 {"algorithms", 1, nullptr, 'a'}, {"repetitions", 1, nullptr, 'r'},
-                                 {"seconds", 1, nullptr, 's'},    {"max-time", 1, nullptr, 't'},
-                                 {"buffers", 1, nullptr, 'b'},    {"empty-percent", 1, nullptr, 'e'},
-                                 {"output", 1, nullptr, 'o'},     {nullptr, 0, nullptr, 0}};
-  for (int got; (got = getopt_long(argc, argv, "", longs, nullptr)) != -1;) {
-    switch (got) {
-      case 'm': options.min_bytes = std::strtoull(optarg, nullptr, 10); break;
-      case 'M': options.max_bytes = std::strtoull(optarg, nullptr, 10); break;
-      case 'r': options.repetitions = std::atoi(optarg); break;
-      case 's': options.seconds_a_size = std::atof(optarg); break;
-      case 't': options.most_seconds = std::atof(optarg); break;
-      case 'e': options.empty_percent = std::clamp(std::atoi(optarg), 0, 100); break;
-      case 'b': options.buffers = std::max(1, std::atoi(optarg)); break;
-      case 'o': options.output = optarg; break;
-      case 'a': {
-        options.contenders.clear();
-        std::stringstream names(optarg);
-        for (std::string name; std::getline(names, name, ',');) options.contenders.push_back(name);
-        break;
-      }
-      default: MPI_Abort(MPI_COMM_WORLD, 2);
-    }
-  }
-  return options;
-}
 
 int run(const Collective& collective, int argc, char** argv) {
   MPI_Init(&argc, &argv);

@@ -15,10 +15,20 @@
 
 namespace bench {
 
+// A function of another library with the signature of the collective, as `--peer NAME=LIBRARY:SYMBOL`
+// names it. What it calls under an MPI_ name that crossrail takes over goes to crossrail, where that is
+// preloaded: a peer that is to be measured on its own calls PMPI_.
+struct Peer {
+  std::string name, library, symbol;
+};
+
+using PeerFunction = void (*)();  // to be cast to the type of the collective
+
 struct Options {
   std::size_t min_bytes = 1;
   std::size_t max_bytes = 1 << 20;
   std::vector<std::string> contenders = {"native", "auto"};
+  std::vector<Peer> peers;      // contenders too, after the others
   int repetitions = 0;          // batches a size and contender; 0: as many as fit the time
   double seconds_a_size = 0.3;  // time for one contender at one size where repetitions is 0
   double most_seconds = 0;      // time for the whole run, 0: no limit. Sizes that no time is left for are left out
@@ -28,18 +38,28 @@ struct Options {
 };
 
 Options read_options(int argc, char** argv);
+// What is wrong with the contenders; empty: nothing.
+std::string complaint(const Options& options);
 
 struct Statistics {
   double min_us, p50_us, p99_us, max_us;
 };
 
 // On a communicator of its own: native MPI (PMPI_), crossrail's own choice ("auto"), a call that
-// crossrail hands back ("passed"), one of its algorithms, with parameters if need be, or another
-// collective that makes the same exchange ("alltoall").
+// crossrail hands back ("passed"), one of its algorithms, with parameters if need be, another
+// collective that makes the same exchange ("alltoall"), or a peer.
 struct Contender {
   std::string name;
   MPI_Comm comm;
+  PeerFunction peer;  // null: not a peer
   bool native() const { return name == "native"; }
+  bool crossrails() const { return !native() && peer == nullptr; }
+
+  template <typename Function>
+  Function choose(Function of_mpi, Function of_crossrail) const {
+    if (peer != nullptr) return reinterpret_cast<Function>(peer);
+    return native() ? of_mpi : of_crossrail;
+  }
 };
 
 // The calls of one size, as this rank makes them.

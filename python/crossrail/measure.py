@@ -29,6 +29,7 @@ Start = Callable[[Job, IO[str]], int]  # runs a job, its words into a file; retu
 class BenchRequest:
     """What to measure; sizes in bytes, `algorithms` are contenders, times in seconds; None leaves a number to the bench.
 
+    `peers`: contenders from other libraries, NAME=LIBRARY:SYMBOL.
     `hosts`: on a cluster of so many hosts that lives on this machine. `seconds`: for a contender at one size.
     `most_seconds`: for all; sizes that no time is left for are left out. `empty`: percent of the blocks.
     """
@@ -46,6 +47,7 @@ class BenchRequest:
     empty: int = 0
     seconds: Optional[float] = None
     most_seconds: Optional[float] = None
+    peers: List[str] = field(default_factory=list)
 
 
 class Starter:
@@ -72,10 +74,11 @@ class Starter:
 
 
 def bench_options(request: BenchRequest) -> List[str]:
-    """The options of the bench program that stand for the request's numbers."""
+    """The options of the bench program that stand for the request's numbers and peers."""
     numbers = {"--repetitions": request.repetitions, "--seconds": request.seconds, "--max-time": request.most_seconds,
                "--empty-percent": request.empty or None}
-    return [word for option, value in numbers.items() if value is not None for word in (option, str(value))]
+    given = [(option, value) for option, value in numbers.items() if value is not None]
+    return [word for option, value in [*given, *(("--peer", peer) for peer in request.peers)] for word in (option, str(value))]
 
 
 def bench_job(request: BenchRequest, output: Path) -> Job:

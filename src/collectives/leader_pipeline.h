@@ -87,7 +87,7 @@ class LeaderMessages {
     if (!pending_[round % 2]) return {};
     std::byte* const region = memory_ + exchange_.arriving_at(topology_, round, slot_);
     CROSSRAIL_TRY(plan_.receive(topology_.nodes[node][leader_], region + piece.at, piece.bytes, Links::Channel::coalesced));
-    receive_[round % 2] = plan_.links->last_posted();
+    receive_[round % 2] = note_posted();
     return {};
   }
   // All rounds before `round`.
@@ -98,16 +98,26 @@ class LeaderMessages {
       if (piece.bytes == 0) continue;
       const std::byte* const region = memory_ + exchange_.out_at[node];
       CROSSRAIL_TRY(plan_.send(topology_.nodes[node][leader_], region + piece.at, piece.bytes, Links::Channel::coalesced));
+      note_posted();
     }
     return {};
   }
-  // With this leader's last region, all it has sent must have left: the next call writes there.
+  // With this leader's last region, all it has sent must have left: the next call writes there. But
+  // not what the call has posted besides: the whole node waits here.
   Status wait_received(int round) {
-    if (!has(round + 1)) return plan_.links->wait_posted();
-    return pending_[round % 2] ? plan_.links->wait_for(receive_[round % 2]) : Status{};
+    if (has(round + 1)) return pending_[round % 2] ? plan_.links->wait_for(receive_[round % 2]) : Status{};
+    for (Links::Ticket ticket = first_; any_ && ticket <= last_; ++ticket) CROSSRAIL_TRY(plan_.links->wait_for(ticket));
+    return {};
   }
 
  private:
+  Links::Ticket note_posted() {
+    last_ = plan_.links->last_posted();
+    if (!any_) first_ = last_;
+    any_ = true;
+    return last_;
+  }
+
   Plan& plan_;
   const Topology& topology_;
   const NodeExchange& exchange_;
@@ -116,6 +126,8 @@ class LeaderMessages {
   int sent_ = 0;
   bool pending_[2] = {};
   Links::Ticket receive_[2] = {};
+  bool any_ = false;
+  Links::Ticket first_ = 0, last_ = 0;  // of this leader's messages
 };
 
 // One call, once this rank has marked `filled` for `epoch`. `copy_own()` copies this rank's blocks

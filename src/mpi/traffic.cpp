@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <tuple>
 
 #include "mpi/counters.h"
@@ -13,8 +14,8 @@ namespace {
 
 thread_local crossrail_traffic last{};
 
-// Plans that may be added up: collective, algorithm, bytes of a block, ranks, nodes.
-using Kind = std::tuple<std::string, std::string, std::uint64_t, int, int>;
+// Plans that may be added up: collective, algorithm (names of the catalogue), bytes of a block, ranks, nodes.
+using Kind = std::tuple<std::string_view, std::string_view, std::uint64_t, int, int>;
 
 struct Sum {
   Traffic moved;
@@ -64,7 +65,7 @@ std::string traffic_json() {
                   "%s{\"collective\":\"%s\",\"algorithm\":\"%s\",\"block_bytes\":%llu,\"ranks\":%d,\"nodes\":%d,"
                   "\"calls\":%llu,\"sends\":%llu,\"sent_bytes\":%llu,\"local_sends\":%llu,\"staged_bytes\":%llu,"
                   "\"queue_pairs\":%llu,\"node_bytes\":%llu,\"scratch_bytes\":%llu}",
-                  json.size() == 1 ? "" : ",", collective.c_str(), algorithm.c_str(), number(block_bytes), ranks, nodes,
+                  json.size() == 1 ? "" : ",", collective.data(), algorithm.data(), number(block_bytes), ranks, nodes,
                   number(sum.calls), number(sum.moved.sends), number(sum.moved.sent_bytes), number(sum.moved.local_sends),
                   number(sum.moved.staged_bytes), number(sum.queue_pairs), number(sum.node_bytes), number(sum.scratch_bytes));
     json += text;

@@ -9,11 +9,13 @@ namespace crossrail::tests {
 namespace {
 
 #if defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kRepetitions = 2;
-constexpr std::uint64_t kManyCalls = 200;
+constexpr std::uint64_t kRepetitions = 1;
+constexpr std::uint64_t kManyCalls = 120;
+constexpr std::uint64_t kMixedCalls = 40;
 #else
 constexpr std::uint64_t kRepetitions = 4;
 constexpr std::uint64_t kManyCalls = 2000;
+constexpr std::uint64_t kMixedCalls = 200;
 #endif
 constexpr std::size_t kSizes[] = {0,  1,  2,   3,   7,   8,    13,   55,   56,
                                   57, 64, 100, 256, 257, 1000, 4096, 4097, 65537};
@@ -165,7 +167,7 @@ TEST_P(EveryRow, mixes_shapes_on_one_communicator) {
     for (const Nodes& nodes : kManyCallWorlds) {
       simulate::world(nodes, options, [](Communicator& communicator) {
         std::mt19937 random(7);
-        for (std::uint64_t call = 0; call < 200; ++call) {
+        for (std::uint64_t call = 0; call < kMixedCalls; ++call) {
           const std::size_t bytes = kSizes[random() % std::size(kSizes)];
           const bool in_place = random() % 2 == 0;
           if (checked_call(communicator, alltoall_shape(bytes, in_place), call).plan == nullptr) return;

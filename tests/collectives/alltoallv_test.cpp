@@ -8,9 +8,13 @@ namespace crossrail::tests {
 namespace {
 
 #if defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kManyCalls = 150;
+constexpr std::uint64_t kManyCalls = 100;
+constexpr std::uint64_t kMixedCalls = 30;
+constexpr int kRepetitions = 4;
 #else
 constexpr std::uint64_t kManyCalls = 1500;
+constexpr std::uint64_t kMixedCalls = 120;
+constexpr int kRepetitions = 14;
 #endif
 
 const Nodes kManyCallWorlds[] = {{0, 0, 0, 0}, {0, 0, 1, 1}, {0, 1, 2, 0, 1, 2}, {0, 1, 1, 2, 1, 0, 3}};
@@ -30,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(alltoallv, EveryVectorRow,
 void all_counts(Communicator& communicator) {
   std::uint64_t call = 0;
   for (const Counts counts : kCounts) {
-    for (int again = 0; again < 14; ++again) {
+    for (int again = 0; again < kRepetitions; ++again) {
       if (!checked_vector_call(communicator, counts, ++call)) return;
     }
   }
@@ -126,7 +130,7 @@ TEST_P(EveryVectorRow, shares_a_communicator_with_alltoall) {
     for (const Nodes& nodes : kManyCallWorlds) {
       simulate::world(nodes, options, [](Communicator& communicator) {
         std::mt19937 random(11);
-        for (std::uint64_t call = 0; call < 120; ++call) {
+        for (std::uint64_t call = 0; call < kMixedCalls; ++call) {
           if (random() % 2 == 0) {
             if (!checked_vector_call(communicator, kCounts[random() % std::size(kCounts)], call)) return;
           } else if (!checked_call(communicator, alltoall_shape(random() % 2 == 0 ? 16 : 3000), call).status.ok()) {
@@ -176,16 +180,18 @@ TEST(VectorMismatch, in_a_node_is_an_error) {
       simulate::WorldOptions options = forced("node_shared");
       options.settings.patience_ms = 40;
       std::atomic<int> errors{0};
+      std::vector<std::byte> sent(3 * 90'000), received(3 * 90'000);  // who has not noticed yet may still read them
       simulate::world({0, 0, 0}, options, [&](Communicator& communicator) {
         const int rank = communicator.topology.rank;
-        std::vector<std::byte> send(90'000), recv(90'000);
+        std::byte* const send = sent.data() + rank * 90'000;
+        std::byte* const recv = received.data() + rank * 90'000;
         std::vector<Block> out(3), in(3);
         for (std::size_t peer = 0; peer < 3; ++peer) {
           out[peer] = {static_cast<std::ptrdiff_t>(peer * 30'000), uniform ? bytes : bytes + peer};
           in[peer] = {out[peer].offset, uniform ? bytes : bytes + static_cast<std::size_t>(rank)};
         }
         if (rank == 1) in[2].bytes += 8;
-        const Outcome outcome = run_collective(communicator, kVectorShape, {send.data(), recv.data(), out.data(), in.data()});
+        const Outcome outcome = run_collective(communicator, kVectorShape, {send, recv, out.data(), in.data()});
         if (!outcome.status.ok()) ++errors;
         std::this_thread::sleep_for(std::chrono::milliseconds(200));
       });

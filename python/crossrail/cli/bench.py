@@ -3,7 +3,7 @@
 import json
 import re
 from pathlib import Path
-from typing import Optional
+from typing import List, Optional
 
 import typer
 from rich.table import Table
@@ -21,6 +21,8 @@ BENCH_HELP = """Measure crossrail against the native MPI: same run, taking turns
 
 Contenders (--algorithms): native, auto (crossrail's own choice), or algorithms of 'crossrail list', with parameters
 if need be; for alltoallv also alltoall, which makes the same exchange where no block is empty.
+--peer adds a function of another library with the signature of the collective; what it calls under an MPI_ name
+that crossrail takes over goes to crossrail, so that a peer to be measured on its own has to call PMPI_.
 
 \b
 Examples:
@@ -29,6 +31,7 @@ Examples:
   crossrail bench alltoallv -n 8 --algorithms native,auto,alltoall
   crossrail bench alltoallv -n 8 --empty 90 --max-time 60
   crossrail bench alltoall -H 4 -n 56
+  crossrail bench alltoall -H 4 -n 56 --max 1K --peer theirs=/path/libtheirs.so:their_alltoall
   crossrail bench alltoall -n 56 --html report.html --machine "cluster A" -- --bind-to core
 
 The exit code is 1 when any byte was wrong.
@@ -92,6 +95,7 @@ def bench_command(
     smallest: str = typer.Option("1", "--min", help="Smallest block, from one rank to one other."),
     largest: str = typer.Option("1M", "--max", help="Largest block."),
     algorithms: str = typer.Option("native,auto", "--algorithms", help="Contenders, separated by commas."),
+    peers: List[str] = typer.Option([], "--peer", help="Another contender: NAME=LIBRARY:SYMBOL, a function of a shared library. May be repeated.", show_default=False),
     repetitions: Optional[int] = typer.Option(None, "--repetitions", help="Repetitions of every size.", show_default=False),
     empty: int = typer.Option(0, "--empty", min=0, max=100, help="Percent of the blocks that are empty (alltoallv)."),
     most_seconds: Optional[float] = typer.Option(None, "--max-time", help="Seconds for all; large sizes are left out when they are over.", show_default=False),
@@ -107,7 +111,7 @@ def bench_command(
     names = algorithms.split(",")
     request = BenchRequest(collective, ranks, flavour, launcher, context.obj.launcher, parse_size(smallest), parse_size(largest),
                            ",".join(names if "native" in names else ["native", *names]), repetitions, hosts, empty,
-                           most_seconds=most_seconds)
+                           most_seconds=most_seconds, peers=peers)
     with out.status(f"measuring {collective} on {ranks} ranks…"):
         measurement = measure(request, machine)
     show_measurement(measurement)

@@ -51,7 +51,9 @@ Status run(Plan& plan, const Buffers& buffers) {
   };
   if (topology.one_node()) return copy_last_of_one_node(plan, copy_own);
   const auto copy = [&](int node, const std::byte* region) { copy_from_region(plan, buffers, node, region); };
-  return PipelineCall{plan, exchange, memory, epoch, copy_own, copy}.run();
+  const Status exchanged = PipelineCall{plan, exchange, memory, epoch, copy_own, copy}.run();
+  if (!exchanged.ok()) return exchanged;
+  return plan.links->wait_posted();  // nothing is left, but its record
 }
 
 }  // namespace crossrail::alltoall::leader_pipelined

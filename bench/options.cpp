@@ -1,0 +1,66 @@
+#include <getopt.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "harness.h"
+
+namespace bench {
+namespace {
+
+std::vector<std::string> names_of(const char* text) {
+  std::vector<std::string> names;
+  std::stringstream all(text);
+  for (std::string name; std::getline(all, name, ',');) names.push_back(name);
+  return names;
+}
+
+// Of NAME=LIBRARY:SYMBOL; a part that is missing is empty.
+Peer peer_of(const std::string& text) {
+  const std::size_t equals = std::min(text.find('='), text.size());
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon < equals) return {text.substr(0, equals), "", ""};
+  return {text.substr(0, equals), text.substr(equals + 1, colon - equals - 1), text.substr(colon + 1)};
+}
+
+}  // namespace
+
+Options read_options(int argc, char** argv) {
+  Options options;
+  static const option longs[] = {{"min-bytes", 1, nullptr, 'm'},  {"max-bytes", 1, nullptr, 'M'},
+                                 {"algorithms", 1, nullptr, 'a'}, {"repetitions", 1, nullptr, 'r'},
+                                 {"seconds", 1, nullptr, 's'},    {"max-time", 1, nullptr, 't'},
+                                 {"buffers", 1, nullptr, 'b'},    {"empty-percent", 1, nullptr, 'e'},
+                                 {"output", 1, nullptr, 'o'},     {"peer", 1, nullptr, 'p'},
+                                 {nullptr, 0, nullptr, 0}};
+  for (int got; (got = getopt_long(argc, argv, "", longs, nullptr)) != -1;) {
+    switch (got) {
+      case 'm': options.min_bytes = std::strtoull(optarg, nullptr, 10); break;
+      case 'M': options.max_bytes = std::strtoull(optarg, nullptr, 10); break;
+      case 'r': options.repetitions = std::atoi(optarg); break;
+      case 's': options.seconds_a_size = std::atof(optarg); break;
+      case 't': options.most_seconds = std::atof(optarg); break;
+      case 'e': options.empty_percent = std::clamp(std::atoi(optarg), 0, 100); break;
+      case 'b': options.buffers = std::max(1, std::atoi(optarg)); break;
+      case 'o': options.output = optarg; break;
+      case 'p': options.peers.push_back(peer_of(optarg)); break;
+      case 'a': options.contenders = names_of(optarg); break;
+      default: MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+  }
+  return options;
+}
+
+std::string complaint(const Options& options) {
+  std::vector<std::string> names = options.contenders;
+  names.push_back("native");
+  for (const Peer& peer : options.peers) {
+    if (peer.name.empty() || peer.library.empty() || peer.symbol.empty()) return "--peer '" + peer.name + "' is not NAME=LIBRARY:SYMBOL";
+    if (std::find(names.begin(), names.end(), peer.name) != names.end()) return "two contenders have the name '" + peer.name + "'";
+    names.push_back(peer.name);
+  }
+  return "";
+}
+
+}  // namespace bench
