@@ -26,6 +26,7 @@ void Bulletin::enter(std::uint64_t shape_hash, std::uint64_t block_bytes) {
 }
 
 void Bulletin::post(Code code) {
+  used_ = true;
   // Postings that have gone out by now make room.
   for (auto at = postings_.begin(); at != postings_.end();) {
     int done = 0;
@@ -49,15 +50,26 @@ Status Bulletin::look() {
     told_in_call_ = mine_.call;
     post(Code::ok);
   }
-  for (int arrived = 1; arrived != 0;) {
-    MPI_Status status;
-    (void)pmpi().Iprobe(MPI_ANY_SOURCE, kNoticeTag, comm_, &arrived, &status);
-    if (arrived == 0) break;
-    Notice notice{};
-    (void)pmpi().Recv(&notice, sizeof notice, handles().byte, status.MPI_SOURCE, kNoticeTag, comm_, MPI_STATUS_IGNORE);
-    CROSSRAIL_TRY(read(notice, status.MPI_SOURCE));
-  }
+  Notice notice{};
+  for (int from = 0; take(notice, from);) CROSSRAIL_TRY(read(notice, from));
   return {};
+}
+
+bool Bulletin::take(Notice& notice, int& from) {
+  int arrived = 0;
+  MPI_Status status;
+  (void)pmpi().Iprobe(MPI_ANY_SOURCE, kNoticeTag, comm_, &arrived, &status);
+  if (arrived == 0) return false;
+  used_ = true;
+  from = status.MPI_SOURCE;
+  return pmpi().Recv(&notice, sizeof notice, handles().byte, from, kNoticeTag, comm_, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+}
+
+bool Bulletin::was_used() {
+  Notice notice{};
+  for (int from = 0; take(notice, from);) {
+  }
+  return used_;
 }
 
 Status Bulletin::read(const Notice& notice, int from) const {

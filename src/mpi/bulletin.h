@@ -22,6 +22,9 @@ class Bulletin {
   // Errors: mismatch; the code that another rank has announced.
   Status look();
   void announce(Code code);
+  // Takes in what has arrived. True if any notice has ever come or gone: then others may still be on
+  // their way, and `comm` must stay (MPICH ends a program that frees a communicator with messages).
+  bool was_used();
 
  private:
   struct Notice {
@@ -33,12 +36,15 @@ class Bulletin {
     std::vector<MPI_Request> requests;
   };
   void post(Code code);
+  // False if none has arrived.
+  bool take(Notice& notice, int& from);
   Status read(const Notice& notice, int from) const;
 
   MPI_Comm comm_;
   int rank_, size_;
   Notice mine_{};
   std::uint64_t told_in_call_ = 0;
+  bool used_ = false;
   std::list<Posting> postings_;
 };
 

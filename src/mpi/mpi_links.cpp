@@ -53,8 +53,9 @@ MpiLinks::~MpiLinks() {
   if (private_ == handles().comm_null) return;
   --private_count;
   if (finalizing()) return;
+  const bool keep = bulletin_ != nullptr && bulletin_->was_used();
   bulletin_.reset();
-  (void)pmpi().Comm_free(&private_);
+  if (!keep) (void)pmpi().Comm_free(&private_);
 }
 
 Status MpiLinks::open_messages() {

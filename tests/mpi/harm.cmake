@@ -1,7 +1,7 @@
 # What must not break: wrong counts and arguments, killed ranks, small or missing /dev/shm, forbidden
 # system calls, pending messages, reused buffers, late ranks, thousands of communicators.
 foreach(program disagreement disagreement_vector bad_arguments bad_vectors killed_rank pending_send reuse late_ranks
-    many_communicators forbid_process_vm)
+    many_communicators forbid_process_vm late_then_free)
   mpi_test_program(${program} ${program}.c)
 endforeach()
 mpi_test_program(allocations allocations.c FLAGS -rdynamic)
@@ -41,6 +41,12 @@ foreach(algorithm IN LISTS MPI_TEST_VECTOR_NODES_ALGORITHMS)
 endforeach()
 mpi_test(disagreement_vector_fatal openmpi4 3 SECONDS 15 ARGS --set CROSSRAIL_ALLTOALLV=pairwise --exit nonzero --no-pass
   --forbid-text SURVIVED disagreement_vector own_sides fatal)
+
+# Who has waited long has told others, on crossrail's own communicator; freeing it is no error.
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5 mpich5_abi)
+  mpi_test(late_then_free ${mpi} 4 ARGS --set CROSSRAIL_NODES=0,0,1,2 --set CROSSRAIL_PATIENCE=100
+    --expect-carried MPI_Alltoall:12 late_then_free)
+endforeach()
 
 # MPI_ERRORS_RETURN has another value in Intel's mpi_abi.h than in MPICH's: there, a handler only.
 foreach(mpi IN LISTS MPI_TEST_MPIS)
