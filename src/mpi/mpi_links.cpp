@@ -50,12 +50,12 @@ MpiLinks::MpiLinks(MPI_Comm user, int rank, std::vector<Location> locations, Wai
     : user_(user), private_(handles().comm_null), rank_(rank), locations_(std::move(locations)), waiting_(waiting) {}
 
 MpiLinks::~MpiLinks() {
-  if (private_ == handles().comm_null) return;
-  --private_count;
-  if (finalizing()) return;
+  if (private_ == handles().comm_null || finalizing()) return;
   const bool keep = bulletin_ != nullptr && bulletin_->was_used();
   bulletin_.reset();
-  if (!keep) (void)pmpi().Comm_free(&private_);
+  if (keep) return;
+  (void)pmpi().Comm_free(&private_);
+  --private_count;
 }
 
 Status MpiLinks::open_messages() {
