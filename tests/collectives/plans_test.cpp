@@ -57,6 +57,19 @@ TEST(Plan, ends_in_native_where_every_row_fails_on_some_rank) {
   }
 }
 
+// Memory that one node cannot share: no node uses it, and the communicator stays whole.
+TEST(Plan, takes_the_next_row_where_a_node_shares_no_memory) {
+  simulate::WorldOptions options;
+  options.tuning = table("alltoall,host,*,*,*,leader_pipelined,\nalltoall,host,*,*,*,pairwise,\n");
+  options.links.share = [](int node) { return node == 1 ? failed(Code::no_memory, "full") : Status{}; };
+  simulate::world({0, 0, 1, 1, 2}, options, [](Communicator& communicator) {
+    for (std::uint64_t call = 0; call < 3; ++call) {
+      EXPECT_STREQ(checked_call(communicator, alltoall_shape(100), call).plan->algorithm, "pairwise");
+      EXPECT_FALSE(communicator.broken);
+    }
+  });
+}
+
 TEST(Plan, native_rows_stop_the_search) {
   simulate::WorldOptions options;
   options.tuning = table("alltoall,host,*,*,64,native,\nalltoall,host,*,*,*,pairwise,\n");

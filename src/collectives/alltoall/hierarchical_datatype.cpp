@@ -61,9 +61,7 @@ Status lead(Plan& plan, std::byte* memory) {
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape& shape) {
-  return regions_fit(topology, shape, [&](int node) { return 2 * ranks_on(topology, node) * static_cast<std::size_t>(topology.size); });
-}
+bool fits(const Topology& topology, const Shape& shape) { return two_copies_fit(topology, shape); }
 
 Status plan(Plan& plan) {
   const Topology& topology = *plan.topology;

@@ -46,8 +46,9 @@ Status run(Plan& plan, const Buffers& buffers) {
   const std::uint64_t epoch = board.next_epoch();
   stage_regions(plan, buffers, exchange.out_at, memory);
   board.mark(board.my_lines().filled, epoch);
+  const int own = topology.node();
   const auto copy_own = [&] {
-    return copy_own_node(plan, buffers, memory + exchange.out_at[topology.node()], epoch);
+    return copy_own_node(plan, epoch, [&] { copy_from_region(plan, buffers, own, memory + exchange.out_at[own]); });
   };
   if (topology.one_node()) return copy_last_of_one_node(plan, copy_own);
   const auto copy = [&](int node, const std::byte* region) { copy_from_region(plan, buffers, node, region); };

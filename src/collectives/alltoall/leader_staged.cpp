@@ -33,27 +33,9 @@ Status exchange(Plan& plan, const Layout& layout, Partners partners, std::byte* 
   return {};
 }
 
-// The blocks of this node's ranks lie in their rows: of each its part for this node.
-Status copy_own_rows(Plan& plan, const Buffers& buffers, const std::byte* memory, std::uint64_t epoch) {
-  NodeBoard& board = *plan.board;
-  const Topology& topology = *plan.topology;
-  const Layout& layout = plan.kept<Layout>();
-  const std::size_t block = plan.shape.block_bytes;
-  CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
-  const std::byte* from = memory + layout.column[topology.node()] + static_cast<std::size_t>(topology.node_rank()) * block;
-  for (const int sender : topology.node_ranks()) {
-    copy_block(buffers.recv + sender * block, from, block);
-    from += layout.row_bytes;
-  }
-  board.mark(board.my_lines().copied, epoch);
-  return {};
-}
-
 }  // namespace
 
-bool fits(const Topology& topology, const Shape& shape) {
-  return regions_fit(topology, shape, [&](int node) { return 2 * ranks_on(topology, node) * static_cast<std::size_t>(topology.size); });
-}
+bool fits(const Topology& topology, const Shape& shape) { return two_copies_fit(topology, shape); }
 
 Status plan(Plan& plan) {
   const Topology& topology = *plan.topology;
@@ -71,28 +53,20 @@ Status run(Plan& plan, const Buffers& buffers) {
   NodeBoard& board = *plan.board;
   const Topology& topology = *plan.topology;
   const Layout& layout = plan.kept<Layout>();
-  const bool leads = topology.node_rank() == 0;
+  const auto place = static_cast<std::size_t>(topology.node_rank());
   std::byte* memory = nullptr;
   CROSSRAIL_TRY(plan.enter_node_memory(memory));
   const std::uint64_t epoch = board.next_epoch();
-  std::byte* const row = memory + static_cast<std::size_t>(topology.node_rank()) * layout.row_bytes;
+  std::byte* const row = memory + place * layout.row_bytes;
   for (int node = 0; node < topology.node_count(); ++node) stage_for_node(plan, buffers, node, row + layout.column[node]);
   board.mark(board.my_lines().filled, epoch);
-  if (topology.one_node()) return copy_last_of_one_node(plan, [&] { return copy_own_rows(plan, buffers, memory, epoch); });
-  if (leads) CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
-  for (int step = 1; step < topology.node_count(); ++step) {
-    if (leads) CROSSRAIL_TRY(exchange(plan, layout, partners_of(topology, step), memory));
-    if (step == 1) {
-      CROSSRAIL_TRY(copy_own_rows(plan, buffers, memory, epoch));
-    } else {
-      const int node = partners_of(topology, step - 1).from;
-      copy_from_region(plan, buffers, node, memory + layout.arriving.at[node]);
-    }
-    CROSSRAIL_TRY(pass_step(plan, epoch, step));
-  }
-  const int last = partners_of(topology, topology.node_count() - 1).from;
-  copy_from_region(plan, buffers, last, memory + layout.arriving.at[last]);
-  return {};
+  const auto post = [&](Partners partners) { return exchange(plan, layout, partners, memory); };
+  // The blocks of this node's ranks lie in their rows: of each its part for this node.
+  const std::byte* const own = memory + layout.column[topology.node()] + place * plan.shape.block_bytes;
+  const auto copy_own = [&] {
+    return copy_own_node(plan, epoch, [&] { copy_column(plan, buffers, topology.node(), {own, layout.row_bytes}); });
+  };
+  return StepwiseCall{plan, buffers, memory, layout.arriving, epoch, post, copy_own}.run();
 }
 
 }  // namespace crossrail::alltoall::leader_staged

@@ -10,10 +10,7 @@ namespace crossrail::alltoall::linear {
 
 bool fits(const Topology& topology, const Shape& shape) { return send_copy_fits(topology, shape); }
 
-Status plan(Plan& plan) {
-  CROSSRAIL_TRY(plan.links->open_messages());
-  return reserve_send_copy(plan);
-}
+Status plan(Plan& plan) { return plan_messages(plan); }
 
 Status run(Plan& plan, const Buffers& buffers) {
   const std::size_t block = plan.shape.block_bytes;

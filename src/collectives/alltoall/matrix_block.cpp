@@ -13,22 +13,18 @@
 namespace crossrail::alltoall::matrix_block {
 namespace {
 
-struct Layout {
-  Regions leaving, arriving;
-};
-
 // The rank of `node` that carries the messages of a step.
 int carrier_of(const Topology& topology, int node, int step) {
   return topology.nodes[node][static_cast<std::size_t>(step - 1) % ranks_on(topology, node)];
 }
 
-Status exchange(Plan& plan, const Layout& layout, std::byte* memory) {
+Status exchange(Plan& plan, const BothWays& regions, std::byte* memory) {
   const Topology& topology = *plan.topology;
   for (int step = 1 + topology.node_rank(); step < topology.node_count(); step += topology.node_size()) {
     const Partners partners = partners_of(topology, step);
-    CROSSRAIL_TRY(plan.receive(carrier_of(topology, partners.from, step), memory + layout.arriving.at[partners.from],
+    CROSSRAIL_TRY(plan.receive(carrier_of(topology, partners.from, step), memory + regions.arriving.at[partners.from],
                                region_bytes(plan, partners.from), Links::Channel::coalesced));
-    CROSSRAIL_TRY(plan.send(carrier_of(topology, partners.to, step), memory + layout.leaving.at[partners.to],
+    CROSSRAIL_TRY(plan.send(carrier_of(topology, partners.to, step), memory + regions.leaving.at[partners.to],
                             region_bytes(plan, partners.to), Links::Channel::coalesced));
     CROSSRAIL_TRY(plan.links->wait_posted());
   }
@@ -37,35 +33,28 @@ Status exchange(Plan& plan, const Layout& layout, std::byte* memory) {
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape& shape) {
-  return regions_fit(topology, shape, [&](int node) { return 2 * ranks_on(topology, node) * static_cast<std::size_t>(topology.size); });
-}
+bool fits(const Topology& topology, const Shape& shape) { return two_copies_fit(topology, shape); }
 
-Status plan(Plan& plan) {
-  Layout layout;
-  layout.leaving = plan_regions(plan, 0);
-  layout.arriving = plan_regions(plan, layout.leaving.end);
-  return plan.open_messages_and_memory(plan.keep(std::move(layout)).arriving.end);
-}
+Status plan(Plan& plan) { return plan_both_ways(plan); }
 
 Status run(Plan& plan, const Buffers& buffers) {
   NodeBoard& board = *plan.board;
   const Topology& topology = *plan.topology;
-  const Layout& layout = plan.kept<Layout>();
+  const BothWays& regions = plan.kept<BothWays>();
   std::byte* memory = nullptr;
   CROSSRAIL_TRY(plan.enter_node_memory(memory));
   const std::uint64_t epoch = board.next_epoch();
-  stage_regions(plan, buffers, layout.leaving.at, memory);
+  stage_regions(plan, buffers, regions.leaving.at, memory);
   board.mark(board.my_lines().filled, epoch);
   CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
-  CROSSRAIL_TRY(exchange(plan, layout, memory));
-  copy_from_region(plan, buffers, topology.node(), memory + layout.leaving.at[topology.node()]);
+  CROSSRAIL_TRY(exchange(plan, regions, memory));
+  copy_from_region(plan, buffers, topology.node(), memory + regions.leaving.at[topology.node()]);
   // Each has carried its regions and has read the node's own: the next call may write there.
   board.mark(board.my_lines().arrived, epoch);
   CROSSRAIL_TRY(board.await_marks(&RankLines::arrived, epoch));
   for (int step = 1; step < topology.node_count(); ++step) {
     const int node = partners_of(topology, step).from;
-    copy_from_region(plan, buffers, node, memory + layout.arriving.at[node]);
+    copy_from_region(plan, buffers, node, memory + regions.arriving.at[node]);
   }
   return {};
 }

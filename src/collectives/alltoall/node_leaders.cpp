@@ -10,6 +10,7 @@
 //        algorithms for large-scale dense GPU systems, CCGrid 2021; OHIO paper, Table I.
 
 #include "collectives/alltoall/node_regions.h"
+#include "collectives/throttle.h"
 
 namespace crossrail::alltoall::node_leaders {
 namespace {
@@ -47,22 +48,14 @@ Status post_step(Plan& plan, const Buffers& buffers, const std::byte* memory, in
 }
 
 void copy_aside(const Plan& plan, const Buffers& buffers, int node) {
-  const std::size_t block = plan.shape.block_bytes;
-  const std::byte* from = plan.scratch.get() + plan.kept<Layout>().aside[node];
-  for (const int sender : plan.topology->nodes[node]) {
-    copy_block(buffers.recv + sender * block, from, block);
-    from += block;
-  }
+  copy_column(plan, buffers, node, {plan.scratch.get() + plan.kept<Layout>().aside[node], plan.shape.block_bytes});
 }
 
 // The node's own blocks: they lie in this rank's column.
 void copy_own_column(const Plan& plan, const Buffers& buffers, const std::byte* memory) {
-  const std::size_t block = plan.shape.block_bytes;
-  const std::byte* from = memory + plan.topology->rank * message_bytes(plan, plan.topology->node());
-  for (const int sender : plan.topology->node_ranks()) {
-    copy_block(buffers.recv + sender * block, from, block);
-    from += block;
-  }
+  const Topology& topology = *plan.topology;
+  const std::byte* const column = memory + topology.rank * message_bytes(plan, topology.node());
+  copy_column(plan, buffers, topology.node(), {column, plan.shape.block_bytes});
 }
 
 }  // namespace
@@ -79,7 +72,7 @@ Status plan(Plan& plan) {
     layout.aside.push_back(aside);
     if (node != topology.node() && !consecutive(topology.nodes[node])) aside += message_bytes(plan, node);
   }
-  layout.throttle = static_cast<int>(std::clamp<std::uint64_t>(plan.parameter("throttle", 32), 1, topology.size));
+  layout.throttle = throttle_of(plan);
   plan.keep(std::move(layout));
   CROSSRAIL_TRY(plan.open_messages_and_memory(message_bytes(plan, topology.node()) * static_cast<std::size_t>(topology.size)));
   return plan.reserve_scratch(aside);

@@ -20,6 +20,11 @@ bool regions_fit(const Topology& topology, const Shape& shape, BlocksOf blocks_o
   return topology.shared_segment && shape.block_bytes <= topology.scratch_bytes / most;
 }
 
+// For schemes whose node memory holds every block that leaves the node, and every one that arrives.
+inline bool two_copies_fit(const Topology& topology, const Shape& shape) {
+  return regions_fit(topology, shape, [&](int node) { return 2 * ranks_on(topology, node) * static_cast<std::size_t>(topology.size); });
+}
+
 // Regions of one node, one after the other, for all nodes in their order.
 struct Regions {
   std::vector<std::size_t> at;  // of every node's region, from the start of the node's memory
@@ -35,6 +40,18 @@ inline Regions plan_regions(const Plan& plan, std::size_t begin) {
     regions.end += plan.shape.block_bytes * ranks_on(topology, node) * static_cast<std::size_t>(topology.node_size());
   }
   return regions;
+}
+
+// One region for every node each way.
+struct BothWays {
+  Regions leaving, arriving;
+};
+
+inline Status plan_both_ways(Plan& plan) {
+  BothWays regions;
+  regions.leaving = plan_regions(plan, 0);
+  regions.arriving = plan_regions(plan, regions.leaving.end);
+  return plan.open_messages_and_memory(plan.keep(std::move(regions)).arriving.end);
 }
 
 inline std::size_t region_bytes(const Plan& plan, int node) {
@@ -64,24 +81,36 @@ inline void stage_regions(Plan& plan, const Buffers& buffers, const std::vector<
   }
 }
 
-// This rank's blocks from the ranks of `node`, out of a region that has come from there.
-inline void copy_from_region(const Plan& plan, const Buffers& buffers, int node, const std::byte* region) {
+// The blocks of one rank from several senders: the first, and how far it is to the next.
+struct Column {
+  const std::byte* first;
+  std::size_t stride;
+};
+
+// This rank's blocks from the ranks of `node`.
+inline void copy_column(const Plan& plan, const Buffers& buffers, int node, Column from) {
   const std::size_t block = plan.shape.block_bytes;
-  const std::size_t row = block * static_cast<std::size_t>(plan.topology->node_size());
-  region += static_cast<std::size_t>(plan.topology->node_rank()) * block;
   for (const int sender : plan.topology->nodes[node]) {
-    copy_block(buffers.recv + sender * block, region, block);
-    region += row;
+    copy_block(buffers.recv + sender * block, from.first, block);
+    from.first += from.stride;
   }
 }
 
-// This rank's blocks from its own node, out of the region that its ranks fill in `epoch`; then says
-// that it has read them.
-inline Status copy_own_node(Plan& plan, const Buffers& buffers, const std::byte* region, std::uint64_t epoch) {
-  NodeBoard& board = *plan.board;
+// Out of a region that has come from `node`.
+inline void copy_from_region(const Plan& plan, const Buffers& buffers, int node, const std::byte* region) {
+  const std::size_t block = plan.shape.block_bytes;
   const Topology& topology = *plan.topology;
+  copy_column(plan, buffers, node, {region + static_cast<std::size_t>(topology.node_rank()) * block,
+                                    block * static_cast<std::size_t>(topology.node_size())});
+}
+
+// This rank's blocks from its own node, which its ranks fill in `epoch`: copies them and says that it
+// has read them.
+template <class Copy>
+Status copy_own_node(Plan& plan, std::uint64_t epoch, Copy copy) {
+  NodeBoard& board = *plan.board;
   CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
-  copy_from_region(plan, buffers, topology.node(), region);
+  copy();
   board.mark(board.my_lines().copied, epoch);
   return {};
 }
@@ -105,5 +134,43 @@ Status copy_last_of_one_node(Plan& plan, Copy copy) {
   CROSSRAIL_TRY(copy());
   return plan.board->meet();
 }
+
+// One call of leaders that exchange step by step with `exchange(partners)`, once this rank has marked
+// `filled` for `epoch`: while they do, all ranks copy what came in the step before (OHIO paper,
+// sections III-A and III-B). `copy_own()` is for this rank's own node.
+template <class Exchange, class CopyOwn>
+struct StepwiseCall {
+  Plan& plan;
+  const Buffers& buffers;
+  const std::byte* memory;
+  const Regions& arriving;
+  std::uint64_t epoch;
+  Exchange exchange;
+  CopyOwn copy_own;
+
+  Status run() {
+    const Topology& topology = *plan.topology;
+    if (topology.one_node()) return copy_last_of_one_node(plan, copy_own);
+    const bool leads = topology.node_rank() == 0;
+    if (leads) CROSSRAIL_TRY(plan.board->await_marks(&RankLines::filled, epoch));
+    for (int step = 1; step < topology.node_count(); ++step) {
+      if (leads) CROSSRAIL_TRY(exchange(partners_of(topology, step)));
+      if (step == 1) {
+        CROSSRAIL_TRY(copy_own());
+      } else {
+        copy_arrived(step - 1);
+      }
+      CROSSRAIL_TRY(pass_step(plan, epoch, step));
+    }
+    copy_arrived(topology.node_count() - 1);
+    return {};
+  }
+
+ private:
+  void copy_arrived(int step) {
+    const int node = partners_of(*plan.topology, step).from;
+    copy_from_region(plan, buffers, node, memory + arriving.at[node]);
+  }
+};
 
 }  // namespace crossrail::alltoall

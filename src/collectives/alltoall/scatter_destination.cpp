@@ -8,21 +8,22 @@
 #include <algorithm>
 
 #include "collectives/alltoall/send_side.h"
+#include "collectives/throttle.h"
 
 namespace crossrail::alltoall::scatter_destination {
 
 bool fits(const Topology& topology, const Shape& shape) { return send_copy_fits(topology, shape); }
 
 Status plan(Plan& plan) {
-  CROSSRAIL_TRY(plan.links->open_messages());
-  return reserve_send_copy(plan);
+  plan.keep(throttle_of(plan));
+  return plan_messages(plan);
 }
 
 Status run(Plan& plan, const Buffers& buffers) {
   const std::size_t block = plan.shape.block_bytes;
   const int rank = plan.topology->rank;
   const int size = plan.topology->size;
-  const auto throttle = static_cast<int>(std::clamp<std::uint64_t>(plan.parameter("throttle", 32), 1, size));
+  const int throttle = plan.kept<int>();
   const std::byte* send = send_side(plan, buffers);
   copy_own_block(plan, buffers);
   for (int first = 1; first < size; first += throttle) {

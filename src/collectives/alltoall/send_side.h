@@ -16,6 +16,12 @@ inline Status reserve_send_copy(Plan& plan) {
   return plan.reserve_scratch(plan.shape.block_bytes * plan.topology->size);
 }
 
+// For rows that send one block a message.
+inline Status plan_messages(Plan& plan) {
+  CROSSRAIL_TRY(plan.links->open_messages());
+  return reserve_send_copy(plan);
+}
+
 // The blocks to send; in place, copied aside first.
 inline const std::byte* send_side(Plan& plan, const Buffers& buffers) {
   if (!plan.shape.in_place) return buffers.send;

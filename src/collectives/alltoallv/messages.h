@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "collectives/algorithm.h"
+#include "collectives/throttle.h"
 
 namespace crossrail::alltoallv {
 
@@ -23,12 +23,6 @@ inline void copy_own_block(const Plan& plan, const Buffers& buffers) {
   const Block& in = buffers.in[rank];
   if (in.bytes == 0) return;  // there may be no buffer
   copy_block(buffers.recv + in.offset, buffers.send + buffers.out[rank].offset, in.bytes);
-}
-
-// Most messages that a rank has in flight each way. Parameter: throttle.
-inline int throttle_of(const Plan& plan) {
-  const std::uint64_t throttle = plan.parameter("throttle", 32);
-  return static_cast<int>(std::clamp<std::uint64_t>(throttle, 1, static_cast<std::uint64_t>(plan.topology->size)));
 }
 
 struct Steps {

@@ -2,7 +2,7 @@
 //        small, and fetches its own from the regions of those that have something for it. Long
 //        blocks are read from their owner's memory, or are messages where that is not allowed.
 // When   One node. Uniform counts cost what alltoall costs; empty blocks cost nothing.
-// Cost   One flag latency (two where counts differ) + 2 x every rank's bytes copied.
+// Cost   One flag latency + 2 x every rank's bytes copied.
 // Needs  A shared segment on the node. Parameters: packet, direct, throttle.
 // From   Ours; forms of a row in collectives/node_rows.h, epochs in transport/node_board.h.
 
@@ -13,29 +13,32 @@ namespace crossrail::alltoallv::node_shared {
 
 bool fits(const Topology& topology, const Shape&) { return topology.one_node() && topology.shared_segment; }
 
-Status plan(Plan& plan) {
-  const Status opened = plan.topology->single_copy ? Status{} : plan.links->open_messages();
-  CROSSRAIL_TRY(plan.keep(NodeRows()).plan(plan));
-  return opened;
-}
-
 namespace {
 
-bool is_message(const Plan& plan, int, std::size_t bytes) { return plan.kept<NodeRows>().is_message(plan, bytes); }
+struct State {
+  NodeRows rows;
+  int throttle = 1;
+};
+
+bool is_message(const Plan& plan, int, std::size_t bytes) { return plan.kept<State>().rows.is_message(plan, bytes); }
 
 }  // namespace
 
+Status plan(Plan& plan) {
+  const Status opened = plan.topology->single_copy ? Status{} : plan.links->open_messages();
+  CROSSRAIL_TRY(plan.keep(State{{}, throttle_of(plan)}).rows.plan(plan));
+  return opened;
+}
+
 Status run(Plan& plan, const Buffers& buffers) {
-  auto& rows = plan.kept<NodeRows>();
-  const int size = plan.topology->size;
-  const int throttle = plan.topology->single_copy ? size : throttle_of(plan);
+  auto& [rows, throttle] = plan.kept<State>();
+  const bool messages = !plan.topology->single_copy;
   CROSSRAIL_TRY(rows.publish(plan, buffers));
-  if (!plan.topology->single_copy) CROSSRAIL_TRY(post_steps(plan, buffers, {1, std::min(1 + throttle, size)}, is_message));
+  if (messages) CROSSRAIL_TRY(post_steps(plan, buffers, {1, std::min(1 + throttle, plan.topology->size)}, is_message));
   copy_own_block(plan, buffers);
   CROSSRAIL_TRY(rows.fetch(plan, buffers));
   CROSSRAIL_TRY(rows.finish(plan));
-  if (plan.topology->single_copy) return {};
-  return finish_steps(plan, buffers, throttle, is_message);
+  return messages ? finish_steps(plan, buffers, throttle, is_message) : Status{};
 }
 
 }  // namespace crossrail::alltoallv::node_shared

@@ -14,10 +14,13 @@ namespace crossrail::alltoallv::scatter_destination {
 
 bool fits(const Topology&, const Shape&) { return true; }
 
-Status plan(Plan& plan) { return plan.links->open_messages(); }
+Status plan(Plan& plan) {
+  plan.keep(throttle_of(plan));
+  return plan.links->open_messages();
+}
 
 Status run(Plan& plan, const Buffers& buffers) {
-  const int throttle = throttle_of(plan);
+  const int throttle = plan.kept<int>();
   CROSSRAIL_TRY(post_steps(plan, buffers, {1, std::min(1 + throttle, plan.topology->size)}, every_block));
   copy_own_block(plan, buffers);
   return finish_steps(plan, buffers, throttle, every_block);
