@@ -14,12 +14,12 @@
 extern "C" {
 #endif
 
-#define CROSSRAIL_API_VERSION 1
+#define CROSSRAIL_API_VERSION 2
 
 /* "0.1.0" */
 const char *crossrail_version(void);
 
-/* [{"collective": "alltoall", "name": "bruck", "summary": "..."}, ...] */
+/* [{"collective": "alltoall", "memory": "host", "name": "bruck", "summary": "..."}, ...] */
 const char *crossrail_catalogue(void);
 
 /* [{"variable": "CROSSRAIL_SCRATCH", "kind": "bytes", "scope": "communicator", "preset": "67108864",
@@ -35,6 +35,7 @@ typedef struct crossrail_question {
   const int *node_of;     /* node of every rank, any labels; NULL: all on one node */
   int shared_segment;     /* 0 or 1: the ranks of a node can share memory */
   int single_copy;        /* 0 or 1: process_vm_readv is allowed between them */
+  const char *memory;     /* where all ranks have their blocks: "host" or "device"; NULL: host */
 } crossrail_question;
 
 /* {"topology": "8 ranks on 1 node", "chosen": "node_shared", "segment_bytes_per_node": 123,
@@ -76,6 +77,20 @@ typedef struct crossrail_traffic {
 
 /* Fills `traffic`; all zero if the call was native. Returns 0, or 1 if `traffic` is NULL. */
 int crossrail_last_traffic(crossrail_traffic *traffic);
+
+/* For programs that have included mpi.h before this file. */
+#ifdef MPI_VERSION
+/* MPI_Alltoall in the order of `stream` (a cudaStream_t or hipStream_t): the call enqueues the work and
+ * returns; the program waits for the stream when it needs the data. It can be captured in a graph, which
+ * may be replayed as often as all ranks replay theirs, as long as the buffers live.
+ *
+ * Blocks are contiguous and lie in device memory, not in place; the ranks are on one node. The call
+ * itself may wait until all ranks have made it. Calls on one communicator must be ordered by the program
+ * if they use several streams. Returns MPI_SUCCESS, or an error code, without raising an error, after
+ * saying why on standard error; on all ranks alike where it cannot be done, and nothing is then enqueued. */
+int crossrail_alltoall_on_stream(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                                 MPI_Datatype recvtype, MPI_Comm comm, void *stream);
+#endif
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,10 @@
-/* The plug-in table of a device module (libcrossrail_cuda.so, ...). C99.
+/* The plug-in table of a device module (libcrossrail_cuda.so, libcrossrail_hip.so, ...). C99.
  *
  * A module is loaded only into processes that have already loaded the vendor's driver. A null entry
- * means "not supported". Functions return 0 on success, else a text that says what went wrong,
- * valid until the thread's next call (they never throw, never exit, never synchronise a device). */
+ * means "not supported". Functions return NULL on success, else a text that says what went wrong,
+ * valid until the thread's next call. They never throw, never exit, never synchronise a device, and
+ * leave the thread's current device as it was. Any thread may call them; one queue is used by one
+ * thread at a time. */
 #ifndef CROSSRAIL_DEVICE_MODULE_H
 #define CROSSRAIL_DEVICE_MODULE_H
 
@@ -13,7 +15,7 @@
 extern "C" {
 #endif
 
-#define CROSSRAIL_DEVICE_MODULE_VERSION 1
+#define CROSSRAIL_DEVICE_MODULE_VERSION 2
 
 typedef enum crossrail_memory_kind {
   CROSSRAIL_MEMORY_HOST = 0,    /* also host memory that the driver knows (pinned, registered) */
@@ -21,18 +23,152 @@ typedef enum crossrail_memory_kind {
   CROSSRAIL_MEMORY_MANAGED = 2  /* migrates; the processor may touch it */
 } crossrail_memory_kind;
 
+/* What the driver knows of memory. */
+typedef struct crossrail_memory {
+  crossrail_memory_kind kind;
+  int shareable;       /* 1: export_memory can work */
+  int device;          /* ordinal in this process; -1 for host memory */
+  void *context;       /* the driver's, to which the memory belongs; NULL: any of the device */
+  uint64_t allocation; /* id; memory freed earlier in this process never had it, even at the same address */
+  void *base;          /* of what export_memory would share, which holds the whole range asked about */
+  size_t bytes;        /* of the same */
+} crossrail_memory;
+
+/* How another process of the node maps memory: plain bytes, and file descriptors beside them. */
+typedef struct crossrail_handle {
+  uint32_t kind;        /* the module's own */
+  uint32_t chunk_count; /* descriptors that belong to it, at most CROSSRAIL_MOST_CHUNKS */
+  uint64_t bytes;
+  unsigned char content[112]; /* the module's own */
+} crossrail_handle;
+
+#define CROSSRAIL_MOST_CHUNKS 1024
+typedef struct crossrail_chunk {
+  uint64_t bytes;
+  int32_t descriptor;
+  int32_t unused;
+} crossrail_chunk;
+
+/* Kernels, streams and copy engines of one device, for one communicator. */
+typedef struct crossrail_queue crossrail_queue;
+
+typedef struct crossrail_block {
+  void *to;
+  const void *from;
+  size_t bytes;
+} crossrail_block;
+
+typedef enum crossrail_engine {
+  CROSSRAIL_ENGINE_KERNEL = 0,  /* one kernel launch */
+  CROSSRAIL_ENGINE_COPY = 1,    /* copy engines, no multiprocessor; a block whose two ends lie on the
+                                   queue's device is copied beside the others */
+  CROSSRAIL_ENGINE_RESIDENT = 2 /* a kernel that stays for a while and waits for the next exchange */
+} crossrail_engine;
+
+/* Blocks to be copied, in this order where order matters to speed; memory of the queue's device, of
+ * peers (open_memory), or anything else the device can reach. */
+typedef struct crossrail_exchange {
+  const crossrail_block *blocks;
+  int block_count;         /* any number */
+  crossrail_engine engine;
+  int multiprocessors;     /* most that may be used; 0: the module's choice */
+  uint32_t resident_us;    /* RESIDENT: the kernel leaves when nothing has come for so long */
+  void *stream;            /* the program's stream to be ordered in; NULL: the queue's own */
+  uint64_t *flag;          /* is set to `value` once all blocks have arrived, seen by every process that
+                              shares it; in memory given to open_flags; NULL: none */
+  uint64_t value;
+} crossrail_exchange;
+
+/* All-to-all of small blocks through inboxes: device memory of every rank, mapped by all. A packet is
+ * data and the number of its round together, so that no other signal is needed. Nobody needs to know
+ * that the others have come: the kernel waits for their packets. */
+typedef struct crossrail_packets {
+  const void *send; /* block i goes to rank i; any memory the device can reach */
+  void *recv;       /* block i comes from rank i */
+  size_t block_bytes;
+  int rank, ranks;
+  void *const *inboxes;   /* of every rank, as mapped here; own included */
+  size_t inbox_bytes;     /* at least packets_bytes(ranks, block_bytes), zero before the first round; all
+                             rounds through an inbox have the same ranks and inbox_bytes, block_bytes may vary */
+  const uint64_t *leave;  /* in memory given to open_flags: the kernel gives up once it is not 0 */
+  void *stream;           /* like crossrail_exchange */
+  uint64_t *flag;
+  uint64_t value;         /* ~value is written instead when the kernel has given up */
+} crossrail_packets;
+
+/* Ranks of a node meet in device order, through lines at the end of their inboxes. */
+typedef struct crossrail_meeting {
+  int rank, ranks;
+  void *const *inboxes;
+  size_t inbox_bytes;
+  const uint64_t *leave;
+  void *stream;
+} crossrail_meeting;
+
+/* Elements of a datatype in device memory, and their bytes in a row. */
+typedef struct crossrail_segment {
+  int64_t offset; /* from the element's address */
+  uint64_t bytes;
+} crossrail_segment;
+typedef struct crossrail_packing {
+  const crossrail_segment *segments; /* of one element, in the order of its bytes; host memory, read before return */
+  uint64_t segment_count;
+  uint64_t layout;      /* id of the list: the module may keep a copy of it on the device */
+  uint64_t element_bytes; /* sum of the segments' */
+  int64_t extent;       /* from one element to the next */
+  void *elements;
+  void *row;
+  uint64_t first, bytes; /* of all elements' bytes in a row: which to move; row[0] is byte `first` */
+  int unpack;            /* 0: elements to row, 1: row to elements */
+  void *stream;
+} crossrail_packing;
+
 typedef struct crossrail_device_module {
   int version;      /* CROSSRAIL_DEVICE_MODULE_VERSION */
   const char *name; /* "cuda" */
+
   /* What memory `pointer` points to. Never fails: memory the driver does not know is host memory. */
   crossrail_memory_kind (*classify)(const void *pointer);
-  /* Copies `bytes` between memory of any kind; returns when the bytes have arrived. */
+  /* The same with all facts, of the range of `bytes` (at least 1). Quick for a range asked about before. */
+  void (*describe)(const void *pointer, size_t bytes, crossrail_memory *memory);
+  /* Copies between memory of any kind; returns when the bytes have arrived. */
   const char *(*copy)(void *to, const void *from, size_t bytes);
+
+  /* Shareable memory of our own, zeroed, beside `near`. */
+  const char *(*alloc)(const crossrail_memory *near, size_t bytes, void **memory);
+  const char *(*free)(void *memory);
+
+  /* `chunks` has room for CROSSRAIL_MOST_CHUNKS; the caller closes the descriptors. */
+  const char *(*export_memory)(const crossrail_memory *memory, crossrail_handle *handle, crossrail_chunk *chunks);
+  /* Maps what another process has exported for the device of `queue`; never the same memory twice at a
+   * time in a process. The caller keeps and closes the descriptors. */
+  const char *(*open_memory)(crossrail_queue *queue, const crossrail_handle *handle, const crossrail_chunk *chunks,
+                             void **mapped);
+  const char *(*close_memory)(void *mapped);
+  /* Identity of the queue's device, the same in every process. */
+  uint64_t (*identity)(crossrail_queue *queue);
+
+  const char *(*open_queue)(const crossrail_memory *near, crossrail_queue **queue);
+  void (*close_queue)(crossrail_queue *queue); /* waits for its own work only */
+  /* Lets the device write to whole pages of host memory, which other processes may share. */
+  const char *(*open_flags)(crossrail_queue *queue, void *pages, size_t bytes);
+  void (*close_flags)(crossrail_queue *queue, void *pages);
+
+  /* These return before the work is done; work of one queue (or stream) is done in order. */
+  const char *(*exchange)(crossrail_queue *queue, const crossrail_exchange *exchange);
+  const char *(*packets)(crossrail_queue *queue, const crossrail_packets *packets);
+  size_t (*packets_bytes)(int ranks, size_t block_bytes);
+  const char *(*meet)(crossrail_queue *queue, const crossrail_meeting *meeting);
+  const char *(*pack)(crossrail_queue *queue, const crossrail_packing *packing);
+  /* NULL unless the device has met an error that stops the queue. Does not wait. */
+  const char *(*look)(crossrail_queue *queue);
+  /* Waits until the queue's own streams are empty (not the device). */
+  const char *(*drain)(crossrail_queue *queue);
 } crossrail_device_module;
 
 /* The one symbol of a module. */
 typedef const crossrail_device_module *(*crossrail_device_module_entry)(void);
-#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v1"
+#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v2"
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,193 @@
+#include "gpu.h"
+
+#include <dlfcn.h>
+
+#include <chrono>
+#include <cstdio>
+
+namespace gpu {
+namespace {
+
+Driver open_driver() {
+  Driver driver;
+  void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return driver;
+#define GPU_SYMBOL(symbol) #symbol
+#define GPU_FIND(word, symbol) driver.word.at = reinterpret_cast<decltype(driver.word.at)>(dlsym(library, GPU_SYMBOL(symbol)));
+  GPU_ENTRIES(GPU_FIND)
+#undef GPU_FIND
+#undef GPU_SYMBOL
+  driver.complete = driver.error_text && driver.pointer_attributes &&
+                    driver.current_context && driver.push_context && driver.pop_context && driver.context_device &&
+                    driver.primary_context && driver.copy && driver.make_stream && driver.await_stream;
+  return driver;
+}
+
+template <class Value>
+Value attribute(CUpointer_attribute which, const void* pointer) {
+  // Not cuPointerGetAttribute: that is an error where the driver does not know the pointer.
+  Value value{};
+  void* values[] = {&value};
+  return driver().pointer_attributes(1, &which, values, address(pointer)) == kSuccess ? value : Value{};
+}
+
+constexpr CUmemAccessDesc access_for(int device) {
+  CUmemAccessDesc access{};
+  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  access.location.id = device;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return access;
+}
+
+void* as_shareable(int descriptor) { return reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)); }
+
+CUDA_KERNEL_NODE_PARAMS node_of(const Launch& launch, void** arguments) {
+  CUDA_KERNEL_NODE_PARAMS node{};
+  node.func = launch.function;
+  node.gridDimX = launch.grid;
+  node.blockDimX = launch.threads;
+  node.gridDimY = node.gridDimZ = node.blockDimY = node.blockDimZ = 1;
+  node.kernelParams = arguments;
+  return node;
+}
+
+}  // namespace
+
+const Driver& driver() {
+  static const Driver opened = open_driver();
+  return opened;
+}
+
+const char* text(Result result) {
+  if (result == kSuccess) return nullptr;
+  const char* found = nullptr;
+  if (driver().error_text(result, &found) == kSuccess && found != nullptr) return found;
+  static thread_local char number[64];
+  std::snprintf(number, sizeof number, "error %d of the driver", static_cast<int>(result));
+  return number;
+}
+
+Facts facts_of(const void* pointer) {
+  unsigned type = 0, managed = 0;
+  int ordinal = -1;
+  Context context = nullptr;
+  CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT};
+  void* values[] = {&type, &managed, &ordinal, &context};
+  if (driver().pointer_attributes(4, wanted, values, address(pointer)) != kSuccess || type == 0) return {};
+  return {true, type == CU_MEMORYTYPE_DEVICE, managed != 0, ordinal, context};
+}
+
+uint64_t buffer_id(const void* pointer) {
+  return attribute<unsigned long long>(CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer);
+}
+
+void finish_copies(const void* pointer) {
+  constexpr auto kLongest = std::chrono::milliseconds(50);
+  unsigned on = 1;
+  (void)driver().set_pointer_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address(pointer));
+  const auto end = std::chrono::steady_clock::now() + kLongest;
+  for (const Stream stream : {CU_STREAM_LEGACY, CU_STREAM_PER_THREAD}) {
+    while (driver().query_stream(stream) == kNotReady && std::chrono::steady_clock::now() < end) continue;
+  }
+}
+
+uint64_t block_id(const void* pointer) {
+  constexpr auto kMemoryBlockId = static_cast<CUpointer_attribute>(20);  // from CUDA 12.5 on
+  static const bool known = [&] {
+    uint64_t id = 0;
+    void* ids[] = {&id};
+    CUpointer_attribute wanted = kMemoryBlockId;
+    return driver().pointer_attributes(1, &wanted, ids, address(pointer)) == kSuccess;
+  }();
+  return known ? attribute<unsigned long long>(kMemoryBlockId, pointer) : 0;
+}
+
+bool ipc_capable(const void* pointer) {
+  return (attribute<unsigned>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, pointer) & 0xff) != 0;
+}
+
+Pool pool_of(const void* pointer) { return attribute<Pool>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, pointer); }
+
+uint64_t identity_of(int device) {
+  CUuuid uuid{};
+  if (driver().device_uuid(&uuid, device) != kSuccess) return static_cast<uint64_t>(device) + 1;
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char byte : uuid.bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
+  return hash;
+}
+
+int multiprocessors_of(int device) {
+  int count = 0;
+  return driver().device_attribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device) == kSuccess ? count : 16;
+}
+
+Result allocate_mapped(void** host, size_t bytes, void** mapped) {
+  const Result made = driver().allocate_host(host, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+  if (made != kSuccess) return made;
+  Address reached{};
+  const Result found = driver().address_of_host(&reached, *host, 0);
+  if (found != kSuccess) (void)driver().free_host(*host);
+  *mapped = pointer(reached);
+  return found;
+}
+
+Result register_mapped(void* host, size_t bytes) {
+  return driver().register_host(host, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+}
+
+Result launch(const Launch& launch, Stream stream) {
+  void* arguments[] = {launch.task};
+  return driver().launch_kernel(launch.function, launch.grid, 1, 1, launch.threads, 1, 1, 0, stream, arguments, nullptr);
+}
+
+Result add_node(Node* node, Graph graph, const Launch& launch) {
+  void* arguments[] = {launch.task};
+  const CUDA_KERNEL_NODE_PARAMS wanted = node_of(launch, arguments);
+  return driver().add_kernel_node(node, graph, nullptr, 0, &wanted);
+}
+
+Result set_node(Executable executable, Node node, const Launch& launch) {
+  void* arguments[] = {launch.task};
+  const CUDA_KERNEL_NODE_PARAMS wanted = node_of(launch, arguments);
+  return driver().set_kernel_node(executable, node, &wanted);
+}
+
+bool chunk_is_shareable(Chunk chunk, int device) {
+  CUmemAllocationProp properties{};
+  if (driver().chunk_properties(&properties, chunk) != kSuccess) return false;
+  return (properties.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0 &&
+         properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE && properties.location.id == device;
+}
+
+Result export_chunk(Chunk chunk, int* descriptor) {
+  return driver().chunk_export(descriptor, chunk, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+}
+
+Result import_chunk(int descriptor, Chunk* chunk) {
+  return driver().chunk_import(chunk, as_shareable(descriptor), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+}
+
+Result allow_access(Address base, size_t bytes, int device) {
+  const CUmemAccessDesc access = access_for(device);
+  return driver().set_access(base, bytes, &access, 1);
+}
+
+Result export_pool(Pool pool, int* descriptor) {
+  return driver().pool_export(descriptor, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+}
+
+Result import_pool(int descriptor, int device, Pool* pool) {
+  const Result made = driver().pool_import(pool, as_shareable(descriptor), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+  if (made != kSuccess) return made;
+  const CUmemAccessDesc access = access_for(device);
+  const Result allowed = driver().pool_access(*pool, &access, 1);
+  if (allowed != kSuccess) (void)driver().destroy_pool(*pool);
+  return allowed;
+}
+
+Result open_ipc(const IpcHandle& handle, Address* mapped) {
+  return driver().ipc_open(mapped, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+}
+
+}  // namespace gpu

@@ -1,0 +1,219 @@
+// The device as the host side of a module sees it, in CUDA's words: types, the driver's entry points,
+// and what is more than one call. The driver is the one the process has loaded; an entry that an old
+// driver lacks says "not supported" when called.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpu {
+
+inline constexpr const char* kName = "cuda";
+
+using Result = CUresult;
+using Context = CUcontext;
+using Stream = CUstream;
+using Event = CUevent;
+using Image = CUmodule;
+using Function = CUfunction;
+using Graph = CUgraph;
+using Node = CUgraphNode;
+using Executable = CUgraphExec;
+using Chunk = CUmemGenericAllocationHandle;
+using Pool = CUmemoryPool;
+using Address = CUdeviceptr;
+using IpcHandle = CUipcMemHandle;
+using PoolPointer = CUmemPoolPtrExportData;
+
+inline constexpr Result kSuccess = CUDA_SUCCESS;
+inline constexpr Result kNotReady = CUDA_ERROR_NOT_READY;
+inline constexpr Result kNotSupported = CUDA_ERROR_NOT_SUPPORTED;
+inline constexpr Result kAlreadyRegistered = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+
+template <class Pointer>
+struct Entry;
+template <class... Arguments>
+struct Entry<CUresult(CUDAAPI*)(Arguments...)> {
+  using Pointer = CUresult(CUDAAPI*)(Arguments...);
+  Pointer at = nullptr;
+  Result operator()(Arguments... arguments) const { return at == nullptr ? kNotSupported : at(arguments...); }
+  explicit operator bool() const { return at != nullptr; }
+};
+
+// Our word, the driver's. cuda.h gives most names a version, which is part of the symbol.
+#define GPU_ENTRIES(ENTRY)                                \
+  ENTRY(error_text, cuGetErrorString)                     \
+  ENTRY(pointer_attributes, cuPointerGetAttributes)       \
+  ENTRY(set_pointer_attribute, cuPointerSetAttribute)     \
+  ENTRY(address_range, cuMemGetAddressRange)              \
+  ENTRY(current_context, cuCtxGetCurrent)                 \
+  ENTRY(push_context, cuCtxPushCurrent)                   \
+  ENTRY(pop_context, cuCtxPopCurrent)                     \
+  ENTRY(context_device, cuCtxGetDevice)                   \
+  ENTRY(context_id, cuCtxGetId)                           \
+  ENTRY(context_priorities, cuCtxGetStreamPriorityRange)  \
+  ENTRY(primary_context, cuDevicePrimaryCtxRetain)        \
+  ENTRY(device_uuid, cuDeviceGetUuid)                     \
+  ENTRY(device_attribute, cuDeviceGetAttribute)           \
+  ENTRY(capture_mode, cuThreadExchangeStreamCaptureMode)  \
+  ENTRY(allocate, cuMemAlloc)                             \
+  ENTRY(free, cuMemFree)                                  \
+  ENTRY(free_in_stream, cuMemFreeAsync)                   \
+  ENTRY(allocate_host, cuMemHostAlloc)                    \
+  ENTRY(free_host, cuMemFreeHost)                         \
+  ENTRY(register_host, cuMemHostRegister)                 \
+  ENTRY(unregister_host, cuMemHostUnregister)             \
+  ENTRY(address_of_host, cuMemHostGetDevicePointer)       \
+  ENTRY(copy, cuMemcpyAsync)                              \
+  ENTRY(set_bytes, cuMemsetD8Async)                       \
+  ENTRY(make_stream, cuStreamCreateWithPriority)          \
+  ENTRY(destroy_stream, cuStreamDestroy)                  \
+  ENTRY(await_stream, cuStreamSynchronize)                \
+  ENTRY(query_stream, cuStreamQuery)                      \
+  ENTRY(wait_event, cuStreamWaitEvent)                    \
+  ENTRY(write_value, cuStreamWriteValue64)                \
+  ENTRY(make_event, cuEventCreate)                        \
+  ENTRY(record_event, cuEventRecord)                      \
+  ENTRY(destroy_event, cuEventDestroy)                    \
+  ENTRY(load_image, cuModuleLoadData)                     \
+  ENTRY(find_function, cuModuleGetFunction)               \
+  ENTRY(load_function, cuFuncLoad)                        \
+  ENTRY(launch_kernel, cuLaunchKernel)                    \
+  ENTRY(make_graph, cuGraphCreate)                        \
+  ENTRY(add_kernel_node, cuGraphAddKernelNode)            \
+  ENTRY(make_executable, cuGraphInstantiate)              \
+  ENTRY(set_kernel_node, cuGraphExecKernelNodeSetParams)  \
+  ENTRY(upload_graph, cuGraphUpload)                      \
+  ENTRY(launch_graph, cuGraphLaunch)                      \
+  ENTRY(destroy_executable, cuGraphExecDestroy)           \
+  ENTRY(destroy_graph, cuGraphDestroy)                    \
+  ENTRY(ipc_export, cuIpcGetMemHandle)                    \
+  ENTRY(ipc_open, cuIpcOpenMemHandle)                     \
+  ENTRY(ipc_close, cuIpcCloseMemHandle)                   \
+  ENTRY(retain_chunk, cuMemRetainAllocationHandle)        \
+  ENTRY(chunk_properties, cuMemGetAllocationPropertiesFromHandle) \
+  ENTRY(chunk_export, cuMemExportToShareableHandle)       \
+  ENTRY(chunk_import, cuMemImportFromShareableHandle)     \
+  ENTRY(release_chunk, cuMemRelease)                      \
+  ENTRY(reserve, cuMemAddressReserve)                     \
+  ENTRY(unreserve, cuMemAddressFree)                      \
+  ENTRY(map, cuMemMap)                                    \
+  ENTRY(unmap, cuMemUnmap)                                \
+  ENTRY(set_access, cuMemSetAccess)                       \
+  ENTRY(pool_export, cuMemPoolExportToShareableHandle)    \
+  ENTRY(pool_import, cuMemPoolImportFromShareableHandle)  \
+  ENTRY(pool_access, cuMemPoolSetAccess)                  \
+  ENTRY(pool_export_pointer, cuMemPoolExportPointer)      \
+  ENTRY(pool_import_pointer, cuMemPoolImportPointer)      \
+  ENTRY(destroy_pool, cuMemPoolDestroy)
+
+struct Driver {
+#define GPU_FIELD(word, symbol) Entry<decltype(&symbol)> word;
+  GPU_ENTRIES(GPU_FIELD)
+#undef GPU_FIELD
+  bool complete = false;  // all that a module cannot do without
+};
+const Driver& driver();
+
+// NULL for success; else what the driver calls it.
+const char* text(Result result);
+
+#define GPU_TRY(call)                                                                     \
+  do {                                                                                    \
+    if (const gpu::Result tried = (call); tried != gpu::kSuccess) return gpu::text(tried); \
+  } while (0)
+
+inline Address address(const void* pointer) { return reinterpret_cast<Address>(pointer); }
+inline void* pointer(Address address) { return reinterpret_cast<void*>(address); }
+
+// What the driver knows of a pointer at one stroke.
+struct Facts {
+  bool known = false;
+  bool device = false;  // memory of a device; managed memory as well
+  bool managed = false;
+  int ordinal = -1;
+  Context context = nullptr;
+};
+Facts facts_of(const void* pointer);
+uint64_t buffer_id(const void* pointer);  // 0: not known to the driver
+// Memory seen for the first time: a program's cudaMemcpy to it may have returned before its end (from
+// pageable memory, or of a few bytes), and our streams do not wait for the program's. Waits for the
+// default streams, but not long; from now on such copies end before they return, where memory can be told so.
+void finish_copies(const void* pointer);
+uint64_t block_id(const void* pointer);   // of the physical memory behind it; 0: the driver does not tell
+bool ipc_capable(const void* pointer);
+Pool pool_of(const void* pointer);
+
+uint64_t identity_of(int device);
+int multiprocessors_of(int device);
+
+inline Result make_stream(Stream* stream, int priority) {
+  return driver().make_stream(stream, CU_STREAM_NON_BLOCKING, priority);
+}
+inline int high_priority() {
+  int least = 0, greatest = 0;
+  return driver().context_priorities(&least, &greatest) == kSuccess ? greatest : 0;
+}
+inline Result make_event(Event* event) { return driver().make_event(event, CU_EVENT_DISABLE_TIMING); }
+
+// Host memory that the device can reach at `mapped`.
+Result allocate_mapped(void** host, size_t bytes, void** mapped);
+Result register_mapped(void* host, size_t bytes);
+
+struct Launch {
+  Function function;
+  unsigned grid, threads;
+  void* task;  // the one argument
+};
+Result launch(const Launch& launch, Stream stream);
+Result add_node(Node* node, Graph graph, const Launch& launch);
+Result set_node(Executable executable, Node node, const Launch& launch);
+
+// File descriptors for chunks and pools; -1: the driver refuses.
+bool chunk_is_shareable(Chunk chunk, int device);
+Result export_chunk(Chunk chunk, int* descriptor);
+Result import_chunk(int descriptor, Chunk* chunk);
+Result allow_access(Address base, size_t bytes, int device);
+Result export_pool(Pool pool, int* descriptor);
+Result import_pool(int descriptor, int device, Pool* pool);
+Result open_ipc(const IpcHandle& handle, Address* mapped);
+
+// While it lives, calls that are forbidden while a stream of the program is captured are allowed.
+class Uncaptured {
+ public:
+  Uncaptured() { (void)driver().capture_mode(&mode_); }
+  ~Uncaptured() { (void)driver().capture_mode(&mode_); }
+  Uncaptured(const Uncaptured&) = delete;
+
+ private:
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+// While it lives, `wanted` is the thread's context; nothing is done where it is already.
+class Current {
+ public:
+  explicit Current(Context wanted) {
+    Context now = nullptr;
+    result_ = driver().current_context(&now);
+    if (result_ != kSuccess || now == wanted) return;
+    result_ = driver().push_context(wanted);
+    pushed_ = result_ == kSuccess;
+  }
+  ~Current() {
+    Context popped = nullptr;
+    if (pushed_) (void)driver().pop_context(&popped);
+  }
+  Current(const Current&) = delete;
+  Result result() const { return result_; }
+
+ private:
+  Result result_ = kSuccess;
+  bool pushed_ = false;
+};
+
+// The kernels' code, for load_image; null in a module built without them.
+const void* kernel_image();
+
+}  // namespace gpu

@@ -1,0 +1,91 @@
+// What kernels need of the device, in CUDA's words. Loads and stores of "system" are seen by other
+// devices and by processors; those of 64 bits are never torn.
+#pragma once
+
+#include <stdint.h>
+
+#define GPU_KERNEL extern "C" __global__ void __launch_bounds__(1024)
+#define GPU_INLINE __device__ __forceinline__
+// Arguments that may be indexed where they lie.
+#define GPU_ARGUMENT const __grid_constant__
+
+namespace gpu {
+
+struct alignas(16) Pair {
+  uint64_t low, high;
+};
+
+// Data. Not kept in the first cache, where another device's writes are not seen.
+template <class Unit>
+GPU_INLINE Unit load(const Unit* from) {
+  return *from;
+}
+template <>
+GPU_INLINE Pair load(const Pair* from) {
+  Pair value;
+  asm volatile("ld.global.L1::no_allocate.v2.u64 {%0, %1}, [%2];"
+               : "=l"(value.low), "=l"(value.high) : "l"(from) : "memory");
+  return value;
+}
+template <class Unit>
+GPU_INLINE void store(Unit* to, Unit value) {
+  *to = value;
+}
+template <>
+GPU_INLINE void store(Pair* to, Pair value) {
+  asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(value.low), "l"(value.high) : "memory");
+}
+
+// Words that others look at or write meanwhile.
+GPU_INLINE Pair load_system(const Pair* from) {
+  Pair value;
+  asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(value.low), "=l"(value.high) : "l"(from) : "memory");
+  return value;
+}
+GPU_INLINE void store_system(Pair* to, Pair value) {
+  asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(value.low), "l"(value.high) : "memory");
+}
+GPU_INLINE uint64_t load_system(const uint64_t* from) {
+  uint64_t value;
+  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+  return value;
+}
+GPU_INLINE void store_system(uint64_t* to, uint64_t value) {
+  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
+}
+GPU_INLINE uint64_t load_acquire(const uint64_t* from) {
+  uint64_t value;
+  asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+  return value;
+}
+GPU_INLINE void store_release(uint64_t* to, uint64_t value) {
+  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
+}
+
+// What is written before is seen, by all devices and processors, before what is written after; what
+// is read after is as new as what was read before.
+GPU_INLINE void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
+// Within this device.
+GPU_INLINE void fence_device() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+// For all, and what is read after is read after what was written before is seen.
+GPU_INLINE void fence_total() { asm volatile("fence.sc.sys;" ::: "memory"); }
+
+// Counts to `limit`, then from 0 again; the count before.
+GPU_INLINE uint32_t count_around(uint32_t* counter, uint32_t limit) { return atomicInc(counter, limit); }
+
+GPU_INLINE void meet_threads() { __syncthreads(); }
+GPU_INLINE void meet_lanes() { __syncwarp(); }
+// Of the warp: whether it holds for all lanes. Lanes meet, as in meet_lanes.
+GPU_INLINE bool all_lanes(bool it) { return __all_sync(0xffffffffu, it) != 0; }
+
+// What lane `lane` of the warp has.
+GPU_INLINE uint64_t from_lane(uint64_t value, unsigned lane) { return __shfl_sync(0xffffffffu, value, lane); }
+
+GPU_INLINE uint64_t now_ns() {
+  uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+}  // namespace gpu

@@ -1,0 +1,138 @@
+// Blocks moved by a kernel, by copy engines, or by the kernel that is there already.
+
+#include <algorithm>
+#include <cstddef>
+
+#include "queue.h"
+#include "sharing.h"
+
+namespace gpu {
+namespace {
+
+static_assert(offsetof(kernels::FewBlocks, blocks) == offsetof(kernels::ManyBlocks, blocks));
+
+// The next blocks that are not empty, as many as one launch can carry.
+uint32_t gather(const crossrail_exchange& exchange, int& next, kernels::Block* blocks) {
+  uint32_t count = 0;
+  for (; next < exchange.block_count && count < kernels::kManyBlocks; ++next) {
+    const crossrail_block& block = exchange.blocks[next];
+    if (block.bytes == 0) continue;
+    blocks[count++] = {static_cast<char*>(block.to), static_cast<const char*>(block.from), block.bytes, 0};
+  }
+  return count;
+}
+
+unsigned most_grid(const crossrail_queue& queue, const crossrail_exchange& exchange) {
+  const int all = queue.place->multiprocessors;
+  return static_cast<unsigned>(exchange.multiprocessors > 0 ? std::min(exchange.multiprocessors, 2 * all) : all);
+}
+
+const char* exchange_by_kernel(crossrail_queue& queue, const crossrail_exchange& exchange, uint64_t* flag) {
+  int next = 0;
+  do {
+    kernels::ManyBlocks task{};
+    task.list.count = gather(exchange, next, task.blocks);
+    const bool last = next == exchange.block_count;
+    if (last) {
+      task.signal.flag = flag;
+      task.signal.value = exchange.value;
+    }
+    if (task.list.count == 0 && task.signal.flag == nullptr) continue;
+    const Cut wanted = cut(task.list, task.blocks, most_grid(queue, exchange));
+    task.lanes = wanted.lanes;
+    const bool few = task.list.count <= kernels::kFewBlocks;  // whose task is the beginning of the other
+    const Work work{few ? Kernel::exchange_few : Kernel::exchange_many, wanted.grid, wanted.threads, &task,
+                    few ? sizeof(kernels::FewBlocks) : sizeof task, &task.signal, false};
+    if (const char* wrong = launch_work(queue, work, exchange.stream); wrong != nullptr) return wrong;
+  } while (next < exchange.block_count);
+  return nullptr;
+}
+
+const char* exchange_with(crossrail_queue& queue, const crossrail_exchange& exchange) {
+  const Current current(queue.place->context);
+  GPU_TRY(current.result());
+  if (exchange.engine == CROSSRAIL_ENGINE_COPY) return exchange_by_copies(queue, exchange);
+  uint64_t* flag = nullptr;
+  if (const char* wrong = translate(queue, exchange.flag, &flag); wrong != nullptr) return wrong;
+  if (exchange.engine == CROSSRAIL_ENGINE_RESIDENT && resident_fits(queue, exchange)) {
+    return command(queue, {exchange, flag});
+  }
+  return exchange_by_kernel(queue, exchange, flag);
+}
+
+// For copies: which blocks have both ends on this device.
+struct Sides {
+  std::vector<uint8_t> local;
+  int locals = 0, remotes = 0;
+};
+const Sides& sides_of(const crossrail_queue& queue, const crossrail_exchange& exchange) {
+  static thread_local Sides sides;
+  sides.local.assign(exchange.block_count, 0);
+  sides.locals = sides.remotes = 0;
+  const Place& place = *queue.place;
+  for (int i = 0; i < exchange.block_count; ++i) {
+    const crossrail_block& block = exchange.blocks[i];
+    if (block.bytes == 0) continue;
+    const bool local = lies_on(block.to, place.identity, place.device) && lies_on(block.from, place.identity, place.device);
+    sides.local[i] = local ? 1 : 0;
+    ++(local ? sides.locals : sides.remotes);
+  }
+  return sides;
+}
+
+Result copy_side(const crossrail_exchange& exchange, const Sides& sides, bool local, Stream stream) {
+  for (int i = 0; i < exchange.block_count; ++i) {
+    const crossrail_block& block = exchange.blocks[i];
+    if (block.bytes == 0 || (sides.local[i] != 0) != local) continue;
+    const Result result = driver().copy(address(block.to), address(block.from), block.bytes, stream);
+    if (result != kSuccess) return result;
+  }
+  return kSuccess;
+}
+
+// Copies within the device beside those to others, which they would hold up.
+const char* copy_both_sides(crossrail_queue& queue, const crossrail_exchange& exchange, const Sides& sides, Stream stream) {
+  GPU_TRY(driver().record_event(queue.fork, stream));
+  GPU_TRY(driver().wait_event(queue.beside, queue.fork, 0));
+  const Result remote = copy_side(exchange, sides, false, stream);
+  const Result local = copy_side(exchange, sides, true, queue.beside);
+  GPU_TRY(driver().record_event(queue.join, queue.beside));
+  GPU_TRY(driver().wait_event(stream, queue.join, 0));
+  GPU_TRY(remote);
+  return text(local);
+}
+
+const char* tell_host(crossrail_queue& queue, const crossrail_exchange& exchange, Stream stream) {
+  kernels::Signal signal{};
+  signal.value = exchange.value;
+  if (const char* wrong = translate(queue, exchange.flag, &signal.flag); wrong != nullptr) return wrong;
+  if (signal.flag == nullptr) return nullptr;
+  // What the program captures may be replayed where values cannot be written by the stream itself.
+  const bool kernels = queue.place->kernels_wrong == nullptr;
+  if (kernels && (exchange.stream != nullptr || !driver().write_value)) return announce(queue, signal, stream);
+  return text(driver().write_value(stream, address(signal.flag), signal.value, 0));
+}
+
+}  // namespace
+
+const char* exchange_by_copies(crossrail_queue& queue, const crossrail_exchange& exchange) {
+  if (exchange.stream == nullptr) {
+    if (const char* wrong = follow_resident(queue); wrong != nullptr) return wrong;
+  }
+  const Stream stream = exchange.stream != nullptr ? static_cast<Stream>(exchange.stream) : queue.stream;
+  const Sides& sides = sides_of(queue, exchange);
+  if (sides.locals > 0 && sides.remotes > 0) {
+    if (const char* wrong = copy_both_sides(queue, exchange, sides, stream); wrong != nullptr) return wrong;
+  } else {
+    GPU_TRY(copy_side(exchange, sides, sides.locals > 0, stream));
+  }
+  return tell_host(queue, exchange, stream);
+}
+
+const char* exchange(crossrail_queue* queue, const crossrail_exchange* exchange) {
+  if (exchange->stream == nullptr) return exchange_with(*queue, *exchange);
+  const Uncaptured uncaptured;
+  return exchange_with(*queue, *exchange);
+}
+
+}  // namespace gpu

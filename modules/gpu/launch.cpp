@@ -1,0 +1,117 @@
+// Kernels started as cheaply as the driver allows: a graph of one kernel starts sooner than a kernel,
+// and a graph that was told the same before needs no telling.
+
+#include <cstring>
+
+#include "queue.h"
+
+namespace gpu {
+namespace {
+
+constexpr size_t kMostGraphs = 16;
+
+bool tells_same(const KernelGraph& graph, const Work& work) {
+  return graph.kernel == work.kernel && graph.grid == work.grid && graph.threads == work.threads &&
+         graph.task.size() == work.task_bytes && std::memcmp(graph.task.data(), work.task, work.task_bytes) == 0;
+}
+
+void remember(KernelGraph& graph, const Work& work) {
+  graph.kernel = work.kernel;
+  graph.grid = work.grid;
+  graph.threads = work.threads;
+  const char* task = static_cast<const char*>(work.task);
+  graph.task.assign(task, task + work.task_bytes);
+}
+
+Launch launch_of(const crossrail_queue& queue, const Work& work) {
+  return {kernel_of(*queue.place, work.kernel), work.grid, work.threads, work.task};
+}
+
+void close_graph(KernelGraph& graph) {
+  if (graph.executable != nullptr) (void)driver().destroy_executable(graph.executable);
+  if (graph.graph != nullptr) (void)driver().destroy_graph(graph.graph);
+}
+
+Result open_graph(crossrail_queue& queue, const Work& work, KernelGraph& graph) {
+  const Uncaptured uncaptured;
+  Result result = driver().make_graph(&graph.graph, 0);
+  if (result == kSuccess) result = add_node(&graph.node, graph.graph, launch_of(queue, work));
+  if (result == kSuccess) result = driver().make_executable(&graph.executable, graph.graph, 0);
+  if (result != kSuccess) close_graph(graph);
+  return result;
+}
+
+// A graph that tells `work`: kept, told anew, or made. Null where the driver makes no graphs.
+KernelGraph* graph_for(crossrail_queue& queue, const Work& work, bool keep) {
+  const size_t most = keep ? kMostGraphs : 1;
+  if (keep) {
+    for (KernelGraph& graph : queue.graphs) {
+      if (tells_same(graph, work)) return &graph;
+    }
+  }
+  if (queue.graphs.size() < most) {
+    KernelGraph graph;
+    if (open_graph(queue, work, graph) != kSuccess) return nullptr;
+    queue.graphs.push_back(std::move(graph));
+    remember(queue.graphs.back(), work);
+    return &queue.graphs.back();
+  }
+  KernelGraph& oldest = queue.graphs[queue.oldest_graph];
+  queue.oldest_graph = (queue.oldest_graph + 1) % most;
+  if (set_node(oldest.executable, oldest.node, launch_of(queue, work)) != kSuccess) return nullptr;
+  if (keep) remember(oldest, work);
+  return &oldest;
+}
+
+const char* launch_own(crossrail_queue& queue, const Work& work) {
+  kernels::Signal* signal = work.signal;
+  const bool told = signal != nullptr && signal->flag != nullptr;
+  const uint64_t value = told ? signal->value : 0;
+  if (told) {
+    signal->last = &queue.counters->last;
+    if (!work.own_counters) signal->arrivals = &queue.counters->arrivals;
+    signal->is_step = queue.way == Way::graph && queue.last_known ? 1 : 0;
+    if (signal->is_step != 0) signal->value = value - queue.last;
+    queue.last_known = false;
+  }
+  const KernelGraph* graph = queue.way == Way::kernel ? nullptr : graph_for(queue, work, queue.way == Way::graph);
+  if (graph == nullptr) queue.way = Way::kernel;
+  if (graph == nullptr) {
+    GPU_TRY(launch(launch_of(queue, work), queue.stream));
+  } else {
+    GPU_TRY(driver().launch_graph(graph->executable, queue.stream));
+  }
+  if (told) {
+    queue.last = value;
+    queue.last_known = true;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const char* announce(crossrail_queue& queue, const kernels::Signal& signal, Stream stream) {
+  kernels::Signal told{};
+  told.flag = signal.flag;
+  told.value = signal.value;
+  return text(launch({kernel_of(*queue.place, Kernel::announce), 1, 1, &told}, stream));
+}
+
+const char* launch_work(crossrail_queue& queue, const Work& work, void* stream) {
+  if (queue.place->kernels_wrong != nullptr) return queue.place->kernels_wrong;
+  if (stream == nullptr) {
+    if (const char* wrong = follow_resident(queue); wrong != nullptr) return wrong;
+    return launch_own(queue, work);
+  }
+  kernels::Signal later{};
+  if (work.signal != nullptr && work.grid > 1 && !work.own_counters) std::swap(later, *work.signal);
+  GPU_TRY(launch(launch_of(queue, work), static_cast<Stream>(stream)));
+  return later.flag == nullptr ? nullptr : announce(queue, later, static_cast<Stream>(stream));
+}
+
+void close_graphs(crossrail_queue& queue) {
+  for (KernelGraph& graph : queue.graphs) close_graph(graph);
+  queue.graphs.clear();
+}
+
+}  // namespace gpu

@@ -1,0 +1,102 @@
+// The module's table, and copies and memory that need no queue.
+
+#include <cstring>
+
+#include "memory.h"
+#include "queue.h"
+#include "sharing.h"
+
+namespace gpu {
+namespace {
+
+const char* copy_at(const Facts& facts, void* to, const void* from, size_t bytes) {
+  crossrail_memory near{};
+  near.device = facts.ordinal;
+  near.context = facts.context;
+  const char* wrong = nullptr;
+  const Place* place = place_of(near, &wrong);
+  if (place == nullptr) return wrong;
+  const Uncaptured uncaptured;
+  const Current current(place->context);
+  GPU_TRY(current.result());
+  GPU_TRY(driver().copy(address(to), address(from), bytes, place->stream));
+  return text(driver().await_stream(place->stream));
+}
+
+const char* copy(void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return nullptr;
+  // Looked at first of all: the program's own copies to it may still be under way.
+  crossrail_memory source{};
+  describe(from, bytes, &source);
+  Facts facts = facts_of(to);
+  if (!facts.device) facts = facts_of(from);
+  if (facts.device) return copy_at(facts, to, from, bytes);
+  std::memcpy(to, from, bytes);
+  return nullptr;
+}
+
+const char* alloc(const crossrail_memory* near, size_t bytes, void** memory) {
+  const char* wrong = nullptr;
+  const Place* place = place_of(*near, &wrong);
+  if (place == nullptr) return wrong;
+  const Uncaptured uncaptured;
+  const Current current(place->context);
+  GPU_TRY(current.result());
+  Address made{};
+  GPU_TRY(driver().allocate(&made, bytes));
+  wrong = text(driver().set_bytes(made, 0, bytes, place->stream));
+  if (wrong == nullptr) wrong = text(driver().await_stream(place->stream));
+  if (wrong != nullptr) {
+    (void)driver().free(made);
+    return wrong;
+  }
+  *memory = pointer(made);
+  return nullptr;
+}
+
+const char* give_back(void* memory) {
+  const Facts facts = facts_of(memory);
+  if (!facts.device) return "memory that alloc has not made";
+  const Uncaptured uncaptured;
+  const Current current(facts.context);
+  GPU_TRY(current.result());
+  return text(driver().free(address(memory)));
+}
+
+uint64_t identity(crossrail_queue* queue) { return queue->place->identity; }
+
+crossrail_device_module table() {
+  crossrail_device_module module{};
+  module.version = CROSSRAIL_DEVICE_MODULE_VERSION;
+  module.name = kName;
+  module.classify = classify;
+  module.describe = describe;
+  module.copy = copy;
+  module.alloc = alloc;
+  module.free = give_back;
+  module.export_memory = export_memory;
+  module.open_memory = open_memory;
+  module.close_memory = close_memory;
+  module.identity = identity;
+  module.open_queue = open_queue;
+  module.close_queue = close_queue;
+  module.open_flags = open_flags;
+  module.close_flags = close_flags;
+  module.exchange = exchange;
+  module.look = look;
+  module.drain = drain;
+  if (kernel_image() == nullptr) return module;
+  module.packets = packets;
+  module.packets_bytes = packets_bytes;
+  module.meet = meet;
+  module.pack = pack;
+  return module;
+}
+
+}  // namespace
+}  // namespace gpu
+
+extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v2(void) {
+  static const crossrail_device_module module = gpu::table();
+  return gpu::driver().complete ? &module : nullptr;
+}

@@ -1,0 +1,92 @@
+#include "place.h"
+
+#include <memory>
+#include <vector>
+
+namespace gpu {
+namespace {
+
+std::mutex& guard() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+uint64_t id_of(Context context) {
+  unsigned long long id = 0;
+  return driver().context_id(context, &id) == kSuccess ? id : 0;
+}
+
+const char* open_place(Context context, Place& place) {
+  place.context = context;
+  place.context_id = id_of(context);
+  const Uncaptured uncaptured;
+  const Current current(context);
+  GPU_TRY(current.result());
+  GPU_TRY(driver().context_device(&place.device));
+  GPU_TRY(make_stream(&place.stream, 0));
+  place.multiprocessors = multiprocessors_of(place.device);
+  place.identity = identity_of(place.device);
+  return nullptr;
+}
+
+constexpr const char* kKernelNames[kKernelCount] = {"exchange_few", "exchange_many", "packets_few",
+                                                    "packets_many", "meet_few",      "meet_many",
+                                                    "pack",         "resident",      "announce"};
+
+const char* find_kernels(Place& place) {
+  Image image{};
+  GPU_TRY(driver().load_image(&image, kernel_image()));
+  for (int i = 0; i < kKernelCount; ++i) {
+    GPU_TRY(driver().find_function(&place.kernels[i], image, kKernelNames[i]));
+    // Loaded now and not at the first launch, which would wait for kernels that stay.
+    (void)driver().load_function(place.kernels[i]);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Context primary_context(int device) {
+  static std::vector<Context> contexts;
+  const std::lock_guard lock(guard());
+  if (device < 0) return nullptr;
+  if (contexts.size() <= static_cast<size_t>(device)) contexts.resize(device + 1);
+  Context& context = contexts[device];
+  if (context == nullptr && driver().primary_context(&context, device) != kSuccess) context = nullptr;
+  return context;
+}
+
+Place* place_of(const crossrail_memory& memory, const char** wrong) {
+  static std::vector<std::unique_ptr<Place>> places;
+  Context context = static_cast<Context>(memory.context);
+  if (context == nullptr) context = primary_context(memory.device);
+  if (context == nullptr) {
+    *wrong = "memory of no device, or a device without a context";
+    return nullptr;
+  }
+  const uint64_t id = id_of(context);
+  const std::lock_guard lock(guard());
+  for (const auto& place : places) {
+    if (place->context == context && place->context_id == id) return place.get();
+  }
+  auto opened = std::make_unique<Place>();
+  *wrong = open_place(context, *opened);
+  if (*wrong != nullptr) return nullptr;
+  places.push_back(std::move(opened));
+  return places.back().get();
+}
+
+const char* load_kernels(Place& place) {
+  const std::lock_guard lock(guard());
+  if (place.kernels_tried) return place.kernels_wrong;
+  place.kernels_tried = true;
+  const Uncaptured uncaptured;
+  if (kernel_image() == nullptr) {
+    place.kernels_wrong = "this module was built without kernels";
+  } else {
+    place.kernels_wrong = find_kernels(place);
+  }
+  return place.kernels_wrong;
+}
+
+}  // namespace gpu

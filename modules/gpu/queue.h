@@ -1,0 +1,147 @@
+// A queue: streams of our own in one place, and what its kernels need. Used by one thread at a time.
+//
+// Two streams and the resident kernel are kept in order by us: `order` waits for whichever the next
+// piece of work does not follow by itself.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "crossrail/device_module.h"
+#include "gpu.h"
+#include "kernels/tasks.h"
+#include "place.h"
+
+namespace gpu {
+
+// Host memory that the device writes to.
+struct Pages {
+  char* host;
+  size_t bytes;
+  char* mapped;
+};
+
+// How a kernel is started on the queue's own stream.
+enum class Way { kernel, update, graph };
+
+// A graph of one kernel; `task` is what it was last told.
+struct KernelGraph {
+  Graph graph = nullptr;
+  Executable executable = nullptr;
+  Node node = nullptr;
+  Kernel kernel{};
+  unsigned grid = 0, threads = 0;
+  std::vector<char> task;
+};
+
+// A datatype's segments, as the kernel wants them.
+struct Layout {
+  bool even = false;             // equally long and equally spaced
+  uint64_t grain = 0;            // power of two up to 16 that divides all offsets and lengths
+  int64_t offset = 0, stride = 0;  // bytes
+  uint64_t segment_bytes = 0;
+  uint64_t segment_count = 0;
+  struct Lists {                 // on the device, in units of `unit` bytes
+    int64_t* offsets;
+    uint64_t* starts;
+  };
+  std::unordered_map<uint32_t, Lists> lists;  // by unit
+};
+
+struct Resident {
+  Stream stream = nullptr;
+  kernels::ResidentBoard* board = nullptr;
+  kernels::ResidentBoard* mapped = nullptr;
+  uint32_t number = 0;   // of the last command
+  uint32_t seen = 0;     // of the last command seen done
+  uint64_t launch = 0;   // of the last launch; 0: none yet
+};
+
+struct Counters {  // on the device
+  uint64_t last;      // see kernels::Signal
+  uint32_t arrivals;
+  uint32_t taken;     // see kernels::ResidentTask
+};
+
+}  // namespace gpu
+
+struct crossrail_queue {
+  gpu::Place* place = nullptr;
+  gpu::Stream stream = nullptr;  // kernels and copies
+  gpu::Stream beside = nullptr;  // copies within the device, beside those to others
+  gpu::Event fork = nullptr, join = nullptr;
+  gpu::Counters* counters = nullptr;
+  gpu::Way way = gpu::Way::graph;
+  bool last_known = false;       // what `counters->last` will be once all kernels launched are done
+  uint64_t last = 0;
+  bool stream_used = false;      // something may be under way there
+  std::vector<gpu::Pages> pages;
+  std::vector<gpu::KernelGraph> graphs;
+  size_t oldest_graph = 0;
+  gpu::Resident resident;
+  std::unordered_map<uint64_t, gpu::Layout> layouts;
+};
+
+namespace gpu {
+
+const char* open_queue(const crossrail_memory* near, crossrail_queue** queue);
+void close_queue(crossrail_queue* queue);
+const char* open_flags(crossrail_queue* queue, void* pages, size_t bytes);
+void close_flags(crossrail_queue* queue, void* pages);
+const char* look(crossrail_queue* queue);
+const char* drain(crossrail_queue* queue);
+
+// Where the device reaches a word of opened pages; NULL stays NULL.
+const char* translate(const crossrail_queue& queue, const uint64_t* word, uint64_t** mapped);
+
+// launch.cpp: one kernel. `signal` is a part of the task (null: none), of which the caller has set flag
+// and value. On the program's stream, where our counters could be in use by another stream, the flag
+// is told by a kernel of its own, unless the task brings its own counters.
+struct Work {
+  Kernel kernel;
+  unsigned grid, threads;
+  void* task;
+  size_t task_bytes;
+  kernels::Signal* signal;
+  bool own_counters;
+};
+const char* launch_work(crossrail_queue& queue, const Work& work, void* stream);
+void close_graphs(crossrail_queue& queue);
+// Tells the host after all that is in the stream.
+const char* announce(crossrail_queue& queue, const kernels::Signal& signal, Stream stream);
+
+// cut.cpp: blocks cut into pieces for a kernel. Empty blocks have been left out.
+struct Cut {
+  unsigned grid, threads, lanes;
+};
+Cut cut(kernels::Blocks& list, kernels::Block* blocks, unsigned most_grid);
+// For one CTA, a warp a piece.
+Cut cut_for_one(kernels::Blocks& list, kernels::Block* blocks);
+
+// resident.cpp
+bool resident_fits(crossrail_queue& queue, const crossrail_exchange& exchange);
+struct Command {
+  const crossrail_exchange& exchange;
+  uint64_t* flag;  // as the device sees it
+};
+const char* command(crossrail_queue& queue, const Command& command);
+const char* await_resident(crossrail_queue& queue);   // until all commands are done
+const char* retire_resident(crossrail_queue& queue);  // until the kernel has left
+void close_resident(crossrail_queue& queue);
+
+// What is launched into the queue's own stream follows what the resident kernel has been told.
+inline const char* follow_resident(crossrail_queue& queue) {
+  queue.stream_used = true;
+  return queue.resident.number == queue.resident.seen ? nullptr : await_resident(queue);
+}
+
+const char* exchange(crossrail_queue* queue, const crossrail_exchange* exchange);
+const char* exchange_by_copies(crossrail_queue& queue, const crossrail_exchange& exchange);
+const char* packets(crossrail_queue* queue, const crossrail_packets* packets);
+size_t packets_bytes(int ranks, size_t block_bytes);
+const char* meet(crossrail_queue* queue, const crossrail_meeting* meeting);
+const char* pack(crossrail_queue* queue, const crossrail_packing* packing);
+void close_layouts(crossrail_queue& queue);
+
+}  // namespace gpu

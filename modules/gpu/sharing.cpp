@@ -1,0 +1,225 @@
+#include "sharing.h"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "memory.h"
+#include "queue.h"
+
+namespace gpu {
+namespace {
+
+struct Content {
+  uint64_t identity;  // of the owner's device
+  union {
+    IpcHandle ipc;
+    PoolPointer pool;
+  };
+};
+static_assert(sizeof(Content) <= sizeof(crossrail_handle::content));
+
+// Memory opened here.
+struct Opened {
+  Sharing sharing = Sharing::none;
+  Place* place = nullptr;
+  Address base = 0;
+  size_t bytes = 0;
+  uint64_t identity = 0;
+  std::vector<size_t> chunks;  // bytes of those mapped
+  Pool pool{};
+  int openings = 1;  // allocations of one block, mapped at the same place one after the other
+};
+
+struct Openings {
+  std::mutex mutex;
+  std::map<Address, Opened> all;
+};
+Openings& openings() {
+  static Openings one;
+  return one;
+}
+
+const char* export_chunks(const crossrail_memory& memory, crossrail_handle& handle, crossrail_chunk* chunks) {
+  const Address end = address(memory.base) + memory.bytes;
+  for (Address at = address(memory.base); at < end;) {
+    const Extent extent = extent_at(at);
+    if (extent.bytes == 0) return "memory that is not mapped any more";
+    if (handle.chunk_count == CROSSRAIL_MOST_CHUNKS) return "memory in too many chunks";
+    Chunk chunk{};
+    GPU_TRY(driver().retain_chunk(&chunk, pointer(at)));
+    int descriptor = -1;
+    const Result exported = export_chunk(chunk, &descriptor);
+    (void)driver().release_chunk(chunk);
+    GPU_TRY(exported);
+    chunks[handle.chunk_count++] = {extent.bytes, descriptor, 0};
+    at = extent.base + extent.bytes;
+  }
+  return nullptr;
+}
+
+const char* export_from_pool(const crossrail_memory& memory, crossrail_handle& handle, crossrail_chunk* chunks) {
+  Content content{};
+  content.identity = identity_of(memory.device);
+  GPU_TRY(driver().pool_export_pointer(&content.pool, address(memory.base)));
+  int descriptor = -1;
+  GPU_TRY(export_pool(pool_of(memory.base), &descriptor));
+  chunks[handle.chunk_count++] = {memory.bytes, descriptor, 0};
+  std::memcpy(handle.content, &content, sizeof content);
+  return nullptr;
+}
+
+const char* export_whole(const crossrail_memory& memory, crossrail_handle& handle) {
+  Content content{};
+  content.identity = identity_of(memory.device);
+  GPU_TRY(driver().ipc_export(&content.ipc, address(memory.base)));
+  std::memcpy(handle.content, &content, sizeof content);
+  return nullptr;
+}
+
+const char* export_as(Sharing sharing, const crossrail_memory& memory, crossrail_handle& handle, crossrail_chunk* chunks) {
+  switch (sharing) {
+    case Sharing::ipc: return export_whole(memory, handle);
+    case Sharing::pool: return export_from_pool(memory, handle, chunks);
+    case Sharing::chunks: {
+      const Content content{identity_of(memory.device), {}};
+      std::memcpy(handle.content, &content, sizeof content);
+      return export_chunks(memory, handle, chunks);
+    }
+    case Sharing::none: break;
+  }
+  return "memory that cannot be shared";
+}
+
+const char* map_chunk(Opened& opened, const crossrail_chunk& from) {
+  Chunk chunk{};
+  GPU_TRY(import_chunk(from.descriptor, &chunk));
+  const Result mapped = driver().map(opened.base + opened.bytes, from.bytes, 0, chunk, 0);
+  (void)driver().release_chunk(chunk);  // the mapping keeps it
+  GPU_TRY(mapped);
+  opened.chunks.push_back(from.bytes);
+  opened.bytes += from.bytes;
+  return nullptr;
+}
+
+void unmap_chunks(Opened& opened, size_t reserved) {
+  Address at = opened.base;
+  for (const size_t bytes : opened.chunks) {
+    (void)driver().unmap(at, bytes);
+    at += bytes;
+  }
+  (void)driver().unreserve(opened.base, reserved);
+}
+
+const char* open_chunks(Opened& opened, const crossrail_handle& handle, const crossrail_chunk* chunks) {
+  size_t total = 0;
+  for (uint32_t i = 0; i < handle.chunk_count; ++i) total += chunks[i].bytes;
+  GPU_TRY(driver().reserve(&opened.base, total, 0, 0, 0));
+  const char* wrong = nullptr;
+  for (uint32_t i = 0; wrong == nullptr && i < handle.chunk_count; ++i) wrong = map_chunk(opened, chunks[i]);
+  if (wrong == nullptr) wrong = text(allow_access(opened.base, total, opened.place->device));
+  if (wrong != nullptr) unmap_chunks(opened, total);
+  return wrong;
+}
+
+const char* open_from_pool(Opened& opened, const Content& content, const crossrail_chunk& chunk) {
+  GPU_TRY(import_pool(chunk.descriptor, opened.place->device, &opened.pool));
+  PoolPointer from = content.pool;
+  const char* wrong = text(driver().pool_import_pointer(&opened.base, opened.pool, &from));
+  if (wrong != nullptr) (void)driver().destroy_pool(opened.pool);
+  return wrong;
+}
+
+const char* open_as(Opened& opened, const crossrail_handle& handle, const crossrail_chunk* chunks) {
+  Content content{};
+  std::memcpy(&content, handle.content, sizeof content);
+  opened.identity = content.identity;
+  switch (opened.sharing) {
+    case Sharing::ipc: return text(open_ipc(content.ipc, &opened.base));
+    case Sharing::chunks: return open_chunks(opened, handle, chunks);
+    case Sharing::pool: return handle.chunk_count == 1 ? open_from_pool(opened, content, chunks[0]) : "a wrong handle";
+    case Sharing::none: break;
+  }
+  return "a handle of unknown kind";
+}
+
+// Not cuMemFree's like for pools: that would wait for the device.
+const char* close_in_pool(const Opened& opened) {
+  const char* wrong = text(driver().free_in_stream(opened.base, opened.place->stream));
+  if (wrong == nullptr) wrong = text(driver().await_stream(opened.place->stream));
+  (void)driver().destroy_pool(opened.pool);
+  return wrong;
+}
+
+}  // namespace
+
+const char* export_memory(const crossrail_memory* memory, crossrail_handle* handle, crossrail_chunk* chunks) {
+  const char* unplaced = nullptr;
+  const Place* place = place_of(*memory, &unplaced);
+  if (place == nullptr) return unplaced;
+  const Uncaptured uncaptured;
+  const Current current(place->context);
+  GPU_TRY(current.result());
+  const Sharing sharing = sharing_of(*memory);
+  *handle = {};
+  handle->kind = static_cast<uint32_t>(sharing);
+  handle->bytes = memory->bytes;
+  const char* wrong = export_as(sharing, *memory, *handle, chunks);
+  if (wrong == nullptr) return nullptr;
+  for (uint32_t i = 0; i < handle->chunk_count; ++i) close(chunks[i].descriptor);
+  handle->chunk_count = 0;
+  return wrong;
+}
+
+const char* open_memory(crossrail_queue* queue, const crossrail_handle* handle, const crossrail_chunk* chunks,
+                        void** mapped) {
+  const Uncaptured uncaptured;
+  const Current current(queue->place->context);
+  GPU_TRY(current.result());
+  Opened opened;
+  opened.sharing = static_cast<Sharing>(handle->kind);
+  opened.place = queue->place;
+  if (const char* wrong = open_as(opened, *handle, chunks); wrong != nullptr) return wrong;
+  opened.bytes = handle->bytes;
+  *mapped = pointer(opened.base);
+  const std::lock_guard lock(openings().mutex);
+  const auto [known, fresh] = openings().all.try_emplace(opened.base, std::move(opened));
+  if (!fresh) ++known->second.openings;
+  return nullptr;
+}
+
+const char* close_memory(void* mapped) {
+  Opened opened;
+  {
+    const std::lock_guard lock(openings().mutex);
+    const auto found = openings().all.find(address(mapped));
+    if (found == openings().all.end()) return "memory that open_memory has not mapped";
+    opened = found->second;
+    if (--found->second.openings == 0) openings().all.erase(found);
+  }
+  const Uncaptured uncaptured;
+  const Current current(opened.place->context);
+  GPU_TRY(current.result());
+  if (opened.sharing == Sharing::ipc) return text(driver().ipc_close(opened.base));
+  if (opened.sharing == Sharing::pool) return close_in_pool(opened);
+  unmap_chunks(opened, opened.bytes);
+  return nullptr;
+}
+
+bool lies_on(const void* at, uint64_t identity, int device) {
+  {
+    const std::lock_guard lock(openings().mutex);
+    auto after = openings().all.upper_bound(address(at));
+    if (after != openings().all.begin()) {
+      const Opened& opened = (--after)->second;
+      if (address(at) - opened.base < opened.bytes) return opened.identity == identity;
+    }
+  }
+  const Facts facts = facts_of(at);
+  return facts.device && !facts.managed && facts.ordinal == device;
+}
+
+}  // namespace gpu

@@ -1,0 +1,164 @@
+// All-to-all of small blocks: packets of 8 bytes and the number of the round go straight to the
+// inboxes; whoever finds the round's number in a packet has its data. No other signal is needed.
+//
+// Two halves by parity of the round: a rank that sends round n+2 has received round n+1 from all, who
+// had finished round n before they sent it. So nobody writes over what is still to be read.
+// All CTAs must be on the device at once: each sends all it has to before it waits for anything.
+#pragma once
+
+#include "move.h"
+#include "signal.h"
+#include "stamped.h"
+
+namespace kernels {
+
+constexpr unsigned kSpinsBetweenLooks = 4096;  // a look at `leave` reads host memory
+
+// Never 0, and parities alternate also where the number starts again.
+GPU_INLINE uint32_t round_after(uint32_t round) { return round + 1 == 0 ? 2 : round + 1; }
+
+template <class Part>
+GPU_INLINE uint64_t read_parts(const char* from) {
+  uint64_t data = 0;
+#pragma unroll
+  for (unsigned i = 0; i < kPacketData / sizeof(Part); ++i) {
+    data |= uint64_t{gpu::load(reinterpret_cast<const Part*>(from) + i)} << (i * 8 * sizeof(Part) & 63);
+  }
+  return data;
+}
+template <class Part>
+GPU_INLINE void write_parts(char* to, uint64_t data) {
+#pragma unroll
+  for (unsigned i = 0; i < kPacketData / sizeof(Part); ++i) {
+    gpu::store(reinterpret_cast<Part*>(to) + i, static_cast<Part>(data >> (i * 8 * sizeof(Part) & 63)));
+  }
+}
+
+// Up to 8 bytes of a block; only its last unit has fewer.
+GPU_INLINE uint64_t read_unit(const char* from, uint64_t bytes, uint32_t align) {
+  if (bytes >= kPacketData) {
+    if (align == 8) return read_parts<uint64_t>(from);
+    if (align == 4) return read_parts<uint32_t>(from);
+    if (align == 2) return read_parts<uint16_t>(from);
+    return read_parts<uint8_t>(from);
+  }
+  uint64_t data = 0;
+  for (unsigned i = 0; i < bytes; ++i) data |= uint64_t{static_cast<uint8_t>(from[i])} << (8 * i);
+  return data;
+}
+GPU_INLINE void write_unit(char* to, uint64_t data, uint64_t bytes, uint32_t align) {
+  if (bytes >= kPacketData) {
+    if (align == 8) return write_parts<uint64_t>(to, data);
+    if (align == 4) return write_parts<uint32_t>(to, data);
+    if (align == 2) return write_parts<uint16_t>(to, data);
+    return write_parts<uint8_t>(to, data);
+  }
+  for (unsigned i = 0; i < bytes; ++i) to[i] = static_cast<char>(data >> (8 * i));
+}
+
+// One group's share of one block: units first, first + step, ...
+struct Share {
+  uint32_t peer;
+  uint64_t first, step, units;
+};
+
+template <unsigned kMost>
+struct Round {
+  const PacketsTask<kMost>& task;
+  uint32_t number;
+  unsigned spins = 0;
+
+  // The packets that `from` has sent to `to`.
+  GPU_INLINE gpu::Pair* region(uint32_t to, uint32_t from) const {
+    const uint64_t index = uint64_t{number & 1} * task.ranks + from;
+    return reinterpret_cast<gpu::Pair*>(task.inboxes[to] + index * task.region_bytes);
+  }
+  GPU_INLINE uint64_t rest(uint64_t unit) const { return task.block_bytes - unit * kPacketData; }
+
+  GPU_INLINE void send(const Share& share) const {
+    const char* from = task.send + share.peer * task.block_bytes;
+    char* own = task.recv + share.peer * task.block_bytes;
+    gpu::Pair* packets = region(share.peer, task.rank);
+    for (uint64_t base = share.first; base < share.units; base += kInFlight * share.step) {
+      uint64_t data[kInFlight];
+#pragma unroll
+      for (unsigned i = 0; i < kInFlight; ++i) {
+        const uint64_t unit = base + i * share.step;
+        if (unit < share.units) data[i] = read_unit(from + unit * kPacketData, rest(unit), task.align);
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kInFlight; ++i) {
+        const uint64_t unit = base + i * share.step;
+        if (unit >= share.units) break;
+        if (share.peer == task.rank) {
+          write_unit(own + unit * kPacketData, data[i], rest(unit), task.align);
+        } else {
+          gpu::store_system(packets + unit, stamp(data[i], number));
+        }
+      }
+    }
+  }
+
+  GPU_INLINE bool told_to_leave() {
+    return ++spins % kSpinsBetweenLooks == 0 && task.leave != nullptr && gpu::load_system(task.leave) != 0;
+  }
+
+  // False: given up.
+  GPU_INLINE bool receive(const Share& share) {
+    if (share.peer == task.rank) return true;
+    char* to = task.recv + share.peer * task.block_bytes;
+    const gpu::Pair* packets = region(task.rank, share.peer);
+    for (uint64_t base = share.first; base < share.units; base += kInFlight * share.step) {
+      gpu::Pair got[kInFlight] = {};
+      for (bool all = false; !all;) {
+        all = true;
+#pragma unroll
+        for (unsigned i = 0; i < kInFlight; ++i) {
+          const uint64_t unit = base + i * share.step;
+          if (unit < share.units && !stamped(got[i], number)) got[i] = gpu::load_system(packets + unit);
+        }
+#pragma unroll
+        for (unsigned i = 0; i < kInFlight; ++i) {
+          all = all && (base + i * share.step >= share.units || stamped(got[i], number));
+        }
+        if (!all && told_to_leave()) return false;
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kInFlight; ++i) {
+        const uint64_t unit = base + i * share.step;
+        if (unit < share.units) write_unit(to + unit * kPacketData, data_of(got[i]), rest(unit), task.align);
+      }
+    }
+    return true;
+  }
+};
+
+template <unsigned kMost>
+GPU_INLINE void exchange_packets(const PacketsTask<kMost>& task) {
+  const uint64_t before = last_value(task.signal);
+  InboxTail* tail = reinterpret_cast<InboxTail*>(task.inboxes[task.rank] + task.tail);
+  Round<kMost> round{task, round_after(tail->round)};
+  const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+  const unsigned lane = thread % task.lanes;
+  const uint32_t groups = gridDim.x * blockDim.x / task.lanes;
+  const uint32_t parts = groups > task.ranks ? groups / task.ranks : 1;
+  const uint64_t units = (task.block_bytes + kPacketData - 1) / kPacketData;
+  // Job 0 is for the rank after this one, and so on; the last is this rank's own block.
+  const auto share_of = [&](uint32_t job) {
+    const uint32_t peer = (task.rank + 1 + job % task.ranks) % task.ranks;
+    return Share{peer, uint64_t{job / task.ranks} * task.lanes + lane, uint64_t{parts} * task.lanes, units};
+  };
+  for (uint32_t job = thread / task.lanes; job < parts * task.ranks; job += groups) round.send(share_of(job));
+  bool stayed = true;
+  for (uint32_t job = thread / task.lanes; stayed && job < parts * task.ranks; job += groups) {
+    stayed = round.receive(share_of(job));
+  }
+  if (!stayed) tail->gave_up = 1;
+  if (!last_of_all(&tail->arrivals)) return;
+  tail->round = round.number;
+  const uint64_t value = value_of(task.signal, before);
+  tell(task.signal, tail->gave_up == 0 ? value : ~value);
+  tail->gave_up = 0;
+}
+
+}  // namespace kernels

@@ -1,0 +1,43 @@
+// The end of a kernel: the last CTA tells the host.
+#pragma once
+
+#include "gpu_device.h"
+#include "tasks.h"
+
+namespace kernels {
+
+// Of the value told before; read at the start of the kernel, long before it is needed.
+GPU_INLINE uint64_t last_value(const Signal& signal) {
+  return threadIdx.x == 0 && signal.is_step != 0 ? *signal.last : 0;
+}
+
+// For the one thread to which last_of_all said true.
+GPU_INLINE void tell(const Signal& signal, uint64_t value) {
+  if (signal.flag != nullptr) gpu::store_system(signal.flag, value);
+}
+
+// All threads of all CTAs come here when their writes are issued. Returns true in one thread of the
+// last CTA, when the writes of all are ordered before whatever that thread writes next.
+//   a thread's writes -> barrier -> fence and count by thread 0 -> count and fence by the last one
+GPU_INLINE bool last_of_all(uint32_t* arrivals) {
+  gpu::meet_threads();
+  if (threadIdx.x != 0) return false;
+  gpu::fence_system();
+  if (gridDim.x == 1) return true;
+  if (gpu::count_around(arrivals, gridDim.x - 1) != gridDim.x - 1) return false;
+  gpu::fence_system();
+  return true;
+}
+
+GPU_INLINE uint64_t value_of(const Signal& signal, uint64_t before) {
+  const uint64_t value = signal.is_step != 0 ? before + signal.value : signal.value;
+  if (signal.last != nullptr) *signal.last = value;
+  return value;
+}
+
+GPU_INLINE void finish(const Signal& signal, uint64_t before) {
+  if (signal.flag == nullptr) return;
+  if (last_of_all(signal.arrivals)) tell(signal, value_of(signal, before));
+}
+
+}  // namespace kernels

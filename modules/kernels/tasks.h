@@ -1,0 +1,146 @@
+// What the kernels are told: values passed at launch, plain data known to the host and the device.
+#pragma once
+
+#include <stdint.h>
+
+namespace kernels {
+
+constexpr unsigned kWarpLanes = 32;      // lanes that share small pieces; a wavefront may hold two such groups
+constexpr unsigned kMostThreads = 1024;  // of a CTA
+constexpr uint64_t kUnitBytes = 16;      // the widest load and store
+
+// How the end of a kernel is told to the host. The last value that was told stays on the device, so
+// that a graph can be launched again unchanged when each value is the one before plus a fixed step.
+struct Signal {
+  uint64_t* flag;     // where the value goes, in host memory; null: nowhere
+  uint64_t* last;     // the last value, on the device; null: nobody asks for it
+  uint32_t* arrivals; // of CTAs; 0 between kernels
+  uint64_t value;     // or the step from the last one
+  uint32_t is_step;
+  uint32_t unused;
+};
+
+// A block in pieces of `piece_bytes` (the last one shorter); `first` counts the pieces of blocks before it.
+struct Block {
+  char* to;
+  const char* from;
+  uint64_t bytes;
+  uint64_t first;
+};
+
+// Groups of `lanes` threads take one piece after another.
+struct Blocks {
+  uint64_t piece_bytes;
+  uint64_t pieces;  // of all blocks
+  uint32_t count;
+  uint32_t even;    // 1: all blocks have equally many pieces
+};
+
+template <unsigned kMost>
+struct ExchangeTask {
+  Signal signal;
+  Blocks list;
+  uint32_t lanes;
+  uint32_t unused;
+  Block blocks[kMost];
+};
+constexpr unsigned kFewBlocks = 8;
+constexpr unsigned kManyBlocks = 64;
+using FewBlocks = ExchangeTask<kFewBlocks>;
+using ManyBlocks = ExchangeTask<kManyBlocks>;
+static_assert(sizeof(ManyBlocks) <= 4096, "more than a launch can carry");
+
+// Inboxes (packets.h, meeting.h): two halves of packets, and lines at the end.
+struct InboxTail {
+  uint32_t round;        // of packets: the last one finished by the owner
+  uint32_t arrivals;     // of the owner's CTAs
+  uint32_t gave_up;      // the owner's kernel saw `leave`
+  uint32_t unused;
+  uint64_t meeting;      // the owner's last
+  uint64_t padding[13];
+};
+struct MeetingLine {
+  uint64_t meeting;  // a peer's last
+  uint64_t padding[7];
+};
+static_assert(sizeof(InboxTail) == 128 && sizeof(MeetingLine) == 64);
+constexpr uint64_t kPacketBytes = 16;
+constexpr uint64_t kPacketData = 8;
+
+constexpr unsigned kFewRanks = 8;
+constexpr unsigned kManyRanks = 128;
+template <unsigned kMost>
+struct PacketsTask {
+  Signal signal;
+  const char* send;
+  char* recv;
+  uint64_t block_bytes;
+  uint64_t region_bytes;  // one sender's in one half
+  uint64_t tail;          // offset of the InboxTail; MeetingLines follow
+  const uint64_t* leave;
+  uint32_t rank, ranks;
+  uint32_t lanes;         // threads of a group
+  uint32_t align;         // of all blocks on both sides: 8, 4, 2 or 1
+  char* inboxes[kMost];
+};
+
+template <unsigned kMost>
+struct MeetingTask {
+  uint64_t tail;
+  const uint64_t* leave;
+  uint32_t rank, ranks;
+  char* inboxes[kMost];
+};
+
+// All positions, lengths and counts in units.
+struct PackTask {
+  char* elements;
+  char* row;
+  const int64_t* offsets;    // of segments; null: equally long and equally spaced
+  const uint64_t* starts;    // of segments in an element's row, and its end
+  int64_t offset, stride;    // of the first of equally spaced segments, to the next
+  uint64_t segment_units;
+  uint64_t segment_count;
+  uint64_t element_units;
+  int64_t extent;
+  uint64_t first, count;
+  uint32_t unit;             // bytes: 16, 8, 4, 2 or 1
+  uint32_t narrow;           // 1: 32 bits hold all positions in the row
+  uint32_t unpack;
+  uint32_t unused;
+};
+
+// A command of the resident kernel is made of stamped words: half data, half the command's number,
+// which says by itself that the data has arrived. Three pairs of words (16 bytes each, 8 of data) tell
+// of the command, three of each block.
+struct StampedPair {
+  uint64_t low, high;
+};
+// Numbers never are 0, which is what memory holds at first.
+constexpr uint32_t number_after(uint32_t number) { return number + 1 == 0 ? 1 : number + 1; }
+constexpr unsigned kPairs = 3;
+constexpr unsigned kCommandSlots = 8;
+constexpr unsigned kMostPending = 6;  // commands; fewer than slots, as number 0 is left out
+constexpr uint64_t kRetire = 0xffff;  // instead of a number of blocks
+struct Command {
+  StampedPair pairs[kPairs * (1 + kManyBlocks)];
+  uint64_t padding[2];  // to whole cache lines
+};
+static_assert(sizeof(Command) % 64 == 0);
+// In host memory.
+struct ResidentBoard {
+  Command commands[kCommandSlots];  // written by the host; number n in slot n % kCommandSlots
+  uint64_t done;                    // written by the device: number of the last finished command
+  uint64_t padding[7];
+  uint64_t left;                    // written by the device: the last launch that has left
+  uint64_t padding_too[7];
+};
+struct ResidentTask {
+  ResidentBoard* board;
+  uint32_t* taken;      // on the device: number of the last finished command
+  uint64_t launch;
+  uint64_t idle_ns;     // leaves when nothing has come for so long
+  uint64_t life_ns;     // and after so long in any case, for those who wait for the device
+};
+
+}  // namespace kernels

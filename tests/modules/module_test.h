@@ -1,0 +1,71 @@
+// What the parts of module_test share: the module under test, devices, memory and queues.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "crossrail/device_module.h"
+
+namespace module_test {
+
+inline const crossrail_device_module* module = nullptr;
+inline int devices = 0;
+inline int wrong = 0;
+
+void require(cudaError_t result, const char* what);   // ends the program
+void require(const char* error, const char* what);
+[[gnu::format(printf, 2, 3)]] bool expect(bool right, const char* format, ...);  // counts in `wrong`
+
+using Bytes = std::vector<unsigned char>;
+constexpr unsigned char kPoison = 0xa5;
+Bytes pattern(std::size_t bytes, unsigned seed);
+
+// The device that exchanges go to: another one where there is one.
+inline int far_device() { return devices > 1 ? 1 : 0; }
+
+// cudaMalloc'ed.
+struct Memory {
+  Memory(int device, std::size_t bytes);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  void fill(const Bytes& from);
+  void fill(unsigned char value);
+  Bytes read() const;
+  char* at = nullptr;
+  std::size_t bytes;
+};
+
+crossrail_memory facts_of(const void* pointer, std::size_t bytes);
+
+// A queue, and a page of flags.
+struct Queue {
+  explicit Queue(int device);
+  ~Queue();
+  Queue(const Queue&) = delete;
+  operator crossrail_queue*() const { return queue; }
+  bool await(std::uint64_t value, int word = 0);  // false after 10 s
+  std::uint64_t* flag(int word = 0) { return flags + 8 * word; }
+  crossrail_queue* queue = nullptr;
+  std::uint64_t* flags = nullptr;
+  std::uint64_t value = 0;
+  Memory near;
+};
+
+double now_us();
+double median(std::vector<double> times);
+
+void test_exchange();
+void test_streams();
+void test_resident();
+void test_sharing(const char* program, const char* library);
+void test_ids();
+void test_inboxes();
+void test_packing();
+void measure();
+int run_child(int socket);
+
+}  // namespace module_test
