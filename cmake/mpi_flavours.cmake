@@ -44,8 +44,10 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/traffic.cpp
     src/mpi/datatypes.cpp
     src/mpi/interpose_c.cpp
+    src/mpi/layouts.cpp
     src/mpi/library.cpp
     src/mpi/mpi_links.cpp
+    src/mpi/interpose_stream.cpp
     src/mpi/open_communicator.cpp
     src/mpi/pmpi.cpp
     src/mpi/rows.cpp

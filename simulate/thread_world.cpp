@@ -55,6 +55,7 @@ void ThreadWorld::open(Communicator& communicator, const WorldOptions& options) 
       NodeBoard::Placement{segments_[topology.node()].data.get(), layout, &topology.node_ranks(),
                            topology.node_rank(), topology.oversubscribed, options.settings.patience_ms},
       *communicator.links);
+  communicator.open_devices();
 }
 
 void ThreadWorld::run(const std::function<void(Communicator&)>& body) {

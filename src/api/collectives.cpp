@@ -1,6 +1,7 @@
 #include "api/collectives.h"
 
 #include "base/log.h"
+#include "collectives/on_stream.h"
 #include "selection/selection.h"
 
 namespace crossrail {
@@ -21,11 +22,13 @@ std::unique_ptr<Plan> unplanned(Communicator& communicator, const Shape& shape, 
   plan->topology = &communicator.topology;
   plan->links = communicator.links.get();
   plan->board = communicator.board.get();
+  plan->devices = communicator.devices.get();
   plan->node_memory = &communicator.node_memory;
   plan->number = ++communicator.plan_number;
   plan->remote_partners.resize(communicator.topology.size);
   plan->parameters = candidate.parameters;
   plan->reason = candidate.origin + candidate.passed_over;
+  plan->last_resort = candidate.last_resort;
   if (candidate.algorithm == nullptr) return plan;
   plan->algorithm = candidate.algorithm->name;
   plan->run = candidate.algorithm->run;
@@ -90,11 +93,50 @@ void break_up(Communicator& communicator, Code code) {
   communicator.broken = true;
   if (communicator.board != nullptr) communicator.board->break_up(code);
   communicator.links->announce(code);
+  if (communicator.devices != nullptr) communicator.devices->abandon();
+}
+
+Status run_on_host(Communicator& communicator, const Shape& shape, Sides& sides, Plan*& plan) {
+  CROSSRAIL_TRY(plan_for(communicator, shape, plan));
+  if (plan->native()) return {};
+  Buffers buffers;
+  CROSSRAIL_TRY(sides.open(buffers));
+  CROSSRAIL_TRY(run_plan(*plan, buffers));
+  return sides.close();
+}
+
+// Leaves `plan` null where the call must go through host memory: some rank has a side there, no
+// algorithm fits, or (seen by all ranks alike) some rank cannot map the memory of another.
+Status run_on_devices(Communicator& communicator, Shape shape, Sides& sides, Plan*& plan) {
+  DeviceBoard& devices = *communicator.devices;
+  CROSSRAIL_TRY(devices.look_for_modules());
+  if (!devices.active()) return {};
+  shape.memory = Memory::device;
+  DeviceCall call = sides.on_devices();
+  call.block_bytes = shape.block_bytes;
+  call.send.ours = call.send.ours || shape.in_place;
+  Plan* known = communicator.plans->find(shape);
+  bool on_devices = false;
+  CROSSRAIL_TRY(devices.meet(call, known == nullptr ? Window::none : known->window, on_devices));
+  if (!on_devices) return {};
+  if (known == nullptr) {
+    CROSSRAIL_TRY(plan_for(communicator, shape, known));
+    if (known->window != Window::none) CROSSRAIL_TRY(devices.meet(call, known->window, on_devices));
+  }
+  if (known->native() && !known->last_resort) plan = known;  // a row says so
+  if (known->native() || !on_devices) return {};
+  const Status status = run_plan(*known, sides.device_buffers());
+  if (status.code == Code::unsupported) {
+    log_line(LogLevel::plan, "this call goes through host memory: %s", status.what);
+    return {};
+  }
+  plan = known;
+  return status;
 }
 
 }  // namespace
 
-Outcome run_collective(Communicator& communicator, const Shape& shape, const Buffers& buffers) {
+Outcome run_collective(Communicator& communicator, const Shape& shape, Sides& sides) {
   static const Plan native_plan;
   enter(communicator, shape.hash(), shape.block_bytes);
   if (communicator.broken) return {{}, &native_plan};
@@ -103,10 +145,45 @@ Outcome run_collective(Communicator& communicator, const Shape& shape, const Buf
     return {communicator.board->broken_in_this_call(), &native_plan};
   }
   Plan* plan = nullptr;
-  Status status = plan_for(communicator, shape, plan);
-  if (status.ok() && !plan->native()) status = run_plan(*plan, buffers);
+  Status status;
+  const bool maybe_on_devices = communicator.devices != nullptr && shape.collective == Collective::alltoall && shape.block_bytes > 0;
+  if (maybe_on_devices) status = run_on_devices(communicator, shape, sides, plan);
+  if (status.ok() && plan == nullptr) status = run_on_host(communicator, shape, sides, plan);
   if (!status.ok()) break_up(communicator, status.code);
   return {status, plan};
+}
+
+Outcome run_collective(Communicator& communicator, const Shape& shape, const Buffers& buffers) {
+  PlainSides sides(buffers, shape.block_bytes * static_cast<std::size_t>(communicator.topology.size));
+  return run_collective(communicator, shape, sides);
+}
+
+namespace {
+
+Status enqueue(Communicator& communicator, const Shape& shape, Sides& sides, void* stream) {
+  if (communicator.broken) return failed(Code::broken, "this communicator has met an error");
+  if (communicator.devices == nullptr) return failed(Code::unsupported, "the ranks are not on one node, or share no memory there");
+  DeviceBoard& devices = *communicator.devices;
+  CROSSRAIL_TRY(devices.look_for_modules(DeviceBoard::When::now));
+  if (!devices.active()) return failed(Code::unsupported, "some rank has no device module");
+  if (shape.in_place) return failed(Code::unsupported, "not in place");
+  const StreamCall on_stream{communicator.topology, devices, static_cast<std::size_t>(shape.block_bytes), stream};
+  DeviceCall call = sides.on_devices();
+  call.block_bytes = on_stream.block_bytes;
+  bool on_devices = false;
+  CROSSRAIL_TRY(devices.meet(call, window_on_stream(on_stream), on_devices));
+  if (!on_devices) return failed(Code::unsupported, "some rank's buffers are not in device memory, or have gaps");
+  return alltoall_on_stream(on_stream, sides.device_buffers());
+}
+
+}  // namespace
+
+Status run_on_stream(Communicator& communicator, const Shape& shape, Sides& sides, void* stream) {
+  enter(communicator, shape.hash(), shape.block_bytes);
+  const Status status = shape.block_bytes == 0 ? Status{} : enqueue(communicator, shape, sides, stream);
+  const bool harmless = status.ok() || status.code == Code::unsupported || status.code == Code::no_memory;
+  if (!harmless) break_up(communicator, status.code);
+  return status;
 }
 
 void withdraw(Communicator& communicator, const Shape& shape, Code code) {

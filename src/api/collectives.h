@@ -4,17 +4,26 @@
 #include "comm/buffers.h"
 #include "comm/communicator.h"
 #include "comm/shape.h"
+#include "comm/sides.h"
 
 namespace crossrail {
 
-// Every rank of the communicator calls it with the same Shape.
+// Every rank of the communicator calls it with the same Shape, whose memory is `host`: ranks whose
+// sides all lie in device memory find that out, and the call gets a plan for it.
 // The plan says native: nothing was done, the caller hands the call to the MPI library.
-// Errors: mismatch, peer_lost (communicator.broken is then set on the ranks that noticed), system.
+// Errors: mismatch, peer_lost (communicator.broken is then set on the ranks that noticed), system;
+// those of Sides.
 struct Outcome {
   Status status;
   const Plan* plan = nullptr;
 };
+Outcome run_collective(Communicator& communicator, const Shape& shape, Sides& sides);
 Outcome run_collective(Communicator& communicator, const Shape& shape, const Buffers& buffers);
+
+// MPI_Alltoall in the order of a stream: returns when the work is enqueued. Device memory, contiguous
+// blocks, one node. Errors as above; unsupported, on all ranks alike, where it cannot be done (nothing is
+// then enqueued).
+Status run_on_stream(Communicator& communicator, const Shape& shape, Sides& sides, void* stream);
 
 // This rank cannot take part, for the reason of `code`, in a call that the others may be in: they
 // are told, and the communicator is native from now on.

@@ -10,6 +10,21 @@
 
 using crossrail::json_text;
 
+namespace {
+
+// Rows of the catalogue, each with a comma behind it.
+std::string rows_of(crossrail::Collective collective, crossrail::Memory memory) {
+  std::string json;
+  for (const auto& row : crossrail::catalogue(collective, memory)) {
+    json += std::string("{\"collective\":") + json_text(crossrail::name_of(collective)) +
+            ",\"memory\":" + json_text(crossrail::name_of(memory)) + ",\"name\":" + json_text(row.name) +
+            ",\"summary\":" + json_text(row.summary) + "},";
+  }
+  return json;
+}
+
+}  // namespace
+
 extern "C" {
 
 __attribute__((visibility("default"))) const char* crossrail_version(void) { return CROSSRAIL_VERSION; }
@@ -18,12 +33,9 @@ __attribute__((visibility("default"))) const char* crossrail_catalogue(void) {
   static thread_local std::string json;
   json = "[";
   for (const auto collective : crossrail::kCollectives) {
-    for (const auto& row : crossrail::catalogue(collective)) {
-      json += (json.size() == 1 ? "" : ",") + std::string("{\"collective\":") +
-              json_text(crossrail::name_of(collective)) + ",\"name\":" + json_text(row.name) +
-              ",\"summary\":" + json_text(row.summary) + "}";
-    }
+    for (const auto memory : crossrail::kMemories) json += rows_of(collective, memory);
   }
+  if (json.back() == ',') json.pop_back();
   json += "]";
   return json.c_str();
 }

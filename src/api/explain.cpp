@@ -38,7 +38,7 @@ std::string json_of(const std::vector<Candidate>& candidates) {
 // no row of the tables names them here.
 std::string passed_over(const std::vector<Candidate>& candidates, const Topology& topology, const Shape& shape) {
   std::string json = "[";
-  for (const Algorithm& row : catalogue(shape.collective)) {
+  for (const Algorithm& row : catalogue(shape.collective, shape.memory)) {
     bool candidate = false;
     for (const Candidate& one : candidates) candidate = candidate || one.algorithm == &row;
     if (candidate) continue;
@@ -69,6 +69,10 @@ std::string explain(const crossrail_question& question) {
     if (question.collective != nullptr && std::string(question.collective) == name_of(one)) collective = &one;
   }
   if (collective == nullptr) return "{\"error\":\"collective: alltoall and alltoallv are carried\"}";
+  const bool on_devices = question.memory != nullptr && std::string(question.memory) == name_of(Memory::device);
+  if (!on_devices && question.memory != nullptr && std::string(question.memory) != name_of(Memory::host)) {
+    return "{\"error\":\"memory: host or device\"}";
+  }
   if (question.size < 1) return "{\"error\":\"size: a communicator has at least one rank\"}";
   std::vector<int> node_of(question.size, 0);
   if (question.node_of != nullptr) node_of.assign(question.node_of, question.node_of + question.size);
@@ -76,7 +80,7 @@ std::string explain(const crossrail_question& question) {
   topology.shared_segment = question.shared_segment != 0 && topology.size > 1;
   topology.single_copy = topology.shared_segment && question.single_copy != 0 && process_settings().single_copy != 0;
   topology.scratch_bytes = process_settings().scratch_bytes;
-  Shape shape{*collective, Memory::host, question.in_place != 0, question.block_bytes};
+  Shape shape{*collective, on_devices ? Memory::device : Memory::host, question.in_place != 0, question.block_bytes};
   if (*collective == Collective::alltoallv) shape = {*collective, Memory::host, false, 0};
   std::string warning;
   const auto candidates = choose(tuning_rows(warning), wanted_algorithm(process_settings(), *collective), topology, shape);

@@ -45,7 +45,7 @@ Settings read_environment() {
     if (equals == nullptr) continue;
     const std::string variable(*entry, static_cast<std::size_t>(equals - *entry));
     if (variable != "CROSSRAIL" && variable.compare(0, 10, "CROSSRAIL_") != 0) continue;
-    if (variable == "CROSSRAIL_LIBRARY_DIR") continue;  // the command line's own
+    if (variable == "CROSSRAIL_LIBRARY_DIR" || variable == "CROSSRAIL_NCCL") continue;  // the command line's own, the bench's
     if (equals[1] == '\0' || assign(settings, variable, equals + 1)) continue;
     std::fprintf(stderr, "crossrail: %s=%s is not a setting of crossrail: ignored (see 'crossrail list --settings')\n",
                  variable.c_str(), equals + 1);

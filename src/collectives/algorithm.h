@@ -11,6 +11,7 @@ namespace crossrail {
 struct Algorithm {
   const char* name;
   const char* summary;
+  Memory memory;  // where the blocks lie
   // Pure: whether the algorithm is right for such a communicator and Shape.
   bool (*fits)(const Topology&, const Shape&);
   // Cold, called by all ranks. May fail on some of them: the ranks then agree on the next row.
@@ -19,8 +20,9 @@ struct Algorithm {
   Status (*run)(Plan&, const Buffers&);
 };
 
-std::span<const Algorithm> catalogue(Collective collective);
+// The algorithms of a collective on one kind of memory.
+std::span<const Algorithm> catalogue(Collective collective, Memory memory = Memory::host);
 // Null if the catalogue has no such row.
-const Algorithm* find_algorithm(Collective collective, std::string_view name);
+const Algorithm* find_algorithm(Collective collective, std::string_view name, Memory memory = Memory::host);
 
 }  // namespace crossrail

@@ -14,4 +14,12 @@ Status Room::reserve(std::size_t wanted) {
   return {};
 }
 
+void Communicator::open_devices() {
+  if (board == nullptr || !topology.one_node() || settings.devices == 0) return;
+  devices = std::make_unique<DeviceBoard>(
+      DeviceBoard::Placement{board->device_region(), settings.device_scratch_bytes, static_cast<int>(settings.multiprocessors),
+                             static_cast<std::uint32_t>(settings.resident_us), settings.ipc_threshold, settings.memcpy_threshold},
+      *board, *links);
+}
+
 }  // namespace crossrail

@@ -9,6 +9,7 @@
 #include "comm/plan_cache.h"
 #include "comm/tuning_row.h"
 #include "topology/topology.h"
+#include "transport/device_board.h"
 #include "transport/links.h"
 #include "transport/node_board.h"
 #include "transport/shared_memory.h"
@@ -30,6 +31,7 @@ struct Communicator {
   std::unique_ptr<Links> links;
   SharedMemory memory;
   std::unique_ptr<NodeBoard> board;  // null where the node shares no segment
+  std::unique_ptr<DeviceBoard> devices;  // null where the board is, and on several nodes
   NodeMemory node_memory;
   std::unique_ptr<PlanCache> plans;
   std::uint64_t plan_number = 0;  // of the last plan made
@@ -40,6 +42,9 @@ struct Communicator {
   Room packed;
   Room staged_send;
   Room staged_recv;
+
+  // Once board and settings are there: what calls on device memory need.
+  void open_devices();
 };
 
 }  // namespace crossrail

@@ -15,6 +15,7 @@ const char* name_of(Collective collective) {
 const char* name_of(Memory memory) {
   switch (memory) {
     case Memory::host: return "host";
+    case Memory::device: return "device";
   }
   return "?";
 }
@@ -61,7 +62,9 @@ Status Plan::reserve_scratch(std::size_t bytes) {
 std::string Plan::text() const {
   std::string text = name_of(shape.collective);
   if (shape.collective == Collective::alltoall) text += " of " + std::to_string(shape.block_bytes) + "-byte blocks";
-  text += std::string(shape.in_place ? " in place" : "") + ", " + topology->text() + ": " + algorithm;
+  text += std::string(shape.in_place ? " in place" : "") + (shape.memory == Memory::device ? " on devices" : "");
+  text += ", " + topology->text() + ": " + algorithm;
+  if (*part != '\0') text += std::string(" (") + part + ")";
   if (packets) text += ", packets";
   if (chunk_bytes != 0) text += ", chunks of " + std::to_string(chunk_bytes);
   if (scratch_bytes != 0) text += ", scratch " + std::to_string(scratch_bytes);

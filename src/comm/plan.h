@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "topology/topology.h"
+#include "transport/device_board.h"
 #include "transport/links.h"
 #include "transport/node_board.h"
 
@@ -49,6 +50,7 @@ struct Plan {
   const Topology* topology = nullptr;
   Links* links = nullptr;
   NodeBoard* board = nullptr;  // null where the node shares no segment
+  DeviceBoard* devices = nullptr;  // null where board is, and on several nodes
 
   NodeMemory* node_memory = nullptr;  // null where board is
   std::uint64_t number = 0;           // of the plan on its communicator; from 1
@@ -60,6 +62,9 @@ struct Plan {
   std::shared_ptr<void> state;   // whatever else it keeps; only the algorithm knows its type
   bool packets = false;         // node_shared: data and flag in one cache line
   std::size_t chunk_bytes = 0;  // node_shared: bytes of a block moved in one epoch
+  Window window = Window::none;  // on devices: the side of which peers' memory is mapped
+  bool last_resort = false;      // native because nothing else fits
+  const char* part = "";         // hybrid: the algorithm that it has chosen
 
   bool native() const { return run == nullptr; }
   std::uint64_t parameter(const char* name, std::uint64_t preset) const {

@@ -1,6 +1,7 @@
 // Shape: what every rank of a communicator knows of a call without asking. It chooses the
 // algorithm and is the key of the plan cache, so that a hit or a miss is the same on every rank.
-// Never a pointer, a datatype's layout, an alignment or a v-count: those may differ.
+// Never a pointer, a datatype's layout, an alignment or a v-count: those may differ. So may the kind of
+// memory: ranks tell each other (transport/device_board.h) before it becomes part of the Shape.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace crossrail {
 // MPI_Alltoallw is the v-collective here too: its types only decide how the blocks are packed.
 enum class Collective : std::uint8_t { alltoall, alltoallv };
 inline constexpr Collective kCollectives[] = {Collective::alltoall, Collective::alltoallv};
-enum class Memory : std::uint8_t { host };
+enum class Memory : std::uint8_t { host, device };
 
 struct Shape {
   Collective collective = Collective::alltoall;
@@ -27,6 +28,8 @@ struct Shape {
     return hash_word(hash_word(kHashSeed, kind), block_bytes);
   }
 };
+
+inline constexpr Memory kMemories[] = {Memory::host, Memory::device};
 
 const char* name_of(Collective collective);
 const char* name_of(Memory memory);

@@ -1,11 +1,12 @@
-// Device memory, behind one door: classify a pointer, copy any kind of memory. The vendor's code
-// is in modules, loaded when the vendor's driver shows up in the process. Without one, all memory
-// is host memory.
+// Device memory, behind one door: classify a pointer, copy any kind of memory, and the module that
+// speaks to the vendor's driver, loaded when that driver shows up in the process. Without one, all
+// memory is host memory.
 #pragma once
 
 #include <cstddef>
 
 #include "base/status.h"
+#include "crossrail/device_module.h"
 
 namespace crossrail::device {
 
@@ -17,10 +18,18 @@ bool driver_without_module();
 // can read.
 bool driver_present();
 
+// Null where there is none.
+const crossrail_device_module* module();
+// For tests: takes this module for every process-wide question from now on.
+void use_module(const crossrail_device_module* pretended);
+
 // True if the processor must not touch what `pointer` points to.
 bool is_device_memory(const void* pointer);
 
 // Copies between memory of any kind; returns when the bytes have arrived. Errors: system.
 Status copy(void* to, const void* from, std::size_t bytes);
+
+// What a module answers, as a Status. Errors: system.
+Status answered(const char* wrong);
 
 }  // namespace crossrail::device

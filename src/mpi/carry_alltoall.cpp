@@ -1,7 +1,11 @@
 // MPI_Alltoall.
 
+#include <limits>
+
+#include "device/device.h"
 #include "mpi/arguments.h"
 #include "mpi/communicators.h"
+#include "mpi/library.h"
 #include "mpi/pmpi.h"
 #include "mpi/rows.h"
 #include "mpi/settle.h"
@@ -47,21 +51,41 @@ struct Facts {
   TypeFacts recv;
 };
 
-Outcome run_alltoall(const CallPlace& place, const AlltoallArguments& call, const Facts& facts) {
+// Whether the MPI library says that it takes device pointers.
+bool mpi_takes_device_memory() {
+  using Query = int (*)();
+  static const auto query = reinterpret_cast<Query>(library_symbol("MPIX_Query_cuda_support"));
+  static const bool takes = query != nullptr && query() != 0;
+  return takes;
+}
+
+bool on_device(const Side& side) {
+  const Span span = span_of(side);
+  return span.bytes > 0 && device::is_device_memory(moved(side.address, span.lower));
+}
+
+// A call that the MPI library is to carry, on device memory of which that knows nothing: it gets our
+// copies. Its other ranks may do so or not.
+void carry_copies(const CallPlace& place, Rows& rows, Carried& carried) {
+  Buffers buffers;
+  const std::uint64_t bytes = place.shape.block_bytes;
+  if (bytes > static_cast<std::uint64_t>(std::numeric_limits<int>::max()) || !rows.open(buffers).ok()) return;
+  const int count = static_cast<int>(bytes);
+  carried.done = true;
+  carried.code = pmpi().Alltoall(place.shape.in_place ? MPI_IN_PLACE : buffers.send, count, handles().byte, buffers.recv, count,
+                                 handles().byte, place.comm);
+  if (carried.code == MPI_SUCCESS && !rows.close().ok()) carried.code = MPI_ERR_OTHER;
+}
+
+void run_alltoall(const CallPlace& place, const AlltoallArguments& call, const Facts& facts, Carried& carried) {
   Communicator& communicator = place.communicator;
-  if (known_native(place)) return run_collective(communicator, place.shape, {});
   const auto ranks = static_cast<std::uint64_t>(communicator.topology.size);
   const Side recv{call.recvbuf, static_cast<std::uint64_t>(call.recvcount) * ranks, call.recvtype, facts.recv};
   const Side send{call.sendbuf, static_cast<std::uint64_t>(call.sendcount) * ranks, call.sendtype, facts.send};
-  Rows rows(communicator, call.comm);
-  Buffers buffers;
-  if (Status opened = rows.open(call.in_place() ? nullptr : &send, recv, buffers); !opened.ok()) {
-    withdraw(communicator, place.shape, opened.code);
-    return {opened};
-  }
-  Outcome outcome = run_collective(communicator, place.shape, buffers);
-  if (outcome.status.ok() && !outcome.plan->native()) outcome.status = rows.close();
-  return outcome;
+  Rows rows(communicator, call.comm, call.in_place() ? nullptr : &send, recv);
+  settle(place, run_collective(communicator, place.shape, rows), carried);
+  const bool devices = !carried.done && device::driver_present() && (on_device(recv) || (!call.in_place() && on_device(send)));
+  if (devices && !mpi_takes_device_memory()) carry_copies(place, rows, carried);
 }
 
 Carried try_to_carry(const Word64 arguments[7], bool large_counts) {
@@ -92,7 +116,7 @@ Carried try_to_carry(const Word64 arguments[7], bool large_counts) {
     refuse_unequal_sides(place, carried);
     return carried;
   }
-  settle(place, run_alltoall(place, call, facts), carried);
+  run_alltoall(place, call, facts, carried);
   return carried;
 }
 

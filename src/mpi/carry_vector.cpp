@@ -50,18 +50,8 @@ bool left_to_mpi(const VectorCall& call) {
 
 Outcome run_vector(const CallPlace& place, const VectorCall& call, CommunicatorRecord& record) {
   Communicator& communicator = place.communicator;
-  VectorRows rows(communicator, call.comm);
-  Buffers buffers;
-  const SurveyedSide recv{call.recv, record.in};
-  const Status opened = call.in_place() ? rows.open_in_place(record.out, recv, buffers)
-                                        : rows.open({call.send, record.out}, recv, buffers);
-  if (!opened.ok()) {
-    withdraw(communicator, place.shape, opened.code);
-    return {opened};
-  }
-  Outcome outcome = run_collective(communicator, place.shape, buffers);
-  if (outcome.status.ok() && !outcome.plan->native()) outcome.status = rows.close();
-  return outcome;
+  VectorRows rows(communicator, call.comm, {call.in_place() ? call.recv : call.send, record.out}, {call.recv, record.in});
+  return run_collective(communicator, place.shape, rows);
 }
 
 void carry_surveyed(const CallPlace& place, const VectorCall& call, CommunicatorRecord& record, Carried& carried) {

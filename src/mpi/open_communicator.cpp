@@ -174,7 +174,9 @@ std::string share_any_segment(Communicator& communicator, Exchange& exchange) {
   std::string kind;
   while (std::getline(kinds, kind, ',')) {
     if (kind == "none") break;
-    if (share_segment(communicator, kind, exchange)) return kind;
+    if (!share_segment(communicator, kind, exchange)) continue;
+    communicator.topology.shared_segment = true;
+    return kind;
   }
   return {};
 }
@@ -217,7 +219,7 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm) {
   communicator->plans = std::make_unique<PlanCache>(communicator->settings.plan_count);
   watch.note("agreeing on settings and tuning");
   const std::string segment_kind = share_any_segment(*communicator, exchange);
-  topology.shared_segment = !segment_kind.empty();
+  communicator->open_devices();
   watch.note("sharing a segment");
   topology.single_copy = topology.shared_segment && communicator->settings.single_copy != 0 &&
                          exchange.all(may_read_peers(topology, locations));

@@ -1,6 +1,7 @@
 #include "mpi/rows.h"
 
 #include "device/device.h"
+#include "mpi/layouts.h"
 #include "mpi/pmpi.h"
 
 namespace crossrail::mpi {
@@ -32,8 +33,36 @@ TypedMemory Rows::typed(const Way& way) const {
   return {way.host, way.side->count, way.side->type, way.side->facts.bytes, comm_};
 }
 
-Status Rows::open(const Side* send, const Side& recv, Buffers& buffers) {
-  const bool in_place = send == nullptr;
+namespace {
+
+const DeviceLayout* gaps_of(const Side& side) { return side.facts.contiguous ? nullptr : layout_of(side.type); }
+
+DeviceSide on_device(const Side& side) {
+  if (side.facts.contiguous) return {side.address, side.count * side.facts.bytes, false};
+  // Only memory of devices is worth taking the type apart.
+  const Span span = span_of(side);
+  const std::byte* const first = moved(side.address, span.lower);
+  if (!device::is_device_memory(first) || layout_of(side.type) == nullptr) return {};
+  return {first, span.bytes, true};
+}
+
+}  // namespace
+
+DeviceCall Rows::on_devices() {
+  const DeviceSide recv = on_device(recv_side_);
+  return {send_side_ == nullptr ? recv : on_device(*send_side_), recv};
+}
+
+Buffers Rows::device_buffers() {
+  const Side& send = send_side_ == nullptr ? recv_side_ : *send_side_;
+  return {static_cast<const std::byte*>(send.address), static_cast<std::byte*>(recv_side_.address), nullptr, nullptr, gaps_of(send),
+          gaps_of(recv_side_)};
+}
+
+Status Rows::open(Buffers& buffers) {
+  const bool in_place = send_side_ == nullptr;
+  const Side* const send = send_side_;
+  const Side& recv = recv_side_;
   recv_.side = &recv;
   // Gaps of the receiving side go back to the device as they came.
   CROSSRAIL_TRY(stage(communicator_.staged_recv, in_place || !recv.facts.contiguous, recv_));

@@ -2,8 +2,8 @@
 // where it is that already, otherwise packed (datatypes with gaps) and staged (device memory).
 #pragma once
 
-#include "comm/buffers.h"
 #include "comm/communicator.h"
+#include "comm/sides.h"
 #include "mpi/datatypes.h"
 
 namespace crossrail::mpi {
@@ -28,15 +28,16 @@ inline std::byte* moved(void* address, std::ptrdiff_t by) {
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(by));
 }
 
-class Rows {
+class Rows final : public Sides {
  public:
-  Rows(Communicator& communicator, MPI_Comm comm) : communicator_(communicator), comm_(comm) {}
+  // In place (`send` null) the row to send from is that to receive into.
+  Rows(Communicator& communicator, MPI_Comm comm, const Side* send, const Side& recv)
+      : communicator_(communicator), comm_(comm), send_side_(send), recv_side_(recv) {}
 
-  // Rows to send from and to receive into; in place (`send` null) they are the same. Packs and
-  // stages what is to be sent. Errors: no_memory, system.
-  Status open(const Side* send, const Side& recv, Buffers& buffers);
-  // After the engine has filled the receiving row: brings it to the user's memory.
-  Status close();
+  Status open(Buffers& buffers) override;
+  Status close() override;
+  DeviceCall on_devices() override;
+  Buffers device_buffers() override;
 
  private:
   // One side on its way to a row.
@@ -51,6 +52,8 @@ class Rows {
 
   Communicator& communicator_;
   MPI_Comm comm_;
+  const Side* send_side_;
+  const Side& recv_side_;
   Way recv_;
   std::byte* recv_row_ = nullptr;
 };

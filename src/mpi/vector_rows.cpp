@@ -42,8 +42,16 @@ VectorRows::Way VectorRows::way_of(const SurveyedSide& surveyed, Blocks by_row) 
   return way;
 }
 
-Status VectorRows::open(const SurveyedSide& send, const SurveyedSide& recv, Buffers& buffers) {
+Status VectorRows::open(Buffers& buffers) {
+  const SurveyedSide& send = send_side_;
+  const SurveyedSide& recv = recv_side_;
   devices_ = device::driver_present();
+  if (&send.side == &recv.side) {
+    send.room = recv.room;
+    const Way copied = way_of(send, Blocks::all);
+    recv_ = way_of(recv, Blocks::where_they_must);
+    return lay_out(copied, buffers);
+  }
   if (!devices_ && send.room.contiguous && recv.room.contiguous) {
     buffers = {static_cast<const std::byte*>(send.side.address), static_cast<std::byte*>(recv.side.address),
                send.room.blocks.data(), recv.room.blocks.data()};
@@ -52,14 +60,6 @@ Status VectorRows::open(const SurveyedSide& send, const SurveyedSide& recv, Buff
   const Way out = way_of(send, Blocks::where_they_must);
   recv_ = way_of(recv, Blocks::where_they_must);
   return lay_out(out, buffers);
-}
-
-Status VectorRows::open_in_place(SideRoom& out, const SurveyedSide& recv, Buffers& buffers) {
-  devices_ = device::driver_present();
-  out = recv.room;
-  const Way copied = way_of({recv.side, out}, Blocks::all);
-  recv_ = way_of(recv, Blocks::where_they_must);
-  return lay_out(copied, buffers);
 }
 
 // Blocks that travel by row lie one after the other in it, first those to be sent.

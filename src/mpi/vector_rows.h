@@ -2,7 +2,7 @@
 // is a row of host bytes already, otherwise in a row of ours.
 #pragma once
 
-#include "comm/buffers.h"
+#include "comm/sides.h"
 #include "mpi/communicators.h"
 #include "mpi/rows.h"
 #include "mpi/vector_side.h"
@@ -14,16 +14,14 @@ struct SurveyedSide {
   SideRoom& room;
 };
 
-class VectorRows {
+class VectorRows final : public Sides {
  public:
-  VectorRows(Communicator& communicator, MPI_Comm comm) : communicator_(communicator), comm_(comm) {}
+  // In place (`send` has the side of `recv`, and a room of its own) what is sent is a copy.
+  VectorRows(Communicator& communicator, MPI_Comm comm, const SurveyedSide& send, const SurveyedSide& recv)
+      : communicator_(communicator), comm_(comm), send_side_(send), recv_side_(recv) {}
 
-  // Packs what is to be sent and has to be. Errors: no_memory, system.
-  Status open(const SurveyedSide& send, const SurveyedSide& recv, Buffers& buffers);
-  // In place: sends from a copy of `recv`, whose room `out` is given the blocks of.
-  Status open_in_place(SideRoom& out, const SurveyedSide& recv, Buffers& buffers);
-  // After the engine has filled the receiving blocks: brings them to the user's memory.
-  Status close();
+  Status open(Buffers& buffers) override;
+  Status close() override;
 
  private:
   // How the blocks of one side travel.
@@ -43,6 +41,7 @@ class VectorRows {
 
   Communicator& communicator_;
   MPI_Comm comm_;
+  SurveyedSide send_side_, recv_side_;
   bool devices_ = false;
   Way recv_;
   std::byte* recv_base_ = nullptr;

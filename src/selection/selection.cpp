@@ -35,12 +35,12 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
   std::vector<Candidate> candidates;
   std::string passed_over;
   const auto consider = [&](const std::string& name, const Parameters& parameters, const std::string& origin) {
-    const Algorithm* algorithm = find_algorithm(shape.collective, name);
+    const Algorithm* algorithm = find_algorithm(shape.collective, name, shape.memory);
     if (name != "native" && (algorithm == nullptr || !algorithm->fits(topology, shape))) {
       passed_over += " " + name + " of " + origin + (algorithm == nullptr ? " is unknown;" : " does not fit;");
       return;
     }
-    candidates.push_back({algorithm, parameters, origin, passed_over});
+    candidates.push_back({algorithm, parameters, origin, false, passed_over});
   };
   if (!wanted.empty()) {
     const std::size_t blank = std::min(wanted.find(' '), wanted.size());
@@ -52,6 +52,7 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
     if (matches(row, topology, shape)) consider(row.algorithm, row.parameters, row.origin);
   }
   consider("native", {}, "last row");
+  candidates.back().last_resort = true;
   return candidates;
 }
 

@@ -16,6 +16,7 @@ struct Candidate {
   const Algorithm* algorithm;  // null: native
   Parameters parameters;
   std::string origin;  // "default.csv:12", "CROSSRAIL_ALLTOALL"
+  bool last_resort = false;  // native, because no row is left
   std::string passed_over;  // rows that matched before this one but whose algorithm does not fit
 };
 

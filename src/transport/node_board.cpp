@@ -1,5 +1,7 @@
 #include "transport/node_board.h"
 
+#include "transport/device_lines.h"
+
 #include <algorithm>
 
 #include <sched.h>
@@ -36,7 +38,8 @@ std::int64_t now_ns() {
 std::size_t NodeBoardLayout::total_bytes() const {
   const std::size_t ranks = static_cast<std::size_t>(node_size);
   const std::size_t flags = round_up(sizeof(Header) + ranks * sizeof(RankLines), kPageBytes);
-  return flags + 2 * round_up(ranks * packet_count * sizeof(Packet), kPageBytes) + 2 * ranks * bulk_bytes;
+  return flags + 2 * round_up(ranks * packet_count * sizeof(Packet), kPageBytes) + 2 * ranks * bulk_bytes +
+         device_lines_bytes(node_size);
 }
 
 NodeBoardLayout node_board_layout(int node_size, std::uint64_t scratch_bytes) {
@@ -65,6 +68,7 @@ NodeBoard::NodeBoard(const Placement& placement, Links& links) : placement_(plac
     half = at;
     at += ranks * layout.bulk_bytes;
   }
+  device_region_ = at;
   seen_.resize(ranks);
   first_spins_ = placement_.oversubscribed ? 1 : kFirstSpins;
 }

@@ -1,7 +1,7 @@
 // NodeBoard: the node's shared segment, laid out. Every rank of the node owns a few cache lines of
 // flags and one region in each of two alternating halves.
 //
-//   header | lines of rank 0, 1, ... | packet half 0, 1 | bulk half 0, 1
+//   header | lines of rank 0, 1, ... | packet half 0, 1 | bulk half 0, 1 | DeviceBoard's part
 //
 // Halves and epochs. One epoch is one round in which every rank writes its region of half
 // (epoch mod 2), flags it, and waits for the flag of every other rank. Nobody can start epoch e+2
@@ -98,6 +98,8 @@ class NodeBoard {
   int node_size() const { return placement_.layout.node_size; }
   int rank_of(int node_rank) const { return (*placement_.node_ranks)[node_rank]; }
   const NodeBoardLayout& layout() const { return placement_.layout; }
+
+  std::byte* device_region() const { return device_region_; }
 
   RankLines& lines(int node_rank) { return lines_[node_rank]; }
   RankLines& my_lines() { return lines_[placement_.node_rank]; }
@@ -207,6 +209,7 @@ class NodeBoard {
   RankLines* lines_;
   Packet* packets_[2];
   std::byte* bulk_[2];
+  std::byte* device_region_;
   int first_spins_;
   std::uint64_t call_ = 0;
   std::uint64_t epoch_ = 0;

@@ -1,4 +1,4 @@
-/* The device module of pretend_driver.c. */
+/* The device module of pretend_driver.c. It can do no more than copy: all goes through host memory. */
 #include <string.h>
 
 #include "crossrail/device_module.h"
@@ -15,8 +15,9 @@ static const char* copy(void* to, const void* from, size_t bytes) {
   return NULL;
 }
 
-const crossrail_device_module* crossrail_device_module_v1(void);
-const crossrail_device_module* crossrail_device_module_v1(void) {
-  static const crossrail_device_module module = {CROSSRAIL_DEVICE_MODULE_VERSION, "pretend", classify, copy};
+const crossrail_device_module* crossrail_device_module_v2(void);
+const crossrail_device_module* crossrail_device_module_v2(void) {
+  static const crossrail_device_module module = {
+      .version = CROSSRAIL_DEVICE_MODULE_VERSION, .name = "pretend", .classify = classify, .copy = copy};
   return &module;
 }

@@ -1,0 +1,45 @@
+// What   The algorithm that is best for the size of the block: packet below ipc_threshold,
+//        ipc_kernel_push below memcpy_threshold, ipc_copy_push from there on; ipc_resident_push for all
+//        blocks that it takes, where CROSSRAIL_RESIDENT is set.
+// When   One node.
+// Cost   That of its parts.
+// Needs  As its parts. Parameters: ipc_threshold, memcpy_threshold (bytes of a block); the settings
+//        CROSSRAIL_IPC_THRESHOLD and CROSSRAIL_MEMCPY_THRESHOLD override them.
+// From   IPC paper, section III-A: 4 KiB and 512 KiB on the paper's machine.
+
+#include "collectives/device_rounds.h"
+
+namespace crossrail::alltoall_device::hybrid {
+namespace {
+
+std::uint64_t either(std::uint64_t setting, std::uint64_t of_row) { return setting != 0 ? setting : of_row; }
+
+const Algorithm* part(const char* name) { return find_algorithm(Collective::alltoall, name, Memory::device); }
+
+const Algorithm* part_for(const Plan& plan) {
+  const std::uint64_t block = plan.shape.block_bytes;
+  const DeviceBoard::Placement& settings = plan.devices->placement();
+  const Algorithm* resident = part("ipc_resident_push");
+  if (settings.resident_us != 0 && resident->fits(*plan.topology, plan.shape)) return resident;
+  const Algorithm* packet = part("packet");
+  const bool small = block < either(settings.ipc_threshold, plan.parameter("ipc_threshold", 4096));
+  if (small && packet->fits(*plan.topology, plan.shape) && !plan.devices->share_a_device()) return packet;
+  if (block < either(settings.memcpy_threshold, plan.parameter("memcpy_threshold", 512 * 1024))) return part("ipc_kernel_push");
+  return part("ipc_copy_push");
+}
+
+}  // namespace
+
+bool fits(const Topology& topology, const Shape&) { return on_one_node(topology); }
+
+Status plan(Plan& plan) {
+  const Algorithm* chosen = part_for(plan);
+  plan.part = chosen->name;
+  plan.run = chosen->run;
+  return chosen->plan(plan);
+}
+
+// Never called: a plan of this row runs its part.
+Status run(Plan&, const Buffers&) { return failed(Code::broken, "hybrid has no part"); }
+
+}  // namespace crossrail::alltoall_device::hybrid

@@ -1,0 +1,17 @@
+// What   The copy engines of every device read the blocks for this rank from the senders' buffers.
+// When   One node, large blocks, where reading from peers is faster than writing.
+// Cost   As ipc_copy_push.
+// Needs  As ipc_kernel_push.
+// From   IPC paper, section III-A (memcpy-based).
+
+#include "collectives/device_rounds.h"
+
+namespace crossrail::alltoall_device::ipc_copy_pull {
+
+bool fits(const Topology& topology, const Shape&) { return on_one_node(topology); }
+
+Status plan(Plan& plan) { return plan_windows(plan, Window::send); }
+
+Status run(Plan& plan, const Buffers& buffers) { return run_windows(plan, buffers, CROSSRAIL_ENGINE_COPY); }
+
+}  // namespace crossrail::alltoall_device::ipc_copy_pull

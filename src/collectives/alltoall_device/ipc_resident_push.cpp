@@ -1,0 +1,26 @@
+// What   As ipc_kernel_push, by a kernel that stays on the device after a call and takes the next one
+//        from a word of host memory: no launch.
+// When   One node, small blocks in quick succession; never chosen unless CROSSRAIL_RESIDENT is set.
+// Cost   As ipc_kernel_push with 2 microseconds instead of a launch. One multiprocessor is kept busy, and
+//        a device-wide synchronisation of the program waits until the kernel leaves: CROSSRAIL_RESIDENT
+//        microseconds after the last call.
+// Needs  As ipc_kernel_push; CROSSRAIL_RESIDENT; blocks of no more than 64 KiB.
+// From   Ours.
+
+#include "collectives/device_rounds.h"
+
+namespace crossrail::alltoall_device::ipc_resident_push {
+namespace {
+constexpr std::uint64_t kMostBytes = 64 * 1024;
+}  // namespace
+
+bool fits(const Topology& topology, const Shape& shape) { return on_one_node(topology) && shape.block_bytes <= kMostBytes; }
+
+Status plan(Plan& plan) {
+  if (plan.devices->placement().resident_us == 0) return failed(Code::unsupported, "CROSSRAIL_RESIDENT is not set");
+  return plan_windows(plan, Window::recv);
+}
+
+Status run(Plan& plan, const Buffers& buffers) { return run_windows(plan, buffers, CROSSRAIL_ENGINE_RESIDENT); }
+
+}  // namespace crossrail::alltoall_device::ipc_resident_push

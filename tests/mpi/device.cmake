@@ -1,0 +1,32 @@
+# Calls on device memory among processes, on a device that is made of host memory: its driver, its
+# module, and copies of crossrail's libraries beside them.
+set(MPI_TEST_HOST_DEVICE ${MPI_TEST_PROGRAMS}/host_device)
+file(MAKE_DIRECTORY ${MPI_TEST_HOST_DEVICE})
+set(libraries ${MPI_TEST_HOST_DEVICE}/libcuda.so.1 ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so)
+foreach(flavour openmpi mpich)
+  if(TARGET crossrail_mpi_${flavour})
+    list(APPEND libraries ${MPI_TEST_HOST_DEVICE}/libcrossrail_mpi_${flavour}.so)
+    add_custom_command(OUTPUT ${MPI_TEST_HOST_DEVICE}/libcrossrail_mpi_${flavour}.so
+      COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:crossrail_mpi_${flavour}> ${MPI_TEST_HOST_DEVICE}
+      DEPENDS crossrail_mpi_${flavour} VERBATIM)
+  endif()
+endforeach()
+set(sources ${PROJECT_SOURCE_DIR}/simulate/host_device.cpp ${PROJECT_SOURCE_DIR}/simulate/host_kernels.cpp)
+add_custom_command(OUTPUT ${MPI_TEST_HOST_DEVICE}/libcuda.so.1
+  COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -O1 -g -Wall -Wextra -shared -fPIC -pthread -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/include
+    ${sources} -Wl,-soname,libcuda.so.1 -o ${MPI_TEST_HOST_DEVICE}/libcuda.so.1
+  DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/simulate/host_device.h ${PROJECT_SOURCE_DIR}/simulate/host_kernels.h VERBATIM)
+add_custom_command(OUTPUT ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so
+  COMMAND ${CMAKE_C_COMPILER} -O1 -g -Wall -Wextra -shared -fPIC -I${PROJECT_SOURCE_DIR}/include
+    ${CMAKE_CURRENT_SOURCE_DIR}/host_device_module.c ${MPI_TEST_HOST_DEVICE}/libcuda.so.1 -Wl,-rpath,$ORIGIN
+    -o ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so
+  DEPENDS host_device_module.c ${MPI_TEST_HOST_DEVICE}/libcuda.so.1 VERBATIM)
+add_custom_target(mpi_test_host_device ALL DEPENDS ${libraries})
+mpi_test_program(device_ranks device_ranks.c BUILDS openmpi4 mpich4)
+foreach(algorithm packet ipc_kernel_push ipc_kernel_pull hybrid)
+  foreach(mpi openmpi4 mpich4)
+    mpi_test(device_ranks_${algorithm} ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE}
+      --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --set CROSSRAIL_ALLTOALL=${algorithm}
+      --expect-carried MPI_Alltoall:20:${algorithm} device_ranks 7 200)
+  endforeach()
+endforeach()

@@ -1,0 +1,7 @@
+/* simulate/host_device.h as the module of a driver that a program loads. */
+#include "crossrail/device_module.h"
+
+const crossrail_device_module* host_device_module(void);
+
+const crossrail_device_module* crossrail_device_module_v2(void);
+const crossrail_device_module* crossrail_device_module_v2(void) { return host_device_module(); }
