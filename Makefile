@@ -1,7 +1,7 @@
 # Thin: CMake builds, cmake/setup.sh installs what is missing, ./crossrail is the command line.
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
-.PHONY: build demo test test-gpu bench clean
+.PHONY: build demo test test-gpu bench bench-gpu clean
 .DEFAULT_GOAL := build
 
 build:            ## everything, into build/
@@ -27,6 +27,11 @@ test-gpu:         ## the tests that need a GPU
 
 bench: build      ## MPI_Alltoall against the native one: build/bench.html
 	@./crossrail bench alltoall --output build/results --html build/bench.html
+
+bench-gpu:        ## the same in device memory, against NCCL: build/bench_gpu.html
+	@if nvidia-smi -L >/dev/null 2>&1; then $(MAKE) --no-print-directory build && \
+	./crossrail bench alltoall --memory cuda --algorithms all --min 16 --max 64M --output build/results --html build/bench_gpu.html; \
+	else echo "skipped: no GPU"; fi
 
 clean:            ## all but what was downloaded (build/venv, build/wheels)
 	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name venv ! -name wheels -exec rm -rf {} +

@@ -6,118 +6,16 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
 #include <numeric>
 #include <random>
 
+#include "device_memory.h"
 #include "peer.h"
 #include "report.h"
+#include "turn.h"
 
 namespace bench {
 namespace {
-
-constexpr std::size_t kGuardBytes = 64;
-constexpr int kPoison = 0xA5;
-constexpr double kBatchSeconds = 200e-6;
-constexpr int kFewestBatches = 5;
-constexpr int kFewestSlowBatches = 3;  // where one call takes a good part of the time for all
-constexpr int kMostBatches = 1000;
-
-struct BufferSet {
-  std::unique_ptr<std::byte[]> send;
-  std::unique_ptr<std::byte[]> recv;
-};
-
-struct Bench {
-  const Collective& collective;
-  Options options;
-  int rank, ranks;
-  double began;
-  std::vector<Contender> contenders;
-};
-
-// What is measured at one size.
-struct Size {
-  Exchange exchange;
-  Room room;
-  double seconds;  // for a contender
-  std::vector<BufferSet> sets;
-};
-
-double now() { return MPI_Wtime(); }
-
-Size make_size(const Bench& bench, std::size_t block, double seconds) {
-  Size size{{block, bench.rank, bench.ranks, bench.options.empty_percent}, {}, seconds, {}};
-  size.room = bench.collective.prepare(size.exchange);
-  size.sets.resize(bench.options.buffers);
-  for (BufferSet& set : size.sets) {
-    set.send = std::make_unique<std::byte[]>(size.room.send_bytes + kGuardBytes);
-    set.recv = std::make_unique<std::byte[]>(size.room.recv_bytes + kGuardBytes);
-  }
-  return size;
-}
-
-// Fresh data, poisoned receive buffer, guard zone: how many blocks came out wrong, over all ranks.
-std::uint64_t checked_call(const Bench& bench, const Contender& contender, Size& size) {
-  static std::uint64_t seed = 1;
-  BufferSet& set = size.sets[0];
-  ++seed;
-  bench.collective.fill(set.send.get(), size.exchange, seed);
-  std::memset(set.recv.get(), kPoison, size.room.recv_bytes + kGuardBytes);
-  bench.collective.call(set.send.get(), set.recv.get(), size.exchange, contender);
-  std::uint64_t wrong = bench.collective.check(set.recv.get(), size.exchange, seed);
-  for (std::size_t i = 0; i < kGuardBytes; ++i) wrong += set.recv[size.room.recv_bytes + i] != std::byte{kPoison};
-  std::uint64_t all = 0;
-  MPI_Allreduce(&wrong, &all, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-  return all;
-}
-
-// Seconds of `calls` calls in a row, on this rank; one call before them undoes what the contender
-// before has done to the caches.
-double batch(const Bench& bench, const Contender& contender, Size& size, int calls) {
-  const auto call = [&](BufferSet& set) { bench.collective.call(set.send.get(), set.recv.get(), size.exchange, contender); };
-  call(size.sets[0]);
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double began = now();
-  for (int done = 0; done < calls; ++done) call(size.sets[done % size.sets.size()]);
-  return now() - began;
-}
-
-double slowest(double seconds) {
-  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return seconds;
-}
-
-struct Pace {
-  int calls;        // in a batch
-  int repetitions;  // batches
-};
-
-// From one timed batch: how many calls make a batch worth timing, and how many batches there is time for.
-Pace find_pace(const Bench& bench, const Contender& contender, Size& size) {
-  double seconds = slowest(batch(bench, contender, size, 1));
-  int fewest = kFewestSlowBatches;
-  if (seconds < size.seconds / 4) {
-    batch(bench, contender, size, 3);
-    seconds = slowest(batch(bench, contender, size, 5) / 5);
-    fewest = kFewestBatches;
-  }
-  Pace pace;
-  pace.calls = std::clamp(static_cast<int>(kBatchSeconds / seconds), 1, 200);
-  pace.repetitions = bench.options.repetitions > 0
-                         ? bench.options.repetitions
-                         : std::clamp(static_cast<int>(size.seconds / (seconds * pace.calls)), fewest, kMostBatches);
-  return pace;
-}
-
-Statistics statistics_of(std::vector<double> seconds) {
-  MPI_Allreduce(MPI_IN_PLACE, seconds.data(), static_cast<int>(seconds.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  std::sort(seconds.begin(), seconds.end());
-  const auto at = [&](double quantile) { return 1e6 * seconds[static_cast<std::size_t>(quantile * (seconds.size() - 1))]; };
-  return {at(0), at(0.5), at(0.99), at(1)};
-}
 
 std::string last_algorithm() {
   using Last = const char* (*)();
@@ -125,14 +23,20 @@ std::string last_algorithm() {
   return last == nullptr ? "native" : last();
 }
 
+std::string algorithm_of(const Contender& contender) {
+  if (contender.native()) return "native";
+  if (!contender.is_peer()) return last_algorithm();
+  return contender.peer.version == nullptr ? "peer" : contender.peer.version();
+}
+
 void run_size(const Bench& bench, Size& size, Report& report) {
   std::vector<Pace> paces;
   std::vector<Row> rows;
   int repetitions = 0;
   for (const Contender& contender : bench.contenders) {
-    Row row{size.exchange.block, contender.name, "native", {}, 0, 0, 0};
+    Row row{size.exchange.block, contender.name, "", {}, 0, 0, 0, !contender.peer.unchecked};
     row.wrong = checked_call(bench, contender, size);
-    if (!contender.native()) row.algorithm = contender.peer == nullptr ? last_algorithm() : "peer";
+    row.algorithm = algorithm_of(contender);
     paces.push_back(find_pace(bench, contender, size));
     repetitions = std::max(repetitions, paces.back().repetitions);
     rows.push_back(row);
@@ -182,31 +86,51 @@ void tell_crossrail(const Bench& bench, Set set, const std::string& contender) {
   if (bench.collective.same_as != nullptr) set(variable_of(bench.collective.same_as).c_str(), "");
 }
 
+// The lowest rank that says no; the number of ranks where none does.
+int first_without(bool mine, const Bench& bench) {
+  int first = mine ? bench.ranks : bench.rank;
+  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return first;
+}
+
+bool everywhere(bool mine, const Bench& bench) { return first_without(mine, bench) == bench.ranks; }
+
+// The first call, which is where crossrail and peers look at a communicator. False where a peer cannot work.
+bool first_call_works(const Bench& bench, const Contender& contender) {
+  Size size = make_size(bench, 1, 0);
+  const Buffers& buffers = buffers_of(bench, contender, size);
+  if (!everywhere(buffers.complete(), bench)) return false;
+  const int code = bench.collective.call(buffers.send(0), buffers.recv(0), size.exchange, contender);
+  return everywhere(code == MPI_SUCCESS, bench);
+}
+
 // Communicator and first call of a contender.
 void admit(Bench& bench, Set set, Contender contender) {
   MPI_Comm_dup(MPI_COMM_WORLD, &contender.comm);
   if (contender.crossrails()) tell_crossrail(bench, set, contender.name);
-  if (!contender.native()) {
-    Size size = make_size(bench, 1, 0);
-    bench.collective.call(size.sets[0].send.get(), size.sets[0].recv.get(), size.exchange, contender);
+  if (contender.native() || first_call_works(bench, contender)) {
+    bench.contenders.push_back(std::move(contender));
+    return;
   }
-  bench.contenders.push_back(std::move(contender));
+  // The communicator stays: the peer may know it by its handle, which another one would get.
+  if (bench.rank == 0) std::fprintf(stderr, "bench: '%s' does not work here and is left out\n", contender.name.c_str());
 }
 
 bool make_contenders(Bench& bench) {
   const auto set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "crossrail_set"));
   std::vector<Contender> all;
   for (const std::string& name : bench.options.contenders) {
-    all.push_back({name, MPI_COMM_NULL, nullptr});
+    all.push_back({name, MPI_COMM_NULL, {}});
     if (all.back().native() || set != nullptr) continue;
     if (bench.rank == 0) std::fprintf(stderr, "bench: crossrail is not preloaded: only 'native' and peers can run\n");
     return false;
   }
-  for (const Peer& peer : bench.options.peers) all.push_back({peer.name, MPI_COMM_NULL, load_peer(peer)});
-  const bool loaded = std::none_of(all.begin() + bench.options.contenders.size(), all.end(), [](const Contender& one) { return one.peer == nullptr; });
-  if (!loaded) return false;
+  for (const Peer& peer : bench.options.peers) {
+    all.push_back({peer.name, MPI_COMM_NULL, load_peer(peer)});
+    if (!all.back().is_peer()) return false;
+  }
   for (const Contender& contender : all) admit(bench, set, contender);
-  return true;
+  return !bench.contenders.empty();
 }
 
 // Seconds for a contender at the next of `sizes` sizes, the same on every rank; 0 when none are left.
@@ -219,8 +143,7 @@ double share_of_time(const Bench& bench, int sizes) {
 }
 
 void run_sizes(const Bench& bench, Report& report) {
-  std::vector<std::size_t> blocks;
-  for (std::size_t block = std::max<std::size_t>(1, bench.options.min_bytes); block <= bench.options.max_bytes; block *= 2) blocks.push_back(block);
+  const std::vector<std::size_t> blocks = blocks_of(bench.options);
   for (std::size_t at = 0; at < blocks.size(); ++at) {
     const double seconds = share_of_time(bench, static_cast<int>(blocks.size() - at));
     if (seconds <= 0) return report.cut_short(blocks[at]);
@@ -241,6 +164,20 @@ std::string complaint(const Bench& bench) {
   return same ? std::string(collective.same_as) + " makes the same exchange only where no block is empty" : "";
 }
 
+// Every rank takes a device where device memory is asked for; says who has none.
+bool has_memory(const Bench& bench) {
+  if (bench.options.memory == Memory::host) return true;
+  MPI_Comm node;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, bench.rank, MPI_INFO_NULL, &node);
+  int local_rank = 0;
+  MPI_Comm_rank(node, &local_rank);
+  MPI_Comm_free(&node);
+  const std::string problem = device::open(local_rank);
+  const int first = first_without(problem.empty(), bench);
+  if (first == bench.rank) std::fprintf(stderr, "bench: %s\n", problem.c_str());
+  return first == bench.ranks;
+}
+
 // A rank that waits for ever would hold the launcher for ever.
 void limit_life(double most_seconds) {
   if (most_seconds > 0) alarm(static_cast<unsigned>(3 * most_seconds) + 60);
@@ -256,7 +193,7 @@ int run(const Collective& collective, int argc, char** argv) {
   limit_life(bench.options.most_seconds);
   const std::string wrong = complaint(bench);
   if (!wrong.empty() && bench.rank == 0) std::fprintf(stderr, "bench: %s\n", wrong.c_str());
-  if (!wrong.empty() || !make_contenders(bench)) {
+  if (!wrong.empty() || !has_memory(bench) || !make_contenders(bench)) {
     MPI_Finalize();
     return 2;
   }

@@ -24,10 +24,25 @@ struct Peer {
 
 using PeerFunction = void (*)();  // to be cast to the type of the collective
 
+// What a peer's library has; peer.h says what it is for.
+struct LoadedPeer {
+  PeerFunction call = nullptr;
+  void* (*allocate)(std::size_t bytes) = nullptr;
+  void (*release)(void* memory) = nullptr;
+  double (*seconds)() = nullptr;
+  const char* (*version)() = nullptr;
+  bool unchecked = false;
+};
+
+enum class Memory { host, cuda };
+
 struct Options {
   std::size_t min_bytes = 1;
   std::size_t max_bytes = 1 << 20;
-  std::vector<std::string> contenders = {"native", "auto"};
+  bool half_steps = false;  // from a size to the next: the square root of two, in multiples of 16 bytes; else two
+  Memory memory = Memory::host;
+  std::vector<std::string> contenders;  // none given: native and auto; in device memory only auto, since not
+                                        // every MPI library takes it
   std::vector<Peer> peers;      // contenders too, after the others
   int repetitions = 0;          // batches a size and contender; 0: as many as fit the time
   double seconds_a_size = 0.3;  // time for one contender at one size where repetitions is 0
@@ -38,6 +53,7 @@ struct Options {
 };
 
 Options read_options(int argc, char** argv);
+std::vector<std::size_t> blocks_of(const Options& options);
 // What is wrong with the contenders; empty: nothing.
 std::string complaint(const Options& options);
 
@@ -51,13 +67,14 @@ struct Statistics {
 struct Contender {
   std::string name;
   MPI_Comm comm;
-  PeerFunction peer;  // null: not a peer
+  LoadedPeer peer;  // without a function: not a peer
   bool native() const { return name == "native"; }
-  bool crossrails() const { return !native() && peer == nullptr; }
+  bool is_peer() const { return peer.call != nullptr; }
+  bool crossrails() const { return !native() && !is_peer(); }
 
   template <typename Function>
   Function choose(Function of_mpi, Function of_crossrail) const {
-    if (peer != nullptr) return reinterpret_cast<Function>(peer);
+    if (is_peer()) return reinterpret_cast<Function>(peer.call);
     return native() ? of_mpi : of_crossrail;
   }
 };

@@ -1,6 +1,8 @@
 #include <getopt.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <sstream>
 
@@ -24,15 +26,34 @@ Peer peer_of(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1, colon - equals - 1), text.substr(colon + 1)};
 }
 
+Memory memory_of(const std::string& word) {
+  if (word == "cuda") return Memory::cuda;
+  if (word != "host") {
+    std::fprintf(stderr, "bench: --memory is host or cuda, not '%s'\n", word.c_str());
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  return Memory::host;
+}
+
+bool takes_half_steps(const std::string& word) {
+  if (word != "2" && word != "sqrt2") {
+    std::fprintf(stderr, "bench: --step is 2 or sqrt2, not '%s'\n", word.c_str());
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  return word == "sqrt2";
+}
+
 }  // namespace
 
 Options read_options(int argc, char** argv) {
   Options options;
+  bool named = false;
   static const option longs[] = {{"min-bytes", 1, nullptr, 'm'},  {"max-bytes", 1, nullptr, 'M'},
                                  {"algorithms", 1, nullptr, 'a'}, {"repetitions", 1, nullptr, 'r'},
                                  {"seconds", 1, nullptr, 's'},    {"max-time", 1, nullptr, 't'},
                                  {"buffers", 1, nullptr, 'b'},    {"empty-percent", 1, nullptr, 'e'},
                                  {"output", 1, nullptr, 'o'},     {"peer", 1, nullptr, 'p'},
+                                 {"memory", 1, nullptr, 'k'},     {"step", 1, nullptr, 'S'},
                                  {nullptr, 0, nullptr, 0}};
   for (int got; (got = getopt_long(argc, argv, "", longs, nullptr)) != -1;) {
     switch (got) {
@@ -45,11 +66,29 @@ Options read_options(int argc, char** argv) {
       case 'b': options.buffers = std::max(1, std::atoi(optarg)); break;
       case 'o': options.output = optarg; break;
       case 'p': options.peers.push_back(peer_of(optarg)); break;
-      case 'a': options.contenders = names_of(optarg); break;
+      case 'a': options.contenders = names_of(optarg), named = true; break;
+      case 'k': options.memory = memory_of(optarg); break;
+      case 'S': options.half_steps = takes_half_steps(optarg); break;
       default: MPI_Abort(MPI_COMM_WORLD, 2);
     }
   }
+  if (!named) options.contenders = names_of(options.memory == Memory::host ? "native,auto" : "auto");
   return options;
+}
+
+std::vector<std::size_t> blocks_of(const Options& options) {
+  constexpr std::size_t kMultiple = 16;
+  const std::size_t first = std::max<std::size_t>(options.half_steps ? kMultiple : 1, options.min_bytes);
+  std::vector<std::size_t> blocks;
+  for (int step = 0;; ++step) {
+    std::size_t block = first << (options.half_steps ? step / 2 : step);
+    if (options.half_steps) {
+      const double exact = static_cast<double>(block) * (step % 2 == 0 ? 1.0 : std::sqrt(2.0));
+      block = static_cast<std::size_t>(std::llround(exact / kMultiple)) * kMultiple;
+    }
+    if (block > options.max_bytes) return blocks;
+    if (blocks.empty() || block > blocks.back()) blocks.push_back(block);
+  }
 }
 
 std::string complaint(const Options& options) {

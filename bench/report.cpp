@@ -7,6 +7,8 @@
 #include <cstring>
 #include <map>
 
+#include "device_memory.h"
+
 namespace bench {
 namespace {
 
@@ -40,7 +42,9 @@ Report::Report(const char* collective, const Options& options, int rank)
   nodes_ = static_cast<int>(ranks_on.size());
   for (const auto& [name, count] : ranks_on) largest_node_ = std::max(largest_node_, count);
   if (rank_ == 0) {
-    std::printf("# %s, %d ranks on %d hosts, %s\n", collective, ranks_, nodes_, mpi_version().c_str());
+    const std::string device = device::facts().model;
+    std::printf("# %s, %d ranks on %d hosts, %s%s%s\n", collective, ranks_, nodes_, mpi_version().c_str(),
+                device.empty() ? "" : ", memory of ", device.c_str());
     std::printf("%10s %-17s %-17s %10s %10s %10s %10s %9s %s\n", "bytes", "contender", "algorithm", "min us", "p50 us", "p99 us", "max us", "GB/s", "checked");
   }
 }
@@ -49,7 +53,8 @@ void Report::add(const Row& row) {
   rows_.push_back(row);
   if (rank_ != 0) return;
   std::printf("%10zu %-17s %-17s %10.2f %10.2f %10.2f %10.2f %9.3f %s\n", row.bytes, row.contender.c_str(), row.algorithm.c_str(),
-              row.times.min_us, row.times.p50_us, row.times.p99_us, row.times.max_us, row.bandwidth * 1e-9, row.wrong == 0 ? "ok" : "WRONG");
+              row.times.min_us, row.times.p50_us, row.times.p99_us, row.times.max_us, row.bandwidth * 1e-9,
+              row.wrong != 0 ? "WRONG" : row.checked ? "ok" : "unchecked");
   std::fflush(stdout);
 }
 
@@ -58,14 +63,21 @@ void Report::cut_short(std::size_t bytes) {
   if (rank_ == 0) std::printf("# the time is over: blocks of %zu bytes and more were not measured\n", bytes);
 }
 
+// What is added where the buffers lie on a device.
+std::string Report::memory() const {
+  if (options_.memory == Memory::host) return "\"memory\":\"host\",";
+  const device::Facts facts = device::facts();
+  return "\"memory\":\"cuda\",\"device\":\"" + facts.model + "\",\"driver\":\"" + facts.driver + "\",\"cuda\":\"" + facts.cuda + "\",";
+}
+
 std::string Report::header() const {
   const int cores = usable_cores();
-  char text[1024];
+  char text[2048];
   std::snprintf(text, sizeof text,
                 "{\"collective\":\"%s\",\"mpi\":\"%s\",\"flavour\":\"%s\",\"ranks\":%d,\"nodes\":%d,\"ranks_per_node\":%d,"
-                "\"cores\":%ld,\"oversubscribed\":%s,\"checked\":true,\"rotating_buffers\":%d,\"empty_percent\":%d,"
+                "%s\"cores\":%ld,\"oversubscribed\":%s,\"checked\":true,\"rotating_buffers\":%d,\"empty_percent\":%d,"
                 "\"cut_short_at_bytes\":%zu,\"results\":[",
-                collective_.c_str(), mpi_version().c_str(), BENCH_FLAVOUR, ranks_, nodes_, largest_node_,
+                collective_.c_str(), mpi_version().c_str(), BENCH_FLAVOUR, ranks_, nodes_, largest_node_, memory().c_str(),
                 sysconf(_SC_NPROCESSORS_ONLN), largest_node_ > sysconf(_SC_NPROCESSORS_ONLN) || cores < 1 ? "true" : "false",
                 options_.buffers, options_.empty_percent, cut_short_at_);
   return text;
@@ -85,10 +97,10 @@ bool Report::finish() {
   for (const Row& row : rows_) {
     std::fprintf(file,
                  "%s\n{\"bytes\":%zu,\"contender\":\"%s\",\"algorithm\":\"%s\",\"repetitions\":%d,\"min_us\":%.3f,\"p50_us\":%.3f,"
-                 "\"p99_us\":%.3f,\"max_us\":%.3f,\"gb_s\":%.4f,\"wrong\":%llu}",
+                 "\"p99_us\":%.3f,\"max_us\":%.3f,\"gb_s\":%.4f,\"wrong\":%llu%s}",
                  comma, row.bytes, row.contender.c_str(), row.algorithm.c_str(), row.repetitions, row.times.min_us,
                  row.times.p50_us, row.times.p99_us, row.times.max_us, row.bandwidth * 1e-9,
-                 static_cast<unsigned long long>(row.wrong));
+                 static_cast<unsigned long long>(row.wrong), row.checked ? "" : ",\"checked\":false");
     comma = ",";
   }
   std::fputs("]}\n", file);

@@ -16,6 +16,7 @@ struct Row {
   int repetitions;
   double bandwidth;  // bytes a second
   std::uint64_t wrong;
+  bool checked;  // false: a peer that does not make the whole exchange
 };
 
 class Report {
@@ -29,6 +30,7 @@ class Report {
 
  private:
   std::string header() const;
+  std::string memory() const;
 
   std::string collective_;
   Options options_;

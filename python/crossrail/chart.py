@@ -1,4 +1,4 @@
-"""Line charts over block sizes, as SVG that follows the page's colours (CSS variables, see page.py)."""
+"""Line charts over block sizes, as SVG that follows the reader's light or dark mode."""
 
 import math
 from dataclasses import dataclass, field
@@ -6,6 +6,18 @@ from html import escape
 from typing import List, Optional, Tuple
 
 from crossrail.sizes import format_size, format_time_us
+
+# Of the drawing itself, with the colours that a page may use as well.
+CHART_STYLE = """
+:root { color-scheme: light dark; --ground: #fcfcfb; --card: #fff; --ink: #0b0b0b; --faint: #52514e; --line: #e4e3dc;
+  --c0: #2a78d6; --c1: #eb6834; --c2: #1baf7a; --c3: #eda100; --c4: #e87ba4; --c5: #4a3aa7; --bad: #c0262d; }
+@media (prefers-color-scheme: dark) { :root { --ground: #121211; --card: #1a1a19; --ink: #fff; --faint: #c3c2b7; --line: #383835;
+  --c0: #3987e5; --c1: #d95926; --c2: #199e70;
+  --c3: #c98500; --c4: #d55181; --c5: #9085e9; --bad: #ff7b7b; } }
+svg text { font: 12px system-ui, sans-serif; fill: var(--faint); } svg .name { fill: var(--ink); font-weight: 600; }
+.grid { stroke: var(--line); } .reference { stroke: var(--faint); stroke-dasharray: 4 4; } .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
+.point { stroke: var(--card); stroke-width: 1.5; }
+""" + "".join(f".line.c{number} {{ stroke: var(--c{number}); }} .point.c{number} {{ fill: var(--c{number}); }}\n" for number in range(6))
 
 WIDTH, HEIGHT = 720, 340
 LEFT, RIGHT, TOP, BOTTOM = 64, 130, 16, 48
@@ -131,3 +143,13 @@ def draw(chart: Chart) -> str:
     return (f"<figure><figcaption>{escape(chart.caption)}</figcaption>{legend}"
             f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(chart.caption)}">'
             f"{''.join(axes(chart) + lines(chart))}</svg></figure>")
+
+
+def draw_file(chart: Chart) -> str:
+    """The chart as an SVG file of its own; empty when no series has points."""
+    chart.series = [series for series in chart.series if series.points]
+    if not chart.series:
+        return ""
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"><title>{escape(chart.caption)}</title>'
+            f'<style>{CHART_STYLE}</style><rect width="{WIDTH}" height="{HEIGHT}" style="fill: var(--card)"/>\n'
+            + "\n".join(axes(chart) + lines(chart)) + "\n</svg>\n")

@@ -13,6 +13,8 @@ from typing import Any, Dict, List
 from crossrail.places import core_library
 from crossrail.problem import Problem
 
+MEMORY_WORDS = {"host": "host", "device": "device", "cuda": "device", "hip": "device"}
+
 
 class CQuestion(ctypes.Structure):
     """The C struct crossrail_question."""
@@ -25,12 +27,16 @@ class CQuestion(ctypes.Structure):
         ("node_of", ctypes.POINTER(ctypes.c_int)),
         ("shared_segment", ctypes.c_int),
         ("single_copy", ctypes.c_int),
+        ("memory", ctypes.c_char_p),
     ]
 
 
 @dataclass
 class Question:
-    """A call to explain; `node_of` has one node number a rank, so its length is the number of ranks."""
+    """A call to explain; `node_of` has one node number a rank, so its length is the number of ranks.
+
+    `memory`: host or device.
+    """
 
     collective: str
     block_bytes: int
@@ -38,6 +44,14 @@ class Question:
     in_place: bool = False
     shared_segment: bool = True
     single_copy: bool = True
+    memory: str = "host"
+
+
+def memory_kind(word: str) -> str:
+    """host or device, for what a user calls it; raises Problem for anything else."""
+    if word not in MEMORY_WORDS:
+        raise Problem(f"'{word}' is no memory known here; take one of {', '.join(MEMORY_WORDS)}.")
+    return MEMORY_WORDS[word]
 
 
 @lru_cache(maxsize=1)
@@ -68,8 +82,13 @@ def version() -> str:
 
 
 def catalogue() -> List[Dict[str, str]]:
-    """Every algorithm: collective, name, summary."""
+    """Every algorithm: collective, memory, name, summary."""
     return decode(load().crossrail_catalogue())
+
+
+def algorithm_names(collective: str, memory: str = "host") -> List[str]:
+    """The algorithms of a collective for one kind of memory: host or device."""
+    return [row["name"] for row in catalogue() if row["collective"] == collective and row.get("memory", "host") == memory]
 
 
 def settings() -> List[Dict[str, str]]:
@@ -93,5 +112,6 @@ def explain(question: Question) -> Dict[str, Any]:
         (ctypes.c_int * size)(*question.node_of),
         int(question.shared_segment),
         int(question.single_copy),
+        question.memory.encode(),
     )
     return decode(load().crossrail_explain(ctypes.byref(asked)))

@@ -12,10 +12,13 @@ from crossrail.sizes import format_size
 
 Measurement = Dict[str, Any]
 
+NCCL = "nccl"  # its ways of an alltoall are contenders whose names begin so
+BEST_NCCL = "best NCCL"
+
 
 @dataclass
 class Comparison:
-    """One block size: the native and crossrail's own result, `speedup` = native median / crossrail's median."""
+    """One block size: the native (or another reference's) and crossrail's result; `speedup` = native median / crossrail's."""
 
     bytes: int
     native: Dict[str, Any]
@@ -39,14 +42,43 @@ def contenders(measurement: Measurement) -> List[str]:
     return first + [name for name in seen if name not in first]
 
 
+def on_device(measurement: Measurement) -> bool:
+    """Whether the buffers were in device memory."""
+    return measurement.get("memory", "host") != "host"
+
+
+def best_of(measurement: Measurement, *beginnings: str) -> List[Dict[str, Any]]:
+    """By size, the result with the smallest median of the contenders whose names begin so."""
+    best: Dict[int, Dict[str, Any]] = {}
+    for result in measurement["results"]:
+        if result["contender"].startswith(beginnings):
+            other = best.setdefault(result["bytes"], result)
+            if result["p50_us"] < other["p50_us"]:
+                best[result["bytes"]] = result
+    return [best[size] for size in sorted(best)]
+
+
+def reference(measurement: Measurement) -> str:
+    """What crossrail is compared with: native MPI; for device memory the best of NCCL, where it was measured."""
+    return BEST_NCCL if on_device(measurement) and best_of(measurement, NCCL) else "native"
+
+
+def rivals(measurement: Measurement) -> List[str]:
+    """The contenders that are compared with the reference: crossrail's, and peers that do the same."""
+    others = ("native", "copy_engine_limit")
+    return [name for name in contenders(measurement) if name not in others and not (on_device(measurement) and name.startswith(NCCL))]
+
+
 def results_of(measurement: Measurement, contender: str) -> List[Dict[str, Any]]:
-    """The results of a contender, by size."""
+    """The results of a contender, by size; 'best NCCL' stands for several."""
+    if contender == BEST_NCCL:
+        return best_of(measurement, NCCL)
     return sorted((one for one in measurement["results"] if one["contender"] == contender), key=lambda one: one["bytes"])
 
 
-def compare(measurement: Measurement, contender: str = "auto", peer: str = "native") -> List[Comparison]:
-    """`contender` against native (or another peer, which then stands in its place), for the sizes both have."""
-    native = {result["bytes"]: result for result in results_of(measurement, peer)}
+def compare(measurement: Measurement, contender: str = "auto", peer: Optional[str] = None) -> List[Comparison]:
+    """`contender` against the reference (or another peer, which then stands in its place), for the sizes both have."""
+    native = {result["bytes"]: result for result in results_of(measurement, peer or reference(measurement))}
     return [Comparison(own["bytes"], native[own["bytes"]], own)
             for own in results_of(measurement, contender) if own["bytes"] in native]
 
@@ -91,7 +123,14 @@ def title(measurement: Measurement) -> str:
     nodes = measurement.get("nodes", 1)
     empty = measurement.get("empty_percent", 0)
     return (f"MPI_{measurement['collective'].capitalize()}, {measurement['ranks']} ranks on {nodes} "
-            f"node{'s' if nodes != 1 else ''}, {measurement.get('mpi', 'MPI')}" + (f", {empty} % of the blocks empty" if empty else ""))
+            f"node{'s' if nodes != 1 else ''}, {measurement.get('mpi', 'MPI')}" + (f", {empty} % of the blocks empty" if empty else "")
+            + (f", memory of {device_name(measurement)}" if on_device(measurement) else ""))
+
+
+def device_name(measurement: Measurement) -> str:
+    """'NVIDIA H200 (driver 580.1)'."""
+    driver = measurement.get("driver")
+    return measurement.get("device", "a GPU") + (f" (driver {driver})" if driver else "")
 
 
 def caveats(measurement: Measurement) -> List[str]:
@@ -106,4 +145,6 @@ def caveats(measurement: Measurement) -> List[str]:
         notes.append("The hosts are namespaces of one machine: bytes between them pass through its kernel, not through network cards.")
     if measurement.get("cut_short_at_bytes"):
         notes.append(f"The time was over before {format_size(measurement['cut_short_at_bytes'])}: larger blocks were not measured.")
-    return notes
+    unchecked = dict.fromkeys(one["contender"] for one in measurement["results"] if not one.get("checked", True))
+    notes += [f"{name} does not make the whole exchange: its data are not checked." for name in unchecked]
+    return notes + measurement.get("notes", [])

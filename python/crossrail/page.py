@@ -4,33 +4,25 @@ import json
 from html import escape
 from typing import Any, Dict, List
 
-from crossrail.chart import Chart, Series, draw
-from crossrail.measurements import (Comparison, Measurement, caveats, compare, contenders, results_of,
+from crossrail.chart import CHART_STYLE, Chart, Series, draw
+from crossrail.measurements import (Comparison, Measurement, caveats, compare, contenders, reference, results_of, rivals,
                                     small_speedup, title, verdict, wrong_blocks)
 from crossrail.sizes import format_size, format_time_us
 
-STYLE = """
-:root { color-scheme: light dark; --ground: #fcfcfb; --card: #fff; --ink: #0b0b0b; --faint: #52514e; --line: #e4e3dc;
-  --c0: #2a78d6; --c1: #eb6834; --c2: #1baf7a; --c3: #eda100; --c4: #e87ba4; --c5: #4a3aa7; --bad: #c0262d; }
-@media (prefers-color-scheme: dark) { :root { --ground: #121211; --card: #1a1a19; --ink: #fff; --faint: #c3c2b7; --line: #383835;
-  --c0: #3987e5; --c1: #d95926; --c2: #199e70;
-  --c3: #c98500; --c4: #d55181; --c5: #9085e9; --bad: #ff7b7b; } }
+STYLE = CHART_STYLE + """
 body { margin: 0 auto; max-width: 860px; padding: 24px 20px 60px; background: var(--ground); color: var(--ink);
   font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 24px; margin: 0 0 4px; } h2 { font-size: 19px; margin: 36px 0 4px; } p { margin: 6px 0; } .faint { color: var(--faint); }
 .bad { color: var(--bad); font-weight: 600; } figure, .tiles > div { background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
 figure { margin: 16px 0; padding: 14px 16px 8px; } figcaption { font-weight: 600; }
-svg { width: 100%; height: auto; display: block; } svg text { font: 12px system-ui, sans-serif; fill: var(--faint); }
-svg .name { fill: var(--ink); font-weight: 600; }
-.grid { stroke: var(--line); } .reference { stroke: var(--faint); stroke-dasharray: 4 4; } .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
-.point { stroke: var(--card); stroke-width: 1.5; } .legend { color: var(--faint); font-size: 13px; } .legend span { margin-right: 16px; }
+svg { width: 100%; height: auto; display: block; }
+.legend { color: var(--faint); font-size: 13px; } .legend span { margin-right: 16px; }
 .key { display: inline-block; width: 10px; height: 10px; border-radius: 50%; margin-right: 6px; }
 .tiles { display: flex; gap: 12px; flex-wrap: wrap; margin: 16px 0; } .tiles > div { padding: 10px 16px; } .tiles b { display: block; font-size: 26px; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: 14px; }
 th, td { text-align: right; padding: 4px 10px; border-bottom: 1px solid var(--line); white-space: nowrap; } th { color: var(--faint); font-weight: 600; }
 td.word, th.word { text-align: left; }
-""" + "".join(f".line.c{number} {{ stroke: var(--c{number}); }} .point.c{number} {{ fill: var(--c{number}); }} "
-              f".key.c{number} {{ background: var(--c{number}); }}\n" for number in range(6))
+""" + "".join(f".key.c{number} {{ background: var(--c{number}); }}\n" for number in range(6))
 
 SHOWN_NAMES = {"native": "native MPI", "auto": "crossrail"}
 
@@ -51,13 +43,18 @@ def latency_chart(measurement: Measurement) -> Chart:
     return chart
 
 
+def reference_name(measurement: Measurement) -> str:
+    """What the times are compared with, as the page calls it."""
+    name = reference(measurement)
+    return SHOWN_NAMES.get(name, name)
+
+
 def speedup_chart(measurement: Measurement) -> Chart:
-    """How many times faster than native, for crossrail and every other contender."""
-    chart = Chart("How many times faster than the native MPI (above the dashed line: faster)", "native / contender", "", reference=1.0)
+    """How many times faster than the reference, for crossrail and every other contender."""
+    compared = reference_name(measurement)
+    chart = Chart(f"How many times faster than {compared} (above the dashed line: faster)", f"{compared} / contender", "", reference=1.0)
     others = 0
-    for name in contenders(measurement):
-        if name == "native":
-            continue
+    for name in rivals(measurement):
         points = [(one.bytes, one.speedup) for one in compare(measurement, name) if one.bytes > 0 and one.speedup > 0]
         chart.series.append(Series(SHOWN_NAMES.get(name, name), colour_of(name, others), points))
         others += name not in SHOWN_NAMES
@@ -72,10 +69,11 @@ def table_row(one: Comparison) -> str:
             + f'<td>{one.speedup:.2f}×</td><td class="word">{escape(one.own["algorithm"])}</td><td class="word">{checked}</td></tr>')
 
 
-def table(comparisons: List[Comparison], checked: bool) -> str:
+def table(measurement: Measurement, comparisons: List[Comparison]) -> str:
     """Sizes with medians and 99th percentiles."""
+    checked = bool(measurement.get("checked"))
     rows = "".join(table_row(one) if checked else table_row(one).replace(">right<", ">not checked<") for one in comparisons)
-    return ('<div class="scroll"><table><tr><th>block</th><th>native p50 µs</th><th>p99</th><th>crossrail p50 µs</th><th>p99</th>'
+    return (f'<div class="scroll"><table><tr><th>block</th><th>{escape(reference(measurement))} p50 µs</th><th>p99</th><th>crossrail p50 µs</th><th>p99</th>'
             '<th>faster</th><th class="word">algorithm</th><th class="word">data</th></tr>' + rows + "</table></div>")
 
 
@@ -107,7 +105,7 @@ def section(measurement: Measurement) -> str:
             f', crossrail {escape(measurement.get("commit", ""))}</p>'
             f"<p{kind}>{escape(verdict(measurement))}</p>{tiles(measurement, comparisons)}"
             f"{draw(latency_chart(measurement))}{draw(speedup_chart(measurement))}"
-            f"{table(comparisons, bool(measurement.get('checked')))}{notes}")
+            f"{table(measurement, comparisons)}{notes}")
 
 
 def render_page(heading: str, introduction: str, measurements: List[Measurement]) -> str:
@@ -117,6 +115,6 @@ def render_page(heading: str, introduction: str, measurements: List[Measurement]
     return (f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
             f"<title>{escape(heading)}</title><style>{STYLE}</style></head><body><h1>{escape(heading)}</h1>{introduction}"
             f"{''.join(section(one) for one in measurements)}"
-            '<p class="faint">Native MPI and crossrail take turns in the same run, on the same buffers and communicator. Each time is the '
+            '<p class="faint">The contenders take turns in the same run. Each time is the '
             "longest over all ranks of one repetition; p50 is the median, p99 what one call in a hundred exceeds.</p>"
             f'<script type="application/json" id="measurements">{data}</script></body></html>\n')

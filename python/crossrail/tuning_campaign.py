@@ -7,14 +7,14 @@ every job, until it is near again. As many further rounds have only the winners 
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional
 
-from crossrail.measurements import Measurement
+from crossrail import core
+from crossrail.measurements import Measurement, device_name, on_device
 from crossrail.problem import Problem
 from crossrail.sizes import format_size
 from crossrail.tuning_candidates import Layout, candidates, chosen_now, effect
 from crossrail.tuning_decision import Ground, Range, Times, decide, decide_once, found_once, found_winners, worth_measuring
 from crossrail.tuning_record import Record
 
-BASE = ["native", "auto"]
 SIZES_A_JOB = 4
 ALIKE_FOR_ALL_SIZES = ("alltoallv",)  # collectives whose ranks do not know the size of a call
 
@@ -25,7 +25,7 @@ Launch = Callable[[List[str], List[int]], Measurement]  # contenders, sizes in b
 class Goal:
     """What to tune: `ranks` in all, sizes in bytes (each twice the one before), `wanted` algorithms (None: all).
 
-    `rounds` find the winners, as many confirm them.
+    `rounds` find the winners, as many confirm them. `memory`: host or device. `native`: whether it can be measured.
     """
 
     collective: str
@@ -33,6 +33,8 @@ class Goal:
     sizes: List[int]
     rounds: int
     wanted: Optional[List[str]] = None
+    memory: str = "host"
+    native: bool = True
 
 
 @dataclass
@@ -51,19 +53,21 @@ class Campaign:
     def __init__(self, goal: Goal, surroundings: Surroundings) -> None:
         self.goal = goal
         self.around = surroundings
+        self.base = ["native", "auto"] if goal.native else ["auto"]  # in every job
         self.times: Dict[int, Times] = {}
         self.ran: Dict[int, str] = {}  # by size: the algorithm of 'auto'
         self.disqualified: Dict[str, str] = {}
         self.winners: Optional[Dict[int, str]] = None  # of the first rounds
         self.done = 0.0
         self.mpi = ""
-        self.layout = Layout(goal.ranks, 1, goal.ranks)
+        self.device = ""  # where the data are not in host memory
+        self.layout = Layout(goal.ranks, 1, goal.ranks, goal.memory)
         self.groups = [goal.sizes[at:at + SIZES_A_JOB] for at in range(0, len(goal.sizes), SIZES_A_JOB)]
         self.tried: Dict[int, List[str]] = {}  # by group: the candidates that fit
 
     def run(self) -> None:
         """Probes the layout, then measures all rounds. Raises Problem when native or crossrail's present choice fails."""
-        self.probe()
+        self.check_layout(self.probe())
         for number in range(len(self.groups)):
             self.tried[number] = self.fitting(number)
         for turn in range(2 * self.goal.rounds):
@@ -71,16 +75,31 @@ class Campaign:
                 self.measure(turn, number)
         self.tell("done")
 
-    def probe(self) -> None:
-        """A first job, native only, tells on how many nodes MPI sees the ranks."""
+    def probe(self) -> str:
+        """A first job, with one contender, tells on how many nodes MPI sees the ranks. Returns the algorithm that ran."""
         key = f"{self.goal.ranks} ranks, layout"
         seen = self.around.record.get(key)
         if seen is None:
-            measurement = self.around.launch(["native"], self.goal.sizes[:1])
+            measurement = self.around.launch(["native"] if self.goal.memory == "host" else ["auto"], self.goal.sizes[:1])
             seen = {name: measurement[name] for name in ("nodes", "ranks_per_node", "mpi")}
+            seen["ran"] = measurement["results"][0]["algorithm"]
+            seen["device"] = device_name(measurement) if on_device(measurement) else ""
             self.around.record.keep(key, seen)
-        self.layout = Layout(self.goal.ranks, seen["nodes"], seen["ranks_per_node"])
-        self.mpi = seen["mpi"]
+        self.layout = Layout(self.goal.ranks, seen["nodes"], seen["ranks_per_node"], self.goal.memory)
+        self.mpi, self.device = seen["mpi"], seen.get("device", "")
+        return seen.get("ran", "native")
+
+    def check_layout(self, ran: str) -> None:
+        """Raises Problem where device memory goes through host memory here, whatever a table says."""
+        goal, layout = self.goal, self.layout
+        if goal.memory == "host":
+            return
+        if not any(candidates(goal.collective, layout, size) for size in goal.sizes):
+            raise Problem(f"No algorithm for device memory fits {layout.ranks} ranks on {layout.nodes} nodes: nothing can be tuned.")
+        expected = chosen_now(goal.collective, layout, goal.sizes[0])
+        if expected != "native" and ran not in core.algorithm_names(goal.collective, goal.memory):
+            raise Problem(f"The data went through host memory ({ran} ran, not {expected}): nothing can be tuned. 'crossrail run' with CROSSRAIL_LOG=1 "
+                          "says what is missing.")
 
     def fitting(self, number: int) -> List[str]:
         """All candidates that fit at one of a group's sizes, but for what the table in force says at all of them."""
@@ -107,12 +126,12 @@ class Campaign:
 
     def look(self, far: List[str], size: int) -> List[str]:
         """Which of those that were hopeless at smaller sizes are near at this one: a job of their own tells."""
-        found = self.recorded(f"{self.goal.ranks} ranks, look at {size} bytes", BASE + far, [size])
+        found = self.recorded(f"{self.goal.ranks} ranks, look at {size} bytes", self.base + far, [size])
         seen: Times = {}
         for result in found["results"]:
             if not result["wrong"]:
                 seen[result["contender"]] = {0: result["p50_us"]}
-            elif result["contender"] not in BASE:
+            elif result["contender"] not in self.base:
                 self.disqualify(result["contender"], f"{result['wrong']} blocks were wrong at {format_size(size)}")
         return [spec for spec in far if spec not in self.disqualified and worth_measuring([seen], spec, 0)]
 
@@ -131,7 +150,7 @@ class Campaign:
         challengers = self.challengers(turn, number)
         if turn >= self.goal.rounds and not challengers:
             return
-        names = BASE + [spec for spec in challengers if spec not in BASE]
+        names = self.base + [spec for spec in challengers if spec not in self.base]
         self.tell(f"round {turn + 1} of {2 * self.goal.rounds}, blocks up to {format_size(sizes[-1])}, {len(names)} contenders")
         key = f"{self.goal.ranks} ranks, round {turn + 1}, {sizes[0]} to {sizes[-1]} bytes"
         first = turn % len(names)
@@ -155,14 +174,14 @@ class Campaign:
         try:
             return self.around.launch(names, sizes)
         except Problem as problem:
-            others = [name for name in names if name not in BASE]
+            others = [name for name in names if name not in self.base]
             if not others:
                 raise
             if len(others) == 1:
                 self.disqualify(others[0], f"its job failed: {problem}")
-                return self.surviving(BASE, sizes)
+                return self.surviving(self.base, sizes)
             for half in (others[:len(others) // 2], others[len(others) // 2:]):
-                self.surviving(BASE + half, sizes)
+                self.surviving(self.base + half, sizes)
             left = [name for name in names if name not in self.disqualified]
             if len(left) == len(names):
                 raise
@@ -179,7 +198,7 @@ class Campaign:
         contender, size = result["contender"], result["bytes"]
         if result["wrong"]:
             why = f"{result['wrong']} blocks were wrong at {format_size(size)}"
-            if contender in BASE:
+            if contender in self.base:
                 raise Problem(f"{self.goal.collective}, {contender} ({result['algorithm']}), {self.goal.ranks} ranks: {why}. Nothing can be tuned.")
             self.disqualify(contender, why)
         if contender == "auto":
@@ -190,14 +209,14 @@ class Campaign:
 
     def tell(self, words: str) -> None:
         """Reports work done and expected: contenders times sizes."""
-        counts = [len(sizes) * (len(BASE) + self.expected(turn, number))
+        counts = [len(sizes) * (len(self.base) + self.expected(turn, number))
                   for turn in range(2 * self.goal.rounds) for number, sizes in enumerate(self.groups)]
         self.around.tell(self.done, self.done if words == "done" else max(sum(counts), self.done + 1), words)
 
     def expected(self, turn: int, number: int) -> float:
         """How many challengers a round of a group has: a guess for the rounds to come."""
         if turn >= self.goal.rounds:
-            return 0.5 if self.winners is None else len(self.finalists(number)) or -len(BASE)
+            return 0.5 if self.winners is None else len(self.finalists(number)) or -len(self.base)
         if turn == 0 or self.groups[number][0] not in self.times:
             return len(self.tried[number]) / (2 if turn else 1)
         return len(self.challengers(turn, number))  # no look: that is for turn 0

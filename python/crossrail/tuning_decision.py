@@ -89,8 +89,8 @@ def part(times: Times, first: int, last: int) -> Times:
 
 
 def wins(times: Times, challenger: str) -> bool:
-    """Whether it beats the incumbent, and native."""
-    return beats(times, challenger, "auto") and (challenger == "native" or beats(times, challenger, "native"))
+    """Whether it beats the incumbent, and native where that was measured (not every MPI library takes device memory)."""
+    return beats(times, challenger, "auto") and (challenger == "native" or not times.get("native") or beats(times, challenger, "native"))
 
 
 def winner_of(times: Times, incumbent: str, before: Optional[str] = None) -> str:

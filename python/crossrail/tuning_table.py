@@ -43,7 +43,7 @@ def rows_of(tuned: Tuned, ranks_per_node: str) -> List[str]:
             continue
         name, _, parameters = one.winner.partition(" ")
         up_to = "*" if tuned.any_size else compact(one.high)
-        lines.append(f"{tuned.collective},host,{tuned.layout.nodes},{ranks_per_node},{up_to},{name},{parameters}")
+        lines.append(f"{tuned.collective},{tuned.layout.memory},{tuned.layout.nodes},{ranks_per_node},{up_to},{name},{parameters}")
     return lines
 
 

@@ -39,8 +39,11 @@ Examples:
   crossrail explain alltoall --ranks 8 --nodes 2 --bytes 64K
   crossrail explain alltoall --node-of 0,1,0,1 --bytes 16 --in-place
   crossrail explain alltoallv --ranks 56 --nodes 4
+  crossrail explain alltoall --ranks 8 --bytes 64K --memory cuda
   CROSSRAIL_ALLTOALL=bruck crossrail explain alltoall --ranks 8 --bytes 1K
 """
+
+THROUGH_HOST = "the blocks go through host memory, by an algorithm for host memory where there is one"
 
 
 def machine_tree(machine: Dict[str, Any]) -> Tree:
@@ -94,7 +97,7 @@ def list_command(
         typer.echo(json.dumps(rows, indent=1))
         return
     table = Table()
-    for heading in ("variable", "value", "preset", "one for", "what it does") if settings else ("collective", "algorithm", "what it does"):
+    for heading in ("variable", "value", "preset", "one for", "what it does") if settings else ("collective", "memory", "algorithm", "what it does"):
         table.add_column(heading, no_wrap=heading in ("variable", "algorithm"))
     for row in rows:
         if settings:
@@ -102,12 +105,13 @@ def list_command(
             table.add_row(row["variable"], Text(row["value"] or "-", "bold yellow" if changed else ""), row["preset"] or "-",
                           "all ranks" if row["scope"] == "communicator" else "each process", row["help"])
         else:
-            table.add_row(row["collective"], row["name"], row["summary"])
+            table.add_row(row["collective"], row.get("memory", "host"), row["name"], row["summary"])
     out.print(table)
     if settings:
         out.print("Where one value is for all ranks, it is rank 0's.")
     else:
         out.print('After the last candidate comes "native": the call goes, untouched, to the MPI library.')
+        out.print(f"After the last one for device memory, {THROUGH_HOST}.")
 
 
 def node_numbers(ranks: Optional[int], nodes: int, node_of: Optional[str]) -> List[int]:
@@ -147,6 +151,16 @@ def show_explanation(answer: Dict[str, Any]) -> None:
         out.print(passed_over)
 
 
+def explain_through_host(question: core.Question, answer: Dict[str, Any]) -> None:
+    """Says what happens to device memory that no algorithm for it carries."""
+    if question.memory != "device":
+        return
+    if not core.algorithm_names(question.collective, "device"):
+        out.print(f"{question.collective} has no algorithm for device memory: {THROUGH_HOST}.")
+    elif answer["chosen"] == "native":
+        out.print(f"No algorithm for device memory is chosen: {THROUGH_HOST}.")
+
+
 def explain_command(
     collective: str = typer.Argument(..., help="The collective: alltoall, or alltoallv (MPI_Alltoallw too)."),
     block: Optional[str] = typer.Option(None, "--bytes", help="Bytes from one rank to one other: 16, 1K, 2M. Of alltoallv no rank knows them.", show_default=False),
@@ -156,18 +170,20 @@ def explain_command(
     in_place: bool = typer.Option(False, "--in-place", help="The call uses MPI_IN_PLACE."),
     no_single_copy: bool = typer.Option(False, "--no-single-copy", help="As if process_vm_readv were forbidden."),
     no_shared_memory: bool = typer.Option(False, "--no-shared-memory", help="As if the ranks could share no memory."),
+    memory: str = typer.Option("host", "--memory", help="Where all ranks have their blocks: host, device (or cuda, hip)."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """See EXPLAIN_HELP."""
     if block is None and collective == "alltoall":
         raise Problem("Say how large the blocks are, from one rank to one other: --bytes 1K.")
     question = core.Question(collective, parse_size(block or "0"), node_numbers(ranks, nodes, node_of), in_place,
-                             not no_shared_memory, not no_single_copy)
+                             not no_shared_memory, not no_single_copy, core.memory_kind(memory))
     answer = core.explain(question)
     if as_json:
         typer.echo(json.dumps(answer, indent=1))
     else:
         show_explanation(answer)
+        explain_through_host(question, answer)
 
 
 def register(app: typer.Typer) -> None:

@@ -1,13 +1,16 @@
-"""`crossrail performance`: docs/performance.md from bench/results (for maintainers)."""
+"""`crossrail performance`: docs/performance.md and docs/images from bench/results (for maintainers)."""
 
 import json
 from pathlib import Path
-from typing import List
+from typing import List, Sequence
 
 import typer
 
+from crossrail.chart import draw_file
 from crossrail.cli.console import out
-from crossrail.measurements import Measurement, caveats, compare, small_speedup, title, verdict
+from crossrail.cli.device_view import HEADINGS, device_rows, own_contender
+from crossrail.design_chart import design_chart
+from crossrail.measurements import Measurement, caveats, compare, on_device, reference, small_speedup, title, verdict
 from crossrail.places import source_tree
 from crossrail.problem import Problem
 from crossrail.sizes import format_size, format_time_us
@@ -23,14 +26,16 @@ repetition, medians unless said otherwise.
 """
 
 
-def markdown_section(measurement: Measurement) -> str:
-    """Heading, machine, table, caveats of one measurement."""
-    machine = measurement.get("machine", {})
-    name = machine.get("name") or machine.get("host", "unnamed machine")
+def markdown_table(headings: Sequence[str], rows: List[List[str]], words: Sequence[str]) -> List[str]:
+    """The lines of a table; columns named in `words` are aligned to the left."""
+    marks = [":--" if heading in words else "--:" for heading in headings]
+    return [f"| {' | '.join(cells)} |" for cells in (headings, marks, *rows)]
+
+
+def host_lines(measurement: Measurement) -> List[str]:
+    """The table of a measurement on host memory, against native."""
     comparisons = compare(measurement)
-    lines = [f"### {title(measurement)}: {name}", "",
-             f"{machine.get('cpu', '')} {measurement.get('cores', '?')} cores; {measurement.get('date', '')}, "
-             f"crossrail {measurement.get('commit', '')}. {verdict(measurement)}".strip(), ""]
+    lines = []
     small = small_speedup(comparisons)
     if small:
         lines += [f"1 B to 1 KiB: **{small:.2f} times faster** (geometric mean).", ""]
@@ -39,6 +44,27 @@ def markdown_section(measurement: Measurement) -> str:
         times = [one.native["p50_us"], one.native["p99_us"], one.own["p50_us"], one.own["p99_us"]]
         cells = [format_size(one.bytes), *map(format_time_us, times), f"{one.speedup:.2f}", f"`{one.own['algorithm']}`"]
         lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def device_lines(measurement: Measurement, image: str) -> List[str]:
+    """The picture and the table of a measurement on device memory, against the best of NCCL."""
+    contender = own_contender(measurement)
+    picture = [f"![Time of a call against block size]({image})", ""] if image else []
+    if not contender:
+        return picture
+    headings = [heading.replace("reference", reference(measurement)) for heading in HEADINGS]
+    return picture + markdown_table(headings, device_rows(measurement, contender), ("algorithm", "which", "data"))
+
+
+def markdown_section(measurement: Measurement, image: str = "") -> str:
+    """Heading, machine, table, caveats of one measurement; `image` is the picture's path as the page sees it."""
+    machine = measurement.get("machine", {})
+    name = machine.get("name") or machine.get("host", "unnamed machine")
+    lines = [f"### {title(measurement)}: {name}", "",
+             f"{machine.get('cpu', '')} {measurement.get('cores', '?')} cores; {measurement.get('date', '')}, "
+             f"crossrail {measurement.get('commit', '')}. {verdict(measurement)}".strip(), ""]
+    lines += device_lines(measurement, image) if on_device(measurement) else host_lines(measurement)
     return "\n".join(lines + [""] + caveats(measurement) + [""])
 
 
@@ -50,8 +76,18 @@ def replace_tables(page: str, sections: List[str]) -> str:
     return f"{before}{BEGIN}\n\n" + "\n".join(sections) + f"\n{END}{after}"
 
 
+def draw_image(measurement: Measurement, name: str, docs: Path) -> str:
+    """Writes the picture of a measurement on device memory; returns its path below docs, '' where there is nothing to draw."""
+    drawn = draw_file(design_chart(measurement)) if on_device(measurement) else ""
+    if not drawn:
+        return ""
+    (docs / "images").mkdir(parents=True, exist_ok=True)
+    (docs / "images" / f"{name}.svg").write_text(drawn)
+    return f"images/{name}.svg"
+
+
 def performance_command() -> None:
-    """Rewrite the tables of docs/performance.md from bench/results/*.json."""
+    """Rewrite the tables of docs/performance.md, and the pictures in docs/images, from bench/results/*.json."""
     tree = source_tree()
     if not tree:
         raise Problem("This command needs the source tree.")
@@ -60,7 +96,8 @@ def performance_command() -> None:
         raise Problem("bench/results holds no measurement; 'crossrail bench alltoall --output bench/results' makes one.")
     page = tree / "docs/performance.md"
     before = page.read_text() if page.exists() else NEW_PAGE
-    page.write_text(replace_tables(before, [markdown_section(json.loads(file.read_text())) for file in files]))
+    measurements = {file.stem: json.loads(file.read_text()) for file in files}
+    page.write_text(replace_tables(before, [markdown_section(one, draw_image(one, name, page.parent)) for name, one in measurements.items()]))
     out.print(f"{page}: {len(files)} measurements.")
 
 

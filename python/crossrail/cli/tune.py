@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crossrail import core
+from crossrail.cli.bench import default_ranks, native_takes_part
 from crossrail.cli.console import complain, out
 from crossrail.launchers import core_count
 from crossrail.measure import BenchRequest, Starter, describe_machine
@@ -31,6 +32,8 @@ TUNE_HELP = """Measure this machine or cluster and write a tuning table for it.
 Every algorithm that fits is measured against the native MPI and against what the table in force chooses: in rounds,
 taking turns, data checked. A row changes only where the gain is larger than the noise. Nothing is changed here: the
 table is a file, which CROSSRAIL_TUNING=FILE puts into force. Stopped by Ctrl-C, it goes on with --resume.
+With --memory cuda the algorithms for device memory are measured, one GPU a rank; native only where the MPI library
+is CUDA-aware. What hybrid would do is measured as its parts.
 
 \b
 Examples:
@@ -38,15 +41,22 @@ Examples:
   crossrail tune alltoall -n 4,16,56 --max 256K --output mine.csv
   crossrail tune alltoallv -n 56 --output mine.csv --resume
   crossrail tune alltoall -H 4 -n 56 --algorithms "bruck,leader_pipelined,node_leaders throttle=8"
+  crossrail tune alltoall --memory cuda --output mine.csv
   crossrail tune alltoall -n 112 --launcher mpirun -- --hostfile hosts --bind-to core
 
 The exit code is 1 when an algorithm had to be left out because its data were wrong or its job failed.
 """
 
+LARGEST = {"host": "1M", "device": "16M"}
+DEVICE_PRESETS = {"CROSSRAIL_DEVICES": "1", "CROSSRAIL_IPC_THRESHOLD": "0", "CROSSRAIL_MEMCPY_THRESHOLD": "0", "CROSSRAIL_RESIDENT": "0"}
+
 
 @dataclass
 class TuneRequest:
-    """What the user asked for: the bench request of all jobs, the numbers of ranks, sizes in bytes, the files."""
+    """What the user asked for: the bench request of all jobs, the numbers of ranks, sizes in bytes, the files.
+
+    `native`: whether it can be measured.
+    """
 
     bench: BenchRequest
     ranks: List[int]
@@ -55,11 +65,18 @@ class TuneRequest:
     wanted: Optional[List[str]]
     output: Path
     command: str
+    native: bool = True
+
+    @property
+    def memory(self) -> str:
+        """host or device."""
+        return core.memory_kind(self.bench.memory)
 
     @property
     def measurements(self) -> Path:
         """The file that keeps what was measured, beside the table."""
-        return self.output.with_name(f"{self.output.stem}.{self.bench.collective}.measurements.jsonl")
+        memory = "" if self.memory == "host" else f".{self.bench.memory}"
+        return self.output.with_name(f"{self.output.stem}.{self.bench.collective}{memory}.measurements.jsonl")
 
 
 def powers(smallest: int, largest: int) -> List[int]:
@@ -71,15 +88,18 @@ def powers(smallest: int, largest: int) -> List[int]:
 
 def check(request: TuneRequest) -> None:
     """Raises Problem for what cannot be tuned."""
-    known = sorted({row["collective"] for row in core.catalogue()})
+    known = sorted({row["collective"] for row in core.catalogue() if row.get("memory", "host") == request.memory})
     if request.bench.collective not in known:
-        raise Problem(f"'{request.bench.collective}' is not carried; take one of {', '.join(known)}.")
+        raise Problem(f"'{request.bench.collective}' is not carried in {request.memory} memory; take one of {', '.join(known)}.")
     if min(request.ranks) < 2:
         raise Problem("Tuning needs at least 2 ranks: -n 2.")
     if request.rounds < FEWEST_ROUNDS:
         raise Problem(f"Medians need at least {FEWEST_ROUNDS} rounds: --rounds {FEWEST_ROUNDS}.")
     if os.environ.get("CROSSRAIL") == "0" or os.environ.get("CROSSRAIL_NODES"):
         raise Problem("Tuning measures the machine as it is: unset CROSSRAIL and CROSSRAIL_NODES.")
+    changed = [name for name, preset in DEVICE_PRESETS.items() if request.memory == "device" and os.environ.get(name, preset) != preset]
+    if changed:
+        raise Problem(f"A table must hold without settings that change what it says: unset {', '.join(changed)}.")
     if not request.output.parent.is_dir():
         raise Problem(f"There is no folder {request.output.parent}.")
 
@@ -89,7 +109,7 @@ def identity(request: TuneRequest, machine: Dict[str, Any]) -> Dict[str, Any]:
     bench = request.bench
     return {"collective": bench.collective, "machine": [machine.get("host"), machine.get("cpu")], "hosts": bench.hosts,
             "algorithms": request.wanted, "flavour": bench.flavour, "launcher": bench.launcher, "launcher words": bench.launcher_words, "empty percent": bench.empty,
-            "table in force": os.environ.get("CROSSRAIL_TUNING", "")}
+            "table in force": os.environ.get("CROSSRAIL_TUNING", ""), **({"native": request.native} if request.memory == "device" else {})}
 
 
 def progress_bar() -> Progress:
@@ -112,7 +132,8 @@ def run_campaigns(request: TuneRequest, record: Record) -> List[Campaign]:
                         launch, record, complain=complain,
                         tell=lambda done, total, words, bar=bar, ranks=ranks: progress.update(
                             bar, completed=done, total=total, description=f"{ranks} ranks: {words}"))
-                    campaign = Campaign(Goal(request.bench.collective, ranks, request.sizes, request.rounds, request.wanted), around)
+                    campaign = Campaign(Goal(request.bench.collective, ranks, request.sizes, request.rounds, request.wanted,
+                                             request.memory, request.native), around)
                     campaign.run()
                 campaigns.append(campaign)
     except KeyboardInterrupt:
@@ -145,6 +166,7 @@ def comments(request: TuneRequest, machine: Dict[str, Any], campaigns: List[Camp
     return [f"Tuning table for crossrail. Put into force by CROSSRAIL_TUNING={request.output.name} (with its path).",
             f"Machine: {where}", *hosts,
             f"MPI: {campaigns[0].mpi}",
+            *([f"Device memory of {campaigns[0].device}"] if campaigns[0].device else []),
             f"Date: {datetime.date.today().isoformat()}",
             f"Ranks, on nodes: {layouts}; {request.rounds} rounds and {request.rounds} to confirm",
             f"Command: {request.command}"]
@@ -166,7 +188,8 @@ def tune(request: TuneRequest, resume: bool) -> bool:
     example = campaigns[0].layout
     start = f"cluster -H {request.bench.hosts}" if request.bench.hosts else "run"
     out.print(f"Use it:   CROSSRAIL_TUNING={request.output} crossrail {start} -n {example.ranks} -- ./app\n"
-              f"Look:     CROSSRAIL_TUNING={request.output} crossrail explain {request.bench.collective} -n {example.ranks} --nodes {example.nodes} --bytes 1K")
+              f"Look:     CROSSRAIL_TUNING={request.output} crossrail explain {request.bench.collective} -n {example.ranks} --nodes {example.nodes} --bytes 1K"
+              + (f" --memory {request.bench.memory}" if request.memory == "device" else ""))
     for campaign in campaigns:
         for spec, why in campaign.disqualified.items():
             out.print(Text(f"Left out, {campaign.layout.ranks} ranks: {spec}: {why}", "bold red"))
@@ -176,12 +199,14 @@ def tune(request: TuneRequest, resume: bool) -> bool:
 def tune_command(
     context: typer.Context,
     collective: str = typer.Argument(..., help="The collective: alltoall or alltoallv."),
-    ranks: str = typer.Option(str(core_count()), "-n", "--ranks", help="Numbers of ranks in all, separated by commas: 4,16,56."),
+    ranks: Optional[str] = typer.Option(None, "-n", "--ranks", help="Numbers of ranks in all, separated by commas: 4,16,56; the cores of this machine (or its GPUs) if not given.", show_default=False),
     hosts: Optional[int] = typer.Option(None, "-H", "--hosts", help="On a cluster of so many hosts that lives on this machine; see 'crossrail cluster --help'.", show_default=False),
     flavour: Optional[str] = typer.Option(None, "--mpi", help="Flavour of MPI: openmpi, mpich or abi; the first one built if not given.", show_default=False),
     launcher: Optional[str] = typer.Option(None, "--launcher", help="mpirun, mpiexec or srun to use.", show_default=False),
     smallest: str = typer.Option("1", "--min", help="Smallest block, from one rank to one other."),
-    largest: str = typer.Option("1M", "--max", help="Largest block."),
+    largest: Optional[str] = typer.Option(None, "--max", help="Largest block; 1M if not given, for device memory 16M.", show_default=False),
+    memory: str = typer.Option("host", "--memory", help="Where the buffers are: host or cuda."),
+    native_cuda: Optional[bool] = typer.Option(None, "--native-cuda/--no-native-cuda", help="Whether the MPI library takes device memory; it is asked if not given.", show_default=False),
     algorithms: Optional[str] = typer.Option(None, "--algorithms", help="Only these, separated by commas, with parameters if need be.", show_default=False),
     rounds: int = typer.Option(5, "--rounds", help="Rounds that find the winners; as many confirm them."),
     seconds: float = typer.Option(0.1, "--seconds", help="Time for each contender at each size in a round."),
@@ -190,15 +215,20 @@ def tune_command(
     resume: bool = typer.Option(False, "--resume", help="Go on with the measurements kept beside the table."),
 ) -> None:
     """See TUNE_HELP."""
+    if memory not in ("host", "cuda"):
+        raise Problem("The memory is host or cuda.")
     if empty and collective != "alltoallv":
         raise Problem(f"All blocks of {collective} are equally long: --empty is for alltoallv.")
     parts = context.obj
     command = shlex.join(["crossrail", "tune", *parts.own, *(["--", *parts.launcher] if parts.launcher else [])])
-    bench = BenchRequest(collective, 0, flavour, launcher, parts.launcher, hosts=hosts, empty=empty, seconds=seconds)
-    wanted = parse_algorithms(collective, algorithms) if algorithms else None
-    request = TuneRequest(bench, parse_numbers(ranks), powers(parse_size(smallest), parse_size(largest)), rounds, wanted,
+    bench = BenchRequest(collective, 0, flavour, launcher, parts.launcher, hosts=hosts, empty=empty, seconds=seconds, memory=memory)
+    kind = core.memory_kind(memory)
+    sizes = powers(parse_size(smallest), parse_size(largest or LARGEST[kind]))
+    wanted = parse_algorithms(collective, algorithms, kind) if algorithms else None
+    request = TuneRequest(bench, parse_numbers(ranks or str(default_ranks(memory))), sizes, rounds, wanted,
                           output or Path(f"tuned_{os.uname().nodename}.csv"), command)
     check(request)
+    request.native = native_takes_part(bench, native_cuda)
     raise typer.Exit(0 if tune(request, resume) else 1)
 
 

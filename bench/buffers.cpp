@@ -1,0 +1,80 @@
+#include "buffers.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "device_memory.h"
+
+namespace bench {
+namespace {
+
+constexpr std::size_t kGuardBytes = 64;
+constexpr int kPoison = 0xA5;
+
+void* allocate_on_host(std::size_t bytes) { return new std::byte[bytes](); }
+void release_on_host(void* memory) { delete[] static_cast<std::byte*>(memory); }
+
+// Host memory that stands for a buffer of a device. One is enough: only one contender is checked at a time.
+std::byte* image_of(std::size_t bytes) {
+  static std::vector<std::byte> image;
+  if (image.size() < bytes) image.resize(bytes);
+  return image.data();
+}
+
+}  // namespace
+
+Source source_of(Memory memory, const Contender& contender) {
+  const bool on_device = memory == Memory::cuda;
+  if (contender.peer.allocate != nullptr) return {contender.peer.allocate, contender.peer.release, on_device};
+  return on_device ? Source{device::allocate, device::release, true} : Source{allocate_on_host, release_on_host, false};
+}
+
+Buffers::Buffers(const Source& source, const Room& room, int sets) : source_(source), room_(room), sets_(sets) {
+  for (Set& set : sets_) {
+    set.send = source_.allocate(room_.send_bytes + kGuardBytes);
+    set.recv = source_.allocate(room_.recv_bytes + kGuardBytes);
+  }
+}
+
+Buffers::~Buffers() {
+  for (const Set& set : sets_) {
+    source_.release(set.send);
+    source_.release(set.recv);
+  }
+}
+
+bool Buffers::complete() const {
+  return std::all_of(sets_.begin(), sets_.end(), [](const Set& set) { return set.send != nullptr && set.recv != nullptr; });
+}
+
+std::byte* Buffers::outgoing() {
+  return source_.on_device ? image_of(room_.send_bytes) : static_cast<std::byte*>(sets_[0].send);
+}
+
+void Buffers::ship() {
+  const std::size_t recv_bytes = room_.recv_bytes + kGuardBytes;
+  if (!source_.on_device) {
+    std::memset(sets_[0].recv, kPoison, recv_bytes);
+    return;
+  }
+  device::copy(sets_[0].send, outgoing(), room_.send_bytes);
+  device::set(sets_[0].recv, kPoison, recv_bytes);
+}
+
+const std::byte* Buffers::incoming() {
+  seen_ = static_cast<const std::byte*>(sets_[0].recv);
+  if (source_.on_device) {
+    const std::size_t bytes = room_.recv_bytes + kGuardBytes;
+    std::byte* image = image_of(bytes);
+    device::copy(image, sets_[0].recv, bytes);
+    seen_ = image;
+  }
+  return seen_;
+}
+
+std::uint64_t Buffers::trespasses() const {
+  const std::byte* guard = seen_ + room_.recv_bytes;
+  return static_cast<std::uint64_t>(std::count_if(guard, guard + kGuardBytes, [](std::byte one) { return one != std::byte{kPoison}; }));
+}
+
+}  // namespace bench

@@ -1,0 +1,54 @@
+// The buffers that a contender sends from and receives into, in host or device memory, and the way of
+// checked data into them and out of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "harness.h"
+
+namespace bench {
+
+// Where buffers come from.
+struct Source {
+  void* (*allocate)(std::size_t bytes);  // null: there is no room
+  void (*release)(void* memory);
+  bool on_device;
+};
+
+// A peer's own where it brings one, else the bench's.
+Source source_of(Memory memory, const Contender& contender);
+
+class Buffers {
+ public:
+  Buffers(const Source& source, const Room& room, int sets);
+  ~Buffers();
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+
+  bool complete() const;  // false: there was no room
+  const void* send(std::size_t call) const { return sets_[call % sets_.size()].send; }
+  void* recv(std::size_t call) const { return sets_[call % sets_.size()].recv; }
+
+  // Of the first set. Data are written to outgoing() and are in the send buffer after ship(), which also
+  // poisons the receive buffer; incoming() is what the receive buffer then holds. All are host memory.
+  std::byte* outgoing();
+  void ship();
+  const std::byte* incoming();
+  // Bytes written behind the receive buffer, as seen by the last incoming().
+  std::uint64_t trespasses() const;
+
+ private:
+  struct Set {
+    void* send;
+    void* recv;
+  };
+
+  Source source_;
+  Room room_;
+  std::vector<Set> sets_;
+  const std::byte* seen_ = nullptr;
+};
+
+}  // namespace bench

@@ -1,0 +1,234 @@
+// NCCL as a contender (../peer.h), with data usable on return, as in MPI:
+//   nccl_send_recv   grouped ncclSend and ncclRecv, which is what NCCL's users wrote before there was
+//   nccl_alltoall    ncclAlltoAll (2.28), here on memory it does not know, and in
+//   nccl_symmetric   memory of its own in symmetric windows, with copy engines (NCCL_CTA_POLICY_ZERO).
+// NCCL is the library that CROSSRAIL_NCCL names, or the dynamic loader's libnccl.so.2. Multicast is off:
+// on machines that share their GPUs' switches with others it must be.
+
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+#include <mpi.h>
+#include <nccl.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#define PEER extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+struct Library {
+  decltype(&ncclGetVersion) version;
+  decltype(&ncclGetErrorString) text;
+  decltype(&ncclGetUniqueId) make_id;
+  decltype(&ncclCommInitRankConfig) open;
+  decltype(&ncclGroupStart) begin;
+  decltype(&ncclGroupEnd) end;
+  decltype(&ncclSend) send;
+  decltype(&ncclRecv) receive;
+  decltype(&ncclAlltoAll) alltoall;
+  decltype(&ncclMemAlloc) allocate;
+  decltype(&ncclMemFree) release;
+  decltype(&ncclCommWindowRegister) add_window;
+  decltype(&ncclCommWindowDeregister) remove_window;
+  std::string problem;  // empty: it is complete
+};
+
+Library load() {
+  Library nccl{};
+  setenv("NCCL_NVLS_ENABLE", "0", 1);
+  const char* named = std::getenv("CROSSRAIL_NCCL");
+  void* library = dlopen(named != nullptr && *named != '\0' ? named : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    nccl.problem = std::string(dlerror()) + " (CROSSRAIL_NCCL can name it)";
+    return nccl;
+  }
+  const auto find = [&](auto& entry, const char* name) {
+    entry = reinterpret_cast<std::remove_reference_t<decltype(entry)>>(dlsym(library, name));
+    if (entry == nullptr) nccl.problem += std::string(nccl.problem.empty() ? "it lacks " : ", ") + name;
+  };
+  find(nccl.version, "ncclGetVersion");
+  find(nccl.text, "ncclGetErrorString");
+  find(nccl.make_id, "ncclGetUniqueId");
+  find(nccl.open, "ncclCommInitRankConfig");
+  find(nccl.begin, "ncclGroupStart");
+  find(nccl.end, "ncclGroupEnd");
+  find(nccl.send, "ncclSend");
+  find(nccl.receive, "ncclRecv");
+  if (!nccl.problem.empty()) return nccl;
+  // What older libraries do not have; those who need it look whether it is there.
+  find(nccl.alltoall, "ncclAlltoAll");
+  find(nccl.allocate, "ncclMemAlloc");
+  find(nccl.release, "ncclMemFree");
+  find(nccl.add_window, "ncclCommWindowRegister");
+  find(nccl.remove_window, "ncclCommWindowDeregister");
+  nccl.problem.clear();
+  return nccl;
+}
+
+const Library& nccl() {
+  static const Library loaded = load();
+  return loaded;
+}
+
+bool went_wrong(const std::string& what) {
+  std::fprintf(stderr, "nccl_alltoall: %s\n", what.c_str());
+  return false;
+}
+
+bool fine(ncclResult_t result, const char* what) {
+  return result == ncclSuccess || went_wrong(std::string(what) + ": " + nccl().text(result));
+}
+
+bool fine(cudaError_t result, const char* what) {
+  return result == cudaSuccess || went_wrong(std::string(what) + ": " + cudaGetErrorString(result));
+}
+
+// What belongs to an MPI communicator.
+struct Record {
+  int rank = 0, ranks = 1;
+  ncclComm_t comm = nullptr;
+  cudaStream_t stream = nullptr;
+  bool works = false;
+};
+
+bool everyone(bool mine, MPI_Comm comm) {
+  int all = mine;
+  PMPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
+  return all != 0;
+}
+
+bool open(Record& record, MPI_Comm comm, bool copy_engines) {
+  PMPI_Comm_rank(comm, &record.rank);
+  PMPI_Comm_size(comm, &record.ranks);
+  const bool loaded = nccl().problem.empty();
+  if (!loaded && record.rank == 0) went_wrong(nccl().problem);
+  if (!everyone(loaded, comm)) return false;
+  ncclUniqueId id{};
+  bool known = record.rank != 0 || fine(nccl().make_id(&id), "ncclGetUniqueId");
+  if (!everyone(known, comm)) return false;
+  PMPI_Bcast(&id, sizeof id, MPI_BYTE, 0, comm);
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  if (copy_engines) config.CTAPolicy = NCCL_CTA_POLICY_ZERO;
+  const bool opened = fine(nccl().open(&record.comm, record.ranks, id, record.rank, &config), "ncclCommInitRankConfig") &&
+                      fine(cudaStreamCreateWithFlags(&record.stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  return everyone(opened, comm);
+}
+
+// Made at the first call on a communicator.
+Record& record_of(MPI_Comm comm, bool copy_engines) {
+  static std::map<MPI_Comm, Record> records;
+  const auto [at, fresh] = records.try_emplace(comm);
+  if (fresh) at->second.works = open(at->second, comm, copy_engines);
+  return at->second;
+}
+
+std::size_t bytes_of(int count, MPI_Datatype type) {
+  int bytes = 0;
+  PMPI_Type_size(type, &bytes);
+  return static_cast<std::size_t>(count) * static_cast<std::size_t>(bytes);
+}
+
+int finish(const Record& record, ncclResult_t result, const char* what) {
+  const bool done = fine(result, what) && fine(cudaStreamSynchronize(record.stream), "cudaStreamSynchronize");
+  return done ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+const char* version() {
+  static std::string text;
+  int number = 0;
+  if (nccl().problem.empty() && nccl().version(&number) == ncclSuccess) {
+    text = "NCCL " + std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." + std::to_string(number % 100);
+  }
+  return text.c_str();
+}
+
+int call_alltoall(Record& record, const void* send, void* recv, std::size_t bytes) {
+  return finish(record, nccl().alltoall(send, recv, bytes, ncclInt8, record.comm, record.stream), "ncclAlltoAll");
+}
+
+// Memory of nccl_symmetric_alloc.
+struct Allocation {
+  std::size_t bytes;
+  std::vector<std::pair<ncclComm_t, ncclWindow_t>> windows;
+};
+std::map<void*, Allocation> allocations;
+
+bool has_windows() {
+  const bool there = nccl().problem.empty() && nccl().alltoall != nullptr && nccl().allocate != nullptr && nccl().release != nullptr &&
+                     nccl().add_window != nullptr && nccl().remove_window != nullptr;
+  return there || went_wrong(nccl().problem.empty() ? "symmetric windows need NCCL 2.28" : nccl().problem);
+}
+
+// All ranks register the same buffers in the same order, since they get them so.
+bool in_window(const Record& record, void* memory) {
+  const auto at = allocations.find(memory);
+  if (at == allocations.end()) return went_wrong("nccl_symmetric needs memory of nccl_symmetric_alloc");
+  for (const auto& [comm, window] : at->second.windows) {
+    if (comm == record.comm) return true;
+  }
+  ncclWindow_t window = nullptr;
+  const ncclResult_t result = nccl().add_window(record.comm, memory, at->second.bytes, &window, NCCL_WIN_COLL_SYMMETRIC);
+  if (!fine(result, "ncclCommWindowRegister")) return false;
+  if (window == nullptr) return went_wrong("symmetric windows are not supported here");
+  at->second.windows.emplace_back(record.comm, window);
+  return true;
+}
+
+}  // namespace
+
+PEER const char* nccl_send_recv_version() { return version(); }
+PEER const char* nccl_alltoall_version() { return version(); }
+PEER const char* nccl_symmetric_version() { return version(); }
+
+PEER int nccl_send_recv(const void* send, int count, MPI_Datatype type, void* recv, int, MPI_Datatype, MPI_Comm comm) {
+  Record& record = record_of(comm, false);
+  if (!record.works) return MPI_ERR_OTHER;
+  const std::size_t bytes = bytes_of(count, type);
+  ncclResult_t result = nccl().begin();
+  for (int peer = 0; peer < record.ranks && result == ncclSuccess; ++peer) {
+    result = nccl().send(static_cast<const char*>(send) + peer * bytes, bytes, ncclInt8, peer, record.comm, record.stream);
+    if (result != ncclSuccess) break;
+    result = nccl().receive(static_cast<char*>(recv) + peer * bytes, bytes, ncclInt8, peer, record.comm, record.stream);
+  }
+  const ncclResult_t ended = nccl().end();
+  return finish(record, result == ncclSuccess ? ended : result, "ncclSend and ncclRecv");
+}
+
+PEER int nccl_alltoall(const void* send, int count, MPI_Datatype type, void* recv, int, MPI_Datatype, MPI_Comm comm) {
+  Record& record = record_of(comm, false);
+  if (!record.works) return MPI_ERR_OTHER;
+  if (nccl().alltoall == nullptr) {
+    went_wrong("ncclAlltoAll needs NCCL 2.28");
+    return MPI_ERR_OTHER;
+  }
+  return call_alltoall(record, send, recv, bytes_of(count, type));
+}
+
+PEER int nccl_symmetric(const void* send, int count, MPI_Datatype type, void* recv, int, MPI_Datatype, MPI_Comm comm) {
+  Record& record = record_of(comm, true);
+  if (!record.works || !in_window(record, const_cast<void*>(send)) || !in_window(record, recv)) return MPI_ERR_OTHER;
+  return call_alltoall(record, send, recv, bytes_of(count, type));
+}
+
+PEER void* nccl_symmetric_alloc(std::size_t bytes) {
+  void* memory = nullptr;
+  if (!has_windows() || !fine(nccl().allocate(&memory, bytes), "ncclMemAlloc")) return nullptr;
+  allocations[memory] = {bytes, {}};
+  return memory;
+}
+
+PEER void nccl_symmetric_free(void* memory) {
+  // Copy engines of other ranks may still be on their way into it.
+  PMPI_Barrier(MPI_COMM_WORLD);
+  const auto at = allocations.find(memory);
+  if (at == allocations.end()) return;
+  for (const auto& [comm, window] : at->second.windows) fine(nccl().remove_window(comm, window), "ncclCommWindowDeregister");
+  fine(nccl().release(memory), "ncclMemFree");
+  allocations.erase(at);
+}
