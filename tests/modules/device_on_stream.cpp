@@ -1,0 +1,142 @@
+// crossrail_alltoall_on_stream: in order with the stream's other work, without waiting for it, and
+// captured in a graph that is replayed with other data. Exits 77 (skipped) where there is no GPU.
+
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <crossrail/crossrail.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+namespace {
+
+int rank, size, wrong;
+
+void require(cudaError_t result, const char* what) {
+  if (result == cudaSuccess) return;
+  std::fprintf(stderr, "rank %d: %s: %s\n", rank, what, cudaGetErrorString(result));
+  MPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+using OnStream = decltype(&crossrail_alltoall_on_stream);
+
+int value(int from, int to, int at, int round) { return from * 1000003 + to * 10007 + at * 31 + round; }
+
+struct Case {
+  int count;  // ints of a block
+  cudaStream_t stream;
+  int *send, *recv;            // on the device
+  int *filled, *got;           // pinned
+  std::size_t bytes() const { return sizeof(int) * static_cast<std::size_t>(count) * static_cast<std::size_t>(size); }
+};
+
+Case open_case(int count, cudaStream_t stream) {
+  Case one{count, stream, nullptr, nullptr, nullptr, nullptr};
+  require(cudaMalloc(reinterpret_cast<void**>(&one.send), one.bytes()), "cudaMalloc");
+  require(cudaMalloc(reinterpret_cast<void**>(&one.recv), one.bytes()), "cudaMalloc");
+  require(cudaMallocHost(reinterpret_cast<void**>(&one.filled), one.bytes()), "cudaMallocHost");
+  require(cudaMallocHost(reinterpret_cast<void**>(&one.got), one.bytes()), "cudaMallocHost");
+  return one;
+}
+
+void close_case(const Case& one) {
+  require(cudaStreamSynchronize(one.stream), "stream");
+  MPI_Barrier(MPI_COMM_WORLD);
+  require(cudaFree(one.send), "cudaFree");
+  require(cudaFree(one.recv), "cudaFree");
+  require(cudaFreeHost(one.filled), "cudaFreeHost");
+  require(cudaFreeHost(one.got), "cudaFreeHost");
+}
+
+// Data to the device, the exchange, and what came of it back, all in the stream.
+void fill(const Case& one, int round) {
+  for (int peer = 0; peer < size; ++peer) {
+    for (int at = 0; at < one.count; ++at) one.filled[peer * one.count + at] = value(rank, peer, at, round);
+  }
+  require(cudaMemcpyAsync(one.send, one.filled, one.bytes(), cudaMemcpyHostToDevice, one.stream), "to the device");
+  require(cudaMemsetAsync(one.recv, 0xEE, one.bytes(), one.stream), "poison");
+}
+
+void check(const Case& one, int round, const char* how) {
+  require(cudaMemcpyAsync(one.got, one.recv, one.bytes(), cudaMemcpyDeviceToHost, one.stream), "from the device");
+  require(cudaStreamSynchronize(one.stream), "stream");
+  int here = 0;
+  for (int peer = 0; peer < size; ++peer) {
+    for (int at = 0; at < one.count; ++at) here += one.got[peer * one.count + at] != value(peer, rank, at, round);
+  }
+  if (here > 0) std::printf("rank %d: WRONG: %s, %d ints a block: %d wrong\n", rank, how, one.count, here);
+  wrong += here;
+}
+
+void call(OnStream on_stream, const Case& one) {
+  const int code = on_stream(one.send, one.count, MPI_INT, one.recv, one.count, MPI_INT, MPI_COMM_WORLD, one.stream);
+  if (code != MPI_SUCCESS) wrong += 1;
+}
+
+void run_case(OnStream on_stream, int count, cudaStream_t stream) {
+  const Case one = open_case(count, stream);
+  for (int round = 1; round <= 4; ++round) {
+    fill(one, round);
+    call(on_stream, one);
+    check(one, round, "eager");
+  }
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t ready = nullptr;
+  require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
+  call(on_stream, one);
+  require(cudaStreamEndCapture(stream, &graph), "end of capture");
+  require(cudaGraphInstantiate(&ready, graph, 0), "instantiate");
+  for (int round = 10; round < 20; ++round) {
+    fill(one, round);
+    require(cudaGraphLaunch(ready, stream), "replay");
+    check(one, round, "replayed");
+  }
+  fill(one, 30);
+  call(on_stream, one);  // eager again, between replays
+  check(one, 30, "eager after replays");
+  require(cudaGraphExecDestroy(ready), "destroy");
+  require(cudaGraphDestroy(graph), "destroy");
+  close_case(one);
+}
+
+// What cannot be done is refused on all ranks, and harms nothing.
+void refusals(OnStream on_stream, cudaStream_t stream) {
+  std::vector<int> host(static_cast<std::size_t>(2 * size));
+  int* device = nullptr;
+  require(cudaMalloc(reinterpret_cast<void**>(&device), sizeof(int) * static_cast<std::size_t>(size)), "cudaMalloc");
+  void* send = rank == 0 ? static_cast<void*>(host.data()) : device;
+  if (on_stream(send, 1, MPI_INT, device, 1, MPI_INT, MPI_COMM_WORLD, stream) == MPI_SUCCESS) ++wrong;
+  if (on_stream(MPI_IN_PLACE, 0, MPI_INT, device, 1, MPI_INT, MPI_COMM_WORLD, stream) == MPI_SUCCESS) ++wrong;
+  MPI_Barrier(MPI_COMM_WORLD);
+  require(cudaFree(device), "cudaFree");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    if (rank == 0) std::printf("skipped: no GPU\n");
+    MPI_Finalize();
+    return 77;
+  }
+  require(cudaSetDevice(rank % devices), "cudaSetDevice");
+  const auto on_stream = reinterpret_cast<OnStream>(dlsym(RTLD_DEFAULT, "crossrail_alltoall_on_stream"));
+  if (on_stream == nullptr) MPI_Abort(MPI_COMM_WORLD, 3);
+  cudaStream_t stream = nullptr;
+  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+  for (const int count : {1, 7, 250, 1024, 16384, 262144, 4 << 20}) run_case(on_stream, count, stream);
+  refusals(on_stream, stream);
+  run_case(on_stream, 99, stream);
+  int all = 0;
+  MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) std::printf("device_on_stream: %d ranks, %d devices: %d wrong\n", size, devices, all);
+  MPI_Finalize();
+  return all == 0 ? 0 : 1;
+}

@@ -1,0 +1,53 @@
+# The tests on device memory: programs, and the tests that run them. The programs can be carried to
+# another machine and run there by run_gpu_tests.sh: keep its list like the one here.
+
+# Position-independent: no copies of Open MPI's objects, whose sizes differ between its versions.
+foreach(program alltoall algorithms kinds reuse types on_stream streams killed pid_spaces)
+  add_executable(device_${program} device_${program}.cpp)
+  target_include_directories(device_${program} SYSTEM PRIVATE ${CROSSRAIL_CUDA_INCLUDE} ${CROSSRAIL_OPENMPI_INCLUDE})
+  target_include_directories(device_${program} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  target_compile_definitions(device_${program} PRIVATE OMPI_SKIP_MPICXX)
+  target_compile_options(device_${program} PRIVATE -fPIC)
+  target_link_libraries(device_${program} PRIVATE crossrail_options ${CROSSRAIL_CUDART} ${CROSSRAIL_OPENMPI_LIBRARY}
+    Threads::Threads ${CMAKE_DL_LIBS} rt)
+endforeach()
+
+# gpu_test(name program [LAUNCH argument of mpirun...] [BEFORE word before the program...] [ARGS argument...])
+function(gpu_test name program)
+  cmake_parse_arguments(ARG "" "" "LAUNCH;BEFORE;ARGS" ${ARGN})
+  foreach(ranks 2 4)
+    set(test modules.${name}.${ranks})
+    add_test(NAME ${test}
+      COMMAND mpirun --allow-run-as-root --oversubscribe ${ARG_LAUNCH} -n ${ranks}
+        -x LD_PRELOAD=$<TARGET_FILE:crossrail_mpi_openmpi> ${ARG_BEFORE} $<TARGET_FILE:${program}> ${ARG_ARGS})
+    set_tests_properties(${test} PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 TIMEOUT 120 RUN_SERIAL TRUE)
+  endforeach()
+endfunction()
+
+foreach(program alltoall algorithms kinds reuse types on_stream)
+  gpu_test(device_${program} device_${program})
+endforeach()
+foreach(mode busy threads visible rotated split)
+  gpu_test(device_streams_${mode} device_streams ARGS ${mode})
+endforeach()
+gpu_test(device_full device_killed ARGS full)
+# Open MPI's own shared memory (vader) crashes where all process ids are 1.
+gpu_test(device_pid_spaces device_pid_spaces BEFORE ${CMAKE_CURRENT_SOURCE_DIR}/pid_space.sh
+  LAUNCH --mca pml ob1 --mca btl self,tcp --mca btl_tcp_if_include lo)
+
+# A killed rank. Open MPI 4 can be told to leave the others alone; each of them must say that all is right,
+# for mpirun's own exit status says nothing then.
+execute_process(COMMAND mpirun --version OUTPUT_VARIABLE mpirun_version ERROR_QUIET RESULT_VARIABLE ignored)
+if(mpirun_version MATCHES "\\(Open MPI\\) 4\\.")
+  foreach(algorithm auto packet ipc_kernel_push ipc_kernel_pull ipc_copy_push ipc_copy_pull hybrid)
+    foreach(case before middle)
+      set(name device_killed_${case}_${algorithm})
+      gpu_test(${name} device_killed ARGS ${case} ${algorithm} LAUNCH --mca orte_enable_recovery 1)
+      set(one "survivor: right")
+      set_tests_properties(modules.${name}.2 PROPERTIES PASS_REGULAR_EXPRESSION "${one}")
+      set_tests_properties(modules.${name}.4 PROPERTIES PASS_REGULAR_EXPRESSION "${one}.*${one}.*${one}")
+      set_tests_properties(modules.${name}.2 modules.${name}.4 PROPERTIES
+        SKIP_REGULAR_EXPRESSION "skipped: no GPU" FAIL_REGULAR_EXPRESSION "WRONG")
+    endforeach()
+  endforeach()
+endif()

@@ -1,0 +1,73 @@
+#!/bin/sh
+# Runs the tests on device memory without CMake, for programs carried to another machine:
+#
+#   run_gpu_tests.sh DIR LIBRARY [PATTERN]
+#
+# DIR holds the programs, LIBRARY is libcrossrail_mpi_openmpi.so with its modules beside it, PATTERN
+# (grep -E) picks tests by name.rank-count, as device_kinds.2. One line a test: name, ranks, pass, skip or
+# FAIL, seconds, the program's last line; below a failure the first words about it. RANKS="2 4" and
+# LOGS=folder may be set. Needs Open MPI 4. Exits 1 if a test failed.
+set -u
+[ $# -ge 2 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+programs=$(cd "$1" && pwd) || exit 2
+library=$(realpath "$2")
+[ -e "$library" ] || { echo "there is no $2" >&2; exit 2; }
+pattern=${3:-.}
+logs=${LOGS:-$(mktemp -d)}
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$logs"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+failures=0
+
+# Prints pass, skip or FAIL: judge NAME RANKS EXIT-STATUS LOG
+judge() {
+  case $1 in
+  device_killed_*)
+    right=$(grep -ac 'survivor: right' "$4")
+    if grep -aq "^skipped" "$4"; then echo skip
+    elif [ "$right" = $(($2 - 1)) ] && ! grep -aq WRONG "$4"; then echo pass
+    else echo FAIL; fi ;;
+  *)
+    case $3 in 0) echo pass ;; 77) echo skip ;; *) echo FAIL ;; esac ;;
+  esac
+}
+
+# The program's last line: mpirun may have said more behind it.
+last_line() {
+  found=$(grep -aE '^(device_|skipped|rank [0-9]+: survivor)' "$1" | tail -n 1)
+  [ -n "$found" ] || found=$(grep -av '^[-[:space:]]*$' "$1" | tail -n 1)
+  echo "$found"
+}
+
+# run NAME 'LAUNCHER ARGUMENTS' WORD... (the program without its folder, and what stands around it)
+run() {
+  name=$1 launch=$2
+  shift 2
+  for ranks in ${RANKS:-2 4}; do
+    echo "$name.$ranks" | grep -qE -- "$pattern" || continue
+    log=$logs/$name.$ranks.log
+    began=$(date +%s.%N)
+    # shellcheck disable=SC2086
+    timeout -k 5 120 mpirun --oversubscribe $launch -n "$ranks" -x LD_PRELOAD="$library" "$@" >"$log" 2>&1 </dev/null
+    status=$?
+    seconds=$(echo "$began $(date +%s.%N)" | awk '{printf "%.1f", $2 - $1}')
+    outcome=$(judge "$name" "$ranks" $status "$log")
+    echo "$name $ranks $outcome $seconds $(last_line "$log")"
+    [ "$outcome" = FAIL ] || continue
+    failures=$((failures + 1))
+    echo "    exit status $status, $log"
+    { grep -aE 'WRONG|rror|crossrail|ignal' "$log" || tail -n 6 "$log"; } | head -n 6 | cut -c1-300 | sed 's/^/    /'
+  done
+}
+
+for program in alltoall algorithms kinds reuse types on_stream; do run device_$program "" "$programs/device_$program"; done
+for mode in busy threads visible rotated split; do run device_streams_$mode "" "$programs/device_streams" $mode; done
+run device_full "" "$programs/device_killed" full
+run device_pid_spaces "--mca pml ob1 --mca btl self,tcp --mca btl_tcp_if_include lo" "$here/pid_space.sh" "$programs/device_pid_spaces"
+for algorithm in auto packet ipc_kernel_push ipc_kernel_pull ipc_copy_push ipc_copy_pull hybrid; do
+  for case in before middle; do
+    run device_killed_${case}_$algorithm "--mca orte_enable_recovery 1" "$programs/device_killed" $case $algorithm
+  done
+done
+echo "$failures failed"
+[ $failures = 0 ]
