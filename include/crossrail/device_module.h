@@ -84,7 +84,7 @@ typedef struct crossrail_exchange {
  * that the others have come: the kernel waits for their packets. */
 typedef struct crossrail_packets {
   const void *send; /* block i goes to rank i; any memory the device can reach */
-  void *recv;       /* block i comes from rank i */
+  void *recv;       /* block i comes from rank i; does not overlap `send` */
   size_t block_bytes;
   int rank, ranks;
   void *const *inboxes;   /* of every rank, as mapped here; own included */
@@ -93,10 +93,11 @@ typedef struct crossrail_packets {
   const uint64_t *leave;  /* in memory given to open_flags: the kernel gives up once it is not 0 */
   void *stream;           /* like crossrail_exchange */
   uint64_t *flag;
-  uint64_t value;         /* ~value is written instead when the kernel has given up */
+  uint64_t value;         /* ~value is written instead when the kernel has given up: the inboxes are then of no more use */
 } crossrail_packets;
 
-/* Ranks of a node meet in device order, through lines at the end of their inboxes. */
+/* Ranks of a node meet in device order, through lines at the end of their inboxes. That a kernel has
+ * given up waiting is not told. */
 typedef struct crossrail_meeting {
   int rank, ranks;
   void *const *inboxes;
@@ -113,7 +114,7 @@ typedef struct crossrail_segment {
 typedef struct crossrail_packing {
   const crossrail_segment *segments; /* of one element, in the order of its bytes; host memory, read before return */
   uint64_t segment_count;
-  uint64_t layout;      /* id of the list: the module may keep a copy of it on the device */
+  uint64_t layout;      /* id of the list, of no other one ever: the module may keep a copy of it on the device */
   uint64_t element_bytes; /* sum of the segments' */
   int64_t extent;       /* from one element to the next */
   void *elements;
@@ -127,7 +128,8 @@ typedef struct crossrail_device_module {
   int version;      /* CROSSRAIL_DEVICE_MODULE_VERSION */
   const char *name; /* "cuda" */
 
-  /* What memory `pointer` points to. Never fails: memory the driver does not know is host memory. */
+  /* What memory `pointer` points to. Never fails: memory the driver does not know is host memory. A
+   * program's own copies into memory that is asked about for the first time are given a moment to end. */
   crossrail_memory_kind (*classify)(const void *pointer);
   /* The same with all facts, of the range of `bytes` (at least 1). Quick for a range asked about before. */
   void (*describe)(const void *pointer, size_t bytes, crossrail_memory *memory);
@@ -140,8 +142,8 @@ typedef struct crossrail_device_module {
 
   /* `chunks` has room for CROSSRAIL_MOST_CHUNKS; the caller closes the descriptors. */
   const char *(*export_memory)(const crossrail_memory *memory, crossrail_handle *handle, crossrail_chunk *chunks);
-  /* Maps what another process has exported for the device of `queue`; never the same memory twice at a
-   * time in a process. The caller keeps and closes the descriptors. */
+  /* Maps what another process has exported for the device of `queue`. The caller keeps and closes the
+   * descriptors. Drivers may refuse memory that overlaps, in its owner, what is still mapped. */
   const char *(*open_memory)(crossrail_queue *queue, const crossrail_handle *handle, const crossrail_chunk *chunks,
                              void **mapped);
   const char *(*close_memory)(void *mapped);

@@ -35,6 +35,19 @@ void lay_out(Plan& plan, const Buffers& buffers, const Round& round) {
   }
 }
 
+// A kernel moves byte by byte where the two ends of a block are odd to each other: copy engines do not
+// care. Each rank may choose for itself.
+crossrail_engine engine_for(const Plan& plan, const Round& round, crossrail_engine wanted) {
+  constexpr std::size_t kWorthAStart = 128 * 1024;
+  constexpr std::uintptr_t kWordMask = 3;
+  if (wanted != CROSSRAIL_ENGINE_KERNEL || round.bytes < kWorthAStart) return wanted;
+  std::uintptr_t apart = 0;
+  for (const crossrail_block& block : plan.kept<Blocks>().exchanged) {
+    apart |= reinterpret_cast<std::uintptr_t>(block.to) ^ reinterpret_cast<std::uintptr_t>(block.from);
+  }
+  return (apart & kWordMask) == 0 ? wanted : CROSSRAIL_ENGINE_COPY;
+}
+
 struct Pieces {
   std::byte* user;
   const DeviceLayout* layout;
@@ -73,7 +86,7 @@ Status run_round(Plan& plan, const Buffers& buffers, const Round& round, crossra
     CROSSRAIL_TRY(plan.board->meet());
   }
   lay_out(plan, buffers, round);
-  CROSSRAIL_TRY(devices.exchange(plan.kept<Blocks>().exchanged, engine));
+  CROSSRAIL_TRY(devices.exchange(plan.kept<Blocks>().exchanged, engine_for(plan, round, engine)));
   return stage_out(plan, buffers, round);
 }
 
