@@ -12,6 +12,7 @@ case $purpose in build | demo | test) ;; *) echo "usage: cmake/setup.sh [build|d
 build_packages="g++ gfortran cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libmpich-dev mpich
   libhwloc-dev libgtest-dev python3-typer python3-rich python3-pip"
 test_packages="python3-mpi4py python3-numpy python3-pytest iproute2"
+hip_packages="libamdhip64-dev hipcc clang-19 clang-tools-19 lld-19"  # to compile the HIP module; not everywhere
 demo_packages="quantum-espresso quantum-espresso-data"
 
 say() { echo "setup: $*"; }
@@ -76,6 +77,16 @@ install_wheels() {
   "$venv/bin/python" -m pip install -q "$@" && : >"$venv/$purpose.complete"
 }
 
+# Packages that are nice to have, one by one: install_optional NAME...
+install_optional() {
+  root_command >/dev/null || return 0
+  for package in "$@"; do
+    [ -e "$wheels/$package.unavailable" ] || install_packages "$package" 2>/dev/null && continue
+    say "$package cannot be installed; going on without it (remove build/wheels/$package.unavailable to try again)"
+    mkdir -p "$wheels" && : >"$wheels/$package.unavailable"
+  done
+}
+
 without_apt() {
   command -v c++ >/dev/null || { say "there is no C++ compiler, and no right to install one: install g++ first." >&2; return 1; }
   modules="typer rich"
@@ -93,6 +104,7 @@ install_packages $packages || without_apt || exit 1
 if [ "$purpose" = demo ]; then
   install_packages $demo_packages || say "quantum-espresso cannot be installed; the demo shows examples/transpose.c instead"
 fi
+[ "$purpose" = test ] && install_optional $hip_packages
 # The header of the MPI-5 standard ABI comes with MPICH 5; the tests run under both.
 fetch_mpi mpich '>=5,<6'
 [ "$purpose" = test ] && fetch_mpi openmpi '>=5,<6'

@@ -55,6 +55,7 @@ struct Entry<CUresult(CUDAAPI*)(Arguments...)> {
   ENTRY(context_id, cuCtxGetId)                           \
   ENTRY(context_priorities, cuCtxGetStreamPriorityRange)  \
   ENTRY(primary_context, cuDevicePrimaryCtxRetain)        \
+  ENTRY(primary_state, cuDevicePrimaryCtxGetState)        \
   ENTRY(device_uuid, cuDeviceGetUuid)                     \
   ENTRY(device_attribute, cuDeviceGetAttribute)           \
   ENTRY(capture_mode, cuThreadExchangeStreamCaptureMode)  \
@@ -124,6 +125,13 @@ const char* text(Result result);
   do {                                                                                    \
     if (const gpu::Result tried = (call); tried != gpu::kSuccess) return gpu::text(tried); \
   } while (0)
+
+// Whether the program uses the device's primary context: to make one would take half a gigabyte.
+inline bool primary_is_active(int device) {
+  unsigned flags = 0;
+  int active = 0;
+  return driver().primary_state(device, &flags, &active) == kSuccess && active != 0;
+}
 
 inline Address address(const void* pointer) { return reinterpret_cast<Address>(pointer); }
 inline void* pointer(Address address) { return reinterpret_cast<void*>(address); }

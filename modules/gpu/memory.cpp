@@ -91,6 +91,10 @@ void learn_chunks(Known& known, Address begin, Address end) {
 void learn_device(Known& known, Address begin, Address end) {
   crossrail_memory& memory = known.memory;
   const Context context = memory.context != nullptr ? static_cast<Context>(memory.context) : primary_context(memory.device);
+  if (context == nullptr) {  // a peer's memory that this process has mapped
+    memory.allocation = buffer_id(pointer(begin));
+    return;
+  }
   const Uncaptured uncaptured;
   const Current current(context);
   finish_copies(pointer(begin));

@@ -52,6 +52,7 @@ Context primary_context(int device) {
   if (device < 0) return nullptr;
   if (contexts.size() <= static_cast<size_t>(device)) contexts.resize(device + 1);
   Context& context = contexts[device];
+  if (context == nullptr && !primary_is_active(device)) return nullptr;
   if (context == nullptr && driver().primary_context(&context, device) != kSuccess) context = nullptr;
   return context;
 }

@@ -24,7 +24,8 @@ DeviceBoard::DeviceBoard(const Placement& placement, NodeBoard& board, Links& li
       placement_(placement),
       flags_(reinterpret_cast<DeviceFlags*>(placement.region)),
       lines_(reinterpret_cast<DeviceLines*>(placement.region + device_flags_bytes(board.node_size()))),
-      doors_(static_cast<std::size_t>(board.node_size())) {}
+      doors_(static_cast<std::size_t>(board.node_size())),
+      freed_(static_cast<std::size_t>(board.node_size())) {}
 
 DeviceBoard::~DeviceBoard() { close(); }
 
@@ -117,6 +118,7 @@ void DeviceBoard::hang_out(std::uint64_t flag, const OfferedSide& send, const Of
   door.recv.store(recv.word(), std::memory_order_relaxed);
   door.recv_offset.store(recv.offset, std::memory_order_relaxed);
   door.chunk.store(chunk_, std::memory_order_relaxed);
+  door.freed.store(freed_[static_cast<std::size_t>(board_.node_rank())], std::memory_order_relaxed);
   door.flag.store(flag, std::memory_order_release);
 }
 
@@ -129,6 +131,11 @@ Status DeviceBoard::read_doors(std::uint64_t flag) {
         OfferedSide::from(door.send.load(std::memory_order_relaxed), door.send_offset.load(std::memory_order_relaxed)),
         OfferedSide::from(door.recv.load(std::memory_order_relaxed), door.recv_offset.load(std::memory_order_relaxed))};
     chunk_ = std::min<std::size_t>(chunk_, door.chunk.load(std::memory_order_relaxed));
+    std::uint64_t& freed = freed_[static_cast<std::size_t>(peer)];
+    if (const std::uint64_t now = door.freed.load(std::memory_order_relaxed); now != freed) {
+      windows_->drop_windows(peer);
+      freed = now;
+    }
   }
   return {};
 }
@@ -137,6 +144,7 @@ Status DeviceBoard::meet(const DeviceCall& call, Window wanted, bool& on_devices
   block_bytes_ = call.block_bytes;
   chunk_ = call.block_bytes;
   const std::uint64_t flag = board_.flag(++meetings_);
+  freed_[static_cast<std::size_t>(board_.node_rank())] = windows_->look_for_freed();
   OfferedSide recv = place(call.recv, scratch_[1], wanted == Window::recv);
   OfferedSide send;
   if (recv.place != Place::host) send = place(call.send, scratch_[0], wanted == Window::send);

@@ -162,6 +162,7 @@ class DeviceBoard {
 
   // Of the present call.
   std::vector<std::array<OfferedSide, 2>> doors_;
+  std::vector<std::uint64_t> freed_;  // by rank: as its last door says
   std::size_t block_bytes_ = 0;
   std::size_t chunk_ = 0;
   std::uint64_t exchanges_ = 0;

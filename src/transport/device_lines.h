@@ -46,6 +46,7 @@ struct alignas(kCacheLineBytes) DeviceDoor {
   std::atomic<std::uint64_t> send, send_offset;
   std::atomic<std::uint64_t> recv, recv_offset;
   std::atomic<std::uint64_t> chunk;  // most bytes of a block in one round
+  std::atomic<std::uint64_t> freed;  // allocations of the rank's that were offered once and are no more
 };
 
 // An allocation that peers may map.

@@ -89,17 +89,25 @@ void DeviceWindows::drop(int slot) {
   own = Own{};
 }
 
-// The program has freed these: peers shall not hold them any longer.
-void DeviceWindows::drop_freed() {
-  for (int slot = 0; slot < DeviceLines::kSlots; ++slot) {
-    const Own& own = own_[slot];
-    if (own.used == 0) continue;
-    crossrail_memory now{};
-    device::module()->describe(own.memory.base, 1, &now);
-    if (now.allocation == own.memory.allocation && now.base == own.memory.base) continue;
-    drop(slot);
-    lines_[node_rank_].slot[slot].version.fetch_add(1, std::memory_order_release);
-  }
+bool DeviceWindows::is_freed(int slot) const {
+  const Own& own = own_[slot];
+  if (own.used == 0) return false;
+  crossrail_memory now{};
+  device::module()->describe(own.memory.base, 1, &now);
+  return now.allocation != own.memory.allocation || now.base != own.memory.base;
+}
+
+// Peers shall not hold it any longer.
+void DeviceWindows::drop_freed(int slot) {
+  if (!is_freed(slot)) return;
+  drop(slot);
+  lines_[node_rank_].slot[slot].version.fetch_add(1, std::memory_order_release);
+  ++freed_;
+}
+
+std::uint64_t DeviceWindows::look_for_freed() {
+  drop_freed(static_cast<int>(++looks_ % DeviceLines::kSlots));
+  return freed_;
 }
 
 int DeviceWindows::slot_of(const crossrail_memory& memory) {
@@ -132,7 +140,7 @@ OfferedSide DeviceWindows::offer(const crossrail_memory& memory, const void* add
   int slot = slot_of(memory);
   if (slot < 0) {
     if (memory.shareable == 0 || std::find(refused_.begin(), refused_.end(), memory.allocation) != refused_.end()) return offered;
-    drop_freed();
+    for (int one = 0; one < DeviceLines::kSlots; ++one) drop_freed(one);
     // A free slot, else the one that has not been used for longest; not one of this very call.
     for (int one = 0; one < DeviceLines::kSlots; ++one) {
       if (own_[one].pinned || (own_[one].used != 0 && own_[one].used + 1 >= offers_)) continue;

@@ -4,7 +4,7 @@
 // another one, which they then map in place of the one before. So the memory that is held mapped is
 // bounded by the slots, and memory that was freed and allocated again at the same address, which the
 // driver gives another allocation id, is never taken for the old one. Allocations that their owner has
-// freed are let go of when the next one is offered.
+// freed are let go of when the next one is offered, and within as many calls as there are slots.
 #pragma once
 
 #include <cstddef>
@@ -41,6 +41,11 @@ class DeviceWindows {
   // Finds or makes the slot of the memory at `address`. The place stays `host` where it cannot be
   // shared or peers have refused to map it.
   OfferedSide offer(const crossrail_memory& memory, const void* address);
+  // Looks at one of this rank's slots, a different one each time: its memory may have been freed. How
+  // often that was seen so far.
+  std::uint64_t look_for_freed();
+  // Lets go of what a peer has freed or given another slot.
+  void drop_windows(int owner);
   // Never to be dropped from its slot: kernels that nobody waits for may use it.
   void pin(const OfferedSide& mine);
 
@@ -77,9 +82,9 @@ class DeviceWindows {
     return static_cast<std::size_t>(owner) * DeviceLines::kSlots + static_cast<std::size_t>(slot);
   }
   int slot_of(const crossrail_memory& memory);
-  void drop_freed();
+  bool is_freed(int slot) const;
+  void drop_freed(int slot);
   void drop(int slot);
-  void drop_windows(int owner);
   Status map(crossrail_queue* queue, int owner, const OfferedSide& offered, Window& window);
   ParcelLabel label(int owner, int slot, int receiver) const;
 
@@ -88,6 +93,8 @@ class DeviceWindows {
   int node_size_;
   Own own_[DeviceLines::kSlots];
   std::uint64_t offers_ = 0;
+  std::uint64_t looks_ = 0;
+  std::uint64_t freed_ = 0;
   std::vector<Window> windows_;  // by owner and slot
   std::vector<std::uint64_t> refused_;  // allocations that peers could not map
 };

@@ -2,7 +2,7 @@
 // mapping shows as wrong data. Device memory and descriptors must not grow. Now and then one rank
 // makes and frees memory, and waits for its device, while the others are in the call already.
 //
-//   device_reuse [ROUNDS]
+//   device_reuse [ROUNDS [KIND]]    KIND: of all buffers, as device_memory.h names it
 
 #include <unistd.h>
 
@@ -13,11 +13,19 @@ namespace {
 using namespace device_test;
 
 constexpr std::size_t kBlockBytes[] = {16, 5000, 1000, 40000, 64, 300000, 5000, 200, 70000, 8, 3000, 16};
-constexpr Kind kOften[] = {Kind::device, Kind::device,      Kind::pool_default, Kind::device,  Kind::chunks,
-                           Kind::device, Kind::pool_shared, Kind::device,       Kind::managed, Kind::chunks_private,
-                           Kind::inside, Kind::pinned,      Kind::host};
+// Without managed memory, of which the driver keeps pages when it is freed.
+constexpr Kind kOften[] = {Kind::device, Kind::device,      Kind::pool_default, Kind::device,         Kind::chunks,
+                           Kind::device, Kind::pool_shared, Kind::device,       Kind::chunks_private, Kind::inside,
+                           Kind::pinned, Kind::host};
 
-Kind often(std::uint64_t number) { return kOften[mix(number) % std::size(kOften)]; }
+const char* only = nullptr;
+
+Kind often(std::uint64_t number) {
+  for (const Kind kind : kKinds) {
+    if (only != nullptr && std::string(only) == name_of(kind)) return kind;
+  }
+  return kOften[mix(number) % std::size(kOften)];
+}
 
 // What waits for all work of the device: it must not wait for a call that this rank is not yet in.
 void disturb(std::uint64_t round) {
@@ -46,14 +54,15 @@ void one_round(std::uint64_t round) {
 int main(int argc, char** argv) {
   if (!start(&argc, &argv)) return kSkip;
   const auto rounds = static_cast<std::uint64_t>(argc > 1 ? std::atol(argv[1]) : 3000);
+  only = argc > 2 ? argv[2] : nullptr;
   Use before;
   for (std::uint64_t round = 1; round <= rounds; ++round) {
     one_round(round);
-    if (round == rounds / 10) before = use_now();
-    if (rank == 0 && rounds > 10000 && round % 10000 == 0) {
-      std::printf("%lu rounds\n", static_cast<unsigned long>(round));
-      std::fflush(stdout);
-    }
+    if (rounds < 10 || round % (rounds / 10) != 0) continue;
+    const Use now = use_now();
+    if (round == rounds / 10) before = now;
+    std::printf("rank %d, %lu rounds: %zu MiB free, %ld descriptors\n", rank, static_cast<unsigned long>(round), now.free_bytes >> 20, now.descriptors);
+    std::fflush(stdout);
   }
   if (rounds >= 10) check_use(before, use_now());
   return finish("device_reuse");
