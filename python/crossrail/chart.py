@@ -129,7 +129,8 @@ def lines(chart: Chart) -> List[str]:
             parts.append(f'<circle class="point c{series.colour}" cx="{across.place(size):.1f}" cy="{up.place(value):.1f}" r="4">'
                          f"<title>{escape(tip)}</title></circle>")
         end = across.place(series.points[-1][0]) + 10
-        parts.append(f'<text class="name" x="{end:.1f}" y="{height + 4:.1f}">{escape(series.name)}</text>')
+        parts.append(f'<circle class="point c{series.colour}" cx="{end + 4:.1f}" cy="{height:.1f}" r="4"/>')
+        parts.append(f'<text class="name" x="{end + 12:.1f}" y="{height + 4:.1f}">{escape(series.name)}</text>')
     return parts
 
 

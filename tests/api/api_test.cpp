@@ -38,11 +38,14 @@ TEST(Api, catalogue_has_all_rows) {
   const JsonValue rows = parsed(crossrail_catalogue());
   std::size_t row = 0;
   for (const Collective collective : kCollectives) {
-    for (const Algorithm& algorithm : catalogue(collective)) {
-      ASSERT_LT(row, rows.list.size());
-      EXPECT_EQ(rows.list[row]["collective"].text, name_of(collective));
-      EXPECT_EQ(rows.list[row]["name"].text, algorithm.name);
-      EXPECT_EQ(rows.list[row++]["summary"].text, algorithm.summary);
+    for (const Memory memory : kMemories) {
+      for (const Algorithm& algorithm : catalogue(collective, memory)) {
+        ASSERT_LT(row, rows.list.size());
+        EXPECT_EQ(rows.list[row]["collective"].text, name_of(collective));
+        EXPECT_EQ(rows.list[row]["memory"].text, name_of(memory));
+        EXPECT_EQ(rows.list[row]["name"].text, algorithm.name);
+        EXPECT_EQ(rows.list[row++]["summary"].text, algorithm.summary);
+      }
     }
   }
   EXPECT_EQ(row, rows.list.size());
