@@ -65,6 +65,21 @@ TEST(Fits, leaders_need_the_nodes_memory_and_its_limit) {
   EXPECT_FALSE(fits("leader_pipelined", where, (1 << 20) / 30 + 1));
 }
 
+TEST(Fits, device_memory_has_algorithms_of_its_own) {
+  EXPECT_EQ(find_algorithm(Collective::alltoall, "hybrid"), nullptr);
+  EXPECT_EQ(find_algorithm(Collective::alltoall, "pairwise", Memory::device), nullptr);
+  EXPECT_TRUE(catalogue(Collective::alltoallv, Memory::device).empty());
+  for (const Algorithm& row : catalogue(Collective::alltoall, Memory::device)) {
+    const Shape shape{Collective::alltoall, Memory::device, false, 64};
+    EXPECT_EQ(row.memory, Memory::device);
+    EXPECT_TRUE(row.fits(topology({0, 0, 0}, true, false), shape)) << row.name;
+    EXPECT_FALSE(row.fits(topology({0, 0, 0}, false, false), shape)) << row.name;
+    EXPECT_FALSE(row.fits(topology({0, 0, 1}, true, true), shape)) << row.name;
+  }
+  const Algorithm& packet = *find_algorithm(Collective::alltoall, "packet", Memory::device);
+  EXPECT_FALSE(packet.fits(topology({0, 0}, true, true), {Collective::alltoall, Memory::device, false, 16385}));
+}
+
 TEST(Fits, messages_fit_everywhere) {
   for (const char* name : {"linear", "pairwise", "bruck"}) {
     EXPECT_TRUE(fits(name, topology({0}, false, false), 64));

@@ -51,6 +51,21 @@ TEST(Choose, the_setting_may_say_native) {
   EXPECT_EQ(names("alltoall,host,*,*,*,bruck,\n", "native", {0, 0}, 8)[0], "native");
 }
 
+TEST(Choose, a_row_that_says_native_is_not_the_last_resort) {
+  const auto all = candidates("alltoall,host,*,*,*,native,\n", "", {0, 0}, 8);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_FALSE(all[0].last_resort);
+  EXPECT_TRUE(all[1].last_resort);
+}
+
+TEST(Choose, rows_are_for_one_kind_of_memory) {
+  const auto rows = table("alltoall,host,*,*,*,bruck,\nalltoall,device,*,*,*,hybrid,ipc_threshold=1K\n");
+  const auto all = choose(rows, "", topology({0, 0}), {Collective::alltoall, Memory::device, false, 8});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_STREQ(all[0].algorithm->name, "hybrid");
+  EXPECT_EQ(all[0].parameters, (Parameters{{"ipc_threshold", 1024}}));
+}
+
 TEST(Choose, the_setting_may_have_parameters) {
   const auto one = candidates("", "node_shared packet=100 chunk=2K", {0, 0}, 8)[0];
   ASSERT_NE(one.algorithm, nullptr);
