@@ -84,7 +84,7 @@ const char* open_queue(const crossrail_memory* near, crossrail_queue** queue) {
   auto opened = std::make_unique<crossrail_queue>();
   opened->place = place_of(*near, &wrong);
   if (opened->place == nullptr) return wrong;
-  opened->way = way_of(std::getenv("CROSSRAIL_LAUNCH"));
+  opened->way = way_of(std::getenv("CROSSRAIL_LAUNCH"));  // for tests and measurements of the module itself
   const Uncaptured uncaptured;
   wrong = open_parts(*opened);
   if (wrong == nullptr) {
