@@ -102,10 +102,11 @@ OfferedSide DeviceBoard::place(const DeviceSide& side, Scratch& scratch, bool of
   crossrail_memory facts{};
   module_->describe(side.address, side.bytes, &facts);
   if (facts.kind == CROSSRAIL_MEMORY_HOST || !open_queue(facts)) return {};
-  const bool at_home = facts.kind == CROSSRAIL_MEMORY_MANAGED || facts.device == home_.device;
-  // Memory of another context cannot be touched by this one's kernels.
-  if (at_home && facts.context != nullptr && home_.context != nullptr && facts.context != home_.context) return {};
-  if (side.ours || !at_home) return stage(scratch);
+  // Kernels here may not be allowed to touch what this process has on another device, or in another context.
+  const bool at_home = facts.device == home_.device &&
+                       (facts.context == nullptr || home_.context == nullptr || facts.context == home_.context);
+  if (!at_home && facts.kind != CROSSRAIL_MEMORY_MANAGED) return {};
+  if (side.ours) return stage(scratch);
   if (!offered) return {Place::device, 0, 0, 0};
   const OfferedSide mapped = windows_->offer(facts, side.address);
   return mapped.place == Place::device ? mapped : stage(scratch);
