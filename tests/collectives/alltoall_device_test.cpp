@@ -56,13 +56,13 @@ class HostRows final : public Sides {
  public:
   HostRows(const Buffers& device, std::size_t bytes) : device_(device), bytes_(bytes), send_(bytes), recv_(bytes) {}
   Status open(Buffers& buffers) override {
-    std::memcpy(send_.data(), host_device_touchable(device_.send), bytes_);
+    copy_block(send_.data(), host_device_touchable(device_.send), bytes_);
     buffers = {device_.send == device_.recv ? recv_.data() : send_.data(), recv_.data()};
     if (device_.send == device_.recv) recv_ = send_;
     return {};
   }
   Status close() override {
-    std::memcpy(host_device_touchable(device_.recv), recv_.data(), bytes_);
+    copy_block(host_device_touchable(device_.recv), recv_.data(), bytes_);
     return {};
   }
   DeviceCall on_devices() override { return {{device_.send, bytes_, false}, {device_.recv, bytes_, false}}; }
