@@ -19,21 +19,39 @@ std::uint64_t size_of(MPI_Datatype type) {
   return bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes);
 }
 
+bool is_predefined(int combiner) {
+  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+int combiner_of(MPI_Datatype type) {
+  int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
+  (void)pmpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+  return combiner;
+}
+
 namespace {
 
-// Facts of a derived type are remembered as one of its attributes: bytes * 2 + contiguous.
-int forget_facts(MPI_Datatype, int, void*, void*) { return MPI_SUCCESS; }
 int do_not_copy(MPI_Datatype, int, void*, void*, void*, int* flag) {
   *flag = 0;
   return MPI_SUCCESS;
 }
 
+}  // namespace
+
+int make_type_keyval(ForgetAttribute forget) {
+  int made = MPI_KEYVAL_INVALID;
+  (void)pmpi().Type_create_keyval(do_not_copy, forget, &made, nullptr);
+  return made;
+}
+
+namespace {
+
+// Facts of a derived type are remembered as one of its attributes: bytes * 2 + contiguous.
+int forget_facts(MPI_Datatype, int, void*, void*) { return MPI_SUCCESS; }
+
 int facts_keyval() {
-  static const int keyval = [] {
-    int made = MPI_KEYVAL_INVALID;
-    (void)pmpi().Type_create_keyval(do_not_copy, forget_facts, &made, nullptr);
-    return made;
-  }();
+  static const int keyval = make_type_keyval(forget_facts);
   return keyval;
 }
 
@@ -45,17 +63,6 @@ bool fills_extent(MPI_Datatype type) {
   const std::uint64_t bytes = size_of(type);
   return lower == 0 && true_lower == 0 && static_cast<std::uint64_t>(extent) == bytes &&
          static_cast<std::uint64_t>(true_extent) == bytes;
-}
-
-bool is_predefined(int combiner) {
-  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
-}
-
-int combiner_of(MPI_Datatype type) {
-  int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
-  (void)pmpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-  return combiner;
 }
 
 bool is_contiguous(MPI_Datatype type);

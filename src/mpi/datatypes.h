@@ -23,6 +23,14 @@ int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts);
 // Of data in one element, of any type that is not null.
 std::uint64_t size_of(MPI_Datatype type);
 
+// How a type was made; and whether that is no way to make one, but a type of MPI's own.
+int combiner_of(MPI_Datatype type);
+bool is_predefined(int combiner);
+
+// A key for an attribute of datatypes that is forgotten by `forget` and not copied to duplicates.
+using ForgetAttribute = int (*)(MPI_Datatype, int, void*, void*);
+int make_type_keyval(ForgetAttribute forget);
+
 // `count` elements at a user's address to a row of bytes, and back. Errors: system.
 struct TypedMemory {
   void* address;

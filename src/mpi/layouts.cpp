@@ -29,7 +29,7 @@ struct Contents {
   explicit Contents(MPI_Datatype type) {
     int integer_count = 0, address_count = 0, type_count = 0;
     (void)pmpi().Type_get_envelope(type, &integer_count, &address_count, &type_count, &combiner);
-    if (predefined(combiner)) return;
+    if (is_predefined(combiner)) return;
     integers.resize(static_cast<std::size_t>(integer_count) + 1);
     addresses.resize(static_cast<std::size_t>(address_count) + 1);
     types.resize(static_cast<std::size_t>(type_count) + 1, handles().type_null);
@@ -40,15 +40,8 @@ struct Contents {
   Contents(const Contents&) = delete;
   ~Contents() {
     for (MPI_Datatype& part : types) {
-      if (part == handles().type_null) continue;
-      int integer_count = 0, address_count = 0, type_count = 0, its = 0;
-      (void)pmpi().Type_get_envelope(part, &integer_count, &address_count, &type_count, &its);
-      if (!predefined(its)) (void)pmpi().Type_free(&part);
+      if (part != handles().type_null && !is_predefined(combiner_of(part))) (void)pmpi().Type_free(&part);
     }
-  }
-  static bool predefined(int combiner) {
-    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
-           combiner == MPI_COMBINER_F90_INTEGER;
   }
 };
 
@@ -140,7 +133,7 @@ bool flatten(MPI_Datatype type, Segments& segments) {
   const Contents contents(type);
   const auto& integers = contents.integers;
   const auto& addresses = contents.addresses;
-  if (Contents::predefined(contents.combiner)) return add_predefined(type, segments);
+  if (is_predefined(contents.combiner)) return add_predefined(type, segments);
   const std::size_t count = integers.empty() ? 0 : static_cast<std::size_t>(integers[0]);
   const auto one = [](int) { return 1; };
   const auto second = [&](int) { return integers[1]; };
@@ -182,17 +175,9 @@ int forget_layout(MPI_Datatype, int, void* value, void*) {
   delete static_cast<DeviceLayout*>(value);
   return MPI_SUCCESS;
 }
-int do_not_copy(MPI_Datatype, int, void*, void*, void*, int* flag) {
-  *flag = 0;
-  return MPI_SUCCESS;
-}
 
 int layout_keyval() {
-  static const int keyval = [] {
-    int made = MPI_KEYVAL_INVALID;
-    (void)pmpi().Type_create_keyval(do_not_copy, forget_layout, &made, nullptr);
-    return made;
-  }();
+  static const int keyval = make_type_keyval(forget_layout);
   return keyval;
 }
 

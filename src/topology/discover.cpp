@@ -8,11 +8,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <random>
 #include <sstream>
 
 #include "base/bytes.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "base/settings.h"
 #include "topology/topology.h"
 
@@ -20,11 +20,7 @@ namespace crossrail {
 namespace {
 
 // A word that peers try to read with process_vm_readv; it lives as long as the process.
-std::uint64_t probe_word() {
-  std::random_device random;
-  return (static_cast<std::uint64_t>(random()) << 32) | random();
-}
-const std::uint64_t probe_value = probe_word();
+const std::uint64_t probe_value = random_word();
 
 std::uint64_t host_hash() {
   char name[256] = {};

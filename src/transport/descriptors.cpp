@@ -1,5 +1,7 @@
 #include "transport/descriptors.h"
 
+#include "base/random.h"
+
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -13,7 +15,6 @@
 #include <cstring>
 #include <list>
 #include <mutex>
-#include <random>
 
 namespace crossrail {
 namespace {
@@ -168,8 +169,7 @@ Status send_some(const sockaddr_un& to, socklen_t length, Message& message, cons
 }  // namespace
 
 std::uint64_t random_number() {
-  std::random_device random;
-  return (static_cast<std::uint64_t>(random()) << 32 | random()) | 1;
+  return random_word() | 1;
 }
 
 std::uint64_t process_number() {

@@ -1,5 +1,7 @@
 #include "transport/shared_memory.h"
 
+#include "base/random.h"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -7,17 +9,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <random>
 
 namespace crossrail {
 namespace {
 
 int open_memfd() { return memfd_create("crossrail", MFD_CLOEXEC); }
-
-std::uint64_t random_word() {
-  std::random_device random;
-  return (static_cast<std::uint64_t>(random()) << 32) | random();
-}
 
 }  // namespace
 

@@ -1,16 +1,8 @@
 # Calls on device memory among processes, on a device that is made of host memory: its driver, its
 # module, and copies of crossrail's libraries beside them.
 set(MPI_TEST_HOST_DEVICE ${MPI_TEST_PROGRAMS}/host_device)
-file(MAKE_DIRECTORY ${MPI_TEST_HOST_DEVICE})
-set(libraries ${MPI_TEST_HOST_DEVICE}/libcuda.so.1 ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so)
-foreach(flavour openmpi mpich)
-  if(TARGET crossrail_mpi_${flavour})
-    list(APPEND libraries ${MPI_TEST_HOST_DEVICE}/libcrossrail_mpi_${flavour}.so)
-    add_custom_command(OUTPUT ${MPI_TEST_HOST_DEVICE}/libcrossrail_mpi_${flavour}.so
-      COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:crossrail_mpi_${flavour}> ${MPI_TEST_HOST_DEVICE}
-      DEPENDS crossrail_mpi_${flavour} VERBATIM)
-  endif()
-endforeach()
+mpi_test_libraries(${MPI_TEST_HOST_DEVICE} libraries)
+list(APPEND libraries ${MPI_TEST_HOST_DEVICE}/libcuda.so.1 ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so)
 set(sources ${PROJECT_SOURCE_DIR}/simulate/host_device.cpp ${PROJECT_SOURCE_DIR}/simulate/host_kernels.cpp)
 add_custom_command(OUTPUT ${MPI_TEST_HOST_DEVICE}/libcuda.so.1
   COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -O1 -g -Wall -Wextra -shared -fPIC -pthread -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/include

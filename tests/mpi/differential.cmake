@@ -75,16 +75,7 @@ mpi_test(differential_vector_off openmpi4 3 ARGS --set CROSSRAIL=0 --expect-nati
 
 # Sides in the memory of a pretended device, whose module lies beside a copy of crossrail's library.
 set(MPI_TEST_PRETEND ${MPI_TEST_PROGRAMS}/pretend)
-file(MAKE_DIRECTORY ${MPI_TEST_PRETEND})
-set(libraries "")
-foreach(flavour openmpi mpich)
-  if(TARGET crossrail_mpi_${flavour})
-    list(APPEND libraries ${MPI_TEST_PRETEND}/libcrossrail_mpi_${flavour}.so)
-    add_custom_command(OUTPUT ${MPI_TEST_PRETEND}/libcrossrail_mpi_${flavour}.so
-      COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:crossrail_mpi_${flavour}> ${MPI_TEST_PRETEND}
-      DEPENDS crossrail_mpi_${flavour} VERBATIM)
-  endif()
-endforeach()
+mpi_test_libraries(${MPI_TEST_PRETEND} libraries)
 foreach(part driver:libcuda.so.1 module:libcrossrail_cuda.so)
   string(REPLACE ":" ";" names ${part})
   list(GET names 0 source)

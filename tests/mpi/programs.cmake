@@ -52,6 +52,21 @@ function(mpi_test_program name)
   add_custom_target(mpi_test_${name} ALL DEPENDS ${outputs})
 endfunction()
 
+# Copies of crossrail's libraries in a folder, beside whose modules they will look: mpi_test_libraries(folder result)
+function(mpi_test_libraries folder result)
+  file(MAKE_DIRECTORY ${folder})
+  set(copies "")
+  foreach(flavour openmpi mpich)
+    if(TARGET crossrail_mpi_${flavour})
+      list(APPEND copies ${folder}/libcrossrail_mpi_${flavour}.so)
+      add_custom_command(OUTPUT ${folder}/libcrossrail_mpi_${flavour}.so
+        COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:crossrail_mpi_${flavour}> ${folder}
+        DEPENDS crossrail_mpi_${flavour} VERBATIM)
+    endif()
+  endforeach()
+  set(${result} ${copies} PARENT_SCOPE)
+endfunction()
+
 # mpi_test_fortran(name source [flag...]): by the wrappers of Debian's and Ubuntu's packages.
 function(mpi_test_fortran name source)
   set(outputs "")
