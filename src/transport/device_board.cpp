@@ -45,7 +45,7 @@ void DeviceBoard::close() {
 
 // A program may load its driver at any time: all ranks ask again at their calls 1, 2, 4, 8, ...
 Status DeviceBoard::look_for_modules(When when) {
-  if (active_ || (!std::has_single_bit(++calls_) && when == When::seldom)) return {};
+  if (active_ || given_up_ || (!std::has_single_bit(++calls_) && when == When::seldom)) return {};
   module_ = device::module();
   Code worst = Code::ok;
   CROSSRAIL_TRY(board_.agree(complete(module_) ? Code::ok : Code::unsupported, worst));
@@ -187,7 +187,8 @@ Status DeviceBoard::map_windows(Window window) {
   if (worst == Code::ok) return {};
   // If even our own memory cannot be mapped, nothing can: all ranks hear of it.
   CROSSRAIL_TRY(board_.agree(refused && own.place == Place::staged ? Code::unsupported : Code::ok, worst));
-  active_ = worst == Code::ok;
+  given_up_ = worst != Code::ok;
+  active_ = !given_up_;
   return mine.ok() ? failed(Code::unsupported, "another rank could not map device memory")
                    : failure(Code::unsupported, "%s", mine.what);
 }

@@ -144,6 +144,7 @@ class DeviceBoard {
   DeviceLines* lines_;
   const crossrail_device_module* module_ = nullptr;
   bool active_ = false;
+  bool given_up_ = false;  // not even memory of ours can be mapped: not asked again, on any rank
   std::uint64_t calls_ = 0;
   std::uint64_t meetings_ = 0;
   std::unique_ptr<DeviceWindows> windows_;
