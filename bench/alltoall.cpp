@@ -1,5 +1,7 @@
-// MPI_Alltoall: crossrail (preloaded, under the MPI_ name) against the MPI library (PMPI_) and peers.
+// MPI_Alltoall, MPI_Ialltoall and MPI_Alltoall_init: crossrail (preloaded, under the MPI_ name) against the MPI
+// library (PMPI_) and peers.
 
+#include "calls.h"
 #include "harness.h"
 #include "pattern.h"
 
@@ -7,7 +9,7 @@ namespace {
 
 using bench::Exchange;
 
-bench::Room prepare(const Exchange& exchange) {
+bench::GrowableBuffer prepare(const Exchange& exchange) {
   const std::size_t bytes = exchange.block * static_cast<std::size_t>(exchange.ranks);
   return {bytes, bytes};
 }
@@ -33,6 +35,21 @@ int call(const void* send, void* recv, const Exchange& exchange, const bench::Co
   return function(send, count, MPI_BYTE, recv, count, MPI_BYTE, contender.comm);
 }
 
+int start(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender, MPI_Request* request) {
+  const int count = static_cast<int>(exchange.block);
+  const auto function = contender.choose(PMPI_Ialltoall, MPI_Ialltoall);
+  return function(send, count, MPI_BYTE, recv, count, MPI_BYTE, contender.comm, request);
+}
+
+using Init = int (*)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Info, MPI_Request*);
+bench::PersistentEntry<Init> entry;
+
+int init(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender, MPI_Request* request) {
+  const int count = static_cast<int>(exchange.block);
+  const auto function = contender.choose(entry.of_mpi, entry.of_crossrail);
+  return function(send, count, MPI_BYTE, recv, count, MPI_BYTE, contender.comm, MPI_INFO_NULL, request);
+}
+
 double bandwidth(const Exchange& exchange, double seconds) {
   return static_cast<double>(exchange.block) * (exchange.ranks - 1) / seconds;
 }
@@ -40,5 +57,6 @@ double bandwidth(const Exchange& exchange, double seconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::run({"alltoall", false, nullptr, prepare, fill, check, call, bandwidth}, argc, argv);
+  entry = bench::persistent_entry<Init>("Alltoall_init");
+  return bench::run({"alltoall", false, nullptr, prepare, fill, check, call, start, entry.of_mpi == nullptr ? nullptr : init, bandwidth}, argc, argv);
 }

@@ -1,4 +1,4 @@
-// MPI_Alltoallv: crossrail against the MPI library, and against MPI_Alltoall where all blocks are
+// MPI_Alltoallv, MPI_Ialltoallv and MPI_Alltoallv_init: crossrail against the MPI library, and against MPI_Alltoall where all blocks are
 // equally long. Blocks lie side by side without gaps; empty ones are pairs of ranks drawn by a hash
 // that both ends know.
 
@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "calls.h"
 #include "harness.h"
 #include "pattern.h"
 
@@ -39,7 +40,7 @@ void lay_out(Side& side, const Exchange& exchange, bool sending) {
   side.bytes = static_cast<std::size_t>(side.places.back()) + static_cast<std::size_t>(side.counts.back());
 }
 
-bench::Room prepare(const Exchange& exchange) {
+bench::GrowableBuffer prepare(const Exchange& exchange) {
   if (exchange.block * static_cast<std::size_t>(exchange.ranks) > INT_MAX) {
     std::fprintf(stderr, "bench: blocks of %zu bytes for %d ranks are more than MPI_Alltoallv's displacements hold\n",
                  exchange.block, exchange.ranks);
@@ -75,6 +76,26 @@ int call(const void* send, void* recv, const Exchange& exchange, const bench::Co
                   received.places.data(), MPI_BYTE, contender.comm);
 }
 
+int start(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender, MPI_Request* request) {
+  if (contender.crossrails() && contender.name == "alltoall") {
+    const int count = static_cast<int>(exchange.block);
+    return MPI_Ialltoall(send, count, MPI_BYTE, recv, count, MPI_BYTE, contender.comm, request);
+  }
+  const auto function = contender.choose(PMPI_Ialltoallv, MPI_Ialltoallv);
+  return function(send, sent.counts.data(), sent.places.data(), MPI_BYTE, recv, received.counts.data(),
+                  received.places.data(), MPI_BYTE, contender.comm, request);
+}
+
+using Init = int (*)(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, MPI_Comm,
+                     MPI_Info, MPI_Request*);
+bench::PersistentEntry<Init> entry;
+
+int init(const void* send, void* recv, const Exchange&, const bench::Contender& contender, MPI_Request* request) {
+  const auto function = contender.choose(entry.of_mpi, entry.of_crossrail);
+  return function(send, sent.counts.data(), sent.places.data(), MPI_BYTE, recv, received.counts.data(),
+                  received.places.data(), MPI_BYTE, contender.comm, MPI_INFO_NULL, request);
+}
+
 // On average over the ranks.
 double bandwidth(const Exchange& exchange, double seconds) {
   return static_cast<double>(exchange.block) * (exchange.ranks - 1) * (100 - exchange.empty_percent) / 100 / seconds;
@@ -83,5 +104,6 @@ double bandwidth(const Exchange& exchange, double seconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::run({"alltoallv", true, "alltoall", prepare, fill, check, call, bandwidth}, argc, argv);
+  entry = bench::persistent_entry<Init>("Alltoallv_init");
+  return bench::run({"alltoallv", true, "alltoall", prepare, fill, check, call, start, entry.of_mpi == nullptr ? nullptr : init, bandwidth}, argc, argv);
 }

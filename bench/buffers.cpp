@@ -29,7 +29,7 @@ Source source_of(Memory memory, const Contender& contender) {
   return on_device ? Source{device::allocate, device::release, true} : Source{allocate_on_host, release_on_host, false};
 }
 
-Buffers::Buffers(const Source& source, const Room& room, int sets) : source_(source), room_(room), sets_(sets) {
+Buffers::Buffers(const Source& source, const GrowableBuffer& room, int sets) : source_(source), room_(room), sets_(sets) {
   for (Set& set : sets_) {
     set.send = source_.allocate(room_.send_bytes + kGuardBytes);
     set.recv = source_.allocate(room_.recv_bytes + kGuardBytes);

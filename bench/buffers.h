@@ -22,12 +22,13 @@ Source source_of(Memory memory, const Contender& contender);
 
 class Buffers {
  public:
-  Buffers(const Source& source, const Room& room, int sets);
+  Buffers(const Source& source, const GrowableBuffer& room, int sets);
   ~Buffers();
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
 
   bool complete() const;  // false: there was no room
+  std::size_t sets() const { return sets_.size(); }
   const void* send(std::size_t call) const { return sets_[call % sets_.size()].send; }
   void* recv(std::size_t call) const { return sets_[call % sets_.size()].recv; }
 
@@ -46,7 +47,7 @@ class Buffers {
   };
 
   Source source_;
-  Room room_;
+  GrowableBuffer room_;
   std::vector<Set> sets_;
   const std::byte* seen_ = nullptr;
 };

@@ -1,136 +1,108 @@
 #include "harness.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <memory>
 #include <numeric>
 #include <random>
 
+#include "contenders.h"
 #include "device_memory.h"
-#include "peer.h"
+#include "overlap.h"
 #include "report.h"
 #include "turn.h"
 
 namespace bench {
 namespace {
 
-std::string last_algorithm() {
-  using Last = const char* (*)();
-  const auto last = reinterpret_cast<Last>(dlsym(RTLD_DEFAULT, "crossrail_last_algorithm"));
-  return last == nullptr ? "native" : last();
+// What a contender does at one size.
+struct Turn {
+  std::unique_ptr<Calls> calls;
+  Pace pace;
+  Work work;
+  Row row;
+  std::vector<Sample> samples;  // one a repetition
+};
+
+bool in_parts(const Bench& bench) { return bench.options.form != Form::blocking; }
+
+// Of a call: what the work between start and wait is to take.
+double typical_seconds(Calls& calls, int count) {
+  constexpr int kBatches = 5;
+  std::vector<double> seconds;
+  for (int one = 0; one < kBatches; ++one) seconds.push_back(batch(calls, count) / count);
+  return 1e-6 * statistics_of(seconds).p50_us;
 }
 
-std::string algorithm_of(const Contender& contender) {
-  if (contender.native()) return "native";
-  if (!contender.is_peer()) return last_algorithm();
-  return contender.peer.version == nullptr ? "peer" : contender.peer.version();
+Turn begin_turn(const Bench& bench, const Contender& contender, Size& size) {
+  Turn turn{};
+  turn.row = {size.exchange.block, contender.name, "", {}, 0, 0, 0, !contender.peer.unchecked};
+  Buffers& buffers = buffers_of(bench, contender, size);
+  if (in_parts(bench)) forget_last_algorithm();
+  turn.calls = std::make_unique<Calls>(bench.collective, bench.options.form, contender, size.exchange, buffers);
+  turn.row.wrong = checked_call(bench, *turn.calls);
+  turn.row.algorithm = algorithm_of(contender);
+  turn.row.wanted = is_wanted(bench, contender, turn.row.algorithm);
+  turn.pace = find_pace(bench, *turn.calls, size.seconds, in_parts(bench) ? kCallsASample : 1);
+  turn.row.repetitions = turn.pace.repetitions;
+  if (in_parts(bench)) turn.work = make_work(typical_seconds(*turn.calls, turn.pace.calls), bench.options.tests);
+  return turn;
+}
+
+void repeat(const Bench& bench, Turn& turn) {
+  const int count = turn.pace.calls;
+  Sample sample{};
+  if (in_parts(bench)) {
+    sample = take_sample(*turn.calls, count, turn.work);
+  } else {
+    sample[kPure] = batch(*turn.calls, count) / count;
+  }
+  turn.samples.push_back(sample);
+  // A better guess of what the work is to take, now that more is known of the call.
+  const std::size_t known = turn.samples.size();
+  if (in_parts(bench) && (known == 3 || known == 10)) {
+    turn.work = make_work(1e-6 * statistics_of(part_of(turn.samples, kPure)).p50_us, bench.options.tests);
+  }
+}
+
+Row end_turn(const Bench& bench, const Size& size, Turn& turn) {
+  Row& row = turn.row;
+  row.times = statistics_of(part_of(turn.samples, kPure));
+  if (in_parts(bench)) {
+    row.overlap = overlap_of(turn.samples);
+    row.overlap->init_us = 1e6 * slowest(turn.calls->init_seconds());
+    row.overlap->work_us = 1e6 * turn.work.seconds;
+    forget_last_algorithm();
+  }
+  row.bandwidth = bench.collective.bandwidth(size.exchange, row.times.p50_us * 1e-6);
+  row.wrong += checked_call(bench, *turn.calls);
+  // A persistent request may have been given its algorithm when it was made.
+  const std::string last = algorithm_of(turn.calls->contender());
+  if (bench.options.form != Form::persistent) row.wanted = row.wanted && is_wanted(bench, turn.calls->contender(), last);
+  return row;
 }
 
 void run_size(const Bench& bench, Size& size, Report& report) {
-  std::vector<Pace> paces;
-  std::vector<Row> rows;
+  std::vector<Turn> turns;
   int repetitions = 0;
   for (const Contender& contender : bench.contenders) {
-    Row row{size.exchange.block, contender.name, "", {}, 0, 0, 0, !contender.peer.unchecked};
-    row.wrong = checked_call(bench, contender, size);
-    row.algorithm = algorithm_of(contender);
-    paces.push_back(find_pace(bench, contender, size));
-    repetitions = std::max(repetitions, paces.back().repetitions);
-    rows.push_back(row);
+    turns.push_back(begin_turn(bench, contender, size));
+    repetitions = std::max(repetitions, turns.back().pace.repetitions);
   }
-  std::vector<std::vector<double>> seconds(rows.size());
-  std::vector<std::size_t> order(rows.size());
+  std::vector<std::size_t> order(turns.size());
   std::iota(order.begin(), order.end(), 0);
   std::mt19937 draw(1);
   for (int repetition = 0; repetition < repetitions; ++repetition) {
     // Nobody always comes after the same other: the order is drawn, alike on every rank.
     std::shuffle(order.begin(), order.end(), draw);
     for (const std::size_t one : order) {
-      if (repetition >= paces[one].repetitions) continue;
-      const int calls = paces[one].calls;
-      seconds[one].push_back(batch(bench, bench.contenders[one], size, calls) / calls);
+      if (repetition < turns[one].pace.repetitions) repeat(bench, turns[one]);
     }
   }
-  for (std::size_t one = 0; one < rows.size(); ++one) {
-    rows[one].times = statistics_of(seconds[one]);
-    rows[one].repetitions = paces[one].repetitions;
-    rows[one].bandwidth = bench.collective.bandwidth(size.exchange, rows[one].times.p50_us * 1e-6);
-    rows[one].wrong += checked_call(bench, bench.contenders[one], size);
-    report.add(rows[one]);
-  }
-}
-
-// CROSSRAIL_ALLTOALLV for alltoallv.
-std::string variable_of(const std::string& collective) {
-  std::string variable = "CROSSRAIL_";
-  for (const char letter : collective) variable += static_cast<char>(std::toupper(letter));
-  return variable;
-}
-
-// What crossrail is told to do for a contender; empty: to choose.
-std::string wanted_of(const Bench& bench, const std::string& contender) {
-  const char* same_as = bench.collective.same_as;
-  if (contender == "auto" || (same_as != nullptr && contender == same_as)) return "";
-  return contender == "passed" ? "native" : contender;
-}
-
-// crossrail_set, in the preloaded library, makes the algorithm that of the communicators whose first
-// call comes next. Null where crossrail is not preloaded.
-using Set = int (*)(const char* variable, const char* value);
-
-void tell_crossrail(const Bench& bench, Set set, const std::string& contender) {
-  set(variable_of(bench.collective.name).c_str(), wanted_of(bench, contender).c_str());
-  if (bench.collective.same_as != nullptr) set(variable_of(bench.collective.same_as).c_str(), "");
-}
-
-// The lowest rank that says no; the number of ranks where none does.
-int first_without(bool mine, const Bench& bench) {
-  int first = mine ? bench.ranks : bench.rank;
-  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  return first;
-}
-
-bool everywhere(bool mine, const Bench& bench) { return first_without(mine, bench) == bench.ranks; }
-
-// The first call, which is where crossrail and peers look at a communicator. False where a peer cannot work.
-bool first_call_works(const Bench& bench, const Contender& contender) {
-  Size size = make_size(bench, 1, 0);
-  const Buffers& buffers = buffers_of(bench, contender, size);
-  if (!everywhere(buffers.complete(), bench)) return false;
-  const int code = bench.collective.call(buffers.send(0), buffers.recv(0), size.exchange, contender);
-  return everywhere(code == MPI_SUCCESS, bench);
-}
-
-// Communicator and first call of a contender.
-void admit(Bench& bench, Set set, Contender contender) {
-  MPI_Comm_dup(MPI_COMM_WORLD, &contender.comm);
-  if (contender.crossrails()) tell_crossrail(bench, set, contender.name);
-  if (contender.native() || first_call_works(bench, contender)) {
-    bench.contenders.push_back(std::move(contender));
-    return;
-  }
-  // The communicator stays: the peer may know it by its handle, which another one would get.
-  if (bench.rank == 0) std::fprintf(stderr, "bench: '%s' does not work here and is left out\n", contender.name.c_str());
-}
-
-bool make_contenders(Bench& bench) {
-  const auto set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "crossrail_set"));
-  std::vector<Contender> all;
-  for (const std::string& name : bench.options.contenders) {
-    all.push_back({name, MPI_COMM_NULL, {}});
-    if (all.back().native() || set != nullptr) continue;
-    if (bench.rank == 0) std::fprintf(stderr, "bench: crossrail is not preloaded: only 'native' and peers can run\n");
-    return false;
-  }
-  for (const Peer& peer : bench.options.peers) {
-    all.push_back({peer.name, MPI_COMM_NULL, load_peer(peer)});
-    if (!all.back().is_peer()) return false;
-  }
-  for (const Contender& contender : all) admit(bench, set, contender);
-  return !bench.contenders.empty();
+  for (Turn& turn : turns) report.add(end_turn(bench, size, turn));
 }
 
 // Seconds for a contender at the next of `sizes` sizes, the same on every rank; 0 when none are left.
@@ -152,12 +124,29 @@ void run_sizes(const Bench& bench, Report& report) {
   }
 }
 
+// MPI's name in small letters, without mpi_.
+std::string name_of(const Collective& collective, Form form) {
+  const std::string name = collective.name;
+  return form == Form::persistent ? name + "_init" : form == Form::nonblocking ? "i" + name : name;
+}
+
+std::string capitalized(std::string name) {
+  name[0] = static_cast<char>(std::toupper(name[0]));
+  return name;
+}
+
 // What is wrong with the options for this collective; empty: nothing.
 std::string complaint(const Bench& bench) {
   const Collective& collective = bench.collective;
   const Options& options = bench.options;
-  const std::string about_peers = complaint(options);
-  if (!about_peers.empty() || options.empty_percent == 0) return about_peers;
+  if (options.ranks > 0 && options.ranks != bench.ranks) {
+    return "asked for " + std::to_string(options.ranks) + " ranks, the job has " + std::to_string(bench.ranks) +
+           ": this launcher belongs to another MPI than the bench program";
+  }
+  const std::string name = capitalized(name_of(collective, options.form));
+  if (options.form == Form::persistent && collective.init == nullptr) return "this MPI has no MPI_" + name + " and no MPIX_" + name;
+  const std::string about_options = complaint(options);
+  if (!about_options.empty() || options.empty_percent == 0) return about_options;
   if (!collective.has_empty_blocks) return std::string("all blocks of ") + collective.name + " are equally long: no --empty-percent";
   const bool same = collective.same_as != nullptr &&
                     std::find(options.contenders.begin(), options.contenders.end(), collective.same_as) != options.contenders.end();
@@ -197,10 +186,10 @@ int run(const Collective& collective, int argc, char** argv) {
     MPI_Finalize();
     return 2;
   }
-  Report report(collective.name, bench.options, bench.rank);
+  Report report(name_of(collective, bench.options.form), bench.options, bench.rank);
   run_sizes(bench, report);
   const bool right = report.finish();
-  for (Contender& contender : bench.contenders) MPI_Comm_free(&contender.comm);
+  free_contenders(bench);
   MPI_Finalize();
   return right ? 0 : 1;
 }

@@ -1,5 +1,5 @@
-// What all benches share: command line, timing, statistics, JSON. A bench of a collective is five
-// functions: prepare, fill, check, call, bandwidth.
+// What all benches share: command line, timing, statistics, JSON. A bench of a collective is seven
+// functions: prepare, fill, check, call, start, init, bandwidth.
 //
 // Contenders take turns batch by batch in one process, so that their ratio means something on a
 // noisy machine. One repetition is a batch of calls in a row; its time is that of the slowest
@@ -36,6 +36,9 @@ struct LoadedPeer {
 
 enum class Memory { host, cuda };
 
+// MPI_Alltoall, MPI_Ialltoall, MPI_Alltoall_init: of every collective one of these is measured.
+enum class Form { blocking, nonblocking, persistent };
+
 struct Options {
   std::size_t min_bytes = 1;
   std::size_t max_bytes = 1 << 20;
@@ -48,7 +51,10 @@ struct Options {
   double seconds_a_size = 0.3;  // time for one contender at one size where repetitions is 0
   double most_seconds = 0;      // time for the whole run, 0: no limit. Sizes that no time is left for are left out
   int buffers = 1;              // sets of buffers used in turn: more than one defeats the caches
+  int ranks = 0;                // that were asked for; 0: it is not known
   int empty_percent = 0;        // pairs of ranks whose block is empty
+  Form form = Form::blocking;
+  int tests = 0;                // calls of MPI_Test in the work between start and wait
   std::string output;           // JSON file; empty: only the table
 };
 
@@ -86,7 +92,7 @@ struct Exchange {
   int empty_percent;
 };
 
-struct Room {
+struct GrowableBuffer {
   std::size_t send_bytes, recv_bytes;
 };
 
@@ -95,11 +101,14 @@ struct Collective {
   bool has_empty_blocks;  // understands Exchange::empty_percent
   const char* same_as;    // collective that is a contender where no block is empty; or null
   // Makes ready for the calls of a size; returns the bytes of this rank's buffers.
-  Room (*prepare)(const Exchange& exchange);
+  GrowableBuffer (*prepare)(const Exchange& exchange);
   void (*fill)(std::byte* send, const Exchange& exchange, std::uint64_t seed);
   // Wrong blocks in what this rank has received.
   std::uint64_t (*check)(const std::byte* recv, const Exchange& exchange, std::uint64_t seed);
   int (*call)(const void* send, void* recv, const Exchange& exchange, const Contender& contender);
+  // The nonblocking call, and the one that makes a persistent request; null where there is none in this MPI.
+  int (*start)(const void* send, void* recv, const Exchange& exchange, const Contender& contender, MPI_Request* request);
+  int (*init)(const void* send, void* recv, const Exchange& exchange, const Contender& contender, MPI_Request* request);
   // Bytes a second that leave one rank.
   double (*bandwidth)(const Exchange& exchange, double seconds);
 };

@@ -43,6 +43,16 @@ bool takes_half_steps(const std::string& word) {
   return word == "sqrt2";
 }
 
+Form form_of(const std::string& word) {
+  if (word == "blocking") return Form::blocking;
+  if (word == "nonblocking") return Form::nonblocking;
+  if (word != "persistent") {
+    std::fprintf(stderr, "bench: --form is blocking, nonblocking or persistent, not '%s'\n", word.c_str());
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  return Form::persistent;
+}
+
 }  // namespace
 
 Options read_options(int argc, char** argv) {
@@ -54,6 +64,8 @@ Options read_options(int argc, char** argv) {
                                  {"buffers", 1, nullptr, 'b'},    {"empty-percent", 1, nullptr, 'e'},
                                  {"output", 1, nullptr, 'o'},     {"peer", 1, nullptr, 'p'},
                                  {"memory", 1, nullptr, 'k'},     {"step", 1, nullptr, 'S'},
+                                 {"form", 1, nullptr, 'f'},       {"tests", 1, nullptr, 'T'},
+                                 {"ranks", 1, nullptr, 'n'},
                                  {nullptr, 0, nullptr, 0}};
   for (int got; (got = getopt_long(argc, argv, "", longs, nullptr)) != -1;) {
     switch (got) {
@@ -69,6 +81,9 @@ Options read_options(int argc, char** argv) {
       case 'a': options.contenders = names_of(optarg), named = true; break;
       case 'k': options.memory = memory_of(optarg); break;
       case 'S': options.half_steps = takes_half_steps(optarg); break;
+      case 'n': options.ranks = std::atoi(optarg); break;
+      case 'f': options.form = form_of(optarg); break;
+      case 'T': options.tests = std::max(0, std::atoi(optarg)); break;
       default: MPI_Abort(MPI_COMM_WORLD, 2);
     }
   }
@@ -92,6 +107,9 @@ std::vector<std::size_t> blocks_of(const Options& options) {
 }
 
 std::string complaint(const Options& options) {
+  if (blocks_of(options).empty()) return "there is no size from " + std::to_string(options.min_bytes) + " to " + std::to_string(options.max_bytes) + " bytes";
+  if (options.form != Form::blocking && !options.peers.empty()) return "--peer is measured with blocking calls only";
+  if (options.form == Form::blocking && options.tests > 0) return "--tests is for nonblocking and persistent calls: a blocking one has nothing to test";
   std::vector<std::string> names = options.contenders;
   names.push_back("native");
   for (const Peer& peer : options.peers) {

@@ -27,10 +27,31 @@ std::string mpi_version() {
   return version;
 }
 
+constexpr const char* kPartNames[kParts] = {"pure", "start", "wait", "compute", "total", "exposed", "blocking"};
+
+std::string json_of(const char* name, const Spread& spread, const char* unit) {
+  char text[200];
+  std::snprintf(text, sizeof text, ",\"%s\":{\"p25_%s\":%.3f,\"p50_%s\":%.3f,\"p75_%s\":%.3f}", name, unit, spread.p25, unit, spread.p50, unit,
+                spread.p75);
+  return text;
+}
+
+// What a result has more where the call has parts.
+std::string json_of(const Overlap& overlap, Form form) {
+  std::string text;
+  for (int part = 0; part < kParts; ++part) text += json_of(kPartNames[part], overlap.us[part], "us");
+  text += json_of("overlap", overlap.percent, "percent");
+  char numbers[100];
+  std::snprintf(numbers, sizeof numbers, ",\"work_us\":%.3f", overlap.work_us);
+  text += numbers;
+  std::snprintf(numbers, sizeof numbers, ",\"init_us\":%.3f", overlap.init_us);
+  return form == Form::persistent ? text + numbers : text;
+}
+
 }  // namespace
 
-Report::Report(const char* collective, const Options& options, int rank)
-    : collective_(collective), options_(options), rank_(rank) {
+Report::Report(const std::string& name, const Options& options, int rank)
+    : name_(name), options_(options), rank_(rank) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
   char host[MPI_MAX_PROCESSOR_NAME] = {};
   int length = 0;
@@ -40,12 +61,13 @@ Report::Report(const char* collective, const Options& options, int rank)
   std::map<std::string, int> ranks_on;
   for (int peer = 0; rank_ == 0 && peer < ranks_; ++peer) ++ranks_on[&hosts[static_cast<std::size_t>(peer) * MPI_MAX_PROCESSOR_NAME]];
   nodes_ = static_cast<int>(ranks_on.size());
-  for (const auto& [name, count] : ranks_on) largest_node_ = std::max(largest_node_, count);
+  for (const auto& [node, count] : ranks_on) largest_node_ = std::max(largest_node_, count);
   if (rank_ == 0) {
     const std::string device = device::facts().model;
-    std::printf("# %s, %d ranks on %d hosts, %s%s%s\n", collective, ranks_, nodes_, mpi_version().c_str(),
+    std::printf("# %s, %d ranks on %d hosts, %s%s%s\n", name_.c_str(), ranks_, nodes_, mpi_version().c_str(),
                 device.empty() ? "" : ", memory of ", device.c_str());
     std::printf("%10s %-17s %-17s %10s %10s %10s %10s %9s %s\n", "bytes", "contender", "algorithm", "min us", "p50 us", "p99 us", "max us", "GB/s", "checked");
+    if (options_.form != Form::blocking) std::printf("# microseconds are those of start and wait at once; below them the parts, medians\n");
   }
 }
 
@@ -54,7 +76,12 @@ void Report::add(const Row& row) {
   if (rank_ != 0) return;
   std::printf("%10zu %-17s %-17s %10.2f %10.2f %10.2f %10.2f %9.3f %s\n", row.bytes, row.contender.c_str(), row.algorithm.c_str(),
               row.times.min_us, row.times.p50_us, row.times.p99_us, row.times.max_us, row.bandwidth * 1e-9,
-              row.wrong != 0 ? "WRONG" : row.checked ? "ok" : "unchecked");
+              row.wrong != 0 ? "WRONG" : !row.wanted ? "NOT RUN" : row.checked ? "ok" : "unchecked");
+  if (row.overlap) {
+    const Overlap& one = *row.overlap;
+    std::printf("%28s start %.2f  wait %.2f  compute %.2f  total %.2f  overlap %.0f %%  blocking %.2f\n", "", one.us[kStart].p50, one.us[kWait].p50,
+                one.us[kCompute].p50, one.us[kTotal].p50, one.percent.p50, one.us[kBlocking].p50);
+  }
   std::fflush(stdout);
 }
 
@@ -72,14 +99,15 @@ std::string Report::memory() const {
 
 std::string Report::header() const {
   const int cores = usable_cores();
+  const std::string tests = options_.form == Form::blocking ? "" : "\"tests\":" + std::to_string(options_.tests) + ",";
   char text[2048];
   std::snprintf(text, sizeof text,
                 "{\"collective\":\"%s\",\"mpi\":\"%s\",\"flavour\":\"%s\",\"ranks\":%d,\"nodes\":%d,\"ranks_per_node\":%d,"
                 "%s\"cores\":%ld,\"oversubscribed\":%s,\"checked\":true,\"rotating_buffers\":%d,\"empty_percent\":%d,"
-                "\"cut_short_at_bytes\":%zu,\"results\":[",
-                collective_.c_str(), mpi_version().c_str(), BENCH_FLAVOUR, ranks_, nodes_, largest_node_, memory().c_str(),
+                "\"cut_short_at_bytes\":%zu,%s\"results\":[",
+                name_.c_str(), mpi_version().c_str(), BENCH_FLAVOUR, ranks_, nodes_, largest_node_, memory().c_str(),
                 sysconf(_SC_NPROCESSORS_ONLN), largest_node_ > sysconf(_SC_NPROCESSORS_ONLN) || cores < 1 ? "true" : "false",
-                options_.buffers, options_.empty_percent, cut_short_at_);
+                options_.buffers, options_.empty_percent, cut_short_at_, tests.c_str());
   return text;
 }
 
@@ -97,10 +125,11 @@ bool Report::finish() {
   for (const Row& row : rows_) {
     std::fprintf(file,
                  "%s\n{\"bytes\":%zu,\"contender\":\"%s\",\"algorithm\":\"%s\",\"repetitions\":%d,\"min_us\":%.3f,\"p50_us\":%.3f,"
-                 "\"p99_us\":%.3f,\"max_us\":%.3f,\"gb_s\":%.4f,\"wrong\":%llu%s}",
+                 "\"p99_us\":%.3f,\"max_us\":%.3f,\"gb_s\":%.4f,\"wrong\":%llu%s%s%s}",
                  comma, row.bytes, row.contender.c_str(), row.algorithm.c_str(), row.repetitions, row.times.min_us,
                  row.times.p50_us, row.times.p99_us, row.times.max_us, row.bandwidth * 1e-9,
-                 static_cast<unsigned long long>(row.wrong), row.checked ? "" : ",\"checked\":false");
+                 static_cast<unsigned long long>(row.wrong), row.checked ? "" : ",\"checked\":false",
+                 row.wanted ? "" : ",\"not_run\":true", row.overlap ? json_of(*row.overlap, options_.form).c_str() : "");
     comma = ",";
   }
   std::fputs("]}\n", file);

@@ -1,10 +1,12 @@
 // The rows of a bench: a table on standard output, and JSON.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness.h"
+#include "overlap.h"
 
 namespace bench {
 
@@ -17,11 +19,13 @@ struct Row {
   double bandwidth;  // bytes a second
   std::uint64_t wrong;
   bool checked;  // false: a peer that does not make the whole exchange
+  bool wanted = true;  // false: another algorithm ran than the contender's name says
+  std::optional<Overlap> overlap;  // where the call has parts
 };
 
 class Report {
  public:
-  Report(const char* collective, const Options& options, int rank);
+  Report(const std::string& name, const Options& options, int rank);  // name: ialltoall
   void add(const Row& row);
   // The time was over before this size and the larger ones.
   void cut_short(std::size_t bytes);
@@ -32,7 +36,7 @@ class Report {
   std::string header() const;
   std::string memory() const;
 
-  std::string collective_;
+  std::string name_;
   Options options_;
   int rank_;
   int ranks_ = 1, nodes_ = 1, largest_node_ = 1;

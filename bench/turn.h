@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "buffers.h"
+#include "calls.h"
 #include "harness.h"
 
 namespace bench {
@@ -21,30 +22,37 @@ struct Bench {
 // What is measured at one size.
 struct Size {
   Exchange exchange;
-  Room room;
+  GrowableBuffer room;
   double seconds;                         // for a contender
   std::map<std::string, Buffers> buffers;  // of a contender that brings its own, and "" of all others
 };
 
 double now();
+// The largest over ranks.
+double slowest(double seconds);
 Size make_size(const Bench& bench, std::size_t block, double seconds);
 // Made when they are first asked for, which is at the same point of all ranks.
 Buffers& buffers_of(const Bench& bench, const Contender& contender, Size& size);
 
 // Fresh data, poisoned receive buffer, guard zone: how many blocks came out wrong, over all ranks.
-std::uint64_t checked_call(const Bench& bench, const Contender& contender, Size& size);
+std::uint64_t checked_call(const Bench& bench, Calls& calls);
 
-// Seconds of `calls` calls in a row, on this rank; one call before them undoes what the contender
+// Seconds of `count` calls in a row, on this rank; one call before them undoes what the contender
 // before has done to the caches.
-double batch(const Bench& bench, const Contender& contender, Size& size, int calls);
+double batch(Calls& calls, int count);
 
 struct Pace {
   int calls;        // in a batch
   int repetitions;  // batches
+  double seconds;   // a call
 };
 
 // From one timed batch: how many calls make a batch worth timing, and how many batches there is time for.
-Pace find_pace(const Bench& bench, const Contender& contender, Size& size);
+// A repetition takes the time of `batches` batches.
+Pace find_pace(const Bench& bench, Calls& calls, double seconds, int batches);
+
+// One of the values, which are in order; part 0.5: the median.
+double quantile(const std::vector<double>& sorted, double part);
 
 // Of batches, one number each from every rank.
 Statistics statistics_of(std::vector<double> seconds);

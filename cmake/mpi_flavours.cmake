@@ -34,31 +34,43 @@ function(crossrail_add_mpi_library flavour)
   string(TOUPPER ${flavour} upper)
   set(target crossrail_mpi_${flavour})
   add_library(${target} MODULE
-    src/mpi/bulletin.cpp
-    src/mpi/carry.cpp
-    src/mpi/carry_alltoall.cpp
-    src/mpi/carry_vector.cpp
-    src/mpi/communicators.cpp
-    src/mpi/control.cpp
-    src/mpi/counters.cpp
-    src/mpi/traffic.cpp
-    src/mpi/datatypes.cpp
-    src/mpi/interpose_c.cpp
-    src/mpi/layouts.cpp
-    src/mpi/library.cpp
-    src/mpi/mpi_links.cpp
-    src/mpi/interpose_stream.cpp
-    src/mpi/open_communicator.cpp
-    src/mpi/pmpi.cpp
-    src/mpi/rows.cpp
-    src/mpi/vector_rows.cpp
-    src/mpi/vector_side.cpp)
+    src/mpi/communicator/error_notices.cpp
+    src/mpi/interpose/alltoall_call.cpp
+    src/mpi/interpose/vector_call.cpp
+    src/mpi/interpose/carry.cpp
+    src/mpi/interpose/carry_alltoall.cpp
+    src/mpi/interpose/carry_vector.cpp
+    src/mpi/communicator/communicators.cpp
+    src/mpi/interpose/control.cpp
+    src/mpi/requests/live_requests.cpp
+    src/mpi/requests/nonblocking.cpp
+    src/mpi/requests/pending.cpp
+    src/mpi/requests/persistent.cpp
+    src/mpi/requests/tokens.cpp
+    src/mpi/statistics/counters.cpp
+    src/mpi/statistics/traffic.cpp
+    src/mpi/buffers/datatypes.cpp
+    src/mpi/interpose/interpose_c.cpp
+    src/mpi/buffers/layouts.cpp
+    src/mpi/library/library.cpp
+    src/mpi/communicator/exchange.cpp
+    src/mpi/communicator/persistent_slot.cpp
+    src/mpi/communicator/mpi_links.cpp
+    src/mpi/communicator/mpi_peers.cpp
+    src/mpi/interpose/interpose_stream.cpp
+    src/mpi/communicator/open_communicator.cpp
+    src/mpi/library/pmpi.cpp
+    src/mpi/library/progress_hook.cpp
+    src/mpi/buffers/packed_buffers.cpp
+    src/mpi/buffers/packed_vectors.cpp
+    src/mpi/buffers/vector_side.cpp)
   if(flavour STREQUAL openmpi)
-    target_sources(${target} PRIVATE src/mpi/interpose_fortran.cpp)
-    target_compile_definitions(${target} PRIVATE CROSSRAIL_LARGE_COUNTS=0)
+    target_sources(${target} PRIVATE src/mpi/interpose/fortran_arguments.cpp src/mpi/interpose/interpose_fortran.cpp
+      src/mpi/interpose/interpose_fortran_requests.cpp)
+    target_compile_definitions(${target} PRIVATE CROSSRAIL_LARGE_COUNTS=0 CROSSRAIL_MPIX_INIT=1)
   else()
-    target_sources(${target} PRIVATE src/mpi/pass_fortran.cpp)
-    target_compile_definitions(${target} PRIVATE CROSSRAIL_LARGE_COUNTS=1)
+    target_sources(${target} PRIVATE src/mpi/interpose/pass_fortran.cpp)
+    target_compile_definitions(${target} PRIVATE CROSSRAIL_LARGE_COUNTS=1 CROSSRAIL_MPIX_INIT=0)
   endif()
   target_compile_definitions(${target} PRIVATE CROSSRAIL_FLAVOUR="${flavour}"
     CROSSRAIL_MPI_HEADER=${CROSSRAIL_HEADER_${flavour}})

@@ -10,7 +10,7 @@ PATH=$venv/bin:$PATH
 case $purpose in build | demo | test) ;; *) echo "usage: cmake/setup.sh [build|demo|test]" >&2; exit 2 ;; esac
 
 build_packages="g++ gfortran cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libmpich-dev mpich
-  libhwloc-dev libgtest-dev python3-typer python3-rich python3-pip"
+  libhwloc-dev libboost-context-dev libgtest-dev python3-typer python3-rich python3-pip"
 test_packages="python3-mpi4py python3-numpy python3-pytest iproute2"
 hip_packages="libamdhip64-dev hipcc clang-19 clang-tools-19 lld-19"  # to compile the HIP module; not everywhere
 demo_packages="quantum-espresso quantum-espresso-data"

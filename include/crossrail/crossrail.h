@@ -14,12 +14,20 @@
 extern "C" {
 #endif
 
-#define CROSSRAIL_API_VERSION 2
+#define CROSSRAIL_API_VERSION 3
 
 /* "0.1.0" */
 const char *crossrail_version(void);
 
-/* [{"collective": "alltoall", "memory": "host", "name": "bruck", "summary": "..."}, ...] */
+/* [{"name": "alltoall", "mpi": ["MPI_Alltoall", "MPI_Ialltoall", "MPI_Alltoall_init"], "counts": "block",
+ *   "reduces": false, "setting": "CROSSRAIL_ALLTOALL"}, ...]: the collectives, and MPI's calls of each. "counts": block,
+ * one length for all blocks of a call; vector, one for every block; elements. */
+const char *crossrail_collectives(void);
+
+/* [{"collective": "alltoall", "memory": "host", "name": "node_shared", "summary": "...", "parameters": [
+ *   {"name": "packet", "default": 1024, "unit": "row_bytes", "values": [512, 1024, 2048], "help": "..."}, ...]}, ...]
+ * "values": worth trying, none where the default does. "unit": bytes; row_bytes, compared with a rank's blocks taken
+ * together; ranks, nodes and node_ranks (ranks of the smallest node), where more than there are do as much as all. */
 const char *crossrail_catalogue(void);
 
 /* [{"variable": "CROSSRAIL_SCRATCH", "kind": "bytes", "scope": "communicator", "preset": "67108864",
@@ -35,13 +43,15 @@ typedef struct crossrail_question {
   const int *node_of;     /* node of every rank, any labels; NULL: all on one node */
   int shared_segment;     /* 0 or 1: the ranks of a node can share memory */
   int single_copy;        /* 0 or 1: process_vm_readv is allowed between them */
-  const char *memory;     /* where all ranks have their blocks: "host" or "device"; NULL: host */
+  const char *memory;     /* of all blocks: "host", "device", or "stream" for device memory in a stream's order. NULL: host */
+  const char *mpi;        /* the MPI library: "openmpi4.1.6", or what MPI_Get_library_version says; NULL: unknown */
+  int ranks_per_device;   /* the most that share a device; below 1: 1 */
 } crossrail_question;
 
-/* {"topology": "8 ranks on 1 node", "chosen": "node_shared", "segment_bytes_per_node": 123,
- *  "candidates": [{"algorithm": "node_shared", "origin": "default.csv:8", "parameters": {"packet": 512}}, ...],
- *  "passed_over": [{"algorithm": "bruck", "why": "no row names it"}, ...]}
- * The first candidate is the one chosen, should its plan not fail. Uses this process's settings
+/* {"topology": "8 ranks on 1 node", "mpi": "openmpi4.1.6", "chosen": "node_shared", "segment_bytes_per_node": 123,
+ *  "candidates": [{"algorithm": "node_shared", "origin": "default.csv:8", "parameters": {"chunk": 32768, "packet": 512}}, ...],
+ *  "passed_over": [{"algorithm": "bruck", "why": "no row names it"}, ...], "warning": ""}
+ * The first candidate is the one chosen, should its plan not fail; all its parameters have values. Uses this process's settings
  * and tuning table. {"error": "..."} if the question makes no sense. */
 const char *crossrail_explain(const crossrail_question *question);
 
@@ -80,12 +90,12 @@ int crossrail_last_traffic(crossrail_traffic *traffic);
 
 /* For programs that have included mpi.h before this file. */
 #ifdef MPI_VERSION
-/* MPI_Alltoall in the order of `stream` (a cudaStream_t or hipStream_t): the call enqueues the work and
- * returns; the program waits for the stream when it needs the data. It can be captured in a graph, which
+/* MPI_Alltoall in the order of `stream` (a cudaStream_t or hipStream_t; NULL is the default stream, not the
+ * default stream of each thread): the call enqueues the work and returns; the program waits for the stream when it needs the data. It can be captured in a graph, which
  * may be replayed as often as all ranks replay theirs, as long as the buffers live.
  *
- * Blocks are contiguous and lie in device memory, not in place; the ranks are on one node. The call
- * itself may wait until all ranks have made it. Calls on one communicator must be ordered by the program
+ * Blocks are contiguous and lie in device memory, not in place; the ranks are on one node, each with a
+ * device of its own, since they wait for each other on the device. The call itself may wait until all ranks have made it. Calls on one communicator must be ordered by the program
  * if they use several streams. Returns MPI_SUCCESS, or an error code, without raising an error, after
  * saying why on standard error; on all ranks alike where it cannot be done, and nothing is then enqueued. */
 int crossrail_alltoall_on_stream(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,

@@ -49,6 +49,9 @@ typedef struct crossrail_chunk {
   int32_t unused;
 } crossrail_chunk;
 
+/* The program's default stream, which it writes as NULL: here NULL is the queue's own stream. */
+#define CROSSRAIL_DEFAULT_STREAM ((void *)UINTPTR_MAX)
+
 /* Kernels, streams and copy engines of one device, for one communicator. */
 typedef struct crossrail_queue crossrail_queue;
 
@@ -62,7 +65,7 @@ typedef enum crossrail_engine {
   CROSSRAIL_ENGINE_KERNEL = 0,  /* one kernel launch */
   CROSSRAIL_ENGINE_COPY = 1,    /* copy engines, no multiprocessor; a block whose two ends lie on the
                                    queue's device is copied beside the others */
-  CROSSRAIL_ENGINE_RESIDENT = 2 /* a kernel that stays for a while and waits for the next exchange */
+  CROSSRAIL_ENGINE_PERSISTENT = 2 /* a kernel that stays for a while and waits for the next exchange */
 } crossrail_engine;
 
 /* Blocks to be copied, in this order where order matters to speed; memory of the queue's device, of
@@ -72,39 +75,39 @@ typedef struct crossrail_exchange {
   int block_count;         /* any number */
   crossrail_engine engine;
   int multiprocessors;     /* most that may be used; 0: the module's choice */
-  uint32_t resident_us;    /* RESIDENT: the kernel leaves when nothing has come for so long */
+  uint32_t persistent_us;  /* PERSISTENT: the kernel leaves when nothing has come for so long */
   void *stream;            /* the program's stream to be ordered in; NULL: the queue's own */
   uint64_t *flag;          /* is set to `value` once all blocks have arrived, seen by every process that
                               shares it; in memory given to open_flags; NULL: none */
   uint64_t value;
 } crossrail_exchange;
 
-/* All-to-all of small blocks through inboxes: device memory of every rank, mapped by all. A packet is
- * data and the number of its round together, so that no other signal is needed. Nobody needs to know
+/* All-to-all of small blocks through receive buffers: device memory of every rank, mapped by all. A packet
+ * is data and the number of its round together, so that no other signal is needed. Nobody needs to know
  * that the others have come: the kernel waits for their packets. */
 typedef struct crossrail_packets {
   const void *send; /* block i goes to rank i; any memory the device can reach */
   void *recv;       /* block i comes from rank i; does not overlap `send` */
   size_t block_bytes;
   int rank, ranks;
-  void *const *inboxes;   /* of every rank, as mapped here; own included */
-  size_t inbox_bytes;     /* at least packets_bytes(ranks, block_bytes), zero before the first round; all
-                             rounds through an inbox have the same ranks and inbox_bytes, block_bytes may vary */
-  const uint64_t *leave;  /* in memory given to open_flags: the kernel gives up once it is not 0 */
+  void *const *buffers;   /* of every rank, as mapped here; own included */
+  size_t buffer_bytes;    /* at least packets_bytes(ranks, block_bytes), zero before the first round; all
+                             rounds through a buffer have the same ranks and buffer_bytes, block_bytes may vary */
+  const uint64_t *abort;  /* in memory given to open_flags: the kernel gives up once it is not 0 */
   void *stream;           /* like crossrail_exchange */
   uint64_t *flag;
-  uint64_t value;         /* ~value is written instead when the kernel has given up: the inboxes are then of no more use */
+  uint64_t value;         /* ~value is written instead when the kernel has given up: the buffers are then of no more use */
 } crossrail_packets;
 
-/* Ranks of a node meet in device order, through lines at the end of their inboxes. That a kernel has
- * given up waiting is not told. */
-typedef struct crossrail_meeting {
+/* A barrier of the ranks of a node in device order, through lines at the end of their receive buffers. That
+ * a kernel has given up waiting is not told. */
+typedef struct crossrail_barrier {
   int rank, ranks;
-  void *const *inboxes;
-  size_t inbox_bytes;
-  const uint64_t *leave;
+  void *const *buffers;
+  size_t buffer_bytes;
+  const uint64_t *abort;
   void *stream;
-} crossrail_meeting;
+} crossrail_barrier;
 
 /* Elements of a datatype in device memory, and their bytes in a row. */
 typedef struct crossrail_segment {
@@ -128,10 +131,10 @@ typedef struct crossrail_device_module {
   int version;      /* CROSSRAIL_DEVICE_MODULE_VERSION */
   const char *name; /* "cuda" */
 
-  /* What memory `pointer` points to. Never fails: memory the driver does not know is host memory. A
-   * program's own copies into memory that is asked about for the first time are given a moment to end. */
+  /* What memory `pointer` points to. Never fails: memory the driver does not know is host memory. */
   crossrail_memory_kind (*classify)(const void *pointer);
-  /* The same with all facts, of the range of `bytes` (at least 1). Quick for a range asked about before. */
+  /* The same with all facts, of the range of `bytes` (at least 1). Quick for a range asked about before; a
+   * program's own copies into memory that is asked about for the first time are given a moment to end. */
   void (*describe)(const void *pointer, size_t bytes, crossrail_memory *memory);
   /* Copies between memory of any kind; returns when the bytes have arrived. */
   const char *(*copy)(void *to, const void *from, size_t bytes);
@@ -160,7 +163,7 @@ typedef struct crossrail_device_module {
   const char *(*exchange)(crossrail_queue *queue, const crossrail_exchange *exchange);
   const char *(*packets)(crossrail_queue *queue, const crossrail_packets *packets);
   size_t (*packets_bytes)(int ranks, size_t block_bytes);
-  const char *(*meet)(crossrail_queue *queue, const crossrail_meeting *meeting);
+  const char *(*barrier)(crossrail_queue *queue, const crossrail_barrier *barrier);
   const char *(*pack)(crossrail_queue *queue, const crossrail_packing *packing);
   /* NULL unless the device has met an error that stops the queue. Does not wait. */
   const char *(*look)(crossrail_queue *queue);

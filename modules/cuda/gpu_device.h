@@ -74,8 +74,8 @@ GPU_INLINE void fence_total() { asm volatile("fence.sc.sys;" ::: "memory"); }
 // Counts to `limit`, then from 0 again; the count before.
 GPU_INLINE uint32_t count_around(uint32_t* counter, uint32_t limit) { return atomicInc(counter, limit); }
 
-GPU_INLINE void meet_threads() { __syncthreads(); }
-GPU_INLINE void meet_lanes() { __syncwarp(); }
+GPU_INLINE void sync_threads() { __syncthreads(); }
+GPU_INLINE void sync_lanes() { __syncwarp(); }
 // Of the warp: whether it holds for all lanes. Lanes meet, as in meet_lanes.
 GPU_INLINE bool all_lanes(bool it) { return __all_sync(0xffffffffu, it) != 0; }
 

@@ -54,7 +54,7 @@ const char* exchange_with(crossrail_queue& queue, const crossrail_exchange& exch
   if (exchange.engine == CROSSRAIL_ENGINE_COPY) return exchange_by_copies(queue, exchange);
   uint64_t* flag = nullptr;
   if (const char* wrong = translate(queue, exchange.flag, &flag); wrong != nullptr) return wrong;
-  if (exchange.engine == CROSSRAIL_ENGINE_RESIDENT && resident_fits(queue, exchange)) {
+  if (exchange.engine == CROSSRAIL_ENGINE_PERSISTENT && persistent_fits(queue, exchange)) {
     return command(queue, {exchange, flag});
   }
   return exchange_by_kernel(queue, exchange, flag);
@@ -117,9 +117,9 @@ const char* tell_host(crossrail_queue& queue, const crossrail_exchange& exchange
 
 const char* exchange_by_copies(crossrail_queue& queue, const crossrail_exchange& exchange) {
   if (exchange.stream == nullptr) {
-    if (const char* wrong = follow_resident(queue); wrong != nullptr) return wrong;
+    if (const char* wrong = follow_persistent(queue); wrong != nullptr) return wrong;
   }
-  const Stream stream = exchange.stream != nullptr ? static_cast<Stream>(exchange.stream) : queue.stream;
+  const Stream stream = exchange.stream != nullptr ? program_stream(exchange.stream) : queue.stream;
   const Sides& sides = sides_of(queue, exchange);
   if (sides.locals > 0 && sides.remotes > 0) {
     if (const char* wrong = copy_both_sides(queue, exchange, sides, stream); wrong != nullptr) return wrong;

@@ -100,13 +100,13 @@ const char* announce(crossrail_queue& queue, const kernels::Signal& signal, Stre
 const char* launch_work(crossrail_queue& queue, const Work& work, void* stream) {
   if (queue.place->kernels_wrong != nullptr) return queue.place->kernels_wrong;
   if (stream == nullptr) {
-    if (const char* wrong = follow_resident(queue); wrong != nullptr) return wrong;
+    if (const char* wrong = follow_persistent(queue); wrong != nullptr) return wrong;
     return launch_own(queue, work);
   }
   kernels::Signal later{};
   if (work.signal != nullptr && work.grid > 1 && !work.own_counters) std::swap(later, *work.signal);
-  GPU_TRY(launch(launch_of(queue, work), static_cast<Stream>(stream)));
-  return later.flag == nullptr ? nullptr : announce(queue, later, static_cast<Stream>(stream));
+  GPU_TRY(launch(launch_of(queue, work), program_stream(stream)));
+  return later.flag == nullptr ? nullptr : announce(queue, later, program_stream(stream));
 }
 
 void close_graphs(crossrail_queue& queue) {

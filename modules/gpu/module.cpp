@@ -88,7 +88,7 @@ crossrail_device_module table() {
   if (kernel_image() == nullptr) return module;
   module.packets = packets;
   module.packets_bytes = packets_bytes;
-  module.meet = meet;
+  module.barrier = barrier;
   module.pack = pack;
   return module;
 }

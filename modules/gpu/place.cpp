@@ -30,8 +30,8 @@ const char* open_place(Context context, Place& place) {
 }
 
 constexpr const char* kKernelNames[kKernelCount] = {"exchange_few", "exchange_many", "packets_few",
-                                                    "packets_many", "meet_few",      "meet_many",
-                                                    "pack",         "resident",      "announce"};
+                                                    "packets_many", "barrier_few",      "barrier_many",
+                                                    "pack",         "persistent",      "announce"};
 
 const char* find_kernels(Place& place) {
   Image image{};

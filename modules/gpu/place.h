@@ -9,7 +9,7 @@
 
 namespace gpu {
 
-enum class Kernel { exchange_few, exchange_many, packets_few, packets_many, meet_few, meet_many, pack, resident, announce };
+enum class Kernel { exchange_few, exchange_many, packets_few, packets_many, barrier_few, barrier_many, pack, persistent, announce };
 inline constexpr int kKernelCount = 9;
 
 struct Place {

@@ -101,7 +101,7 @@ void close_queue(crossrail_queue* queue) {
   const Current current(queue->place->context);
   if (current.result() != kSuccess) return;
   (void)drain(queue);
-  close_resident(*queue);
+  close_persistent(*queue);
   close_graphs(*queue);
   close_layouts(*queue);
   while (!queue->pages.empty()) close_flags(queue, queue->pages.back().host);
@@ -154,14 +154,14 @@ const char* look(crossrail_queue* queue) {
   GPU_TRY(current.result());
   const char* wrong = state_of(queue->stream);
   if (wrong == nullptr) wrong = state_of(queue->beside);
-  return wrong == nullptr ? state_of(queue->resident.stream) : wrong;
+  return wrong == nullptr ? state_of(queue->persistent.stream) : wrong;
 }
 
 const char* drain(crossrail_queue* queue) {
   const Uncaptured uncaptured;
   const Current current(queue->place->context);
   GPU_TRY(current.result());
-  const char* wrong = retire_resident(*queue);
+  const char* wrong = retire_persistent(*queue);
   if (queue->stream != nullptr) GPU_TRY(driver().await_stream(queue->stream));
   if (queue->beside != nullptr) GPU_TRY(driver().await_stream(queue->beside));
   queue->stream_used = false;

@@ -1,6 +1,6 @@
 // A queue: streams of our own in one place, and what its kernels need. Used by one thread at a time.
 //
-// Two streams and the resident kernel are kept in order by us: `order` waits for whichever the next
+// Two streams and the persistent kernel are kept in order by us: `order` waits for whichever the next
 // piece of work does not follow by itself.
 #pragma once
 
@@ -49,10 +49,10 @@ struct Layout {
   std::unordered_map<uint32_t, Lists> lists;  // by unit
 };
 
-struct Resident {
+struct Persistent {
   Stream stream = nullptr;
-  kernels::ResidentBoard* board = nullptr;
-  kernels::ResidentBoard* mapped = nullptr;
+  kernels::PersistentBoard* board = nullptr;
+  kernels::PersistentBoard* mapped = nullptr;
   uint32_t number = 0;   // of the last command
   uint32_t seen = 0;     // of the last command seen done
   uint64_t launch = 0;   // of the last launch; 0: none yet
@@ -61,7 +61,7 @@ struct Resident {
 struct Counters {  // on the device
   uint64_t last;      // see kernels::Signal
   uint32_t arrivals;
-  uint32_t taken;     // see kernels::ResidentTask
+  uint32_t taken;     // see kernels::PersistentTask
 };
 
 }  // namespace gpu
@@ -79,7 +79,7 @@ struct crossrail_queue {
   std::vector<gpu::Pages> pages;
   std::vector<gpu::KernelGraph> graphs;
   size_t oldest_graph = 0;
-  gpu::Resident resident;
+  gpu::Persistent persistent;
   std::unordered_map<uint64_t, gpu::Layout> layouts;
 };
 
@@ -94,6 +94,9 @@ const char* drain(crossrail_queue* queue);
 
 // Where the device reaches a word of opened pages; NULL stays NULL.
 const char* translate(const crossrail_queue& queue, const uint64_t* word, uint64_t** mapped);
+
+// The program's stream in what is asked of a module; the driver too writes the default one as null.
+inline Stream program_stream(void* asked) { return asked == CROSSRAIL_DEFAULT_STREAM ? Stream{} : static_cast<Stream>(asked); }
 
 // launch.cpp: one kernel. `signal` is a part of the task (null: none), of which the caller has set flag
 // and value. On the program's stream, where our counters could be in use by another stream, the flag
@@ -119,28 +122,28 @@ Cut cut(kernels::Blocks& list, kernels::Block* blocks, unsigned most_grid);
 // For one CTA, a warp a piece.
 Cut cut_for_one(kernels::Blocks& list, kernels::Block* blocks);
 
-// resident.cpp
-bool resident_fits(crossrail_queue& queue, const crossrail_exchange& exchange);
+// persistent.cpp
+bool persistent_fits(crossrail_queue& queue, const crossrail_exchange& exchange);
 struct Command {
   const crossrail_exchange& exchange;
   uint64_t* flag;  // as the device sees it
 };
 const char* command(crossrail_queue& queue, const Command& command);
-const char* await_resident(crossrail_queue& queue);   // until all commands are done
-const char* retire_resident(crossrail_queue& queue);  // until the kernel has left
-void close_resident(crossrail_queue& queue);
+const char* await_persistent(crossrail_queue& queue);   // until all commands are done
+const char* retire_persistent(crossrail_queue& queue);  // until the kernel has left
+void close_persistent(crossrail_queue& queue);
 
-// What is launched into the queue's own stream follows what the resident kernel has been told.
-inline const char* follow_resident(crossrail_queue& queue) {
+// What is launched into the queue's own stream follows what the persistent kernel has been told.
+inline const char* follow_persistent(crossrail_queue& queue) {
   queue.stream_used = true;
-  return queue.resident.number == queue.resident.seen ? nullptr : await_resident(queue);
+  return queue.persistent.number == queue.persistent.seen ? nullptr : await_persistent(queue);
 }
 
 const char* exchange(crossrail_queue* queue, const crossrail_exchange* exchange);
 const char* exchange_by_copies(crossrail_queue& queue, const crossrail_exchange& exchange);
 const char* packets(crossrail_queue* queue, const crossrail_packets* packets);
 size_t packets_bytes(int ranks, size_t block_bytes);
-const char* meet(crossrail_queue* queue, const crossrail_meeting* meeting);
+const char* barrier(crossrail_queue* queue, const crossrail_barrier* barrier);
 const char* pack(crossrail_queue* queue, const crossrail_packing* packing);
 void close_layouts(crossrail_queue& queue);
 

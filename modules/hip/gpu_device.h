@@ -90,7 +90,7 @@ GPU_INLINE uint32_t count_around(uint32_t* counter, uint32_t limit) {
 }
 
 // Each wavefront's writes have left it before the others go on: a fence of one thread is then for all.
-GPU_INLINE void meet_threads() {
+GPU_INLINE void sync_threads() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
@@ -98,14 +98,14 @@ GPU_INLINE void meet_threads() {
 
 // Lanes of a wavefront go together, those that have not taken a branch are off. Of 64 lanes the 32 that
 // include this one are meant.
-GPU_INLINE void meet_lanes() {
+GPU_INLINE void sync_lanes() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
   __builtin_amdgcn_wave_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 // Whether it holds for all lanes. Lanes meet, as in meet_lanes.
 GPU_INLINE bool all_lanes(bool it) {
-  meet_lanes();
+  sync_lanes();
 #if __has_builtin(__builtin_amdgcn_ballot_w64)
   const uint64_t others = __builtin_amdgcn_ballot_w64(!it);
 #else

@@ -1,19 +1,19 @@
 // All kernels of a module. One text for every vendor: gpu_device.h is found by include path.
 
 #include "exchange.h"
-#include "meeting.h"
+#include "barrier.h"
 #include "packets.h"
 #include "packing.h"
-#include "resident.h"
+#include "persistent.h"
 
 GPU_KERNEL exchange_few(GPU_ARGUMENT kernels::FewBlocks task) { kernels::exchange(task); }
 GPU_KERNEL exchange_many(GPU_ARGUMENT kernels::ManyBlocks task) { kernels::exchange(task); }
 GPU_KERNEL packets_few(GPU_ARGUMENT kernels::PacketsTask<kernels::kFewRanks> task) { kernels::exchange_packets(task); }
 GPU_KERNEL packets_many(GPU_ARGUMENT kernels::PacketsTask<kernels::kManyRanks> task) { kernels::exchange_packets(task); }
-GPU_KERNEL meet_few(GPU_ARGUMENT kernels::MeetingTask<kernels::kFewRanks> task) { kernels::meet(task); }
-GPU_KERNEL meet_many(GPU_ARGUMENT kernels::MeetingTask<kernels::kManyRanks> task) { kernels::meet(task); }
+GPU_KERNEL barrier_few(GPU_ARGUMENT kernels::BarrierTask<kernels::kFewRanks> task) { kernels::barrier(task); }
+GPU_KERNEL barrier_many(GPU_ARGUMENT kernels::BarrierTask<kernels::kManyRanks> task) { kernels::barrier(task); }
 GPU_KERNEL pack(GPU_ARGUMENT kernels::PackTask task) { kernels::pack_row(task); }
-GPU_KERNEL resident(GPU_ARGUMENT kernels::ResidentTask task) { kernels::stay(task); }
+GPU_KERNEL persistent(GPU_ARGUMENT kernels::PersistentTask task) { kernels::stay(task); }
 
 // After other work of a stream that is not ours: one thread tells the host.
 GPU_KERNEL announce(GPU_ARGUMENT kernels::Signal signal) {

@@ -1,5 +1,5 @@
 // All-to-all of small blocks: packets of 8 bytes and the number of the round go straight to the
-// inboxes; whoever finds the round's number in a packet has its data. No other signal is needed.
+// receive buffers; whoever finds the round's number in a packet has its data. No other signal is needed.
 //
 // Two halves by parity of the round: a rank that sends round n+2 has received round n+1 from all, who
 // had finished round n before they sent it. So nobody writes over what is still to be read.
@@ -12,7 +12,7 @@
 
 namespace kernels {
 
-constexpr unsigned kSpinsBetweenLooks = 4096;  // a look at `leave` reads host memory
+constexpr unsigned kSpinsBetweenLooks = 4096;  // a look at `abort` reads host memory
 
 // Never 0, and parities alternate also where the number starts again.
 GPU_INLINE uint32_t round_after(uint32_t round) { return round + 1 == 0 ? 2 : round + 1; }
@@ -71,7 +71,7 @@ struct Round {
   // The packets that `from` has sent to `to`.
   GPU_INLINE gpu::Pair* region(uint32_t to, uint32_t from) const {
     const uint64_t index = uint64_t{number & 1} * task.ranks + from;
-    return reinterpret_cast<gpu::Pair*>(task.inboxes[to] + index * task.region_bytes);
+    return reinterpret_cast<gpu::Pair*>(task.buffers[to] + index * task.region_bytes);
   }
   GPU_INLINE uint64_t rest(uint64_t unit) const { return task.block_bytes - unit * kPacketData; }
 
@@ -99,8 +99,8 @@ struct Round {
     }
   }
 
-  GPU_INLINE bool told_to_leave() {
-    return ++spins % kSpinsBetweenLooks == 0 && task.leave != nullptr && gpu::load_system(task.leave) != 0;
+  GPU_INLINE bool told_to_abort() {
+    return ++spins % kSpinsBetweenLooks == 0 && task.abort != nullptr && gpu::load_system(task.abort) != 0;
   }
 
   // False: given up.
@@ -121,7 +121,7 @@ struct Round {
         for (unsigned i = 0; i < kInFlight; ++i) {
           all = all && (base + i * share.step >= share.units || stamped(got[i], number));
         }
-        if (!all && told_to_leave()) return false;
+        if (!all && told_to_abort()) return false;
       }
 #pragma unroll
       for (unsigned i = 0; i < kInFlight; ++i) {
@@ -136,7 +136,7 @@ struct Round {
 template <unsigned kMost>
 GPU_INLINE void exchange_packets(const PacketsTask<kMost>& task) {
   const uint64_t before = last_value(task.signal);
-  InboxTail* tail = reinterpret_cast<InboxTail*>(task.inboxes[task.rank] + task.tail);
+  BufferTail* tail = reinterpret_cast<BufferTail*>(task.buffers[task.rank] + task.tail);
   Round<kMost> round{task, round_after(tail->round)};
   const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned lane = thread % task.lanes;

@@ -20,7 +20,7 @@ GPU_INLINE void tell(const Signal& signal, uint64_t value) {
 // last CTA, when the writes of all are ordered before whatever that thread writes next.
 //   a thread's writes -> barrier -> fence and count by thread 0 -> count and fence by the last one
 GPU_INLINE bool last_of_all(uint32_t* arrivals) {
-  gpu::meet_threads();
+  gpu::sync_threads();
   if (threadIdx.x != 0) return false;
   gpu::fence_system();
   if (gridDim.x == 1) return true;

@@ -50,20 +50,20 @@ using FewBlocks = ExchangeTask<kFewBlocks>;
 using ManyBlocks = ExchangeTask<kManyBlocks>;
 static_assert(sizeof(ManyBlocks) <= 4096, "more than a launch can carry");
 
-// Inboxes (packets.h, meeting.h): two halves of packets, and lines at the end.
-struct InboxTail {
+// Receive buffers (packets.h, barrier.h): two halves of packets, and lines at the end.
+struct BufferTail {
   uint32_t round;        // of packets: the last one finished by the owner
   uint32_t arrivals;     // of the owner's CTAs
-  uint32_t gave_up;      // the owner's kernel saw `leave`
+  uint32_t gave_up;      // the owner's kernel saw `abort`
   uint32_t unused;
-  uint64_t meeting;      // the owner's last
+  uint64_t barrier;      // the owner's last
   uint64_t padding[13];
 };
-struct MeetingLine {
-  uint64_t meeting;  // a peer's last
+struct BarrierLine {
+  uint64_t barrier;  // a peer's last
   uint64_t padding[7];
 };
-static_assert(sizeof(InboxTail) == 128 && sizeof(MeetingLine) == 64);
+static_assert(sizeof(BufferTail) == 128 && sizeof(BarrierLine) == 64);
 constexpr uint64_t kPacketBytes = 16;
 constexpr uint64_t kPacketData = 8;
 
@@ -76,20 +76,20 @@ struct PacketsTask {
   char* recv;
   uint64_t block_bytes;
   uint64_t region_bytes;  // one sender's in one half
-  uint64_t tail;          // offset of the InboxTail; MeetingLines follow
-  const uint64_t* leave;
+  uint64_t tail;          // offset of the BufferTail; BarrierLines follow
+  const uint64_t* abort;
   uint32_t rank, ranks;
   uint32_t lanes;         // threads of a group
   uint32_t align;         // of all blocks on both sides: 8, 4, 2 or 1
-  char* inboxes[kMost];
+  char* buffers[kMost];
 };
 
 template <unsigned kMost>
-struct MeetingTask {
+struct BarrierTask {
   uint64_t tail;
-  const uint64_t* leave;
+  const uint64_t* abort;
   uint32_t rank, ranks;
-  char* inboxes[kMost];
+  char* buffers[kMost];
 };
 
 // All positions, lengths and counts in units.
@@ -110,7 +110,7 @@ struct PackTask {
   uint32_t unused;
 };
 
-// A command of the resident kernel is made of stamped words: half data, half the command's number,
+// A command of the persistent kernel is made of stamped words: half data, half the command's number,
 // which says by itself that the data has arrived. Three pairs of words (16 bytes each, 8 of data) tell
 // of the command, three of each block.
 struct StampedPair {
@@ -128,15 +128,15 @@ struct Command {
 };
 static_assert(sizeof(Command) % 64 == 0);
 // In host memory.
-struct ResidentBoard {
+struct PersistentBoard {
   Command commands[kCommandSlots];  // written by the host; number n in slot n % kCommandSlots
   uint64_t done;                    // written by the device: number of the last finished command
   uint64_t padding[7];
   uint64_t left;                    // written by the device: the last launch that has left
   uint64_t padding_too[7];
 };
-struct ResidentTask {
-  ResidentBoard* board;
+struct PersistentTask {
+  PersistentBoard* board;
   uint32_t* taken;      // on the device: number of the last finished command
   uint64_t launch;
   uint64_t idle_ns;     // leaves when nothing has come for so long

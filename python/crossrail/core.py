@@ -1,7 +1,7 @@
 """libcrossrail.so through ctypes: the catalogue, the settings, explanations, the machine.
 
 Every function returns what the JSON text holds, as lists and dicts (fields: include/crossrail/crossrail.h),
-and raises Problem when the library is missing or answers {"error": ...}.
+and raises CliError when the library is missing or answers {"error": ...}.
 """
 
 import ctypes
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Dict, List
 
+from crossrail.errors import CliError
 from crossrail.places import core_library
-from crossrail.problem import Problem
 
 MEMORY_WORDS = {"host": "host", "device": "device", "cuda": "device", "hip": "device"}
 
@@ -28,6 +28,8 @@ class CQuestion(ctypes.Structure):
         ("shared_segment", ctypes.c_int),
         ("single_copy", ctypes.c_int),
         ("memory", ctypes.c_char_p),
+        ("mpi", ctypes.c_char_p),
+        ("ranks_per_device", ctypes.c_int),
     ]
 
 
@@ -35,7 +37,7 @@ class CQuestion(ctypes.Structure):
 class Question:
     """A call to explain; `node_of` has one node number a rank, so its length is the number of ranks.
 
-    `memory`: host or device.
+    `memory`: host or device. `mpi`: 'openmpi4.1.6', or what the MPI library says of itself; empty: unknown.
     """
 
     collective: str
@@ -45,34 +47,36 @@ class Question:
     shared_segment: bool = True
     single_copy: bool = True
     memory: str = "host"
+    mpi: str = ""
+    ranks_per_device: int = 1
 
 
 def memory_kind(word: str) -> str:
-    """host or device, for what a user calls it; raises Problem for anything else."""
+    """host or device, for what a user calls it; raises CliError for anything else."""
     if word not in MEMORY_WORDS:
-        raise Problem(f"'{word}' is no memory known here; take one of {', '.join(MEMORY_WORDS)}.")
+        raise CliError(f"'{word}' is no memory known here; take one of {', '.join(MEMORY_WORDS)}.")
     return MEMORY_WORDS[word]
 
 
 @lru_cache(maxsize=1)
 def load() -> ctypes.CDLL:
-    """The library; raises Problem when it is missing or does not load."""
+    """The library; raises CliError when it is missing or does not load."""
     path = core_library()
     try:
         library = ctypes.CDLL(str(path))
     except OSError as error:
-        raise Problem(f"{path} does not load: {error}.") from None
-    for name in ("version", "catalogue", "settings", "machine", "explain"):
+        raise CliError(f"{path} does not load: {error}.") from None
+    for name in ("version", "catalogue", "collectives", "settings", "machine", "explain"):
         getattr(library, f"crossrail_{name}").restype = ctypes.c_char_p
     library.crossrail_explain.argtypes = [ctypes.POINTER(CQuestion)]
     return library
 
 
 def decode(text: bytes) -> Any:
-    """The JSON text as Python values; raises Problem for {"error": ...}."""
+    """The JSON text as Python values; raises CliError for {"error": ...}."""
     value = json.loads(text.decode())
     if isinstance(value, dict) and "error" in value:
-        raise Problem(str(value["error"]))
+        raise CliError(str(value["error"]))
     return value
 
 
@@ -81,14 +85,25 @@ def version() -> str:
     return load().crossrail_version().decode()
 
 
-def catalogue() -> List[Dict[str, str]]:
-    """Every algorithm: collective, memory, name, summary."""
+def catalogue() -> List[Dict[str, Any]]:
+    """Every algorithm: collective, memory, name, summary, parameters (name, default, unit, values, help)."""
     return decode(load().crossrail_catalogue())
+
+
+def collective_rows() -> List[Dict[str, Any]]:
+    """Every collective: name, mpi (its calls), counts, reduces, setting."""
+    return decode(load().crossrail_collectives())
+
+
+def parameters(collective: str, algorithm: str, memory: str = "host") -> List[Dict[str, Any]]:
+    """The parameters in an algorithm's row of the catalogue; none where there is no such row."""
+    rows = [row for row in catalogue() if (row["collective"], row["name"], row["memory"]) == (collective, algorithm, memory)]
+    return rows[0]["parameters"] if rows else []
 
 
 def algorithm_names(collective: str, memory: str = "host") -> List[str]:
     """The algorithms of a collective for one kind of memory: host or device."""
-    return [row["name"] for row in catalogue() if row["collective"] == collective and row.get("memory", "host") == memory]
+    return [row["name"] for row in catalogue() if row["collective"] == collective and row["memory"] == memory]
 
 
 def settings() -> List[Dict[str, str]]:
@@ -102,7 +117,7 @@ def machine() -> Dict[str, Any]:
 
 
 def explain(question: Question) -> Dict[str, Any]:
-    """topology, chosen, segment_bytes_per_node, candidates, passed_over."""
+    """topology, mpi, chosen, segment_bytes_per_node, candidates, passed_over, warning."""
     size = len(question.node_of)
     asked = CQuestion(
         question.collective.encode(),
@@ -113,5 +128,7 @@ def explain(question: Question) -> Dict[str, Any]:
         int(question.shared_segment),
         int(question.single_copy),
         question.memory.encode(),
+        question.mpi.encode(),
+        question.ranks_per_device,
     )
     return decode(load().crossrail_explain(ctypes.byref(asked)))

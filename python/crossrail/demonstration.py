@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Dict, List, Optional
 
-from crossrail.call_reports import JobReport, read_folder
+from crossrail.errors import CliError
 from crossrail.flavours import find_flavour
 from crossrail.launchers import Job, command_line, find_launcher, own_settings, preload_value
 from crossrail.places import preload_library, source_tree
-from crossrail.problem import Problem
+from crossrail.report.call_reports import JobReport, read_folder
 from crossrail.supervise import supervise
 
 PSEUDOPOTENTIAL = "Si.pz-vbc.UPF"
@@ -72,14 +72,14 @@ def espresso() -> Optional[Subject]:
 
 
 def transposition(folder: Path) -> Subject:
-    """examples/transpose.c, compiled into `folder`; raises Problem when there is no mpicc or it fails."""
+    """examples/transpose.c, compiled into `folder`; raises CliError when there is no mpicc or it fails."""
     tree, compiler = source_tree(), shutil.which("mpicc")
     if not (tree and compiler):
-        raise Problem("The demo needs either pw.x (apt install quantum-espresso quantum-espresso-data) or mpicc.")
+        raise CliError("The demo needs either pw.x (apt install quantum-espresso quantum-espresso-data) or mpicc.")
     program = folder / "transpose"
     done = subprocess.run([compiler, "-O2", str(tree / "examples/transpose.c"), "-o", str(program), "-lm"], check=False)
     if done.returncode:
-        raise Problem("examples/transpose.c does not compile; see above.")
+        raise CliError("examples/transpose.c does not compile; see above.")
     return Subject("examples/transpose.c, a distributed 2-D Fourier transform", [str(program)], SPECTRUM, power_of_two=True)
 
 
@@ -90,10 +90,10 @@ def seconds_of(pattern: Optional[re.Pattern], text: str) -> Optional[float]:
 
 
 def play(subject: Subject, ranks: int, carried: bool) -> Outcome:
-    """Runs the subject once; with `carried`, crossrail is preloaded and counts. Raises Problem if it cannot start."""
+    """Runs the subject once; with `carried`, crossrail is preloaded and counts. Raises CliError if it cannot start."""
     found = find_flavour(subject.words[0])
     if not found:
-        raise Problem(f"'{subject.words[0]}' loads no MPI library.")
+        raise CliError(f"'{subject.words[0]}' loads no MPI library.")
     with tempfile.TemporaryDirectory(prefix="crossrail.") as name:
         folder = Path(name)
         own = {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import List, Optional
 
-from crossrail.problem import Problem
+from crossrail.errors import CliError
 
 # Library names that only one flavour has. Debian's MPICH is libmpich.so.12, upstream's libmpi.so.12.
 LIBRARY_NAMES = {
@@ -64,7 +64,7 @@ def parse_readelf(text: str) -> List[Loaded]:
 
 
 def classify(loaded: List[Loaded]) -> Optional[Found]:
-    """The flavour these libraries give, or None without MPI. Raises Problem when they mix several."""
+    """The flavour these libraries give, or None without MPI. Raises CliError when they mix several."""
     hits = {}
     for library in loaded:
         for flavour, pattern in LIBRARY_NAMES.items():
@@ -74,7 +74,7 @@ def classify(loaded: List[Loaded]) -> Optional[Found]:
         hits = {"abi": hits["abi"]}  # an MPI may build its standard interface upon its own
     if len(hits) > 1:
         names = ", ".join(library.name for libraries in hits.values() for library in libraries)
-        raise Problem(f"The program loads more than one MPI ({names}); say which one with --mpi.")
+        raise CliError(f"The program loads more than one MPI ({names}); say which one with --mpi.")
     for flavour, libraries in hits.items():
         plain = [library for library in libraries if re.match(r"libmpi(ch|_abi)?\.so", library.name)]
         chosen = (plain or libraries)[0]
@@ -129,11 +129,11 @@ def classify_mpi4py(python: str) -> Optional[Found]:
 def find_flavour(program: str) -> Optional[Found]:
     """The flavour of `program` (a path, or a name on PATH); None when it does not tell.
 
-    Raises Problem when there is no such program, or when it loads two MPIs.
+    Raises CliError when there is no such program, or when it loads two MPIs.
     """
     path = shutil.which(program)
     if not path:
         known = "is not executable" if Path(program).is_file() else "is not found"
-        raise Problem(f"The program '{program}' {known}.")
+        raise CliError(f"The program '{program}' {known}.")
     python = python_of(path)
     return classify(loaded_by(path)) or (classify_mpi4py(python) if python else None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Dict, List, Optional
 
-from crossrail.problem import Problem
+from crossrail.errors import CliError
 
 NAMES = {
     "openmpi": ("mpirun", "mpirun.openmpi", "mpiexec", "mpiexec.openmpi"),
@@ -66,7 +66,7 @@ def folders_beside(library: Optional[str]) -> List[str]:
 
 
 def find_launcher(flavour: str, library: Optional[str] = None) -> Launcher:
-    """The launcher of `flavour`: next to `library` first, then on PATH. Raises Problem when there is none."""
+    """The launcher of `flavour`: next to `library` first, then on PATH. Raises CliError when there is none."""
     for family in FAMILY_OF_FLAVOUR[flavour]:
         for search in [*folders_beside(library), None]:
             for name in NAMES[family]:
@@ -74,18 +74,24 @@ def find_launcher(flavour: str, library: Optional[str] = None) -> Launcher:
                 launcher = recognise(path) if path else None
                 if launcher and launcher.family == family:
                     return launcher
-    raise Problem(f"No mpirun of the flavour {flavour} is found on PATH; name one with --launcher PATH.")
+    raise CliError(f"No mpirun of the flavour {flavour} is found on PATH; name one with --launcher PATH.")
 
 
 def named_launcher(name: str) -> Launcher:
-    """The launcher a user named (path or name on PATH); raises Problem when it is none."""
+    """The launcher a user named (path or name on PATH); raises CliError when it is none."""
     path = shutil.which(name)
     if not path:
-        raise Problem(f"The launcher '{name}' is not found.")
+        raise CliError(f"The launcher '{name}' is not found.")
     launcher = recognise(path)
     if not launcher:
-        raise Problem(f"'{path} --version' names neither Open MPI nor MPICH's Hydra, Intel MPI or Slurm.")
+        raise CliError(f"'{path} --version' names neither Open MPI nor MPICH's Hydra, Intel MPI or Slurm.")
     return launcher
+
+
+def check_launcher(launcher: Launcher, flavour: str, reason: str) -> None:
+    """Raises CliError for a launcher that belongs to another MPI: it would start every rank as a job of its own."""
+    if {flavour, launcher.family} in ({"openmpi", "hydra"}, {"mpich", "openmpi"}):
+        raise CliError(f"'{launcher.path}' cannot start a program of the flavour {flavour} ({reason}).")
 
 
 def flavour_on_path() -> Optional[str]:
@@ -133,11 +139,11 @@ def hydra_words(job: Job) -> List[str]:
 
 
 def srun_words(job: Job) -> List[str]:
-    """Slurm's options. Raises Problem where a value has a comma, which srun takes for the next variable."""
+    """Slurm's options. Raises CliError where a value has a comma, which srun takes for the next variable."""
     words = [] if job.ranks is None else ["-n", str(job.ranks)]
     for name, value in job.environment.items():
         if "," in value:
-            raise Problem(f"srun cannot pass {name}={value}: it has a comma. Export it before 'crossrail run'.")
+            raise CliError(f"srun cannot pass {name}={value}: it has a comma. Export it before 'crossrail run'.")
     exports = [f"{name}={value}" for name, value in job.environment.items()]
     return words + (["--export=" + ",".join(["ALL", *exports])] if exports else [])
 

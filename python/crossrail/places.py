@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import List, Optional
 
-from crossrail.problem import Problem
+from crossrail.errors import CliError
 
 FLAVOURS = ("openmpi", "mpich", "abi")
 CORE_LIBRARY = "libcrossrail.so"
@@ -40,32 +40,32 @@ def find_built(names: List[str]) -> Optional[Path]:
 
 
 def core_library() -> Path:
-    """libcrossrail.so; raises Problem when it is not built."""
+    """libcrossrail.so; raises CliError when it is not built."""
     found = find_built([CORE_LIBRARY])
     if not found:
-        raise Problem(f"{CORE_LIBRARY} is not in {library_folders()[0]}: run 'make' first.")
+        raise CliError(f"{CORE_LIBRARY} is not in {library_folders()[0]}: run 'make' first.")
     return found
 
 
 def preload_library(flavour: str) -> Path:
-    """The library to preload under `flavour`; raises Problem when it is not built or cannot be preloaded."""
+    """The library to preload under `flavour`; raises CliError when it is not built or cannot be preloaded."""
     if flavour not in FLAVOURS:
-        raise Problem(f"'{flavour}' is no flavour of MPI known here; take one of {', '.join(FLAVOURS)}.")
+        raise CliError(f"'{flavour}' is no flavour of MPI known here; take one of {', '.join(FLAVOURS)}.")
     name = f"libcrossrail_mpi_{flavour}.so"
     found = find_built([name])
     if not found:
-        raise Problem(f"{name} is not in {library_folders()[0]}: install that MPI's development files and run 'make'.")
+        raise CliError(f"{name} is not in {library_folders()[0]}: install that MPI's development files and run 'make'.")
     if any(letter in str(found) for letter in " :"):
-        raise Problem(f"'{found}' cannot be preloaded: LD_PRELOAD allows no blank or colon in a path. Set CROSSRAIL_LIBRARY_DIR.")
+        raise CliError(f"'{found}' cannot be preloaded: LD_PRELOAD allows no blank or colon in a path. Set CROSSRAIL_LIBRARY_DIR.")
     return found
 
 
 def bench_program(collective: str, flavour: str) -> Path:
-    """The bench program of a collective and flavour; raises Problem when it is not built."""
+    """The bench program of a collective and flavour; raises CliError when it is not built."""
     name = f"{collective}_{flavour}"
     found = find_built([f"bench/{name}", f"../libexec/crossrail/{name}", f"../libexec/crossrail/bench/{name}"])
     if not found:
-        raise Problem(f"The bench program bench/{name} is not in {library_folders()[0]}: run 'make' first.")
+        raise CliError(f"The bench program bench/{name} is not in {library_folders()[0]}: run 'make' first.")
     return found
 
 

@@ -2,18 +2,18 @@
 
 from typing import List
 
-from crossrail.problem import Problem
+from crossrail.errors import CliError
 
 FACTORS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
 def parse_size(text: str) -> int:
-    """'1K', '4KiB', '2MB' or '512' in bytes (K is 1024). Raises Problem for anything else."""
+    """'1K', '4KiB', '2MB' or '512' in bytes (K is 1024). Raises CliError for anything else."""
     letters = text.strip().upper()
     number = letters.rstrip("KMGIB")
     unit = letters[len(number):].replace("IB", "").replace("B", "")
     if not number.isdigit() or unit not in FACTORS:
-        raise Problem(f"'{text}' is not a size; write for example 512, 1K or 2M.")
+        raise CliError(f"'{text}' is not a size; write for example 512, 1K or 2M.")
     return int(number) * FACTORS[unit]
 
 
@@ -36,8 +36,8 @@ def format_time_us(time_us: float) -> str:
 
 
 def parse_numbers(text: str) -> List[int]:
-    """'0,0,1,1' -> [0, 0, 1, 1]. Raises Problem for anything else."""
+    """'0,0,1,1' -> [0, 0, 1, 1]. Raises CliError for anything else."""
     try:
         return [int(word) for word in text.split(",")]
     except ValueError:
-        raise Problem(f"'{text}' is not a list of numbers; write for example 0,0,1,1.") from None
+        raise CliError(f"'{text}' is not a list of numbers; write for example 0,0,1,1.") from None

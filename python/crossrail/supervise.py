@@ -2,11 +2,12 @@
 
 import os
 import signal
+import socket
 import subprocess
 import threading
 from typing import Callable, Dict, List, Optional
 
-from crossrail.problem import Problem
+from crossrail.errors import CliError
 
 GRACE_S = 5.0  # from a signal to the last resort
 
@@ -20,7 +21,7 @@ def supervise(command: List[str], environment: Optional[Dict[str, str]] = None, 
               last_resort: Optional[Callable[[], None]] = None) -> int:
     """Runs the command, passing signals on, and returns its exit code; `output` (a file) takes stdout and stderr.
 
-    `last_resort` is called when the command still runs GRACE_S after a signal. Raises Problem when the command cannot
+    `last_resort` is called when the command still runs GRACE_S after a signal. Raises CliError when the command cannot
     be started.
     """
     child: List[subprocess.Popen] = []
@@ -41,9 +42,38 @@ def supervise(command: List[str], environment: Optional[Dict[str, str]] = None, 
                                       stderr=subprocess.STDOUT if output else None))
         return exit_code(child[0].wait())
     except OSError as error:
-        raise Problem(f"'{command[0]}' cannot be started: {error.strerror}.") from None
+        raise CliError(f"'{command[0]}' cannot be started: {error.strerror}.") from None
     finally:
         for timer in timers:
             timer.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+class Interruptions:
+    """Whether a signal that ends programs has come since `with` began, even one that is passed on to a running job."""
+
+    def __enter__(self) -> "Interruptions":
+        self.reading, self.writing = socket.socketpair()
+        for end in (self.reading, self.writing):
+            end.setblocking(False)
+        self.before = signal.set_wakeup_fd(self.writing.fileno(), warn_on_full_buffer=False)
+        return self
+
+    def __exit__(self, *_problem) -> None:
+        signal.set_wakeup_fd(self.before)
+        self.reading.close()
+        self.writing.close()
+
+    def any(self) -> bool:
+        """Whether one has come since this was asked last."""
+        try:
+            numbers = self.reading.recv(64)
+        except BlockingIOError:
+            return False
+        return bool({signal.SIGINT, signal.SIGTERM, signal.SIGHUP} & set(numbers))
+
+    def stop_if_any(self) -> None:
+        """Raises KeyboardInterrupt if one has come."""
+        if self.any():
+            raise KeyboardInterrupt

@@ -12,15 +12,32 @@ using crossrail::json_text;
 
 namespace {
 
+std::string json_of(const crossrail::Parameter& one) {
+  std::string values;
+  for (const auto value : one.values) values += (values.empty() ? "" : ",") + std::to_string(value);
+  return std::string("{\"name\":") + json_text(one.name) + ",\"default\":" + std::to_string(one.preset) +
+         ",\"unit\":" + json_text(crossrail::name_of(one.unit)) + ",\"values\":[" + values + "],\"help\":" + json_text(one.help) + "}";
+}
+
 // Rows of the catalogue, each with a comma behind it.
 std::string rows_of(crossrail::Collective collective, crossrail::Memory memory) {
   std::string json;
   for (const auto& row : crossrail::catalogue(collective, memory)) {
+    std::string parameters;
+    for (const auto* one : row.parameters) parameters += (parameters.empty() ? "" : ",") + json_of(*one);
     json += std::string("{\"collective\":") + json_text(crossrail::name_of(collective)) +
             ",\"memory\":" + json_text(crossrail::name_of(memory)) + ",\"name\":" + json_text(row.name) +
-            ",\"summary\":" + json_text(row.summary) + "},";
+            ",\"summary\":" + json_text(row.summary) + ",\"parameters\":[" + parameters + "]},";
   }
   return json;
+}
+
+std::string json_of(const crossrail::CollectiveRow& row) {
+  std::string calls;
+  for (const char* call : row.calls) calls += (calls.empty() ? "" : ",") + json_text(call);
+  return std::string("{\"name\":") + json_text(row.name) + ",\"mpi\":[" + calls + "],\"counts\":" +
+         json_text(crossrail::name_of(row.counts)) + ",\"reduces\":" + (row.reduces ? "true" : "false") +
+         ",\"setting\":" + json_text(row.setting) + "}";
 }
 
 }  // namespace
@@ -28,6 +45,14 @@ std::string rows_of(crossrail::Collective collective, crossrail::Memory memory) 
 extern "C" {
 
 __attribute__((visibility("default"))) const char* crossrail_version(void) { return CROSSRAIL_VERSION; }
+
+__attribute__((visibility("default"))) const char* crossrail_collectives(void) {
+  static thread_local std::string json;
+  json = "[";
+  for (const auto collective : crossrail::kCollectives) json += (json.size() == 1 ? "" : ",") + json_of(crossrail::row_of(collective));
+  json += "]";
+  return json.c_str();
+}
 
 __attribute__((visibility("default"))) const char* crossrail_catalogue(void) {
   static thread_local std::string json;

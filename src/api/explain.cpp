@@ -1,5 +1,6 @@
 // crossrail_explain: which plan a call would get, and why not the others.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -7,8 +8,9 @@
 #include "base/settings.h"
 #include "crossrail/crossrail.h"
 #include "selection/selection.h"
+#include "topology/mpi_version.h"
 #include "topology/topology.h"
-#include "transport/node_board.h"
+#include "transport/control_block.h"
 
 #include <fstream>
 #include <sstream>
@@ -49,6 +51,13 @@ std::string passed_over(const std::vector<Candidate>& candidates, const Topology
   return json + "]";
 }
 
+// The setting of an algorithm that makes no sense does not count.
+Settings settings_that_count(std::string& warning) {
+  Settings settings = process_settings();
+  warning = ignore_senseless_algorithms(settings);
+  return settings;
+}
+
 std::vector<TuningRow> tuning_rows(std::string& warning) {
   std::vector<TuningRow> rows;
   const std::string& path = process_settings().tuning;
@@ -57,22 +66,25 @@ std::vector<TuningRow> tuning_rows(std::string& warning) {
     std::stringstream text;
     text << file.rdbuf();
     const Status read = file ? read_tuning(text.str(), path, rows) : failed(Code::invalid, "cannot be read");
-    if (!read.ok()) warning = path + ": " + read.what;
+    const std::string what = !file ? path + ": " + read.what : std::string(read.what) + ": what follows is not used";
+    if (!read.ok()) warning += (warning.empty() ? "" : "; ") + what;
   }
   (void)read_tuning(default_tuning(), "default.csv", rows);
   return rows;
 }
 
+const char* chosen_of(const std::vector<Candidate>& candidates, bool enabled) {
+  if (candidates.empty()) return "none";
+  return !enabled || candidates.front().algorithm == nullptr ? "native" : candidates.front().algorithm->name;
+}
+
 std::string explain(const crossrail_question& question) {
-  const Collective* collective = nullptr;
-  for (const Collective& one : kCollectives) {
-    if (question.collective != nullptr && std::string(question.collective) == name_of(one)) collective = &one;
-  }
-  if (collective == nullptr) return "{\"error\":\"collective: alltoall and alltoallv are carried\"}";
-  const bool on_devices = question.memory != nullptr && std::string(question.memory) == name_of(Memory::device);
-  if (!on_devices && question.memory != nullptr && std::string(question.memory) != name_of(Memory::host)) {
-    return "{\"error\":\"memory: host or device\"}";
-  }
+  const CollectiveRow* collective = find_collective(question.collective == nullptr ? "" : question.collective);
+  if (collective == nullptr) return "{\"error\":" + json_text("collective: one of " + collective_names()) + "}";
+  const std::string memory = question.memory == nullptr ? name_of(Memory::host) : question.memory;
+  const Order order = memory == "stream" ? Order::stream : Order::call;
+  const bool on_devices = memory == name_of(Memory::device) || order == Order::stream;
+  if (!on_devices && memory != name_of(Memory::host)) return "{\"error\":\"memory: host, device or stream\"}";
   if (question.size < 1) return "{\"error\":\"size: a communicator has at least one rank\"}";
   std::vector<int> node_of(question.size, 0);
   if (question.node_of != nullptr) node_of.assign(question.node_of, question.node_of + question.size);
@@ -80,14 +92,17 @@ std::string explain(const crossrail_question& question) {
   topology.shared_segment = question.shared_segment != 0 && topology.size > 1;
   topology.single_copy = topology.shared_segment && question.single_copy != 0 && process_settings().single_copy != 0;
   topology.scratch_bytes = process_settings().scratch_bytes;
-  Shape shape{*collective, on_devices ? Memory::device : Memory::host, question.in_place != 0, question.block_bytes};
-  if (*collective == Collective::alltoallv) shape = {*collective, Memory::host, false, 0};
+  topology.mpi = mpi_name(question.mpi == nullptr ? "" : question.mpi);
+  topology.ranks_per_device = std::max(1, question.ranks_per_device);
+  Shape shape{collective->collective, on_devices ? Memory::device : Memory::host, question.in_place != 0, question.block_bytes, order};
+  if (collective->counts == Counts::vector) shape = {collective->collective, Memory::host, false, 0};
   std::string warning;
-  const auto candidates = choose(tuning_rows(warning), wanted_algorithm(process_settings(), *collective), topology, shape);
-  const auto segment = node_board_layout(topology.largest_node(), topology.scratch_bytes).total_bytes();
+  const Settings settings = settings_that_count(warning);
+  const auto candidates = choose(tuning_rows(warning), wanted_algorithm(settings, shape.collective), topology, shape);
+  const auto segment = control_block_layout(topology.largest_node(), topology.scratch_bytes).total_bytes();
   const bool on = process_settings().enabled != 0;
-  return "{\"topology\":" + json_text(topology.text()) + ",\"chosen\":" +
-         json_text(!on || candidates.front().algorithm == nullptr ? "native" : candidates.front().algorithm->name) +
+  return "{\"topology\":" + json_text(topology.text()) + ",\"mpi\":" + json_text(topology.mpi) + ",\"chosen\":" +
+         json_text(chosen_of(candidates, on)) +
          ",\"enabled\":" + (on ? "true" : "false") +
          ",\"segment_bytes_per_node\":" + std::to_string(topology.shared_segment ? segment : 0) +
          ",\"candidates\":" + json_of(candidates) + ",\"passed_over\":" + passed_over(candidates, topology, shape) +

@@ -24,6 +24,13 @@ constexpr std::uint64_t hash_word(std::uint64_t hash, std::uint64_t word) {
   return hash;
 }
 
+// The same purpose, in a few cycles, for the hot path: every bit of the result depends on every bit of `word`.
+constexpr std::uint64_t mix_word(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+  hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;
+  return hash ^ hash >> 32;
+}
+
 inline std::uint64_t hash_bytes(const void* data, std::size_t bytes) {
   const auto* byte = static_cast<const unsigned char*>(data);
   std::uint64_t hash = kHashSeed;

@@ -3,6 +3,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 
 namespace crossrail {
 
@@ -10,6 +11,7 @@ namespace crossrail {
 enum class Code : int {
   ok = 0,
   unsupported,  // this way does not exist here: choose another row
+  given_back,   // another rank met an error in the call before: this call is the MPI library's
   no_memory,    // scratch, segment or buffer could not be had
   invalid,      // an argument or a setting makes no sense
   mismatch,     // ranks called with different shapes
@@ -27,13 +29,15 @@ struct [[nodiscard]] Status {
 
 inline Status failed(Code code, const char* what) { return Status{code, what}; }
 
-// printf-style text in a buffer of this thread.
+// printf-style text in a buffer of this thread. The arguments may be texts of earlier failures, which lie there.
 [[gnu::format(printf, 2, 3)]] inline Status failure(Code code, const char* format, ...) {
   static thread_local char text[320];
+  char made[sizeof text] = {};
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
+  std::vsnprintf(made, sizeof made, format, arguments);
   va_end(arguments);
+  std::memcpy(text, made, sizeof text);
   return Status{code, text};
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "collectives/sequence_counters.h"
 #include "comm/plan.h"
 
 namespace crossrail {
@@ -11,7 +12,9 @@ namespace crossrail {
 struct Algorithm {
   const char* name;
   const char* summary;
+  Collective collective;
   Memory memory;  // where the blocks lie
+  std::span<const Parameter* const> parameters;  // that it reads
   // Pure: whether the algorithm is right for such a communicator and Shape.
   bool (*fits)(const Topology&, const Shape&);
   // Cold, called by all ranks. May fail on some of them: the ranks then agree on the next row.

@@ -1,55 +1,41 @@
+#include <algorithm>
+
 #include "collectives/algorithm.h"
+#include "collectives/parameters.h"
+
+// collectives/catalogues.def is written by CMake: every catalog.def, with the words for which it stands before it.
 
 namespace crossrail {
 
-#define ALGORITHM(name, summary)                      \
-  namespace CROSSRAIL_COLLECTIVE::name {              \
+#define PARAMETER(...)
+#define ALGORITHM(name, ...)                          \
+  namespace CROSSRAIL_CATALOGUE::name {               \
   bool fits(const Topology&, const Shape&);           \
   Status plan(Plan&);                                 \
   Status run(Plan&, const Buffers&);                  \
   }
-#define CROSSRAIL_COLLECTIVE alltoall
-#include "collectives/alltoall/catalog.def"
-#undef CROSSRAIL_COLLECTIVE
-#define CROSSRAIL_COLLECTIVE alltoall_device
-#include "collectives/alltoall_device/catalog.def"
-#undef CROSSRAIL_COLLECTIVE
-#define CROSSRAIL_COLLECTIVE alltoallv
-#include "collectives/alltoallv/catalog.def"
-#undef CROSSRAIL_COLLECTIVE
+#include "collectives/catalogues.def"
 #undef ALGORITHM
 
 namespace {
 
-#define ALGORITHM(name, summary)                                                                        \
-  {#name, summary, CROSSRAIL_MEMORY, CROSSRAIL_COLLECTIVE::name::fits, CROSSRAIL_COLLECTIVE::name::plan, \
-   CROSSRAIL_COLLECTIVE::name::run},
-#define CROSSRAIL_MEMORY Memory::host
-constexpr Algorithm alltoall_rows[] = {
-#define CROSSRAIL_COLLECTIVE alltoall
-#include "collectives/alltoall/catalog.def"
-#undef CROSSRAIL_COLLECTIVE
+using namespace parameters;
+
+#define ALGORITHM(name, summary, ...)                                                                                    \
+  {#name, summary, Collective::CROSSRAIL_COLLECTIVE, Memory::CROSSRAIL_MEMORY, kParameters<__VA_ARGS__>,                 \
+   CROSSRAIL_CATALOGUE::name::fits, CROSSRAIL_CATALOGUE::name::plan, CROSSRAIL_CATALOGUE::name::run},
+constexpr Algorithm kRows[] = {
+#include "collectives/catalogues.def"
 };
-constexpr Algorithm alltoallv_rows[] = {
-#define CROSSRAIL_COLLECTIVE alltoallv
-#include "collectives/alltoallv/catalog.def"
-#undef CROSSRAIL_COLLECTIVE
-};
-#undef CROSSRAIL_MEMORY
-#define CROSSRAIL_MEMORY Memory::device
-constexpr Algorithm alltoall_device_rows[] = {
-#define CROSSRAIL_COLLECTIVE alltoall_device
-#include "collectives/alltoall_device/catalog.def"
-#undef CROSSRAIL_COLLECTIVE
-};
-#undef CROSSRAIL_MEMORY
 #undef ALGORITHM
+#undef PARAMETER
 
 }  // namespace
 
 std::span<const Algorithm> catalogue(Collective collective, Memory memory) {
-  if (memory == Memory::device) return collective == Collective::alltoall ? alltoall_device_rows : std::span<const Algorithm>{};
-  return collective == Collective::alltoall ? std::span<const Algorithm>(alltoall_rows) : alltoallv_rows;
+  const auto belongs = [&](const Algorithm& row) { return row.collective == collective && row.memory == memory; };
+  const Algorithm* const first = std::find_if(std::begin(kRows), std::end(kRows), belongs);
+  return {first, std::find_if_not(first, std::end(kRows), belongs)};
 }
 
 const Algorithm* find_algorithm(Collective collective, std::string_view name, Memory memory) {

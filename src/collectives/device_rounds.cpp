@@ -1,7 +1,5 @@
 #include "collectives/device_rounds.h"
 
-#include <algorithm>
-
 namespace crossrail::alltoall_device {
 namespace {
 
@@ -11,25 +9,25 @@ struct Blocks {
 
 std::byte* sent_block(const Plan& plan, const Buffers& buffers, const Round& round, int number) {
   const auto at = static_cast<std::size_t>(number);
-  if (plan.devices->staged(Window::send)) return plan.devices->scratch(Window::send) + at * plan.devices->chunk();
+  if (plan.devices->staged(MappedSide::send)) return plan.devices->staging(MappedSide::send) + at * plan.devices->chunk();
   return const_cast<std::byte*>(buffers.send) + at * plan.shape.block_bytes + round.from;
 }
 
 std::byte* received_block(const Plan& plan, const Buffers& buffers, const Round& round, int number) {
   const auto at = static_cast<std::size_t>(number);
-  if (plan.devices->staged(Window::recv)) return plan.devices->scratch(Window::recv) + at * plan.devices->chunk();
+  if (plan.devices->staged(MappedSide::recv)) return plan.devices->staging(MappedSide::recv) + at * plan.devices->chunk();
   return buffers.recv + at * plan.shape.block_bytes + round.from;
 }
 
 void lay_out(Plan& plan, const Buffers& buffers, const Round& round) {
-  const bool push = plan.window == Window::recv;
+  const bool push = plan.mapped == MappedSide::recv;
   const int rank = plan.topology->rank;
   const int size = plan.topology->size;
   auto& blocks = plan.kept<Blocks>().exchanged;
   blocks[0] = {received_block(plan, buffers, round, rank), sent_block(plan, buffers, round, rank), round.bytes};
   for (int step = 1; step < size; ++step) {
     const int peer = (rank + step) % size;
-    std::byte* const theirs = plan.devices->block({peer, plan.window, static_cast<std::size_t>(rank), round.from});
+    std::byte* const theirs = plan.devices->block({peer, plan.mapped, static_cast<std::size_t>(rank), round.from});
     blocks[static_cast<std::size_t>(step)] = {push ? theirs : received_block(plan, buffers, round, peer),
                                               push ? sent_block(plan, buffers, round, peer) : theirs, round.bytes};
   }
@@ -55,65 +53,87 @@ struct Pieces {
 };
 
 // Between a side of the program's and memory of ours, every block's piece of the round.
-Status move_staged(Plan& plan, const Pieces& pieces, const Round& round) {
-  DeviceBoard& devices = *plan.devices;
-  std::byte* const ours = devices.scratch(pieces.unpack ? Window::recv : Window::send);
+Status begin_staged(Plan& plan, const Pieces& pieces, const Round& round, DeviceWork& work) {
+  DeviceQueue& queue = plan.devices->queue();
+  std::byte* const ours = plan.devices->staging(pieces.unpack ? MappedSide::recv : MappedSide::send);
   auto& blocks = plan.kept<Blocks>().staged;
   for (std::size_t number = 0; number < blocks.size(); ++number) {
-    std::byte* const piece = ours + number * devices.chunk();
+    std::byte* const piece = ours + number * plan.devices->chunk();
     const std::size_t first = number * plan.shape.block_bytes + round.from;
     if (pieces.layout != nullptr) {
       const DeviceLayout& layout = *pieces.layout;
-      CROSSRAIL_TRY(devices.pack({layout.segments.data(), layout.segments.size(), layout.id, layout.element_bytes, layout.extent,
-                                  pieces.user, piece, first, round.bytes, pieces.unpack ? 1 : 0, nullptr}));
+      CROSSRAIL_TRY(queue.begin_packing({layout.segments.data(), layout.segments.size(), layout.id, layout.element_bytes, layout.extent,
+                                         pieces.user, piece, first, round.bytes, pieces.unpack ? 1 : 0, nullptr}));
       blocks[number] = {piece, piece, 0};
     } else {
       std::byte* const user = pieces.user + first;
       blocks[number] = {pieces.unpack ? user : piece, pieces.unpack ? piece : user, round.bytes};
     }
   }
-  return devices.copy_local(blocks);
+  return queue.begin_copies(blocks, work);
 }
 
 Status run_round(Plan& plan, const Buffers& buffers, const Round& round, crossrail_engine engine) {
-  DeviceBoard& devices = *plan.devices;
-  const bool pull = plan.window == Window::send;
-  CROSSRAIL_TRY(stage_in(plan, buffers, round));
+  DeviceSharing& devices = *plan.devices;
+  const bool pull = plan.mapped == MappedSide::send;
+  DeviceWork staging, exchange;
+  CROSSRAIL_TRY(stage_in(plan, buffers, round, staging));
   // In place, peers write over what is being staged; in later rounds, over what is still being taken
   // out; and who pulls must find it there.
-  if (plan.shape.in_place || round.from > 0 || (pull && devices.any_staged(Window::send))) {
-    if (devices.staged(Window::send)) CROSSRAIL_TRY(devices.await_local());
-    CROSSRAIL_TRY(plan.board->meet());
+  if (plan.shape.in_place || round.from > 0 || (pull && devices.any_staged(MappedSide::send))) {
+    if (devices.staged(MappedSide::send)) CROSSRAIL_TRY(devices.queue().finish(staging));
+    CROSSRAIL_TRY(plan.control->barrier());
   }
   lay_out(plan, buffers, round);
-  CROSSRAIL_TRY(devices.exchange(plan.kept<Blocks>().exchanged, engine_for(plan, round, engine)));
+  CROSSRAIL_TRY(devices.queue().begin_exchange(plan.kept<Blocks>().exchanged, engine_for(plan, round, engine), exchange));
+  CROSSRAIL_TRY(devices.queue().finish(exchange));
   return stage_out(plan, buffers, round);
+}
+
+Status enqueue_round(Plan& plan, const Buffers& buffers, const Round& whole, crossrail_engine engine) {
+  DeviceSharing& devices = *plan.devices;
+  CROSSRAIL_TRY(devices.streams().check_peers());
+  if (devices.any_staged(plan.mapped)) return failed(Code::unsupported, "some rank's memory cannot be mapped by others");
+  CROSSRAIL_TRY(devices.map_peers(plan.mapped));
+  devices.keep_mapped(plan.mapped);
+  lay_out(plan, buffers, whole);
+  CROSSRAIL_TRY(devices.streams().barrier(buffers.stream));
+  CROSSRAIL_TRY(devices.streams().exchange(buffers.stream, plan.kept<Blocks>().exchanged, engine));
+  return devices.streams().barrier(buffers.stream);
 }
 
 }  // namespace
 
-Status stage_in(Plan& plan, const Buffers& buffers, const Round& round) {
-  if (!plan.devices->staged(Window::send)) return {};
+Status stage_in(Plan& plan, const Buffers& buffers, const Round& round, DeviceWork& work) {
+  if (!plan.devices->staged(MappedSide::send)) return {};
   const DeviceLayout* layout = plan.shape.in_place ? buffers.recv_layout : buffers.send_layout;
-  return move_staged(plan, {const_cast<std::byte*>(buffers.send), layout, false}, round);
+  return begin_staged(plan, {const_cast<std::byte*>(buffers.send), layout, false}, round, work);
 }
 
 Status stage_out(Plan& plan, const Buffers& buffers, const Round& round) {
-  if (!plan.devices->staged(Window::recv)) return {};
-  CROSSRAIL_TRY(move_staged(plan, {buffers.recv, buffers.recv_layout, true}, round));
-  return plan.devices->await_local();
+  if (!plan.devices->staged(MappedSide::recv)) return {};
+  DeviceWork work;
+  CROSSRAIL_TRY(begin_staged(plan, {buffers.recv, buffers.recv_layout, true}, round, work));
+  return plan.devices->queue().finish(work);
 }
 
-Status plan_windows(Plan& plan, Window window) {
+Status plan_order(Plan& plan) {
+  if (plan.shape.order == Order::call) return {};
+  CROSSRAIL_TRY(plan.devices->queue().may_wait_for_peers());
+  return plan.devices->streams().open(receive_buffer_bytes(plan));
+}
+
+Status plan_mapped(Plan& plan, MappedSide side) {
   const auto ranks = static_cast<std::size_t>(plan.topology->size);
-  plan.window = window;
+  plan.mapped = side;
   plan.keep(Blocks{std::vector<crossrail_block>(ranks), std::vector<crossrail_block>(ranks)});
-  return {};
+  return plan_order(plan);
 }
 
-Status run_windows(Plan& plan, const Buffers& buffers, crossrail_engine engine) {
-  CROSSRAIL_TRY(plan.devices->open_windows(plan.window));
+Status run_mapped(Plan& plan, const Buffers& buffers, crossrail_engine engine) {
   const std::size_t block = plan.shape.block_bytes;
+  if (plan.shape.order == Order::stream) return enqueue_round(plan, buffers, {0, block}, engine);
+  CROSSRAIL_TRY(plan.devices->map_peers(plan.mapped));
   const std::size_t chunk = plan.devices->chunk();
   for (std::size_t from = 0; from < block; from += chunk) {
     CROSSRAIL_TRY(run_round(plan, buffers, {from, std::min(chunk, block - from)}, engine));

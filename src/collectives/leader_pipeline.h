@@ -7,6 +7,7 @@
 #pragma once
 
 #include "collectives/nodes.h"
+#include "collectives/parameters.h"
 
 namespace crossrail {
 
@@ -44,22 +45,16 @@ struct NodeExchange {
   }
 };
 
-// Leaders a node: parameter `leaders`, at most the ranks of any node; `split`, the bytes that make a
-// part worth a message of its own.
+// Parameters: leaders, split.
 inline void plan_leaders(const Plan& plan, NodeExchange& exchange) {
   const Topology& topology = *plan.topology;
-  std::size_t ranks = topology.nodes[0].size();
-  for (const auto& node : topology.nodes) ranks = std::min(ranks, node.size());
-  const auto leaders = static_cast<int>(std::clamp<std::uint64_t>(plan.parameter("leaders", 1), 1, ranks));
+  const auto leaders = static_cast<int>(plan.parameter(parameters::leaders));
   exchange.slots = std::clamp(leaders, 1, std::max(1, topology.node_count() - 1));
   exchange.parts = leaders / exchange.slots;
-  exchange.split_bytes = std::max<std::size_t>(1, plan.parameter("split", 16 * 1024));
+  exchange.split_bytes = std::max<std::size_t>(1, plan.parameter(parameters::split));
 }
 
-// Parameter: ahead.
-inline int ahead_of(const Plan& plan) {
-  return static_cast<int>(std::clamp<std::uint64_t>(plan.parameter("ahead", 16), 1, plan.topology->nodes.size()));
-}
+inline int ahead_of(const Plan& plan) { return static_cast<int>(plan.parameter(parameters::ahead)); }
 
 // One leader's messages of one call, by round. Empty regions are no messages; both ends know.
 class LeaderMessages {
@@ -106,12 +101,12 @@ class LeaderMessages {
   // not what the call has posted besides: the whole node waits here.
   Status wait_received(int round) {
     if (has(round + 1)) return pending_[round % 2] ? plan_.links->wait_for(receive_[round % 2]) : Status{};
-    for (Links::Ticket ticket = first_; any_ && ticket <= last_; ++ticket) CROSSRAIL_TRY(plan_.links->wait_for(ticket));
+    for (Links::Request request = first_; any_ && request <= last_; ++request) CROSSRAIL_TRY(plan_.links->wait_for(request));
     return {};
   }
 
  private:
-  Links::Ticket note_posted() {
+  Links::Request note_posted() {
     last_ = plan_.links->last_posted();
     if (!any_) first_ = last_;
     any_ = true;
@@ -125,9 +120,9 @@ class LeaderMessages {
   int leader_, slot_, part_;
   int sent_ = 0;
   bool pending_[2] = {};
-  Links::Ticket receive_[2] = {};
+  Links::Request receive_[2] = {};
   bool any_ = false;
-  Links::Ticket first_ = 0, last_ = 0;  // of this leader's messages
+  Links::Request first_ = 0, last_ = 0;  // of this leader's messages
 };
 
 // One call, once this rank has marked `filled` for `epoch`. `copy_own()` copies this rank's blocks
@@ -141,7 +136,7 @@ struct PipelineCall {
   CopyOwn copy_own;
   Copy copy;
 
-  Status run() { return plan.board->node_rank() < exchange.leaders() ? lead() : follow(); }
+  Status run() { return plan.control->node_rank() < exchange.leaders() ? lead() : follow(); }
 
  private:
   Status lead();
@@ -151,22 +146,22 @@ struct PipelineCall {
 
 template <class CopyOwn, class Copy>
 Status PipelineCall<CopyOwn, Copy>::lead() {
-  NodeBoard& board = *plan.board;
+  ControlBlock& control = *plan.control;
   const int rounds = exchange.rounds(*plan.topology);
   LeaderMessages messages(plan, exchange, memory);
-  CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
+  CROSSRAIL_TRY(control.wait_all(filled, epoch));
   CROSSRAIL_TRY(messages.begin());
   CROSSRAIL_TRY(copy_own());
   for (int round = 0; round < rounds; ++round) {
-    const std::uint64_t round_epoch = board.next_epoch();
+    const std::uint64_t round_epoch = control.next_epoch();
     if (messages.has(round)) CROSSRAIL_TRY(messages.wait_received(round));
     // Nobody leaves before all have read their own node's blocks: the next call may write there.
-    if (round == 0 && board.node_rank() == 0) CROSSRAIL_TRY(board.await_marks(&RankLines::copied, epoch));
-    if (messages.has(round)) board.mark(board.my_lines().arrived, round_epoch);
+    if (round == 0 && control.node_rank() == 0) CROSSRAIL_TRY(control.wait_all(copied, epoch));
+    if (messages.has(round)) control.post(arrived, round_epoch);
     CROSSRAIL_TRY(messages.send_up_to(round + 1 + exchange.ahead));
     CROSSRAIL_TRY(copy_round(round, round_epoch));
     if (!messages.has(round + 2)) continue;
-    CROSSRAIL_TRY(board.await_marks(&RankLines::copied, round_epoch));
+    CROSSRAIL_TRY(control.wait_all(copied, round_epoch));
     CROSSRAIL_TRY(messages.post_receive(round + 2));
   }
   return {};
@@ -176,23 +171,23 @@ template <class CopyOwn, class Copy>
 Status PipelineCall<CopyOwn, Copy>::follow() {
   CROSSRAIL_TRY(copy_own());
   for (int round = 0; round < exchange.rounds(*plan.topology); ++round) {
-    CROSSRAIL_TRY(copy_round(round, plan.board->next_epoch()));
+    CROSSRAIL_TRY(copy_round(round, plan.control->next_epoch()));
   }
   return {};
 }
 
 template <class CopyOwn, class Copy>
 Status PipelineCall<CopyOwn, Copy>::copy_round(int round, std::uint64_t round_epoch) {
-  NodeBoard& board = *plan.board;
+  ControlBlock& control = *plan.control;
   const Topology& topology = *plan.topology;
   for (int slot = 0; slot < exchange.slots && exchange.step(round, slot) < topology.node_count(); ++slot) {
     for (int part = 0; part < exchange.parts; ++part) {
       const int leader = part * exchange.slots + slot;
-      if (leader != board.node_rank()) CROSSRAIL_TRY(board.await_mark(leader, &RankLines::arrived, round_epoch));
+      if (leader != control.node_rank()) CROSSRAIL_TRY(control.wait(leader, arrived, round_epoch));
     }
     copy(partners_of(topology, exchange.step(round, slot)).from, memory + exchange.arriving_at(topology, round, slot));
   }
-  board.mark(board.my_lines().copied, round_epoch);
+  control.post(copied, round_epoch);
   return {};
 }
 

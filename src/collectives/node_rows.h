@@ -21,8 +21,7 @@ namespace crossrail {
 
 class NodeRows {
  public:
-  // Parameters: packet (longest row that travels in packets, 1024), direct (longest block that is
-  // staged, 8192). Errors: no_memory.
+  // Parameters: packet, direct. Errors: no_memory.
   Status plan(const Plan& plan);
   // This rank's blocks for its node leave ...
   Status publish(Plan& plan, const Buffers& buffers);
@@ -51,19 +50,21 @@ class NodeRows {
     std::uint64_t base = 0;  // of the send side as peers read it, where there are long blocks
   };
   std::uint64_t uniform_flag(std::size_t bytes) const {
-    return flag_ ^ static_cast<std::uint32_t>((bytes + 1) * 0x9e3779b1u);
+    return flag_ ^ ((static_cast<std::uint64_t>(bytes) + 1) * 0x9e3779b97f4a7c15u) >> (64 - ControlBlock::kHashBits);
   }
-  std::uint64_t slot_flag() const { return flag_ ^ 0x5851f42du; }
+  std::uint64_t slot_flag() const { return flag_ ^ 0x5851u; }
   // Slots for every rank of the node, then the stream.
-  Packet* slots_of(NodeBoard& board, int peer) const { return board.packets(epoch_ & 1, peer, stride_); }
-  Packet* stream_of(NodeBoard& board, int peer) const { return slots_of(board, peer) + ranks_; }
+  Packet* slots_of(ControlBlock& control, int peer) const { return control.packets(epoch_ & 1, peer, stride_); }
+  Packet* stream_of(ControlBlock& control, int peer) const { return slots_of(control, peer) + ranks_; }
 
   Row measure(const Plan& plan, const Buffers& buffers);
   Status offer_long(Plan& plan, const Buffers& buffers, Row& row);
   void write_uniform_packets(Plan& plan, const Buffers& buffers, const Row& row);
   void write_uniform_bulk(Plan& plan, const Buffers& buffers, std::size_t bytes);
   void write_slots(Plan& plan, const Buffers& buffers, std::uint64_t base);
-  Form form_of(NodeBoard& board, int peer, std::size_t bytes) const;
+  Form form_of(ControlBlock& control, int peer, std::size_t bytes) const;
+  bool sends_nothing(ControlBlock& control, int peer, std::size_t bytes) const;
+  bool copy_if_there(const Packet* stream, std::size_t at, const Block& block, std::byte* recv) const;
   Status fetch_from(Plan& plan, const Buffers& buffers, int peer);
   Status fetch_slot(Plan& plan, const Buffers& buffers, int peer);
 

@@ -28,11 +28,11 @@ struct Stretch {
   std::size_t bytes;
 };
 
-inline Status read_packets(NodeBoard& board, std::uint64_t flag, Stretch from, std::byte* to) {
+inline Status read_packets(ControlBlock& control, std::uint64_t flag, Stretch from, std::byte* to) {
   const Packet* packet = from.first + from.at / Packet::kPayloadBytes;
   std::size_t skip = from.at % Packet::kPayloadBytes;
   do {
-    CROSSRAIL_TRY(board.await(from.peer, [&] { return packet->flag.load(std::memory_order_acquire) == flag; }));
+    CROSSRAIL_TRY(control.await(from.peer, [&] { return packet->flag.load(std::memory_order_acquire) == flag; }));
     const std::size_t part = std::min(Packet::kPayloadBytes - skip, from.bytes);
     copy_block(to, packet->payload + skip, part);
     to += part;

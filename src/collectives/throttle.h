@@ -2,16 +2,14 @@
 // under many at once.
 #pragma once
 
-#include <algorithm>
-
 #include "collectives/algorithm.h"
+#include "collectives/parameters.h"
 
 namespace crossrail {
 
-// Most messages that a rank has in flight each way. Parameter: throttle. For plan(): it is looked up by name.
+// Most messages that a rank has in flight each way. For plan().
 inline int throttle_of(const Plan& plan) {
-  const std::uint64_t throttle = plan.parameter("throttle", 32);
-  return static_cast<int>(std::clamp<std::uint64_t>(throttle, 1, static_cast<std::uint64_t>(plan.topology->size)));
+  return static_cast<int>(plan.parameter(parameters::throttle));
 }
 
 }  // namespace crossrail

@@ -33,6 +33,7 @@ struct Buffers {
   // On devices: of a side that has gaps; elsewhere null.
   const DeviceLayout* send_layout = nullptr;
   const DeviceLayout* recv_layout = nullptr;
+  void* stream = nullptr;  // of calls in a stream's order: which, as device_module.h writes it
 };
 
 }  // namespace crossrail

@@ -1,25 +1,62 @@
 #include "comm/communicator.h"
 
-#include <new>
+#include <algorithm>
 
 namespace crossrail {
 
-Status Room::reserve(std::size_t wanted) {
-  if (bytes >= wanted) return {};
-  memory.reset();
-  bytes = 0;
-  memory.reset(new (std::nothrow) std::byte[wanted]);
-  if (memory == nullptr) return failure(Code::no_memory, "no memory for %zu bytes of packed or staged data", wanted);
-  bytes = wanted;
-  return {};
+// Of a rank in a half of a slot for pending calls: long blocks are not staged there anyway.
+constexpr std::uint64_t kPendingBytes = 128 * 1024;
+
+ControlBlockLayout pending_layout(int node_size, const Settings& settings) {
+  const std::size_t devices = settings.devices == 0 ? 0 : device_lines_bytes(node_size);
+  const std::uint64_t most = 2 * static_cast<std::uint64_t>(node_size) * kPendingBytes;
+  return control_block_layout(node_size, std::min(most, settings.scratch_bytes / std::max<std::uint64_t>(1, settings.slots)), devices);
 }
 
-void Communicator::open_devices() {
-  if (board == nullptr || !topology.one_node() || settings.devices == 0) return;
-  devices = std::make_unique<DeviceBoard>(
-      DeviceBoard::Placement{board->device_region(), settings.device_scratch_bytes, static_cast<int>(settings.multiprocessors),
-                             static_cast<std::uint32_t>(settings.resident_us), settings.ipc_threshold, settings.memcpy_threshold},
-      *board, *links);
+SegmentLayout segment_layout(int node_size, const Settings& settings) {
+  const std::size_t devices = settings.devices == 0 ? 0 : device_lines_bytes(node_size);
+  SegmentLayout layout;
+  layout.pending_slots = static_cast<int>(settings.slots);
+  layout.blocking = control_block_layout(node_size, settings.scratch_bytes, devices);
+  if (layout.pending_slots > 0) layout.pending = pending_layout(node_size, settings);
+  return layout;
+}
+
+void Communicator::open_slots(const std::function<std::unique_ptr<Links>(int slot)>& make_links) {
+  for (int number = 0; number <= static_cast<int>(settings.slots); ++number) {
+    slots.push_back(std::make_unique<Slot>(*this, make_links(number), settings.plan_count));
+    slots.back()->pending = number > 0;
+  }
+}
+
+void Communicator::place_slot(Slot& slot, const SlotPart& part) {
+  slot.control = std::make_unique<ControlBlock>(
+      ControlBlock::Placement{part.segment, part.layout, &topology.node_ranks(), topology.node_rank(), topology.oversubscribed,
+                              settings.patience_ms, part.epochs_before},
+      *slot.links);
+  if (!topology.one_node() || settings.devices == 0) return;
+  const DeviceLimits limits{static_cast<int>(settings.multiprocessors), static_cast<std::uint32_t>(settings.resident_us)};
+  slot.devices = std::make_unique<DeviceSharing>(
+      DeviceSharing::Config{slot.control->extension(), settings.device_scratch_bytes, limits}, *slot.control, *slot.links);
+}
+
+void Communicator::place_slots(std::byte* segment, std::uint64_t epochs_before) {
+  const SegmentLayout layout = segment_layout(topology.node_size(), settings);
+  for (const auto& one : slots) {
+    const ControlBlockLayout& its = one->pending ? layout.pending : layout.blocking;
+    place_slot(*one, {segment, its, epochs_before});
+    segment += its.total_bytes();
+  }
+}
+
+void Communicator::break_up(Code code, const Slot& where) {
+  broken = true;
+  const auto tell = [&](Slot& one) {
+    const auto met = &one == &where ? ControlBlock::Met::here : ControlBlock::Met::on_another_slot;
+    if (one.control != nullptr) one.control->break_up(code, met);
+  };
+  for (const auto& one : slots) tell(*one);
+  for (Slot* one : persistent) tell(*one);
 }
 
 }  // namespace crossrail

@@ -2,49 +2,70 @@
 // first call and it goes when the communicator is freed.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "base/settings.h"
-#include "comm/plan_cache.h"
+#include "comm/slot.h"
 #include "comm/tuning_row.h"
 #include "topology/topology.h"
-#include "transport/device_board.h"
-#include "transport/links.h"
-#include "transport/node_board.h"
 #include "transport/shared_memory.h"
 
 namespace crossrail {
 
-// Memory that grows and never shrinks.
-struct Room {
-  std::unique_ptr<std::byte[]> memory;
-  std::size_t bytes = 0;
-  // Errors: no_memory.
-  Status reserve(std::size_t wanted);
+// The node's segment: a part for every slot, the one for blocking calls first.
+struct SegmentLayout {
+  ControlBlockLayout blocking, pending;
+  int pending_slots = 0;
+  std::size_t total_bytes() const { return blocking.total_bytes() + static_cast<std::size_t>(pending_slots) * pending.total_bytes(); }
+};
+SegmentLayout segment_layout(int node_size, const Settings& settings);
+// The part of one slot for pending calls.
+ControlBlockLayout pending_layout(int node_size, const Settings& settings);
+
+// What was decided of a Shape for calls that may be pending.
+struct PendingDecision {
+  Shape shape;
+  bool known = false;
+  bool messages = false;
+  bool can = false;
 };
 
 struct Communicator {
+  static constexpr std::uint64_t kMostPendingSlots = 32;
   Topology topology;
   Settings settings;   // rank 0's where the scope is the communicator
   std::vector<TuningRow> tuning;  // rank 0's
-  std::unique_ptr<Links> links;
   SharedMemory memory;
-  std::unique_ptr<NodeBoard> board;  // null where the node shares no segment
-  std::unique_ptr<DeviceBoard> devices;  // null where the board is, and on several nodes
-  NodeMemory node_memory;
-  std::unique_ptr<PlanCache> plans;
-  std::uint64_t plan_number = 0;  // of the last plan made
+  std::vector<std::unique_ptr<Slot>> slots;  // the first for blocking calls
+  std::vector<Slot*> persistent;             // one for every persistent call, its owner
+  std::uint64_t pending_calls = 0;           // begun so far
+  std::array<PendingDecision, 16> decisions;  // the last ones, by hash
   // An error has left the shared state unusable: all later calls are native.
-  bool broken = false;
+  std::atomic<bool> broken{false};
 
-  // Rows of packed datatypes, and host copies of buffers in device memory.
-  Room packed;
-  Room staged_send;
-  Room staged_recv;
+  Slot& slot(std::size_t number = 0) { return *slots[number]; }
+  // The slot of the next call that may be pending; null if there are none for such calls.
+  Slot* next_pending_slot() {
+    return slots.size() < 2 ? nullptr : slots[1 + pending_calls++ % (slots.size() - 1)].get();
+  }
 
-  // Once board and settings are there: what calls on device memory need.
-  void open_devices();
+  // Once topology and settings are there: the slots, each with links that `make_links` makes for its number.
+  void open_slots(const std::function<std::unique_ptr<Links>(int slot)>& make_links);
+  // Gives every slot its part of the node's segment, of segment_layout's size and zero; one slot its own.
+  // `epochs_before` as in ControlBlock.
+  void place_slots(std::byte* segment, std::uint64_t epochs_before = 0);
+  struct SlotPart {
+    std::byte* segment;
+    const ControlBlockLayout& layout;
+    std::uint64_t epochs_before = 0;
+  };
+  void place_slot(Slot& slot, const SlotPart& part);
+  // After an error in a call on `where`: tells all ranks of the node.
+  void break_up(Code code, const Slot& where);
 };
 
 }  // namespace crossrail

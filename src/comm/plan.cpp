@@ -1,16 +1,8 @@
 #include "comm/plan.h"
 
-#include <new>
+#include "base/log.h"
 
 namespace crossrail {
-
-const char* name_of(Collective collective) {
-  switch (collective) {
-    case Collective::alltoall: return "alltoall";
-    case Collective::alltoallv: return "alltoallv";
-  }
-  return "?";
-}
 
 const char* name_of(Memory memory) {
   switch (memory) {
@@ -19,6 +11,8 @@ const char* name_of(Memory memory) {
   }
   return "?";
 }
+
+const char* ground_of(const Shape& shape) { return shape.order == Order::stream ? "stream" : name_of(shape.memory); }
 
 void Plan::count_send(int rank, std::size_t bytes) {
   if (topology->node_of[rank] == topology->node()) {
@@ -29,6 +23,14 @@ void Plan::count_send(int rank, std::size_t bytes) {
   last.sent_bytes += bytes;
   if (!remote_partners[rank]) ++remote_partner_count;
   remote_partners[rank] = true;
+}
+
+std::uint64_t Plan::parameter(const Parameter& declared) const {
+  const auto found = parameters.find(declared.name);
+  if (found == parameters.end()) {
+    log_line(LogLevel::error, "%s reads the parameter %s, which its row does not declare", algorithm, declared.name);
+  }
+  return limited(found == parameters.end() ? declared.preset : found->second, declared.unit, *topology);
 }
 
 Status Plan::open_messages_and_memory(std::size_t bytes) {
@@ -46,23 +48,23 @@ Status Plan::enter_node_memory(std::byte*& memory) {
   memory = node_memory->data;
   if (node_memory->user == number) return {};
   node_memory->user = number;
-  return board->meet();
+  return control->barrier();
 }
 
 Status Plan::reserve_scratch(std::size_t bytes) {
   if (bytes > topology->scratch_bytes) {
     return failure(Code::no_memory, "%zu bytes of scratch are over CROSSRAIL_SCRATCH", bytes);
   }
-  scratch.reset(new (std::nothrow) std::byte[bytes]);
-  if (scratch == nullptr) return failure(Code::no_memory, "no memory for %zu bytes of scratch", bytes);
+  CROSSRAIL_TRY(slot_scratch->reserve(bytes));
   scratch_bytes = bytes;
   return {};
 }
 
 std::string Plan::text() const {
   std::string text = name_of(shape.collective);
-  if (shape.collective == Collective::alltoall) text += " of " + std::to_string(shape.block_bytes) + "-byte blocks";
+  if (row_of(shape.collective).counts == Counts::block) text += " of " + std::to_string(shape.block_bytes) + "-byte blocks";
   text += std::string(shape.in_place ? " in place" : "") + (shape.memory == Memory::device ? " on devices" : "");
+  if (shape.order == Order::stream) text += ", in a stream";
   text += ", " + topology->text() + ": " + algorithm;
   if (*part != '\0') text += std::string(" (") + part + ")";
   if (packets) text += ", packets";

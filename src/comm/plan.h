@@ -4,25 +4,24 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "comm/buffers.h"
+#include "comm/parameter.h"
 #include "comm/shape.h"
 #include "base/bytes.h"
+#include "base/growable_buffer.h"
 #include "base/status.h"
 #include "topology/topology.h"
-#include "transport/device_board.h"
+#include "base/settings.h"
+#include "device_sharing/device_sharing.h"
 #include "transport/links.h"
-#include "transport/node_board.h"
+#include "transport/control_block.h"
 
 namespace crossrail {
-
-// Numbers beside an algorithm's name in a tuning row: "packet=512 chunk=4096".
-using Parameters = std::map<std::string, std::uint64_t>;
 
 // What a rank has moved, counted where it is moved.
 struct Traffic {
@@ -43,34 +42,33 @@ struct Plan {
   Shape shape;
   const char* algorithm = "native";  // its row in the catalogue
   Status (*run)(Plan&, const Buffers&) = nullptr;  // null: native, the MPI library carries the call
-  Parameters parameters;
+  Parameters parameters;  // all that its row declares
   std::string reason;  // which row chose it, and why not the ones before
 
-  // Owned by the communicator, which outlives the plan.
+  // Owned by the slot and its communicator, which outlive the plan.
   const Topology* topology = nullptr;
   Links* links = nullptr;
-  NodeBoard* board = nullptr;  // null where the node shares no segment
-  DeviceBoard* devices = nullptr;  // null where board is, and on several nodes
+  ControlBlock* control = nullptr;  // null where the node shares no segment
+  DeviceSharing* devices = nullptr;  // null where control is, and on several nodes
+  const Settings* settings = nullptr;
 
-  NodeMemory* node_memory = nullptr;  // null where board is
+  NodeMemory* node_memory = nullptr;  // null where control is
+  GrowableBuffer* slot_scratch = nullptr;
   std::uint64_t number = 0;           // of the plan on its communicator; from 1
 
   // What the algorithm decided in plan().
-  std::unique_ptr<std::byte[]> scratch;
-  std::size_t scratch_bytes = 0;
+  std::size_t scratch_bytes = 0;  // of the slot's scratch
   std::size_t node_bytes = 0;    // of node_memory, that this plan uses on this node
   std::shared_ptr<void> state;   // whatever else it keeps; only the algorithm knows its type
   bool packets = false;         // node_shared: data and flag in one cache line
   std::size_t chunk_bytes = 0;  // node_shared: bytes of a block moved in one epoch
-  Window window = Window::none;  // on devices: the side of which peers' memory is mapped
-  bool last_resort = false;      // native because nothing else fits
+  MappedSide mapped = MappedSide::none;  // on devices: the side of which peers' memory is mapped
+  bool fallback = false;      // native because nothing else fits
   const char* part = "";         // hybrid: the algorithm that it has chosen
 
   bool native() const { return run == nullptr; }
-  std::uint64_t parameter(const char* name, std::uint64_t preset) const {
-    const auto found = parameters.find(name);
-    return found == parameters.end() ? preset : found->second;
-  }
+  // The value of a parameter that the algorithm's row declares, within its unit's limits.
+  std::uint64_t parameter(const Parameter& declared) const;
   template <class State>
   State& keep(State&& made) {
     auto kept = std::make_shared<std::decay_t<State>>(std::forward<State>(made));
@@ -108,8 +106,10 @@ struct Plan {
   Status open_messages_and_memory(std::size_t bytes);
   // The node's memory at the beginning of a run: free of what another plan may still be reading.
   Status enter_node_memory(std::byte*& memory);
-  // Own memory of this plan on this rank. Errors: no_memory (also over CROSSRAIL_SCRATCH).
+  // Memory of this rank's own for every run; what it holds is lost between them. Errors: no_memory (also over
+  // CROSSRAIL_SCRATCH).
   Status reserve_scratch(std::size_t bytes);
+  std::byte* scratch() const { return slot_scratch->memory.get(); }
   std::string text() const;  // one line
 };
 

@@ -4,19 +4,22 @@
 #include <cstdint>
 #include <string>
 
-#include "comm/plan.h"
+#include "comm/parameter.h"
+#include "comm/range.h"
 
 namespace crossrail {
 
 struct TuningRow {
-  std::string collective;      // alltoall
-  std::string memory;          // host
-  std::string nodes;           // "1", "2-", "2-8", "*"
-  std::string ranks_per_node;  // of the largest node, written like nodes
+  std::string collective;  // alltoall
+  std::string memory;      // host, device, or stream: device memory in a stream's order
+  MpiRange mpi;
+  Range nodes;
+  Range ranks_per_node;  // of the largest node
+  Range ranks_per_device;
   std::uint64_t up_to_bytes = ~std::uint64_t{0};  // of a block; "*" is any
-  std::string algorithm;       // a row of the catalogue, or native
-  Parameters parameters;       // "packet=512 chunk=4096"
-  std::string origin;          // "default.csv:12"
+  std::string algorithm;  // a row of the catalogue, or native
+  Parameters parameters;  // those given: "packet=512 chunk=4096"
+  std::string origin;     // "default.csv:12"
 };
 
 }  // namespace crossrail

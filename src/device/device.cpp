@@ -2,9 +2,11 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <string>
 
@@ -13,19 +15,31 @@
 namespace crossrail::device {
 namespace {
 
-// A driver's library, and the module that speaks to it.
+// A driver's library, the module that speaks to it, and the files of which a machine with such devices has one.
 struct Vendor {
   const char* driver;
   const char* module;
+  const char* device_files[4];
 };
 constexpr Vendor kVendors[] = {
-    {"libcuda.so", "libcrossrail_cuda.so"},
-    {"libamdhip64.so", "libcrossrail_hip.so"},
-    {"libze_loader.so", "libcrossrail_level_zero.so"},
+    {"libcuda.so", "libcrossrail_cuda.so", {"/dev/nvidiactl", "/dev/nvhost-ctrl-gpu", "/dev/nvmap", "/dev/dxg"}},
+    {"libamdhip64.so", "libcrossrail_hip.so", {"/dev/kfd", "/dev/dxg"}},
 };
+constexpr std::size_t kMost = std::size(kVendors);
 
-std::atomic<const crossrail_device_module*> loaded_module{nullptr};
-std::atomic<bool> module_missing{false};
+// In the order in which they were loaded; null behind the last. The first carries calls on device memory, the others
+// only tell their vendor's memory and copy it.
+std::atomic<const crossrail_device_module*> modules[kMost + 1];
+std::atomic<bool> some_driver{false};
+std::atomic<bool> some_module_missing{false};  // of a driver that has devices
+
+// Without devices a driver has no memory that a program could pass.
+bool has_devices(const Vendor& vendor) {
+  for (const char* file : vendor.device_files) {
+    if (file != nullptr && access(file, F_OK) == 0) return true;
+  }
+  return false;
+}
 
 // The module lies beside the library that holds this code.
 std::string beside_us(const char* name) {
@@ -36,26 +50,35 @@ std::string beside_us(const char* name) {
   return slash == std::string::npos ? name : path.substr(0, slash + 1) + name;
 }
 
+void keep_module(const crossrail_device_module* module) {
+  for (auto& place : modules) {
+    const crossrail_device_module* none = nullptr;
+    if (place.compare_exchange_strong(none, module, std::memory_order_acq_rel)) return;
+  }
+}
+
 void load_module(const Vendor& vendor) {
+  some_driver = true;
   void* library = dlopen(beside_us(vendor.module).c_str(), RTLD_NOW | RTLD_LOCAL);
   const auto entry = library == nullptr ? nullptr
                                         : reinterpret_cast<crossrail_device_module_entry>(
                                               dlsym(library, CROSSRAIL_DEVICE_MODULE_ENTRY));
   const crossrail_device_module* module = entry == nullptr ? nullptr : entry();
-  if (module == nullptr || module->version != CROSSRAIL_DEVICE_MODULE_VERSION) {
-    module_missing = true;
-    log_line(LogLevel::plan, "%s is in this process, but there is no %s for it", vendor.driver, vendor.module);
+  if (module != nullptr && module->version == CROSSRAIL_DEVICE_MODULE_VERSION) return keep_module(module);
+  if (!has_devices(vendor)) {
+    log_line(LogLevel::plan, "%s is in this process, but there is no %s for it, and no device either", vendor.driver, vendor.module);
     return;
   }
-  loaded_module = module;
+  some_module_missing = true;
+  log_line(LogLevel::error, "%s is in this process, but there is no %s for it: communicators from now on are left to the MPI library, "
+           "since device memory cannot be told from other memory", vendor.driver, vendor.module);
 }
 
-int find_driver(dl_phdr_info* object, std::size_t, void* found) {
+// Notes the vendors whose drivers are loaded.
+int find_drivers(dl_phdr_info* object, std::size_t, void* found) {
   const char* slash = object->dlpi_name == nullptr ? nullptr : std::strrchr(object->dlpi_name, '/');
-  for (const Vendor& vendor : kVendors) {
-    if (slash == nullptr || std::strncmp(slash + 1, vendor.driver, std::strlen(vendor.driver)) != 0) continue;
-    *static_cast<const Vendor**>(found) = &vendor;
-    return 1;
+  for (std::size_t i = 0; slash != nullptr && i < kMost; ++i) {
+    if (std::strncmp(slash + 1, kVendors[i].driver, std::strlen(kVendors[i].driver)) == 0) static_cast<bool*>(found)[i] = true;
   }
   return 0;
 }
@@ -68,34 +91,52 @@ int read_load_count(dl_phdr_info* object, std::size_t, void* count) {
 // A program may load its driver at any time: look again whenever the loader has loaded something.
 void look_for_drivers() {
   static std::atomic<unsigned long long> looked_at{0};
+  static bool tried[kMost] = {};
   unsigned long long loads = 0;
   dl_iterate_phdr(read_load_count, &loads);
   if (loads == looked_at.load(std::memory_order_acquire)) return;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  if (loads == looked_at.load() || loaded_module.load() != nullptr || module_missing.load()) return;
-  const Vendor* vendor = nullptr;
-  dl_iterate_phdr(find_driver, &vendor);
-  if (vendor != nullptr) load_module(*vendor);
+  if (loads == looked_at.load()) return;
+  bool found[kMost] = {};
+  dl_iterate_phdr(find_drivers, found);
+  // Those with devices come first.
+  for (const bool devices : {true, false}) {
+    for (std::size_t i = 0; i < kMost; ++i) {
+      if (!found[i] || tried[i] || has_devices(kVendors[i]) != devices) continue;
+      tried[i] = true;
+      load_module(kVendors[i]);
+    }
+  }
   looked_at.store(loads, std::memory_order_release);
 }
 
 }  // namespace
 
 const crossrail_device_module* module() {
-  if (loaded_module.load(std::memory_order_acquire) == nullptr && !module_missing.load()) look_for_drivers();
-  return loaded_module.load(std::memory_order_acquire);
+  const crossrail_device_module* const first = modules[0].load(std::memory_order_acquire);
+  if (first != nullptr) return first;
+  look_for_drivers();
+  return modules[0].load(std::memory_order_acquire);
 }
 
-void use_module(const crossrail_device_module* pretended) { loaded_module = pretended; }
+void use_module(const crossrail_device_module* pretended) { modules[0] = pretended; }
 
-bool driver_without_module() { return module() == nullptr && module_missing.load(); }
+bool driver_without_module() {
+  look_for_drivers();
+  return some_module_missing.load();
+}
 
-bool driver_present() { return module() != nullptr || module_missing.load(); }
+bool driver_present() { return module() != nullptr || some_driver.load(); }
 
 bool is_device_memory(const void* pointer) {
-  const crossrail_device_module* present = module();
-  return present != nullptr && present->classify(pointer) == CROSSRAIL_MEMORY_DEVICE;
+  (void)module();
+  for (const auto& one : modules) {
+    const crossrail_device_module* const present = one.load(std::memory_order_acquire);
+    if (present == nullptr) return false;
+    if (present->classify(pointer) == CROSSRAIL_MEMORY_DEVICE) return true;
+  }
+  return false;
 }
 
 Status copy(void* to, const void* from, std::size_t bytes) {
@@ -103,6 +144,11 @@ Status copy(void* to, const void* from, std::size_t bytes) {
   if (present == nullptr) {
     std::memcpy(to, from, bytes);
     return {};
+  }
+  for (std::size_t i = 1; i < kMost; ++i) {
+    const crossrail_device_module* const other = modules[i].load(std::memory_order_acquire);
+    if (other == nullptr) break;
+    if (other->classify(to) == CROSSRAIL_MEMORY_DEVICE || other->classify(from) == CROSSRAIL_MEMORY_DEVICE) present = other;
   }
   return answered(present->copy(to, from, bytes));
 }

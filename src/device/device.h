@@ -10,15 +10,16 @@
 
 namespace crossrail::device {
 
-// True if a GPU driver is loaded in this process, but no module of crossrail for it can be loaded:
-// nobody here can tell device pointers from host pointers.
+// True if a GPU driver that has devices is loaded in this process, but no module of crossrail for it can be
+// loaded: nobody here can tell its pointers from host pointers. Looks for drivers loaded meanwhile.
 bool driver_without_module();
 
 // True if a GPU driver is loaded in this process: it may have mapped memory that no other process
 // can read.
 bool driver_present();
 
-// Null where there is none.
+// Null where there is none. Where drivers of several vendors are loaded, that of the first; memory of the others is
+// known as device memory and copied, no more.
 const crossrail_device_module* module();
 // For tests: takes this module for every process-wide question from now on.
 void use_module(const crossrail_device_module* pretended);

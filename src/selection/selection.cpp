@@ -1,34 +1,28 @@
 #include "selection/selection.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace crossrail {
 namespace {
 
-// "*", "4", "2-", "2-8"
-bool in_range(const std::string& range, int value) {
-  if (range == "*") return true;
-  char* end = nullptr;
-  const long low = std::strtol(range.c_str(), &end, 10);
-  if (*end == '\0') return value == low;
-  return value >= low && (end[1] == '\0' || value <= std::strtol(end + 1, nullptr, 10));
-}
+// A call as tuning tables see it.
+struct Case {
+  const Topology& topology;
+  const Shape& shape;
+  MpiVersion mpi;
+};
 
-bool matches(const TuningRow& row, const Topology& topology, const Shape& shape) {
-  return row.collective == name_of(shape.collective) && row.memory == name_of(shape.memory) &&
-         in_range(row.nodes, topology.node_count()) && in_range(row.ranks_per_node, topology.largest_node()) &&
-         shape.block_bytes <= row.up_to_bytes;
+std::uint64_t count(int value) { return static_cast<std::uint64_t>(value); }
+
+bool matches(const TuningRow& row, const Case& one) {
+  const Topology& topology = one.topology;
+  return row.collective == name_of(one.shape.collective) && row.memory == ground_of(one.shape) &&
+         row.nodes.contains(count(topology.node_count())) && row.ranks_per_node.contains(count(topology.largest_node())) &&
+         row.ranks_per_device.contains(count(topology.ranks_per_device)) && one.shape.block_bytes <= row.up_to_bytes &&
+         row.mpi.contains(one.mpi);
 }
 
 }  // namespace
-
-const std::string& wanted_algorithm(const Settings& settings, Collective collective) {
-  switch (collective) {
-    case Collective::alltoallv: return settings.alltoallv;
-    default: return settings.alltoall;
-  }
-}
 
 std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::string& wanted,
                               const Topology& topology, const Shape& shape) {
@@ -40,19 +34,50 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
       passed_over += " " + name + " of " + origin + (algorithm == nullptr ? " is unknown;" : " does not fit;");
       return;
     }
-    candidates.push_back({algorithm, parameters, origin, false, passed_over});
+    candidates.push_back({algorithm, {}, origin, false, passed_over});
+    if (algorithm != nullptr) candidates.back().parameters = effective_parameters(*algorithm, parameters);
   };
   if (!wanted.empty()) {
-    const std::size_t blank = std::min(wanted.find(' '), wanted.size());
-    Parameters parameters;
-    if (!read_parameters(wanted.substr(blank), parameters)) passed_over += " parameters of the setting make no sense;";
-    consider(wanted.substr(0, blank), parameters, "setting");
+    Wanted asked;
+    const Status status = read_wanted(shape.collective, wanted, asked);
+    if (!status.ok()) passed_over += std::string(" the setting is ignored: ") + status.what + ";";
+    if (status.ok()) consider(asked.algorithm, asked.parameters, "setting");
   }
+  Case now{topology, shape, {}};
+  (void)parse_mpi_version(topology.mpi, now.mpi);
   for (const TuningRow& row : rows) {
-    if (matches(row, topology, shape)) consider(row.algorithm, row.parameters, row.origin);
+    if (matches(row, now)) consider(row.algorithm, row.parameters, row.origin);
+  }
+  if (shape.order == Order::stream) {
+    std::erase_if(candidates, [](const Candidate& one) { return one.algorithm == nullptr; });
+    return candidates;
   }
   consider("native", {}, "last row");
-  candidates.back().last_resort = true;
+  candidates.back().fallback = true;
+  return candidates;
+}
+
+namespace {
+
+// Null if there is none.
+const Algorithm* never_fails(const PendingGround& ground, const Shape& shape) {
+  const Topology& topology = ground.topology;
+  const bool shared = topology.one_node() && topology.shared_segment;
+  const bool all_blocks = row_of(shape.collective).counts != Counts::vector || topology.single_copy || ground.messages;
+  const char* const name = shared && all_blocks ? "node_shared" : ground.messages ? "pairwise" : "";
+  const Algorithm* found = find_algorithm(shape.collective, name, Memory::host);
+  return found != nullptr && found->fits(topology, shape) ? found : nullptr;
+}
+
+}  // namespace
+
+std::vector<Candidate> choose_without_native(const std::vector<TuningRow>& rows, const std::string& wanted,
+                                             const PendingGround& ground, const Shape& shape) {
+  std::vector<Candidate> candidates = choose(rows, wanted, ground.topology, shape);
+  const Algorithm* const last = never_fails(ground, shape);
+  if (candidates.front().algorithm == nullptr || last == nullptr) return {};
+  std::erase_if(candidates, [](const Candidate& one) { return one.algorithm == nullptr; });
+  if (shape.memory == Memory::host) candidates.push_back({last, effective_parameters(*last, {}), "what cannot fail", true, ""});
   return candidates;
 }
 

@@ -8,32 +8,38 @@
 #include "base/settings.h"
 #include "collectives/algorithm.h"
 #include "comm/tuning_row.h"
+#include "selection/parameters.h"
 #include "topology/topology.h"
 
 namespace crossrail {
 
 struct Candidate {
   const Algorithm* algorithm;  // null: native
-  Parameters parameters;
+  Parameters parameters;  // all that its row declares
   std::string origin;  // "default.csv:12", "CROSSRAIL_ALLTOALL"
-  bool last_resort = false;  // native, because no row is left
+  bool fallback = false;  // native, because no row is left
   std::string passed_over;  // rows that matched before this one but whose algorithm does not fit
 };
 
-// `wanted` is the setting's algorithm, with parameters if need be ("node_shared packet=512"), empty
-// for none: it comes first where it fits. The last candidate is always native.
+// `wanted` is the setting's (wanted_algorithm()), empty for none: it comes first where it fits. The last candidate is
+// always native, but in a stream's order, which the MPI library does not know: there may then be none.
 std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::string& wanted,
                               const Topology& topology, const Shape& shape);
 
-// What the settings want for a collective: choose()'s `wanted`.
-const std::string& wanted_algorithm(const Settings& settings, Collective collective);
+// The same for calls that may be pending, which cannot be handed to the MPI library once they have begun: no
+// native, and at the end an algorithm whose planning cannot fail. Empty where the call is native from the
+// start: the best candidate is, or there is no such algorithm.
+struct PendingGround {
+  const Topology& topology;
+  bool messages;  // ranks can send each other messages
+};
+std::vector<Candidate> choose_without_native(const std::vector<TuningRow>& rows, const std::string& wanted,
+                                             const PendingGround& ground, const Shape& shape);
 
-// Reads a tuning table. Lines: collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm,parameters;
-// '#' begins a comment. Errors: invalid, with the line; `rows` keeps those before it.
+// Reads a tuning table. Its first line names the columns (tuning/default.csv tells them all), in any order; without such
+// a line they are collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm,parameters. '#' begins a comment.
+// Errors: invalid, with the line; `rows` keeps those before it.
 Status read_tuning(const std::string& csv, const std::string& name, std::vector<TuningRow>& rows);
-
-// "packet=512 chunk=4K". False if `text` is something else.
-bool read_parameters(const std::string& text, Parameters& parameters);
 
 // The table that is compiled in: tuning/default.csv.
 const char* default_tuning();

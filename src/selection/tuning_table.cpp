@@ -9,65 +9,127 @@
 namespace crossrail {
 namespace {
 
+struct Column {
+  const char* name;
+  bool required;
+  Status (*read)(const std::string& cell, TuningRow& row);
+};
+
+Status unless(bool good, const char* wrong) { return good ? Status{} : failed(Code::invalid, wrong); }
+
+Status read_up_to(const std::string& cell, TuningRow& row) {
+  return unless(cell == "*" || parse_bytes(cell, row.up_to_bytes), "up_to_bytes is no size or *");
+}
+
+Status copy_word(const std::string& cell, std::string& word, const char* wrong) {
+  word = cell;
+  return unless(!cell.empty(), wrong);
+}
+
+constexpr Column kColumns[] = {
+    {"collective", true, [](const std::string& cell, TuningRow& row) { return copy_word(cell, row.collective, "collective is empty"); }},
+    {"memory", true, [](const std::string& cell, TuningRow& row) { return copy_word(cell, row.memory, "memory is empty"); }},
+    {"mpi", false, [](const std::string& cell, TuningRow& row) {
+       return unless(parse_mpi_range(cell, row.mpi), "mpi is no library with a range of versions (openmpi, openmpi4-5, mpich5-) or *");
+     }},
+    {"nodes", true, [](const std::string& cell, TuningRow& row) { return unless(parse_range(cell, row.nodes), "nodes is no number, range or *"); }},
+    {"ranks_per_node", true, [](const std::string& cell, TuningRow& row) {
+       return unless(parse_range(cell, row.ranks_per_node), "ranks_per_node is no number, range or *");
+     }},
+    {"ranks_per_device", false, [](const std::string& cell, TuningRow& row) {
+       return unless(parse_range(cell, row.ranks_per_device), "ranks_per_device is no number, range or *");
+     }},
+    {"up_to_bytes", true, read_up_to},
+    {"algorithm", true, [](const std::string& cell, TuningRow& row) { return copy_word(cell, row.algorithm, "algorithm is empty"); }},
+    {"parameters", false, [](const std::string& cell, TuningRow& row) { return read_parameters(cell, row.parameters); }},
+};
+constexpr const char* kWithoutHeader = "collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm,parameters";
+
 std::string trimmed(const std::string& text) {
   const auto first = text.find_first_not_of(" \t\r");
   if (first == std::string::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// "*", "4", "2-", "2-8"
-bool is_range(const std::string& text) {
-  if (text == "*") return true;
-  const auto dash = std::min(text.find('-'), text.size());
-  std::uint64_t low = 0, high = 0;
-  if (!parse_bytes(text.substr(0, dash), low) || low < 1) return false;
-  if (dash + 1 >= text.size()) return true;
-  return parse_bytes(text.substr(dash + 1), high) && high >= low;
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  std::istringstream rest(line);
+  for (std::string cell; std::getline(rest, cell, ',');) cells.push_back(trimmed(cell));
+  return cells;
 }
 
-// False with the reason in `wrong`.
-bool read_row(const std::string& line, TuningRow& row, std::string& wrong) {
-  std::istringstream cells(line);
-  std::string bytes, parameters;
-  std::string* const columns[] = {&row.collective, &row.memory, &row.nodes, &row.ranks_per_node,
-                                  &bytes,          &row.algorithm, &parameters};
-  int column = 0;
-  std::string cell;
-  while (std::getline(cells, cell, ',') && column < 7) *columns[column++] = trimmed(cell);
-  wrong = column < 6                                            ? "fewer than six columns"
-          : !is_range(row.nodes)                                ? "nodes is no number, range or *"
-          : !is_range(row.ranks_per_node)                       ? "ranks_per_node is no number, range or *"
-          : bytes != "*" && !parse_bytes(bytes, row.up_to_bytes) ? "up_to_bytes is no size or *"
-          : !read_parameters(parameters, row.parameters)        ? "parameters are not name=number"
-                                                                : "";
-  return wrong.empty();
-}
+class Reader {
+ public:
+  Reader() { (void)read_header(cells_of(kWithoutHeader)); }
+
+  // True if the line named the columns instead of being a row.
+  Status read_line(const std::string& line, TuningRow& row, bool& header) {
+    const std::vector<std::string> cells = cells_of(line);
+    header = std::find(cells.begin(), cells.end(), "collective") != cells.end();
+    return header ? read_header(cells) : read_row(cells, row);
+  }
+
+ private:
+  Status read_header(const std::vector<std::string>& cells) {
+    columns_.clear();
+    for (const std::string& cell : cells) {
+      const auto known = std::find_if(std::begin(kColumns), std::end(kColumns), [&](const Column& one) { return cell == one.name; });
+      if (known == std::end(kColumns)) return failure(Code::invalid, "there is no column '%s'", cell.c_str());
+      if (std::count(cells.begin(), cells.end(), cell) > 1) return failure(Code::invalid, "the column %s stands twice", known->name);
+      columns_.push_back(known);
+    }
+    for (const Column& one : kColumns) {
+      if (one.required && std::find(columns_.begin(), columns_.end(), &one) == columns_.end()) {
+        return failure(Code::invalid, "the column %s is missing", one.name);
+      }
+    }
+    return {};
+  }
+
+  Status read_row(const std::vector<std::string>& cells, TuningRow& row) const {
+    if (cells.size() > columns_.size()) return failed(Code::invalid, "more cells than columns");
+    for (std::size_t number = 0; number < columns_.size(); ++number) {
+      const Column& column = *columns_[number];
+      if (number < cells.size()) {
+        CROSSRAIL_TRY(column.read(cells[number], row));
+      } else if (column.required) {
+        return failure(Code::invalid, "%s is missing", column.name);
+      }
+    }
+    return check_algorithm(row);
+  }
+
+  // Parameters of an algorithm that this library does not have are not looked at: the row is passed over.
+  static Status check_algorithm(const TuningRow& row) {
+    if (row.algorithm == "native") return check_parameters(nullptr, row.parameters);
+    const CollectiveRow* collective = find_collective(row.collective);
+    const Algorithm* algorithm = nullptr;
+    for (const Memory memory : kMemories) {
+      if (collective != nullptr && row.memory == name_of(memory)) algorithm = find_algorithm(collective->collective, row.algorithm, memory);
+    }
+    return algorithm == nullptr ? Status{} : check_parameters(algorithm, row.parameters);
+  }
+
+  std::vector<const Column*> columns_;
+};
 
 }  // namespace
-
-bool read_parameters(const std::string& text, Parameters& parameters) {
-  std::istringstream words(text);
-  std::string word;
-  while (words >> word) {
-    const auto equals = word.find('=');
-    std::uint64_t value = 0;
-    if (equals == std::string::npos || !parse_bytes(word.substr(equals + 1), value)) return false;
-    parameters[word.substr(0, equals)] = value;
-  }
-  return true;
-}
 
 Status read_tuning(const std::string& csv, const std::string& name, std::vector<TuningRow>& rows) {
   std::istringstream lines(csv);
   std::string line;
+  Reader reader;
   for (int number = 1; std::getline(lines, line); ++number) {
     line = trimmed(line.substr(0, line.find('#')));
-    if (line.empty() || line.rfind("collective,", 0) == 0) continue;
+    if (line.empty()) continue;
     TuningRow row;
-    std::string wrong;
-    if (!read_row(line, row, wrong)) {
+    bool header = false;
+    const Status status = reader.read_line(line, row, header);
+    if (!status.ok()) {
+      const std::string wrong = status.what;  // the text of a Status lasts until the next one is made
       return failure(Code::invalid, "%s:%d: %s", name.c_str(), number, wrong.c_str());
     }
+    if (header) continue;
     row.origin = name + ":" + std::to_string(number);
     rows.push_back(std::move(row));
   }

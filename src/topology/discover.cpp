@@ -74,7 +74,7 @@ void describe_cores(Location& location) {
   CPU_FREE(cpus);
 }
 
-Location look_around() {
+Location examine_this_process() {
   Location location{};
   location.machine = host_hash();
   location.probe_value = probe_value;
@@ -89,7 +89,7 @@ Location look_around() {
 }  // namespace
 
 Location discover_location(int world_rank) {
-  static const Location known = look_around();
+  static const Location known = examine_this_process();
   Location location = known;
   const int node = node_override(world_rank);
   location.host = node < 0 ? known.machine : hash_word(known.machine, static_cast<std::uint64_t>(node) + 1);

@@ -12,6 +12,12 @@ int Topology::largest_node() const {
   return static_cast<int>(largest);
 }
 
+int Topology::smallest_node() const {
+  std::size_t smallest = nodes.empty() ? 0 : nodes[0].size();
+  for (const auto& ranks : nodes) smallest = std::min(smallest, ranks.size());
+  return static_cast<int>(smallest);
+}
+
 std::string Topology::text() const {
   std::string text = std::to_string(size) + (size == 1 ? " rank on " : " ranks on ") +
                      std::to_string(nodes.size()) + (nodes.size() == 1 ? " node" : " nodes (");

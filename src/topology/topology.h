@@ -14,6 +14,7 @@ namespace crossrail {
 struct Location {
   std::uint64_t host;           // hash of boot id, host name and CROSSRAIL_NODES entry: the node
   std::uint64_t machine;        // hash of boot id and host name
+  std::uint64_t mpi;            // hash of what its MPI library says of its version
   std::uint64_t settings;       // hash of the communicator settings this process would use
   std::uint64_t probe_value;    // random word of this process ...
   std::uint64_t probe_address;  // ... and where it lies, to try process_vm_readv
@@ -23,7 +24,7 @@ struct Location {
   std::int32_t first_cpu;  // first logical CPU it may run on
   std::int32_t cpu_count;  // how many logical CPUs it may run on
   std::int32_t blind;      // 1: has a GPU driver but no module to tell device pointers
-  std::int32_t unused;
+  std::int32_t progress_hook;  // 1: its MPI library calls us in its progress
 };
 
 // This process's location, looked up once (but for what settings say). `world_rank` picks the entry of CROSSRAIL_NODES; -1 if
@@ -42,6 +43,8 @@ struct Topology {
   bool shared_segment = false;  // the ranks of every node share a segment
   bool single_copy = false;     // every rank may read the memory of the others in its node
   std::uint64_t scratch_bytes = 0;
+  std::string mpi;              // "openmpi4.1.6" (mpi_version.h); empty: unknown, or not the same on all ranks
+  int ranks_per_device = 1;     // the most that share a device
 
   // More ranks than cores on this rank's node: waiting must give the core away at once.
   bool oversubscribed = false;
@@ -52,6 +55,7 @@ struct Topology {
   const std::vector<int>& node_ranks() const { return nodes[node()]; }
   int node_size() const { return static_cast<int>(node_ranks().size()); }
   int largest_node() const;
+  int smallest_node() const;
   bool one_node() const { return nodes.size() == 1; }
   std::string text() const;  // "8 ranks on 2 nodes (5+3)"
 };

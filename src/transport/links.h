@@ -1,16 +1,17 @@
-// Links: the only way from one rank to another. Implemented over MPI (src/mpi/) and by threads
-// (simulate/), so that the same algorithms run under both.
+// Links: the only way from one rank to another, for one call at a time. Implemented over MPI (src/mpi/) and
+// by threads (virtual_world/), so that the same algorithms run under both.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "base/fiber.h"
 #include "base/status.h"
 
 namespace crossrail {
 
-// Memory that all ranks of a node see, kept by a communicator for whichever plan runs. It grows
-// when a plan asks for more and never shrinks; every rank may see it at another address.
+// Memory that all ranks of a node see, kept by a slot for whichever plan runs. It grows when a plan asks
+// for more and never shrinks; every rank may see it at another address.
 struct NodeMemory {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
@@ -21,8 +22,13 @@ class Links {
  public:
   virtual ~Links() = default;
 
-  // Call before the first message, from an algorithm's plan(). Collective.
+  // Waits suspend this fiber from now on; null: they spin.
+  void run_on(Fiber* fiber) { fiber_ = fiber; }
+
+  // Call before the first message, from an algorithm's plan(). Collective. Errors: unsupported where
+  // messages have not been opened yet and a fiber runs, which may not wait for them to be.
   virtual Status open_messages() = 0;
+  virtual bool messages_open() const = 0;
 
   // Messages of contiguous bytes; between two ranks they match in the order posted, within a
   // channel. Buffers must live until the message is waited for.
@@ -31,12 +37,15 @@ class Links {
   virtual Status post_recv(int rank, void* data, std::size_t bytes, Channel channel) = 0;
   Status post_send(int rank, const void* data, std::size_t bytes) { return post_send(rank, data, bytes, Channel::blocks); }
   Status post_recv(int rank, void* data, std::size_t bytes) { return post_recv(rank, data, bytes, Channel::blocks); }
-  // A ticket for what was posted last, good until the next wait_posted.
-  using Ticket = std::size_t;
-  virtual Ticket last_posted() const = 0;
-  virtual Status wait_for(Ticket ticket) = 0;
+  // What was posted last, good until the next wait_posted.
+  using Request = std::size_t;
+  virtual Request last_posted() const = 0;
+  virtual Status wait_for(Request request) = 0;
   // Completes everything posted so far.
   virtual Status wait_posted() = 0;
+  // Ends a call that has met an error: what it has posted is cancelled or completed, so that nothing more
+  // arrives in its buffers.
+  virtual void cancel_posted() = 0;
 
   // Lets `memory` have at least `bytes`; where it had fewer, what it held is lost. Called by all
   // ranks of the node alike, with the same result. Errors: no_memory, system.
@@ -45,30 +54,33 @@ class Links {
   // Worst (largest) code over all ranks of the communicator. Collective.
   virtual Status agree(Code mine, Code& worst) = 0;
 
-  // Where other ranks of the node can read_peer these bytes, until the next offer: where they lie,
+  // Where other ranks of the node can read_peer these bytes, until the next call of this: where they lie,
   // or a copy of memory that no other process can read (device drivers map such memory).
   // Errors: no_memory.
-  virtual Status offer(const void* data, std::size_t bytes, std::uint64_t& address) = 0;
+  virtual Status export_range(const void* data, std::size_t bytes, std::uint64_t& address) = 0;
 
   // Copies `bytes` at `address` of another rank of the node into `to`, with one copy.
   virtual Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) = 0;
 
-  // A call begins. Its shape is what `look` compares with other nodes.
-  virtual void enter(std::uint64_t shape_hash, std::uint64_t block_bytes) {
+  // A call begins. Its shape is what `check_health` compares with other nodes.
+  virtual void begin_call(std::uint64_t shape_hash, std::uint64_t block_bytes) {
     (void)shape_hash;
     (void)block_bytes;
   }
   // For waits that have lost patience: what ranks without a segment shared with ours say of this
-  // call. Errors: mismatch; what they have announced.
-  virtual Status look() { return {}; }
+  // call. Errors: mismatch; given_back; what they have reported.
+  virtual Status check_health() { return {}; }
   // This rank's call has failed: ranks elsewhere that wait for it shall hear it.
-  virtual void announce(Code code) { (void)code; }
+  virtual void report_error(Code code) { (void)code; }
 
   // Lets the host's own messages move: another rank may need them to reach its collective at all.
   virtual void progress() = 0;
 
   // False once the process of `rank`, on this node, is known to have ended.
   virtual bool alive(int rank) = 0;
+
+ protected:
+  Fiber* fiber_ = nullptr;
 };
 
 }  // namespace crossrail

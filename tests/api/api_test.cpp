@@ -34,6 +34,35 @@ JsonValue explained(const crossrail_question& asked) { return parsed(crossrail_e
 
 TEST(Api, version) { EXPECT_STREQ(crossrail_version(), CROSSRAIL_TEST_VERSION); }
 
+void expect_parameters(const std::vector<JsonValue>& found, const Algorithm& algorithm) {
+  ASSERT_EQ(found.size(), algorithm.parameters.size()) << algorithm.name;
+  for (std::size_t number = 0; number < found.size(); ++number) {
+    const Parameter& declared = *algorithm.parameters[number];
+    EXPECT_EQ(found[number]["name"].text, declared.name);
+    EXPECT_EQ(found[number]["default"].number, static_cast<double>(declared.preset));
+    EXPECT_EQ(found[number]["unit"].text, name_of(declared.unit));
+    EXPECT_EQ(found[number]["values"].list.size(), declared.values.size());
+    EXPECT_EQ(found[number]["help"].text, declared.help);
+  }
+}
+
+TEST(Api, collectives_have_all_rows) {
+  const JsonValue rows = parsed(crossrail_collectives());
+  ASSERT_EQ(rows.list.size(), std::size(kCollectives));
+  EXPECT_EQ(rows.list[0]["name"].text, "alltoall");
+  EXPECT_EQ(rows.list[0]["counts"].text, "block");
+  EXPECT_EQ(rows.list[0]["setting"].text, "CROSSRAIL_ALLTOALL");
+  EXPECT_EQ(rows.list[0]["reduces"].kind, JsonValue::Kind::boolean);
+  ASSERT_EQ(rows.list[0]["mpi"].list.size(), 3u);
+  EXPECT_EQ(rows.list[0]["mpi"].list[2].text, "MPI_Alltoall_init");
+  EXPECT_EQ(rows.list[1]["counts"].text, "vector");
+  for (const JsonValue& one : rows.list) {
+    bool is_setting = false;
+    for (const SettingRow& row : setting_rows()) is_setting = is_setting || one["setting"].text == row.variable;
+    EXPECT_TRUE(is_setting) << one["setting"].text;
+  }
+}
+
 TEST(Api, catalogue_has_all_rows) {
   const JsonValue rows = parsed(crossrail_catalogue());
   std::size_t row = 0;
@@ -44,7 +73,8 @@ TEST(Api, catalogue_has_all_rows) {
         EXPECT_EQ(rows.list[row]["collective"].text, name_of(collective));
         EXPECT_EQ(rows.list[row]["memory"].text, name_of(memory));
         EXPECT_EQ(rows.list[row]["name"].text, algorithm.name);
-        EXPECT_EQ(rows.list[row++]["summary"].text, algorithm.summary);
+        EXPECT_EQ(rows.list[row]["summary"].text, algorithm.summary);
+        expect_parameters(rows.list[row++]["parameters"].list, algorithm);
       }
     }
   }
@@ -68,7 +98,9 @@ TEST(Explain, chooses_like_the_tables) {
   EXPECT_GT(small["segment_bytes_per_node"].number, 0);
   EXPECT_EQ(small["candidates"].list[0]["algorithm"].text, "node_shared");
   EXPECT_EQ(small["candidates"].list.back()["algorithm"].text, "native");
-  EXPECT_EQ(small["candidates"].list[0]["parameters"].kind, JsonValue::Kind::object);
+  EXPECT_EQ(small["candidates"].list[0]["parameters"]["packet"].number, 512);
+  EXPECT_EQ(small["candidates"].list[0]["parameters"]["chunk"].number, 32 * 1024) << "the default";
+  EXPECT_EQ(small["warning"].text, "");
   EXPECT_EQ(explained(question(1 << 20, 8))["chosen"].text, "node_single_copy");
 }
 
@@ -86,6 +118,21 @@ TEST(Explain, every_row_is_a_candidate_or_passed_over_with_a_reason) {
       EXPECT_GE(mentioned, 1) << row.name;
     }
   }
+}
+
+TEST(Explain, memory_of_devices_and_streams) {
+  crossrail_question asked = question(64, 4);
+  for (const char* memory : {"device", "stream"}) {
+    asked.memory = memory;
+    const JsonValue answer = explained(asked);
+    EXPECT_EQ(answer["chosen"].text, "hybrid");
+    EXPECT_EQ(answer["candidates"].list[0]["parameters"]["ipc_threshold"].number, asked.memory[0] == 's' ? 4096 : 0);
+    EXPECT_EQ(answer["candidates"].list.back()["algorithm"].text, asked.memory[0] == 's' ? "hybrid" : "native");
+  }
+  const int two_nodes[] = {0, 0, 1, 1};
+  asked = question(64, 4, two_nodes);
+  asked.memory = "stream";
+  EXPECT_EQ(explained(asked)["chosen"].text, "none");
 }
 
 TEST(Explain, several_nodes) {
@@ -114,6 +161,13 @@ TEST(Explain, senseless_questions_are_errors) {
   EXPECT_NE(explained(asked)["error"].text, "");
   asked.collective = nullptr;
   EXPECT_NE(explained(asked)["error"].text, "");
+}
+
+TEST(Explain, the_mpi_library_has_a_short_name) {
+  crossrail_question asked = question(8, 4);
+  EXPECT_EQ(explained(asked)["mpi"].text, "");
+  asked.mpi = "Open MPI v4.1.6, package: Debian";
+  EXPECT_EQ(explained(asked)["mpi"].text, "openmpi4.1.6");
 }
 
 TEST(Explain, extremes_are_answered) {

@@ -27,6 +27,13 @@ TEST(Status, try_returns_the_first_failure) {
   EXPECT_EQ(reached, 1);
 }
 
+TEST(Status, failure_takes_the_text_of_an_earlier_one) {
+  const Status first = failure(Code::system, "the driver says %d", 7);
+  const Status second = failure(Code::unsupported, "not mapped: %s", first.what);
+  EXPECT_STREQ(second.what, "not mapped: the driver says 7");
+  EXPECT_STREQ(failure(Code::unsupported, "%s", second.what).what, "not mapped: the driver says 7");
+}
+
 TEST(Status, failure_formats_and_cuts_long_texts) {
   EXPECT_STREQ(failure(Code::invalid, "%d of %s", 3, "four").what, "3 of four");
   const std::string longer(1000, 'x');

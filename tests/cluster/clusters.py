@@ -13,9 +13,9 @@ TREE = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TREE / "python"), str(TREE / "tests/mpi")]
 
 import judge
-from crossrail import cluster_network
-from crossrail.cluster import Cluster
-from crossrail.problem import Problem
+from crossrail.cluster import network
+from crossrail.cluster.hosts import Cluster
+from crossrail.errors import CliError
 from mpis import all_mpis, launcher_environment
 
 SKIP = 77
@@ -48,8 +48,8 @@ def usable_mpi(options):
     try:
         with Cluster([1, 1]):
             pass
-    except Problem as problem:
-        skip(str(problem))
+    except CliError as error:
+        skip(str(error))
     return mpi
 
 
@@ -113,7 +113,7 @@ class Run:
     @property
     def names(self):
         """The namespaces of this run that exist."""
-        return [name for name in cluster_network.namespaces() if name.startswith(f"crossrail-{self.job.pid}-")]
+        return [name for name in network.namespaces() if name.startswith(f"crossrail-{self.job.pid}-")]
 
     def left_behind(self):
         """What it left: namespaces, folders, interfaces, processes. Sentences."""
@@ -125,13 +125,13 @@ class Run:
 
     def remember(self):
         """Notes the processes on the hosts, which must all be gone in the end."""
-        self.seen = {process: cluster_network.start_of(process) for process in cluster_network.inhabitants(self.names)}
+        self.seen = {process: network.start_of(process) for process in network.inhabitants(self.names)}
 
     def processes(self):
         """The noted processes that live, after a moment for those that are ending."""
         alive = []
         for _ in range(50):
-            alive = [process for process, start in self.seen.items() if cluster_network.start_of(process) == start]
+            alive = [process for process, start in self.seen.items() if network.start_of(process) == start]
             if not alive:
                 break
             time.sleep(0.05)

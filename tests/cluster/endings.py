@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 
-from clusters import Cluster, Run, add_places, cluster_network, kill, usable_mpi
+from clusters import Cluster, Run, add_places, kill, network, usable_mpi
 
 RANKS = r"rank (\d+) is process (\d+)\."
 PAIRWISE = {"CROSSRAIL_ALLTOALL": "pairwise"}
@@ -37,10 +37,10 @@ def endless(options, mpi, words=()):
 def killed_leader(options, mpi):
     """The lowest rank of the second host is killed in mid-call: the others end, and so does the job."""
     run, ranks = endless(options, mpi)
-    starts = {process: cluster_network.start_of(process) for process in ranks.values()}
+    starts = {process: network.start_of(process) for process in ranks.values()}
     kill(ranks[2])
     code = run.wait(8)
-    alive = [process for process, start in starts.items() if cluster_network.start_of(process) == start]
+    alive = [process for process, start in starts.items() if network.start_of(process) == start]
     wrong = check(not alive, f"processes {alive} live")
     if code is None and mpi.name == "openmpi5":
         print("prterun has not noticed that all ranks have ended, as happens now and then: it is ended")
@@ -54,7 +54,7 @@ def killed_leader(options, mpi):
 def terminated(options, mpi):
     """SIGTERM to crossrail ends the job and removes the cluster."""
     run, _ = endless(options, mpi)
-    interfaces = [name for name in cluster_network.namespaces() if name in run.names]
+    interfaces = [name for name in network.namespaces() if name in run.names]
     kill(run.job.pid, signal.SIGTERM)
     code = run.finish(15)
     return check(len(interfaces) == 3, f"namespaces {interfaces}") + check(code not in (None, 0), f"exit code {code}") + run.left_behind()
@@ -130,7 +130,7 @@ def exit_codes(options, mpi):
         run = Run(options, mpi, words, [program, "1", "1"])
         code = run.finish(20)
         said = [line for line in run.text.splitlines() if line]
-        wrong += check(code == 1 and len(said) == 1 and said[0].startswith("crossrail: "), f"{words} {program}: {code}, {said}")
+        wrong += check(code == 2 and len(said) == 1 and said[0].startswith("crossrail: "), f"{words} {program}: {code}, {said}")
         wrong += run.left_behind()
     return wrong
 

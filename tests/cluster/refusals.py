@@ -28,7 +28,7 @@ def complaint(what, words, path=None):
                           stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
     print(f"{what}: exit {done.returncode}: {done.stderr.strip()}{done.stdout.strip()}")
     lines = done.stderr.strip().splitlines()
-    right = done.returncode == 1 and len(lines) == 1 and lines[0].startswith("crossrail: ") and "luster" in lines[0] and not done.stdout
+    right = done.returncode == 2 and len(lines) == 1 and lines[0].startswith("crossrail: ") and "luster" in lines[0] and not done.stdout
     return [] if right else [f"FAILED: {what}"]
 
 

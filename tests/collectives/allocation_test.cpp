@@ -4,6 +4,7 @@
 #include <new>
 
 #include "tests/collectives/alltoallv_case.h"
+#include "tests/collectives/device_case.h"
 
 namespace {
 thread_local std::uint64_t allocations = 0;
@@ -44,7 +45,7 @@ TEST(Counter, counts) {
 
 // The first calls make the plan, and the links' queues as long as they get; then nothing more.
 TEST_P(EveryRowRuns, without_allocating) {
-  simulate::WorldOptions options;
+  virtual_world::WorldOptions options;
   options.settings.alltoall = GetParam().name;
   const auto call = [](Communicator& communicator) {
     for (const std::size_t bytes : {0, 8, 300, 5000, 100'000}) {
@@ -58,7 +59,7 @@ TEST_P(EveryRowRuns, without_allocating) {
       }
     }
   };
-  for (const Nodes& nodes : {Nodes{0, 0, 0, 0}, Nodes{0, 1, 0, 1, 2}}) simulate::world(nodes, options, call);
+  for (const Nodes& nodes : {Nodes{0, 0, 0, 0}, Nodes{0, 1, 0, 1, 2}}) virtual_world::world(nodes, options, call);
 }
 
 class EveryVectorRowRuns : public testing::TestWithParam<Algorithm> {};
@@ -68,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(alltoallv, EveryVectorRowRuns,
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST_P(EveryVectorRowRuns, without_allocating) {
-  simulate::WorldOptions options;
+  virtual_world::WorldOptions options;
   options.settings.alltoallv = GetParam().name;
   const auto call = [](Communicator& communicator) {
     for (const Counts counts : kCounts) {
@@ -79,12 +80,82 @@ TEST_P(EveryVectorRowRuns, without_allocating) {
         EXPECT_TRUE(run_collective(communicator, kVectorShape, one.buffers()).status.ok());
         // Or ranks that only send run ahead, and the simulated links queue their messages.
         Code worst = Code::ok;
-        EXPECT_TRUE(communicator.links->agree(Code::ok, worst).ok());
+        EXPECT_TRUE(communicator.slot().links->agree(Code::ok, worst).ok());
       }
       EXPECT_EQ(allocations, before) << GetParam().name << ", counts " << static_cast<int>(counts);
     }
   };
-  for (const Nodes& nodes : {Nodes{0, 0, 0, 0}, Nodes{0, 1, 0, 1, 2}}) simulate::world(nodes, options, call);
+  for (const Nodes& nodes : {Nodes{0, 0, 0, 0}, Nodes{0, 1, 0, 1, 2}}) virtual_world::world(nodes, options, call);
+}
+
+// What the simulated device allocates for itself does not count.
+template <auto function, class... Arguments>
+auto uncounted(Arguments... arguments) {
+  const std::uint64_t before = allocations;
+  const auto answer = (host_device_module()->*function)(arguments...);
+  allocations = before;
+  return answer;
+}
+
+const crossrail_device_module* quiet_device() {
+  using Module = crossrail_device_module;
+  static const Module module = [] {
+    Module quiet = *host_device_module();
+    quiet.exchange = [](crossrail_queue* queue, const crossrail_exchange* asked) { return uncounted<&Module::exchange>(queue, asked); };
+    quiet.packets = [](crossrail_queue* queue, const crossrail_packets* asked) { return uncounted<&Module::packets>(queue, asked); };
+    quiet.barrier = [](crossrail_queue* queue, const crossrail_barrier* asked) { return uncounted<&Module::barrier>(queue, asked); };
+    quiet.pack = [](crossrail_queue* queue, const crossrail_packing* asked) { return uncounted<&Module::pack>(queue, asked); };
+    return quiet;
+  }();
+  return &module;
+}
+
+class EveryDeviceRowRuns : public testing::TestWithParam<Algorithm>, protected WithHostDevice {
+ protected:
+  EveryDeviceRowRuns() { device::use_module(quiet_device()); }
+};
+
+INSTANTIATE_TEST_SUITE_P(alltoall_device, EveryDeviceRowRuns, testing::ValuesIn(device_rows()),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+void repeat(Communicator& communicator, const Shape& shape, Kinds kinds) {
+  DeviceCase one(communicator, shape, kinds);
+  PlainBuffers plain(one.buffers().device_buffers(), one.bytes());
+  std::uint64_t before = 0;
+  for (int again = 0; again < 12; ++again) {
+    if (again == 8) before = allocations;
+    const Outcome outcome = run_collective(communicator, shape, plain);
+    EXPECT_TRUE(outcome.status.ok() && outcome.plan->shape.memory == Memory::device) << one.text(0);
+  }
+  EXPECT_EQ(allocations, before) << one.text(0);
+}
+
+// Mapped by peers, and staged.
+TEST_P(EveryDeviceRowRuns, without_allocating) {
+  virtual_world::world({0, 0, 0}, forced_on_devices(GetParam()), [](Communicator& communicator) {
+    for (const std::size_t bytes : {8, 5000, 20000}) {
+      for (const bool in_place : {false, true}) {
+        repeat(communicator, alltoall_shape(bytes, in_place), {});
+        repeat(communicator, alltoall_shape(bytes, in_place), {HOST_DEVICE_UNSHAREABLE, HOST_DEVICE_UNSHAREABLE});
+      }
+    }
+  });
+}
+
+TEST_P(EveryDeviceRowRuns, without_allocating_in_a_stream) {
+  virtual_world::world({0, 0, 0}, forced_on_devices(GetParam()), [](Communicator& communicator) {
+    for (const std::size_t bytes : {8, 5000, 20000}) {
+      DeviceCase one(communicator, alltoall_shape(bytes), {});
+      std::uint64_t before = 0;
+      for (int again = 0; again < 12; ++again) {
+        if (again == 8) before = allocations;
+        EXPECT_TRUE(run_on_stream(communicator, alltoall_shape(bytes), one.buffers(), nullptr).ok());
+      }
+      EXPECT_EQ(allocations, before) << one.text(0);
+      host_device_wait(nullptr);
+      EXPECT_TRUE(communicator.slot().control->barrier().ok());
+    }
+  });
 }
 
 }  // namespace

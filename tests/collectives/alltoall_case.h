@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "api/collectives.h"
+#include "engine/engine.h"
 #include "collectives/algorithm.h"
-#include "simulate/thread_world.h"
+#include "virtual_world/thread_world.h"
 
 namespace crossrail::tests {
 

@@ -1,14 +1,10 @@
-// Every row for device memory against the definition of alltoall, on a device that is made of host
-// memory (simulate/host_device.h), with ranks as threads.
+// Every row for device memory against the definition of alltoall, with ranks as threads.
 
-#include <gtest/gtest.h>
+#include <atomic>
+#include <mutex>
 
-#include <string>
-#include <vector>
-
-#include "device/device.h"
-#include "simulate/host_device.h"
-#include "tests/collectives/alltoall_case.h"
+#include "base/settings.h"
+#include "tests/collectives/device_case.h"
 
 namespace crossrail::tests {
 namespace {
@@ -22,172 +18,213 @@ constexpr std::size_t kSizes[] = {0, 1, 7, 16, 100, 4096, 4099, 16385, 70000};
 #endif
 const Nodes kWorlds[] = {{0, 0}, {0, 0, 0}, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0}};
 
-// Device memory for one side of a call, between guard zones.
-class DeviceRow {
- public:
-  DeviceRow(std::size_t bytes, std::size_t shift, host_device_kind kind)
-      : bytes_(bytes), begin_(128 + shift), memory_(static_cast<std::byte*>(host_device_alloc(bytes + begin_ + 128, kind))) {
-    std::memset(host_device_touchable(memory_), 0xA5, begin_ + bytes + 128);
-  }
-  ~DeviceRow() { host_device_free(memory_); }
-  DeviceRow(const DeviceRow&) = delete;
-  DeviceRow& operator=(const DeviceRow&) = delete;
-  std::byte* data() { return memory_ + begin_; }
-  std::byte* touch() { return static_cast<std::byte*>(host_device_touchable(data())); }
-  bool intact() {
-    const std::byte* const all = static_cast<std::byte*>(host_device_touchable(memory_));
-    bool right = true;
-    for (std::size_t at = 0; at < begin_; ++at) right = right && all[at] == std::byte{0xA5};
-    for (std::size_t at = 0; at < 128; ++at) right = right && all[begin_ + bytes_ + at] == std::byte{0xA5};
-    return right;
-  }
-
- private:
-  std::size_t bytes_, begin_;
-  std::byte* memory_;
-};
-
-struct Kinds {
-  host_device_kind send = HOST_DEVICE_PLAIN, recv = HOST_DEVICE_PLAIN;
-};
-
-// Host memory, if `host` is; the engine is given what a program would pass.
-class HostRows final : public Sides {
- public:
-  HostRows(const Buffers& device, std::size_t bytes) : device_(device), bytes_(bytes), send_(bytes), recv_(bytes) {}
-  Status open(Buffers& buffers) override {
-    copy_block(send_.data(), host_device_touchable(device_.send), bytes_);
-    buffers = {device_.send == device_.recv ? recv_.data() : send_.data(), recv_.data()};
-    if (device_.send == device_.recv) recv_ = send_;
-    return {};
-  }
-  Status close() override {
-    copy_block(host_device_touchable(device_.recv), recv_.data(), bytes_);
-    return {};
-  }
-  DeviceCall on_devices() override { return {{device_.send, bytes_, false}, {device_.recv, bytes_, false}}; }
-  Buffers device_buffers() override { return device_; }
-
- private:
-  Buffers device_;
-  std::size_t bytes_;
-  std::vector<std::byte> send_, recv_;
-};
-
-Outcome checked_call_on(Communicator& communicator, const Shape& shape, std::uint64_t call, Kinds kinds) {
-  const int size = communicator.topology.size, rank = communicator.topology.rank;
-  const std::size_t block = shape.block_bytes, bytes = block * static_cast<std::size_t>(size);
-  DeviceRow send(bytes, call % 17, kinds.send), recv(bytes, call % 5, kinds.recv);
-  std::byte* const from = shape.in_place ? recv.touch() : send.touch();
-  std::memset(recv.touch(), 0xEE, bytes);
-  for (int peer = 0; peer < size; ++peer) fill_block(from + static_cast<std::size_t>(peer) * block, block, call, rank, peer);
-  HostRows sides({shape.in_place ? recv.data() : send.data(), recv.data()}, bytes);
-  const Outcome outcome = run_collective(communicator, shape, sides);
-  const std::string where = communicator.settings.alltoall + ", " + std::to_string(size) + " ranks, blocks of " + std::to_string(block) +
-                            (shape.in_place ? " in place" : "") + ", call " + std::to_string(call);
-  EXPECT_TRUE(outcome.status.ok()) << outcome.status.what << ": " << where;
-  if (!outcome.status.ok() || outcome.plan->native()) return outcome;
-  std::memset(send.touch(), 0x11, bytes);
-  std::vector<std::byte> expected(block);
-  for (int peer = 0; peer < size; ++peer) {
-    fill_block(expected.data(), block, call, peer, rank);
-    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), recv.touch() + static_cast<std::size_t>(peer) * block))
-        << "rank " << rank << " has a wrong block from " << peer << ": " << where << " by " << outcome.plan->algorithm;
-  }
-  EXPECT_TRUE(send.intact() && recv.intact()) << where;
-  return outcome;
-}
-
-class EveryDeviceRow : public testing::TestWithParam<Algorithm> {
+class EveryDeviceRow : public testing::TestWithParam<Algorithm>, protected WithHostDevice {
  protected:
-  void SetUp() override {
-    device::use_module(host_device_module());
-    set({});
-  }
-  void TearDown() override {
-    set({});
-    device::use_module(nullptr);
-  }
-  static void set(const host_device_options& options) { host_device_set(&options); }
+  static bool is(const char* name) { return std::string(GetParam().name) == name; }
 };
 
-INSTANTIATE_TEST_SUITE_P(alltoall, EveryDeviceRow,
-                         testing::ValuesIn(catalogue(Collective::alltoall, Memory::device).begin(),
-                                           catalogue(Collective::alltoall, Memory::device).end()),
+INSTANTIATE_TEST_SUITE_P(alltoall, EveryDeviceRow, testing::ValuesIn(device_rows()),
                          [](const auto& row) { return std::string(row.param.name); });
 
-simulate::WorldOptions forced(const Algorithm& row) {
-  simulate::WorldOptions options;
-  options.settings.alltoall = row.name;
-  options.settings.resident_us = std::string(row.name) == "ipc_resident_push" ? 100 : 0;
-  options.settings.memcpy_threshold = 10000;
-  return options;
+// The plan with which a call on device memory would be carried; null where there is none yet.
+const Plan* device_plan(Communicator& communicator, const Shape& shape) {
+  return communicator.slot().plans.find(device_shape(shape.block_bytes, shape.in_place));
 }
 
-void all_sizes(const Algorithm& row, Communicator& communicator, Kinds kinds, bool carried) {
+bool staged(Communicator& communicator, MappedSide side) { return communicator.slot().devices->staged(side); }
+
+// Runs calls of all sizes with fresh memory each; `check` sees each of them that has bytes.
+template <class Check>
+void all_sizes(Communicator& communicator, Kinds kinds, Check check) {
   std::uint64_t call = 0;
   for (const std::size_t bytes : kSizes) {
     for (const bool in_place : {false, true}) {
       const Shape shape = alltoall_shape(bytes, in_place);
       for (std::uint64_t again = 0; again < kRepetitions; ++again) {
-        const Outcome outcome = checked_call_on(communicator, shape, ++call, kinds);
-        if (!outcome.status.ok() || bytes == 0) continue;
-        const Shape on_device{Collective::alltoall, Memory::device, in_place, bytes};
-        if (!carried || !row.fits(communicator.topology, on_device)) continue;
-        EXPECT_STREQ(outcome.plan->algorithm, row.name) << bytes << (in_place ? " in place" : "") << " call " << call;
+        DeviceCase one(communicator, shape, kinds, ++call);
+        const Outcome outcome = one.call(call);
+        SCOPED_TRACE(one.text(call));
+        if (outcome.status.ok() && bytes > 0) check(shape, *outcome.plan);
       }
     }
   }
 }
 
+// Every call of a Shape that the row is for is carried by it.
+void all_carried(Communicator& communicator, Kinds kinds) {
+  all_sizes(communicator, kinds, [&](const Shape& shape, const Plan& plan) {
+    const Algorithm& row = EveryDeviceRow::GetParam();
+    const bool fits = row.fits(communicator.topology, device_shape(shape.block_bytes, shape.in_place));
+    EXPECT_EQ(std::string(plan.algorithm) == row.name, fits) << plan.algorithm;
+  });
+}
+
 TEST_P(EveryDeviceRow, agrees_with_the_definition) {
   for (const Nodes& nodes : kWorlds) {
-    simulate::world(nodes, forced(GetParam()), [](Communicator& communicator) { all_sizes(GetParam(), communicator, {}, true); });
+    virtual_world::world(nodes, forced_on_devices(GetParam()), [](Communicator& communicator) { all_carried(communicator, {}); });
   }
 }
 
 TEST_P(EveryDeviceRow, waits_for_work_that_is_late) {
   set({.delay_us = 300});
-  simulate::world({0, 0, 0, 0}, forced(GetParam()), [](Communicator& communicator) { all_sizes(GetParam(), communicator, {}, true); });
+  virtual_world::world({0, 0, 0, 0}, forced_on_devices(GetParam()), [](Communicator& communicator) { all_carried(communicator, {}); });
 }
 
 // Memory that cannot be shared, on some ranks and sides; little memory of ours, so that there are rounds.
 TEST_P(EveryDeviceRow, stages_what_cannot_be_mapped) {
-  simulate::WorldOptions options = forced(GetParam());
-  for (const std::uint64_t scratch : {32768u, 1u << 24}) {
-    options.settings.device_scratch_bytes = scratch;
-    simulate::world({0, 0, 0, 0}, options, [](Communicator& communicator) {
-      const bool odd = communicator.topology.rank % 2 != 0;
-      const Kinds kinds{odd ? HOST_DEVICE_UNSHAREABLE : HOST_DEVICE_PLAIN, odd ? HOST_DEVICE_PLAIN : HOST_DEVICE_MANAGED};
-      all_sizes(GetParam(), communicator, kinds, false);
+  virtual_world::WorldOptions options = forced_on_devices(GetParam());
+  const auto calls = [](Communicator& communicator) {
+    const bool odd = communicator.topology.rank % 2 != 0;
+    const Kinds kinds{odd ? HOST_DEVICE_UNSHAREABLE : HOST_DEVICE_PLAIN, odd ? HOST_DEVICE_PLAIN : HOST_DEVICE_MANAGED};
+    all_sizes(communicator, kinds, [&](const Shape& shape, const Plan& plan) {
+      if (!GetParam().fits(communicator.topology, device_shape(shape.block_bytes, shape.in_place))) return;
+      EXPECT_STREQ(plan.algorithm, GetParam().name);
+      const bool push = plan.mapped == MappedSide::recv, pull = plan.mapped == MappedSide::send;
+      EXPECT_EQ(staged(communicator, MappedSide::send), shape.in_place || (pull && odd));
+      EXPECT_EQ(staged(communicator, MappedSide::recv), push && !odd);
     });
+  };
+  for (const std::uint64_t bytes : {32768u, 1u << 24}) {
+    options.settings.device_scratch_bytes = bytes;
+    virtual_world::world({0, 0, 0, 0}, options, calls);
   }
 }
 
+// No peer can map what the program has; what is ours can be.
 TEST_P(EveryDeviceRow, goes_another_way_where_mapping_fails) {
   set({.refuse_maps = 1});
-  simulate::world({0, 0, 0}, forced(GetParam()), [](Communicator& communicator) { all_sizes(GetParam(), communicator, {}, false); });
+  virtual_world::world({0, 0, 0}, forced_on_devices(GetParam()), [](Communicator& communicator) {
+    all_sizes(communicator, {}, [&](const Shape& shape, const Plan& plan) {
+      const Plan* const tried = device_plan(communicator, shape);
+      const bool ours = tried->mapped == MappedSide::none || (tried->mapped == MappedSide::send && shape.in_place);
+      EXPECT_EQ(std::string(plan.algorithm) == GetParam().name, ours && tried->algorithm == plan.algorithm);
+    });
+  });
+}
+
+// The same memory again: it has been refused, and is staged from then on.
+TEST_P(EveryDeviceRow, stages_what_peers_have_refused) {
+  set({.refuse_maps = 1});
+  virtual_world::world({0, 0, 0}, forced_on_devices(GetParam()), [](Communicator& communicator) {
+    for (const std::size_t bytes : {100, 5000, 20000}) {
+      const Shape shape = alltoall_shape(bytes);
+      DeviceCase same(communicator, shape, {});
+      for (std::uint64_t call = 1; call <= 4; ++call) {
+        const Outcome outcome = same.call(call);
+        const Plan* const tried = device_plan(communicator, shape);
+        if (tried->native() || tried->mapped == MappedSide::none) continue;
+        EXPECT_EQ(outcome.plan == tried, call > 1) << same.text(call);
+        EXPECT_EQ(staged(communicator, tried->mapped), call > 1) << same.text(call);
+      }
+    }
+  });
+}
+
+TEST_P(EveryDeviceRow, goes_through_host_memory_where_nothing_can_be_mapped) {
   set({.refuse_all_maps = 1});
-  simulate::world({0, 0, 0}, forced(GetParam()), [](Communicator& communicator) { all_sizes(GetParam(), communicator, {}, false); });
+  virtual_world::world({0, 0, 0}, forced_on_devices(GetParam()), [](Communicator& communicator) {
+    all_sizes(communicator, {HOST_DEVICE_UNSHAREABLE, HOST_DEVICE_UNSHAREABLE}, [&](const Shape&, const Plan& plan) {
+      EXPECT_STRNE(plan.algorithm, GetParam().name);
+    });
+    EXPECT_FALSE(communicator.slot().devices->active()) << "nothing is tried any more";
+  });
 }
 
 TEST_P(EveryDeviceRow, is_right_where_ranks_share_a_device) {
   set({.same_device = 1});
-  simulate::world({0, 0, 0}, forced(GetParam()), [](Communicator& communicator) { all_sizes(GetParam(), communicator, {}, false); });
+  virtual_world::world({0, 0, 0}, forced_on_devices(GetParam()), [](Communicator& communicator) {
+    all_sizes(communicator, {}, [&](const Shape& shape, const Plan& plan) {
+      if (is("packet")) {
+        EXPECT_STRNE(plan.algorithm, "packet") << "its kernels wait for each other";
+      } else if (GetParam().fits(communicator.topology, device_shape(shape.block_bytes, shape.in_place))) {
+        EXPECT_STREQ(plan.algorithm, GetParam().name);
+      }
+      EXPECT_STRNE(plan.part, "packet");
+    });
+  });
 }
 
 // Freed and allocated anew in every call: nothing stale, nothing that grows.
 TEST_P(EveryDeviceRow, keeps_few_mappings) {
   static std::atomic<int> most{0};
   most = 0;
-  simulate::world({0, 0, 0}, forced(GetParam()), [](Communicator& communicator) {
+  virtual_world::world({0, 0, 0}, forced_on_devices(GetParam()), [](Communicator& communicator) {
     for (std::uint64_t call = 1; call <= 300; ++call) {
-      (void)checked_call_on(communicator, alltoall_shape(64 + call % 3 * 5000), call, {});
+      DeviceCase one(communicator, alltoall_shape(64 + call % 3 * 5000), {}, call);
+      (void)one.call(call);
       if (communicator.topology.rank == 0) most = std::max(most.load(), host_device_pieces());
     }
   });
-  EXPECT_LE(most.load(), 3 * (2 + 3) + 2 * 3 * DeviceLines::kSlots);
+  EXPECT_LE(most.load(), 3 * (2 + 3) + 2 * 3 * DeviceLines::kExported);
   EXPECT_EQ(host_device_pieces(), 0);
+}
+
+// The same memory in turn is mapped once, whatever the size of the blocks.
+TEST_P(EveryDeviceRow, maps_memory_once) {
+  static std::atomic<int> before{0};
+  virtual_world::world({0, 0, 0}, forced_on_devices(GetParam()), [](Communicator& communicator) {
+    const Shape small = alltoall_shape(500), large = alltoall_shape(16385);
+    std::vector<std::unique_ptr<DeviceCase>> cases;
+    for (const Shape& shape : {small, large, small, large}) cases.push_back(std::make_unique<DeviceCase>(communicator, shape, Kinds{}));
+    for (std::uint64_t call = 1; call <= 40; ++call) {
+      (void)cases[call % cases.size()]->call(call);
+      if (communicator.topology.rank == 0 && call == 8) before = host_device_maps();
+    }
+    const int now = communicator.topology.rank == 0 ? host_device_maps() : before.load();
+    EXPECT_EQ(now, before.load());
+  });
+}
+
+class Hybrid : public testing::Test, protected WithHostDevice {};
+
+// What hybrid chooses for blocks of this size, on all ranks.
+std::string part_of(const virtual_world::WorldOptions& options, std::size_t bytes) {
+  static std::mutex mutex;
+  std::string chosen;
+  virtual_world::world({0, 0, 0}, options, [&](Communicator& communicator) {
+    DeviceCase one(communicator, alltoall_shape(bytes), {});
+    const Outcome outcome = one.call(1);
+    const std::lock_guard lock(mutex);
+    const std::string part = outcome.plan->part;
+    EXPECT_TRUE(chosen.empty() || chosen == part) << chosen << ", " << part;
+    chosen = part;
+  });
+  return chosen;
+}
+
+TEST_F(Hybrid, chooses_by_the_thresholds) {
+  virtual_world::WorldOptions options;
+  options.settings.alltoall = "hybrid ipc_threshold=4K memcpy_threshold=10000";
+  EXPECT_EQ(part_of(options, 4095), "packet");
+  EXPECT_EQ(part_of(options, 4096), "ipc_kernel_push");
+  EXPECT_EQ(part_of(options, 9999), "ipc_kernel_push");
+  EXPECT_EQ(part_of(options, 10000), "ipc_copy_push");
+  options.settings.ipc_threshold = 100;
+  options.settings.memcpy_threshold = 5000;
+  EXPECT_EQ(part_of(options, 99), "packet");
+  EXPECT_EQ(part_of(options, 100), "ipc_kernel_push");
+  EXPECT_EQ(part_of(options, 5000), "ipc_copy_push");
+  options.settings.ipc_threshold = 1 << 20;
+  EXPECT_EQ(part_of(options, 16385), "ipc_copy_push") << "too large for packets";
+  options.settings.resident_us = 50;
+  EXPECT_EQ(part_of(options, 99), "ipc_resident_push");
+  EXPECT_EQ(part_of(options, 65537), "ipc_copy_push");
+}
+
+TEST_F(Hybrid, is_what_the_built_in_table_chooses) {
+  EXPECT_EQ(part_of({}, 8), "ipc_kernel_push");
+  EXPECT_EQ(part_of({}, 100'000), "ipc_kernel_push");
+}
+
+// What the driver says is not lost on the way.
+TEST_F(Hybrid, tells_why_memory_could_not_be_mapped) {
+  set({.refuse_maps = 1});
+  ASSERT_TRUE(change_process_setting("CROSSRAIL_LOG", "1"));
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(part_of({}, 5000), "");
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(change_process_setting("CROSSRAIL_LOG", "0"));
+  EXPECT_NE(said.find("goes through host memory: host module: mapping refused"), std::string::npos) << said;
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ constexpr std::uint64_t kMixedCalls = 200;
 constexpr std::size_t kSizes[] = {0,  1,  2,   3,   7,   8,    13,   55,   56,
                                   57, 64, 100, 256, 257, 1000, 4096, 4097, 65537};
 
-simulate::WorldOptions forced(const char* algorithm) {
-  simulate::WorldOptions options;
+virtual_world::WorldOptions forced(const char* algorithm) {
+  virtual_world::WorldOptions options;
   options.settings.alltoall = algorithm;
   return options;
 }
@@ -58,7 +58,7 @@ void all_sizes(const Algorithm& row, Communicator& communicator) {
 TEST_P(EveryRow, agrees_with_the_definition) {
   for (const Nodes& nodes : worlds()) {
     SCOPED_TRACE(text_of(nodes));
-    simulate::world(nodes, forced(GetParam().name),
+    virtual_world::world(nodes, forced(GetParam().name),
                     [](Communicator& communicator) { all_sizes(GetParam(), communicator); });
   }
 }
@@ -66,20 +66,20 @@ TEST_P(EveryRow, agrees_with_the_definition) {
 // All messages wait for their receiver; and none does.
 TEST_P(EveryRow, does_not_depend_on_when_messages_are_copied) {
   for (const std::size_t eager_bytes : {std::size_t{0}, std::size_t{1} << 30}) {
-    simulate::WorldOptions options = forced(GetParam().name);
+    virtual_world::WorldOptions options = forced(GetParam().name);
     options.links.eager_bytes = eager_bytes;
-    simulate::world({0, 0, 1, 0, 1}, options, [](Communicator& communicator) { all_sizes(GetParam(), communicator); });
-    simulate::world({0, 0, 0, 0}, options, [](Communicator& communicator) { all_sizes(GetParam(), communicator); });
+    virtual_world::world({0, 0, 1, 0, 1}, options, [](Communicator& communicator) { all_sizes(GetParam(), communicator); });
+    virtual_world::world({0, 0, 0, 0}, options, [](Communicator& communicator) { all_sizes(GetParam(), communicator); });
   }
 }
 
 // As many leaders as there may be, and more; all sends ahead, and one.
 TEST(LeaderPipelined, obeys_its_parameters) {
   for (const char* parameters : {" leaders=2", " leaders=3 ahead=1", " leaders=100", " leaders=100 split=1", " leaders=4 split=50", " ahead=1"}) {
-    simulate::WorldOptions options = forced((std::string("leader_pipelined") + parameters).c_str());
+    virtual_world::WorldOptions options = forced((std::string("leader_pipelined") + parameters).c_str());
     for (const Nodes& nodes : worlds()) {
       SCOPED_TRACE(text_of(nodes) + parameters);
-      simulate::world(nodes, options, [](Communicator& communicator) {
+      virtual_world::world(nodes, options, [](Communicator& communicator) {
         std::uint64_t call = 0;
         for (const std::size_t bytes : {0u, 1u, 100u, 700u}) {
           for (int again = 0; again < 40; ++again) checked_call(communicator, alltoall_shape(bytes, again % 3 == 0), ++call);
@@ -91,31 +91,31 @@ TEST(LeaderPipelined, obeys_its_parameters) {
 
 // Buffers that peers cannot read (pinned by a device driver), on all ranks or on some.
 TEST_P(EveryRow, is_right_where_buffers_cannot_be_read) {
-  simulate::WorldOptions options = forced(GetParam().name);
+  virtual_world::WorldOptions options = forced(GetParam().name);
   for (const int step : {1, 2}) {
     options.links.readable = [step](int rank) { return rank % step != 0; };
-    simulate::world({0, 0, 0}, options, [](Communicator& communicator) { all_sizes(GetParam(), communicator); });
+    virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) { all_sizes(GetParam(), communicator); });
   }
 }
 
 // Without a shared segment and without single copy only messages are left.
 TEST_P(EveryRow, is_right_where_nothing_is_shared) {
-  simulate::WorldOptions options = forced(GetParam().name);
+  virtual_world::WorldOptions options = forced(GetParam().name);
   options.shared_segment = false;
-  simulate::world({0, 0, 0, 0}, options, [](Communicator& communicator) {
-    EXPECT_EQ(communicator.board, nullptr);
+  virtual_world::world({0, 0, 0, 0}, options, [](Communicator& communicator) {
+    EXPECT_EQ(communicator.slot().control, nullptr);
     all_sizes(GetParam(), communicator);
   });
   options.shared_segment = true;
   options.single_copy = false;
-  simulate::world({0, 0, 0, 0}, options, [](Communicator& communicator) { all_sizes(GetParam(), communicator); });
+  virtual_world::world({0, 0, 0, 0}, options, [](Communicator& communicator) { all_sizes(GetParam(), communicator); });
 }
 
 // Thousands of calls whose send buffer is overwritten as soon as they return.
 TEST_P(EveryRow, returns_when_no_peer_still_reads) {
   for (const Nodes& nodes : kManyCallWorlds) {
     SCOPED_TRACE(text_of(nodes));
-    simulate::world(nodes, forced(GetParam().name), [](Communicator& communicator) {
+    virtual_world::world(nodes, forced(GetParam().name), [](Communicator& communicator) {
       for (std::uint64_t call = 0; call < kManyCalls; ++call) {
         const std::size_t bytes = call < kManyCalls / 2 ? 600 : call % 2 == 0 ? 24 : 600;
         if (checked_call(communicator, alltoall_shape(bytes), call).plan == nullptr) return;
@@ -127,7 +127,7 @@ TEST_P(EveryRow, returns_when_no_peer_still_reads) {
 // Ranks that come late, up to 5 ms, in turn.
 TEST_P(EveryRow, waits_for_late_ranks) {
   for (const Nodes& nodes : kManyCallWorlds) {
-    simulate::world(nodes, forced(GetParam().name), [](Communicator& communicator) {
+    virtual_world::world(nodes, forced(GetParam().name), [](Communicator& communicator) {
       std::mt19937 random(static_cast<unsigned>(communicator.topology.rank));
       for (std::uint64_t call = 0; call < 40; ++call) {
         std::this_thread::sleep_for(std::chrono::microseconds(random() % 3 == 0 ? random() % 5000 : 0));
@@ -141,10 +141,10 @@ TEST_P(EveryRow, waits_for_late_ranks) {
 TEST_P(EveryRow, is_right_with_little_scratch) {
   for (const std::uint64_t scratch : {0u, 4096u, 65536u, 300'000u, 400'000u, 1'000'000u}) {
     SCOPED_TRACE(scratch);
-    simulate::WorldOptions options = forced(GetParam().name);
+    virtual_world::WorldOptions options = forced(GetParam().name);
     options.settings.scratch_bytes = scratch;
     for (const Nodes& nodes : {Nodes{0, 0, 0, 0}, Nodes{0, 1, 0, 1, 1}}) {
-      simulate::world(nodes, options, [](Communicator& communicator) {
+      virtual_world::world(nodes, options, [](Communicator& communicator) {
         std::uint64_t call = 0;
         for (const std::size_t bytes : kSizes) {
           for (const bool in_place : {false, true, false}) {
@@ -162,16 +162,16 @@ TEST_P(EveryRow, is_right_with_little_scratch) {
 // Random shapes one after another on one communicator, with room for all plans, and for two.
 TEST_P(EveryRow, mixes_shapes_on_one_communicator) {
   for (const std::uint64_t plans : {64u, 2u, 0u}) {
-    simulate::WorldOptions options = forced(GetParam().name);
+    virtual_world::WorldOptions options = forced(GetParam().name);
     options.settings.plan_count = plans;
     for (const Nodes& nodes : kManyCallWorlds) {
-      simulate::world(nodes, options, [](Communicator& communicator) {
+      virtual_world::world(nodes, options, [](Communicator& communicator) {
         std::mt19937 random(7);
         for (std::uint64_t call = 0; call < kMixedCalls; ++call) {
           const std::size_t bytes = kSizes[random() % std::size(kSizes)];
           const bool in_place = random() % 2 == 0;
           if (checked_call(communicator, alltoall_shape(bytes, in_place), call).plan == nullptr) return;
-          EXPECT_LE(communicator.plans->size(), std::max<std::uint64_t>(1, communicator.settings.plan_count));
+          EXPECT_LE(communicator.slot().plans.size(), std::max<std::uint64_t>(1, communicator.settings.plan_count));
         }
       });
     }
@@ -181,7 +181,7 @@ TEST_P(EveryRow, mixes_shapes_on_one_communicator) {
 // Two communicators of the same ranks, each used by a thread of its own on every rank.
 TEST_P(EveryRow, two_communicators_at_the_same_time) {
   const auto many = [](std::uint64_t seed) {
-    simulate::world({0, 0, 0}, forced(GetParam().name), [seed](Communicator& communicator) {
+    virtual_world::world({0, 0, 0}, forced(GetParam().name), [seed](Communicator& communicator) {
       std::mt19937_64 random(seed);
       for (std::uint64_t call = 0; call < 200; ++call) {
         checked_call(communicator, alltoall_shape(random() % 700), seed + call);
@@ -195,7 +195,7 @@ TEST_P(EveryRow, two_communicators_at_the_same_time) {
 
 // No memory behind empty blocks: a null pointer is all a program may have.
 TEST_P(EveryRow, takes_null_for_empty_blocks) {
-  simulate::world({0, 0, 0}, forced(GetParam().name), [](Communicator& communicator) {
+  virtual_world::world({0, 0, 0}, forced(GetParam().name), [](Communicator& communicator) {
     for (const bool in_place : {false, true}) {
       for (int again = 0; again < 3; ++again) {
         EXPECT_TRUE(run_collective(communicator, alltoall_shape(0, in_place), {}).status.ok());
@@ -207,7 +207,7 @@ TEST_P(EveryRow, takes_null_for_empty_blocks) {
 // What the tables choose by themselves, from one byte to beyond every limit between rows.
 TEST(Default, is_right_whatever_it_chooses) {
   for (const Nodes& nodes : worlds()) {
-    simulate::world(nodes, {}, [](Communicator& communicator) {
+    virtual_world::world(nodes, {}, [](Communicator& communicator) {
       for (std::size_t bytes = 0; bytes < 300'000; bytes = bytes * 2 + 1) {
         for (const bool in_place : {false, true}) {
           for (std::uint64_t call = 0; call < kRepetitions; ++call) checked_call(communicator, alltoall_shape(bytes, in_place), call);

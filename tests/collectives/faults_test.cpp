@@ -10,8 +10,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-simulate::WorldOptions impatient(const char* algorithm) {
-  simulate::WorldOptions options;
+virtual_world::WorldOptions impatient(const char* algorithm) {
+  virtual_world::WorldOptions options;
   options.settings.alltoall = algorithm;
   options.settings.patience_ms = 40;
   return options;
@@ -54,11 +54,11 @@ void expect_error_everywhere(const Results& results, std::initializer_list<Code>
 void mismatch(const char* algorithm, const std::vector<std::size_t>& bytes_of, bool planned) {
   Results results(static_cast<int>(bytes_of.size()));
   const auto start = Clock::now();
-  simulate::world(Nodes(bytes_of.size(), 0), impatient(algorithm), [&](Communicator& communicator) {
+  virtual_world::world(Nodes(bytes_of.size(), 0), impatient(algorithm), [&](Communicator& communicator) {
     if (planned) {
       for (const std::size_t bytes : bytes_of) checked_call(communicator, alltoall_shape(bytes), 1);
       Code worst = Code::ok;  // all have finished them before one meets an error
-      EXPECT_TRUE(communicator.links->agree(Code::ok, worst).ok());
+      EXPECT_TRUE(communicator.slot().links->agree(Code::ok, worst).ok());
     }
     call(communicator, alltoall_shape(bytes_of[communicator.topology.rank]), results);
     EXPECT_TRUE(communicator.broken);
@@ -92,7 +92,7 @@ TEST(Mismatch, between_rows_of_the_table) {
 
 TEST(Mismatch, in_place_on_some_ranks_only_is_no_silent_mix) {
   Results results(2);
-  simulate::world({0, 0}, impatient("node_shared"), [&](Communicator& communicator) {
+  virtual_world::world({0, 0}, impatient("node_shared"), [&](Communicator& communicator) {
     call(communicator, alltoall_shape(64, communicator.topology.rank == 1), results);
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
   });
@@ -103,7 +103,7 @@ TEST(Mismatch, in_place_on_some_ranks_only_is_no_silent_mix) {
 // would wait there for ranks that never come.
 TEST(Mismatch, is_an_error_for_a_late_rank_too) {
   Results results(3);
-  simulate::world({0, 0, 0}, impatient("node_shared"), [&](Communicator& communicator) {
+  virtual_world::world({0, 0, 0}, impatient("node_shared"), [&](Communicator& communicator) {
     const int rank = communicator.topology.rank;
     for (const std::size_t bytes : {64, 128, 64}) checked_call(communicator, alltoall_shape(bytes), 1);
     if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -115,7 +115,7 @@ TEST(Mismatch, is_an_error_for_a_late_rank_too) {
 
 TEST(Mismatch, says_who_and_how_much) {
   Results results(2);
-  simulate::world({0, 0}, impatient("node_shared"), [&](Communicator& communicator) {
+  virtual_world::world({0, 0}, impatient("node_shared"), [&](Communicator& communicator) {
     call(communicator, alltoall_shape(communicator.topology.rank == 0 ? 100 : 200), results);
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
   });
@@ -129,10 +129,10 @@ TEST(Mismatch, says_who_and_how_much) {
 void lost_peer(const char* algorithm, const Nodes& nodes, int good_calls) {
   Results results(static_cast<int>(nodes.size()));
   const auto start = Clock::now();
-  simulate::world(nodes, impatient(algorithm), [&](Communicator& communicator) {
+  virtual_world::world(nodes, impatient(algorithm), [&](Communicator& communicator) {
     for (int again = 0; again < good_calls; ++again) checked_call(communicator, alltoall_shape(600), 1);
     Code worst = Code::ok;
-    EXPECT_TRUE(communicator.links->agree(Code::ok, worst).ok());
+    EXPECT_TRUE(communicator.slot().links->agree(Code::ok, worst).ok());
     if (communicator.topology.rank == 0) return;
     call(communicator, alltoall_shape(600), results);
   });
@@ -152,7 +152,7 @@ TEST(LostPeer, across_nodes) { lost_peer("pairwise", {0, 0, 1, 1}, 1); }
 
 TEST(LostPeer, is_named) {
   Results results(2);
-  simulate::world({0, 0}, impatient("node_shared"), [&](Communicator& communicator) {
+  virtual_world::world({0, 0}, impatient("node_shared"), [&](Communicator& communicator) {
     if (communicator.topology.rank == 1) call(communicator, alltoall_shape(64), results);
   });
   EXPECT_EQ(results.codes[1], Code::peer_lost);
@@ -163,10 +163,10 @@ TEST(LostPeer, is_named) {
 // however long he has waited before.
 TEST(LostPeer, ending_after_the_last_call_is_no_error) {
   for (int round = 0; round < 300; ++round) {
-    simulate::WorldOptions options;
+    virtual_world::WorldOptions options;
     options.settings.patience_ms = round % 3;
     options.cores_per_node = round % 2 == 0 ? 1 : 64;
-    simulate::world({0, 0, 0, 0}, options, [round](Communicator& communicator) {
+    virtual_world::world({0, 0, 0, 0}, options, [round](Communicator& communicator) {
       checked_call(communicator, alltoall_shape(64), 1);
       const bool late = (round + communicator.topology.rank) % 4 == 0;
       if (late) std::this_thread::sleep_for(std::chrono::microseconds(500 * (round % 6)));
@@ -178,7 +178,7 @@ TEST(LostPeer, ending_after_the_last_call_is_no_error) {
 
 // A rank that waits long is late, not lost and not mismatched.
 TEST(Late, is_not_lost) {
-  simulate::world({0, 0, 0}, impatient(""), [](Communicator& communicator) {
+  virtual_world::world({0, 0, 0}, impatient(""), [](Communicator& communicator) {
     for (std::uint64_t number = 0; number < 4; ++number) {
       if (communicator.topology.rank == static_cast<int>(number % 3)) {
         std::this_thread::sleep_for(std::chrono::milliseconds(150));
@@ -190,7 +190,7 @@ TEST(Late, is_not_lost) {
 
 // Who waits lets the host's own messages move.
 TEST(Late, who_waits_makes_progress) {
-  simulate::ThreadWorld threads({0, 0}, impatient("node_shared"));
+  virtual_world::ThreadWorld threads({0, 0}, impatient("node_shared"));
   threads.run([](Communicator& communicator) {
     if (communicator.topology.rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(60));
     checked_call(communicator, alltoall_shape(64), 1);

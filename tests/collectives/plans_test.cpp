@@ -21,13 +21,13 @@ std::vector<TuningRow> table(const std::string& csv) {
 TEST(Plan, failing_on_one_rank_makes_all_take_the_next_row) {
   for (const Nodes& nodes : {Nodes{0, 0, 0}, Nodes{0, 0, 1, 1, 1}, Nodes{0, 1, 2}}) {
     for (int bad = 0; bad < static_cast<int>(nodes.size()); ++bad) {
-      simulate::WorldOptions options;
+      virtual_world::WorldOptions options;
       options.tuning = table("alltoall,host,*,*,*,pairwise,\nalltoall,host,*,*,*,linear,\n");
       std::vector<int> opened(nodes.size(), 0);  // each rank touches its own
       options.links.open_messages = [&opened, bad](int rank) {
         return rank == bad && opened[rank]++ == 0 ? failed(Code::system, "no more communicators") : Status{};
       };
-      simulate::world(nodes, options, [bad](Communicator& communicator) {
+      virtual_world::world(nodes, options, [bad](Communicator& communicator) {
         const Outcome outcome = checked_call(communicator, alltoall_shape(100), 1);
         ASSERT_NE(outcome.plan, nullptr);
         EXPECT_STREQ(outcome.plan->algorithm, "linear");
@@ -41,12 +41,12 @@ TEST(Plan, failing_on_one_rank_makes_all_take_the_next_row) {
 }
 
 TEST(Plan, ends_in_native_where_every_row_fails_on_some_rank) {
-  simulate::WorldOptions options;
+  virtual_world::WorldOptions options;
   options.built_in_tuning = false;
   options.tuning = table("alltoall,host,*,*,*,pairwise,\nalltoall,host,*,*,*,bruck,\nalltoall,host,*,*,*,linear,\n");
   options.links.open_messages = [](int rank) { return rank == 1 ? failed(Code::no_memory, "full") : Status{}; };
   for (const Nodes& nodes : {Nodes{0, 0, 0}, Nodes{0, 1, 1}}) {
-    simulate::world(nodes, options, [](Communicator& communicator) {
+    virtual_world::world(nodes, options, [](Communicator& communicator) {
       for (std::uint64_t call = 0; call < 3; ++call) {
         const Outcome outcome = checked_call(communicator, alltoall_shape(100), call);
         ASSERT_NE(outcome.plan, nullptr);
@@ -59,10 +59,10 @@ TEST(Plan, ends_in_native_where_every_row_fails_on_some_rank) {
 
 // Memory that one node cannot share: no node uses it, and the communicator stays whole.
 TEST(Plan, takes_the_next_row_where_a_node_shares_no_memory) {
-  simulate::WorldOptions options;
+  virtual_world::WorldOptions options;
   options.tuning = table("alltoall,host,*,*,*,leader_pipelined,\nalltoall,host,*,*,*,pairwise,\n");
   options.links.share = [](int node) { return node == 1 ? failed(Code::no_memory, "full") : Status{}; };
-  simulate::world({0, 0, 1, 1, 2}, options, [](Communicator& communicator) {
+  virtual_world::world({0, 0, 1, 1, 2}, options, [](Communicator& communicator) {
     for (std::uint64_t call = 0; call < 3; ++call) {
       EXPECT_STREQ(checked_call(communicator, alltoall_shape(100), call).plan->algorithm, "pairwise");
       EXPECT_FALSE(communicator.broken);
@@ -71,9 +71,9 @@ TEST(Plan, takes_the_next_row_where_a_node_shares_no_memory) {
 }
 
 TEST(Plan, native_rows_stop_the_search) {
-  simulate::WorldOptions options;
+  virtual_world::WorldOptions options;
   options.tuning = table("alltoall,host,*,*,64,native,\nalltoall,host,*,*,*,pairwise,\n");
-  simulate::world({0, 0, 0}, options, [](Communicator& communicator) {
+  virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
     EXPECT_TRUE(checked_call(communicator, alltoall_shape(64), 1).plan->native());
     EXPECT_STREQ(checked_call(communicator, alltoall_shape(65), 2).plan->algorithm, "pairwise");
   });
@@ -81,10 +81,10 @@ TEST(Plan, native_rows_stop_the_search) {
 
 // Native calls of no bytes do not wait for anybody: ranks may be many calls apart after them.
 TEST(Plan, native_calls_may_run_ahead) {
-  simulate::WorldOptions options;
+  virtual_world::WorldOptions options;
   options.settings.patience_ms = 20;
   options.tuning = table("alltoall,host,*,*,0,native,\n");
-  simulate::world({0, 0, 0}, options, [](Communicator& communicator) {
+  virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
     for (std::uint64_t call = 0; call < 60; ++call) {
       if (communicator.topology.rank == static_cast<int>(call / 20)) {
         std::this_thread::sleep_for(std::chrono::milliseconds(4));
@@ -95,9 +95,9 @@ TEST(Plan, native_calls_may_run_ahead) {
 }
 
 TEST(Plan, packets_and_chunks_come_from_the_row) {
-  simulate::WorldOptions options;
+  virtual_world::WorldOptions options;
   options.tuning = table("alltoall,host,*,*,*,node_shared,packet=300 chunk=1000\n");
-  simulate::world({0, 0, 0}, options, [](Communicator& communicator) {
+  virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
     EXPECT_TRUE(checked_call(communicator, alltoall_shape(100), 1).plan->packets);
     const Outcome outcome = checked_call(communicator, alltoall_shape(4321), 2);
     EXPECT_FALSE(outcome.plan->packets);
@@ -105,15 +105,15 @@ TEST(Plan, packets_and_chunks_come_from_the_row) {
     EXPECT_NE(outcome.plan->text().find("chunks of 1000"), std::string::npos) << outcome.plan->text();
   });
   options.tuning = table("alltoall,host,*,*,*,node_shared,chunk=0 packet=0\nalltoall,host,*,*,*,linear,\n");
-  simulate::world({0, 0, 0}, options, [](Communicator& communicator) {
+  virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
     EXPECT_STREQ(checked_call(communicator, alltoall_shape(100), 1).plan->algorithm, "linear");
   });
 }
 
 std::uint64_t sends_of_one_call(const char* algorithm, const Nodes& nodes) {
-  simulate::WorldOptions options;
+  virtual_world::WorldOptions options;
   options.settings.alltoall = algorithm;
-  simulate::ThreadWorld threads(nodes, options);
+  virtual_world::ThreadWorld threads(nodes, options);
   threads.run([](Communicator& communicator) { checked_call(communicator, alltoall_shape(100), 1); });
   std::uint64_t most = 0;
   for (int rank = 0; rank < threads.size(); ++rank) most = std::max(most, threads.counters(rank).sends.load());
@@ -137,11 +137,11 @@ TEST(Messages, are_as_many_as_the_cost_line_says) {
 
 // Reading was allowed when the communicator was opened, and is refused now: an error, no wrong byte.
 TEST(SingleCopy, refused_in_the_run_is_an_error) {
-  simulate::WorldOptions options;
+  virtual_world::WorldOptions options;
   options.settings.alltoall = "node_single_copy";
   options.settings.patience_ms = 40;
   options.links.may_read = [](int) { return false; };
-  simulate::world({0, 0}, options, [](Communicator& communicator) {
+  virtual_world::world({0, 0}, options, [](Communicator& communicator) {
     AlltoallCase one(communicator.topology, alltoall_shape(64), 1);
     EXPECT_FALSE(run_collective(communicator, alltoall_shape(64), one.buffers()).status.ok());
     EXPECT_TRUE(communicator.broken);
@@ -150,13 +150,13 @@ TEST(SingleCopy, refused_in_the_run_is_an_error) {
 
 TEST(SingleCopy, refused_on_one_rank_only_does_not_hang_the_others) {
   // Rank 0 gets an error and goes on with its life; rank 1 must not wait for it for ever.
-  simulate::WorldOptions options;
+  virtual_world::WorldOptions options;
   options.settings.alltoall = "node_single_copy";
   options.settings.patience_ms = 40;
   options.links.may_read = [](int rank) { return rank != 0; };
   std::atomic<bool> other_done{false};
   std::unique_ptr<AlltoallCase> cases[2];  // until both are done: the other may still be reading
-  simulate::world({0, 0}, options, [&](Communicator& communicator) {
+  virtual_world::world({0, 0}, options, [&](Communicator& communicator) {
     auto& one = cases[communicator.topology.rank];
     one = std::make_unique<AlltoallCase>(communicator.topology, alltoall_shape(64), 1);
     EXPECT_FALSE(run_collective(communicator, alltoall_shape(64), one->buffers()).status.ok());
@@ -168,13 +168,13 @@ TEST(SingleCopy, refused_on_one_rank_only_does_not_hang_the_others) {
 
 // A buffer that peers cannot read, and no scratch to offer it from: no error that plain MPI would not give.
 TEST(SingleCopy, works_or_is_not_chosen_where_a_copy_would_not_fit) {
-  simulate::WorldOptions options;
+  virtual_world::WorldOptions options;
   options.settings.alltoall = "node_single_copy";
   options.settings.patience_ms = 40;
   options.settings.scratch_bytes = 1 << 20;
   options.links.readable = [](int rank) { return rank != 0; };
   std::atomic<int> done{0};
-  simulate::world({0, 0}, options, [&done](Communicator& communicator) {
+  virtual_world::world({0, 0}, options, [&done](Communicator& communicator) {
     checked_call(communicator, alltoall_shape(1 << 20), 1);
     ++done;
     for (int nap = 0; nap < 40 && done < 2; ++nap) std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -16,9 +16,9 @@ struct NodeTraffic {
 std::vector<NodeTraffic> traffic_of(const char* algorithm, int nodes, int node_size) {
   Nodes node_of;
   for (int rank = 0; rank < nodes * node_size; ++rank) node_of.push_back(rank / node_size);
-  simulate::WorldOptions options;
+  virtual_world::WorldOptions options;
   options.settings.alltoall = algorithm;
-  simulate::ThreadWorld threads(node_of, options);
+  virtual_world::ThreadWorld threads(node_of, options);
   std::vector<Plan*> plans(node_of.size());
   threads.run([&](Communicator& communicator) {
     for (std::uint64_t call = 0; call < 3; ++call) {
@@ -26,7 +26,7 @@ std::vector<NodeTraffic> traffic_of(const char* algorithm, int nodes, int node_s
       EXPECT_STREQ(outcome.plan->algorithm, algorithm);
     }
     Plan*& plan = plans[static_cast<std::size_t>(communicator.topology.rank)];
-    EXPECT_TRUE(plan_for(communicator, alltoall_shape(kBlock), plan).ok());
+    EXPECT_TRUE(plan_for(communicator.slot(), alltoall_shape(kBlock), plan).ok());
   });
   std::vector<NodeTraffic> traffic(static_cast<std::size_t>(nodes));
   for (std::size_t rank = 0; rank < plans.size(); ++rank) {

@@ -14,7 +14,9 @@ TEST(Plan, scratch_is_bounded) {
   Topology topology = topology_from_nodes({0, 0}, 0);
   topology.scratch_bytes = 1000;
   Plan plan;
+  GrowableBuffer scratch;
   plan.topology = &topology;
+  plan.slot_scratch = &scratch;
   EXPECT_EQ(plan.reserve_scratch(1001).code, Code::no_memory);
   EXPECT_EQ(plan.scratch_bytes, 0u);
   ASSERT_TRUE(plan.reserve_scratch(1000).ok());
@@ -22,11 +24,24 @@ TEST(Plan, scratch_is_bounded) {
   EXPECT_TRUE(plan.reserve_scratch(0).ok());
 }
 
-TEST(Plan, parameters_have_presets) {
+constexpr Parameter kChunk{"chunk", 9, Unit::bytes, kValues<1, 9>, "made up"}, kRanks{"ranks", 9, Unit::ranks, kValues<>, "made up"};
+
+TEST(Plan, has_the_values_of_parameters) {
+  const Topology topology = topology_from_nodes({0, 0}, 0);
   Plan plan;
-  plan.parameters["chunk"] = 5;
-  EXPECT_EQ(plan.parameter("chunk", 9), 5u);
-  EXPECT_EQ(plan.parameter("packet", 9), 9u);
+  plan.topology = &topology;
+  plan.parameters = {{"chunk", 5}, {"ranks", 5}};
+  EXPECT_EQ(plan.parameter(kChunk), 5u);
+  EXPECT_EQ(plan.parameter(kRanks), 2u) << "there are not more";
+}
+
+TEST(Plan, a_parameter_that_the_row_does_not_declare_is_said) {
+  const Topology topology = topology_from_nodes({0, 0}, 0);
+  Plan plan;
+  plan.topology = &topology;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(plan.parameter(kRanks), 2u);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("native reads the parameter ranks, which its row does not declare"), std::string::npos);
 }
 
 TEST(Plan, text_tells_what_was_decided) {

@@ -1,5 +1,6 @@
 // crossrail_alltoall_on_stream: in order with the stream's other work, without waiting for it, and
-// captured in a graph that is replayed with other data. Exits 77 (skipped) where there is no GPU.
+// captured in a graph that is replayed with other data; refused where ranks share a GPU. Exits 77 (skipped)
+// where there is no GPU.
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -76,13 +77,8 @@ void call(OnStream on_stream, const Case& one) {
   if (code != MPI_SUCCESS) wrong += 1;
 }
 
-void run_case(OnStream on_stream, int count, cudaStream_t stream) {
-  const Case one = open_case(count, stream);
-  for (int round = 1; round <= 4; ++round) {
-    fill(one, round);
-    call(on_stream, one);
-    check(one, round, "eager");
-  }
+void replay(OnStream on_stream, const Case& one) {
+  const cudaStream_t stream = one.stream;
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t ready = nullptr;
   require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
@@ -99,6 +95,17 @@ void run_case(OnStream on_stream, int count, cudaStream_t stream) {
   check(one, 30, "eager after replays");
   require(cudaGraphExecDestroy(ready), "destroy");
   require(cudaGraphDestroy(graph), "destroy");
+}
+
+// The default stream, which is null, cannot be captured.
+void run_case(OnStream on_stream, int count, cudaStream_t stream) {
+  const Case one = open_case(count, stream);
+  for (int round = 1; round <= 4; ++round) {
+    fill(one, round);
+    call(on_stream, one);
+    check(one, round, stream == nullptr ? "default stream" : "eager");
+  }
+  if (stream != nullptr) replay(on_stream, one);
   close_case(one);
 }
 
@@ -106,12 +113,37 @@ void run_case(OnStream on_stream, int count, cudaStream_t stream) {
 void refusals(OnStream on_stream, cudaStream_t stream) {
   std::vector<int> host(static_cast<std::size_t>(2 * size));
   int* device = nullptr;
-  require(cudaMalloc(reinterpret_cast<void**>(&device), sizeof(int) * static_cast<std::size_t>(size)), "cudaMalloc");
+  require(cudaMalloc(reinterpret_cast<void**>(&device), 4 * sizeof(int) * static_cast<std::size_t>(size)), "cudaMalloc");
+  MPI_Datatype gaps = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &gaps);
+  MPI_Type_commit(&gaps);
+  int* const behind = device + 2 * size;
+  if (on_stream(device, 1, gaps, behind, 1, MPI_INT, MPI_COMM_WORLD, stream) == MPI_SUCCESS) ++wrong;
+  if (on_stream(device, 1, MPI_INT, behind, 1, rank == 0 ? gaps : MPI_INT, MPI_COMM_WORLD, stream) == MPI_SUCCESS) ++wrong;
+  MPI_Type_free(&gaps);
   void* send = rank == 0 ? static_cast<void*>(host.data()) : device;
   if (on_stream(send, 1, MPI_INT, device, 1, MPI_INT, MPI_COMM_WORLD, stream) == MPI_SUCCESS) ++wrong;
   if (on_stream(MPI_IN_PLACE, 0, MPI_INT, device, 1, MPI_INT, MPI_COMM_WORLD, stream) == MPI_SUCCESS) ++wrong;
   MPI_Barrier(MPI_COMM_WORLD);
   require(cudaFree(device), "cudaFree");
+}
+
+// Kernels of two ranks on one device might wait for each other's turn.
+void all_refused(OnStream on_stream, cudaStream_t stream) {
+  for (const int count : {1, 16384}) {
+    const Case one = open_case(count, stream);
+    if (on_stream(one.send, count, MPI_INT, one.recv, count, MPI_INT, MPI_COMM_WORLD, stream) == MPI_SUCCESS) ++wrong;
+    close_case(one);
+  }
+}
+
+void run_all(OnStream on_stream, cudaStream_t stream) {
+  for (const int count : {1, 7, 250, 1024, 16384, 262144, 4 << 20}) {
+    run_case(on_stream, count, stream);
+    run_case(on_stream, count, nullptr);
+  }
+  refusals(on_stream, stream);
+  run_case(on_stream, 99, stream);
 }
 
 }  // namespace
@@ -131,9 +163,7 @@ int main(int argc, char** argv) {
   if (on_stream == nullptr) MPI_Abort(MPI_COMM_WORLD, 3);
   cudaStream_t stream = nullptr;
   require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
-  for (const int count : {1, 7, 250, 1024, 16384, 262144, 4 << 20}) run_case(on_stream, count, stream);
-  refusals(on_stream, stream);
-  run_case(on_stream, 99, stream);
+  size <= devices ? run_all(on_stream, stream) : all_refused(on_stream, stream);
   int all = 0;
   MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) std::printf("device_on_stream: %d ranks, %d devices: %d wrong\n", size, devices, all);

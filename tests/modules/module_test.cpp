@@ -137,11 +137,11 @@ void test_all(const char* program, const char* library) {
     setenv("CROSSRAIL_LAUNCH", way, 1);
     std::printf("CROSSRAIL_LAUNCH=%s\n", way);
     run_step("exchange", test_exchange);
-    run_step("inboxes", test_inboxes);
+    run_step("buffers", test_receive_buffers);
   }
   unsetenv("CROSSRAIL_LAUNCH");
   run_step("streams", test_streams);
-  run_step("resident", test_resident);
+  run_step("persistent", test_persistent);
   run_step("packing", test_packing);
   run_step("ids", test_ids);
   const int before = wrong;

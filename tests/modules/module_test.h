@@ -60,10 +60,10 @@ double median(std::vector<double> times);
 
 void test_exchange();
 void test_streams();
-void test_resident();
+void test_persistent();
 void test_sharing(const char* program, const char* library);
 void test_ids();
-void test_inboxes();
+void test_receive_buffers();
 void test_packing();
 void measure();
 int run_child(int socket);

@@ -1,5 +1,5 @@
 // Exchanges by every engine: sizes, misalignments, numbers of blocks; in the program's streams and in
-// graphs; the resident kernel's coming and going.
+// graphs; the persistent kernel's coming and going.
 
 #include <unistd.h>
 
@@ -72,7 +72,7 @@ crossrail_exchange exchange_of(const Case& test, const std::vector<crossrail_blo
   exchange.block_count = static_cast<int>(blocks.size());
   exchange.engine = test.engine;
   exchange.multiprocessors = test.multiprocessors;
-  exchange.resident_us = 300;
+  exchange.persistent_us = 300;
   exchange.stream = test.stream;
   return exchange;
 }
@@ -93,7 +93,7 @@ void run(Queue& queue, const Case& test) {
   }
 }
 
-constexpr crossrail_engine kEngines[] = {CROSSRAIL_ENGINE_KERNEL, CROSSRAIL_ENGINE_COPY, CROSSRAIL_ENGINE_RESIDENT};
+constexpr crossrail_engine kEngines[] = {CROSSRAIL_ENGINE_KERNEL, CROSSRAIL_ENGINE_COPY, CROSSRAIL_ENGINE_PERSISTENT};
 
 void run_odd_ones(Queue& queue, crossrail_engine engine) {
   run(queue, {engine, {}, 0, 0});
@@ -147,6 +147,23 @@ void capture(Queue& queue, const Case& test) {
   require(cudaGraphDestroy(graph), "destroy");
 }
 
+// After what is in the default stream, and before what follows there.
+void run_in_the_default_stream(Queue& queue, crossrail_engine engine) {
+  require(cudaSetDevice(0), "cudaSetDevice");
+  constexpr std::size_t kBytes = 100000, kBusyBytes = std::size_t{256} << 20;
+  Memory busy(0, kBusyBytes), from(0, kBytes), to(0, kBytes);
+  const crossrail_block block{to.at, from.at, kBytes};
+  const crossrail_exchange exchange{&block, 1, engine, 0, 300, CROSSRAIL_DEFAULT_STREAM, nullptr, 0};
+  for (int round = 1; round <= 5; ++round) {
+    require(cudaMemsetAsync(busy.at, round, kBusyBytes, nullptr), "memset");
+    require(cudaMemsetAsync(from.at, round, kBytes, nullptr), "memset");
+    require(module->exchange(queue, &exchange), "exchange");
+    require(cudaMemsetAsync(from.at, 0xEE, kBytes, nullptr), "memset");
+    require(cudaStreamSynchronize(nullptr), "stream");
+    expect(to.read() == Bytes(kBytes, static_cast<Bytes::value_type>(round)), "engine %d in the default stream, round %d", engine, round);
+  }
+}
+
 }  // namespace
 
 void test_exchange() {
@@ -174,13 +191,14 @@ void test_streams() {
     }
   }
   require(cudaStreamDestroy(stream), "destroy");
+  for (const crossrail_engine engine : kEngines) run_in_the_default_stream(queue, engine);
 }
 
-void test_resident() {
+void test_persistent() {
   Queue queue(0);
   Memory from(0, 4096), to(far_device(), 4096);
   const crossrail_block block{to.at, from.at, 4096};
-  crossrail_exchange exchange{&block, 1, CROSSRAIL_ENGINE_RESIDENT, 0, 20000, nullptr, queue.flag(), 0};
+  crossrail_exchange exchange{&block, 1, CROSSRAIL_ENGINE_PERSISTENT, 0, 20000, nullptr, queue.flag(), 0};
   for (int again = 0; again < 3; ++again) {
     const Bytes image = pattern(4096, 17 + static_cast<unsigned>(again));
     from.fill(image);
@@ -191,10 +209,10 @@ void test_resident() {
     require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     const double took = now_us() - began;
     expect(took < 40000, "cudaDeviceSynchronize took %.0f us with an idle limit of 20000", took);
-    expect(to.read() == image, "resident exchange %d", again);
+    expect(to.read() == image, "persistent exchange %d", again);
   }
   // Comes and goes: commands arrive about when the kernel leaves.
-  exchange.resident_us = 30;
+  exchange.persistent_us = 30;
   for (int again = 0; again < 20000; ++again) {
     exchange.value = ++queue.value;
     require(module->exchange(queue, &exchange), "exchange");
@@ -203,7 +221,7 @@ void test_resident() {
     while (now_us() < until) {
     }
   }
-  if (queue.await(queue.value)) expect(to.read() == from.read(), "resident, coming and going");
+  if (queue.await(queue.value)) expect(to.read() == from.read(), "persistent, coming and going");
   require(module->drain(queue), "drain");
   require(module->look(queue), "look");
 }

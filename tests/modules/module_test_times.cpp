@@ -84,9 +84,9 @@ void time_engines() {
   }
   for (const std::size_t bytes : {16, 1024, 4096, 16384, 65536}) {
     const crossrail_block block{to.at, from.at, bytes};
-    (void)time_exchange(queue, one_block(block, CROSSRAIL_ENGINE_RESIDENT), 100);
-    const Times times = time_exchange(queue, one_block(block, CROSSRAIL_ENGINE_RESIDENT), 2000);
-    std::printf("resident %6zu B: call %.2f us, flag %.2f us\n", bytes, times.call, times.flag);
+    (void)time_exchange(queue, one_block(block, CROSSRAIL_ENGINE_PERSISTENT), 100);
+    const Times times = time_exchange(queue, one_block(block, CROSSRAIL_ENGINE_PERSISTENT), 2000);
+    std::printf("persistent %6zu B: call %.2f us, flag %.2f us\n", bytes, times.call, times.flag);
   }
   require(module->drain(queue), "drain");
 }
@@ -94,14 +94,14 @@ void time_engines() {
 void time_packets() {
   Queue queue(0);
   for (const std::size_t bytes : {16, 1024, 16384}) {
-    void* inbox = nullptr;
-    const std::size_t inbox_bytes = module->packets_bytes(1, bytes);
+    void* buffer = nullptr;
+    const std::size_t buffer_bytes = module->packets_bytes(1, bytes);
     const crossrail_memory place = facts_of(queue.near.at, 1);
-    require(module->alloc(&place, inbox_bytes, &inbox), "alloc");
+    require(module->alloc(&place, buffer_bytes, &buffer), "alloc");
     Memory send(0, bytes), recv(0, bytes);
     std::vector<double> times;
     for (int i = 0; i < 2000; ++i) {
-      crossrail_packets packets{send.at, recv.at, bytes, 0, 1, &inbox, inbox_bytes, nullptr, nullptr, queue.flag(), ++queue.value};
+      crossrail_packets packets{send.at, recv.at, bytes, 0, 1, &buffer, buffer_bytes, nullptr, nullptr, queue.flag(), ++queue.value};
       const double began = now_us();
       require(module->packets(queue, &packets), "packets");
       if (!queue.await(queue.value)) std::exit(1);
@@ -109,7 +109,7 @@ void time_packets() {
     }
     std::printf("packets of one rank, %6zu B: flag %.2f us\n", bytes, median(times));
     require(module->drain(queue), "drain");
-    require(module->free(inbox), "free");
+    require(module->free(buffer), "free");
   }
 }
 

@@ -3,11 +3,13 @@
 set(MPI_TEST_HOST_DEVICE ${MPI_TEST_PROGRAMS}/host_device)
 mpi_test_libraries(${MPI_TEST_HOST_DEVICE} libraries)
 list(APPEND libraries ${MPI_TEST_HOST_DEVICE}/libcuda.so.1 ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so)
-set(sources ${PROJECT_SOURCE_DIR}/simulate/host_device.cpp ${PROJECT_SOURCE_DIR}/simulate/host_kernels.cpp)
+set(sources ${PROJECT_SOURCE_DIR}/virtual_world/host_device.cpp ${PROJECT_SOURCE_DIR}/virtual_world/host_kernels.cpp
+  ${PROJECT_SOURCE_DIR}/virtual_world/host_queue.cpp)
 add_custom_command(OUTPUT ${MPI_TEST_HOST_DEVICE}/libcuda.so.1
   COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -O1 -g -Wall -Wextra -shared -fPIC -pthread -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/include
     ${sources} -Wl,-soname,libcuda.so.1 -o ${MPI_TEST_HOST_DEVICE}/libcuda.so.1
-  DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/simulate/host_device.h ${PROJECT_SOURCE_DIR}/simulate/host_kernels.h VERBATIM)
+  DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/virtual_world/host_device.h ${PROJECT_SOURCE_DIR}/virtual_world/host_kernels.h
+    ${PROJECT_SOURCE_DIR}/virtual_world/host_queue.h VERBATIM)
 add_custom_command(OUTPUT ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so
   COMMAND ${CMAKE_C_COMPILER} -O1 -g -Wall -Wextra -shared -fPIC -I${PROJECT_SOURCE_DIR}/include
     ${CMAKE_CURRENT_SOURCE_DIR}/host_device_module.c ${MPI_TEST_HOST_DEVICE}/libcuda.so.1 -Wl,-rpath,$ORIGIN
@@ -20,5 +22,16 @@ foreach(algorithm packet ipc_kernel_push ipc_kernel_pull hybrid)
     mpi_test(device_ranks_${algorithm} ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE}
       --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --set CROSSRAIL_ALLTOALL=${algorithm}
       --expect-carried MPI_Alltoall:20:${algorithm} device_ranks 7 200)
+  endforeach()
+endforeach()
+mpi_test_program(device_streams device_streams.c BUILDS openmpi4 mpich4 FLAGS -I${PROJECT_SOURCE_DIR}/include)
+foreach(mpi openmpi4 mpich4)
+  foreach(algorithm "" packet ipc_kernel_push ipc_copy_pull)
+    set(name device_streams)
+    if(algorithm)
+      set(name device_streams_${algorithm})
+    endif()
+    mpi_test(${name} ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
+      --set CROSSRAIL_ALLTOALL=${algorithm} device_streams 8)
   endforeach()
 endforeach()

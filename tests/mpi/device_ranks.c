@@ -1,4 +1,4 @@
-/* MPI_Alltoall on the memory of a device that is made of host memory (simulate/host_device.h), among
+/* MPI_Alltoall on the memory of a device that is made of host memory (virtual_world/host_device.h), among
  * processes: kinds of memory that differ between ranks and sides, types with gaps, in place, memory
  * freed and allocated anew. HOST_DEVICE is the path of the driver.
  *

@@ -36,6 +36,18 @@ mpi_test(differential_nodes openmpi4 5 ARGS --set CROSSRAIL_NODES=0,1,0,2,2 diff
 mpi_test(differential_no_segment openmpi4 4 ARGS --set CROSSRAIL_SEGMENT=none differential 44 150)
 mpi_test(differential_little_scratch openmpi4 4 ARGS --set CROSSRAIL_SCRATCH=64K differential 45 150)
 
+# A setting that makes no sense is ignored, and said once; rows of a table may be for one MPI library.
+mpi_test(differential_senseless openmpi4 3 ARGS --set "CROSSRAIL_ALLTOALL=node_shared pakcet=5"
+  --expect-once "CROSSRAIL_ALLTOALL=node_shared pakcet=5 is ignored: node_shared has no parameter 'pakcet'"
+  --expect-carried MPI_Alltoall:60 differential 46 150)
+foreach(of openmpi4:bruck openmpi5:pairwise mpich4:linear)
+  string(REPLACE ":" ";" words ${of})
+  list(GET words 0 mpi)
+  list(GET words 1 algorithm)
+  mpi_test(differential_by_library ${mpi} 3 ARGS --set CROSSRAIL_TUNING=${CMAKE_CURRENT_SOURCE_DIR}/by_library.csv
+    --expect-carried MPI_Alltoall:60:${algorithm} differential 47 150)
+endforeach()
+
 # MPI_Alltoallv and MPI_Alltoallw the same way, with large counts where there are any.
 mpi_test_program(differential_vector differential_vector.c vector_sides.c random_types.c random_comms.c)
 set(MPI_TEST_VECTOR_ALGORITHMS pairwise scatter_destination node_shared)             # of one node

@@ -1,7 +1,7 @@
 # What must not break: wrong counts and arguments, killed ranks, small or missing /dev/shm, forbidden
 # system calls, pending messages, reused buffers, late ranks, thousands of communicators.
 foreach(program disagreement disagreement_vector bad_arguments bad_vectors killed_rank pending_send reuse late_ranks
-    many_communicators forbid_process_vm late_then_free)
+    many_communicators forbid_process_vm late_then_free error_behind written_after_error)
   mpi_test_program(${program} ${program}.c)
 endforeach()
 mpi_test_program(allocations allocations.c FLAGS -rdynamic)
@@ -41,6 +41,15 @@ foreach(algorithm IN LISTS MPI_TEST_VECTOR_NODES_ALGORITHMS)
 endforeach()
 mpi_test(disagreement_vector_fatal openmpi4 3 SECONDS 15 ARGS --set CROSSRAIL_ALLTOALLV=pairwise --exit nonzero --no-pass
   --forbid-text SURVIVED disagreement_vector own_sides fatal)
+
+# Ranks that are ahead of an error; and nothing is written once a call has returned with one.
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
+  foreach(case alltoall in_place further more)
+    mpi_test(error_behind_${case} ${mpi} 4 SECONDS 20 ARGS --set CROSSRAIL_ALLTOALLV=node_shared error_behind ${case})
+  endforeach()
+  mpi_test(written_after_error ${mpi} 4 SECONDS 20 ARGS --set CROSSRAIL_NODES=0,0,1,1
+    --set CROSSRAIL_ALLTOALLV=leader_pipelined --expect-text "crossrail.*MPI_Alltoallv: " written_after_error)
+endforeach()
 
 # Who has waited long has told others, on crossrail's own communicator; freeing it is no error.
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5 mpich5_abi)

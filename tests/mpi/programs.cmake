@@ -33,7 +33,7 @@ function(mpi_test_program name)
   if(NOT ARG_BUILDS)
     set(ARG_BUILDS ${MPI_TEST_BUILDS})
   endif()
-  file(GLOB headers CONFIGURE_DEPENDS ${MPI_TEST_SOURCES}/*.h)
+  file(GLOB headers CONFIGURE_DEPENDS ${MPI_TEST_SOURCES}/*.h ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
   list(TRANSFORM ARG_UNPARSED_ARGUMENTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   set(outputs "")
   foreach(build IN LISTS ARG_BUILDS)
@@ -80,7 +80,7 @@ function(mpi_test_fortran name source)
     set(modules ${CMAKE_CURRENT_BINARY_DIR}/${build}.${name})
     file(MAKE_DIRECTORY ${modules})
     add_custom_command(OUTPUT ${output}
-      COMMAND ${MPI_TEST_${build}_FORTRAN} -O1 -g -w -fallow-argument-mismatch -J${modules} ${ARGN}
+      COMMAND ${MPI_TEST_${build}_FORTRAN} -O1 -g -w -fallow-argument-mismatch -DMPI_TEST_${build} -J${modules} ${ARGN}
         ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${output}
       DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${source} VERBATIM)
     list(APPEND outputs ${output})

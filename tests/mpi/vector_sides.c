@@ -17,6 +17,7 @@ static int granules_between(const Sides* sides, int from, int to) {
   Random random = pair_random(sides, from, to);
   const int any = random_below(&random, sides->largest + 1);
   const int lot = random_below(&random, 100);
+  if (sides->plain) return sides->largest;
   Random row = random_from(sides->seed + (uint64_t)from);
   switch (sides->pattern) {
     case 's': return lot < 80 ? 0 : any;
@@ -80,10 +81,20 @@ static ptrdiff_t place_parts(VectorSide* side, const Sides* sides, Random* own) 
   return end_of_all;
 }
 
+/* The blocks of MPI_Alltoall: of one length, one after the other. */
+static ptrdiff_t place_plainly(VectorSide* side, const Sides* sides) {
+  const int granules = side->parts[0].granules;
+  MPI_Aint lowest, end;
+  reach(&side->layouts[0], sides->ranks * granules, &lowest, &end);
+  const ptrdiff_t first = lowest < 0 ? (side->unit - 1 - lowest) / side->unit * side->unit : 0;
+  for (int rank = 0; rank < sides->ranks; ++rank) side->parts[rank].place = first + rank * granules * side->unit;
+  return first + end;
+}
+
 static void make_side(VectorSide* side, const Sides* sides, const int* granules, Random* own) {
   side->parts = malloc(sizeof *side->parts * (size_t)sides->ranks);
   for (int rank = 0; rank < sides->ranks; ++rank) side->parts[rank].granules = granules[rank];
-  const ptrdiff_t end = place_parts(side, sides, own);
+  const ptrdiff_t end = sides->plain ? place_plainly(side, sides) : place_parts(side, sides, own);
   side->bytes = (size_t)end + 2 * kGuardBytes;
   side->memory = malloc(side->bytes);
   for (size_t i = 0; i < side->bytes; ++i) side->memory[i] = (unsigned char)(random_word(own) >> 40);
@@ -92,6 +103,7 @@ static void make_side(VectorSide* side, const Sides* sides, const int* granules,
   ptrdiff_t shift = random_below(own, 2) ? 0 : random_below(own, 5) * unit;
   /* Open MPI 4.1 and 5.0 themselves take the displacement for elements where there is one rank. */
   if (sides->many_types && sides->ranks == 1) shift = side->parts[0].place;
+  if (sides->plain) shift = side->parts[0].place;
   side->base = side->memory + kGuardBytes + shift;
   for (int rank = 0; rank < sides->ranks; ++rank) {
     Part* part = &side->parts[rank];

@@ -1,4 +1,5 @@
-/* Random sides of MPI_Alltoallv and MPI_Alltoallw calls that fit together between ranks. */
+/* Random sides of MPI_Alltoallv and MPI_Alltoallw calls, and of MPI_Alltoall (plain),
+ * that fit together between ranks. */
 #pragma once
 
 #include <mpi.h>
@@ -29,6 +30,7 @@ typedef struct {
 typedef struct {
   int unit, granule, many_types, in_place, large, largest;
   char pattern; /* dense, sparse, zero rows, one large block, empty */
+  int plain;    /* not with many_types: all blocks are of `largest` granules, one after the other */
   uint64_t seed;
   int inter, ranks;
   int on_device[2]; /* the send side, the receive side */

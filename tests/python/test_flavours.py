@@ -5,8 +5,8 @@ import stat
 
 import pytest
 
+from crossrail.errors import CliError
 from crossrail.flavours import classify, find_flavour, parse_ldd, parse_readelf, python_of
-from crossrail.problem import Problem
 
 READELF_FORTRAN = """
 Dynamic section at offset 0x2d8 contains 30 entries:
@@ -65,7 +65,7 @@ def test_the_standard_interface_upon_another_mpi():
 
 
 def test_two_mpis_are_refused():
-    with pytest.raises(Problem, match="more than one MPI"):
+    with pytest.raises(CliError, match="more than one MPI"):
         classify(needed("libmpi.so.40", "libmpich.so.12"))
 
 
@@ -89,10 +89,10 @@ def test_a_shell_script_does_not_tell(tmp_path):
 
 
 def test_a_missing_program_and_one_that_is_not_executable(tmp_path):
-    with pytest.raises(Problem, match="is not found"):
+    with pytest.raises(CliError, match="is not found"):
         find_flavour(str(tmp_path / "nothing"))
     plain = tmp_path / "plain"
     plain.write_text("")
     os.chmod(plain, 0o644)
-    with pytest.raises(Problem, match="is not executable"):
+    with pytest.raises(CliError, match="is not executable"):
         find_flavour(str(plain))

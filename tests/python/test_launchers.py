@@ -6,8 +6,8 @@ import pytest
 
 from crossrail import launchers
 from crossrail.cli.words import split_marked, split_run
+from crossrail.errors import CliError
 from crossrail.launchers import Job, Launcher, command_line, family_from_version, folders_beside, preload_value
-from crossrail.problem import Problem
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def test_hydra_and_srun():
 
 
 def test_srun_cannot_pass_commas():
-    with pytest.raises(Problem, match="comma"):
+    with pytest.raises(CliError, match="comma"):
         words("srun", 2, (), {"CROSSRAIL_NODES": "0,1"})
 
 

@@ -3,10 +3,10 @@
 import sys
 from pathlib import Path
 
-from rules import RULES, catalogues
+from rules import RULES, catalogues, declared_parameters
 from source import CPP
 
-FOLDERS = ("src", "modules", "include", "simulate", "python", "tests", "bench", "examples")
+FOLDERS = ("src", "modules", "include", "virtual_world", "python", "tests", "bench", "examples")
 
 
 def read_all(root):
@@ -20,7 +20,7 @@ def read_all(root):
 
 def broken(files):
     wrong = [f"{path}:{one}  [{rule.__name__}]" for path, text in files.items() for rule in RULES for one in rule(path, text)]
-    return wrong + [f"{one}  [catalogues]" for one in catalogues(files)]
+    return wrong + [f"{one}  [catalogues]" for one in catalogues(files) + declared_parameters(files)]
 
 
 def main():

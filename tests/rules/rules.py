@@ -10,17 +10,12 @@ LINES_A_FILE = 300
 LINES_A_FUNCTION = 40
 PARAMETERS = 4
 
-BELOW = {
-    "base": set(),
-    "device": {"base"},
-    "topology": {"base"},
-    "transport": {"device", "topology", "base"},
-    "comm": {"transport", "device", "topology", "base"},
-    "collectives": {"comm", "transport", "device", "topology", "base"},
-    "selection": {"collectives", "comm", "transport", "device", "topology", "base"},
-    "api": {"selection", "collectives", "comm", "transport", "device", "topology", "base", "crossrail"},
-    "mpi": {"api", "selection", "collectives", "comm", "transport", "device", "topology", "base", "crossrail"},
-}
+FLOORS = ("base", "device", "topology", "transport", "device_sharing", "comm", "collectives", "selection", "engine", "api", "mpi")
+BELOW = {room: set(FLOORS[:number]) for number, room in enumerate(FLOORS)}
+BELOW["topology"] = BELOW["device"] = {"base"}
+BELOW["api"] = BELOW["api"] | {"crossrail"}
+BELOW["mpi"] = (BELOW["mpi"] - {"api"}) | {"crossrail"}
+TABLES = {"collectives/collectives.def"}  # names only: any room may read them
 PUBLIC_HEADERS = {"device": {"crossrail/device_module.h"}}
 
 VENDOR = r"\b(?:cuda|hip|rocm|hsa|sycl|nccl|rccl|nvml|cu|ze)(?:[A-Z_]\w*)\b|\bCU(?:DA)?_\w+|\bHIP_\w+"
@@ -30,8 +25,10 @@ GROWS = (
     r"\bnew\b|\b(?:malloc|calloc|realloc|strdup|aligned_alloc|posix_memalign)\s*\(|\bmake_(?:unique|shared)\b"
     r"|\.(?:push_back|emplace_back|emplace|insert|resize|reserve|append|assign)\s*\("
     r"|\bstd::(?:vector|string|map|set|list|deque|function|to_string|mutex|lock_guard|unique_lock)\b"
-    r"|\b(?:reserve_\w+|open_messages|process_settings|getenv)\s*\("
+    r"|\b(?:reserve_\w+|open|open_messages|process_settings|getenv)\s*\("
 )
+# What prepares plans, beside the functions `plan` and `fits` themselves; only they and each other may call it.
+PREPARES = {"plan_both_ways", "plan_mapped", "plan_messages", "plan_order", "plan_regions", "reserve_send_copy"}
 
 
 def _is_cpp(path):
@@ -58,7 +55,7 @@ def layering(path, text):
             continue
         other = name.strip('"')
         target = other.split("/")[0]
-        if other in PUBLIC_HEADERS.get(room, set()) or target == room or target in BELOW.get(room, set()):
+        if other in TABLES | PUBLIC_HEADERS.get(room, set()) or target == room or target in BELOW.get(room, set()):
             continue
         wrong.append(f"{line}: {room} may not include {other}")
     return wrong
@@ -151,14 +148,14 @@ def algorithm_headers(path, text):
 
 
 def run_allocates_nothing(path, text):
-    """All functions of an algorithm but fits, plan and what prepares a plan are on the hot path."""
+    """All functions of an algorithm but fits, plan and PREPARES are on the hot path."""
     if not path.startswith("src/collectives/") or not path.endswith((".cpp", ".h")):
         return []
     wrong = []
     for one in functions(text):
-        if re.match(r"(fits|plan\w*|reserve\w*|\w+_fits)$", one.name):
+        if one.name in PREPARES | {"fits", "plan"}:
             continue
-        for match in re.finditer(GROWS, one.body):
+        for match in re.finditer(GROWS + rf"|\b(?:{'|'.join(sorted(PREPARES))})\s*\(", one.body):
             line = one.first_line + one.body.count("\n", 0, match.start())
             wrong.append(f"{line}: {one.name} may allocate or wait: {match.group(0)}")
     return wrong
@@ -176,6 +173,21 @@ RULES = (
     algorithm_headers,
     run_allocates_nothing,
 )
+
+
+def declared_parameters(files):
+    """Every parameter that is declared is read by an algorithm, and stands in a row of a catalogue."""
+    of = {path: text for path, text in files.items() if path.startswith("src/collectives/")}
+    tables = {path: re.sub(r"//[^\n]*|\"[^\"\n]*\"", "", text) for path, text in of.items() if path.endswith(".def")}
+    read = set(re.findall(r"\bparameters::(\w+)", "\n".join(text for path, text in of.items() if path not in tables)))
+    rows = " ".join(re.findall(r"^ALGORITHM\(([^)]*)\)", "\n".join(tables.values()), flags=re.M))
+    listed = {name for row in rows.split(",") for name in row.split()}
+    wrong = []
+    for path, text in tables.items():
+        for name in re.findall(r"^PARAMETER\((\w+),", text, flags=re.M):
+            wrong += [] if name in read else [f"{path}:1: no algorithm reads the parameter {name}"]
+            wrong += [] if name in listed else [f"{path}:1: no row has the parameter {name}"]
+    return wrong
 
 
 def catalogues(files):

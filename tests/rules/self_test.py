@@ -14,10 +14,11 @@ CASES = (
     (rules.layering, "src/transport/links.h", '#include "comm/plan.h"\n', '#include "topology/topology.h"\n'),
     (rules.layering, "src/topology/a.cpp", '#include "device/device.h"\n', '// #include "device/device.h"\n'),
     (rules.layering, "src/collectives/a.cpp", '  #  include "api/collectives.h"\n', "#include <vector>\n"),
-    (rules.layering, "src/api/a.cpp", '#include "mpi/pmpi.h"\n', '#include "crossrail/crossrail.h"\n'),
+    (rules.layering, "src/api/a.cpp", '#include "mpi/library/pmpi.h"\n', '#include "crossrail/crossrail.h"\n'),
     (rules.layering, "src/comm/a.cpp", '#include "crossrail/crossrail.h"\n', '#include "comm/plan.h"\n'),
+    (rules.layering, "src/base/settings.def", '#include "collectives/algorithm.h"\n', '#include "collectives/collectives.def"\n'),
     (rules.mpi_only_behind_its_door, "src/api/a.cpp", "#include <mpi.h>\n", "#include <map>\n"),
-    (rules.mpi_only_behind_its_door, "simulate/a.cpp", "#include <mpi_abi.h>\n", '#include "mpi/x.h"\n'),
+    (rules.mpi_only_behind_its_door, "virtual_world/a.cpp", "#include <mpi_abi.h>\n", '#include "mpi/x.h"\n'),
     (rules.mpi_only_behind_its_door, "src/api/a.h", "#include CROSSRAIL_MPI_HEADER\n", "/*\n#include <mpi.h>\n*/\n"),
     (rules.collectives_know_no_mpi_and_no_vendor, "src/collectives/a.cpp", "MPI_Comm c;\n", "// MPI_Comm\n"),
     (rules.collectives_know_no_mpi_and_no_vendor, "src/collectives/x/a.cpp", 'getenv("A");\n', 'f("getenv");\n'),
@@ -47,7 +48,11 @@ CASES = (
     (rules.run_allocates_nothing, "src/collectives/alltoall/a.cpp", "static void send_all() {\n  auto* a = new int[3];\n}\n",
      "void send_all() {\n  // a new one\n  renew(news);\n}\n"),
     (rules.run_allocates_nothing, "src/collectives/alltoall/a.h", "inline void f() {\n  std::vector<int> a;\n}\n",
-     "Status reserve_copy() {\n  std::vector<int> a;\n}\n"),
+     "Status reserve_send_copy() {\n  std::vector<int> a;\n}\n"),
+    (rules.run_allocates_nothing, "src/collectives/alltoall/a.cpp", "Status plan_and_push(Plan& plan) {\n  blocks.push_back(1);\n}\n",
+     "Status plan_mapped(Plan& plan) {\n  blocks.push_back(1);\n}\n"),
+    (rules.run_allocates_nothing, "src/collectives/alltoall/a.cpp", "Status run(Plan& plan) {\n  return plan_mapped(plan);\n}\n",
+     "Status plan(Plan& plan) {\n  return plan_mapped(plan);\n}\n"),
 )
 
 
@@ -73,6 +78,15 @@ class Rules(unittest.TestCase):
             {folder + "a.cpp": "namespace crossrail::alltoall::b {\n"},
         ):
             self.assertEqual(len(rules.catalogues({**good, **change})), 1, change)
+
+    def test_declared_parameters(self):
+        folder = "src/collectives/"
+        good = {folder + "parameters.def": "// PARAMETER(name)\nPARAMETER(b, 1)\n", folder + "x.h": "f(parameters::b);\n",
+                folder + "alltoall/catalog.def": 'PARAMETER(a, 1)\nALGORITHM(c, "(x), y",\n          a, b)\n',
+                folder + "alltoall/c.cpp": "f(parameters::a);\n"}
+        self.assertEqual(rules.declared_parameters(good), [])
+        for change in ({folder + "x.h": ""}, {folder + "alltoall/catalog.def": 'PARAMETER(a, 1)\nALGORITHM(c, "b, x", a)\n'}):
+            self.assertEqual(len(rules.declared_parameters({**good, **change})), 1, change)
 
     def test_functions_are_found_with_their_lines(self):
         text = "#define A(x) \\\n  int f(x) {}\nnamespace n {\n\ntemplate <class T>\nint f(T a, int b = g(1, 2)) {\n  if (a) {\n  }\n}\n" \

@@ -19,7 +19,7 @@ TEST(Catalogue, rows_are_complete_and_found_by_name) {
       EXPECT_TRUE(row.fits != nullptr && row.plan != nullptr && row.run != nullptr);
       EXPECT_EQ(find_algorithm(collective, row.name), &row);
     }
-    EXPECT_GE(names.size(), 4u);
+    EXPECT_FALSE(names.empty()) << name_of(collective);
     EXPECT_EQ(names.count("native"), 0u) << "native is the word for the MPI library";
   }
   EXPECT_EQ(find_algorithm(Collective::alltoall, "native"), nullptr);
@@ -75,6 +75,8 @@ TEST(Fits, device_memory_has_algorithms_of_its_own) {
     EXPECT_TRUE(row.fits(topology({0, 0, 0}, true, false), shape)) << row.name;
     EXPECT_FALSE(row.fits(topology({0, 0, 0}, false, false), shape)) << row.name;
     EXPECT_FALSE(row.fits(topology({0, 0, 1}, true, true), shape)) << row.name;
+    const bool in_a_stream = row.fits(topology({0, 0, 0}, true, false), {Collective::alltoall, Memory::device, false, 64, Order::stream});
+    EXPECT_EQ(in_a_stream, std::string(row.name) != "ipc_resident_push") << row.name;
   }
   const Algorithm& packet = *find_algorithm(Collective::alltoall, "packet", Memory::device);
   EXPECT_FALSE(packet.fits(topology({0, 0}, true, true), {Collective::alltoall, Memory::device, false, 16385}));

@@ -54,8 +54,8 @@ TEST(Choose, the_setting_may_say_native) {
 TEST(Choose, a_row_that_says_native_is_not_the_last_resort) {
   const auto all = candidates("alltoall,host,*,*,*,native,\n", "", {0, 0}, 8);
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_FALSE(all[0].last_resort);
-  EXPECT_TRUE(all[1].last_resort);
+  EXPECT_FALSE(all[0].fallback);
+  EXPECT_TRUE(all[1].fallback);
 }
 
 TEST(Choose, rows_are_for_one_kind_of_memory) {
@@ -63,7 +63,7 @@ TEST(Choose, rows_are_for_one_kind_of_memory) {
   const auto all = choose(rows, "", topology({0, 0}), {Collective::alltoall, Memory::device, false, 8});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_STREQ(all[0].algorithm->name, "hybrid");
-  EXPECT_EQ(all[0].parameters, (Parameters{{"ipc_threshold", 1024}}));
+  EXPECT_EQ(all[0].parameters, (Parameters{{"ipc_threshold", 1024}, {"memcpy_threshold", 512 * 1024}}));
 }
 
 TEST(Choose, the_setting_may_have_parameters) {
@@ -76,10 +76,41 @@ TEST(Choose, the_setting_may_have_parameters) {
 TEST(Choose, a_setting_that_is_unknown_or_does_not_fit_is_passed_over_and_said) {
   const auto unknown = candidates("alltoall,host,*,*,*,bruck,\n", "brook", {0, 0}, 8);
   EXPECT_STREQ(unknown[0].algorithm->name, "bruck");
-  EXPECT_NE(unknown[0].passed_over.find("brook of setting is unknown"), std::string::npos) << unknown[0].passed_over;
+  EXPECT_NE(unknown[0].passed_over.find("alltoall has no algorithm 'brook'"), std::string::npos) << unknown[0].passed_over;
   const auto unfit = candidates("alltoall,host,*,*,*,bruck,\n", "node_shared", {0, 1}, 8);
   EXPECT_STREQ(unfit[0].algorithm->name, "bruck");
   EXPECT_NE(unfit[0].passed_over.find("node_shared of setting does not fit"), std::string::npos);
+}
+
+TEST(Choose, a_setting_with_senseless_parameters_is_passed_over_and_said) {
+  for (const char* wanted : {"linear packet=1", "node_shared pakcet=1", "node_shared packet", "node_shared packet=x", "native packet=1"}) {
+    const auto all = candidates("alltoall,host,*,*,*,bruck,\n", wanted, {0, 0}, 8);
+    EXPECT_STREQ(all[0].algorithm->name, "bruck") << wanted;
+    EXPECT_NE(all[0].passed_over.find("the setting is ignored"), std::string::npos) << all[0].passed_over;
+  }
+}
+
+TEST(Choose, all_parameters_have_values) {
+  const auto one = candidates("", "leader_pipelined leaders=3", {0, 0, 0, 1, 1}, 8)[0];
+  EXPECT_EQ(one.parameters, (Parameters{{"leaders", 3}, {"split", 16 * 1024}, {"ahead", 16}}));
+  EXPECT_EQ(candidates("", "scatter_destination", {0, 0, 0}, 8)[0].parameters, (Parameters{{"throttle", 32}}));
+  EXPECT_TRUE(candidates("", "bruck", {0, 0, 0}, 8)[0].parameters.empty());
+}
+
+TEST(Choose, rows_may_be_for_an_mpi_library_and_for_ranks_of_a_device) {
+  const auto rows = table("collective,memory,mpi,nodes,ranks_per_node,ranks_per_device,up_to_bytes,algorithm\n"
+                          "alltoall,host,openmpi4-5,*,*,*,*,bruck\nalltoall,host,*,*,*,2-,*,linear\n");
+  const auto chosen = [&](const char* mpi, int ranks_per_device) {
+    Topology here = topology({0, 0});
+    here.mpi = mpi;
+    here.ranks_per_device = ranks_per_device;
+    const auto all = choose(rows, "", here, {Collective::alltoall, Memory::host, false, 8});
+    return std::string(all[0].algorithm == nullptr ? "native" : all[0].algorithm->name);
+  };
+  EXPECT_EQ(chosen("openmpi4.1.6", 1), "bruck");
+  EXPECT_EQ(chosen("openmpi3.1", 1), "native");
+  EXPECT_EQ(chosen("mpich5.0.2", 2), "linear");
+  EXPECT_EQ(chosen("", 1), "native");
 }
 
 TEST(Choose, up_to_bytes_includes_its_limit) {
@@ -107,9 +138,24 @@ TEST(Choose, other_collectives_and_memories_do_not_count) {
   EXPECT_EQ(names("allreduce,host,*,*,*,linear,\nalltoall,device,*,*,*,linear,\n", "", {0, 0}, 8), Names{"native"});
 }
 
+// The MPI library knows no streams, and not every algorithm does.
+TEST(Choose, streams_have_rows_of_their_own_and_no_native) {
+  const Shape in_a_stream{Collective::alltoall, Memory::device, false, 8, Order::stream};
+  const auto of = [&](const std::string& csv, const std::string& wanted) {
+    Names found;
+    for (const Candidate& one : choose(table(csv), wanted, topology({0, 0}), in_a_stream)) found.push_back(one.algorithm->name);
+    return found;
+  };
+  EXPECT_EQ(of("alltoall,device,*,*,*,packet,\nalltoall,stream,*,*,*,hybrid,\nalltoall,stream,*,*,*,native,\n", ""), Names{"hybrid"});
+  EXPECT_EQ(of("alltoall,stream,*,*,*,hybrid,\n", "native"), Names{"hybrid"});
+  EXPECT_EQ(of("alltoall,stream,*,*,*,hybrid,\n", "ipc_resident_push"), Names{"hybrid"});
+  EXPECT_EQ(of("alltoall,stream,*,*,*,hybrid,\n", "ipc_copy_pull"), (Names{"ipc_copy_pull", "hybrid"}));
+  EXPECT_EQ(of("alltoall,device,*,*,*,packet,\n", ""), Names{});
+}
+
 TEST(Choose, parameters_and_origin_come_from_the_row) {
   const auto one = candidates("# one\nalltoall,host,*,*,*,node_shared,packet=8\n", "", {0, 0}, 8)[0];
-  EXPECT_EQ(one.parameters, (Parameters{{"packet", 8}}));
+  EXPECT_EQ(one.parameters, (Parameters{{"packet", 8}, {"chunk", 32 * 1024}}));
   EXPECT_EQ(one.origin, "t:2");
 }
 

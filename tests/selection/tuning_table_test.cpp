@@ -18,8 +18,9 @@ TEST(TuningTable, reads_rows) {
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].collective, "alltoall");
   EXPECT_EQ(rows[0].memory, "host");
-  EXPECT_EQ(rows[0].nodes, "1");
-  EXPECT_EQ(rows[0].ranks_per_node, "2-8");
+  EXPECT_TRUE(rows[0].nodes.contains(1) && !rows[0].nodes.contains(2));
+  EXPECT_TRUE(rows[0].ranks_per_node.contains(2) && rows[0].ranks_per_node.contains(8) && !rows[0].ranks_per_node.contains(9));
+  EXPECT_TRUE(rows[0].mpi.library.empty() && rows[0].ranks_per_device.contains(3));
   EXPECT_EQ(rows[0].up_to_bytes, 4096u);
   EXPECT_EQ(rows[0].algorithm, "node_shared");
   EXPECT_EQ(rows[0].parameters, (Parameters{{"packet", 512}, {"chunk", 65536}}));
@@ -27,6 +28,36 @@ TEST(TuningTable, reads_rows) {
   EXPECT_EQ(rows[1].up_to_bytes, ~std::uint64_t{0});
   EXPECT_TRUE(rows[1].parameters.empty());
   EXPECT_EQ(rows[1].origin, "my.csv:5");
+}
+
+TEST(TuningTable, columns_may_come_in_any_order) {
+  std::vector<TuningRow> rows;
+  const Status status = read_tuning(
+      "algorithm, up_to_bytes,ranks_per_device,mpi,collective,memory,ranks_per_node,nodes\n"
+      "bruck,1K,2-,mpich5-,alltoall,host,4,*\n"
+      "collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm,parameters\nalltoall,host,1,*,*,node_shared,packet=1K\n",
+      "my.csv", rows);
+  ASSERT_TRUE(status.ok()) << status.what;
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].algorithm, "bruck");
+  EXPECT_EQ(rows[0].up_to_bytes, 1024u);
+  EXPECT_TRUE(rows[0].nodes.contains(77) && rows[0].ranks_per_node.contains(4) && !rows[0].ranks_per_device.contains(1));
+  EXPECT_EQ(rows[0].mpi.library, "mpich");
+  EXPECT_EQ(rows[1].algorithm, "node_shared") << "a second line of names holds from there on";
+}
+
+TEST(TuningTable, a_wrong_header_is_an_error) {
+  const std::pair<const char*, const char*> bad[] = {
+      {"collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm,colour", "my.csv:2: there is no column 'colour'"},
+      {"collective,memory,nodes,ranks_per_node,algorithm,parameters", "my.csv:2: the column up_to_bytes is missing"},
+      {"collective,memory,nodes,nodes,ranks_per_node,up_to_bytes,algorithm", "my.csv:2: the column nodes stands twice"},
+  };
+  for (const auto& [line, expected] : bad) {
+    std::vector<TuningRow> rows;
+    const Status status = read_tuning(std::string("# mine\n") + line + "\n", "my.csv", rows);
+    EXPECT_EQ(status.code, Code::invalid) << line;
+    EXPECT_STREQ(status.what, expected);
+  }
 }
 
 TEST(TuningTable, appends) {
@@ -39,8 +70,11 @@ TEST(TuningTable, appends) {
 
 TEST(TuningTable, says_where_and_what_is_wrong) {
   const std::pair<const char*, const char*> bad[] = {
-      {"alltoall,host,1,*,4K", "fewer than six columns"},
-      {"alltoall", "fewer than six columns"},
+      {"alltoall,host,1,*,4K", "algorithm is missing"},
+      {"alltoall", "memory is missing"},
+      {"alltoall,host,1,*,4K,linear,,3", "more cells than columns"},
+      {"alltoall,host,1,*,4K,", "algorithm is missing"},
+      {",host,1,*,4K,linear", "collective is empty"},
       {"alltoall,host,x,*,4K,linear,", "nodes is no number"},
       {"alltoall,host,0,*,4K,linear,", "nodes is no number"},
       {"alltoall,host,,*,4K,linear,", "nodes is no number"},
@@ -53,9 +87,13 @@ TEST(TuningTable, says_where_and_what_is_wrong) {
       {"alltoall,host,1,*,lots,linear,", "up_to_bytes is no size"},
       {"alltoall,host,1,*,,linear,", "up_to_bytes is no size"},
       {"alltoall,host,1,*,-1,linear,", "up_to_bytes is no size"},
-      {"alltoall,host,1,*,4K,linear,packet", "parameters are not"},
-      {"alltoall,host,1,*,4K,linear,packet=x", "parameters are not"},
-      {"alltoall,host,1,*,4K,linear,packet=", "parameters are not"},
+      {"alltoall,host,1,*,4K,node_shared,packet", "'packet' is no parameter, which is written name=number"},
+      {"alltoall,host,1,*,4K,node_shared,packet=x", "'packet=x' is no parameter"},
+      {"alltoall,host,1,*,4K,node_shared,packet=", "'packet=' is no parameter"},
+      {"alltoall,host,1,*,4K,node_shared,=5", "'=5' is no parameter"},
+      {"alltoall,host,1,*,4K,node_shared,pakcet=5", "node_shared has no parameter 'pakcet'; it has packet, chunk"},
+      {"alltoall,host,1,*,4K,linear,packet=5", "linear has no parameter 'packet'; it has none"},
+      {"alltoall,host,1,*,4K,native,packet=5", "native has no parameter 'packet'; it has none"},
   };
   for (const auto& [line, expected] : bad) {
     std::vector<TuningRow> rows;
@@ -77,7 +115,8 @@ TEST(TuningTable, the_built_in_one_is_good_and_names_known_rows) {
     const auto collective = std::find_if(std::begin(kCollectives), std::end(kCollectives),
                                          [&](Collective one) { return row.collective == name_of(one); });
     ASSERT_NE(collective, std::end(kCollectives)) << row.origin << ": " << row.collective;
-    const auto memory = std::find_if(std::begin(kMemories), std::end(kMemories), [&](Memory one) { return row.memory == name_of(one); });
+    const std::string where = row.memory == "stream" ? name_of(Memory::device) : row.memory;
+    const auto memory = std::find_if(std::begin(kMemories), std::end(kMemories), [&](Memory one) { return where == name_of(one); });
     ASSERT_NE(memory, std::end(kMemories)) << row.origin << ": " << row.memory;
     EXPECT_TRUE(row.algorithm == "native" || find_algorithm(*collective, row.algorithm, *memory) != nullptr)
         << row.origin << ": " << row.algorithm;

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "transport/descriptors.h"
+#include "device_sharing/descriptors.h"
 
 namespace crossrail::tests {
 namespace {

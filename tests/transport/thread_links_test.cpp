@@ -6,13 +6,13 @@
 #include <numeric>
 #include <thread>
 
-#include "simulate/thread_world.h"
+#include "virtual_world/thread_world.h"
 
 namespace crossrail::tests {
 namespace {
 
-simulate::WorldOptions eager(std::size_t bytes) {
-  simulate::WorldOptions options;
+virtual_world::WorldOptions eager(std::size_t bytes) {
+  virtual_world::WorldOptions options;
   options.links.eager_bytes = bytes;
   options.links.hang_after = std::chrono::milliseconds(300);
   return options;
@@ -20,8 +20,8 @@ simulate::WorldOptions eager(std::size_t bytes) {
 
 TEST(ThreadLinks, messages_between_two_ranks_keep_their_order) {
   for (const std::size_t eager_bytes : {0u, 4u, 1000u}) {
-    simulate::world({0, 1}, eager(eager_bytes), [](Communicator& communicator) {
-      Links& links = *communicator.links;
+    virtual_world::world({0, 1}, eager(eager_bytes), [](Communicator& communicator) {
+      Links& links = *communicator.slot().links;
       ASSERT_TRUE(links.open_messages().ok());
       const int peer = 1 - communicator.topology.rank;
       std::vector<std::uint64_t> out(100), in(100);
@@ -39,40 +39,40 @@ TEST(ThreadLinks, messages_between_two_ranks_keep_their_order) {
 }
 
 TEST(ThreadLinks, a_message_of_another_size_is_an_error) {
-  simulate::world({0, 0}, eager(100), [](Communicator& communicator) {
-    ASSERT_TRUE(communicator.links->open_messages().ok());
+  virtual_world::world({0, 0}, eager(100), [](Communicator& communicator) {
+    ASSERT_TRUE(communicator.slot().links->open_messages().ok());
     std::byte bytes[16] = {};
     if (communicator.topology.rank == 0) {
-      ASSERT_TRUE(communicator.links->post_send(1, bytes, 8).ok());
+      ASSERT_TRUE(communicator.slot().links->post_send(1, bytes, 8).ok());
     } else {
-      ASSERT_TRUE(communicator.links->post_recv(0, bytes, 16).ok());
-      EXPECT_EQ(communicator.links->wait_posted().code, Code::mismatch);
+      ASSERT_TRUE(communicator.slot().links->post_recv(0, bytes, 16).ok());
+      EXPECT_EQ(communicator.slot().links->wait_posted().code, Code::mismatch);
     }
   });
 }
 
 TEST(ThreadLinks, a_receive_that_nothing_comes_for_is_a_deadlock) {
-  simulate::world({0, 0}, eager(100), [](Communicator& communicator) {
-    ASSERT_TRUE(communicator.links->open_messages().ok());
+  virtual_world::world({0, 0}, eager(100), [](Communicator& communicator) {
+    ASSERT_TRUE(communicator.slot().links->open_messages().ok());
     std::byte bytes[16];
-    ASSERT_TRUE(communicator.links->post_recv(1 - communicator.topology.rank, bytes, 16).ok());
-    const Status status = communicator.links->wait_posted();
+    ASSERT_TRUE(communicator.slot().links->post_recv(1 - communicator.topology.rank, bytes, 16).ok());
+    const Status status = communicator.slot().links->wait_posted();
     EXPECT_TRUE(status.code == Code::system || status.code == Code::peer_lost) << status.what;
   });
 }
 
 TEST(ThreadLinks, a_long_send_waits_for_its_receive) {
-  simulate::world({0, 0}, eager(0), [](Communicator& communicator) {
-    ASSERT_TRUE(communicator.links->open_messages().ok());
+  virtual_world::world({0, 0}, eager(0), [](Communicator& communicator) {
+    ASSERT_TRUE(communicator.slot().links->open_messages().ok());
     std::byte bytes[16] = {};
     if (communicator.topology.rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     const auto start = std::chrono::steady_clock::now();
     if (communicator.topology.rank == 0) {
-      ASSERT_TRUE(communicator.links->post_send(1, bytes, 16).ok());
+      ASSERT_TRUE(communicator.slot().links->post_send(1, bytes, 16).ok());
     } else {
-      ASSERT_TRUE(communicator.links->post_recv(0, bytes, 16).ok());
+      ASSERT_TRUE(communicator.slot().links->post_recv(0, bytes, 16).ok());
     }
-    EXPECT_TRUE(communicator.links->wait_posted().ok());
+    EXPECT_TRUE(communicator.slot().links->wait_posted().ok());
     if (communicator.topology.rank == 0) {
       EXPECT_GT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(20));
     }
@@ -82,8 +82,8 @@ TEST(ThreadLinks, a_long_send_waits_for_its_receive) {
 // The sender gives up; its buffer is gone when the receiver comes.
 TEST(ThreadLinks, a_message_of_a_rank_that_met_an_error_is_withdrawn) {
   std::atomic<bool> gone{false};
-  simulate::world({0, 0, 0}, eager(0), [&gone](Communicator& communicator) {
-    Links& links = *communicator.links;
+  virtual_world::world({0, 0, 0}, eager(0), [&gone](Communicator& communicator) {
+    Links& links = *communicator.slot().links;
     ASSERT_TRUE(links.open_messages().ok());
     std::byte bytes[16] = {};
     if (communicator.topology.rank == 1) {
@@ -101,33 +101,33 @@ TEST(ThreadLinks, a_message_of_a_rank_that_met_an_error_is_withdrawn) {
 }
 
 TEST(ThreadLinks, who_left_is_not_alive_and_not_waited_for) {
-  simulate::world({0, 0, 0}, eager(0), [](Communicator& communicator) {
-    ASSERT_TRUE(communicator.links->open_messages().ok());
+  virtual_world::world({0, 0, 0}, eager(0), [](Communicator& communicator) {
+    ASSERT_TRUE(communicator.slot().links->open_messages().ok());
     if (communicator.topology.rank == 2) return;
     Code worst = Code::ok;
-    EXPECT_EQ(communicator.links->agree(Code::ok, worst).code, Code::peer_lost);
-    EXPECT_FALSE(communicator.links->alive(2));
+    EXPECT_EQ(communicator.slot().links->agree(Code::ok, worst).code, Code::peer_lost);
+    EXPECT_FALSE(communicator.slot().links->alive(2));
     std::byte bytes[16];
-    ASSERT_TRUE(communicator.links->post_recv(2, bytes, 16).ok());
-    EXPECT_EQ(communicator.links->wait_posted().code, Code::peer_lost);
+    ASSERT_TRUE(communicator.slot().links->post_recv(2, bytes, 16).ok());
+    EXPECT_EQ(communicator.slot().links->wait_posted().code, Code::peer_lost);
   });
 }
 
 TEST(ThreadLinks, agree_gives_the_worst_code_to_all) {
-  simulate::world({0, 1, 2, 3, 4}, {}, [](Communicator& communicator) {
+  virtual_world::world({0, 1, 2, 3, 4}, {}, [](Communicator& communicator) {
     for (int round = 0; round < 300; ++round) {
       Code worst = Code::system;
       const bool bad = communicator.topology.rank == round % 7;
-      ASSERT_TRUE(communicator.links->agree(bad ? Code::invalid : Code::ok, worst).ok());
+      ASSERT_TRUE(communicator.slot().links->agree(bad ? Code::invalid : Code::ok, worst).ok());
       EXPECT_EQ(worst, round % 7 < 5 ? Code::invalid : Code::ok);
     }
   });
 }
 
 TEST(ThreadLinks, messages_before_opening_are_an_error) {
-  simulate::world({0}, {}, [](Communicator& communicator) {
-    EXPECT_FALSE(communicator.links->post_send(0, nullptr, 0).ok());
-    EXPECT_FALSE(communicator.links->post_recv(0, nullptr, 0).ok());
+  virtual_world::world({0}, {}, [](Communicator& communicator) {
+    EXPECT_FALSE(communicator.slot().links->post_send(0, nullptr, 0).ok());
+    EXPECT_FALSE(communicator.slot().links->post_recv(0, nullptr, 0).ok());
   });
 }
 

@@ -6,14 +6,14 @@ from typing import List, Optional
 import typer
 
 from crossrail import __version__
-from crossrail.cli.console import complain
 from crossrail.cli.words import split_cluster, split_marked, split_run
-from crossrail.problem import Problem
+from crossrail.console import warn
+from crossrail.errors import EXIT_CODE, CliError
 
 HELP = """crossrail carries MPI_Alltoall of unmodified programs through the shared memory of the node.
 
 Start a program with it: crossrail run -n 8 ./app. Whatever it does not handle goes, untouched, to the
-MPI library; tables call that "native".
+MPI library; tables call that "native". crossrail's own errors are one sentence, and exit code 2.
 """
 
 app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, rich_markup_mode=None,
@@ -47,9 +47,12 @@ def main(words: Optional[List[str]] = None) -> int:
     register()
     try:
         typer.main.get_command(app).main(args=command + parts.own, obj=parts, prog_name="crossrail")
-    except Problem as problem:
-        complain(str(problem))
-        return 1
+    except CliError as error:
+        warn(str(error))
+        return error.exit_code
+    except OSError as error:
+        warn(f"{error.filename or 'A file'}: {error.strerror}.")
+        return EXIT_CODE
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     return 0

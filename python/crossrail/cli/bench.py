@@ -1,24 +1,25 @@
 """`crossrail bench`: crossrail against the native MPI on this machine."""
 
 import json
+import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import List, Optional
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
-from crossrail.cli.console import out
-from crossrail.cli.device_view import show_device_measurement
-from crossrail.device_bench import contender_names, device_peers, gpu_count, takes_device_memory
-from crossrail.launchers import core_count
-from crossrail.measure import BenchRequest, chosen_flavour, chosen_launcher, measure
-from crossrail.measurements import (Measurement, caveats, compare, lag_behind_alltoall, on_device, reference, rivals, small_speedup, title, verdict,
-                                    wrong_blocks)
-from crossrail.page import render_page
-from crossrail.problem import Problem
-from crossrail.sizes import format_size, format_time_us, parse_size
+from crossrail.bench.contenders import default_ranks, resolve_contenders
+from crossrail.bench.measurements import Measurement, on_device, reference, wrong_blocks
+from crossrail.bench.request import BenchRequest, Effort, What, Where, check_request
+from crossrail.bench.run import measure
+from crossrail.collectives import call_names, find_call, for_help, vector_names
+from crossrail.console import out
+from crossrail.errors import EXIT_CODE, CliError
+from crossrail.report.measurement_tables import show_measurement
+from crossrail.report.page import render_page
+from crossrail.sizes import parse_size
 
 BENCH_HELP = """Measure crossrail against the native MPI: same run, taking turns, data checked.
 
@@ -35,51 +36,18 @@ Examples:
   crossrail bench alltoall -n 8 --max 64K --algorithms "native,auto,bruck,node_shared packet=512"
   crossrail bench alltoallv -n 8 --algorithms native,auto,alltoall
   crossrail bench alltoallv -n 8 --empty 90 --max-time 60
+  crossrail bench ialltoall -n 8 --tests 10
+  crossrail bench alltoall_init -n 8 --min 64K
   crossrail bench alltoall -H 4 -n 56
   crossrail bench alltoall -H 4 -n 56 --max 1K --peer theirs=/path/libtheirs.so:their_alltoall
   crossrail bench alltoall --memory cuda --algorithms all --min 16 --max 64M --step sqrt2
   crossrail bench alltoall -n 56 --html report.html --machine "cluster A" -- --bind-to core
 
-The exit code is 1 when any byte was wrong.
+Of nonblocking and persistent calls (ialltoall, alltoall_init) the start, the wait, and the overlap with work put between them
+are measured, as osu_ialltoall and IMB-NBC do; --tests makes calls of MPI_Test in that work.
+
+The exit code is 1 when any byte was wrong, 2 when an algorithm that was asked for did not run, or nothing could be measured.
 """
-
-
-def comparison_table(measurement: Measurement, contender: str) -> Table:
-    """Medians by size, native against `contender`."""
-    name = "crossrail" if contender == "auto" else contender
-    table = Table()
-    for heading in ("block", "native p50 µs", f"{name} p50 µs", "native p99", f"{name} p99", "times faster"):
-        table.add_column(heading, justify="right")
-    table.add_column("algorithm")
-    table.add_column("data")
-    for one in compare(measurement, contender):
-        checked = "right" if measurement.get("checked") else "not checked"
-        table.add_row(format_size(one.bytes), format_time_us(one.native["p50_us"]), format_time_us(one.own["p50_us"]),
-                      format_time_us(one.native["p99_us"]), format_time_us(one.own["p99_us"]),
-                      Text(f"{one.speedup:.2f}", "green" if one.speedup >= 1 else "yellow"), one.own["algorithm"],
-                      Text(f"{one.wrong} wrong", "bold red") if one.wrong else checked)
-    return table
-
-
-def show_host_measurement(measurement: Measurement) -> None:
-    """Prints a table for every contender, and the mean of the small sizes."""
-    for name in rivals(measurement):
-        out.print(comparison_table(measurement, name))
-        small = small_speedup(compare(measurement, name))
-        if small:
-            out.print(Text(f"{'crossrail' if name == 'auto' else name}, 1 B to 1 KiB: {small:.2f} times faster than native (geometric mean).", "bold"))
-
-
-def show_measurement(measurement: Measurement) -> None:
-    """Prints the tables, and what limits the numbers."""
-    out.print(Text(title(measurement), "bold"))
-    (show_device_measurement if on_device(measurement) else show_host_measurement)(measurement)
-    lag = lag_behind_alltoall(measurement)
-    if lag:
-        out.print(Text(lag, "bold"))
-    out.print(Text(verdict(measurement), "bold red" if wrong_blocks(measurement) else "green"))
-    for note in caveats(measurement):
-        out.print(Text(note, "dim"))
 
 
 def save_measurement(measurement: Measurement, folder: Path) -> Path:
@@ -95,44 +63,16 @@ def save_measurement(measurement: Measurement, folder: Path) -> Path:
     return path
 
 
-def check_request(request: BenchRequest) -> None:
-    """Raises Problem for a request that cannot be measured."""
-    if request.memory not in ("host", "cuda") or request.step not in (None, "2", "sqrt2"):
-        raise Problem("The memory is host or cuda, the step 2 or sqrt2.")
-    if request.ranks < 2:
-        raise Problem("An alltoall needs at least 2 ranks: -n 2.")
-    if request.empty and request.collective != "alltoallv":
-        raise Problem(f"All blocks of {request.collective} are equally long: --empty is for alltoallv.")
-
-
-def default_ranks(memory: str) -> int:
-    """A rank for every core, or for every GPU, but two at least. Raises Problem where a GPU is wanted and none is here."""
-    if memory == "host":
-        return core_count()
-    if gpu_count() == 0:
-        raise Problem("The CUDA driver sees no GPU here. If the ranks will run where it does, say how many: -n.")
-    return max(2, gpu_count())
-
-
-def native_takes_part(request: BenchRequest, native_cuda: Optional[bool]) -> bool:
-    """Whether the native MPI can be measured; says so where it cannot. `native_cuda`: what the user says of it."""
-    if request.memory == "host":
-        return True
-    takes_part = takes_device_memory(chosen_launcher(request)) if native_cuda is None else native_cuda
-    if not takes_part:
-        out.print(Text("native is not measured: this MPI library does not say that it takes device memory (--native-cuda, if it does).", "dim"))
-    return takes_part
-
-
-def choose_contenders(request: BenchRequest, wanted: str, native_cuda: Optional[bool]) -> None:
-    """Fills in the request's contenders; says which of those that belong to device memory cannot be measured."""
-    native = native_takes_part(request, native_cuda)
-    if request.memory != "host":
-        peers = device_peers(request.collective, chosen_flavour(request.flavour))
-        request.peers, request.environment = [*peers.options, *request.peers], peers.environment
-        for sentence in peers.missing:
-            out.print(Text(sentence, "dim"))
-    request.algorithms = ",".join(contender_names(wanted, request.collective, request.memory, native))
+def check_outputs(output: Optional[Path], html: Optional[Path]) -> None:
+    """Raises CliError before anything is measured where the result could not be written."""
+    for folder, made in ((output, True), (html.absolute().parent if html else None, False)):
+        if folder is None:
+            continue
+        there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists())
+        if there != folder.absolute() and not made:
+            raise CliError(f"There is no folder {folder}.")
+        if not there.is_dir() or not os.access(there, os.W_OK):
+            raise CliError(f"Nothing can be written to {folder}.")
 
 
 def conclude(measurement: Measurement, output: Optional[Path], html: Optional[Path]) -> None:
@@ -148,7 +88,7 @@ def conclude(measurement: Measurement, output: Optional[Path], html: Optional[Pa
 
 def bench_command(
     context: typer.Context,
-    collective: str = typer.Argument(..., help="The collective: alltoall or alltoallv."),
+    collective: str = typer.Argument(..., help=f"The call: {for_help(call_names)}."),
     ranks: Optional[int] = typer.Option(None, "-n", "--ranks", help="Number of ranks; the cores of this machine (or its GPUs) if not given.", show_default=False),
     hosts: Optional[int] = typer.Option(None, "-H", "--hosts", help="On a cluster of so many hosts that lives on this machine; see 'crossrail cluster --help'.", show_default=False),
     flavour: Optional[str] = typer.Option(None, "--mpi", help="Flavour of MPI: openmpi, mpich or abi; the first one built if not given.", show_default=False),
@@ -161,22 +101,30 @@ def bench_command(
     native_cuda: Optional[bool] = typer.Option(None, "--native-cuda/--no-native-cuda", help="Whether the MPI library takes device memory; it is asked if not given.", show_default=False),
     peers: List[str] = typer.Option([], "--peer", help="Another contender: NAME=LIBRARY:SYMBOL, a function of a shared library. May be repeated.", show_default=False),
     repetitions: Optional[int] = typer.Option(None, "--repetitions", help="Repetitions of every size.", show_default=False),
-    empty: int = typer.Option(0, "--empty", min=0, max=100, help="Percent of the blocks that are empty (alltoallv)."),
+    tests: int = typer.Option(0, "--tests", min=0, help="Calls of MPI_Test in the work between start and wait (nonblocking and persistent calls)."),
+    empty: int = typer.Option(0, "--empty", min=0, max=100, help=f"Percent of the blocks that are empty ({for_help(vector_names)})."),
     most_seconds: Optional[float] = typer.Option(None, "--max-time", help="Seconds for all; large sizes are left out when they are over.", show_default=False),
     output: Optional[Path] = typer.Option(None, "--output", help="Folder for the result (JSON).", show_default=False),
     html: Optional[Path] = typer.Option(None, "--html", help="Write a page with plots to this file.", show_default=False),
     machine: Optional[str] = typer.Option(None, "--machine", help="Name of this machine, for the page and the result.", show_default=False),
 ) -> None:
     """See BENCH_HELP."""
-    request = BenchRequest(collective, default_ranks(memory) if ranks is None else ranks, flavour, launcher, context.obj.launcher,
-                           parse_size(smallest), parse_size(largest), "", repetitions, hosts, empty, most_seconds=most_seconds,
-                           peers=list(peers), memory=memory, step=step)
-    check_request(request)
-    choose_contenders(request, algorithms, native_cuda)
-    with out.status(f"measuring {collective} on {request.ranks} ranks…"):
+    found, form = find_call(collective)
+    what = What(found.name, parse_size(smallest), parse_size(largest), step, memory, empty, (), tuple(peers), form, tests)
+    where = Where(default_ranks(memory) if ranks is None else ranks, flavour, launcher, tuple(context.obj.launcher), hosts)
+    effort = Effort(repetitions, most_seconds=most_seconds)
+    check_request(BenchRequest(what, where, effort))
+    check_outputs(output, html)
+    rivals = resolve_contenders(what, where, algorithms, native_cuda)
+    for note in rivals.notes:
+        out.print(Text(note, "dim"))
+    request = BenchRequest(replace(what, contenders=rivals.names, peers=rivals.peers), replace(where, environment=rivals.environment), effort)
+    with out.status(f"measuring {collective} on {where.ranks} ranks…"):
         measurement = measure(request, machine)
     conclude(measurement, output, html)
-    raise typer.Exit(1 if wrong_blocks(measurement) else 0)
+    asked = [name.strip() for name in algorithms.split(",")]
+    missing = any(one["contender"] in asked for one in measurement.get("not_run", []))
+    raise typer.Exit(1 if wrong_blocks(measurement) else EXIT_CODE if missing else 0)
 
 
 def register(app: typer.Typer) -> None:

@@ -5,17 +5,18 @@ from typing import Optional
 
 import typer
 
-from crossrail.cli.run import RunChoice, prepare, run_with_report
-from crossrail.cluster import Cluster
-from crossrail.cluster_launch import cluster_start, run_on
-from crossrail.cluster_plan import settle_ranks
+from crossrail.cluster.hosts import Cluster
+from crossrail.cluster.launch import cluster_start, run_on
+from crossrail.cluster.plan import resolve_ranks
+from crossrail.errors import CliError
+from crossrail.jobs import RunChoice, prepare
 from crossrail.launchers import core_count
-from crossrail.problem import Problem
+from crossrail.report.reported_run import run_with_report
 
 CLUSTER_HELP = """Start an MPI program with crossrail on a cluster that lives on this machine.
 
 Every host is a network namespace with its own name, cores, address and shared memory; the MPI's own mpirun starts
-ranks on all of them, and bytes between hosts go through TCP. Needs root and iproute2. Ranks are dealt in blocks.
+ranks on all of them, and bytes between hosts go through TCP. Needs root and iproute2. Ranks are distributed in blocks.
 Words before '--' that are not options of crossrail go to that mpirun.
 
 \b
@@ -45,12 +46,12 @@ def cluster_command(
     """See CLUSTER_HELP."""
     parts = context.obj
     if not parts.program:
-        raise Problem("No program is given: crossrail cluster -H 2 -n 4 -- ./app")
+        raise CliError("No program is given: crossrail cluster -H 2 -n 4 -- ./app")
     if native and (report or report_folder):
-        raise Problem("With --native there is no crossrail to report: leave out --native or --report.")
-    dealt = settle_ranks(hosts, ranks, per_host, core_count())
-    job = prepare(parts.program, parts.launcher, RunChoice(flavour, launcher, sum(dealt), native))
-    with Cluster(dealt, bandwidth) as cluster:
+        raise CliError("With --native there is no crossrail to report: leave out --native or --report.")
+    distributed = resolve_ranks(hosts, ranks, per_host, core_count())
+    job = prepare(parts.program, parts.launcher, RunChoice(flavour, launcher, sum(distributed), native))
+    with Cluster(distributed, bandwidth) as cluster:
         if show:
             typer.echo(" ".join(shlex.quote(word) for word in cluster_start(cluster, job).words))
         elif report or report_folder:

@@ -10,17 +10,18 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from crossrail.cli.bench import show_measurement
-from crossrail.cli.console import out
-from crossrail.cli.report_view import show_report
+from crossrail.bench.measurements import wrong_blocks
+from crossrail.bench.request import BenchRequest, What, Where
+from crossrail.bench.run import measure
+from crossrail.console import out
 from crossrail.demonstration import Outcome, Subject, espresso, play, same_results, transposition
+from crossrail.errors import CliError
 from crossrail.flavours import find_flavour
 from crossrail.launchers import core_count
-from crossrail.measure import BenchRequest, measure
-from crossrail.measurements import wrong_blocks
-from crossrail.page import render_page
 from crossrail.places import source_tree
-from crossrail.problem import Problem
+from crossrail.report.call_tables import show_report
+from crossrail.report.measurement_tables import show_measurement
+from crossrail.report.page import render_page
 from crossrail.sizes import format_count
 
 DEMO_HELP = """Run a real, unmodified program without and with crossrail and compare what it prints.
@@ -31,7 +32,7 @@ differs or no call was carried.
 """
 
 
-def settle_subject(folder: Path) -> Subject:
+def resolve_subject(folder: Path) -> Subject:
     """pw.x where it is there, else the fallback, saying so."""
     subject = espresso()
     if subject:
@@ -41,14 +42,14 @@ def settle_subject(folder: Path) -> Subject:
 
 
 def allowed_ranks(subject: Subject, ranks: int) -> int:
-    """The largest number up to `ranks` that the subject can use; raises Problem below 2."""
+    """The largest number up to `ranks` that the subject can use; raises CliError below 2."""
     if ranks < 2:
-        raise Problem("The demo needs at least 2 ranks: -n 2.")
+        raise CliError("The demo needs at least 2 ranks: -n 2.")
     return 1 << (ranks.bit_length() - 1) if subject.power_of_two else ranks
 
 
 def play_rounds(subject: Subject, ranks: int, rounds: int) -> tuple:
-    """`rounds` runs of each kind, taking turns: (plain outcomes, carried outcomes). Raises Problem when one fails."""
+    """`rounds` runs of each kind, taking turns: (plain outcomes, carried outcomes). Raises CliError when one fails."""
     plain: List[Outcome] = []
     carried: List[Outcome] = []
     for number in range(rounds):
@@ -57,7 +58,7 @@ def play_rounds(subject: Subject, ranks: int, rounds: int) -> tuple:
             with out.status(f"{subject.title}, {ranks} ranks, {kind}, run {number + 1} of {rounds}…"):
                 outcomes.append(play(subject, ranks, with_crossrail))
             if outcomes[-1].code:
-                raise Problem(f"The program failed {kind} (exit code {outcomes[-1].code}):\n{outcomes[-1].printed[-2000:]}")
+                raise CliError(f"The program failed {kind} (exit code {outcomes[-1].code}):\n{outcomes[-1].printed[-2000:]}")
     return plain, carried
 
 
@@ -134,7 +135,7 @@ def demo_command(
 ) -> None:
     """See DEMO_HELP."""
     with tempfile.TemporaryDirectory(prefix="crossrail.") as folder:
-        subject = settle_subject(Path(folder))
+        subject = resolve_subject(Path(folder))
         ranks = allowed_ranks(subject, ranks)
         flavour = find_flavour(subject.words[0]).flavour
         plain, carried = play_rounds(subject, ranks, max(1, rounds))
@@ -144,7 +145,7 @@ def demo_command(
     show_rows(subject, ranks, rows)
     out.print(Text(sentence, "bold green" if right else "bold red"))
     with out.status("measuring MPI_Alltoall against the native one…"):
-        measurement = measure(BenchRequest("alltoall", ranks, flavour, max_bytes=1 << 18))
+        measurement = measure(BenchRequest(What("alltoall", max_bytes=1 << 18), Where(ranks, flavour)))
     out.print()
     show_measurement(measurement)
     html.parent.mkdir(parents=True, exist_ok=True)

@@ -6,8 +6,8 @@ from dataclasses import asdict
 import typer
 from rich.text import Text
 
-from crossrail.cli.console import out
-from crossrail.health import BROKEN, NOTE, OK, examine
+from crossrail.console import out
+from crossrail.machine.health import BROKEN, NOTE, OK, examine
 
 DOCTOR_HELP = """Check this machine: libraries, mpirun, shared memory, permissions, cores.
 

@@ -10,9 +10,11 @@ from rich.text import Text
 from rich.tree import Tree
 
 from crossrail import core
-from crossrail.cli.console import out
-from crossrail.machine_picture import draw_machine
-from crossrail.problem import Problem
+from crossrail.algorithms import compact
+from crossrail.collectives import find, for_help, names, vector_names
+from crossrail.console import out
+from crossrail.errors import CliError
+from crossrail.machine.picture import draw_machine
 from crossrail.sizes import format_size, parse_numbers, parse_size
 
 INFO_HELP = """Show this machine: packages, NUMA domains, cores, caches, GPUs, network cards.
@@ -87,6 +89,17 @@ def info_command(
         out.print(machine_tree(machine))
 
 
+def parameter_table(rows: List[Dict[str, Any]]) -> Table:
+    """The parameters of all algorithms, each once: its default, what it counts, the values worth trying, what it is."""
+    table = Table()
+    for heading in ("parameter", "default", "in", "worth trying", "what it is"):
+        table.add_column(heading, no_wrap=heading == "parameter")
+    for one in {one["name"]: one for row in rows for one in row["parameters"]}.values():
+        values = ", ".join(compact(value) for value in one["values"])
+        table.add_row(one["name"], compact(one["default"]), one["unit"].replace("_", " "), values or "-", one["help"])
+    return table
+
+
 def list_command(
     settings: bool = typer.Option(False, "--settings", help="List the settings with their current values."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -97,7 +110,8 @@ def list_command(
         typer.echo(json.dumps(rows, indent=1))
         return
     table = Table()
-    for heading in ("variable", "value", "preset", "one for", "what it does") if settings else ("collective", "memory", "algorithm", "what it does"):
+    algorithms = ("collective", "memory", "algorithm", "parameters", "what it does")
+    for heading in ("variable", "value", "preset", "one for", "what it does") if settings else algorithms:
         table.add_column(heading, no_wrap=heading in ("variable", "algorithm"))
     for row in rows:
         if settings:
@@ -105,26 +119,27 @@ def list_command(
             table.add_row(row["variable"], Text(row["value"] or "-", "bold yellow" if changed else ""), row["preset"] or "-",
                           "all ranks" if row["scope"] == "communicator" else "each process", row["help"])
         else:
-            table.add_row(row["collective"], row.get("memory", "host"), row["name"], row["summary"])
+            table.add_row(row["collective"], row["memory"], row["name"], " ".join(one["name"] for one in row["parameters"]) or "-", row["summary"])
     out.print(table)
     if settings:
         out.print("Where one value is for all ranks, it is rank 0's.")
     else:
+        out.print(parameter_table(rows))
         out.print('After the last candidate comes "native": the call goes, untouched, to the MPI library.')
         out.print(f"After the last one for device memory, {THROUGH_HOST}.")
 
 
 def node_numbers(ranks: Optional[int], nodes: int, node_of: Optional[str]) -> List[int]:
-    """The node of every rank: as listed, or `ranks` spread over `nodes` in blocks. Raises Problem on nonsense."""
+    """The node of every rank: as listed, or `ranks` spread over `nodes` in blocks. Raises CliError on nonsense."""
     if node_of:
         numbers = parse_numbers(node_of)
         if ranks is not None and ranks != len(numbers):
-            raise Problem(f"--node-of lists {len(numbers)} ranks, --ranks says {ranks}.")
+            raise CliError(f"--node-of lists {len(numbers)} ranks, --ranks says {ranks}.")
         return numbers
     if ranks is None:
-        raise Problem("Say how many ranks: --ranks 8, or list their nodes: --node-of 0,0,1,1.")
+        raise CliError("Say how many ranks: --ranks 8, or list their nodes: --node-of 0,0,1,1.")
     if ranks < 1 or nodes < 1 or nodes > ranks:
-        raise Problem("--ranks must be at least 1, and --nodes between 1 and the number of ranks.")
+        raise CliError("--ranks must be at least 1, and --nodes between 1 and the number of ranks.")
     return [rank * nodes // ranks for rank in range(ranks)]
 
 
@@ -133,12 +148,14 @@ def show_explanation(answer: Dict[str, Any]) -> None:
     out.print(Text.assemble(f"{answer['topology']}: ", (answer["chosen"], "bold green")))
     if answer.get("segment_bytes_per_node"):
         out.print(f"shared memory on each node: {format_size(answer['segment_bytes_per_node'])}")
+    if answer.get("warning"):
+        out.print(Text(answer["warning"], "bold yellow"))
     out.print(Text("Candidates; the first whose plan does not fail is used:", "bold"))
     table = Table()
     for heading in ("algorithm", "from", "parameters"):
         table.add_column(heading)
     for candidate in answer.get("candidates", []):
-        parameters = " ".join(f"{name}={value}" for name, value in candidate.get("parameters", {}).items())
+        parameters = " ".join(f"{name}={compact(value)}" for name, value in candidate.get("parameters", {}).items())
         table.add_row(candidate["algorithm"], candidate.get("origin", ""), parameters or "-")
     out.print(table)
     passed_over = Table()
@@ -162,8 +179,8 @@ def explain_through_host(question: core.Question, answer: Dict[str, Any]) -> Non
 
 
 def explain_command(
-    collective: str = typer.Argument(..., help="The collective: alltoall, or alltoallv (MPI_Alltoallw too)."),
-    block: Optional[str] = typer.Option(None, "--bytes", help="Bytes from one rank to one other: 16, 1K, 2M. Of alltoallv no rank knows them.", show_default=False),
+    collective: str = typer.Argument(..., help=f"The collective: {for_help(names)}; of MPI_Alltoallw, alltoallv."),
+    block: Optional[str] = typer.Option(None, "--bytes", help="Bytes from one rank to one other: 16, 1K, 2M. Of " + for_help(vector_names) + " no rank knows them.", show_default=False),
     ranks: Optional[int] = typer.Option(None, "--ranks", "-n", help="Ranks of the communicator.", show_default=False),
     nodes: int = typer.Option(1, "--nodes", help="Spread the ranks over so many nodes."),
     node_of: Optional[str] = typer.Option(None, "--node-of", help="The node of every rank: 0,0,1,1.", show_default=False),
@@ -171,13 +188,16 @@ def explain_command(
     no_single_copy: bool = typer.Option(False, "--no-single-copy", help="As if process_vm_readv were forbidden."),
     no_shared_memory: bool = typer.Option(False, "--no-shared-memory", help="As if the ranks could share no memory."),
     memory: str = typer.Option("host", "--memory", help="Where all ranks have their blocks: host, device (or cuda, hip)."),
+    mpi: str = typer.Option("", "--mpi", help="The MPI library, for rows of one: openmpi4.1.6.", show_default=False),
+    ranks_per_device: int = typer.Option(1, "--ranks-per-device", min=1, help="The most ranks that share a device."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """See EXPLAIN_HELP."""
-    if block is None and collective == "alltoall":
-        raise Problem("Say how large the blocks are, from one rank to one other: --bytes 1K.")
+    known = find(collective)
+    if block is None and known and known.knows_sizes:
+        raise CliError("Say how large the blocks are, from one rank to one other: --bytes 1K.")
     question = core.Question(collective, parse_size(block or "0"), node_numbers(ranks, nodes, node_of), in_place,
-                             not no_shared_memory, not no_single_copy, core.memory_kind(memory))
+                             not no_shared_memory, not no_single_copy, core.memory_kind(memory), mpi, ranks_per_device)
     answer = core.explain(question)
     if as_json:
         typer.echo(json.dumps(answer, indent=1))

@@ -6,13 +6,13 @@ from typing import List, Sequence
 
 import typer
 
-from crossrail.chart import draw_file
-from crossrail.cli.console import out
-from crossrail.cli.device_view import HEADINGS, device_rows, own_contender
-from crossrail.design_chart import design_chart
-from crossrail.measurements import Measurement, caveats, compare, on_device, reference, small_speedup, title, verdict
+from crossrail.bench.measurements import Measurement, caveats, compare, on_device, reference, small_speedup, times_faster, title, verdict
+from crossrail.console import out
+from crossrail.errors import CliError
 from crossrail.places import source_tree
-from crossrail.problem import Problem
+from crossrail.report.chart import draw_file
+from crossrail.report.design_chart import design_chart
+from crossrail.report.device_tables import HEADINGS, device_rows, own_contender
 from crossrail.sizes import format_size, format_time_us
 
 BEGIN, END = "<!-- tables: written by 'crossrail performance' from bench/results -->", "<!-- end of tables -->"
@@ -38,7 +38,7 @@ def host_lines(measurement: Measurement) -> List[str]:
     lines = []
     small = small_speedup(comparisons)
     if small:
-        lines += [f"1 B to 1 KiB: **{small:.2f} times faster** (geometric mean).", ""]
+        lines += [f"{small.sizes}: **{times_faster(small.mean)}** (geometric mean).", ""]
     lines += ["| block | native p50 | native p99 | crossrail p50 | crossrail p99 | times faster | algorithm |", "|--:|--:|--:|--:|--:|--:|:--|"]
     for one in comparisons:
         times = [one.native["p50_us"], one.native["p99_us"], one.own["p50_us"], one.own["p99_us"]]
@@ -69,9 +69,9 @@ def markdown_section(measurement: Measurement, image: str = "") -> str:
 
 
 def replace_tables(page: str, sections: List[str]) -> str:
-    """The page with everything between the two marks replaced. Raises Problem when a mark is missing."""
+    """The page with everything between the two marks replaced. Raises CliError when a mark is missing."""
     if BEGIN not in page or END not in page:
-        raise Problem(f"docs/performance.md lacks the lines '{BEGIN}' and '{END}'.")
+        raise CliError(f"docs/performance.md lacks the lines '{BEGIN}' and '{END}'.")
     before, after = page.split(BEGIN)[0], page.split(END)[1]
     return f"{before}{BEGIN}\n\n" + "\n".join(sections) + f"\n{END}{after}"
 
@@ -90,10 +90,10 @@ def performance_command() -> None:
     """Rewrite the tables of docs/performance.md, and the pictures in docs/images, from bench/results/*.json."""
     tree = source_tree()
     if not tree:
-        raise Problem("This command needs the source tree.")
+        raise CliError("This command needs the source tree.")
     files: List[Path] = sorted((tree / "bench/results").glob("*.json"))
     if not files:
-        raise Problem("bench/results holds no measurement; 'crossrail bench alltoall --output bench/results' makes one.")
+        raise CliError("bench/results holds no measurement; 'crossrail bench alltoall --output bench/results' makes one.")
     page = tree / "docs/performance.md"
     before = page.read_text() if page.exists() else NEW_PAGE
     measurements = {file.stem: json.loads(file.read_text()) for file in files}

@@ -14,26 +14,31 @@ from rich.table import Table
 from rich.text import Text
 
 from crossrail import core
-from crossrail.cli.bench import default_ranks, native_takes_part
-from crossrail.cli.console import complain, out
+from crossrail.bench.contenders import NATIVE_LEFT_OUT, default_ranks, native_takes_part
+from crossrail.bench.request import BenchRequest, Effort, What, Where
+from crossrail.bench.run import Starter
+from crossrail.collectives import any_of, for_help, names, vector_names
+from crossrail.console import out, warn
+from crossrail.errors import CliError, Stopped
 from crossrail.launchers import core_count
-from crossrail.measure import BenchRequest, Starter, describe_machine
-from crossrail.problem import Problem
+from crossrail.machine.description import describe_machine
 from crossrail.sizes import format_size, parse_numbers, parse_size
-from crossrail.tuning_campaign import ALIKE_FOR_ALL_SIZES, Campaign, Goal, Surroundings
-from crossrail.tuning_candidates import parse_algorithms
-from crossrail.tuning_decision import FEWEST_ROUNDS, Range
-from crossrail.tuning_launch import Interruptions, JobLaunch
-from crossrail.tuning_record import Record
-from crossrail.tuning_table import Tuned, write_table
+from crossrail.supervise import Interruptions
+from crossrail.tuning.campaign import Campaign, Context, Goal
+from crossrail.tuning.candidates import parse_algorithms
+from crossrail.tuning.decision import FEWEST_ROUNDS, Range
+from crossrail.tuning.launch import JobLaunch
+from crossrail.tuning.record import Record
+from crossrail.tuning.table import Tuned, write_table
 
 TUNE_HELP = """Measure this machine or cluster and write a tuning table for it.
 
 Every algorithm that fits is measured against the native MPI and against what the table in force chooses: in rounds,
 taking turns, data checked. A row changes only where the gain is larger than the noise. Nothing is changed here: the
 table is a file, which CROSSRAIL_TUNING=FILE puts into force. Stopped by Ctrl-C, it goes on with --resume.
+Parameters are tried one at a time, with the values that 'crossrail list' shows, the others as in the table in force.
 With --memory cuda the algorithms for device memory are measured, one GPU a rank; native only where the MPI library
-is CUDA-aware. What hybrid would do is measured as its parts.
+is CUDA-aware.
 
 \b
 Examples:
@@ -70,45 +75,46 @@ class TuneRequest:
     @property
     def memory(self) -> str:
         """host or device."""
-        return core.memory_kind(self.bench.memory)
+        return core.memory_kind(self.bench.what.memory)
 
     @property
     def measurements(self) -> Path:
         """The file that keeps what was measured, beside the table."""
-        memory = "" if self.memory == "host" else f".{self.bench.memory}"
-        return self.output.with_name(f"{self.output.stem}.{self.bench.collective}{memory}.measurements.jsonl")
+        memory = "" if self.memory == "host" else f".{self.bench.what.memory}"
+        return self.output.with_name(f"{self.output.stem}.{self.bench.what.collective}{memory}.measurements.jsonl")
 
 
 def powers(smallest: int, largest: int) -> List[int]:
-    """Sizes from the smallest, doubling, to the largest; raises Problem when there are none."""
+    """Sizes from the smallest, doubling, to the largest; raises CliError when there are none."""
     if not 1 <= smallest <= largest:
-        raise Problem("--min must be at least 1 byte, and --max not below it.")
+        raise CliError("--min must be at least 1 byte, and --max not below it.")
     return [smallest << step for step in range(64) if smallest << step <= largest]
 
 
 def check(request: TuneRequest) -> None:
-    """Raises Problem for what cannot be tuned."""
-    known = sorted({row["collective"] for row in core.catalogue() if row.get("memory", "host") == request.memory})
-    if request.bench.collective not in known:
-        raise Problem(f"'{request.bench.collective}' is not carried in {request.memory} memory; take one of {', '.join(known)}.")
+    """Raises CliError for what cannot be tuned."""
+    known = sorted({row["collective"] for row in core.catalogue() if row["memory"] == request.memory})
+    if request.bench.what.collective not in known:
+        raise CliError(f"'{request.bench.what.collective}' is not carried in {request.memory} memory; take one of {', '.join(known)}.")
     if min(request.ranks) < 2:
-        raise Problem("Tuning needs at least 2 ranks: -n 2.")
+        raise CliError("Tuning needs at least 2 ranks: -n 2.")
     if request.rounds < FEWEST_ROUNDS:
-        raise Problem(f"Medians need at least {FEWEST_ROUNDS} rounds: --rounds {FEWEST_ROUNDS}.")
+        raise CliError(f"Medians need at least {FEWEST_ROUNDS} rounds: --rounds {FEWEST_ROUNDS}.")
     if os.environ.get("CROSSRAIL") == "0" or os.environ.get("CROSSRAIL_NODES"):
-        raise Problem("Tuning measures the machine as it is: unset CROSSRAIL and CROSSRAIL_NODES.")
+        raise CliError("Tuning measures the machine as it is: unset CROSSRAIL and CROSSRAIL_NODES.")
     changed = [name for name, preset in DEVICE_PRESETS.items() if request.memory == "device" and os.environ.get(name, preset) != preset]
     if changed:
-        raise Problem(f"A table must hold without settings that change what it says: unset {', '.join(changed)}.")
+        raise CliError(f"A table must hold without settings that change what it says: unset {', '.join(changed)}.")
     if not request.output.parent.is_dir():
-        raise Problem(f"There is no folder {request.output.parent}.")
+        raise CliError(f"There is no folder {request.output.parent}.")
 
 
 def identity(request: TuneRequest, machine: Dict[str, Any]) -> Dict[str, Any]:
     """What must be the same for a resumed run; ranks, sizes and rounds may grow."""
-    bench = request.bench
-    return {"collective": bench.collective, "machine": [machine.get("host"), machine.get("cpu")], "hosts": bench.hosts,
-            "algorithms": request.wanted, "flavour": bench.flavour, "launcher": bench.launcher, "launcher words": bench.launcher_words, "empty percent": bench.empty,
+    what, where = request.bench.what, request.bench.where
+    return {"collective": what.collective, "machine": [machine.get("host"), machine.get("cpu")], "hosts": where.hosts,
+            "algorithms": request.wanted, "flavour": where.flavour, "launcher": where.launcher, "launcher words": list(where.launcher_words),
+            "empty percent": what.empty,
             "table in force": os.environ.get("CROSSRAIL_TUNING", ""), **({"native": request.native} if request.memory == "device" else {})}
 
 
@@ -118,7 +124,7 @@ def progress_bar() -> Progress:
 
 
 def run_campaigns(request: TuneRequest, record: Record) -> List[Campaign]:
-    """Measures every number of ranks in turn. Raises Problem when the user stops it; what was measured is kept."""
+    """Measures every number of ranks in turn. Raises Stopped when the user stops it; what was measured is kept."""
     campaigns = []
     try:
         with ExitStack() as stack:
@@ -126,18 +132,19 @@ def run_campaigns(request: TuneRequest, record: Record) -> List[Campaign]:
             progress = stack.enter_context(progress_bar())
             for ranks in request.ranks:
                 bar = progress.add_task(f"{ranks} ranks", total=None)
-                with Starter(request.bench.hosts, ranks) as start:
-                    launch = JobLaunch(replace(request.bench, ranks=ranks), start, interruptions)
-                    around = Surroundings(
-                        launch, record, complain=complain,
-                        tell=lambda done, total, words, bar=bar, ranks=ranks: progress.update(
+                with Starter(request.bench.where.hosts, ranks) as start:
+                    bench = replace(request.bench, where=replace(request.bench.where, ranks=ranks))
+                    launch = JobLaunch(bench, start, interruptions)
+                    context = Context(
+                        launch, record, warn=warn,
+                        progress=lambda done, total, words, bar=bar, ranks=ranks: progress.update(
                             bar, completed=done, total=total, description=f"{ranks} ranks: {words}"))
-                    campaign = Campaign(Goal(request.bench.collective, ranks, request.sizes, request.rounds, request.wanted,
-                                             request.memory, request.native), around)
+                    campaign = Campaign(Goal(request.bench.what.collective, ranks, request.sizes, request.rounds, request.wanted,
+                                             request.memory, request.native), context)
                     campaign.run()
                 campaigns.append(campaign)
     except KeyboardInterrupt:
-        raise Problem(f"Stopped. The measurements are kept in {request.measurements}; the same command with --resume goes on.") from None
+        raise Stopped(f"Stopped. The measurements are kept in {request.measurements}; the same command with --resume goes on.") from None
     return campaigns
 
 
@@ -162,7 +169,7 @@ def comments(request: TuneRequest, machine: Dict[str, Any], campaigns: List[Camp
     """The head of the table: where it comes from, and how to use it."""
     layouts = ", ".join(f"{one.layout.ranks} on {one.layout.nodes}" for one in campaigns)
     where = f"{machine.get('cpu') or 'unknown processor'}, {machine.get('cores', core_count())} cores, host {machine.get('host', '?')}"
-    hosts = [f"The nodes are {request.bench.hosts} hosts of a cluster on this one machine."] if request.bench.hosts else []
+    hosts = [f"The nodes are {request.bench.where.hosts} hosts of a cluster on this one machine."] if request.bench.where.hosts else []
     return [f"Tuning table for crossrail. Put into force by CROSSRAIL_TUNING={request.output.name} (with its path).",
             f"Machine: {where}", *hosts,
             f"MPI: {campaigns[0].mpi}",
@@ -181,15 +188,15 @@ def tune(request: TuneRequest, resume: bool) -> bool:
     out.print(changes_table(decided))
     if all(one.now == one.winner for _, ranges in decided for one in ranges):
         out.print("Nothing to change: no challenger beats the table in force by more than the noise.")
-    any_size = request.bench.collective in ALIKE_FOR_ALL_SIZES
-    tuned = [Tuned(request.bench.collective, campaign.layout, ranges, any_size) for campaign, ranges in decided]
+    tuned = [Tuned(request.bench.what.collective, campaign.layout, ranges, campaign.goal.any_size) for campaign, ranges in decided]
     kept = write_table(request.output, comments(request, machine, campaigns), tuned)
     out.print(f"Written to {request.output}" + (f", above what was there before ({kept} row{'s' if kept != 1 else ''})." if kept else "."))
     example = campaigns[0].layout
-    start = f"cluster -H {request.bench.hosts}" if request.bench.hosts else "run"
+    start = f"cluster -H {request.bench.where.hosts}" if request.bench.where.hosts else "run"
     out.print(f"Use it:   CROSSRAIL_TUNING={request.output} crossrail {start} -n {example.ranks} -- ./app\n"
-              f"Look:     CROSSRAIL_TUNING={request.output} crossrail explain {request.bench.collective} -n {example.ranks} --nodes {example.nodes} --bytes 1K"
-              + (f" --memory {request.bench.memory}" if request.memory == "device" else ""))
+              f"Look:     CROSSRAIL_TUNING={request.output} crossrail explain {request.bench.what.collective} -n {example.ranks} --nodes {example.nodes} --bytes 1K"
+              + (f" --mpi {example.mpi}" if example.mpi else "")
+              + (f" --memory {request.bench.what.memory}" if request.memory == "device" else ""))
     for campaign in campaigns:
         for spec, why in campaign.disqualified.items():
             out.print(Text(f"Left out, {campaign.layout.ranks} ranks: {spec}: {why}", "bold red"))
@@ -198,7 +205,7 @@ def tune(request: TuneRequest, resume: bool) -> bool:
 
 def tune_command(
     context: typer.Context,
-    collective: str = typer.Argument(..., help="The collective: alltoall or alltoallv."),
+    collective: str = typer.Argument(..., help=f"The collective: {for_help(names)}."),
     ranks: Optional[str] = typer.Option(None, "-n", "--ranks", help="Numbers of ranks in all, separated by commas: 4,16,56; the cores of this machine (or its GPUs) if not given.", show_default=False),
     hosts: Optional[int] = typer.Option(None, "-H", "--hosts", help="On a cluster of so many hosts that lives on this machine; see 'crossrail cluster --help'.", show_default=False),
     flavour: Optional[str] = typer.Option(None, "--mpi", help="Flavour of MPI: openmpi, mpich or abi; the first one built if not given.", show_default=False),
@@ -210,25 +217,27 @@ def tune_command(
     algorithms: Optional[str] = typer.Option(None, "--algorithms", help="Only these, separated by commas, with parameters if need be.", show_default=False),
     rounds: int = typer.Option(5, "--rounds", help="Rounds that find the winners; as many confirm them."),
     seconds: float = typer.Option(0.1, "--seconds", help="Time for each contender at each size in a round."),
-    empty: int = typer.Option(0, "--empty", min=0, max=100, help="Percent of the blocks that are empty (alltoallv)."),
+    empty: int = typer.Option(0, "--empty", min=0, max=100, help=f"Percent of the blocks that are empty ({for_help(vector_names)})."),
     output: Optional[Path] = typer.Option(None, "--output", help="The table; tuned_HOST.csv if not given.", show_default=False),
     resume: bool = typer.Option(False, "--resume", help="Go on with the measurements kept beside the table."),
 ) -> None:
     """See TUNE_HELP."""
     if memory not in ("host", "cuda"):
-        raise Problem("The memory is host or cuda.")
-    if empty and collective != "alltoallv":
-        raise Problem(f"All blocks of {collective} are equally long: --empty is for alltoallv.")
+        raise CliError("The memory is host or cuda.")
+    if empty and collective not in vector_names():
+        raise CliError(f"All blocks of {collective} are equally long: --empty is for {any_of(vector_names())}.")
     parts = context.obj
     command = shlex.join(["crossrail", "tune", *parts.own, *(["--", *parts.launcher] if parts.launcher else [])])
-    bench = BenchRequest(collective, 0, flavour, launcher, parts.launcher, hosts=hosts, empty=empty, seconds=seconds, memory=memory)
+    bench = BenchRequest(What(collective, memory=memory, empty=empty), Where(0, flavour, launcher, tuple(parts.launcher), hosts), Effort(seconds=seconds))
     kind = core.memory_kind(memory)
     sizes = powers(parse_size(smallest), parse_size(largest or LARGEST[kind]))
     wanted = parse_algorithms(collective, algorithms, kind) if algorithms else None
     request = TuneRequest(bench, parse_numbers(ranks or str(default_ranks(memory))), sizes, rounds, wanted,
                           output or Path(f"tuned_{os.uname().nodename}.csv"), command)
     check(request)
-    request.native = native_takes_part(bench, native_cuda)
+    request = replace(request, native=native_takes_part(bench.what, bench.where, native_cuda))
+    if not request.native:
+        out.print(Text(NATIVE_LEFT_OUT, "dim"))
     raise typer.Exit(0 if tune(request, resume) else 1)
 
 

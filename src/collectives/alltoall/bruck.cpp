@@ -23,7 +23,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   const std::size_t block = plan.shape.block_bytes;
   const int rank = plan.topology->rank;
   const int size = plan.topology->size;
-  std::byte* const rotated = plan.scratch.get();
+  std::byte* const rotated = plan.scratch();
   std::byte* const outgoing = rotated + size * block;
   std::byte* const incoming = outgoing + (size + 1) / 2 * block;
 

@@ -44,7 +44,7 @@ void put_region(const Plan& plan, const std::byte* region, int node, std::byte* 
 Status lead(Plan& plan, std::byte* memory) {
   const Topology& topology = *plan.topology;
   const Layout& layout = plan.kept<Layout>();
-  std::byte* const out = plan.scratch.get();
+  std::byte* const out = plan.scratch();
   std::byte* const in = out + layout.largest_region;
   take_region(plan, memory + layout.gathered, topology.node(), out);
   put_region(plan, out, topology.node(), memory + layout.scattered);
@@ -79,20 +79,20 @@ Status plan(Plan& plan) {
 }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  NodeBoard& board = *plan.board;
+  ControlBlock& control = *plan.control;
   const Layout& layout = plan.kept<Layout>();
-  const std::size_t row = static_cast<std::size_t>(board.node_rank()) * layout.row_bytes;
+  const std::size_t row = static_cast<std::size_t>(control.node_rank()) * layout.row_bytes;
   std::byte* memory = nullptr;
   CROSSRAIL_TRY(plan.enter_node_memory(memory));
-  const std::uint64_t epoch = board.next_epoch();
+  const std::uint64_t epoch = control.next_epoch();
   plan.stage(memory + layout.gathered + row, buffers.send, layout.row_bytes);
-  board.mark(board.my_lines().filled, epoch);
-  if (board.node_rank() == 0) {
-    CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
+  control.post(filled, epoch);
+  if (control.node_rank() == 0) {
+    CROSSRAIL_TRY(control.wait_all(filled, epoch));
     CROSSRAIL_TRY(lead(plan, memory));
-    board.mark(board.my_lines().arrived, epoch);
+    control.post(arrived, epoch);
   } else {
-    CROSSRAIL_TRY(board.await_mark(0, &RankLines::arrived, epoch));
+    CROSSRAIL_TRY(control.wait(0, arrived, epoch));
   }
   copy_block(buffers.recv, memory + layout.scattered + row, layout.row_bytes);
   return {};

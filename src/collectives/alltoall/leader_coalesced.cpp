@@ -27,14 +27,14 @@ bool fits(const Topology& topology, const Shape& shape) { return two_copies_fit(
 Status plan(Plan& plan) { return plan_both_ways(plan); }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  NodeBoard& board = *plan.board;
+  ControlBlock& control = *plan.control;
   const int node = plan.topology->node();
   const auto& regions = plan.kept<BothWays>();
   std::byte* memory = nullptr;
   CROSSRAIL_TRY(plan.enter_node_memory(memory));
-  const std::uint64_t epoch = board.next_epoch();
+  const std::uint64_t epoch = control.next_epoch();
   stage_regions(plan, buffers, regions.leaving.at, memory);
-  board.mark(board.my_lines().filled, epoch);
+  control.post(filled, epoch);
   const auto post = [&](Partners partners) { return exchange(plan, regions, partners, memory); };
   const auto copy_own = [&] {
     return copy_own_node(plan, epoch, [&] { copy_from_region(plan, buffers, node, memory + regions.leaving.at[node]); });

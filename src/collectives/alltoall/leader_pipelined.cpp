@@ -38,14 +38,14 @@ Status plan(Plan& plan) {
 }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  NodeBoard& board = *plan.board;
+  ControlBlock& control = *plan.control;
   const Topology& topology = *plan.topology;
   const auto& exchange = plan.kept<NodeExchange>();
   std::byte* memory = nullptr;
   CROSSRAIL_TRY(plan.enter_node_memory(memory));
-  const std::uint64_t epoch = board.next_epoch();
+  const std::uint64_t epoch = control.next_epoch();
   stage_regions(plan, buffers, exchange.out_at, memory);
-  board.mark(board.my_lines().filled, epoch);
+  control.post(filled, epoch);
   const int own = topology.node();
   const auto copy_own = [&] {
     return copy_own_node(plan, epoch, [&] { copy_from_region(plan, buffers, own, memory + exchange.out_at[own]); });

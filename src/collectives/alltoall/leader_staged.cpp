@@ -50,16 +50,16 @@ Status plan(Plan& plan) {
 }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  NodeBoard& board = *plan.board;
+  ControlBlock& control = *plan.control;
   const Topology& topology = *plan.topology;
   const Layout& layout = plan.kept<Layout>();
   const auto place = static_cast<std::size_t>(topology.node_rank());
   std::byte* memory = nullptr;
   CROSSRAIL_TRY(plan.enter_node_memory(memory));
-  const std::uint64_t epoch = board.next_epoch();
+  const std::uint64_t epoch = control.next_epoch();
   std::byte* const row = memory + place * layout.row_bytes;
   for (int node = 0; node < topology.node_count(); ++node) stage_for_node(plan, buffers, node, row + layout.column[node]);
-  board.mark(board.my_lines().filled, epoch);
+  control.post(filled, epoch);
   const auto post = [&](Partners partners) { return exchange(plan, layout, partners, memory); };
   // The blocks of this node's ranks lie in their rows: of each its part for this node.
   const std::byte* const own = memory + layout.column[topology.node()] + place * plan.shape.block_bytes;

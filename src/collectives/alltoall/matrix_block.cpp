@@ -38,20 +38,20 @@ bool fits(const Topology& topology, const Shape& shape) { return two_copies_fit(
 Status plan(Plan& plan) { return plan_both_ways(plan); }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  NodeBoard& board = *plan.board;
+  ControlBlock& control = *plan.control;
   const Topology& topology = *plan.topology;
   const BothWays& regions = plan.kept<BothWays>();
   std::byte* memory = nullptr;
   CROSSRAIL_TRY(plan.enter_node_memory(memory));
-  const std::uint64_t epoch = board.next_epoch();
+  const std::uint64_t epoch = control.next_epoch();
   stage_regions(plan, buffers, regions.leaving.at, memory);
-  board.mark(board.my_lines().filled, epoch);
-  CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
+  control.post(filled, epoch);
+  CROSSRAIL_TRY(control.wait_all(filled, epoch));
   CROSSRAIL_TRY(exchange(plan, regions, memory));
   copy_from_region(plan, buffers, topology.node(), memory + regions.leaving.at[topology.node()]);
   // Each has carried its regions and has read the node's own: the next call may write there.
-  board.mark(board.my_lines().arrived, epoch);
-  CROSSRAIL_TRY(board.await_marks(&RankLines::arrived, epoch));
+  control.post(arrived, epoch);
+  CROSSRAIL_TRY(control.wait_all(arrived, epoch));
   for (int step = 1; step < topology.node_count(); ++step) {
     const int node = partners_of(topology, step).from;
     copy_from_region(plan, buffers, node, memory + regions.arriving.at[node]);

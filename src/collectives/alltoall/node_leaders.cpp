@@ -31,7 +31,7 @@ std::size_t message_bytes(const Plan& plan, int node) { return plan.shape.block_
 std::byte* arriving(const Plan& plan, const Buffers& buffers, int node) {
   const auto& ranks = plan.topology->nodes[node];
   if (consecutive(ranks)) return buffers.recv + ranks.front() * plan.shape.block_bytes;
-  return plan.scratch.get() + plan.kept<Layout>().aside[node];
+  return plan.scratch() + plan.kept<Layout>().aside[node];
 }
 
 Status post_step(Plan& plan, const Buffers& buffers, const std::byte* memory, int step) {
@@ -48,7 +48,7 @@ Status post_step(Plan& plan, const Buffers& buffers, const std::byte* memory, in
 }
 
 void copy_aside(const Plan& plan, const Buffers& buffers, int node) {
-  copy_column(plan, buffers, node, {plan.scratch.get() + plan.kept<Layout>().aside[node], plan.shape.block_bytes});
+  copy_column(plan, buffers, node, {plan.scratch() + plan.kept<Layout>().aside[node], plan.shape.block_bytes});
 }
 
 // The node's own blocks: they lie in this rank's column.
@@ -79,19 +79,19 @@ Status plan(Plan& plan) {
 }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  NodeBoard& board = *plan.board;
+  ControlBlock& control = *plan.control;
   const Topology& topology = *plan.topology;
   const Layout& layout = plan.kept<Layout>();
   const std::size_t block = plan.shape.block_bytes;
   std::byte* memory = nullptr;
   CROSSRAIL_TRY(plan.enter_node_memory(memory));
-  const std::uint64_t epoch = board.next_epoch();
+  const std::uint64_t epoch = control.next_epoch();
   std::byte* const mine = memory + static_cast<std::size_t>(topology.node_rank()) * block;
   for (int rank = 0; rank < topology.size; ++rank) {
     plan.stage(mine + rank * message_bytes(plan, topology.node()), buffers.send + rank * block, block);
   }
-  board.mark(board.my_lines().filled, epoch);
-  CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
+  control.post(filled, epoch);
+  CROSSRAIL_TRY(control.wait_all(filled, epoch));
   for (int step = 1; step < topology.node_count(); ++step) {
     CROSSRAIL_TRY(post_step(plan, buffers, memory, step));
     if (step == 1) copy_own_column(plan, buffers, memory);
@@ -103,8 +103,8 @@ Status run(Plan& plan, const Buffers& buffers) {
     if (node != topology.node() && !consecutive(topology.nodes[node])) copy_aside(plan, buffers, node);
   }
   // This rank has sent and read what it had to: nobody may write there before all have.
-  board.mark(board.my_lines().copied, epoch);
-  return board.await_marks(&RankLines::copied, epoch);
+  control.post(copied, epoch);
+  return control.wait_all(copied, epoch);
 }
 
 }  // namespace crossrail::alltoall::node_leaders

@@ -108,23 +108,23 @@ inline void copy_from_region(const Plan& plan, const Buffers& buffers, int node,
 // has read them.
 template <class Copy>
 Status copy_own_node(Plan& plan, std::uint64_t epoch, Copy copy) {
-  NodeBoard& board = *plan.board;
-  CROSSRAIL_TRY(board.await_marks(&RankLines::filled, epoch));
+  ControlBlock& control = *plan.control;
+  CROSSRAIL_TRY(control.wait_all(filled, epoch));
   copy();
-  board.mark(board.my_lines().copied, epoch);
+  control.post(copied, epoch);
   return {};
 }
 
 // End of a step in which the leader has posted its messages: everyone learns that they have come.
 // Before the first one, all have read what they need of their own node, so that the next call may
 // write there. `epoch` is that of the call.
-inline Status pass_step(Plan& plan, std::uint64_t epoch, int step) {
-  NodeBoard& board = *plan.board;
-  const std::uint64_t step_epoch = board.next_epoch();
-  if (board.node_rank() != 0) return board.await_mark(0, &RankLines::arrived, step_epoch);
+inline Status finish_step(Plan& plan, std::uint64_t epoch, int step) {
+  ControlBlock& control = *plan.control;
+  const std::uint64_t step_epoch = control.next_epoch();
+  if (control.node_rank() != 0) return control.wait(0, arrived, step_epoch);
   CROSSRAIL_TRY(plan.links->wait_posted());
-  if (step == 1) CROSSRAIL_TRY(board.await_marks(&RankLines::copied, epoch));
-  board.mark(board.my_lines().arrived, step_epoch);
+  if (step == 1) CROSSRAIL_TRY(control.wait_all(copied, epoch));
+  control.post(arrived, step_epoch);
   return {};
 }
 
@@ -132,7 +132,7 @@ inline Status pass_step(Plan& plan, std::uint64_t epoch, int step) {
 template <class Copy>
 Status copy_last_of_one_node(Plan& plan, Copy copy) {
   CROSSRAIL_TRY(copy());
-  return plan.board->meet();
+  return plan.control->barrier();
 }
 
 // One call of leaders that exchange step by step with `exchange(partners)`, once this rank has marked
@@ -152,7 +152,7 @@ struct StepwiseCall {
     const Topology& topology = *plan.topology;
     if (topology.one_node()) return copy_last_of_one_node(plan, copy_own);
     const bool leads = topology.node_rank() == 0;
-    if (leads) CROSSRAIL_TRY(plan.board->await_marks(&RankLines::filled, epoch));
+    if (leads) CROSSRAIL_TRY(plan.control->wait_all(filled, epoch));
     for (int step = 1; step < topology.node_count(); ++step) {
       if (leads) CROSSRAIL_TRY(exchange(partners_of(topology, step)));
       if (step == 1) {
@@ -160,7 +160,7 @@ struct StepwiseCall {
       } else {
         copy_arrived(step - 1);
       }
-      CROSSRAIL_TRY(pass_step(plan, epoch, step));
+      CROSSRAIL_TRY(finish_step(plan, epoch, step));
     }
     copy_arrived(topology.node_count() - 1);
     return {};

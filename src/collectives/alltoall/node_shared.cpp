@@ -5,11 +5,12 @@
 // Cost   One flag latency + 2pm copied by every rank. Alternating halves: no closing barrier.
 // Needs  A shared segment on the node. Parameters: packet (largest send buffer that travels in
 //        packets), chunk (most bytes of a block in one epoch).
-// From   Ours; epochs and halves are explained in transport/node_board.h.
+// From   Ours; epochs and halves are explained in transport/control_block.h.
 
 #include <algorithm>
 
 #include "collectives/packets.h"
+#include "collectives/parameters.h"
 
 namespace crossrail::alltoall::node_shared {
 namespace {
@@ -24,25 +25,25 @@ std::size_t packet_stride(const Plan& plan) {
 }
 
 Status run_packets(Plan& plan, const Buffers& buffers) {
-  NodeBoard& board = *plan.board;
+  ControlBlock& control = *plan.control;
   const std::size_t block = plan.shape.block_bytes;
   const int rank = plan.topology->rank;
   const int size = plan.topology->size;
   const std::size_t stride = packet_stride(plan);
-  const std::uint64_t epoch = board.next_epoch();
-  const std::uint64_t flag = board.flag(epoch);
+  const std::uint64_t epoch = control.next_epoch();
+  const std::uint64_t flag = control.flag(epoch);
   const int half = epoch & 1;
-  CROSSRAIL_TRY(board.settle(epoch));
-  Packet* const mine = board.packets(half, rank, stride);
+  CROSSRAIL_TRY(control.wait_until_reusable(epoch));
+  Packet* const mine = control.packets(half, rank, stride);
   if (block == 0) mine->flag.store(flag, std::memory_order_release);
   write_packets(mine, flag, buffers.send, block * size);
   if (!plan.shape.in_place) copy_block(buffers.recv + rank * block, buffers.send + rank * block, block);
   for (int step = 1; step < size; ++step) {
     const int peer = rank + step < size ? rank + step : rank + step - size;
-    CROSSRAIL_TRY(read_packets(board, flag, {peer, board.packets(half, peer, stride), rank * block, block},
+    CROSSRAIL_TRY(read_packets(control, flag, {peer, control.packets(half, peer, stride), rank * block, block},
                                buffers.recv + peer * block));
   }
-  board.seen_all(epoch);
+  control.seen_all(epoch);
   return {};
 }
 
@@ -54,29 +55,29 @@ void prefetch(const Word& staged, std::uint64_t flag, const std::byte* block, st
 }
 
 Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size_t bytes) {
-  NodeBoard& board = *plan.board;
+  ControlBlock& control = *plan.control;
   const std::size_t block = plan.shape.block_bytes;
   const int rank = plan.topology->rank;
   const int size = plan.topology->size;
-  const std::uint64_t epoch = board.next_epoch();
-  const std::uint64_t flag = board.flag(epoch);
+  const std::uint64_t epoch = control.next_epoch();
+  const std::uint64_t flag = control.flag(epoch);
   const int half = epoch & 1;
-  CROSSRAIL_TRY(board.settle(epoch));
-  std::byte* const region = board.bulk(half, rank);
+  CROSSRAIL_TRY(control.wait_until_reusable(epoch));
+  std::byte* const region = control.bulk(half, rank);
   for (int peer = 0; peer < size; ++peer) {
     if (peer != rank) std::memcpy(region + peer * bytes, buffers.send + peer * block + from, bytes);
   }
-  board.my_lines().staged.word[half].store(flag, std::memory_order_release);
+  control.my_lines().staged.word[half].store(flag, std::memory_order_release);
   if (!plan.shape.in_place) std::memcpy(buffers.recv + rank * block + from, buffers.send + rank * block + from, bytes);
   for (int step = 1; step < size; ++step) {
     const int peer = (rank + step) % size;
     const int next = (peer + kPeersAhead) % size;
-    prefetch(board.lines(next).staged.word[half], flag, board.bulk(half, next) + rank * bytes, bytes);
-    const Word& staged = board.lines(peer).staged.word[half];
-    CROSSRAIL_TRY(board.await(peer, [&] { return staged.load(std::memory_order_acquire) == flag; }));
-    std::memcpy(buffers.recv + peer * block + from, board.bulk(half, peer) + rank * bytes, bytes);
+    prefetch(control.lines(next).staged.word[half], flag, control.bulk(half, next) + rank * bytes, bytes);
+    const Word& staged = control.lines(peer).staged.word[half];
+    CROSSRAIL_TRY(control.await(peer, [&] { return staged.load(std::memory_order_acquire) == flag; }));
+    std::memcpy(buffers.recv + peer * block + from, control.bulk(half, peer) + rank * bytes, bytes);
   }
-  board.seen_all(epoch);
+  control.seen_all(epoch);
   return {};
 }
 
@@ -85,12 +86,12 @@ Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size
 bool fits(const Topology& topology, const Shape&) { return topology.one_node() && topology.shared_segment; }
 
 Status plan(Plan& plan) {
-  const NodeBoardLayout& layout = plan.board->layout();
+  const ControlBlockLayout& layout = plan.control->layout();
   const std::size_t block = plan.shape.block_bytes;
-  plan.packets = block * plan.topology->size <= plan.parameter("packet", 1024) && packet_stride(plan) <= layout.packet_count;
+  plan.packets = block * plan.topology->size <= plan.parameter(parameters::packet) && packet_stride(plan) <= layout.packet_count;
   if (plan.packets) return {};
   const std::size_t room = layout.bulk_bytes / plan.topology->size / kCacheLineBytes * kCacheLineBytes;
-  plan.chunk_bytes = std::min<std::size_t>({block, room, plan.parameter("chunk", 32 * 1024)});
+  plan.chunk_bytes = std::min<std::size_t>({block, room, plan.parameter(parameters::chunk)});
   if (plan.chunk_bytes == 0) return failed(Code::no_memory, "the node's segment has no room for a chunk");
   return {};
 }

@@ -17,33 +17,33 @@ bool fits(const Topology& topology, const Shape& shape) {
 Status plan(Plan& plan) { return reserve_send_copy(plan); }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  NodeBoard& board = *plan.board;
+  ControlBlock& control = *plan.control;
   const std::size_t block = plan.shape.block_bytes;
   const int rank = plan.topology->rank;
   const int size = plan.topology->size;
-  const std::uint64_t epoch = board.next_epoch();
-  const std::uint64_t flag = board.flag(epoch);
-  CROSSRAIL_TRY(board.settle(epoch));
+  const std::uint64_t epoch = control.next_epoch();
+  const std::uint64_t flag = control.flag(epoch);
+  CROSSRAIL_TRY(control.wait_until_reusable(epoch));
   std::uint64_t offered = 0;
-  CROSSRAIL_TRY(plan.links->offer(send_side(plan, buffers), block * size, offered));
-  Offer& mine = board.my_lines().offer[epoch & 1];
+  CROSSRAIL_TRY(plan.links->export_range(send_side(plan, buffers), block * size, offered));
+  ExportedRange& mine = control.my_lines().exported[epoch & 1];
   mine.address.store(offered, std::memory_order_relaxed);
   mine.flag.store(flag, std::memory_order_release);
   for (int step = 1; step < size; ++step) {
     const int peer = (rank + step) % size;
-    const Offer& offer = board.lines(peer).offer[epoch & 1];
-    CROSSRAIL_TRY(board.await(peer, [&] { return offer.flag.load(std::memory_order_acquire) == flag; }));
+    const ExportedRange& offer = control.lines(peer).exported[epoch & 1];
+    CROSSRAIL_TRY(control.await(peer, [&] { return offer.flag.load(std::memory_order_acquire) == flag; }));
     const std::uint64_t address = offer.address.load(std::memory_order_relaxed) + rank * block;
     CROSSRAIL_TRY(plan.links->read_peer(peer, buffers.recv + peer * block, address, block));
   }
   copy_own_block(plan, buffers);
-  board.my_lines().finished.word[epoch & 1].store(flag, std::memory_order_release);
+  control.my_lines().finished.word[epoch & 1].store(flag, std::memory_order_release);
   for (int step = 1; step < size; ++step) {
     const int peer = (rank + step) % size;
-    const Word& finished = board.lines(peer).finished.word[epoch & 1];
-    CROSSRAIL_TRY(board.await(peer, [&] { return finished.load(std::memory_order_acquire) == flag; }));
+    const Word& finished = control.lines(peer).finished.word[epoch & 1];
+    CROSSRAIL_TRY(control.await(peer, [&] { return finished.load(std::memory_order_acquire) == flag; }));
   }
-  board.seen_all(epoch);
+  control.seen_all(epoch);
   return {};
 }
 

@@ -25,8 +25,8 @@ inline Status plan_messages(Plan& plan) {
 // The blocks to send; in place, copied aside first.
 inline const std::byte* send_side(Plan& plan, const Buffers& buffers) {
   if (!plan.shape.in_place) return buffers.send;
-  copy_block(plan.scratch.get(), buffers.recv, plan.scratch_bytes);
-  return plan.scratch.get();
+  copy_block(plan.scratch(), buffers.recv, plan.scratch_bytes);
+  return plan.scratch();
 }
 
 inline void copy_own_block(const Plan& plan, const Buffers& buffers) {

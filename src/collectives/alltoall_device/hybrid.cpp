@@ -8,6 +8,7 @@
 // From   IPC paper, section III-A: 4 KiB and 512 KiB on the paper's machine.
 
 #include "collectives/device_rounds.h"
+#include "collectives/parameters.h"
 
 namespace crossrail::alltoall_device::hybrid {
 namespace {
@@ -18,13 +19,13 @@ const Algorithm* part(const char* name) { return find_algorithm(Collective::allt
 
 const Algorithm* part_for(const Plan& plan) {
   const std::uint64_t block = plan.shape.block_bytes;
-  const DeviceBoard::Placement& settings = plan.devices->placement();
-  const Algorithm* resident = part("ipc_resident_push");
-  if (settings.resident_us != 0 && resident->fits(*plan.topology, plan.shape)) return resident;
+  const Settings& settings = *plan.settings;
+  const Algorithm* persistent = part("ipc_resident_push");
+  if (settings.resident_us != 0 && persistent->fits(*plan.topology, plan.shape)) return persistent;
   const Algorithm* packet = part("packet");
-  const bool small = block < either(settings.ipc_threshold, plan.parameter("ipc_threshold", 4096));
-  if (small && packet->fits(*plan.topology, plan.shape) && !plan.devices->share_a_device()) return packet;
-  if (block < either(settings.memcpy_threshold, plan.parameter("memcpy_threshold", 512 * 1024))) return part("ipc_kernel_push");
+  const bool small = block < either(settings.ipc_threshold, plan.parameter(parameters::ipc_threshold));
+  if (small && packet->fits(*plan.topology, plan.shape) && plan.devices->queue().may_wait_for_peers().ok()) return packet;
+  if (block < either(settings.memcpy_threshold, plan.parameter(parameters::memcpy_threshold))) return part("ipc_kernel_push");
   return part("ipc_copy_push");
 }
 

@@ -11,8 +11,8 @@ namespace crossrail::alltoall_device::ipc_copy_push {
 
 bool fits(const Topology& topology, const Shape&) { return on_one_node(topology); }
 
-Status plan(Plan& plan) { return plan_windows(plan, Window::recv); }
+Status plan(Plan& plan) { return plan_mapped(plan, MappedSide::recv); }
 
-Status run(Plan& plan, const Buffers& buffers) { return run_windows(plan, buffers, CROSSRAIL_ENGINE_COPY); }
+Status run(Plan& plan, const Buffers& buffers) { return run_mapped(plan, buffers, CROSSRAIL_ENGINE_COPY); }
 
 }  // namespace crossrail::alltoall_device::ipc_copy_push

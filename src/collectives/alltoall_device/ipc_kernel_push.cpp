@@ -3,6 +3,7 @@
 // When   One node, small and medium blocks.
 // Cost   One meeting of processors + one kernel launch + m(p-1) bytes through the device's links.
 // Needs  Device memory that can be mapped by peers; else memory of ours on the way. Setting: CROSSRAIL_SMS.
+//        In a stream's order: only what can be mapped, and as packet.
 // From   IPC paper, section III-A (kernel-based); push: multi-rail poster.
 
 #include "collectives/device_rounds.h"
@@ -11,8 +12,8 @@ namespace crossrail::alltoall_device::ipc_kernel_push {
 
 bool fits(const Topology& topology, const Shape&) { return on_one_node(topology); }
 
-Status plan(Plan& plan) { return plan_windows(plan, Window::recv); }
+Status plan(Plan& plan) { return plan_mapped(plan, MappedSide::recv); }
 
-Status run(Plan& plan, const Buffers& buffers) { return run_windows(plan, buffers, CROSSRAIL_ENGINE_KERNEL); }
+Status run(Plan& plan, const Buffers& buffers) { return run_mapped(plan, buffers, CROSSRAIL_ENGINE_KERNEL); }
 
 }  // namespace crossrail::alltoall_device::ipc_kernel_push

@@ -4,7 +4,7 @@
 // Cost   As ipc_kernel_push with 2 microseconds instead of a launch. One multiprocessor is kept busy, and
 //        a device-wide synchronisation of the program waits until the kernel leaves: CROSSRAIL_RESIDENT
 //        microseconds after the last call.
-// Needs  As ipc_kernel_push; CROSSRAIL_RESIDENT; blocks of no more than 64 KiB.
+// Needs  As ipc_kernel_push, but no stream; CROSSRAIL_RESIDENT; blocks of no more than 64 KiB.
 // From   Ours.
 
 #include "collectives/device_rounds.h"
@@ -14,13 +14,15 @@ namespace {
 constexpr std::uint64_t kMostBytes = 64 * 1024;
 }  // namespace
 
-bool fits(const Topology& topology, const Shape& shape) { return on_one_node(topology) && shape.block_bytes <= kMostBytes; }
-
-Status plan(Plan& plan) {
-  if (plan.devices->placement().resident_us == 0) return failed(Code::unsupported, "CROSSRAIL_RESIDENT is not set");
-  return plan_windows(plan, Window::recv);
+bool fits(const Topology& topology, const Shape& shape) {
+  return on_one_node(topology) && shape.block_bytes <= kMostBytes && shape.order == Order::call;
 }
 
-Status run(Plan& plan, const Buffers& buffers) { return run_windows(plan, buffers, CROSSRAIL_ENGINE_RESIDENT); }
+Status plan(Plan& plan) {
+  if (plan.settings->resident_us == 0) return failed(Code::unsupported, "CROSSRAIL_RESIDENT is not set");
+  return plan_mapped(plan, MappedSide::recv);
+}
+
+Status run(Plan& plan, const Buffers& buffers) { return run_mapped(plan, buffers, CROSSRAIL_ENGINE_PERSISTENT); }
 
 }  // namespace crossrail::alltoall_device::ipc_resident_push

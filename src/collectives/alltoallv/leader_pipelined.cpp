@@ -13,6 +13,7 @@
 #include "collectives/alltoallv/messages.h"
 #include "collectives/leader_pipeline.h"
 #include "collectives/node_rows.h"
+#include "collectives/parameters.h"
 
 namespace crossrail::alltoallv::leader_pipelined {
 namespace {
@@ -116,18 +117,18 @@ void copy_short(const Plan& plan, const Buffers& buffers, int node, const std::b
 }
 
 Status exchange_short(Plan& plan, const Buffers& buffers, std::byte* memory) {
-  NodeBoard& board = *plan.board;
+  ControlBlock& control = *plan.control;
   auto& state = plan.kept<State>();
   write_counts(plan, buffers, memory);
-  const std::uint64_t epoch = board.next_epoch();
-  board.mark(board.my_lines().counted, epoch);
-  CROSSRAIL_TRY(board.await_marks(&RankLines::counted, epoch));
+  const std::uint64_t epoch = control.next_epoch();
+  control.post(counted, epoch);
+  CROSSRAIL_TRY(control.wait_all(counted, epoch));
   lay_out(plan, memory);
   stage_short(plan, buffers, memory);
-  board.mark(board.my_lines().filled, epoch);
+  control.post(filled, epoch);
   const auto copy_own = [&] {
     const Status fetched = state.rows.fetch(plan, buffers);
-    board.mark(board.my_lines().copied, epoch);
+    control.post(copied, epoch);
     return fetched;
   };
   const auto copy = [&](int node, const std::byte* region) { copy_short(plan, buffers, node, region); };
@@ -151,7 +152,7 @@ Status plan(Plan& plan) {
   NodeExchange& exchange = state.exchange;
   plan_leaders(plan, exchange);
   exchange.ahead = ahead_of(plan);
-  state.longest = std::min<std::size_t>(plan.parameter("coalesce", 4096), ~Count{0});
+  state.longest = std::min<std::size_t>(plan.parameter(parameters::coalesce), ~Count{0});
   for (int node = 0; node < topology.node_count(); ++node) {
     const std::size_t counts = ranks_on(topology, node) * counts_bytes(topology);
     state.longest = std::min(state.longest, (topology.scratch_bytes - counts) / most_blocks(topology, node, exchange.slots));

@@ -4,7 +4,7 @@
 // When   One node. Uniform counts cost what alltoall costs; empty blocks cost nothing.
 // Cost   One flag latency + 2 x every rank's bytes copied.
 // Needs  A shared segment on the node. Parameters: packet, direct, throttle.
-// From   Ours; forms of a row in collectives/node_rows.h, epochs in transport/node_board.h.
+// From   Ours; forms of a row in collectives/node_rows.h, epochs in transport/control_block.h.
 
 #include "collectives/alltoallv/messages.h"
 #include "collectives/node_rows.h"

@@ -1,0 +1,132 @@
+#include "contenders.h"
+
+#include <dlfcn.h>
+
+#include <cctype>
+#include <cstdio>
+
+#include "peer.h"
+
+namespace bench {
+namespace {
+
+std::string last_algorithm() {
+  using Last = const char* (*)();
+  const auto last = reinterpret_cast<Last>(dlsym(RTLD_DEFAULT, "crossrail_last_algorithm"));
+  return last == nullptr ? "native" : last();
+}
+
+// CROSSRAIL_ALLTOALLV for alltoallv, in whatever form.
+std::string variable_of(const std::string& collective) {
+  std::string variable = "CROSSRAIL_";
+  for (const char letter : collective) variable += static_cast<char>(std::toupper(letter));
+  return variable;
+}
+
+// What crossrail is told to do for a contender; empty: to choose.
+std::string wanted_of(const Bench& bench, const std::string& contender) {
+  const char* same_as = bench.collective.same_as;
+  if (contender == "auto" || (same_as != nullptr && contender == same_as)) return "";
+  return contender == "passed" ? "native" : contender;
+}
+
+// crossrail_set, in the preloaded library, makes the algorithm that of the communicators whose first
+// call comes next. Null where crossrail is not preloaded.
+using Set = int (*)(const char* variable, const char* value);
+
+// False where crossrail knows no such algorithm or parameter.
+bool tell_crossrail(const Bench& bench, Set set, const std::string& contender) {
+  if (bench.collective.same_as != nullptr) set(variable_of(bench.collective.same_as).c_str(), "");
+  return set(variable_of(bench.collective.name).c_str(), wanted_of(bench, contender).c_str()) == 0;
+}
+
+// A communicator of one rank on which crossrail leaves MPI_Alltoall to MPI.
+MPI_Comm always_native = MPI_COMM_NULL;
+
+void make_forgetting(Set set) {
+  MPI_Comm_dup(MPI_COMM_SELF, &always_native);
+  set("CROSSRAIL_ALLTOALL", "native");
+  forget_last_algorithm();
+  set("CROSSRAIL_ALLTOALL", "");
+}
+
+bool everywhere(bool mine, const Bench& bench) { return first_without(mine, bench) == bench.ranks; }
+
+// The first call, which is where crossrail and peers look at a communicator. False where a peer cannot work.
+bool first_call_works(const Bench& bench, const Contender& contender) {
+  Size size = make_size(bench, 1, 0);
+  Buffers& buffers = buffers_of(bench, contender, size);
+  if (!everywhere(buffers.complete(), bench)) return false;
+  Calls calls(bench.collective, bench.options.form, contender, size.exchange, buffers);
+  if (!everywhere(calls.run(0) == MPI_SUCCESS, bench)) return false;
+  // crossrail opens a communicator in a blocking collective call, and leaves nonblocking ones before to MPI.
+  return MPI_Barrier(contender.comm) == MPI_SUCCESS;
+}
+
+// Communicator and first call of a contender. False where crossrail knows no such algorithm.
+bool admit(Bench& bench, Set set, Contender contender) {
+  MPI_Comm_dup(MPI_COMM_WORLD, &contender.comm);
+  if (contender.crossrails() && !everywhere(tell_crossrail(bench, set, contender.name), bench)) {
+    if (bench.rank == 0) std::fprintf(stderr, "bench: %s has no algorithm '%s'\n", bench.collective.name, contender.name.c_str());
+    return false;
+  }
+  if (contender.native() || first_call_works(bench, contender)) {
+    bench.contenders.push_back(std::move(contender));
+    return true;
+  }
+  // The communicator stays: the peer may know it by its handle, which another one would get.
+  if (bench.rank == 0) std::fprintf(stderr, "bench: '%s' does not work here and is left out\n", contender.name.c_str());
+  return true;
+}
+
+}  // namespace
+
+int first_without(bool mine, const Bench& bench) {
+  int first = mine ? bench.ranks : bench.rank;
+  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return first;
+}
+
+bool make_contenders(Bench& bench) {
+  const auto set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "crossrail_set"));
+  std::vector<Contender> all;
+  for (const std::string& name : bench.options.contenders) {
+    all.push_back({name, MPI_COMM_NULL, {}});
+    if (all.back().native() || set != nullptr) continue;
+    if (bench.rank == 0) std::fprintf(stderr, "bench: crossrail is not preloaded: only 'native' and peers can run\n");
+    return false;
+  }
+  for (const Peer& peer : bench.options.peers) {
+    all.push_back({peer.name, MPI_COMM_NULL, load_peer(peer)});
+    if (!all.back().is_peer()) return false;
+  }
+  if (set != nullptr) make_forgetting(set);
+  for (const Contender& contender : all) {
+    if (!admit(bench, set, contender)) return false;
+  }
+  return !bench.contenders.empty();
+}
+
+void forget_last_algorithm() {
+  if (always_native == MPI_COMM_NULL) return;
+  char sent = 0, received = 0;
+  MPI_Alltoall(&sent, 1, MPI_CHAR, &received, 1, MPI_CHAR, always_native);
+}
+
+void free_contenders(Bench& bench) {
+  for (Contender& contender : bench.contenders) MPI_Comm_free(&contender.comm);
+  if (always_native != MPI_COMM_NULL) MPI_Comm_free(&always_native);
+}
+
+std::string algorithm_of(const Contender& contender) {
+  if (contender.native()) return "native";
+  if (!contender.is_peer()) return last_algorithm();
+  return contender.peer.version == nullptr ? "peer" : contender.peer.version();
+}
+
+bool is_wanted(const Bench& bench, const Contender& contender, const std::string& algorithm) {
+  const std::string wanted = contender.crossrails() ? wanted_of(bench, contender.name) : "";
+  return wanted.empty() || wanted.substr(0, wanted.find(' ')) == algorithm;
+}
+
+}  // namespace bench

@@ -1,0 +1,133 @@
+// Kernels that speak through receive buffers: packets, and barriers.
+//
+//   half 0: region of sender 0, 1, ... | half 1 | BufferTail | BarrierLine of rank 0, 1, ...
+
+#include <algorithm>
+#include <cstring>
+
+#include "queue.h"
+
+namespace gpu {
+namespace {
+
+constexpr uint64_t kLineBytes = 128;
+constexpr uint64_t kUnitsOfOneCta = 2048;   // of all blocks: more are shared by several CTAs
+constexpr uint64_t kUnitsOfACta = 1024;
+constexpr unsigned kCtaThreads = 512;
+constexpr unsigned kMostCtas = 64;          // all of them must be on the device at once
+
+uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+uint64_t tail_bytes(int ranks) {
+  return round_up(sizeof(kernels::BufferTail) + ranks * sizeof(kernels::BarrierLine), kLineBytes);
+}
+uint64_t units_of(size_t block_bytes) { return (block_bytes + kernels::kPacketData - 1) / kernels::kPacketData; }
+
+struct ReceiveBuffer {
+  uint64_t tail = 0, region_bytes = 0;
+};
+ReceiveBuffer buffer_of(int ranks, size_t buffer_bytes) {
+  if (buffer_bytes < tail_bytes(ranks)) return {};
+  const uint64_t tail = (buffer_bytes - tail_bytes(ranks)) / kLineBytes * kLineBytes;
+  return {tail, tail / (2 * static_cast<uint64_t>(ranks)) / kLineBytes * kLineBytes};
+}
+
+const char* check(int rank, int ranks, size_t buffer_bytes) {
+  if (ranks < 1 || ranks > static_cast<int>(kernels::kManyRanks)) return "too many ranks for receive buffers";
+  if (rank < 0 || rank >= ranks) return "a rank outside of its receive buffers";
+  return buffer_bytes < tail_bytes(ranks) ? "receive buffers that are too small" : nullptr;
+}
+
+uint32_t align_of(const crossrail_packets& packets) {
+  const uint64_t all = reinterpret_cast<uint64_t>(packets.send) | reinterpret_cast<uint64_t>(packets.recv) |
+                       (packets.ranks > 1 ? packets.block_bytes : 0) | kernels::kPacketData;
+  return static_cast<uint32_t>(all & (~all + 1));
+}
+
+Cut cut_packets(const crossrail_queue& queue, const crossrail_packets& packets) {
+  const uint64_t units = units_of(packets.block_bytes) * packets.ranks;
+  if (units <= kUnitsOfOneCta) {
+    const uint64_t groups = packets.ranks * ((units_of(packets.block_bytes) + kernels::kWarpLanes - 1) / kernels::kWarpLanes);
+    constexpr uint64_t kMostGroups = kernels::kMostThreads / kernels::kWarpLanes;
+    return {1, static_cast<unsigned>(std::min(groups, kMostGroups)) * kernels::kWarpLanes, kernels::kWarpLanes};
+  }
+  const unsigned most = std::min(kMostCtas, std::max(1u, static_cast<unsigned>(queue.place->multiprocessors) / 2));
+  const auto grid = static_cast<unsigned>(std::clamp<uint64_t>(units / kUnitsOfACta, 1, most));
+  return {grid, kCtaThreads, grid == 1 ? kernels::kWarpLanes : kCtaThreads};
+}
+
+template <unsigned kMost>
+const char* launch_packets(crossrail_queue& queue, const crossrail_packets& packets, Kernel kernel) {
+  kernels::PacketsTask<kMost> task{};
+  if (const char* wrong = translate(queue, packets.flag, &task.signal.flag); wrong != nullptr) return wrong;
+  uint64_t* abort_flag = nullptr;
+  if (const char* wrong = translate(queue, packets.abort, &abort_flag); wrong != nullptr) return wrong;
+  const ReceiveBuffer buffer = buffer_of(packets.ranks, packets.buffer_bytes);
+  const Cut wanted = cut_packets(queue, packets);
+  task.signal.value = packets.value;
+  task.send = static_cast<const char*>(packets.send);
+  task.recv = static_cast<char*>(packets.recv);
+  task.block_bytes = packets.block_bytes;
+  task.region_bytes = buffer.region_bytes;
+  task.tail = buffer.tail;
+  task.abort = abort_flag;
+  task.rank = static_cast<uint32_t>(packets.rank);
+  task.ranks = static_cast<uint32_t>(packets.ranks);
+  task.lanes = wanted.lanes;
+  task.align = align_of(packets);
+  for (int i = 0; i < packets.ranks; ++i) task.buffers[i] = static_cast<char*>(packets.buffers[i]);
+  return launch_work(queue, {kernel, wanted.grid, wanted.threads, &task, sizeof task, &task.signal, true}, packets.stream);
+}
+
+template <unsigned kMost>
+const char* launch_barrier(crossrail_queue& queue, const crossrail_barrier& barrier, Kernel kernel) {
+  kernels::BarrierTask<kMost> task{};
+  uint64_t* abort_flag = nullptr;
+  if (const char* wrong = translate(queue, barrier.abort, &abort_flag); wrong != nullptr) return wrong;
+  task.tail = buffer_of(barrier.ranks, barrier.buffer_bytes).tail;
+  task.abort = abort_flag;
+  task.rank = static_cast<uint32_t>(barrier.rank);
+  task.ranks = static_cast<uint32_t>(barrier.ranks);
+  for (int i = 0; i < barrier.ranks; ++i) task.buffers[i] = static_cast<char*>(barrier.buffers[i]);
+  const unsigned threads = round_up(barrier.ranks, kernels::kWarpLanes);
+  return launch_work(queue, {kernel, 1, threads, &task, sizeof task, nullptr, false}, barrier.stream);
+}
+
+// No packets would come, and without packets nobody may go on to the next round.
+const char* announce_nothing(crossrail_queue& queue, const crossrail_packets& packets) {
+  crossrail_exchange nothing{};
+  nothing.flag = packets.flag;
+  nothing.value = packets.value;
+  nothing.stream = packets.stream;
+  return exchange(&queue, &nothing);
+}
+
+}  // namespace
+
+size_t packets_bytes(int ranks, size_t block_bytes) {
+  const uint64_t region = round_up(units_of(block_bytes) * kernels::kPacketBytes, kLineBytes);
+  return 2 * static_cast<size_t>(ranks) * region + tail_bytes(ranks);
+}
+
+const char* packets(crossrail_queue* queue, const crossrail_packets* packets) {
+  if (const char* wrong = check(packets->rank, packets->ranks, packets->buffer_bytes); wrong != nullptr) return wrong;
+  if (packets->block_bytes == 0) return announce_nothing(*queue, *packets);
+  if (packets_bytes(packets->ranks, packets->block_bytes) > packets->buffer_bytes) return "blocks too large for the receive buffers";
+  const Current current(queue->place->context);
+  GPU_TRY(current.result());
+  if (packets->ranks <= static_cast<int>(kernels::kFewRanks)) {
+    return launch_packets<kernels::kFewRanks>(*queue, *packets, Kernel::packets_few);
+  }
+  return launch_packets<kernels::kManyRanks>(*queue, *packets, Kernel::packets_many);
+}
+
+const char* barrier(crossrail_queue* queue, const crossrail_barrier* barrier) {
+  if (const char* wrong = check(barrier->rank, barrier->ranks, barrier->buffer_bytes); wrong != nullptr) return wrong;
+  const Current current(queue->place->context);
+  GPU_TRY(current.result());
+  if (barrier->ranks <= static_cast<int>(kernels::kFewRanks)) {
+    return launch_barrier<kernels::kFewRanks>(*queue, *barrier, Kernel::barrier_few);
+  }
+  return launch_barrier<kernels::kManyRanks>(*queue, *barrier, Kernel::barrier_many);
+}
+
+}  // namespace gpu

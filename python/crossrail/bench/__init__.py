@@ -1,0 +1,1 @@
+"""Benches: what is asked for, running the programs of bench/, what they measured."""

@@ -1,0 +1,68 @@
+"""Who takes part in a bench: native, crossrail's algorithms, other libraries' functions."""
+
+from dataclasses import dataclass, field
+from typing import Dict, List, Optional, Tuple
+
+from crossrail import core
+from crossrail.algorithms import check_spec
+from crossrail.bench.device import device_peers, gpu_count, takes_device_memory
+from crossrail.bench.request import What, Where
+from crossrail.bench.run import chosen_flavour, chosen_launcher
+from crossrail.collectives import BLOCKING, find
+from crossrail.errors import CliError
+from crossrail.launchers import core_count
+
+NO_ALGORITHMS = ("auto", "passed")  # crossrail's own choice; calls that it hands back
+NATIVE_LEFT_OUT = "native is not measured: this MPI library does not say that it takes device memory (--native-cuda, if it does)."
+
+
+@dataclass(frozen=True)
+class Contenders:
+    """Their names, those of other libraries, what these need in the ranks' environment; `notes`: a sentence on each that is missing."""
+
+    names: Tuple[str, ...]
+    peers: Tuple[str, ...] = ()
+    environment: Dict[str, str] = field(default_factory=dict)
+    notes: Tuple[str, ...] = ()
+
+
+def default_ranks(memory: str) -> int:
+    """A rank for every core, or for every GPU, but two at least. Raises CliError where a GPU is wanted and none is here."""
+    if memory == "host":
+        return core_count()
+    if gpu_count() == 0:
+        raise CliError("The CUDA driver sees no GPU here. If the ranks will run where it does, say how many: -n.")
+    return max(2, gpu_count())
+
+
+def native_takes_part(what: What, where: Where, native_cuda: Optional[bool]) -> bool:
+    """Whether the native MPI can be measured. `native_cuda`: what the user says of it; asked of the library where that is None."""
+    if what.memory == "host":
+        return True
+    return takes_device_memory(chosen_launcher(what.collective, where)) if native_cuda is None else native_cuda
+
+
+def contender_names(wanted: Optional[str], collective: str, memory: str, native: bool) -> List[str]:
+    """What --algorithms stands for: 'all' is crossrail's choice and every algorithm for this kind of memory.
+
+    Another collective that makes the same exchange may stand among them. Raises CliError for what is none of these.
+    """
+    names: List[str] = []
+    for word in (wanted or "auto").split(","):
+        names += ["auto", *core.algorithm_names(collective, core.memory_kind(memory))] if word == "all" else [word]
+    others = [name for name in dict.fromkeys(word.strip() for word in names) if name != "native"]
+    for name in others:
+        if name not in NO_ALGORITHMS and find(name) is None:
+            check_spec(collective, name, core.memory_kind(memory))
+    return ["native", *others] if native else others
+
+
+def resolve_contenders(what: What, where: Where, wanted: str, native_cuda: Optional[bool]) -> Contenders:
+    """Everyone that takes part, for the --algorithms and --peer of the user; peers that belong to device memory come by themselves."""
+    native = native_takes_part(what, where, native_cuda)
+    names = tuple(contender_names(wanted, what.collective, what.memory, native))
+    notes = () if native else (NATIVE_LEFT_OUT,)
+    if what.memory == "host" or what.form != BLOCKING:
+        return Contenders(names, what.peers, {}, notes)
+    peers = device_peers(what.collective, chosen_flavour(where.flavour))
+    return Contenders(names, (*peers.options, *what.peers), peers.environment, (*notes, *peers.missing))

@@ -1,0 +1,105 @@
+"""What a bench on device memory has beside crossrail: GPUs, NCCL, an MPI library that takes device memory."""
+
+import ctypes
+import ctypes.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Dict, List, Optional
+
+from crossrail.launchers import Launcher
+from crossrail.places import find_built
+
+NCCL_PEERS = ("nccl_send_recv", "nccl_alltoall", "nccl_symmetric")
+COPY_ENGINES = "copy_engine_limit"
+
+# Run by any interpreter; the package may lie in several places.
+FIND_NCCL = """
+import importlib.util, glob, os
+spec = importlib.util.find_spec("nvidia.nccl") if importlib.util.find_spec("nvidia") else None
+for place in spec.submodule_search_locations if spec else []:
+    for path in glob.glob(os.path.join(place, "lib", "libnccl.so*")): print(path)
+"""
+
+
+@dataclass
+class Peers:
+    """Contenders for `--peer`, the variables that their ranks need, and a sentence for each that is missing."""
+
+    options: List[str] = field(default_factory=list)
+    environment: Dict[str, str] = field(default_factory=dict)
+    missing: List[str] = field(default_factory=list)
+
+
+def gpu_count() -> int:
+    """GPUs that the CUDA driver sees in this process; 0 where there is no driver."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+        count = ctypes.c_int(0)
+        return count.value if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 else 0
+    except (OSError, AttributeError):
+        return 0
+
+
+def printed_by(words: List[str]) -> str:
+    """What a program prints; '' where it cannot be run."""
+    try:
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode(errors="replace")
+
+
+def find_nccl() -> Optional[str]:
+    """NCCL's library: CROSSRAIL_NCCL's, the dynamic loader's, or that of a Python's nvidia packages."""
+    named = os.environ.get("CROSSRAIL_NCCL")
+    if named:
+        return named
+    known = ctypes.util.find_library("nccl")
+    if known:
+        return known
+    for python in dict.fromkeys([sys.executable, shutil.which("python3")]):
+        found = printed_by([python, "-c", FIND_NCCL]).split() if python else []
+        if found:
+            return found[0]
+    return None
+
+
+def peer_library(name: str, flavour: str) -> Optional[Path]:
+    """The library of bench/peers for a flavour of MPI, None where it is not built."""
+    library = f"lib{name}_{flavour}.so"
+    return find_built([f"bench/{library}", f"../libexec/crossrail/{library}", f"../libexec/crossrail/bench/{library}"])
+
+
+def device_peers(collective: str, flavour: str) -> Peers:
+    """NCCL's ways and the copy engines' limit, as far as they are here."""
+    peers = Peers()
+    if collective != "alltoall":
+        peers.missing.append(f"NCCL is not measured: it has no {collective}.")
+        return peers
+    nccl, library = find_nccl(), peer_library("nccl_alltoall", flavour)
+    if library and nccl:
+        peers.options += [f"{name}={library}:{name}" for name in NCCL_PEERS]
+        peers.environment.update({"CROSSRAIL_NCCL": nccl} if "/" in nccl else {})  # else the ranks' loader finds it, too
+    elif library:
+        peers.missing.append("NCCL is not measured: no libnccl.so.2 is found; CROSSRAIL_NCCL can name it.")
+    else:
+        peers.missing.append(f"NCCL is not measured: libnccl_alltoall_{flavour}.so is not built (it needs cuda.h, cudart_static and nccl.h 2.28).")
+    limit = peer_library(COPY_ENGINES, flavour)
+    if limit:
+        peers.options.append(f"{COPY_ENGINES}={limit}:{COPY_ENGINES}")
+    return peers
+
+
+def takes_device_memory(launcher: Launcher) -> bool:
+    """Whether the MPI library that a launcher belongs to says it is CUDA-aware. Another one would crash on a device pointer."""
+    folders = dict.fromkeys([Path(launcher.path).parent, Path(launcher.path).resolve().parent])
+    if launcher.family == "openmpi":
+        said = [printed_by([str(folder / "ompi_info"), "--parsable", "--all"]) for folder in folders]
+        return any("mpi_built_with_cuda_support:value:true" in text for text in said)
+    said = [printed_by([str(folder / "mpichversion")]) for folder in folders]
+    return any(re.search(r"--with-cuda(?!=no)\b", text) for text in said)

@@ -1,0 +1,185 @@
+"""What the bench programs measured: comparing crossrail with the native MPI, size by size.
+
+A measurement is the JSON of a bench program as a dict; times are microseconds, each the maximum over ranks of
+one repetition. Results of nonblocking and persistent calls have their parts as well: pure, start, wait, compute, total,
+exposed (total - compute) and blocking as {p25_us, p50_us, p75_us}, overlap as {p25_percent, ...}, work_us (what the work
+between start and wait takes by itself), and init_us where a persistent request was made. A result that another algorithm
+than its contender's name says has made is marked not_run.
+"""
+
+from dataclasses import dataclass
+from statistics import geometric_mean
+from typing import Any, Dict, List, Optional, Tuple
+
+from crossrail.sizes import format_size
+
+Measurement = Dict[str, Any]
+
+NCCL = "nccl"  # its ways of an alltoall are contenders whose names begin so
+BEST_NCCL = "best NCCL"
+
+
+@dataclass
+class Comparison:
+    """One block size: the native (or another reference's) and crossrail's result; `speedup` = native median / crossrail's."""
+
+    bytes: int
+    native: Dict[str, Any]
+    own: Dict[str, Any]
+
+    @property
+    def speedup(self) -> float:
+        """Above 1: crossrail is faster. 0 where a time is missing."""
+        return self.native["p50_us"] / self.own["p50_us"] if self.own["p50_us"] > 0 else 0.0
+
+    @property
+    def wrong(self) -> int:
+        """Wrong blocks in both."""
+        return self.native.get("wrong", 0) + self.own.get("wrong", 0)
+
+
+def contenders(measurement: Measurement) -> List[str]:
+    """The names in order of appearance; 'native' and 'auto' first."""
+    seen = list(dict.fromkeys(result["contender"] for result in measurement["results"]))
+    first = [name for name in ("native", "auto") if name in seen]
+    return first + [name for name in seen if name not in first]
+
+
+def on_device(measurement: Measurement) -> bool:
+    """Whether the buffers were in device memory."""
+    return measurement.get("memory", "host") != "host"
+
+
+def best_of(measurement: Measurement, *beginnings: str) -> List[Dict[str, Any]]:
+    """By size, the result with the smallest median of the contenders whose names begin so."""
+    best: Dict[int, Dict[str, Any]] = {}
+    for result in measurement["results"]:
+        if result["contender"].startswith(beginnings):
+            other = best.setdefault(result["bytes"], result)
+            if result["p50_us"] < other["p50_us"]:
+                best[result["bytes"]] = result
+    return [best[size] for size in sorted(best)]
+
+
+def reference(measurement: Measurement) -> str:
+    """What crossrail is compared with: native MPI; for device memory the best of NCCL, where it was measured."""
+    return BEST_NCCL if on_device(measurement) and best_of(measurement, NCCL) else "native"
+
+
+def rivals(measurement: Measurement) -> List[str]:
+    """The contenders that are compared with the reference: crossrail's, and peers that do the same."""
+    others = ("native", "copy_engine_limit")
+    return [name for name in contenders(measurement) if name not in others and not (on_device(measurement) and name.startswith(NCCL))]
+
+
+def results_of(measurement: Measurement, contender: str) -> List[Dict[str, Any]]:
+    """The results of a contender, by size; 'best NCCL' stands for several."""
+    if contender == BEST_NCCL:
+        return best_of(measurement, NCCL)
+    return sorted((one for one in measurement["results"] if one["contender"] == contender), key=lambda one: one["bytes"])
+
+
+def compare(measurement: Measurement, contender: str = "auto", peer: Optional[str] = None) -> List[Comparison]:
+    """`contender` against the reference (or another peer, which then stands in its place), for the sizes both have."""
+    native = {result["bytes"]: result for result in results_of(measurement, peer or reference(measurement))}
+    return [Comparison(own["bytes"], native[own["bytes"]], own)
+            for own in results_of(measurement, contender) if own["bytes"] in native]
+
+
+@dataclass(frozen=True)
+class SmallSpeedup:
+    """The geometric mean of the speed-ups at the sizes up to 1 KiB that were measured, and which sizes these are."""
+
+    mean: float
+    sizes: str
+
+
+def small_speedup(comparisons: List[Comparison]) -> Optional[SmallSpeedup]:
+    """Of the sizes from 1 byte to 1 KiB; None where there is none."""
+    small = [one for one in comparisons if 1 <= one.bytes <= 1024 and one.speedup > 0]
+    return SmallSpeedup(geometric_mean(one.speedup for one in small), size_range([one.bytes for one in small])) if small else None
+
+
+def times_faster(speedup: float) -> str:
+    """'1.40 times faster', '4.80 times slower'."""
+    return f"{speedup:.2f} times faster" if speedup >= 0.995 else f"{1 / speedup:.2f} times slower"
+
+
+def lag_behind_alltoall(measurement: Measurement) -> Optional[str]:
+    """One sentence on crossrail's alltoallv against its alltoall, for the same exchange; None where that was not measured."""
+    pairs = compare(measurement, "auto", "alltoall")
+    lags = {one.bytes: 1 / one.speedup for one in pairs if one.speedup > 0}
+    if not lags:
+        return None
+    worst = max(lags, key=lambda size: lags[size])
+    return (f"crossrail's {measurement['collective']} takes {geometric_mean(lags.values()):.2f} of the time of its alltoall for the same "
+            f"exchange (geometric mean), at worst {lags[worst]:.2f} at {format_size(worst)}.")
+
+
+def wrong_blocks(measurement: Measurement) -> int:
+    """Blocks whose data were not what the definition says, over all results."""
+    return sum(result.get("wrong", 0) for result in measurement["results"])
+
+
+def set_aside_not_run(measurement: Measurement) -> None:
+    """Takes the results of another algorithm than their contender's name says out of the results; they are kept under 'not_run'."""
+    left_out = [one for one in measurement["results"] if one.get("not_run")]
+    if left_out:
+        measurement["results"] = [one for one in measurement["results"] if not one.get("not_run")]
+        measurement["not_run"] = left_out
+
+
+def not_run_sentences(measurement: Measurement) -> List[str]:
+    """A sentence for every contender that was left out at some sizes, as it did not run there."""
+    sizes: Dict[Tuple[str, str], List[int]] = {}
+    for one in measurement.get("not_run", []):
+        sizes.setdefault((one["contender"], one["algorithm"]), []).append(one["bytes"])
+    return [f"{contender} did not run at {size_range(found)}: {ran} did. These times are left out." for (contender, ran), found in sizes.items()]
+
+
+def size_range(sizes: List[int]) -> str:
+    """'1 B to 1 KiB', or one size."""
+    low, high = format_size(min(sizes)), format_size(max(sizes))
+    return low if low == high else f"{low} to {high}"
+
+
+def verdict(measurement: Measurement) -> str:
+    """One sentence on the data: checked and right, wrong, or not checked."""
+    wrong = wrong_blocks(measurement)
+    if not measurement["results"]:
+        return "Nothing was measured."
+    if wrong:
+        return f"{wrong} blocks were wrong."
+    return "Every byte received was checked and right." if measurement.get("checked") else "The data were not checked."
+
+
+def title(measurement: Measurement) -> str:
+    """'MPI_Alltoall, 8 ranks on 1 node, Open MPI v4.1.4', and the share of empty blocks where there are any."""
+    nodes = measurement.get("nodes", 1)
+    empty = measurement.get("empty_percent", 0)
+    return (f"MPI_{measurement['collective'].capitalize()}, {measurement['ranks']} ranks on {nodes} "
+            f"node{'s' if nodes != 1 else ''}, {measurement.get('mpi', 'MPI')}" + (f", {empty} % of the blocks empty" if empty else "")
+            + (f", memory of {device_name(measurement)}" if on_device(measurement) else ""))
+
+
+def device_name(measurement: Measurement) -> str:
+    """'NVIDIA H200 (driver 580.1)'."""
+    driver = measurement.get("driver")
+    return measurement.get("device", "a GPU") + (f" (driver {driver})" if driver else "")
+
+
+def caveats(measurement: Measurement) -> List[str]:
+    """What a reader must know before quoting the numbers."""
+    notes = []
+    if measurement.get("oversubscribed"):
+        notes.append(f"More ranks than cores ({measurement['ranks']} on {measurement.get('cores', '?')}): the times are those of a busy scheduler, "
+                     "not of the hardware.")
+    if measurement.get("rotating_buffers", 1) == 1:
+        notes.append("The same buffers in every repetition: small sizes stay in the caches.")
+    if measurement.get("hosts_of_one_machine"):
+        notes.append("The hosts are namespaces of one machine: bytes between them pass through its kernel, not through network cards.")
+    if measurement.get("cut_short_at_bytes"):
+        notes.append(f"The time was over before {format_size(measurement['cut_short_at_bytes'])}: larger blocks were not measured.")
+    unchecked = dict.fromkeys(one["contender"] for one in measurement["results"] if not one.get("checked", True))
+    notes += [f"{name} does not make the whole exchange: its data are not checked." for name in unchecked]
+    return notes + measurement.get("notes", [])

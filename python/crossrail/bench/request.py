@@ -1,0 +1,102 @@
+"""What a bench is asked to do. A request is put together once and never changed."""
+
+from dataclasses import dataclass, field
+from typing import Dict, List, Optional, Tuple
+
+from crossrail.algorithms import compact
+from crossrail.collectives import BLOCKING, any_of, find, vector_names
+from crossrail.errors import CliError
+
+MEMORIES = ("host", "cuda")
+STEPS = ("2", "sqrt2")
+
+
+@dataclass(frozen=True)
+class What:
+    """The calls; sizes in bytes.
+
+    `memory`: of the buffers, host or cuda. `step`: from a size to the next, 2 or sqrt2. `empty`: percent of the blocks.
+    `form`: blocking, nonblocking or persistent calls; of the last two `tests` calls of MPI_Test are made in the work between
+    start and wait. `contenders`: native, auto, algorithms. `peers`: contenders from other libraries, NAME=LIBRARY:SYMBOL.
+    """
+
+    collective: str
+    min_bytes: int = 1
+    max_bytes: int = 1 << 20
+    step: Optional[str] = None
+    memory: str = "host"
+    empty: int = 0
+    contenders: Tuple[str, ...] = ("native", "auto")
+    peers: Tuple[str, ...] = ()
+    form: str = BLOCKING
+    tests: int = 0
+
+
+@dataclass(frozen=True)
+class Where:
+    """The ranks, and the MPI that starts them: flavour and launcher, found here where they are None.
+
+    `hosts`: on a cluster of so many hosts that lives on this machine. `environment`: for the ranks.
+    """
+
+    ranks: int
+    flavour: Optional[str] = None
+    launcher: Optional[str] = None
+    launcher_words: Tuple[str, ...] = ()
+    hosts: Optional[int] = None
+    environment: Dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long; None leaves a number to the bench. `seconds`: for a contender at one size.
+
+    `most_seconds`: for all; sizes that no time is left for are left out.
+    """
+
+    repetitions: Optional[int] = None
+    seconds: Optional[float] = None
+    most_seconds: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class BenchRequest:
+    """What to measure, where, and for how long."""
+
+    what: What
+    where: Where
+    effort: Effort = Effort()
+
+
+def later_calls(collective: str) -> List[str]:
+    """The calls of a collective that return before its end."""
+    known = find(collective)
+    return [name for name, form in known.forms.items() if form != BLOCKING] if known else []
+
+
+def check_request(request: BenchRequest) -> None:
+    """Raises CliError for a request that cannot be measured."""
+    what = request.what
+    if what.memory not in MEMORIES or what.step not in (None, *STEPS):
+        raise CliError("The memory is host or cuda, the step 2 or sqrt2.")
+    if request.where.ranks < 2:
+        raise CliError("An alltoall needs at least 2 ranks: -n 2.")
+    if what.max_bytes < max(1, what.min_bytes):
+        raise CliError(f"There is no size to measure: --min {compact(what.min_bytes)} is more than --max {compact(what.max_bytes)}.")
+    if what.empty and what.collective not in vector_names():
+        raise CliError(f"All blocks of {what.collective} are equally long: --empty is for {any_of(vector_names())}.")
+    if what.tests and what.form == BLOCKING:
+        raise CliError(f"A blocking call has nothing to test: --tests is for {any_of(later_calls(what.collective))}.")
+    if what.peers and what.form != BLOCKING:
+        raise CliError("--peer is measured with blocking calls only.")
+
+
+def bench_options(request: BenchRequest) -> List[str]:
+    """The options of the bench program that stand for the request."""
+    what, effort = request.what, request.effort
+    numbers = {"--repetitions": effort.repetitions, "--seconds": effort.seconds, "--max-time": effort.most_seconds,
+               "--empty-percent": what.empty or None, "--step": what.step,
+               "--memory": None if what.memory == "host" else what.memory, "--form": None if what.form == BLOCKING else what.form,
+               "--tests": what.tests or None}
+    given = [(option, value) for option, value in numbers.items() if value is not None]
+    return [word for option, value in [*given, *(("--peer", peer) for peer in what.peers)] for word in (option, str(value))]

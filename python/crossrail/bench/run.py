@@ -1,0 +1,138 @@
+"""Running a bench program under its launcher and reading what it measured."""
+
+import datetime
+import json
+import subprocess
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Callable, List, Optional
+
+from crossrail import core
+from crossrail.bench.measurements import Measurement, set_aside_not_run
+from crossrail.bench.request import BenchRequest, Where, bench_options
+from crossrail.cluster.hosts import Cluster
+from crossrail.cluster.launch import run_on
+from crossrail.cluster.plan import distribute
+from crossrail.errors import CliError, Stopped
+from crossrail.flavours import find_flavour
+from crossrail.launchers import Job, Launcher, check_launcher, command_line, core_count, find_launcher, named_launcher, own_settings, preload_value
+from crossrail.machine.description import describe_machine
+from crossrail.places import bench_program, built_flavours, preload_library, source_tree
+from crossrail.supervise import Interruptions, supervise
+
+REFUSED = 2  # exit code of a bench program that cannot do what it is asked, and says why
+Start = Callable[[Job, IO[str]], int]  # runs a job, its words into a file; returns the exit code
+
+
+class Starter:
+    """Starts jobs on this machine, or on a cluster made at the first job; `with` removes the cluster."""
+
+    def __init__(self, hosts: Optional[int], ranks: int) -> None:
+        self.distributed = distribute(ranks, hosts) if hosts else []
+        self.cluster: Optional[Cluster] = None
+        self.stack = ExitStack()
+
+    def __enter__(self) -> "Starter":
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.stack.__exit__(*error)
+        self.cluster = None
+
+    def __call__(self, job: Job, output: IO[str]) -> int:
+        if not self.distributed:
+            return supervise(command_line(job), output=output)
+        if not self.cluster:
+            self.cluster = self.stack.enter_context(Cluster(self.distributed))
+        return run_on(self.cluster, job, output=output)
+
+
+def chosen_flavour(flavour: Optional[str]) -> str:
+    """The flavour asked for, else the first one built."""
+    built = built_flavours()
+    return flavour or (built[0] if built else "openmpi")
+
+
+def chosen_launcher(collective: str, where: Where) -> Launcher:
+    """The launcher asked for, else the one of the MPI library that the bench program loads."""
+    flavour = chosen_flavour(where.flavour)
+    if where.launcher:
+        launcher = named_launcher(where.launcher)
+        check_launcher(launcher, flavour, "that of the bench program; --mpi chooses another one")
+        return launcher
+    found = find_flavour(str(bench_program(collective, flavour)))
+    return find_launcher(flavour, found.library if found else None)
+
+
+def bench_job(request: BenchRequest, output: Path) -> Job:
+    """The bench program as a job with crossrail preloaded; raises CliError when a part of it is missing."""
+    what, where = request.what, request.where
+    flavour = chosen_flavour(where.flavour)
+    program = bench_program(what.collective, flavour)
+    words = [str(program), "--min-bytes", str(what.min_bytes), "--max-bytes", str(what.max_bytes),
+             "--algorithms", ",".join(what.contenders), "--output", str(output), "--ranks", str(where.ranks), *bench_options(request)]
+    environment = {**own_settings(), **where.environment, "LD_PRELOAD": preload_value(preload_library(flavour))}
+    return Job(chosen_launcher(what.collective, where), where.ranks, words, list(where.launcher_words), environment)
+
+
+def commit() -> str:
+    """The commit of the source tree with '-dirty' where it was changed; the version when installed."""
+    tree = source_tree()
+    if tree:
+        done = subprocess.run(["git", "-C", str(tree), "describe", "--always", "--dirty"], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=False)
+        if done.returncode == 0:
+            return done.stdout.decode().strip()
+    return core.version()
+
+
+def words_of_peers(said: str) -> List[str]:
+    """What the bench and its peers have to say on contenders that were left out, each sentence once."""
+    lines = [line for line in said.splitlines() if line.startswith(("bench: ", "nccl_alltoall: ", "copy_engine_limit: "))]
+    return list(dict.fromkeys(lines))[:10]
+
+
+def run_bench(request: BenchRequest, start: Start) -> Measurement:
+    """Runs the bench by `start` and returns its JSON.
+
+    What the program prints is shown only when it fails, in the CliError raised then: its own sentences where it refuses.
+    Wrong data are no failure here: they are counted in the measurement.
+    """
+    with tempfile.TemporaryDirectory(prefix="crossrail.") as folder:
+        output = Path(folder) / "measurement.json"
+        with open(Path(folder) / "printed", "w+", encoding="utf-8", errors="replace") as printed:
+            code = start(bench_job(request, output), printed)
+            printed.seek(0)
+            said = printed.read().strip()
+        if code == REFUSED and words_of_peers(said) and not output.exists():
+            raise CliError("\n".join(line.removeprefix("bench: ") for line in words_of_peers(said)))
+        if not output.exists():
+            raise CliError(f"The bench program failed (exit code {code}).\n{said}")
+        try:
+            measurement = json.loads(output.read_text())
+        except ValueError:
+            raise CliError(f"The bench program failed (exit code {code}) and left half a result.\n{said}") from None
+    notes = words_of_peers(said)
+    if notes:
+        measurement["notes"] = notes
+    if request.where.hosts:
+        measurement["hosts_of_one_machine"] = True
+        measurement["oversubscribed"] = request.where.ranks > core_count()
+    return measurement
+
+
+def measure(request: BenchRequest, machine_name: Optional[str] = None) -> Measurement:
+    """What `run_bench` measures, here or on the request's hosts, with machine, date and commit; raises what it raises."""
+    with Interruptions() as interruptions, Starter(request.where.hosts, request.where.ranks) as start:
+        try:
+            measurement = run_bench(request, start)
+        except CliError:
+            if interruptions.any():
+                raise Stopped("Stopped: nothing is kept.") from None  # a job that a signal has ended has not failed
+            raise
+    set_aside_not_run(measurement)
+    measurement["machine"] = describe_machine(machine_name)
+    measurement["date"] = datetime.date.today().isoformat()
+    measurement["commit"] = commit()
+    return measurement

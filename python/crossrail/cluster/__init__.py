@@ -1,0 +1,1 @@
+"""A cluster of hosts that lives on one machine."""

@@ -1,0 +1,1 @@
+"""This machine: what it is, what works on it."""

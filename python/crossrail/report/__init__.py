@@ -1,0 +1,1 @@
+"""What people read: tables, charts, pages, from measurements and from what jobs counted."""

@@ -1,0 +1,103 @@
+"""The table and the bars of `crossrail run --report`."""
+
+from typing import List
+
+from rich.table import Table
+from rich.text import Text
+
+from crossrail import collectives
+from crossrail.console import out
+from crossrail.errors import CliError
+from crossrail.report.call_reports import CallSummary, JobReport
+from crossrail.sizes import format_count, format_size
+
+BAR_WIDTH = 32
+MOST_PLANS = 16
+NOTHING = ("No process wrote a report: the program made no collective call, is statically linked, was killed, or was "
+           "started by a wrapper that drops LD_PRELOAD.")
+
+
+def span(counts: List[int]) -> str:
+    """Counts of several processes: '5 635' where all agree, else '12–40'."""
+    low, high = min(counts), max(counts)
+    return format_count(low) if low == high else f"{format_count(low)}–{format_count(high)}"
+
+
+def call_table(report: JobReport) -> Table:
+    """One row a function and interface."""
+    table = Table()
+    table.add_column("call", no_wrap=True)
+    table.add_column("interface")
+    for heading in ("carried", "native", "errors", "seconds, slowest", "algorithms (all processes)"):
+        table.add_column(heading, justify="left" if heading.startswith("alg") else "right")
+    for call in report.calls:
+        algorithms = ", ".join(f"{name} {format_count(count)}" for name, count in call.algorithms.most_common())
+        table.add_row(call.name, call.interface, Text(span(call.carried), "green" if sum(call.carried) else "dim"),
+                      span(call.native), Text(format_count(call.errors), "bold red" if call.errors else "dim"),
+                      f"{call.seconds:.3f}" if call.seconds else "-", algorithms or "-")
+    return table
+
+
+def histogram_lines(call: CallSummary) -> List[Text]:
+    """A bar for every size class: calls over all processes with a block up to that size."""
+    largest = max(call.histogram.values())
+    lines = []
+    for bound, count in sorted(call.histogram.items()):
+        bar = "█" * max(1, round(BAR_WIDTH * count / largest))
+        lines.append(Text.assemble((f"  up to {format_size(bound):>9} ", "dim"), (bar.ljust(BAR_WIDTH), "cyan"),
+                                   f" {format_count(count)}"))
+    return lines
+
+
+def knows_sizes(name: str) -> bool:
+    """Whether a plan of this collective is for one size of block."""
+    try:
+        known = collectives.find(name)
+    except CliError:  # a report needs no library
+        return True
+    return known is not None and known.knows_sizes
+
+
+def traffic_table(report: JobReport) -> Table:
+    """One row a kind of plan."""
+    table = Table()
+    for heading in ("plan", "block", "ranks/nodes", "calls", "sends", "on the network", "staged", "queue pairs", "memory"):
+        table.add_column(heading, justify="left" if heading == "plan" else "right", no_wrap=True)
+    for plan in report.traffic[:MOST_PLANS]:
+        block = format_size(plan.block_bytes) if plan.block_bytes or knows_sizes(plan.collective) else "any"
+        table.add_row(f"{plan.collective} {plan.algorithm}", block, f"{plan.ranks}/{plan.nodes}", format_count(plan.calls),
+                      f"{plan.sends:g}", format_size(round(plan.sent_bytes)), format_size(round(plan.staged_bytes)),
+                      format_count(plan.queue_pairs), format_size(plan.memory_bytes))
+    return table
+
+
+def show_report(report: JobReport) -> None:
+    """Prints who reported, the calls, and the sizes of those that have them."""
+    if not report.processes:
+        out.print(Text(NOTHING, "yellow"))
+        return
+    first = report.processes[0]
+    hosts = {process.get("host") for process in report.processes}
+    out.print(Text(f"\ncrossrail: {len(report.processes)} processes on {len(hosts)} "
+                   f"host{'s' if len(hosts) > 1 else ''}, {first.get('mpi', '').split(',')[0].strip()}", "bold"))
+    if len(report.processes) < report.expected:
+        out.print(Text(f"{report.expected - len(report.processes)} of {report.expected} ranks left no report here: killed, or "
+                       "on other nodes (then use --report-folder on a shared file system).", "yellow"))
+    for name in report.unreadable:
+        out.print(Text(f"{name} is incomplete and was left out.", "yellow"))
+    if not report.calls:
+        out.print("No collective call was made.")
+        return
+    out.print("Calls of each process (a range where processes differ); native: left to the MPI library")
+    out.print(call_table(report))
+    if report.traffic:
+        out.print("What crossrail moved, on the node where it was most: messages to other nodes, bytes in them and bytes copied into "
+                  "shared memory by call; ranks elsewhere sent to; memory held")
+        out.print(traffic_table(report))
+        if len(report.traffic) > MOST_PLANS:
+            out.print(f"… and {len(report.traffic) - MOST_PLANS} more")
+    for call in report.calls:
+        if call.histogram and call.bytes:  # of calls that are only counted, no sizes are known
+            out.print(Text(f"{call.name} ({call.interface}): size of a block, from one rank to one other; calls of all processes", "bold"))
+            for line in histogram_lines(call):
+                out.print(line)

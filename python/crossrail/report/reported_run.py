@@ -1,0 +1,33 @@
+"""Running a job and printing what its processes counted."""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Callable, Optional
+
+from crossrail.errors import CliError
+from crossrail.launchers import Job, command_line
+from crossrail.report.call_reports import read_folder
+from crossrail.report.call_tables import show_report
+from crossrail.supervise import supervise
+
+
+def run_here(job: Job) -> int:
+    """Runs the job by its launcher; returns the exit code."""
+    return supervise(command_line(job))
+
+
+def run_with_report(job: Job, folder: Optional[str], start: Callable[[Job], int] = run_here) -> int:
+    """Runs the job by `start`, then prints what its processes counted; the folder is kept if the user named it."""
+    place = Path(folder).resolve() if folder else Path(tempfile.mkdtemp(prefix="crossrail."))
+    if folder and place.is_dir() and any(place.glob("*.json")):
+        raise CliError(f"{place} already holds reports; name an empty folder.")
+    place.mkdir(parents=True, exist_ok=True)
+    job.environment["CROSSRAIL_REPORT"] = str(place)
+    try:
+        code = start(job)
+        show_report(read_folder(place))
+        return code
+    finally:
+        if not folder:
+            shutil.rmtree(place, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""Tuning: candidates, measuring them in rounds, deciding, writing tables."""

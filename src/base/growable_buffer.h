@@ -1,0 +1,27 @@
+// GrowableBuffer: memory that grows and never shrinks.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+
+#include "base/status.h"
+
+namespace crossrail {
+
+struct GrowableBuffer {
+  std::unique_ptr<std::byte[]> memory;
+  std::size_t bytes = 0;
+  // What it held is lost where it grows. Errors: no_memory.
+  Status reserve(std::size_t wanted) {
+    if (bytes >= wanted) return {};
+    memory.reset();
+    bytes = 0;
+    memory.reset(new (std::nothrow) std::byte[wanted]);
+    if (memory == nullptr) return failure(Code::no_memory, "no memory for %zu bytes", wanted);
+    bytes = wanted;
+    return {};
+  }
+};
+
+}  // namespace crossrail

@@ -1,0 +1,43 @@
+#include "comm/collective.h"
+
+namespace crossrail {
+namespace {
+
+#define COLLECTIVE(name, counts, reduces, setting, ...) constexpr const char* name##_calls[] = {__VA_ARGS__};
+#include "collectives/collectives.def"
+#undef COLLECTIVE
+
+constexpr CollectiveRow kRows[] = {
+#define COLLECTIVE(name, counts, reduces, setting, ...) \
+  {Collective::name, #name, Counts::counts, reduces, setting, name##_calls},
+#include "collectives/collectives.def"
+#undef COLLECTIVE
+};
+
+}  // namespace
+
+const CollectiveRow& row_of(Collective collective) { return kRows[static_cast<std::size_t>(collective)]; }
+
+const char* name_of(Counts counts) {
+  switch (counts) {
+    case Counts::block: return "block";
+    case Counts::vector: return "vector";
+    case Counts::elements: return "elements";
+  }
+  return "?";
+}
+
+const CollectiveRow* find_collective(std::string_view name) {
+  for (const CollectiveRow& row : kRows) {
+    if (name == row.name) return &row;
+  }
+  return nullptr;
+}
+
+std::string collective_names() {
+  std::string names;
+  for (const CollectiveRow& row : kRows) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  return names;
+}
+
+}  // namespace crossrail

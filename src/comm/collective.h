@@ -1,0 +1,41 @@
+// Collective: a row of collectives/collectives.def.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace crossrail {
+
+enum class Collective : std::uint8_t {
+#define COLLECTIVE(name, ...) name,
+#include "collectives/collectives.def"
+#undef COLLECTIVE
+};
+inline constexpr Collective kCollectives[] = {
+#define COLLECTIVE(name, ...) Collective::name,
+#include "collectives/collectives.def"
+#undef COLLECTIVE
+};
+
+enum class Counts : std::uint8_t { block, vector, elements };
+
+struct CollectiveRow {
+  Collective collective;
+  const char* name;
+  Counts counts;
+  bool reduces;
+  const char* setting;
+  std::span<const char* const> calls;  // MPI's
+};
+
+const CollectiveRow& row_of(Collective collective);
+inline const char* name_of(Collective collective) { return row_of(collective).name; }
+const char* name_of(Counts counts);
+// Null if there is none of this name.
+const CollectiveRow* find_collective(std::string_view name);
+// "alltoall, alltoallv"
+std::string collective_names();
+
+}  // namespace crossrail

@@ -1,0 +1,56 @@
+// Slot: all that one call of a communicator needs while it runs: its part of the node's segment, its
+// messages, its plans and its memory. A communicator has one for blocking calls and a few for calls that may
+// be pending at the same time. Collectives are called in the same order on all ranks, so that the n-th pending
+// call takes slot n mod slots everywhere, without asking.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/growable_buffer.h"
+#include "comm/plan_cache.h"
+#include "device_sharing/device_sharing.h"
+#include "transport/control_block.h"
+#include "transport/links.h"
+
+namespace crossrail {
+
+struct Communicator;
+
+struct Slot {
+  Slot(Communicator& communicator, std::unique_ptr<Links> its_links, std::size_t plan_count)
+      : owner(communicator), links(std::move(its_links)), plans(plan_count) {}
+
+  Communicator& owner;
+  bool pending = false;  // its calls run on fibers: they never become the MPI library's once they have begun
+  bool busy = false;     // a pending call runs on it
+  std::unique_ptr<Links> links;
+  std::unique_ptr<ControlBlock> control;  // null where the node shares no segment
+  std::unique_ptr<DeviceSharing> devices;  // null where `control` is, and on several nodes
+  NodeMemory node_memory;
+  PlanCache plans;
+  std::uint64_t plan_number = 0;  // of the last plan made
+  // Of the call that runs: whether messages were open when it was called, which all ranks saw alike.
+  bool messages = true;
+
+  std::string error;  // what its last call that failed had to say
+
+  GrowableBuffer scratch;  // of whichever plan runs
+  // Packed datatypes, and host copies of buffers in device memory.
+  GrowableBuffer packed;
+  GrowableBuffer staged_send;
+  GrowableBuffer staged_recv;
+
+  // How often waits on a fiber look before they suspend it.
+  void spin(int times) {
+    if (control != nullptr) control->spin(times);
+  }
+  // Waits of its calls suspend this fiber from now on; null: they spin.
+  void run_on(Fiber* fiber) {
+    links->run_on(fiber);
+    if (control != nullptr) control->run_on(fiber);
+  }
+};
+
+}  // namespace crossrail

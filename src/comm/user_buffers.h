@@ -1,0 +1,43 @@
+// UserBuffers: the user's memory of one call, brought to where the plan wants it.
+#pragma once
+
+#include "base/status.h"
+#include "comm/buffers.h"
+#include "device_sharing/device_sharing.h"
+
+namespace crossrail {
+
+class UserBuffers {
+ public:
+  virtual ~UserBuffers() = default;
+
+  // As contiguous blocks in host memory; what is to be sent lies there. Errors: no_memory, system.
+  virtual Status open(Buffers& buffers) = 0;
+  // Whether what is sent lies where what is received goes, so that a call cannot be begun again.
+  virtual bool in_place() const { return false; }
+  // After the engine has filled the receiving blocks: brings them to the user's memory.
+  virtual Status close() = 0;
+
+  // As a call on device memory. UserBuffers that no device can touch have a null address.
+  virtual DeviceCall on_devices() { return {}; }
+  virtual Buffers device_buffers() { return {}; }
+};
+
+// Memory that is contiguous blocks already.
+class PlainBuffers final : public UserBuffers {
+ public:
+  PlainBuffers(const Buffers& buffers, std::size_t bytes = 0) : buffers_(buffers), bytes_(bytes) {}
+  Status open(Buffers& buffers) override {
+    buffers = buffers_;
+    return {};
+  }
+  Status close() override { return {}; }
+  DeviceCall on_devices() override { return {{buffers_.send, bytes_, false}, {buffers_.recv, bytes_, false}}; }
+  Buffers device_buffers() override { return buffers_; }
+
+ private:
+  Buffers buffers_;
+  std::size_t bytes_;
+};
+
+}  // namespace crossrail

@@ -1,0 +1,163 @@
+#include "device_sharing/device_queue.h"
+
+#include <atomic>
+
+#include "device/device.h"
+
+namespace crossrail {
+namespace {
+
+constexpr unsigned kLooksAQuestion = 1u << 14;
+
+std::uint64_t read(const std::uint64_t& word) {
+  return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(word)).load(std::memory_order_acquire);
+}
+void write(std::uint64_t& word, std::uint64_t value) {
+  std::atomic_ref<std::uint64_t>(word).store(value, std::memory_order_release);
+}
+
+// Kernels that have given up tell the complement of the number that they were to tell.
+bool gave_up(std::uint64_t told) { return told >> 63 != 0; }
+
+}  // namespace
+
+bool DeviceQueue::open(const crossrail_memory& near) {
+  if (queue_ != nullptr || unusable_) return queue_ != nullptr;
+  unusable_ = module_->open_queue(&near, &queue_) != nullptr;
+  if (unusable_) return false;
+  if (module_->open_flags(queue_, region_.flags, device_flags_bytes(control_.node_size())) != nullptr) {
+    module_->close_queue(queue_);
+    queue_ = nullptr;
+    unusable_ = true;
+    return false;
+  }
+  home_ = near;
+  DeviceLines& mine = region_.lines[control_.node_rank()];
+  mine.identity = module_->identity(queue_);
+  mine.waits = module_->packets != nullptr && module_->barrier != nullptr ? 1 : 0;
+  return true;
+}
+
+void DeviceQueue::close() {
+  if (queue_ == nullptr) return;
+  module_->close_flags(queue_, region_.flags);
+  module_->close_queue(queue_);
+  queue_ = nullptr;
+}
+
+// Kernels here may not be allowed to touch what this process has on another device, or in another context.
+bool DeviceQueue::reaches(const crossrail_memory& memory) const {
+  if (memory.kind == CROSSRAIL_MEMORY_MANAGED) return true;
+  return memory.device == home_.device && (memory.context == nullptr || home_.context == nullptr || memory.context == home_.context);
+}
+
+bool DeviceQueue::share_a_device() const {
+  for (int one = 0; one < control_.node_size(); ++one) {
+    for (int other = 0; other < one; ++other) {
+      if (region_.lines[one].identity == region_.lines[other].identity) return true;
+    }
+  }
+  return false;
+}
+
+Status DeviceQueue::may_wait_for_peers() const {
+  for (int rank = 0; rank < control_.node_size(); ++rank) {
+    if (region_.lines[rank].waits == 0) return failed(Code::unsupported, "some rank's device module has no packets");
+  }
+  return share_a_device() ? failed(Code::unsupported, "two ranks share a device") : Status{};
+}
+
+Status DeviceQueue::begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work) {
+  work = {++exchanges_, true};
+  const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), engine, limits_.multiprocessors,
+                                 limits_.persistent_us, nullptr, &flags(control_.node_rank()).done, work.number};
+  return device::answered(module_->exchange(queue_, &asked));
+}
+
+Status DeviceQueue::begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work) {
+  work = {++local_, false};
+  const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), CROSSRAIL_ENGINE_KERNEL,
+                                 limits_.multiprocessors, 0, nullptr, &flags(control_.node_rank()).local, work.number};
+  return device::answered(module_->exchange(queue_, &asked));
+}
+
+Status DeviceQueue::begin_packing(crossrail_packing packing) { return device::answered(module_->pack(queue_, &packing)); }
+
+Status DeviceQueue::begin_packets(crossrail_packets packets, DeviceWork& work) {
+  work = {++local_, false};
+  packets.abort = abort_flag();
+  packets.stream = nullptr;
+  packets.flag = &flags(control_.node_rank()).local;
+  packets.value = work.number;
+  return device::answered(module_->packets(queue_, &packets));
+}
+
+bool DeviceQueue::done(const DeviceWork& work) const {
+  if (!work.of_all_ranks) return read(flags(control_.node_rank()).local) >= work.number;
+  for (int rank = 0; rank < control_.node_size(); ++rank) {
+    if (read(flags(rank).done) < work.number) return false;
+  }
+  return true;
+}
+
+Status DeviceQueue::check_health() {
+  CROSSRAIL_TRY(device::answered(module_->look(queue_)));
+  for (int rank = 0; rank < control_.node_size(); ++rank) {
+    const int peer = control_.rank_of(rank);
+    if (!links_.alive(peer)) return failure(Code::peer_lost, "rank %d has ended in a call on device memory", peer);
+  }
+  return {};
+}
+
+// Waits for a word that a device writes. Now and then looks whether our own device still works and
+// whether the ranks that it may wait for still live.
+template <class Ready>
+Status DeviceQueue::await(int peer, Ready ready) {
+  unsigned looks = 0;
+  Status found;
+  CROSSRAIL_TRY(control_.await(peer, [&] {
+    if (ready()) return true;
+    if (++looks % kLooksAQuestion != 0) return false;
+    found = check_health();
+    return !found.ok();
+  }));
+  return found;
+}
+
+Status DeviceQueue::finish_exchange(std::uint64_t number) {
+  for (int step = 0; step < control_.node_size(); ++step) {
+    const int peer = (control_.node_rank() + step) % control_.node_size();
+    CROSSRAIL_TRY(await(peer, [&] { return read(flags(peer).done) >= number; }));
+  }
+  return {};
+}
+
+Status DeviceQueue::finish(const DeviceWork& work) {
+  if (work.of_all_ranks) return finish_exchange(work.number);
+  const std::uint64_t& word = flags(control_.node_rank()).local;
+  std::uint64_t told = 0;
+  CROSSRAIL_TRY(await(control_.node_rank(), [&] { return (told = read(word)) >= work.number; }));
+  return gave_up(told) ? failed(Code::system, "a kernel has given up waiting for other ranks") : Status{};
+}
+
+Status DeviceQueue::enqueue_exchange(void* stream, const std::vector<crossrail_block>& blocks, crossrail_engine engine) {
+  const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), engine, limits_.multiprocessors, 0, stream, nullptr, 0};
+  return device::answered(module_->exchange(queue_, &asked));
+}
+
+Status DeviceQueue::enqueue_packets(void* stream, crossrail_packets packets) {
+  packets.abort = abort_flag();
+  packets.stream = stream;
+  packets.flag = nullptr;
+  return device::answered(module_->packets(queue_, &packets));
+}
+
+Status DeviceQueue::enqueue_barrier(const crossrail_barrier& barrier) { return device::answered(module_->barrier(queue_, &barrier)); }
+
+void DeviceQueue::abort_waits() { write(flags(control_.node_rank()).abort, 1); }
+
+void DeviceQueue::drain() {
+  if (queue_ != nullptr) (void)module_->drain(queue_);
+}
+
+}  // namespace crossrail

@@ -1,0 +1,105 @@
+// DeviceQueue: what this rank asks of its device, for the calls of one slot. Work begins and ends apart:
+//
+//   DeviceWork work;
+//   begin_exchange(blocks, engine, work);   // enqueued
+//   ...                                     // messages may move meanwhile
+//   finish(work);                           // waits: on a fiber, by suspending it
+//
+// An exchange is the work of all ranks: behind its copies every device writes the number of the exchange to
+// its rank's flag, and the exchange is done for a rank when it has seen all flags. Its kernels never wait for a
+// peer: nothing is left spinning when one dies, and several ranks may share a device. Kernels that do wait
+// (packets, barriers of streams) look at this rank's abort flag.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "device_sharing/device_lines.h"
+#include "transport/control_block.h"
+
+namespace crossrail {
+
+// Work that has begun.
+struct DeviceWork {
+  std::uint64_t number = 0;
+  bool of_all_ranks = false;
+};
+
+struct DeviceLimits {
+  int multiprocessors;          // most that an exchange may use; 0: any number
+  std::uint32_t persistent_us;  // how long a persistent kernel waits for the next exchange; 0: there is none
+};
+
+class DeviceQueue {
+ public:
+  DeviceQueue(const DeviceRegion& region, const DeviceLimits& limits, ControlBlock& control, Links& links)
+      : region_(region), limits_(limits), control_(control), links_(links) {}
+  ~DeviceQueue() { close(); }
+  DeviceQueue(const DeviceQueue&) = delete;
+  DeviceQueue& operator=(const DeviceQueue&) = delete;
+
+  void use_module(const crossrail_device_module* module) { module_ = module; }
+  const crossrail_device_module& module() const { return *module_; }
+  // At first use: on the device of `near`, for good. False if it cannot be had.
+  bool open(const crossrail_memory& near);
+  // Once all work is done; the memory that the work uses may then go.
+  void close();
+  crossrail_queue* handle() const { return queue_; }
+  // Where it was opened, and whether its kernels may touch memory like this.
+  const crossrail_memory& home() const { return home_; }
+  bool reaches(const crossrail_memory& memory) const;
+  // ----- of all ranks whose queues are open
+  // True if two ranks use the same device.
+  bool share_a_device() const;
+  // Whether kernels can wait for peers: every rank's module has such kernels and they run at the same time. Errors:
+  // unsupported, on all ranks alike.
+  Status may_wait_for_peers() const;
+
+  // The blocks are moved, then all ranks are told. Each rank has its own blocks and engine.
+  Status begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work);
+  // This rank's own: copies ...
+  Status begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work);
+  // ... what copies that begin after it follow ...
+  Status begin_packing(crossrail_packing packing);
+  // ... and packets: done when this rank has all of its blocks.
+  Status begin_packets(crossrail_packets packets, DeviceWork& work);
+  bool done(const DeviceWork& work) const;
+  // Returns when it is. Errors: peer_lost, system; those of ControlBlock::await.
+  Status finish(const DeviceWork& work);
+
+  // ----- in the order of a stream of the program's: nothing is told, nobody waits
+  Status enqueue_exchange(void* stream, const std::vector<crossrail_block>& blocks, crossrail_engine engine);
+  Status enqueue_packets(void* stream, crossrail_packets packets);
+  Status enqueue_barrier(const crossrail_barrier& barrier);
+  const std::uint64_t* abort_flag() const { return &flags(control_.node_rank()).abort; }
+  // Kernels that wait for peers give up. Any thread.
+  void abort_waits();
+  // Waits until the device is done with all of it.
+  void drain();
+  // After an error: the device must be done with the program's memory when the call returns.
+  void abandon() {
+    if (queue_ != nullptr) abort_waits();
+    drain();
+  }
+
+ private:
+  DeviceFlags& flags(int rank) const { return region_.flags[rank]; }
+  Status finish_exchange(std::uint64_t number);
+  template <class Ready>
+  Status await(int peer, Ready ready);
+  Status check_health();
+
+  DeviceRegion region_;
+  DeviceLimits limits_;
+  ControlBlock& control_;
+  Links& links_;
+  const crossrail_device_module* module_ = nullptr;
+  crossrail_queue* queue_ = nullptr;
+  crossrail_memory home_{};
+  bool unusable_ = false;  // it could not be opened
+  std::uint64_t exchanges_ = 0;
+  std::uint64_t local_ = 0;
+};
+
+}  // namespace crossrail

@@ -1,0 +1,37 @@
+// DeviceRendezvous: in every call a rank publishes, in the node's segment, where its two sides lie, and waits
+// for what all others say. So the choice between host and device memory is the same on every rank, whatever
+// the program passes where.
+#pragma once
+
+#include <vector>
+
+#include "device_sharing/device_lines.h"
+#include "transport/control_block.h"
+
+namespace crossrail {
+
+// What a rank says.
+struct DeviceDescriptor {
+  ExportedSide send, recv;
+  std::size_t chunk = 0;    // most bytes of a block in one round
+  std::uint64_t freed = 0;  // allocations that it has let go of so far
+  const ExportedSide& side(MappedSide which) const { return which == MappedSide::send ? send : recv; }
+  bool on_device() const { return send.residency != Residency::host && recv.residency != Residency::host; }
+};
+using DeviceDescriptors = std::vector<DeviceDescriptor>;  // by node rank
+
+class DeviceRendezvous {
+ public:
+  DeviceRendezvous(DeviceLines* lines, ControlBlock& control) : lines_(lines), control_(control) {}
+  // `all` has a place for every rank of the node, this one included.
+  Status exchange_descriptors(const DeviceDescriptor& mine, DeviceDescriptors& all);
+
+ private:
+  void publish(std::uint64_t flag, const DeviceDescriptor& mine);
+
+  DeviceLines* lines_;
+  ControlBlock& control_;
+  std::uint64_t number_ = 0;  // of the last exchange
+};
+
+}  // namespace crossrail

@@ -1,0 +1,100 @@
+#include "device_sharing/device_sharing.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "device/device.h"
+
+namespace crossrail {
+namespace {
+
+bool complete(const crossrail_device_module* module) {
+  return module != nullptr && module->describe != nullptr && module->exchange != nullptr && module->open_queue != nullptr &&
+         module->open_flags != nullptr && module->export_memory != nullptr && module->open_memory != nullptr;
+}
+
+}  // namespace
+
+DeviceSharing::DeviceSharing(const Config& config, ControlBlock& control, Links& links)
+    : control_(control),
+      links_(links),
+      region_(config.region, control.node_size()),
+      queue_(region_, config.limits, control, links),
+      staging_({config.staging_bytes, control.node_size()}, queue_),
+      rendezvous_(region_.lines, control),
+      all_(static_cast<std::size_t>(control.node_size())) {}
+
+DeviceSharing::~DeviceSharing() {
+  if (streams_.has_value()) streams_->stop_watching();
+  queue_.drain();
+  mappings_.reset();
+  receive_buffers_.reset();
+  streams_.reset();
+  staging_.release();
+  queue_.close();
+}
+
+// A program may load its driver at any time: all ranks ask again at their calls 1, 2, 4, 8, ...
+Status DeviceSharing::look_for_modules(When when) {
+  if (mappings_.has_value() || (!std::has_single_bit(++calls_) && when == When::seldom)) return {};
+  const crossrail_device_module* const module = device::module();
+  Code worst = Code::ok;
+  CROSSRAIL_TRY(control_.agree(complete(module) ? Code::ok : Code::unsupported, worst));
+  if (worst != Code::ok) return {};
+  queue_.use_module(module);
+  mappings_.emplace(region_.lines, control_);
+  const ReceiveBuffers::Parts parts{queue_, rendezvous_, *mappings_};
+  receive_buffers_.emplace(parts, control_);
+  streams_.emplace(parts, control_, links_);
+  return {};
+}
+
+ExportedSide DeviceSharing::stage(MappedSide which) {
+  if (!staging_.reserve(which, block_bytes_)) return {};
+  ExportedSide side = mappings_->export_side(staging_.facts(which), staging_.memory(which));
+  if (side.residency == Residency::host) return {};
+  side.residency = Residency::staged;
+  chunk_ = std::min(chunk_, staging_.chunk(which));
+  return side;
+}
+
+// Where a side of this rank lies for the others. `wanted`: they may want to map it.
+ExportedSide DeviceSharing::locate(const DeviceSide& side, MappedSide which, bool wanted) {
+  crossrail_memory facts{};
+  queue_.module().describe(side.address, side.bytes, &facts);
+  if (facts.kind == CROSSRAIL_MEMORY_HOST || !queue_.open(facts) || !queue_.reaches(facts)) return {};
+  if (side.ours) return stage(which);
+  if (!wanted) return {Residency::device, 0, 0, 0};
+  const ExportedSide exported = mappings_->export_side(facts, side.address);
+  return exported.residency == Residency::device ? exported : stage(which);
+}
+
+Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wanted, bool& on_devices) {
+  block_bytes_ = call.block_bytes;
+  chunk_ = call.block_bytes;
+  DeviceDescriptor mine;
+  mine.freed = mappings_->look_for_freed();
+  mine.recv = locate(call.recv, MappedSide::recv, wanted == MappedSide::recv);
+  if (mine.recv.residency != Residency::host) mine.send = locate(call.send, MappedSide::send, wanted == MappedSide::send);
+  mine.chunk = chunk_;
+  CROSSRAIL_TRY(rendezvous_.exchange_descriptors(mine, all_));
+  mappings_->drop_freed_by_peers(all_);
+  on_devices = true;
+  for (const DeviceDescriptor& one : all_) {
+    on_devices = on_devices && one.on_device();
+    chunk_ = std::min(chunk_, one.chunk);
+  }
+  return {};
+}
+
+bool DeviceSharing::any_staged(MappedSide side) const {
+  return std::any_of(all_.begin(), all_.end(), [side](const DeviceDescriptor& one) { return one.side(side).residency == Residency::staged; });
+}
+
+std::byte* DeviceSharing::block(const BlockAddress& which) const {
+  const ExportedSide& side = all_[static_cast<std::size_t>(which.peer)].side(which.side);
+  std::byte* const base = mappings_->at(which.peer, side);
+  return side.residency == Residency::staged ? base + which.number * chunk_ : base + which.number * block_bytes_ + which.from;
+}
+
+}  // namespace crossrail

@@ -1,0 +1,105 @@
+// DeviceSharing: calls on device memory among the ranks of a node, for one slot: the parts of this folder, put
+// together for the call that runs.
+//
+//   DeviceRendezvous   the ranks tell each other where their sides lie
+//   PeerMappings       what they map of each other
+//   DeviceStaging      memory of ours on the way
+//   DeviceQueue        work of the device, and its end
+//   ReceiveBuffers     for kernels that wait for each other
+//   StreamOrder        calls in the order of the program's streams
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "device_sharing/device_queue.h"
+#include "device_sharing/device_staging.h"
+#include "device_sharing/stream_order.h"
+
+namespace crossrail {
+
+// The sides of one call, as the program has them. A side of which `ours` is true (it has gaps, or what
+// is sent in place) is staged whatever its memory.
+struct DeviceSide {
+  const void* address = nullptr;
+  std::size_t bytes = 0;  // from `address` on, that the call may touch
+  bool ours = false;
+};
+struct DeviceCall {
+  DeviceSide send, recv;
+  std::size_t block_bytes = 0;
+};
+
+class DeviceSharing {
+ public:
+  struct Config {
+    std::byte* region;            // device_lines_bytes of the node's segment
+    std::uint64_t staging_bytes;  // most device memory of ours, on each side
+    DeviceLimits limits;
+  };
+  DeviceSharing(const Config& config, ControlBlock& control, Links& links);
+  ~DeviceSharing();
+  DeviceSharing(const DeviceSharing&) = delete;
+  DeviceSharing& operator=(const DeviceSharing&) = delete;
+
+  // A call begins. Every rank of the node asks at the same calls whether all have a module by now.
+  enum class When : std::uint8_t { seldom, now };
+  Status look_for_modules(When when = When::seldom);
+  bool active() const { return mappings_.has_value() && !mappings_->hopeless(); }
+
+  // Tells where the sides of the call lie and waits for all others. `wanted` is the side that the call's plan
+  // maps.
+  Status exchange_descriptors(const DeviceCall& call, MappedSide wanted, bool& on_devices);
+
+  // ----- of the call whose descriptors have been exchanged
+  // Maps one side of all ranks, where it has not been. Code::unsupported, on all ranks alike, where some rank
+  // cannot: the call must be carried otherwise.
+  Status map_peers(MappedSide side) { return mappings_->map(side, all_, queue_.handle()); }
+  bool staged(MappedSide side) const { return mine(side).residency == Residency::staged; }
+  // Whether some rank's side is.
+  bool any_staged(MappedSide side) const;
+  // Bytes of a block that fit one round, of all ranks the least.
+  std::size_t chunk() const { return chunk_; }
+  // Device memory of ours, where this side is staged: block i lies at i chunks.
+  std::byte* staging(MappedSide side) const { return staging_.memory(side); }
+  // Block `number` of another rank's side, from byte `from` on, where this rank has it mapped.
+  struct BlockAddress {
+    int peer;
+    MappedSide side;
+    std::size_t number;
+    std::size_t from;
+  };
+  std::byte* block(const BlockAddress& which) const;
+  // This rank's side will be used as long as the program keeps its memory.
+  void keep_mapped(MappedSide side) { mappings_->pin(mine(side)); }
+
+  DeviceQueue& queue() { return queue_; }
+  // Of calls that return when they are done. Both are there once `active`.
+  ReceiveBuffers& receive_buffers() { return *receive_buffers_; }
+  StreamOrder& streams() { return *streams_; }
+
+ private:
+  const ExportedSide& mine(MappedSide side) const { return all_[static_cast<std::size_t>(control_.node_rank())].side(side); }
+  ExportedSide locate(const DeviceSide& side, MappedSide which, bool wanted);
+  ExportedSide stage(MappedSide which);
+
+  ControlBlock& control_;
+  Links& links_;
+  DeviceRegion region_;
+  DeviceQueue queue_;
+  DeviceStaging staging_;
+  DeviceRendezvous rendezvous_;
+  // Once all ranks have a module:
+  std::optional<PeerMappings> mappings_;
+  std::optional<ReceiveBuffers> receive_buffers_;
+  std::optional<StreamOrder> streams_;
+  std::uint64_t calls_ = 0;
+
+  // Of the present call.
+  DeviceDescriptors all_;
+  std::size_t block_bytes_ = 0;
+  std::size_t chunk_ = 0;
+};
+
+}  // namespace crossrail

@@ -1,0 +1,47 @@
+#include "device_sharing/device_staging.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace crossrail {
+namespace {
+
+constexpr std::size_t kLeastBytes = std::size_t{1} << 20;
+constexpr std::size_t kChunkUnit = 256;  // chunks are whole multiples: copies stay aligned
+
+}  // namespace
+
+bool DeviceStaging::enough(const Piece& piece) const { return piece.bytes >= static_cast<std::size_t>(limits_.ranks) * kChunkUnit; }
+
+bool DeviceStaging::reserve(MappedSide side, std::size_t block_bytes) {
+  Piece& piece = pieces_[side == MappedSide::send ? 0 : 1];
+  const crossrail_device_module& module = queue_.module();
+  const std::size_t bytes = block_bytes * static_cast<std::size_t>(limits_.ranks);
+  const auto most = static_cast<std::size_t>(limits_.most_bytes);
+  if (piece.bytes >= std::min(bytes, most)) return enough(piece);
+  // What memory there is: half of what was asked for will do, in more rounds.
+  std::size_t wanted = std::min(std::bit_ceil(std::max(bytes, kLeastBytes)), most);
+  for (; wanted > piece.bytes && wanted >= static_cast<std::size_t>(limits_.ranks) * kChunkUnit; wanted /= 2) {
+    void* memory = nullptr;
+    if (module.alloc(&queue_.home(), wanted, &memory) != nullptr) continue;
+    if (piece.memory != nullptr) (void)module.free(piece.memory);
+    piece.memory = static_cast<std::byte*>(memory);
+    piece.bytes = wanted;
+    module.describe(memory, wanted, &piece.facts);
+    break;
+  }
+  return enough(piece);
+}
+
+std::size_t DeviceStaging::chunk(MappedSide side) const {
+  return piece(side).bytes / static_cast<std::size_t>(limits_.ranks) / kChunkUnit * kChunkUnit;
+}
+
+void DeviceStaging::release() {
+  for (Piece& piece : pieces_) {
+    if (piece.memory != nullptr) (void)queue_.module().free(piece.memory);
+    piece = Piece{};
+  }
+}
+
+}  // namespace crossrail

@@ -1,0 +1,45 @@
+// DeviceStaging: device memory of ours, one piece a side, for what peers cannot map, what has gaps and what is
+// sent in place. Blocks lie in it one chunk apart; where they do not fit they go in rounds of a chunk each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "device_sharing/device_queue.h"
+
+namespace crossrail {
+
+class DeviceStaging {
+ public:
+  struct Limits {
+    std::uint64_t most_bytes;  // of each side's
+    int ranks;                 // whose blocks it holds
+  };
+  DeviceStaging(const Limits& limits, const DeviceQueue& queue) : limits_(limits), queue_(queue) {}
+  ~DeviceStaging() { release(); }
+  DeviceStaging(const DeviceStaging&) = delete;
+  DeviceStaging& operator=(const DeviceStaging&) = delete;
+
+  // Room for one block of every rank, or as much of that as may be had. False if there is none to speak of.
+  bool reserve(MappedSide side, std::size_t block_bytes);
+  // Bytes of every rank's block that fit.
+  std::size_t chunk(MappedSide side) const;
+  std::byte* memory(MappedSide side) const { return piece(side).memory; }
+  const crossrail_memory& facts(MappedSide side) const { return piece(side).facts; }
+  void release();
+
+ private:
+  struct Piece {
+    std::byte* memory = nullptr;
+    std::size_t bytes = 0;
+    crossrail_memory facts{};
+  };
+  const Piece& piece(MappedSide side) const { return pieces_[side == MappedSide::send ? 0 : 1]; }
+  bool enough(const Piece& piece) const;
+
+  Limits limits_;
+  const DeviceQueue& queue_;
+  Piece pieces_[2];
+};
+
+}  // namespace crossrail

@@ -1,0 +1,41 @@
+// What this process has mapped of other processes' device memory: an allocation once, however many of its
+// communicators use it.
+#pragma once
+
+#include <atomic>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/status.h"
+#include "device/device.h"
+
+namespace crossrail {
+
+// Memory of a peer, mapped into this process.
+struct Mapping {
+  Mapping(std::byte* at, std::size_t length, bool is_whole) : mapped(at), bytes(length), whole(is_whole) {}
+  ~Mapping() { close(); }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  void close();
+  std::atomic<std::byte*> mapped;  // null once it is closed
+  std::size_t bytes;
+  bool whole;                      // an allocation, not some chunks of one
+};
+
+struct ForeignAllocation {
+  std::uint64_t process, id, base, device;
+  auto operator<=>(const ForeignAllocation&) const = default;
+};
+
+// How it is mapped where it has not been.
+struct ForeignHandle {
+  crossrail_queue* queue;  // for whose device
+  const crossrail_handle& handle;
+  const crossrail_chunk* chunks;
+};
+Status map_once(const ForeignAllocation& allocation, const ForeignHandle& how, std::shared_ptr<Mapping>& mapping);
+
+}  // namespace crossrail

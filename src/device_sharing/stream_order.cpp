@@ -1,0 +1,44 @@
+#include "device_sharing/stream_order.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+namespace crossrail {
+
+Status StreamOrder::open(std::size_t bytes) {
+  CROSSRAIL_TRY(queue_.may_wait_for_peers());
+  CROSSRAIL_TRY(buffers_.open(bytes));
+  if (!watcher_.joinable()) watcher_ = std::jthread([this](std::stop_token stop) { watch(stop); });
+  return {};
+}
+
+Status StreamOrder::check_peers() const { return lost_.load() ? failed(Code::peer_lost, "a rank has ended") : Status{}; }
+
+Status StreamOrder::barrier(void* stream) {
+  crossrail_barrier barrier = buffers_.barrier();
+  barrier.stream = stream;
+  return queue_.enqueue_barrier(barrier);
+}
+
+Status StreamOrder::packets(void* stream, crossrail_packets packets) {
+  buffers_.address(packets);
+  return queue_.enqueue_packets(stream, packets);
+}
+
+void StreamOrder::watch(std::stop_token stop) {
+  constexpr auto kPause = std::chrono::milliseconds(100);
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  while (!stopped.wait_for(lock, stop, kPause, [&] { return stop.stop_requested(); })) {
+    for (int rank = 0; rank < control_.node_size(); ++rank) {
+      if (links_.alive(control_.rank_of(rank))) continue;
+      queue_.abort_waits();
+      lost_ = true;
+      return;
+    }
+  }
+}
+
+}  // namespace crossrail

@@ -1,0 +1,45 @@
+// StreamOrder: calls in the order of a stream of the program's. They are enqueued and nobody waits for them, so
+// that ranks wait for each other in kernels, by barriers in the streams; all that counts rounds lies on the
+// device, so that a captured graph can be replayed. A thread looks after the peers: when one has ended, kernels
+// that wait for it are told to give up.
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+#include "device_sharing/receive_buffers.h"
+
+namespace crossrail {
+
+class StreamOrder {
+ public:
+  StreamOrder(const ReceiveBuffers::Parts& parts, ControlBlock& control, Links& links)
+      : queue_(parts.queue), control_(control), links_(links), buffers_(parts, control) {}
+
+  // What every call needs. Made when a call is planned, by all ranks alike, for receive buffers of `bytes`. Errors,
+  // on all ranks alike: no_memory, unsupported.
+  Status open(std::size_t bytes);
+  // Errors: peer_lost.
+  Status check_peers() const;
+
+  // Every rank's work before it in its stream is done.
+  Status barrier(void* stream);
+  Status exchange(void* stream, const std::vector<crossrail_block>& blocks, crossrail_engine engine) {
+    return queue_.enqueue_exchange(stream, blocks, engine);
+  }
+  Status packets(void* stream, crossrail_packets packets);
+  // No thread looks after the peers any longer.
+  void stop_watching() { watcher_ = std::jthread(); }
+
+ private:
+  void watch(std::stop_token stop);
+
+  DeviceQueue& queue_;
+  ControlBlock& control_;
+  Links& links_;
+  ReceiveBuffers buffers_;  // calls that do not return before their end have others: they may run meanwhile
+  std::atomic<bool> lost_{false};
+  std::jthread watcher_;
+};
+
+}  // namespace crossrail

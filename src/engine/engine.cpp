@@ -1,0 +1,200 @@
+#include "engine/engine.h"
+
+#include "base/log.h"
+
+namespace crossrail {
+namespace {
+
+// Every call, native ones too, says at once what it is: others may have to ask.
+void begin_call(Slot& slot, std::uint64_t shape_hash, std::uint64_t block_bytes, bool in_place = false) {
+  if (slot.control != nullptr) slot.control->begin_call(shape_hash, block_bytes, in_place);
+  slot.links->begin_call(shape_hash, block_bytes);
+}
+
+Status run_plan(Plan& plan, const Buffers& buffers) {
+  plan.last = {};
+  const Status status = plan.run(plan, buffers);
+  ++plan.calls;
+  plan.total += plan.last;
+  return status;
+}
+
+// Of a call that will not go on: nothing more arrives in its buffers.
+void end_work(Slot& slot) {
+  slot.links->cancel_posted();
+  if (slot.devices != nullptr) slot.devices->queue().abandon();
+}
+
+// The call on `slot` has failed, and nobody can trust the state that ranks share any more.
+void break_up(Slot& slot, Code code) {
+  slot.owner.break_up(code, slot);
+  slot.links->report_error(code);
+  end_work(slot);
+}
+
+Status run_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& plan) {
+  CROSSRAIL_TRY(plan_for(slot, shape, plan));
+  if (plan->native()) return {};
+  Buffers buffers;
+  CROSSRAIL_TRY(user.open(buffers));
+  CROSSRAIL_TRY(run_plan(*plan, buffers));
+  return user.close();
+}
+
+// The plan for a call on device memory, whose descriptors have then been exchanged. Null where there is none: some
+// rank has a side elsewhere, or no algorithm fits.
+Status plan_on_devices(Slot& slot, const Shape& shape, const DeviceCall& call, Plan*& plan) {
+  DeviceSharing& devices = *slot.devices;
+  Plan* known = slot.plans.find(shape);
+  bool on_devices = false;
+  CROSSRAIL_TRY(devices.exchange_descriptors(call, known == nullptr ? MappedSide::none : known->mapped, on_devices));
+  if (!on_devices) return {};
+  if (known == nullptr) {
+    if (slot.pending && !has_row(slot, shape)) return {};
+    CROSSRAIL_TRY(plan_for(slot, shape, known));
+    if (known->mapped != MappedSide::none) CROSSRAIL_TRY(devices.exchange_descriptors(call, known->mapped, on_devices));
+  }
+  if (on_devices || known->native()) plan = known;
+  return {};
+}
+
+// Leaves `plan` null where the call must go through host memory: some rank has a side there, no
+// algorithm fits, or (seen by all ranks alike) some rank cannot map the memory of another.
+Status run_on_devices(Slot& slot, Shape shape, UserBuffers& user, Plan*& plan) {
+  CROSSRAIL_TRY(slot.devices->look_for_modules());
+  if (!slot.devices->active()) return {};
+  shape.memory = Memory::device;
+  DeviceCall call = user.on_devices();
+  call.block_bytes = shape.block_bytes;
+  call.send.ours = call.send.ours || shape.in_place;
+  Plan* known = nullptr;
+  CROSSRAIL_TRY(plan_on_devices(slot, shape, call, known));
+  if (known == nullptr) return {};
+  if (known->native() && !known->fallback) plan = known;  // a row of the table says so
+  if (known->native()) return {};
+  const Status status = run_plan(*known, user.device_buffers());
+  if (status.code == Code::unsupported) {
+    log_line(LogLevel::plan, "this call goes through host memory: %s", status.what);
+    return {};
+  }
+  plan = known;
+  return status;
+}
+
+const Plan& native_plan() {
+  static const Plan native;
+  return native;
+}
+
+// A call that begins on a communicator that has met an error. What was native before still is: other ranks may be
+// in it.
+Outcome run_on_broken(Slot& slot, const Shape& shape) {
+  slot.owner.broken = true;
+  if (slot.pending) return {failed(Code::broken, "this communicator has met an error"), &native_plan()};
+  const Plan* const known = slot.plans.find(shape);
+  if (slot.control == nullptr || (known != nullptr && known->native())) return {{}, &native_plan()};
+  const Status judged = slot.control->judge();
+  return {judged.code == Code::given_back ? Status{} : judged, &native_plan()};
+}
+
+// A call that was under way on a communicator that has met an error: it fails, or the MPI library does it again.
+Outcome end_broken(Slot& slot, const Status& met, bool can_be_done_again) {
+  slot.error = met.what;  // a text of this thread's, which may not be the one that goes on
+  bool given_back = met.code == Code::given_back;
+  const Code code = given_back ? Code::broken : met.code;
+  if (!given_back && slot.control != nullptr) {
+    slot.control->break_up(code);
+    given_back = slot.control->judge().code == Code::given_back;
+  }
+  if (!given_back || !can_be_done_again || slot.pending) {
+    break_up(slot, code);
+    return {{code, slot.error.c_str()}, &native_plan()};
+  }
+  slot.owner.broken = true;
+  end_work(slot);
+  return {{}, &native_plan()};
+}
+
+}  // namespace
+
+Outcome run_collective(Slot& slot, const Shape& shape, UserBuffers& user) {
+  const bool in_place = shape.in_place || user.in_place();
+  begin_call(slot, shape.hash(), shape.block_bytes, in_place);
+  if (slot.owner.broken || (slot.control != nullptr && slot.control->broken_up())) return run_on_broken(slot, shape);
+  Plan* plan = nullptr;
+  Status status;
+  const bool maybe_on_devices = slot.devices != nullptr && shape.collective == Collective::alltoall && shape.block_bytes > 0;
+  if (maybe_on_devices) status = run_on_devices(slot, shape, user, plan);
+  if (status.ok() && plan == nullptr) status = run_on_host(slot, shape, user, plan);
+  if (!status.ok()) return end_broken(slot, status, !in_place);
+  if (plan->native() || slot.control == nullptr || slot.control->end_call()) return {status, plan};
+  // All has come, but others in this call may have gone to the MPI library.
+  const bool given_back = !in_place && !slot.pending && slot.control->judge().code == Code::given_back;
+  if (given_back) slot.owner.broken = true;
+  return {status, given_back ? &native_plan() : plan};
+}
+
+Outcome run_collective(Communicator& communicator, const Shape& shape, UserBuffers& user) {
+  return run_collective(communicator.slot(), shape, user);
+}
+
+Outcome run_collective(Communicator& communicator, const Shape& shape, const Buffers& buffers) {
+  PlainBuffers plain(buffers, shape.block_bytes * static_cast<std::size_t>(communicator.topology.size));
+  return run_collective(communicator.slot(), shape, plain);
+}
+
+namespace {
+
+// What would have to be staged is nowhere, as the others see it: staging takes its turn, and streams do not.
+DeviceCall call_without_staging(UserBuffers& user, std::uint64_t block_bytes) {
+  DeviceCall call = user.on_devices();
+  call.block_bytes = block_bytes;
+  if (call.send.ours || call.recv.ours) call.send = call.recv = {};
+  return call;
+}
+
+Status enqueue(Slot& slot, const Shape& shape, UserBuffers& user, void* stream) {
+  if (slot.owner.broken) return failed(Code::broken, "this communicator has met an error");
+  if (slot.devices == nullptr) return failed(Code::unsupported, "the ranks are not on one node, or share no memory there");
+  CROSSRAIL_TRY(slot.devices->look_for_modules(DeviceSharing::When::now));
+  if (!slot.devices->active()) return failed(Code::unsupported, "some rank has no device module, or memory that no other can map");
+  if (shape.in_place) return failed(Code::unsupported, "not in place");
+  Plan* plan = nullptr;
+  CROSSRAIL_TRY(plan_on_devices(slot, shape, call_without_staging(user, shape.block_bytes), plan));
+  if (plan == nullptr) return failed(Code::unsupported, "some rank's buffers are not in device memory, or have gaps");
+  Buffers buffers = user.device_buffers();
+  buffers.stream = stream == nullptr ? CROSSRAIL_DEFAULT_STREAM : stream;
+  return run_plan(*plan, buffers);
+}
+
+}  // namespace
+
+Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& user, void* stream) {
+  shape.memory = Memory::device;
+  shape.order = Order::stream;
+  Slot& slot = communicator.slot();
+  begin_call(slot, shape.hash(), shape.block_bytes);
+  const Status status = shape.block_bytes == 0 ? Status{} : enqueue(slot, shape, user, stream);
+  const bool harmless = status.ok() || status.code == Code::unsupported || status.code == Code::no_memory;
+  if (!harmless) break_up(slot, status.code);
+  if (status.ok() && slot.control != nullptr) (void)slot.control->end_call();
+  return status;
+}
+
+Status plan_ahead(Slot& slot, const Shape& shape, bool& native) {
+  begin_call(slot, shape.hash(), shape.block_bytes);
+  native = true;
+  if (slot.owner.broken) return {};
+  Plan* plan = nullptr;
+  const Status planned = plan_for(slot, shape, plan);
+  if (!planned.ok()) break_up(slot, planned.code);
+  native = !planned.ok() || plan->native();
+  return planned;
+}
+
+void withdraw(Slot& slot, const Shape& shape, Code code) {
+  begin_call(slot, ~shape.hash(), shape.block_bytes);
+  break_up(slot, code);
+}
+
+}  // namespace crossrail

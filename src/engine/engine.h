@@ -1,0 +1,49 @@
+// The engine: one call of a collective, from its Shape to moved bytes. Looks the plan up or makes it, and
+// runs it.
+#pragma once
+
+#include "comm/buffers.h"
+#include "comm/communicator.h"
+#include "comm/shape.h"
+#include "comm/user_buffers.h"
+
+namespace crossrail {
+
+// Every rank of the communicator calls it with the same Shape, whose memory is `host`: ranks whose
+// sides all lie in device memory find that out, and the call gets a plan for it.
+// The plan says native: nothing was done, the caller hands the call to the MPI library. Not on slots for
+// pending calls, where that would be too late.
+// Errors: mismatch, peer_lost (communicator.broken is then set on the ranks that noticed), system;
+// those of UserBuffers. After one nothing more arrives in the buffers.
+struct Outcome {
+  Status status;
+  const Plan* plan = nullptr;
+};
+Outcome run_collective(Slot& slot, const Shape& shape, UserBuffers& buffers);
+Outcome run_collective(Communicator& communicator, const Shape& shape, UserBuffers& buffers);
+Outcome run_collective(Communicator& communicator, const Shape& shape, const Buffers& buffers);
+
+// Whether a call of this Shape can be pending: some row is for it, and one that cannot fail is left in the
+// end. Pure; the same on all ranks.
+bool can_be_pending(Communicator& communicator, const Shape& shape);
+
+// MPI_Alltoall in the order of a stream (null: the program's default one): returns when the work is enqueued.
+// Device memory, contiguous blocks, one node, a device for every rank. Errors as above; unsupported and no_memory,
+// on all ranks alike, where it cannot be done (nothing is then enqueued).
+Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& buffers, void* stream);
+
+// This rank cannot take part, for the reason of `code`, in a call that the others may be in: they
+// are told, and the communicator is native from now on.
+void withdraw(Slot& slot, const Shape& shape, Code code);
+
+// For a persistent call: makes its plan, by all ranks together, which may wait for each other. `native`, on all
+// ranks alike: the MPI library is to have the call. Errors as above.
+Status plan_ahead(Slot& slot, const Shape& shape, bool& native);
+
+// Whether some algorithm is for calls of this Shape on this slot, native or not. Pure.
+bool has_row(const Slot& slot, const Shape& shape);
+
+// The plan for a Shape, made by all ranks together at the first time.
+Status plan_for(Slot& slot, const Shape& shape, Plan*& plan);
+
+}  // namespace crossrail

@@ -1,0 +1,97 @@
+// Plans: which algorithm a call gets, made by all ranks together.
+
+#include "base/log.h"
+#include "engine/engine.h"
+#include "selection/selection.h"
+
+namespace crossrail {
+namespace {
+
+// Worst code over all ranks. Within the node through the control block, which also notices a rank that
+// came with another Shape; then across nodes.
+Status agree(Slot& slot, Code mine, Code& worst) {
+  worst = mine;
+  if (slot.control != nullptr) CROSSRAIL_TRY(slot.control->agree(mine, worst));
+  if (slot.owner.topology.one_node() && slot.control != nullptr) return {};
+  return slot.links->agree(worst, worst);
+}
+
+std::unique_ptr<Plan> unplanned(Slot& slot, const Shape& shape, const Candidate& candidate) {
+  auto plan = std::make_unique<Plan>();
+  plan->shape = shape;
+  plan->topology = &slot.owner.topology;
+  plan->links = slot.links.get();
+  plan->control = slot.control.get();
+  plan->devices = slot.devices.get();
+  plan->settings = &slot.owner.settings;
+  plan->node_memory = &slot.node_memory;
+  plan->slot_scratch = &slot.scratch;
+  plan->number = ++slot.plan_number;
+  plan->remote_partners.resize(slot.owner.topology.size);
+  plan->parameters = candidate.parameters;
+  plan->reason = candidate.origin + candidate.passed_over;
+  plan->fallback = candidate.fallback;
+  if (candidate.algorithm == nullptr) return plan;
+  plan->algorithm = candidate.algorithm->name;
+  plan->run = candidate.algorithm->run;
+  return plan;
+}
+
+std::vector<Candidate> candidates_for(const Slot& slot, const Shape& shape) {
+  const Communicator& communicator = slot.owner;
+  const std::string& wanted = wanted_algorithm(communicator.settings, shape.collective);
+  if (!slot.pending) return choose(communicator.tuning, wanted, communicator.topology, shape);
+  return choose_without_native(communicator.tuning, wanted, {communicator.topology, slot.messages}, shape);
+}
+
+Status make_plan(Slot& slot, const Shape& shape, Plan*& made) {
+  const auto candidates = candidates_for(slot, shape);
+  if (!candidates.empty() && candidates.front().algorithm != nullptr) {
+    // First of all, that everybody is here with the same Shape: plans may communicate.
+    Code met = Code::ok;
+    CROSSRAIL_TRY(agree(slot, Code::ok, met));
+    if (slot.control != nullptr) CROSSRAIL_TRY(slot.control->check_health());
+  }
+  std::string failures;
+  for (const Candidate& candidate : candidates) {
+    auto plan = unplanned(slot, shape, candidate);
+    plan->reason += failures;
+    if (candidate.algorithm != nullptr) {
+      const Status mine = candidate.algorithm->plan(*plan);
+      const std::string why = mine.what;
+      Code worst = Code::ok;
+      CROSSRAIL_TRY(agree(slot, mine.code, worst));
+      if (worst != Code::ok) {
+        failures += std::string(" ") + candidate.algorithm->name + " failed: " + (mine.ok() ? "on another rank" : why) + ";";
+        continue;
+      }
+    }
+    if (slot.owner.topology.rank == 0) log_line(LogLevel::plan, "%s", plan->text().c_str());
+    made = &slot.plans.add(std::move(plan));
+    return {};
+  }
+  if (shape.order == Order::stream) return failure(Code::unsupported, "no algorithm can do it:%s", failures.c_str());
+  return failed(Code::no_memory, "no algorithm could be planned for a pending call");
+}
+
+}  // namespace
+
+bool can_be_pending(Communicator& communicator, const Shape& shape) {
+  if (communicator.slots.size() < 2) return false;
+  const bool messages = communicator.slot().links->messages_open();
+  PendingDecision& known = communicator.decisions[shape.hash() % communicator.decisions.size()];
+  if (known.known && known.shape == shape && known.messages == messages) return known.can;
+  const std::string& wanted = wanted_algorithm(communicator.settings, shape.collective);
+  known = {shape, true, messages, !choose_without_native(communicator.tuning, wanted, {communicator.topology, messages}, shape).empty()};
+  return known.can;
+}
+
+bool has_row(const Slot& slot, const Shape& shape) { return !candidates_for(slot, shape).empty(); }
+
+Status plan_for(Slot& slot, const Shape& shape, Plan*& plan) {
+  plan = slot.plans.find(shape);
+  if (plan != nullptr) return {};
+  return make_plan(slot, shape, plan);
+}
+
+}  // namespace crossrail

@@ -1,0 +1,94 @@
+#include "mpi/buffers/packed_buffers.h"
+
+#include "device/device.h"
+#include "mpi/buffers/layouts.h"
+#include "mpi/library/pmpi.h"
+
+namespace crossrail::mpi {
+
+Span span_of(const Side& side) {
+  if (side.count == 0 || side.facts.bytes == 0) return {};
+  if (side.facts.contiguous) return {0, side.count * side.facts.bytes};
+  MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
+  (void)pmpi().Type_get_extent(side.type, &lower, &extent);
+  (void)pmpi().Type_get_true_extent(side.type, &true_lower, &true_extent);
+  const std::ptrdiff_t steps = static_cast<std::ptrdiff_t>(side.count - 1) * extent;
+  return {true_lower + (extent < 0 ? steps : 0), static_cast<std::size_t>(true_extent + (extent < 0 ? -steps : steps))};
+}
+
+Status PackedBuffers::stage(GrowableBuffer& room, bool with_content, Way& way) {
+  const Side& side = *way.side;
+  way.host = static_cast<std::byte*>(side.address);
+  way.packed = !side.facts.contiguous && side.count > 0 && side.facts.bytes > 0;
+  const Span span = span_of(side);
+  std::byte* const first = moved(side.address, span.lower);
+  way.staged = devices_ && span.bytes > 0 && device::is_device_memory(first);
+  if (!way.staged) return {};
+  CROSSRAIL_TRY(room.reserve(span.bytes));
+  way.host = moved(room.memory.get(), -span.lower);
+  return with_content ? device::copy(room.memory.get(), first, span.bytes) : Status{};
+}
+
+TypedMemory PackedBuffers::typed(const Way& way) const {
+  return {way.host, way.side->count, way.side->type, way.side->facts.bytes, comm_};
+}
+
+namespace {
+
+const DeviceLayout* gaps_of(const Side& side) { return side.facts.contiguous ? nullptr : layout_of(side.type); }
+
+DeviceSide on_device(const Side& side) {
+  if (side.facts.contiguous) return {side.address, side.count * side.facts.bytes, false};
+  // Only memory of devices is worth taking the type apart.
+  const Span span = span_of(side);
+  const std::byte* const first = moved(side.address, span.lower);
+  if (!device::is_device_memory(first) || layout_of(side.type) == nullptr) return {};
+  return {first, span.bytes, true};
+}
+
+}  // namespace
+
+DeviceCall PackedBuffers::on_devices() {
+  const DeviceSide recv = on_device(recv_side_);
+  return {send_side_ == nullptr ? recv : on_device(*send_side_), recv};
+}
+
+Buffers PackedBuffers::device_buffers() {
+  const Side& send = send_side_ == nullptr ? recv_side_ : *send_side_;
+  return {static_cast<const std::byte*>(send.address), static_cast<std::byte*>(recv_side_.address), nullptr, nullptr, gaps_of(send),
+          gaps_of(recv_side_)};
+}
+
+Status PackedBuffers::open(Buffers& buffers) {
+  devices_ = device::driver_present();
+  const bool in_place = send_side_ == nullptr;
+  const Side* const send = send_side_;
+  const Side& recv = recv_side_;
+  recv_.side = &recv;
+  // Gaps of the receiving side go back to the device as they came.
+  CROSSRAIL_TRY(stage(slot_.staged_recv, in_place || !recv.facts.contiguous, recv_));
+  Way out = recv_;
+  if (!in_place) {
+    out = Way{};
+    out.side = send;
+    CROSSRAIL_TRY(stage(slot_.staged_send, true, out));
+  }
+  const std::size_t row_bytes = recv.count * recv.facts.bytes;
+  const bool two_rows = recv_.packed && out.packed && !in_place;
+  CROSSRAIL_TRY(slot_.packed.reserve(recv_.packed || out.packed ? row_bytes * (two_rows ? 2 : 1) : 0));
+  std::byte* const row = slot_.packed.memory.get();
+  recv_row_ = recv_.packed ? row : recv_.host;
+  std::byte* const send_row = out.packed ? row + (two_rows ? row_bytes : 0) : out.host;
+  if (out.packed) CROSSRAIL_TRY(pack(typed(out), send_row));
+  buffers = {send_row, recv_row_};
+  return {};
+}
+
+Status PackedBuffers::close() {
+  if (recv_.packed) CROSSRAIL_TRY(unpack(recv_row_, typed(recv_)));
+  if (!recv_.staged) return {};
+  const Span span = span_of(*recv_.side);
+  return device::copy(moved(recv_.side->address, span.lower), moved(recv_.host, span.lower), span.bytes);
+}
+
+}  // namespace crossrail::mpi

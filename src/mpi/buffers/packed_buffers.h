@@ -1,0 +1,62 @@
+// The user's memory as the rows of contiguous host bytes that the engine works on: used in place
+// where it is that already, otherwise packed (datatypes with gaps) and staged (device memory).
+#pragma once
+
+#include "comm/communicator.h"
+#include "comm/user_buffers.h"
+#include "mpi/buffers/datatypes.h"
+
+namespace crossrail::mpi {
+
+// One side of a call: `count` elements of a datatype, over all ranks.
+struct Side {
+  void* address = nullptr;
+  std::uint64_t count = 0;
+  MPI_Datatype type{};
+  TypeFacts facts;
+};
+
+// The bytes that a side touches: from `lower` after its address on, `bytes` long.
+struct Span {
+  std::ptrdiff_t lower = 0;
+  std::size_t bytes = 0;
+};
+Span span_of(const Side& side);
+
+// Addresses are computed as numbers: MPI_BOTTOM is null, and lower bounds may be negative.
+inline std::byte* moved(void* address, std::ptrdiff_t by) {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(by));
+}
+
+class PackedBuffers final : public UserBuffers {
+ public:
+  // In place (`send` null) the row to send from is that to receive into.
+  PackedBuffers(Slot& slot, MPI_Comm comm, const Side* send, const Side& recv)
+      : slot_(slot), comm_(comm), send_side_(send), recv_side_(recv) {}
+
+  Status open(Buffers& buffers) override;
+  Status close() override;
+  DeviceCall on_devices() override;
+  Buffers device_buffers() override;
+
+ private:
+  // One side on its way to a row.
+  struct Way {
+    const Side* side = nullptr;
+    std::byte* host = nullptr;  // the side's address, in host memory
+    bool staged = false;
+    bool packed = false;
+  };
+  Status stage(GrowableBuffer& room, bool with_content, Way& way);
+  TypedMemory typed(const Way& way) const;
+
+  Slot& slot_;
+  MPI_Comm comm_;
+  const Side* send_side_;
+  const Side& recv_side_;
+  bool devices_ = false;  // there may be device memory
+  Way recv_;
+  std::byte* recv_row_ = nullptr;
+};
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,51 @@
+// The user's memory as the blocks that the engine works on in a v-collective: in place where a block
+// is a row of host bytes already, otherwise in a row of ours.
+#pragma once
+
+#include "comm/user_buffers.h"
+#include "comm/communicator.h"
+#include "mpi/buffers/packed_buffers.h"
+#include "mpi/buffers/vector_side.h"
+
+namespace crossrail::mpi {
+
+struct SurveyedSide {
+  const VectorSide& side;
+  SideFacts& room;
+};
+
+class PackedVectors final : public UserBuffers {
+ public:
+  // In place (`send` has the side of `recv`, and a room of its own) what is sent is a copy.
+  PackedVectors(Slot& slot, MPI_Comm comm, const SurveyedSide& send, const SurveyedSide& recv)
+      : slot_(slot), comm_(comm), send_side_(send), recv_side_(recv) {}
+
+  Status open(Buffers& buffers) override;
+  Status close() override;
+  bool in_place() const override { return &send_side_.side == &recv_side_.side; }
+
+ private:
+  // How the blocks of one side travel.
+  struct Way {
+    const VectorSide* side = nullptr;
+    SideFacts* room = nullptr;
+    std::size_t row_bytes = 0;     // of all blocks that take the row
+    std::size_t staged_bytes = 0;  // most that a block with gaps in device memory spans
+  };
+  enum class Blocks { where_they_must, all };
+  Way way_of(const SurveyedSide& surveyed, Blocks by_row) const;
+  Status lay_out(const Way& out, Buffers& buffers);
+  std::byte* place(const Way& way, std::byte* row) const;
+  Side block_of(const Way& way, int rank) const;
+  Status gather(const Side& from, std::byte* row);
+  Status scatter(const std::byte* row, const Side& to);
+
+  Slot& slot_;
+  MPI_Comm comm_;
+  SurveyedSide send_side_, recv_side_;
+  bool devices_ = false;
+  Way recv_;
+  std::byte* recv_base_ = nullptr;
+};
+
+}  // namespace crossrail::mpi

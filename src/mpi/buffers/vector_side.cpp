@@ -1,0 +1,101 @@
+#include "mpi/buffers/vector_side.h"
+
+#include <cstring>
+
+#include "mpi/library/pmpi.h"
+
+namespace crossrail::mpi {
+namespace {
+
+// What one element of MPI_Alltoallv's displacements counts.
+std::ptrdiff_t extent_of(MPI_Datatype type, const TypeFacts& facts) {
+  if (facts.contiguous) return static_cast<std::ptrdiff_t>(facts.bytes);
+  MPI_Aint lower = 0, extent = 0;
+  (void)pmpi().Type_get_extent(type, &lower, &extent);
+  return extent;
+}
+
+// A null buffer is right for no data, and for datatypes that hold absolute addresses (MPI_BOTTOM).
+bool null_without_reason(const VectorSide& side, MPI_Datatype type, const TypeFacts& facts) {
+  if (side.address != nullptr || library_is_open_mpi()) return false;
+  if (facts.predefined) return true;
+  MPI_Aint lower = 0, extent = 0;
+  (void)pmpi().Type_get_true_extent(type, &lower, &extent);
+  return lower == 0;
+}
+
+Survey refused(int code) { return {Survey::Answer::refused, code}; }
+Survey left() { return {Survey::Answer::leave}; }
+
+Survey survey_one_type(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
+  TypeFacts& facts = room.facts[0];
+  if (const int code = describe(side.type, comm, facts); !facts.usable) return refused(code);
+  room.unit = extent_of(side.type, facts);
+  room.contiguous = facts.contiguous;
+  const auto unit = static_cast<std::uint64_t>(room.unit);
+  const int ranks = static_cast<int>(room.blocks.size());
+  std::int64_t signs = 0;
+  Survey found;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::int64_t count = side.counts[rank];
+    signs |= count;
+    const std::size_t bytes = static_cast<std::uint64_t>(count) * facts.bytes;
+    room.blocks[rank] = {static_cast<std::ptrdiff_t>(static_cast<std::uint64_t>(side.displacements[rank]) * unit), bytes};
+    found.bytes += bytes;
+  }
+  if (signs < 0 || (signs > 0 && null_without_reason(side, side.type, facts))) return left();
+  return found;
+}
+
+Survey survey_types(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
+  const int ranks = static_cast<int>(room.blocks.size());
+  int described = -1;  // a rank whose type is known; neighbours often have the same
+  room.unit = 1;
+  room.contiguous = true;
+  Survey found;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::int64_t count = side.counts[rank];
+    const MPI_Datatype type = side.types[rank];
+    TypeFacts& facts = room.facts[rank];
+    room.blocks[rank] = {};
+    // Open MPI wants a type for an empty block too; the others do not look at it.
+    if (count == 0 && !library_is_open_mpi()) continue;
+    if (count < 0 || type == handles().type_null) return left();
+    if (described >= 0 && type == side.types[described]) {
+      facts = room.facts[described];
+    } else if (const int code = describe(type, comm, facts); !facts.usable) {
+      return refused(code);
+    }
+    described = rank;
+    const std::size_t bytes = static_cast<std::uint64_t>(count) * facts.bytes;
+    if (bytes == 0) continue;
+    if (null_without_reason(side, type, facts)) return left();
+    room.blocks[rank] = {static_cast<std::ptrdiff_t>(side.displacements[rank]), bytes};
+    found.bytes += bytes;
+    room.contiguous = room.contiguous && facts.contiguous;
+  }
+  return found;
+}
+
+}  // namespace
+
+bool library_is_open_mpi() {
+  static const bool is = std::strstr(library().version, "Open MPI") != nullptr;
+  return is;
+}
+
+Survey survey(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
+  return side.has_types() ? survey_types(side, comm, room) : survey_one_type(side, comm, room);
+}
+
+std::uint64_t mean_block_bytes(const VectorSide& side, int ranks) {
+  std::uint64_t bytes = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::int64_t count = side.counts[rank];
+    const MPI_Datatype type = side.type_for(rank);
+    if (count > 0 && type != handles().type_null) bytes += static_cast<std::uint64_t>(count) * size_of(type);
+  }
+  return bytes / static_cast<std::uint64_t>(ranks);
+}
+
+}  // namespace crossrail::mpi

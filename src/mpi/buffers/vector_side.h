@@ -1,0 +1,57 @@
+// One side of MPI_Alltoallv or MPI_Alltoallw: as the call gives it, and as blocks of bytes.
+#pragma once
+
+#include <vector>
+
+#include "comm/buffers.h"
+#include "mpi/interpose/arguments.h"
+#include "mpi/buffers/datatypes.h"
+
+namespace crossrail::mpi {
+
+struct VectorSide {
+  void* address = nullptr;
+  Numbers counts;
+  Numbers displacements;                // in extents of `type`; in bytes where there are `types`
+  MPI_Datatype type{};                  // of MPI_Alltoallv
+  const MPI_Datatype* types = nullptr;  // of MPI_Alltoallw: one for every rank
+  bool has_types() const { return types != nullptr; }
+  MPI_Datatype type_for(int rank) const { return has_types() ? types[rank] : type; }
+};
+
+// What a survey finds out of a side. Kept with the communicator, so that its calls allocate nothing.
+struct SideFacts {
+  // One for every rank:
+  std::vector<Block> blocks;     // offsets from the side's address
+  std::vector<TypeFacts> facts;  // of MPI_Alltoallw's types; the first is of MPI_Alltoallv's one
+  std::vector<char> by_row;      // whether the engine finds the block in a row of ours
+  std::ptrdiff_t unit = 1;       // bytes that a displacement counts
+  bool contiguous = true;        // every block that is not empty
+  void size_for(int ranks) {
+    if (!blocks.empty()) return;
+    blocks.resize(ranks);
+    facts.resize(ranks);
+    by_row.resize(ranks);
+  }
+};
+
+struct Survey {
+  enum class Answer {
+    carry,
+    leave,   // the MPI library refuses this side, before it communicates: it shall say so
+    refused  // the MPI library has refused a type and has raised `code`
+  };
+  Answer answer = Answer::carry;
+  int code = 0;
+  std::uint64_t bytes = 0;
+};
+
+Survey survey(const VectorSide& side, MPI_Comm comm, SideFacts& room);
+
+// Mean over the ranks, of a side that need not be right.
+std::uint64_t mean_block_bytes(const VectorSide& side, int ranks);
+
+// True in Open MPI (also by the standard ABI), which looks at other arguments than the MPICH family.
+bool library_is_open_mpi();
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,155 @@
+#include "mpi/communicator/communicators.h"
+
+#include <atomic>
+#include <mutex>
+
+#include "mpi/statistics/counters.h"
+#include "mpi/communicator/mpi_links.h"
+#include "mpi/communicator/open_communicator.h"
+#include "mpi/library/pmpi.h"
+
+namespace crossrail::mpi {
+namespace {
+
+// Grows whenever a record goes: what threads have remembered of handles is then forgotten.
+std::atomic<std::uint64_t> generation{1};
+std::atomic<bool> finalize_has_begun{false};
+void (*finalize_observer)() = nullptr;
+
+// Records that nonblocking calls have wanted to be opened.
+std::atomic<int> wanted{0};
+
+int forget(MPI_Comm, int, void* value, void*) {
+  generation.fetch_add(1, std::memory_order_release);
+  auto& record = *static_cast<CommunicatorRecord*>(value);
+  if (!record.opened) wanted.fetch_sub(1, std::memory_order_relaxed);
+  record.freed = true;
+  // Whoever ends the last pending call may not free MPI's objects there: they stay.
+  if (record.uses.load() > 1 && record.communicator != nullptr) {
+    static_cast<MpiLinks&>(*record.communicator->slot().links).outlive_communicator();
+  }
+  unuse(record);
+  return MPI_SUCCESS;
+}
+
+int do_not_copy(MPI_Comm, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF first of all (not every library deletes
+// those of the world): from now on nothing that was remembered holds.
+int finalize(MPI_Comm, int, void*, void*) {
+  begin_finalize();
+  generation.fetch_add(1, std::memory_order_release);
+  write_report();
+  return MPI_SUCCESS;
+}
+
+void watch_for_finalize() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    int keyval = MPI_KEYVAL_INVALID;
+    if (pmpi().Comm_create_keyval(do_not_copy, finalize, &keyval, nullptr) != MPI_SUCCESS) return;
+    (void)pmpi().Comm_set_attr(handles().comm_self, keyval, nullptr);
+  });
+}
+
+int record_keyval() {
+  static const int keyval = [] {
+    int made = MPI_KEYVAL_INVALID;
+    (void)pmpi().Comm_create_keyval(do_not_copy, forget, &made, nullptr);
+    return made;
+  }();
+  return keyval;
+}
+
+// Before MPI_Init and after MPI_Finalize there is nothing to remember. In a program that uses
+// sessions only, MPI counts as not initialised although communicators exist; the predefined ones
+// do not.
+bool mpi_runs(MPI_Comm comm) {
+  int finalized = 0;
+  (void)pmpi().Finalized(&finalized);
+  if (finalized != 0) return false;
+  int initialized = 0;
+  (void)pmpi().Initialized(&initialized);
+  if (initialized != 0) watch_for_finalize();
+  return initialized != 0 || (comm != handles().comm_world && comm != handles().comm_self);
+}
+
+struct Remembered {
+  MPI_Comm comm{};
+  CommunicatorRecord* record = nullptr;
+  std::uint64_t generation = 0;
+};
+thread_local Remembered last;
+
+// Null if `comm` has none. False where there can be none.
+bool find(MPI_Comm comm, CommunicatorRecord*& record) {
+  if (comm == handles().comm_null || !mpi_runs(comm) || record_keyval() == MPI_KEYVAL_INVALID) return false;
+  void* value = nullptr;
+  int found = 0;
+  if (pmpi().Comm_get_attr(comm, record_keyval(), &value, &found) != MPI_SUCCESS) return false;
+  record = found != 0 ? static_cast<CommunicatorRecord*>(value) : nullptr;
+  return true;
+}
+
+// The record that `comm` has, or a new one that is not opened.
+CommunicatorRecord* look_up(MPI_Comm comm) {
+  const std::uint64_t now = generation.load(std::memory_order_acquire);
+  if (last.generation == now && last.comm == comm) return last.record;
+  CommunicatorRecord* record = nullptr;
+  if (!find(comm, record)) return nullptr;
+  if (record == nullptr) {
+    auto made = std::make_unique<CommunicatorRecord>();
+    made->comm = comm;
+    if (pmpi().Comm_set_attr(comm, record_keyval(), made.get()) != MPI_SUCCESS) return nullptr;
+    wanted.fetch_add(1, std::memory_order_relaxed);
+    record = made.release();
+  }
+  last = {comm, record, generation.load(std::memory_order_acquire)};
+  return record;
+}
+
+void open(CommunicatorRecord& record) {
+  record.communicator = open_communicator(record.comm);
+  record.opened = true;
+  wanted.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void begin_finalize() {
+  if (finalize_has_begun.exchange(true)) return;
+  if (finalize_observer != nullptr) finalize_observer();
+}
+
+void observe_finalize(void (*observer)()) { finalize_observer = observer; }
+
+bool finalizing() { return finalize_has_begun; }
+
+CommunicatorRecord* record_of(MPI_Comm comm) {
+  CommunicatorRecord* const record = look_up(comm);
+  if (record != nullptr && !record->opened) open(*record);
+  return record;
+}
+
+CommunicatorRecord* record_for_pending(MPI_Comm comm) {
+  CommunicatorRecord* const record = look_up(comm);
+  const bool usable = record != nullptr && record->communicator != nullptr && record->communicator->slots.size() > 1;
+  return usable ? record : nullptr;
+}
+
+void open_if_wanted(MPI_Comm comm) {
+  if (wanted.load(std::memory_order_relaxed) == 0) return;
+  CommunicatorRecord* record = nullptr;
+  if (find(comm, record) && record != nullptr && !record->opened) open(*record);
+}
+
+void use(CommunicatorRecord& record) { record.uses.fetch_add(1, std::memory_order_relaxed); }
+
+void unuse(CommunicatorRecord& record) {
+  if (record.uses.fetch_sub(1, std::memory_order_acq_rel) == 1) delete &record;
+}
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,47 @@
+// The record that crossrail keeps with a communicator, as one of its attributes.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "mpi/library/flavour.h"
+#include "mpi/interpose/vector_call.h"
+
+namespace crossrail::mpi {
+
+struct CommunicatorRecord {
+  MPI_Comm comm{};
+  // Nonblocking calls may not wait for other ranks: they leave a communicator unopened, to the MPI library,
+  // until a blocking collective call on it opens it.
+  bool opened = false;
+  std::unique_ptr<Communicator> communicator;  // null: every call on it is native
+  VectorCall::Facts facts;                     // of blocking v-collectives
+  std::size_t persistent_made = 0;             // slots for persistent calls so far
+  std::vector<bool> persistent_in_use;         // their numbers
+  std::atomic<int> uses{1};                    // by the MPI communicator and by pending and persistent calls
+  bool freed = false;                          // the MPI communicator has gone
+};
+
+// The record of `comm`; at its first call, which is collective, made by all ranks together.
+// Null where there can be none (no such communicator, MPI not running): the call is native.
+CommunicatorRecord* record_of(MPI_Comm comm);
+// The same for a call that may not wait. Null too where it has not been opened, or calls cannot be pending on it.
+CommunicatorRecord* record_for_pending(MPI_Comm comm);
+// A blocking collective call on `comm` that is not ours begins: opens it if nonblocking calls have wanted that. All
+// ranks alike, since collective calls are in the same order everywhere.
+void open_if_wanted(MPI_Comm comm);
+
+// Keeps a record until `unuse`, also after its communicator has been freed.
+void use(CommunicatorRecord& record);
+void unuse(CommunicatorRecord& record);
+
+// True from the beginning of MPI_Finalize on: nothing of MPI's needs to be given back any more.
+bool finalizing();
+// It begins: where MPI_Finalize is not called by its C name, with the attributes of MPI_COMM_SELF.
+void begin_finalize();
+// Called when it begins.
+void observe_finalize(void (*observer)());
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,291 @@
+#include "mpi/communicator/mpi_links.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "device/device.h"
+#include "mpi/communicator/communicators.h"
+#include "mpi/library/pmpi.h"
+#include "mpi/library/progress_hook.h"
+#include "mpi/statistics/counters.h"
+#include "transport/process_memory.h"
+
+namespace crossrail::mpi {
+namespace {
+
+constexpr std::size_t kMostMessageBytes = std::size_t{1} << 30;  // counts are int
+// Tags: slot and call, so that a message which nobody expected cannot be taken for one of a later call, and
+// what the message is; 1 is the notices'. MPI promises tags up to 32767.
+constexpr std::uint64_t kSlotsInTags = 256;
+constexpr std::uint64_t kCallsInTags = 31;
+constexpr int kTagsACall = 4;
+static_assert(MpiLinks::kMostSlots <= kSlotsInTags && kTagsACall * kSlotsInTags * kCallsInTags <= 32767);
+constexpr int kTagOf[] = {0, 2};  // by channel
+constexpr int kAgreementTag = 3;
+constexpr int kTestsBetweenYields = 1000;
+constexpr std::int64_t kMostCancelNs = 2'000'000'000;
+
+}  // namespace
+
+MpiLinks::~MpiLinks() = default;
+
+void MpiLinks::reserve() {
+  const auto most = static_cast<std::size_t>(2 * peers_->size());
+  if (requests_.capacity() >= most) return;
+  requests_.reserve(most);
+  posted_.reserve(most);
+  statuses_.resize(most);
+}
+
+Status MpiLinks::open_messages() {
+  if (!peers_->messages_open()) {
+    if (fiber_ != nullptr) return failed(Code::unsupported, "messages cannot be opened by a pending call");
+    CROSSRAIL_TRY(peers_->open_messages());
+  }
+  reserve();
+  return {};
+}
+
+// Long messages travel in parts.
+Status MpiLinks::post(const Message& message, std::byte* data, std::size_t bytes) {
+  int number = 0;
+  do {
+    const int part = static_cast<int>(std::min(bytes, kMostMessageBytes));
+    requests_.push_back(handles().request_null);
+    posted_.push_back({message.receive ? part : -1, message.peer, number++});
+    const int tag = call_tag_ + message.tag;
+    const int code = message.receive
+                         ? pmpi().Irecv(data, part, handles().byte, message.peer, tag, peers_->messages, &requests_.back())
+                         : pmpi().Isend(data, part, handles().byte, message.peer, tag, peers_->messages, &requests_.back());
+    CROSSRAIL_TRY(from_mpi(code, message.receive ? "MPI_Irecv" : "MPI_Isend"));
+    data += part;
+    bytes -= static_cast<std::size_t>(part);
+  } while (bytes > 0);
+  return {};
+}
+
+Status MpiLinks::post_send(int rank, const void* data, std::size_t bytes, Channel channel) {
+  return post({rank, kTagOf[static_cast<int>(channel)], false}, static_cast<std::byte*>(const_cast<void*>(data)), bytes);
+}
+
+Status MpiLinks::post_recv(int rank, void* data, std::size_t bytes, Channel channel) {
+  return post({rank, kTagOf[static_cast<int>(channel)], true}, static_cast<std::byte*>(data), bytes);
+}
+
+bool MpiLinks::awaits(int peer) const {
+  for (std::size_t one = 0; one < posted_.size(); ++one) {
+    if (posted_[one].peer == peer && requests_[one] != handles().request_null) return true;
+  }
+  return false;
+}
+
+Status MpiLinks::check_peers() {
+  if (control_ != nullptr) CROSSRAIL_TRY(control_->check_health());
+  CROSSRAIL_TRY(check_health());
+  for (int peer = 0; peer < peers_->size(); ++peer) {
+    if (!awaits(peer)) continue;
+    if (control_ != nullptr) CROSSRAIL_TRY(control_->check_awaited(peer));
+    if (!alive(peer)) return failure(Code::peer_lost, "rank %d has ended while rank %d waits for it", peer, peers_->rank);
+  }
+  return {};
+}
+
+Status MpiLinks::test(Span span, bool& done) {
+  const int count = static_cast<int>(span.end - span.first);
+  int all = 0;
+  const int code = pmpi().Testall(count, &requests_[span.first], &all, &statuses_[span.first]);
+  done = all != 0;
+  return code == MPI_SUCCESS ? Status{} : failed(Code::mismatch, "a message was longer than this rank's blocks");
+}
+
+Status MpiLinks::wait_requests(Span span) {
+  if (statuses_.size() < requests_.size()) statuses_.resize(requests_.size());
+  if (fiber_ != nullptr) return wait_suspended(span);
+  const int tests_between_yields = placement_.oversubscribed ? 1 : kTestsBetweenYields;
+  const std::int64_t patience_ns = static_cast<std::int64_t>(placement_.patience_ms) * 1'000'000;
+  std::int64_t looked = 0;
+  Status trouble;
+  for (int tests = 1;; ++tests) {
+    bool done = false;
+    CROSSRAIL_TRY(test(span, done));
+    if (done) return {};
+    if (!trouble.ok()) return trouble;  // and what it had sent before has not completed our wait
+    if (tests % tests_between_yields != 0) continue;
+    sched_yield();
+    const std::int64_t now = now_ns();
+    if (looked == 0) looked = now;
+    if (now - looked < patience_ns / 2) continue;
+    looked = now;
+    trouble = check_peers();
+  }
+}
+
+// The same on a fiber, which is resumed from inside the MPI library.
+Status MpiLinks::wait_suspended(Span span) {
+  const std::int64_t patience_ns = static_cast<std::int64_t>(placement_.patience_ms) * 1'000'000;
+  const int count = static_cast<int>(span.end - span.first);
+  std::int64_t looked = now_ns();
+  Status tested, trouble;
+  bool done = false;
+  for (int asked = 0;;) {
+    const auto can_go_on = [&] {
+      if (may_test_in_hook(&requests_[span.first], count)) tested = test(span, done);
+      return done || !tested.ok() || (++asked % kTestsBetweenYields == 0 && now_ns() - looked >= patience_ns / 2);
+    };
+    if (!can_go_on()) fiber_->wait_until(can_go_on);
+    CROSSRAIL_TRY(tested);
+    if (done) return {};
+    if (!trouble.ok()) return trouble;
+    looked = now_ns();
+    trouble = check_peers();
+  }
+}
+
+Status MpiLinks::check_sizes(Span span) {
+  for (std::size_t one = span.first; one < span.end; ++one) {
+    if (posted_[one].expected_bytes < 0) continue;
+    int bytes = 0;
+    (void)pmpi().Get_count(&statuses_[one], handles().byte, &bytes);
+    if (bytes == posted_[one].expected_bytes) {
+      posted_[one].expected_bytes = -1;  // a later test would find its status empty
+      continue;
+    }
+    return failure(Code::mismatch, "rank %d has sent %d bytes, rank %d expects %d", posted_[one].peer, bytes, peers_->rank,
+                   posted_[one].expected_bytes);
+  }
+  return {};
+}
+
+// A receive that has been matched cannot be cancelled, and ends with its message; one whose sender has gone
+// may never end, and is left alone after a while. What is being sent is its receiver's affair.
+void MpiLinks::cancel_posted() {
+  for (std::size_t one = 0; one < requests_.size(); ++one) {
+    if (requests_[one] == handles().request_null) continue;
+    const bool receive = posted_[one].expected_bytes >= 0;
+    if (receive) {
+      (void)pmpi().Cancel(&requests_[one]);
+    } else {
+      (void)pmpi().Request_free(&requests_[one]);
+    }
+  }
+  const int count = static_cast<int>(requests_.size());
+  const std::int64_t began = now_ns();
+  if (statuses_.size() < requests_.size()) statuses_.resize(requests_.size());
+  const auto ended = [&] {
+    int all = 0;
+    if (fiber_ == nullptr || may_test_in_hook(requests_.data(), count)) (void)pmpi().Testall(count, requests_.data(), &all, statuses_.data());
+    return all != 0 || now_ns() - began > kMostCancelNs;
+  };
+  if (fiber_ != nullptr) {
+    if (count > 0 && !ended()) fiber_->wait_until(ended);
+  } else {
+    while (count > 0 && !ended()) sched_yield();
+  }
+  for (MPI_Request& request : requests_) {
+    if (request != handles().request_null) (void)pmpi().Request_free(&request);
+  }
+  requests_.clear();
+  posted_.clear();
+}
+
+Status MpiLinks::finish(Span span) {
+  if (span.first == span.end) return {};
+  CROSSRAIL_TRY(wait_requests(span));
+  return check_sizes(span);
+}
+
+Status MpiLinks::wait_for(Request request) {
+  return finish({request - static_cast<std::size_t>(posted_[request].part), request + 1});
+}
+
+Status MpiLinks::wait_posted() {
+  CROSSRAIL_TRY(finish({0, requests_.size()}));
+  requests_.clear();
+  posted_.clear();
+  return {};
+}
+
+Status MpiLinks::share(std::size_t bytes, NodeMemory& memory) {
+  if (memory.bytes >= bytes) return {};
+  auto grown = std::make_unique<SharedMemory>();
+  Status mine;
+  static_assert(sizeof(SharedMemoryAddress) <= ControlBlock::kMailboxBytes);
+  SharedMemoryAddress address{};
+  if (control_->node_rank() == 0) {
+    mine = grown->create(peers_->segment_kind.c_str(), bytes + kCacheLineBytes);
+    if (mine.ok()) address = grown->address();
+    std::memcpy(control_->mailbox(), &address, sizeof address);
+  }
+  Code worst = Code::ok;
+  CROSSRAIL_TRY(control_->agree(mine.code, worst));
+  if (worst == Code::ok && control_->node_rank() != 0) {
+    std::memcpy(&address, control_->mailbox(), sizeof address);
+    mine = grown->attach(address);
+  }
+  CROSSRAIL_TRY(control_->agree(std::max(mine.code, worst), worst));
+  grown->seal();
+  if (worst != Code::ok) return mine.ok() ? failed(worst, "the node's memory could not be shared") : mine;
+  node_memory_ = std::move(grown);
+  // Its first bytes are SharedMemory's.
+  memory = {node_memory_->data() + kCacheLineBytes, node_memory_->bytes() - kCacheLineBytes, 0};
+  return {};
+}
+
+// Dissemination: after ceil(log2 p) rounds everybody has heard, through others, of everybody. As messages of the
+// slot, since a collective of the MPI library would have to be called in the same order on all ranks.
+Status MpiLinks::agree(Code mine, Code& worst) {
+  CROSSRAIL_TRY(open_messages());
+  const int size = peers_->size();
+  int known = static_cast<int>(mine);
+  for (int distance = 1; distance < size; distance *= 2) {
+    int out = known, in = 0;
+    CROSSRAIL_TRY(post({(peers_->rank - distance + size) % size, kAgreementTag, true}, reinterpret_cast<std::byte*>(&in), sizeof in));
+    CROSSRAIL_TRY(post({(peers_->rank + distance) % size, kAgreementTag, false}, reinterpret_cast<std::byte*>(&out), sizeof out));
+    const Status exchanged = wait_posted();
+    if (!exchanged.ok()) cancel_posted();  // nothing may arrive on this stack any more
+    CROSSRAIL_TRY(exchanged);
+    known = std::max(known, in);
+  }
+  worst = static_cast<Code>(known);
+  return {};
+}
+
+Status MpiLinks::export_range(const void* data, std::size_t bytes, std::uint64_t& address) {
+  address = reinterpret_cast<std::uint64_t>(data);
+  if (bytes == 0 || !device::driver_present()) return {};
+  // The kernel answers for our own pages as it would for a peer's call: the first and the last
+  // byte stand for the rest, since such memory is mapped in one piece.
+  char byte = 0;
+  const int self = peers_->locations[peers_->rank].pid;
+  if (read_process(self, &byte, address, 1).ok() && read_process(self, &byte, address + bytes - 1, 1).ok()) return {};
+  CROSSRAIL_TRY(exported_.reserve(bytes));
+  std::memcpy(exported_.memory.get(), data, bytes);
+  address = reinterpret_cast<std::uint64_t>(exported_.memory.get());
+  return {};
+}
+
+Status MpiLinks::read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) {
+  return read_process(peers_->locations[rank].pid, to, address, bytes);
+}
+
+void MpiLinks::begin_call(std::uint64_t shape_hash, std::uint64_t block_bytes) {
+  call_tag_ = kTagsACall * static_cast<int>(++call_ % kCallsInTags * kSlotsInTags + placement_.slot);
+  if (messages_open()) peers_->notices->begin_call(placement_.slot, call_, shape_hash, block_bytes);
+}
+
+Status MpiLinks::check_health() { return messages_open() ? peers_->notices->look(placement_.slot) : Status{}; }
+
+void MpiLinks::report_error(Code code) {
+  if (messages_open()) peers_->notices->report_error(placement_.slot, code);
+}
+
+// On a fiber the MPI library is in its progress, or will be soon.
+void MpiLinks::progress() {
+  if (fiber_ != nullptr) return;
+  int flag = 0;
+  (void)pmpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, peers_->user, &flag, MPI_STATUS_IGNORE);
+}
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,90 @@
+// MpiLinks: Links over MPI, for one slot. Messages travel on the private communicator, with tags that tell
+// the slot and its call; waiting makes progress on the user's.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/growable_buffer.h"
+#include "mpi/communicator/mpi_peers.h"
+#include "transport/control_block.h"
+#include "transport/links.h"
+#include "transport/shared_memory.h"
+
+namespace crossrail::mpi {
+
+class MpiLinks final : public Links {
+ public:
+  static constexpr std::size_t kMostSlots = 256;
+  struct Placement {
+    std::size_t slot = 0;  // below kMostSlots
+    std::uint64_t patience_ms = 500;
+    bool oversubscribed = false;
+  };
+  MpiLinks(std::shared_ptr<MpiPeers> peers, const Placement& placement) : peers_(std::move(peers)), placement_(placement) {}
+  ~MpiLinks() override;
+  // The slot's control block, where there is one: waits for messages look at it when they take too long.
+  void watch(ControlBlock* control) { control_ = control; }
+  // The user's communicator has been freed while calls are pending: the private one stays.
+  void outlive_communicator() { peers_->keep = true; }
+  const std::shared_ptr<MpiPeers>& peers() const { return peers_; }
+
+  Status open_messages() override;
+  bool messages_open() const override { return peers_->messages_open(); }
+  Status post_send(int rank, const void* data, std::size_t bytes, Channel channel) override;
+  Status post_recv(int rank, void* data, std::size_t bytes, Channel channel) override;
+  using Links::post_recv;
+  using Links::post_send;
+  Request last_posted() const override { return requests_.size() - 1; }
+  Status wait_for(Request request) override;
+  Status wait_posted() override;
+  void cancel_posted() override;
+  Status share(std::size_t bytes, NodeMemory& memory) override;
+  Status agree(Code mine, Code& worst) override;
+  Status export_range(const void* data, std::size_t bytes, std::uint64_t& address) override;
+  Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) override;
+  void begin_call(std::uint64_t shape_hash, std::uint64_t block_bytes) override;
+  Status check_health() override;
+  void report_error(Code code) override;
+  void progress() override;
+  bool alive(int rank) override { return peers_->alive(rank); }
+
+ private:
+  struct Posted {
+    int expected_bytes;  // of a receive; -1 for a send, and for what has been looked at
+    int peer;
+    int part;            // of a message that is longer than MPI's counts
+  };
+  struct Span {
+    std::size_t first, end;  // of requests_
+  };
+  struct Message {
+    int peer;
+    int tag;
+    bool receive;
+  };
+  Status post(const Message& message, std::byte* data, std::size_t bytes);
+  // Tests until these requests are complete, looking around whenever patience runs out.
+  Status wait_requests(Span span);
+  Status wait_suspended(Span span);
+  Status test(Span span, bool& done);
+  // What keeps the posted messages from completing. Errors: mismatch, peer_lost, what others say.
+  Status check_peers();
+  bool awaits(int peer) const;
+  Status check_sizes(Span span);
+  Status finish(Span span);
+  void reserve();
+
+  std::shared_ptr<MpiPeers> peers_;
+  Placement placement_;
+  std::uint64_t call_ = 0;
+  int call_tag_ = 0;
+  ControlBlock* control_ = nullptr;
+  std::unique_ptr<SharedMemory> node_memory_;
+  GrowableBuffer exported_;
+  std::vector<MPI_Request> requests_;
+  std::vector<MPI_Status> statuses_;
+  std::vector<Posted> posted_;
+};
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,37 @@
+// MpiPeers: what all slots of a communicator share of its MPI side: who the other ranks are, and the private
+// communicator on which messages travel.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mpi/communicator/error_notices.h"
+#include "mpi/library/flavour.h"
+#include "topology/topology.h"
+
+namespace crossrail::mpi {
+
+struct MpiPeers {
+  MpiPeers(MPI_Comm user_comm, int own_rank, std::vector<Location> all);
+  ~MpiPeers();
+  MpiPeers(const MpiPeers&) = delete;
+
+  // Collective over the user's communicator, at its first time; returns when all ranks are there.
+  // Errors: unsupported, on all ranks alike (no more communicators), system.
+  Status open_messages();
+  bool messages_open() const { return notices != nullptr; }
+  // False once the process of `other`, on this machine, is known to have ended.
+  bool alive(int other) const;
+  int size() const { return static_cast<int>(locations.size()); }
+
+  MPI_Comm user;
+  MPI_Comm messages;  // no tag of the user's can match on it; null until messages are needed
+  int rank;
+  std::vector<Location> locations;
+  std::string segment_kind;  // how the node shares memory (SharedMemory::create)
+  std::unique_ptr<ErrorNotices> notices;
+  bool keep = false;  // `messages` is not freed with this
+};
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,215 @@
+#include "mpi/communicator/open_communicator.h"
+
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+
+#include "base/log.h"
+#include "device/device.h"
+#include "mpi/statistics/counters.h"
+#include "mpi/communicator/exchange.h"
+#include "mpi/communicator/mpi_links.h"
+#include "mpi/library/pmpi.h"
+#include "mpi/library/progress_hook.h"
+#include "selection/selection.h"
+#include "topology/mpi_version.h"
+#include "transport/process_memory.h"
+
+namespace crossrail::mpi {
+namespace {
+
+// CROSSRAIL_LOG=2 tells where the time of the set-up goes.
+class Stopwatch {
+ public:
+  explicit Stopwatch(bool speaks) : speaks_(speaks && log_enabled(LogLevel::detail)) {}
+  void note(const char* done) {
+    if (!speaks_) return;
+    const std::int64_t now = now_ns();
+    log_line(LogLevel::detail, "set-up: %s took %.1f us", done, static_cast<double>(now - since_) * 1e-3);
+    since_ = now;
+  }
+
+ private:
+  bool speaks_;
+  std::int64_t since_ = now_ns();
+};
+
+// This process in MPI_COMM_WORLD; -1 where there is none (sessions).
+struct World {
+  int rank = -1;
+  int size = -1;
+};
+
+World look_at_world() {
+  World world;
+  int initialized = 0;
+  (void)pmpi().Initialized(&initialized);
+  if (initialized == 0) return world;
+  (void)pmpi().Comm_rank(handles().comm_world, &world.rank);
+  (void)pmpi().Comm_size(handles().comm_world, &world.size);
+  return world;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) {
+    log_line(LogLevel::error, "CROSSRAIL_TUNING=%s cannot be read: the built-in table is used", path.c_str());
+    return {};
+  }
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// A process opens many communicators, all with the same settings.
+void say_once(const std::string& sentence) {
+  static std::mutex mutex;
+  static std::string& said = *new std::string;
+  const std::lock_guard lock(mutex);
+  if (sentence != said) log_line(LogLevel::error, "%s", sentence.c_str());
+  said = sentence;
+}
+
+// Rank 0's settings hold for all; where every rank has the same ones (the hash says), nothing is sent.
+bool take_over_settings(Communicator& communicator, const std::vector<Location>& locations, Exchange& exchange) {
+  communicator.settings = process_settings();
+  bool same = true;
+  for (const Location& at : locations) same = same && at.settings == locations[0].settings;
+  if (!same) {
+    std::string text = communicator_settings_text(process_settings());
+    if (!exchange.broadcast(text)) return false;
+    apply_communicator_settings(text, communicator.settings);
+  }
+  const bool leads = communicator.topology.rank == 0;
+  if (!communicator.settings.tuning.empty()) {
+    std::string table = leads ? read_file(communicator.settings.tuning) : std::string();
+    if (!exchange.broadcast(table)) return false;
+    const Status read = read_tuning(table, communicator.settings.tuning, communicator.tuning);
+    if (!read.ok() && leads) log_line(LogLevel::error, "tuning table: %s: what follows is not used", read.what);
+  }
+  const Status built_in = read_tuning(default_tuning(), "default.csv", communicator.tuning);
+  if (!built_in.ok()) log_line(LogLevel::error, "built-in tuning table: %s", built_in.what);
+  return true;
+}
+
+// Whether this process may read the memory of another: tried, not guessed, and remembered.
+bool may_read(const Location& at) {
+  static std::mutex mutex;
+  static std::map<std::uint64_t, bool>& answers = *new std::map<std::uint64_t, bool>;
+  const std::lock_guard lock(mutex);
+  const auto [answer, fresh] = answers.try_emplace(at.probe_value, false);
+  if (fresh) {
+    std::uint64_t value = 0;
+    answer->second =
+        read_process(at.pid, &value, at.probe_address, sizeof value).ok() && value == at.probe_value;
+  }
+  return answer->second;
+}
+
+bool may_read_peers(const Topology& topology, const std::vector<Location>& locations) {
+  for (const int peer : topology.node_ranks()) {
+    const Location& at = locations[peer];
+    if (at.pid_space != locations[topology.rank].pid_space || !may_read(at)) return false;
+  }
+  return true;
+}
+
+// How it is shared; empty if it could not be.
+std::string share_any_segment(Communicator& communicator, Exchange& exchange) {
+  if (communicator.topology.size == 1) return {};
+  std::stringstream kinds(communicator.settings.segment);
+  std::string kind;
+  while (std::getline(kinds, kind, ',')) {
+    if (kind == "none") break;
+    const std::size_t bytes = segment_layout(communicator.topology.node_size(), communicator.settings).total_bytes();
+    if (!share_segment(communicator.memory, {communicator.topology, kind, bytes}, exchange)) continue;
+    communicator.place_slots(communicator.memory.data());
+    communicator.topology.shared_segment = true;
+    return kind;
+  }
+  return {};
+}
+
+// False if some rank could not tell a device pointer from a host pointer.
+bool exchange_locations(Exchange& exchange, int world_rank, std::vector<Location>& locations) {
+  Location mine = discover_location(world_rank);
+  mine.blind = device::driver_without_module() ? 1 : 0;
+  mine.mpi = hash_bytes(library().version, std::strlen(library().version));
+  mine.progress_hook = has_progress_hook() ? 1 : 0;
+  if (!exchange.gather(mine, locations)) return false;
+  for (const Location& at : locations) {
+    if (at.blind != 0) return false;
+  }
+  return true;
+}
+
+// Empty where not all run the same one.
+std::string mpi_of_all(const std::vector<Location>& locations) {
+  for (const Location& at : locations) {
+    if (at.mpi != locations[0].mpi) return {};
+  }
+  return mpi_name(library().version);
+}
+
+// Calls can be pending where somebody makes them progress, on all ranks.
+std::uint64_t pending_slots(const Settings& settings, const std::vector<Location>& locations) {
+  for (const Location& at : locations) {
+    if (at.progress_hook == 0) return 0;
+  }
+  return std::min(settings.slots, Communicator::kMostPendingSlots);
+}
+
+void open_slots(Communicator& communicator, const std::shared_ptr<MpiPeers>& peers) {
+  MpiLinks::Placement placement{0, communicator.settings.patience_ms, communicator.topology.oversubscribed};
+  communicator.open_slots([&](int number) {
+    placement.slot = static_cast<std::size_t>(number);
+    return std::make_unique<MpiLinks>(peers, placement);
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> open_communicator(MPI_Comm comm) {
+  int inter = 0, size = 0, rank = 0;
+  if (pmpi().Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0) return nullptr;
+  if (pmpi().Comm_size(comm, &size) != MPI_SUCCESS || pmpi().Comm_rank(comm, &rank) != MPI_SUCCESS) return nullptr;
+  const World world = look_at_world();
+  note_world(world.rank, world.size);
+  Exchange exchange(comm, size);
+  Stopwatch watch(rank == 0);
+  std::vector<Location> locations;
+  if (!exchange_locations(exchange, world.rank, locations)) return nullptr;
+  watch.note("exchanging locations");
+
+  auto communicator = std::make_unique<Communicator>();
+  communicator->topology = topology_from_locations(locations, rank);
+  if (!take_over_settings(*communicator, locations, exchange)) return nullptr;
+  if (communicator->settings.enabled == 0) return nullptr;
+  const std::string ignored = ignore_senseless_algorithms(communicator->settings);
+  if (rank == 0 && world.rank <= 0 && !ignored.empty()) say_once(ignored);
+  Topology& topology = communicator->topology;
+  topology.mpi = mpi_of_all(locations);
+  topology.scratch_bytes = communicator->settings.scratch_bytes;
+  communicator->settings.slots = pending_slots(communicator->settings, locations);
+  const auto peers = std::make_shared<MpiPeers>(comm, rank, locations);
+  open_slots(*communicator, peers);
+  watch.note("agreeing on settings and tuning");
+  peers->segment_kind = share_any_segment(*communicator, exchange);
+  watch.note("sharing a segment");
+  topology.single_copy = topology.shared_segment && communicator->settings.single_copy != 0 &&
+                         exchange.all(may_read_peers(topology, locations));
+  watch.note("trying single copy");
+  for (const auto& slot : communicator->slots) static_cast<MpiLinks&>(*slot->links).watch(slot->control.get());
+  // Several nodes: ranks must be able to tell each other when something goes wrong.
+  if (!topology.one_node() && !communicator->slot().links->open_messages().ok()) return nullptr;
+  if (rank == 0) {
+    log_line(LogLevel::plan, "communicator of %s: segment %s, single copy %s%s", topology.text().c_str(),
+             topology.shared_segment ? "shared" : "none", topology.single_copy ? "allowed" : "not allowed",
+             topology.oversubscribed ? ", more ranks than cores" : "");
+  }
+  return communicator;
+}
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,16 @@
+// First sight of a communicator: its ranks find out together who sits where, take over rank 0's
+// settings and tuning, and share a segment in every node.
+#pragma once
+
+#include <memory>
+
+#include "comm/communicator.h"
+#include "mpi/library/flavour.h"
+
+namespace crossrail::mpi {
+
+// Collective over `comm`, and uses only collectives on it. Null on all ranks alike: every call on
+// this communicator is native (intercommunicator, crossrail switched off, MPI refused something).
+std::unique_ptr<Communicator> open_communicator(MPI_Comm comm);
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,46 @@
+#include "mpi/communicator/persistent_slot.h"
+
+#include <algorithm>
+
+#include "mpi/communicator/exchange.h"
+#include "mpi/communicator/mpi_links.h"
+
+namespace crossrail::mpi {
+namespace {
+
+constexpr std::size_t kFirst = 1 + Communicator::kMostPendingSlots;
+constexpr std::size_t kMost = MpiLinks::kMostSlots - kFirst;
+
+}  // namespace
+
+PersistentSlot::~PersistentSlot() {
+  std::erase(record.communicator->persistent, slot.get());
+  record.persistent_in_use[number] = false;
+}
+
+std::unique_ptr<PersistentSlot> open_persistent_slot(CommunicatorRecord& record) {
+  Communicator& communicator = *record.communicator;
+  const Topology& topology = communicator.topology;
+  Exchange exchange(record.comm, topology.size);
+  // The same number everywhere: tags are made of it.
+  const std::size_t number = kFirst + record.persistent_made++ % kMost;
+  record.persistent_in_use.resize(MpiLinks::kMostSlots);
+  const bool is_free = !record.persistent_in_use[number];
+  if (!exchange.all(is_free)) return nullptr;
+  record.persistent_in_use[number] = true;
+  auto made = std::make_unique<PersistentSlot>(record, number);
+  const auto& peers = static_cast<MpiLinks&>(*communicator.slot().links).peers();
+  auto links = std::make_unique<MpiLinks>(peers, MpiLinks::Placement{number, communicator.settings.patience_ms, topology.oversubscribed});
+  MpiLinks& its_links = *links;
+  made->slot = std::make_unique<Slot>(communicator, std::move(links), 1 + 1);  // plans for host and for device memory
+  if (topology.shared_segment) {
+    const ControlBlockLayout layout = pending_layout(topology.node_size(), communicator.settings);
+    if (!share_segment(made->memory, {topology, peers->segment_kind, layout.total_bytes()}, exchange)) return nullptr;
+    communicator.place_slot(*made->slot, {made->memory.data(), layout});
+    its_links.watch(made->slot->control.get());
+  }
+  communicator.persistent.push_back(made->slot.get());
+  return made;
+}
+
+}  // namespace crossrail::mpi

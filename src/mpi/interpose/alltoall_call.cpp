@@ -1,0 +1,59 @@
+#include "mpi/interpose/alltoall_call.h"
+
+#include "mpi/library/pmpi.h"
+
+namespace crossrail::mpi {
+
+AlltoallCall::AlltoallCall(const Word64* words, bool large_counts) : comm_(handle_from<MPI_Comm>(words[6])) {
+  const long long sent = count_from(words[1], large_counts), received = count_from(words[4], large_counts);
+  send_ = {reinterpret_cast<void*>(words[0]), static_cast<std::uint64_t>(sent), handle_from<MPI_Datatype>(words[2]), {}};
+  recv_ = {reinterpret_cast<void*>(words[3]), static_cast<std::uint64_t>(received), handle_from<MPI_Datatype>(words[5]), {}};
+  negative_ = received < 0 || (!in_place() && sent < 0);
+}
+
+bool AlltoallCall::left_to_mpi() const {
+  if (negative_ || recv_.type == handles().type_null || recv_.address == MPI_IN_PLACE) return true;
+  if (in_place()) return false;
+  if (send_.type == handles().type_null) return true;
+  // The MPICH family refuses two sides that are the same; Open MPI does not look.
+  return !library_is_open_mpi() && send_.address == recv_.address && recv_.address != nullptr && recv_.count > 0 &&
+         send_.count == recv_.count && send_.type == recv_.type;
+}
+
+namespace {
+
+// A null buffer is right for no data, and for datatypes that hold absolute addresses (MPI_BOTTOM).
+bool null_without_reason(const Side& side) {
+  return side.address == nullptr && side.count > 0 && side.facts.bytes > 0 && side.facts.predefined;
+}
+
+}  // namespace
+
+Survey AlltoallCall::survey(int ranks, Facts&) {
+  if (const int code = describe(recv_.type, comm_, recv_.facts); !recv_.facts.usable) return {Survey::Answer::refused, code};
+  block_bytes_ = recv_.facts.bytes * recv_.count;
+  if (!in_place()) {
+    if (const int code = describe(send_.type, comm_, send_.facts); !send_.facts.usable) return {Survey::Answer::refused, code};
+    if (null_without_reason(send_)) return {Survey::Answer::leave};
+    unequal_ = send_.facts.bytes * send_.count != block_bytes_;
+  }
+  if (null_without_reason(recv_)) return {Survey::Answer::leave};
+  send_.count *= static_cast<std::uint64_t>(ranks);
+  recv_.count *= static_cast<std::uint64_t>(ranks);
+  return {};
+}
+
+MPI_Datatype kept_type(MPI_Datatype type, const TypeFacts& facts, std::vector<MPI_Datatype>& ours) {
+  if (facts.contiguous || facts.predefined) return type;
+  MPI_Datatype own = type;
+  if (pmpi().Type_dup(type, &own) != MPI_SUCCESS) return type;
+  ours.push_back(own);
+  return own;
+}
+
+void AlltoallCall::keep_types(const Facts&, std::vector<MPI_Datatype>& ours) {
+  recv_.type = kept_type(recv_.type, recv_.facts, ours);
+  if (!in_place()) send_.type = kept_type(send_.type, send_.facts, ours);
+}
+
+}  // namespace crossrail::mpi

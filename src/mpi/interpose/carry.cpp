@@ -1,0 +1,84 @@
+#include "mpi/interpose/carry.h"
+
+#include "base/log.h"
+#include "mpi/library/pmpi.h"
+#include "mpi/communicator/communicators.h"
+#include "mpi/interpose/arguments.h"
+#include "mpi/interpose/complete_call.h"
+#include "mpi/requests/pending.h"
+#include "mpi/statistics/traffic.h"
+
+namespace crossrail::mpi {
+
+int mpi_class(Code code) {
+  switch (code) {
+    case Code::mismatch: return MPI_ERR_TRUNCATE;
+    case Code::no_memory: return MPI_ERR_NO_MEM;
+    case Code::invalid: return MPI_ERR_ARG;
+    case Code::system: return MPI_ERR_INTERN;
+    default: return MPI_ERR_OTHER;
+  }
+}
+
+int raise(const Failed& call, const Status& status) {
+  log_line(LogLevel::error, "%s: %s", call.function, status.what);
+  const int code = mpi_class(status.code);
+  (void)pmpi().Comm_call_errhandler(call.comm, code);
+  return code;
+}
+
+namespace {
+
+thread_local const char* last_algorithm_of_thread = "native";
+
+}  // namespace
+
+bool already_native(const CallPlace& place) {
+  if (place.communicator.broken) return true;
+  const Plan* known = place.communicator.slot().plans.find(place.shape);
+  return known != nullptr && known->native();
+}
+
+void refuse_unequal_sides(const CallPlace& place, Carried& carried) {
+  withdraw(place.communicator.slot(), place.shape, Code::mismatch);
+  carried.done = true;
+  carried.code = raise({place.function, place.comm}, failed(Code::mismatch, "the send and the receive side of this rank differ in size"));
+}
+
+void complete_call(const CallPlace& place, const Outcome& outcome, Carried& carried) {
+  note_traffic(outcome.status.ok() ? outcome.plan : nullptr);
+  if (!outcome.status.ok()) {
+    carried.done = true;
+    carried.algorithm = "error";
+    carried.code = raise({place.function, place.comm}, outcome.status);
+    return;
+  }
+  carried.done = !outcome.plan->native();
+  carried.algorithm = outcome.plan->algorithm;
+  carried.code = MPI_SUCCESS;
+}
+
+Carried noted(const Carried& carried) {
+  last_algorithm_of_thread = carried.algorithm;
+  return carried;
+}
+
+void finalize_begins() {
+  if (find_functions() != nullptr) begin_finalize();
+}
+
+void blocking_collective(Word64 comm) {
+  if (find_functions() != nullptr) open_if_wanted(handle_from<MPI_Comm>(comm));
+}
+
+void wait_begins(Word64 request) {
+  if (find_functions() != nullptr) await_ours(reinterpret_cast<const MPI_Request*>(request));
+}
+
+void waitall_begins(Word64 count, Word64 requests) {
+  if (find_functions() != nullptr) await_all_ours(reinterpret_cast<const MPI_Request*>(requests), static_cast<int>(count));
+}
+
+const char* last_algorithm() { return last_algorithm_of_thread; }
+
+}  // namespace crossrail::mpi

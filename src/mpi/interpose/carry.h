@@ -1,0 +1,38 @@
+// An MPI call becomes a Shape and Buffers, is carried or handed back. No mpi.h here: arguments
+// come as the machine words of the call, which is all that a library of the wrong flavour may
+// look at.
+#pragma once
+
+#include <cstdint>
+
+namespace crossrail::mpi {
+
+using Word64 = std::intptr_t;
+
+struct Carried {
+  bool done = false;  // false: hand the untouched arguments to the MPI library
+  int code = 0;       // MPI's, where done
+  const char* algorithm = "native";
+  std::uint64_t block_bytes = 0;
+};
+
+// The arguments of the C calls, in their order: 7 of MPI_Alltoall, 9 of the others. Counts are int
+// (displacements too), or MPI_Count (and MPI_Aint) where `large_counts`.
+Carried carry_alltoall(const Word64* arguments, bool large_counts);
+Carried carry_alltoallv(const Word64* arguments, bool large_counts);
+Carried carry_alltoallw(const Word64* arguments, bool large_counts);
+
+// The program is about to call MPI_Wait, MPI_Waitall for the request, the requests at this address.
+void wait_begins(Word64 request);
+void waitall_begins(Word64 count, Word64 requests);
+
+// MPI_Finalize is about to be called. MPICH waits there for hooks in its progress to end, before anything else.
+void finalize_begins();
+
+// A blocking collective that is not ours is about to begin on the communicator in this word.
+void blocking_collective(Word64 comm);
+
+// What carried this thread's last call.
+const char* last_algorithm();
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,172 @@
+// As interpose_fortran.cpp, for nonblocking and persistent calls: they give the program a request. Waiting for it
+// needs nothing of ours.
+
+#include <utility>
+#include <vector>
+
+#include "mpi/interpose/fortran_arguments.h"
+#include "mpi/interpose/next_call.h"
+#include "mpi/interpose/words.h"
+#include "mpi/library/pmpi.h"
+#include "mpi/requests/nonblocking.h"
+#include "mpi/requests/persistent.h"
+
+namespace crossrail::mpi {
+namespace {
+
+struct Entry {
+  NextCall next;
+  CallCounter counter;
+  Carried (*start)(const Word64* words, CallCounter* counter, MPI_Request* request);
+};
+
+using Start = Carried (*)(const Word64* words, bool large_counts, CallCounter* counter);
+
+// Of a call whose C form has `count` words before the request; what lies between the arguments and the request (info)
+// is not looked at.
+template <std::size_t arguments, std::size_t count>
+Carried begin(Start start, const Word64 (&converted)[arguments], CallCounter* counter, MPI_Request* request) {
+  Word64 words[count + 1] = {};
+  std::copy(converted, converted + arguments, words);
+  words[count] = reinterpret_cast<Word64>(request);
+  return start(words, false, counter);
+}
+
+template <Start start, std::size_t count>
+Carried alltoall(const Word64* words, CallCounter* counter, MPI_Request* request) {
+  Word64 converted[7];
+  alltoall_arguments(words, converted);
+  return begin<7, count>(start, converted, counter, request);
+}
+
+template <Start start, std::size_t count>
+Carried alltoallv(const Word64* words, CallCounter* counter, MPI_Request* request) {
+  Word64 converted[9];
+  alltoallv_arguments(words, converted);
+  return begin<9, count>(start, converted, counter, request);
+}
+
+template <Start start, std::size_t count>
+Carried alltoallw(const Word64* words, CallCounter* counter, MPI_Request* request) {
+  Word64 converted[9];
+  if (!alltoallw_arguments(words, converted)) return {};
+  return begin<9, count>(start, converted, counter, request);
+}
+
+template <std::size_t... index>
+void call_next(NextCall& next, const Word64* words, std::index_sequence<index...>) {
+  (void)next(words[index]...);
+}
+
+// The last words are the addresses of the request and of ierror.
+template <std::size_t count>
+void offer(Entry& entry, const Word64 (&words)[count]) {
+  const std::int64_t began = counting() ? now_ns() : 0;
+  MPI_Request request{};
+  Carried carried;
+  if (convertible() && find_functions() != nullptr) carried = entry.start(words, &entry.counter, &request);
+  auto* const code = reinterpret_cast<MPI_Fint*>(words[count - 1]);
+  if (!carried.done) {
+    call_next(entry.next, words, std::make_index_sequence<count>());
+    if (began != 0) entry.counter.add(carried, now_ns() - began);
+    return;
+  }
+  if (carried.code == MPI_SUCCESS) *reinterpret_cast<MPI_Fint*>(words[count - 2]) = conversions().fortran_request(request);
+  if (code != nullptr) *code = carried.code;  // mpi_f08: ierror is optional
+}
+
+// MPI_Start and MPI_Startall. False: none of the requests is ours.
+bool start_fortran(int count, Word64 requests, Word64 code) {
+  if (!convertible() || find_functions() == nullptr) return false;
+  static thread_local std::vector<MPI_Request> converted;
+  converted.resize(static_cast<std::size_t>(std::max(count, 0)));
+  for (int one = 0; one < count; ++one) converted[one] = conversions().request(reinterpret_cast<const MPI_Fint*>(requests)[one]);
+  const Carried carried = start_requests(count, reinterpret_cast<Word64>(converted.data()));
+  if (carried.done && code != 0) *reinterpret_cast<MPI_Fint*>(code) = carried.code;
+  return carried.done;
+}
+
+void free_fortran(Word64 request) {
+  if (!convertible() || find_functions() == nullptr) return;
+  MPI_Request converted = conversions().request(fortran_integer(request));
+  free_request(reinterpret_cast<Word64>(&converted));
+}
+
+void blocking_fortran(Word64 comm) {
+  if (convertible()) blocking_collective(comm_at(comm));
+}
+
+}  // namespace
+}  // namespace crossrail::mpi
+
+using crossrail::mpi::Word64;
+
+#define CROSSRAIL_EXPORT extern "C" __attribute__((visibility("default")))
+
+// In all manglings of Fortran compilers, and as mpi_f08 calls it.
+#define MANGLED(entry, lower, upper) entry(mpi_##lower##_) entry(mpi_##lower) entry(mpi_##lower##__) entry(MPI_##upper) entry(ompi_##lower##_f)
+
+#define STARTED_AS(symbol, function, c_name, words)                                               \
+  CROSSRAIL_EXPORT void symbol(WORDS_##words) {                                                   \
+    static crossrail::mpi::Entry entry{crossrail::mpi::NextCall(#symbol), {c_name, "fortran"}, crossrail::mpi::function}; \
+    crossrail::mpi::offer(entry, {NAMES_##words});                                                \
+  }
+#define COMMA ,
+#define IALLTOALL(symbol) STARTED_AS(symbol, alltoall<crossrail::mpi::start_alltoall COMMA 7>, "MPI_Ialltoall", 9)
+#define IALLTOALLV(symbol) STARTED_AS(symbol, alltoallv<crossrail::mpi::start_alltoallv COMMA 9>, "MPI_Ialltoallv", 11)
+#define IALLTOALLW(symbol) STARTED_AS(symbol, alltoallw<crossrail::mpi::start_alltoallw COMMA 9>, "MPI_Ialltoallw", 11)
+#define ALLTOALL_INIT(symbol) STARTED_AS(symbol, alltoall<crossrail::mpi::init_alltoall COMMA 8>, "MPI_Alltoall_init", 10)
+#define ALLTOALLV_INIT(symbol) STARTED_AS(symbol, alltoallv<crossrail::mpi::init_alltoallv COMMA 10>, "MPI_Alltoallv_init", 12)
+#define ALLTOALLW_INIT(symbol) STARTED_AS(symbol, alltoallw<crossrail::mpi::init_alltoallw COMMA 10>, "MPI_Alltoallw_init", 12)
+MANGLED(IALLTOALL, ialltoall, IALLTOALL)
+MANGLED(IALLTOALLV, ialltoallv, IALLTOALLV)
+MANGLED(IALLTOALLW, ialltoallw, IALLTOALLW)
+MANGLED(ALLTOALL_INIT, alltoall_init, ALLTOALL_INIT)
+MANGLED(ALLTOALLV_INIT, alltoallv_init, ALLTOALLV_INIT)
+MANGLED(ALLTOALLW_INIT, alltoallw_init, ALLTOALLW_INIT)
+// Open MPI 4's names.
+ALLTOALL_INIT(mpix_alltoall_init_)
+ALLTOALLV_INIT(mpix_alltoallv_init_)
+ALLTOALLW_INIT(mpix_alltoallw_init_)
+ALLTOALL_INIT(ompix_alltoall_init_f)
+ALLTOALLV_INIT(ompix_alltoallv_init_f)
+ALLTOALLW_INIT(ompix_alltoallw_init_f)
+
+#define START(symbol)                                                               \
+  CROSSRAIL_EXPORT void symbol(Word64 request, Word64 code) {                       \
+    static crossrail::mpi::NextCall next(#symbol);                                  \
+    if (!crossrail::mpi::start_fortran(1, request, code)) (void)next(request, code); \
+  }
+#define STARTALL(symbol)                                                            \
+  CROSSRAIL_EXPORT void symbol(Word64 count, Word64 requests, Word64 code) {        \
+    static crossrail::mpi::NextCall next(#symbol);                                  \
+    if (!crossrail::mpi::start_fortran(crossrail::mpi::fortran_integer(count), requests, code)) (void)next(count, requests, code); \
+  }
+#define REQUEST_FREE(symbol)                                                        \
+  CROSSRAIL_EXPORT void symbol(Word64 request, Word64 code) {                       \
+    static crossrail::mpi::NextCall next(#symbol);                                  \
+    crossrail::mpi::free_fortran(request);                                          \
+    (void)next(request, code);                                                      \
+  }
+MANGLED(START, start, START)
+MANGLED(STARTALL, startall, STARTALL)
+MANGLED(REQUEST_FREE, request_free, REQUEST_FREE)
+
+// Blocking collectives that are not ours, as in blocking.def.
+#define BARRIER(symbol)                                \
+  CROSSRAIL_EXPORT void symbol(Word64 comm, Word64 code) { \
+    static crossrail::mpi::NextCall next(#symbol);     \
+    crossrail::mpi::blocking_fortran(comm);            \
+    (void)next(comm, code);                            \
+  }
+#define BLOCKING_AS(symbol, words, comm)               \
+  CROSSRAIL_EXPORT void symbol(WORDS_##words) {        \
+    static crossrail::mpi::NextCall next(#symbol);     \
+    crossrail::mpi::blocking_fortran(a##comm);         \
+    (void)next(NAMES_##words);                         \
+  }
+#define BCAST(symbol) BLOCKING_AS(symbol, 6, 5)
+#define REDUCE(symbol) BLOCKING_AS(symbol, 8, 7)
+MANGLED(BARRIER, barrier, BARRIER)
+MANGLED(BCAST, bcast, BCAST)
+MANGLED(REDUCE, reduce, REDUCE)

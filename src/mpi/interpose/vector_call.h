@@ -1,0 +1,59 @@
+// The arguments of MPI_Alltoallv and MPI_Alltoallw, which are one collective here, and of their nonblocking
+// and persistent forms.
+#pragma once
+
+#include <vector>
+
+#include "comm/shape.h"
+#include "mpi/buffers/packed_vectors.h"
+
+namespace crossrail::mpi {
+
+class VectorCall {
+ public:
+  static constexpr std::size_t kWords = 9;
+  using Packed = PackedVectors;
+  struct Facts {
+    SideFacts out, in;
+    std::vector<MPI_Datatype> send_types, recv_types;  // kept
+  };
+  // No rank knows the blocks of others, and who sends in place sends from a copy.
+  static constexpr Shape kShape{Collective::alltoallv, Memory::host, false, 0};
+
+  VectorCall(const VectorSide& send, const VectorSide& recv, MPI_Comm comm) : send_(send), recv_(recv), comm_(comm) {}
+  MPI_Comm comm() const { return comm_; }
+  // Arguments that the MPI library refuses itself, before it communicates: it shall say so.
+  bool left_to_mpi() const;
+  Survey survey(int ranks, Facts& facts);
+  // Mean bytes of what this rank sends to another, of arguments that need not be right.
+  std::uint64_t estimated_block_bytes(int ranks) const { return mean_block_bytes(in_place() ? recv_ : send_, ranks); }
+
+  // Once surveyed:
+  Shape shape() const { return kShape; }
+  std::uint64_t block_bytes() const { return block_bytes_; }  // mean
+  bool unequal(int rank, const Facts& facts) const { return !in_place() && facts.out.blocks[rank].bytes != facts.in.blocks[rank].bytes; }
+  bool in_place() const { return send_.address == MPI_IN_PLACE; }
+  // Arrays of types that our caller has made, and types that the program may free: ours take their place. The
+  // arrays of counts are the program's, which keeps them as they are until the call has ended.
+  void keep_types(Facts& facts, std::vector<MPI_Datatype>& ours);
+  Packed packed(Slot& slot, MPI_Comm packing_comm, Facts& facts) const {
+    return {slot, packing_comm, {in_place() ? recv_ : send_, facts.out}, {recv_, facts.in}};
+  }
+
+ private:
+  VectorSide send_, recv_;
+  MPI_Comm comm_;
+  std::uint64_t block_bytes_ = 0;
+};
+
+// From the words of the C calls.
+class AlltoallvCall : public VectorCall {
+ public:
+  AlltoallvCall(const Word64* words, bool large_counts);
+};
+class AlltoallwCall : public VectorCall {
+ public:
+  AlltoallwCall(const Word64* words, bool large_counts);
+};
+
+}  // namespace crossrail::mpi

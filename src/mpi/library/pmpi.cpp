@@ -1,0 +1,35 @@
+#include "mpi/library/pmpi.h"
+
+#include "base/log.h"
+#include "mpi/library/library.h"
+
+namespace crossrail::mpi {
+namespace {
+
+struct Table {
+  Functions functions;
+  bool complete = true;
+};
+
+Table fill() {
+  Table table;
+#define FUNCTION(name, needed)                                                                           \
+  table.functions.name = reinterpret_cast<decltype(table.functions.name)>(library_symbol("PMPI_" #name)); \
+  if (needed && table.functions.name == nullptr) {                                                       \
+    table.complete = false;                                                                              \
+    log_line(LogLevel::error, "the MPI library has no PMPI_" #name ": its calls go to MPI untouched");    \
+  }
+#include "mpi/library/functions.def"
+#undef FUNCTION
+  return table;
+}
+
+}  // namespace
+
+const Functions* find_functions() {
+  if (!library().ours) return nullptr;
+  static const Table table = fill();
+  return table.complete ? &table.functions : nullptr;
+}
+
+}  // namespace crossrail::mpi

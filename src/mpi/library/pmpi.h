@@ -1,0 +1,47 @@
+// The table of PMPI_ functions of the program's MPI library.
+#pragma once
+
+#include "base/status.h"
+#include "mpi/library/flavour.h"
+
+namespace crossrail::mpi {
+
+struct Functions {
+#define FUNCTION(name, needed) decltype(&MPI_##name) name = nullptr;
+#include "mpi/library/functions.def"
+#undef FUNCTION
+};
+
+// Null if there is no MPI library, one of another flavour, or one that lacks a needed function.
+const Functions* find_functions();
+
+// The table; call only where find_functions() has answered.
+inline const Functions& pmpi() {
+  static const Functions& functions = *find_functions();
+  return functions;
+}
+
+// Predefined handles that the hot path needs. For Open MPI they are addresses found by name, so
+// they are looked up once.
+struct Handles {
+  MPI_Comm comm_null = MPI_COMM_NULL;
+  MPI_Comm comm_self = MPI_COMM_SELF;
+  MPI_Comm comm_world = MPI_COMM_WORLD;
+  MPI_Datatype type_null = MPI_DATATYPE_NULL;
+  MPI_Datatype byte = MPI_BYTE;
+  MPI_Datatype whole_number = MPI_INT;
+  MPI_Op maximum = MPI_MAX;
+  MPI_Request request_null = MPI_REQUEST_NULL;
+};
+
+inline const Handles& handles() {
+  static const Handles known;
+  return known;
+}
+
+// Errors: system.
+inline Status from_mpi(int code, const char* function) {
+  return code == MPI_SUCCESS ? Status{} : failure(Code::system, "%s returned error %d", function, code);
+}
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,94 @@
+#include "mpi/library/progress_hook.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "mpi/library/pmpi.h"
+
+namespace crossrail::mpi {
+namespace {
+
+// Of Open MPI: opal_progress_register(callback). Same prototype in 4, 5 and 6.
+using OpalRegister = int (*)(int (*callback)());
+
+// Of MPICH: MPIX_Async_start(poll, state, stream); handles are int.
+struct AsyncThing;
+using AsyncPoll = int (*)(AsyncThing*);
+using AsyncStart = int (*)(AsyncPoll poll, void* state, int stream);
+using IsComplete = int (*)(MPI_Request);
+constexpr int kNoProgress = 0, kDone = 1;
+// MPIX_STREAM_NULL, which has had other values in earlier versions.
+constexpr int kStreamNull = 0x3c000000;
+constexpr int kFirstMpichKnown = 5;
+constexpr int kMostInVain = 100'000;
+
+struct Symbols {
+  OpalRegister opal = nullptr;
+  AsyncStart async_start = nullptr;
+  IsComplete is_complete = nullptr;
+};
+
+int mpich_version() {
+  const char* const at = std::strstr(library().version, "MPICH Version:");
+  return at == nullptr ? 0 : std::atoi(at + std::strcspn(at, "0123456789"));
+}
+
+const Symbols& symbols() {
+  static const Symbols known = [] {
+    Symbols found;
+    found.opal = reinterpret_cast<OpalRegister>(library_symbol("opal_progress_register"));
+    if (mpich_version() < kFirstMpichKnown) return found;
+    found.async_start = reinterpret_cast<AsyncStart>(library_symbol("PMPIX_Async_start"));
+    found.is_complete = reinterpret_cast<IsComplete>(library_symbol("PMPIX_Request_is_complete"));
+    if (found.is_complete == nullptr) found.async_start = nullptr;
+    return found;
+  }();
+  return known;
+}
+
+ProgressHook current{};
+std::atomic<bool> hooked{false};
+
+int poll_of_open_mpi() { return current.advance(); }
+
+// Claims no progress of its own: MPICH would leave its network alone in that round. Hooking costs more than
+// to be asked in vain for a while.
+int poll_of_mpich(AsyncThing*) {
+  static std::atomic<int> in_vain{0};
+  if (current.needed()) {
+    in_vain.store(0, std::memory_order_relaxed);
+    (void)current.advance();
+    return kNoProgress;
+  }
+  if (!current.over() && in_vain.fetch_add(1, std::memory_order_relaxed) < kMostInVain) return kNoProgress;
+  in_vain.store(0, std::memory_order_relaxed);
+  hooked.store(false, std::memory_order_release);
+  return kDone;
+}
+
+}  // namespace
+
+bool has_progress_hook() { return symbols().opal != nullptr || symbols().async_start != nullptr; }
+
+bool waitall_refuses_generalized_requests() { return symbols().async_start != nullptr; }
+
+void hook_progress(const ProgressHook& hook) {
+  if (hooked.load(std::memory_order_acquire)) return;
+  if (hooked.exchange(true, std::memory_order_acq_rel)) return;
+  current = hook;
+  if (symbols().opal != nullptr) {
+    (void)symbols().opal(poll_of_open_mpi);
+  } else if (symbols().async_start != nullptr) {
+    (void)symbols().async_start(poll_of_mpich, nullptr, kStreamNull);
+  }
+}
+
+bool may_test_in_hook(const MPI_Request* requests, int count) {
+  const IsComplete is_complete = symbols().is_complete;
+  if (is_complete == nullptr) return true;
+  return std::all_of(requests, requests + count, [&](MPI_Request one) { return one == handles().request_null || is_complete(one) != 0; });
+}
+
+}  // namespace crossrail::mpi

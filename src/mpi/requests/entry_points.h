@@ -1,0 +1,23 @@
+// What the entry points of nonblocking and persistent calls share.
+#pragma once
+
+#include "mpi/interpose/alltoall_call.h"
+#include "mpi/interpose/vector_call.h"
+
+namespace crossrail::mpi {
+
+class CallCounter;
+
+struct EntryPoint {
+  const char* function;
+  CallCounter* counter;
+};
+
+// Whether the two sides of this rank differ in size.
+inline bool unequal(const AlltoallCall& call, int, const AlltoallCall::Facts&) { return call.unequal(); }
+inline bool unequal(const VectorCall& call, int rank, const VectorCall::Facts& facts) { return call.unequal(rank, facts); }
+
+// The address of the program's request, after so many words.
+inline MPI_Request* request_at(const Word64* words, std::size_t number) { return reinterpret_cast<MPI_Request*>(words[number]); }
+
+}  // namespace crossrail::mpi

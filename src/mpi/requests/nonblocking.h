@@ -1,0 +1,17 @@
+// MPI_Ialltoall, MPI_Ialltoallv and MPI_Ialltoallw as generalized requests: genuine ones, which the program
+// completes with whatever it likes, mixed with its own.
+#pragma once
+
+#include "mpi/interpose/carry.h"
+
+namespace crossrail::mpi {
+
+class CallCounter;
+
+// The arguments of the C calls: those of the blocking call, then the address of the request. Not done: the
+// call is the MPI library's.
+Carried start_alltoall(const Word64* words, bool large_counts, CallCounter* counter);
+Carried start_alltoallv(const Word64* words, bool large_counts, CallCounter* counter);
+Carried start_alltoallw(const Word64* words, bool large_counts, CallCounter* counter);
+
+}  // namespace crossrail::mpi

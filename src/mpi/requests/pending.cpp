@@ -1,0 +1,69 @@
+#include "mpi/requests/pending.h"
+
+#include "base/log.h"
+#include "mpi/interpose/complete_call.h"
+#include "mpi/library/pmpi.h"
+#include "mpi/library/progress_hook.h"
+#include "mpi/statistics/traffic.h"
+
+namespace crossrail::mpi {
+
+PendingCalls& pending_calls() {
+  static PendingCalls& calls = *new PendingCalls;  // outlives every static object
+  return calls;
+}
+
+namespace {
+
+int advance() { return finalizing() ? 0 : pending_calls().advance(); }
+bool needed() { return !finalizing() && pending_calls().any(); }
+
+void warn_of_unfinished() {
+  if (!pending_calls().any()) return;
+  log_line(LogLevel::error, "MPI_Finalize: nonblocking or persistent collectives have not been completed");
+}
+
+}  // namespace
+
+void start_pending(PendingCall& call) {
+  observe_finalize(warn_of_unfinished);
+  hook_progress({advance, needed, finalizing});
+  pending_calls().start(call);
+}
+
+PendingUse::PendingUse(CommunicatorRecord& record, const char* function) : record_(record), function_(function) { use(record_); }
+
+PendingUse::~PendingUse() {
+  for (MPI_Datatype& type : types) {
+    if (!finalizing()) (void)pmpi().Type_free(&type);
+  }
+  unuse(record_);
+}
+
+void PendingUse::count_for(CallCounter* counter, std::uint64_t block_bytes) {
+  counter_ = counter;
+  carried_.block_bytes = block_bytes;
+}
+
+void PendingUse::begins() {
+  began_ns_ = counting() ? now_ns() : 0;
+  raised_ = false;
+}
+
+void PendingUse::ended(const PendingCall& call) {
+  carried_.done = true;
+  carried_.code = call.code == Code::ok ? MPI_SUCCESS : MPI_ERR_OTHER;
+  carried_.algorithm = call.code == Code::ok ? call.plan->algorithm : "error";
+  note_traffic(call.code == Code::ok ? call.plan : nullptr);
+  if (counting() && counter_ != nullptr) counter_->add(carried_, now_ns() - began_ns_);
+}
+
+int PendingUse::code(const PendingCall& call) {
+  (void)noted(carried_);
+  if (call.code == Code::ok) return MPI_SUCCESS;
+  if (raised_) return mpi_class(call.code);
+  raised_ = true;
+  return raise({function_, record_.freed ? handles().comm_self : record_.comm}, failed(call.code, call.what.c_str()));
+}
+
+}  // namespace crossrail::mpi

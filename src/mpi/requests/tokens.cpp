@@ -1,0 +1,75 @@
+#include "mpi/requests/tokens.h"
+
+#include <mutex>
+#include <vector>
+
+#include "mpi/library/pmpi.h"
+
+namespace crossrail::mpi {
+namespace {
+
+constexpr int kMostTags = 32768;  // that MPI promises
+
+std::mutex mutex;
+int tags_made = 0;
+std::vector<int>& free_tags() {
+  static auto& tags = *new std::vector<int>;
+  return tags;
+}
+
+void stay_silent(MPI_Comm*, int*, ...) {}
+
+// Of this process alone, with errors as codes. Null if it could not be made.
+MPI_Comm own_communicator() {
+  static const MPI_Comm made = [] {
+    MPI_Comm comm = handles().comm_null;
+    MPI_Errhandler handler;
+    if (pmpi().Comm_split(handles().comm_self, 0, 0, &comm) != MPI_SUCCESS) return handles().comm_null;
+    if (pmpi().Comm_create_errhandler(stay_silent, &handler) != MPI_SUCCESS) return handles().comm_null;
+    (void)pmpi().Comm_set_errhandler(comm, handler);
+    (void)pmpi().Errhandler_free(&handler);
+    return comm;
+  }();
+  return made;
+}
+
+}  // namespace
+
+bool tokens_possible() {
+  int initialized = 0;
+  (void)pmpi().Initialized(&initialized);
+  return initialized != 0 && own_communicator() != handles().comm_null;
+}
+
+int open_token(Token& token) {
+  const std::lock_guard lock(mutex);
+  if (!free_tags().empty()) {
+    token.tag = free_tags().back();
+    free_tags().pop_back();
+  } else if (tags_made < kMostTags) {
+    token.tag = tags_made++;
+  } else {
+    return MPI_ERR_NO_MEM;
+  }
+  return pmpi().Recv_init(nullptr, 0, handles().byte, 0, token.tag, own_communicator(), &token.request);
+}
+
+int start_token(Token& token) { return pmpi().Start(&token.request); }
+
+// A byte is too much for a receive of nothing: MPI_ERR_TRUNCATE.
+void complete_token(const Token& token, int code) {
+  static char byte = 0;
+  MPI_Request sent;
+  if (pmpi().Isend(&byte, code == MPI_SUCCESS ? 0 : 1, handles().byte, 0, token.tag, own_communicator(), &sent) == MPI_SUCCESS) {
+    (void)pmpi().Request_free(&sent);
+  }
+}
+
+void close_token(Token& token) {
+  if (token.tag < 0) return;
+  const std::lock_guard lock(mutex);
+  free_tags().push_back(token.tag);
+  token.tag = -1;
+}
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,24 @@
+// Tokens: persistent requests of the MPI library that stand for calls of ours, as receives of nothing from this
+// process itself.
+#pragma once
+
+#include "mpi/library/flavour.h"
+
+namespace crossrail::mpi {
+
+struct Token {
+  MPI_Request request;
+  int tag = -1;
+};
+
+// False where there is no MPI_COMM_SELF (sessions).
+bool tokens_possible();
+// These return MPI codes.
+int open_token(Token& token);
+int start_token(Token& token);
+// Completes what start_token has begun. With an error the program's wait returns one.
+void complete_token(const Token& token, int code);
+// Its number may be had again. The request itself is freed by the program.
+void close_token(Token& token);
+
+}  // namespace crossrail::mpi

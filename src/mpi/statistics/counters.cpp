@@ -1,0 +1,132 @@
+#include "mpi/statistics/counters.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cstdio>
+#include <string>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "mpi/library/library.h"
+#include "mpi/statistics/traffic.h"
+
+namespace crossrail::mpi {
+namespace {
+
+std::atomic<CallCounter*> first_counter{nullptr};
+std::atomic<int> world_rank{-1};
+std::atomic<int> world_size{-1};
+std::atomic<std::uint64_t> calls_since_report{0};
+
+// Whatever way the process ends, short of _exit and signals, it has written its report.
+struct ReportAtExit {
+  ~ReportAtExit() {
+    if (calls_since_report.load() != 0) write_report();
+  }
+} report_at_exit;
+
+}  // namespace
+
+CallCounter::CallCounter(const char* name, const char* interface) : name_(name), interface_(interface) {
+  next_ = first_counter.load();
+  while (!first_counter.compare_exchange_weak(next_, this)) {
+  }
+}
+
+void CallCounter::add(const Carried& carried, std::int64_t nanoseconds) {
+  const bool failed = carried.done && carried.code != 0;
+  (failed ? errors_ : carried.done ? carried_ : native_).fetch_add(1, std::memory_order_relaxed);
+  nanoseconds_.fetch_add(static_cast<std::uint64_t>(nanoseconds), std::memory_order_relaxed);
+  bytes_.fetch_add(carried.block_bytes, std::memory_order_relaxed);
+  calls_since_report.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t below = carried.block_bytes > 1 ? carried.block_bytes - 1 : 0;
+  histogram_[std::bit_width(below) % kSizes].fetch_add(1, std::memory_order_relaxed);
+  for (AlgorithmCount& slot : algorithms_) {
+    const char* name = nullptr;
+    if (slot.name.compare_exchange_strong(name, carried.algorithm) || name == carried.algorithm) {
+      slot.calls.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+  }
+}
+
+bool counting() {
+  static const bool on = !process_settings().report.empty();
+  return on;
+}
+
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+void note_world(int rank, int size) {
+  world_rank = rank;
+  world_size = size;
+}
+
+// Reads the private counters of all entry points.
+struct Report {
+  static std::string call(const CallCounter& counter) {
+    char text[512];
+    std::snprintf(text, sizeof text,
+                  "{\"name\":\"%s\",\"interface\":\"%s\",\"carried\":%llu,\"native\":%llu,\"errors\":%llu,"
+                  "\"seconds\":%.9f,\"bytes\":%llu,\"histogram\":{",
+                  counter.name_, counter.interface_, number(counter.carried_), number(counter.native_),
+                  number(counter.errors_), static_cast<double>(counter.nanoseconds_.load()) * 1e-9,
+                  number(counter.bytes_));
+    std::string json = text;
+    const char* comma = "";
+    for (int size = 0; size < CallCounter::kSizes; ++size) {
+      if (counter.histogram_[size].load() == 0) continue;
+      std::snprintf(text, sizeof text, "%s\"%llu\":%llu", comma, 1ull << size, number(counter.histogram_[size]));
+      json += text;
+      comma = ",";
+    }
+    json += "},\"algorithms\":{";
+    comma = "";
+    for (const auto& slot : counter.algorithms_) {
+      if (slot.name.load() == nullptr) break;
+      std::snprintf(text, sizeof text, "%s\"%s\":%llu", comma, slot.name.load(), number(slot.calls));
+      json += text;
+      comma = ",";
+    }
+    return json + "}}";
+  }
+
+  static std::string all() {
+    std::string json;
+    for (const CallCounter* at = first_counter.load(); at != nullptr; at = at->next_) {
+      if (at->carried_.load() + at->native_.load() + at->errors_.load() == 0) continue;
+      json += (json.empty() ? "" : ",") + call(*at);
+    }
+    return json;
+  }
+
+ private:
+  static unsigned long long number(const std::atomic<std::uint64_t>& value) { return value.load(); }
+};
+
+void write_report() {
+  if (!counting()) return;
+  calls_since_report = 0;
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  const std::string path =
+      process_settings().report + "/" + host + "." + std::to_string(static_cast<int>(getpid())) + ".json";
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) {
+    log_line(LogLevel::error, "CROSSRAIL_REPORT: cannot write %s", path.c_str());
+    return;
+  }
+  std::fprintf(file,
+               "{\"rank\":%d,\"world_size\":%d,\"host\":\"%s\",\"pid\":%d,\"mpi\":\"%s\",\"flavour\":\"%s\",\"calls\":[%s],\"plans\":%s}\n",
+               world_rank.load(), world_size.load(), host, static_cast<int>(getpid()), library().version,
+               library().flavour, Report::all().c_str(), traffic_json().c_str());
+  std::fclose(file);
+}
+
+}  // namespace crossrail::mpi

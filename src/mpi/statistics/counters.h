@@ -1,0 +1,39 @@
+// What this process's MPI calls came to, for CROSSRAIL_REPORT. Nothing is counted without it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "mpi/interpose/carry.h"
+
+namespace crossrail::mpi {
+
+// One interposed name. Static objects, one for each entry point.
+class CallCounter {
+ public:
+  CallCounter(const char* name, const char* interface);
+  void add(const Carried& carried, std::int64_t nanoseconds);
+
+ private:
+  friend struct Report;
+  static constexpr int kSizes = 64;       // histogram: blocks of up to 2^i bytes
+  static constexpr int kAlgorithms = 32;  // distinct names seen
+  struct AlgorithmCount {
+    std::atomic<const char*> name{nullptr};
+    std::atomic<std::uint64_t> calls{0};
+  };
+  const char* name_;
+  const char* interface_;
+  std::atomic<std::uint64_t> carried_{0}, native_{0}, errors_{0}, nanoseconds_{0}, bytes_{0};
+  std::atomic<std::uint64_t> histogram_[kSizes] = {};
+  AlgorithmCount algorithms_[kAlgorithms];
+  CallCounter* next_;
+};
+
+bool counting();
+std::int64_t now_ns();
+// Writes <folder>/<host>.<pid>.json; later calls replace it. `rank` and `size` of the world, -1 if unknown.
+void write_report();
+void note_world(int rank, int size);
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,76 @@
+#include "mpi/statistics/traffic.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <string_view>
+#include <tuple>
+
+#include "mpi/statistics/counters.h"
+
+namespace crossrail::mpi {
+namespace {
+
+thread_local crossrail_traffic last{};
+
+// Plans that may be added up: collective, algorithm (names of the catalogue), bytes of a block, ranks, nodes.
+using Kind = std::tuple<std::string_view, std::string_view, std::uint64_t, int, int>;
+
+struct Sum {
+  Traffic moved;
+  std::uint64_t calls = 0;
+  std::uint64_t queue_pairs = 0, node_bytes = 0, scratch_bytes = 0;  // the largest
+};
+
+std::mutex mutex;
+std::map<Kind, Sum>& sums() {
+  static auto& all = *new std::map<Kind, Sum>;  // outlives every static object: reports come late
+  return all;
+}
+
+void add(const Plan& plan) {
+  const std::lock_guard lock(mutex);
+  Sum& sum = sums()[{name_of(plan.shape.collective), plan.algorithm, plan.shape.block_bytes, plan.topology->size,
+                     plan.topology->node_count()}];
+  sum.moved += plan.last;
+  ++sum.calls;
+  sum.queue_pairs = std::max<std::uint64_t>(sum.queue_pairs, plan.remote_partner_count);
+  sum.node_bytes = std::max<std::uint64_t>(sum.node_bytes, plan.node_bytes);
+  sum.scratch_bytes = std::max<std::uint64_t>(sum.scratch_bytes, plan.scratch_bytes);
+}
+
+}  // namespace
+
+void note_traffic(const Plan* plan) {
+  if (plan == nullptr || plan->native()) {
+    last = {};
+    return;
+  }
+  last = {plan->last.sends,       plan->last.sent_bytes, plan->last.local_sends, plan->last.staged_bytes,
+          plan->remote_partner_count, plan->node_bytes,      plan->scratch_bytes,    plan->calls};
+  if (counting()) add(*plan);
+}
+
+crossrail_traffic last_traffic() { return last; }
+
+std::string traffic_json() {
+  const std::lock_guard lock(mutex);
+  std::string json = "[";
+  for (const auto& [kind, sum] : sums()) {
+    const auto& [collective, algorithm, block_bytes, ranks, nodes] = kind;
+    const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
+    char text[512];
+    std::snprintf(text, sizeof text,
+                  "%s{\"collective\":\"%s\",\"algorithm\":\"%s\",\"block_bytes\":%llu,\"ranks\":%d,\"nodes\":%d,"
+                  "\"calls\":%llu,\"sends\":%llu,\"sent_bytes\":%llu,\"local_sends\":%llu,\"staged_bytes\":%llu,"
+                  "\"queue_pairs\":%llu,\"node_bytes\":%llu,\"scratch_bytes\":%llu}",
+                  json.size() == 1 ? "" : ",", collective.data(), algorithm.data(), number(block_bytes), ranks, nodes,
+                  number(sum.calls), number(sum.moved.sends), number(sum.moved.sent_bytes), number(sum.moved.local_sends),
+                  number(sum.moved.staged_bytes), number(sum.queue_pairs), number(sum.node_bytes), number(sum.scratch_bytes));
+    json += text;
+  }
+  return json + "]";
+}
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,273 @@
+// ControlBlock: the part of the node's segment that one slot of a communicator works with. Every rank of the
+// node owns a few cache lines of flags and one region in each of two alternating halves.
+//
+//   header | lines of rank 0, 1, ... | packet half 0, 1 | bulk half 0, 1 | extension (device_sharing/)
+//
+// Halves and epochs. One epoch is one round in which every rank writes its region of half
+// (epoch mod 2), flags it, and waits for the flag of every other rank. Nobody can start epoch e+2
+// before all have flagged e+1, that is finished reading e: so no closing barrier is needed. Rounds
+// in which a rank does not wait for all (v-collectives with empty blocks) leave that open;
+// `wait_until_reusable` makes up for it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/fiber.h"
+#include "base/status.h"
+#include "transport/links.h"
+
+namespace crossrail {
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+using Word = std::atomic<std::uint64_t>;
+
+// What a rank publishes when it begins a call: written by its owner, read by peers that have waited too
+// long and ask why. Two, by parity of the call.
+struct alignas(kCacheLineBytes) CallDescriptor {
+  Word call;   // number of the call on this slot; written last
+  Word shape;  // hash of the Shape
+  Word bytes;  // bytes of a block, for the message about a mismatch
+  Word in_place;
+  Word ended;  // number of the call, once this rank has all that it was to receive
+};
+
+// Blocks that peers may read straight from their owner's memory.
+struct alignas(kCacheLineBytes) ExportedRange {
+  Word flag;     // of the epoch; written last
+  Word address;  // of the send buffer, in its owner's memory
+};
+
+struct alignas(kCacheLineBytes) FlagLine {
+  Word word[2];  // by parity
+};
+
+// A flag that only goes on: of the last epoch in which its owner came to some point.
+struct alignas(kCacheLineBytes) SequenceCounter {
+  Word flag;
+};
+
+struct RankLines {
+  static constexpr int kCounters = 5;  // for algorithms, which give them their names
+  CallDescriptor descriptor[2];
+  ExportedRange exported[2];  // single copy: by parity of the epoch
+  FlagLine staged;            // bulk region of this epoch is filled
+  FlagLine finished;          // single copy: this rank has read all it needs in this epoch
+  FlagLine agreed;            // status of a plan
+  SequenceCounter entered;    // this rank has read all it needed in the epochs before
+  SequenceCounter barrier;    // has come to `barrier`
+  SequenceCounter counter[kCounters];
+};
+
+// 56 bytes of payload and a flag that says for which epoch and shape they are (an LL protocol with lines of
+// 64 bytes). Packet memory only ever holds packets, so that user data can never be taken for a flag.
+struct alignas(kCacheLineBytes) Packet {
+  static constexpr std::size_t kPayloadBytes = kCacheLineBytes - sizeof(Word);
+  std::byte payload[kPayloadBytes];
+  Word flag;
+};
+static_assert(sizeof(Packet) == kCacheLineBytes);
+
+struct ControlBlockLayout {
+  int node_size = 1;
+  std::size_t packet_count = 0;     // packets of one rank in one half
+  std::size_t bulk_bytes = 0;       // bulk region of one rank in one half
+  std::size_t extension_bytes = 0;  // behind it all
+  std::size_t total_bytes() const;  // whole pages
+};
+
+// The largest layout within `scratch_bytes` (the extension beside it), but no more than is useful.
+ControlBlockLayout control_block_layout(int node_size, std::uint64_t scratch_bytes, std::size_t extension_bytes = 0);
+
+class ControlBlock {
+ public:
+  struct Placement {
+    std::byte* segment;  // zero before its first use
+    ControlBlockLayout layout;
+    const std::vector<int>* node_ranks;  // communicator ranks of this node, ascending
+    int node_rank;
+    bool oversubscribed;
+    std::uint64_t patience_ms;
+    std::uint64_t epochs_before = 0;  // tests only: as if there had been so many, and calls; the same on all ranks
+  };
+  ControlBlock(const Placement& placement, Links& links);
+
+  int node_rank() const { return placement_.node_rank; }
+  int node_size() const { return placement_.layout.node_size; }
+  int rank_of(int node_rank) const { return (*placement_.node_ranks)[node_rank]; }
+  const ControlBlockLayout& layout() const { return placement_.layout; }
+
+  std::byte* extension() const { return extension_; }
+
+  RankLines& lines(int node_rank) { return lines_[node_rank]; }
+  RankLines& my_lines() { return lines_[placement_.node_rank]; }
+  // Packets of a half lie close together: `stride` packets for every rank.
+  Packet* packets(int half, int node_rank, std::size_t stride) {
+    return packets_[half] + static_cast<std::size_t>(node_rank) * stride;
+  }
+  std::byte* bulk(int half, int node_rank) {
+    return bulk_[half] + static_cast<std::size_t>(node_rank) * placement_.layout.bulk_bytes;
+  }
+
+  // Waits suspend this fiber from now on; null: they spin.
+  void run_on(Fiber* fiber) { fiber_ = fiber; }
+  // How often they look before they do.
+  void spin(int times) { spins_ = placement_.oversubscribed ? 0 : times; }
+
+  // Beginning a call: publishes its descriptor. Every call on the slot, native ones too.
+  void begin_call(std::uint64_t shape_hash, std::uint64_t block_bytes, bool in_place = false) {
+    CallDescriptor& descriptor = my_lines().descriptor[++call_ & 1];
+    descriptor.call.store(0, std::memory_order_relaxed);  // until it is complete
+    descriptor.shape.store(shape_hash, std::memory_order_release);
+    descriptor.bytes.store(block_bytes, std::memory_order_release);
+    descriptor.in_place.store(in_place ? 1 : 0, std::memory_order_release);
+    descriptor.call.store(call_, std::memory_order_release);
+    shape_hash_ = shape_hash;
+  }
+  // This rank has all that it was to receive in the present call. False if an error has been met meanwhile.
+  bool end_call() {
+    my_lines().descriptor[call_ & 1].ended.store(call_, std::memory_order_release);
+    return !broken_up();
+  }
+
+  std::uint64_t next_epoch() {
+    my_lines().entered.flag.store(++epoch_ << kHashBits, std::memory_order_release);
+    return epoch_;
+  }
+  // Tests only: as if there had been so many more. On all ranks, between two calls.
+  void skip_epochs(std::uint64_t count) { epoch_ += count; }
+  // Before this rank writes into a half in `epoch`: that no rank still reads what it wrote there two
+  // epochs ago. Free of cost where this rank has seen all others' flags in the epoch before.
+  Status wait_until_reusable(std::uint64_t epoch) {
+    half_user_[epoch & 1] = 0;
+    return seen_all_ + 1 == epoch ? Status{} : wait_for_all_readers(epoch);
+  }
+  // The same for a plan (by its number) whose regions never move: two epochs ago `readers` alone were
+  // to read what this rank wrote, if that was the same plan.
+  Status wait_until_read(std::uint64_t epoch, std::uint64_t plan, const std::vector<std::uint8_t>& readers);
+  // This rank has seen the flags of all others for `epoch`; of one other.
+  void seen_all(std::uint64_t epoch) { seen_all_ = epoch; }
+  void seen(int peer, std::uint64_t epoch) { seen_[peer] = epoch; }
+
+  // Sequence counters: this rank has come to `epoch` of this call; wait until `peer` has. A peer that has
+  // gone on to a later epoch, of another call perhaps, has been there; at this one, its Shape must be ours.
+  void post(int counter, std::uint64_t epoch) { post(my_lines().counter[counter], epoch); }
+  Status wait(int peer, int counter, std::uint64_t epoch) { return wait(peer, lines(peer).counter[counter], epoch); }
+  bool has_come(int peer, int counter, std::uint64_t epoch) {
+    return epoch_of(lines(peer).counter[counter].flag.load(std::memory_order_acquire)) >= epoch;
+  }
+  Status wait_all(int counter, std::uint64_t epoch);
+  // Nobody leaves before all ranks of the node have come.
+  Status barrier();
+
+  // Where the node's first rank leaves a message of a few bytes for the others, between agreements.
+  static constexpr std::size_t kMailboxBytes = 2 * kCacheLineBytes;
+  std::byte* mailbox();
+  // The flag of an epoch of the present call: 48 bits that never wrap (9 years of rounds of a microsecond)
+  // and 16 that are unequal for unequal shapes.
+  static constexpr int kHashBits = 16;
+  std::uint64_t flag(std::uint64_t epoch) const { return epoch << kHashBits | (shape_hash_ & ((1u << kHashBits) - 1)); }
+  static std::uint64_t epoch_of(std::uint64_t flag) { return flag >> kHashBits; }
+
+  // Returns when `ready()` is true, or says which peer of the node keeps us waiting and why.
+  template <class Ready>
+  Status await(int peer, Ready ready) {
+    if (fiber_ != nullptr) return await_suspended(peer, ready);
+    for (int spin = 0; spin < first_spins_; ++spin) {
+      if (ready()) return {};
+      relax();
+    }
+    Waited waited;
+    while (!ready()) CROSSRAIL_TRY(pause(peer, waited));
+    return {};
+  }
+
+  // For waits elsewhere that have lost patience: whether a rank of the node has met an error, or is in
+  // this call with another shape.
+  Status check_health();
+  // For waits for messages that have lost patience: a rank of the node that has begun a later call has sent and
+  // taken all that it ever will. An error only if what it had sent does not come when one looks once more.
+  Status check_awaited(int rank);
+
+  // Worst code over the ranks of the node.
+  Status agree(Code mine, Code& worst);
+
+  // After an error nobody can trust the epochs: tells all ranks of the node to stop using them. Who comes first
+  // says in which call it was met and judges the calls after it.
+  enum class Met : std::uint8_t { here, on_another_slot };
+  void break_up(Code code, Met met = Met::here);
+  bool broken_up() { return broken().load(std::memory_order_relaxed) != 0; }
+  // Of a broken slot: what becomes of the call that this rank is in, the same on all ranks that are or will be in
+  // it. Code::given_back: the MPI library carries it. All calls are that no rank had begun when the error
+  // was met; so is the last one that was begun, unless the error was met in it, or some rank has ended it
+  // already, or its buffers cannot be sent from once more. The others end with the error.
+  Status judge();
+
+ private:
+  struct Waited {
+    int pauses = 0;
+    std::int64_t began_ns = 0;
+    std::int64_t looked_ns = 0;
+    bool suspected = false;
+  };
+  // Apart, so that waits on the caller's stack stay small.
+  template <class Ready>
+  [[gnu::noinline, gnu::cold]] Status await_suspended(int peer, Ready& ready) {
+    Waited waited;
+    bool too_long = false;
+    fiber_->before_wait();
+    for (int spin = 0; spin < spins_; ++spin) {
+      if (ready()) return {};
+      relax();
+    }
+    while (!ready()) {
+      fiber_->wait_until([&] { return ready() || (too_long = impatient(waited)); });
+      if (!too_long) return {};
+      too_long = false;
+      if (!ready()) CROSSRAIL_TRY(diagnose(peer, waited));
+    }
+    return {};
+  }
+  static void relax();
+  void post(SequenceCounter& mine, std::uint64_t epoch) { mine.flag.store(flag(epoch), std::memory_order_release); }
+  Status wait(int peer, const SequenceCounter& its, std::uint64_t epoch) {
+    const std::uint64_t wanted = flag(epoch);
+    return await(peer, [&] {
+      const std::uint64_t seen = its.flag.load(std::memory_order_acquire);
+      return seen == wanted || epoch_of(seen) > epoch;
+    });
+  }
+  Status wait_for_reader(int peer, std::uint64_t epoch);
+  Status wait_for_all_readers(std::uint64_t epoch);
+  Status pause(int peer, Waited& waited);
+  bool impatient(Waited& waited) const;
+  Status diagnose(int peer, Waited& waited);
+  Status check_peer(int peer, std::uint64_t& its_call);
+  Status ahead(int peer, std::uint64_t its_call) const;
+  Word& broken();
+  Word& verdict();
+  std::uint64_t find_verdict(Met met);
+  std::uint64_t await_verdict();
+
+  Placement placement_;
+  Links& links_;
+  Fiber* fiber_ = nullptr;
+  int spins_ = 0;
+  RankLines* lines_;
+  Packet* packets_[2];
+  std::byte* bulk_[2];
+  std::byte* extension_;
+  int first_spins_;
+  std::uint64_t call_ = 0;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t seen_all_ = 0;
+  std::vector<std::uint64_t> seen_;  // by node rank
+  std::uint64_t half_user_[2] = {};  // number of the plan that wrote there last; 0: whoever
+  std::uint64_t agreement_ = 0;
+  std::uint64_t shape_hash_ = 0;
+};
+
+}  // namespace crossrail

@@ -1,0 +1,208 @@
+// ControlBlock: how ranks wait for each other, and what becomes of calls when they wait in vain.
+
+#include "transport/control_block.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+
+namespace crossrail {
+namespace {
+
+// Waiting: spin, then give the core away, then sleep.
+constexpr int kPausesAProgress = 64;
+constexpr std::int64_t kSpinNs = 50'000;
+constexpr std::int64_t kYieldNs = 20'000'000;
+constexpr long kSleepNs = 50'000;
+constexpr long kSettleNs = 200'000;       // what a rank has stored before is seen by all
+constexpr int kMostVerdictSleeps = 20'000;
+
+constexpr int kCodeBits = 8;
+std::uint64_t with_code(std::uint64_t number, Code code) { return number << kCodeBits | static_cast<std::uint64_t>(code); }
+Code code_of(std::uint64_t word) { return static_cast<Code>(word & ((1u << kCodeBits) - 1)); }
+
+// The last call that had been begun when an error was met, and whether it is the MPI library's. Never 0.
+constexpr std::uint64_t kGivenBack = 2;
+std::uint64_t verdict_of(std::uint64_t last_call, bool given_back) { return last_call << 2 | (given_back ? kGivenBack : 0) | 1; }
+
+void nap(long ns) {
+  const timespec pause{0, ns};
+  nanosleep(&pause, nullptr);
+}
+
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+}  // namespace
+
+void ControlBlock::break_up(Code code, Met met) {
+  std::uint64_t none = 0;
+  if (!broken().compare_exchange_strong(none, with_code(call_, code))) return;
+  // A rank publishes that it begins or ends a call, then looks whether there is an error, without a fence
+  // between: what it has stored until now, it may have stored unseen.
+  nap(kSettleNs);
+  verdict().store(find_verdict(met), std::memory_order_release);
+}
+
+std::uint64_t ControlBlock::find_verdict(Met met) {
+  std::uint64_t last = call_;
+  for (int peer = 0; peer < node_size(); ++peer) {
+    for (const CallDescriptor& one : lines(peer).descriptor) last = std::max(last, one.call.load(std::memory_order_acquire));
+  }
+  bool given_back = met == Met::on_another_slot || last > call_;
+  for (int peer = 0; peer < node_size(); ++peer) {
+    const CallDescriptor& one = lines(peer).descriptor[last & 1];
+    if (one.call.load(std::memory_order_acquire) != last) continue;
+    const bool in_place = one.in_place.load(std::memory_order_acquire) != 0;
+    given_back = given_back && !in_place && one.ended.load(std::memory_order_acquire) != last;
+  }
+  return verdict_of(last, given_back);
+}
+
+// Who is to give it may have ended before; then no call is given back.
+std::uint64_t ControlBlock::await_verdict() {
+  for (int sleeps = 0; sleeps < kMostVerdictSleeps; ++sleeps) {
+    const std::uint64_t found = verdict().load(std::memory_order_acquire);
+    if (found != 0) return found;
+    nap(kSleepNs);
+  }
+  return ~std::uint64_t{kGivenBack};
+}
+
+Status ControlBlock::judge() {
+  const std::uint64_t error = broken().load(std::memory_order_acquire);
+  if (error == 0) return {};
+  const std::uint64_t found = await_verdict();
+  const std::uint64_t last_call = found >> 2;
+  if (call_ > last_call || (call_ == last_call && (found & kGivenBack) != 0)) {
+    return failed(Code::given_back, "another rank met an error in the call before");
+  }
+  return failed(code_of(error), "another rank met an error on this communicator");
+}
+
+void ControlBlock::relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+}
+
+Status ControlBlock::pause(int peer, Waited& waited) {
+  if (++waited.pauses % kPausesAProgress != 0) {
+    if (placement_.oversubscribed) {
+      sched_yield();
+    } else {
+      relax();
+    }
+    return {};
+  }
+  links_.progress();
+  const std::int64_t now = now_ns();
+  if (waited.began_ns == 0) waited.began_ns = waited.looked_ns = now;
+  const std::int64_t duration = now - waited.began_ns;
+  if (duration > kYieldNs) {
+    nap(kSleepNs);
+    waited.pauses = kPausesAProgress - 2;  // little spinning between naps
+  } else if (duration > kSpinNs) {
+    sched_yield();
+  }
+  const std::int64_t patience_ns = static_cast<std::int64_t>(placement_.patience_ms) * 1'000'000;
+  if (now - waited.looked_ns < patience_ns / 2) return {};
+  waited.looked_ns = now;
+  return diagnose(peer, waited);
+}
+
+// Whether a suspended wait has taken so long that something may be wrong.
+bool ControlBlock::impatient(Waited& waited) const {
+  if (++waited.pauses % kPausesAProgress != 0) return false;
+  const std::int64_t now = now_ns();
+  if (waited.looked_ns == 0) waited.looked_ns = now;
+  if (now - waited.looked_ns < static_cast<std::int64_t>(placement_.patience_ms) * 500'000) return false;
+  waited.looked_ns = now;
+  return true;
+}
+
+// What can be said of one peer for certain. `its_call` is the latest call it was seen to begin.
+Status ControlBlock::check_peer(int peer, std::uint64_t& its_call) {
+  CROSSRAIL_TRY(judge());
+  const CallDescriptor& next = lines(peer).descriptor[(call_ + 1) & 1];
+  const std::uint64_t later = next.call.load(std::memory_order_acquire);
+  const CallDescriptor& descriptor = lines(peer).descriptor[call_ & 1];
+  its_call = descriptor.call.load(std::memory_order_acquire);
+  const std::uint64_t its_shape = descriptor.shape.load(std::memory_order_acquire);
+  const std::uint64_t its_bytes = descriptor.bytes.load(std::memory_order_acquire);
+  if (descriptor.call.load(std::memory_order_relaxed) != its_call) return {};  // it was just being written
+  const bool same_call = its_call == call_;
+  its_call = std::max(its_call, later);
+  if (!same_call || its_shape == shape_hash_) return {};
+  break_up(Code::mismatch);
+  return failure(Code::mismatch, "call %llu: rank %d has blocks of %llu bytes, rank %d of %llu (or another collective)",
+                 static_cast<unsigned long long>(call_), rank_of(node_rank()),
+                 static_cast<unsigned long long>(my_lines().descriptor[call_ & 1].bytes.load(std::memory_order_relaxed)),
+                 rank_of(peer), static_cast<unsigned long long>(its_bytes));
+}
+
+Status ControlBlock::check_health() {
+  for (int step = 1; step < node_size(); ++step) {
+    std::uint64_t its_call = 0;
+    CROSSRAIL_TRY(check_peer((node_rank() + step) % node_size(), its_call));
+  }
+  return {};
+}
+
+Status ControlBlock::ahead(int peer, std::uint64_t its_call) const {
+  return failure(Code::mismatch, "rank %d is in call %llu, rank %d still waits for it in call %llu", rank_of(peer),
+                 static_cast<unsigned long long>(its_call), rank_of(node_rank()), static_cast<unsigned long long>(call_));
+}
+
+Status ControlBlock::check_awaited(int rank) {
+  for (int peer = 0; peer < node_size(); ++peer) {
+    if (rank_of(peer) != rank) continue;
+    std::uint64_t its_call = 0;
+    CROSSRAIL_TRY(check_peer(peer, its_call));
+    if (its_call > call_) return ahead(peer, its_call);
+  }
+  return {};
+}
+
+// Called after half the patience without an answer, and as often again.
+Status ControlBlock::diagnose(int peer, Waited& waited) {
+  std::uint64_t its_call = 0;
+  CROSSRAIL_TRY(check_peer(peer, its_call));
+  CROSSRAIL_TRY(links_.check_health());
+  const bool ended = !links_.alive(rank_of(peer));
+  if (its_call <= call_ && !ended) return {};  // late
+  // A peer that is ahead, or has ended, may have flagged us before; the flag is looked at once more.
+  if (!waited.suspected) {
+    waited.suspected = true;
+    waited.looked_ns = 1;
+    return {};
+  }
+  if (ended) {
+    break_up(Code::peer_lost);
+    return failure(Code::peer_lost, "rank %d has ended while rank %d waits for it in call %llu", rank_of(peer),
+                   rank_of(node_rank()), static_cast<unsigned long long>(call_));
+  }
+  break_up(Code::mismatch);
+  return ahead(peer, its_call);
+}
+
+Status ControlBlock::agree(Code mine, Code& worst) {
+  const std::uint64_t round = ++agreement_;
+  my_lines().agreed.word[round & 1].store(with_code(round, mine), std::memory_order_release);
+  worst = mine;
+  for (int step = 1; step < node_size(); ++step) {
+    const int peer = (node_rank() + step) % node_size();
+    const Word& word = lines(peer).agreed.word[round & 1];
+    CROSSRAIL_TRY(await(peer, [&] { return word.load(std::memory_order_acquire) >> kCodeBits == round; }));
+    worst = std::max(worst, code_of(word.load(std::memory_order_relaxed)));
+  }
+  return {};
+}
+
+}  // namespace crossrail

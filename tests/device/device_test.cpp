@@ -1,0 +1,51 @@
+// Drivers that show up in a process. One process, in this order: what has been loaded stays.
+
+#include "device/device.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "virtual_world/host_device.h"
+
+namespace crossrail::tests {
+namespace {
+
+void load(const char* name) { EXPECT_NE(dlopen((std::string(DEVICE_TEST_FOLDER "/") + name).c_str(), RTLD_NOW), nullptr) << dlerror(); }
+
+TEST(Drivers, one_that_we_have_no_module_for_at_all_changes_nothing) {
+  load("libze_loader.so.1");
+  EXPECT_FALSE(device::driver_without_module());
+  EXPECT_FALSE(device::driver_present());
+  EXPECT_EQ(device::module(), nullptr);
+}
+
+// There is no module beside this program. It matters where the machine has such devices.
+TEST(Drivers, one_without_its_module_matters_where_it_has_devices) {
+  load("libamdhip64.so.1");
+  EXPECT_EQ(device::driver_without_module(), access("/dev/kfd", F_OK) == 0 || access("/dev/dxg", F_OK) == 0);
+  EXPECT_TRUE(device::driver_present());
+  EXPECT_EQ(device::module(), nullptr);
+  int here = 0;
+  EXPECT_FALSE(device::is_device_memory(&here));
+}
+
+TEST(Modules, tell_and_copy_their_memory) {
+  device::use_module(host_device_module());
+  void* const memory = host_device_alloc(64, HOST_DEVICE_PLAIN);
+  const char sent[64] = "to a device and back";
+  char got[64] = {};
+  EXPECT_TRUE(device::is_device_memory(memory));
+  EXPECT_FALSE(device::is_device_memory(sent));
+  EXPECT_TRUE(device::copy(memory, sent, sizeof sent).ok());
+  EXPECT_TRUE(device::copy(got, memory, sizeof got).ok());
+  EXPECT_STREQ(got, sent);
+  EXPECT_STREQ(device::answered("no").what, "host module: no");
+  host_device_free(memory);
+  device::use_module(nullptr);
+}
+
+}  // namespace
+}  // namespace crossrail::tests

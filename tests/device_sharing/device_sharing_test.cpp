@@ -1,0 +1,146 @@
+// The parts of DeviceSharing by themselves, on a device that is made of host memory.
+
+#include "device_sharing/device_sharing.h"
+
+#include "base/fiber.h"
+#include "tests/collectives/device_case.h"
+
+namespace crossrail::tests {
+namespace {
+
+class Sharing : public testing::Test, protected WithHostDevice {
+ protected:
+  // All ranks have exchanged descriptors of memory like this, as a call does first.
+  static bool begin(Communicator& communicator, DeviceCase& one, MappedSide wanted) {
+    DeviceSharing& devices = *communicator.slot().devices;
+    communicator.slot().control->begin_call(1, 1);
+    EXPECT_TRUE(devices.look_for_modules(DeviceSharing::When::now).ok());
+    DeviceCall call = one.buffers().on_devices();
+    call.block_bytes = one.bytes() / static_cast<std::size_t>(communicator.topology.size);
+    bool on_devices = false;
+    EXPECT_TRUE(devices.exchange_descriptors(call, wanted, on_devices).ok());
+    return on_devices;
+  }
+};
+
+// Where this rank's blocks go, in the receive buffers of all.
+std::vector<crossrail_block> pushes(Communicator& communicator, DeviceCase& one, std::size_t block) {
+  const Topology& topology = communicator.topology;
+  std::vector<crossrail_block> blocks;
+  for (int peer = 0; peer < topology.size; ++peer) {
+    const auto own = static_cast<std::size_t>(topology.rank);
+    std::byte* const there = peer == topology.rank ? one.recv().data() + own * block
+                                                   : communicator.slot().devices->block({peer, MappedSide::recv, own, 0});
+    blocks.push_back({there, one.send().data() + static_cast<std::size_t>(peer) * block, block});
+  }
+  return blocks;
+}
+
+// Work begins and ends apart: what is behind an exchange may be finished before it is looked at.
+TEST_F(Sharing, work_begins_and_ends_apart) {
+  set({.delay_us = 2000});
+  virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
+    constexpr std::size_t kBlock = 1000;
+    DeviceSharing& devices = *communicator.slot().devices;
+    DeviceCase one(communicator, alltoall_shape(kBlock), {});
+    ASSERT_TRUE(begin(communicator, one, MappedSide::recv));
+    ASSERT_TRUE(devices.map_peers(MappedSide::recv).ok());
+    DeviceWork exchange, first, second;
+    one.fill(5, one.send().touch());
+    std::vector<std::byte> copy(one.bytes());
+    ASSERT_TRUE(devices.queue().begin_copies({{copy.data(), one.send().data(), one.bytes()}}, first).ok());
+    ASSERT_TRUE(devices.queue().begin_exchange(pushes(communicator, one, kBlock), CROSSRAIL_ENGINE_KERNEL, exchange).ok());
+    ASSERT_TRUE(devices.queue().begin_copies({}, second).ok());
+    EXPECT_TRUE(devices.queue().finish(second).ok());
+    EXPECT_TRUE(devices.queue().done(first) && devices.queue().done(second));
+    EXPECT_TRUE(devices.queue().finish(first).ok()) << "though later work has ended";
+    EXPECT_EQ(std::memcmp(copy.data(), one.send().touch(), copy.size()), 0);
+    while (!devices.queue().done(exchange)) communicator.slot().links->progress();
+    EXPECT_TRUE(devices.queue().finish(exchange).ok());
+    EXPECT_EQ(one.wrong(5, one.recv().touch()), "");
+    EXPECT_TRUE(communicator.slot().control->barrier().ok());
+  });
+}
+
+struct Job {
+  Communicator* communicator;
+  DeviceCase* one;
+  Outcome outcome;
+};
+
+// A call on a fiber gives way wherever it waits for a device.
+TEST_F(Sharing, waits_suspend_a_fiber) {
+  set({.delay_us = 2000});
+  virtual_world::WorldOptions options;
+  virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
+    const Shape shape = alltoall_shape(5000);
+    DeviceCase one(communicator, shape, {HOST_DEVICE_UNSHAREABLE, HOST_DEVICE_UNSHAREABLE});
+    Job job{&communicator, &one, {}};
+    Fiber fiber;
+    ASSERT_TRUE(fiber.usable());
+    communicator.slot().run_on(&fiber);
+    for (int again = 0; again < 5; ++again) {
+      fiber.start([](void* given) {
+        Job& its = *static_cast<Job*>(given);
+        its.outcome = its.one->call(7);
+      }, &job);
+      int resumed = 0;
+      for (; !fiber.finished(); ++resumed) fiber.resume();
+      EXPECT_GT(resumed, 0);
+      EXPECT_STREQ(job.outcome.plan->algorithm, "hybrid");
+    }
+    communicator.slot().run_on(nullptr);
+    EXPECT_TRUE(communicator.slot().control->barrier().ok());
+  });
+}
+
+TEST_F(Sharing, descriptors_say_where_all_sides_lie) {
+  virtual_world::world({0, 0, 0, 0}, {}, [](Communicator& communicator) {
+    const bool odd = communicator.topology.rank == 3;
+    DeviceCase one(communicator, alltoall_shape(3000), {HOST_DEVICE_PLAIN, odd ? HOST_DEVICE_MANAGED : HOST_DEVICE_PLAIN});
+    const DeviceSharing& devices = *communicator.slot().devices;
+    EXPECT_TRUE(begin(communicator, one, MappedSide::recv));
+    EXPECT_EQ(devices.staged(MappedSide::recv), odd);
+    EXPECT_TRUE(devices.any_staged(MappedSide::recv));
+    EXPECT_FALSE(devices.any_staged(MappedSide::send));
+    EXPECT_EQ(devices.chunk(), 3000u);
+    EXPECT_TRUE(begin(communicator, one, MappedSide::send));
+    EXPECT_FALSE(devices.any_staged(MappedSide::recv)) << "nobody wants to map it";
+    one.buffers().gaps = odd;
+    EXPECT_TRUE(begin(communicator, one, MappedSide::none));
+    EXPECT_EQ(devices.staged(MappedSide::send), odd);
+    EXPECT_TRUE(devices.any_staged(MappedSide::send));
+    EXPECT_TRUE(communicator.slot().control->barrier().ok());
+  });
+}
+
+// Of all ranks the least room decides how large a round is.
+TEST_F(Sharing, little_staging_makes_small_rounds) {
+  virtual_world::WorldOptions options;
+  options.settings.device_scratch_bytes = 3 * 1024;
+  virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
+    const bool odd = communicator.topology.rank == 1;
+    DeviceCase one(communicator, alltoall_shape(5000), {HOST_DEVICE_PLAIN, odd ? HOST_DEVICE_UNSHAREABLE : HOST_DEVICE_PLAIN});
+    EXPECT_TRUE(begin(communicator, one, MappedSide::recv));
+    EXPECT_EQ(communicator.slot().devices->chunk(), 1024u);
+    EXPECT_TRUE(communicator.slot().control->barrier().ok());
+  });
+}
+
+TEST_F(Sharing, a_rank_without_device_memory_is_seen_by_all) {
+  virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
+    DeviceCase one(communicator, alltoall_shape(100), {});
+    PlainBuffers host({});
+    DeviceSharing& devices = *communicator.slot().devices;
+    communicator.slot().control->begin_call(1, 1);
+    EXPECT_TRUE(devices.look_for_modules(DeviceSharing::When::now).ok());
+    bool on_devices = true;
+    UserBuffers& mine = communicator.topology.rank == 2 ? static_cast<UserBuffers&>(host) : one.buffers();
+    EXPECT_TRUE(devices.exchange_descriptors(mine.on_devices(), MappedSide::recv, on_devices).ok());
+    EXPECT_FALSE(on_devices);
+    EXPECT_TRUE(communicator.slot().control->barrier().ok());
+  });
+}
+
+}  // namespace
+}  // namespace crossrail::tests

@@ -1,0 +1,141 @@
+// Two ranks with queues of their own, on two devices where there are two: packets and barriers.
+
+#include <cstring>
+#include <memory>
+
+#include "module_test.h"
+
+namespace module_test {
+namespace {
+
+constexpr int kRanks = 2;
+constexpr std::size_t kMostBlock = 70000;
+
+struct Ranks {
+  Ranks() {
+    buffer_bytes = module->packets_bytes(kRanks, kMostBlock);
+    for (int i = 0; i < kRanks; ++i) {
+      const int device = devices > 1 ? i : 0;
+      queues[i] = std::make_unique<Queue>(device);
+      const crossrail_memory near = facts_of(queues[i]->near.at, 1);
+      require(module->alloc(&near, buffer_bytes, &buffers[i]), "alloc");
+      sends[i] = std::make_unique<Memory>(device, kRanks * kMostBlock + 64);
+      recvs[i] = std::make_unique<Memory>(device, kRanks * kMostBlock + 64);
+      require(cudaSetDevice(device), "cudaSetDevice");
+      require(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking), "stream");
+    }
+    require(cudaSetDevice(0), "cudaSetDevice");
+  }
+  ~Ranks() {
+    for (int i = 0; i < kRanks; ++i) {
+      (void)cudaStreamDestroy(streams[i]);
+      queues[i].reset();
+      require(module->free(buffers[i]), "free");
+    }
+  }
+  crossrail_packets packets(int rank, std::size_t bytes, unsigned shift) {
+    return {sends[rank]->at + shift, recvs[rank]->at + 2 * shift, bytes, rank, kRanks, buffers, buffer_bytes,
+            queues[rank]->flag(1), nullptr, queues[rank]->flag(), 0};
+  }
+  crossrail_barrier barrier(int rank) { return {rank, kRanks, buffers, buffer_bytes, queues[rank]->flag(1), nullptr}; }
+  void fill(unsigned seed) {
+    for (int i = 0; i < kRanks; ++i) {
+      images[i] = pattern(sends[i]->bytes, seed + static_cast<unsigned>(i));
+      sends[i]->fill(images[i]);
+      recvs[i]->fill(kPoison);
+    }
+  }
+  void check(std::size_t bytes, unsigned shift, const char* what) {
+    for (int i = 0; i < kRanks; ++i) {
+      Bytes expected(recvs[i]->bytes, kPoison);
+      for (int peer = 0; peer < kRanks; ++peer) {
+        std::memcpy(expected.data() + 2 * shift + peer * bytes, images[peer].data() + shift + i * bytes, bytes);
+      }
+      expect(recvs[i]->read() == expected, "%s: rank %d, %zu bytes, shift %u", what, i, bytes, shift);
+    }
+  }
+  std::unique_ptr<Queue> queues[kRanks];
+  std::unique_ptr<Memory> sends[kRanks], recvs[kRanks];
+  Bytes images[kRanks];
+  cudaStream_t streams[kRanks] = {};
+  void* buffers[kRanks] = {};
+  std::size_t buffer_bytes = 0;
+};
+
+bool run_round(Ranks& ranks, std::size_t bytes, unsigned shift) {
+  ranks.fill(static_cast<unsigned>(bytes) + shift);
+  for (int i = 0; i < kRanks; ++i) {
+    crossrail_packets packets = ranks.packets(i, bytes, shift);
+    packets.value = ++ranks.queues[i]->value;
+    require(module->packets(*ranks.queues[i], &packets), "packets");
+  }
+  bool came = true;
+  for (auto& queue : ranks.queues) came = came && queue->await(queue->value);
+  if (came) ranks.check(bytes, shift, "packets");
+  for (auto& queue : ranks.queues) *queue->flag(1) = came ? 0 : 1;
+  return came;
+}
+
+// Rounds and barriers as a graph of each rank, played again.
+void run_captured(Ranks& ranks, std::size_t bytes) {
+  cudaGraphExec_t executables[kRanks];
+  for (int i = 0; i < kRanks; ++i) {
+    cudaGraph_t graph = nullptr;
+    require(cudaStreamBeginCapture(ranks.streams[i], cudaStreamCaptureModeThreadLocal), "begin capture");
+    crossrail_packets packets = ranks.packets(i, bytes, 0);
+    crossrail_barrier barrier = ranks.barrier(i);
+    packets.stream = barrier.stream = ranks.streams[i];
+    packets.flag = nullptr;
+    require(module->barrier(*ranks.queues[i], &barrier), "barrier");
+    require(module->packets(*ranks.queues[i], &packets), "packets");
+    require(module->barrier(*ranks.queues[i], &barrier), "barrier");
+    require(cudaStreamEndCapture(ranks.streams[i], &graph), "end capture");
+    require(cudaGraphInstantiate(&executables[i], graph, 0), "instantiate");
+    require(cudaGraphDestroy(graph), "destroy");
+  }
+  for (unsigned again = 0; again < 5; ++again) {
+    ranks.fill(1000 + again);
+    for (int i = 0; i < kRanks; ++i) require(cudaGraphLaunch(executables[i], ranks.streams[i]), "graph launch");
+    for (const cudaStream_t stream : ranks.streams) require(cudaStreamSynchronize(stream), "synchronise");
+    ranks.check(bytes, 0, "captured packets");
+  }
+  for (const cudaGraphExec_t executable : executables) require(cudaGraphExecDestroy(executable), "destroy");
+}
+
+// A rank whose peer never comes is called back.
+void run_alone() {
+  Ranks ranks;
+  crossrail_packets packets = ranks.packets(0, 100, 0);
+  packets.value = 5;
+  require(module->packets(*ranks.queues[0], &packets), "packets");
+  crossrail_barrier barrier = ranks.barrier(0);
+  require(module->barrier(*ranks.queues[0], &barrier), "barrier");
+  const double began = now_us();
+  while (now_us() - began < 20000) {
+  }
+  expect(*ranks.queues[0]->flag() == 0, "packets do not wait for the peer");
+  __atomic_store_n(ranks.queues[0]->flag(1), 1, __ATOMIC_RELEASE);
+  ranks.queues[0]->await(~std::uint64_t{5});
+  require(module->drain(*ranks.queues[0]), "drain");
+}
+
+}  // namespace
+
+void test_receive_buffers() {
+  {
+    Ranks ranks;
+    for (const std::size_t bytes : {1, 4, 7, 8, 16, 100, 1024, 4099, 4096, 65536, 70000, 24, 0, 8}) {
+      for (const unsigned shift : {0u, 1u, 2u, 4u}) {
+        if (!run_round(ranks, bytes, shift)) return;
+      }
+    }
+    for (int again = 0; again < 300; ++again) {
+      if (!run_round(ranks, 8 + static_cast<std::size_t>(again) * 37 % 3000, 0)) return;
+    }
+    run_captured(ranks, 256);
+    run_captured(ranks, 40000);
+  }
+  run_alone();
+}
+
+}  // namespace module_test

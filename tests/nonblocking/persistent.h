@@ -1,0 +1,27 @@
+/* The persistent forms under one name: MPI 4's, or those that Open MPI 4 has as extensions. */
+#pragma once
+
+#include <mpi.h>
+
+#if MPI_VERSION >= 4
+#define HAVE_PERSISTENT 1
+#elif defined(OPEN_MPI)
+#include <mpi-ext.h>
+#if OMPI_MAJOR_VERSION >= 5
+#define HAVE_PERSISTENT 1
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#define HAVE_PERSISTENT 1
+#define MPI_Alltoall_init MPIX_Alltoall_init
+#define MPI_Alltoallv_init MPIX_Alltoallv_init
+#define MPI_Alltoallw_init MPIX_Alltoallw_init
+#endif
+#endif
+#ifndef HAVE_PERSISTENT
+#define HAVE_PERSISTENT 0
+#endif
+
+#if MPI_VERSION >= 4 && !defined(OPEN_MPI)
+#define LARGE_COUNTS 1
+#else
+#define LARGE_COUNTS 0
+#endif

@@ -1,0 +1,81 @@
+"""The bench program of MPI_Alltoall against calls whose overlap is known (delayed_alltoall.c in place of crossrail)."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from crossrail.launchers import Job, Launcher, command_line
+
+PROGRAM = Path(os.environ.get("CROSSRAIL_BUILD", "/nothing")) / "bench/alltoall_openmpi"
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory):
+    """The library in place of crossrail's."""
+    compiler = shutil.which("mpicc.openmpi")
+    if not (compiler and shutil.which("mpirun.openmpi") and PROGRAM.is_file()):
+        pytest.skip("needs Open MPI's mpicc and mpirun, and CROSSRAIL_BUILD with bench/alltoall_openmpi")
+    library = tmp_path_factory.mktemp("bench") / "libdelayed.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O2", str(Path(__file__).with_name("delayed_alltoall.c")), "-o", str(library)], check=True)
+    return library
+
+
+def run(stand_in, *words, delay=0, work=0):
+    """Runs the bench program on 2 ranks with a block of 8 bytes; its exit code, its words, its JSON (None without)."""
+    output = stand_in.with_suffix(".json")
+    output.unlink(missing_ok=True)
+    environment = {"LD_PRELOAD": str(stand_in), "DELAY_US": str(delay), "WORK_US": str(work)}
+    options = ["--min-bytes", "8", "--max-bytes", "8", "--repetitions", "15", "--output", str(output)]
+    words = command_line(Job(Launcher(shutil.which("mpirun.openmpi"), "openmpi"), 2, [str(PROGRAM), *options, *words], [], environment))
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
+    return done.returncode, done.stdout.decode(), json.loads(output.read_text()) if output.exists() else None
+
+
+def of_contender(measurement, name):
+    """Its one result."""
+    return next(one for one in measurement["results"] if one["contender"] == name)
+
+
+def test_time_that_passes_by_itself_overlaps(stand_in):
+    code, _, measurement = run(stand_in, "--form", "nonblocking", "--algorithms", "native,delayed", delay=2000)
+    one = of_contender(measurement, "delayed")
+    assert code == 0 and measurement["collective"] == "ialltoall" and one["algorithm"] == "delayed" and "not_run" not in one
+    assert one["pure"]["p50_us"] >= 2000 and one["overlap"]["p50_percent"] > 50
+    assert one["wait"]["p50_us"] > 1900 and one["compute"]["p50_us"] > 1500
+
+
+def test_work_of_the_wait_does_not_overlap(stand_in):
+    _, _, measurement = run(stand_in, "--form", "nonblocking", "--algorithms", "delayed", work=2000)
+    one = of_contender(measurement, "delayed")
+    assert one["overlap"]["p50_percent"] < 50 and one["total"]["p50_us"] > 3000
+    assert one["exposed"]["p50_us"] >= 1900 and one["compute"]["p50_us"] > 1500
+
+
+def test_a_name_that_does_not_run_is_marked(stand_in):
+    _, said, measurement = run(stand_in, "--form", "nonblocking", "--algorithms", "auto,other")
+    assert of_contender(measurement, "other")["not_run"] and "NOT RUN" in said
+    assert of_contender(measurement, "auto")["algorithm"] == "delayed" and "not_run" not in of_contender(measurement, "auto")
+
+
+def test_persistent_calls_that_nobody_carries_are_native(stand_in):
+    code, _, measurement = run(stand_in, "--form", "persistent", "--algorithms", "native,auto", "--tests", "3")
+    assert code == 0 and measurement["collective"] == "alltoall_init" and measurement["tests"] == 3
+    one = of_contender(measurement, "auto")
+    assert one["algorithm"] == "native" and one["init_us"] > 0 and one["blocking"]["p50_us"] > 0 and one["wrong"] == 0
+
+
+@pytest.mark.parametrize("words, sentence", [
+    (["--algorithms", "unknown"], "alltoall has no algorithm 'unknown'"),
+    (["--ranks", "3"], "asked for 3 ranks, the job has 2"),
+    (["--min-bytes", "16", "--max-bytes", "8"], "there is no size from 16 to 8 bytes"),
+    (["--tests", "2"], "a blocking one has nothing to test"),
+    (["--form", "nonblocking", "--peer", "a=/b:c"], "blocking calls only"),
+    (["--peer", "a=/nosuch.so:c"], "cannot load the peer 'a': /nosuch.so: cannot open"),
+])
+def test_what_is_refused(stand_in, words, sentence):
+    code, said, measurement = run(stand_in, *words)
+    assert code == 2 and sentence in said and measurement is None

@@ -1,0 +1,88 @@
+"""What is refused before anything runs: one sentence, exit code 2."""
+
+import pytest
+
+from crossrail import core, jobs
+from crossrail.algorithms import check_spec
+from crossrail.bench import run as bench_run
+from crossrail.bench.request import Where
+from crossrail.cli.app import main
+from crossrail.errors import CliError
+from crossrail.flavours import Found
+from crossrail.jobs import RunChoice, resolve_flavour
+from crossrail.launchers import Launcher
+
+PACKET = {"name": "packet", "default": 1024, "unit": "row_bytes", "values": [512, 1024], "help": "of data and flags"}
+CATALOGUE = [{"collective": "alltoall", "memory": "host", "name": "bruck", "summary": "", "parameters": []},
+             {"collective": "alltoall", "memory": "host", "name": "node_shared", "summary": "", "parameters": [PACKET]},
+             {"collective": "alltoall", "memory": "device", "name": "packet", "summary": "", "parameters": []},
+             {"collective": "alltoallv", "memory": "host", "name": "pairwise", "summary": "", "parameters": []}]
+
+
+@pytest.fixture(autouse=True)
+def catalogue(monkeypatch):
+    """A small catalogue; no bench may start."""
+    monkeypatch.setattr(core, "catalogue", lambda: CATALOGUE)
+    monkeypatch.setattr(bench_run, "run_bench", lambda request, start: pytest.fail("a bench was started"))
+
+
+@pytest.mark.parametrize("words, sentence", [
+    ("bench allreduce", "There is no collective 'allreduce' here; there are alltoall, "),
+    ("bench alltoall --algorithms native,foo", "alltoall has no algorithm 'foo' for host memory; it has bruck, node_shared."),
+    ("bench ialltoall --algorithms foo", "alltoall has no algorithm 'foo'"),
+    ("bench alltoall --algorithms packet", "no algorithm 'packet' for host memory"),
+    ("bench alltoall --algorithms node_shared_packet=abc", "'abc' is not a size"),
+    ("bench alltoall --algorithms node_shared_packet", "parameters are written name=number"),
+    ("bench alltoall --algorithms node_shared_colour=3", "node_shared has no parameter 'colour'; it has packet."),
+    ("bench alltoall --algorithms bruck_packet=1K", "bruck has no parameter 'packet'; it has none."),
+    ("bench alltoall --min 1K --max 8", "There is no size to measure: --min 1K is more than --max 8."),
+    ("bench alltoall --max 0", "There is no size to measure"),
+    ("bench alltoall --tests 4", "A blocking call has nothing to test: --tests is for ialltoall or alltoall_init."),
+    ("bench ialltoall --peer a=/b:c", "--peer is measured with blocking calls only."),
+    ("bench alltoall --html /nosuch/x.html", "There is no folder /nosuch."),
+    ("bench alltoall --output /dev/null/x", "Nothing can be written to /dev/null/x."),
+    ("bench ialltoall --empty 50", "--empty is for alltoallv."),
+    ("tune alltoall --algorithms node_shared_colour=3", "node_shared has no parameter 'colour'"),
+])
+def test_one_sentence_with_its_exit_code(words, sentence, capsys):
+    assert main([*(word.replace("shared_", "shared ").replace("bruck_", "bruck ") for word in words.split()), "-n", "2"]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said and said.startswith("crossrail: ") and said.count("\n") == 1
+
+
+def test_parameters_are_those_of_the_row():
+    check_spec("alltoall", "node_shared packet=2K")
+    assert core.parameters("alltoall", "node_shared") == [PACKET] and core.parameters("alltoall", "packet", "device") == []
+    for spec in ("pairwise colour=3", "pairwise packet=1K", ""):
+        with pytest.raises(CliError):
+            check_spec("alltoallv", spec)
+
+
+def test_a_bench_with_the_launcher_of_another_mpi(monkeypatch):
+    monkeypatch.setattr(bench_run, "named_launcher", lambda name: Launcher("/bin/mpiexec.hydra", "hydra"))
+    with pytest.raises(CliError, match="'/bin/mpiexec.hydra' cannot start a program of the flavour openmpi"):
+        bench_run.chosen_launcher("alltoall", Where(2, "openmpi", "mpiexec.hydra"))
+    assert bench_run.chosen_launcher("alltoall", Where(2, "mpich", "mpiexec.hydra")).family == "hydra"
+
+
+def test_a_program_of_another_flavour_than_mpi_says(monkeypatch):
+    monkeypatch.setattr(jobs, "find_flavour", lambda program: Found("openmpi", "/l/libmpi.so.40", "it loads libmpi.so.40"))
+    assert resolve_flavour("./app", RunChoice("openmpi")).flavour == "openmpi"
+    with pytest.raises(CliError, match=r"'./app' is of the flavour openmpi \(it loads libmpi.so.40\), not mpich: leave out --mpi"):
+        resolve_flavour("./app", RunChoice("mpich"))
+    monkeypatch.setattr(jobs, "find_flavour", lambda program: None)
+    assert resolve_flavour("./script", RunChoice("mpich")).flavour == "mpich"
+
+
+def test_mpi_decides_where_a_program_loads_several_or_is_elsewhere(monkeypatch):
+    def unclear(_program):
+        raise CliError("two MPIs, or not found")
+
+    monkeypatch.setattr(jobs, "find_flavour", unclear)
+    assert resolve_flavour("./app", RunChoice("mpich")).flavour == "mpich"
+
+
+def test_a_file_that_cannot_be_written_is_a_sentence(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(core, "machine", lambda: {"host": "h"})
+    assert main(["info", "--picture", str(tmp_path / "nosuch/x.svg")]) == 2
+    assert capsys.readouterr().err.strip().endswith("nosuch/x.svg: No such file or directory.")

@@ -1,0 +1,80 @@
+"""Adding up what the processes counted, and showing it."""
+
+import json
+
+from rich.console import Console
+
+from crossrail.report import call_tables
+from crossrail.report.call_reports import add_up, read_folder
+
+
+def process(rank, carried, native=0, **more):
+    """A report of one process with one call."""
+    call = {"name": "MPI_Alltoall", "interface": "fortran", "carried": carried, "native": native, "errors": 0, "seconds": 0.5 + rank,
+            "bytes": 1024 * carried, "histogram": {"1024": carried}, "algorithms": {"node_shared": carried}, **more}
+    return {"rank": rank, "world_size": 2, "host": "h", "pid": 10 + rank, "mpi": "Open MPI v4.1.4, package: x", "flavour": "openmpi", "calls": [call]}
+
+
+def test_counts_stay_by_process_and_time_is_the_largest():
+    report = add_up([process(0, 5), process(1, 7, native=2)])
+    call = report.calls[0]
+    assert (call.carried, call.native, call.seconds) == ([5, 7], [0, 2], 1.5)
+    assert (call.histogram, call.algorithms) == ({1024: 12}, {"node_shared": 12})
+    assert (report.total("MPI_Alltoall", "carried"), report.total("MPI_Alltoall", "native")) == (12, 2)
+    assert (report.seconds("MPI_Alltoall"), report.expected) == (1.5, 2)
+
+
+def test_interfaces_are_kept_apart_and_carried_calls_come_first():
+    other = process(0, 0)
+    other["calls"] = [{"name": "MPI_Allreduce", "interface": "c", "carried": 0, "native": 99}, {"name": "MPI_Bcast", "carried": 0, "native": 0}]
+    report = add_up([other, process(1, 3), process(0, 3, interface="c")])
+    assert [(call.name, call.interface) for call in report.calls] == [
+        ("MPI_Alltoall", "fortran"), ("MPI_Alltoall", "c"), ("MPI_Allreduce", "c")]
+
+
+def test_a_folder_with_a_broken_file(tmp_path):
+    (tmp_path / "h.10.json").write_text(json.dumps(process(0, 5)))
+    (tmp_path / "h.11.json").write_text('{"rank": 1, "calls"')
+    report = read_folder(tmp_path)
+    assert (len(report.processes), report.unreadable) == (1, ["h.11.json"])
+
+
+def shown(report, monkeypatch):
+    """What show_report prints."""
+    console = Console(width=160, record=True, highlight=False)
+    monkeypatch.setattr(call_tables, "out", console)
+    call_tables.show_report(report)
+    return console.export_text()
+
+
+def test_the_table_and_the_bars(monkeypatch):
+    text = shown(add_up([process(0, 5635), process(1, 5635)]), monkeypatch)
+    assert "2 processes on 1 host, Open MPI v4.1.4" in text
+    assert "5 635" in text and "node_shared 11 270" in text and "up to     1 KiB" in text
+
+
+def plan(sends, queue_pairs, calls=10):
+    """What one process says of one plan."""
+    return {"collective": "alltoall", "algorithm": "leader_pipelined", "block_bytes": 64, "ranks": 4, "nodes": 2, "calls": calls,
+            "sends": sends, "sent_bytes": 256 * sends, "local_sends": 0, "staged_bytes": 2560, "queue_pairs": queue_pairs,
+            "node_bytes": 768, "scratch_bytes": 0}
+
+
+def test_traffic_is_that_of_the_busiest_node(monkeypatch):
+    processes = [{**process(rank, 10), "host": "ab"[rank // 2], "plans": [plan(10 if rank % 2 == 0 else 0, 1 if rank % 2 == 0 else 0)]}
+                 for rank in range(4)]
+    processes[3]["plans"].append({**plan(0, 0), "algorithm": "bruck"})
+    first, second = add_up(processes).traffic
+    assert (first.algorithm, first.calls, first.sends, first.sent_bytes, first.staged_bytes) == ("leader_pipelined", 10, 1, 256, 512)
+    assert (first.queue_pairs, first.memory_bytes, second.algorithm) == (1, 768, "bruck")
+    assert "alltoall leader_pipelined" in shown(add_up(processes), monkeypatch)
+
+
+def test_nothing_and_missing_ranks_are_said(monkeypatch):
+    assert "No process wrote a report" in shown(add_up([]), monkeypatch)
+    assert "1 of 2 ranks left no report" in shown(add_up([process(0, 5)]), monkeypatch)
+
+
+def test_a_range_where_processes_differ():
+    assert call_tables.span([12, 40]) == "12–40"
+    assert call_tables.span([5635, 5635]) == "5 635"

@@ -1,0 +1,184 @@
+#include "virtual_world/host_device.h"
+
+#include "virtual_world/host_kernels.h"
+#include "virtual_world/host_queue.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+namespace {
+
+struct Piece {
+  std::byte* touchable;
+  std::size_t bytes;
+  std::uint64_t id;
+  int descriptor;
+  crossrail_memory_kind kind;
+  bool shareable;
+  bool ours;  // of the module, not of the program
+};
+
+struct Device {
+  std::mutex mutex;
+  std::map<std::uintptr_t, Piece> pieces;  // by address
+  std::uint64_t ids = 0;
+  std::size_t bytes = 0;
+  host_device_options options{};
+  std::atomic<int> maps{0};
+};
+
+Device& device() {
+  static Device& one = *new Device;
+  return one;
+}
+
+// At the address of device memory the processor cannot touch it; the same memory lies elsewhere too.
+void* map_piece(int descriptor, Piece piece) {
+  void* const touchable = mmap(nullptr, piece.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  void* const address = piece.kind == CROSSRAIL_MEMORY_MANAGED ? mmap(nullptr, piece.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
+                                                               : mmap(nullptr, piece.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (touchable == MAP_FAILED || address == MAP_FAILED) return nullptr;
+  piece.touchable = static_cast<std::byte*>(touchable);
+  piece.descriptor = descriptor;
+  const std::lock_guard lock(device().mutex);
+  piece.id = ++device().ids;
+  device().pieces[reinterpret_cast<std::uintptr_t>(address)] = piece;
+  return address;
+}
+
+void* make_piece(Piece piece) {
+  {
+    const std::lock_guard lock(device().mutex);
+    if (device().options.most_bytes != 0 && device().bytes + piece.bytes > device().options.most_bytes) return nullptr;
+    device().bytes += piece.bytes;
+  }
+  const int descriptor = memfd_create("host device", MFD_CLOEXEC);
+  if (descriptor < 0 || ftruncate(descriptor, static_cast<off_t>(piece.bytes)) != 0) return nullptr;
+  return map_piece(descriptor, piece);
+}
+
+void drop_piece(void* address, bool counted) {
+  const std::lock_guard lock(device().mutex);
+  const auto found = device().pieces.find(reinterpret_cast<std::uintptr_t>(address));
+  if (found == device().pieces.end()) return;
+  munmap(found->second.touchable, found->second.bytes);
+  munmap(address, found->second.bytes);
+  close(found->second.descriptor);
+  if (counted) device().bytes -= found->second.bytes;
+  device().pieces.erase(found);
+}
+
+// The piece that holds `pointer`; null if it is host memory.
+bool find_piece(const void* pointer, std::uintptr_t& base, Piece& piece) {
+  const auto at = reinterpret_cast<std::uintptr_t>(pointer);
+  const std::lock_guard lock(device().mutex);
+  auto found = device().pieces.upper_bound(at);
+  if (found == device().pieces.begin()) return false;
+  --found;
+  if (at >= found->first + found->second.bytes) return false;
+  base = found->first;
+  piece = found->second;
+  return true;
+}
+
+}  // namespace
+
+const host_device_options& crossrail::virtual_world::device_options() { return device().options; }
+
+std::byte* crossrail::virtual_world::touch(const void* pointer) {
+  std::uintptr_t base = 0;
+  Piece piece{};
+  if (!find_piece(pointer, base, piece)) return static_cast<std::byte*>(const_cast<void*>(pointer));
+  return piece.touchable + (reinterpret_cast<std::uintptr_t>(pointer) - base);
+}
+
+namespace {
+
+void describe(const void* pointer, size_t, crossrail_memory* memory) {
+  std::uintptr_t base = 0;
+  Piece piece{};
+  *memory = {CROSSRAIL_MEMORY_HOST, 0, -1, nullptr, 0, nullptr, 0};
+  if (!find_piece(pointer, base, piece)) return;
+  *memory = {piece.kind, piece.shareable ? 1 : 0, 0, nullptr, piece.id, reinterpret_cast<void*>(base), piece.bytes};
+}
+
+crossrail_memory_kind classify(const void* pointer) {
+  crossrail_memory memory{};
+  describe(pointer, 1, &memory);
+  return memory.kind;
+}
+
+const char* copy(void* to, const void* from, size_t bytes) {
+  std::memmove(crossrail::virtual_world::touch(to), crossrail::virtual_world::touch(from), bytes);
+  return nullptr;
+}
+
+const char* allocate(const crossrail_memory*, size_t bytes, void** memory) {
+  *memory = make_piece({nullptr, bytes, 0, -1, CROSSRAIL_MEMORY_DEVICE, true, true});
+  return *memory == nullptr ? "out of memory" : nullptr;
+}
+
+const char* release(void* memory) {
+  drop_piece(memory, true);
+  return nullptr;
+}
+
+const char* export_memory(const crossrail_memory* memory, crossrail_handle* handle, crossrail_chunk* chunks) {
+  std::uintptr_t base = 0;
+  Piece piece{};
+  if (!find_piece(memory->base, base, piece) || !piece.shareable) return "not shareable";
+  handle->kind = piece.ours ? 1 : 0;
+  handle->chunk_count = 1;
+  handle->bytes = piece.bytes;
+  chunks[0] = {piece.bytes, dup(piece.descriptor), 0};
+  return nullptr;
+}
+
+const char* open_memory(crossrail_queue*, const crossrail_handle* handle, const crossrail_chunk* chunks, void** mapped) {
+  const host_device_options& options = device().options;
+  if (options.refuse_all_maps != 0 || (options.refuse_maps != 0 && handle->kind == 0)) return "mapping refused";
+  ++device().maps;
+  *mapped = map_piece(dup(chunks[0].descriptor), {nullptr, handle->bytes, 0, -1, CROSSRAIL_MEMORY_DEVICE, false, true});
+  return *mapped == nullptr ? "cannot be mapped" : nullptr;
+}
+
+const char* close_memory(void* mapped) {
+  drop_piece(mapped, false);
+  return nullptr;
+}
+
+}  // namespace
+
+#define HOST_DEVICE_VISIBLE extern "C" __attribute__((visibility("default")))
+
+HOST_DEVICE_VISIBLE void host_device_set(const host_device_options* options) { device().options = *options; }
+
+HOST_DEVICE_VISIBLE void* host_device_alloc(size_t bytes, enum host_device_kind kind) {
+  return make_piece({nullptr, bytes, 0, -1, kind == HOST_DEVICE_MANAGED ? CROSSRAIL_MEMORY_MANAGED : CROSSRAIL_MEMORY_DEVICE,
+                     kind == HOST_DEVICE_PLAIN, false});
+}
+
+HOST_DEVICE_VISIBLE void host_device_free(void* memory) { drop_piece(memory, true); }
+
+HOST_DEVICE_VISIBLE void* host_device_touchable(const void* memory) { return crossrail::virtual_world::touch(memory); }
+
+HOST_DEVICE_VISIBLE int host_device_pieces(void) {
+  const std::lock_guard lock(device().mutex);
+  return static_cast<int>(device().pieces.size());
+}
+
+HOST_DEVICE_VISIBLE int host_device_maps(void) { return device().maps; }
+
+HOST_DEVICE_VISIBLE const crossrail_device_module* host_device_module(void) {
+  namespace world = crossrail::virtual_world;
+  static const crossrail_device_module module = {
+      CROSSRAIL_DEVICE_MODULE_VERSION, "host", classify, describe, copy, allocate, release, export_memory, open_memory, close_memory,
+      world::identity, world::open_queue, world::close_queue, world::open_flags, world::close_flags, world::exchange, world::packets,
+      world::packets_bytes, world::barrier, world::pack, world::look, world::drain};
+  return &module;
+}

@@ -1,0 +1,28 @@
+// What the kernels of host_device.h do.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "crossrail/device_module.h"
+
+namespace crossrail::virtual_world {
+
+// Where the processor finds what lies at an address of the device's.
+std::byte* touch(const void* pointer);
+
+inline std::uint64_t read_word(const void* word) {
+  return std::atomic_ref<std::uint64_t>(*static_cast<std::uint64_t*>(const_cast<void*>(word))).load(std::memory_order_acquire);
+}
+inline void write_word(void* word, std::uint64_t value) {
+  std::atomic_ref<std::uint64_t>(*static_cast<std::uint64_t*>(word)).store(value, std::memory_order_release);
+}
+
+size_t packets_bytes(int ranks, size_t block_bytes);
+void run_packets(const crossrail_packets& asked, const std::vector<void*>& buffers);
+void run_barrier(const crossrail_barrier& asked, const std::vector<void*>& buffers);
+void run_pack(const crossrail_packing& asked, const std::vector<crossrail_segment>& segments);
+
+}  // namespace crossrail::virtual_world

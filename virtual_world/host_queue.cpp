@@ -1,0 +1,163 @@
+#include "virtual_world/host_queue.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "virtual_world/host_kernels.h"
+
+namespace crossrail::virtual_world {
+namespace {
+
+// Does what it is asked, in order, on a thread of its own.
+class Worker {
+ public:
+  Worker() : number_(++workers()), draw_(static_cast<unsigned>(number_)), thread_([this] { run(); }) {}
+  ~Worker() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+      changed_.notify_all();
+    }
+    thread_.join();
+  }
+  std::uint64_t number() const { return number_; }
+  void post(std::function<void()> one) {
+    const std::lock_guard lock(mutex_);
+    work_.push_back(std::move(one));
+    changed_.notify_all();
+  }
+  void drain() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return work_.empty() && !busy_; });
+  }
+
+ private:
+  static std::atomic<std::uint64_t>& workers() {
+    static std::atomic<std::uint64_t> all{0};
+    return all;
+  }
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return ends_ || !work_.empty(); });
+      if (work_.empty()) return;
+      const auto next = std::move(work_.front());
+      work_.pop_front();
+      busy_ = true;
+      lock.unlock();
+      if (const unsigned most = device_options().delay_us; most > 0) std::this_thread::sleep_for(std::chrono::microseconds(draw_() % most));
+      next();
+      lock.lock();
+      busy_ = false;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> work_;
+  bool busy_ = false, ends_ = false;
+  std::uint64_t number_;
+  std::mt19937 draw_;
+  std::thread thread_;
+};
+
+// Ranks may be threads: each has its own device, and that its own default stream.
+Worker& stream_of(void* stream) {
+  static thread_local Worker own;
+  return stream == nullptr ? own : *static_cast<Worker*>(stream);
+}
+
+}  // namespace
+}  // namespace crossrail::virtual_world
+
+struct crossrail_queue {
+  crossrail::virtual_world::Worker worker;
+};
+
+namespace crossrail::virtual_world {
+namespace {
+
+Worker& worker_for(crossrail_queue* queue, void* stream) {
+  if (stream == nullptr) return queue->worker;
+  return stream_of(stream == CROSSRAIL_DEFAULT_STREAM ? nullptr : stream);
+}
+
+}  // namespace
+
+std::uint64_t identity(crossrail_queue* queue) {
+  return device_options().same_device != 0 ? 1 : static_cast<std::uint64_t>(getpid()) << 20 | queue->worker.number();
+}
+
+const char* open_queue(const crossrail_memory*, crossrail_queue** queue) {
+  *queue = new crossrail_queue;
+  return nullptr;
+}
+
+void close_queue(crossrail_queue* queue) { delete queue; }
+const char* open_flags(crossrail_queue*, void*, size_t) { return nullptr; }
+void close_flags(crossrail_queue*, void*) {}
+
+const char* exchange(crossrail_queue* queue, const crossrail_exchange* asked) {
+  worker_for(queue, asked->stream)
+      .post([blocks = std::vector<crossrail_block>(asked->blocks, asked->blocks + asked->block_count), flag = asked->flag,
+             value = asked->value] {
+        for (const crossrail_block& block : blocks) {
+          if (block.bytes > 0) std::memmove(touch(block.to), touch(block.from), block.bytes);
+        }
+        if (flag != nullptr) write_word(flag, value);
+      });
+  return nullptr;
+}
+
+const char* packets(crossrail_queue* queue, const crossrail_packets* asked) {
+  worker_for(queue, asked->stream)
+      .post([copy = *asked, buffers = std::vector<void*>(asked->buffers, asked->buffers + asked->ranks)] { run_packets(copy, buffers); });
+  return nullptr;
+}
+
+const char* barrier(crossrail_queue* queue, const crossrail_barrier* asked) {
+  worker_for(queue, asked->stream)
+      .post([copy = *asked, buffers = std::vector<void*>(asked->buffers, asked->buffers + asked->ranks)] { run_barrier(copy, buffers); });
+  return nullptr;
+}
+
+const char* pack(crossrail_queue* queue, const crossrail_packing* asked) {
+  worker_for(queue, asked->stream)
+      .post([copy = *asked, segments = std::vector<crossrail_segment>(asked->segments, asked->segments + asked->segment_count)] {
+        run_pack(copy, segments);
+      });
+  return nullptr;
+}
+
+const char* look(crossrail_queue*) { return nullptr; }
+
+const char* drain(crossrail_queue* queue) {
+  queue->worker.drain();
+  return nullptr;
+}
+
+}  // namespace crossrail::virtual_world
+
+#define HOST_DEVICE_VISIBLE extern "C" __attribute__((visibility("default")))
+
+using crossrail::virtual_world::Worker;
+
+HOST_DEVICE_VISIBLE void* host_device_open_stream(void) { return new Worker; }
+HOST_DEVICE_VISIBLE void host_device_close_stream(void* stream) { delete static_cast<Worker*>(stream); }
+HOST_DEVICE_VISIBLE void host_device_wait(void* stream) { crossrail::virtual_world::stream_of(stream).drain(); }
+HOST_DEVICE_VISIBLE void host_device_copy(void* stream, const crossrail_block* block) {
+  crossrail::virtual_world::stream_of(stream).post([copy = *block] {
+    std::memmove(crossrail::virtual_world::touch(copy.to), crossrail::virtual_world::touch(copy.from), copy.bytes);
+  });
+}

@@ -1,0 +1,26 @@
+// Queues and streams of host_device.h: threads that do what they are asked, one thing after the other.
+#pragma once
+
+#include <cstdint>
+
+#include "crossrail/device_module.h"
+#include "virtual_world/host_device.h"
+
+namespace crossrail::virtual_world {
+
+const host_device_options& device_options();
+
+// The module's functions.
+std::uint64_t identity(crossrail_queue* queue);
+const char* open_queue(const crossrail_memory* near, crossrail_queue** queue);
+void close_queue(crossrail_queue* queue);
+const char* open_flags(crossrail_queue* queue, void* pages, size_t bytes);
+void close_flags(crossrail_queue* queue, void* pages);
+const char* exchange(crossrail_queue* queue, const crossrail_exchange* asked);
+const char* packets(crossrail_queue* queue, const crossrail_packets* asked);
+const char* barrier(crossrail_queue* queue, const crossrail_barrier* asked);
+const char* pack(crossrail_queue* queue, const crossrail_packing* asked);
+const char* look(crossrail_queue* queue);
+const char* drain(crossrail_queue* queue);
+
+}  // namespace crossrail::virtual_world

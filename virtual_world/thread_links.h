@@ -1,0 +1,197 @@
+// ThreadLinks: Links between ranks that are threads of one process.
+//
+// Short messages are copied when they are sent (eager), long ones when they are received
+// (rendezvous), so that both kinds of timing that MPI has come up. A rank that has left its
+// function counts as a process that has ended.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "transport/control_block.h"
+#include "transport/links.h"
+
+namespace crossrail::virtual_world {
+
+struct LinkOptions {
+  std::size_t eager_bytes = 512;                     // longest message that is copied when sent
+  std::function<Status(int rank)> open_messages;     // to let opening fail on some ranks; null: never
+  std::function<bool(int rank)> may_read;            // whether read_peer works on a rank; null: always
+  std::function<bool(int rank)> readable;            // whether peers can read a rank's buffers; null: always
+  std::function<Status(int node)> share;             // to let sharing memory fail on a node; null: never
+  // What blocking waits of a rank do meanwhile, as the progress of an MPI library would; null: nothing.
+  std::function<void(int rank)> meanwhile;
+  std::chrono::milliseconds hang_after{30'000};      // a wait that takes longer is a deadlock
+};
+
+// What one rank has asked of its links so far.
+struct LinkCounters {
+  std::atomic<std::uint64_t> sends{0};
+  std::atomic<std::uint64_t> sent_bytes{0};
+  std::atomic<std::uint64_t> agreements{0};
+  std::atomic<std::uint64_t> reads{0};
+  std::atomic<std::uint64_t> progress_calls{0};
+};
+
+// What the threads of one communicator share.
+class Exchange {
+ public:
+  // `slots` of every rank's communicator.
+  Exchange(const std::vector<int>& node_of, LinkOptions options, int slots = 1);
+
+  // The rank has left: who waits for it from now on is told so.
+  void leave(int rank);
+  bool left(int rank) const { return ranks_[rank]->left.load(); }
+  const LinkCounters& counters(int rank) const { return ranks_[rank]->counters; }
+
+ private:
+  friend class ThreadLinks;
+
+  struct Message {
+    const void* data = nullptr;  // null: in `copy`
+    bool withdrawn = false;      // its sender has met an error: the data are no more
+    std::size_t bytes = 0;
+    std::vector<std::byte> copy;
+  };
+  // Messages of one rank to one other on one channel, in order. Slots are reused with their memory.
+  struct Queue {
+    std::vector<Message> slots = std::vector<Message>(4);
+    std::size_t first = 0;
+    std::size_t count = 0;
+    Message& push();
+    Message& front() { return slots[first]; }
+    void pop();
+  };
+  struct Lane {
+    std::vector<Queue> queue;  // by slot and Links::Channel
+  };
+  // Memory that the ranks of a node share; the next one while they gather to take it over.
+  struct Node {
+    std::mutex mutex;
+    std::condition_variable changed;
+    int size = 0;
+    int arrived = 0;
+    std::uint64_t round = 0;
+    std::vector<std::byte> memory;
+    Status outcome;
+  };
+  struct Rank {
+    std::mutex mutex;  // of all that follows but the atomics
+    std::condition_variable changed;
+    std::uint64_t events = 0;  // whatever may let a wait of this rank go on
+    std::vector<Lane> from;
+    std::vector<std::uint64_t> taken;  // long messages of this rank that were received, by lane_of
+    std::atomic<bool> left{false};
+    std::atomic<bool> open{false};  // may send messages
+    LinkCounters counters;
+  };
+  struct Agreement {
+    std::mutex mutex;
+    std::condition_variable changed;
+    int arrived = 0;
+    std::uint64_t round = 0;
+    Code worst = Code::ok;
+    Code result = Code::ok;
+  };
+
+  struct Address {
+    int from, to;
+    std::size_t queue;
+    bool operator==(const Address&) const = default;
+  };
+  std::size_t lane_of(int peer, std::size_t queue) const { return queues_ * static_cast<std::size_t>(peer) + queue; }
+  Queue& queue(const Address& address) { return ranks_[address.to]->from[address.from].queue[address.queue]; }
+  void send(const Address& address, const void* data, std::size_t bytes);
+  // False if it has not come yet. Errors: mismatch, broken, peer_lost.
+  Status receive(const Address& address, void* data, std::size_t bytes, bool& done);
+  // Whether the receiver has taken `count` long messages. Errors: peer_lost.
+  Status taken(const Address& address, std::uint64_t count, bool& done);
+  // Of one slot.
+  void withdraw(int from, int slot);
+  std::uint64_t events(int rank);
+  // Until there are other events than `known`, for a while.
+  void wait_event(int rank, std::uint64_t known);
+  std::chrono::microseconds while_of_waiting() const;
+  void meanwhile(int rank) const;
+  void notify(Rank& rank);
+  // Of the ranks of a node, or of all, each with the same `slot`; `fiber` as in Links.
+  struct Meeting {
+    int rank, slot;
+    Fiber* fiber;
+    ControlBlock* control;  // null where there is none
+  };
+  Status share(const Meeting& meeting, std::size_t bytes, NodeMemory& memory);
+  Status agree(const Meeting& meeting, Code mine, Code& worst);
+  // Until the round is over. Errors: peer_lost, broken, system (deadlock).
+  template <class Place>
+  Status await_round(Place& place, std::uint64_t round, const Meeting& meeting);
+  Status break_up(Code code, const char* what);
+  bool any_left() const;
+
+  LinkOptions options_;
+  std::vector<int> node_of_;
+  std::size_t slots_;
+  std::size_t queues_;  // between two ranks, one way
+  std::vector<std::unique_ptr<Node>> nodes_;  // by node and slot
+  std::vector<std::unique_ptr<Rank>> ranks_;
+  std::vector<std::unique_ptr<Agreement>> agreements_;  // by slot
+  std::atomic<bool> broken_{false};
+};
+
+class ThreadLinks final : public Links {
+ public:
+  ThreadLinks(Exchange& exchange, int rank, int slot = 0);
+  // The slot's control block, where there is one: waits for messages look at it when they take too long.
+  void watch(ControlBlock* control) { control_ = control; }
+
+  Status open_messages() override;
+  bool messages_open() const override { return exchange_.ranks_[rank_]->open; }
+  Status post_send(int rank, const void* data, std::size_t bytes, Channel channel) override;
+  Status post_recv(int rank, void* data, std::size_t bytes, Channel channel) override;
+  using Links::post_recv;
+  using Links::post_send;
+  Request last_posted() const override { return posted_.size() - 1; }
+  Status wait_for(Request request) override;
+  Status wait_posted() override;
+  void cancel_posted() override;
+  Status share(std::size_t bytes, NodeMemory& memory) override { return exchange_.share(meeting(), bytes, memory); }
+  Status agree(Code mine, Code& worst) override;
+  Status export_range(const void* data, std::size_t bytes, std::uint64_t& address) override;
+  Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) override;
+  void progress() override;
+  bool alive(int rank) override { return !exchange_.left(rank); }
+
+ private:
+  struct Posted {
+    enum Kind { sent, receive, done } kind;
+    Exchange::Address address;
+    void* data;
+    std::size_t bytes;
+    std::uint64_t number;  // of a long message that was sent; 0: it was copied
+  };
+  // Whatever can be completed without waiting. As MPI's progress: for all that is posted.
+  Status sweep();
+  Status wait_until_done(Request first, Request end);
+  Status wait_event(std::uint64_t known, Status& trouble);
+  Status check_awaited();
+  Exchange::Meeting meeting() { return {rank_, slot_, fiber_, control_}; }
+  LinkCounters& counters() { return exchange_.ranks_[rank_]->counters; }
+  std::size_t queue_of(Channel channel) const { return 2 * static_cast<std::size_t>(slot_) + static_cast<std::size_t>(channel); }
+
+  Exchange& exchange_;
+  int rank_;
+  int slot_;
+  ControlBlock* control_ = nullptr;
+  std::vector<Posted> posted_;
+  Status failed_;  // met while making progress
+  std::vector<std::byte> exported_;  // the copy that peers read where they cannot read the user's memory
+  std::vector<std::uint64_t> long_sends_;  // by lane_of
+};
+
+}  // namespace crossrail::virtual_world

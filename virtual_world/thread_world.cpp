@@ -1,0 +1,90 @@
+#include "virtual_world/thread_world.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <random>
+#include <thread>
+
+#include "selection/selection.h"
+
+namespace crossrail::virtual_world {
+
+// A node's segment: a fresh mapping, of which only what is touched becomes memory.
+struct ThreadWorld::Segment {
+  explicit Segment(std::size_t wanted)
+      : data(nullptr, Unmap{round_up(wanted, kPageBytes)}) {
+    void* const mapped = mmap(nullptr, data.get_deleter().bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) std::abort();
+    data.reset(static_cast<std::byte*>(mapped));
+  }
+  struct Unmap {
+    std::size_t bytes;
+    void operator()(std::byte* memory) const { (void)munmap(memory, bytes); }
+  };
+  std::unique_ptr<std::byte, Unmap> data;
+};
+
+namespace {
+
+thread_local std::mt19937 lots;  // of whoever resumes pending calls
+
+bool drawn() { return lots() % 2 == 0; }
+
+}  // namespace
+
+ThreadWorld::ThreadWorld(const std::vector<int>& node_of, const WorldOptions& options)
+    : suspend_seed_(options.suspend_seed),
+      exchange_(topology_from_nodes(node_of, 0).node_of, options.links, 1 + static_cast<int>(options.settings.slots)) {
+  const Topology everyone = topology_from_nodes(node_of, 0);
+  for (const auto& ranks : everyone.nodes) {
+    segments_.emplace_back(
+        segment_layout(static_cast<int>(ranks.size()), options.settings).total_bytes());
+  }
+  for (int rank = 0; rank < everyone.size; ++rank) {
+    auto communicator = std::make_unique<Communicator>();
+    communicator->topology = topology_from_nodes(node_of, rank);
+    open(*communicator, options);
+    communicators_.push_back(std::move(communicator));
+  }
+}
+
+ThreadWorld::~ThreadWorld() = default;
+
+void ThreadWorld::open(Communicator& communicator, const WorldOptions& options) {
+  Topology& topology = communicator.topology;
+  const int cores = options.cores_per_node > 0 ? options.cores_per_node
+                                               : static_cast<int>(std::thread::hardware_concurrency());
+  topology.scratch_bytes = options.settings.scratch_bytes;
+  topology.oversubscribed = topology.size > cores;
+  topology.shared_segment = options.shared_segment && topology.size > 1;
+  topology.single_copy = topology.shared_segment && options.single_copy;
+  communicator.settings = options.settings;
+  communicator.tuning = options.tuning;
+  if (options.built_in_tuning) (void)read_tuning(default_tuning(), "default.csv", communicator.tuning);
+  communicator.open_slots([&](int slot) { return std::make_unique<ThreadLinks>(exchange_, topology.rank, slot); });
+  if (!topology.shared_segment) return;
+  communicator.place_slots(segments_[topology.node()].data.get(), options.epochs_before);
+  for (const auto& slot : communicator.slots) static_cast<ThreadLinks&>(*slot->links).watch(slot->control.get());
+}
+
+void ThreadWorld::run(const std::function<void(Communicator&)>& body) {
+  if (suspend_seed_ != 0) Fiber::released = drawn;
+  std::vector<std::thread> threads;
+  for (const auto& communicator : communicators_) {
+    threads.emplace_back([this, &body, rank = communicator.get()] {
+      lots.seed(suspend_seed_ * 1009 + static_cast<unsigned>(rank->topology.rank));
+      body(*rank);
+      exchange_.leave(rank->topology.rank);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (suspend_seed_ != 0) Fiber::released = nullptr;
+}
+
+void world(const std::vector<int>& node_of, const WorldOptions& options,
+           const std::function<void(Communicator&)>& body) {
+  ThreadWorld(node_of, options).run(body);
+}
+
+}  // namespace crossrail::virtual_world
