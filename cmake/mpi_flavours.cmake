@@ -53,7 +53,8 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/interpose/interpose_c.cpp
     src/mpi/buffers/layouts.cpp
     src/mpi/library/library.cpp
-    src/mpi/communicator/exchange.cpp
+    src/mpi/communicator/early_opening.cpp
+    src/mpi/communicator/invitation.cpp
     src/mpi/communicator/persistent_slot.cpp
     src/mpi/communicator/mpi_links.cpp
     src/mpi/communicator/mpi_peers.cpp

@@ -62,9 +62,8 @@ int begin(std::unique_ptr<Nonblocking<Call>> whole, MPI_Request* request) {
 template <class Call>
 Carried start(const Call& arguments, const EntryPoint& entry, MPI_Request* request) {
   Carried carried;
-  if (arguments.left_to_mpi() || request == nullptr) return carried;
   CommunicatorRecord* const record = record_for_pending(arguments.comm());
-  if (record == nullptr) return carried;
+  if (record == nullptr || arguments.left_to_mpi() || request == nullptr) return carried;
   Communicator& communicator = *record->communicator;
   auto whole = std::make_unique<Nonblocking<Call>>(arguments, *record, entry.function);
   Call& call = whole->call;
