@@ -47,8 +47,22 @@ foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   foreach(case alltoall in_place further more)
     mpi_test(error_behind_${case} ${mpi} 4 SECONDS 80 ARGS --set CROSSRAIL_ALLTOALLV=node_shared error_behind ${case})
   endforeach()
+  foreach(algorithm IN LISTS MPI_TEST_VECTOR_NODES_ALGORITHMS)
+    foreach(case further more)
+      mpi_test(error_behind_nodes_${case}_${algorithm} ${mpi} 4 SECONDS 80 ARGS --set CROSSRAIL_NODES=0,0,1,1
+        --set CROSSRAIL_ALLTOALLV=${algorithm} error_behind ${case})
+    endforeach()
+  endforeach()
   mpi_test(written_after_error ${mpi} 4 SECONDS 80 ARGS --set CROSSRAIL_NODES=0,0,1,1
     --set CROSSRAIL_ALLTOALLV=leader_pipelined --expect-text "crossrail.*MPI_Alltoallv: " written_after_error)
+endforeach()
+
+# The two who disagree are on different nodes.
+foreach(case alltoall in_place further more)
+  foreach(mpi openmpi4 mpich5)
+    mpi_test(error_behind_apart_${case} ${mpi} 4 SECONDS 80 ARGS --set CROSSRAIL_NODES=0,1,0,1
+      --set CROSSRAIL_ALLTOALLV=pairwise error_behind ${case})
+  endforeach()
 endforeach()
 
 # Who has waited long has told others, on crossrail's own communicator; freeing it is no error.
