@@ -57,6 +57,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/communicator/invitation.cpp
     src/mpi/communicator/persistent_slot.cpp
     src/mpi/communicator/mpi_links.cpp
+    src/mpi/communicator/mpi_links_memory.cpp
     src/mpi/communicator/mpi_peers.cpp
     src/mpi/interpose/interpose_stream.cpp
     src/mpi/communicator/open_communicator.cpp

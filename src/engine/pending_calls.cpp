@@ -4,6 +4,9 @@
 
 namespace crossrail {
 
+// So often its patience a call waits for the stack of another one.
+constexpr int kMostPatiences = 20;
+
 void PendingCalls::start(PendingCall& call) {
   {
     const std::lock_guard lock(mutex_);
@@ -74,15 +77,43 @@ void PendingCalls::begin(PendingCall& call, Fiber& fiber) {
 
 void PendingCalls::begin_waiting() {
   if (waiting_.empty()) return;
-  bool fibers_left = true;  // else later calls of a slot could come before earlier ones
+  PendingCall* without_fiber = nullptr;  // then later calls of a slot could come before earlier ones
   const auto has_begun = [&](PendingCall* call) {
-    if (!fibers_left || call->slot->busy) return false;
+    if (without_fiber != nullptr || call->slot->busy) return false;
     Fiber* const fiber = free_fiber();
-    fibers_left = fiber != nullptr;
-    if (fibers_left) begin(*call, *fiber);
-    return fibers_left;
+    if (fiber == nullptr) {
+      without_fiber = call;
+      return false;
+    }
+    begin(*call, *fiber);
+    without_fiber_ = false;
+    return true;
   };
   waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), has_begun), waiting_.end());
+  if (without_fiber != nullptr) end_without_fiber(*without_fiber);
+}
+
+// One that runs will leave its stack. But if that one waits, by way of other ranks, for calls that wait here, none
+// would ever end: after a while this one does, with an error.
+void PendingCalls::end_without_fiber(PendingCall& call) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!without_fiber_) without_fiber_since_ = now;
+  without_fiber_ = true;
+  const std::chrono::milliseconds patience(call.slot->owner.settings.patience_ms);
+  if (!running_.empty() && now - without_fiber_since_ < kMostPatiences * patience) return;
+  without_fiber_ = false;
+  waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &call));
+  call.slot->run_on(nullptr);
+  withdraw(*call.slot, call.shape, Code::no_memory);
+  call.code = Code::no_memory;
+  call.what = "no memory for the stack of a pending call";
+  tell_end(call);
+}
+
+void PendingCalls::tell_end(PendingCall& call) {
+  count_.fetch_sub(1, std::memory_order_release);
+  call.has_ended.store(true, std::memory_order_release);
+  call.ended(call);
 }
 
 int PendingCalls::end_finished() {
@@ -96,9 +127,7 @@ int PendingCalls::end_finished() {
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(at));
     free_.push_back(call->fiber);
     call->slot->busy = false;
-    count_.fetch_sub(1, std::memory_order_release);
-    call->has_ended.store(true, std::memory_order_release);
-    call->ended(*call);
+    tell_end(*call);
     ++ended;
   }
   return ended;

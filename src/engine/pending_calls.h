@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -50,6 +51,9 @@ class PendingCalls {
   void begin(PendingCall& call, Fiber& fiber);
   void begin_waiting();
   Fiber* free_fiber();
+  // For the oldest call that could begin if there were a stack for it.
+  void end_without_fiber(PendingCall& call);
+  void tell_end(PendingCall& call);
   int end_finished();
 
   std::atomic<std::size_t> count_{0};
@@ -61,6 +65,8 @@ class PendingCalls {
   std::vector<PendingCall*> running_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> free_;
+  std::chrono::steady_clock::time_point without_fiber_since_;  // where some call is
+  bool without_fiber_ = false;
 };
 
 }  // namespace crossrail

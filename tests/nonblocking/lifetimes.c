@@ -11,7 +11,7 @@
 #include "persistent.h"
 #include "random_numbers.h"
 
-enum { kSeconds = 30, kPending = 24, kMostSeconds = 60 };
+enum { kSeconds = 60, kPending = 24, kMostSeconds = 60 };
 
 static Random common;
 

@@ -128,7 +128,7 @@ CROSSRAIL_EXPORT Word64 MPI_Finalize() {
     crossrail::mpi::blocking_collective(a##comm);           \
     return next(NAMES_##words);                             \
   }
-#define BLOCKING(name, words, comm) BLOCKING_AS(MPI_##name, words, comm)
+#define BLOCKING(name, lower, upper, words, comm) BLOCKING_AS(MPI_##name, words, comm)
 #include "mpi/interpose/blocking.def"
 #undef BLOCKING
 
