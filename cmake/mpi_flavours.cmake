@@ -46,6 +46,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/requests/nonblocking.cpp
     src/mpi/requests/pending.cpp
     src/mpi/requests/persistent.cpp
+    src/mpi/requests/request_table.cpp
     src/mpi/requests/tokens.cpp
     src/mpi/statistics/counters.cpp
     src/mpi/statistics/traffic.cpp

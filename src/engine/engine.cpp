@@ -186,12 +186,25 @@ Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& user,
   return status;
 }
 
+namespace {
+
+// Whether its calls may be on device memory is decided with the plan.
+Status plan_for_good(Slot& slot, const Shape& shape, Plan*& plan) {
+  if (slot.devices != nullptr) {
+    CROSSRAIL_TRY(slot.devices->look_for_modules(DeviceSharing::When::now));
+    if (!slot.devices->active()) slot.devices.reset();
+  }
+  return plan_for(slot, shape, plan);
+}
+
+}  // namespace
+
 Status plan_ahead(Slot& slot, const Shape& shape, bool& native) {
   begin_call(slot, shape.hash(), shape.block_bytes);
   native = true;
   if (slot.owner.broken) return {};
   Plan* plan = nullptr;
-  const Status planned = plan_for(slot, shape, plan);
+  const Status planned = plan_for_good(slot, shape, plan);
   if (!planned.ok()) break_up(slot, planned.code);
   native = !planned.ok() || plan->native();
   return planned;

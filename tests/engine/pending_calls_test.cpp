@@ -33,12 +33,14 @@ void expect_right(const Calls& calls) {
   }
 }
 
-TEST(PendingCalls, of_a_lone_rank_end_at_once) {
+TEST(PendingCalls, of_a_lone_rank_end_when_next_advanced) {
   pending_world({0}, alone(), [](PendingRank& mine) {
     Calls calls;
     for (std::uint64_t number = 0; number < 5; ++number) {
       calls.push_back(pending_alltoall(*mine.communicator.next_pending_slot(), alltoall_shape(40), number));
       mine.calls.start(calls.back()->call());
+      EXPECT_FALSE(calls.back()->has_ended());
+      EXPECT_EQ(mine.calls.advance(), 1);
       EXPECT_TRUE(calls.back()->has_ended());
       EXPECT_FALSE(mine.calls.any());
     }
@@ -359,6 +361,7 @@ TEST(PendingCalls, reuse_their_stacks) {
     for (std::uint64_t number = 0; number < 3000; ++number) {
       const OutstandingCall one = pending_alltoall(*mine.communicator.next_pending_slot(), alltoall_shape(64), number);
       mine.calls.start(one->call());
+      EXPECT_EQ(mine.calls.advance(), 1);
       EXPECT_TRUE(one->has_ended() && one->wrong().empty());
       if (number == 100) before = mapped();
     }

@@ -1,5 +1,6 @@
 #include "mpi/requests/nonblocking.h"
 
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -7,27 +8,26 @@
 #include "mpi/library/progress_hook.h"
 #include "mpi/requests/entry_points.h"
 #include "mpi/requests/pending.h"
+#include "mpi/requests/request_table.h"
 
 namespace crossrail::mpi {
 namespace {
 
 // One call, from its start until MPI has forgotten its request.
 template <class Call>
-struct Nonblocking {
-  Nonblocking(const Call& its_call, CommunicatorRecord& record, const char* function) : call(its_call), use(record, function) {}
+struct Nonblocking final : OurRequest {
+  Nonblocking(const Call& its_call, CommunicatorRecord& record, const char* function) : OurRequest(record, function), call(its_call) {}
   Call call;
   typename Call::Facts facts;
-  PendingUse use;
   std::optional<typename Call::Packed> packed;
-  struct Pending : PendingCall {
-    Nonblocking* whole;
-  } pending;
-  MPI_Request request = handles().request_null;
 
-  static void ended(PendingCall& pending) {
-    Nonblocking& whole = *static_cast<Pending&>(pending).whole;
-    whole.use.ended(pending);
-    (void)pmpi().Grequest_complete(whole.request);  // may free `whole`
+  void complete() override {
+    use.ended(*this);
+    if (request == handles().request_null) {  // MPI has made none
+      delete this;
+    } else {
+      (void)pmpi().Grequest_complete(request);
+    }
   }
   static int query(void* state, MPI_Status* status) {
     auto& whole = *static_cast<Nonblocking*>(state);
@@ -35,7 +35,7 @@ struct Nonblocking {
     (void)pmpi().Status_set_cancelled(status, 0);
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
-    return whole.use.code(whole.pending);
+    return whole.use.code(whole);
   }
   static int free(void* state) {
     forget_request(static_cast<Nonblocking*>(state)->request);
@@ -46,17 +46,20 @@ struct Nonblocking {
   static int cancel(void*, int) { return MPI_ERR_REQUEST; }
 };
 
+// The call comes first: its blocks are under way while MPI makes the request, without which its end is kept back.
 template <class Call>
 int begin(std::unique_ptr<Nonblocking<Call>> whole, MPI_Request* request) {
-  Nonblocking<Call>& one = *whole;
-  const int code = pmpi().Grequest_start(Nonblocking<Call>::query, Nonblocking<Call>::free, Nonblocking<Call>::cancel, &one, &one.request);
-  if (code != MPI_SUCCESS) return code;
-  *request = one.request;
-  remember_request(one.request, one.pending);
+  Nonblocking<Call>& one = *whole.release();  // MPI frees it
+  one.may_be_told = false;
   one.use.begins();
-  (void)whole.release();  // MPI frees it
-  start_pending(one.pending);
-  return MPI_SUCCESS;
+  start_pending(one);
+  const int code = pmpi().Grequest_start(Nonblocking<Call>::query, Nonblocking<Call>::free, Nonblocking<Call>::cancel, &one, &one.request);
+  if (code == MPI_SUCCESS) {
+    *request = one.request;
+    remember_request(one.request, one);
+  }
+  one.may_be_told.store(true, std::memory_order_release);
+  return code;
 }
 
 template <class Call>
@@ -72,13 +75,11 @@ Carried start(const Call& arguments, const EntryPoint& entry, MPI_Request* reque
   carried.code = found.code;
   if (found.answer != Survey::Answer::carry) return carried;
   if (!can_be_pending(communicator, call.shape())) return {};
-  PendingCall& pending = whole->pending;
-  whole->pending.whole = whole.get();
+  Nonblocking<Call>& pending = *whole;
   pending.slot = communicator.next_pending_slot();
   pending.shape = call.shape();
   pending.messages = communicator.slot().links->messages_open();
   pending.refused = unequal(call, communicator.topology.rank, whole->facts);
-  pending.ended = Nonblocking<Call>::ended;
   whole->use.count_for(entry.counter, call.block_bytes());
   call.keep_types(whole->facts, whole->use.types);
   whole->packed.emplace(call.packed(*pending.slot, handles().comm_self, whole->facts));
@@ -89,10 +90,13 @@ Carried start(const Call& arguments, const EntryPoint& entry, MPI_Request* reque
 
 // In a program of sessions only there is no MPI_COMM_SELF, with which waits make progress and types are packed.
 bool may_be_pending() {
+  static std::atomic<bool> known{false};
+  if (known.load(std::memory_order_relaxed)) return true;
   if (find_functions() == nullptr || !has_progress_hook()) return false;
   int initialized = 0;
   (void)pmpi().Initialized(&initialized);
-  return initialized != 0;
+  known = initialized != 0;
+  return known;
 }
 
 }  // namespace
