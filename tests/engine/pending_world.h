@@ -114,4 +114,29 @@ inline void pending_world(const Nodes& nodes, virtual_world::WorldOptions option
   });
 }
 
+using Calls = std::vector<OutstandingCall>;
+
+inline virtual_world::WorldOptions with_slots(std::uint64_t slots) {
+  virtual_world::WorldOptions options;
+  options.settings.slots = slots;
+  options.settings.patience_ms = 40;
+  options.settings.alltoall = "node_shared";
+  return options;
+}
+
+// What a lone rank has left of the tables' rows is native.
+inline virtual_world::WorldOptions alone() {
+  virtual_world::WorldOptions options = with_slots(4);
+  options.settings.alltoall = "linear";
+  return options;
+}
+
+inline void expect_right(const Calls& calls) {
+  for (std::size_t number = 0; number < calls.size(); ++number) {
+    EXPECT_TRUE(calls[number]->has_ended()) << number;
+    EXPECT_EQ(calls[number]->call().code, Code::ok) << number << ": " << calls[number]->call().what;
+    EXPECT_EQ(calls[number]->wrong(), "") << number;
+  }
+}
+
 }  // namespace crossrail::tests
