@@ -118,6 +118,7 @@ TEST(Stacks, are_reused) {
     for (std::uint64_t number = 0; number < 3000; ++number) {
       const OutstandingCall one = pending_alltoall(*mine.communicator.next_pending_slot(), alltoall_shape(64), number);
       mine.calls.start(one->call());
+      advance_all(mine.calls);
       EXPECT_TRUE(one->has_ended() && one->wrong().empty());
       if (number == 100) before = mapped();
     }
