@@ -167,6 +167,7 @@ const char* export_memory(const crossrail_memory* memory, crossrail_handle* hand
   *handle = {};
   handle->kind = static_cast<uint32_t>(sharing);
   handle->bytes = memory->bytes;
+  handle->whole = sharing == Sharing::chunks ? 0 : 1;
   const char* wrong = export_as(sharing, *memory, *handle, chunks);
   if (wrong == nullptr) return nullptr;
   for (uint32_t i = 0; i < handle->chunk_count; ++i) close(chunks[i].descriptor);

@@ -11,19 +11,35 @@ std::ptrdiff_t offset_between(const std::byte* base, const std::byte* at) {
   return static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(base));
 }
 
+// The block as it lies in the user's memory, by the arguments of the call.
+Side block_in(const VectorSide& side, const SideFacts& facts, int rank) {
+  return {moved(side.address, side.displacements[rank] * facts.unit), static_cast<std::uint64_t>(side.counts[rank]),
+          side.type_for(rank), facts.facts[side.has_types() ? rank : 0]};
+}
+
 bool in_device_memory(const Side& block) {
   return device::is_device_memory(moved(block.address, span_of(block).lower));
 }
 
 }  // namespace
 
-// The block as it lies in the user's memory, by the arguments of the call.
-Side PackedVectors::block_of(const Way& way, int rank) const {
-  const VectorSide& side = *way.side;
-  const TypeFacts& facts = way.room->facts[side.has_types() ? rank : 0];
-  return {moved(side.address, side.displacements[rank] * way.room->unit),
-          static_cast<std::uint64_t>(side.counts[rank]), side.type_for(rank), facts};
+Span span_of(const VectorSide& side, const SideFacts& facts) {
+  std::ptrdiff_t lower = 0, upper = 0;
+  bool any = false;
+  for (int rank = 0; rank < static_cast<int>(facts.blocks.size()); ++rank) {
+    if (facts.blocks[rank].bytes == 0) continue;
+    const Side block = block_in(side, facts, rank);
+    const Span span = span_of(block);
+    const std::ptrdiff_t first = offset_between(static_cast<const std::byte*>(side.address), moved(block.address, span.lower));
+    const std::ptrdiff_t last = first + static_cast<std::ptrdiff_t>(span.bytes);
+    lower = any ? std::min(lower, first) : first;
+    upper = any ? std::max(upper, last) : last;
+    any = true;
+  }
+  return {lower, static_cast<std::size_t>(upper - lower)};
 }
+
+Side PackedVectors::block_of(const Way& way, int rank) const { return block_in(*way.side, *way.room, rank); }
 
 PackedVectors::Way PackedVectors::way_of(const SurveyedSide& surveyed, Blocks by_row) const {
   Way way{&surveyed.side, &surveyed.room};

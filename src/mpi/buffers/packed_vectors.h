@@ -14,6 +14,9 @@ struct SurveyedSide {
   SideFacts& room;
 };
 
+// The bytes that all blocks of a side touch, gaps between them too.
+Span span_of(const VectorSide& side, const SideFacts& facts);
+
 class PackedVectors final : public UserBuffers {
  public:
   // In place (`send` has the side of `recv`, and a room of its own) what is sent is a copy.

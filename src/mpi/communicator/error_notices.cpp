@@ -31,7 +31,7 @@ ErrorNotices::Record& ErrorNotices::record(std::size_t slot) {
 
 void ErrorNotices::begin_call(std::size_t slot, const Call& call) {
   const std::lock_guard lock(mutex_);
-  record(slot).mine = {slot, call.number, call.shape, call.bytes, 0, {}};
+  record(slot).mine = {name_, slot, call.number, call.shape, call.bytes, 0, {}};
   if (slot != kBlockingSlot || said_) return;
   own_.begun = call.number;
   own_.in_place = call.in_place;
@@ -72,6 +72,7 @@ void ErrorNotices::state(std::size_t slot, Code code, Met met) {
   if (slot == kBlockingSlot && met == Met::here && !verdict_.heard_any()) own_.met = own_.begun;
   verdict_.hear(rank_, own_);
   Notice notice = record(slot).mine;
+  notice.communicator = name_;
   notice.code = static_cast<std::uint64_t>(code);
   notice.statement = own_;
   post(notice);
@@ -100,17 +101,22 @@ Status ErrorNotices::look(std::size_t slot) {
   return find_mismatch(own);
 }
 
+// From any source: one that another communicator's rank has sent may have a number that is no rank's of this one.
 bool ErrorNotices::take(Notice& notice, int& from) {
-  int arrived = 0;
-  MPI_Status status;
-  (void)pmpi().Iprobe(MPI_ANY_SOURCE, kNoticeTag, comm_, &arrived, &status);
-  if (arrived == 0) return false;
-  used_ = true;
-  from = status.MPI_SOURCE;
-  return pmpi().Recv(&notice, sizeof notice, handles().byte, from, kNoticeTag, comm_, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+  for (int arrived = 1;;) {
+    MPI_Status status;
+    (void)pmpi().Iprobe(MPI_ANY_SOURCE, kNoticeTag, comm_, &arrived, MPI_STATUS_IGNORE);
+    if (arrived == 0) return false;
+    if (pmpi().Recv(&notice, sizeof notice, handles().byte, MPI_ANY_SOURCE, kNoticeTag, comm_, &status) != MPI_SUCCESS) return false;
+    if (notice.communicator != name_) continue;
+    used_ = true;
+    from = status.MPI_SOURCE;
+    return true;
+  }
 }
 
 bool ErrorNotices::was_used() {
+  const std::lock_guard lock(mutex_);
   Notice notice{};
   for (int from = 0; take(notice, from);) {
   }

@@ -21,8 +21,13 @@ class ErrorNotices {
   };
   enum class Met { here, elsewhere };
 
-  // `comm` is private to crossrail; notices have a tag of their own on it.
-  ErrorNotices(MPI_Comm comm, int rank, int size) : comm_(comm), rank_(rank), size_(size), verdict_(size) {}
+  struct Place {
+    MPI_Comm comm;      // private to crossrail; notices have a tag of their own on it
+    std::uint64_t name;  // of the communicator, no other's
+    int rank, size;
+  };
+  explicit ErrorNotices(const Place& place)
+      : comm_(place.comm), name_(place.name), rank_(place.rank), size_(place.size), verdict_(place.size) {}
   ~ErrorNotices();
 
   void begin_call(std::size_t slot, const Call& call);
@@ -45,6 +50,8 @@ class ErrorNotices {
 
  private:
   struct Notice {
+    // A rank that has freed its communicator may be in another one with the same context by the time that this comes.
+    std::uint64_t communicator;
     std::uint64_t slot, call, shape, bytes, code;  // code 0: this rank waits; otherwise there is a statement
     Statement statement;
   };
@@ -74,6 +81,7 @@ class ErrorNotices {
   Status find_mismatch(const Record& record) const;
 
   MPI_Comm comm_;
+  std::uint64_t name_;
   int rank_, size_;
   std::recursive_mutex mutex_;  // MPI calls made here may advance other calls of the communicator, which come here
   int inside_ = 0;

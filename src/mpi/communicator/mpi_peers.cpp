@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "base/random.h"
 #include "base/settings.h"
 #include "mpi/communicator/communicators.h"
 #include "mpi/library/pmpi.h"
@@ -48,7 +49,9 @@ Status MpiPeers::open_messages() {
   CROSSRAIL_TRY(from_mpi(pmpi().Comm_split(user, 0, rank, &messages), "MPI_Comm_split"));
   ++private_count;
   CROSSRAIL_TRY(return_errors(messages));
-  notices = std::make_unique<ErrorNotices>(messages, rank, size());
+  std::uint64_t name = random_word();
+  CROSSRAIL_TRY(from_mpi(pmpi().Bcast(&name, sizeof name, handles().byte, 0, messages), "MPI_Bcast"));
+  notices = std::make_unique<ErrorNotices>(ErrorNotices::Place{messages, name, rank, size()});
   return {};
 }
 

@@ -31,6 +31,8 @@ class AlltoallCall {
   bool in_place() const { return send_.address == MPI_IN_PLACE; }
   const Side* sent() const { return in_place() ? nullptr : &send_; }
   const Side& received() const { return recv_; }
+  Span span_sent(const Facts&) const { return in_place() ? Span{} : span_of(send_); }
+  Span span_received(const Facts&) const { return span_of(recv_); }
   // Types that are needed later may be freed by the program before: duplicates of ours, to be freed, take their place.
   void keep_types(const Facts&, std::vector<MPI_Datatype>& ours);
   Packed packed(Slot& slot, MPI_Comm packing_comm, Facts&) const { return {slot, packing_comm, sent(), recv_}; }

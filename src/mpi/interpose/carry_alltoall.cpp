@@ -6,19 +6,11 @@
 #include "mpi/communicator/communicators.h"
 #include "mpi/interpose/alltoall_call.h"
 #include "mpi/interpose/complete_call.h"
-#include "mpi/library/library.h"
 #include "mpi/library/pmpi.h"
+#include "mpi/requests/copied_calls.h"
 
 namespace crossrail::mpi {
 namespace {
-
-// Whether the MPI library says that it takes device pointers.
-bool mpi_takes_device_memory() {
-  using Query = int (*)();
-  static const auto query = reinterpret_cast<Query>(library_symbol("MPIX_Query_cuda_support"));
-  static const bool takes = query != nullptr && query() != 0;
-  return takes;
-}
 
 bool on_device(const Side& side) {
   const Span span = span_of(side);

@@ -33,6 +33,8 @@ class VectorCall {
   std::uint64_t block_bytes() const { return block_bytes_; }  // mean
   bool unequal(int rank, const Facts& facts) const { return !in_place() && facts.out.blocks[rank].bytes != facts.in.blocks[rank].bytes; }
   bool in_place() const { return send_.address == MPI_IN_PLACE; }
+  Span span_sent(const Facts& facts) const { return in_place() ? Span{} : span_of(send_, facts.out); }
+  Span span_received(const Facts& facts) const { return span_of(recv_, facts.in); }
   // Arrays of types that our caller has made, and types that the program may free: ours take their place. The
   // arrays of counts are the program's, which keeps them as they are until the call has ended.
   void keep_types(Facts& facts, std::vector<MPI_Datatype>& ours);

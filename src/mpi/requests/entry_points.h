@@ -11,6 +11,7 @@ class CallCounter;
 struct EntryPoint {
   const char* function;
   CallCounter* counter;
+  const char* native = nullptr;  // the MPI library's own, of a nonblocking call
 };
 
 // Whether the two sides of this rank differ in size.

@@ -4,8 +4,10 @@
 #include <memory>
 #include <optional>
 
+#include "device/device.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/progress_hook.h"
+#include "mpi/requests/copied_calls.h"
 #include "mpi/requests/entry_points.h"
 #include "mpi/requests/pending.h"
 #include "mpi/requests/request_table.h"
@@ -99,21 +101,42 @@ bool may_be_pending() {
   return known;
 }
 
+// What the MPI library carries, which may know nothing of device memory.
+template <class Call>
+Carried start_natively(Call call, const EntryPoint& entry, const Word64* words) {
+  MPI_Request* const request = request_at(words, Call::kWords);
+  int ranks = 0;
+  if (!device::driver_present() || mpi_takes_device_memory() || call.left_to_mpi() || request == nullptr) return {};
+  if (call.comm() == handles().comm_null || pmpi().Comm_size(call.comm(), &ranks) != MPI_SUCCESS) return {};
+  typename Call::Facts facts;
+  if (call.survey(ranks, facts).answer != Survey::Answer::carry) return {};
+  constexpr std::size_t kReceiveWord = (Call::kWords - 1) / 2;  // as many words a side, then the communicator
+  const Carried done = start_on_copies(entry.native, words, {call.span_sent(facts), call.span_received(facts), 0, kReceiveWord, Call::kWords});
+  if (done.done && counting()) entry.counter->add(Carried{}, 0);
+  return done;
+}
+
+template <class Call>
+Carried start_any(const Call& call, const EntryPoint& entry, const Word64* words) {
+  if (!may_be_pending()) return {};
+  const Carried carried = start(call, entry, request_at(words, Call::kWords));
+  return carried.done ? carried : start_natively(call, entry, words);
+}
+
 }  // namespace
 
 Carried start_alltoall(const Word64* words, bool large_counts, CallCounter* counter) {
-  if (!may_be_pending()) return {};
-  return start(AlltoallCall(words, large_counts), {"MPI_Ialltoall", counter}, request_at(words, AlltoallCall::kWords));
+  return start_any(AlltoallCall(words, large_counts), {"MPI_Ialltoall", counter, large_counts ? "PMPI_Ialltoall_c" : "PMPI_Ialltoall"}, words);
 }
 
 Carried start_alltoallv(const Word64* words, bool large_counts, CallCounter* counter) {
-  if (!may_be_pending()) return {};
-  return start<VectorCall>(AlltoallvCall(words, large_counts), {"MPI_Ialltoallv", counter}, request_at(words, VectorCall::kWords));
+  const char* const native = large_counts ? "PMPI_Ialltoallv_c" : "PMPI_Ialltoallv";
+  return start_any<VectorCall>(AlltoallvCall(words, large_counts), {"MPI_Ialltoallv", counter, native}, words);
 }
 
 Carried start_alltoallw(const Word64* words, bool large_counts, CallCounter* counter) {
-  if (!may_be_pending()) return {};
-  return start<VectorCall>(AlltoallwCall(words, large_counts), {"MPI_Ialltoallw", counter}, request_at(words, VectorCall::kWords));
+  const char* const native = large_counts ? "PMPI_Ialltoallw_c" : "PMPI_Ialltoallw";
+  return start_any<VectorCall>(AlltoallwCall(words, large_counts), {"MPI_Ialltoallw", counter, native}, words);
 }
 
 }  // namespace crossrail::mpi

@@ -4,6 +4,7 @@
 #include "mpi/interpose/complete_call.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/progress_hook.h"
+#include "mpi/requests/copied_calls.h"
 #include "mpi/statistics/traffic.h"
 
 namespace crossrail::mpi {
@@ -15,8 +16,8 @@ PendingCalls& pending_calls() {
 
 namespace {
 
-int advance() { return finalizing() ? 0 : pending_calls().advance(); }
-bool needed() { return !finalizing() && pending_calls().any(); }
+int advance() { return finalizing() ? 0 : pending_calls().advance() + advance_copied_calls(); }
+bool needed() { return !finalizing() && (pending_calls().any() || any_copied_calls()); }
 
 void warn_of_unfinished() {
   if (!pending_calls().any()) return;
@@ -25,9 +26,13 @@ void warn_of_unfinished() {
 
 }  // namespace
 
-void start_pending(PendingCall& call) {
+void hook_pending_calls() {
   observe_finalize(warn_of_unfinished);
   hook_progress({advance, needed, finalizing});
+}
+
+void start_pending(PendingCall& call) {
+  hook_pending_calls();
   pending_calls().start(call);
 }
 

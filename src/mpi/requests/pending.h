@@ -15,6 +15,8 @@ namespace crossrail::mpi {
 
 // All calls of this process that have begun and have not ended.
 PendingCalls& pending_calls();
+// From now on the MPI library's progress advances what is pending.
+void hook_pending_calls();
 // Begins `call`; from now on the MPI library's progress advances it.
 void start_pending(PendingCall& call);
 

@@ -1,0 +1,139 @@
+#include "mpi/requests/copied_calls.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+#include "base/growable_buffer.h"
+#include "device/device.h"
+#include "mpi/library/library.h"
+#include "mpi/library/pmpi.h"
+#include "mpi/library/progress_hook.h"
+#include "mpi/requests/pending.h"
+
+namespace crossrail::mpi {
+namespace {
+
+constexpr std::size_t kMostWords = 10;
+
+// One side, if it is in device memory.
+struct Copy {
+  std::byte* device = nullptr;
+  std::size_t bytes = 0;
+  GrowableBuffer host;
+
+  // What stands for `address`, that of the side; gaps go back as they came.
+  Status make(Word64 address, const Span& span, Word64& replaced) {
+    std::byte* const first = moved(reinterpret_cast<void*>(address), span.lower);
+    if (span.bytes == 0 || !device::is_device_memory(first)) return {};
+    CROSSRAIL_TRY(host.reserve(span.bytes));
+    device = first;
+    bytes = span.bytes;
+    replaced = word_of(moved(host.memory.get(), -span.lower));
+    return device::copy(host.memory.get(), first, bytes);
+  }
+};
+
+struct CopiedCall {
+  Copy sent, received;
+  MPI_Request native = handles().request_null;
+  MPI_Request request = handles().request_null;
+  int code = MPI_SUCCESS;
+
+  bool over() {
+    int done = 0;
+    MPI_Status status;
+    if (!may_test_in_hook(&native, 1)) return false;
+    code = pmpi().Testall(1, &native, &done, &status);
+    return code != MPI_SUCCESS || done != 0;
+  }
+  void finish() {
+    const bool right = code == MPI_SUCCESS;
+    if (right && received.bytes > 0 && !device::copy(received.device, received.host.memory.get(), received.bytes).ok()) code = MPI_ERR_OTHER;
+    (void)pmpi().Grequest_complete(request);
+  }
+  static int query(void* call, MPI_Status* status) {
+    (void)pmpi().Status_set_elements(status, handles().byte, 0);
+    (void)pmpi().Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG = MPI_UNDEFINED;
+    return static_cast<CopiedCall*>(call)->code;
+  }
+  static int free(void* call) {
+    delete static_cast<CopiedCall*>(call);
+    return MPI_SUCCESS;
+  }
+  static int cancel(void*, int) { return MPI_ERR_REQUEST; }
+};
+
+std::mutex mutex;  // of the list
+std::vector<CopiedCall*>& under_way() {
+  static std::vector<CopiedCall*>& all = *new std::vector<CopiedCall*>;
+  return all;
+}
+std::atomic<int> count{0};
+std::atomic_flag looking;  // one thread at a time; also when a test leads to the hook again
+
+// Words that the function does not have are registers, or places on the stack, that it does not read.
+int call_with(void* function, const std::array<Word64, kMostWords>& words) {
+  return std::apply([&](auto... word) { return static_cast<int>(reinterpret_cast<Word64 (*)(decltype(word)...)>(function)(word...)); }, words);
+}
+
+}  // namespace
+
+bool mpi_takes_device_memory() {
+  using Query = int (*)();
+  static const auto query = reinterpret_cast<Query>(library_symbol("MPIX_Query_cuda_support"));
+  static const bool takes = query != nullptr && query() != 0;
+  return takes;
+}
+
+Carried start_on_copies(const char* function, const Word64* words, const SidesOfCall& sides) {
+  auto call = std::make_unique<CopiedCall>();
+  std::array<Word64, kMostWords> own{};
+  std::copy_n(words, sides.request_word + 1, own.begin());
+  Carried carried;
+  const bool copied = call->sent.make(words[sides.send_word], sides.sent, own[sides.send_word]).ok() &&
+                      call->received.make(words[sides.receive_word], sides.received, own[sides.receive_word]).ok();
+  void* const next = library_symbol(function);
+  if (!copied || next == nullptr || call->sent.bytes + call->received.bytes == 0) return carried;
+  own[sides.request_word] = word_of(&call->native);
+  carried.done = true;
+  carried.code = call_with(next, own);
+  if (carried.code != MPI_SUCCESS) return carried;
+  auto& request = *reinterpret_cast<MPI_Request*>(words[sides.request_word]);
+  carried.code = pmpi().Grequest_start(CopiedCall::query, CopiedCall::free, CopiedCall::cancel, call.get(), &call->request);
+  request = call->request;
+  hook_pending_calls();
+  const std::lock_guard lock(mutex);
+  under_way().push_back(call.release());
+  count.fetch_add(1);
+  return carried;
+}
+
+int advance_copied_calls() {
+  if (!any_copied_calls() || looking.test_and_set(std::memory_order_acquire)) return 0;
+  std::vector<CopiedCall*> over;
+  {
+    const std::lock_guard lock(mutex);
+    over = under_way();
+  }
+  std::erase_if(over, [](CopiedCall* one) { return !one->over(); });
+  for (CopiedCall* one : over) {
+    {
+      const std::lock_guard lock(mutex);
+      std::erase(under_way(), one);
+    }
+    count.fetch_sub(1);
+    one->finish();
+  }
+  looking.clear(std::memory_order_release);
+  return static_cast<int>(over.size());
+}
+
+bool any_copied_calls() { return count.load(std::memory_order_relaxed) != 0; }
+
+}  // namespace crossrail::mpi
