@@ -134,7 +134,6 @@ const char* export_memory(const crossrail_memory* memory, crossrail_handle* hand
   if (!find_piece(memory->base, base, piece) || !piece.shareable) return "not shareable";
   handle->kind = piece.ours ? 1 : 0;
   handle->chunk_count = 1;
-  handle->whole = 1;
   handle->bytes = piece.bytes;
   chunks[0] = {piece.bytes, dup(piece.descriptor), 0};
   return nullptr;

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define CROSSRAIL_DEVICE_MODULE_VERSION 3
+#define CROSSRAIL_DEVICE_MODULE_VERSION 2
 
 typedef enum crossrail_memory_kind {
   CROSSRAIL_MEMORY_HOST = 0,    /* also host memory that the driver knows (pinned, registered) */
@@ -39,9 +39,7 @@ typedef struct crossrail_handle {
   uint32_t kind;        /* the module's own */
   uint32_t chunk_count; /* descriptors that belong to it, at most CROSSRAIL_MOST_CHUNKS */
   uint64_t bytes;
-  uint32_t whole;       /* 1: an allocation; no two that live at the same time overlap. 0: chunks of one */
-  uint32_t unused;
-  unsigned char content[104]; /* the module's own */
+  unsigned char content[112]; /* the module's own */
 } crossrail_handle;
 
 #define CROSSRAIL_MOST_CHUNKS 1024

@@ -25,7 +25,6 @@ using Chunk = CUmemGenericAllocationHandle;
 using Pool = CUmemoryPool;
 using Address = CUdeviceptr;
 using IpcHandle = CUipcMemHandle;
-using PoolPointer = CUmemPoolPtrExportData;
 
 inline constexpr Result kSuccess = CUDA_SUCCESS;
 inline constexpr Result kNotReady = CUDA_ERROR_NOT_READY;
@@ -61,7 +60,6 @@ struct Entry<CUresult(CUDAAPI*)(Arguments...)> {
   ENTRY(capture_mode, cuThreadExchangeStreamCaptureMode)  \
   ENTRY(allocate, cuMemAlloc)                             \
   ENTRY(free, cuMemFree)                                  \
-  ENTRY(free_in_stream, cuMemFreeAsync)                   \
   ENTRY(allocate_host, cuMemHostAlloc)                    \
   ENTRY(free_host, cuMemFreeHost)                         \
   ENTRY(register_host, cuMemHostRegister)                 \
@@ -102,13 +100,7 @@ struct Entry<CUresult(CUDAAPI*)(Arguments...)> {
   ENTRY(unreserve, cuMemAddressFree)                      \
   ENTRY(map, cuMemMap)                                    \
   ENTRY(unmap, cuMemUnmap)                                \
-  ENTRY(set_access, cuMemSetAccess)                       \
-  ENTRY(pool_export, cuMemPoolExportToShareableHandle)    \
-  ENTRY(pool_import, cuMemPoolImportFromShareableHandle)  \
-  ENTRY(pool_access, cuMemPoolSetAccess)                  \
-  ENTRY(pool_export_pointer, cuMemPoolExportPointer)      \
-  ENTRY(pool_import_pointer, cuMemPoolImportPointer)      \
-  ENTRY(destroy_pool, cuMemPoolDestroy)
+  ENTRY(set_access, cuMemSetAccess)
 
 struct Driver {
 #define GPU_FIELD(word, symbol) Entry<decltype(&symbol)> word;
@@ -179,13 +171,11 @@ Result launch(const Launch& launch, Stream stream);
 Result add_node(Node* node, Graph graph, const Launch& launch);
 Result set_node(Executable executable, Node node, const Launch& launch);
 
-// File descriptors for chunks and pools; -1: the driver refuses.
+// File descriptors for chunks; -1: the driver refuses.
 bool chunk_is_shareable(Chunk chunk, int device);
 Result export_chunk(Chunk chunk, int* descriptor);
 Result import_chunk(int descriptor, Chunk* chunk);
 Result allow_access(Address base, size_t bytes, int device);
-Result export_pool(Pool pool, int* descriptor);
-Result import_pool(int descriptor, int device, Pool* pool);
 Result open_ipc(const IpcHandle& handle, Address* mapped);
 
 // While it lives, calls that are forbidden while a stream of the program is captured are allowed.

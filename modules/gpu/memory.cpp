@@ -66,13 +66,6 @@ bool in_chunk(Address address, int device, bool* shareable) {
   return true;
 }
 
-bool pool_is_shareable(Pool pool) {
-  int descriptor = -1;
-  if (export_pool(pool, &descriptor) != kSuccess) return false;
-  close(descriptor);
-  return true;
-}
-
 void learn_chunks(Known& known, Address begin, Address end) {
   crossrail_memory& memory = known.memory;
   known.sharing = Sharing::chunks;
@@ -98,9 +91,9 @@ void learn_device(Known& known, Address begin, Address end) {
   const Uncaptured uncaptured;
   const Current current(context);
   finish_copies(pointer(begin));
-  if (const Pool pool = pool_of(pointer(begin)); pool != Pool{}) {
-    known.sharing = Sharing::pool;
-    memory.shareable = pool_is_shareable(pool) ? 1 : 0;
+  // Of a pool: the driver wants all who have imported it to free it before its owner does, which nobody can promise.
+  if (pool_of(pointer(begin)) != Pool{}) {
+    memory.shareable = 0;
   } else if (ipc_capable(pointer(begin))) {
     known.sharing = Sharing::ipc;
     memory.shareable = 1;
@@ -146,7 +139,7 @@ Extent extent_at(Address at) {
 }
 
 Sharing sharing_of(const crossrail_memory& memory) {
-  if (pool_of(memory.base) != Pool{}) return Sharing::pool;
+  if (pool_of(memory.base) != Pool{}) return Sharing::none;
   if (ipc_capable(memory.base)) return Sharing::ipc;
   bool shareable = false;
   return in_chunk(address(memory.base), memory.device, &shareable) ? Sharing::chunks : Sharing::none;

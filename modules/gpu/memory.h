@@ -12,8 +12,7 @@ namespace gpu {
 enum class Sharing : uint32_t {
   none = 0,
   ipc = 1,     // one handle for a whole allocation
-  chunks = 2,  // mapped by the program itself: a descriptor for every chunk
-  pool = 3     // of a pool that can be shared: the pool's descriptor, and where in it
+  chunks = 2   // mapped by the program itself: a descriptor for every chunk
 };
 
 // Physically contiguous, mapped as a whole.

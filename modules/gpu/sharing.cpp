@@ -15,10 +15,7 @@ namespace {
 
 struct Content {
   uint64_t identity;  // of the owner's device
-  union {
-    IpcHandle ipc;
-    PoolPointer pool;
-  };
+  IpcHandle ipc;
 };
 static_assert(sizeof(Content) <= sizeof(crossrail_handle::content));
 
@@ -30,7 +27,6 @@ struct Opened {
   size_t bytes = 0;
   uint64_t identity = 0;
   std::vector<size_t> chunks;  // bytes of those mapped
-  Pool pool{};
   int openings = 1;  // allocations of one block, mapped at the same place one after the other
 };
 
@@ -61,17 +57,6 @@ const char* export_chunks(const crossrail_memory& memory, crossrail_handle& hand
   return nullptr;
 }
 
-const char* export_from_pool(const crossrail_memory& memory, crossrail_handle& handle, crossrail_chunk* chunks) {
-  Content content{};
-  content.identity = identity_of(memory.device);
-  GPU_TRY(driver().pool_export_pointer(&content.pool, address(memory.base)));
-  int descriptor = -1;
-  GPU_TRY(export_pool(pool_of(memory.base), &descriptor));
-  chunks[handle.chunk_count++] = {memory.bytes, descriptor, 0};
-  std::memcpy(handle.content, &content, sizeof content);
-  return nullptr;
-}
-
 const char* export_whole(const crossrail_memory& memory, crossrail_handle& handle) {
   Content content{};
   content.identity = identity_of(memory.device);
@@ -83,7 +68,6 @@ const char* export_whole(const crossrail_memory& memory, crossrail_handle& handl
 const char* export_as(Sharing sharing, const crossrail_memory& memory, crossrail_handle& handle, crossrail_chunk* chunks) {
   switch (sharing) {
     case Sharing::ipc: return export_whole(memory, handle);
-    case Sharing::pool: return export_from_pool(memory, handle, chunks);
     case Sharing::chunks: {
       const Content content{identity_of(memory.device), {}};
       std::memcpy(handle.content, &content, sizeof content);
@@ -125,14 +109,6 @@ const char* open_chunks(Opened& opened, const crossrail_handle& handle, const cr
   return wrong;
 }
 
-const char* open_from_pool(Opened& opened, const Content& content, const crossrail_chunk& chunk) {
-  GPU_TRY(import_pool(chunk.descriptor, opened.place->device, &opened.pool));
-  PoolPointer from = content.pool;
-  const char* wrong = text(driver().pool_import_pointer(&opened.base, opened.pool, &from));
-  if (wrong != nullptr) (void)driver().destroy_pool(opened.pool);
-  return wrong;
-}
-
 const char* open_as(Opened& opened, const crossrail_handle& handle, const crossrail_chunk* chunks) {
   Content content{};
   std::memcpy(&content, handle.content, sizeof content);
@@ -140,18 +116,9 @@ const char* open_as(Opened& opened, const crossrail_handle& handle, const crossr
   switch (opened.sharing) {
     case Sharing::ipc: return text(open_ipc(content.ipc, &opened.base));
     case Sharing::chunks: return open_chunks(opened, handle, chunks);
-    case Sharing::pool: return handle.chunk_count == 1 ? open_from_pool(opened, content, chunks[0]) : "a wrong handle";
     case Sharing::none: break;
   }
   return "a handle of unknown kind";
-}
-
-// Not cuMemFree's like for pools: that would wait for the device.
-const char* close_in_pool(const Opened& opened) {
-  const char* wrong = text(driver().free_in_stream(opened.base, opened.place->stream));
-  if (wrong == nullptr) wrong = text(driver().await_stream(opened.place->stream));
-  (void)driver().destroy_pool(opened.pool);
-  return wrong;
 }
 
 }  // namespace
@@ -167,7 +134,6 @@ const char* export_memory(const crossrail_memory* memory, crossrail_handle* hand
   *handle = {};
   handle->kind = static_cast<uint32_t>(sharing);
   handle->bytes = memory->bytes;
-  handle->whole = sharing == Sharing::chunks ? 0 : 1;
   const char* wrong = export_as(sharing, *memory, *handle, chunks);
   if (wrong == nullptr) return nullptr;
   for (uint32_t i = 0; i < handle->chunk_count; ++i) close(chunks[i].descriptor);
@@ -205,7 +171,6 @@ const char* close_memory(void* mapped) {
   const Current current(opened.place->context);
   GPU_TRY(current.result());
   if (opened.sharing == Sharing::ipc) return text(driver().ipc_close(opened.base));
-  if (opened.sharing == Sharing::pool) return close_in_pool(opened);
   unmap_chunks(opened, opened.bytes);
   return nullptr;
 }

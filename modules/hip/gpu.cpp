@@ -156,19 +156,6 @@ Result allow_access(Address base, size_t bytes, int device) {
   return driver().set_access(base, bytes, &access, 1);
 }
 
-Result export_pool(Pool pool, int* descriptor) {
-  return driver().pool_export(descriptor, pool, hipMemHandleTypePosixFileDescriptor, 0);
-}
-
-Result import_pool(int descriptor, int device, Pool* pool) {
-  const Result made = driver().pool_import(pool, as_shareable(descriptor), hipMemHandleTypePosixFileDescriptor, 0);
-  if (made != kSuccess) return made;
-  const hipMemAccessDesc access = access_for(device);
-  const Result allowed = driver().pool_access(*pool, &access, 1);
-  if (allowed != kSuccess) (void)driver().destroy_pool(*pool);
-  return allowed;
-}
-
 Result open_ipc(const IpcHandle& handle, Address* mapped) {
   return driver().ipc_open(mapped, handle, hipIpcMemLazyEnablePeerAccess);
 }

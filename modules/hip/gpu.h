@@ -31,7 +31,6 @@ using Chunk = hipMemGenericAllocationHandle_t;
 using Pool = hipMemPool_t;
 using Address = uintptr_t;
 using IpcHandle = hipIpcMemHandle_t;
-using PoolPointer = hipMemPoolPtrExportData;
 
 inline constexpr Result kSuccess = hipSuccess;
 inline constexpr Result kNotReady = hipErrorNotReady;
@@ -89,7 +88,6 @@ struct Entry<Result(Wanted...)> {
   ENTRY(allocate_plain, hipMalloc, void**, size_t)                                                  \
   ENTRY(allocate_as, hipExtMallocWithFlags, void**, size_t, unsigned)                               \
   ENTRY(free, hipFree, void*)                                                                       \
-  ENTRY(free_in_stream, hipFreeAsync, void*, hipStream_t)                                           \
   ENTRY(allocate_host, hipHostMalloc, void**, size_t, unsigned)                                     \
   ENTRY(free_host, hipHostFree, void*)                                                              \
   ENTRY(register_host, hipHostRegister, void*, size_t, unsigned)                                    \
@@ -123,13 +121,7 @@ struct Entry<Result(Wanted...)> {
   ENTRY(unreserve, hipMemAddressFree, void*, size_t)                                                \
   ENTRY(map, hipMemMap, void*, size_t, size_t, Chunk, unsigned long long)                           \
   ENTRY(unmap, hipMemUnmap, void*, size_t)                                                          \
-  ENTRY(set_access, hipMemSetAccess, void*, size_t, const hipMemAccessDesc*, size_t)                \
-  ENTRY(pool_export, hipMemPoolExportToShareableHandle, void*, hipMemPool_t, hipMemAllocationHandleType, unsigned) \
-  ENTRY(pool_import, hipMemPoolImportFromShareableHandle, hipMemPool_t*, void*, hipMemAllocationHandleType, unsigned) \
-  ENTRY(pool_access, hipMemPoolSetAccess, hipMemPool_t, const hipMemAccessDesc*, size_t)            \
-  ENTRY(pool_export_pointer, hipMemPoolExportPointer, hipMemPoolPtrExportData*, void*)              \
-  ENTRY(pool_import_pointer, hipMemPoolImportPointer, void**, hipMemPool_t, hipMemPoolPtrExportData*) \
-  ENTRY(destroy_pool, hipMemPoolDestroy, hipMemPool_t)
+  ENTRY(set_access, hipMemSetAccess, void*, size_t, const hipMemAccessDesc*, size_t)
 
 struct Driver {
 #define GPU_FIELD(word, symbol, ...) Entry<Result(__VA_ARGS__)> word;
@@ -209,13 +201,11 @@ Result launch(const Launch& launch, Stream stream);
 inline Result add_node(Node*, Graph, const Launch&) { return kNotSupported; }
 inline Result set_node(Executable, Node, const Launch&) { return kNotSupported; }
 
-// File descriptors for chunks and pools; -1: the driver refuses.
+// File descriptors for chunks; -1: the driver refuses.
 bool chunk_is_shareable(Chunk chunk, int device);
 Result export_chunk(Chunk chunk, int* descriptor);
 Result import_chunk(int descriptor, Chunk* chunk);
 Result allow_access(Address base, size_t bytes, int device);
-Result export_pool(Pool pool, int* descriptor);
-Result import_pool(int descriptor, int device, Pool* pool);
 Result open_ipc(const IpcHandle& handle, Address* mapped);
 
 // While it lives, calls that are forbidden while a stream of the program is captured are allowed.

@@ -34,7 +34,7 @@ Status map_once(const ForeignAllocation& allocation, const ForeignHandle& how, s
   const auto found = mappings.all.find(allocation);
   if (found != mappings.all.end()) mapping = found->second.lock();
   if (mapping != nullptr) return {};
-  const bool whole = how.handle.whole != 0;
+  const bool whole = how.handle.chunk_count == 0;
   if (whole) close_overlapping(mappings, allocation, how.handle.bytes);
   void* mapped = nullptr;
   CROSSRAIL_TRY(device::answered(device::module()->open_memory(how.queue, &how.handle, how.chunks, &mapped)));

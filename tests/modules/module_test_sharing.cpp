@@ -146,7 +146,6 @@ pid_t start_child(const char* program, const char* library, int socket) {
 void share_all(int socket) {
   Memory plain(0, 3 << 20);
   Mapped mapped(3, true);
-  Pooled pooled(5 << 20, true);
   const crossrail_memory near = facts_of(plain.at, 1);
   void* own = nullptr;
   require(module->alloc(&near, 100000, &own), "alloc");
@@ -157,21 +156,20 @@ void share_all(int socket) {
     share(socket, {"three chunks", mapped.at, mapped.bytes});
     share(socket, {"a part of two chunks", mapped.at + Mapped::kChunk + 1000, Mapped::kChunk});
     share(socket, {"a part of one chunk", mapped.at + 2 * Mapped::kChunk + 5, 99});
-    share(socket, {"a pool", pooled.at, 5 << 20});
-    share(socket, {"a part of a pool", pooled.at + 4096, 1 << 20});
   }
   require(module->free(own), "free");
 }
 
 void refuse_others() {
   Mapped mapped(2, false);
-  Pooled pooled(1 << 20, false);
+  Pooled pooled(1 << 20, false), exportable(1 << 20, true);
   void *managed = nullptr, *pinned = nullptr;
   require(cudaMallocManaged(&managed, 4096, cudaMemAttachGlobal), "managed");
   require(cudaMallocHost(&pinned, 4096), "pinned");
   int host = 0;
   expect(facts_of(mapped.at, 4096).shareable == 0 && facts_of(mapped.at, 1).kind == CROSSRAIL_MEMORY_DEVICE, "chunks not to be shared");
   expect(facts_of(pooled.at, 4096).shareable == 0 && facts_of(pooled.at, 1).kind == CROSSRAIL_MEMORY_DEVICE, "a pool not to be shared");
+  expect(facts_of(exportable.at, 4096).shareable == 0, "a pool, since its memory would have to be freed here first");
   expect(facts_of(managed, 4096).shareable == 0 && module->classify(managed) == CROSSRAIL_MEMORY_MANAGED, "managed memory");
   expect(facts_of(pinned, 4096).shareable == 0 && module->classify(pinned) == CROSSRAIL_MEMORY_HOST, "pinned memory");
   expect(facts_of(&host, 4).shareable == 0 && module->classify(&host) == CROSSRAIL_MEMORY_HOST, "host memory");
