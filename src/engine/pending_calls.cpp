@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace crossrail {
+namespace {
+
+// By one thread at a time: no locked addition.
+void count(std::atomic<std::uint64_t>& number, std::uint64_t more) {
+  number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
+}  // namespace
 
 void PendingCalls::start(PendingCall& call) {
   {
@@ -22,11 +30,14 @@ int PendingCalls::advance(int spins) {
     incoming_.clear();
     any_incoming_.store(false, std::memory_order_relaxed);
   }
+  count(rounds_, 1);
+  std::uint64_t steps = 0;
   for (PendingCall* call : running_) {
     if (spins > 0) call->slot->spin(spins);
-    call->fiber->resume();
+    steps += call->fiber->resume() ? 1 : 0;
     if (spins > 0) call->slot->spin(0);
   }
+  count(steps_, steps);
   begin_waiting();
   int ended = 0;
   for (int now = end_finished(); now > 0; now = end_finished()) {

@@ -1,9 +1,10 @@
 // PendingCalls: calls that have begun and have not ended. Each runs on a fiber of its own and is advanced by
-// whoever comes by: the hook in the MPI library's progress, a blocking call of ours, the call that began it.
+// whoever comes by: the hook in the MPI library's progress or a Mover, a blocking call of ours, the call that began it.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -44,6 +45,9 @@ class PendingCalls {
   // Who has nothing else to do may let each call `spin` before it is suspended again.
   int advance(int spins = 0);
   bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
+  // How often somebody has advanced them so far, and how often one of them has gone on.
+  std::uint64_t rounds() const { return rounds_.load(std::memory_order_relaxed); }
+  std::uint64_t steps() const { return steps_.load(std::memory_order_relaxed); }
 
  private:
   static void run(void* call);
@@ -54,6 +58,7 @@ class PendingCalls {
 
   std::atomic<std::size_t> count_{0};
   std::atomic<bool> any_incoming_{false};
+  std::atomic<std::uint64_t> rounds_{0}, steps_{0};  // written under `advancing_`
   std::atomic_flag advancing_;
   std::mutex mutex_;
   std::vector<PendingCall*> incoming_;  // guarded by the mutex; the others by `advancing_`

@@ -17,8 +17,8 @@ struct SurveyedSide {
 class PackedVectors final : public UserBuffers {
  public:
   // In place (`send` has the side of `recv`, and a room of its own) what is sent is a copy.
-  PackedVectors(Slot& slot, MPI_Comm comm, const SurveyedSide& send, const SurveyedSide& recv)
-      : slot_(slot), comm_(comm), send_side_(send), recv_side_(recv) {}
+  PackedVectors(PackingMemory& memory, MPI_Comm comm, const SurveyedSide& send, const SurveyedSide& recv)
+      : memory_(memory), comm_(comm), send_side_(send), recv_side_(recv) {}
 
   Status open(Buffers& buffers) override;
   Status close() override;
@@ -40,7 +40,7 @@ class PackedVectors final : public UserBuffers {
   Status gather(const Side& from, std::byte* row);
   Status scatter(const std::byte* row, const Side& to);
 
-  Slot& slot_;
+  PackingMemory& memory_;
   MPI_Comm comm_;
   SurveyedSide send_side_, recv_side_;
   bool devices_ = false;

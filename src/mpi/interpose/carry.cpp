@@ -79,6 +79,10 @@ void waitall_begins(Word64 count, Word64 requests) {
   if (find_functions() != nullptr) await_all_ours(reinterpret_cast<const MPI_Request*>(requests), static_cast<int>(count));
 }
 
+void look_begins() {
+  if (find_functions() != nullptr) advance_before_look();
+}
+
 const char* last_algorithm() { return last_algorithm_of_thread; }
 
 }  // namespace crossrail::mpi

@@ -91,6 +91,12 @@ CROSSRAIL_EXPORT Word64 MPI_Waitall(Word64 count, Word64 requests, Word64 status
   return next(count, requests, statuses);
 }
 
+CROSSRAIL_EXPORT Word64 MPI_Request_get_status(Word64 request, Word64 flag, Word64 status) {
+  static crossrail::mpi::NextCall next("MPI_Request_get_status");
+  crossrail::mpi::look_begins();
+  return next(request, flag, status);
+}
+
 STARTED(MPI_Alltoall_init, init_alltoall, false, 9)
 STARTED(MPI_Alltoallv_init, init_alltoallv, false, 11)
 STARTED(MPI_Alltoallw_init, init_alltoallw, false, 11)

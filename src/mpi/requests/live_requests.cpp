@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "mpi/library/pmpi.h"
+#include "mpi/library/polled_requests.h"
 #include "mpi/library/progress_hook.h"
 #include "mpi/requests/pending.h"
 
@@ -97,14 +98,16 @@ void forget_request(MPI_Request request) {
 void await_ours(const MPI_Request* request) {
   if (live.load(std::memory_order_relaxed) == 0 || request == nullptr) return;
   if (const PendingCall* const call = find(*request); call != nullptr) (void)await_call(*call, true);
+  complete_ended();
 }
 
 void await_all_ours(const MPI_Request* requests, int count) {
   if (live.load(std::memory_order_relaxed) == 0 || requests == nullptr) return;
-  const bool briefly = !waitall_refuses_generalized_requests();
+  const bool briefly = !waitall_refuses_generalized_requests() && !mover_advances();
   for (int one = 0; one < count; ++one) {
-    if (const PendingCall* const call = find(requests[one]); call != nullptr && !await_call(*call, briefly)) return;
+    if (const PendingCall* const call = find(requests[one]); call != nullptr && !await_call(*call, briefly)) break;
   }
+  complete_ended();
 }
 
 }  // namespace crossrail::mpi

@@ -3,8 +3,9 @@
 #include <memory>
 #include <optional>
 
+#include "mpi/buffers/prepared_buffers.h"
 #include "mpi/library/pmpi.h"
-#include "mpi/library/progress_hook.h"
+#include "mpi/library/polled_requests.h"
 #include "mpi/requests/entry_points.h"
 #include "mpi/requests/pending.h"
 
@@ -18,15 +19,39 @@ struct Nonblocking {
   Call call;
   typename Call::Facts facts;
   PendingUse use;
+  PackingMemory memory;  // of a call that is moved where MPI may not be called
   std::optional<typename Call::Packed> packed;
-  struct Pending : PendingCall {
+  std::optional<PreparedBuffers> prepared;
+  struct Pending : RequestedCall {
     Nonblocking* whole;
   } pending;
   MPI_Request request = handles().request_null;
 
-  static void ended(PendingCall& pending) {
+  // Where the data are: known to the call before it begins.
+  void open(Slot& slot) {
+    const bool now = mover_advances();
+    packed.emplace(call.packed(now ? memory : slot.packing, handles().comm_self, facts));
+    pending.user = &*packed;
+    if (!now) return;
+    prepared.emplace(*packed);
+    if (!pending.refused) prepared->prepare();
+    pending.user = &*prepared;
+  }
+  void close() {
+    if (pending.code != Code::ok) return;
+    const Status closed = prepared->finish();
+    pending.code = closed.code;
+    if (!closed.ok()) pending.what = closed.what;
+  }
+  static void complete(RequestedCall& pending) {
     Nonblocking& whole = *static_cast<Pending&>(pending).whole;
+    if (whole.prepared) whole.close();
     whole.use.ended(pending);
+    if (whole.prepared) {
+      // Later MPI may hold a lock that it takes in these, too.
+      (void)whole.use.code(pending);
+      whole.use.release();
+    }
     (void)pmpi().Grequest_complete(whole.request);  // may free `whole`
   }
   static int query(void* state, MPI_Status* status) {
@@ -49,7 +74,8 @@ struct Nonblocking {
 template <class Call>
 int begin(std::unique_ptr<Nonblocking<Call>> whole, MPI_Request* request) {
   Nonblocking<Call>& one = *whole;
-  const int code = pmpi().Grequest_start(Nonblocking<Call>::query, Nonblocking<Call>::free, Nonblocking<Call>::cancel, &one, &one.request);
+  using Functions = Nonblocking<Call>;
+  const int code = start_request({Functions::query, Functions::free, Functions::cancel, poll_pending, wait_pending}, &one, &one.request);
   if (code != MPI_SUCCESS) return code;
   *request = one.request;
   remember_request(one.request, one.pending);
@@ -73,27 +99,26 @@ Carried start(const Call& arguments, const EntryPoint& entry, MPI_Request* reque
   carried.code = found.code;
   if (found.answer != Survey::Answer::carry) return carried;
   if (!can_be_pending(communicator, call.shape())) return {};
-  PendingCall& pending = whole->pending;
+  RequestedCall& pending = whole->pending;
   whole->pending.whole = whole.get();
   pending.slot = communicator.next_pending_slot();
   pending.shape = call.shape();
-  pending.messages = communicator.slot().links->messages_open();
+  pending.messages = pending.slot->links->messages_open();
   pending.refused = unequal(call, communicator.topology.rank, whole->facts);
-  pending.ended = Nonblocking<Call>::ended;
+  pending.complete = Nonblocking<Call>::complete;
   whole->use.count_for(entry.counter, call.block_bytes());
   call.keep_types(whole->facts, whole->use.types);
-  whole->packed.emplace(call.packed(*pending.slot, handles().comm_self, whole->facts));
-  pending.user = &*whole->packed;
+  whole->open(*pending.slot);
   carried.code = begin(std::move(whole), request);
   return carried;
 }
 
 // In a program of sessions only there is no MPI_COMM_SELF, with which waits make progress and types are packed.
 bool may_be_pending() {
-  if (find_functions() == nullptr || !has_progress_hook()) return false;
+  if (find_functions() == nullptr) return false;
   int initialized = 0;
   (void)pmpi().Initialized(&initialized);
-  return initialized != 0;
+  return initialized != 0 && who_advances() != Advancing::nobody;
 }
 
 }  // namespace

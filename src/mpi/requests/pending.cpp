@@ -1,8 +1,12 @@
 #include "mpi/requests/pending.h"
 
+#include <sched.h>
+
 #include "base/log.h"
+#include "engine/mover.h"
 #include "mpi/interpose/complete_call.h"
 #include "mpi/library/pmpi.h"
+#include "mpi/library/polled_requests.h"
 #include "mpi/library/progress_hook.h"
 #include "mpi/statistics/traffic.h"
 
@@ -18,26 +22,68 @@ namespace {
 int advance() { return finalizing() ? 0 : pending_calls().advance(); }
 bool needed() { return !finalizing() && pending_calls().any(); }
 
-void warn_of_unfinished() {
+Mover& mover() {
+  static Mover& one = *new Mover(pending_calls(), mover_completes() ? complete_ended : nullptr);  // outlives every static object
+  return one;
+}
+
+void finalize_begins_here() {
+  if (mover_advances()) mover().stop();
+  complete_ended();
   if (!pending_calls().any()) return;
   log_line(LogLevel::error, "MPI_Finalize: nonblocking or persistent collectives have not been completed");
 }
 
-}  // namespace
-
-void start_pending(PendingCall& call) {
-  observe_finalize(warn_of_unfinished);
-  hook_progress({advance, needed, finalizing});
-  pending_calls().start(call);
+void complete_at_once(PendingCall& call) {
+  auto& ended = static_cast<RequestedCall&>(call);
+  ended.complete(ended);
 }
 
-PendingUse::PendingUse(CommunicatorRecord& record, const char* function) : record_(record), function_(function) { use(record_); }
+}  // namespace
 
-PendingUse::~PendingUse() {
+void start_pending(RequestedCall& call) {
+  observe_finalize(finalize_begins_here);
+  if (!mover_advances()) {
+    call.ended = complete_at_once;
+    hook_progress({advance, needed, finalizing});
+    pending_calls().start(call);
+    return;
+  }
+  call.ended = keep_ended;
+  pending_calls().start(call);
+  complete_ended();
+  if (pending_calls().any()) mover().watch();
+}
+
+int poll_pending(void*, MPI_Status*) {
+  (void)advance();
+  complete_ended();
+  return MPI_SUCCESS;
+}
+
+// Another rank may need this one's messages to come to its call.
+int wait_pending(int, void**, double, MPI_Status*) {
+  int flag = 0;
+  (void)pmpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, handles().comm_self, &flag, MPI_STATUS_IGNORE);
+  sched_yield();
+  return poll_pending(nullptr, nullptr);
+}
+
+void advance_before_look() {
+  if (mover_advances()) (void)poll_pending(nullptr, nullptr);
+}
+
+PendingUse::PendingUse(CommunicatorRecord& record, const char* function) : record_(&record), function_(function) { use(record); }
+
+PendingUse::~PendingUse() { release(); }
+
+void PendingUse::release() {
   for (MPI_Datatype& type : types) {
     if (!finalizing()) (void)pmpi().Type_free(&type);
   }
-  unuse(record_);
+  types.clear();
+  if (record_ != nullptr) unuse(*record_);
+  record_ = nullptr;
 }
 
 void PendingUse::count_for(CallCounter* counter, std::uint64_t block_bytes) {
@@ -63,7 +109,7 @@ int PendingUse::code(const PendingCall& call) {
   if (call.code == Code::ok) return MPI_SUCCESS;
   if (raised_) return mpi_class(call.code);
   raised_ = true;
-  return raise({function_, record_.freed ? handles().comm_self : record_.comm}, failed(call.code, call.what.c_str()));
+  return raise({function_, record_->freed ? handles().comm_self : record_->comm}, failed(call.code, call.what.c_str()));
 }
 
 }  // namespace crossrail::mpi

@@ -23,13 +23,13 @@ struct Persistent {
 
   PendingUse use;
   std::unique_ptr<PersistentSlot> slot;
-  struct Pending : PendingCall {
+  struct Pending : RequestedCall {
     Persistent* whole;
   } pending;
   Token token;
   std::atomic<bool> freed{false};  // by the program, while it was active
 
-  static void ended(PendingCall& pending) {
+  static void complete(RequestedCall& pending) {
     Persistent& whole = *static_cast<Pending&>(pending).whole;
     whole.use.ended(pending);
     const bool last = whole.freed.load();
@@ -79,15 +79,15 @@ Status prepare(PersistentOf<Call>& whole, const EntryPoint& entry, bool& native)
   if (native) return {};
   slot.pending = true;
   whole.call.keep_types(whole.facts, whole.use.types);
-  whole.packed.emplace(whole.call.packed(slot, handles().comm_self, whole.facts));
+  whole.packed.emplace(whole.call.packed(slot.packing, handles().comm_self, whole.facts));
   whole.use.count_for(entry.counter, whole.call.block_bytes());
-  PendingCall& pending = whole.pending;
+  RequestedCall& pending = whole.pending;
   pending.slot = &slot;
   pending.shape = whole.call.shape();
   pending.user = &*whole.packed;
   pending.messages = record.communicator->slot().links->messages_open();
   pending.has_ended = true;
-  pending.ended = Persistent::ended;
+  pending.complete = Persistent::complete;
   return {};
 }
 
