@@ -21,7 +21,7 @@ struct RequestFunctions {
   MPI_Grequest_cancel_function* cancel;
   // Called by whatever tests or waits for the request, until it is complete ...
   PollFunction* poll;
-  // ... except by MPI_Waitall, which calls this one again and again, and makes no progress in between.
+  // ... except by MPI_Waitall, which calls this one: it returns when they are complete, and makes progress meanwhile.
   WaitFunction* wait;
 };
 

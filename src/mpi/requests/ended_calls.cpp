@@ -30,8 +30,10 @@ void keep_ended(PendingCall& call) {
   any.store(true, std::memory_order_relaxed);
 }
 
+bool any_kept() { return any.load(std::memory_order_relaxed); }
+
 void complete_ended() {
-  if (!any.load(std::memory_order_relaxed)) return;
+  if (!any_kept()) return;
   while (RequestedCall* const ended = take_first()) ended->complete(*ended);
 }
 

@@ -16,5 +16,6 @@ struct RequestedCall : PendingCall {
 void keep_ended(PendingCall& call);
 // Completes those that have been kept.
 void complete_ended();
+bool any_kept();
 
 }  // namespace crossrail::mpi

@@ -101,13 +101,30 @@ void await_ours(const MPI_Request* request) {
   complete_ended();
 }
 
-void await_all_ours(const MPI_Request* requests, int count) {
-  if (live.load(std::memory_order_relaxed) == 0 || requests == nullptr) return;
-  const bool briefly = !waitall_refuses_generalized_requests() && !mover_advances();
-  for (int one = 0; one < count; ++one) {
-    if (const PendingCall* const call = find(requests[one]); call != nullptr && !await_call(*call, briefly)) break;
+// Where no hook completes it: who has seen its end may have to do that, or to let another thread do it.
+void await_completed(MPI_Request request, const PendingCall& call) {
+  (void)await_call(call, false);
+  while (call.code == Code::ok) {
+    complete_ended();
+    int flag = 0;
+    if (pmpi().Request_get_status(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0) return;
+    sched_yield();
   }
   complete_ended();
+}
+
+void await_all_ours(const MPI_Request* requests, int count) {
+  if (live.load(std::memory_order_relaxed) == 0 || requests == nullptr) return;
+  const bool briefly = !waitall_refuses_generalized_requests();
+  for (int one = 0; one < count; ++one) {
+    const PendingCall* const call = find(requests[one]);
+    if (call == nullptr) continue;
+    if (mover_advances()) {
+      await_completed(requests[one], *call);
+    } else if (!await_call(*call, briefly)) {
+      return;
+    }
+  }
 }
 
 }  // namespace crossrail::mpi

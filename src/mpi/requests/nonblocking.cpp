@@ -40,8 +40,9 @@ struct Nonblocking {
   void close() {
     if (pending.code != Code::ok) return;
     const Status closed = prepared->finish();
+    if (closed.ok()) return;
     pending.code = closed.code;
-    if (!closed.ok()) pending.what = closed.what;
+    pending.what = closed.what;
   }
   static void complete(RequestedCall& pending) {
     Nonblocking& whole = *static_cast<Pending&>(pending).whole;
@@ -67,6 +68,13 @@ struct Nonblocking {
     delete static_cast<Nonblocking*>(state);
     return MPI_SUCCESS;
   }
+  static int wait(int count, void** states, double, MPI_Status*) {
+    for (int one = 0; one < count; ++one) {
+      const auto& whole = *static_cast<Nonblocking*>(states[one]);
+      await_completed(whole.request, whole.pending);
+    }
+    return MPI_SUCCESS;
+  }
   // MPI does not allow to cancel a collective.
   static int cancel(void*, int) { return MPI_ERR_REQUEST; }
 };
@@ -75,7 +83,7 @@ template <class Call>
 int begin(std::unique_ptr<Nonblocking<Call>> whole, MPI_Request* request) {
   Nonblocking<Call>& one = *whole;
   using Functions = Nonblocking<Call>;
-  const int code = start_request({Functions::query, Functions::free, Functions::cancel, poll_pending, wait_pending}, &one, &one.request);
+  const int code = start_request({Functions::query, Functions::free, Functions::cancel, poll_pending, Functions::wait}, &one, &one.request);
   if (code != MPI_SUCCESS) return code;
   *request = one.request;
   remember_request(one.request, one.pending);

@@ -1,7 +1,5 @@
 #include "mpi/requests/pending.h"
 
-#include <sched.h>
-
 #include "base/log.h"
 #include "engine/mover.h"
 #include "mpi/interpose/complete_call.h"
@@ -29,8 +27,7 @@ Mover& mover() {
 
 void finalize_begins_here() {
   if (mover_advances()) mover().stop();
-  complete_ended();
-  if (!pending_calls().any()) return;
+  if (!pending_calls().any() && !any_kept()) return;
   log_line(LogLevel::error, "MPI_Finalize: nonblocking or persistent collectives have not been completed");
 }
 
@@ -59,14 +56,6 @@ int poll_pending(void*, MPI_Status*) {
   (void)advance();
   complete_ended();
   return MPI_SUCCESS;
-}
-
-// Another rank may need this one's messages to come to its call.
-int wait_pending(int, void**, double, MPI_Status*) {
-  int flag = 0;
-  (void)pmpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, handles().comm_self, &flag, MPI_STATUS_IGNORE);
-  sched_yield();
-  return poll_pending(nullptr, nullptr);
 }
 
 void advance_before_look() {

@@ -18,7 +18,6 @@ PendingCalls& pending_calls();
 void start_pending(RequestedCall& call);
 // For generalized requests that the MPI library polls. Whatever has ended is completed.
 int poll_pending(void* state, MPI_Status* status);
-int wait_pending(int count, void** states, double timeout, MPI_Status* status);
 
 // The request by which the program knows a call that has begun, until it is forgotten.
 void remember_request(MPI_Request request, PendingCall& call);
@@ -27,6 +26,8 @@ void forget_request(MPI_Request request);
 // ours, which is quicker than by way of the MPI library's progress.
 void await_ours(const MPI_Request* request);
 void await_all_ours(const MPI_Request* requests, int count);
+// Returns when the request of a call that a Mover advances is complete, or its call has failed.
+void await_completed(MPI_Request request, const PendingCall& call);
 // The program is about to ask whether a request is complete, by a function that may not poll it.
 void advance_before_look();
 
