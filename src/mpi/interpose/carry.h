@@ -25,7 +25,8 @@ Carried carry_alltoallw(const Word64* arguments, bool large_counts);
 // The program is about to call MPI_Wait, MPI_Waitall for the request, the requests at this address.
 void wait_begins(Word64 request);
 void waitall_begins(Word64 count, Word64 requests);
-// It is about to call MPI_Request_get_status, which MPICH 4.0 lets return without a look at a generalized request.
+// It is about to ask whether requests are complete. Without a hook in its progress the MPI library may answer without
+// a look at the call (MPICH 4.0 in MPI_Request_get_status), again and again.
 void look_begins();
 
 // MPI_Finalize is about to be called. MPICH waits there for hooks in its progress to end, before anything else.

@@ -101,6 +101,12 @@ void await_ours(const MPI_Request* request) {
   complete_ended();
 }
 
+void advance_before_look() {
+  if (live.load(std::memory_order_relaxed) == 0 || !mover_advances()) return;
+  (void)pending_calls().advance();
+  complete_ended();
+}
+
 // Where no hook completes it: who has seen its end may have to do that, or to let another thread do it.
 void await_completed(MPI_Request request, const PendingCall& call) {
   (void)await_call(call, false);

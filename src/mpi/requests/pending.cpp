@@ -58,10 +58,6 @@ int poll_pending(void*, MPI_Status*) {
   return MPI_SUCCESS;
 }
 
-void advance_before_look() {
-  if (mover_advances()) (void)poll_pending(nullptr, nullptr);
-}
-
 PendingUse::PendingUse(CommunicatorRecord& record, const char* function) : record_(&record), function_(function) { use(record); }
 
 PendingUse::~PendingUse() { release(); }

@@ -28,7 +28,7 @@ void await_ours(const MPI_Request* request);
 void await_all_ours(const MPI_Request* requests, int count);
 // Returns when the request of a call that a Mover advances is complete, or its call has failed.
 void await_completed(MPI_Request request, const PendingCall& call);
-// The program is about to ask whether a request is complete, by a function that may not poll it.
+// The program is about to ask whether requests are complete, by a function that may not poll them.
 void advance_before_look();
 
 // What nonblocking and persistent calls have in common. Keeps the record of the communicator alive.
