@@ -18,11 +18,11 @@ using Clock = std::chrono::steady_clock;
 
 // Naps get longer while there is nothing to do, so that ranks that share a core do not wear it out.
 constexpr microseconds kShortestNap{50};
-constexpr microseconds kLongestNap{500};
+constexpr microseconds kLongestNap{1000};
 // After a step, while the next one is likely.
 constexpr microseconds kLinger{20};
 // Without any pending call, before it sleeps: waking a thread for every call would cost more than the naps.
-constexpr int kIdleNaps = 100;
+constexpr int kIdleNaps = 50;
 
 // The program's handlers are for its own threads.
 class SignalsBlocked {
