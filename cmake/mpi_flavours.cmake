@@ -47,6 +47,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/requests/nonblocking.cpp
     src/mpi/requests/pending.cpp
     src/mpi/requests/persistent.cpp
+    src/mpi/requests/request_table.cpp
     src/mpi/requests/tokens.cpp
     src/mpi/statistics/counters.cpp
     src/mpi/statistics/traffic.cpp
@@ -54,9 +55,11 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/interpose/interpose_c.cpp
     src/mpi/buffers/layouts.cpp
     src/mpi/library/library.cpp
-    src/mpi/communicator/exchange.cpp
+    src/mpi/communicator/early_opening.cpp
+    src/mpi/communicator/invitation.cpp
     src/mpi/communicator/persistent_slot.cpp
     src/mpi/communicator/mpi_links.cpp
+    src/mpi/communicator/mpi_links_memory.cpp
     src/mpi/communicator/mpi_peers.cpp
     src/mpi/interpose/interpose_stream.cpp
     src/mpi/communicator/open_communicator.cpp

@@ -46,6 +46,7 @@ typedef struct crossrail_question {
   const char *memory;     /* of all blocks: "host", "device", or "stream" for device memory in a stream's order. NULL: host */
   const char *mpi;        /* the MPI library: "openmpi4.1.6", or what MPI_Get_library_version says; NULL: unknown */
   int ranks_per_device;   /* the most that share a device; below 1: 1 */
+  const char *form;       /* "blocking", "nonblocking" or "persistent"; NULL: blocking */
 } crossrail_question;
 
 /* {"topology": "8 ranks on 1 node", "mpi": "openmpi4.1.6", "chosen": "node_shared", "segment_bytes_per_node": 123,

@@ -133,6 +133,24 @@ struct Round {
   }
 };
 
+// A packet that nobody has written for 2^32 rounds would be taken for a new one. So its owner erases it before, a few
+// packets in some rounds: those of the round's half have been read, and peers write there only when they have
+// the next round from this rank.
+constexpr uint32_t kRoundsBetweenErasing = 1u << 16;
+constexpr uint32_t kErasingsOfAll = 1u << 15;
+
+template <unsigned kMost>
+GPU_INLINE void erase_some(const PacketsTask<kMost>& task, uint32_t round) {
+  if (round % kRoundsBetweenErasing > 1) return;  // one even round and one odd
+  const uint64_t half_bytes = task.ranks * task.region_bytes;
+  const uint64_t packets = half_bytes / kPacketBytes;
+  const uint64_t some = packets / kErasingsOfAll + 1;
+  const uint64_t first = round / kRoundsBetweenErasing % kErasingsOfAll * some;
+  gpu::Pair* half = reinterpret_cast<gpu::Pair*>(task.buffers[task.rank] + (round & 1) * half_bytes);
+  for (uint64_t at = first; at < first + some && at < packets; ++at) gpu::store_system(half + at, gpu::Pair{});
+  gpu::fence_system();
+}
+
 template <unsigned kMost>
 GPU_INLINE void exchange_packets(const PacketsTask<kMost>& task) {
   const uint64_t before = last_value(task.signal);
@@ -156,6 +174,7 @@ GPU_INLINE void exchange_packets(const PacketsTask<kMost>& task) {
   if (!stayed) tail->gave_up = 1;
   if (!last_of_all(&tail->arrivals)) return;
   tail->round = round.number;
+  erase_some(task, round.number);
   const uint64_t value = value_of(task.signal, before);
   tell(task.signal, tail->gave_up == 0 ? value : ~value);
   tail->gave_up = 0;

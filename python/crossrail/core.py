@@ -8,7 +8,7 @@ import ctypes
 import json
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Sequence
 
 from crossrail.errors import CliError
 from crossrail.places import core_library
@@ -30,6 +30,7 @@ class CQuestion(ctypes.Structure):
         ("memory", ctypes.c_char_p),
         ("mpi", ctypes.c_char_p),
         ("ranks_per_device", ctypes.c_int),
+        ("form", ctypes.c_char_p),
     ]
 
 
@@ -37,7 +38,7 @@ class CQuestion(ctypes.Structure):
 class Question:
     """A call to explain; `node_of` has one node number a rank, so its length is the number of ranks.
 
-    `memory`: host or device. `mpi`: 'openmpi4.1.6', or what the MPI library says of itself; empty: unknown.
+    `memory`: host, device, or stream for device memory in a stream's order. `form`: blocking, nonblocking or persistent. `mpi`: 'openmpi4.1.6', or what the MPI library says of itself; empty: unknown.
     """
 
     collective: str
@@ -49,13 +50,14 @@ class Question:
     memory: str = "host"
     mpi: str = ""
     ranks_per_device: int = 1
+    form: str = "blocking"
 
 
-def memory_kind(word: str) -> str:
-    """host or device, for what a user calls it; raises CliError for anything else."""
-    if word not in MEMORY_WORDS:
-        raise CliError(f"'{word}' is no memory known here; take one of {', '.join(MEMORY_WORDS)}.")
-    return MEMORY_WORDS[word]
+def memory_kind(word: str, also: Sequence[str] = ()) -> str:
+    """host or device, for what a user calls it, or one of `also`; raises CliError for anything else."""
+    if word not in MEMORY_WORDS and word not in also:
+        raise CliError(f"'{word}' is no memory known here; take one of {', '.join([*MEMORY_WORDS, *also])}.")
+    return MEMORY_WORDS.get(word, word)
 
 
 @lru_cache(maxsize=1)
@@ -130,5 +132,6 @@ def explain(question: Question) -> Dict[str, Any]:
         question.memory.encode(),
         question.mpi.encode(),
         question.ranks_per_device,
+        question.form.encode(),
     )
     return decode(load().crossrail_explain(ctypes.byref(asked)))

@@ -73,10 +73,27 @@ std::vector<TuningRow> tuning_rows(std::string& warning) {
   return rows;
 }
 
+struct Asked {
+  std::vector<TuningRow> rows;
+  bool nonblocking;
+};
+
 const char* chosen_of(const std::vector<Candidate>& candidates, bool enabled) {
   if (candidates.empty()) return "none";
   return !enabled || candidates.front().algorithm == nullptr ? "native" : candidates.front().algorithm->name;
 }
+
+// Once a nonblocking call has begun it cannot be handed to the MPI library; messages are open on several nodes.
+std::vector<Candidate> candidates_for(const Topology& topology, const Settings& settings, const Shape& shape, const Asked& asked) {
+  const std::string& wanted = wanted_algorithm(settings, shape.collective);
+  auto candidates = choose(asked.rows, wanted, topology, shape);
+  if (!asked.nonblocking || candidates.front().algorithm == nullptr) return candidates;
+  candidates = choose_without_native(asked.rows, wanted, {topology, !topology.one_node()}, shape);
+  if (candidates.empty()) candidates.push_back({nullptr, {}, "no algorithm can be pending here", false, ""});
+  return candidates;
+}
+
+bool known_form(const std::string& form) { return form == "blocking" || form == "nonblocking" || form == "persistent"; }
 
 std::string explain(const crossrail_question& question) {
   const CollectiveRow* collective = find_collective(question.collective == nullptr ? "" : question.collective);
@@ -85,6 +102,8 @@ std::string explain(const crossrail_question& question) {
   const Order order = memory == "stream" ? Order::stream : Order::call;
   const bool on_devices = memory == name_of(Memory::device) || order == Order::stream;
   if (!on_devices && memory != name_of(Memory::host)) return "{\"error\":\"memory: host, device or stream\"}";
+  const std::string form = question.form == nullptr ? "blocking" : question.form;
+  if (!known_form(form)) return "{\"error\":\"form: blocking, nonblocking or persistent\"}";
   if (question.size < 1) return "{\"error\":\"size: a communicator has at least one rank\"}";
   std::vector<int> node_of(question.size, 0);
   if (question.node_of != nullptr) node_of.assign(question.node_of, question.node_of + question.size);
@@ -98,7 +117,7 @@ std::string explain(const crossrail_question& question) {
   if (collective->counts == Counts::vector) shape = {collective->collective, Memory::host, false, 0};
   std::string warning;
   const Settings settings = settings_that_count(warning);
-  const auto candidates = choose(tuning_rows(warning), wanted_algorithm(settings, shape.collective), topology, shape);
+  const auto candidates = candidates_for(topology, settings, shape, {tuning_rows(warning), form == "nonblocking"});
   const auto segment = control_block_layout(topology.largest_node(), topology.scratch_bytes).total_bytes();
   const bool on = process_settings().enabled != 0;
   return "{\"topology\":" + json_text(topology.text()) + ",\"mpi\":" + json_text(topology.mpi) + ",\"chosen\":" +

@@ -115,7 +115,7 @@ struct Fiber::Stack {
 Fiber::Fiber() : stack_(new (std::nothrow) Stack) {
   if (stack_ == nullptr) return;
   stack_->owner = this;
-  if (stack_->pages.memory == nullptr) {
+  if (stack_->pages.memory == nullptr || out_of_memory.load(std::memory_order_relaxed)) {
     stack_.reset();
   } else {
     stack_->prepare();

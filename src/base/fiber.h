@@ -46,6 +46,8 @@ class Fiber {
     if (may_go_on != nullptr) wait_until(may_go_on);
   }
   static inline std::atomic<bool (*)()> released{nullptr};
+  // Tests: as if there were no memory for further stacks.
+  static inline std::atomic<bool> out_of_memory{false};
 
  private:
   struct Stack;

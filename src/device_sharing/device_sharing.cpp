@@ -1,7 +1,6 @@
 #include "device_sharing/device_sharing.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "device/device.h"
 
@@ -36,7 +35,9 @@ DeviceSharing::~DeviceSharing() {
 
 // A program may load its driver at any time: all ranks ask again at their calls 1, 2, 4, 8, ...
 Status DeviceSharing::look_for_modules(When when) {
-  if (mappings_.has_value() || (!std::has_single_bit(++calls_) && when == When::seldom)) return {};
+  if (mappings_.has_value()) return {};
+  ++calls_;
+  if ((calls_ & (calls_ - 1)) != 0 && when == When::seldom) return {};
   const crossrail_device_module* const module = device::module();
   Code worst = Code::ok;
   CROSSRAIL_TRY(control_.agree(complete(module) ? Code::ok : Code::unsupported, worst));

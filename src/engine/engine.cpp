@@ -8,7 +8,7 @@ namespace {
 // Every call, native ones too, says at once what it is: others may have to ask.
 void begin_call(Slot& slot, std::uint64_t shape_hash, std::uint64_t block_bytes, bool in_place = false) {
   if (slot.control != nullptr) slot.control->begin_call(shape_hash, block_bytes, in_place);
-  slot.links->begin_call(shape_hash, block_bytes);
+  slot.links->begin_call(shape_hash, block_bytes, in_place);
 }
 
 Status run_plan(Plan& plan, const Buffers& buffers) {
@@ -86,33 +86,38 @@ const Plan& native_plan() {
   return native;
 }
 
+// What becomes of the slot's call after an error, the same on all ranks; Code::given_back: the MPI library carries it.
+Status judge(Slot& slot) {
+  if (slot.links->judges()) return slot.links->judge();
+  return slot.control == nullptr ? failed(Code::broken, "this communicator has met an error") : slot.control->judge();
+}
+
+// This rank has all that it was to receive. False if the call may have been given back meanwhile.
+bool end_call(Slot& slot) {
+  const bool unbroken = slot.control == nullptr || slot.control->end_call();
+  return slot.links->judges() ? slot.links->end_call() : unbroken;
+}
+
 // A call that begins on a communicator that has met an error. What was native before still is: other ranks may be
 // in it.
 Outcome run_on_broken(Slot& slot, const Shape& shape) {
   slot.owner.broken = true;
+  slot.links->report_error(Code::broken);
   if (slot.pending) return {failed(Code::broken, "this communicator has met an error"), &native_plan()};
   const Plan* const known = slot.plans.find(shape);
-  if (slot.control == nullptr || (known != nullptr && known->native())) return {{}, &native_plan()};
-  const Status judged = slot.control->judge();
+  const bool nothing_carried = slot.control == nullptr && !slot.links->judges();
+  if (nothing_carried || (known != nullptr && known->native())) return {{}, &native_plan()};
+  const Status judged = judge(slot);
   return {judged.code == Code::given_back ? Status{} : judged, &native_plan()};
 }
 
 // A call that was under way on a communicator that has met an error: it fails, or the MPI library does it again.
 Outcome end_broken(Slot& slot, const Status& met, bool can_be_done_again) {
   slot.error = met.what;  // a text of this thread's, which may not be the one that goes on
-  bool given_back = met.code == Code::given_back;
-  const Code code = given_back ? Code::broken : met.code;
-  if (!given_back && slot.control != nullptr) {
-    slot.control->break_up(code);
-    given_back = slot.control->judge().code == Code::given_back;
-  }
-  if (!given_back || !can_be_done_again || slot.pending) {
-    break_up(slot, code);
-    return {{code, slot.error.c_str()}, &native_plan()};
-  }
-  slot.owner.broken = true;
-  end_work(slot);
-  return {{}, &native_plan()};
+  const Code code = met.code == Code::given_back ? Code::broken : met.code;
+  break_up(slot, code);
+  const bool given_back = can_be_done_again && !slot.pending && judge(slot).code == Code::given_back;
+  return {given_back ? Status{} : Status{code, slot.error.c_str()}, &native_plan()};
 }
 
 }  // namespace
@@ -127,9 +132,9 @@ Outcome run_collective(Slot& slot, const Shape& shape, UserBuffers& user) {
   if (maybe_on_devices) status = run_on_devices(slot, shape, user, plan);
   if (status.ok() && plan == nullptr) status = run_on_host(slot, shape, user, plan);
   if (!status.ok()) return end_broken(slot, status, !in_place);
-  if (plan->native() || slot.control == nullptr || slot.control->end_call()) return {status, plan};
+  if (plan->native() || end_call(slot)) return {status, plan};
   // All has come, but others in this call may have gone to the MPI library.
-  const bool given_back = !in_place && !slot.pending && slot.control->judge().code == Code::given_back;
+  const bool given_back = !in_place && !slot.pending && judge(slot).code == Code::given_back;
   if (given_back) slot.owner.broken = true;
   return {status, given_back ? &native_plan() : plan};
 }
@@ -181,12 +186,25 @@ Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& user,
   return status;
 }
 
+namespace {
+
+// Whether its calls may be on device memory is decided with the plan.
+Status plan_for_good(Slot& slot, const Shape& shape, Plan*& plan) {
+  if (slot.devices != nullptr) {
+    CROSSRAIL_TRY(slot.devices->look_for_modules(DeviceSharing::When::now));
+    if (!slot.devices->active()) slot.devices.reset();
+  }
+  return plan_for(slot, shape, plan);
+}
+
+}  // namespace
+
 Status plan_ahead(Slot& slot, const Shape& shape, bool& native) {
   begin_call(slot, shape.hash(), shape.block_bytes);
   native = true;
   if (slot.owner.broken) return {};
   Plan* plan = nullptr;
-  const Status planned = plan_for(slot, shape, plan);
+  const Status planned = plan_for_good(slot, shape, plan);
   if (!planned.ok()) break_up(slot, planned.code);
   native = !planned.ok() || plan->native();
   return planned;

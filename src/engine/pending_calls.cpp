@@ -5,6 +5,9 @@
 namespace crossrail {
 namespace {
 
+constexpr int kSpinsInACall = 64;
+constexpr int kMostPatiences = 20;  // so often its patience a call waits for the stack of another one
+
 // By one thread at a time: no locked addition.
 void count(std::atomic<std::uint64_t>& number, std::uint64_t more) {
   number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
@@ -13,39 +16,71 @@ void count(std::atomic<std::uint64_t>& number, std::uint64_t more) {
 }  // namespace
 
 void PendingCalls::start(PendingCall& call) {
-  {
-    const std::lock_guard lock(mutex_);
-    incoming_.push_back(&call);
-    any_incoming_.store(true, std::memory_order_relaxed);
+  count_.fetch_add(1, std::memory_order_relaxed);
+  const bool first = enter();
+  if (!first) {
+    {
+      const std::lock_guard lock(mutex_);
+      incoming_.push_back(&call);
+      any_incoming_.store(true, std::memory_order_relaxed);
+    }
+    if (!enter()) return;  // who is in, or comes next, begins it
   }
-  count_.fetch_add(1, std::memory_order_release);
-  (void)advance();
+  accept_incoming();
+  if (call.slot->busy) (void)tell(nullptr);
+  if (first && (!waiting_.empty() || !begin(call))) waiting_.push_back(&call);
+  begin_waiting();
+  leave();
 }
 
-int PendingCalls::advance(int spins) {
-  if (!any() || advancing_.test_and_set(std::memory_order_acquire)) return 0;
-  if (any_incoming_.load(std::memory_order_relaxed)) {
-    const std::lock_guard lock(mutex_);
-    waiting_.insert(waiting_.end(), incoming_.begin(), incoming_.end());
-    incoming_.clear();
-    any_incoming_.store(false, std::memory_order_relaxed);
-  }
+int PendingCalls::advance() {
+  if (!any() || !enter()) return 0;
+  accept_incoming();
   count(rounds_, 1);
-  std::uint64_t steps = 0;
-  for (PendingCall* call : running_) {
-    if (spins > 0) call->slot->spin(spins);
-    steps += call->fiber->resume() ? 1 : 0;
-    if (spins > 0) call->slot->spin(0);
-  }
-  count(steps_, steps);
+  go_on();
   begin_waiting();
   int ended = 0;
-  for (int now = end_finished(); now > 0; now = end_finished()) {
+  for (int now = tell(nullptr); now > 0; now = tell(nullptr)) {
     ended += now;
     begin_waiting();  // for a slot that has become free
   }
-  advancing_.clear(std::memory_order_release);
+  leave();
   return ended;
+}
+
+bool PendingCalls::take(PendingCall& call, int looks) {
+  if (!enter()) return false;
+  accept_incoming();
+  count(rounds_, 1);
+  for (PendingCall* one : running_) one->slot->spin(kSpinsInACall);
+  for (; looks > 0 && !call.is_over() && !call.has_ended.load(std::memory_order_relaxed); --looks) {
+    go_on();
+    if (waiting_.empty()) continue;
+    (void)tell(&call);
+    begin_waiting();
+  }
+  for (PendingCall* one : running_) one->slot->spin(0);
+  const bool taken = call.is_over();
+  if (taken) {
+    std::erase(running_, &call);
+    end(call);
+  }
+  leave();
+  return taken;
+}
+
+void PendingCalls::accept_incoming() {
+  if (!any_incoming_.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(mutex_);
+  waiting_.insert(waiting_.end(), incoming_.begin(), incoming_.end());
+  incoming_.clear();
+  any_incoming_.store(false, std::memory_order_relaxed);
+}
+
+void PendingCalls::go_on() {
+  std::uint64_t steps = 0;
+  for (PendingCall* call : running_) steps += call->go_on() ? 1 : 0;
+  if (steps > 0) count(steps_, steps);
 }
 
 void PendingCalls::run(void* argument) {
@@ -74,45 +109,78 @@ Fiber* PendingCalls::free_fiber() {
   return fiber;
 }
 
-void PendingCalls::begin(PendingCall& call, Fiber& fiber) {
-  call.fiber = &fiber;
+// False, with nothing done, where its slot is busy or there is no memory for a stack.
+bool PendingCalls::begin(PendingCall& call) {
+  if (call.slot->busy) return false;
+  Fiber* const fiber = free_fiber();
+  if (fiber == nullptr) return false;
+  call.fiber = fiber;
   call.slot->busy = true;
   call.slot->messages = call.messages;
-  call.slot->run_on(call.fiber);
+  call.slot->run_on(fiber);
   running_.push_back(&call);
-  fiber.start(run, &call);
+  fiber->start(run, &call);
+  return true;
 }
 
 void PendingCalls::begin_waiting() {
   if (waiting_.empty()) return;
-  bool fibers_left = true;  // else later calls of a slot could come before earlier ones
+  PendingCall* without_fiber = nullptr;  // then later calls of a slot could come before earlier ones
   const auto has_begun = [&](PendingCall* call) {
-    if (!fibers_left || call->slot->busy) return false;
-    Fiber* const fiber = free_fiber();
-    fibers_left = fiber != nullptr;
-    if (fibers_left) begin(*call, *fiber);
-    return fibers_left;
+    if (without_fiber != nullptr || call->slot->busy) return false;
+    if (begin(*call)) return true;
+    without_fiber = call;
+    return false;
   };
-  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), has_begun), waiting_.end());
+  if (std::erase_if(waiting_, has_begun) > 0) without_fiber_ = false;
+  if (without_fiber != nullptr) end_without_fiber(*without_fiber);
 }
 
-int PendingCalls::end_finished() {
-  int ended = 0;
+// One that runs will leave its stack. But if that one waits, by way of other ranks, for calls that wait here, none
+// would ever end: after a while this one does, with an error.
+void PendingCalls::end_without_fiber(PendingCall& call) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!without_fiber_) without_fiber_since_ = now;
+  without_fiber_ = true;
+  const std::chrono::milliseconds patience(call.slot->owner.settings.patience_ms);
+  if (!running_.empty() && now - without_fiber_since_ < kMostPatiences * patience) return;
+  without_fiber_ = false;
+  waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &call));
+  call.slot->run_on(nullptr);
+  withdraw(*call.slot, call.shape, Code::no_memory);
+  call.code = Code::no_memory;
+  call.what = "no memory for the stack of a pending call";
+  call.over = true;
+  running_.push_back(&call);
+}
+
+// Its slot and its fiber are free for others.
+void PendingCalls::end(PendingCall& call) {
+  if (call.fiber != nullptr) {
+    free_.push_back(call.fiber);
+    call.fiber = nullptr;
+    call.slot->busy = false;
+  }
+  call.over = false;
+  count_.fetch_sub(1, std::memory_order_release);
+  call.has_ended.store(true, std::memory_order_release);
+}
+
+// Tells those that are over, but not the one that somebody waits to take. How many.
+int PendingCalls::tell(const PendingCall* awaited) {
+  int told = 0;
   for (std::size_t at = 0; at < running_.size();) {
     PendingCall* const call = running_[at];
-    if (!call->fiber->finished()) {
+    if (call == awaited || !call->is_over() || !call->may_be_told.load(std::memory_order_acquire)) {
       ++at;
       continue;
     }
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(at));
-    free_.push_back(call->fiber);
-    call->slot->busy = false;
-    count_.fetch_sub(1, std::memory_order_release);
-    call->has_ended.store(true, std::memory_order_release);
+    end(*call);
     call->ended(*call);
-    ++ended;
+    ++told;
   }
-  return ended;
+  return told;
 }
 
 }  // namespace crossrail

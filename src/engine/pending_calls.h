@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,27 +24,34 @@ struct PendingCall {
   bool refused = false;   // this rank's own two sides differ in size: the others are told instead
   // Told when it has ended; the call is not touched any more after that.
   void (*ended)(PendingCall&) = nullptr;
+  // Until it may be told, its end is kept back.
+  std::atomic<bool> may_be_told{true};
 
   // Then:
-  std::atomic<bool> has_ended{false};
+  std::atomic<bool> has_ended{false};  // told, or taken
   Code code = Code::ok;
   std::string what;
   const Plan* plan = nullptr;
 
  private:
   friend class PendingCalls;
-  Fiber* fiber = nullptr;
+  bool is_over() const { return over || (fiber != nullptr && fiber->finished()); }
+  bool go_on() { return fiber != nullptr && fiber->resume(); }
+  Fiber* fiber = nullptr;  // while it runs
+  bool over = false;       // without ever having run
 };
 
 class PendingCalls {
  public:
-  // Begins the call, or lets it wait until earlier ones of its slot have ended; they end in their order. May
-  // have ended on return.
+  // Begins the call, or lets it wait until earlier ones of its slot have ended; they end in their order. It goes as
+  // far as it can without waiting; that it has ended is found out by what follows.
   void start(PendingCall& call);
-  // Lets every call go as far as it can without waiting. Calls that come in while another thread, or this one
-  // further up, is at it return at once. How many have ended.
-  // Who has nothing else to do may let each call `spin` before it is suspended again.
-  int advance(int spins = 0);
+  // Lets every call go as far as it can without waiting, and tells those that have ended. Calls that come in while
+  // another thread, or this one further up, is at it return at once. How many have ended.
+  int advance();
+  // For who has nothing else to do until `call` has ended: looks so many times whether calls can go on. True if it
+  // has ended and nobody is told: that is the caller's.
+  bool take(PendingCall& call, int looks);
   bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
   // How often somebody has advanced them so far, and how often one of them has gone on.
   std::uint64_t rounds() const { return rounds_.load(std::memory_order_relaxed); }
@@ -51,10 +59,18 @@ class PendingCalls {
 
  private:
   static void run(void* call);
-  void begin(PendingCall& call, Fiber& fiber);
+  // One thread at a time. False: another one is in, or this one further up.
+  bool enter() { return !advancing_.test_and_set(std::memory_order_acquire); }
+  void leave() { advancing_.clear(std::memory_order_release); }
+  void accept_incoming();
+  void go_on();
+  bool begin(PendingCall& call);
   void begin_waiting();
   Fiber* free_fiber();
-  int end_finished();
+  // For the oldest call that could begin if there were a stack for it.
+  void end_without_fiber(PendingCall& call);
+  int tell(const PendingCall* awaited);
+  void end(PendingCall& call);
 
   std::atomic<std::size_t> count_{0};
   std::atomic<bool> any_incoming_{false};
@@ -63,9 +79,11 @@ class PendingCalls {
   std::mutex mutex_;
   std::vector<PendingCall*> incoming_;  // guarded by the mutex; the others by `advancing_`
   std::vector<PendingCall*> waiting_;   // for their slot or for a fiber, in order
-  std::vector<PendingCall*> running_;
+  std::vector<PendingCall*> running_;   // also those that are over, until they are told or taken
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> free_;
+  std::chrono::steady_clock::time_point without_fiber_since_;  // where some call is
+  bool without_fiber_ = false;
 };
 
 }  // namespace crossrail

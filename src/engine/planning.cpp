@@ -37,11 +37,15 @@ std::unique_ptr<Plan> unplanned(Slot& slot, const Shape& shape, const Candidate&
   return plan;
 }
 
+std::vector<Candidate> candidates_if_pending(const Communicator& communicator, const Shape& shape, bool messages) {
+  const std::string& wanted = wanted_algorithm(communicator.settings, shape.collective);
+  return choose_without_native(communicator.tuning, wanted, {communicator.topology, messages}, shape);
+}
+
 std::vector<Candidate> candidates_for(const Slot& slot, const Shape& shape) {
   const Communicator& communicator = slot.owner;
-  const std::string& wanted = wanted_algorithm(communicator.settings, shape.collective);
-  if (!slot.pending) return choose(communicator.tuning, wanted, communicator.topology, shape);
-  return choose_without_native(communicator.tuning, wanted, {communicator.topology, slot.messages}, shape);
+  if (slot.pending) return candidates_if_pending(communicator, shape, slot.messages);
+  return choose(communicator.tuning, wanted_algorithm(communicator.settings, shape.collective), communicator.topology, shape);
 }
 
 Status make_plan(Slot& slot, const Shape& shape, Plan*& made) {
@@ -81,8 +85,7 @@ bool can_be_pending(Communicator& communicator, const Shape& shape) {
   const bool messages = communicator.slot(1).links->messages_open();
   PendingDecision& known = communicator.decisions[shape.hash() % communicator.decisions.size()];
   if (known.known && known.shape == shape && known.messages == messages) return known.can;
-  const std::string& wanted = wanted_algorithm(communicator.settings, shape.collective);
-  known = {shape, true, messages, !choose_without_native(communicator.tuning, wanted, {communicator.topology, messages}, shape).empty()};
+  known = {shape, true, messages, !candidates_if_pending(communicator, shape, messages).empty()};
   return known.can;
 }
 

@@ -200,6 +200,8 @@ class ControlBlock {
   enum class Met : std::uint8_t { here, on_another_slot };
   void break_up(Code code, Met met = Met::here);
   bool broken_up() { return broken().load(std::memory_order_relaxed) != 0; }
+  // Whether it was this rank that came first, with an error of its own.
+  bool met_here() const { return met_here_; }
   // Of a broken slot: what becomes of the call that this rank is in, the same on all ranks that are or will be in
   // it. Code::given_back: the MPI library carries it. All calls are that no rank had begun when the error
   // was met; so is the last one that was begun, unless the error was met in it, or some rank has ended it
@@ -268,6 +270,7 @@ class ControlBlock {
   std::uint64_t half_user_[2] = {};  // number of the plan that wrote there last; 0: whoever
   std::uint64_t agreement_ = 0;
   std::uint64_t shape_hash_ = 0;
+  bool met_here_ = false;
 };
 
 }  // namespace crossrail

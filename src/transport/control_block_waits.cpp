@@ -42,6 +42,7 @@ std::int64_t now_ns() {
 void ControlBlock::break_up(Code code, Met met) {
   std::uint64_t none = 0;
   if (!broken().compare_exchange_strong(none, with_code(call_, code))) return;
+  met_here_ = met == Met::here;
   // A rank publishes that it begins or ends a call, then looks whether there is an error, without a fence
   // between: what it has stored until now, it may have stored unseen.
   nap(kSettleNs);

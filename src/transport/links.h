@@ -63,15 +63,21 @@ class Links {
   virtual Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) = 0;
 
   // A call begins. Its shape is what `check_health` compares with other nodes.
-  virtual void begin_call(std::uint64_t shape_hash, std::uint64_t block_bytes) {
+  virtual void begin_call(std::uint64_t shape_hash, std::uint64_t block_bytes, bool in_place) {
     (void)shape_hash;
     (void)block_bytes;
+    (void)in_place;
   }
   // For waits that have lost patience: what ranks without a segment shared with ours say of this
-  // call. Errors: mismatch; given_back; what they have reported.
+  // call. Errors: mismatch; what they have reported.
   virtual Status check_health() { return {}; }
-  // This rank's call has failed: ranks elsewhere that wait for it shall hear it.
+  // This rank's call has failed, or it has seen that another's has: ranks elsewhere that wait for it shall hear it.
   virtual void report_error(Code code) { (void)code; }
+  // Whether not all ranks see one control block, so that `judge` and `end_call` here are those that hold.
+  bool judges() const { return judges_; }
+  // As ControlBlock's, for the ranks of all nodes.
+  virtual Status judge() { return {}; }
+  virtual bool end_call() { return true; }
 
   // Lets the host's own messages move: another rank may need them to reach its collective at all.
   virtual void progress() = 0;
@@ -81,6 +87,7 @@ class Links {
 
  protected:
   Fiber* fiber_ = nullptr;
+  bool judges_ = false;
 };
 
 }  // namespace crossrail

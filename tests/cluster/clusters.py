@@ -76,7 +76,7 @@ class Run:
         for line in self.job.stdout:
             self.text += line
 
-    def until(self, pattern, count, seconds=20.0):
+    def until(self, pattern, count, seconds=100.0):
         """The groups of so many matches in what was said, waiting for them; fails the test without them."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -107,7 +107,7 @@ class Run:
     def end(self):
         """Asks it to end, which it must do."""
         self.job.send_signal(signal.SIGTERM)
-        if self.finish(15) is None:
+        if self.finish(60) is None:
             sys.exit("FAILED: it does not end when asked to")
 
     @property

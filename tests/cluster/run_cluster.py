@@ -18,7 +18,7 @@ def parse(argv):
     add = parser.add_argument
     add("--per-host", required=True, help="ranks of each host: 3,1")
     add("--set", action="append", default=[], metavar="NAME=VALUE", help="environment of crossrail")
-    add("--within", type=float, default=30, help="seconds after which the run has failed")
+    add("--within", type=float, default=150, help="seconds after which the run has failed")
     add("--native", action="store_true")
     add("--finalize-may-hang", action="store_true", help="ends the run when all ranks have said PASS and MPI_Finalize hangs")
     add("--expect-carried", action="append", default=[], metavar="NAME[:LEAST[:ALGORITHM]]")
@@ -36,7 +36,7 @@ def finish(run, options):
     if not options.finalize_may_hang:
         return run.finish(options.within)
     run.until("PASS", options.n, options.within)
-    if run.wait(3) is not None:
+    if run.wait(10) is not None:
         return run.finish(1)
     print("the MPI library's own MPI_Finalize hangs, as it is known to: the run is ended")
     run.end()

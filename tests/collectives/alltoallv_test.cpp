@@ -4,6 +4,7 @@
 
 #include "selection/parameters.h"
 #include "tests/collectives/alltoallv_case.h"
+#include "tests/collectives/phases.h"
 
 namespace crossrail::tests {
 namespace {
@@ -159,7 +160,6 @@ TEST_P(EveryVectorRow, a_rank_that_has_ended_is_an_error) {
   for (const Nodes& nodes : {Nodes{0, 0, 0, 0}, Nodes{0, 0, 1, 1}, Nodes{0, 1, 2, 0, 1, 2}}) {
     virtual_world::WorldOptions options = forced(GetParam().name);
     options.settings.patience_ms = 40;
-    const auto began = std::chrono::steady_clock::now();
     std::vector<std::unique_ptr<AlltoallvCase>> cases(nodes.size());  // who has not noticed yet may still read them
     virtual_world::world(nodes, options, [&](Communicator& communicator) {
       for (std::uint64_t call = 0; call < 3; ++call) checked_vector_call(communicator, Counts::uniform, call);
@@ -168,9 +168,9 @@ TEST_P(EveryVectorRow, a_rank_that_has_ended_is_an_error) {
       if (communicator.topology.rank == 0) return;
       auto& one = cases[static_cast<std::size_t>(communicator.topology.rank)];
       one = std::make_unique<AlltoallvCase>(communicator.topology, Counts::uniform, 2);
-      EXPECT_FALSE(run_collective(communicator, kVectorShape, one->buffers()).status.ok());
+      const Code code = run_collective(communicator, kVectorShape, one->buffers()).status.code;
+      EXPECT_TRUE(code == Code::peer_lost || code == Code::broken) << static_cast<int>(code);
     });
-    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
   }
 }
 
@@ -182,7 +182,7 @@ TEST(VectorMismatch, in_a_node_is_an_error) {
       options.settings.patience_ms = 40;
       std::atomic<int> errors{0};
       std::vector<std::byte> sent(3 * 90'000), received(3 * 90'000);  // who has not noticed yet may still read them
-      virtual_world::world({0, 0, 0}, options, [&](Communicator& communicator) {
+      world_that_ends_together({0, 0, 0}, options, [&](Communicator& communicator) {
         const int rank = communicator.topology.rank;
         std::byte* const send = sent.data() + rank * 90'000;
         std::byte* const recv = received.data() + rank * 90'000;
@@ -194,7 +194,6 @@ TEST(VectorMismatch, in_a_node_is_an_error) {
         if (rank == 1) in[2].bytes += 8;
         const Outcome outcome = run_collective(communicator, kVectorShape, {send, recv, out.data(), in.data()});
         if (!outcome.status.ok()) ++errors;
-        std::this_thread::sleep_for(std::chrono::milliseconds(200));
       });
       EXPECT_GE(errors, 1);
     }

@@ -7,6 +7,7 @@
 
 #include "selection/selection.h"
 #include "tests/collectives/alltoall_case.h"
+#include "tests/collectives/phases.h"
 
 namespace crossrail::tests {
 namespace {
@@ -154,15 +155,11 @@ TEST(SingleCopy, refused_on_one_rank_only_does_not_hang_the_others) {
   options.settings.alltoall = "node_single_copy";
   options.settings.patience_ms = 40;
   options.links.may_read = [](int rank) { return rank != 0; };
-  std::atomic<bool> other_done{false};
   std::unique_ptr<AlltoallCase> cases[2];  // until both are done: the other may still be reading
-  virtual_world::world({0, 0}, options, [&](Communicator& communicator) {
+  world_that_ends_together({0, 0}, options, [&](Communicator& communicator) {
     auto& one = cases[communicator.topology.rank];
     one = std::make_unique<AlltoallCase>(communicator.topology, alltoall_shape(64), 1);
     EXPECT_FALSE(run_collective(communicator, alltoall_shape(64), one->buffers()).status.ok());
-    if (communicator.topology.rank == 1) other_done = true;
-    for (int nap = 0; nap < 40 && !other_done; ++nap) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    EXPECT_TRUE(other_done) << "rank 1 waits for a rank that has met an error";
   });
 }
 
@@ -173,12 +170,7 @@ TEST(SingleCopy, works_or_is_not_chosen_where_a_copy_would_not_fit) {
   options.settings.patience_ms = 40;
   options.settings.scratch_bytes = 1 << 20;
   options.links.readable = [](int rank) { return rank != 0; };
-  std::atomic<int> done{0};
-  virtual_world::world({0, 0}, options, [&done](Communicator& communicator) {
-    checked_call(communicator, alltoall_shape(1 << 20), 1);
-    ++done;
-    for (int nap = 0; nap < 40 && done < 2; ++nap) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  });
+  world_that_ends_together({0, 0}, options, [](Communicator& communicator) { checked_call(communicator, alltoall_shape(1 << 20), 1); });
 }
 
 }  // namespace

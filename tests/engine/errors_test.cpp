@@ -89,11 +89,11 @@ TEST(Ahead, by_one_call_is_the_MPI_library_s) {
     pending_world({0, 0, 0}, impatient("node_shared", row), [&](PendingRank& mine) {
       auto& mine_ends = ends.of[static_cast<std::size_t>(mine.communicator.topology.rank)];
       warm_up(mine.communicator);
-      if (mine.communicator.topology.rank == 1) linger();
+      if (mine.communicator.topology.rank == 1) wait_until_in_call(mine.communicator, 2, 3);
       const End first = lone_call(mine.communicator, {0, 1, 8, 24});
       EXPECT_TRUE(first == End::error || mine.communicator.topology.rank != 1);
       for (int call = 0; call < 3; ++call) mine_ends.push_back(plain_call(mine.communicator));
-      linger();
+      mine.all.meet();
     });
     for (const std::size_t call : {0u, 1u, 2u}) ends.expect(call, End::native);
   }
@@ -108,7 +108,8 @@ TEST(Ahead, in_place_is_an_error_everywhere) {
       auto& mine_ends = ends.of[static_cast<std::size_t>(rank)];
       warm_up(mine.communicator);
       (void)lone_call(mine.communicator, {0, 1, 0, 24});
-      if (rank == 3) linger();  // not yet in the second call when the others give it up
+      // Not yet in the second call when the others give it up.
+      if (rank == 3) wait_until([&] { return mine.communicator.slot().control->broken_up(); });
       if (vector) {
         AlltoallvCase one(mine.communicator.topology, Counts::uniform, 1);
         InPlace user(one.buffers());
@@ -117,8 +118,7 @@ TEST(Ahead, in_place_is_an_error_everywhere) {
         mine_ends.push_back(plain_call(mine.communicator, true));
       }
       mine_ends.push_back(plain_call(mine.communicator));
-      linger();
-      linger();
+      mine.all.meet();
     });
     ends.expect(0, End::error);
     ends.expect(1, End::native);
@@ -134,7 +134,7 @@ TEST(Ahead, by_several_calls) {
       const int rank = mine.communicator.topology.rank;
       auto& mine_ends = ends.of[static_cast<std::size_t>(rank)];
       warm_up(mine.communicator);
-      if (rank == 1) linger();
+      if (rank == 1) wait_until_in_call(mine.communicator, 2, 6);
       (void)lone_call(mine.communicator, {0, 1, 8, 24});
       for (int call = 0; call < 3; ++call) {
         const End end = lone_call(mine.communicator, {1, 0, 8, 8});
@@ -142,7 +142,7 @@ TEST(Ahead, by_several_calls) {
       }
       mine_ends.push_back(plain_call(mine.communicator, last_in_place));
       for (int call = 0; call < 3; ++call) mine_ends.push_back(plain_call(mine.communicator));
-      linger();
+      mine.all.meet();
     });
     ends.expect(0, last_in_place ? End::error : End::native);
     for (const std::size_t call : {1u, 2u, 3u}) ends.expect(call, End::native);
@@ -157,15 +157,15 @@ TEST(Ahead, a_call_that_some_rank_has_ended_is_an_error_for_the_others) {
     const int rank = mine.communicator.topology.rank;
     auto& mine_ends = ends.of[static_cast<std::size_t>(rank)];
     warm_up(mine.communicator);
-    while (rank == 1 && !has_ended) std::this_thread::yield();
+    if (rank == 1) wait_until([&] { return has_ended.load(); });
     (void)lone_call(mine.communicator, {0, 1, 8, 24});
     const End end = lone_call(mine.communicator, {1, 3, 8, 8});
-    const bool needs_nobody = rank == 0 || rank == 2;
-    EXPECT_EQ(static_cast<int>(end), static_cast<int>(needs_nobody ? End::carried : End::error)) << rank;
+    EXPECT_NE(static_cast<int>(end), static_cast<int>(End::native)) << rank;
+    const bool must_fail = rank == 1 || rank == 3;  // rank 0 may have ended in time, or not
+    EXPECT_TRUE(rank == 0 || end == (must_fail ? End::error : End::carried)) << rank;
     if (rank == 2) has_ended = true;
     mine_ends.push_back(plain_call(mine.communicator));
-    linger();
-    linger();
+    mine.all.meet();
   });
   ends.expect(0, End::native);
 }
@@ -189,7 +189,7 @@ TEST(Ahead, everybody_agrees_however_it_comes) {
         stroll();
         ends.of[static_cast<std::size_t>(rank)].push_back(plain_call(mine.communicator));
       }
-      linger();
+      mine.all.meet();
     });
     for (const std::size_t call : {0u, 1u, 2u}) ends.expect(call, ends.of[0][call]);
     if (testing::Test::HasFailure()) return;
@@ -199,28 +199,23 @@ TEST(Ahead, everybody_agrees_however_it_comes) {
 // B1: rank 1 awaits what rank 0 does not send, and both go on.
 TEST(Ahead, who_awaits_more_than_is_sent_hears_of_it) {
   for (const char* row : {"node_shared", "pairwise"}) {
-    const auto began = Clock::now();
     pending_world({0, 0}, impatient("node_shared", row), [](PendingRank& mine) {
       warm_up(mine.communicator);
       const End first = lone_call(mine.communicator, {0, 1, 0, 4});
       EXPECT_EQ(static_cast<int>(first), static_cast<int>(mine.communicator.topology.rank == 1 ? End::error : End::carried));
       EXPECT_EQ(static_cast<int>(plain_call(mine.communicator)), static_cast<int>(End::native));
-      linger();
+      mine.all.meet();
     });
-    EXPECT_LT(Clock::now() - began, std::chrono::seconds(5));
   }
 }
 
 // The same where rank 0 cannot go on, since the ranks of a node work together in the call.
 TEST(Ahead, who_awaits_more_hears_of_it_among_leaders_too) {
-  const auto began = Clock::now();
   pending_world({0, 0, 1, 1}, impatient("", "leader_pipelined"), [](PendingRank& mine) {
     warm_up(mine.communicator);
     const End end = lone_call(mine.communicator, {0, 1, 0, 4});
     EXPECT_TRUE(mine.communicator.topology.rank != 1 || end == End::error);
-    linger();
   });
-  EXPECT_LT(Clock::now() - began, std::chrono::seconds(5));
 }
 
 // ----- what has been posted when a call fails
@@ -231,6 +226,7 @@ TEST(Late, messages_do_not_arrive_behind_an_error) {
     virtual_world::WorldOptions options = impatient("", "leader_pipelined");
     options.links.eager_bytes = eager;
     std::vector<std::unique_ptr<LoneBlock>> blocks(4);
+    std::atomic<bool> met{false}, in_call{false}, watched{false};
     pending_world({0, 0, 1, 1}, options, [&](PendingRank& mine) {
       const int rank = mine.communicator.topology.rank;
       AlltoallvCase warm(mine.communicator.topology, Counts::random, 1);
@@ -239,19 +235,25 @@ TEST(Late, messages_do_not_arrive_behind_an_error) {
       EXPECT_TRUE(mine.communicator.slot().links->agree(Code::ok, worst).ok());
       auto& block = blocks[static_cast<std::size_t>(rank)];
       block = std::make_unique<LoneBlock>(mine.communicator.topology, Lone{0, 2, 100'000, 100'000});
-      if (rank == 0) linger();  // late
+      if (rank == 0) wait_until([&] { return met.load(); });  // late
       if (rank == 3) {
         withdraw(mine.communicator.slot(), kVectorShape, Code::mismatch);
       } else {
+        if (rank == 0) in_call = true;
         const Outcome outcome = run_collective(mine.communicator, kVectorShape, block->buffers());
         EXPECT_TRUE(rank != 2 || !outcome.status.ok());
       }
-      if (rank != 2) return linger();
+      // Ranks 0 and 1 are not told by rank 3, on another node, but see that it has ended.
+      if (rank == 3) wait_until([&] { return watched.load(); });
+      if (rank != 2) return;
+      met = true;
+      wait_until([&] { return in_call.load(); });
       for (int look = 0; look < 60; ++look) {
         EXPECT_TRUE(block->untouched()) << "bytes have arrived behind the error";
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
         mine.communicator.slot().links->progress();
       }
+      watched = true;
     });
   }
 }

@@ -8,37 +8,14 @@
 namespace crossrail::tests {
 namespace {
 
-using Calls = std::vector<OutstandingCall>;
-
-virtual_world::WorldOptions with_slots(std::uint64_t slots) {
-  virtual_world::WorldOptions options;
-  options.settings.slots = slots;
-  options.settings.patience_ms = 40;
-  options.settings.alltoall = "node_shared";
-  return options;
-}
-
-// What a lone rank has left of the tables' rows is native.
-virtual_world::WorldOptions alone() {
-  virtual_world::WorldOptions options = with_slots(4);
-  options.settings.alltoall = "linear";
-  return options;
-}
-
-void expect_right(const Calls& calls) {
-  for (std::size_t number = 0; number < calls.size(); ++number) {
-    EXPECT_TRUE(calls[number]->has_ended()) << number;
-    EXPECT_EQ(calls[number]->call().code, Code::ok) << number << ": " << calls[number]->call().what;
-    EXPECT_EQ(calls[number]->wrong(), "") << number;
-  }
-}
-
-TEST(PendingCalls, of_a_lone_rank_end_at_once) {
+TEST(PendingCalls, of_a_lone_rank_end_when_next_advanced) {
   pending_world({0}, alone(), [](PendingRank& mine) {
     Calls calls;
     for (std::uint64_t number = 0; number < 5; ++number) {
       calls.push_back(pending_alltoall(*mine.communicator.next_pending_slot(), alltoall_shape(40), number));
       mine.calls.start(calls.back()->call());
+      EXPECT_FALSE(calls.back()->has_ended());
+      EXPECT_EQ(mine.calls.advance(), 1);
       EXPECT_TRUE(calls.back()->has_ended());
       EXPECT_FALSE(mine.calls.any());
     }
@@ -244,28 +221,7 @@ TEST(PendingCalls, refused_by_one_rank_are_errors_everywhere) {
       EXPECT_TRUE(one->call().code != Code::ok || one->wrong().empty());
     }
     EXPECT_TRUE(mine.communicator.broken);
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the end of a rank is no part of this
-  });
-}
-
-// As many stacks as calls that have run at the same time, and no more.
-TEST(PendingCalls, reuse_their_stacks) {
-  const auto mapped = [] {
-    std::FILE* const maps = std::fopen("/proc/self/maps", "r");
-    int lines = 0;
-    for (int one = std::fgetc(maps); one != EOF; one = std::fgetc(maps)) lines += one == '\n' ? 1 : 0;
-    std::fclose(maps);
-    return lines;
-  };
-  pending_world({0}, alone(), [&](PendingRank& mine) {
-    int before = 0;
-    for (std::uint64_t number = 0; number < 3000; ++number) {
-      const OutstandingCall one = pending_alltoall(*mine.communicator.next_pending_slot(), alltoall_shape(64), number);
-      mine.calls.start(one->call());
-      EXPECT_TRUE(one->has_ended() && one->wrong().empty());
-      if (number == 100) before = mapped();
-    }
-    EXPECT_LE(mapped(), before + 20);
+    mine.all.meet();
   });
 }
 

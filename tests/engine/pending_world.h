@@ -4,22 +4,17 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "engine/pending_calls.h"
 #include "tests/collectives/alltoallv_case.h"
+#include "tests/collectives/phases.h"
 #include "virtual_world/thread_world.h"
 
 namespace crossrail::tests {
-
-using Clock = std::chrono::steady_clock;
 
 // A pending call with its own buffers, which knows whether it came out right.
 class Outstanding {
@@ -84,17 +79,9 @@ inline OutstandingCall pending_alltoallv(Slot& slot, Counts counts, std::uint64_
   return std::make_unique<OutstandingCase<AlltoallvCase>>(slot, kVectorShape, counts, number);
 }
 
-// Until `done`; a test that hangs says so.
 template <class Done>
 void advance_until(PendingCalls& calls, Done done) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!done()) {
-    (void)calls.advance();
-    std::this_thread::yield();
-    if (std::chrono::steady_clock::now() < deadline) continue;
-    std::fprintf(stderr, "pending calls hang in %s\n", testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::abort();
-  }
+  wait_until(done, [&] { (void)calls.advance(); });
 }
 inline void advance_all(PendingCalls& calls) {
   advance_until(calls, [&] { return !calls.any(); });
@@ -108,31 +95,48 @@ inline virtual_world::WorldOptions impatient(const char* alltoall, const char* a
   return options;
 }
 
-// For what is no part of a test: ranks that have ended, memory that others may still read.
-inline void linger() {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  constexpr std::chrono::milliseconds kLong(600);
-#else
-  constexpr std::chrono::milliseconds kLong(200);
-#endif
-  std::this_thread::sleep_for(kLong);
-}
-
 struct PendingRank {
   Communicator& communicator;
   PendingCalls& calls;
+  MeetingPoint& all;
 };
 
 // `body` on every rank, whose links can send messages from the start.
 inline void pending_world(const Nodes& nodes, virtual_world::WorldOptions options, const std::function<void(PendingRank&)>& body) {
   std::vector<PendingCalls> calls(nodes.size());
+  MeetingPoint all(nodes.size());
   options.links.meanwhile = [&calls](int rank) { (void)calls[static_cast<std::size_t>(rank)].advance(); };
   virtual_world::world(nodes, options, [&](Communicator& communicator) {
     EXPECT_TRUE(communicator.slot().links->open_messages().ok());
-    PendingRank mine{communicator, calls[static_cast<std::size_t>(communicator.topology.rank)]};
+    PendingRank mine{communicator, calls[static_cast<std::size_t>(communicator.topology.rank)], all};
     body(mine);
     EXPECT_FALSE(mine.calls.any());
   });
+}
+
+using Calls = std::vector<OutstandingCall>;
+
+inline virtual_world::WorldOptions with_slots(std::uint64_t slots) {
+  virtual_world::WorldOptions options;
+  options.settings.slots = slots;
+  options.settings.patience_ms = 40;
+  options.settings.alltoall = "node_shared";
+  return options;
+}
+
+// What a lone rank has left of the tables' rows is native.
+inline virtual_world::WorldOptions alone() {
+  virtual_world::WorldOptions options = with_slots(4);
+  options.settings.alltoall = "linear";
+  return options;
+}
+
+inline void expect_right(const Calls& calls) {
+  for (std::size_t number = 0; number < calls.size(); ++number) {
+    EXPECT_TRUE(calls[number]->has_ended()) << number;
+    EXPECT_EQ(calls[number]->call().code, Code::ok) << number << ": " << calls[number]->call().what;
+    EXPECT_EQ(calls[number]->wrong(), "") << number;
+  }
 }
 
 }  // namespace crossrail::tests

@@ -4,6 +4,9 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <mpi.h>
+
+#include <mpi-ext.h>  // after mpi.h, on which it relies
 
 #include <cstdint>
 #include <string>
@@ -147,11 +150,14 @@ class Exchange {
     });
   }
 
-  // Returns MPI's code.
-  int run() {
-    const int count = static_cast<int>(call_.block_bytes);
-    void* const send = call_.in_place ? MPI_IN_PLACE : send_.buffer();
-    return MPI_Alltoall(send, count, MPI_BYTE, recv_.buffer(), count, MPI_BYTE, call_.comm);
+  // These return MPI's code.
+  int run() { return MPI_Alltoall(send(), count(), MPI_BYTE, recv_.buffer(), count(), MPI_BYTE, call_.comm); }
+  int start(MPI_Request* request) {
+    return MPI_Ialltoall(send(), count(), MPI_BYTE, recv_.buffer(), count(), MPI_BYTE, call_.comm, request);
+  }
+  // A persistent request.
+  int init(MPI_Request* request) {
+    return MPIX_Alltoall_init(send(), count(), MPI_BYTE, recv_.buffer(), count(), MPI_BYTE, call_.comm, MPI_INFO_NULL, request);
   }
 
   bool check(const char* what) const {
@@ -175,6 +181,8 @@ class Exchange {
   }
 
  private:
+  int count() const { return static_cast<int>(call_.block_bytes); }
+  void* send() const { return call_.in_place ? MPI_IN_PLACE : send_.buffer(); }
   template <class Work>
   void each_block(Work work) {
     for (std::size_t i = 0; i < members_.size(); ++i) work(i * call_.block_bytes, members_[i]);

@@ -60,7 +60,7 @@ run() {
   done
 }
 
-for program in alltoall algorithms kinds reuse types on_stream; do run device_$program "" "$programs/device_$program"; done
+for program in alltoall algorithms kinds reuse types pending on_stream; do run device_$program "" "$programs/device_$program"; done
 for mode in busy threads visible rotated split; do run device_streams_$mode "" "$programs/device_streams" $mode; done
 run device_full "" "$programs/device_killed" full
 run device_pid_spaces "--mca pml ob1 --mca btl self,tcp --mca btl_tcp_if_include lo" "$here/pid_space.sh" "$programs/device_pid_spaces"

@@ -32,7 +32,7 @@ static int call(const Case* which, int* send, int* recv) {
   printf("class %d after %.2f s\n", class, seconds);
   CHECK(code != MPI_SUCCESS, "rank %d got no error", rank_in(MPI_COMM_WORLD));
   CHECK(class == MPI_ERR_TRUNCATE || class == MPI_ERR_OTHER || class == MPI_ERR_INTERN, "class %d", class);
-  CHECK(seconds < 2.5, "inside for %.2f s", seconds);
+  CHECK(seconds < 20, "inside for %.2f s", seconds);
   return code;
 }
 

@@ -67,7 +67,7 @@ static void disagree(const Case* which, const int* send, int* recv) {
   printf("class %d after %.2f s\n", class, seconds);
   fflush(stdout);
   CHECK(class == MPI_SUCCESS || class == MPI_ERR_TRUNCATE || class == MPI_ERR_OTHER || class == MPI_ERR_INTERN, "class %d", class);
-  CHECK(seconds < 2.5, "inside for %.2f s", seconds);
+  CHECK(seconds < 20, "inside for %.2f s", seconds);
   MPI_OK(MPI_Allreduce(&errors, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD)); /* other collectives still work */
   CHECK(all > 0, "no rank has got an error");
 }

@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   const double began = MPI_Wtime();
   const int code = call(1);
   printf("code %d after %.2f s\n", code, MPI_Wtime() - began);
-  CHECK(MPI_Wtime() - began < 4, "inside for %.2f s", MPI_Wtime() - began);
+  CHECK(MPI_Wtime() - began < 20, "inside for %.2f s", MPI_Wtime() - began);
   CHECK(rank != 2 || code != MPI_SUCCESS, "no error");
   memset(recv, kMark, sizeof recv);
   if (rank == 2 && code != MPI_SUCCESS) watch();

@@ -7,7 +7,7 @@
 #include "exchange.h"
 #include "persistent.h"
 
-enum { kTag = 18, kSeconds = 20, kMany = 80 };
+enum { kTag = 18, kSeconds = 60, kMany = 80 };
 
 static int rank, persistent;
 static MPI_Comm world;

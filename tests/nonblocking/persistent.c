@@ -10,7 +10,7 @@
 #include "host.h"
 #include "random_numbers.h"
 
-enum { kSeconds = 30, kTogether = 8, kMessages = 4, kAll = kTogether + 2 * kMessages };
+enum { kSeconds = 60, kTogether = 8, kMessages = 4, kAll = kTogether + 2 * kMessages };
 
 static MPI_Comm comms[3];
 static Random common, own;

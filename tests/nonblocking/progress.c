@@ -13,7 +13,7 @@
 #include "exchange.h"
 #include "persistent.h"
 
-enum { kTag = 17, kSeconds = 20 };
+enum { kTag = 17, kSeconds = 60 };
 
 /* What rank 0 is blocked in, and how rank 1 lets it go. */
 typedef struct {

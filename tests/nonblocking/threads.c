@@ -10,7 +10,7 @@
 #include "exchange.h"
 #include "host.h"
 
-enum { kThreads = 3, kSeconds = 15, kAtOnce = 6 };
+enum { kThreads = 3, kSeconds = 60, kAtOnce = 6 };
 
 static MPI_Comm comms[kThreads];
 static int exchanges_each = 150;

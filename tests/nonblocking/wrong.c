@@ -11,7 +11,7 @@
 #include "deadline.h"
 #include "exchange.h"
 
-enum { kSeconds = 5, kPending = 10 };
+enum { kSeconds = 30, kPending = 10 };
 
 static void leave_unfinished(int ranks_that_start) {
   static Exchange exchanges[kPending];

@@ -14,7 +14,6 @@ namespace {
 virtual_world::WorldOptions eager(std::size_t bytes) {
   virtual_world::WorldOptions options;
   options.links.eager_bytes = bytes;
-  options.links.hang_after = std::chrono::milliseconds(300);
   return options;
 }
 
@@ -52,7 +51,9 @@ TEST(ThreadLinks, a_message_of_another_size_is_an_error) {
 }
 
 TEST(ThreadLinks, a_receive_that_nothing_comes_for_is_a_deadlock) {
-  virtual_world::world({0, 0}, eager(100), [](Communicator& communicator) {
+  virtual_world::WorldOptions options = eager(100);
+  options.links.hang_after = std::chrono::milliseconds(300);
+  virtual_world::world({0, 0}, options, [](Communicator& communicator) {
     ASSERT_TRUE(communicator.slot().links->open_messages().ok());
     std::byte bytes[16];
     ASSERT_TRUE(communicator.slot().links->post_recv(1 - communicator.topology.rank, bytes, 16).ok());
@@ -62,20 +63,19 @@ TEST(ThreadLinks, a_receive_that_nothing_comes_for_is_a_deadlock) {
 }
 
 TEST(ThreadLinks, a_long_send_waits_for_its_receive) {
-  virtual_world::world({0, 0}, eager(0), [](Communicator& communicator) {
+  std::atomic<bool> received{false};
+  virtual_world::world({0, 0}, eager(0), [&received](Communicator& communicator) {
     ASSERT_TRUE(communicator.slot().links->open_messages().ok());
     std::byte bytes[16] = {};
     if (communicator.topology.rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    const auto start = std::chrono::steady_clock::now();
     if (communicator.topology.rank == 0) {
       ASSERT_TRUE(communicator.slot().links->post_send(1, bytes, 16).ok());
     } else {
+      received = true;
       ASSERT_TRUE(communicator.slot().links->post_recv(0, bytes, 16).ok());
     }
     EXPECT_TRUE(communicator.slot().links->wait_posted().ok());
-    if (communicator.topology.rank == 0) {
-      EXPECT_GT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(20));
-    }
+    EXPECT_TRUE(received) << "did not wait";
   });
 }
 

@@ -11,7 +11,7 @@ from rich.tree import Tree
 
 from crossrail import core
 from crossrail.algorithms import compact
-from crossrail.collectives import find, for_help, names, vector_names
+from crossrail.collectives import call_names, find_call, for_help, vector_names
 from crossrail.console import out
 from crossrail.errors import CliError
 from crossrail.machine.picture import draw_machine
@@ -42,6 +42,7 @@ Examples:
   crossrail explain alltoall --node-of 0,1,0,1 --bytes 16 --in-place
   crossrail explain alltoallv --ranks 56 --nodes 4
   crossrail explain alltoall --ranks 8 --bytes 64K --memory cuda
+  crossrail explain ialltoall --ranks 56 --bytes 1K
   CROSSRAIL_ALLTOALL=bruck crossrail explain alltoall --ranks 8 --bytes 1K
 """
 
@@ -179,7 +180,7 @@ def explain_through_host(question: core.Question, answer: Dict[str, Any]) -> Non
 
 
 def explain_command(
-    collective: str = typer.Argument(..., help=f"The collective: {for_help(names)}; of MPI_Alltoallw, alltoallv."),
+    collective: str = typer.Argument(..., help=f"The call: {for_help(call_names)}; for MPI_Alltoallw, alltoallv."),
     block: Optional[str] = typer.Option(None, "--bytes", help="Bytes from one rank to one other: 16, 1K, 2M. Of " + for_help(vector_names) + " no rank knows them.", show_default=False),
     ranks: Optional[int] = typer.Option(None, "--ranks", "-n", help="Ranks of the communicator.", show_default=False),
     nodes: int = typer.Option(1, "--nodes", help="Spread the ranks over so many nodes."),
@@ -187,17 +188,17 @@ def explain_command(
     in_place: bool = typer.Option(False, "--in-place", help="The call uses MPI_IN_PLACE."),
     no_single_copy: bool = typer.Option(False, "--no-single-copy", help="As if process_vm_readv were forbidden."),
     no_shared_memory: bool = typer.Option(False, "--no-shared-memory", help="As if the ranks could share no memory."),
-    memory: str = typer.Option("host", "--memory", help="Where all ranks have their blocks: host, device (or cuda, hip)."),
+    memory: str = typer.Option("host", "--memory", help="Where all ranks have their blocks: host, device (or cuda, hip), stream (device memory, in a stream's order)."),
     mpi: str = typer.Option("", "--mpi", help="The MPI library, for rows of one: openmpi4.1.6.", show_default=False),
     ranks_per_device: int = typer.Option(1, "--ranks-per-device", min=1, help="The most ranks that share a device."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """See EXPLAIN_HELP."""
-    known = find(collective)
-    if block is None and known and known.knows_sizes:
+    known, form = find_call(collective)
+    if block is None and known.knows_sizes:
         raise CliError("Say how large the blocks are, from one rank to one other: --bytes 1K.")
-    question = core.Question(collective, parse_size(block or "0"), node_numbers(ranks, nodes, node_of), in_place,
-                             not no_shared_memory, not no_single_copy, core.memory_kind(memory), mpi, ranks_per_device)
+    question = core.Question(known.name, parse_size(block or "0"), node_numbers(ranks, nodes, node_of), in_place,
+                             not no_shared_memory, not no_single_copy, core.memory_kind(memory, also=("stream",)), mpi, ranks_per_device, form)
     answer = core.explain(question)
     if as_json:
         typer.echo(json.dumps(answer, indent=1))

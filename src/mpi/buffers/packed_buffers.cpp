@@ -59,11 +59,20 @@ Buffers PackedBuffers::device_buffers() {
           gaps_of(recv_side_)};
 }
 
-Status PackedBuffers::open(Buffers& buffers) {
+void PackedBuffers::fix() {
   devices_ = device::driver_present();
+  fixed_ = true;
+}
+
+Status PackedBuffers::open(Buffers& buffers) {
+  if (!fixed_) devices_ = device::driver_present();
   const bool in_place = send_side_ == nullptr;
   const Side* const send = send_side_;
   const Side& recv = recv_side_;
+  if (!devices_ && recv.facts.contiguous && (in_place || send->facts.contiguous)) {
+    buffers = {static_cast<const std::byte*>(in_place ? recv.address : send->address), static_cast<std::byte*>(recv.address)};
+    return {};
+  }
   recv_.side = &recv;
   // Gaps of the receiving side go back to the device as they came.
   CROSSRAIL_TRY(stage(memory_.staged_recv, in_place || !recv.facts.contiguous, recv_));

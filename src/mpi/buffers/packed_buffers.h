@@ -34,6 +34,8 @@ class PackedBuffers final : public UserBuffers {
   PackedBuffers(PackingMemory& memory, MPI_Comm comm, const Side* send, const Side& recv)
       : memory_(memory), comm_(comm), send_side_(send), recv_side_(recv) {}
 
+  // For calls to come: their memory is of devices or not, as it is now.
+  void fix();
   Status open(Buffers& buffers) override;
   Status close() override;
   DeviceCall on_devices() override;
@@ -55,6 +57,7 @@ class PackedBuffers final : public UserBuffers {
   const Side* send_side_;
   const Side& recv_side_;
   bool devices_ = false;  // there may be device memory
+  bool fixed_ = false;
   Way recv_;
   std::byte* recv_row_ = nullptr;
 };

@@ -20,6 +20,8 @@ class PackedVectors final : public UserBuffers {
   PackedVectors(PackingMemory& memory, MPI_Comm comm, const SurveyedSide& send, const SurveyedSide& recv)
       : memory_(memory), comm_(comm), send_side_(send), recv_side_(recv) {}
 
+  // For calls to come: their memory is of devices or not, as it is now.
+  void fix();
   Status open(Buffers& buffers) override;
   Status close() override;
   bool in_place() const override { return &send_side_.side == &recv_side_.side; }
@@ -43,7 +45,8 @@ class PackedVectors final : public UserBuffers {
   PackingMemory& memory_;
   MPI_Comm comm_;
   SurveyedSide send_side_, recv_side_;
-  bool devices_ = false;
+  bool devices_ = false;  // there may be device memory
+  bool fixed_ = false;
   Way recv_;
   std::byte* recv_base_ = nullptr;
 };

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "mpi/statistics/counters.h"
+#include "mpi/communicator/mpi_exchange.h"
 #include "mpi/communicator/mpi_links.h"
 #include "mpi/communicator/open_communicator.h"
 #include "mpi/library/pmpi.h"
@@ -111,16 +112,45 @@ CommunicatorRecord* look_up(MPI_Comm comm) {
   return record;
 }
 
-void open(CommunicatorRecord& record) {
-  record.communicator = open_communicator(record.comm);
+void opened(CommunicatorRecord& record, std::unique_ptr<Communicator> communicator) {
+  record.communicator = std::move(communicator);
+  record.early.reset();
   record.opened = true;
   wanted.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// In a blocking call that all ranks are in.
+void open(CommunicatorRecord& record) {
+  if (record.early != nullptr && record.early->conclude(record.nonblocking_calls)) {
+    opened(record, std::move(record.early->communicator));
+    return;
+  }
+  int inter = 0, size = 0;
+  const bool known = pmpi().Comm_test_inter(record.comm, &inter) == MPI_SUCCESS && pmpi().Comm_size(record.comm, &size) == MPI_SUCCESS;
+  MpiExchange exchange(record.comm, size);
+  opened(record, known && inter == 0 ? open_communicator(record.comm, exchange) : nullptr);
+}
+
+// A communicator that sees only one nonblocking call is not worth it.
+constexpr std::uint64_t kOpensEarlyAtCall = 2;
+
+// This rank begins a nonblocking call on a communicator that has not been opened.
+void open_early(CommunicatorRecord& record) {
+  Invitation::look_at_all();
+  const std::uint64_t call = ++record.nonblocking_calls;
+  if (call == kOpensEarlyAtCall && pmpi().Ibcast != nullptr) {
+    int inter = 1;
+    if (pmpi().Comm_test_inter(record.comm, &inter) != MPI_SUCCESS || inter != 0) return;
+    record.early = std::make_unique<EarlyOpening>(record.comm);
+  }
+  if (record.early != nullptr && record.early->carries(call)) opened(record, std::move(record.early->communicator));
 }
 
 }  // namespace
 
 void begin_finalize() {
   if (finalize_has_begun.exchange(true)) return;
+  Invitation::end_all();
   if (finalize_observer != nullptr) finalize_observer();
 }
 
@@ -136,6 +166,7 @@ CommunicatorRecord* record_of(MPI_Comm comm) {
 
 CommunicatorRecord* record_for_pending(MPI_Comm comm) {
   CommunicatorRecord* const record = look_up(comm);
+  if (record != nullptr && !record->opened) open_early(*record);
   const bool usable = record != nullptr && record->communicator != nullptr && record->communicator->slots.size() > 1;
   return usable ? record : nullptr;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "mpi/communicator/early_opening.h"
 #include "mpi/library/flavour.h"
 #include "mpi/interpose/vector_call.h"
 
@@ -13,9 +14,11 @@ namespace crossrail::mpi {
 
 struct CommunicatorRecord {
   MPI_Comm comm{};
-  // Nonblocking calls may not wait for other ranks: they leave a communicator unopened, to the MPI library,
-  // until a blocking collective call on it opens it.
+  // By the first blocking collective call on it, or between nonblocking ones, which may not wait for other ranks
+  // and are native until then.
   bool opened = false;
+  std::uint64_t nonblocking_calls = 0;  // begun before it was opened
+  std::unique_ptr<EarlyOpening> early;  // between its second nonblocking call and its opening
   std::unique_ptr<Communicator> communicator;  // null: every call on it is native
   VectorCall::Facts facts;                     // of blocking v-collectives
   std::size_t persistent_made = 0;             // slots for persistent calls so far
@@ -27,7 +30,8 @@ struct CommunicatorRecord {
 // The record of `comm`; at its first call, which is collective, made by all ranks together.
 // Null where there can be none (no such communicator, MPI not running): the call is native.
 CommunicatorRecord* record_of(MPI_Comm comm);
-// The same for a call that may not wait. Null too where it has not been opened, or calls cannot be pending on it.
+// The same for a call that may not wait, at its beginning and whatever its arguments, so that all ranks count alike.
+// Null too where it has not been opened for this call, or calls cannot be pending on it.
 CommunicatorRecord* record_for_pending(MPI_Comm comm);
 // A blocking collective call on `comm` that is not ours begins: opens it if nonblocking calls have wanted that. All
 // ranks alike, since collective calls are in the same order everywhere.

@@ -1,12 +1,17 @@
 #include "mpi/communicator/error_notices.h"
 
+#include <time.h>
+
 #include "mpi/communicator/communicators.h"
 #include "mpi/library/pmpi.h"
+#include "mpi/statistics/counters.h"
 
 namespace crossrail::mpi {
 namespace {
 
 constexpr int kNoticeTag = 1;
+constexpr std::size_t kBlockingSlot = 0;
+constexpr timespec kNap{0, 50'000};
 
 }  // namespace
 
@@ -19,9 +24,24 @@ ErrorNotices::~ErrorNotices() {
   }
 }
 
-void ErrorNotices::begin_call(std::size_t slot, std::uint64_t call, std::uint64_t shape_hash, std::uint64_t block_bytes) {
+ErrorNotices::Record& ErrorNotices::record(std::size_t slot) {
+  if (records_.size() <= slot) records_.resize(slot + 1);
+  return records_[slot];
+}
+
+void ErrorNotices::begin_call(std::size_t slot, const Call& call) {
   const std::lock_guard lock(mutex_);
-  record(slot).mine = {slot, call, shape_hash, block_bytes, 0};
+  record(slot).mine = {slot, call.number, call.shape, call.bytes, 0, {}};
+  if (slot != kBlockingSlot || said_) return;
+  own_.begun = call.number;
+  own_.in_place = call.in_place;
+}
+
+bool ErrorNotices::end_call(std::size_t slot) {
+  if (slot != kBlockingSlot) return true;
+  const std::lock_guard lock(mutex_);
+  if (!said_) own_.ended = own_.begun;
+  return !said_;
 }
 
 // Postings that have gone out by now make room. Not from within: the one further up goes through them.
@@ -46,12 +66,21 @@ void ErrorNotices::post(const Notice& notice) {
   }
 }
 
-void ErrorNotices::report_error(std::size_t slot, Code code) {
-  const std::lock_guard lock(mutex_);
-  ++inside_;
+void ErrorNotices::state(std::size_t slot, Code code, Met met) {
+  if (said_) return;
+  said_ = true;
+  if (slot == kBlockingSlot && met == Met::here && !verdict_.heard_any()) own_.met = own_.begun;
+  verdict_.hear(rank_, own_);
   Notice notice = record(slot).mine;
   notice.code = static_cast<std::uint64_t>(code);
+  notice.statement = own_;
   post(notice);
+}
+
+void ErrorNotices::report_error(std::size_t slot, Code code, Met met) {
+  const std::lock_guard lock(mutex_);
+  ++inside_;
+  state(slot, code, met);
   --inside_;
 }
 
@@ -59,18 +88,16 @@ Status ErrorNotices::look(std::size_t slot) {
   const std::lock_guard lock(mutex_);
   if (inside_ > 0) return {};  // the one further up is at it
   ++inside_;
-  if (Record& own = record(slot); own.told_in_call != own.mine.call) {
+  Record& own = record(slot);
+  ++own.looks;
+  if (own.told_in_call != own.mine.call) {
     own.told_in_call = own.mine.call;
     post(own.mine);
   }
-  Notice notice{};
-  Status status;
-  for (int from = 0; status.ok() && take(notice, from);) {
-    const Status read_it = read(notice, from);
-    if (notice.slot == slot) status = read_it;
-  }
+  read_all();
   --inside_;
-  return status.ok() ? judge(record(slot)) : status;
+  if (error_ != 0) return failure(static_cast<Code>(error_), "rank %d met an error on this communicator", error_from_);
+  return find_mismatch(own);
 }
 
 bool ErrorNotices::take(Notice& notice, int& from) {
@@ -90,27 +117,58 @@ bool ErrorNotices::was_used() {
   return used_;
 }
 
-Status ErrorNotices::read(const Notice& notice, int from) {
-  Record& known = record(notice.slot);
-  if (notice.code != 0) {
-    if (known.error.code == 0 || notice.call < known.error.call) {
-      known.error = notice;
-      known.error_from = from;
-    }
-    return {};
+void ErrorNotices::read_all() {
+  Notice notice{};
+  for (int from = 0; take(notice, from);) {
+    Record& known = record(notice.slot);
+    known.others.resize(static_cast<std::size_t>(size_));
+    Told& told = known.others[static_cast<std::size_t>(from)];
+    if (notice.call >= told.notice.call) told = {notice, known.looks};
+    if (notice.code == 0) continue;
+    verdict_.hear(from, notice.statement);
+    if (error_ != 0) continue;
+    error_ = notice.code;
+    error_from_ = from;
   }
-  const Notice& mine = known.mine;
-  if (notice.call != mine.call || notice.shape == mine.shape) return {};
-  return failure(Code::mismatch, "call %llu: rank %d has blocks of %llu bytes, rank %d of %llu (or another collective)",
-                 static_cast<unsigned long long>(mine.call), rank_, static_cast<unsigned long long>(mine.bytes), from,
-                 static_cast<unsigned long long>(notice.bytes));
 }
 
-// From the call after the error on, all ranks leave their calls to the MPI library.
-Status ErrorNotices::judge(const Record& known) const {
-  if (known.error.code == 0) return {};
-  if (known.mine.call == known.error.call + 1) return failed(Code::given_back, "another rank met an error in the call before");
-  return failure(static_cast<Code>(known.error.code), "rank %d met an error on this communicator", known.error_from);
+Status ErrorNotices::find_mismatch(const Record& known) const {
+  const Notice& mine = known.mine;
+  for (std::size_t from = 0; from < known.others.size(); ++from) {
+    const Notice& its = known.others[from].notice;
+    if (its.call != mine.call || its.shape == mine.shape) continue;
+    return failure(Code::mismatch, "call %llu: rank %d has blocks of %llu bytes, rank %d of %llu (or another collective)",
+                   static_cast<unsigned long long>(mine.call), rank_, static_cast<unsigned long long>(mine.bytes),
+                   static_cast<int>(from), static_cast<unsigned long long>(its.bytes));
+  }
+  return {};
+}
+
+// What it sent before its notice may come behind it, on another way; but not a whole look later.
+bool ErrorNotices::is_ahead(std::size_t slot, int peer) {
+  const std::lock_guard lock(mutex_);
+  const Record& known = record(slot);
+  if (known.others.empty()) return false;
+  const Told& told = known.others[static_cast<std::size_t>(peer)];
+  return told.notice.call > known.mine.call && known.looks > told.look;
+}
+
+Status ErrorNotices::judge(std::int64_t most_ns) {
+  for (const std::int64_t began = now_ns();; (void)nanosleep(&kNap, nullptr)) {
+    const std::lock_guard lock(mutex_);
+    ++inside_;
+    state(kBlockingSlot, Code::broken, Met::elsewhere);
+    read_all();
+    const Verdict::On found = verdict_.on(record(kBlockingSlot).mine.call);
+    if (found == Verdict::On::unknown && now_ns() - began > most_ns) {
+      own_.met = Verdict::kAllCalls;
+      said_ = false;
+      state(kBlockingSlot, Code::broken, Met::elsewhere);
+    }
+    --inside_;
+    if (found == Verdict::On::given_back) return failed(Code::given_back, "another rank met an error in a call before");
+    if (found == Verdict::On::error) return failed(Code::broken, "another rank met an error on this communicator");
+  }
 }
 
 }  // namespace crossrail::mpi

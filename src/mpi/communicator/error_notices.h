@@ -10,51 +10,68 @@
 
 #include "base/status.h"
 #include "mpi/library/flavour.h"
+#include "transport/verdict.h"
 
 namespace crossrail::mpi {
 
 class ErrorNotices {
  public:
+  struct Call {
+    std::uint64_t number, shape, bytes, in_place;
+  };
+  enum class Met { here, elsewhere };
+
   // `comm` is private to crossrail; notices have a tag of their own on it.
-  ErrorNotices(MPI_Comm comm, int rank, int size) : comm_(comm), rank_(rank), size_(size) {}
+  ErrorNotices(MPI_Comm comm, int rank, int size) : comm_(comm), rank_(rank), size_(size), verdict_(size) {}
   ~ErrorNotices();
 
-  void begin_call(std::size_t slot, std::uint64_t call, std::uint64_t shape_hash, std::uint64_t block_bytes);
-  // Tells all ranks, once a call, which call this rank waits in, and reads what they have told.
-  // Errors: mismatch; the code that another rank has met in this call or a later one of the slot, given_back
-  // if it was in the call before.
+  void begin_call(std::size_t slot, const Call& call);
+  // The call, if it is a blocking one, has all that it was to receive. False if this rank has said before that it had not.
+  bool end_call(std::size_t slot);
+  // Tells all ranks, once a call, which call this rank waits in, and reads what they have told. Errors:
+  // mismatch; the code that another rank has met.
   Status look(std::size_t slot);
-  void report_error(std::size_t slot, Code code);
+  // Whether `peer` has gone on to a later call of the slot, and its messages of this one must have come by now.
+  bool is_ahead(std::size_t slot, int peer);
+  // This rank has met an error, or heard of one: says so to all, and how far it has come. Once.
+  void report_error(std::size_t slot, Code code, Met met);
+  // What becomes of this rank's present blocking call: given_back, or an error; the same on all ranks. Waits until
+  // all have said how far they have come, which they do in this call at the latest. Where one is in the MPI
+  // library instead, which waits for us, nobody would ever know: after `most_ns` all calls end with the error.
+  Status judge(std::int64_t most_ns);
   // Takes in what has arrived. True if any notice has ever come or gone: then others may still be on
   // their way, and `comm` must stay (MPICH ends a program that frees a communicator with messages).
   bool was_used();
 
  private:
   struct Notice {
-    std::uint64_t slot, call, shape, bytes, code;
+    std::uint64_t slot, call, shape, bytes, code;  // code 0: this rank waits; otherwise there is a statement
+    Statement statement;
   };
   // A notice on its way to all: its memory must stay until MPI has sent it.
   struct Posting {
     Notice notice;
     std::vector<MPI_Request> requests;
   };
-  // What is known of one slot.
+  // The last that a rank has told of a slot, and during which look of ours that came.
+  struct Told {
+    Notice notice{};
+    std::uint64_t look = 0;
+  };
   struct Record {
     Notice mine{};
     std::uint64_t told_in_call = 0;
-    Notice error{};  // of another rank, if its code is not 0 ...
-    int error_from = 0;
+    std::uint64_t looks = 0;
+    std::vector<Told> others;  // by rank
   };
-  Record& record(std::size_t slot) {
-    if (records_.size() <= slot) records_.resize(slot + 1);
-    return records_[slot];
-  }
+  Record& record(std::size_t slot);
   void drop_sent();
   void post(const Notice& notice);
   // False if none has arrived.
   bool take(Notice& notice, int& from);
-  Status read(const Notice& notice, int from);
-  Status judge(const Record& record) const;
+  void read_all();
+  void state(std::size_t slot, Code code, Met met);
+  Status find_mismatch(const Record& record) const;
 
   MPI_Comm comm_;
   int rank_, size_;
@@ -63,6 +80,12 @@ class ErrorNotices {
   std::deque<Record> records_;  // by slot; they stay where they are
   bool used_ = false;
   std::list<Posting> postings_;
+
+  Statement own_;  // as it is; once it is said, as it was then
+  bool said_ = false;
+  Verdict verdict_;
+  std::uint64_t error_ = 0;  // the first that another rank has told of
+  int error_from_ = 0;
 };
 
 }  // namespace crossrail::mpi

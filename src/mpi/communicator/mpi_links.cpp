@@ -3,14 +3,11 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstring>
 
-#include "device/device.h"
 #include "mpi/communicator/communicators.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/progress_hook.h"
 #include "mpi/statistics/counters.h"
-#include "transport/process_memory.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -26,6 +23,7 @@ constexpr int kTagOf[] = {0, 2};  // by channel
 constexpr int kAgreementTag = 3;
 constexpr int kTestsBetweenYields = 1000;
 constexpr std::int64_t kMostCancelNs = 2'000'000'000;
+constexpr std::int64_t kMostVerdictPatiences = 20;
 
 }  // namespace
 
@@ -44,6 +42,7 @@ Status MpiLinks::open_messages() {
   if (!peers_->messages_open()) {
     if (fiber_ != nullptr) return failed(Code::unsupported, "messages cannot be opened by a pending call");
     CROSSRAIL_TRY(peers_->open_messages());
+    tell_call();
   }
   reserve();
   return {};
@@ -88,6 +87,9 @@ Status MpiLinks::check_peers() {
   for (int peer = 0; peer < peers_->size(); ++peer) {
     if (!awaits(peer)) continue;
     if (control_ != nullptr) CROSSRAIL_TRY(control_->check_awaited(peer));
+    if (messages_open() && peers_->notices->is_ahead(placement_.slot, peer)) {
+      return failure(Code::mismatch, "rank %d is in a later call, rank %d still waits for it", peer, peers_->rank);
+    }
     if (!alive(peer)) return failure(Code::peer_lost, "rank %d has ended while rank %d waits for it", peer, peers_->rank);
   }
   return {};
@@ -208,32 +210,6 @@ Status MpiLinks::wait_posted() {
   return {};
 }
 
-Status MpiLinks::share(std::size_t bytes, NodeMemory& memory) {
-  if (memory.bytes >= bytes) return {};
-  auto grown = std::make_unique<SharedMemory>();
-  Status mine;
-  static_assert(sizeof(SharedMemoryAddress) <= ControlBlock::kMailboxBytes);
-  SharedMemoryAddress address{};
-  if (control_->node_rank() == 0) {
-    mine = grown->create(peers_->segment_kind.c_str(), bytes + kCacheLineBytes);
-    if (mine.ok()) address = grown->address();
-    std::memcpy(control_->mailbox(), &address, sizeof address);
-  }
-  Code worst = Code::ok;
-  CROSSRAIL_TRY(control_->agree(mine.code, worst));
-  if (worst == Code::ok && control_->node_rank() != 0) {
-    std::memcpy(&address, control_->mailbox(), sizeof address);
-    mine = grown->attach(address);
-  }
-  CROSSRAIL_TRY(control_->agree(std::max(mine.code, worst), worst));
-  grown->seal();
-  if (worst != Code::ok) return mine.ok() ? failed(worst, "the node's memory could not be shared") : mine;
-  node_memory_ = std::move(grown);
-  // Its first bytes are SharedMemory's.
-  memory = {node_memory_->data() + kCacheLineBytes, node_memory_->bytes() - kCacheLineBytes, 0};
-  return {};
-}
-
 // Dissemination: after ceil(log2 p) rounds everybody has heard, through others, of everybody. As messages of the
 // slot, since a collective of the MPI library would have to be called in the same order on all ranks.
 Status MpiLinks::agree(Code mine, Code& worst) {
@@ -253,33 +229,27 @@ Status MpiLinks::agree(Code mine, Code& worst) {
   return {};
 }
 
-Status MpiLinks::export_range(const void* data, std::size_t bytes, std::uint64_t& address) {
-  address = reinterpret_cast<std::uint64_t>(data);
-  if (bytes == 0 || !device::driver_present()) return {};
-  // The kernel answers for our own pages as it would for a peer's call: the first and the last
-  // byte stand for the rest, since such memory is mapped in one piece.
-  char byte = 0;
-  const int self = peers_->locations[peers_->rank].pid;
-  if (read_process(self, &byte, address, 1).ok() && read_process(self, &byte, address + bytes - 1, 1).ok()) return {};
-  CROSSRAIL_TRY(exported_.reserve(bytes));
-  std::memcpy(exported_.memory.get(), data, bytes);
-  address = reinterpret_cast<std::uint64_t>(exported_.memory.get());
-  return {};
+void MpiLinks::begin_call(std::uint64_t shape_hash, std::uint64_t block_bytes, bool in_place) {
+  call_ = {call_.number + 1, shape_hash, block_bytes, in_place ? 1u : 0u};
+  call_tag_ = kTagsACall * static_cast<int>(call_.number % kCallsInTags * kSlotsInTags + placement_.slot);
+  if (messages_open()) tell_call();
 }
 
-Status MpiLinks::read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) {
-  return read_process(peers_->locations[rank].pid, to, address, bytes);
-}
-
-void MpiLinks::begin_call(std::uint64_t shape_hash, std::uint64_t block_bytes) {
-  call_tag_ = kTagsACall * static_cast<int>(++call_ % kCallsInTags * kSlotsInTags + placement_.slot);
-  if (messages_open()) peers_->notices->begin_call(placement_.slot, call_, shape_hash, block_bytes);
+void MpiLinks::tell_call() {
+  judges_ = control_ == nullptr || control_->node_size() < peers_->size();
+  peers_->notices->begin_call(placement_.slot, call_);
 }
 
 Status MpiLinks::check_health() { return messages_open() ? peers_->notices->look(placement_.slot) : Status{}; }
 
 void MpiLinks::report_error(Code code) {
-  if (messages_open()) peers_->notices->report_error(placement_.slot, code);
+  if (!judges_) return;
+  const bool met_here = control_ == nullptr || control_->met_here();
+  peers_->notices->report_error(placement_.slot, code, met_here ? ErrorNotices::Met::here : ErrorNotices::Met::elsewhere);
+}
+
+Status MpiLinks::judge() {
+  return peers_->notices->judge(kMostVerdictPatiences * static_cast<std::int64_t>(placement_.patience_ms) * 1'000'000);
 }
 
 // On a fiber the MPI library is in its progress, or will be soon.

@@ -44,9 +44,11 @@ class MpiLinks final : public Links {
   Status agree(Code mine, Code& worst) override;
   Status export_range(const void* data, std::size_t bytes, std::uint64_t& address) override;
   Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) override;
-  void begin_call(std::uint64_t shape_hash, std::uint64_t block_bytes) override;
+  void begin_call(std::uint64_t shape_hash, std::uint64_t block_bytes, bool in_place) override;
   Status check_health() override;
   void report_error(Code code) override;
+  Status judge() override;
+  bool end_call() override { return peers_->notices->end_call(placement_.slot); }
   void progress() override;
   bool alive(int rank) override { return peers_->alive(rank); }
 
@@ -75,10 +77,11 @@ class MpiLinks final : public Links {
   Status check_sizes(Span span);
   Status finish(Span span);
   void reserve();
+  void tell_call();
 
   std::shared_ptr<MpiPeers> peers_;
   Placement placement_;
-  std::uint64_t call_ = 0;
+  ErrorNotices::Call call_{};
   int call_tag_ = 0;
   ControlBlock* control_ = nullptr;
   std::unique_ptr<SharedMemory> node_memory_;

@@ -9,12 +9,12 @@
 #include "base/log.h"
 #include "device/device.h"
 #include "mpi/statistics/counters.h"
-#include "mpi/communicator/exchange.h"
 #include "mpi/communicator/mpi_links.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/polled_requests.h"
 #include "selection/selection.h"
 #include "topology/mpi_version.h"
+#include "transport/exchange.h"
 #include "transport/process_memory.h"
 
 namespace crossrail::mpi {
@@ -174,13 +174,11 @@ void open_slots(Communicator& communicator, const std::shared_ptr<MpiPeers>& pee
 
 }  // namespace
 
-std::unique_ptr<Communicator> open_communicator(MPI_Comm comm) {
-  int inter = 0, size = 0, rank = 0;
-  if (pmpi().Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0) return nullptr;
-  if (pmpi().Comm_size(comm, &size) != MPI_SUCCESS || pmpi().Comm_rank(comm, &rank) != MPI_SUCCESS) return nullptr;
+std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchange) {
+  int rank = 0;
+  if (pmpi().Comm_rank(comm, &rank) != MPI_SUCCESS) return nullptr;
   const World world = look_at_world();
   note_world(world.rank, world.size);
-  Exchange exchange(comm, size);
   Stopwatch watch(rank == 0);
   std::vector<Location> locations;
   if (!exchange_locations(exchange, world.rank, locations)) return nullptr;
@@ -193,6 +191,7 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm) {
   const std::string ignored = ignore_senseless_algorithms(communicator->settings);
   if (rank == 0 && world.rank <= 0 && !ignored.empty()) say_once(ignored);
   Topology& topology = communicator->topology;
+  if (!topology.one_node() && !exchange.in_blocking_call()) return nullptr;
   topology.mpi = mpi_of_all(locations);
   topology.scratch_bytes = communicator->settings.scratch_bytes;
   decide_pending(*communicator, locations);

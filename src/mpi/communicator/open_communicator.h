@@ -6,11 +6,12 @@
 
 #include "comm/communicator.h"
 #include "mpi/library/flavour.h"
+#include "transport/exchange.h"
 
 namespace crossrail::mpi {
 
-// Collective over `comm`, and uses only collectives on it. Null on all ranks alike: every call on
-// this communicator is native (intercommunicator, crossrail switched off, MPI refused something).
-std::unique_ptr<Communicator> open_communicator(MPI_Comm comm);
+// Collective over the intracommunicator `comm`, by `exchange` and, in a blocking call, by collectives on `comm`.
+// Null on all ranks alike: every call on this communicator is native (crossrail switched off, MPI refused something).
+std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchange);
 
 }  // namespace crossrail::mpi

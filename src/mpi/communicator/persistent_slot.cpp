@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mpi/communicator/exchange.h"
+#include "mpi/communicator/mpi_exchange.h"
 #include "mpi/communicator/mpi_links.h"
 
 namespace crossrail::mpi {
@@ -21,7 +21,7 @@ PersistentSlot::~PersistentSlot() {
 std::unique_ptr<PersistentSlot> open_persistent_slot(CommunicatorRecord& record) {
   Communicator& communicator = *record.communicator;
   const Topology& topology = communicator.topology;
-  Exchange exchange(record.comm, topology.size);
+  MpiExchange exchange(record.comm, topology.size);
   // The same number everywhere: tags are made of it.
   const std::size_t number = kFirst + record.persistent_made++ % kMost;
   record.persistent_in_use.resize(MpiLinks::kMostSlots);

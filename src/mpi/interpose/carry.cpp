@@ -6,6 +6,7 @@
 #include "mpi/interpose/arguments.h"
 #include "mpi/interpose/complete_call.h"
 #include "mpi/requests/pending.h"
+#include "mpi/requests/request_table.h"
 #include "mpi/statistics/traffic.h"
 
 namespace crossrail::mpi {
@@ -71,16 +72,17 @@ void blocking_collective(Word64 comm) {
   if (find_functions() != nullptr) open_if_wanted(handle_from<MPI_Comm>(comm));
 }
 
-void wait_begins(Word64 request) {
-  if (find_functions() != nullptr) await_ours(reinterpret_cast<const MPI_Request*>(request));
-}
+// Without requests of ours there may be no MPI library of our flavour.
+bool wait_begins(Word64 request) { return any_requests() && await_ours(reinterpret_cast<const MPI_Request*>(request)); }
+
+void wait_ended(Word64 status) { mend_status(reinterpret_cast<MPI_Status*>(status)); }
 
 void waitall_begins(Word64 count, Word64 requests) {
-  if (find_functions() != nullptr) await_all_ours(reinterpret_cast<const MPI_Request*>(requests), static_cast<int>(count));
+  if (any_requests()) await_all_ours(reinterpret_cast<const MPI_Request*>(requests), static_cast<int>(count));
 }
 
 void look_begins() {
-  if (find_functions() != nullptr) advance_before_look();
+  if (any_requests()) advance_before_look();
 }
 
 const char* last_algorithm() { return last_algorithm_of_thread; }

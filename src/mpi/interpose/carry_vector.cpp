@@ -24,7 +24,7 @@ void carry_surveyed(const CallPlace& place, VectorCall& call, VectorCall::Facts&
   complete_call(place, run_collective(place.communicator, place.shape, packed), carried);
 }
 
-Carried try_to_carry(const char* function, VectorCall call) {
+Carried try_to_carry(const char* function, VectorCall& call) {
   Carried carried;
   if (call.left_to_mpi()) return carried;
   CommunicatorRecord* record = record_of(call.comm());
@@ -44,12 +44,14 @@ Carried try_to_carry(const char* function, VectorCall call) {
 
 Carried carry_alltoallv(const Word64* words, bool large_counts) {
   if (find_functions() == nullptr) return noted({});
-  return noted(try_to_carry("MPI_Alltoallv", AlltoallvCall(words, large_counts)));
+  AlltoallvCall call(words, large_counts);
+  return noted(try_to_carry("MPI_Alltoallv", call));
 }
 
 Carried carry_alltoallw(const Word64* words, bool large_counts) {
   if (find_functions() == nullptr) return noted({});
-  return noted(try_to_carry("MPI_Alltoallw", AlltoallwCall(words, large_counts)));
+  AlltoallwCall call(words, large_counts);
+  return noted(try_to_carry("MPI_Alltoallw", call));
 }
 
 }  // namespace crossrail::mpi

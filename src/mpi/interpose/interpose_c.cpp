@@ -82,8 +82,10 @@ STARTED(MPI_Ialltoallw, start_alltoallw, false, 10)
 
 CROSSRAIL_EXPORT Word64 MPI_Wait(Word64 request, Word64 status) {
   static crossrail::mpi::NextCall next("MPI_Wait");
-  crossrail::mpi::wait_begins(request);
-  return next(request, status);
+  const bool mend = crossrail::mpi::wait_begins(request);
+  const Word64 code = next(request, status);
+  if (mend) crossrail::mpi::wait_ended(status);
+  return code;
 }
 CROSSRAIL_EXPORT Word64 MPI_Waitall(Word64 count, Word64 requests, Word64 statuses) {
   static crossrail::mpi::NextCall next("MPI_Waitall");
@@ -140,7 +142,7 @@ CROSSRAIL_EXPORT Word64 MPI_Finalize() {
     crossrail::mpi::blocking_collective(a##comm);           \
     return next(NAMES_##words);                             \
   }
-#define BLOCKING(name, words, comm) BLOCKING_AS(MPI_##name, words, comm)
+#define BLOCKING(name, lower, upper, words, comm) BLOCKING_AS(MPI_##name, words, comm)
 #include "mpi/interpose/blocking.def"
 #undef BLOCKING
 

@@ -34,6 +34,12 @@ Carried alltoallw(const Word64* words) {
   return carry_alltoallw(arguments, false);
 }
 
+// As blocking.def's.
+Carried allreduce(const Word64* words) {
+  if (convertible()) blocking_collective(comm_at(words[5]));
+  return {};
+}
+
 struct Entry {
   NextCall next;
   CallCounter counter;
@@ -82,6 +88,7 @@ using crossrail::mpi::Word64;
 OFFERED(alltoall, ALLTOALL, "MPI_Alltoall", 8)
 OFFERED(alltoallv, ALLTOALLV, "MPI_Alltoallv", 10)
 OFFERED(alltoallw, ALLTOALLW, "MPI_Alltoallw", 10)
+OFFERED(allreduce, ALLREDUCE, "MPI_Allreduce", 7)
 
 #define PASSED_AS(symbol, c_name, words)                                          \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {                                 \
@@ -95,6 +102,5 @@ OFFERED(alltoallw, ALLTOALLW, "MPI_Alltoallw", 10)
   PASSED_AS(mpi_##lower##__, c_name, words)         \
   PASSED_AS(MPI_##upper, c_name, words)             \
   PASSED_AS(ompi_##lower##_f, c_name, words)
-PASSED_FORTRAN(allreduce, ALLREDUCE, "MPI_Allreduce", 7)
 PASSED_FORTRAN(iallreduce, IALLREDUCE, "MPI_Iallreduce", 8)
 PASSED_FORTRAN(allreduce_init, ALLREDUCE_INIT, "MPI_Allreduce_init", 9)

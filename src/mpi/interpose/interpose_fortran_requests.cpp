@@ -153,20 +153,14 @@ MANGLED(STARTALL, startall, STARTALL)
 MANGLED(REQUEST_FREE, request_free, REQUEST_FREE)
 
 // Blocking collectives that are not ours, as in blocking.def.
-#define BARRIER(symbol)                                \
-  CROSSRAIL_EXPORT void symbol(Word64 comm, Word64 code) { \
-    static crossrail::mpi::NextCall next(#symbol);     \
-    crossrail::mpi::blocking_fortran(comm);            \
-    (void)next(comm, code);                            \
-  }
 #define BLOCKING_AS(symbol, words, comm)               \
   CROSSRAIL_EXPORT void symbol(WORDS_##words) {        \
     static crossrail::mpi::NextCall next(#symbol);     \
     crossrail::mpi::blocking_fortran(a##comm);         \
     (void)next(NAMES_##words);                         \
   }
-#define BCAST(symbol) BLOCKING_AS(symbol, 6, 5)
-#define REDUCE(symbol) BLOCKING_AS(symbol, 8, 7)
-MANGLED(BARRIER, barrier, BARRIER)
-MANGLED(BCAST, bcast, BCAST)
-MANGLED(REDUCE, reduce, REDUCE)
+#define BLOCKING_4_1(symbol) BLOCKING_AS(symbol, 5, 1)
+#define BLOCKING_5_5(symbol) BLOCKING_AS(symbol, 6, 5)
+#define BLOCKING_7_7(symbol) BLOCKING_AS(symbol, 8, 7)
+#define BLOCKING(name, lower, upper, words, comm) MANGLED(BLOCKING_##words##_##comm, lower, upper)
+#include "mpi/interpose/blocking.def"

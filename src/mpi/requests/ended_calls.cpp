@@ -3,17 +3,19 @@
 #include <atomic>
 #include <mutex>
 
+#include "mpi/requests/pending.h"
+
 namespace crossrail::mpi {
 namespace {
 
 std::mutex mutex;
-RequestedCall* first = nullptr;  // guarded by the mutex, in the order of their ends
-RequestedCall* last = nullptr;
+OurRequest* first = nullptr;  // guarded by the mutex, in the order of their ends
+OurRequest* last = nullptr;
 std::atomic<bool> any{false};
 
-RequestedCall* take_first() {
+OurRequest* take_first() {
   const std::lock_guard lock(mutex);
-  RequestedCall* const taken = first;
+  OurRequest* const taken = first;
   if (taken != nullptr) first = taken->next_ended;
   any.store(first != nullptr, std::memory_order_relaxed);
   return taken;
@@ -22,7 +24,7 @@ RequestedCall* take_first() {
 }  // namespace
 
 void keep_ended(PendingCall& call) {
-  auto& ended = static_cast<RequestedCall&>(call);
+  auto& ended = static_cast<OurRequest&>(call);
   ended.next_ended = nullptr;
   const std::lock_guard lock(mutex);
   (first == nullptr ? first : last->next_ended) = &ended;
@@ -34,7 +36,7 @@ bool any_kept() { return any.load(std::memory_order_relaxed); }
 
 void complete_ended() {
   if (!any_kept()) return;
-  while (RequestedCall* const ended = take_first()) ended->complete(*ended);
+  while (OurRequest* const ended = take_first()) ended->complete();
 }
 
 }  // namespace crossrail::mpi

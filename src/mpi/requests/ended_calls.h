@@ -5,16 +5,9 @@
 
 namespace crossrail::mpi {
 
-// A pending call that the program knows by a request.
-struct RequestedCall : PendingCall {
-  // Completes the request, and may free this. Called once, after the call has ended, where MPI may be called.
-  void (*complete)(RequestedCall&) = nullptr;
-  RequestedCall* next_ended = nullptr;
-};
-
-// For PendingCall::ended: keeps the RequestedCall for complete_ended.
+// For PendingCall::ended: keeps the call, an OurRequest, for complete_ended.
 void keep_ended(PendingCall& call);
-// Completes those that have been kept.
+// Completes those that have been kept. Where MPI may be called.
 void complete_ended();
 bool any_kept();
 

@@ -1,5 +1,6 @@
 #include "mpi/requests/nonblocking.h"
 
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -8,52 +9,53 @@
 #include "mpi/library/polled_requests.h"
 #include "mpi/requests/entry_points.h"
 #include "mpi/requests/pending.h"
+#include "mpi/requests/request_table.h"
 
 namespace crossrail::mpi {
 namespace {
 
 // One call, from its start until MPI has forgotten its request.
 template <class Call>
-struct Nonblocking {
-  Nonblocking(const Call& its_call, CommunicatorRecord& record, const char* function) : call(its_call), use(record, function) {}
+struct Nonblocking final : OurRequest {
+  Nonblocking(const Call& its_call, CommunicatorRecord& record, const char* function) : OurRequest(record, function), call(its_call) {}
   Call call;
   typename Call::Facts facts;
-  PendingUse use;
   PackingMemory memory;  // of a call that is moved where MPI may not be called
   std::optional<typename Call::Packed> packed;
   std::optional<PreparedBuffers> prepared;
-  struct Pending : RequestedCall {
-    Nonblocking* whole;
-  } pending;
-  MPI_Request request = handles().request_null;
+  // To be completed, and to be freed by MPI: in MPICH the latter comes first if the program frees an active request.
+  std::atomic<int> ways_left{2};
 
   // Where the data are: known to the call before it begins.
-  void open(Slot& slot) {
+  void open() {
     const bool now = mover_advances();
-    packed.emplace(call.packed(now ? memory : slot.packing, handles().comm_self, facts));
-    pending.user = &*packed;
+    packed.emplace(call.packed(now ? memory : slot->packing, handles().comm_self, facts));
+    user = &*packed;
     if (!now) return;
     prepared.emplace(*packed);
-    if (!pending.refused) prepared->prepare();
-    pending.user = &*prepared;
+    if (!refused) prepared->prepare();
+    user = &*prepared;
+  }
+  void complete() override {
+    if (prepared) close();
+    use.ended(*this);
+    if (prepared) {
+      // Later MPI may hold a lock that it takes in these, too.
+      (void)use.code(*this);
+      use.release();
+    }
+    // From here on MPI may free it, within Grequest_complete, too.
+    const MPI_Request its = request;
+    const bool last = its == handles().request_null || ways_left.fetch_sub(1) == 1;  // or MPI has made none
+    if (its != handles().request_null) (void)pmpi().Grequest_complete(its);
+    if (last) delete this;
   }
   void close() {
-    if (pending.code != Code::ok) return;
+    if (code != Code::ok) return;
     const Status closed = prepared->finish();
     if (closed.ok()) return;
-    pending.code = closed.code;
-    pending.what = closed.what;
-  }
-  static void complete(RequestedCall& pending) {
-    Nonblocking& whole = *static_cast<Pending&>(pending).whole;
-    if (whole.prepared) whole.close();
-    whole.use.ended(pending);
-    if (whole.prepared) {
-      // Later MPI may hold a lock that it takes in these, too.
-      (void)whole.use.code(pending);
-      whole.use.release();
-    }
-    (void)pmpi().Grequest_complete(whole.request);  // may free `whole`
+    code = closed.code;
+    what = closed.what;
   }
   static int query(void* state, MPI_Status* status) {
     auto& whole = *static_cast<Nonblocking*>(state);
@@ -61,44 +63,48 @@ struct Nonblocking {
     (void)pmpi().Status_set_cancelled(status, 0);
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
-    return whole.use.code(whole.pending);
+    return whole.use.code(whole);
   }
   static int free(void* state) {
-    forget_request(static_cast<Nonblocking*>(state)->request);
-    delete static_cast<Nonblocking*>(state);
+    auto* const whole = static_cast<Nonblocking*>(state);
+    forget_request(whole->request);
+    if (whole->ways_left.fetch_sub(1) == 1) delete whole;
+    return MPI_SUCCESS;
+  }
+  static int poll(void* state, MPI_Status*) {
+    poll_pending(*static_cast<Nonblocking*>(state));
     return MPI_SUCCESS;
   }
   static int wait(int count, void** states, double, MPI_Status*) {
-    for (int one = 0; one < count; ++one) {
-      const auto& whole = *static_cast<Nonblocking*>(states[one]);
-      await_completed(whole.request, whole.pending);
-    }
+    for (int one = 0; one < count; ++one) await_completed(*static_cast<Nonblocking*>(states[one]));
     return MPI_SUCCESS;
   }
   // MPI does not allow to cancel a collective.
   static int cancel(void*, int) { return MPI_ERR_REQUEST; }
 };
 
+// The call comes first: its blocks are under way while MPI makes the request, without which its end is kept back.
 template <class Call>
 int begin(std::unique_ptr<Nonblocking<Call>> whole, MPI_Request* request) {
-  Nonblocking<Call>& one = *whole;
   using Functions = Nonblocking<Call>;
-  const int code = start_request({Functions::query, Functions::free, Functions::cancel, poll_pending, Functions::wait}, &one, &one.request);
-  if (code != MPI_SUCCESS) return code;
-  *request = one.request;
-  remember_request(one.request, one.pending);
+  Nonblocking<Call>& one = *whole.release();  // MPI frees it
+  one.may_be_told = false;
   one.use.begins();
-  (void)whole.release();  // MPI frees it
-  start_pending(one.pending);
-  return MPI_SUCCESS;
+  start_pending(one);
+  const int code = start_request({Functions::query, Functions::free, Functions::cancel, Functions::poll, Functions::wait}, &one, &one.request);
+  if (code == MPI_SUCCESS) {
+    *request = one.request;
+    remember_request(one.request, one);
+  }
+  one.may_be_told.store(true, std::memory_order_release);
+  return code;
 }
 
 template <class Call>
 Carried start(const Call& arguments, const EntryPoint& entry, MPI_Request* request) {
   Carried carried;
-  if (arguments.left_to_mpi() || request == nullptr) return carried;
   CommunicatorRecord* const record = record_for_pending(arguments.comm());
-  if (record == nullptr) return carried;
+  if (record == nullptr || arguments.left_to_mpi() || request == nullptr) return carried;
   Communicator& communicator = *record->communicator;
   auto whole = std::make_unique<Nonblocking<Call>>(arguments, *record, entry.function);
   Call& call = whole->call;
@@ -107,26 +113,28 @@ Carried start(const Call& arguments, const EntryPoint& entry, MPI_Request* reque
   carried.code = found.code;
   if (found.answer != Survey::Answer::carry) return carried;
   if (!can_be_pending(communicator, call.shape())) return {};
-  RequestedCall& pending = whole->pending;
-  whole->pending.whole = whole.get();
+  Nonblocking<Call>& pending = *whole;
   pending.slot = communicator.next_pending_slot();
   pending.shape = call.shape();
   pending.messages = pending.slot->links->messages_open();
   pending.refused = unequal(call, communicator.topology.rank, whole->facts);
-  pending.complete = Nonblocking<Call>::complete;
   whole->use.count_for(entry.counter, call.block_bytes());
   call.keep_types(whole->facts, whole->use.types);
-  whole->open(*pending.slot);
+  whole->open();
   carried.code = begin(std::move(whole), request);
   return carried;
 }
 
 // In a program of sessions only there is no MPI_COMM_SELF, with which waits make progress and types are packed.
 bool may_be_pending() {
+  // As on all ranks: who advances calls, which threads' levels decide, is told when the communicator opens.
+  static std::atomic<bool> known{false};
+  if (known.load(std::memory_order_relaxed)) return true;
   if (find_functions() == nullptr) return false;
   int initialized = 0;
   (void)pmpi().Initialized(&initialized);
-  return initialized != 0 && who_advances() != Advancing::nobody;
+  known = initialized != 0;
+  return known;
 }
 
 }  // namespace

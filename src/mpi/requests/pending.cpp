@@ -6,6 +6,7 @@
 #include "mpi/library/pmpi.h"
 #include "mpi/library/polled_requests.h"
 #include "mpi/library/progress_hook.h"
+#include "mpi/requests/ended_calls.h"
 #include "mpi/statistics/traffic.h"
 
 namespace crossrail::mpi {
@@ -31,31 +32,26 @@ void finalize_begins_here() {
   log_line(LogLevel::error, "MPI_Finalize: nonblocking or persistent collectives have not been completed");
 }
 
-void complete_at_once(PendingCall& call) {
-  auto& ended = static_cast<RequestedCall&>(call);
-  ended.complete(ended);
-}
-
 }  // namespace
 
-void start_pending(RequestedCall& call) {
+void start_pending(OurRequest& call) {
   observe_finalize(finalize_begins_here);
   if (!mover_advances()) {
-    call.ended = complete_at_once;
     hook_progress({advance, needed, finalizing});
     pending_calls().start(call);
     return;
   }
   call.ended = keep_ended;
   pending_calls().start(call);
+  mover().watch();
   complete_ended();
-  if (pending_calls().any()) mover().watch();
 }
 
-int poll_pending(void*, MPI_Status*) {
-  (void)advance();
+void poll_pending(const OurRequest& polled) {
+  if (finalizing()) return;
+  const bool none = pending_calls().advance() == 0 && !any_kept();
   complete_ended();
-  return MPI_SUCCESS;
+  if (none) make_progress(polled);
 }
 
 PendingUse::PendingUse(CommunicatorRecord& record, const char* function) : record_(&record), function_(function) { use(record); }

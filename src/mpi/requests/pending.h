@@ -1,35 +1,26 @@
-// A call of ours that may be pending, as an MPI request.
+// Calls of ours that may be pending, as MPI requests.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "engine/pending_calls.h"
 #include "mpi/communicator/communicators.h"
 #include "mpi/interpose/carry.h"
 #include "mpi/library/flavour.h"
-#include "mpi/requests/ended_calls.h"
+#include "mpi/library/pmpi.h"
 #include "mpi/statistics/counters.h"
 
 namespace crossrail::mpi {
 
+class OurRequest;
+
 // All calls of this process that have begun and have not ended.
 PendingCalls& pending_calls();
 // Begins `call`; from now on the MPI library's progress advances it, or a Mover does.
-void start_pending(RequestedCall& call);
-// For generalized requests that the MPI library polls. Whatever has ended is completed.
-int poll_pending(void* state, MPI_Status* status);
-
-// The request by which the program knows a call that has begun, until it is forgotten.
-void remember_request(MPI_Request request, PendingCall& call);
-void forget_request(MPI_Request request);
-// The program is about to wait for this request, for all of these: first for a short while for those that are
-// ours, which is quicker than by way of the MPI library's progress.
-void await_ours(const MPI_Request* request);
-void await_all_ours(const MPI_Request* requests, int count);
-// Returns when the request of a call that a Mover advances is complete, or its call has failed.
-void await_completed(MPI_Request request, const PendingCall& call);
-// The program is about to ask whether requests are complete, by a function that may not poll them.
-void advance_before_look();
+void start_pending(OurRequest& call);
+// For generalized requests that the MPI library polls until they are complete. Whatever has ended is completed.
+void poll_pending(const OurRequest& polled);
 
 // What nonblocking and persistent calls have in common. Keeps the record of the communicator alive.
 class PendingUse {
@@ -61,5 +52,42 @@ class PendingUse {
   std::int64_t began_ns_ = 0;
   bool raised_ = false;
 };
+
+// A call of ours whose request the program has in its hands (request_table.h). When the call ends, the request is
+// completed: natively, for whatever waits for it, or by the wrapped wait that has seen the end.
+class OurRequest : public PendingCall {
+ public:
+  OurRequest(CommunicatorRecord& record, const char* function) : use(record, function) {
+    ended = [](PendingCall& call) { static_cast<OurRequest&>(call).complete(); };
+  }
+  virtual ~OurRequest() = default;
+
+  // The call has ended. Not touched any more once it is complete: another thread may have freed it.
+  virtual void complete() = 0;
+  // The same within MPI_Wait for the request. True: in a quicker way, after which the status needs mending.
+  virtual bool complete_in_wait() {
+    complete();
+    return false;
+  }
+  // Null: MPI_Start is not for it.
+  virtual class Persistent* persistent() { return nullptr; }
+
+  OurRequest* next_ended = nullptr;  // among those kept (ended_calls.h)
+  MPI_Request request = handles().request_null;
+  PendingUse use;
+};
+
+// The program is about to wait for this request, for all of these: first for a short while for those that are
+// ours, which is quicker than by way of the MPI library's progress. True: the status that the MPI library gives
+// is for mend_status.
+bool await_ours(const MPI_Request* request);
+void await_all_ours(const MPI_Request* requests, int count);
+// One round of what the MPI library has to do itself, while this call has not ended.
+void make_progress(const OurRequest& pending);
+// Returns when the request of a call that a Mover advances is complete, or its call has failed.
+void await_completed(OurRequest& ours);
+// The program is about to ask whether requests are complete, by a function that may not poll them.
+void advance_before_look();
+void mend_status(MPI_Status* status);
 
 }  // namespace crossrail::mpi

@@ -1,9 +1,7 @@
 #include "mpi/requests/persistent.h"
 
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <unordered_map>
 
 #include "mpi/communicator/persistent_slot.h"
 #include "mpi/interpose/complete_call.h"
@@ -11,49 +9,64 @@
 #include "mpi/library/progress_hook.h"
 #include "mpi/requests/entry_points.h"
 #include "mpi/requests/pending.h"
+#include "mpi/requests/request_table.h"
 #include "mpi/requests/tokens.h"
 
 namespace crossrail::mpi {
-namespace {
+// What all forms have in common.
+class Persistent : public OurRequest {
+ public:
+  Persistent(CommunicatorRecord& record, const char* function) : OurRequest(record, function) {}
+  ~Persistent() override { close_token(token); }
 
-// What all forms have in common, known by the request that the program holds.
-struct Persistent {
-  Persistent(CommunicatorRecord& record, const char* function) : use(record, function) { pending.whole = this; }
-  virtual ~Persistent() { close_token(token); }
-
-  PendingUse use;
-  std::unique_ptr<PersistentSlot> slot;
-  struct Pending : RequestedCall {
-    Persistent* whole;
-  } pending;
-  Token token;
-  std::atomic<bool> freed{false};  // by the program, while it was active
-
-  static void complete(RequestedCall& pending) {
-    Persistent& whole = *static_cast<Pending&>(pending).whole;
-    whole.use.ended(pending);
-    const bool last = whole.freed.load();
-    complete_token(whole.token, whole.use.code(pending));
-    if (last) delete &whole;
+  void complete() override {
+    use.ended(*this);
+    const int result = use.code(*this);
+    // From here on the program may start it again, or free it.
+    const Token its = token;
+    const bool waited_for = token_started;
+    const bool freed = state.exchange(State::inactive) == State::freed;
+    if (waited_for) complete_token(its, result);
+    if (freed) delete this;
   }
+  bool complete_in_wait() override {
+    if (code != Code::ok) return OurRequest::complete_in_wait();
+    use.ended(*this);
+    (void)use.code(*this);
+    state.store(State::inactive, std::memory_order_relaxed);
+    withdraw_token(token);
+    return true;
+  }
+  Persistent* persistent() override { return this; }
+
+  // The blocks first, then what the program waits for: until that is active, the end is kept back.
+  int start() {
+    state.store(State::active, std::memory_order_relaxed);
+    has_ended.store(false, std::memory_order_relaxed);
+    may_be_told.store(false, std::memory_order_relaxed);
+    use.begins();
+    start_pending(*this);
+    const int started = start_token(token);
+    token_started = started == MPI_SUCCESS;
+    may_be_told.store(true, std::memory_order_release);
+    return started;
+  }
+  // By the program: the call goes when it has ended.
+  void free() {
+    forget_request(token.request);
+    if (state.exchange(State::freed) == State::inactive) delete this;
+  }
+
+  std::unique_ptr<PersistentSlot> slot_of_its_own;
+  Token token;
+
+ private:
+  enum class State { inactive, active, freed };
+  std::atomic<State> state{State::inactive};
+  bool token_started = false;
 };
 
-std::mutex mutex;
-std::unordered_map<std::uint64_t, Persistent*>& known() {
-  static auto& all = *new std::unordered_map<std::uint64_t, Persistent*>;
-  return all;
-}
-std::atomic<int> any{0};
-
-std::uint64_t word_of(MPI_Request request) { return (std::uint64_t)(std::uintptr_t)request; }  // an int or a pointer, by flavour
-
-// Null if it is none of ours.
-Persistent* find(MPI_Request request) {
-  if (any.load(std::memory_order_relaxed) == 0) return nullptr;
-  const std::lock_guard lock(mutex);
-  const auto found = known().find(word_of(request));
-  return found == known().end() ? nullptr : found->second;
-}
+namespace {
 
 template <class Call>
 struct PersistentOf final : Persistent {
@@ -68,9 +81,9 @@ template <class Call>
 Status prepare(PersistentOf<Call>& whole, const EntryPoint& entry, bool& native) {
   CommunicatorRecord& record = whole.use.record();
   native = true;
-  whole.slot = open_persistent_slot(record);
-  if (whole.slot == nullptr) return {};
-  Slot& slot = *whole.slot->slot;
+  whole.slot_of_its_own = open_persistent_slot(record);
+  if (whole.slot_of_its_own == nullptr) return {};
+  Slot& slot = *whole.slot_of_its_own->slot;
   if (unequal(whole.call, record.communicator->topology.rank, whole.facts)) {
     withdraw(slot, whole.call.shape(), Code::mismatch);
     return failed(Code::mismatch, "the send and the receive side of this rank differ in size");
@@ -80,14 +93,13 @@ Status prepare(PersistentOf<Call>& whole, const EntryPoint& entry, bool& native)
   slot.pending = true;
   whole.call.keep_types(whole.facts, whole.use.types);
   whole.packed.emplace(whole.call.packed(slot.packing, handles().comm_self, whole.facts));
+  whole.packed->fix();
   whole.use.count_for(entry.counter, whole.call.block_bytes());
-  RequestedCall& pending = whole.pending;
-  pending.slot = &slot;
-  pending.shape = whole.call.shape();
-  pending.user = &*whole.packed;
-  pending.messages = record.communicator->slot().links->messages_open();
-  pending.has_ended = true;
-  pending.complete = Persistent::complete;
+  whole.slot = &slot;
+  whole.shape = whole.call.shape();
+  whole.user = &*whole.packed;
+  whole.messages = record.communicator->slot().links->messages_open();
+  whole.has_ended = true;
   return {};
 }
 
@@ -111,21 +123,16 @@ Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* reques
   carried.code = open_token(whole->token);
   if (carried.code != MPI_SUCCESS) return carried;
   *request = whole->token.request;
-  remember_request(*request, whole->pending);
-  const std::lock_guard lock(mutex);
-  known()[word_of(*request)] = whole.release();
-  any.fetch_add(1, std::memory_order_relaxed);
+  remember_request(*request, *whole);
+  (void)whole.release();  // the program frees it
   return carried;
 }
 
 bool may_be_pending() { return find_functions() != nullptr && has_progress_hook() && tokens_possible(); }
 
-int start(Persistent& whole) {
-  if (const int code = start_token(whole.token); code != MPI_SUCCESS) return code;
-  whole.pending.has_ended = false;
-  whole.use.begins();
-  start_pending(whole.pending);
-  return MPI_SUCCESS;
+Persistent* find(MPI_Request request) {
+  OurRequest* const ours = find_request(request);
+  return ours == nullptr ? nullptr : ours->persistent();
 }
 
 }  // namespace
@@ -147,32 +154,30 @@ Carried init_alltoallw(const Word64* words, bool large_counts, CallCounter* coun
 
 Carried start_requests(Word64 count, Word64 requests) {
   Carried carried;
-  if (any.load(std::memory_order_relaxed) == 0) return carried;
   auto* const all = reinterpret_cast<MPI_Request*>(requests);
-  bool ours = false;
-  for (int one = 0; one < static_cast<int>(count) && !ours; ++one) ours = find(all[one]) != nullptr;
-  if (!ours) return carried;
+  if (!any_requests() || all == nullptr) return carried;
+  const int number = static_cast<int>(count);
+  Persistent* ours = nullptr;
+  int first = 0;
+  while (first < number && (ours = find(all[first])) == nullptr) ++first;
+  if (ours == nullptr) return carried;
   carried.done = true;
-  for (int one = 0; one < static_cast<int>(count); ++one) {
-    Persistent* const whole = find(all[one]);
-    const int code = whole != nullptr ? start(*whole) : pmpi().Start(&all[one]);
+  const auto note = [&carried](int code) {
     if (code != MPI_SUCCESS) carried.code = code;
+  };
+  for (int one = 0; one < first; ++one) note(pmpi().Start(&all[one]));
+  note(ours->start());
+  for (int one = first + 1; one < number; ++one) {
+    ours = find(all[one]);
+    note(ours != nullptr ? ours->start() : pmpi().Start(&all[one]));
   }
   return carried;
 }
 
 void free_request(Word64 request) {
-  const MPI_Request* const its = reinterpret_cast<const MPI_Request*>(request);
-  Persistent* const whole = its == nullptr ? nullptr : find(*its);
-  if (whole == nullptr) return;
-  {
-    const std::lock_guard lock(mutex);
-    known().erase(word_of(*its));
-    any.fetch_sub(1, std::memory_order_relaxed);
-  }
-  forget_request(*its);
-  whole->freed = true;
-  if (whole->pending.has_ended.load()) delete whole;
+  const auto* const its = reinterpret_cast<const MPI_Request*>(request);
+  Persistent* const ours = its == nullptr ? nullptr : find(*its);
+  if (ours != nullptr) ours->free();
 }
 
 }  // namespace crossrail::mpi

@@ -65,6 +65,8 @@ void complete_token(const Token& token, int code) {
   }
 }
 
+void withdraw_token(Token& token) { (void)pmpi().Cancel(&token.request); }
+
 void close_token(Token& token) {
   if (token.tag < 0) return;
   const std::lock_guard lock(mutex);

@@ -18,6 +18,8 @@ int open_token(Token& token);
 int start_token(Token& token);
 // Completes what start_token has begun. With an error the program's wait returns one.
 void complete_token(const Token& token, int code);
+// The same with less work, as a receive that has been cancelled: for who is about to wait for it and to mend the status.
+void withdraw_token(Token& token);
 // Its number may be had again. The request itself is freed by the program.
 void close_token(Token& token);
 

@@ -30,7 +30,7 @@ class Library:
     def crossrail_explain(self, question):
         asked = question._obj
         self.questions.append((asked.collective, asked.block_bytes, asked.size, asked.memory))
-        self.mpi, self.ranks_per_device = asked.mpi, asked.ranks_per_device
+        self.mpi, self.ranks_per_device, self.form = asked.mpi, asked.ranks_per_device, asked.form
         return json.dumps({"topology": "2 ranks on 1 node", "chosen": self.chosen, "candidates": [], "passed_over": [], "warning": self.warning}).encode()
 
 
@@ -95,6 +95,22 @@ def test_a_call_on_device_memory_is_explained(library, word, capsys):
     assert library.questions[-1][-1] == b"device" and "host memory" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("call, form", [("alltoall", b"blocking"), ("ialltoall", b"nonblocking"), ("alltoall_init", b"persistent")])
+def test_every_form_of_a_call_is_explained(library, call, form):
+    assert main(["explain", call, "-n", "2", "--bytes", "1K"]) == 0
+    assert (library.questions[-1][0], library.form) == (b"alltoall", form)
+
+
+def test_a_call_that_is_not_there_is_named(library, capsys):
+    assert main(["explain", "iallgather", "-n", "2", "--bytes", "1K"]) == 2
+    assert "no collective 'iallgather'" in capsys.readouterr().err
+
+
+def test_a_call_in_the_order_of_a_stream(library):
+    assert main(["explain", "alltoall", "-n", "2", "--bytes", "1K", "--memory", "stream"]) == 0
+    assert library.questions[-1][-1] == b"stream"
+
+
 def test_what_goes_through_host_memory_is_said(library, capsys):
     library.chosen = "native"
     assert main(["explain", "alltoall", "-n", "2", "--bytes", "1K", "--memory", "cuda"]) == 0
@@ -104,7 +120,7 @@ def test_what_goes_through_host_memory_is_said(library, capsys):
     assert main(["explain", "alltoall", "-n", "2", "--bytes", "1K"]) == 0
     assert "host memory" not in capsys.readouterr().out
     assert main(["explain", "alltoall", "-n", "2", "--bytes", "1K", "--memory", "tape"]) == 2
-    assert "take one of host, device, cuda, hip" in capsys.readouterr().err
+    assert "take one of host, device, cuda, hip, stream" in capsys.readouterr().err
 
 
 def test_the_built_library_answers(monkeypatch):

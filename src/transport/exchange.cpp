@@ -1,8 +1,8 @@
-#include "mpi/communicator/exchange.h"
+#include "transport/exchange.h"
 
 #include "base/log.h"
 
-namespace crossrail::mpi {
+namespace crossrail {
 
 bool share_segment(SharedMemory& memory, const WantedSegment& wanted, Exchange& exchange) {
   const Topology& topology = wanted.topology;
@@ -13,7 +13,7 @@ bool share_segment(SharedMemory& memory, const WantedSegment& wanted, Exchange& 
   if (!status.ok()) mine.bytes = 0;
   if (!exchange.gather(mine, addresses)) return false;
   if (topology.node_rank() != 0) {
-    const SharedMemoryAddress& address = addresses[topology.node_ranks()[0]];
+    const SharedMemoryAddress& address = addresses[static_cast<std::size_t>(topology.node_ranks()[0])];
     status = address.bytes == 0 ? failed(Code::system, "the node's first rank could not create it") : memory.attach(address);
   }
   if (!status.ok() && topology.node_rank() == 0) {
@@ -25,4 +25,4 @@ bool share_segment(SharedMemory& memory, const WantedSegment& wanted, Exchange& 
   return shared;
 }
 
-}  // namespace crossrail::mpi
+}  // namespace crossrail

@@ -1,0 +1,99 @@
+#include "mpi/communicator/early_opening.h"
+
+#include <sched.h>
+
+#include <string>
+
+#include "base/settings.h"
+#include "mpi/communicator/communicators.h"
+#include "mpi/communicator/open_communicator.h"
+#include "mpi/library/pmpi.h"
+#include "mpi/statistics/counters.h"
+
+namespace crossrail::mpi {
+namespace {
+
+constexpr std::int64_t kLingerNs = 100'000;
+
+std::string first_kind_of_segment() {
+  const std::string& kinds = process_settings().segment;
+  return kinds.substr(0, kinds.find(','));
+}
+
+}  // namespace
+
+EarlyOpening::EarlyOpening(MPI_Comm comm) : comm_(comm) {
+  if (pmpi().Comm_size(comm, &ranks_) != MPI_SUCCESS || pmpi().Comm_rank(comm, &rank_) != MPI_SUCCESS) return;
+  Invitation::Message message;
+  const std::string kind = first_kind_of_segment();
+  if (rank_ == 0 && kind != "none" && memory_.create(kind.c_str(), OpeningTable::bytes(ranks_)).ok()) {
+    const Location here = discover_location(-1);
+    message.machine = here.machine;
+    message.pid_space = here.pid_space;
+    message.address = memory_.address();
+  }
+  invitation_ = Invitation::send(comm, message);
+  if (invitation_ != nullptr) stage_ = Stage::invited;
+}
+
+// A communicator with a collective under way is not freed.
+EarlyOpening::~EarlyOpening() {
+  if (stage_ == Stage::invited && !finalizing()) invitation_->end();
+  cancelled_ = true;
+  while (fiber_ != nullptr && !fiber_->finished()) fiber_->resume();
+}
+
+void EarlyOpening::open(void* opening) {
+  auto& mine = *static_cast<EarlyOpening*>(opening);
+  TableExchange exchange(*mine.table_, *mine.fiber_, mine.cancelled_);
+  mine.communicator = open_communicator(mine.comm_, exchange);
+}
+
+void EarlyOpening::join() {
+  const Invitation::Message& message = invitation_->message();
+  stage_ = Stage::given_up;
+  if (!message.is_from(discover_location(-1)) || message.address.bytes != OpeningTable::bytes(ranks_)) return;
+  if (rank_ != 0 && !memory_.attach(message.address).ok()) return;
+  fiber_ = std::make_unique<Fiber>();
+  if (!fiber_->usable()) return;
+  table_ = std::make_unique<OpeningTable>(memory_.data(), rank_, ranks_);
+  stage_ = Stage::opening;
+  fiber_->start(open, this);
+}
+
+void EarlyOpening::go_on(std::uint64_t calls_begun) {
+  if (stage_ == Stage::invited) {
+    Invitation::look_at_all();
+    if (invitation_->arrived()) join();
+  }
+  if (stage_ != Stage::opening) return;
+  fiber_->resume();
+  if (!fiber_->finished()) return;
+  table_->finish(communicator != nullptr, calls_begun);
+  stage_ = Stage::finished;
+}
+
+bool EarlyOpening::carries(std::uint64_t call) {
+  const std::int64_t began = now_ns();
+  const bool lingers = calls_that_linger_ > 0;
+  if (lingers) --calls_that_linger_;
+  do {
+    go_on(call - 1);
+  } while (lingers && (stage_ == Stage::invited || stage_ == Stage::opening) && now_ns() - began < kLingerNs);
+  return stage_ == Stage::finished && table_->carries(call);
+}
+
+bool EarlyOpening::conclude(std::uint64_t calls_begun) {
+  for (; stage_ == Stage::invited; sched_yield()) go_on(calls_begun);
+  int refused = stage_ == Stage::given_up ? 1 : 0, worst = 1;
+  const int code = pmpi().Allreduce(&refused, &worst, 1, handles().whole_number, handles().maximum, comm_);
+  if (code != MPI_SUCCESS || worst != 0) {
+    stage_ = Stage::given_up;
+    return false;
+  }
+  for (; stage_ == Stage::opening; sched_yield()) go_on(calls_begun);
+  while (!table_->decided()) sched_yield();
+  return !table_->carries_none();
+}
+
+}  // namespace crossrail::mpi

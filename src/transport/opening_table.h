@@ -1,0 +1,93 @@
+// OpeningTable: memory in which the ranks of a node open a communicator between calls that may not wait for
+// other ranks. In rounds, every rank leaves a record and reads those of the others once all are there. At the
+// end they agree on the first call that is theirs: one that no rank has begun.
+//
+//   offset 0    first call, nonce of SharedMemory
+//   then        one RankLines a rank
+//   then        rank 0's texts, one after the other
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/bytes.h"
+#include "transport/exchange.h"
+
+namespace crossrail {
+
+class Fiber;
+
+class OpeningTable {
+ public:
+  static constexpr std::size_t kMostRecordBytes = 192;
+  static constexpr std::size_t kTextBytes = 128 * 1024;
+  static std::size_t bytes(int ranks);
+  // `memory`: of bytes(ranks), zero when the first rank comes but for what SharedMemory keeps there.
+  OpeningTable(std::byte* memory, int rank, int ranks) : memory_(memory), rank_(rank), ranks_(ranks) {}
+
+  int rank() const { return rank_; }
+  int ranks() const { return ranks_; }
+  // This rank's record of the next round; it may be left only once all of the round before have been read.
+  void leave(const void* record, std::size_t bytes);
+  // Whether all ranks have left theirs of this round.
+  bool all_left() const;
+  // Those of this round, in the order of ranks.
+  void read(void* records, std::size_t bytes) const;
+  // Rank 0: keeps a text for all, and says where. False if there is no room.
+  bool keep_text(const std::string& text, std::uint64_t& offset);
+  std::string text_at(std::uint64_t offset, std::uint64_t length) const;
+
+  // This rank has done its part: from now on it could carry calls, or, not `able`, never will. It has begun
+  // `calls_begun` calls so far, none of which it carries.
+  void finish(bool able, std::uint64_t calls_begun);
+
+  // This rank, which has finished, begins its call of this number (from 1): whether all ranks carry that one and
+  // those after it. They all hear the same for the same call. Waits for another rank only while that one
+  // executes a few instructions.
+  bool carries(std::uint64_t call);
+  // What has been decided, once it has been.
+  bool decided() const;
+  bool carries_none() const;
+
+ private:
+  using Word = std::atomic<std::uint64_t>;
+  struct alignas(kCacheLineBytes) RankLines {
+    Word round, begun, state;
+    std::byte record[2][kMostRecordBytes];
+  };
+  Word& first_call() const { return *reinterpret_cast<Word*>(memory_ + sizeof(std::uint64_t)); }
+  RankLines& lines(int rank) const {
+    return *reinterpret_cast<RankLines*>(memory_ + kCacheLineBytes + static_cast<std::size_t>(rank) * sizeof(RankLines));
+  }
+  RankLines& mine() const { return lines(rank_); }
+  std::byte* texts() const { return reinterpret_cast<std::byte*>(&lines(ranks_)); }
+  std::uint64_t decision();
+
+  std::byte* memory_;
+  int rank_;
+  int ranks_;
+  std::uint64_t round_ = 0;
+  std::uint64_t text_end_ = 0;
+};
+
+// Exchange by an OpeningTable, on a fiber, which is resumed when there is time. `cancelled` ends every wait.
+class TableExchange final : public Exchange {
+ public:
+  TableExchange(OpeningTable& table, Fiber& fiber, const bool& cancelled)
+      : Exchange(table.ranks()), table_(table), fiber_(fiber), cancelled_(cancelled) {}
+  bool broadcast(std::string& text) override;
+  bool all(bool mine) override;
+  bool in_blocking_call() const override { return false; }
+
+ protected:
+  bool gather_bytes(const void* mine, void* all, std::size_t bytes) override;
+
+ private:
+  OpeningTable& table_;
+  Fiber& fiber_;
+  const bool& cancelled_;
+};
+
+}  // namespace crossrail

@@ -1,0 +1,56 @@
+// Verdict: what becomes of blocking calls when an error has been met and not all ranks see one control block. Every
+// rank says once how far it has come, and from then on ends no call with our algorithms. Who has heard all knows
+// what all others know: which calls end with the error, and which the MPI library carries.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace crossrail {
+
+// Numbers of a rank's blocking calls.
+struct Statement {
+  std::uint64_t begun = 0;     // the last one it has begun
+  std::uint64_t ended = 0;     // the last one in which it has all that it was to receive
+  std::uint64_t in_place = 0;  // 1 if the one begun was in place: it cannot be done again
+  std::uint64_t met = 0;       // in which it met the error itself; 0: in none, or it has heard of it
+};
+
+class Verdict {
+ public:
+  static constexpr std::uint64_t kAllCalls = ~std::uint64_t{0};
+  enum class On { unknown, error, given_back };
+
+  explicit Verdict(int ranks) : heard_(static_cast<std::size_t>(ranks)) {}
+
+  // In any order. Of a rank that says more than once only `met` counts: kAllCalls where it will not wait any longer.
+  void hear(int rank, const Statement& said) {
+    met_ = std::max(met_, said.met);
+    if (heard_[static_cast<std::size_t>(rank)]) return;
+    heard_[static_cast<std::size_t>(rank)] = true;
+    ++count_;
+    ended_ = std::max(ended_, said.ended);
+    if (said.begun > last_) in_place_ = false;
+    last_ = std::max(last_, said.begun);
+    in_place_ = in_place_ || (said.begun == last_ && said.in_place != 0);
+  }
+  bool heard_any() const { return count_ > 0; }
+
+  // Given back are all calls that no rank had begun; so is the last one that was begun, unless the error was met
+  // in it, some rank has ended it, or it is in place. The others end with the error.
+  On on(std::uint64_t call) const {
+    if (call <= met_) return On::error;
+    if (count_ < heard_.size()) return On::unknown;
+    if (call != last_) return call > last_ ? On::given_back : On::error;
+    return ended_ < last_ && !in_place_ ? On::given_back : On::error;
+  }
+
+ private:
+  std::vector<bool> heard_;
+  std::size_t count_ = 0;
+  std::uint64_t last_ = 0, ended_ = 0, met_ = 0;
+  bool in_place_ = false;  // in the last one
+};
+
+}  // namespace crossrail
