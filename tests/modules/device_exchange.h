@@ -4,14 +4,12 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <mpi.h>
-
-#include <mpi-ext.h>  // after mpi.h, on which it relies
 
 #include <cstdint>
 #include <string>
 
 #include "device_memory.h"
+#include "tests/nonblocking/persistent.h"
 
 namespace device_test {
 
@@ -155,10 +153,12 @@ class Exchange {
   int start(MPI_Request* request) {
     return MPI_Ialltoall(send(), count(), MPI_BYTE, recv_.buffer(), count(), MPI_BYTE, call_.comm, request);
   }
+#if HAVE_PERSISTENT
   // A persistent request.
   int init(MPI_Request* request) {
-    return MPIX_Alltoall_init(send(), count(), MPI_BYTE, recv_.buffer(), count(), MPI_BYTE, call_.comm, MPI_INFO_NULL, request);
+    return MPI_Alltoall_init(send(), count(), MPI_BYTE, recv_.buffer(), count(), MPI_BYTE, call_.comm, MPI_INFO_NULL, request);
   }
+#endif
 
   bool check(const char* what) const {
     std::size_t first = 0;

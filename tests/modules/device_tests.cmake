@@ -5,7 +5,7 @@
 foreach(program alltoall algorithms kinds reuse types pending on_stream streams killed pid_spaces)
   add_executable(device_${program} device_${program}.cpp)
   target_include_directories(device_${program} SYSTEM PRIVATE ${CROSSRAIL_CUDA_INCLUDE} ${CROSSRAIL_OPENMPI_INCLUDE})
-  target_include_directories(device_${program} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  target_include_directories(device_${program} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
   target_compile_definitions(device_${program} PRIVATE OMPI_SKIP_MPICXX)
   target_compile_options(device_${program} PRIVATE -fPIC)
   target_link_libraries(device_${program} PRIVATE crossrail_options ${CROSSRAIL_CUDART} ${CROSSRAIL_OPENMPI_LIBRARY}

@@ -56,10 +56,7 @@ struct CopiedCall {
     (void)pmpi().Grequest_complete(request);
   }
   static int query(void* call, MPI_Status* status) {
-    (void)pmpi().Status_set_elements(status, handles().byte, 0);
-    (void)pmpi().Status_set_cancelled(status, 0);
-    status->MPI_SOURCE = MPI_UNDEFINED;
-    status->MPI_TAG = MPI_UNDEFINED;
+    fill_status(status, MPI_UNDEFINED, MPI_UNDEFINED);
     return static_cast<CopiedCall*>(call)->code;
   }
   static int free(void* call) {

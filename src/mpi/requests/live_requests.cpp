@@ -53,11 +53,7 @@ void await_all_ours(const MPI_Request* requests, int count) {
 }
 
 void mend_status(MPI_Status* status) {
-  if (status == MPI_STATUS_IGNORE) return;
-  (void)pmpi().Status_set_cancelled(status, 0);
-  (void)pmpi().Status_set_elements(status, handles().byte, 0);
-  status->MPI_SOURCE = MPI_ANY_SOURCE;
-  status->MPI_TAG = MPI_ANY_TAG;
+  if (status != MPI_STATUS_IGNORE) fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG);
 }
 
 }  // namespace crossrail::mpi

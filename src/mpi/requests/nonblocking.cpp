@@ -33,10 +33,7 @@ struct Nonblocking final : OurRequest {
   }
   static int query(void* state, MPI_Status* status) {
     auto& whole = *static_cast<Nonblocking*>(state);
-    (void)pmpi().Status_set_elements(status, handles().byte, 0);
-    (void)pmpi().Status_set_cancelled(status, 0);
-    status->MPI_SOURCE = MPI_UNDEFINED;
-    status->MPI_TAG = MPI_UNDEFINED;
+    fill_status(status, MPI_UNDEFINED, MPI_UNDEFINED);
     return whole.use.code(whole);
   }
   static int free(void* state) {

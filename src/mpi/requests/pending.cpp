@@ -36,6 +36,13 @@ void start_pending(PendingCall& call) {
   pending_calls().start(call);
 }
 
+void fill_status(MPI_Status* status, int source, int tag) {
+  (void)pmpi().Status_set_elements(status, handles().byte, 0);
+  (void)pmpi().Status_set_cancelled(status, 0);
+  status->MPI_SOURCE = source;
+  status->MPI_TAG = tag;
+}
+
 PendingUse::PendingUse(CommunicatorRecord& record, const char* function) : record_(record), function_(function) { use(record_); }
 
 PendingUse::~PendingUse() {

@@ -20,6 +20,9 @@ void hook_pending_calls();
 // Begins `call`; from now on the MPI library's progress advances it.
 void start_pending(PendingCall& call);
 
+// Of a request of ours that has ended: nothing received, not cancelled.
+void fill_status(MPI_Status* status, int source, int tag);
+
 // What nonblocking and persistent calls have in common. Keeps the record of the communicator alive.
 class PendingUse {
  public:
