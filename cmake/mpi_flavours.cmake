@@ -43,6 +43,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/communicator/communicators.cpp
     src/mpi/interpose/control.cpp
     src/mpi/requests/copied_calls.cpp
+    src/mpi/requests/ended_calls.cpp
     src/mpi/requests/live_requests.cpp
     src/mpi/requests/nonblocking.cpp
     src/mpi/requests/pending.cpp
@@ -64,6 +65,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/interpose/interpose_stream.cpp
     src/mpi/communicator/open_communicator.cpp
     src/mpi/library/pmpi.cpp
+    src/mpi/library/polled_requests.cpp
     src/mpi/library/progress_hook.cpp
     src/mpi/buffers/packed_buffers.cpp
     src/mpi/buffers/packed_vectors.cpp

@@ -23,9 +23,11 @@ class Fiber {
   bool usable() const { return stack_ != nullptr; }
   // Runs job(argument) until it returns or waits. The fiber must be free.
   void start(void (*job)(void*), void* argument);
-  // Goes on if what the job waits for is there. By one thread at a time, any.
-  void resume() {
-    if (!finished_ && waits_for_(condition_)) go_on();
+  // Goes on if what the job waits for is there: whether it did. By one thread at a time, any.
+  bool resume() {
+    if (finished_ || !waits_for_(condition_)) return false;
+    go_on();
+    return true;
   }
   bool finished() const { return finished_; }
 

@@ -43,6 +43,7 @@ struct Communicator {
   std::vector<std::unique_ptr<Slot>> slots;  // the first for blocking calls
   std::vector<Slot*> persistent;             // one for every persistent call, its owner
   std::uint64_t pending_calls = 0;           // begun so far
+  bool memory_only = false;  // pending calls are moved by a thread that calls neither MPI nor devices
   std::array<PendingDecision, 16> decisions;  // the last ones, by hash
   // An error has left the shared state unusable: all later calls are native.
   std::atomic<bool> broken{false};

@@ -18,6 +18,11 @@ namespace crossrail {
 
 struct Communicator;
 
+// Packed datatypes, and host copies of buffers in device memory.
+struct PackingMemory {
+  GrowableBuffer packed, staged_send, staged_recv;
+};
+
 struct Slot {
   Slot(Communicator& communicator, std::unique_ptr<Links> its_links, std::size_t plan_count)
       : owner(communicator), links(std::move(its_links)), plans(plan_count) {}
@@ -37,10 +42,7 @@ struct Slot {
   std::string error;  // what its last call that failed had to say
 
   GrowableBuffer scratch;  // of whichever plan runs
-  // Packed datatypes, and host copies of buffers in device memory.
-  GrowableBuffer packed;
-  GrowableBuffer staged_send;
-  GrowableBuffer staged_recv;
+  PackingMemory packing;
 
   // How often waits on a fiber look before they suspend it.
   void spin(int times) {

@@ -8,6 +8,11 @@ namespace {
 constexpr int kSpinsInACall = 64;
 constexpr int kMostPatiences = 20;  // so often its patience a call waits for the stack of another one
 
+// By one thread at a time: no locked addition.
+void count(std::atomic<std::uint64_t>& number, std::uint64_t more) {
+  number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void PendingCalls::start(PendingCall& call) {
@@ -31,7 +36,8 @@ void PendingCalls::start(PendingCall& call) {
 int PendingCalls::advance() {
   if (!any() || !enter()) return 0;
   accept_incoming();
-  for (PendingCall* call : running_) call->go_on();
+  count(rounds_, 1);
+  go_on();
   begin_waiting();
   int ended = 0;
   for (int now = tell(nullptr); now > 0; now = tell(nullptr)) {
@@ -45,9 +51,10 @@ int PendingCalls::advance() {
 bool PendingCalls::take(PendingCall& call, int looks) {
   if (!enter()) return false;
   accept_incoming();
+  count(rounds_, 1);
   for (PendingCall* one : running_) one->slot->spin(kSpinsInACall);
   for (; looks > 0 && !call.is_over() && !call.has_ended.load(std::memory_order_relaxed); --looks) {
-    for (PendingCall* one : running_) one->go_on();
+    go_on();
     if (waiting_.empty()) continue;
     (void)tell(&call);
     begin_waiting();
@@ -68,6 +75,12 @@ void PendingCalls::accept_incoming() {
   waiting_.insert(waiting_.end(), incoming_.begin(), incoming_.end());
   incoming_.clear();
   any_incoming_.store(false, std::memory_order_relaxed);
+}
+
+void PendingCalls::go_on() {
+  std::uint64_t steps = 0;
+  for (PendingCall* call : running_) steps += call->go_on() ? 1 : 0;
+  if (steps > 0) count(steps_, steps);
 }
 
 void PendingCalls::run(void* argument) {

@@ -1,10 +1,11 @@
 // PendingCalls: calls that have begun and have not ended. Each runs on a fiber of its own and is advanced by
-// whoever comes by: the hook in the MPI library's progress, a blocking call of ours, the call that began it.
+// whoever comes by: the hook in the MPI library's progress or a Mover, a blocking call of ours, the call that began it.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,9 +36,7 @@ struct PendingCall {
  private:
   friend class PendingCalls;
   bool is_over() const { return over || (fiber != nullptr && fiber->finished()); }
-  void go_on() {
-    if (fiber != nullptr) fiber->resume();
-  }
+  bool go_on() { return fiber != nullptr && fiber->resume(); }
   Fiber* fiber = nullptr;  // while it runs
   bool over = false;       // without ever having run
 };
@@ -54,6 +53,9 @@ class PendingCalls {
   // has ended and nobody is told: that is the caller's.
   bool take(PendingCall& call, int looks);
   bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
+  // How often somebody has advanced them so far, and how often one of them has gone on.
+  std::uint64_t rounds() const { return rounds_.load(std::memory_order_relaxed); }
+  std::uint64_t steps() const { return steps_.load(std::memory_order_relaxed); }
 
  private:
   static void run(void* call);
@@ -61,6 +63,7 @@ class PendingCalls {
   bool enter() { return !advancing_.test_and_set(std::memory_order_acquire); }
   void leave() { advancing_.clear(std::memory_order_release); }
   void accept_incoming();
+  void go_on();
   bool begin(PendingCall& call);
   void begin_waiting();
   Fiber* free_fiber();
@@ -71,6 +74,7 @@ class PendingCalls {
 
   std::atomic<std::size_t> count_{0};
   std::atomic<bool> any_incoming_{false};
+  std::atomic<std::uint64_t> rounds_{0}, steps_{0};  // written under `advancing_`
   std::atomic_flag advancing_;
   std::mutex mutex_;
   std::vector<PendingCall*> incoming_;  // guarded by the mutex; the others by `advancing_`

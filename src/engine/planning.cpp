@@ -82,7 +82,7 @@ Status make_plan(Slot& slot, const Shape& shape, Plan*& made) {
 
 bool can_be_pending(Communicator& communicator, const Shape& shape) {
   if (communicator.slots.size() < 2) return false;
-  const bool messages = communicator.slot().links->messages_open();
+  const bool messages = communicator.slot(1).links->messages_open();
   PendingDecision& known = communicator.decisions[shape.hash() % communicator.decisions.size()];
   if (known.known && known.shape == shape && known.messages == messages) return known.can;
   known = {shape, true, messages, !candidates_if_pending(communicator, shape, messages).empty()};

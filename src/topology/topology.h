@@ -11,6 +11,10 @@
 namespace crossrail {
 
 // Where one process runs, as it tells the others. Plain bytes: it travels as a message.
+// Who advances the pending calls of a process: nobody; its MPI library's progress, by a hook; a thread that may not
+// call MPI.
+enum class Advancing : std::int32_t { nobody, hook, mover };
+
 struct Location {
   std::uint64_t host;           // hash of boot id, host name and CROSSRAIL_NODES entry: the node
   std::uint64_t machine;        // hash of boot id and host name
@@ -24,7 +28,7 @@ struct Location {
   std::int32_t first_cpu;  // first logical CPU it may run on
   std::int32_t cpu_count;  // how many logical CPUs it may run on
   std::int32_t blind;      // 1: has a GPU driver but no module to tell device pointers
-  std::int32_t progress_hook;  // 1: its MPI library calls us in its progress
+  Advancing advancing;     // who advances its pending calls
 };
 
 // This process's location, looked up once (but for what settings say). `world_rank` picks the entry of CROSSRAIL_NODES; -1 if

@@ -75,17 +75,17 @@ Status PackedBuffers::open(Buffers& buffers) {
   }
   recv_.side = &recv;
   // Gaps of the receiving side go back to the device as they came.
-  CROSSRAIL_TRY(stage(slot_.staged_recv, in_place || !recv.facts.contiguous, recv_));
+  CROSSRAIL_TRY(stage(memory_.staged_recv, in_place || !recv.facts.contiguous, recv_));
   Way out = recv_;
   if (!in_place) {
     out = Way{};
     out.side = send;
-    CROSSRAIL_TRY(stage(slot_.staged_send, true, out));
+    CROSSRAIL_TRY(stage(memory_.staged_send, true, out));
   }
   const std::size_t row_bytes = recv.count * recv.facts.bytes;
   const bool two_rows = recv_.packed && out.packed && !in_place;
-  CROSSRAIL_TRY(slot_.packed.reserve(recv_.packed || out.packed ? row_bytes * (two_rows ? 2 : 1) : 0));
-  std::byte* const row = slot_.packed.memory.get();
+  CROSSRAIL_TRY(memory_.packed.reserve(recv_.packed || out.packed ? row_bytes * (two_rows ? 2 : 1) : 0));
+  std::byte* const row = memory_.packed.memory.get();
   recv_row_ = recv_.packed ? row : recv_.host;
   std::byte* const send_row = out.packed ? row + (two_rows ? row_bytes : 0) : out.host;
   if (out.packed) CROSSRAIL_TRY(pack(typed(out), send_row));

@@ -31,8 +31,8 @@ inline std::byte* moved(void* address, std::ptrdiff_t by) {
 class PackedBuffers final : public UserBuffers {
  public:
   // In place (`send` null) the row to send from is that to receive into.
-  PackedBuffers(Slot& slot, MPI_Comm comm, const Side* send, const Side& recv)
-      : slot_(slot), comm_(comm), send_side_(send), recv_side_(recv) {}
+  PackedBuffers(PackingMemory& memory, MPI_Comm comm, const Side* send, const Side& recv)
+      : memory_(memory), comm_(comm), send_side_(send), recv_side_(recv) {}
 
   // For calls to come: their memory is of devices or not, as it is now.
   void fix();
@@ -52,7 +52,7 @@ class PackedBuffers final : public UserBuffers {
   Status stage(GrowableBuffer& room, bool with_content, Way& way);
   TypedMemory typed(const Way& way) const;
 
-  Slot& slot_;
+  PackingMemory& memory_;
   MPI_Comm comm_;
   const Side* send_side_;
   const Side& recv_side_;

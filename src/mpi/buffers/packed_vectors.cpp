@@ -85,10 +85,10 @@ Status PackedVectors::open(Buffers& buffers) {
 
 // Blocks that travel by row lie one after the other in it, first those to be sent.
 Status PackedVectors::lay_out(const Way& out, Buffers& buffers) {
-  CROSSRAIL_TRY(slot_.packed.reserve(out.row_bytes + recv_.row_bytes));
-  CROSSRAIL_TRY(slot_.staged_send.reserve(out.staged_bytes));
-  CROSSRAIL_TRY(slot_.staged_recv.reserve(recv_.staged_bytes));
-  std::byte* const row = slot_.packed.memory.get();
+  CROSSRAIL_TRY(memory_.packed.reserve(out.row_bytes + recv_.row_bytes));
+  CROSSRAIL_TRY(memory_.staged_send.reserve(out.staged_bytes));
+  CROSSRAIL_TRY(memory_.staged_recv.reserve(recv_.staged_bytes));
+  std::byte* const row = memory_.packed.memory.get();
   std::byte* const send_base = place(out, row);
   recv_base_ = place(recv_, row + out.row_bytes);
   const int ranks = static_cast<int>(out.room->blocks.size());
@@ -134,7 +134,7 @@ Status PackedVectors::gather(const Side& from, std::byte* row) {
   TypedMemory memory{from.address, from.count, from.type, from.facts.bytes, comm_};
   if (devices_ && in_device_memory(from)) {
     const Span span = span_of(from);
-    std::byte* const staged = slot_.staged_send.memory.get();
+    std::byte* const staged = memory_.staged_send.memory.get();
     CROSSRAIL_TRY(device::copy(staged, moved(from.address, span.lower), span.bytes));
     memory.address = moved(staged, -span.lower);
   }
@@ -148,7 +148,7 @@ Status PackedVectors::scatter(const std::byte* row, const Side& to) {
   TypedMemory memory{to.address, to.count, to.type, to.facts.bytes, comm_};
   if (!devices_ || !in_device_memory(to)) return unpack(row, memory);
   const Span span = span_of(to);
-  std::byte* const staged = slot_.staged_recv.memory.get();
+  std::byte* const staged = memory_.staged_recv.memory.get();
   std::byte* const first = moved(to.address, span.lower);
   CROSSRAIL_TRY(device::copy(staged, first, span.bytes));
   memory.address = moved(staged, -span.lower);

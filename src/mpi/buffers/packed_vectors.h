@@ -20,8 +20,8 @@ Span span_of(const VectorSide& side, const SideFacts& facts);
 class PackedVectors final : public UserBuffers {
  public:
   // In place (`send` has the side of `recv`, and a room of its own) what is sent is a copy.
-  PackedVectors(Slot& slot, MPI_Comm comm, const SurveyedSide& send, const SurveyedSide& recv)
-      : slot_(slot), comm_(comm), send_side_(send), recv_side_(recv) {}
+  PackedVectors(PackingMemory& memory, MPI_Comm comm, const SurveyedSide& send, const SurveyedSide& recv)
+      : memory_(memory), comm_(comm), send_side_(send), recv_side_(recv) {}
 
   // For calls to come: their memory is of devices or not, as it is now.
   void fix();
@@ -45,7 +45,7 @@ class PackedVectors final : public UserBuffers {
   Status gather(const Side& from, std::byte* row);
   Status scatter(const std::byte* row, const Side& to);
 
-  Slot& slot_;
+  PackingMemory& memory_;
   MPI_Comm comm_;
   SurveyedSide send_side_, recv_side_;
   bool devices_ = false;  // there may be device memory

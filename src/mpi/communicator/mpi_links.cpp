@@ -38,6 +38,7 @@ void MpiLinks::reserve() {
 }
 
 Status MpiLinks::open_messages() {
+  if (!placement_.messages) return failed(Code::unsupported, "calls of this slot send no messages");
   if (!peers_->messages_open()) {
     if (fiber_ != nullptr) return failed(Code::unsupported, "messages cannot be opened by a pending call");
     CROSSRAIL_TRY(peers_->open_messages());

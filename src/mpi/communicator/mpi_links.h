@@ -20,6 +20,7 @@ class MpiLinks final : public Links {
     std::size_t slot = 0;  // below kMostSlots
     std::uint64_t patience_ms = 500;
     bool oversubscribed = false;
+    bool messages = true;  // false: its calls are moved where MPI may not be called
   };
   MpiLinks(std::shared_ptr<MpiPeers> peers, const Placement& placement) : peers_(std::move(peers)), placement_(placement) {}
   ~MpiLinks() override;
@@ -30,7 +31,7 @@ class MpiLinks final : public Links {
   const std::shared_ptr<MpiPeers>& peers() const { return peers_; }
 
   Status open_messages() override;
-  bool messages_open() const override { return peers_->messages_open(); }
+  bool messages_open() const override { return placement_.messages && peers_->messages_open(); }
   Status post_send(int rank, const void* data, std::size_t bytes, Channel channel) override;
   Status post_recv(int rank, void* data, std::size_t bytes, Channel channel) override;
   using Links::post_recv;

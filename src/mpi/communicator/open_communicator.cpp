@@ -11,7 +11,7 @@
 #include "mpi/statistics/counters.h"
 #include "mpi/communicator/mpi_links.h"
 #include "mpi/library/pmpi.h"
-#include "mpi/library/progress_hook.h"
+#include "mpi/library/polled_requests.h"
 #include "selection/selection.h"
 #include "topology/mpi_version.h"
 #include "transport/exchange.h"
@@ -137,7 +137,7 @@ bool exchange_locations(Exchange& exchange, int world_rank, std::vector<Location
   Location mine = discover_location(world_rank);
   mine.blind = device::driver_without_module() ? 1 : 0;
   mine.mpi = hash_bytes(library().version, std::strlen(library().version));
-  mine.progress_hook = has_progress_hook() ? 1 : 0;
+  mine.advancing = who_advances();
   if (!exchange.gather(mine, locations)) return false;
   for (const Location& at : locations) {
     if (at.blind != 0) return false;
@@ -153,18 +153,21 @@ std::string mpi_of_all(const std::vector<Location>& locations) {
   return mpi_name(library().version);
 }
 
-// Calls can be pending where somebody makes them progress, on all ranks.
-std::uint64_t pending_slots(const Settings& settings, const std::vector<Location>& locations) {
+// Calls can be pending where somebody advances them, on all ranks alike.
+void decide_pending(Communicator& communicator, const std::vector<Location>& locations) {
+  Settings& settings = communicator.settings;
+  settings.slots = std::min(settings.slots, Communicator::kMostPendingSlots);
   for (const Location& at : locations) {
-    if (at.progress_hook == 0) return 0;
+    if (at.advancing != locations[0].advancing || at.advancing == Advancing::nobody) settings.slots = 0;
   }
-  return std::min(settings.slots, Communicator::kMostPendingSlots);
+  communicator.memory_only = locations[0].advancing == Advancing::mover;
 }
 
 void open_slots(Communicator& communicator, const std::shared_ptr<MpiPeers>& peers) {
   MpiLinks::Placement placement{0, communicator.settings.patience_ms, communicator.topology.oversubscribed};
   communicator.open_slots([&](int number) {
     placement.slot = static_cast<std::size_t>(number);
+    placement.messages = number == 0 || !communicator.memory_only;
     return std::make_unique<MpiLinks>(peers, placement);
   });
 }
@@ -191,7 +194,7 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
   if (!topology.one_node() && !exchange.in_blocking_call()) return nullptr;
   topology.mpi = mpi_of_all(locations);
   topology.scratch_bytes = communicator->settings.scratch_bytes;
-  communicator->settings.slots = pending_slots(communicator->settings, locations);
+  decide_pending(*communicator, locations);
   const auto peers = std::make_shared<MpiPeers>(comm, rank, locations);
   open_slots(*communicator, peers);
   watch.note("agreeing on settings and tuning");

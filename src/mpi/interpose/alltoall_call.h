@@ -35,7 +35,7 @@ class AlltoallCall {
   Span span_received(const Facts&) const { return span_of(recv_); }
   // Types that are needed later may be freed by the program before: duplicates of ours, to be freed, take their place.
   void keep_types(const Facts&, std::vector<MPI_Datatype>& ours);
-  Packed packed(Slot& slot, MPI_Comm packing_comm, Facts&) const { return {slot, packing_comm, sent(), recv_}; }
+  Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts&) const { return {memory, packing_comm, sent(), recv_}; }
 
  private:
   Side send_, recv_;  // the counts are of a block until the survey has seen how many there are

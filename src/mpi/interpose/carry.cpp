@@ -81,6 +81,10 @@ void waitall_begins(Word64 count, Word64 requests) {
   if (any_requests()) await_all_ours(reinterpret_cast<const MPI_Request*>(requests), static_cast<int>(count));
 }
 
+void look_begins() {
+  if (any_requests()) advance_before_look();
+}
+
 const char* last_algorithm() { return last_algorithm_of_thread; }
 
 }  // namespace crossrail::mpi

@@ -27,6 +27,9 @@ Carried carry_alltoallw(const Word64* arguments, bool large_counts);
 bool wait_begins(Word64 request);
 void wait_ended(Word64 status);
 void waitall_begins(Word64 count, Word64 requests);
+// It is about to ask whether requests are complete. Without a hook in its progress the MPI library may answer without
+// a look at the call (MPICH 4.0 in MPI_Request_get_status), again and again.
+void look_begins();
 
 // MPI_Finalize is about to be called. MPICH waits there for hooks in its progress to end, before anything else.
 void finalize_begins();

@@ -32,7 +32,7 @@ void carry_copies(const CallPlace& place, PackedBuffers& packed, Carried& carrie
 
 void run_alltoall(const CallPlace& place, const AlltoallCall& call, Carried& carried) {
   AlltoallCall::Facts none;
-  PackedBuffers packed = call.packed(place.communicator.slot(), place.comm, none);
+  PackedBuffers packed = call.packed(place.communicator.slot().packing, place.comm, none);
   complete_call(place, run_collective(place.communicator, place.shape, packed), carried);
   const bool devices = !carried.done && device::driver_present() && (on_device(call.received()) || (!call.in_place() && on_device(*call.sent())));
   if (devices && !mpi_takes_device_memory()) carry_copies(place, packed, carried);

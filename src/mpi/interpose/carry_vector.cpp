@@ -20,7 +20,7 @@ void carry_surveyed(const CallPlace& place, VectorCall& call, VectorCall::Facts&
     refuse_unequal_sides(place, carried);
     return;
   }
-  PackedVectors packed = call.packed(place.communicator.slot(), place.comm, facts);
+  PackedVectors packed = call.packed(place.communicator.slot().packing, place.comm, facts);
   complete_call(place, run_collective(place.communicator, place.shape, packed), carried);
 }
 

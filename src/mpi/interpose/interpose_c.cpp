@@ -93,6 +93,18 @@ CROSSRAIL_EXPORT Word64 MPI_Waitall(Word64 count, Word64 requests, Word64 status
   return next(count, requests, statuses);
 }
 
+#define LOOKS(symbol, words)                                \
+  CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {           \
+    static crossrail::mpi::NextCall next(#symbol);          \
+    crossrail::mpi::look_begins();                          \
+    return next(NAMES_##words);                             \
+  }
+LOOKS(MPI_Request_get_status, 3)
+LOOKS(MPI_Test, 3)
+LOOKS(MPI_Testall, 4)
+LOOKS(MPI_Testany, 5)
+LOOKS(MPI_Testsome, 5)
+
 STARTED(MPI_Alltoall_init, init_alltoall, false, 9)
 STARTED(MPI_Alltoallv_init, init_alltoallv, false, 11)
 STARTED(MPI_Alltoallw_init, init_alltoallw, false, 11)

@@ -28,7 +28,7 @@ int enqueue(const Word64* words, void* stream) {
   if (found.answer == Survey::Answer::leave) return refuse("a buffer is null");
   if (found.answer == Survey::Answer::refused) return found.code;
   if (call.unequal()) return refuse("the two sides differ in size");
-  PackedBuffers packed = call.packed(communicator.slot(), call.comm(), none);
+  PackedBuffers packed = call.packed(communicator.slot().packing, call.comm(), none);
   const Status status = run_on_stream(communicator, call.shape(), packed, stream);
   return status.ok() ? MPI_SUCCESS : refuse(status.what);
 }

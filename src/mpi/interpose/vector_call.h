@@ -38,8 +38,8 @@ class VectorCall {
   // Arrays of types that our caller has made, and types that the program may free: ours take their place. The
   // arrays of counts are the program's, which keeps them as they are until the call has ended.
   void keep_types(Facts& facts, std::vector<MPI_Datatype>& ours);
-  Packed packed(Slot& slot, MPI_Comm packing_comm, Facts& facts) const {
-    return {slot, packing_comm, {in_place() ? recv_ : send_, facts.out}, {recv_, facts.in}};
+  Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts& facts) const {
+    return {memory, packing_comm, {in_place() ? recv_ : send_, facts.out}, {recv_, facts.in}};
   }
 
  private:

@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "device/device.h"
+#include "mpi/buffers/prepared_buffers.h"
 #include "mpi/library/pmpi.h"
+#include "mpi/library/polled_requests.h"
 #include "mpi/library/progress_hook.h"
 #include "mpi/requests/copied_calls.h"
 #include "mpi/requests/entry_points.h"
@@ -21,15 +23,42 @@ struct Nonblocking final : OurRequest {
   Nonblocking(const Call& its_call, CommunicatorRecord& record, const char* function) : OurRequest(record, function), call(its_call) {}
   Call call;
   typename Call::Facts facts;
+  PackingMemory memory;  // of a call that is moved where MPI may not be called
   std::optional<typename Call::Packed> packed;
+  std::optional<PreparedBuffers> prepared;
+  // To be completed, and to be freed by MPI: in MPICH the latter comes first if the program frees an active request.
+  std::atomic<int> ways_left{2};
 
+  // Where the data are: known to the call before it begins.
+  void open() {
+    const bool now = mover_advances();
+    packed.emplace(call.packed(now ? memory : slot->packing, handles().comm_self, facts));
+    user = &*packed;
+    if (!now) return;
+    prepared.emplace(*packed);
+    if (!refused) prepared->prepare();
+    user = &*prepared;
+  }
   void complete() override {
+    if (prepared) close();
     use.ended(*this);
-    if (request == handles().request_null) {  // MPI has made none
-      delete this;
-    } else {
-      (void)pmpi().Grequest_complete(request);
+    if (prepared) {
+      // Later MPI may hold a lock that it takes in these, too.
+      (void)use.code(*this);
+      use.release();
     }
+    // From here on MPI may free it, within Grequest_complete, too.
+    const MPI_Request its = request;
+    const bool last = its == handles().request_null || ways_left.fetch_sub(1) == 1;  // or MPI has made none
+    if (its != handles().request_null) (void)pmpi().Grequest_complete(its);
+    if (last) delete this;
+  }
+  void close() {
+    if (code != Code::ok) return;
+    const Status closed = prepared->finish();
+    if (closed.ok()) return;
+    code = closed.code;
+    what = closed.what;
   }
   static int query(void* state, MPI_Status* status) {
     auto& whole = *static_cast<Nonblocking*>(state);
@@ -37,8 +66,17 @@ struct Nonblocking final : OurRequest {
     return whole.use.code(whole);
   }
   static int free(void* state) {
-    forget_request(static_cast<Nonblocking*>(state)->request);
-    delete static_cast<Nonblocking*>(state);
+    auto* const whole = static_cast<Nonblocking*>(state);
+    forget_request(whole->request);
+    if (whole->ways_left.fetch_sub(1) == 1) delete whole;
+    return MPI_SUCCESS;
+  }
+  static int poll(void* state, MPI_Status*) {
+    poll_pending(*static_cast<Nonblocking*>(state));
+    return MPI_SUCCESS;
+  }
+  static int wait(int count, void** states, double, MPI_Status*) {
+    for (int one = 0; one < count; ++one) await_completed(*static_cast<Nonblocking*>(states[one]));
     return MPI_SUCCESS;
   }
   // MPI does not allow to cancel a collective.
@@ -48,11 +86,12 @@ struct Nonblocking final : OurRequest {
 // The call comes first: its blocks are under way while MPI makes the request, without which its end is kept back.
 template <class Call>
 int begin(std::unique_ptr<Nonblocking<Call>> whole, MPI_Request* request) {
+  using Functions = Nonblocking<Call>;
   Nonblocking<Call>& one = *whole.release();  // MPI frees it
   one.may_be_told = false;
   one.use.begins();
   start_pending(one);
-  const int code = pmpi().Grequest_start(Nonblocking<Call>::query, Nonblocking<Call>::free, Nonblocking<Call>::cancel, &one, &one.request);
+  const int code = start_request({Functions::query, Functions::free, Functions::cancel, Functions::poll, Functions::wait}, &one, &one.request);
   if (code == MPI_SUCCESS) {
     *request = one.request;
     remember_request(one.request, one);
@@ -77,21 +116,21 @@ Carried start(const Call& arguments, const EntryPoint& entry, MPI_Request* reque
   Nonblocking<Call>& pending = *whole;
   pending.slot = communicator.next_pending_slot();
   pending.shape = call.shape();
-  pending.messages = communicator.slot().links->messages_open();
+  pending.messages = pending.slot->links->messages_open();
   pending.refused = unequal(call, communicator.topology.rank, whole->facts);
   whole->use.count_for(entry.counter, call.block_bytes());
   call.keep_types(whole->facts, whole->use.types);
-  whole->packed.emplace(call.packed(*pending.slot, handles().comm_self, whole->facts));
-  pending.user = &*whole->packed;
+  whole->open();
   carried.code = begin(std::move(whole), request);
   return carried;
 }
 
 // In a program of sessions only there is no MPI_COMM_SELF, with which waits make progress and types are packed.
 bool may_be_pending() {
+  // As on all ranks: who advances calls, which threads' levels decide, is told when the communicator opens.
   static std::atomic<bool> known{false};
   if (known.load(std::memory_order_relaxed)) return true;
-  if (find_functions() == nullptr || !has_progress_hook()) return false;
+  if (find_functions() == nullptr) return false;
   int initialized = 0;
   (void)pmpi().Initialized(&initialized);
   known = initialized != 0;
@@ -103,7 +142,7 @@ template <class Call>
 Carried start_natively(Call call, const EntryPoint& entry, const Word64* words) {
   MPI_Request* const request = request_at(words, Call::kWords);
   int ranks = 0;
-  if (!device::driver_present() || mpi_takes_device_memory() || call.left_to_mpi() || request == nullptr) return {};
+  if (!has_progress_hook() || !device::driver_present() || mpi_takes_device_memory() || call.left_to_mpi() || request == nullptr) return {};
   if (call.comm() == handles().comm_null || pmpi().Comm_size(call.comm(), &ranks) != MPI_SUCCESS) return {};
   typename Call::Facts facts;
   if (call.survey(ranks, facts).answer != Survey::Answer::carry) return {};

@@ -1,10 +1,13 @@
 #include "mpi/requests/pending.h"
 
 #include "base/log.h"
+#include "engine/mover.h"
 #include "mpi/interpose/complete_call.h"
 #include "mpi/library/pmpi.h"
+#include "mpi/library/polled_requests.h"
 #include "mpi/library/progress_hook.h"
 #include "mpi/requests/copied_calls.h"
+#include "mpi/requests/ended_calls.h"
 #include "mpi/statistics/traffic.h"
 
 namespace crossrail::mpi {
@@ -19,21 +22,35 @@ namespace {
 int advance() { return finalizing() ? 0 : pending_calls().advance() + advance_copied_calls(); }
 bool needed() { return !finalizing() && (pending_calls().any() || any_copied_calls()); }
 
-void warn_of_unfinished() {
-  if (!pending_calls().any()) return;
+Mover& mover() {
+  static Mover& one = *new Mover(pending_calls(), mover_completes() ? complete_ended : nullptr);  // outlives every static object
+  return one;
+}
+
+void finalize_begins_here() {
+  if (mover_advances()) mover().stop();
+  if (!pending_calls().any() && !any_kept()) return;
   log_line(LogLevel::error, "MPI_Finalize: nonblocking or persistent collectives have not been completed");
 }
 
 }  // namespace
 
 void hook_pending_calls() {
-  observe_finalize(warn_of_unfinished);
+  observe_finalize(finalize_begins_here);
   hook_progress({advance, needed, finalizing});
 }
 
-void start_pending(PendingCall& call) {
-  hook_pending_calls();
+void start_pending(OurRequest& call) {
+  if (!mover_advances()) {
+    hook_pending_calls();
+    pending_calls().start(call);
+    return;
+  }
+  observe_finalize(finalize_begins_here);
+  call.ended = keep_ended;
   pending_calls().start(call);
+  mover().watch();
+  complete_ended();
 }
 
 void fill_status(MPI_Status* status, int source, int tag) {
@@ -43,13 +60,24 @@ void fill_status(MPI_Status* status, int source, int tag) {
   status->MPI_TAG = tag;
 }
 
-PendingUse::PendingUse(CommunicatorRecord& record, const char* function) : record_(record), function_(function) { use(record_); }
+void poll_pending(const OurRequest& polled) {
+  if (finalizing()) return;
+  const bool none = pending_calls().advance() == 0 && !any_kept();
+  complete_ended();
+  if (none) make_progress(polled);
+}
 
-PendingUse::~PendingUse() {
+PendingUse::PendingUse(CommunicatorRecord& record, const char* function) : record_(&record), function_(function) { use(record); }
+
+PendingUse::~PendingUse() { release(); }
+
+void PendingUse::release() {
   for (MPI_Datatype& type : types) {
     if (!finalizing()) (void)pmpi().Type_free(&type);
   }
-  unuse(record_);
+  types.clear();
+  if (record_ != nullptr) unuse(*record_);
+  record_ = nullptr;
 }
 
 void PendingUse::count_for(CallCounter* counter, std::uint64_t block_bytes) {
@@ -75,7 +103,7 @@ int PendingUse::code(const PendingCall& call) {
   if (call.code == Code::ok) return MPI_SUCCESS;
   if (raised_) return mpi_class(call.code);
   raised_ = true;
-  return raise({function_, record_.freed ? handles().comm_self : record_.comm}, failed(call.code, call.what.c_str()));
+  return raise({function_, record_->freed ? handles().comm_self : record_->comm}, failed(call.code, call.what.c_str()));
 }
 
 }  // namespace crossrail::mpi

@@ -13,12 +13,16 @@
 
 namespace crossrail::mpi {
 
+class OurRequest;
+
 // All calls of this process that have begun and have not ended.
 PendingCalls& pending_calls();
 // From now on the MPI library's progress advances what is pending.
 void hook_pending_calls();
-// Begins `call`; from now on the MPI library's progress advances it.
-void start_pending(PendingCall& call);
+// Begins `call`; from now on the MPI library's progress advances it, or a Mover does.
+void start_pending(OurRequest& call);
+// For generalized requests that the MPI library polls until they are complete. Whatever has ended is completed.
+void poll_pending(const OurRequest& polled);
 
 // Of a request of ours that has ended: nothing received, not cancelled.
 void fill_status(MPI_Status* status, int source, int tag);
@@ -31,7 +35,7 @@ class PendingUse {
   PendingUse(const PendingUse&) = delete;
   PendingUse& operator=(const PendingUse&) = delete;
 
-  CommunicatorRecord& record() const { return record_; }
+  CommunicatorRecord& record() const { return *record_; }
   const char* function() const { return function_; }
   // For statistics: the entry point, and what its blocks hold.
   void count_for(CallCounter* counter, std::uint64_t block_bytes);
@@ -40,11 +44,13 @@ class PendingUse {
   void ended(const PendingCall& call);
   // The code for the program, whose error handler is called if it is an error. More than once, perhaps.
   int code(const PendingCall& call);
+  // Gives back what is MPI's, where that may not wait for the end of this. Not before `code` has been asked for.
+  void release();
   // Duplicates of types that the call needs.
   std::vector<MPI_Datatype> types;
 
  private:
-  CommunicatorRecord& record_;
+  CommunicatorRecord* record_;  // null once released
   const char* function_;
   CallCounter* counter_ = nullptr;
   Carried carried_;
@@ -71,6 +77,7 @@ class OurRequest : public PendingCall {
   // Null: MPI_Start is not for it.
   virtual class Persistent* persistent() { return nullptr; }
 
+  OurRequest* next_ended = nullptr;  // among those kept (ended_calls.h)
   MPI_Request request = handles().request_null;
   PendingUse use;
 };
@@ -80,6 +87,12 @@ class OurRequest : public PendingCall {
 // is for mend_status.
 bool await_ours(const MPI_Request* request);
 void await_all_ours(const MPI_Request* requests, int count);
+// One round of what the MPI library has to do itself, while this call has not ended.
+void make_progress(const OurRequest& pending);
+// Returns when the request of a call that a Mover advances is complete, or its call has failed.
+void await_completed(OurRequest& ours);
+// The program is about to ask whether requests are complete, by a function that may not poll them.
+void advance_before_look();
 void mend_status(MPI_Status* status);
 
 }  // namespace crossrail::mpi

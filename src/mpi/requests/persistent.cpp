@@ -92,7 +92,7 @@ Status prepare(PersistentOf<Call>& whole, const EntryPoint& entry, bool& native)
   if (native) return {};
   slot.pending = true;
   whole.call.keep_types(whole.facts, whole.use.types);
-  whole.packed.emplace(whole.call.packed(slot, handles().comm_self, whole.facts));
+  whole.packed.emplace(whole.call.packed(slot.packing, handles().comm_self, whole.facts));
   whole.packed->fix();
   whole.use.count_for(entry.counter, whole.call.block_bytes());
   whole.slot = &slot;

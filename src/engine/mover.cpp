@@ -1,0 +1,126 @@
+#include "engine/mover.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+
+#include "base/log.h"
+
+namespace crossrail {
+namespace {
+
+using std::chrono::microseconds;
+using Clock = std::chrono::steady_clock;
+
+// Naps get longer while there is nothing to do, so that ranks that share a core do not wear it out.
+constexpr microseconds kShortestNap{50};
+constexpr microseconds kLongestNap{1000};
+// After a step, while the next one is likely.
+constexpr microseconds kLinger{20};
+// Without any pending call, before it sleeps: waking a thread for every call would cost more than the naps.
+constexpr int kIdleNaps = 50;
+
+// The program's handlers are for its own threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+void Mover::start() {
+  const std::lock_guard lock(mutex_);
+  if (tried_) return;
+  tried_ = true;
+  started_.store(true, std::memory_order_release);
+  const SignalsBlocked blocked;
+  try {
+    thread_ = std::thread([this] { run(); });
+    (void)pthread_setname_np(thread_.native_handle(), "crossrail-mover");
+  } catch (const std::system_error& error) {
+    log_line(LogLevel::error, "no thread for pending calls, which now go on only while the program completes them: %s", error.what());
+  }
+}
+
+void Mover::watch() {
+  if (!started_.load(std::memory_order_acquire)) start();
+  // In one order with the two of sleep_until_watched: one of the two threads sees what the other has stored.
+  watched_.fetch_add(1, std::memory_order_seq_cst);
+  if (!asleep_.load(std::memory_order_seq_cst)) return;
+  const std::lock_guard lock(mutex_);
+  wake_.notify_one();
+}
+
+void Mover::stop() {
+  std::thread ending;
+  {
+    const std::lock_guard lock(mutex_);
+    tried_ = true;
+    stopping_.store(true, std::memory_order_relaxed);
+    wake_.notify_one();
+    std::swap(ending, thread_);
+  }
+  if (ending.joinable()) ending.join();
+}
+
+void Mover::sleep_until_watched(std::uint64_t seen) {
+  std::unique_lock lock(mutex_);
+  asleep_.store(true, std::memory_order_seq_cst);
+  wake_.wait(lock, [&] { return stopping_.load(std::memory_order_relaxed) || watched_.load(std::memory_order_seq_cst) != seen; });
+  asleep_.store(false, std::memory_order_relaxed);
+}
+
+// As long as calls go on. False if none did.
+bool Mover::move() {
+  bool moved = false;
+  auto last = Clock::now();
+  while (calls_.any() && !stopping_.load(std::memory_order_relaxed)) {
+    const std::uint64_t steps = calls_.steps();
+    (void)calls_.advance();
+    if (after_ != nullptr) after_();
+    const auto now = Clock::now();
+    if (calls_.steps() != steps) {
+      moved = true;
+      last = now;
+    } else if (!moved || now - last > kLinger) {
+      break;
+    }
+    sched_yield();
+  }
+  return moved;
+}
+
+void Mover::run() {
+  microseconds nap = kShortestNap;
+  int idle = 0;
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    const std::uint64_t rounds = calls_.rounds();
+    std::this_thread::sleep_for(nap);
+    const std::uint64_t watched = watched_.load(std::memory_order_relaxed);
+    idle = calls_.any() ? 0 : idle + 1;
+    if (idle > kIdleNaps) {
+      sleep_until_watched(watched);
+      idle = 0;
+      nap = kShortestNap;
+      continue;
+    }
+    // Where the program's threads have advanced the calls meanwhile, there is nothing to do.
+    const bool left_alone = calls_.rounds() == rounds;
+    nap = left_alone && move() ? kShortestNap : std::min(2 * nap, kLongestNap);
+  }
+}
+
+}  // namespace crossrail

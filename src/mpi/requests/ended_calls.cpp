@@ -1,0 +1,42 @@
+#include "mpi/requests/ended_calls.h"
+
+#include <atomic>
+#include <mutex>
+
+#include "mpi/requests/pending.h"
+
+namespace crossrail::mpi {
+namespace {
+
+std::mutex mutex;
+OurRequest* first = nullptr;  // guarded by the mutex, in the order of their ends
+OurRequest* last = nullptr;
+std::atomic<bool> any{false};
+
+OurRequest* take_first() {
+  const std::lock_guard lock(mutex);
+  OurRequest* const taken = first;
+  if (taken != nullptr) first = taken->next_ended;
+  any.store(first != nullptr, std::memory_order_relaxed);
+  return taken;
+}
+
+}  // namespace
+
+void keep_ended(PendingCall& call) {
+  auto& ended = static_cast<OurRequest&>(call);
+  ended.next_ended = nullptr;
+  const std::lock_guard lock(mutex);
+  (first == nullptr ? first : last->next_ended) = &ended;
+  last = &ended;
+  any.store(true, std::memory_order_relaxed);
+}
+
+bool any_kept() { return any.load(std::memory_order_relaxed); }
+
+void complete_ended() {
+  if (!any_kept()) return;
+  while (OurRequest* const ended = take_first()) ended->complete();
+}
+
+}  // namespace crossrail::mpi

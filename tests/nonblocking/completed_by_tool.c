@@ -1,0 +1,104 @@
+/* Exchanges that are started by MPI's names and completed by its PMPI_ ones, as tools and MPICH's Fortran 2008
+ * module do. Nothing that is wrapped helps there.
+ *
+ *   completed_by_tool [threads] */
+#include "check.h"
+#include "deadline.h"
+#include "exchange.h"
+#include "host.h"
+
+enum { kSeconds = 30, kAtOnce = 3, kTag = 9 };
+
+typedef void (*Complete)(int count, MPI_Request* requests);
+
+static void by_wait(int count, MPI_Request* requests) {
+  for (int i = 0; i < count; ++i) MPI_OK(PMPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+}
+static void by_waitall(int count, MPI_Request* requests) { MPI_OK(PMPI_Waitall(count, requests, MPI_STATUSES_IGNORE)); }
+static void by_waitany(int count, MPI_Request* requests) {
+  int index = 0;
+  for (int i = 0; i < count; ++i) MPI_OK(PMPI_Waitany(count, requests, &index, MPI_STATUS_IGNORE));
+  MPI_OK(PMPI_Waitany(count, requests, &index, MPI_STATUS_IGNORE));
+  CHECK(index == MPI_UNDEFINED, "after all have ended Waitany gives %d", index);
+}
+static void by_waitsome(int count, MPI_Request* requests) {
+  int done = 0, indices[2 * kAtOnce];
+  for (int left = count; left > 0; left -= done) {
+    MPI_OK(PMPI_Waitsome(count, requests, &done, indices, MPI_STATUSES_IGNORE));
+    if (done <= 0) break;
+  }
+}
+static void by_test(int count, MPI_Request* requests) {
+  for (int i = 0, done; i < count; ++i) {
+    for (done = 0; !done;) MPI_OK(PMPI_Test(&requests[i], &done, MPI_STATUS_IGNORE));
+  }
+}
+static void by_testall(int count, MPI_Request* requests) {
+  for (int done = 0; !done;) MPI_OK(PMPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE));
+}
+static void by_testany(int count, MPI_Request* requests) {
+  int index = 0;
+  for (int i = 0, done; i < count; ++i) {
+    for (done = 0; !done;) MPI_OK(PMPI_Testany(count, requests, &index, &done, MPI_STATUS_IGNORE));
+  }
+}
+static void by_testsome(int count, MPI_Request* requests) {
+  int done = 0, indices[2 * kAtOnce];
+  for (int left = count; left > 0; left -= done) {
+    MPI_OK(PMPI_Testsome(count, requests, &done, indices, MPI_STATUSES_IGNORE));
+    if (done < 0) break;
+  }
+}
+
+/* Of MPI_Waitall and unfinished generalized requests MPICH 5.0 knows nothing good. */
+static int waitall_works(void) { return mpich_major() != 5; }
+
+static const struct {
+  const char* name;
+  Complete complete;
+} kWays[] = {{"PMPI_Wait", by_wait},         {"PMPI_Waitany", by_waitany}, {"PMPI_Waitsome", by_waitsome}, {"PMPI_Test", by_test},
+             {"PMPI_Testall", by_testall},   {"PMPI_Testany", by_testany}, {"PMPI_Testsome", by_testsome}, {"PMPI_Waitall", by_waitall}};
+enum { kWayCount = sizeof kWays / sizeof kWays[0] };
+
+/* Exchanges and as many receives of the program's own. Rank 0 comes late, so that others wait in earnest. */
+static void one_case(MPI_Comm comm, Complete complete, int count, int salt) {
+  Exchange exchanges[kAtOnce];
+  MPI_Request requests[2 * kAtOnce];
+  int got[kAtOnce], sent[kAtOnce];
+  const int rank = rank_in(comm), next = (rank + 1) % size_of_comm(comm);
+  if (rank == 0) usleep(salt % 3 * 1000);
+  for (int i = 0; i < kAtOnce; ++i) {
+    begin_exchange(&exchanges[i], comm, i % kForms, count, salt + i);
+    requests[2 * i] = exchanges[i].request;
+    MPI_OK(MPI_Irecv(&got[i], 1, MPI_INT, MPI_ANY_SOURCE, kTag + i, comm, &requests[2 * i + 1]));
+  }
+  for (int i = 0; i < kAtOnce; ++i) {
+    sent[i] = salt + i;
+    MPI_OK(MPI_Send(&sent[i], 1, MPI_INT, next, kTag + i, comm));
+  }
+  complete(2 * kAtOnce, requests);
+  for (int i = 0; i < 2 * kAtOnce; ++i) CHECK(requests[i] == MPI_REQUEST_NULL, "request %d is not null", i);
+  for (int i = 0; i < kAtOnce; ++i) {
+    CHECK(got[i] == salt + i, "received %d, not %d", got[i], salt + i);
+    exchanges[i].request = requests[2 * i];
+    end_exchange(&exchanges[i], "completed by PMPI");
+  }
+}
+
+int main(int argc, char** argv) {
+  static const int counts[] = {0, 1, 500, 20000};
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+  MPI_OK(checked_alltoall(MPI_COMM_WORLD, 3, 1));
+  for (int way = 0; way < kWayCount; ++way) {
+    if (kWays[way].complete == by_waitall && !waitall_works()) continue;
+    for (int round = 0; round < 20; ++round) {
+      begin_case(kSeconds, "%s, %d ints, round %d", kWays[way].name, counts[round % 4], round);
+      one_case(MPI_COMM_WORLD, kWays[way].complete, counts[round % 4], 10 * round);
+    }
+  }
+  const int result = verdict();
+  begin_case(kSeconds, "MPI_Finalize");
+  MPI_Finalize();
+  return result;
+}
