@@ -46,6 +46,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/requests/ended_calls.cpp
     src/mpi/requests/live_requests.cpp
     src/mpi/requests/nonblocking.cpp
+    src/mpi/requests/nonblocking_request.cpp
     src/mpi/requests/pending.cpp
     src/mpi/requests/persistent.cpp
     src/mpi/requests/request_table.cpp

@@ -46,6 +46,7 @@ class Fiber {
     if (may_go_on != nullptr) wait_until(may_go_on);
   }
   static inline std::atomic<bool (*)()> released{nullptr};
+  static bool tested() { return released.load(std::memory_order_relaxed) != nullptr; }
   // Tests: as if there were no memory for further stacks.
   static inline std::atomic<bool> out_of_memory{false};
 

@@ -1,5 +1,7 @@
 #include "device_sharing/device_rendezvous.h"
 
+#include <algorithm>
+
 namespace crossrail {
 
 void DeviceRendezvous::publish(std::uint64_t flag, const DeviceDescriptor& mine) {
@@ -13,9 +15,22 @@ void DeviceRendezvous::publish(std::uint64_t flag, const DeviceDescriptor& mine)
   line.flag.store(flag, std::memory_order_release);
 }
 
+// Of a nonblocking call the exchange can be launched where the call starts, and go on while the program computes, if all
+// are there by then. Where the others come late as a rule, that is not waited for.
+void DeviceRendezvous::look_for_others(std::uint64_t flag) {
+  const bool all_here = control_.look(look_ns_, [&] {
+    for (int peer = 0; peer < control_.node_size(); ++peer) {
+      if (lines_[peer].descriptor[number_ & 1].flag.load(std::memory_order_acquire) != flag) return false;
+    }
+    return true;
+  });
+  look_ns_ = all_here ? kLongestLookNs : std::max(look_ns_ / 2, kShortestLookNs);
+}
+
 Status DeviceRendezvous::exchange_descriptors(const DeviceDescriptor& mine, DeviceDescriptors& all) {
   const std::uint64_t flag = control_.flag(++number_);
   publish(flag, mine);
+  if (mine.on_device()) look_for_others(flag);
   for (int step = 0; step < control_.node_size(); ++step) {
     const int peer = (control_.node_rank() + step) % control_.node_size();
     const DeviceDescriptorLine& line = lines_[peer].descriptor[number_ & 1];

@@ -27,11 +27,14 @@ class DeviceRendezvous {
   Status exchange_descriptors(const DeviceDescriptor& mine, DeviceDescriptors& all);
 
  private:
+  static constexpr std::int64_t kLongestLookNs = 10'000, kShortestLookNs = 500;
   void publish(std::uint64_t flag, const DeviceDescriptor& mine);
+  void look_for_others(std::uint64_t flag);
 
   DeviceLines* lines_;
   ControlBlock& control_;
   std::uint64_t number_ = 0;  // of the last exchange
+  std::int64_t look_ns_ = kLongestLookNs;
 };
 
 }  // namespace crossrail

@@ -185,6 +185,19 @@ class ControlBlock {
     return {};
   }
 
+  // Before a wait, in a call that would be suspended by it: looks for so long whether `ready()` is true already.
+  // True where nothing is to be gained by looking.
+  template <class Ready>
+  bool look(std::int64_t ns, Ready ready) {
+    if (fiber_ == nullptr || placement_.oversubscribed) return true;
+    const std::int64_t until = now_ns() + ns;
+    while (!ready()) {
+      if (now_ns() > until) return false;
+      relax();
+    }
+    return true;
+  }
+
   // For waits elsewhere that have lost patience: whether a rank of the node has met an error, or is in
   // this call with another shape.
   Status check_health();
@@ -218,13 +231,14 @@ class ControlBlock {
   // Apart, so that waits on the caller's stack stay small.
   template <class Ready>
   [[gnu::noinline, gnu::cold]] Status await_suspended(int peer, Ready& ready) {
-    Waited waited;
-    bool too_long = false;
+    if (!Fiber::tested() && ready()) return {};
     fiber_->before_wait();
     for (int spin = 0; spin < spins_; ++spin) {
       if (ready()) return {};
       relax();
     }
+    Waited waited;
+    bool too_long = false;
     while (!ready()) {
       fiber_->wait_until([&] { return ready() || (too_long = impatient(waited)); });
       if (!too_long) return {};
@@ -234,6 +248,7 @@ class ControlBlock {
     return {};
   }
   static void relax();
+  static std::int64_t now_ns();
   void post(SequenceCounter& mine, std::uint64_t epoch) { mine.flag.store(flag(epoch), std::memory_order_release); }
   Status wait(int peer, const SequenceCounter& its, std::uint64_t epoch) {
     const std::uint64_t wanted = flag(epoch);

@@ -31,13 +31,13 @@ void nap(long ns) {
   nanosleep(&pause, nullptr);
 }
 
-std::int64_t now_ns() {
+}  // namespace
+
+std::int64_t ControlBlock::now_ns() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
-
-}  // namespace
 
 void ControlBlock::break_up(Code code, Met met) {
   std::uint64_t none = 0;

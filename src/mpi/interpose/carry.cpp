@@ -73,12 +73,19 @@ void blocking_collective(Word64 comm) {
 }
 
 // Without requests of ours there may be no MPI library of our flavour.
-bool wait_begins(Word64 request) { return any_requests() && await_ours(reinterpret_cast<const MPI_Request*>(request)); }
+WaitBegun wait_begins(Word64 request) {
+  if (!any_requests()) return {};
+  const Completed completed = await_ours(reinterpret_cast<MPI_Request*>(request));
+  return {completed == Completed::here, completed != Completed::natively};
+}
 
-void wait_ended(Word64 status) { mend_status(reinterpret_cast<MPI_Status*>(status)); }
+void wait_ended(const WaitBegun& begun, Word64 word) {
+  auto* const status = reinterpret_cast<MPI_Status*>(word);
+  if (begun.mend_status && status != MPI_STATUS_IGNORE) fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG);
+}
 
 void waitall_begins(Word64 count, Word64 requests) {
-  if (any_requests()) await_all_ours(reinterpret_cast<const MPI_Request*>(requests), static_cast<int>(count));
+  if (any_requests()) await_all_ours(reinterpret_cast<MPI_Request*>(requests), static_cast<int>(count));
 }
 
 void look_begins() {

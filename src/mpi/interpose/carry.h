@@ -22,10 +22,15 @@ Carried carry_alltoall(const Word64* arguments, bool large_counts);
 Carried carry_alltoallv(const Word64* arguments, bool large_counts);
 Carried carry_alltoallw(const Word64* arguments, bool large_counts);
 
-// The program is about to call MPI_Wait, MPI_Waitall for the request, the requests at this address. True: then
-// the status at this address needs mending.
-bool wait_begins(Word64 request);
-void wait_ended(Word64 status);
+// The program is about to call MPI_Wait for the request at this address: then MPI_Wait of the MPI library, unless that is
+// `left_out`, then wait_ended.
+struct WaitBegun {
+  bool left_out = false;
+  bool mend_status = false;
+};
+WaitBegun wait_begins(Word64 request);
+void wait_ended(const WaitBegun& begun, Word64 status);
+// MPI_Waitall for the requests at this address.
 void waitall_begins(Word64 count, Word64 requests);
 // It is about to ask whether requests are complete. Without a hook in its progress the MPI library may answer without
 // a look at the call (MPICH 4.0 in MPI_Request_get_status), again and again.

@@ -82,9 +82,9 @@ STARTED(MPI_Ialltoallw, start_alltoallw, false, 10)
 
 CROSSRAIL_EXPORT Word64 MPI_Wait(Word64 request, Word64 status) {
   static crossrail::mpi::NextCall next("MPI_Wait");
-  const bool mend = crossrail::mpi::wait_begins(request);
-  const Word64 code = next(request, status);
-  if (mend) crossrail::mpi::wait_ended(status);
+  const crossrail::mpi::WaitBegun begun = crossrail::mpi::wait_begins(request);
+  const Word64 code = begun.left_out ? 0 : next(request, status);
+  crossrail::mpi::wait_ended(begun, status);
   return code;
 }
 CROSSRAIL_EXPORT Word64 MPI_Waitall(Word64 count, Word64 requests, Word64 statuses) {

@@ -11,26 +11,23 @@
 #include "mpi/library/progress_hook.h"
 #include "mpi/requests/copied_calls.h"
 #include "mpi/requests/entry_points.h"
-#include "mpi/requests/pending.h"
-#include "mpi/requests/request_table.h"
+#include "mpi/requests/nonblocking_request.h"
 
 namespace crossrail::mpi {
 namespace {
 
-// One call, from its start until MPI has forgotten its request.
 template <class Call>
-struct Nonblocking final : OurRequest {
-  Nonblocking(const Call& its_call, CommunicatorRecord& record, const char* function) : OurRequest(record, function), call(its_call) {}
+struct Nonblocking final : NonblockingRequest {
+  Nonblocking(const Call& its_call, CommunicatorRecord& record, const char* function)
+      : NonblockingRequest(record, function), call(its_call) {}
   Call call;
   typename Call::Facts facts;
   PackingMemory memory;  // of a call that is moved where MPI may not be called
   std::optional<typename Call::Packed> packed;
   std::optional<PreparedBuffers> prepared;
-  // To be completed, and to be freed by MPI: in MPICH the latter comes first if the program frees an active request.
-  std::atomic<int> ways_left{2};
 
   // Where the data are: known to the call before it begins.
-  void open() {
+  void find_buffers() {
     const bool now = mover_advances();
     packed.emplace(call.packed(now ? memory : slot->packing, handles().comm_self, facts));
     user = &*packed;
@@ -39,63 +36,26 @@ struct Nonblocking final : OurRequest {
     if (!refused) prepared->prepare();
     user = &*prepared;
   }
-  void complete() override {
-    if (prepared) close();
-    use.ended(*this);
-    if (prepared) {
-      // Later MPI may hold a lock that it takes in these, too.
-      (void)use.code(*this);
-      use.release();
-    }
-    // From here on MPI may free it, within Grequest_complete, too.
-    const MPI_Request its = request;
-    const bool last = its == handles().request_null || ways_left.fetch_sub(1) == 1;  // or MPI has made none
-    if (its != handles().request_null) (void)pmpi().Grequest_complete(its);
-    if (last) delete this;
-  }
-  void close() {
-    if (code != Code::ok) return;
+
+ protected:
+  void close() override {
+    if (!prepared || code != Code::ok) return;
     const Status closed = prepared->finish();
     if (closed.ok()) return;
     code = closed.code;
     what = closed.what;
   }
-  static int query(void* state, MPI_Status* status) {
-    auto& whole = *static_cast<Nonblocking*>(state);
-    fill_status(status, MPI_UNDEFINED, MPI_UNDEFINED);
-    return whole.use.code(whole);
-  }
-  static int free(void* state) {
-    auto* const whole = static_cast<Nonblocking*>(state);
-    forget_request(whole->request);
-    if (whole->ways_left.fetch_sub(1) == 1) delete whole;
-    return MPI_SUCCESS;
-  }
-  static int poll(void* state, MPI_Status*) {
-    poll_pending(*static_cast<Nonblocking*>(state));
-    return MPI_SUCCESS;
-  }
-  static int wait(int count, void** states, double, MPI_Status*) {
-    for (int one = 0; one < count; ++one) await_completed(*static_cast<Nonblocking*>(states[one]));
-    return MPI_SUCCESS;
-  }
-  // MPI does not allow to cancel a collective.
-  static int cancel(void*, int) { return MPI_ERR_REQUEST; }
+  bool moved() const override { return prepared.has_value(); }
 };
 
 // The call comes first: its blocks are under way while MPI makes the request, without which its end is kept back.
 template <class Call>
 int begin(std::unique_ptr<Nonblocking<Call>> whole, MPI_Request* request) {
-  using Functions = Nonblocking<Call>;
-  Nonblocking<Call>& one = *whole.release();  // MPI frees it
+  Nonblocking<Call>& one = *whole.release();  // MPI frees it, or the program's wait
   one.may_be_told = false;
   one.use.begins();
   start_pending(one);
-  const int code = start_request({Functions::query, Functions::free, Functions::cancel, Functions::poll, Functions::wait}, &one, &one.request);
-  if (code == MPI_SUCCESS) {
-    *request = one.request;
-    remember_request(one.request, one);
-  }
+  const int code = one.open(request);
   one.may_be_told.store(true, std::memory_order_release);
   return code;
 }
@@ -120,7 +80,7 @@ Carried start(const Call& arguments, const EntryPoint& entry, MPI_Request* reque
   pending.refused = unequal(call, communicator.topology.rank, whole->facts);
   whole->use.count_for(entry.counter, call.block_bytes());
   call.keep_types(whole->facts, whole->use.types);
-  whole->open();
+  whole->find_buffers();
   carried.code = begin(std::move(whole), request);
   return carried;
 }

@@ -8,6 +8,7 @@
 #include "mpi/library/progress_hook.h"
 #include "mpi/requests/copied_calls.h"
 #include "mpi/requests/ended_calls.h"
+#include "mpi/requests/nonblocking_request.h"
 #include "mpi/statistics/traffic.h"
 
 namespace crossrail::mpi {
@@ -29,6 +30,7 @@ Mover& mover() {
 
 void finalize_begins_here() {
   if (mover_advances()) mover().stop();
+  free_kept_requests();
   if (!pending_calls().any() && !any_kept()) return;
   log_line(LogLevel::error, "MPI_Finalize: nonblocking or persistent collectives have not been completed");
 }

@@ -58,6 +58,13 @@ class PendingUse {
   bool raised_ = false;
 };
 
+// What is left to do for a wait that has completed a request.
+enum class Completed : std::uint8_t {
+  natively,  // what the MPI library does when it finds it complete
+  cancelled,  // the same, but that its status needs mending
+  here,  // to set the program's handle and status
+};
+
 // A call of ours whose request the program has in its hands (request_table.h). When the call ends, the request is
 // completed: natively, for whatever waits for it, or by the wrapped wait that has seen the end.
 class OurRequest : public PendingCall {
@@ -69,10 +76,10 @@ class OurRequest : public PendingCall {
 
   // The call has ended. Not touched any more once it is complete: another thread may have freed it.
   virtual void complete() = 0;
-  // The same within MPI_Wait for the request. True: in a quicker way, after which the status needs mending.
-  virtual bool complete_in_wait() {
+  // The same by the program's own wait for the request, which may be quicker.
+  virtual Completed complete_in_wait() {
     complete();
-    return false;
+    return Completed::natively;
   }
   // Null: MPI_Start is not for it.
   virtual class Persistent* persistent() { return nullptr; }
@@ -83,16 +90,14 @@ class OurRequest : public PendingCall {
 };
 
 // The program is about to wait for this request, for all of these: first for a short while for those that are
-// ours, which is quicker than by way of the MPI library's progress. True: the status that the MPI library gives
-// is for mend_status.
-bool await_ours(const MPI_Request* request);
-void await_all_ours(const MPI_Request* requests, int count);
+// ours, which is quicker than by way of the MPI library's progress. Those that are completed here become null.
+Completed await_ours(MPI_Request* request);
+void await_all_ours(MPI_Request* requests, int count);
 // One round of what the MPI library has to do itself, while this call has not ended.
 void make_progress(const OurRequest& pending);
 // Returns when the request of a call that a Mover advances is complete, or its call has failed.
 void await_completed(OurRequest& ours);
 // The program is about to ask whether requests are complete, by a function that may not poll them.
 void advance_before_look();
-void mend_status(MPI_Status* status);
 
 }  // namespace crossrail::mpi

@@ -29,13 +29,13 @@ class Persistent : public OurRequest {
     if (waited_for) complete_token(its, result);
     if (freed) delete this;
   }
-  bool complete_in_wait() override {
+  Completed complete_in_wait() override {
     if (code != Code::ok) return OurRequest::complete_in_wait();
     use.ended(*this);
     (void)use.code(*this);
     state.store(State::inactive, std::memory_order_relaxed);
     withdraw_token(token);
-    return true;
+    return Completed::cancelled;
   }
   Persistent* persistent() override { return this; }
 
@@ -53,12 +53,13 @@ class Persistent : public OurRequest {
   }
   // By the program: the call goes when it has ended.
   void free() {
-    forget_request(token.request);
+    forget_request(live);
     if (state.exchange(State::freed) == State::inactive) delete this;
   }
 
   std::unique_ptr<PersistentSlot> slot_of_its_own;
   Token token;
+  LiveRequest live;
 
  private:
   enum class State { inactive, active, freed };
@@ -123,7 +124,9 @@ Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* reques
   carried.code = open_token(whole->token);
   if (carried.code != MPI_SUCCESS) return carried;
   *request = whole->token.request;
-  remember_request(*request, *whole);
+  whole->live.request = *request;
+  whole->live.call = whole.get();
+  remember_request(whole->live);
   (void)whole.release();  // the program frees it
   return carried;
 }

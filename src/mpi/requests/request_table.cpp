@@ -1,6 +1,5 @@
 #include "mpi/requests/request_table.h"
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -17,7 +16,7 @@ constexpr int kFirstBits = 8;
 
 struct Entry {
   std::atomic<std::uint64_t> handle{kFree};
-  std::atomic<OurRequest*> ours{nullptr};
+  std::atomic<LiveRequest*> live{nullptr};
 };
 
 // Open addressing; a power of two of entries, no more than half of them taken or gone.
@@ -38,12 +37,12 @@ std::uint64_t handle_of(MPI_Request request) { return static_cast<std::uint64_t>
 
 bool is_taken(std::uint64_t handle) { return handle != kFree && handle != kGone; }
 
-void insert(Table& into, std::uint64_t handle, OurRequest* ours) {
+void insert(Table& into, std::uint64_t handle, LiveRequest* its) {
   std::size_t at = into.first(handle);
   while (is_taken(into.entries[at].handle.load(std::memory_order_relaxed))) at = into.next(at);
   Entry& entry = into.entries[at];
   into.used += entry.handle.load(std::memory_order_relaxed) == kFree ? 1 : 0;
-  entry.ours.store(ours, std::memory_order_relaxed);
+  entry.live.store(its, std::memory_order_relaxed);
   entry.handle.store(handle, std::memory_order_release);
 }
 
@@ -56,7 +55,7 @@ Table& larger(const Table* before) {
   for (std::size_t at = 0; before != nullptr && at < before->entries.size(); ++at) {
     const Entry& entry = before->entries[at];
     const std::uint64_t handle = entry.handle.load(std::memory_order_relaxed);
-    if (is_taken(handle)) insert(made, handle, entry.ours.load(std::memory_order_relaxed));
+    if (is_taken(handle)) insert(made, handle, entry.live.load(std::memory_order_relaxed));
   }
   table.store(&made, std::memory_order_release);
   return made;
@@ -73,18 +72,18 @@ Entry* find_in(Table& all, std::uint64_t handle) {
 
 }  // namespace
 
-void remember_request(MPI_Request request, OurRequest& ours) {
+void remember_request(LiveRequest& its) {
   const std::lock_guard lock(mutex);
   Table* all = table.load(std::memory_order_relaxed);
   if (all == nullptr || 2 * all->used >= all->entries.size()) all = &larger(all);
-  insert(*all, handle_of(request), &ours);
+  insert(*all, handle_of(its.request), &its);
   live.store(live.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
-void forget_request(MPI_Request request) {
+void forget_request(const LiveRequest& its) {
   const std::lock_guard lock(mutex);
   Table& all = *table.load(std::memory_order_relaxed);
-  Entry* const entry = find_in(all, handle_of(request));
+  Entry* const entry = find_in(all, handle_of(its.request));
   const auto at = static_cast<std::size_t>(entry - all.entries.data());
   live.store(live.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
   entry->handle.store(kGone, std::memory_order_release);
@@ -99,7 +98,7 @@ void forget_request(MPI_Request request) {
 OurRequest* find_request(MPI_Request request) {
   if (!any_requests()) return nullptr;
   Entry* const entry = find_in(*table.load(std::memory_order_acquire), handle_of(request));
-  return entry == nullptr ? nullptr : entry->ours.load(std::memory_order_relaxed);
+  return entry == nullptr ? nullptr : entry->live.load(std::memory_order_relaxed)->call.load(std::memory_order_acquire);
 }
 
 bool any_requests() { return live.load(std::memory_order_acquire) != 0; }

@@ -1,15 +1,23 @@
 // All requests of ours that the program has in its hands, by their handles. Looking one up takes no lock.
 #pragma once
 
+#include <atomic>
+
 #include "mpi/library/flavour.h"
 
 namespace crossrail::mpi {
 
 class OurRequest;
 
-// From when the program gets the handle until it gives it back.
-void remember_request(MPI_Request request, OurRequest& ours);
-void forget_request(MPI_Request request);
+// A request of the MPI library's that stands for a call of ours.
+struct LiveRequest {
+  MPI_Request request;
+  std::atomic<OurRequest*> call{nullptr};  // null: for none at present
+};
+
+// From when MPI has made the request until it has freed it.
+void remember_request(LiveRequest& live);
+void forget_request(const LiveRequest& live);
 // Null: it is none of ours.
 OurRequest* find_request(MPI_Request request);
 bool any_requests();
