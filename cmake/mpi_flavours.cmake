@@ -84,7 +84,7 @@ function(crossrail_add_mpi_library flavour)
   target_include_directories(${target} SYSTEM PRIVATE ${CROSSRAIL_${upper}_INCLUDE})
   target_include_directories(${target} PRIVATE include)
   target_link_libraries(${target} PRIVATE crossrail_core ${CMAKE_DL_LIBS})
-  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,defs
+  target_link_options(${target} PRIVATE ${CROSSRAIL_OWN_RUNTIME} -Wl,--exclude-libs,ALL -Wl,-z,defs
     -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/exports.map)
   set_target_properties(${target} PROPERTIES LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cmake/exports.map)
   set(CROSSRAIL_MPI_LIBRARIES ${CROSSRAIL_MPI_LIBRARIES} ${target} PARENT_SCOPE)

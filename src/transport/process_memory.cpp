@@ -7,7 +7,10 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 namespace crossrail {
 
@@ -29,6 +32,43 @@ Status read_process(int pid, void* to, std::uint64_t address, std::size_t bytes)
   return {};
 }
 
+namespace {
+
+// /proc/PID/stat: "pid (name) state ...": the name may hold anything, also parentheses. Counted from the state on:
+constexpr int kThreads = 17;
+constexpr int kStarted = 19;
+
+struct ProcessState {
+  char letter = '?';
+  long long threads = 0;
+  unsigned long long started = 0;  // in ticks after the machine's start
+};
+
+bool parse(const char* text, ProcessState& state) {
+  const char* at = std::strrchr(text, ')');
+  if (at == nullptr || at[1] == '\0') return false;
+  at += 2;
+  state.letter = *at;
+  for (int field = 0; field <= kStarted; ++field) {
+    if (field == kThreads) state.threads = std::strtoll(at, nullptr, 10);
+    if (field == kStarted) state.started = std::strtoull(at, nullptr, 10);
+    at = std::strchr(at, ' ');
+    if (at == nullptr) return field == kStarted;
+    ++at;
+  }
+  return true;
+}
+
+// A process that began later than the one that was first seen under its number is another one.
+bool is_another(int pid, unsigned long long started) {
+  static std::mutex mutex;
+  static auto& first_seen = *new std::map<int, unsigned long long>;
+  const std::lock_guard lock(mutex);
+  return first_seen.try_emplace(pid, started).first->second != started;
+}
+
+}  // namespace
+
 bool process_alive(int pid) {
   char path[32];
   std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -36,12 +76,15 @@ bool process_alive(int pid) {
   if (file < 0) return kill(pid, 0) == 0 || errno != ESRCH;
   char text[512];
   const ssize_t length = read(file, text, sizeof text - 1);
+  const int error = errno;
   close(file);
-  if (length <= 0) return false;
+  if (length <= 0) return length == 0 || error != ESRCH;
   text[length] = '\0';
-  // "pid (name) state ...": the name may hold anything, also parentheses.
-  const char* state = std::strrchr(text, ')');
-  return state == nullptr || (state[1] != '\0' && state[2] != 'Z' && state[2] != 'X');
+  ProcessState state;
+  if (!parse(text, state)) return true;
+  // The main thread may have ended before the others: it stays a zombie as long as they live.
+  const bool ended = state.letter == 'X' || (state.letter == 'Z' && state.threads <= 1);
+  return !ended && !is_another(pid, state.started);
 }
 
 }  // namespace crossrail

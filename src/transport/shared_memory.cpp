@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,7 +14,35 @@
 namespace crossrail {
 namespace {
 
-int open_memfd() { return memfd_create("crossrail", MFD_CLOEXEC); }
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+
+// Where vm.memfd_noexec is 2 the system wants to hear that nothing will be executed; old ones do not know the word.
+int open_memfd() {
+  const int descriptor = memfd_create("crossrail", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+  return descriptor >= 0 || errno != EINVAL ? descriptor : memfd_create("crossrail", MFD_CLOEXEC);
+}
+
+// A file beyond the process's limit would not be refused: the process would be killed.
+bool within_limit(std::size_t bytes) {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
+// /dev/shm may be tiny (containers: 64 MB): all its pages are taken now. memfd has no such limit. An errno.
+int set_size(int descriptor, std::size_t bytes, bool memfd) {
+  if (!within_limit(bytes)) return EFBIG;
+  int error = EINTR;
+  while (error == EINTR) {  // profilers interrupt
+    if (memfd) {
+      error = ftruncate(descriptor, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+    } else {
+      error = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
+    }
+  }
+  return error;
+}
 
 }  // namespace
 
@@ -39,10 +68,7 @@ Status SharedMemory::create(const char* kind, std::size_t bytes) {
     return failure(Code::system, "%s: cannot create shared memory: %s", kind, std::strerror(errno));
   }
   address_.descriptor = descriptor_;
-  // /dev/shm may be tiny (containers: 64 MB): take all its pages now. memfd has no such limit.
-  const int error = memfd ? (ftruncate(descriptor_, static_cast<off_t>(bytes)) == 0 ? 0 : errno)
-                          : posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
-  if (error != 0) {
+  if (const int error = set_size(descriptor_, bytes, memfd); error != 0) {
     close();
     return failure(Code::no_memory, "%s: no room for %zu bytes: %s", kind, bytes, std::strerror(error));
   }
@@ -60,7 +86,7 @@ Status SharedMemory::attach(const SharedMemoryAddress& address) {
   } else {
     char path[64];
     std::snprintf(path, sizeof path, "/proc/%d/fd/%d", address.pid, address.descriptor);
-    descriptor = open(path, O_RDWR | O_CLOEXEC);
+    descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);  // another namespace's process may have anything there
   }
   address_.name[0] = '\0';  // the creator takes the name away
   if (descriptor < 0) {

@@ -1,7 +1,7 @@
 # What must not break: wrong counts and arguments, killed ranks, small or missing /dev/shm, forbidden
 # system calls, pending messages, reused buffers, late ranks, thousands of communicators.
 foreach(program disagreement disagreement_vector bad_arguments bad_vectors killed_rank pending_send reuse late_ranks
-    many_communicators forbid_process_vm late_then_free error_behind written_after_error)
+    many_communicators forbid_process_vm late_then_free error_behind written_after_error spawned)
   mpi_test_program(${program} ${program}.c)
 endforeach()
 mpi_test_program(allocations allocations.c FLAGS -rdynamic)
@@ -41,6 +41,14 @@ foreach(algorithm IN LISTS MPI_TEST_VECTOR_NODES_ALGORITHMS)
 endforeach()
 mpi_test(disagreement_vector_fatal openmpi4 3 SECONDS 80 ARGS --set CROSSRAIL_ALLTOALLV=pairwise --exit nonzero --no-pass
   --forbid-text SURVIVED disagreement_vector own_sides fatal)
+
+# Processes that the program spawns may not have crossrail.
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
+  foreach(case with without)
+    mpi_test(spawned_${case} ${mpi} 2 SECONDS 80 ARGS --expect-carried MPI_Alltoall:60 --expect-native MPI_Alltoall:30
+      --expect-native MPI_Ialltoall:30 spawned ${case})
+  endforeach()
+endforeach()
 
 # Ranks that are ahead of an error; and nothing is written once a call has returned with one.
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)

@@ -1,10 +1,15 @@
 #include "transport/process_memory.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <fstream>
+#include <string>
+#include <thread>
 #include <vector>
 
 namespace crossrail::tests {
@@ -48,6 +53,35 @@ TEST(Alive, tells_a_living_from_a_dead_process_and_a_zombie) {
   EXPECT_FALSE(process_alive(child));
   std::byte to[16];
   EXPECT_EQ(read_process(child, to, 16, sizeof to).code, Code::peer_lost);
+}
+
+// As a program does whose main thread ends by pthread_exit.
+TEST(Alive, a_process_lives_as_long_as_any_of_its_threads) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(pipe_ends[1]);
+    std::thread([end = pipe_ends[0]] {
+      char byte;
+      _exit(read(end, &byte, 1) == 0 ? 0 : 1);
+    }).detach();
+    syscall(SYS_exit, 0);  // of this thread alone
+  }
+  close(pipe_ends[0]);
+  const std::string path = "/proc/" + std::to_string(child) + "/stat";
+  const auto state = [&] {
+    std::string text;
+    std::getline(std::ifstream(path), text);
+    return text.substr(text.rfind(')') + 2, 1);
+  };
+  while (state() != "Z") sched_yield();
+  EXPECT_TRUE(process_alive(child)) << "only its main thread has ended";
+  close(pipe_ends[1]);
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(process_alive(child));
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
 }
 
 }  // namespace

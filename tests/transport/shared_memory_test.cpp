@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -139,6 +140,22 @@ TEST(SharedMemory, what_is_not_there_cannot_be_attached) {
   EXPECT_EQ(theirs.attach(address).code, Code::system);
   std::strcpy(address.name, "/crossrail.not.there");
   EXPECT_EQ(theirs.attach(address).code, Code::system);
+}
+
+// A process that writes beyond its limit is not told, but killed.
+TEST_P(Kind, beyond_the_limit_of_file_sizes_there_is_no_room) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{1 << 20, 1 << 20};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(2);
+    SharedMemory memory;
+    if (memory.create(GetParam(), std::size_t{2} << 20).code != Code::no_memory) _exit(1);
+    _exit(memory.create(GetParam(), 1 << 20).ok() ? 0 : 3);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace

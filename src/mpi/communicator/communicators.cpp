@@ -1,7 +1,10 @@
 #include "mpi/communicator/communicators.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <numeric>
+#include <vector>
 
 #include "mpi/statistics/counters.h"
 #include "mpi/communicator/mpi_exchange.h"
@@ -119,16 +122,43 @@ void opened(CommunicatorRecord& record, std::unique_ptr<Communicator> communicat
   wanted.fetch_sub(1, std::memory_order_relaxed);
 }
 
+// Processes that this one has spawned, was spawned by or has connected to may run without crossrail. Whoever is in a
+// communicator of several worlds misses somebody in its own, so that all ranks see the same.
+bool all_in_this_world(MPI_Comm comm, int size) {
+  int initialized = 0;
+  (void)pmpi().Initialized(&initialized);
+  if (initialized == 0) return true;  // sessions
+  MPI_Group members, world;
+  if (pmpi().Comm_group(comm, &members) != MPI_SUCCESS) return false;
+  bool all = pmpi().Comm_group(handles().comm_world, &world) == MPI_SUCCESS;
+  if (all) {
+    std::vector<int> ranks(static_cast<std::size_t>(size)), there(ranks.size(), MPI_UNDEFINED);
+    std::iota(ranks.begin(), ranks.end(), 0);
+    all = pmpi().Group_translate_ranks(members, size, ranks.data(), world, there.data()) == MPI_SUCCESS &&
+          std::find(there.begin(), there.end(), MPI_UNDEFINED) == there.end();
+    (void)pmpi().Group_free(&world);
+  }
+  (void)pmpi().Group_free(&members);
+  return all;
+}
+
+// Whether a communicator may be ours; so many ranks.
+bool may_open(MPI_Comm comm, int& size) {
+  int inter = 1;
+  return pmpi().Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter == 0 && pmpi().Comm_size(comm, &size) == MPI_SUCCESS &&
+         all_in_this_world(comm, size);
+}
+
 // In a blocking call that all ranks are in.
 void open(CommunicatorRecord& record) {
   if (record.early != nullptr && record.early->conclude(record.nonblocking_calls)) {
     opened(record, std::move(record.early->communicator));
     return;
   }
-  int inter = 0, size = 0;
-  const bool known = pmpi().Comm_test_inter(record.comm, &inter) == MPI_SUCCESS && pmpi().Comm_size(record.comm, &size) == MPI_SUCCESS;
+  int size = 0;
+  const bool may = may_open(record.comm, size);
   MpiExchange exchange(record.comm, size);
-  opened(record, known && inter == 0 ? open_communicator(record.comm, exchange) : nullptr);
+  opened(record, may ? open_communicator(record.comm, exchange) : nullptr);
 }
 
 // A communicator that sees only one nonblocking call is not worth it.
@@ -139,8 +169,8 @@ void open_early(CommunicatorRecord& record) {
   Invitation::look_at_all();
   const std::uint64_t call = ++record.nonblocking_calls;
   if (call == kOpensEarlyAtCall && pmpi().Ibcast != nullptr) {
-    int inter = 1;
-    if (pmpi().Comm_test_inter(record.comm, &inter) != MPI_SUCCESS || inter != 0) return;
+    int size = 0;
+    if (!may_open(record.comm, size)) return;
     record.early = std::make_unique<EarlyOpening>(record.comm);
   }
   if (record.early != nullptr && record.early->carries(call)) opened(record, std::move(record.early->communicator));

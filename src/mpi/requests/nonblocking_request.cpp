@@ -80,7 +80,7 @@ struct NonblockingRequest::Functions {
 int NonblockingRequest::open(MPI_Request* its) {
   LiveRequest* live = take_kept();
   if (live == nullptr) {
-    if (const int code = Functions::make(live); code != MPI_SUCCESS) return code;
+    if (const int made = Functions::make(live); made != MPI_SUCCESS) return made;
   }
   live_ = live;
   request = live->request;
