@@ -68,7 +68,7 @@ Status NodeRows::plan(const Plan& plan) {
 
 NodeRows::Row NodeRows::measure(const Plan& plan, const Buffers& buffers) {
   const int mine = plan.control->node_rank();
-  const int* const rank_of = plan.topology->node_ranks().data();
+  const Group rank_of = plan.topology->node_ranks();
   const bool messages = !plan.topology->single_copy;
   std::uint8_t* const readers = readers_[epoch_ & 1].data();
   Row row;
@@ -139,7 +139,7 @@ void NodeRows::write_uniform_bulk(Plan& plan, const Buffers& buffers, std::size_
 
 void NodeRows::write_slots(Plan& plan, const Buffers& buffers, std::uint64_t base) {
   ControlBlock& control = *plan.control;
-  const int* const rank_of = plan.topology->node_ranks().data();
+  const Group rank_of = plan.topology->node_ranks();
   std::byte* const region = control.bulk(epoch_ & 1, control.node_rank());
   Packet* packet = slots_of(control, control.node_rank());
   std::size_t place = 0;
@@ -261,7 +261,7 @@ bool NodeRows::copy_if_there(const Packet* stream, std::size_t at, const Block& 
 
 Status NodeRows::fetch(Plan& plan, const Buffers& buffers) {
   ControlBlock& control = *plan.control;
-  const int* const rank_of = plan.topology->node_ranks().data();
+  const Group rank_of = plan.topology->node_ranks();
   const int ranks = control.node_size();
   const bool messages = !plan.topology->single_copy;
   const auto mine = static_cast<std::size_t>(control.node_rank());

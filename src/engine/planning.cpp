@@ -20,6 +20,7 @@ std::unique_ptr<Plan> unplanned(Slot& slot, const Shape& shape, const Candidate&
   auto plan = std::make_unique<Plan>();
   plan->shape = shape;
   plan->topology = &slot.owner.topology;
+  plan->group = plan->topology->world();
   plan->links = slot.links.get();
   plan->control = slot.control.get();
   plan->devices = slot.devices.get();
