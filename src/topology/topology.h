@@ -55,7 +55,6 @@ struct Topology {
   bool single_copy = false;     // every rank may read the memory of the others in its node
   std::uint64_t scratch_bytes = 0;
   std::string mpi;              // "openmpi4.1.6" (mpi_version.h); empty: unknown, or not the same on all ranks
-  int ranks_per_device = 1;     // the most that share a device
 
   // More ranks than cores on this rank's node: waiting must give the core away at once.
   bool oversubscribed = false;

@@ -95,6 +95,7 @@ class ControlBlock {
   };
   ControlBlock(const Placement& placement, Links& links);
 
+  const Group& node() const { return placement_.node; }
   int node_rank() const { return placement_.node.index(); }
   int node_size() const { return placement_.layout.node_size; }
   int rank_of(int node_rank) const { return placement_.node[node_rank]; }
