@@ -29,7 +29,7 @@ Exchange::Exchange(const std::vector<int>& node_of, LinkOptions options, int slo
   for (const int node : node_of) {
     ranks_.push_back(std::make_unique<Rank>());
     ranks_.back()->from.resize(node_of.size());
-    for (Lane& lane : ranks_.back()->from) lane.queue.resize(queues_);
+    for (std::vector<Queue>& queues : ranks_.back()->from) queues.resize(queues_);
     ranks_.back()->taken.resize(queues_ * node_of.size());
     while (nodes_.size() < (static_cast<std::size_t>(node) + 1) * slots_) nodes_.push_back(std::make_unique<Node>());
     for (std::size_t slot = 0; slot < slots_; ++slot) ++nodes_[static_cast<std::size_t>(node) * slots_ + slot]->size;
@@ -106,7 +106,7 @@ void Exchange::withdraw(int from, int slot) {
   for (const auto& target : ranks_) {
     const std::lock_guard lock(target->mutex);
     for (const std::size_t channel : {0, 1}) {
-      Queue& queue = target->from[from].queue[2 * static_cast<std::size_t>(slot) + channel];
+      Queue& queue = target->from[from][2 * static_cast<std::size_t>(slot) + channel];
       for (std::size_t number = 0; number < queue.count; ++number) {
         Message& message = queue.slots[(queue.first + number) % queue.slots.size()];
         message.withdrawn = message.withdrawn || message.data != nullptr;
@@ -136,7 +136,7 @@ Status Exchange::receive(const Address& address, void* data, std::size_t bytes, 
   if (was_long) {
     Rank& sender = *ranks_[address.from];
     const std::lock_guard lock(sender.mutex);
-    ++sender.taken[lane_of(address.to, address.queue)];
+    ++sender.taken[place_of(address.to, address.queue)];
     ++sender.events;
     sender.changed.notify_all();
   }
@@ -148,7 +148,7 @@ Status Exchange::taken(const Address& address, std::uint64_t count, bool& done) 
   Rank& mine = *ranks_[address.from];
   const bool gone = left(address.to);
   const std::lock_guard lock(mine.mutex);
-  done = mine.taken[lane_of(address.to, address.queue)] >= count;
+  done = mine.taken[place_of(address.to, address.queue)] >= count;
   if (!done && gone) return failed(Code::peer_lost, "a rank has left without taking a message");
   return {};
 }

@@ -24,7 +24,7 @@ Status ThreadLinks::post_send(int rank, const void* data, std::size_t bytes, Cha
   counters().sent_bytes += bytes;
   const bool is_long = bytes > exchange_.options_.eager_bytes;
   const Exchange::Address address{rank_, rank, queue_of(channel)};
-  posted_.push_back({Posted::sent, address, nullptr, bytes, is_long ? ++long_sends_[exchange_.lane_of(rank, address.queue)] : 0});
+  posted_.push_back({Posted::sent, address, nullptr, bytes, is_long ? ++long_sends_[exchange_.place_of(rank, address.queue)] : 0});
   exchange_.send(address, data, bytes);
   return {};
 }

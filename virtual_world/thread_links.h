@@ -68,9 +68,6 @@ class Exchange {
     Message& front() { return slots[first]; }
     void pop();
   };
-  struct Lane {
-    std::vector<Queue> queue;  // by slot and Links::Channel
-  };
   // Memory that the ranks of a node share; the next one while they gather to take it over.
   struct Node {
     std::mutex mutex;
@@ -85,8 +82,8 @@ class Exchange {
     std::mutex mutex;  // of all that follows but the atomics
     std::condition_variable changed;
     std::uint64_t events = 0;  // whatever may let a wait of this rank go on
-    std::vector<Lane> from;
-    std::vector<std::uint64_t> taken;  // long messages of this rank that were received, by lane_of
+    std::vector<std::vector<Queue>> from;  // by rank; then by slot and Links::Channel
+    std::vector<std::uint64_t> taken;  // long messages of this rank that were received, by place_of
     std::atomic<bool> left{false};
     std::atomic<bool> open{false};  // may send messages
     LinkCounters counters;
@@ -105,8 +102,8 @@ class Exchange {
     std::size_t queue;
     bool operator==(const Address&) const = default;
   };
-  std::size_t lane_of(int peer, std::size_t queue) const { return queues_ * static_cast<std::size_t>(peer) + queue; }
-  Queue& queue(const Address& address) { return ranks_[address.to]->from[address.from].queue[address.queue]; }
+  std::size_t place_of(int peer, std::size_t queue) const { return queues_ * static_cast<std::size_t>(peer) + queue; }
+  Queue& queue(const Address& address) { return ranks_[address.to]->from[address.from][address.queue]; }
   void send(const Address& address, const void* data, std::size_t bytes);
   // False if it has not come yet. Errors: mismatch, broken, peer_lost.
   Status receive(const Address& address, void* data, std::size_t bytes, bool& done);
@@ -191,7 +188,7 @@ class ThreadLinks final : public Links {
   std::vector<Posted> posted_;
   Status failed_;  // met while making progress
   std::vector<std::byte> exported_;  // the copy that peers read where they cannot read the user's memory
-  std::vector<std::uint64_t> long_sends_;  // by lane_of
+  std::vector<std::uint64_t> long_sends_;  // by place_of
 };
 
 }  // namespace crossrail::virtual_world

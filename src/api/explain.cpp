@@ -84,11 +84,11 @@ const char* chosen_of(const std::vector<Candidate>& candidates, bool enabled) {
 }
 
 // Once a nonblocking call has begun it cannot be handed to the MPI library; messages are open on several nodes.
-std::vector<Candidate> candidates_for(const Topology& topology, const Settings& settings, const Shape& shape, const Asked& asked) {
+std::vector<Candidate> candidates_for(const Ground& ground, const Settings& settings, const Shape& shape, const Asked& asked) {
   const std::string& wanted = wanted_algorithm(settings, shape.collective);
-  auto candidates = choose(asked.rows, wanted, topology, shape);
+  auto candidates = choose(asked.rows, wanted, ground, shape);
   if (!asked.nonblocking || candidates.front().algorithm == nullptr) return candidates;
-  candidates = choose_without_native(asked.rows, wanted, {topology, !topology.one_node()}, shape);
+  candidates = choose_without_native(asked.rows, wanted, ground, shape);
   if (candidates.empty()) candidates.push_back({nullptr, {}, "no algorithm can be pending here", false, ""});
   return candidates;
 }
@@ -112,12 +112,12 @@ std::string explain(const crossrail_question& question) {
   topology.single_copy = topology.shared_segment && question.single_copy != 0 && process_settings().single_copy != 0;
   topology.scratch_bytes = process_settings().scratch_bytes;
   topology.mpi = mpi_name(question.mpi == nullptr ? "" : question.mpi);
-  topology.ranks_per_device = std::max(1, question.ranks_per_device);
+  const Ground ground{topology, !topology.one_node(), std::max(1, question.ranks_per_device)};
   Shape shape{collective->collective, on_devices ? Memory::device : Memory::host, question.in_place != 0, question.block_bytes, order};
   if (collective->counts == Counts::vector) shape = {collective->collective, Memory::host, false, 0};
   std::string warning;
   const Settings settings = settings_that_count(warning);
-  const auto candidates = candidates_for(topology, settings, shape, {tuning_rows(warning), form == "nonblocking"});
+  const auto candidates = candidates_for(ground, settings, shape, {tuning_rows(warning), form == "nonblocking"});
   const auto segment = control_block_layout(topology.largest_node(), topology.scratch_bytes).total_bytes();
   const bool on = process_settings().enabled != 0;
   return "{\"topology\":" + json_text(topology.text()) + ",\"mpi\":" + json_text(topology.mpi) + ",\"chosen\":" +

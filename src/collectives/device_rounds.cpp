@@ -21,8 +21,8 @@ std::byte* received_block(const Plan& plan, const Buffers& buffers, const Round&
 
 void lay_out(Plan& plan, const Buffers& buffers, const Round& round) {
   const bool push = plan.mapped == MappedSide::recv;
-  const int rank = plan.topology->rank;
-  const int size = plan.topology->size;
+  const int rank = plan.group.index();
+  const int size = plan.group.size();
   auto& blocks = plan.kept<Blocks>().exchanged;
   blocks[0] = {received_block(plan, buffers, round, rank), sent_block(plan, buffers, round, rank), round.bytes};
   for (int step = 1; step < size; ++step) {
@@ -124,7 +124,7 @@ Status plan_order(Plan& plan) {
 }
 
 Status plan_mapped(Plan& plan, MappedSide side) {
-  const auto ranks = static_cast<std::size_t>(plan.topology->size);
+  const auto ranks = static_cast<std::size_t>(plan.group.size());
   plan.mapped = side;
   plan.keep(Blocks{std::vector<crossrail_block>(ranks), std::vector<crossrail_block>(ranks)});
   return plan_order(plan);

@@ -28,7 +28,7 @@ inline std::size_t most_packet_bytes(int ranks) {
   return std::min(kMost, kMostOfRow / static_cast<std::size_t>(ranks));
 }
 inline std::size_t receive_buffer_bytes(const Plan& plan) {
-  return plan.devices->queue().module().packets_bytes(plan.topology->size, most_packet_bytes(plan.topology->size));
+  return plan.devices->queue().module().packets_bytes(plan.group.size(), most_packet_bytes(plan.group.size()));
 }
 
 // What all calls in a stream's order need of the ranks' devices; others need nothing.

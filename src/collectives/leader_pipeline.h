@@ -81,7 +81,7 @@ class LeaderMessages {
     pending_[round % 2] = piece.bytes > 0;
     if (!pending_[round % 2]) return {};
     std::byte* const region = memory_ + exchange_.arriving_at(topology_, round, slot_);
-    CROSSRAIL_TRY(plan_.receive(topology_.nodes[node][leader_], region + piece.at, piece.bytes, Links::Channel::coalesced));
+    CROSSRAIL_TRY(plan_.receive(topology_.lane[node], region + piece.at, piece.bytes, Links::Channel::coalesced));
     receive_[round % 2] = note_posted();
     return {};
   }
@@ -92,7 +92,7 @@ class LeaderMessages {
       const NodeExchange::Piece piece = exchange_.piece(exchange_.out_bytes[node], part_);
       if (piece.bytes == 0) continue;
       const std::byte* const region = memory_ + exchange_.out_at[node];
-      CROSSRAIL_TRY(plan_.send(topology_.nodes[node][leader_], region + piece.at, piece.bytes, Links::Channel::coalesced));
+      CROSSRAIL_TRY(plan_.send(topology_.lane[node], region + piece.at, piece.bytes, Links::Channel::coalesced));
       note_posted();
     }
     return {};

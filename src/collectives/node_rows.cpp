@@ -56,6 +56,8 @@ class PacketWriter {
 Status NodeRows::plan(const Plan& plan) {
   const ControlBlockLayout& layout = plan.control->layout();
   ranks_ = static_cast<std::size_t>(layout.node_size);
+  rank_of_.clear();
+  for (const int rank : plan.topology->node_ranks()) rank_of_.push_back(rank);
   if (layout.packet_count <= ranks_) return failed(Code::no_memory, "the node's segment has no room for a packet a rank");
   packet_bytes_ = std::min<std::size_t>(plan.parameter(parameters::packet), (layout.packet_count - ranks_ - 1) * kPayload);
   // An odd stride: the packets of different ranks begin in different sets of the caches.
@@ -68,7 +70,7 @@ Status NodeRows::plan(const Plan& plan) {
 
 NodeRows::Row NodeRows::measure(const Plan& plan, const Buffers& buffers) {
   const int mine = plan.control->node_rank();
-  const int* const rank_of = plan.topology->node_ranks().data();
+  const int* const rank_of = rank_of_.data();
   const bool messages = !plan.topology->single_copy;
   std::uint8_t* const readers = readers_[epoch_ & 1].data();
   Row row;
@@ -96,9 +98,9 @@ Status NodeRows::offer_long(Plan& plan, const Buffers& buffers, Row& row) {
   ControlBlock& control = *plan.control;
   std::ptrdiff_t begin = 0, end = 0;
   bool first = true;
-  for (const int rank : plan.topology->node_ranks()) {
+  for (const int rank : rank_of_) {
     const Block& block = buffers.out[rank];
-    if (block.bytes <= longest_ || rank == control.rank_of(control.node_rank())) continue;
+    if (block.bytes <= longest_ || rank == rank_of_[control.node_rank()]) continue;
     begin = first ? block.offset : std::min(begin, block.offset);
     const std::ptrdiff_t its_end = block.offset + static_cast<std::ptrdiff_t>(block.bytes);
     end = first ? its_end : std::max(end, its_end);
@@ -114,7 +116,7 @@ void NodeRows::write_uniform_packets(Plan& plan, const Buffers& buffers, const R
   Packet* const stream = stream_of(control, control.node_rank());
   plan.last.staged_bytes += row.total;
   if (row.in_order) {
-    write_packets(stream, uniform_flag(row.bytes), buffers.send + buffers.out[control.rank_of(0)].offset, row.bytes * ranks_);
+    write_packets(stream, uniform_flag(row.bytes), buffers.send + buffers.out[rank_of_[0]].offset, row.bytes * ranks_);
     return;
   }
   PacketWriter writer(stream, uniform_flag(row.bytes));
@@ -122,7 +124,7 @@ void NodeRows::write_uniform_packets(Plan& plan, const Buffers& buffers, const R
     if (peer == control.node_rank()) {
       writer.skip(row.bytes);
     } else {
-      writer.write(buffers.send + buffers.out[control.rank_of(peer)].offset, row.bytes);
+      writer.write(buffers.send + buffers.out[rank_of_[peer]].offset, row.bytes);
     }
   }
   writer.finish();
@@ -132,14 +134,14 @@ void NodeRows::write_uniform_bulk(Plan& plan, const Buffers& buffers, std::size_
   ControlBlock& control = *plan.control;
   std::byte* to = control.bulk(epoch_ & 1, control.node_rank());
   for (int peer = 0; peer < control.node_size(); ++peer, to += bytes) {
-    if (peer != control.node_rank()) plan.stage(to, buffers.send + buffers.out[control.rank_of(peer)].offset, bytes);
+    if (peer != control.node_rank()) plan.stage(to, buffers.send + buffers.out[rank_of_[peer]].offset, bytes);
   }
   control.my_lines().staged.word[epoch_ & 1].store(uniform_flag(bytes), std::memory_order_release);
 }
 
 void NodeRows::write_slots(Plan& plan, const Buffers& buffers, std::uint64_t base) {
   ControlBlock& control = *plan.control;
-  const int* const rank_of = plan.topology->node_ranks().data();
+  const int* const rank_of = rank_of_.data();
   std::byte* const region = control.bulk(epoch_ & 1, control.node_rank());
   Packet* packet = slots_of(control, control.node_rank());
   std::size_t place = 0;
@@ -203,14 +205,14 @@ bool NodeRows::sends_nothing(ControlBlock& control, int peer, std::size_t bytes)
 
 Status NodeRows::fetch_slot(Plan& plan, const Buffers& buffers, int peer) {
   ControlBlock& control = *plan.control;
-  const Block& block = buffers.in[control.rank_of(peer)];
+  const Block& block = buffers.in[rank_of_[peer]];
   const auto& slot = *reinterpret_cast<const Slot*>(slots_of(control, peer)[control.node_rank()].payload);
   std::byte* const to = buffers.recv + block.offset;
   if (slot.bytes != block.bytes) {
-    return failure(Code::mismatch, "rank %d sends %llu bytes, rank %d expects %zu", control.rank_of(peer),
+    return failure(Code::mismatch, "rank %d sends %llu bytes, rank %d expects %zu", rank_of_[peer],
                    static_cast<unsigned long long>(slot.bytes), plan.topology->rank, block.bytes);
   }
-  if (block.bytes > longest_) return plan.links->read_peer(control.rank_of(peer), to, slot.place, block.bytes);
+  if (block.bytes > longest_) return plan.links->read_peer(rank_of_[peer], to, slot.place, block.bytes);
   copy_block(to, slot.data, std::min(block.bytes, kInlineBytes));
   if (block.bytes > kInlineBytes) {
     std::memcpy(to + kInlineBytes, control.bulk(epoch_ & 1, peer) + slot.place, block.bytes - kInlineBytes);
@@ -220,7 +222,7 @@ Status NodeRows::fetch_slot(Plan& plan, const Buffers& buffers, int peer) {
 
 Status NodeRows::fetch_from(Plan& plan, const Buffers& buffers, int peer) {
   ControlBlock& control = *plan.control;
-  const Block& block = buffers.in[control.rank_of(peer)];
+  const Block& block = buffers.in[rank_of_[peer]];
   const std::size_t at = static_cast<std::size_t>(control.node_rank()) * block.bytes;
   Form form = Form::none;
   unsigned looks = 0;
@@ -239,7 +241,7 @@ Status NodeRows::fetch_from(Plan& plan, const Buffers& buffers, int peer) {
       return {};
     default:
       return failure(Code::mismatch, "rank %d expects %zu bytes of rank %d, which sends it another number", plan.topology->rank,
-                     block.bytes, control.rank_of(peer));
+                     block.bytes, rank_of_[peer]);
   }
 }
 
@@ -261,7 +263,7 @@ bool NodeRows::copy_if_there(const Packet* stream, std::size_t at, const Block& 
 
 Status NodeRows::fetch(Plan& plan, const Buffers& buffers) {
   ControlBlock& control = *plan.control;
-  const int* const rank_of = plan.topology->node_ranks().data();
+  const int* const rank_of = rank_of_.data();
   const int ranks = control.node_size();
   const bool messages = !plan.topology->single_copy;
   const auto mine = static_cast<std::size_t>(control.node_rank());

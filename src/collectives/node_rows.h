@@ -69,6 +69,7 @@ class NodeRows {
   Status fetch_slot(Plan& plan, const Buffers& buffers, int peer);
 
   std::size_t ranks_ = 0;         // of the node
+  std::vector<int> rank_of_;      // written out: rows are short, and looked up again and again
   std::size_t packet_bytes_ = 0;  // longest row in packets
   std::size_t stride_ = 0;        // packets of one rank
   std::size_t longest_ = 0;       // block that is staged

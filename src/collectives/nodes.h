@@ -1,32 +1,22 @@
-// Nodes as partners: who exchanges with whom, and who speaks for a node.
+// Nodes as partners, and which of a node's ranks does what.
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
 #include "collectives/algorithm.h"
+#include "collectives/partners.h"
 
 namespace crossrail {
 
-// The nodes that a node sends to and receives from in steps 1 to N-1 (OHIO paper, section III-A):
-// both are node XOR step where N is a power of two, otherwise a ring shifted by the step. Both ends
-// of a message count it as the same step.
-struct Partners {
-  int to, from;
-};
-
+// The nodes that this rank's node sends to and receives from in a step.
 inline Partners partners_of(const Topology& topology, int step) {
-  const int nodes = topology.node_count();
-  const int node = topology.node();
-  if ((nodes & (nodes - 1)) == 0) return {node ^ step, node ^ step};
-  return {(node + step) % nodes, (node - step + nodes) % nodes};
+  return partners_of(topology.node(), topology.node_count(), step);
 }
 
-inline std::size_t ranks_on(const Topology& topology, int node) { return topology.nodes[node].size(); }
-inline int leader_of(const Topology& topology, int node) { return topology.nodes[node].front(); }
-inline bool consecutive(const std::vector<int>& ranks) {
-  return ranks.back() - ranks.front() + 1 == static_cast<int>(ranks.size());
-}
+inline std::size_t ranks_on(const Topology& topology, int node) { return static_cast<std::size_t>(topology.nodes[node].size()); }
+
+// Where the ranks of a node take turns.
+inline int in_turn(const Group& ranks, int turn) { return ranks[turn % ranks.size()]; }
 
 // Most ranks on a node other than `node`.
 inline std::size_t largest_other(const Topology& topology, int node) {

@@ -31,8 +31,8 @@ void Communicator::open_slots(const std::function<std::unique_ptr<Links>(int slo
 
 void Communicator::place_slot(Slot& slot, const SlotPart& part) {
   slot.control = std::make_unique<ControlBlock>(
-      ControlBlock::Placement{part.segment, part.layout, &topology.node_ranks(), topology.node_rank(), topology.oversubscribed,
-                              settings.patience_ms, part.epochs_before},
+      ControlBlock::Placement{part.segment, part.layout, topology.node_ranks(), topology.oversubscribed, settings.patience_ms,
+                              part.epochs_before},
       *slot.links);
   if (!topology.one_node() || settings.devices == 0 || (slot.pending && memory_only)) return;
   const DeviceLimits limits{static_cast<int>(settings.multiprocessors), static_cast<std::uint32_t>(settings.resident_us)};

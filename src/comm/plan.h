@@ -40,6 +40,7 @@ struct Traffic {
 
 struct Plan {
   Shape shape;
+  Group group;  // whose ranks it runs over, with a block for each: the world, or of a part of another plan any other
   const char* algorithm = "native";  // its row in the catalogue
   Status (*run)(Plan&, const Buffers&) = nullptr;  // null: native, the MPI library carries the call
   Parameters parameters;  // all that its row declares
@@ -87,7 +88,7 @@ struct Plan {
   std::uint64_t remote_partner_count = 0;
   std::uint64_t calls = 0;
   void count_send(int rank, std::size_t bytes);
-  // Messages through links, counted.
+  // Messages through links, counted. `rank` is the communicator's.
   Status send(int rank, const void* data, std::size_t bytes, Links::Channel channel = Links::Channel::blocks) {
     count_send(rank, bytes);
     return links->post_send(rank, data, bytes, channel);

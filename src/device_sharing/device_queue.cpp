@@ -51,20 +51,20 @@ bool DeviceQueue::reaches(const crossrail_memory& memory) const {
   return memory.device == home_.device && (memory.context == nullptr || home_.context == nullptr || memory.context == home_.context);
 }
 
-bool DeviceQueue::share_a_device() const {
-  for (int one = 0; one < control_.node_size(); ++one) {
-    for (int other = 0; other < one; ++other) {
-      if (region_.lines[one].identity == region_.lines[other].identity) return true;
-    }
-  }
-  return false;
+const std::vector<Group>& DeviceQueue::devices() {
+  if (!devices_.empty()) return devices_;
+  std::vector<std::uint64_t> identities;
+  for (int rank = 0; rank < control_.node_size(); ++rank) identities.push_back(region_.lines[rank].identity);
+  devices_ = lists_.split(control_.node(), identities, control_.rank_of(control_.node_rank()));
+  return devices_;
 }
 
-Status DeviceQueue::may_wait_for_peers() const {
+Status DeviceQueue::may_wait_for_peers() {
   for (int rank = 0; rank < control_.node_size(); ++rank) {
     if (region_.lines[rank].waits == 0) return failed(Code::unsupported, "some rank's device module has no packets");
   }
-  return share_a_device() ? failed(Code::unsupported, "two ranks share a device") : Status{};
+  const bool shared = devices().size() < static_cast<std::size_t>(control_.node_size());
+  return shared ? failed(Code::unsupported, "two ranks share a device") : Status{};
 }
 
 Status DeviceQueue::begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work) {

@@ -50,11 +50,11 @@ class DeviceQueue {
   const crossrail_memory& home() const { return home_; }
   bool reaches(const crossrail_memory& memory) const;
   // ----- of all ranks whose queues are open
-  // True if two ranks use the same device.
-  bool share_a_device() const;
+  // The ranks of the node by device.
+  const std::vector<Group>& devices();
   // Whether kernels can wait for peers: every rank's module has such kernels and they run at the same time. Errors:
   // unsupported, on all ranks alike.
-  Status may_wait_for_peers() const;
+  Status may_wait_for_peers();
 
   // The blocks are moved, then all ranks are told. Each rank has its own blocks and engine.
   Status begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work);
@@ -100,6 +100,8 @@ class DeviceQueue {
   bool unusable_ = false;  // it could not be opened
   std::uint64_t exchanges_ = 0;
   std::uint64_t local_ = 0;
+  GroupLists lists_;
+  std::vector<Group> devices_;  // once somebody has asked
 };
 
 }  // namespace crossrail

@@ -1,5 +1,7 @@
 // Plans: which algorithm a call gets, made by all ranks together.
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "engine/engine.h"
 #include "selection/selection.h"
@@ -20,6 +22,7 @@ std::unique_ptr<Plan> unplanned(Slot& slot, const Shape& shape, const Candidate&
   auto plan = std::make_unique<Plan>();
   plan->shape = shape;
   plan->topology = &slot.owner.topology;
+  plan->group = plan->topology->world();
   plan->links = slot.links.get();
   plan->control = slot.control.get();
   plan->devices = slot.devices.get();
@@ -37,15 +40,23 @@ std::unique_ptr<Plan> unplanned(Slot& slot, const Shape& shape, const Candidate&
   return plan;
 }
 
-std::vector<Candidate> candidates_if_pending(const Communicator& communicator, const Shape& shape, bool messages) {
-  const std::string& wanted = wanted_algorithm(communicator.settings, shape.collective);
-  return choose_without_native(communicator.tuning, wanted, {communicator.topology, messages}, shape);
+std::vector<Candidate> candidates_if_pending(const Communicator& communicator, const Shape& shape, const Ground& ground) {
+  return choose_without_native(communicator.tuning, wanted_algorithm(communicator.settings, shape.collective), ground, shape);
+}
+
+// Once the sides of a call are known to be on devices, so is which ranks share one.
+Ground ground_for(const Slot& slot, const Shape& shape) {
+  Ground ground{slot.owner.topology, slot.messages};
+  if (shape.memory == Memory::host) return ground;
+  for (const Group& ranks : slot.devices->queue().devices()) ground.ranks_per_device = std::max(ground.ranks_per_device, ranks.size());
+  return ground;
 }
 
 std::vector<Candidate> candidates_for(const Slot& slot, const Shape& shape) {
   const Communicator& communicator = slot.owner;
-  if (slot.pending) return candidates_if_pending(communicator, shape, slot.messages);
-  return choose(communicator.tuning, wanted_algorithm(communicator.settings, shape.collective), communicator.topology, shape);
+  const Ground ground = ground_for(slot, shape);
+  if (slot.pending) return candidates_if_pending(communicator, shape, ground);
+  return choose(communicator.tuning, wanted_algorithm(communicator.settings, shape.collective), ground, shape);
 }
 
 Status make_plan(Slot& slot, const Shape& shape, Plan*& made) {
@@ -85,7 +96,7 @@ bool can_be_pending(Communicator& communicator, const Shape& shape) {
   const bool messages = communicator.slot(1).links->messages_open();
   PendingDecision& known = communicator.decisions[shape.hash() % communicator.decisions.size()];
   if (known.known && known.shape == shape && known.messages == messages) return known.can;
-  known = {shape, true, messages, !candidates_if_pending(communicator, shape, messages).empty()};
+  known = {shape, true, messages, !candidates_if_pending(communicator, shape, {communicator.topology, messages}).empty()};
   return known.can;
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 // A call as tuning tables see it.
 struct Case {
-  const Topology& topology;
+  const Ground& ground;
   const Shape& shape;
   MpiVersion mpi;
 };
@@ -15,17 +15,18 @@ struct Case {
 std::uint64_t count(int value) { return static_cast<std::uint64_t>(value); }
 
 bool matches(const TuningRow& row, const Case& one) {
-  const Topology& topology = one.topology;
+  const Topology& topology = one.ground.topology;
   return row.collective == name_of(one.shape.collective) && row.memory == ground_of(one.shape) &&
          row.nodes.contains(count(topology.node_count())) && row.ranks_per_node.contains(count(topology.largest_node())) &&
-         row.ranks_per_device.contains(count(topology.ranks_per_device)) && one.shape.block_bytes <= row.up_to_bytes &&
+         row.ranks_per_device.contains(count(one.ground.ranks_per_device)) && one.shape.block_bytes <= row.up_to_bytes &&
          row.mpi.contains(one.mpi);
 }
 
 }  // namespace
 
 std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::string& wanted,
-                              const Topology& topology, const Shape& shape) {
+                              const Ground& ground, const Shape& shape) {
+  const Topology& topology = ground.topology;
   std::vector<Candidate> candidates;
   std::string passed_over;
   const auto consider = [&](const std::string& name, const Parameters& parameters, const std::string& origin) {
@@ -43,7 +44,7 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
     if (!status.ok()) passed_over += std::string(" the setting is ignored: ") + status.what + ";";
     if (status.ok()) consider(asked.algorithm, asked.parameters, "setting");
   }
-  Case now{topology, shape, {}};
+  Case now{ground, shape, {}};
   (void)parse_mpi_version(topology.mpi, now.mpi);
   for (const TuningRow& row : rows) {
     if (matches(row, now)) consider(row.algorithm, row.parameters, row.origin);
@@ -60,7 +61,7 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
 namespace {
 
 // Null if there is none.
-const Algorithm* never_fails(const PendingGround& ground, const Shape& shape) {
+const Algorithm* never_fails(const Ground& ground, const Shape& shape) {
   const Topology& topology = ground.topology;
   const bool shared = topology.one_node() && topology.shared_segment;
   const bool all_blocks = row_of(shape.collective).counts != Counts::vector || topology.single_copy || ground.messages;
@@ -72,8 +73,8 @@ const Algorithm* never_fails(const PendingGround& ground, const Shape& shape) {
 }  // namespace
 
 std::vector<Candidate> choose_without_native(const std::vector<TuningRow>& rows, const std::string& wanted,
-                                             const PendingGround& ground, const Shape& shape) {
-  std::vector<Candidate> candidates = choose(rows, wanted, ground.topology, shape);
+                                             const Ground& ground, const Shape& shape) {
+  std::vector<Candidate> candidates = choose(rows, wanted, ground, shape);
   const Algorithm* const last = never_fails(ground, shape);
   if (candidates.front().algorithm == nullptr || last == nullptr) return {};
   std::erase_if(candidates, [](const Candidate& one) { return one.algorithm == nullptr; });

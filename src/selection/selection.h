@@ -21,20 +21,23 @@ struct Candidate {
   std::string passed_over;  // rows that matched before this one but whose algorithm does not fit
 };
 
+// What is chosen for.
+struct Ground {
+  const Topology& topology;
+  bool messages = true;      // pending calls: ranks can send each other messages
+  int ranks_per_device = 1;  // calls on devices: the most that share one
+};
+
 // `wanted` is the setting's (wanted_algorithm()), empty for none: it comes first where it fits. The last candidate is
 // always native, but in a stream's order, which the MPI library does not know: there may then be none.
 std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::string& wanted,
-                              const Topology& topology, const Shape& shape);
+                              const Ground& ground, const Shape& shape);
 
 // The same for calls that may be pending, which cannot be handed to the MPI library once they have begun: no
 // native, and at the end an algorithm whose planning cannot fail. Empty where the call is native from the
 // start: the best candidate is, or there is no such algorithm.
-struct PendingGround {
-  const Topology& topology;
-  bool messages;  // ranks can send each other messages
-};
 std::vector<Candidate> choose_without_native(const std::vector<TuningRow>& rows, const std::string& wanted,
-                                             const PendingGround& ground, const Shape& shape);
+                                             const Ground& ground, const Shape& shape);
 
 // Reads a tuning table. Its first line names the columns (tuning/default.csv tells them all), in any order; without such
 // a line they are collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm,parameters. '#' begins a comment.

@@ -7,15 +7,15 @@
 namespace crossrail {
 
 int Topology::largest_node() const {
-  std::size_t largest = 0;
-  for (const auto& ranks : nodes) largest = std::max(largest, ranks.size());
-  return static_cast<int>(largest);
+  int largest = 0;
+  for (const Group& ranks : nodes) largest = std::max(largest, ranks.size());
+  return largest;
 }
 
 int Topology::smallest_node() const {
-  std::size_t smallest = nodes.empty() ? 0 : nodes[0].size();
-  for (const auto& ranks : nodes) smallest = std::min(smallest, ranks.size());
-  return static_cast<int>(smallest);
+  int smallest = nodes.empty() ? 0 : nodes[0].size();
+  for (const Group& ranks : nodes) smallest = std::min(smallest, ranks.size());
+  return smallest;
 }
 
 std::string Topology::text() const {
@@ -29,28 +29,35 @@ std::string Topology::text() const {
   return text + (nodes.size() > kShown ? "+..)" : ")");
 }
 
-Topology topology_from_nodes(const std::vector<int>& node_of, int rank) {
+namespace {
+
+Group lane_of(Topology& topology, int node_rank) {
+  std::vector<int> ranks;
+  for (const Group& node : topology.nodes) {
+    if (node.size() > node_rank) ranks.push_back(node[node_rank]);
+  }
+  return topology.lists.make(std::move(ranks), topology.rank);
+}
+
+// Nodes are the ranks of equal labels.
+template <class Label>
+Topology topology_from_labels(const std::vector<Label>& labels, int rank) {
   Topology topology;
   topology.rank = rank;
-  topology.size = static_cast<int>(node_of.size());
-  std::map<int, int> number_of;
-  for (int peer = 0; peer < topology.size; ++peer) {
-    const auto [found, fresh] =
-        number_of.try_emplace(node_of[peer], static_cast<int>(topology.nodes.size()));
-    if (fresh) topology.nodes.emplace_back();
-    topology.node_of.push_back(found->second);
-    topology.node_rank_of.push_back(static_cast<int>(topology.nodes[found->second].size()));
-    topology.nodes[found->second].push_back(peer);
+  topology.size = static_cast<int>(labels.size());
+  topology.nodes = topology.lists.split(topology.world(), labels, rank);
+  topology.node_of.resize(labels.size());
+  for (int node = 0; node < topology.node_count(); ++node) {
+    for (const int peer : topology.nodes[node]) topology.node_of[peer] = node;
   }
-  topology.domain_of.assign(node_of.size(), -1);
+  topology.leaders = lane_of(topology, 0);
+  topology.lane = lane_of(topology, topology.node_rank());
   return topology;
 }
 
-namespace {
-
 // More ranks than cores among the ranks that may run on the same set of cores (all of them where
 // nothing is bound, one rank a set where every rank has a core of its own).
-bool more_ranks_than_cores(const std::vector<Location>& locations, const std::vector<int>& ranks) {
+bool more_ranks_than_cores(const std::vector<Location>& locations, const Group& ranks) {
   std::map<std::pair<int, int>, int> ranks_on;
   for (const int rank : ranks) {
     const Location& at = locations[rank];
@@ -61,15 +68,16 @@ bool more_ranks_than_cores(const std::vector<Location>& locations, const std::ve
 
 }  // namespace
 
+Topology topology_from_nodes(const std::vector<int>& node_of, int rank) { return topology_from_labels(node_of, rank); }
+
 Topology topology_from_locations(const std::vector<Location>& locations, int rank) {
-  std::map<std::uint64_t, int> label_of;
-  std::vector<int> node_of;
-  for (const Location& at : locations) {
-    node_of.push_back(label_of.try_emplace(at.host, static_cast<int>(label_of.size())).first->second);
-  }
-  Topology topology = topology_from_nodes(node_of, rank);
-  for (std::size_t peer = 0; peer < locations.size(); ++peer) {
-    topology.domain_of[peer] = locations[peer].domain;
+  std::vector<std::uint64_t> hosts;
+  for (const Location& at : locations) hosts.push_back(at.host);
+  Topology topology = topology_from_labels(hosts, rank);
+  std::vector<int> domains;
+  for (const int peer : topology.node_ranks()) domains.push_back(locations[peer].domain);
+  if (*std::min_element(domains.begin(), domains.end()) >= 0) {
+    topology.domains = topology.lists.split(topology.node_ranks(), domains, rank);
   }
   topology.oversubscribed = more_ranks_than_cores(locations, topology.node_ranks());
   return topology;

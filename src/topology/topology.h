@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "topology/group.h"
 
 namespace crossrail {
 
@@ -38,30 +39,37 @@ Location discover_location(int world_rank);
 struct Topology {
   int rank = 0;
   int size = 1;
-  std::vector<int> node_of;             // node of every rank; nodes are numbered by first rank
-  std::vector<std::vector<int>> nodes;  // ranks of every node, ascending
-  std::vector<int> node_rank_of;        // position of every rank in its node
-  std::vector<int> domain_of;           // NUMA domain of every rank, -1 if unknown
+  std::vector<int> node_of;  // node of every rank; nodes are numbered by first rank
+
+  // The levels, from inside out. Which ranks share a device comes to light later, with the program's first buffers there
+  // (DeviceQueue::devices); a level of fabric domains, which may span nodes, would come before the world.
+  std::vector<Group> domains;  // of this node: the ranks of every NUMA domain; none where one is unknown
+  std::vector<Group> nodes;    // of all nodes, their ranks ascending
+  Group world() const { return Group::world(size, rank); }
+  // Across the nodes, in their order.
+  Group leaders;  // the first rank of each
+  Group lane;     // of those that have as many: the rank with this one's number in its node
 
   // What all ranks have agreed on. Equal on every rank.
   bool shared_segment = false;  // the ranks of every node share a segment
   bool single_copy = false;     // every rank may read the memory of the others in its node
   std::uint64_t scratch_bytes = 0;
   std::string mpi;              // "openmpi4.1.6" (mpi_version.h); empty: unknown, or not the same on all ranks
-  int ranks_per_device = 1;     // the most that share a device
 
   // More ranks than cores on this rank's node: waiting must give the core away at once.
   bool oversubscribed = false;
 
   int node() const { return node_of[rank]; }
-  int node_rank() const { return node_rank_of[rank]; }
+  int node_rank() const { return node_ranks().index(); }
   int node_count() const { return static_cast<int>(nodes.size()); }
-  const std::vector<int>& node_ranks() const { return nodes[node()]; }
-  int node_size() const { return static_cast<int>(node_ranks().size()); }
+  const Group& node_ranks() const { return nodes[node()]; }
+  int node_size() const { return node_ranks().size(); }
   int largest_node() const;
   int smallest_node() const;
   bool one_node() const { return nodes.size() == 1; }
   std::string text() const;  // "8 ranks on 2 nodes (5+3)"
+
+  GroupLists lists;  // of the groups
 };
 
 // Node of every rank by hand; any labels will do.

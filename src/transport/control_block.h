@@ -18,6 +18,7 @@
 #include "base/bytes.h"
 #include "base/fiber.h"
 #include "base/status.h"
+#include "topology/group.h"
 #include "transport/links.h"
 
 namespace crossrail {
@@ -87,23 +88,23 @@ class ControlBlock {
   struct Placement {
     std::byte* segment;  // zero before its first use
     ControlBlockLayout layout;
-    const std::vector<int>* node_ranks;  // communicator ranks of this node, ascending
-    int node_rank;
+    Group node;  // the ranks of this node
     bool oversubscribed;
     std::uint64_t patience_ms;
     std::uint64_t epochs_before = 0;  // tests only: as if there had been so many, and calls; the same on all ranks
   };
   ControlBlock(const Placement& placement, Links& links);
 
-  int node_rank() const { return placement_.node_rank; }
+  const Group& node() const { return placement_.node; }
+  int node_rank() const { return placement_.node.index(); }
   int node_size() const { return placement_.layout.node_size; }
-  int rank_of(int node_rank) const { return (*placement_.node_ranks)[node_rank]; }
+  int rank_of(int node_rank) const { return placement_.node[node_rank]; }
   const ControlBlockLayout& layout() const { return placement_.layout; }
 
   std::byte* extension() const { return extension_; }
 
   RankLines& lines(int node_rank) { return lines_[node_rank]; }
-  RankLines& my_lines() { return lines_[placement_.node_rank]; }
+  RankLines& my_lines() { return lines_[node_rank()]; }
   // Packets of a half lie close together: `stride` packets for every rank.
   Packet* packets(int half, int node_rank, std::size_t stride) {
     return packets_[half] + static_cast<std::size_t>(node_rank) * stride;

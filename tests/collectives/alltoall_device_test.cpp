@@ -4,7 +4,9 @@
 #include <mutex>
 
 #include "base/settings.h"
+#include "selection/selection.h"
 #include "tests/collectives/device_case.h"
+#include "tests/collectives/phases.h"
 
 namespace crossrail::tests {
 namespace {
@@ -142,6 +144,27 @@ TEST_P(EveryDeviceRow, is_right_where_ranks_share_a_device) {
       EXPECT_STRNE(plan.part, "packet");
     });
   });
+}
+
+// Rows for so many ranks a device hold for what the calls' buffers tell, not for what could be known before.
+TEST(Devices, that_ranks_share_choose_the_row) {
+  const WithHostDevice device;
+  for (const bool same : {false, true}) {
+    WithHostDevice::set({.same_device = same ? 1 : 0});
+    virtual_world::WorldOptions options;
+    ASSERT_TRUE(read_tuning("collective,memory,nodes,ranks_per_node,ranks_per_device,up_to_bytes,algorithm\n"
+                            "alltoall,device,*,*,1-2,*,ipc_copy_push\nalltoall,device,*,*,3,*,ipc_kernel_pull\n",
+                            "test", options.tuning).ok());
+    world_that_ends_together({0, 0, 0}, options, [same](Communicator& communicator) {
+      DeviceCase one(communicator, alltoall_shape(100), {});
+      EXPECT_STREQ(one.call(1).plan->algorithm, same ? "ipc_kernel_pull" : "ipc_copy_push");
+      const std::vector<Group>& devices = communicator.slot().devices->queue().devices();
+      ASSERT_EQ(devices.size(), same ? 1u : 3u);
+      const Group& mine = devices[same ? 0 : static_cast<std::size_t>(communicator.topology.rank)];
+      EXPECT_EQ(mine.size(), same ? 3 : 1);
+      EXPECT_EQ(mine[mine.index()], communicator.topology.rank);
+    });
+  }
 }
 
 // Freed and allocated anew in every call: nothing stale, nothing that grows.

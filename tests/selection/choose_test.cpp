@@ -7,8 +7,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-Topology topology(const std::vector<int>& node_of) {
-  Topology made = topology_from_nodes(node_of, 0);
+Topology topology(const std::vector<int>& node_of, int rank = 0) {
+  Topology made = topology_from_nodes(node_of, rank);
   made.shared_segment = made.largest_node() > 1;
   made.single_copy = made.shared_segment;
   made.scratch_bytes = 64 << 20;
@@ -24,7 +24,7 @@ std::vector<TuningRow> table(const std::string& csv) {
 
 std::vector<Candidate> candidates(const std::string& csv, const std::string& wanted, const std::vector<int>& node_of,
                                   std::uint64_t bytes) {
-  return choose(table(csv), wanted, topology(node_of), {Collective::alltoall, Memory::host, false, bytes});
+  return choose(table(csv), wanted, {topology(node_of)}, {Collective::alltoall, Memory::host, false, bytes});
 }
 
 Names names(const std::string& csv, const std::string& wanted, const std::vector<int>& node_of, std::uint64_t bytes) {
@@ -60,7 +60,7 @@ TEST(Choose, a_row_that_says_native_is_not_the_last_resort) {
 
 TEST(Choose, rows_are_for_one_kind_of_memory) {
   const auto rows = table("alltoall,host,*,*,*,bruck,\nalltoall,device,*,*,*,hybrid,ipc_threshold=1K\n");
-  const auto all = choose(rows, "", topology({0, 0}), {Collective::alltoall, Memory::device, false, 8});
+  const auto all = choose(rows, "", {topology({0, 0})}, {Collective::alltoall, Memory::device, false, 8});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_STREQ(all[0].algorithm->name, "hybrid");
   EXPECT_EQ(all[0].parameters, (Parameters{{"ipc_threshold", 1024}, {"memcpy_threshold", 512 * 1024}}));
@@ -103,8 +103,7 @@ TEST(Choose, rows_may_be_for_an_mpi_library_and_for_ranks_of_a_device) {
   const auto chosen = [&](const char* mpi, int ranks_per_device) {
     Topology here = topology({0, 0});
     here.mpi = mpi;
-    here.ranks_per_device = ranks_per_device;
-    const auto all = choose(rows, "", here, {Collective::alltoall, Memory::host, false, 8});
+    const auto all = choose(rows, "", {here, true, ranks_per_device}, {Collective::alltoall, Memory::host, false, 8});
     return std::string(all[0].algorithm == nullptr ? "native" : all[0].algorithm->name);
   };
   EXPECT_EQ(chosen("openmpi4.1.6", 1), "bruck");
@@ -143,7 +142,7 @@ TEST(Choose, streams_have_rows_of_their_own_and_no_native) {
   const Shape in_a_stream{Collective::alltoall, Memory::device, false, 8, Order::stream};
   const auto of = [&](const std::string& csv, const std::string& wanted) {
     Names found;
-    for (const Candidate& one : choose(table(csv), wanted, topology({0, 0}), in_a_stream)) found.push_back(one.algorithm->name);
+    for (const Candidate& one : choose(table(csv), wanted, {topology({0, 0})}, in_a_stream)) found.push_back(one.algorithm->name);
     return found;
   };
   EXPECT_EQ(of("alltoall,device,*,*,*,packet,\nalltoall,stream,*,*,*,hybrid,\nalltoall,stream,*,*,*,native,\n", ""), Names{"hybrid"});
@@ -167,10 +166,9 @@ TEST(Choose, does_not_depend_on_the_rank) {
     for (std::uint64_t bytes = 0; bytes < (1 << 22); bytes = bytes * 3 + 1) {
       std::vector<std::string> first;
       for (int rank = 0; rank < static_cast<int>(node_of.size()); ++rank) {
-        Topology mine = topology(node_of);
-        mine.rank = rank;
+        const Topology mine = topology(node_of, rank);
         std::vector<std::string> found;
-        for (const auto& one : choose(rows, "", mine, {Collective::alltoall, Memory::host, false, bytes})) {
+        for (const auto& one : choose(rows, "", {mine}, {Collective::alltoall, Memory::host, false, bytes})) {
           found.push_back(one.origin);
         }
         if (rank == 0) first = found;

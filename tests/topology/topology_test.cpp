@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "tests/topology/ranks_of.h"
+
 namespace crossrail::tests {
 namespace {
 
@@ -20,12 +22,11 @@ TEST(Topology, one_rank) {
 TEST(Topology, nodes_are_numbered_by_first_rank_whatever_the_labels) {
   const Topology topology = topology_from_nodes({42, 7, 42, -3, 7}, 4);
   EXPECT_EQ(topology.node_of, (Numbers{0, 1, 0, 2, 1}));
-  EXPECT_EQ(topology.node_rank_of, (Numbers{0, 0, 1, 0, 1}));
-  EXPECT_EQ(topology.nodes, (std::vector<Numbers>{{0, 2}, {1, 4}, {3}}));
+  EXPECT_EQ(ranks_of(topology.nodes), (std::vector<Numbers>{{0, 2}, {1, 4}, {3}}));
   EXPECT_EQ(topology.rank, 4);
   EXPECT_EQ(topology.node(), 1);
   EXPECT_EQ(topology.node_rank(), 1);
-  EXPECT_EQ(topology.node_ranks(), (Numbers{1, 4}));
+  EXPECT_EQ(ranks_of(topology.node_ranks()), (Numbers{1, 4}));
   EXPECT_EQ(topology.largest_node(), 2);
   EXPECT_FALSE(topology.one_node());
   EXPECT_EQ(topology.text(), "5 ranks on 3 nodes (2+2+1)");
@@ -34,8 +35,9 @@ TEST(Topology, nodes_are_numbered_by_first_rank_whatever_the_labels) {
 TEST(Topology, is_the_same_on_all_ranks_but_for_the_rank) {
   for (int rank = 0; rank < 5; ++rank) {
     const Topology topology = topology_from_nodes({0, 1, 0, 1, 0}, rank);
-    EXPECT_EQ(topology.nodes, (std::vector<Numbers>{{0, 2, 4}, {1, 3}}));
+    EXPECT_EQ(ranks_of(topology.nodes), (std::vector<Numbers>{{0, 2, 4}, {1, 3}}));
     EXPECT_EQ(topology.node_ranks()[topology.node_rank()], rank);
+    EXPECT_EQ(topology.node_ranks().index(), topology.node_rank());
   }
 }
 
@@ -56,7 +58,19 @@ Location at(std::uint64_t host, int first_cpu, int cpu_count) {
 TEST(Locations, nodes_are_hosts) {
   const Topology topology = topology_from_locations({at(9, 0, 8), at(5, 0, 8), at(9, 8, 8)}, 2);
   EXPECT_EQ(topology.node_of, (Numbers{0, 1, 0}));
-  EXPECT_EQ(topology.domain_of, (Numbers{0, 0, 1}));
+}
+
+TEST(Locations, domains_are_those_of_this_node) {
+  const std::vector<Location> locations{at(9, 0, 4), at(9, 8, 4), at(5, 0, 4), at(9, 4, 4), at(9, 16, 4)};
+  EXPECT_EQ(ranks_of(topology_from_locations(locations, 3).domains), (std::vector<Numbers>{{0, 3}, {1}, {4}}));
+  EXPECT_EQ(ranks_of(topology_from_locations(locations, 2).domains), (std::vector<Numbers>{{2}}));
+}
+
+TEST(Locations, of_which_one_is_unknown_make_no_domains) {
+  std::vector<Location> locations{at(9, 0, 4), at(9, 8, 4), at(5, 0, 4)};
+  locations[1].domain = -1;
+  EXPECT_TRUE(topology_from_locations(locations, 0).domains.empty());
+  EXPECT_EQ(topology_from_locations(locations, 2).domains.size(), 1u) << "it is another node's";
 }
 
 TEST(Locations, oversubscribed_where_ranks_outnumber_their_cores) {

@@ -15,28 +15,28 @@ bool fits(const Topology& topology, const Shape& shape) {
 
 Status plan(Plan& plan) {
   CROSSRAIL_TRY(plan.links->open_messages());
-  const std::size_t size = plan.topology->size;
+  const std::size_t size = plan.group.size();
   return plan.reserve_scratch(plan.shape.block_bytes * (size + 2 * ((size + 1) / 2)));
 }
 
 Status run(Plan& plan, const Buffers& buffers) {
   const std::size_t block = plan.shape.block_bytes;
-  const int rank = plan.topology->rank;
-  const int size = plan.topology->size;
+  const Group group = plan.group;
+  const int index = group.index(), size = group.size();
   std::byte* const rotated = plan.scratch();
   std::byte* const outgoing = rotated + size * block;
   std::byte* const incoming = outgoing + (size + 1) / 2 * block;
 
   // buffers.send is buffers.recv in place; all of it is read here before anything is written there.
-  copy_block(rotated, buffers.send + rank * block, (size - rank) * block);
-  copy_block(rotated + (size - rank) * block, buffers.send, rank * block);
+  copy_block(rotated, buffers.send + index * block, (size - index) * block);
+  copy_block(rotated + (size - index) * block, buffers.send, index * block);
   for (int step = 1; step < size; step <<= 1) {
     std::size_t moved = 0;
     for (int number = step; number < size; ++number) {
       if ((number & step) != 0) copy_block(outgoing + moved++ * block, rotated + number * block, block);
     }
-    CROSSRAIL_TRY(plan.receive((rank - step + size) % size, incoming, moved * block));
-    CROSSRAIL_TRY(plan.send((rank + step) % size, outgoing, moved * block));
+    CROSSRAIL_TRY(plan.receive(group[(index - step + size) % size], incoming, moved * block));
+    CROSSRAIL_TRY(plan.send(group[(index + step) % size], outgoing, moved * block));
     CROSSRAIL_TRY(plan.links->wait_posted());
     moved = 0;
     for (int number = step; number < size; ++number) {
@@ -45,7 +45,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   }
   // Block number i has come from rank-i.
   for (int number = 0; number < size; ++number) {
-    const int source = (rank - number + size) % size;
+    const int source = (index - number + size) % size;
     copy_block(buffers.recv + source * block, rotated + number * block, block);
   }
   return {};

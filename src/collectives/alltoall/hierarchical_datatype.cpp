@@ -50,9 +50,9 @@ Status lead(Plan& plan, std::byte* memory) {
   put_region(plan, out, topology.node(), memory + layout.scattered);
   for (int step = 1; step < topology.node_count(); ++step) {
     const Partners partners = partners_of(topology, step);
-    CROSSRAIL_TRY(plan.receive(leader_of(topology, partners.from), in, region_bytes(plan, partners.from), Links::Channel::coalesced));
+    CROSSRAIL_TRY(plan.receive(topology.leaders[partners.from], in, region_bytes(plan, partners.from), Links::Channel::coalesced));
     take_region(plan, memory + layout.gathered, partners.to, out);
-    CROSSRAIL_TRY(plan.send(leader_of(topology, partners.to), out, region_bytes(plan, partners.to), Links::Channel::coalesced));
+    CROSSRAIL_TRY(plan.send(topology.leaders[partners.to], out, region_bytes(plan, partners.to), Links::Channel::coalesced));
     CROSSRAIL_TRY(plan.links->wait_posted());
     put_region(plan, in, partners.from, memory + layout.scattered);
   }

@@ -14,9 +14,9 @@ namespace {
 
 Status exchange(Plan& plan, const BothWays& regions, Partners partners, std::byte* memory) {
   const Topology& topology = *plan.topology;
-  CROSSRAIL_TRY(plan.receive(leader_of(topology, partners.from), memory + regions.arriving.at[partners.from],
+  CROSSRAIL_TRY(plan.receive(topology.leaders[partners.from], memory + regions.arriving.at[partners.from],
                              region_bytes(plan, partners.from), Links::Channel::coalesced));
-  return plan.send(leader_of(topology, partners.to), memory + regions.leaving.at[partners.to],
+  return plan.send(topology.leaders[partners.to], memory + regions.leaving.at[partners.to],
                    region_bytes(plan, partners.to), Links::Channel::coalesced);
 }
 

@@ -23,11 +23,11 @@ Status exchange(Plan& plan, const Layout& layout, Partners partners, std::byte* 
   const std::size_t out = plan.shape.block_bytes * ranks_on(topology, partners.to);
   const std::size_t in = plan.shape.block_bytes * static_cast<std::size_t>(topology.node_size());
   for (std::size_t sender = 0; sender < ranks_on(topology, partners.from); ++sender) {
-    CROSSRAIL_TRY(plan.receive(leader_of(topology, partners.from), memory + layout.arriving.at[partners.from] + sender * in,
+    CROSSRAIL_TRY(plan.receive(topology.leaders[partners.from], memory + layout.arriving.at[partners.from] + sender * in,
                                in, Links::Channel::coalesced));
   }
   for (std::size_t sender = 0; sender < static_cast<std::size_t>(topology.node_size()); ++sender) {
-    CROSSRAIL_TRY(plan.send(leader_of(topology, partners.to), memory + sender * layout.row_bytes + layout.column[partners.to],
+    CROSSRAIL_TRY(plan.send(topology.leaders[partners.to], memory + sender * layout.row_bytes + layout.column[partners.to],
                             out, Links::Channel::coalesced));
   }
   return {};

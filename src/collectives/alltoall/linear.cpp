@@ -14,16 +14,16 @@ Status plan(Plan& plan) { return plan_messages(plan); }
 
 Status run(Plan& plan, const Buffers& buffers) {
   const std::size_t block = plan.shape.block_bytes;
-  const int rank = plan.topology->rank;
-  const int size = plan.topology->size;
+  const Group group = plan.group;
+  const int index = group.index(), size = group.size();
   const std::byte* send = send_side(plan, buffers);
   for (int step = 1; step < size; ++step) {
-    const int source = (rank - step + size) % size;
-    CROSSRAIL_TRY(plan.receive(source, buffers.recv + source * block, block));
+    const int source = (index - step + size) % size;
+    CROSSRAIL_TRY(plan.receive(group[source], buffers.recv + source * block, block));
   }
   for (int step = 1; step < size; ++step) {
-    const int destination = (rank + step) % size;
-    CROSSRAIL_TRY(plan.send(destination, send + destination * block, block));
+    const int destination = (index + step) % size;
+    CROSSRAIL_TRY(plan.send(group[destination], send + destination * block, block));
   }
   copy_own_block(plan, buffers);
   return plan.links->wait_posted();

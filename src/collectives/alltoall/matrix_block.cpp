@@ -13,18 +13,13 @@
 namespace crossrail::alltoall::matrix_block {
 namespace {
 
-// The rank of `node` that carries the messages of a step.
-int carrier_of(const Topology& topology, int node, int step) {
-  return topology.nodes[node][static_cast<std::size_t>(step - 1) % ranks_on(topology, node)];
-}
-
 Status exchange(Plan& plan, const BothWays& regions, std::byte* memory) {
   const Topology& topology = *plan.topology;
   for (int step = 1 + topology.node_rank(); step < topology.node_count(); step += topology.node_size()) {
     const Partners partners = partners_of(topology, step);
-    CROSSRAIL_TRY(plan.receive(carrier_of(topology, partners.from, step), memory + regions.arriving.at[partners.from],
+    CROSSRAIL_TRY(plan.receive(in_turn(topology.nodes[partners.from], step - 1), memory + regions.arriving.at[partners.from],
                                region_bytes(plan, partners.from), Links::Channel::coalesced));
-    CROSSRAIL_TRY(plan.send(carrier_of(topology, partners.to, step), memory + regions.leaving.at[partners.to],
+    CROSSRAIL_TRY(plan.send(in_turn(topology.nodes[partners.to], step - 1), memory + regions.leaving.at[partners.to],
                             region_bytes(plan, partners.to), Links::Channel::coalesced));
     CROSSRAIL_TRY(plan.links->wait_posted());
   }

@@ -20,28 +20,25 @@ struct Layout {
   int throttle;
 };
 
-// The rank of `node` that leads for a rank elsewhere, known by its place in its node.
-int leader_for(const Topology& topology, int node, int rank) {
-  return topology.nodes[node][static_cast<std::size_t>(topology.node_rank_of[rank]) % ranks_on(topology, node)];
-}
-
 std::size_t message_bytes(const Plan& plan, int node) { return plan.shape.block_bytes * ranks_on(*plan.topology, node); }
 
 // Where this rank's blocks from `node` arrive.
 std::byte* arriving(const Plan& plan, const Buffers& buffers, int node) {
-  const auto& ranks = plan.topology->nodes[node];
-  if (consecutive(ranks)) return buffers.recv + ranks.front() * plan.shape.block_bytes;
+  const Group& ranks = plan.topology->nodes[node];
+  if (ranks.consecutive()) return buffers.recv + ranks[0] * plan.shape.block_bytes;
   return plan.scratch() + plan.kept<Layout>().aside[node];
 }
 
+// The ranks of a node lead in turn for those of another, by their places in it.
 Status post_step(Plan& plan, const Buffers& buffers, const std::byte* memory, int step) {
   const Topology& topology = *plan.topology;
   const Partners partners = partners_of(topology, step);
-  CROSSRAIL_TRY(plan.receive(leader_for(topology, partners.from, topology.rank), arriving(plan, buffers, partners.from),
+  CROSSRAIL_TRY(plan.receive(in_turn(topology.nodes[partners.from], topology.node_rank()), arriving(plan, buffers, partners.from),
                              message_bytes(plan, partners.from), Links::Channel::coalesced));
   const std::size_t column = message_bytes(plan, topology.node());
-  for (const int receiver : topology.nodes[partners.to]) {
-    if (leader_for(topology, topology.node(), receiver) != topology.rank) continue;
+  const Group receivers = topology.nodes[partners.to];
+  for (int place = topology.node_rank(); place < receivers.size(); place += topology.node_size()) {
+    const int receiver = receivers[place];
     CROSSRAIL_TRY(plan.send(receiver, memory + receiver * column, column, Links::Channel::coalesced));
   }
   return {};
@@ -70,7 +67,7 @@ Status plan(Plan& plan) {
   std::size_t aside = 0;
   for (int node = 0; node < topology.node_count(); ++node) {
     layout.aside.push_back(aside);
-    if (node != topology.node() && !consecutive(topology.nodes[node])) aside += message_bytes(plan, node);
+    if (node != topology.node() && !topology.nodes[node].consecutive()) aside += message_bytes(plan, node);
   }
   layout.throttle = throttle_of(plan);
   plan.keep(std::move(layout));
@@ -100,7 +97,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   if (topology.one_node()) copy_own_column(plan, buffers, memory);
   CROSSRAIL_TRY(plan.links->wait_posted());
   for (int node = 0; node < topology.node_count(); ++node) {
-    if (node != topology.node() && !consecutive(topology.nodes[node])) copy_aside(plan, buffers, node);
+    if (node != topology.node() && !topology.nodes[node].consecutive()) copy_aside(plan, buffers, node);
   }
   // This rank has sent and read what it had to: nobody may write there before all have.
   control.post(copied, epoch);

@@ -61,9 +61,9 @@ inline std::size_t region_bytes(const Plan& plan, int node) {
 // This rank's blocks for the ranks of `node`, one after the other.
 inline void stage_for_node(Plan& plan, const Buffers& buffers, int node, std::byte* to) {
   const std::size_t block = plan.shape.block_bytes;
-  const auto& ranks = plan.topology->nodes[node];
-  if (consecutive(ranks)) {
-    plan.stage(to, buffers.send + ranks.front() * block, ranks.size() * block);
+  const Group& ranks = plan.topology->nodes[node];
+  if (ranks.consecutive()) {
+    plan.stage(to, buffers.send + ranks[0] * block, ranks.size() * block);
     return;
   }
   for (const int rank : ranks) {

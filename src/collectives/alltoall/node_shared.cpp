@@ -20,15 +20,15 @@ constexpr int kPeersAhead = 4;
 
 // Packets that carry all blocks of one rank, one after the other.
 std::size_t packet_stride(const Plan& plan) {
-  const std::size_t bytes = plan.shape.block_bytes * plan.topology->size;
+  const std::size_t bytes = plan.shape.block_bytes * plan.group.size();
   return std::max<std::size_t>(1, (bytes + kPayload - 1) / kPayload);
 }
 
 Status run_packets(Plan& plan, const Buffers& buffers) {
   ControlBlock& control = *plan.control;
   const std::size_t block = plan.shape.block_bytes;
-  const int rank = plan.topology->rank;
-  const int size = plan.topology->size;
+  const int rank = plan.group.index();
+  const int size = plan.group.size();
   const std::size_t stride = packet_stride(plan);
   const std::uint64_t epoch = control.next_epoch();
   const std::uint64_t flag = control.flag(epoch);
@@ -57,8 +57,8 @@ void prefetch(const Word& staged, std::uint64_t flag, const std::byte* block, st
 Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size_t bytes) {
   ControlBlock& control = *plan.control;
   const std::size_t block = plan.shape.block_bytes;
-  const int rank = plan.topology->rank;
-  const int size = plan.topology->size;
+  const int rank = plan.group.index();
+  const int size = plan.group.size();
   const std::uint64_t epoch = control.next_epoch();
   const std::uint64_t flag = control.flag(epoch);
   const int half = epoch & 1;
@@ -88,9 +88,9 @@ bool fits(const Topology& topology, const Shape&) { return topology.one_node() &
 Status plan(Plan& plan) {
   const ControlBlockLayout& layout = plan.control->layout();
   const std::size_t block = plan.shape.block_bytes;
-  plan.packets = block * plan.topology->size <= plan.parameter(parameters::packet) && packet_stride(plan) <= layout.packet_count;
+  plan.packets = block * plan.group.size() <= plan.parameter(parameters::packet) && packet_stride(plan) <= layout.packet_count;
   if (plan.packets) return {};
-  const std::size_t room = layout.bulk_bytes / plan.topology->size / kCacheLineBytes * kCacheLineBytes;
+  const std::size_t room = layout.bulk_bytes / plan.group.size() / kCacheLineBytes * kCacheLineBytes;
   plan.chunk_bytes = std::min<std::size_t>({block, room, plan.parameter(parameters::chunk)});
   if (plan.chunk_bytes == 0) return failed(Code::no_memory, "the node's segment has no room for a chunk");
   return {};

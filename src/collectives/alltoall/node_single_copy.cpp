@@ -19,8 +19,8 @@ Status plan(Plan& plan) { return reserve_send_copy(plan); }
 Status run(Plan& plan, const Buffers& buffers) {
   ControlBlock& control = *plan.control;
   const std::size_t block = plan.shape.block_bytes;
-  const int rank = plan.topology->rank;
-  const int size = plan.topology->size;
+  const int rank = plan.group.index();
+  const int size = plan.group.size();
   const std::uint64_t epoch = control.next_epoch();
   const std::uint64_t flag = control.flag(epoch);
   CROSSRAIL_TRY(control.wait_until_reusable(epoch));
@@ -34,7 +34,7 @@ Status run(Plan& plan, const Buffers& buffers) {
     const ExportedRange& offer = control.lines(peer).exported[epoch & 1];
     CROSSRAIL_TRY(control.await(peer, [&] { return offer.flag.load(std::memory_order_acquire) == flag; }));
     const std::uint64_t address = offer.address.load(std::memory_order_relaxed) + rank * block;
-    CROSSRAIL_TRY(plan.links->read_peer(peer, buffers.recv + peer * block, address, block));
+    CROSSRAIL_TRY(plan.links->read_peer(plan.group[peer], buffers.recv + peer * block, address, block));
   }
   copy_own_block(plan, buffers);
   control.my_lines().finished.word[epoch & 1].store(flag, std::memory_order_release);

@@ -6,6 +6,7 @@
 // From   OHIO paper, section III-A (partners of a step) and Table I.
 
 #include "collectives/alltoall/send_side.h"
+#include "collectives/partners.h"
 
 namespace crossrail::alltoall::pairwise {
 
@@ -15,16 +16,13 @@ Status plan(Plan& plan) { return plan_messages(plan); }
 
 Status run(Plan& plan, const Buffers& buffers) {
   const std::size_t block = plan.shape.block_bytes;
-  const int rank = plan.topology->rank;
-  const int size = plan.topology->size;
-  const bool power_of_two = (size & (size - 1)) == 0;
+  const Group group = plan.group;
   const std::byte* send = send_side(plan, buffers);
   copy_own_block(plan, buffers);
-  for (int step = 1; step < size; ++step) {
-    const int destination = power_of_two ? rank ^ step : (rank + step) % size;
-    const int source = power_of_two ? rank ^ step : (rank - step + size) % size;
-    CROSSRAIL_TRY(plan.receive(source, buffers.recv + source * block, block));
-    CROSSRAIL_TRY(plan.send(destination, send + destination * block, block));
+  for (int step = 1; step < group.size(); ++step) {
+    const auto [to, from] = partners_of(group, step);
+    CROSSRAIL_TRY(plan.receive(group[from], buffers.recv + from * block, block));
+    CROSSRAIL_TRY(plan.send(group[to], send + to * block, block));
     CROSSRAIL_TRY(plan.links->wait_posted());
   }
   return {};

@@ -21,20 +21,20 @@ Status plan(Plan& plan) {
 
 Status run(Plan& plan, const Buffers& buffers) {
   const std::size_t block = plan.shape.block_bytes;
-  const int rank = plan.topology->rank;
-  const int size = plan.topology->size;
+  const Group group = plan.group;
+  const int index = group.index(), size = group.size();
   const int throttle = plan.kept<int>();
   const std::byte* send = send_side(plan, buffers);
   copy_own_block(plan, buffers);
   for (int first = 1; first < size; first += throttle) {
     const int end = std::min(first + throttle, size);
     for (int step = first; step < end; ++step) {
-      const int source = (rank - step + size) % size;
-      CROSSRAIL_TRY(plan.receive(source, buffers.recv + source * block, block));
+      const int source = (index - step + size) % size;
+      CROSSRAIL_TRY(plan.receive(group[source], buffers.recv + source * block, block));
     }
     for (int step = first; step < end; ++step) {
-      const int destination = (rank + step) % size;
-      CROSSRAIL_TRY(plan.send(destination, send + destination * block, block));
+      const int destination = (index + step) % size;
+      CROSSRAIL_TRY(plan.send(group[destination], send + destination * block, block));
     }
     CROSSRAIL_TRY(plan.links->wait_posted());
   }

@@ -13,7 +13,7 @@ inline bool send_copy_fits(const Topology& topology, const Shape& shape) {
 
 inline Status reserve_send_copy(Plan& plan) {
   if (!plan.shape.in_place) return {};
-  return plan.reserve_scratch(plan.shape.block_bytes * plan.topology->size);
+  return plan.reserve_scratch(plan.shape.block_bytes * plan.group.size());
 }
 
 // For rows that send one block a message.
@@ -32,7 +32,7 @@ inline const std::byte* send_side(Plan& plan, const Buffers& buffers) {
 inline void copy_own_block(const Plan& plan, const Buffers& buffers) {
   if (plan.shape.in_place) return;
   const std::size_t block = plan.shape.block_bytes;
-  const std::size_t at = plan.topology->rank * block;
+  const std::size_t at = plan.group.index() * block;
   copy_block(buffers.recv + at, buffers.send + at, block);
 }
 

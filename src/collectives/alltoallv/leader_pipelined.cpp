@@ -175,7 +175,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   auto& state = plan.kept<State>();
   std::byte* memory = nullptr;
   CROSSRAIL_TRY(plan.enter_node_memory(memory));
-  CROSSRAIL_TRY(post_steps(plan, buffers, {1, std::min(1 + state.throttle, plan.topology->size)}, is_message));
+  CROSSRAIL_TRY(post_steps(plan, buffers, {1, std::min(1 + state.throttle, plan.group.size())}, is_message));
   CROSSRAIL_TRY(state.rows.publish(plan, buffers));
   copy_own_block(plan, buffers);
   CROSSRAIL_TRY(exchange_short(plan, buffers, memory));

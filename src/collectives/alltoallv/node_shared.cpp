@@ -34,7 +34,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   auto& [rows, throttle] = plan.kept<State>();
   const bool messages = !plan.topology->single_copy;
   CROSSRAIL_TRY(rows.publish(plan, buffers));
-  if (messages) CROSSRAIL_TRY(post_steps(plan, buffers, {1, std::min(1 + throttle, plan.topology->size)}, is_message));
+  if (messages) CROSSRAIL_TRY(post_steps(plan, buffers, {1, std::min(1 + throttle, plan.group.size())}, is_message));
   copy_own_block(plan, buffers);
   CROSSRAIL_TRY(rows.fetch(plan, buffers));
   CROSSRAIL_TRY(rows.finish(plan));

@@ -6,6 +6,7 @@
 // From   OHIO paper, section III-A (partners of a step) and Table I.
 
 #include "collectives/alltoallv/messages.h"
+#include "collectives/partners.h"
 
 namespace crossrail::alltoallv::pairwise {
 
@@ -14,15 +15,12 @@ bool fits(const Topology&, const Shape&) { return true; }
 Status plan(Plan& plan) { return plan.links->open_messages(); }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  const int rank = plan.topology->rank;
-  const int size = plan.topology->size;
-  const bool power_of_two = (size & (size - 1)) == 0;
+  const Group group = plan.group;
   copy_own_block(plan, buffers);
-  for (int step = 1; step < size; ++step) {
-    const int destination = power_of_two ? rank ^ step : (rank + step) % size;
-    const int source = power_of_two ? rank ^ step : (rank - step + size) % size;
-    CROSSRAIL_TRY(receive_block(plan, buffers, source));
-    CROSSRAIL_TRY(send_block(plan, buffers, destination));
+  for (int step = 1; step < group.size(); ++step) {
+    const auto [to, from] = partners_of(group, step);
+    CROSSRAIL_TRY(receive_block(plan, buffers, from));
+    CROSSRAIL_TRY(send_block(plan, buffers, to));
     CROSSRAIL_TRY(plan.links->wait_posted());
   }
   return {};

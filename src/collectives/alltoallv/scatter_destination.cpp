@@ -21,7 +21,7 @@ Status plan(Plan& plan) {
 
 Status run(Plan& plan, const Buffers& buffers) {
   const int throttle = plan.kept<int>();
-  CROSSRAIL_TRY(post_steps(plan, buffers, {1, std::min(1 + throttle, plan.topology->size)}, every_block));
+  CROSSRAIL_TRY(post_steps(plan, buffers, {1, std::min(1 + throttle, plan.group.size())}, every_block));
   copy_own_block(plan, buffers);
   return finish_steps(plan, buffers, throttle, every_block);
 }

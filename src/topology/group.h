@@ -1,0 +1,81 @@
+// Group: some ranks of a communicator, in an order, and which of them this rank is. Algorithms run over a Group: the world
+// of the communicator, a node, a lane, the leaders. A small value, to be copied: ranks at equal distances need no list,
+// others refer to one that GroupLists keeps.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace crossrail {
+
+class Group {
+ public:
+  Group() = default;  // of nobody
+  // `ranks` must outlive the Group if it is `listed`. `rank`: this one.
+  Group(std::span<const int> ranks, int rank);
+  // Ranks 0, 1, ...
+  static Group world(int size, int rank);
+
+  int size() const { return size_; }
+  int index() const { return index_; }  // this rank's; -1: it is no member
+  int operator[](int index) const { return list_ != nullptr ? list_[index] : first_ + index * stride_; }
+  bool listed() const { return list_ != nullptr; }
+  // Every member is the rank after the one before.
+  bool consecutive() const { return list_ == nullptr && stride_ == 1; }
+
+  // With a copy of the Group: what a loop writes cannot be taken for a change of it.
+  struct Iterator;
+  inline Iterator begin() const;
+  inline Iterator end() const;
+
+ private:
+  const int* list_ = nullptr;
+  int first_ = 0, stride_ = 1;
+  int size_ = 0;
+  int index_ = -1;
+};
+
+struct Group::Iterator {
+  Group group;
+  int at;
+  int operator*() const { return group[at]; }
+  Iterator& operator++() {
+    ++at;
+    return *this;
+  }
+  bool operator==(const Iterator& other) const { return at == other.at; }
+};
+
+inline Group::Iterator Group::begin() const { return {*this, 0}; }
+inline Group::Iterator Group::end() const { return {*this, size_}; }
+
+// Makes Groups and keeps their lists. Its copies share them.
+class GroupLists {
+ public:
+  Group make(std::vector<int> ranks, int rank);
+  // The members of `group` that have the same label (one for every member), by their first members.
+  template <class Label>
+  std::vector<Group> split(const Group& group, const std::vector<Label>& labels, int rank);
+
+ private:
+  std::vector<std::shared_ptr<const std::vector<int>>> lists_;
+};
+
+template <class Label>
+std::vector<Group> GroupLists::split(const Group& group, const std::vector<Label>& labels, int rank) {
+  std::map<Label, std::size_t> number_of;
+  std::vector<std::vector<int>> parts;
+  for (int member = 0; member < group.size(); ++member) {
+    const auto [found, fresh] = number_of.try_emplace(labels[static_cast<std::size_t>(member)], parts.size());
+    if (fresh) parts.emplace_back();
+    parts[found->second].push_back(group[member]);
+  }
+  std::vector<Group> groups;
+  groups.reserve(parts.size());
+  for (std::vector<int>& ranks : parts) groups.push_back(make(std::move(ranks), rank));
+  return groups;
+}
+
+}  // namespace crossrail
