@@ -24,6 +24,17 @@ def shm_names():
     return {name for name in os.listdir("/dev/shm") if "crossrail" in name}
 
 
+def left_in_shm(before):
+    """Names that were not there before, and stay: those of jobs beside this one go soon."""
+    left = shm_names() - before
+    for _ in range(50):
+        if not left:
+            break
+        time.sleep(0.2)
+        left &= shm_names()
+    return left
+
+
 def family_of(root):
     """A process and all its descendants, which may have left its process group."""
     children = {}

@@ -144,7 +144,7 @@ def main(argv):
     result = run(mpi, options, flavour)
     complaints = judge.complaints(result, options)
     if options.clean_shm:
-        complaints += [f"left in /dev/shm: {name}" for name in judge.shm_names() - before]
+        complaints += [f"left in /dev/shm: {name}" for name in judge.left_in_shm(before)]
     if options.same_as_native:
         native = run(mpi, options, "none")
         complaints += judge.differences(result, native)
