@@ -7,6 +7,7 @@
 #include "mpi/interpose/carry.h"
 #include "mpi/interpose/next_call.h"
 #include "mpi/interpose/words.h"
+#include "mpi/requests/completion.h"
 #include "mpi/requests/nonblocking.h"
 #include "mpi/requests/persistent.h"
 
@@ -82,28 +83,35 @@ STARTED(MPI_Ialltoallw, start_alltoallw, false, 10)
 
 CROSSRAIL_EXPORT Word64 MPI_Wait(Word64 request, Word64 status) {
   static crossrail::mpi::NextCall next("MPI_Wait");
+  crossrail::mpi::Completion completion;
   const bool mend = crossrail::mpi::wait_begins(request);
   const Word64 code = next(request, status);
   if (mend) crossrail::mpi::wait_ended(status);
-  return code;
+  return completion.of_one(code, status);
 }
 CROSSRAIL_EXPORT Word64 MPI_Waitall(Word64 count, Word64 requests, Word64 statuses) {
   static crossrail::mpi::NextCall next("MPI_Waitall");
+  crossrail::mpi::Completion completion;
   crossrail::mpi::waitall_begins(count, requests);
-  return next(count, requests, statuses);
+  return completion.of_several(next(count, requests, statuses), statuses, count);
 }
 
-#define LOOKS(symbol, words)                                \
+// `result`: of the MPI library's code.
+#define LOOKS(symbol, words, result)                        \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {           \
     static crossrail::mpi::NextCall next(#symbol);          \
+    crossrail::mpi::Completion completion;                  \
     crossrail::mpi::look_begins();                          \
-    return next(NAMES_##words);                             \
+    const Word64 code = next(NAMES_##words);                \
+    return completion.result;                               \
   }
-LOOKS(MPI_Request_get_status, 3)
-LOOKS(MPI_Test, 3)
-LOOKS(MPI_Testall, 4)
-LOOKS(MPI_Testany, 5)
-LOOKS(MPI_Testsome, 5)
+LOOKS(MPI_Request_get_status, 3, of_one(code, a3))
+LOOKS(MPI_Test, 3, of_one(code, a3))
+LOOKS(MPI_Testall, 4, of_several(code, a4, a1))
+LOOKS(MPI_Testany, 5, of_one(code, a5))
+LOOKS(MPI_Testsome, 5, of_some(code, a5, a3))
+LOOKS(MPI_Waitany, 4, of_one(code, a4))
+LOOKS(MPI_Waitsome, 5, of_some(code, a5, a3))
 
 STARTED(MPI_Alltoall_init, init_alltoall, false, 9)
 STARTED(MPI_Alltoallv_init, init_alltoallv, false, 11)

@@ -6,6 +6,7 @@
 #include "mpi/library/polled_requests.h"
 #include "mpi/library/progress_hook.h"
 #include "mpi/requests/ended_calls.h"
+#include "mpi/requests/failures.h"
 #include "mpi/requests/pending.h"
 #include "mpi/requests/request_table.h"
 
@@ -47,6 +48,7 @@ void make_progress(const OurRequest& pending) {
   static thread_local bool inside = false;  // the MPI library may poll meanwhile
   if (inside) return;
   inside = true;
+  const OwnLook look;
   (void)pmpi().Request_get_status(pending.request, &flag, MPI_STATUS_IGNORE);
   inside = false;
 }
@@ -68,7 +70,8 @@ void advance_before_look() {
 void await_completed(OurRequest& ours) {
   const bool taken = await_call(ours, false) == Seen::end;
   if (taken) ours.complete();
-  while (!taken && ours.code == Code::ok) {
+  const OwnLook look;
+  while (!taken) {
     complete_ended();
     int flag = 0;
     if (pmpi().Request_get_status(ours.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0) return;

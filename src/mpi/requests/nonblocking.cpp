@@ -11,6 +11,7 @@
 #include "mpi/library/progress_hook.h"
 #include "mpi/requests/copied_calls.h"
 #include "mpi/requests/entry_points.h"
+#include "mpi/requests/failures.h"
 #include "mpi/requests/pending.h"
 #include "mpi/requests/request_table.h"
 
@@ -42,11 +43,8 @@ struct Nonblocking final : OurRequest {
   void complete() override {
     if (prepared) close();
     use.ended(*this);
-    if (prepared) {
-      // Later MPI may hold a lock that it takes in these, too.
-      (void)use.code(*this);
-      use.release();
-    }
+    // Later MPI may hold a lock that it takes in this, too.
+    if (prepared) use.release(code != Code::ok);
     // From here on MPI may free it, within Grequest_complete, too.
     const MPI_Request its = request;
     const bool last = its == handles().request_null || ways_left.fetch_sub(1) == 1;  // or MPI has made none
@@ -60,11 +58,7 @@ struct Nonblocking final : OurRequest {
     code = closed.code;
     what = closed.what;
   }
-  static int query(void* state, MPI_Status* status) {
-    auto& whole = *static_cast<Nonblocking*>(state);
-    fill_status(status, MPI_UNDEFINED, MPI_UNDEFINED);
-    return whole.use.code(whole);
-  }
+  static int query(void* state, MPI_Status* status) { return tell_end(*static_cast<Nonblocking*>(state), status); }
   static int free(void* state) {
     auto* const whole = static_cast<Nonblocking*>(state);
     forget_request(whole->request);
