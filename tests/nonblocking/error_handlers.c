@@ -8,7 +8,7 @@
 #include "deadline.h"
 #include "host.h"
 
-enum { kSeconds = 30, kWays = 9 };
+enum { kSeconds = 30, kWays = 10 };
 
 static pthread_t main_thread;
 static int calls_here, calls_elsewhere, calls_by_others;
@@ -28,13 +28,14 @@ static void handle_elsewhere(MPI_Comm* comm, int* code, ...) {
   note(&calls_elsewhere);
 }
 
-static const char* const kNames[kWays] = {"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome", "Request_get_status"};
+static const char* const kNames[kWays] = {"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome", "Request_get_status", "PMPI_Wait"};
 
 static int complete(int way, MPI_Request* request) {
   int code = MPI_SUCCESS, index, done = 0, indices[1];
   MPI_Status status[1];
   switch (way) {
     case 0: return MPI_Wait(request, status);
+    case 9: return PMPI_Wait(request, status);
     case 1: return MPI_Waitall(1, request, status);
     case 2: return MPI_Waitany(1, request, &index, status);
     case 3: return MPI_Waitsome(1, request, &done, indices, status);
