@@ -7,7 +7,6 @@
 #include "mpi/interpose/carry.h"
 #include "mpi/interpose/next_call.h"
 #include "mpi/interpose/words.h"
-#include "mpi/requests/completion.h"
 #include "mpi/requests/nonblocking.h"
 #include "mpi/requests/persistent.h"
 
@@ -80,39 +79,6 @@ OFFERED(MPI_Alltoallw, carry_alltoallw, false, 9)
 STARTED(MPI_Ialltoall, start_alltoall, false, 8)
 STARTED(MPI_Ialltoallv, start_alltoallv, false, 10)
 STARTED(MPI_Ialltoallw, start_alltoallw, false, 10)
-
-// Functions that complete requests: by their PMPI_ names, too, by which Fortran's forms and tools call them.
-#define WAIT(symbol)                                                                                 \
-  CROSSRAIL_EXPORT Word64 symbol(WORDS_2) {                                                          \
-    static crossrail::mpi::NextCall next(#symbol);                                                   \
-    crossrail::mpi::Completion completion;                                                           \
-    const bool mend = crossrail::mpi::wait_begins(a1);                                               \
-    const Word64 code = next(NAMES_2);                                                               \
-    if (mend) crossrail::mpi::wait_ended(a2);                                                        \
-    return completion.of_one(code, a2);                                                              \
-  }
-// Before: what comes before the MPI library's function, result: of its code.
-#define COMPLETES(symbol, words, before, result)                                                     \
-  CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {                                                    \
-    static crossrail::mpi::NextCall next(#symbol);                                                   \
-    crossrail::mpi::Completion completion;                                                           \
-    crossrail::mpi::before;                                                                          \
-    const Word64 code = next(NAMES_##words);                                                         \
-    return completion.result;                                                                        \
-  }
-#define BOTH(name, words, before, result)                                                            \
-  COMPLETES(MPI_##name, words, before, result)                                                       \
-  COMPLETES(PMPI_##name, words, before, result)
-WAIT(MPI_Wait)
-WAIT(PMPI_Wait)
-BOTH(Waitall, 3, waitall_begins(a1, a2), of_several(code, a3, a1))
-BOTH(Waitany, 4, look_begins(), of_one(code, a4))
-BOTH(Waitsome, 5, look_begins(), of_some(code, a5, a3))
-BOTH(Request_get_status, 3, look_begins(), of_one(code, a3))
-BOTH(Test, 3, look_begins(), of_one(code, a3))
-BOTH(Testall, 4, look_begins(), of_several(code, a4, a1))
-BOTH(Testany, 5, look_begins(), of_one(code, a5))
-BOTH(Testsome, 5, look_begins(), of_some(code, a5, a3))
 
 STARTED(MPI_Alltoall_init, init_alltoall, false, 9)
 STARTED(MPI_Alltoallv_init, init_alltoallv, false, 11)

@@ -4,8 +4,7 @@
 #pragma once
 
 #define WORDS_1 Word64 a1
-#define WORDS_2 WORDS_1, Word64 a2
-#define WORDS_3 WORDS_2, Word64 a3
+#define WORDS_3 WORDS_1, Word64 a2, Word64 a3
 #define WORDS_4 WORDS_3, Word64 a4
 #define WORDS_5 WORDS_4, Word64 a5
 #define WORDS_6 WORDS_5, Word64 a6
@@ -17,8 +16,7 @@
 #define WORDS_12 WORDS_11, Word64 a12
 
 #define NAMES_1 a1
-#define NAMES_2 NAMES_1, a2
-#define NAMES_3 NAMES_2, a3
+#define NAMES_3 NAMES_1, a2, a3
 #define NAMES_4 NAMES_3, a4
 #define NAMES_5 NAMES_4, a5
 #define NAMES_6 NAMES_5, a6
