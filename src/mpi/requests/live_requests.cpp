@@ -82,15 +82,16 @@ void await_completed(OurRequest& ours) {
 
 void await_all_ours(const MPI_Request* requests, int count) {
   if (requests == nullptr || !any_requests()) return;
-  const bool briefly = !waitall_refuses_generalized_requests();
+  // Another thread that has been told of the end may still be about to complete the request.
+  const bool to_the_end = mover_advances() || waitall_refuses_generalized_requests();
   for (int one = 0; one < count; ++one) {
     OurRequest* const ours = find_request(requests[one]);
     if (ours == nullptr) continue;
-    if (mover_advances()) {
+    if (to_the_end) {
       await_completed(*ours);
       continue;
     }
-    const Seen seen = await_call(*ours, briefly);
+    const Seen seen = await_call(*ours, true);
     if (seen == Seen::nothing) return;
     if (seen == Seen::end) ours->complete();
   }
