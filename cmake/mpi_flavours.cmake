@@ -42,6 +42,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/interpose/carry_vector.cpp
     src/mpi/communicator/communicators.cpp
     src/mpi/interpose/control.cpp
+    src/mpi/requests/completion.cpp
     src/mpi/requests/copied_calls.cpp
     src/mpi/requests/ended_calls.cpp
     src/mpi/requests/live_requests.cpp
@@ -55,6 +56,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/statistics/traffic.cpp
     src/mpi/buffers/datatypes.cpp
     src/mpi/interpose/interpose_c.cpp
+    src/mpi/interpose/interpose_completion.cpp
     src/mpi/buffers/layouts.cpp
     src/mpi/library/library.cpp
     src/mpi/communicator/early_opening.cpp

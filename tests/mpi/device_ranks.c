@@ -2,9 +2,10 @@
  * processes: kinds of memory that differ between ranks and sides, types with gaps, in place, memory
  * freed and allocated anew. HOST_DEVICE is the path of the driver.
  *
- *   device_ranks SEED CALLS [LARGEST_COUNT] */
+ *   device_ranks SEED CALLS [LARGEST_COUNT [pending]]      pending: MPI_Ialltoall, several at a time */
 #include <dlfcn.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -80,28 +81,74 @@ static int wrong_ints(const struct side* side, int rank, int size, int count, in
   return wrong;
 }
 
+struct call {
+  int number, count, in_place, mixed, gaps, all_kind;
+  struct side send, recv;
+};
+
 /* What all ranks draw alike comes first, then what each draws for itself. */
-static void one_call(int call, int largest, uint64_t seed) {
+static struct call make_call(int call, int largest, uint64_t seed) {
   const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD);
+  struct call made = {.number = call};
   state = seed * 1000 + (uint64_t)call;
   draw(2);
-  const int count = 1 + (int)draw(draw(3) == 0 ? (unsigned)largest : 64), in_place = draw(3) == 0, mixed = draw(2);
-  const int all_kind = 1 + (int)draw(kKinds - 1), gaps = draw(3) == 0;
+  made.count = 1 + (int)draw(draw(3) == 0 ? (unsigned)largest : 64);
+  made.in_place = draw(3) == 0;
+  made.mixed = (int)draw(2);
+  made.all_kind = 1 + (int)draw(kKinds - 1);
+  made.gaps = draw(3) == 0;
   state += 7919ull * (uint64_t)(rank + 1);
   draw(2);
-  struct side send = make_side(mixed ? (int)draw(kKinds) : all_kind, gaps ? 1 + (int)draw(3) : 1, size * count);
-  struct side recv = make_side(mixed ? (int)draw(kKinds) : kPlain, gaps ? 1 + (int)draw(3) : 1, size * count);
-  const struct side* from = in_place ? &recv : &send;
-  for (int at = 0; at < size * count; ++at) ints_of(from)[at * from->stride] = number(rank, at / count, at % count + call);
-  MPI_OK(MPI_Alltoall(in_place ? MPI_IN_PLACE : send.memory + send.shift, count, send.type, recv.memory + recv.shift, count, recv.type,
-                      MPI_COMM_WORLD));
-  /* All ranks look for modules at their calls 1, 2, 4, ...; managed memory with gaps goes by the host. */
-  if (call > 4 && !mixed && !(gaps && all_kind == kManaged)) CHECK(carried_on_device(), "call %d went by host memory", call);
-  const int wrong = wrong_ints(&recv, rank, size, count, call);
-  CHECK(wrong == 0, "call %d: %d wrong, %d ints a block%s, kinds %d and %d, strides %d and %d", call, wrong, count,
-        in_place ? " in place" : "", send.kind, recv.kind, send.stride, recv.stride);
-  drop_side(&send);
-  drop_side(&recv);
+  const int ints = size * made.count;
+  made.send = make_side(made.mixed ? (int)draw(kKinds) : made.all_kind, made.gaps ? 1 + (int)draw(3) : 1, ints);
+  made.recv = make_side(made.mixed ? (int)draw(kKinds) : kPlain, made.gaps ? 1 + (int)draw(3) : 1, ints);
+  const struct side* from = made.in_place ? &made.recv : &made.send;
+  for (int at = 0; at < ints; ++at) ints_of(from)[at * from->stride] = number(rank, at / made.count, at % made.count + call);
+  return made;
+}
+
+static void end_call(struct call* call) {
+  const struct side *send = &call->send, *recv = &call->recv;
+  const int wrong = wrong_ints(recv, rank_in(MPI_COMM_WORLD), size_of_comm(MPI_COMM_WORLD), call->count, call->number);
+  CHECK(wrong == 0, "call %d: %d wrong, %d ints a block%s, kinds %d and %d, strides %d and %d", call->number, wrong, call->count,
+        call->in_place ? " in place" : "", send->kind, recv->kind, send->stride, recv->stride);
+  drop_side(&call->send);
+  drop_side(&call->recv);
+}
+
+static const void* sent_by(const struct call* call) { return call->in_place ? MPI_IN_PLACE : call->send.memory + call->send.shift; }
+
+static void blocking_calls(int calls, int largest, uint64_t seed) {
+  for (int number = 1; number <= calls; ++number) {
+    struct call call = make_call(number, largest, seed);
+    MPI_OK(MPI_Alltoall(sent_by(&call), call.count, call.send.type, call.recv.memory + call.recv.shift, call.count, call.recv.type,
+                        MPI_COMM_WORLD));
+    /* All ranks look for modules at their calls 1, 2, 4, ...; managed memory with gaps goes by the host. */
+    const int by_host = call.gaps && call.all_kind == kManaged;
+    if (number > 4 && !call.mixed && !by_host) CHECK(carried_on_device(), "call %d went by host memory", number);
+    end_call(&call);
+  }
+}
+
+static void pending_calls(int calls, int largest, uint64_t seed) {
+  enum { kAtOnce = 7 };
+  for (int first = 1; first <= calls; first += kAtOnce) {
+    struct call pending[kAtOnce];
+    MPI_Request requests[kAtOnce];
+    for (int i = 0; i < kAtOnce; ++i) {
+      struct call* const call = &pending[i];
+      *call = make_call(first + i, largest, seed);
+      if (draw(8) == 0) usleep(300);
+      MPI_OK(MPI_Ialltoall(sent_by(call), call->count, call->send.type, call->recv.memory + call->recv.shift, call->count, call->recv.type,
+                           MPI_COMM_WORLD, &requests[i]));
+    }
+    for (int left = kAtOnce; left > 0; --left) {
+      int which = MPI_UNDEFINED;
+      MPI_OK(MPI_Waitany(kAtOnce, requests, &which, MPI_STATUS_IGNORE));
+      CHECK(which != MPI_UNDEFINED, "nothing to wait for");
+      if (which != MPI_UNDEFINED) end_call(&pending[which]);
+    }
+  }
 }
 
 int main(int argc, char** argv) {
@@ -110,7 +157,7 @@ int main(int argc, char** argv) {
   const int calls = argc > 2 ? atoi(argv[2]) : 200, largest = argc > 3 ? atoi(argv[3]) : 20000;
   MPI_OK(checked_alltoall(MPI_COMM_WORLD, 3, 1)); /* before there is a driver */
   open_driver();
-  for (int call = 1; call <= calls; ++call) one_call(call, largest, seed);
+  (argc > 4 ? pending_calls : blocking_calls)(calls, largest, seed);
   const int result = verdict();
   MPI_Finalize();
   return result;

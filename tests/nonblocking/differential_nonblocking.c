@@ -2,10 +2,13 @@
  * messages of the program's own and blocking collectives; completed in a random order in all of MPI's
  * ways; each compared byte by byte with what the standard defines it to be.
  *
- *   differential_nonblocking SEED ROUNDS [SECONDS [LARGEST]]
+ *   differential_nonblocking SEED ROUNDS [SECONDS [LARGEST [serialized | multiple]]]
  *
  * With SECONDS it goes on with new rounds until they are over: a search for hours. A failure names its
- * round, and SEED = that round's seed and ROUNDS = 1 do it again. LARGEST: most granules a block. */
+ * round, and SEED = that round's seed and ROUNDS = 1 do it again. LARGEST: most granules a block.
+ * A thread's level: then each round is a new thread's. */
+#include <pthread.h>
+
 #include "check.h"
 #include "deadline.h"
 #include "host.h"
@@ -168,6 +171,12 @@ static void next_event(void) {
   }
 }
 
+/* So that ranks come at different times, and calls are left alone for a while. */
+static void compute(void) {
+  volatile unsigned sum = 0;
+  for (unsigned i = 0, steps = (unsigned)random_below(&own, 300000); i < steps; ++i) sum += i;
+}
+
 static void one_round(unsigned seed) {
   common = random_from(seed);
   own = random_from(seed * 1000ull + 7 + (unsigned)rank_in(world));
@@ -183,6 +192,7 @@ static void one_round(unsigned seed) {
   const int eager = random_below(&common, 3) * 20; /* percent: few or many are outstanding */
   while (calls_left + messages_left + blocking_left > 0) {
     next_event();
+    if (random_below(&own, 10) == 0) compute();
     while (random_below(&own, 100) < eager) complete_some(&pool);
   }
   complete_all(&pool);
@@ -190,8 +200,31 @@ static void one_round(unsigned seed) {
   free_comms(&comms);
 }
 
+static void* round_of_thread(void* seed) {
+  one_round(*(const unsigned*)seed);
+  return NULL;
+}
+
+static void round_by(int own_thread, unsigned seed) {
+  pthread_t thread;
+  if (!own_thread) {
+    one_round(seed);
+    return;
+  }
+  pthread_create(&thread, NULL, round_of_thread, &seed);
+  pthread_join(thread, NULL);
+}
+
+/* The program's rounds are right at MPI_THREAD_SERIALIZED, too, where MPI gives no more. */
+static int level_of(const char* name) {
+  if (strcmp(name, "serialized") == 0) return MPI_THREAD_SERIALIZED;
+  return strcmp(name, "multiple") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+}
+
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  const int level = level_of(argc > 5 ? argv[5] : "");
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, level, &provided);
   const unsigned seed = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
   const int rounds = argc > 2 ? atoi(argv[2]) : 3;
   const double seconds = argc > 3 ? atof(argv[3]) : 0, began = MPI_Wtime();
@@ -200,7 +233,7 @@ int main(int argc, char** argv) {
   for (int round = 0, more = 1; round < rounds || more; ++round) {
     begin_case(kSeconds, "rank %d: seed %u", rank_in(world), seed + (unsigned)round);
     const int failed_before = failed_checks;
-    one_round(seed + (unsigned)round);
+    round_by(provided >= MPI_THREAD_SERIALIZED && level != MPI_THREAD_SINGLE, seed + (unsigned)round);
     if (failed_checks > failed_before) fprintf(stderr, "rank %d: wrong with seed %u\n", rank_in(world), seed + (unsigned)round);
     more = failed_checks == 0 && MPI_Wtime() - began < seconds;
     MPI_OK(MPI_Allreduce(MPI_IN_PLACE, &more, 1, MPI_INT, MPI_MIN, world));

@@ -27,6 +27,18 @@ static inline int mpich_major(void) {
   return sscanf(version, "MPICH Version: %d", &major) == 1 ? major : 0;
 }
 
+/* MPI_ERRORS_RETURN. Intel MPI 2021.19's library of the standard ABI ends the program at any error all the same. */
+static inline int returned_errors_work(void) {
+#ifdef MPI_ABI
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length;
+  MPI_Get_library_version(version, &length);
+  return strstr(version, "Intel") == NULL;
+#else
+  return 1;
+#endif
+}
+
 /* MPI_IN_PLACE of ints. Open MPI, where ranks come at different times: Ialltoallv and Ialltoallw have wrong
  * numbers, errors of truncation, or hang, with 2 ranks under 4.1, with 4 under 5.0. */
 static inline int in_place_works(int one_count) { return carried() || one_count || openmpi_version() == 0; }

@@ -4,7 +4,8 @@
  *   wrong unmatched        only rank 0 starts and nobody completes, MPI_Finalize
  *   wrong cancel           MPI_Cancel of a pending exchange, which goes on; MPI_Request_free of another
  *   wrong sizes [early]    ranks that disagree about the size of a block
- *   wrong killed           rank 1 is killed while all have exchanges pending */
+ *   wrong killed           rank 1 is killed while all have exchanges pending
+ * With the further word `threads` at MPI_THREAD_MULTIPLE. */
 #include <signal.h>
 
 #include "check.h"
@@ -77,7 +78,8 @@ static int cancel(MPI_Request* request) { return MPI_Cancel(request); }
 static int free_active(MPI_Request* request) { return MPI_Request_free(request); }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, argc > 2 && strcmp(argv[2], "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   const char* const name = argc > 1 ? argv[1] : "";
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

@@ -21,10 +21,12 @@ int mpi_class(Code code) {
   }
 }
 
+void call_error_handler(MPI_Comm comm, int code) { (void)pmpi().Comm_call_errhandler(comm, code); }
+
 int raise(const Failed& call, const Status& status) {
   log_line(LogLevel::error, "%s: %s", call.function, status.what);
   const int code = mpi_class(status.code);
-  (void)pmpi().Comm_call_errhandler(call.comm, code);
+  call_error_handler(call.comm, code);
   return code;
 }
 

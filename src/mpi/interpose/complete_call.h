@@ -15,8 +15,10 @@ struct CallPlace {
   const Shape& shape;
 };
 
-// The MPI error class of a code; calls the error handler of a communicator with it, once it is logged.
+// The MPI error class of a code.
 int mpi_class(Code code);
+void call_error_handler(MPI_Comm comm, int code);
+// Both, once the error is logged.
 struct Failed {
   const char* function;
   MPI_Comm comm;

@@ -80,31 +80,6 @@ STARTED(MPI_Ialltoall, start_alltoall, false, 8)
 STARTED(MPI_Ialltoallv, start_alltoallv, false, 10)
 STARTED(MPI_Ialltoallw, start_alltoallw, false, 10)
 
-CROSSRAIL_EXPORT Word64 MPI_Wait(Word64 request, Word64 status) {
-  static crossrail::mpi::NextCall next("MPI_Wait");
-  const crossrail::mpi::WaitBegun begun = crossrail::mpi::wait_begins(request);
-  const Word64 code = begun.left_out ? 0 : next(request, status);
-  crossrail::mpi::wait_ended(begun, status);
-  return code;
-}
-CROSSRAIL_EXPORT Word64 MPI_Waitall(Word64 count, Word64 requests, Word64 statuses) {
-  static crossrail::mpi::NextCall next("MPI_Waitall");
-  crossrail::mpi::waitall_begins(count, requests);
-  return next(count, requests, statuses);
-}
-
-#define LOOKS(symbol, words)                                \
-  CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {           \
-    static crossrail::mpi::NextCall next(#symbol);          \
-    crossrail::mpi::look_begins();                          \
-    return next(NAMES_##words);                             \
-  }
-LOOKS(MPI_Request_get_status, 3)
-LOOKS(MPI_Test, 3)
-LOOKS(MPI_Testall, 4)
-LOOKS(MPI_Testany, 5)
-LOOKS(MPI_Testsome, 5)
-
 STARTED(MPI_Alltoall_init, init_alltoall, false, 9)
 STARTED(MPI_Alltoallv_init, init_alltoallv, false, 11)
 STARTED(MPI_Alltoallw_init, init_alltoallw, false, 11)

@@ -8,6 +8,7 @@
 #include "mpi/library/polled_requests.h"
 #include "mpi/library/progress_hook.h"
 #include "mpi/requests/ended_calls.h"
+#include "mpi/requests/failures.h"
 #include "mpi/requests/pending.h"
 #include "mpi/requests/request_table.h"
 
@@ -68,6 +69,7 @@ void make_progress(const OurRequest& pending) {
   static thread_local bool inside = false;  // the MPI library may poll meanwhile
   if (inside) return;
   inside = true;
+  const OwnLook look;
   (void)pmpi().Request_get_status(pending.request, &flag, MPI_STATUS_IGNORE);
   inside = false;
 }
@@ -90,7 +92,8 @@ void advance_before_look() {
 void await_completed(OurRequest& ours) {
   const bool taken = await_call(ours, false) == Seen::end;
   if (taken) ours.complete();
-  while (!taken && ours.code == Code::ok) {
+  const OwnLook look;
+  while (!taken) {
     complete_ended();
     int flag = 0;
     if (pmpi().Request_get_status(ours.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0) return;
@@ -101,15 +104,16 @@ void await_completed(OurRequest& ours) {
 
 void await_all_ours(MPI_Request* requests, int count) {
   if (requests == nullptr || !any_requests()) return;
-  const bool briefly = !waitall_refuses_generalized_requests();
+  // Another thread that has been told of the end may still be about to complete the request.
+  const bool to_the_end = mover_advances() || waitall_refuses_generalized_requests();
   for (int one = 0; one < count; ++one) {
     OurRequest* const ours = find_request(requests[one]);
     if (ours == nullptr) continue;
-    if (mover_advances()) {
+    if (to_the_end) {
       await_completed(*ours);
       continue;
     }
-    const Seen seen = await_call(*ours, briefly);
+    const Seen seen = await_call(*ours, true);
     if (seen == Seen::nothing) return;
     if (seen == Seen::end) (void)complete_seen(*ours, requests[one], ours->persistent() == nullptr);
   }

@@ -6,6 +6,7 @@
 
 #include "mpi/library/pmpi.h"
 #include "mpi/library/polled_requests.h"
+#include "mpi/requests/failures.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -42,9 +43,10 @@ struct NonblockingRequest::Functions {
     return static_cast<NonblockingRequest*>(static_cast<LiveRequest*>(live)->call.load(std::memory_order_acquire));
   }
   static int query(void* live, MPI_Status* status) {
-    fill_status(status, MPI_UNDEFINED, MPI_UNDEFINED);
     NonblockingRequest* const call = call_of(live);
-    return call == nullptr ? MPI_SUCCESS : call->use.code(*call);
+    if (call != nullptr) return tell_end(*call, status);
+    fill_status(status, MPI_UNDEFINED, MPI_UNDEFINED);
+    return MPI_SUCCESS;
   }
   static int free(void* live) {
     const std::unique_ptr<LiveRequest> its(static_cast<LiveRequest*>(live));
@@ -96,11 +98,8 @@ void NonblockingRequest::complete() {
 }
 
 void NonblockingRequest::complete_natively() {
-  if (moved()) {
-    // Later MPI may hold a lock that it takes in these, too.
-    (void)use.code(*this);
-    use.release();
-  }
+  // Later MPI may hold a lock that it takes in this, too.
+  if (moved()) use.release(code != Code::ok);
   // From here on MPI may free it, within Grequest_complete, too.
   const MPI_Request its = request;
   const bool made = live_ != nullptr;

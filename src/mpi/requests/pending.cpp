@@ -71,13 +71,14 @@ void poll_pending(const OurRequest& polled) {
 
 PendingUse::PendingUse(CommunicatorRecord& record, const char* function) : record_(&record), function_(function) { use(record); }
 
-PendingUse::~PendingUse() { release(); }
+PendingUse::~PendingUse() { release(false); }
 
-void PendingUse::release() {
+void PendingUse::release(bool keeps_record) {
   for (MPI_Datatype& type : types) {
     if (!finalizing()) (void)pmpi().Type_free(&type);
   }
   types.clear();
+  if (keeps_record) return;
   if (record_ != nullptr) unuse(*record_);
   record_ = nullptr;
 }
@@ -89,7 +90,6 @@ void PendingUse::count_for(CallCounter* counter, std::uint64_t block_bytes) {
 
 void PendingUse::begins() {
   began_ns_ = counting() ? now_ns() : 0;
-  raised_ = false;
 }
 
 void PendingUse::ended(const PendingCall& call) {
@@ -97,15 +97,19 @@ void PendingUse::ended(const PendingCall& call) {
   carried_.code = call.code == Code::ok ? MPI_SUCCESS : MPI_ERR_OTHER;
   carried_.algorithm = call.code == Code::ok ? call.plan->algorithm : "error";
   note_traffic(call.code == Code::ok ? call.plan : nullptr);
+  if (call.code != Code::ok) log_line(LogLevel::error, "%s: %s", function_, call.what.c_str());
   if (counting() && counter_ != nullptr) counter_->add(carried_, now_ns() - began_ns_);
 }
 
-int PendingUse::code(const PendingCall& call) {
+int PendingUse::code(const PendingCall& call) const {
   (void)noted(carried_);
-  if (call.code == Code::ok) return MPI_SUCCESS;
-  if (raised_) return mpi_class(call.code);
-  raised_ = true;
-  return raise({function_, record_->freed ? handles().comm_self : record_->comm}, failed(call.code, call.what.c_str()));
+  return call.code == Code::ok ? MPI_SUCCESS : mpi_class(call.code);
+}
+
+int PendingUse::raise(const PendingCall& call) const {
+  const int its = code(call);
+  if (its != MPI_SUCCESS) call_error_handler(record_->freed ? handles().comm_self : record_->comm, its);
+  return its;
 }
 
 }  // namespace crossrail::mpi

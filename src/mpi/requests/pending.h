@@ -1,6 +1,7 @@
 // Calls of ours that may be pending, as MPI requests.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -40,22 +41,25 @@ class PendingUse {
   // For statistics: the entry point, and what its blocks hold.
   void count_for(CallCounter* counter, std::uint64_t block_bytes);
   void begins();
-  // Notes what `call` came to.
+  // Notes what `call` came to, and logs it if it is an error.
   void ended(const PendingCall& call);
-  // The code for the program, whose error handler is called if it is an error. More than once, perhaps.
-  int code(const PendingCall& call);
-  // Gives back what is MPI's, where that may not wait for the end of this. Not before `code` has been asked for.
-  void release();
+  // The code for the program. More than once, perhaps.
+  int code(const PendingCall& call) const;
+  // The same, and its error handler is called if it is an error.
+  int raise(const PendingCall& call) const;
+  // Gives back what is MPI's, where that may not wait for the end of this. The communicator's record stays if its error
+  // handler has yet to be called.
+  void release(bool keeps_record);
   // Duplicates of types that the call needs.
   std::vector<MPI_Datatype> types;
+  std::atomic<bool> raised{false};  // the error handler has been called, or is about to be
 
  private:
-  CommunicatorRecord* record_;  // null once released
+  CommunicatorRecord* record_;  // null once given back
   const char* function_;
   CallCounter* counter_ = nullptr;
   Carried carried_;
   std::int64_t began_ns_ = 0;
-  bool raised_ = false;
 };
 
 // What is left to do for a wait that has completed a request.
@@ -95,7 +99,7 @@ Completed await_ours(MPI_Request* request);
 void await_all_ours(MPI_Request* requests, int count);
 // One round of what the MPI library has to do itself, while this call has not ended.
 void make_progress(const OurRequest& pending);
-// Returns when the request of a call that a Mover advances is complete, or its call has failed.
+// Returns when the request of a call that a Mover advances is complete.
 void await_completed(OurRequest& ours);
 // The program is about to ask whether requests are complete, by a function that may not poll them.
 void advance_before_look();

@@ -21,7 +21,7 @@ class Persistent : public OurRequest {
 
   void complete() override {
     use.ended(*this);
-    const int result = use.code(*this);
+    const int result = use.raise(*this);
     // From here on the program may start it again, or free it.
     const Token its = token;
     const bool waited_for = token_started;

@@ -1,5 +1,6 @@
 #include "mpi/statistics/counters.h"
 
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,8 +21,12 @@ std::atomic<int> world_rank{-1};
 std::atomic<int> world_size{-1};
 std::atomic<std::uint64_t> calls_since_report{0};
 
-// Whatever way the process ends, short of _exit and signals, it has written its report.
+// Whatever way the process ends, short of _exit and signals, it has written its report. The calls before a fork are
+// the parent's.
 struct ReportAtExit {
+  ReportAtExit() {
+    (void)pthread_atfork(nullptr, nullptr, [] { calls_since_report = 0; });
+  }
   ~ReportAtExit() {
     if (calls_since_report.load() != 0) write_report();
   }

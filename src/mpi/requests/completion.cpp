@@ -1,0 +1,109 @@
+#include "mpi/requests/completion.h"
+
+#include "mpi/communicator/communicators.h"
+#include "mpi/interpose/complete_call.h"
+#include "mpi/library/pmpi.h"
+#include "mpi/requests/failures.h"
+#include "mpi/requests/pending.h"
+#include "mpi/requests/request_table.h"
+
+namespace crossrail::mpi {
+
+// Told to the innermost wrapped function of this thread. Keeps the communicator's record, from which the request that
+// the MPI library frees meanwhile is independent.
+struct FailedCall {
+  CommunicatorRecord& record;
+  int code;
+  bool raised;  // by an earlier function
+  FailedCall* next;
+
+  static void add(Completion& to, OurRequest& request, int code) {
+    use(request.use.record());
+    to.first_ = new FailedCall{request.use.record(), code, request.use.raised.exchange(true), to.first_};
+  }
+};
+
+namespace {
+
+thread_local Completion* innermost = nullptr;
+thread_local int own_looks = 0;
+
+// A status with this tag is of a call that has failed, and its source is the error. No message has such a tag.
+constexpr int kFailedTag = -0x6a11ed;
+
+// The code where it is of a call that has failed.
+int mend(MPI_Status& status) {
+  if (status.MPI_TAG != kFailedTag) return MPI_SUCCESS;
+  const int code = status.MPI_SOURCE;
+  status.MPI_SOURCE = MPI_UNDEFINED;
+  status.MPI_TAG = MPI_UNDEFINED;
+  return code;
+}
+
+}  // namespace
+
+OwnLook::OwnLook() { ++own_looks; }
+OwnLook::~OwnLook() { --own_looks; }
+
+int tell_end(OurRequest& call, MPI_Status* status) {
+  fill_status(status, MPI_UNDEFINED, MPI_UNDEFINED);
+  if (own_looks > 0) return MPI_SUCCESS;
+  const int code = call.use.code(call);
+  if (code == MPI_SUCCESS || innermost == nullptr) return code;
+  FailedCall::add(*innermost, call, code);
+  status->MPI_SOURCE = code;
+  status->MPI_TAG = kFailedTag;
+  return MPI_SUCCESS;
+}
+
+Completion::Completion() : active_(any_requests()) {
+  if (!active_) return;
+  outer_ = innermost;
+  innermost = this;
+}
+
+Completion::~Completion() {
+  if (!active_) return;
+  innermost = outer_;
+  while (first_ != nullptr) {
+    const FailedCall* const one = first_;
+    first_ = one->next;
+    unuse(one->record);
+    delete one;
+  }
+}
+
+void Completion::raise_errors() {
+  for (FailedCall* one = first_; one != nullptr; one = one->next) {
+    if (!one->raised) call_error_handler(one->record.freed ? handles().comm_self : one->record.comm, one->code);
+    one->raised = true;
+  }
+}
+
+Word64 Completion::of_one(Word64 code, Word64 status) {
+  if (first_ == nullptr) return code;
+  auto* const its = reinterpret_cast<MPI_Status*>(status);
+  if (its != MPI_STATUS_IGNORE) (void)mend(*its);
+  const int error = first_->code;
+  raise_errors();
+  return code == MPI_SUCCESS ? error : code;
+}
+
+Word64 Completion::of_several(Word64 code, Word64 statuses, Word64 count) {
+  if (first_ == nullptr) return code;
+  auto* const all = reinterpret_cast<MPI_Status*>(statuses);
+  for (Word64 one = 0; all != MPI_STATUSES_IGNORE && one < count; ++one) {
+    const int error = mend(all[one]);
+    // Where the function has met no errors, it has left these out.
+    if (error != MPI_SUCCESS || code == MPI_SUCCESS) all[one].MPI_ERROR = error;
+  }
+  raise_errors();
+  return code == MPI_SUCCESS ? Word64{MPI_ERR_IN_STATUS} : code;
+}
+
+Word64 Completion::of_some(Word64 code, Word64 statuses, Word64 count_at) {
+  if (first_ == nullptr) return code;
+  return of_several(code, statuses, *reinterpret_cast<const int*>(count_at));
+}
+
+}  // namespace crossrail::mpi
