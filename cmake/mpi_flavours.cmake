@@ -51,6 +51,8 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/requests/request_table.cpp
     src/mpi/requests/tokens.cpp
     src/mpi/statistics/counters.cpp
+    src/mpi/statistics/overlap.cpp
+    src/mpi/statistics/request_times.cpp
     src/mpi/statistics/traffic.cpp
     src/mpi/buffers/datatypes.cpp
     src/mpi/interpose/interpose_c.cpp
@@ -72,7 +74,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/buffers/vector_side.cpp)
   if(flavour STREQUAL openmpi)
     target_sources(${target} PRIVATE src/mpi/interpose/fortran_arguments.cpp src/mpi/interpose/interpose_fortran.cpp
-      src/mpi/interpose/interpose_fortran_requests.cpp)
+      src/mpi/interpose/interpose_fortran_requests.cpp src/mpi/interpose/interpose_fortran_waits.cpp)
     target_compile_definitions(${target} PRIVATE CROSSRAIL_LARGE_COUNTS=0 CROSSRAIL_MPIX_INIT=1)
   else()
     target_sources(${target} PRIVATE src/mpi/interpose/pass_fortran.cpp)

@@ -25,6 +25,10 @@ Examples:
   crossrail run -n 4 --mpi mpich -- python3 transform.py
   crossrail run -n 256 --launcher srun -- ./app
 
+--report prints for every function how many calls were carried and how many left native, the seconds spent in it by the
+slowest process, algorithms, traffic and sizes; for nonblocking and persistent calls also the seconds in starting and in
+waiting for them, how long they were under way, and what part of that was hidden behind the program's own work.
+
 The exit code is the launcher's.
 """
 

@@ -40,6 +40,8 @@ class PendingUse {
   // For statistics: the entry point, and what its blocks hold.
   void count_for(CallCounter* counter, std::uint64_t block_bytes);
   void begins();
+  // Null: it is not counted.
+  Overlap* overlap() const { return counter_ == nullptr ? nullptr : &counter_->overlap(By::crossrail); }
   // Notes what `call` came to.
   void ended(const PendingCall& call);
   // The code for the program, whose error handler is called if it is an error. More than once, perhaps.
@@ -54,7 +56,6 @@ class PendingUse {
   const char* function_;
   CallCounter* counter_ = nullptr;
   Carried carried_;
-  std::int64_t began_ns_ = 0;
   bool raised_ = false;
 };
 
