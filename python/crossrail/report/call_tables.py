@@ -106,20 +106,29 @@ def traffic_table(report: JobReport) -> Table:
     return table
 
 
+def heading(report: JobReport) -> str:
+    """Who reported."""
+    hosts = {process.get("host") for process in report.processes}
+    mpi = report.processes[0].get("mpi", "").split(",")[0].strip() if report.processes else ""
+    return f"crossrail: {len(report.processes)} processes on {len(hosts)} host{'' if len(hosts) == 1 else 's'}, {mpi}"
+
+
+def warnings(report: JobReport) -> List[str]:
+    """What is missing from the report."""
+    missing = report.expected - len(report.processes)
+    ranks = [f"{missing} of {report.expected} ranks left no report here: killed, or on other nodes (then use --report-folder on a "
+             "shared file system)."] if missing > 0 else []
+    return ranks + [f"{name} is incomplete and was left out." for name in report.unreadable]
+
+
 def show_report(report: JobReport) -> None:
     """Prints who reported, the calls, and the sizes of those that have them."""
     if not report.processes:
         out.print(Text(NOTHING, "yellow"))
         return
-    first = report.processes[0]
-    hosts = {process.get("host") for process in report.processes}
-    out.print(Text(f"\ncrossrail: {len(report.processes)} processes on {len(hosts)} "
-                   f"host{'s' if len(hosts) > 1 else ''}, {first.get('mpi', '').split(',')[0].strip()}", "bold"))
-    if len(report.processes) < report.expected:
-        out.print(Text(f"{report.expected - len(report.processes)} of {report.expected} ranks left no report here: killed, or "
-                       "on other nodes (then use --report-folder on a shared file system).", "yellow"))
-    for name in report.unreadable:
-        out.print(Text(f"{name} is incomplete and was left out.", "yellow"))
+    out.print(Text(f"\n{heading(report)}", "bold"))
+    for text in warnings(report):
+        out.print(Text(text, "yellow"))
     if not report.calls:
         out.print("No collective call was made.")
         return

@@ -65,7 +65,9 @@ Carried noted(const Carried& carried) {
 }
 
 void finalize_begins() {
-  if (find_functions() != nullptr) begin_finalize();
+  if (find_functions() == nullptr) return;
+  ask_world();
+  begin_finalize();
 }
 
 void blocking_collective(Word64 comm) {

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "mpi/library/library.h"
+#include "mpi/library/pmpi.h"
 #include "mpi/statistics/traffic.h"
 
 namespace crossrail::mpi {
@@ -71,6 +72,15 @@ std::int64_t entered_ns() { return entered_at_ns; }
 void note_world(int rank, int size) {
   world_rank = rank;
   world_size = size;
+}
+
+void ask_world() {
+  int rank = 0, size = 0, initialized = 0, finalized = 0;
+  if (!counting() || world_size.load() >= 0) return;
+  if (pmpi().Initialized(&initialized) != MPI_SUCCESS || initialized == 0) return;
+  if (pmpi().Finalized(&finalized) != MPI_SUCCESS || finalized != 0) return;
+  if (pmpi().Comm_rank(handles().comm_world, &rank) != MPI_SUCCESS) return;
+  if (pmpi().Comm_size(handles().comm_world, &size) == MPI_SUCCESS) note_world(rank, size);
 }
 
 // Reads the private counters of all entry points.

@@ -45,5 +45,7 @@ std::int64_t entered_ns();
 // Writes <folder>/<host>.<pid>.json; later calls replace it. `rank` and `size` of the world, -1 if unknown.
 void write_report();
 void note_world(int rank, int size);
+// The program ends MPI: the last time to ask, where nothing else has told.
+void ask_world();
 
 }  // namespace crossrail::mpi

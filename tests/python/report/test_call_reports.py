@@ -5,6 +5,7 @@ import json
 from rich.console import Console
 
 from crossrail.report import call_tables
+from crossrail.report.calls_page import render_calls
 from crossrail.report.call_reports import Overlap, add_up, read_folder
 
 
@@ -101,3 +102,11 @@ def test_overlap_is_shown_by_who_carried_the_calls(monkeypatch):
     text = shown(report, monkeypatch)
     assert "50–80 %" in text and "at least 0" in text
     assert "Nonblocking and persistent calls" not in shown(add_up([process(0, 5)]), monkeypatch)
+
+
+def test_the_page_has_the_same_tables():
+    report = add_up([process(0, 10, overlap={"crossrail": overlap(0.1, 0.1, 1.0)}, algorithms={"a<b": 10})])
+    page = render_calls(report)
+    assert "Nonblocking and persistent calls" in page and "80 %" in page and "a&lt;b 10" in page and "up to 1 KiB" in page
+    assert "1 of 2 ranks left no report" in page and "Nonblocking" not in render_calls(add_up([process(0, 5)]))
+    assert "No process wrote a report" in render_calls(add_up([]))
