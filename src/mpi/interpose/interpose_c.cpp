@@ -93,7 +93,7 @@ STARTED(MPI_Ialltoallw, start_alltoallw, false, 10)
 
 CROSSRAIL_EXPORT Word64 MPI_Wait(Word64 request, Word64 status) {
   static crossrail::mpi::NextCall next("MPI_Wait");
-  const crossrail::mpi::CompletionTime time({1, request});
+  const crossrail::mpi::CompletionTime time({1, request}, {});
   const bool mend = crossrail::mpi::wait_begins(request);
   const Word64 code = next(request, status);
   if (mend) crossrail::mpi::wait_ended(status);
@@ -101,27 +101,27 @@ CROSSRAIL_EXPORT Word64 MPI_Wait(Word64 request, Word64 status) {
 }
 CROSSRAIL_EXPORT Word64 MPI_Waitall(Word64 count, Word64 requests, Word64 statuses) {
   static crossrail::mpi::NextCall next("MPI_Waitall");
-  const crossrail::mpi::CompletionTime time(crossrail::mpi::requests_at(count, requests));
+  const crossrail::mpi::CompletionTime time(crossrail::mpi::requests_at(count, requests), {});
   crossrail::mpi::waitall_begins(count, requests);
   return next(count, requests, statuses);
 }
 
-// Their requests: so many at this address.
-#define COMPLETES(symbol, words, count, address, before)                                              \
+// Their requests, so many at this address, and what tells which are complete (Completed).
+#define COMPLETES(symbol, words, count, address, before, ...)                                         \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {                                                     \
     static crossrail::mpi::NextCall next(#symbol);                                                    \
-    const crossrail::mpi::CompletionTime time(crossrail::mpi::requests_at(count, address));           \
+    const crossrail::mpi::CompletionTime time(crossrail::mpi::requests_at(count, address), {__VA_ARGS__}); \
     before;                                                                                           \
     return next(NAMES_##words);                                                                       \
   }
-#define LOOKS(symbol, words, count, address) COMPLETES(symbol, words, count, address, crossrail::mpi::look_begins())
-COMPLETES(MPI_Waitany, 4, a1, a2, )
-COMPLETES(MPI_Waitsome, 5, a1, a2, )
-LOOKS(MPI_Request_get_status, 3, 1, reinterpret_cast<Word64>(&a1))
-LOOKS(MPI_Test, 3, 1, a1)
-LOOKS(MPI_Testall, 4, a1, a2)
-LOOKS(MPI_Testany, 5, a1, a2)
-LOOKS(MPI_Testsome, 5, a1, a2)
+#define LOOKS(symbol, words, count, address, ...) COMPLETES(symbol, words, count, address, crossrail::mpi::look_begins(), __VA_ARGS__)
+COMPLETES(MPI_Waitany, 4, a1, a2, , 0, 0, a3)
+COMPLETES(MPI_Waitsome, 5, a1, a2, , 0, a3, a4)
+LOOKS(MPI_Request_get_status, 3, 1, reinterpret_cast<Word64>(&a1), a2)
+LOOKS(MPI_Test, 3, 1, a1, a2)
+LOOKS(MPI_Testall, 4, a1, a2, a3)
+LOOKS(MPI_Testany, 5, a1, a2, a4, 0, a3)
+LOOKS(MPI_Testsome, 5, a1, a2, 0, a3, a4)
 
 INITIATED(MPI_Alltoall_init, init_alltoall, false, 9)
 INITIATED(MPI_Alltoallv_init, init_alltoallv, false, 11)

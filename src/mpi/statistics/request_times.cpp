@@ -50,11 +50,7 @@ void end_native(Word64 handle, std::int64_t now_ns, bool gone) {
   known.store(native_calls().size(), std::memory_order_relaxed);
 }
 
-// Asking changes nothing, since the request stays.
-bool is_complete(Word64 handle) {
-  int complete = 0;
-  return pmpi().Request_get_status(handle_from<MPI_Request>(handle), &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && complete != 0;
-}
+int number_at(Word64 address) { return *reinterpret_cast<const int*>(address); }  // Fortran's are such, too
 
 }  // namespace
 
@@ -128,8 +124,17 @@ void CompletionTime::end() {
     NativeCall call{};
     if (!find_native(handle, call)) continue;
     const bool gone = requests_[index] != handle;
-    if (gone || is_complete(handle)) end_native(handle, now, gone);
+    if (gone || completes(index)) end_native(handle, now, gone);
   }
+}
+
+bool CompletionTime::completes(int index) const {
+  const auto& [flag, count, indices] = completed_;
+  if (flag != 0 && number_at(flag) == 0) return false;
+  if (indices == 0) return true;
+  const auto* const first = reinterpret_cast<const int*>(indices);
+  const int number = count == 0 ? 1 : std::clamp(number_at(count), 0, requests_.count);
+  return std::find(first, first + number, index + requests_.first_index) != first + number;
 }
 
 }  // namespace crossrail::mpi
