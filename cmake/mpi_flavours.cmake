@@ -53,6 +53,8 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/requests/request_table.cpp
     src/mpi/requests/tokens.cpp
     src/mpi/statistics/counters.cpp
+    src/mpi/statistics/overlap.cpp
+    src/mpi/statistics/request_times.cpp
     src/mpi/statistics/traffic.cpp
     src/mpi/buffers/datatypes.cpp
     src/mpi/interpose/interpose_c.cpp

@@ -94,6 +94,33 @@ def counted_wrong(result, options):
     return wrong
 
 
+def overlap(report, name):
+    """The times of nonblocking or persistent calls, carried or native, and the time elsewhere while they were under way."""
+    total = dict.fromkeys(("calls", "starting", "waiting", "under_way"), 0)
+    for call in report["calls"]:
+        if call["name"] == name:
+            for times in call.get("overlap", {}).values():
+                total = {key: total[key] + times[key] for key in total}
+    return {**total, "elsewhere": total["under_way"] - total["starting"] - total["waiting"]}
+
+
+def overlap_wrong(result, options):
+    """Of what is counted of every call: as many ends as calls; times that are none. Of what is expected: at least so much."""
+    wrong = []
+    for report in result.reports:
+        for call in report["calls"]:
+            for by, times in call.get("overlap", {}).items():
+                ended = call["carried"] + call["errors"]
+                if by == "crossrail" and times["calls"] != ended or min(times.values()) < 0:
+                    wrong.append(f"rank {report['rank']}: {ended} calls of {call['name']} carried, but {by}: {times}")
+    for want in options.expect_overlap:
+        rank, name, what, least = want.split(":")
+        found = [overlap(report, name) for report in result.reports if report["rank"] == int(rank)]
+        if not found or found[0][what] < float(least):
+            wrong.append(f"rank {rank}: {name}: {what} is not at least {least}: {found}")
+    return wrong
+
+
 def text_wrong(result, options):
     wrong = []
     for pattern in options.expect_text:
@@ -120,7 +147,7 @@ def complaints(result, options):
     passed = len(re.findall(r"PASS", result.text))
     if not options.no_pass and passed != options.n:
         wrong.append(f"{passed} ranks of {options.n} said PASS")
-    return wrong + counted_wrong(result, options) + text_wrong(result, options)
+    return wrong + counted_wrong(result, options) + overlap_wrong(result, options) + text_wrong(result, options)
 
 
 def result_lines(result):

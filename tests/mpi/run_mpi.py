@@ -40,6 +40,8 @@ def parse(argv):
     add("--no-pass", action="store_true", help="the ranks are not expected to say PASS")
     add("--expect-carried", action="append", default=[], metavar="NAME[:LEAST[:ALGORITHM]]")
     add("--expect-native", action="append", default=[], metavar="NAME[:LEAST]")
+    add("--expect-overlap", action="append", default=[], metavar="RANK:NAME:WHAT:LEAST",
+        help="calls, or seconds starting, waiting, under_way, elsewhere")
     add("--expect-text", action="append", default=[], metavar="REGEX")
     add("--forbid-text", action="append", default=[], metavar="REGEX")
     add("--expect-once", action="append", default=[], metavar="REGEX", help="in exactly one line")

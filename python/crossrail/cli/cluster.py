@@ -1,6 +1,7 @@
 """`crossrail cluster`."""
 
 import shlex
+from pathlib import Path
 from typing import Optional
 
 import typer
@@ -11,7 +12,7 @@ from crossrail.cluster.plan import resolve_ranks
 from crossrail.errors import CliError
 from crossrail.jobs import RunChoice, prepare
 from crossrail.launchers import core_count
-from crossrail.report.reported_run import run_with_report
+from crossrail.report.reported_run import ReportChoice, run_with_report
 
 CLUSTER_HELP = """Start an MPI program with crossrail on a cluster that lives on this machine.
 
@@ -41,21 +42,22 @@ def cluster_command(
     launcher: Optional[str] = typer.Option(None, "--launcher", help="mpirun or mpiexec to use.", show_default=False),
     report: bool = typer.Option(False, "--report", help="Afterwards, print which calls were carried, and their sizes."),
     report_folder: Optional[str] = typer.Option(None, "--report-folder", help="Keep the reports here.", show_default=False),
+    html: Optional[Path] = typer.Option(None, "--html", help="Write the report to this file, too, as a page.", show_default=False),
     show: bool = typer.Option(False, "--show", help="Print the command of the first host instead of running it."),
 ) -> None:
     """See CLUSTER_HELP."""
     parts = context.obj
     if not parts.program:
         raise CliError("No program is given: crossrail cluster -H 2 -n 4 -- ./app")
-    if native and (report or report_folder):
+    if native and (report or report_folder or html):
         raise CliError("With --native there is no crossrail to report: leave out --native or --report.")
     distributed = resolve_ranks(hosts, ranks, per_host, core_count())
     job = prepare(parts.program, parts.launcher, RunChoice(flavour, launcher, sum(distributed), native))
     with Cluster(distributed, bandwidth) as cluster:
         if show:
             typer.echo(" ".join(shlex.quote(word) for word in cluster_start(cluster, job).words))
-        elif report or report_folder:
-            raise typer.Exit(run_with_report(job, report_folder, lambda one: run_on(cluster, one)))
+        elif report or report_folder or html:
+            raise typer.Exit(run_with_report(job, ReportChoice(report_folder, html), lambda one: run_on(cluster, one)))
         else:
             raise typer.Exit(run_on(cluster, job))
 

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from pathlib import Path
 from typing import Optional
 
 import typer
@@ -10,7 +11,7 @@ from crossrail.errors import CliError
 from crossrail.jobs import RunChoice, prepare
 from crossrail.launchers import command_line
 from crossrail.places import preload_library
-from crossrail.report.reported_run import run_with_report
+from crossrail.report.reported_run import ReportChoice, run_with_report
 
 RUN_HELP = """Start an MPI program with crossrail preloaded.
 
@@ -21,9 +22,14 @@ mpirun that belongs to it is used. Words before '--' that are not options of cro
 Examples:
   crossrail run -n 8 ./app input.txt
   crossrail run -n 8 --report -- ./app input.txt
+  crossrail run -n 8 --html report.html -- ./app input.txt
   crossrail run -n 64 --bind-to core --map-by numa -- ./app
   crossrail run -n 4 --mpi mpich -- python3 transform.py
   crossrail run -n 256 --launcher srun -- ./app
+
+--report prints for every function how many calls were carried and how many left native, the seconds spent in it by the
+slowest process, algorithms, traffic and sizes; for nonblocking and persistent calls also the seconds in starting and in
+waiting for them, how long they were under way, and what part of that was hidden behind the program's own work.
 
 The exit code is the launcher's.
 """
@@ -43,6 +49,7 @@ def run_command(
     launcher: Optional[str] = typer.Option(None, "--launcher", help="mpirun, mpiexec or srun to use.", show_default=False),
     report: bool = typer.Option(False, "--report", help="Afterwards, print which calls were carried, and their sizes."),
     report_folder: Optional[str] = typer.Option(None, "--report-folder", help="Keep the reports here (several nodes: on a shared file system).", show_default=False),
+    html: Optional[Path] = typer.Option(None, "--html", help="Write the report to this file, too, as a page.", show_default=False),
     show: bool = typer.Option(False, "--show", help="Print the command instead of running it."),
 ) -> None:
     """See RUN_HELP."""
@@ -52,8 +59,8 @@ def run_command(
     job = prepare(parts.program, parts.launcher, RunChoice(flavour, launcher, ranks))
     if show:
         typer.echo(" ".join(shlex.quote(word) for word in command_line(job)))
-    elif report or report_folder:
-        raise typer.Exit(run_with_report(job, report_folder))
+    elif report or report_folder or html:
+        raise typer.Exit(run_with_report(job, ReportChoice(report_folder, html)))
     else:
         words = command_line(job)
         os.execv(words[0], words)

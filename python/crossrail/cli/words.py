@@ -6,7 +6,7 @@ Done by hand, before Typer: launchers have options such as -np and -genv that a 
 from dataclasses import dataclass, field
 from typing import List, Sequence
 
-VALUE_OPTIONS = ("-n", "--ranks", "--mpi", "--launcher", "--report-folder")
+VALUE_OPTIONS = ("-n", "--ranks", "--mpi", "--launcher", "--report-folder", "--html")
 FLAG_OPTIONS = ("--report", "--show", "--help", "-h")
 CLUSTER_VALUE_OPTIONS = (*VALUE_OPTIONS, "-H", "--hosts", "--per-host", "--bandwidth")
 CLUSTER_FLAG_OPTIONS = (*FLAG_OPTIONS, "--native")

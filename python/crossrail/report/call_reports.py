@@ -8,12 +8,32 @@ from typing import Any, Dict, List, Tuple
 
 
 @dataclass
+class Overlap:
+    """Nonblocking or persistent calls of one function that one process has made, in seconds of that process.
+
+    `starting` and `waiting`: inside the functions that start them and those that complete them; `under_way`: while at
+    least one of them had begun and had not ended.
+    """
+
+    calls: int
+    starting: float
+    waiting: float
+    under_way: float
+
+    @property
+    def hidden(self) -> float:
+        """The part of the time under way that the process spent neither starting them nor waiting for them: 0 to 1."""
+        return max(0.0, 1 - (self.starting + self.waiting) / self.under_way) if self.under_way > 0 else 0.0
+
+
+@dataclass
 class CallSummary:
     """One MPI function through one interface ('c' or 'fortran'), over all processes that called it.
 
     `carried` and `native` have one count a process; `seconds` is the largest over the processes; `histogram`
     maps the upper bound of the block size in bytes to calls, summed over processes, as are `bytes` and
-    `algorithms` (name to calls).
+    `algorithms` (name to calls); `overlaps`: by who carried nonblocking and persistent calls, 'crossrail' or
+    'native', one a process that made such calls.
     """
 
     name: str
@@ -25,6 +45,7 @@ class CallSummary:
     bytes: int = 0
     histogram: Counter = field(default_factory=Counter)
     algorithms: Counter = field(default_factory=Counter)
+    overlaps: Dict[str, List[Overlap]] = field(default_factory=dict)
 
     def add(self, call: Dict[str, Any]) -> None:
         """Adds one process's entry."""
@@ -35,6 +56,8 @@ class CallSummary:
         self.bytes += int(call.get("bytes", 0))
         self.histogram.update({int(bound): count for bound, count in call.get("histogram", {}).items()})
         self.algorithms.update(call.get("algorithms", {}))
+        for by, times in call.get("overlap", {}).items():
+            self.overlaps.setdefault(by, []).append(Overlap(**times))
 
 
 @dataclass

@@ -13,6 +13,13 @@ from crossrail.sizes import format_count, format_size
 
 BAR_WIDTH = 32
 MOST_PLANS = 16
+OVERLAP_HEADINGS = ("call", "interface", "carried by", "calls", "starting s", "waiting s", "under way s", "hidden")
+OVERLAP_WORDS = 3  # so many columns first
+OVERLAP_EXPLANATION = (
+    "Seconds of the process that spent most on them. starting: in MPI_Ialltoall, MPI_Start, …; waiting: in MPI_Wait, MPI_Waitall, MPI_Test, … with such "
+    "a call among the requests, whatever else was waited for; under way: while at least one such call had begun and had not ended (native calls end for "
+    "us when the program learns of it). hidden: 1 − (starting + waiting) / under way, at least 0: what part of that time the program was elsewhere, "
+    "with work of its own or in other MPI calls. It is the most that can have been hidden: a call does not end while nothing advances it.")
 NOTHING = ("No process wrote a report: the program made no collective call, is statically linked, was killed, or was "
            "started by a wrapper that drops LD_PRELOAD.")
 
@@ -35,6 +42,34 @@ def call_table(report: JobReport) -> Table:
         table.add_row(call.name, call.interface, Text(span(call.carried), "green" if sum(call.carried) else "dim"),
                       span(call.native), Text(format_count(call.errors), "bold red" if call.errors else "dim"),
                       f"{call.seconds:.3f}" if call.seconds else "-", algorithms or "-")
+    return table
+
+
+def percents(parts: List[float]) -> str:
+    """Parts of several processes: '62 %' where all agree, else '40–62 %'."""
+    low, high = round(100 * min(parts)), round(100 * max(parts))
+    return f"{low} %" if low == high else f"{low}–{high} %"
+
+
+def overlap_rows(report: JobReport) -> List[List[str]]:
+    """Nonblocking and persistent calls, by who carried them: times of the process that spent most on them."""
+    rows = []
+    for call in report.calls:
+        for by, processes in sorted(call.overlaps.items()):
+            slowest = max(processes, key=lambda one: one.starting + one.waiting)
+            times = [f"{seconds:.3f}" for seconds in (slowest.starting, slowest.waiting, slowest.under_way)]
+            rows.append([call.name, call.interface, by, span([one.calls for one in processes]), *times,
+                         percents([one.hidden for one in processes])])
+    return rows
+
+
+def overlap_table(rows: List[List[str]]) -> Table:
+    """The table of these rows."""
+    table = Table()
+    for number, heading in enumerate(OVERLAP_HEADINGS):
+        table.add_column(heading, justify="left" if number < OVERLAP_WORDS else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -71,20 +106,29 @@ def traffic_table(report: JobReport) -> Table:
     return table
 
 
+def heading(report: JobReport) -> str:
+    """Who reported."""
+    hosts = {process.get("host") for process in report.processes}
+    mpi = report.processes[0].get("mpi", "").split(",")[0].strip() if report.processes else ""
+    return f"crossrail: {len(report.processes)} processes on {len(hosts)} host{'' if len(hosts) == 1 else 's'}, {mpi}"
+
+
+def warnings(report: JobReport) -> List[str]:
+    """What is missing from the report."""
+    missing = report.expected - len(report.processes)
+    ranks = [f"{missing} of {report.expected} ranks left no report here: killed, or on other nodes (then use --report-folder on a "
+             "shared file system)."] if missing > 0 else []
+    return ranks + [f"{name} is incomplete and was left out." for name in report.unreadable]
+
+
 def show_report(report: JobReport) -> None:
     """Prints who reported, the calls, and the sizes of those that have them."""
     if not report.processes:
         out.print(Text(NOTHING, "yellow"))
         return
-    first = report.processes[0]
-    hosts = {process.get("host") for process in report.processes}
-    out.print(Text(f"\ncrossrail: {len(report.processes)} processes on {len(hosts)} "
-                   f"host{'s' if len(hosts) > 1 else ''}, {first.get('mpi', '').split(',')[0].strip()}", "bold"))
-    if len(report.processes) < report.expected:
-        out.print(Text(f"{report.expected - len(report.processes)} of {report.expected} ranks left no report here: killed, or "
-                       "on other nodes (then use --report-folder on a shared file system).", "yellow"))
-    for name in report.unreadable:
-        out.print(Text(f"{name} is incomplete and was left out.", "yellow"))
+    out.print(Text(f"\n{heading(report)}", "bold"))
+    for text in warnings(report):
+        out.print(Text(text, "yellow"))
     if not report.calls:
         out.print("No collective call was made.")
         return
@@ -96,6 +140,11 @@ def show_report(report: JobReport) -> None:
         out.print(traffic_table(report))
         if len(report.traffic) > MOST_PLANS:
             out.print(f"… and {len(report.traffic) - MOST_PLANS} more")
+    rows = overlap_rows(report)
+    if rows:
+        out.print(Text("Nonblocking and persistent calls", "bold"))
+        out.print(OVERLAP_EXPLANATION)
+        out.print(overlap_table(rows))
     for call in report.calls:
         if call.histogram and call.bytes:  # of calls that are only counted, no sizes are known
             out.print(Text(f"{call.name} ({call.interface}): size of a block, from one rank to one other; calls of all processes", "bold"))

@@ -2,13 +2,16 @@
 
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Optional
 
+from crossrail.console import out
 from crossrail.errors import CliError
 from crossrail.launchers import Job, command_line
 from crossrail.report.call_reports import read_folder
 from crossrail.report.call_tables import show_report
+from crossrail.report.calls_page import render_calls
 from crossrail.supervise import supervise
 
 
@@ -17,8 +20,19 @@ def run_here(job: Job) -> int:
     return supervise(command_line(job))
 
 
-def run_with_report(job: Job, folder: Optional[str], start: Callable[[Job], int] = run_here) -> int:
+@dataclass
+class ReportChoice:
+    """Where the processes' reports go, and a page of them; None: nowhere that stays."""
+
+    folder: Optional[str] = None
+    html: Optional[Path] = None
+
+
+def run_with_report(job: Job, choice: ReportChoice, start: Callable[[Job], int] = run_here) -> int:
     """Runs the job by `start`, then prints what its processes counted; the folder is kept if the user named it."""
+    folder = choice.folder
+    if choice.html and not choice.html.absolute().parent.is_dir():
+        raise CliError(f"There is no folder {choice.html.absolute().parent} for the page.")
     place = Path(folder).resolve() if folder else Path(tempfile.mkdtemp(prefix="crossrail."))
     if folder and place.is_dir() and any(place.glob("*.json")):
         raise CliError(f"{place} already holds reports; name an empty folder.")
@@ -26,7 +40,11 @@ def run_with_report(job: Job, folder: Optional[str], start: Callable[[Job], int]
     job.environment["CROSSRAIL_REPORT"] = str(place)
     try:
         code = start(job)
-        show_report(read_folder(place))
+        report = read_folder(place)
+        show_report(report)
+        if choice.html:
+            choice.html.write_text(render_calls(report))
+            out.print(f"The same as a page: {choice.html}")
         return code
     finally:
         if not folder:

@@ -67,7 +67,9 @@ Carried noted(const Carried& carried) {
 }
 
 void finalize_begins() {
-  if (find_functions() != nullptr) begin_finalize();
+  if (find_functions() == nullptr) return;
+  ask_world();
+  begin_finalize();
 }
 
 void blocking_collective(Word64 comm) {
@@ -77,8 +79,8 @@ void blocking_collective(Word64 comm) {
 // Without requests of ours there may be no MPI library of our flavour.
 WaitBegun wait_begins(Word64 request) {
   if (!any_requests()) return {};
-  const Completed completed = await_ours(reinterpret_cast<MPI_Request*>(request));
-  return {completed == Completed::here, completed != Completed::natively};
+  const AfterWait completed = await_ours(reinterpret_cast<MPI_Request*>(request));
+  return {completed == AfterWait::here, completed != AfterWait::natively};
 }
 
 void wait_ended(const WaitBegun& begun, Word64 word) {

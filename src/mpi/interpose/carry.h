@@ -14,6 +14,7 @@ struct Carried {
   int code = 0;       // MPI's, where done
   const char* algorithm = "native";
   std::uint64_t block_bytes = 0;
+  bool on_copies = false;  // done, by the MPI library on copies of the buffers
 };
 
 // The arguments of the C calls, in their order: 7 of MPI_Alltoall, 9 of the others. Counts are int

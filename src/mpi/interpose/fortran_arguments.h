@@ -23,6 +23,10 @@ bool convertible();
 // The sentinels of Fortran as those of C.
 Word64 c_address(Word64 address);
 inline MPI_Fint fortran_integer(Word64 address) { return *reinterpret_cast<const MPI_Fint*>(address); }
+// For RequestsAt.
+inline Word64 read_fortran_handle(Word64 address, int index) {
+  return reinterpret_cast<Word64>(conversions().request(reinterpret_cast<const MPI_Fint*>(address)[index]));
+}
 inline Word64 type_at(Word64 address) { return reinterpret_cast<Word64>(conversions().type(fortran_integer(address))); }
 inline Word64 comm_at(Word64 address) { return reinterpret_cast<Word64>(conversions().comm(fortran_integer(address))); }
 

@@ -5,39 +5,43 @@
 #include "mpi/interpose/next_call.h"
 #include "mpi/interpose/words.h"
 #include "mpi/requests/completion.h"
+#include "mpi/statistics/request_times.h"
 
 using crossrail::mpi::Word64;
 
 #define CROSSRAIL_EXPORT extern "C" __attribute__((visibility("default")))
 
-#define WAIT(symbol)                                                                                 \
-  CROSSRAIL_EXPORT Word64 symbol(Word64 request, Word64 status) {                                    \
-    static crossrail::mpi::NextCall next(#symbol);                                                   \
-    crossrail::mpi::Completion completion;                                                           \
-    const crossrail::mpi::WaitBegun begun = crossrail::mpi::wait_begins(request);                     \
-    const Word64 code = begun.left_out ? 0 : next(request, status);                                  \
-    crossrail::mpi::wait_ended(begun, status);                                                       \
-    return completion.of_one(code, status);                                                          \
+#define WAIT(symbol)                                                               \
+  CROSSRAIL_EXPORT Word64 symbol(Word64 request, Word64 status) {                  \
+    static crossrail::mpi::NextCall next(#symbol);                                 \
+    const crossrail::mpi::CompletionTime time({1, request}, {});                   \
+    crossrail::mpi::Completion completion;                                         \
+    const crossrail::mpi::WaitBegun begun = crossrail::mpi::wait_begins(request);  \
+    const Word64 code = begun.left_out ? 0 : next(request, status);                \
+    crossrail::mpi::wait_ended(begun, status);                                     \
+    return completion.of_one(code, status);                                        \
   }
-// `before` the MPI library's function; `result` of its code.
-#define COMPLETES(symbol, words, before, result)                                                     \
-  CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {                                                    \
-    static crossrail::mpi::NextCall next(#symbol);                                                   \
-    crossrail::mpi::Completion completion;                                                           \
-    crossrail::mpi::before;                                                                          \
-    const Word64 code = next(NAMES_##words);                                                         \
-    return completion.result;                                                                        \
+// `before` the MPI library's function; `result` of its code. Then its requests, so many at this address, and what tells which
+// of them are complete (Completed).
+#define COMPLETES(symbol, words, before, result, count, address, ...)                                                \
+  CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {                                                                    \
+    static crossrail::mpi::NextCall next(#symbol);                                                                   \
+    const crossrail::mpi::CompletionTime time({static_cast<int>(count), address}, {__VA_ARGS__});                    \
+    crossrail::mpi::Completion completion;                                                                           \
+    crossrail::mpi::before;                                                                                          \
+    const Word64 code = next(NAMES_##words);                                                                         \
+    return completion.result;                                                                                        \
   }
-#define BOTH(name, words, before, result)                                                            \
-  COMPLETES(MPI_##name, words, before, result)                                                       \
-  COMPLETES(PMPI_##name, words, before, result)
+#define BOTH(name, ...)                 \
+  COMPLETES(MPI_##name, __VA_ARGS__)    \
+  COMPLETES(PMPI_##name, __VA_ARGS__)
 WAIT(MPI_Wait)
 WAIT(PMPI_Wait)
-BOTH(Waitall, 3, waitall_begins(a1, a2), of_several(code, a3, a1))
-BOTH(Waitany, 4, look_begins(), of_one(code, a4))
-BOTH(Waitsome, 5, look_begins(), of_some(code, a5, a3))
-BOTH(Request_get_status, 3, look_begins(), of_one(code, a3))
-BOTH(Test, 3, look_begins(), of_one(code, a3))
-BOTH(Testall, 4, look_begins(), of_several(code, a4, a1))
-BOTH(Testany, 5, look_begins(), of_one(code, a5))
-BOTH(Testsome, 5, look_begins(), of_some(code, a5, a3))
+BOTH(Waitall, 3, waitall_begins(a1, a2), of_several(code, a3, a1), a1, a2, 0)
+BOTH(Waitany, 4, look_begins(), of_one(code, a4), a1, a2, 0, 0, a3)
+BOTH(Waitsome, 5, look_begins(), of_some(code, a5, a3), a1, a2, 0, a3, a4)
+BOTH(Request_get_status, 3, look_begins(), of_one(code, a3), 1, reinterpret_cast<Word64>(&a1), a2)
+BOTH(Test, 3, look_begins(), of_one(code, a3), 1, a1, a2)
+BOTH(Testall, 4, look_begins(), of_several(code, a4, a1), a1, a2, a3)
+BOTH(Testany, 5, look_begins(), of_one(code, a5), a1, a2, a4, 0, a3)
+BOTH(Testsome, 5, look_begins(), of_some(code, a5, a3), a1, a2, 0, a3, a4)

@@ -89,18 +89,3 @@ OFFERED(alltoall, ALLTOALL, "MPI_Alltoall", 8)
 OFFERED(alltoallv, ALLTOALLV, "MPI_Alltoallv", 10)
 OFFERED(alltoallw, ALLTOALLW, "MPI_Alltoallw", 10)
 OFFERED(allreduce, ALLREDUCE, "MPI_Allreduce", 7)
-
-#define PASSED_AS(symbol, c_name, words)                                          \
-  CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {                                 \
-    static crossrail::mpi::NextCall next(#symbol);                                \
-    static crossrail::mpi::CallCounter counter(c_name, "fortran");                \
-    return crossrail::mpi::pass(next, counter, NAMES_##words);                    \
-  }
-#define PASSED_FORTRAN(lower, upper, c_name, words) \
-  PASSED_AS(mpi_##lower##_, c_name, words)          \
-  PASSED_AS(mpi_##lower, c_name, words)             \
-  PASSED_AS(mpi_##lower##__, c_name, words)         \
-  PASSED_AS(MPI_##upper, c_name, words)             \
-  PASSED_AS(ompi_##lower##_f, c_name, words)
-PASSED_FORTRAN(iallreduce, IALLREDUCE, "MPI_Iallreduce", 8)
-PASSED_FORTRAN(allreduce_init, ALLREDUCE_INIT, "MPI_Allreduce_init", 9)

@@ -10,6 +10,7 @@
 #include "mpi/library/pmpi.h"
 #include "mpi/requests/nonblocking.h"
 #include "mpi/requests/persistent.h"
+#include "mpi/statistics/request_times.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -18,6 +19,7 @@ struct Entry {
   NextCall next;
   CallCounter counter;
   Carried (*start)(const Word64* words, CallCounter* counter, MPI_Request* request);
+  Form form;
 };
 
 using Start = Carried (*)(const Word64* words, bool large_counts, CallCounter* counter);
@@ -61,23 +63,27 @@ void call_next(NextCall& next, const Word64* words, std::index_sequence<index...
 // The last words are the addresses of the request and of ierror.
 template <std::size_t count>
 void offer(Entry& entry, const Word64 (&words)[count]) {
-  const std::int64_t began = counting() ? now_ns() : 0;
+  const std::int64_t began = clock_entry();
+  const bool converts = convertible() && find_functions() != nullptr;
   MPI_Request request{};
   Carried carried;
-  if (convertible() && find_functions() != nullptr) carried = entry.start(words, &entry.counter, &request);
+  if (converts) carried = entry.start(words, &entry.counter, &request);
   auto* const code = reinterpret_cast<MPI_Fint*>(words[count - 1]);
   if (!carried.done) {
     call_next(entry.next, words, std::make_index_sequence<count>());
-    if (began != 0) entry.counter.add(carried, now_ns() - began);
-    return;
+    if (code != nullptr) carried.code = *code;
+  } else {
+    if (carried.code == MPI_SUCCESS) *reinterpret_cast<MPI_Fint*>(words[count - 2]) = conversions().fortran_request(request);
+    if (code != nullptr) *code = carried.code;  // mpi_f08: ierror is optional
   }
-  if (carried.code == MPI_SUCCESS) *reinterpret_cast<MPI_Fint*>(words[count - 2]) = conversions().fortran_request(request);
-  if (code != nullptr) *code = carried.code;  // mpi_f08: ierror is optional
+  if (began != 0) note_made({entry.counter, entry.form, began}, carried, {1, converts ? words[count - 2] : 0, read_fortran_handle});
 }
 
+// Of collectives that are not ours.
+Carried leave(const Word64*, CallCounter*, MPI_Request*) { return {}; }
+
 // MPI_Start and MPI_Startall. False: none of the requests is ours.
-bool start_fortran(int count, Word64 requests, Word64 code) {
-  if (!convertible() || find_functions() == nullptr) return false;
+bool start_ours(int count, Word64 requests, Word64 code) {
   static thread_local std::vector<MPI_Request> converted;
   converted.resize(static_cast<std::size_t>(std::max(count, 0)));
   for (int one = 0; one < count; ++one) converted[one] = conversions().request(reinterpret_cast<const MPI_Fint*>(requests)[one]);
@@ -86,10 +92,23 @@ bool start_fortran(int count, Word64 requests, Word64 code) {
   return carried.done;
 }
 
+// `next` hands the call on.
+template <class Next>
+void start_fortran(int count, Word64 requests, Word64 code, const Next& next) {
+  if (!convertible() || find_functions() == nullptr) {
+    next();
+    return;
+  }
+  StartTime time({count, requests, read_fortran_handle});
+  if (!start_ours(count, requests, code)) next();
+  (void)time.returns(code != 0 ? fortran_integer(code) : MPI_SUCCESS);
+}
+
 void free_fortran(Word64 request) {
   if (!convertible() || find_functions() == nullptr) return;
   MPI_Request converted = conversions().request(fortran_integer(request));
   free_request(reinterpret_cast<Word64>(&converted));
+  forget_native_request({1, request, read_fortran_handle});
 }
 
 void blocking_fortran(Word64 comm) {
@@ -106,24 +125,29 @@ using crossrail::mpi::Word64;
 // In all manglings of Fortran compilers, and as mpi_f08 calls it.
 #define MANGLED(entry, lower, upper) entry(mpi_##lower##_) entry(mpi_##lower) entry(mpi_##lower##__) entry(MPI_##upper) entry(ompi_##lower##_f)
 
-#define STARTED_AS(symbol, function, c_name, words)                                               \
+#define STARTED_AS(symbol, function, c_name, form, words)                                         \
   CROSSRAIL_EXPORT void symbol(WORDS_##words) {                                                   \
-    static crossrail::mpi::Entry entry{crossrail::mpi::NextCall(#symbol), {c_name, "fortran"}, crossrail::mpi::function}; \
+    static crossrail::mpi::Entry entry{crossrail::mpi::NextCall(#symbol), {c_name, "fortran"}, crossrail::mpi::function, \
+                                       crossrail::mpi::Form::form};                               \
     crossrail::mpi::offer(entry, {NAMES_##words});                                                \
   }
 #define COMMA ,
-#define IALLTOALL(symbol) STARTED_AS(symbol, alltoall<crossrail::mpi::start_alltoall COMMA 7>, "MPI_Ialltoall", 9)
-#define IALLTOALLV(symbol) STARTED_AS(symbol, alltoallv<crossrail::mpi::start_alltoallv COMMA 9>, "MPI_Ialltoallv", 11)
-#define IALLTOALLW(symbol) STARTED_AS(symbol, alltoallw<crossrail::mpi::start_alltoallw COMMA 9>, "MPI_Ialltoallw", 11)
-#define ALLTOALL_INIT(symbol) STARTED_AS(symbol, alltoall<crossrail::mpi::init_alltoall COMMA 8>, "MPI_Alltoall_init", 10)
-#define ALLTOALLV_INIT(symbol) STARTED_AS(symbol, alltoallv<crossrail::mpi::init_alltoallv COMMA 10>, "MPI_Alltoallv_init", 12)
-#define ALLTOALLW_INIT(symbol) STARTED_AS(symbol, alltoallw<crossrail::mpi::init_alltoallw COMMA 10>, "MPI_Alltoallw_init", 12)
+#define IALLTOALL(symbol) STARTED_AS(symbol, alltoall<crossrail::mpi::start_alltoall COMMA 7>, "MPI_Ialltoall", nonblocking, 9)
+#define IALLTOALLV(symbol) STARTED_AS(symbol, alltoallv<crossrail::mpi::start_alltoallv COMMA 9>, "MPI_Ialltoallv", nonblocking, 11)
+#define IALLTOALLW(symbol) STARTED_AS(symbol, alltoallw<crossrail::mpi::start_alltoallw COMMA 9>, "MPI_Ialltoallw", nonblocking, 11)
+#define ALLTOALL_INIT(symbol) STARTED_AS(symbol, alltoall<crossrail::mpi::init_alltoall COMMA 8>, "MPI_Alltoall_init", persistent, 10)
+#define ALLTOALLV_INIT(symbol) STARTED_AS(symbol, alltoallv<crossrail::mpi::init_alltoallv COMMA 10>, "MPI_Alltoallv_init", persistent, 12)
+#define ALLTOALLW_INIT(symbol) STARTED_AS(symbol, alltoallw<crossrail::mpi::init_alltoallw COMMA 10>, "MPI_Alltoallw_init", persistent, 12)
+#define IALLREDUCE(symbol) STARTED_AS(symbol, leave, "MPI_Iallreduce", nonblocking, 8)
+#define ALLREDUCE_INIT(symbol) STARTED_AS(symbol, leave, "MPI_Allreduce_init", persistent, 9)
 MANGLED(IALLTOALL, ialltoall, IALLTOALL)
 MANGLED(IALLTOALLV, ialltoallv, IALLTOALLV)
 MANGLED(IALLTOALLW, ialltoallw, IALLTOALLW)
 MANGLED(ALLTOALL_INIT, alltoall_init, ALLTOALL_INIT)
 MANGLED(ALLTOALLV_INIT, alltoallv_init, ALLTOALLV_INIT)
 MANGLED(ALLTOALLW_INIT, alltoallw_init, ALLTOALLW_INIT)
+MANGLED(IALLREDUCE, iallreduce, IALLREDUCE)
+MANGLED(ALLREDUCE_INIT, allreduce_init, ALLREDUCE_INIT)
 // Open MPI 4's names.
 ALLTOALL_INIT(mpix_alltoall_init_)
 ALLTOALLV_INIT(mpix_alltoallv_init_)
@@ -135,12 +159,12 @@ ALLTOALLW_INIT(ompix_alltoallw_init_f)
 #define START(symbol)                                                               \
   CROSSRAIL_EXPORT void symbol(Word64 request, Word64 code) {                       \
     static crossrail::mpi::NextCall next(#symbol);                                  \
-    if (!crossrail::mpi::start_fortran(1, request, code)) (void)next(request, code); \
+    crossrail::mpi::start_fortran(1, request, code, [&] { (void)next(request, code); }); \
   }
 #define STARTALL(symbol)                                                            \
   CROSSRAIL_EXPORT void symbol(Word64 count, Word64 requests, Word64 code) {        \
     static crossrail::mpi::NextCall next(#symbol);                                  \
-    if (!crossrail::mpi::start_fortran(crossrail::mpi::fortran_integer(count), requests, code)) (void)next(count, requests, code); \
+    crossrail::mpi::start_fortran(crossrail::mpi::fortran_integer(count), requests, code, [&] { (void)next(count, requests, code); }); \
   }
 #define REQUEST_FREE(symbol)                                                        \
   CROSSRAIL_EXPORT void symbol(Word64 request, Word64 code) {                       \

@@ -98,7 +98,7 @@ Carried start_on_copies(const char* function, const Word64* words, const SidesOf
   void* const next = library_symbol(function);
   if (!copied || next == nullptr || call->sent.bytes + call->received.bytes == 0) return carried;
   own[sides.request_word] = word_of(&call->native);
-  carried.done = true;
+  carried.done = carried.on_copies = true;
   carried.code = call_with(next, own);
   if (carried.code != MPI_SUCCESS) return carried;
   auto& request = *reinterpret_cast<MPI_Request*>(words[sides.request_word]);

@@ -41,18 +41,18 @@ Seen await_call(OurRequest& call, bool briefly) {
 constexpr unsigned kCallsATurn = 16;
 
 // `quickly`: if it leaves the status to be mended, that is done.
-Completed complete_seen(OurRequest& ours, MPI_Request& request, bool quickly) {
+AfterWait complete_seen(OurRequest& ours, MPI_Request& request, bool quickly) {
   static std::atomic<unsigned> turns{0};
   const unsigned turn = turns.load(std::memory_order_relaxed);
   turns.store(turn + 1, std::memory_order_relaxed);
   if (turn % kCallsATurn == 0) make_progress(ours);
-  Completed completed = Completed::natively;
+  AfterWait completed = AfterWait::natively;
   if (quickly) {
     completed = ours.complete_in_wait();
   } else {
     ours.complete();
   }
-  if (completed == Completed::here) request = handles().request_null;
+  if (completed == AfterWait::here) request = handles().request_null;
   return completed;
 }
 
@@ -74,9 +74,9 @@ void make_progress(const OurRequest& pending) {
   inside = false;
 }
 
-Completed await_ours(MPI_Request* request) {
+AfterWait await_ours(MPI_Request* request) {
   OurRequest* const ours = request == nullptr ? nullptr : find_request(*request);
-  Completed completed = Completed::natively;
+  AfterWait completed = AfterWait::natively;
   if (ours != nullptr && await_call(*ours, true) == Seen::end) completed = complete_seen(*ours, *request, true);
   complete_ended();
   return completed;

@@ -107,9 +107,7 @@ Carried start_natively(Call call, const EntryPoint& entry, const Word64* words) 
   typename Call::Facts facts;
   if (call.survey(ranks, facts).answer != Survey::Answer::carry) return {};
   constexpr std::size_t kReceiveWord = (Call::kWords - 1) / 2;  // as many words a side, then the communicator
-  const Carried done = start_on_copies(entry.native, words, {call.span_sent(facts), call.span_received(facts), 0, kReceiveWord, Call::kWords});
-  if (done.done && counting()) entry.counter->add(Carried{}, 0);
-  return done;
+  return start_on_copies(entry.native, words, {call.span_sent(facts), call.span_received(facts), 0, kReceiveWord, Call::kWords});
 }
 
 template <class Call>

@@ -108,16 +108,16 @@ void NonblockingRequest::complete_natively() {
   if (last) delete this;
 }
 
-Completed NonblockingRequest::complete_in_wait() {
+AfterWait NonblockingRequest::complete_in_wait() {
   close();
   use.ended(*this);
   if (code != Code::ok || !keep(*live_)) {
     complete_natively();
-    return Completed::natively;
+    return AfterWait::natively;
   }
   (void)use.code(*this);
   delete this;
-  return Completed::here;
+  return AfterWait::here;
 }
 
 void free_kept_requests() {

@@ -17,7 +17,7 @@ class NonblockingRequest : public OurRequest {
   // The request for this call, which has begun. Its address is the program's. Returns MPI's code.
   int open(MPI_Request* request);
   void complete() final;
-  Completed complete_in_wait() final;
+  AfterWait complete_in_wait() final;
 
  protected:
   // The call has ended: what is to be done with its buffers where MPI may be called.

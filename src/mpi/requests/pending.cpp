@@ -89,7 +89,7 @@ void PendingUse::count_for(CallCounter* counter, std::uint64_t block_bytes) {
 }
 
 void PendingUse::begins() {
-  began_ns_ = counting() ? now_ns() : 0;
+  if (counting() && counter_ != nullptr) overlap()->begins(entered_ns());
 }
 
 void PendingUse::ended(const PendingCall& call) {
@@ -98,7 +98,9 @@ void PendingUse::ended(const PendingCall& call) {
   carried_.algorithm = call.code == Code::ok ? call.plan->algorithm : "error";
   note_traffic(call.code == Code::ok ? call.plan : nullptr);
   if (call.code != Code::ok) log_line(LogLevel::error, "%s: %s", function_, call.what.c_str());
-  if (counting() && counter_ != nullptr) counter_->add(carried_, now_ns() - began_ns_);
+  if (!counting() || counter_ == nullptr) return;
+  counter_->add(carried_, 0);
+  overlap()->ends(now_ns());
 }
 
 int PendingUse::code(const PendingCall& call) const {

@@ -41,6 +41,8 @@ class PendingUse {
   // For statistics: the entry point, and what its blocks hold.
   void count_for(CallCounter* counter, std::uint64_t block_bytes);
   void begins();
+  // Null: it is not counted.
+  Overlap* overlap() const { return counter_ == nullptr ? nullptr : &counter_->overlap(By::crossrail); }
   // Notes what `call` came to, and logs it if it is an error.
   void ended(const PendingCall& call);
   // The code for the program. More than once, perhaps.
@@ -59,11 +61,10 @@ class PendingUse {
   const char* function_;
   CallCounter* counter_ = nullptr;
   Carried carried_;
-  std::int64_t began_ns_ = 0;
 };
 
 // What is left to do for a wait that has completed a request.
-enum class Completed : std::uint8_t {
+enum class AfterWait : std::uint8_t {
   natively,  // what the MPI library does when it finds it complete
   cancelled,  // the same, but that its status needs mending
   here,  // to set the program's handle and status
@@ -81,9 +82,9 @@ class OurRequest : public PendingCall {
   // The call has ended. Not touched any more once it is complete: another thread may have freed it.
   virtual void complete() = 0;
   // The same by the program's own wait for the request, which may be quicker.
-  virtual Completed complete_in_wait() {
+  virtual AfterWait complete_in_wait() {
     complete();
-    return Completed::natively;
+    return AfterWait::natively;
   }
   // Null: MPI_Start is not for it.
   virtual class Persistent* persistent() { return nullptr; }
@@ -95,7 +96,7 @@ class OurRequest : public PendingCall {
 
 // The program is about to wait for this request, for all of these: first for a short while for those that are
 // ours, which is quicker than by way of the MPI library's progress. Those that are completed here become null.
-Completed await_ours(MPI_Request* request);
+AfterWait await_ours(MPI_Request* request);
 void await_all_ours(MPI_Request* requests, int count);
 // One round of what the MPI library has to do itself, while this call has not ended.
 void make_progress(const OurRequest& pending);

@@ -29,13 +29,13 @@ class Persistent : public OurRequest {
     if (waited_for) complete_token(its, result);
     if (freed) delete this;
   }
-  Completed complete_in_wait() override {
+  AfterWait complete_in_wait() override {
     if (code != Code::ok) return OurRequest::complete_in_wait();
     use.ended(*this);
     (void)use.code(*this);
     state.store(State::inactive, std::memory_order_relaxed);
     withdraw_token(token);
-    return Completed::cancelled;
+    return AfterWait::cancelled;
   }
   Persistent* persistent() override { return this; }
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "mpi/library/library.h"
+#include "mpi/library/pmpi.h"
 #include "mpi/statistics/traffic.h"
 
 namespace crossrail::mpi {
@@ -20,6 +21,7 @@ std::atomic<CallCounter*> first_counter{nullptr};
 std::atomic<int> world_rank{-1};
 std::atomic<int> world_size{-1};
 std::atomic<std::uint64_t> calls_since_report{0};
+thread_local std::int64_t entered_at_ns = 0;
 
 // Whatever way the process ends, short of _exit and signals, it has written its report. The calls before a fork are
 // the parent's.
@@ -68,9 +70,22 @@ std::int64_t now_ns() {
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
+std::int64_t clock_entry() { return entered_at_ns = counting() ? now_ns() : 0; }
+
+std::int64_t entered_ns() { return entered_at_ns; }
+
 void note_world(int rank, int size) {
   world_rank = rank;
   world_size = size;
+}
+
+void ask_world() {
+  int rank = 0, size = 0, initialized = 0, finalized = 0;
+  if (!counting() || world_size.load() >= 0) return;
+  if (pmpi().Initialized(&initialized) != MPI_SUCCESS || initialized == 0) return;
+  if (pmpi().Finalized(&finalized) != MPI_SUCCESS || finalized != 0) return;
+  if (pmpi().Comm_rank(handles().comm_world, &rank) != MPI_SUCCESS) return;
+  if (pmpi().Comm_size(handles().comm_world, &size) == MPI_SUCCESS) note_world(rank, size);
 }
 
 // Reads the private counters of all entry points.
@@ -81,7 +96,7 @@ struct Report {
                   "{\"name\":\"%s\",\"interface\":\"%s\",\"carried\":%llu,\"native\":%llu,\"errors\":%llu,"
                   "\"seconds\":%.9f,\"bytes\":%llu,\"histogram\":{",
                   counter.name_, counter.interface_, number(counter.carried_), number(counter.native_),
-                  number(counter.errors_), static_cast<double>(counter.nanoseconds_.load()) * 1e-9,
+                  number(counter.errors_), seconds(inside_ns(counter)),
                   number(counter.bytes_));
     std::string json = text;
     const char* comma = "";
@@ -99,7 +114,29 @@ struct Report {
       json += text;
       comma = ",";
     }
-    return json + "}}";
+    return json + "}" + overlap(counter) + "}";
+  }
+
+  // Of nonblocking and persistent calls, by who has carried them.
+  static std::string overlap(const CallCounter& counter) {
+    std::string json;
+    const auto part = [&json](const char* by, const Overlap::Times& times) {
+      char text[256];
+      if (times.calls == 0) return;
+      std::snprintf(text, sizeof text, "%s\"%s\":{\"calls\":%llu,\"starting\":%.9f,\"waiting\":%.9f,\"under_way\":%.9f}",
+                    json.empty() ? "" : ",", by, static_cast<unsigned long long>(times.calls), seconds(times.starting_ns),
+                    seconds(times.waiting_ns), seconds(times.under_way_ns));
+      json += text;
+    };
+    part("crossrail", counter.overlap_.times());
+    part("native", counter.native_overlap_.times());
+    return json.empty() ? json : ",\"overlap\":{" + json + "}";
+  }
+
+  // What the program spent inside such calls.
+  static std::int64_t inside_ns(const CallCounter& counter) {
+    const Overlap::Times own = counter.overlap_.times(), native = counter.native_overlap_.times();
+    return static_cast<std::int64_t>(counter.nanoseconds_.load()) + own.starting_ns + own.waiting_ns + native.starting_ns + native.waiting_ns;
   }
 
   static std::string all() {
@@ -112,6 +149,7 @@ struct Report {
   }
 
  private:
+  static double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
   static unsigned long long number(const std::atomic<std::uint64_t>& value) { return value.load(); }
 };
 

@@ -5,7 +5,8 @@ import json
 from rich.console import Console
 
 from crossrail.report import call_tables
-from crossrail.report.call_reports import add_up, read_folder
+from crossrail.report.calls_page import render_calls
+from crossrail.report.call_reports import Overlap, add_up, read_folder
 
 
 def process(rank, carried, native=0, **more):
@@ -78,3 +79,34 @@ def test_nothing_and_missing_ranks_are_said(monkeypatch):
 def test_a_range_where_processes_differ():
     assert call_tables.span([12, 40]) == "12–40"
     assert call_tables.span([5635, 5635]) == "5 635"
+
+
+def overlap(starting, waiting, under_way, calls=10):
+    """Nonblocking calls of one process."""
+    return {"calls": calls, "starting": starting, "waiting": waiting, "under_way": under_way}
+
+
+def test_what_is_hidden_is_neither_starting_nor_waiting():
+    report = add_up([process(0, 5, overlap={"crossrail": overlap(0.5, 1.5, 8.0)})])
+    assert report.calls[0].overlaps["crossrail"][0].hidden == 0.75
+    assert Overlap(1, 0.5, 9.0, 8.0).hidden == 0.0  # waited for others, too
+    assert Overlap(0, 0.0, 0.0, 0.0).hidden == 0.0
+
+
+def test_overlap_is_shown_by_who_carried_the_calls(monkeypatch):
+    first, second = overlap(0.1, 0.1, 1.0), overlap(0.25, 0.25, 1.0)
+    report = add_up([process(0, 10, overlap={"crossrail": first, "native": overlap(1.0, 1.0, 2.0, calls=4)}), process(1, 10, overlap={"crossrail": second})])
+    rows = call_tables.overlap_rows(report)
+    assert rows == [["MPI_Alltoall", "fortran", "crossrail", "10", "0.250", "0.250", "1.000", "50–80 %"],
+                    ["MPI_Alltoall", "fortran", "native", "4", "1.000", "1.000", "2.000", "0 %"]]
+    text = shown(report, monkeypatch)
+    assert "50–80 %" in text and "at least 0" in text
+    assert "Nonblocking and persistent calls" not in shown(add_up([process(0, 5)]), monkeypatch)
+
+
+def test_the_page_has_the_same_tables():
+    report = add_up([process(0, 10, overlap={"crossrail": overlap(0.1, 0.1, 1.0)}, algorithms={"a<b": 10})])
+    page = render_calls(report)
+    assert "Nonblocking and persistent calls" in page and "80 %" in page and "a&lt;b 10" in page and "up to 1 KiB" in page
+    assert "1 of 2 ranks left no report" in page and "Nonblocking" not in render_calls(add_up([process(0, 5)]))
+    assert "No process wrote a report" in render_calls(add_up([]))

@@ -1,0 +1,140 @@
+#include "mpi/statistics/request_times.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+
+#include "mpi/interpose/arguments.h"
+#include "mpi/library/pmpi.h"
+#include "mpi/requests/pending.h"
+#include "mpi/requests/request_table.h"
+
+namespace crossrail::mpi {
+namespace {
+
+struct NativeCall {
+  Overlap* overlap;
+  bool under_way;
+};
+
+std::mutex mutex;  // of the calls
+std::atomic<std::size_t> known{0};
+std::unordered_map<Word64, NativeCall>& native_calls() {
+  static auto& all = *new std::unordered_map<Word64, NativeCall>;  // outlives every static object
+  return all;
+}
+
+void add(std::vector<Overlap*>& all, Overlap* one) {
+  if (one != nullptr && std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+}
+
+// Null: none that is known. A copy, so that no lock is held while MPI is called.
+bool find_native(Word64 handle, NativeCall& found) {
+  if (known.load(std::memory_order_relaxed) == 0) return false;
+  const std::lock_guard lock(mutex);
+  const auto at = native_calls().find(handle);
+  if (at == native_calls().end()) return false;
+  found = at->second;
+  return true;
+}
+
+// Its request is gone, unless it can be started again.
+void end_native(Word64 handle, std::int64_t now_ns, bool gone) {
+  const std::lock_guard lock(mutex);
+  const auto at = native_calls().find(handle);
+  if (at == native_calls().end()) return;
+  if (at->second.under_way) at->second.overlap->ends(now_ns);
+  at->second.under_way = false;
+  if (gone) native_calls().erase(at);
+  known.store(native_calls().size(), std::memory_order_relaxed);
+}
+
+int number_at(Word64 address) { return *reinterpret_cast<const int*>(address); }  // Fortran's are such, too
+
+}  // namespace
+
+Word64 read_c_handle(Word64 address, int index) { return word_of(reinterpret_cast<const MPI_Request*>(address)[index]); }
+
+void note_made(const Made& made, const Carried& carried, const RequestsAt& request) {
+  const std::int64_t spent_ns = now_ns() - made.began_ns;
+  const bool nonblocking = made.form == Form::nonblocking;
+  const bool succeeded = carried.code == MPI_SUCCESS;
+  const bool known_flavour = find_functions() != nullptr && request.address != 0;
+  if (carried.done && !carried.on_copies) {
+    if (nonblocking && succeeded) made.counter.overlap(By::crossrail).started(spent_ns);
+    return;
+  }
+  made.counter.add(Carried{}, nonblocking && succeeded && known_flavour ? 0 : spent_ns);
+  if (!succeeded || !known_flavour) return;
+  Overlap& overlap = made.counter.overlap(By::native);
+  const Word64 handle = request[0];
+  end_native(handle, made.began_ns, true);  // MPI libraries give all requests that are complete at once the same handle
+  if (nonblocking) overlap.begins(made.began_ns);
+  if (nonblocking) overlap.started(spent_ns);
+  const std::lock_guard lock(mutex);
+  native_calls()[handle] = {&overlap, nonblocking};
+  known.store(native_calls().size(), std::memory_order_relaxed);
+}
+
+void forget_native_request(const RequestsAt& request) {
+  if (request.address != 0 && known.load(std::memory_order_relaxed) != 0) end_native(request[0], now_ns(), true);
+}
+
+Word64 StartTime::returns(Word64 code) {
+  if (began_ns_ == 0 || requests_.address == 0 || find_functions() == nullptr) return code;
+  std::vector<Overlap*> among;
+  for (int one = 0; one < requests_.count; ++one) {
+    const Word64 handle = requests_[one];
+    if (const OurRequest* const ours = find_request(handle_from<MPI_Request>(handle)); ours != nullptr) {
+      add(among, ours->use.overlap());
+      continue;
+    }
+    const std::lock_guard lock(mutex);
+    const auto at = native_calls().find(handle);
+    if (at == native_calls().end() || at->second.under_way || static_cast<int>(code) != MPI_SUCCESS) continue;
+    at->second.under_way = true;
+    at->second.overlap->begins(began_ns_);
+    add(among, at->second.overlap);
+  }
+  const std::int64_t spent_ns = now_ns() - began_ns_;
+  for (Overlap* one : among) one->started(spent_ns);
+  return code;
+}
+
+void CompletionTime::look() {
+  if (!any_requests() && known.load(std::memory_order_relaxed) == 0) return;
+  for (int one = 0; one < requests_.count; ++one) {
+    const Word64 handle = requests_[one];
+    NativeCall native{};
+    if (const OurRequest* const ours = find_request(handle_from<MPI_Request>(handle)); ours != nullptr) {
+      if (!ours->has_ended.load(std::memory_order_acquire)) add(among_, ours->use.overlap());
+    } else if (find_native(handle, native) && native.under_way) {
+      add(among_, native.overlap);
+      native_.push_back({one, handle});
+    }
+  }
+  if (!among_.empty()) began_ns_ = now_ns();
+}
+
+void CompletionTime::end() {
+  const std::int64_t now = now_ns();
+  for (Overlap* one : among_) one->waited(now - began_ns_);
+  for (const auto& [index, handle] : native_) {
+    NativeCall call{};
+    if (!find_native(handle, call)) continue;
+    const bool gone = requests_[index] != handle;
+    if (gone || completes(index)) end_native(handle, now, gone);
+  }
+}
+
+bool CompletionTime::completes(int index) const {
+  const auto& [flag, count, indices] = completed_;
+  if (flag != 0 && number_at(flag) == 0) return false;
+  if (indices == 0) return true;
+  const auto* const first = reinterpret_cast<const int*>(indices);
+  const int number = count == 0 ? 1 : std::clamp(number_at(count), 0, requests_.count);
+  return std::find(first, first + number, index) != first + number;
+}
+
+}  // namespace crossrail::mpi

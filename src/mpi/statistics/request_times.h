@@ -1,0 +1,84 @@
+// The times of nonblocking and persistent calls, for CROSSRAIL_REPORT: how long the program is in the functions that start
+// and complete their requests, and when calls of the MPI library itself end. Without a report nothing is looked at.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mpi/interpose/carry.h"
+#include "mpi/statistics/counters.h"
+
+namespace crossrail::mpi {
+
+Word64 read_c_handle(Word64 address, int index);
+
+// Requests of the program: so many at this address, each read as the word of a C handle.
+struct RequestsAt {
+  int count;
+  Word64 address;
+  Word64 (*read)(Word64 address, int index) = read_c_handle;
+  Word64 operator[](int index) const { return read(address, index); }
+};
+
+enum class Form { nonblocking, persistent };
+
+// A function that makes requests, and when it was called.
+struct Made {
+  CallCounter& counter;
+  Form form;
+  std::int64_t began_ns;
+};
+// It has come to this, with this request; counts it, unless it is ours, which is counted when it has ended.
+void note_made(const Made& made, const Carried& carried, const RequestsAt& request);
+// The program frees this request.
+void forget_native_request(const RequestsAt& request);
+
+// Lives while MPI_Start or MPI_Startall is carried out.
+class StartTime {
+ public:
+  explicit StartTime(const RequestsAt& requests) : requests_(requests), began_ns_(clock_entry()) {}
+  // Returns the code, that of the function.
+  Word64 returns(Word64 code);
+
+ private:
+  RequestsAt requests_;
+  std::int64_t began_ns_;  // 0: nothing is measured
+};
+
+// Which of the requests a function has completed: what it leaves at these addresses. Without a flag, always; without
+// indices, all; without a count of indices, one. MPI is not asked: under Intel MPI 2021.19 a program that tests a persistent
+// collective is never told of its end after MPI_Request_get_status has told us.
+struct Completed {
+  Word64 flag = 0, count = 0, indices = 0;
+};
+
+// Lives while the program completes these requests, or asks whether they are complete.
+class CompletionTime {
+ public:
+  CompletionTime(const RequestsAt& requests, const Completed& completed) : requests_(requests), completed_(completed) {
+    if (counting() && requests.address != 0 && depth_++ == 0) look();
+  }
+  ~CompletionTime() {
+    if (counting() && requests_.address != 0) --depth_;
+    if (began_ns_ != 0) end();
+  }
+  CompletionTime(const CompletionTime&) = delete;
+  CompletionTime& operator=(const CompletionTime&) = delete;
+
+ private:
+  struct Native {
+    int index;
+    Word64 handle;
+  };
+  static inline thread_local int depth_ = 0;  // a tool's function calls MPI's, which is one of these, too
+  void look();
+  void end();
+  bool completes(int index) const;
+  RequestsAt requests_;
+  Completed completed_;
+  std::int64_t began_ns_ = 0;  // 0: nothing is measured
+  std::vector<Overlap*> among_;  // the calls under way, once each
+  std::vector<Native> native_;
+};
+
+}  // namespace crossrail::mpi
