@@ -5,7 +5,7 @@
 namespace crossrail {
 
 // Of a rank in a half of a slot for pending calls: long blocks are not staged there anyway.
-constexpr std::uint64_t kPendingBytes = 128 * 1024;
+constexpr std::uint64_t kPendingBytes = 512 * 1024;
 
 ControlBlockLayout pending_layout(int node_size, const Settings& settings) {
   const std::size_t devices = settings.devices == 0 ? 0 : device_lines_bytes(node_size);

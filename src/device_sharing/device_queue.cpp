@@ -110,18 +110,22 @@ Status DeviceQueue::check_health() {
 }
 
 // Waits for a word that a device writes. Now and then looks whether our own device still works and
-// whether the ranks that it may wait for still live.
+// whether the ranks that it may wait for still live. One that has ended may have done its part before: the word is
+// waited for as long once more.
 template <class Ready>
 Status DeviceQueue::await(int peer, Ready ready) {
   unsigned looks = 0;
+  bool suspected = false;
   Status found;
   CROSSRAIL_TRY(control_.await(peer, [&] {
     if (ready()) return true;
     if (++looks % kLooksAQuestion != 0) return false;
     found = check_health();
-    return !found.ok();
+    const bool sure = suspected || found.code != Code::peer_lost;
+    suspected = found.code == Code::peer_lost;
+    return !found.ok() && sure;
   }));
-  return found;
+  return ready() ? Status{} : found;
 }
 
 Status DeviceQueue::finish_exchange(std::uint64_t number) {

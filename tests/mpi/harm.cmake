@@ -42,8 +42,8 @@ endforeach()
 mpi_test(disagreement_vector_fatal openmpi4 3 SECONDS 80 ARGS --set CROSSRAIL_ALLTOALLV=pairwise --exit nonzero --no-pass
   --forbid-text SURVIVED disagreement_vector own_sides fatal)
 
-# Processes that the program spawns may not have crossrail.
-foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
+# Processes that the program spawns may not have crossrail. Debian's MPICH 4 cannot spawn.
+foreach(mpi openmpi4 openmpi5 mpich5)
   foreach(case with without)
     mpi_test(spawned_${case} ${mpi} 2 SECONDS 80 ARGS --expect-carried MPI_Alltoall:60 --expect-native MPI_Alltoall:30
       --expect-native MPI_Ialltoall:30 spawned ${case})
