@@ -23,11 +23,13 @@ struct Entry {
 
 template <std::size_t... index>
 int call_next(NextCall& next, const Word64* words, std::index_sequence<index...>) {
+  const InNextCall inside;
   return static_cast<int>(next(words[index]...));
 }
 
 template <std::size_t count>
 Word64 offer(Entry& entry, const Word64 (&words)[count]) {
+  if (entry.next.is_nested()) return call_next(entry.next, words, std::make_index_sequence<count>());
   const std::int64_t began = counting() ? now_ns() : 0;
   Carried carried = entry.carry(words, entry.large_counts);
   if (!carried.done) carried.code = call_next(entry.next, words, std::make_index_sequence<count>());
@@ -47,6 +49,7 @@ struct StartEntry {
 // The last word is the address of the request.
 template <std::size_t count>
 Word64 offer(StartEntry& entry, const Word64 (&words)[count]) {
+  if (entry.next.is_nested()) return call_next(entry.next, words, std::make_index_sequence<count>());
   const std::int64_t began = clock_entry();
   Carried carried = entry.start(words, entry.large_counts, &entry.counter);
   if (!carried.done) carried.code = call_next(entry.next, words, std::make_index_sequence<count>());
@@ -67,12 +70,17 @@ using crossrail::mpi::Word64;
 
 #define CROSSRAIL_EXPORT extern "C" __attribute__((visibility("default")))
 
-#define OFFERED(symbol, function, large_counts, words)                                               \
+// By their PMPI_ names, too: some ranks may call those (tools that wrap on some of them only), and all must come to
+// the same answer.
+#define OFFERED_AS(symbol, name, function, large_counts, words)                                      \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {                                                    \
-    static crossrail::mpi::Entry entry{crossrail::mpi::NextCall(#symbol), {#symbol, "c"},            \
+    static crossrail::mpi::Entry entry{crossrail::mpi::NextCall(#symbol), {name, "c"},               \
                                        crossrail::mpi::function, large_counts};                      \
     return crossrail::mpi::offer(entry, {NAMES_##words});                                            \
   }
+#define OFFERED(symbol, function, large_counts, words)          \
+  OFFERED_AS(symbol, #symbol, function, large_counts, words)    \
+  OFFERED_AS(P##symbol, #symbol, function, large_counts, words)
 OFFERED(MPI_Alltoall, carry_alltoall, false, 7)
 OFFERED(MPI_Alltoallv, carry_alltoallv, false, 9)
 OFFERED(MPI_Alltoallw, carry_alltoallw, false, 9)
@@ -83,8 +91,11 @@ OFFERED(MPI_Alltoallw, carry_alltoallw, false, 9)
                                             crossrail::mpi::function, large_counts, crossrail::mpi::Form::form}; \
     return crossrail::mpi::offer(entry, {NAMES_##words});                                            \
   }
-#define STARTED(symbol, function, large_counts, words) STARTED_AS(symbol, #symbol, function, large_counts, nonblocking, words)
-#define INITIATED(symbol, function, large_counts, words) STARTED_AS(symbol, #symbol, function, large_counts, persistent, words)
+#define STARTED_BY_BOTH(symbol, function, large_counts, form, words)         \
+  STARTED_AS(symbol, #symbol, function, large_counts, form, words)           \
+  STARTED_AS(P##symbol, #symbol, function, large_counts, form, words)
+#define STARTED(symbol, function, large_counts, words) STARTED_BY_BOTH(symbol, function, large_counts, nonblocking, words)
+#define INITIATED(symbol, function, large_counts, words) STARTED_BY_BOTH(symbol, function, large_counts, persistent, words)
 STARTED(MPI_Ialltoall, start_alltoall, false, 8)
 STARTED(MPI_Ialltoallv, start_alltoallv, false, 10)
 STARTED(MPI_Ialltoallw, start_alltoallw, false, 10)
@@ -98,24 +109,52 @@ STARTED_AS(MPIX_Alltoallv_init, "MPI_Alltoallv_init", init_alltoallv, false, per
 STARTED_AS(MPIX_Alltoallw_init, "MPI_Alltoallw_init", init_alltoallw, false, persistent, 11)
 #endif
 
-CROSSRAIL_EXPORT Word64 MPI_Start(Word64 request) {
-  static crossrail::mpi::NextCall next("MPI_Start");
-  crossrail::mpi::StartTime time({1, request});
-  const crossrail::mpi::Carried carried = crossrail::mpi::start_requests(1, request);
-  return time.returns(carried.done ? carried.code : next(request));
+namespace crossrail::mpi {
+namespace {
+
+// MPI_Start, MPI_Startall: these requests.
+template <class... Words>
+Word64 hand_on_start(NextCall& next, const RequestsAt& requests, Words... words) {
+  if (next.is_nested()) return next(words...);
+  StartTime time(requests);
+  const Carried carried = start_requests(requests.count, requests.address);
+  if (carried.done) return time.returns(carried.code);
+  const InNextCall inside;
+  return time.returns(next(words...));
 }
-CROSSRAIL_EXPORT Word64 MPI_Startall(Word64 count, Word64 requests) {
-  static crossrail::mpi::NextCall next("MPI_Startall");
-  crossrail::mpi::StartTime time({static_cast<int>(count), requests});
-  const crossrail::mpi::Carried carried = crossrail::mpi::start_requests(count, requests);
-  return time.returns(carried.done ? carried.code : next(count, requests));
-}
-CROSSRAIL_EXPORT Word64 MPI_Request_free(Word64 request) {
-  static crossrail::mpi::NextCall next("MPI_Request_free");
-  crossrail::mpi::free_request(request);
-  crossrail::mpi::forget_native_request({1, request});
+
+Word64 hand_on_free(NextCall& next, Word64 request) {
+  if (next.is_nested()) return next(request);
+  free_request(request);
+  forget_native_request({1, request});
+  const InNextCall inside;
   return next(request);
 }
+
+}  // namespace
+}  // namespace crossrail::mpi
+
+#define START(symbol)                                                                                    \
+  CROSSRAIL_EXPORT Word64 symbol(Word64 request) {                                                       \
+    static crossrail::mpi::NextCall next(#symbol);                                                       \
+    return crossrail::mpi::hand_on_start(next, {1, request}, request);                                   \
+  }
+#define STARTALL(symbol)                                                                                 \
+  CROSSRAIL_EXPORT Word64 symbol(Word64 count, Word64 requests) {                                        \
+    static crossrail::mpi::NextCall next(#symbol);                                                       \
+    return crossrail::mpi::hand_on_start(next, {static_cast<int>(count), requests}, count, requests);    \
+  }
+#define REQUEST_FREE(symbol)                                                                             \
+  CROSSRAIL_EXPORT Word64 symbol(Word64 request) {                                                       \
+    static crossrail::mpi::NextCall next(#symbol);                                                       \
+    return crossrail::mpi::hand_on_free(next, request);                                                  \
+  }
+START(MPI_Start)
+START(PMPI_Start)
+STARTALL(MPI_Startall)
+STARTALL(PMPI_Startall)
+REQUEST_FREE(MPI_Request_free)
+REQUEST_FREE(PMPI_Request_free)
 
 CROSSRAIL_EXPORT Word64 MPI_Finalize() {
   static crossrail::mpi::NextCall next("MPI_Finalize");
@@ -126,22 +165,28 @@ CROSSRAIL_EXPORT Word64 MPI_Finalize() {
 #define BLOCKING_AS(symbol, words, comm)                    \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {           \
     static crossrail::mpi::NextCall next(#symbol);          \
-    crossrail::mpi::blocking_collective(a##comm);           \
+    if (!next.is_nested()) crossrail::mpi::blocking_collective(a##comm); \
+    const crossrail::mpi::InNextCall inside;                \
     return next(NAMES_##words);                             \
   }
-#define BLOCKING(name, lower, upper, words, comm) BLOCKING_AS(MPI_##name, words, comm)
+#define BLOCKING(name, lower, upper, words, comm)  \
+  BLOCKING_AS(MPI_##name, words, comm)             \
+  BLOCKING_AS(PMPI_##name, words, comm)
 #include "mpi/interpose/blocking.def"
 #undef BLOCKING
 
 #define PASSED(name, form, words) STARTED_AS(MPI_##name, "MPI_" #name, leave, false, form, words)
 #include "mpi/interpose/passed.def"
 #undef PASSED
-CROSSRAIL_EXPORT Word64 MPI_Allreduce(WORDS_6) {
-  static crossrail::mpi::NextCall next("MPI_Allreduce");
-  static crossrail::mpi::CallCounter counter("MPI_Allreduce", "c");
-  crossrail::mpi::blocking_collective(a6);
-  return crossrail::mpi::pass(next, counter, NAMES_6);
-}
+#define ALLREDUCE(symbol)                                                        \
+  CROSSRAIL_EXPORT Word64 symbol(WORDS_6) {                                      \
+    static crossrail::mpi::NextCall next(#symbol);                               \
+    static crossrail::mpi::CallCounter counter("MPI_Allreduce", "c");            \
+    if (!next.is_nested()) crossrail::mpi::blocking_collective(a6);              \
+    return crossrail::mpi::pass(next, counter, NAMES_6);                         \
+  }
+ALLREDUCE(MPI_Allreduce)
+ALLREDUCE(PMPI_Allreduce)
 
 // Large counts (MPI-4). Open MPI 4 and 5 have none, and a program must not find any there.
 #if CROSSRAIL_LARGE_COUNTS

@@ -48,6 +48,7 @@ struct Entry {
 
 template <std::size_t... index>
 void call_next(NextCall& next, const Word64* words, std::index_sequence<index...>) {
+  const InNextCall inside;
   (void)next(words[index]...);
 }
 

@@ -57,6 +57,7 @@ Carried alltoallw(const Word64* words, CallCounter* counter, MPI_Request* reques
 
 template <std::size_t... index>
 void call_next(NextCall& next, const Word64* words, std::index_sequence<index...>) {
+  const InNextCall inside;
   (void)next(words[index]...);
 }
 
@@ -100,7 +101,10 @@ void start_fortran(int count, Word64 requests, Word64 code, const Next& next) {
     return;
   }
   StartTime time({count, requests, read_fortran_handle});
-  if (!start_ours(count, requests, code)) next();
+  if (!start_ours(count, requests, code)) {
+    const InNextCall inside;
+    next();
+  }
   (void)time.returns(code != 0 ? fortran_integer(code) : MPI_SUCCESS);
 }
 
@@ -170,6 +174,7 @@ ALLTOALLW_INIT(ompix_alltoallw_init_f)
   CROSSRAIL_EXPORT void symbol(Word64 request, Word64 code) {                       \
     static crossrail::mpi::NextCall next(#symbol);                                  \
     crossrail::mpi::free_fortran(request);                                          \
+    const crossrail::mpi::InNextCall inside;                                        \
     (void)next(request, code);                                                      \
   }
 MANGLED(START, start, START)
@@ -181,6 +186,7 @@ MANGLED(REQUEST_FREE, request_free, REQUEST_FREE)
   CROSSRAIL_EXPORT void symbol(WORDS_##words) {        \
     static crossrail::mpi::NextCall next(#symbol);     \
     crossrail::mpi::blocking_fortran(a##comm);         \
+    const crossrail::mpi::InNextCall inside;           \
     (void)next(NAMES_##words);                         \
   }
 #define BLOCKING_4_1(symbol) BLOCKING_AS(symbol, 5, 1)

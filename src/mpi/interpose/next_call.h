@@ -10,9 +10,22 @@ namespace crossrail::mpi {
 // MPI_ERR_OTHER of every flavour is small and positive; used only where no MPI library exists.
 inline constexpr Word64 kNoLibrary = 16;
 
+// While the next definition of a name is called for the program: what it calls by PMPI_ names, as tools and Fortran's forms
+// do, is that same call.
+class InNextCall {
+ public:
+  InNextCall() { ++depth; }
+  ~InNextCall() { --depth; }
+  InNextCall(const InNextCall&) = delete;
+  static inline thread_local int depth = 0;
+};
+
 class NextCall {
  public:
   explicit NextCall(const char* name) : name_(name) {}
+
+  // By a PMPI_ name, within the next definition of another one: to be handed on.
+  bool is_nested() const { return name_[0] == 'P' && InNextCall::depth > 0; }
 
   template <class... Words>
   Word64 operator()(Words... words) {
@@ -35,7 +48,7 @@ class NextCall {
 template <class... Words>
 Word64 pass(NextCall& next, CallCounter& counter, Words... words) {
   (void)library();  // says once if this is the wrong flavour
-  if (!counting()) return next(words...);
+  if (!counting() || next.is_nested()) return next(words...);
   const std::int64_t began = now_ns();
   const Word64 code = next(words...);
   counter.add(Carried{}, now_ns() - began);
