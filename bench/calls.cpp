@@ -53,10 +53,21 @@ void Calls::test() {
 
 int Calls::wait() { return contender_.choose(PMPI_Wait, MPI_Wait)(&started_, MPI_STATUS_IGNORE); }
 
+namespace {
+
+// In the MPI library itself: what crossrail has in front of it does not tell what that has.
+void* library_function(const std::string& name) {
+  Dl_info found{};
+  if (dladdr(dlsym(RTLD_DEFAULT, "PMPI_Init"), &found) == 0) return nullptr;
+  void* const library = dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  return library == nullptr ? nullptr : dlsym(library, name.c_str());
+}
+
+}  // namespace
+
 void* persistent_function(const char* name, bool of_mpi) {
   for (const std::string prefix : {"MPI_", "MPIX_"}) {
-    // What crossrail has in front of it does not tell what the MPI library has.
-    void* native = dlsym(RTLD_DEFAULT, ("P" + prefix + name).c_str());
+    void* const native = library_function("P" + prefix + name);
     if (native != nullptr) return of_mpi ? native : dlsym(RTLD_DEFAULT, (prefix + name).c_str());
   }
   return nullptr;

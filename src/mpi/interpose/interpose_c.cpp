@@ -63,6 +63,25 @@ Carried leave(const Word64*, bool, CallCounter*) {
   return {};
 }
 
+// MPI_Start, MPI_Startall: these requests.
+template <class... Words>
+Word64 hand_on_start(NextCall& next, const RequestsAt& requests, Words... words) {
+  if (next.is_nested()) return next(words...);
+  StartTime time(requests);
+  const Carried carried = start_requests(requests.count, requests.address);
+  if (carried.done) return time.returns(carried.code);
+  const InNextCall inside;
+  return time.returns(next(words...));
+}
+
+Word64 hand_on_free(NextCall& next, Word64 request) {
+  if (next.is_nested()) return next(request);
+  free_request(request);
+  forget_native_request({1, request});
+  const InNextCall inside;
+  return next(request);
+}
+
 }  // namespace
 }  // namespace crossrail::mpi
 
@@ -100,39 +119,23 @@ STARTED(MPI_Ialltoall, start_alltoall, false, 8)
 STARTED(MPI_Ialltoallv, start_alltoallv, false, 10)
 STARTED(MPI_Ialltoallw, start_alltoallw, false, 10)
 
+CROSSRAIL_EXPORT Word64 MPI_Finalize() {
+  static crossrail::mpi::NextCall next("MPI_Finalize");
+  crossrail::mpi::finalize_begins();
+  return next();
+}
+
 INITIATED(MPI_Alltoall_init, init_alltoall, false, 9)
 INITIATED(MPI_Alltoallv_init, init_alltoallv, false, 11)
 INITIATED(MPI_Alltoallw_init, init_alltoallw, false, 11)
 #if CROSSRAIL_MPIX_INIT
 STARTED_AS(MPIX_Alltoall_init, "MPI_Alltoall_init", init_alltoall, false, persistent, 9)
+STARTED_AS(PMPIX_Alltoall_init, "MPI_Alltoall_init", init_alltoall, false, persistent, 9)
 STARTED_AS(MPIX_Alltoallv_init, "MPI_Alltoallv_init", init_alltoallv, false, persistent, 11)
+STARTED_AS(PMPIX_Alltoallv_init, "MPI_Alltoallv_init", init_alltoallv, false, persistent, 11)
 STARTED_AS(MPIX_Alltoallw_init, "MPI_Alltoallw_init", init_alltoallw, false, persistent, 11)
+STARTED_AS(PMPIX_Alltoallw_init, "MPI_Alltoallw_init", init_alltoallw, false, persistent, 11)
 #endif
-
-namespace crossrail::mpi {
-namespace {
-
-// MPI_Start, MPI_Startall: these requests.
-template <class... Words>
-Word64 hand_on_start(NextCall& next, const RequestsAt& requests, Words... words) {
-  if (next.is_nested()) return next(words...);
-  StartTime time(requests);
-  const Carried carried = start_requests(requests.count, requests.address);
-  if (carried.done) return time.returns(carried.code);
-  const InNextCall inside;
-  return time.returns(next(words...));
-}
-
-Word64 hand_on_free(NextCall& next, Word64 request) {
-  if (next.is_nested()) return next(request);
-  free_request(request);
-  forget_native_request({1, request});
-  const InNextCall inside;
-  return next(request);
-}
-
-}  // namespace
-}  // namespace crossrail::mpi
 
 #define START(symbol)                                                                                    \
   CROSSRAIL_EXPORT Word64 symbol(Word64 request) {                                                       \
@@ -144,22 +147,17 @@ Word64 hand_on_free(NextCall& next, Word64 request) {
     static crossrail::mpi::NextCall next(#symbol);                                                       \
     return crossrail::mpi::hand_on_start(next, {static_cast<int>(count), requests}, count, requests);    \
   }
-#define REQUEST_FREE(symbol)                                                                             \
-  CROSSRAIL_EXPORT Word64 symbol(Word64 request) {                                                       \
-    static crossrail::mpi::NextCall next(#symbol);                                                       \
-    return crossrail::mpi::hand_on_free(next, request);                                                  \
-  }
 START(MPI_Start)
 START(PMPI_Start)
 STARTALL(MPI_Startall)
 STARTALL(PMPI_Startall)
-REQUEST_FREE(MPI_Request_free)
-REQUEST_FREE(PMPI_Request_free)
-
-CROSSRAIL_EXPORT Word64 MPI_Finalize() {
-  static crossrail::mpi::NextCall next("MPI_Finalize");
-  crossrail::mpi::finalize_begins();
-  return next();
+CROSSRAIL_EXPORT Word64 MPI_Request_free(Word64 request) {
+  static crossrail::mpi::NextCall next("MPI_Request_free");
+  return crossrail::mpi::hand_on_free(next, request);
+}
+CROSSRAIL_EXPORT Word64 PMPI_Request_free(Word64 request) {
+  static crossrail::mpi::NextCall next("PMPI_Request_free");
+  return crossrail::mpi::hand_on_free(next, request);
 }
 
 #define BLOCKING_AS(symbol, words, comm)                    \

@@ -1,6 +1,7 @@
 // Calling the next definition of an interposed name, and counting the call.
 #pragma once
 
+#include "base/settings.h"
 #include "mpi/interpose/carry.h"
 #include "mpi/statistics/counters.h"
 #include "mpi/library/library.h"
@@ -24,8 +25,10 @@ class NextCall {
  public:
   explicit NextCall(const char* name) : name_(name) {}
 
-  // By a PMPI_ name, within the next definition of another one: to be handed on.
-  bool is_nested() const { return name_[0] == 'P' && InNextCall::depth > 0; }
+  // By a PMPI_ name, and to be handed on: CROSSRAIL_PMPI says so, or ...
+  bool left_to_mpi() const { return name_[0] == 'P' && process_settings().pmpi == 0; }
+  // ... it is within the next definition of another one.
+  bool is_nested() const { return name_[0] == 'P' && (InNextCall::depth > 0 || left_to_mpi()); }
 
   template <class... Words>
   Word64 operator()(Words... words) {
