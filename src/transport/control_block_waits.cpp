@@ -10,7 +10,8 @@
 namespace crossrail {
 namespace {
 
-// Waiting: spin, then give the core away, then sleep.
+// Waiting: spin, then give the core away; then, where there are more ranks than cores, sleep. Elsewhere a rank that waits is
+// as quick to serve others through MPI's progress (one-sided accesses, long messages) as natively.
 constexpr int kPausesAProgress = 64;
 constexpr std::int64_t kSpinNs = 50'000;
 constexpr std::int64_t kYieldNs = 20'000'000;
@@ -106,9 +107,9 @@ Status ControlBlock::pause(int peer, Waited& waited) {
   const std::int64_t now = now_ns();
   if (waited.began_ns == 0) waited.began_ns = waited.looked_ns = now;
   const std::int64_t duration = now - waited.began_ns;
-  if (duration > kYieldNs) {
+  if (duration > kSpinNs) waited.pauses = kPausesAProgress - 2;  // little spinning between these
+  if (duration > kYieldNs && placement_.oversubscribed) {
     nap(kSleepNs);
-    waited.pauses = kPausesAProgress - 2;  // little spinning between naps
   } else if (duration > kSpinNs) {
     sched_yield();
   }

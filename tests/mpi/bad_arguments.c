@@ -50,6 +50,9 @@ static int looks_at_buffers(void) {
 static void attempts(MPI_Comm comm) {
   MPI_Datatype open; /* not committed */
   MPI_Type_vector(2, 1, 2, MPI_INT, &open);
+  MPI_Datatype gaps;
+  MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
+  MPI_Type_commit(&gaps);
   const Call calls[] = {
       {"null communicator", send, 1, MPI_INT, recv, 1, MPI_INT, MPI_COMM_NULL},
       {"negative send count", send, -1, MPI_INT, recv, 1, MPI_INT, comm},
@@ -67,12 +70,15 @@ static void attempts(MPI_Comm comm) {
     const Call more[] = {
         {"null send buffer", NULL, 1, MPI_INT, recv, 1, MPI_INT, comm},
         {"null receive buffer", send, 1, MPI_INT, NULL, 1, MPI_INT, comm},
+        {"null send buffer, a vector", NULL, 1, gaps, recv, 2, MPI_INT, comm},
+        {"null receive buffer, a vector", send, 2, MPI_INT, NULL, 1, gaps, comm},
         {"same buffer", send, 1, MPI_INT, send, 1, MPI_INT, comm},
         {"in place, uncommitted", MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, recv, 1, open, comm},
         {"in place, null buffer", MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, NULL, 1, MPI_INT, comm},
     };
     for (size_t i = 0; i < sizeof more / sizeof more[0]; ++i) attempt(&more[i]);
   }
+  MPI_Type_free(&gaps);
   MPI_Type_free(&open);
 }
 

@@ -9,6 +9,13 @@
 
 namespace crossrail::mpi {
 
+bool begins_at_its_address(MPI_Datatype type, const TypeFacts& facts) {
+  if (facts.predefined) return true;
+  MPI_Aint lower = 0, extent = 0;
+  (void)pmpi().Type_get_true_extent(type, &lower, &extent);
+  return lower == 0;
+}
+
 std::uint64_t size_of(MPI_Datatype type) {
   if (pmpi().Type_size_x != nullptr) {
     MPI_Count bytes = 0;

@@ -20,6 +20,10 @@ struct TypeFacts {
 // for a type that is not usable (MPICH 5, after a user's error handler has run).
 int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts);
 
+// Whether data lie at the address itself. Then a null buffer is right only for no data; types that hold absolute addresses
+// are used with MPI_BOTTOM, which is null.
+bool begins_at_its_address(MPI_Datatype type, const TypeFacts& facts);
+
 // Of data in one element, of any type that is not null.
 std::uint64_t size_of(MPI_Datatype type);
 

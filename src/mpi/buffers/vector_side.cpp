@@ -15,13 +15,8 @@ std::ptrdiff_t extent_of(MPI_Datatype type, const TypeFacts& facts) {
   return extent;
 }
 
-// A null buffer is right for no data, and for datatypes that hold absolute addresses (MPI_BOTTOM).
 bool null_without_reason(const VectorSide& side, MPI_Datatype type, const TypeFacts& facts) {
-  if (side.address != nullptr || library_is_open_mpi()) return false;
-  if (facts.predefined) return true;
-  MPI_Aint lower = 0, extent = 0;
-  (void)pmpi().Type_get_true_extent(type, &lower, &extent);
-  return lower == 0;
+  return side.address == nullptr && !library_is_open_mpi() && begins_at_its_address(type, facts);
 }
 
 Survey refused(int code) { return {Survey::Answer::refused, code}; }

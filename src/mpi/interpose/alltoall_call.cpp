@@ -22,9 +22,10 @@ bool AlltoallCall::left_to_mpi() const {
 
 namespace {
 
-// A null buffer is right for no data, and for datatypes that hold absolute addresses (MPI_BOTTOM).
+// Open MPI looks at types of its own only.
 bool null_without_reason(const Side& side) {
-  return side.address == nullptr && side.count > 0 && side.facts.bytes > 0 && side.facts.predefined;
+  if (side.address != nullptr || side.count == 0 || side.facts.bytes == 0) return false;
+  return side.facts.predefined || (!library_is_open_mpi() && begins_at_its_address(side.type, side.facts));
 }
 
 }  // namespace
