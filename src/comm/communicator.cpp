@@ -4,12 +4,14 @@
 
 namespace crossrail {
 
-// Of a rank in a half of a slot for pending calls: long blocks are not staged there anyway.
-constexpr std::uint64_t kPendingBytes = 512 * 1024;
+// Of a rank in a half of a slot for pending calls: at the least, and for each rank of the node. Longer blocks are not staged.
+constexpr std::uint64_t kPendingBytes = 128 * 1024;
+constexpr std::uint64_t kPendingBytesARank = 12 * 1024;
 
 ControlBlockLayout pending_layout(int node_size, const Settings& settings) {
   const std::size_t devices = settings.devices == 0 ? 0 : device_lines_bytes(node_size);
-  const std::uint64_t most = 2 * static_cast<std::uint64_t>(node_size) * kPendingBytes;
+  const auto ranks = static_cast<std::uint64_t>(node_size);
+  const std::uint64_t most = 2 * ranks * std::max(kPendingBytes, ranks * kPendingBytesARank);
   return control_block_layout(node_size, std::min(most, settings.scratch_bytes / std::max<std::uint64_t>(1, settings.slots)), devices);
 }
 

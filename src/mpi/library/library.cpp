@@ -14,18 +14,21 @@
 namespace crossrail::mpi {
 namespace {
 
+// What an MPI library defines, and nothing in front of it: not tools, and not crossrail.
+constexpr char kOwnFunction[] = "PMPI_Comm_rank";
+
 // The object that holds `address`, as the loader names it.
 const char* object_of(const void* address) {
   Dl_info info{};
   return dladdr(address, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
-// `handle` if the object itself (not one of its dependencies) defines PMPI_Alltoall.
+// `handle` if the object itself (not one of its dependencies) defines kOwnFunction.
 int consider_object(dl_phdr_info* object, std::size_t, void* found) {
   if (object->dlpi_name == nullptr || std::strstr(object->dlpi_name, "mpi") == nullptr) return 0;
   void* handle = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return 0;
-  const void* entry = dlsym(handle, "PMPI_Alltoall");
+  const void* entry = dlsym(handle, kOwnFunction);
   if (entry != nullptr && std::strcmp(object_of(entry), object->dlpi_name) == 0) {
     *static_cast<void**>(found) = handle;
     return 1;
@@ -37,7 +40,7 @@ int consider_object(dl_phdr_info* object, std::size_t, void* found) {
 // Python loads the MPI library privately (RTLD_LOCAL), where RTLD_NEXT does not see it: then look
 // through all objects.
 void* find_handle() {
-  const void* entry = dlsym(RTLD_NEXT, "PMPI_Alltoall");
+  const void* entry = dlsym(RTLD_NEXT, kOwnFunction);
   if (entry != nullptr) {
     void* handle = dlopen(object_of(entry), RTLD_LAZY | RTLD_NOLOAD);
     if (handle != nullptr) return handle;
@@ -65,7 +68,7 @@ const char* flavour_of(const Library& library) {
   if (std::strstr(library.version, "Open MPI") != nullptr) {
     return dlsym(library.handle, "ompi_mpi_comm_world") != nullptr ? "openmpi" : "abi";
   }
-  const char* object = object_of(dlsym(library.handle, "PMPI_Alltoall"));
+  const char* object = object_of(dlsym(library.handle, kOwnFunction));
   return std::strstr(object, "mpi_abi") != nullptr ? "abi" : "mpich";
 }
 
