@@ -28,6 +28,7 @@ def parse(argv):
     options.n = sum(int(word) for word in options.per_host.split(","))
     options.exit, options.no_pass = "zero", False
     options.expect_native, options.expect_text, options.forbid_text, options.expect_once = [], [], [], []
+    options.expect_overlap = []
     return options
 
 
