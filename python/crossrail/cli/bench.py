@@ -18,7 +18,7 @@ from crossrail.collectives import call_names, find_call, for_help, vector_names
 from crossrail.console import out
 from crossrail.errors import EXIT_CODE, CliError
 from crossrail.report.measurement_tables import show_measurement
-from crossrail.report.page import render_page
+from crossrail.report.page import render_page, write_page
 from crossrail.sizes import parse_size
 
 BENCH_HELP = """Measure crossrail against the native MPI: same run, taking turns, data checked.
@@ -82,7 +82,7 @@ def conclude(measurement: Measurement, output: Optional[Path], html: Optional[Pa
         out.print(f"Saved as {save_measurement(measurement, output)}.")
     if html:
         name = reference(measurement).replace("native", "the native MPI")
-        html.write_text(render_page(f"crossrail against {name}", "", [measurement]))
+        write_page(html, render_page(f"crossrail against {name}", "", [measurement]))
         out.print(f"Plots in {html}.")
 
 

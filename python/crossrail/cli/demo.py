@@ -21,7 +21,7 @@ from crossrail.launchers import core_count
 from crossrail.places import source_tree
 from crossrail.report.call_tables import show_report
 from crossrail.report.measurement_tables import show_measurement
-from crossrail.report.page import render_page
+from crossrail.report.page import render_page, write_page
 from crossrail.sizes import format_count
 
 DEMO_HELP = """Run a real, unmodified program without and with crossrail and compare what it prints.
@@ -149,7 +149,7 @@ def demo_command(
     out.print()
     show_measurement(measurement)
     html.parent.mkdir(parents=True, exist_ok=True)
-    html.write_text(render_page("crossrail: the demo", introduction(subject, rows, sentence), [measurement]))
+    write_page(html, render_page("crossrail: the demo", introduction(subject, rows, sentence), [measurement]))
     out.print(f"Plots in {html}.")
     raise typer.Exit(0 if right and not wrong_blocks(measurement) else 1)
 

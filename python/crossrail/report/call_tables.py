@@ -11,6 +11,8 @@ from crossrail.errors import CliError
 from crossrail.report.call_reports import CallSummary, JobReport
 from crossrail.sizes import format_count, format_size
 
+CALL_HEADINGS = ("call", "interface", "carried", "native", "errors", "seconds, slowest", "algorithms (all processes)")
+CALL_WORDS = (0, 1, 6)  # columns that are no numbers
 BAR_WIDTH = 32
 MOST_PLANS = 16
 OVERLAP_HEADINGS = ("call", "interface", "carried by", "calls", "starting s", "waiting s", "under way s", "hidden")
@@ -30,18 +32,21 @@ def span(counts: List[int]) -> str:
     return format_count(low) if low == high else f"{format_count(low)}–{format_count(high)}"
 
 
-def call_table(report: JobReport) -> Table:
+def call_rows(report: JobReport) -> List[List[str]]:
     """One row a function and interface."""
+    return [[call.name, call.interface, span(call.carried), span(call.native), format_count(call.errors),
+             f"{call.seconds:.3f}" if call.seconds else "-",
+             ", ".join(f"{name} {format_count(count)}" for name, count in call.algorithms.most_common()) or "-"] for call in report.calls]
+
+
+def call_table(report: JobReport) -> Table:
+    """The table of these rows."""
     table = Table()
-    table.add_column("call", no_wrap=True)
-    table.add_column("interface")
-    for heading in ("carried", "native", "errors", "seconds, slowest", "algorithms (all processes)"):
-        table.add_column(heading, justify="left" if heading.startswith("alg") else "right")
-    for call in report.calls:
-        algorithms = ", ".join(f"{name} {format_count(count)}" for name, count in call.algorithms.most_common())
-        table.add_row(call.name, call.interface, Text(span(call.carried), "green" if sum(call.carried) else "dim"),
-                      span(call.native), Text(format_count(call.errors), "bold red" if call.errors else "dim"),
-                      f"{call.seconds:.3f}" if call.seconds else "-", algorithms or "-")
+    for number, heading in enumerate(CALL_HEADINGS):
+        table.add_column(heading, justify="left" if number in CALL_WORDS else "right", no_wrap=number == 0)
+    for call, (name, interface, carried, native, errors, *others) in zip(report.calls, call_rows(report)):
+        table.add_row(name, interface, Text(carried, "green" if sum(call.carried) else "dim"), native,
+                      Text(errors, "bold red" if call.errors else "dim"), *others)
     return table
 
 

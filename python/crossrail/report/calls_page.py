@@ -4,11 +4,11 @@ from html import escape
 from typing import List, Sequence
 
 from crossrail.report.call_reports import CallSummary, JobReport
-from crossrail.report.call_tables import NOTHING, OVERLAP_EXPLANATION, OVERLAP_HEADINGS, OVERLAP_WORDS, heading, overlap_rows, span, warnings
+from crossrail.report.call_tables import (CALL_HEADINGS, CALL_WORDS, NOTHING, OVERLAP_EXPLANATION, OVERLAP_HEADINGS, OVERLAP_WORDS, call_rows,
+                                          heading, overlap_rows, warnings)
 from crossrail.report.page import STYLE
 from crossrail.sizes import format_count, format_size
 
-CALL_HEADINGS = ("call", "interface", "carried", "native", "errors", "seconds, slowest", "algorithms (all processes)")
 BAR_STYLE = """
 .bar { display: inline-block; height: 12px; border-radius: 3px; background: var(--c0); vertical-align: middle; }
 p.wide, td.wide { white-space: normal; } td.bars { width: 60%; text-align: left; }
@@ -21,12 +21,6 @@ def html_table(headings: Sequence[str], rows: List[List[str]], words: Sequence[i
     head = "".join(f"<th{kind}>{escape(text)}</th>" for kind, text in zip(kinds, headings))
     body = "".join("<tr>" + "".join(f"<td{kind}>{escape(text)}</td>" for kind, text in zip(kinds, row)) + "</tr>" for row in rows)
     return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>'
-
-
-def call_rows(report: JobReport) -> List[List[str]]:
-    """One row a function and interface."""
-    return [[call.name, call.interface, span(call.carried), span(call.native), format_count(call.errors), f"{call.seconds:.3f}",
-             ", ".join(f"{name} {format_count(count)}" for name, count in call.algorithms.most_common())] for call in report.calls]
 
 
 def histogram(call: CallSummary) -> str:
@@ -45,7 +39,7 @@ def render_calls(report: JobReport) -> str:
         parts.append(f'<p class="bad">{escape(NOTHING)}</p>')
     if report.calls:
         parts.append('<h2>Calls of each process</h2><p class="faint">A range where processes differ; native: left to the MPI library.</p>')
-        parts.append(html_table(CALL_HEADINGS, call_rows(report), (0, 1, 6)))
+        parts.append(html_table(CALL_HEADINGS, call_rows(report), CALL_WORDS))
     rows = overlap_rows(report)
     if rows:
         parts.append(f'<h2>Nonblocking and persistent calls</h2><p class="faint">{escape(OVERLAP_EXPLANATION)}</p>')

@@ -2,10 +2,12 @@
 
 import json
 from html import escape
+from pathlib import Path
 from typing import Any, Dict, List
 
 from crossrail.bench.measurements import (Comparison, Measurement, caveats, compare, contenders, not_run_sentences, reference, results_of, rivals,
                                     small_speedup, title, verdict, wrong_blocks)
+from crossrail.errors import CliError
 from crossrail.report.chart import CHART_STYLE, Chart, Series, draw
 from crossrail.report.parts_table import EXPLANATION, has_parts, part_headings, part_rows
 from crossrail.sizes import format_size, format_time_us
@@ -141,3 +143,11 @@ def render_page(heading: str, introduction: str, measurements: List[Measurement]
             '<p class="faint">The contenders take turns in the same run. Each time is the '
             "longest over all ranks of one repetition; p50 is the median, p99 what one call in a hundred exceeds.</p>"
             f'<script type="application/json" id="measurements">{data}</script></body></html>\n')
+
+
+def write_page(path: Path, page: str) -> None:
+    """Writes a page. Raises CliError where that cannot be."""
+    try:
+        path.write_text(page)
+    except OSError as error:
+        raise CliError(f"{path} cannot be written: {error.strerror}.") from error

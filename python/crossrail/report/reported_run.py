@@ -12,6 +12,7 @@ from crossrail.launchers import Job, command_line
 from crossrail.report.call_reports import read_folder
 from crossrail.report.call_tables import show_report
 from crossrail.report.calls_page import render_calls
+from crossrail.report.page import write_page
 from crossrail.supervise import supervise
 
 
@@ -43,7 +44,7 @@ def run_with_report(job: Job, choice: ReportChoice, start: Callable[[Job], int] 
         report = read_folder(place)
         show_report(report)
         if choice.html:
-            choice.html.write_text(render_calls(report))
+            write_page(choice.html, render_calls(report))
             out.print(f"The same as a page: {choice.html}")
         return code
     finally:

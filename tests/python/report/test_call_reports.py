@@ -2,11 +2,14 @@
 
 import json
 
+import pytest
 from rich.console import Console
 
+from crossrail.errors import CliError
 from crossrail.report import call_tables
 from crossrail.report.calls_page import render_calls
 from crossrail.report.call_reports import Overlap, add_up, read_folder
+from crossrail.report.page import write_page
 
 
 def process(rank, carried, native=0, **more):
@@ -110,3 +113,8 @@ def test_the_page_has_the_same_tables():
     assert "Nonblocking and persistent calls" in page and "80 %" in page and "a&lt;b 10" in page and "up to 1 KiB" in page
     assert "1 of 2 ranks left no report" in page and "Nonblocking" not in render_calls(add_up([process(0, 5)]))
     assert "No process wrote a report" in render_calls(add_up([]))
+
+
+def test_a_page_that_cannot_be_written_is_one_sentence(tmp_path):
+    with pytest.raises(CliError, match="cannot be written"):
+        write_page(tmp_path, "a folder is no file")
