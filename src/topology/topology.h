@@ -11,11 +11,11 @@
 
 namespace crossrail {
 
-// Where one process runs, as it tells the others. Plain bytes: it travels as a message.
 // Who advances the pending calls of a process: nobody; its MPI library's progress, by a hook; a thread that may not
 // call MPI.
 enum class Advancing : std::int32_t { nobody, hook, mover };
 
+// Where one process runs, as it tells the others. Plain bytes: it travels as a message.
 struct Location {
   std::uint64_t host;           // hash of boot id, host name and CROSSRAIL_NODES entry: the node
   std::uint64_t machine;        // hash of boot id and host name

@@ -51,7 +51,9 @@ class NextCall {
 template <class... Words>
 Word64 pass(NextCall& next, CallCounter& counter, Words... words) {
   (void)library();  // says once if this is the wrong flavour
-  if (!counting() || next.is_nested()) return next(words...);
+  const bool counted = counting() && !next.is_nested();
+  const InNextCall inside;
+  if (!counted) return next(words...);
   const std::int64_t began = now_ns();
   const Word64 code = next(words...);
   counter.add(Carried{}, now_ns() - began);
