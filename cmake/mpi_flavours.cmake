@@ -59,7 +59,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/buffers/datatypes.cpp
     src/mpi/interpose/interpose_c.cpp
     src/mpi/interpose/interpose_completion.cpp
-    src/mpi/buffers/layouts.cpp
+    src/mpi/buffers/flatten.cpp
     src/mpi/library/library.cpp
     src/mpi/communicator/early_opening.cpp
     src/mpi/communicator/invitation.cpp

@@ -9,7 +9,6 @@ namespace crossrail {
 namespace {
 
 constexpr std::size_t kPayload = Packet::kPayloadBytes;
-constexpr unsigned kLooksAQuestion = 256;
 
 std::size_t packets_for(std::size_t bytes) { return (bytes + kPayload - 1) / kPayload; }
 
@@ -17,13 +16,11 @@ std::size_t packets_for(std::size_t bytes) { return (bytes + kPayload - 1) / kPa
 class PacketWriter {
  public:
   PacketWriter(Packet* first, std::uint64_t flag) : packet_(first), flag_(flag) {}
-  void write(const void* from, std::size_t bytes) {
-    const auto* piece = static_cast<const std::byte*>(from);
-    while (bytes > 0) {
-      const std::size_t part = std::min(kPayload - at_, bytes);
-      copy_block(packet_->payload + at_, piece, part);
-      piece += part;
-      bytes -= part;
+  void write(const Part& from) {
+    for (std::size_t done = 0; done < from.bytes;) {
+      const std::size_t part = std::min(kPayload - at_, from.bytes - done);
+      from.take(packet_->payload + at_, done, part);
+      done += part;
       advance(part);
     }
   }
@@ -62,16 +59,15 @@ Status NodeRows::plan(const Plan& plan) {
   packet_bytes_ = std::min<std::size_t>(plan.parameter(parameters::packet), (layout.packet_count - ranks_ - 1) * kPayload);
   // An odd stride: the packets of different ranks begin in different sets of the caches.
   stride_ = std::min((ranks_ + packets_for(packet_bytes_)) | 1, layout.packet_count);
-  longest_ = std::min<std::size_t>(layout.bulk_bytes / ranks_, plan.parameter(parameters::direct));
+  longest_ = std::min<std::size_t>(NodeStreams::share_bytes(layout), plan.parameter(parameters::direct));
   readers_[0].assign(ranks_, 0);
   readers_[1].assign(ranks_, 0);
-  return {};
+  return streams_.plan(plan);
 }
 
 NodeRows::Row NodeRows::measure(const Plan& plan, const Buffers& buffers) {
   const int mine = plan.control->node_rank();
   const int* const rank_of = rank_of_.data();
-  const bool messages = !plan.topology->single_copy;
   std::uint8_t* const readers = readers_[epoch_ & 1].data();
   Row row;
   row.bytes = buffers.out[rank_of[mine == 0 && ranks_ > 1 ? 1 : 0]].bytes;
@@ -82,14 +78,16 @@ NodeRows::Row NodeRows::measure(const Plan& plan, const Buffers& buffers) {
     misplaced |= block.offset ^ expected;
     expected += static_cast<std::ptrdiff_t>(row.bytes);
     const std::size_t bytes = peer == mine ? 0 : block.bytes;
-    readers[peer] = bytes > 0 && !(messages && bytes > longest_);
+    readers[peer] = bytes > 0;
     row.total += bytes > longest_ ? 0 : bytes;
+    row.gaps |= block.layout != nullptr;
+    row.offers |= bytes > longest_ && offered(plan, buffers, block);
     longest = std::max(longest, bytes);
     unequal |= peer == mine ? 0 : bytes ^ row.bytes;
   }
-  row.has_long = longest > longest_ && !messages;
-  row.uniform = unequal == 0 && longest <= longest_;
-  row.in_order = row.uniform && misplaced == 0 && buffers.out[rank_of[mine]].bytes == row.bytes;
+  row.has_long = longest > longest_;
+  row.uniform = unequal == 0 && !row.has_long;
+  row.in_order = row.uniform && !row.gaps && misplaced == 0 && buffers.out[rank_of[mine]].bytes == row.bytes;
   return row;
 }
 
@@ -100,7 +98,7 @@ Status NodeRows::offer_long(Plan& plan, const Buffers& buffers, Row& row) {
   bool first = true;
   for (const int rank : rank_of_) {
     const Block& block = buffers.out[rank];
-    if (block.bytes <= longest_ || rank == rank_of_[control.node_rank()]) continue;
+    if (!offered(plan, buffers, block) || rank == rank_of_[control.node_rank()]) continue;
     begin = first ? block.offset : std::min(begin, block.offset);
     const std::ptrdiff_t its_end = block.offset + static_cast<std::ptrdiff_t>(block.bytes);
     end = first ? its_end : std::max(end, its_end);
@@ -124,7 +122,7 @@ void NodeRows::write_uniform_packets(Plan& plan, const Buffers& buffers, const R
     if (peer == control.node_rank()) {
       writer.skip(row.bytes);
     } else {
-      writer.write(buffers.send + buffers.out[rank_of_[peer]].offset, row.bytes);
+      writer.write(buffers.sent_to(rank_of_[peer]));
     }
   }
   writer.finish();
@@ -134,35 +132,42 @@ void NodeRows::write_uniform_bulk(Plan& plan, const Buffers& buffers, std::size_
   ControlBlock& control = *plan.control;
   std::byte* to = control.bulk(epoch_ & 1, control.node_rank());
   for (int peer = 0; peer < control.node_size(); ++peer, to += bytes) {
-    if (peer != control.node_rank()) plan.stage(to, buffers.send + buffers.out[rank_of_[peer]].offset, bytes);
+    if (peer == control.node_rank()) continue;
+    buffers.sent_to(rank_of_[peer]).take(to, 0, bytes);
+    plan.last.staged_bytes += bytes;
   }
   control.my_lines().staged.word[epoch_ & 1].store(uniform_flag(bytes), std::memory_order_release);
 }
 
-void NodeRows::write_slots(Plan& plan, const Buffers& buffers, std::uint64_t base) {
+// Short blocks lie close together; where others come in chunks, each in its peer's share of the bulk region.
+void NodeRows::write_slot(Plan& plan, const Buffers& buffers, std::size_t peer, Row& row) {
   ControlBlock& control = *plan.control;
-  const int* const rank_of = rank_of_.data();
-  std::byte* const region = control.bulk(epoch_ & 1, control.node_rank());
-  Packet* packet = slots_of(control, control.node_rank());
-  std::size_t place = 0;
-  for (std::size_t peer = 0; peer < ranks_; ++peer, ++packet) {
-    if (readers_[epoch_ & 1][peer] == 0) continue;
-    const Block& block = buffers.out[rank_of[peer]];
-    const std::byte* const from = buffers.send + block.offset;
-    Slot& slot = *reinterpret_cast<Slot*>(packet->payload);
-    slot.bytes = block.bytes;
-    slot.place = place;
-    if (block.bytes > longest_) {
-      slot.place = base + static_cast<std::uint64_t>(block.offset);
-    } else if (block.bytes <= kInlineBytes) {
-      plan.stage(slot.data, from, block.bytes);
-    } else {
-      plan.stage(slot.data, from, kInlineBytes);
-      plan.stage(region + place, from + kInlineBytes, block.bytes - kInlineBytes);
-      place += round_up(block.bytes - kInlineBytes, sizeof(std::uint64_t));
-    }
-    packet->flag.store(slot_flag(), std::memory_order_release);
+  Packet& packet = slots_of(control, control.node_rank())[peer];
+  const Block& block = buffers.out[rank_of_[peer]];
+  const Part part = buffers.sent_to(rank_of_[peer]);
+  Slot& slot = *reinterpret_cast<Slot*>(packet.payload);
+  slot.bytes = block.bytes;
+  if (offered(plan, buffers, block)) {
+    slot.place = row.base + static_cast<std::uint64_t>(block.offset);
+  } else if (block.bytes > longest_) {
+    slot.place = kStreamed;
+    streams_.send(plan, static_cast<int>(peer), part);
+  } else {
+    const std::size_t first = std::min(block.bytes, kInlineBytes);
+    slot.place = row.has_long ? peer * NodeStreams::share_bytes(control.layout()) : row.next;
+    if (block.bytes > first) row.next += round_up(block.bytes - first, sizeof(std::uint64_t));
+    part.take(slot.data, 0, first);
+    if (block.bytes > first) part.take(control.bulk(epoch_ & 1, control.node_rank()) + slot.place, first, block.bytes - first);
+    plan.last.staged_bytes += block.bytes;
   }
+  packet.flag.store(slot_flag(), std::memory_order_release);
+}
+
+// For receivers that do not find what they expect.
+void NodeRows::say_form(ControlBlock& control, const Row& row) {
+  RowForm& form = control.my_lines().row;
+  form.bytes[epoch_ & 1].store(row.uniform ? row.bytes : kUnequal, std::memory_order_relaxed);
+  form.flag[epoch_ & 1].store(flag_, std::memory_order_release);
 }
 
 Status NodeRows::publish(Plan& plan, const Buffers& buffers) {
@@ -171,124 +176,19 @@ Status NodeRows::publish(Plan& plan, const Buffers& buffers) {
   flag_ = control.flag(epoch_);
   CROSSRAIL_TRY(control.wait_until_read(epoch_, plan.number, readers_[epoch_ & 1]));
   Row row = measure(plan, buffers);
-  offered_ = row.has_long;
-  if (row.has_long) CROSSRAIL_TRY(offer_long(plan, buffers, row));
+  streams_.begin(control, epoch_ & 1, buffers.in_place ? NodeStreams::Sides::in_place : NodeStreams::Sides::apart);
+  offered_ = row.offers;
+  if (row.offers) CROSSRAIL_TRY(offer_long(plan, buffers, row));
   if (row.uniform && row.bytes * ranks_ <= packet_bytes_) {
     if (row.bytes > 0) write_uniform_packets(plan, buffers, row);
   } else if (row.uniform) {
     write_uniform_bulk(plan, buffers, row.bytes);
-  } else if (row.total > 0 || row.has_long) {
-    write_slots(plan, buffers, row.base);
-  }
-  return {};
-}
-
-// Where `peer` has put this rank's block of `bytes`; none if it has not yet.
-NodeRows::Form NodeRows::form_of(ControlBlock& control, int peer, std::size_t bytes) const {
-  const auto place = static_cast<std::size_t>(control.node_rank());
-  const std::uint64_t slot = slots_of(control, peer)[place].flag.load(std::memory_order_acquire);
-  if (slot == slot_flag()) return Form::slot;
-  const bool in_packets = bytes * ranks_ <= packet_bytes_;
-  const std::uint64_t uniform = in_packets ? stream_of(control, peer)[place * bytes / kPayload].flag.load(std::memory_order_acquire)
-                                           : control.lines(peer).staged.word[epoch_ & 1].load(std::memory_order_acquire);
-  if (uniform == uniform_flag(bytes)) return in_packets ? Form::uniform_packets : Form::uniform_bulk;
-  const auto of_this_epoch = [this](std::uint64_t flag) {
-    return ControlBlock::epoch_of(flag) == epoch_;
-  };
-  return of_this_epoch(slot) || of_this_epoch(uniform) ? Form::mismatch : Form::none;
-}
-
-// Of a peer that has been waited for: it has left all its blocks, and none is for this rank.
-bool NodeRows::sends_nothing(ControlBlock& control, int peer, std::size_t bytes) const {
-  return control.has_come(peer, fetched, epoch_) && form_of(control, peer, bytes) == Form::none;
-}
-
-Status NodeRows::fetch_slot(Plan& plan, const Buffers& buffers, int peer) {
-  ControlBlock& control = *plan.control;
-  const Block& block = buffers.in[rank_of_[peer]];
-  const auto& slot = *reinterpret_cast<const Slot*>(slots_of(control, peer)[control.node_rank()].payload);
-  std::byte* const to = buffers.recv + block.offset;
-  if (slot.bytes != block.bytes) {
-    return failure(Code::mismatch, "rank %d sends %llu bytes, rank %d expects %zu", rank_of_[peer],
-                   static_cast<unsigned long long>(slot.bytes), plan.topology->rank, block.bytes);
-  }
-  if (block.bytes > longest_) return plan.links->read_peer(rank_of_[peer], to, slot.place, block.bytes);
-  copy_block(to, slot.data, std::min(block.bytes, kInlineBytes));
-  if (block.bytes > kInlineBytes) {
-    std::memcpy(to + kInlineBytes, control.bulk(epoch_ & 1, peer) + slot.place, block.bytes - kInlineBytes);
-  }
-  return {};
-}
-
-Status NodeRows::fetch_from(Plan& plan, const Buffers& buffers, int peer) {
-  ControlBlock& control = *plan.control;
-  const Block& block = buffers.in[rank_of_[peer]];
-  const std::size_t at = static_cast<std::size_t>(control.node_rank()) * block.bytes;
-  Form form = Form::none;
-  unsigned looks = 0;
-  CROSSRAIL_TRY(control.await(peer, [&] {
-    form = form_of(control, peer, block.bytes);
-    if (form == Form::none && ++looks % kLooksAQuestion == 0 && sends_nothing(control, peer, block.bytes)) form = Form::mismatch;
-    return form != Form::none;
-  }));
-  control.seen(peer, epoch_);
-  switch (form) {
-    case Form::slot: return fetch_slot(plan, buffers, peer);
-    case Form::uniform_packets:
-      return read_packets(control, uniform_flag(block.bytes), {peer, stream_of(control, peer), at, block.bytes}, buffers.recv + block.offset);
-    case Form::uniform_bulk:
-      std::memcpy(buffers.recv + block.offset, control.bulk(epoch_ & 1, peer) + at, block.bytes);
-      return {};
-    default:
-      return failure(Code::mismatch, "rank %d expects %zu bytes of rank %d, which sends it another number", plan.topology->rank,
-                     block.bytes, rank_of_[peer]);
-  }
-}
-
-// From a stream of packets of equal blocks. False, with nothing said of `block`, if one of its packets is missing.
-bool NodeRows::copy_if_there(const Packet* stream, std::size_t at, const Block& block, std::byte* recv) const {
-  const std::uint64_t flag = uniform_flag(block.bytes);
-  const Packet* packet = stream + at / kPayload;
-  std::size_t skip = at % kPayload, left = block.bytes;
-  std::byte* to = recv + block.offset;
-  for (;; ++packet, skip = 0) {
-    if (packet->flag.load(std::memory_order_acquire) != flag) return false;
-    const std::size_t part = std::min(kPayload - skip, left);
-    copy_block(to, packet->payload + skip, part);
-    to += part;
-    left -= part;
-    if (left == 0) return true;
-  }
-}
-
-Status NodeRows::fetch(Plan& plan, const Buffers& buffers) {
-  ControlBlock& control = *plan.control;
-  const int* const rank_of = rank_of_.data();
-  const int ranks = control.node_size();
-  const bool messages = !plan.topology->single_copy;
-  const auto mine = static_cast<std::size_t>(control.node_rank());
-  for (int step = 1; step < ranks; ++step) {
-    const int peer = static_cast<int>(mine) + step < ranks ? static_cast<int>(mine) + step : static_cast<int>(mine) + step - ranks;
-    const Block& block = buffers.in[rank_of[peer]];
-    if (block.bytes == 0 || (messages && block.bytes > longest_)) continue;
-    // What is there already is the common case.
-    if (block.bytes * ranks_ <= packet_bytes_ && copy_if_there(stream_of(control, peer), mine * block.bytes, block, buffers.recv)) {
-      control.seen(peer, epoch_);
-      continue;
+  } else {
+    for (std::size_t peer = 0; peer < ranks_; ++peer) {
+      if (readers_[epoch_ & 1][peer] != 0) write_slot(plan, buffers, peer, row);
     }
-    CROSSRAIL_TRY(fetch_from(plan, buffers, peer));
   }
-  control.post(fetched, epoch_);
-  return {};
-}
-
-Status NodeRows::finish(Plan& plan) {
-  ControlBlock& control = *plan.control;
-  if (!offered_) return {};
-  for (int step = 1; step < control.node_size(); ++step) {
-    const int peer = (control.node_rank() + step) % control.node_size();
-    if (readers_[epoch_ & 1][static_cast<std::size_t>(peer)] != 0) CROSSRAIL_TRY(control.wait(peer, fetched, epoch_));
-  }
+  say_form(control, row);
   return {};
 }
 

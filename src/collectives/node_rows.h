@@ -8,14 +8,15 @@
 //   slots             one packet for every receiver: how long its block is, its first bytes, and
 //                     where the rest lies, in the bulk region or in its owner's memory
 //
-// Blocks longer than `longest_staged` are read from their owner's memory where that is allowed on
-// the communicator, otherwise they are messages: both ends know. Empty blocks cost nothing: nobody
-// looks for them, and a rank waits for nobody else.
+// Blocks longer than `longest_` are read from their owner's memory, or come in chunks (NodeStreams): the slot says which.
+// Empty blocks cost nothing: nobody looks for them, and a rank waits for nobody else. A receiver that expects more than is
+// sent gets what is sent, as in an MPI library.
 #pragma once
 
 #include <vector>
 
 #include "collectives/algorithm.h"
+#include "collectives/node_streams.h"
 
 namespace crossrail {
 
@@ -29,30 +30,38 @@ class NodeRows {
   Status fetch(Plan& plan, const Buffers& buffers);
   // ... and nobody reads this rank's own memory any more.
   Status finish(Plan& plan);
-  // Whether a block between two different ranks of the node goes as a message.
-  bool is_message(const Plan& plan, std::size_t bytes) const { return bytes > longest_ && !plan.topology->single_copy; }
 
  private:
-  enum class Form { none, uniform_packets, uniform_bulk, slot, mismatch };
+  // Of a block, as its receiver finds it. Unlike: in another form or length than expected, or not at all.
+  enum class Form { none, uniform_packets, uniform_bulk, slot, unlike };
+  static constexpr std::uint64_t kStreamed = ~std::uint64_t{0};  // Slot::place
+  static constexpr std::uint64_t kUnequal = ~std::uint64_t{0};   // RowForm::bytes
   static constexpr std::size_t kInlineBytes = Packet::kPayloadBytes - 2 * sizeof(std::uint64_t);
   struct Slot {
     std::uint64_t bytes;
-    std::uint64_t place;  // of the rest in the region; of long blocks, in their owner's memory
+    std::uint64_t place;  // of the rest in the share; of long blocks, in their owner's memory, or kStreamed
     std::byte data[kInlineBytes];
   };
   static_assert(sizeof(Slot) == Packet::kPayloadBytes);
   struct Row {
     bool uniform = true;
     bool in_order = false;  // uniform, and one block after the other, this rank's own too
-    bool has_long = false;
+    bool has_long = false;  // blocks
+    bool offers = false;    // some of which peers read themselves
+    bool gaps = false;
     std::size_t bytes = 0;   // of every block where uniform
     std::size_t total = 0;   // to be staged
+    std::size_t next = 0;    // place in the bulk region
     std::uint64_t base = 0;  // of the send side as peers read it, where there are long blocks
   };
   std::uint64_t uniform_flag(std::size_t bytes) const {
     return flag_ ^ ((static_cast<std::uint64_t>(bytes) + 1) * 0x9e3779b97f4a7c15u) >> (64 - ControlBlock::kHashBits);
   }
   std::uint64_t slot_flag() const { return flag_ ^ 0x5851u; }
+  // A long block that peers read where it lies.
+  bool offered(const Plan& plan, const Buffers& buffers, const Block& block) const {
+    return block.bytes > longest_ && block.layout == nullptr && !buffers.in_place && plan.topology->single_copy;
+  }
   // Slots for every rank of the node, then the stream.
   Packet* slots_of(ControlBlock& control, int peer) const { return control.packets(epoch_ & 1, peer, stride_); }
   Packet* stream_of(ControlBlock& control, int peer) const { return slots_of(control, peer) + ranks_; }
@@ -61,12 +70,15 @@ class NodeRows {
   Status offer_long(Plan& plan, const Buffers& buffers, Row& row);
   void write_uniform_packets(Plan& plan, const Buffers& buffers, const Row& row);
   void write_uniform_bulk(Plan& plan, const Buffers& buffers, std::size_t bytes);
-  void write_slots(Plan& plan, const Buffers& buffers, std::uint64_t base);
+  void write_slot(Plan& plan, const Buffers& buffers, std::size_t peer, Row& row);
+  void say_form(ControlBlock& control, const Row& row);
   Form form_of(ControlBlock& control, int peer, std::size_t bytes) const;
-  bool sends_nothing(ControlBlock& control, int peer, std::size_t bytes) const;
+  Form look_for(ControlBlock& control, int peer, std::size_t bytes) const;
   bool copy_if_there(const Packet* stream, std::size_t at, const Block& block, std::byte* recv) const;
   Status fetch_from(Plan& plan, const Buffers& buffers, int peer);
   Status fetch_slot(Plan& plan, const Buffers& buffers, int peer);
+  Status fetch_unlike(Plan& plan, const Buffers& buffers, int peer);
+  Status fetch_uniform(ControlBlock& control, int peer, const Part& to) const;
 
   std::size_t ranks_ = 0;         // of the node
   std::vector<int> rank_of_;      // written out: rows are short, and looked up again and again
@@ -76,6 +88,7 @@ class NodeRows {
   std::uint64_t epoch_ = 0;
   std::uint64_t flag_ = 0;
   bool offered_ = false;
+  NodeStreams streams_;
   std::vector<std::uint8_t> readers_[2];  // of this rank's blocks, by half
 };
 

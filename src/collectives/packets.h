@@ -28,19 +28,41 @@ struct Stretch {
   std::size_t bytes;
 };
 
-inline Status read_packets(ControlBlock& control, std::uint64_t flag, Stretch from, std::byte* to) {
+// `take(bytes, count)` gets them in order.
+template <class Take>
+Status read_packets_by(ControlBlock& control, std::uint64_t flag, Stretch from, Take take) {
   const Packet* packet = from.first + from.at / Packet::kPayloadBytes;
   std::size_t skip = from.at % Packet::kPayloadBytes;
   do {
     CROSSRAIL_TRY(control.await(from.peer, [&] { return packet->flag.load(std::memory_order_acquire) == flag; }));
     const std::size_t part = std::min(Packet::kPayloadBytes - skip, from.bytes);
-    copy_block(to, packet->payload + skip, part);
-    to += part;
+    take(packet->payload + skip, part);
     from.bytes -= part;
     skip = 0;
     ++packet;
   } while (from.bytes != 0);
   return {};
+}
+
+inline Status read_packets(ControlBlock& control, std::uint64_t flag, Stretch from, std::byte* to) {
+  return read_packets_by(control, flag, from, [&to](const std::byte* bytes, std::size_t count) {
+    copy_block(to, bytes, count);
+    to += count;
+  });
+}
+
+// The same for blocks with gaps.
+inline void write_packets(Packet* packet, std::uint64_t flag, const Part& from) {
+  for (std::size_t at = 0; at < from.bytes; at += Packet::kPayloadBytes, ++packet) {
+    from.take(packet->payload, at, std::min(Packet::kPayloadBytes, from.bytes - at));
+    packet->flag.store(flag, std::memory_order_release);
+  }
+}
+inline Status read_packets(ControlBlock& control, std::uint64_t flag, Stretch from, const Part& to) {
+  return read_packets_by(control, flag, from, [&to, at = std::size_t{0}](const std::byte* bytes, std::size_t count) mutable {
+    to.put(bytes, at, count);
+    at += count;
+  });
 }
 
 }  // namespace crossrail

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "comm/layout.h"
 #include "device/device.h"
 
 namespace crossrail {
@@ -13,6 +14,7 @@ namespace crossrail {
 struct Block {
   std::ptrdiff_t offset = 0;
   std::size_t bytes = 0;
+  const Layout* layout = nullptr;  // of elements with gaps, the first of which is at `offset`; null: bytes in a row
 };
 
 // How the elements of a datatype lie in device memory, where not in a row.
@@ -27,13 +29,29 @@ struct Buffers {
   const std::byte* send = nullptr;  // with Shape::in_place the same memory as recv
   std::byte* recv = nullptr;
   // Of v-collectives, one for every rank of the communicator; elsewhere null: equal blocks in rank
-  // order. The engine never sees a v-collective in place: who calls it sends from a copy.
+  // order.
   const Block* out = nullptr;
   const Block* in = nullptr;
+  // Of v-collectives: blocks to other ranks of the node, and to this one, lie where theirs go.
+  bool in_place = false;
+  // Of equal blocks, of a side that has gaps.
+  const Layout* send_gaps = nullptr;
+  const Layout* recv_gaps = nullptr;
   // On devices: of a side that has gaps; elsewhere null.
   const DeviceLayout* send_layout = nullptr;
   const DeviceLayout* recv_layout = nullptr;
   void* stream = nullptr;  // of calls in a stream's order: which, as device_module.h writes it
+
+  // The bytes of equal blocks from `begin` on, or of the block to or from a rank of the communicator.
+  Part sent(std::size_t begin, std::size_t bytes) const { return {const_cast<std::byte*>(send), send_gaps, begin, bytes}; }
+  Part received(std::size_t begin, std::size_t bytes) const { return {recv, recv_gaps, begin, bytes}; }
+  Part sent_to(int rank) const { return part(const_cast<std::byte*>(send), out[rank]); }
+  Part received_from(int rank) const { return part(recv, in[rank]); }
+
+ private:
+  static Part part(std::byte* side, const Block& block) {
+    return {reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(side) + static_cast<std::uintptr_t>(block.offset)), block.layout, 0, block.bytes};
+  }
 };
 
 }  // namespace crossrail

@@ -4,6 +4,13 @@
 
 namespace crossrail {
 
+void PackingMemory::shrink() {
+  constexpr std::size_t kMostKept = std::size_t{4} << 20;
+  for (GrowableBuffer* one : {&packed, &staged_send, &staged_recv}) {
+    if (one->bytes > kMostKept) *one = {};
+  }
+}
+
 // Of a rank in a half of a slot for pending calls: at the least, and for each rank of the node. Longer blocks are not staged.
 constexpr std::uint64_t kPendingBytes = 128 * 1024;
 constexpr std::uint64_t kPendingBytesARank = 12 * 1024;

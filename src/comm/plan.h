@@ -62,6 +62,9 @@ struct Plan {
   std::size_t node_bytes = 0;    // of node_memory, that this plan uses on this node
   std::shared_ptr<void> state;   // whatever else it keeps; only the algorithm knows its type
   bool packets = false;         // node_shared: data and flag in one cache line
+  // Blocks that it takes as they lie in the user's memory, with gaps and in place: none, those between ranks of a node, all.
+  enum class AsTheyLie : std::uint8_t { none, in_node, all };
+  AsTheyLie as_they_lie = AsTheyLie::none;
   std::size_t chunk_bytes = 0;  // node_shared: bytes of a block moved in one epoch
   MappedSide mapped = MappedSide::none;  // on devices: the side of which peers' memory is mapped
   bool fallback = false;      // native because nothing else fits

@@ -21,6 +21,8 @@ struct Communicator;
 // Packed datatypes, and host copies of buffers in device memory.
 struct PackingMemory {
   GrowableBuffer packed, staged_send, staged_recv;
+  // After a call: what is large is not kept.
+  void shrink();
 };
 
 struct Slot {

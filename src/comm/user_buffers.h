@@ -7,12 +7,15 @@
 
 namespace crossrail {
 
+struct Plan;
+
 class UserBuffers {
  public:
   virtual ~UserBuffers() = default;
 
-  // As contiguous blocks in host memory; what is to be sent lies there. Errors: no_memory, system.
-  virtual Status open(Buffers& buffers) = 0;
+  // As blocks in host memory; what is to be sent lies there. In a row of bytes each, except where the plan takes them as they
+  // lie; `plan` may be null. Errors: no_memory, system.
+  virtual Status open(Buffers& buffers, const Plan* plan) = 0;
   // Whether what is sent lies where what is received goes, so that a call cannot be begun again.
   virtual bool in_place() const { return false; }
   // After the engine has filled the receiving blocks: brings them to the user's memory.
@@ -27,7 +30,7 @@ class UserBuffers {
 class PlainBuffers final : public UserBuffers {
  public:
   PlainBuffers(const Buffers& buffers, std::size_t bytes = 0) : buffers_(buffers), bytes_(bytes) {}
-  Status open(Buffers& buffers) override {
+  Status open(Buffers& buffers, const Plan*) override {
     buffers = buffers_;
     return {};
   }

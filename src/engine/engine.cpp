@@ -36,7 +36,7 @@ Status run_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& pla
   CROSSRAIL_TRY(plan_for(slot, shape, plan));
   if (plan->native()) return {};
   Buffers buffers;
-  CROSSRAIL_TRY(user.open(buffers));
+  CROSSRAIL_TRY(user.open(buffers, plan));
   CROSSRAIL_TRY(run_plan(*plan, buffers));
   return user.close();
 }

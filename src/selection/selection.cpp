@@ -64,8 +64,7 @@ namespace {
 const Algorithm* never_fails(const Ground& ground, const Shape& shape) {
   const Topology& topology = ground.topology;
   const bool shared = topology.one_node() && topology.shared_segment;
-  const bool all_blocks = row_of(shape.collective).counts != Counts::vector || topology.single_copy || ground.messages;
-  const char* const name = shared && all_blocks ? "node_shared" : ground.messages ? "pairwise" : "";
+  const char* const name = shared ? "node_shared" : ground.messages ? "pairwise" : "";
   const Algorithm* found = find_algorithm(shape.collective, name, Memory::host);
   return found != nullptr && found->fits(topology, shape) ? found : nullptr;
 }

@@ -46,7 +46,7 @@ struct Kinds {
 class DeviceBuffers final : public UserBuffers {
  public:
   DeviceBuffers(const Buffers& device, std::size_t bytes) : device_(device), bytes_(bytes), send_(bytes), recv_(bytes) {}
-  Status open(Buffers& buffers) override {
+  Status open(Buffers& buffers, const Plan*) override {
     copy_block(send_.data(), host_device_touchable(device_.send), bytes_);
     buffers = {device_.send == device_.recv ? recv_.data() : send_.data(), recv_.data()};
     if (device_.send == device_.recv) recv_ = send_;

@@ -16,7 +16,7 @@ static int call(int disagree) {
   if (rank == 0) out[2] = kLong;
   if (rank == 2) in[0] = kLong;
   if (rank == 3) out[2] = kShort;
-  if (rank == 2) in[3] = disagree ? kShort + 8 : kShort;
+  if (rank == 2) in[3] = disagree ? kShort - 8 : kShort;
   return MPI_Alltoallv(send, out, places, MPI_BYTE, recv, in, places, MPI_BYTE, MPI_COMM_WORLD);
 }
 

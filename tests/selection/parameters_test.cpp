@@ -59,7 +59,7 @@ TEST(Parameters, units_limit_them) {
 TEST(Wanted, senseless_ones_are_ignored_in_one_sentence) {
   Settings settings;
   settings.alltoall = "node_shared packet=2K";
-  settings.alltoallv = "node_shared direct=1 throttle=3";
+  settings.alltoallv = "node_shared direct=1 packet=3";
   EXPECT_EQ(ignore_senseless_algorithms(settings), "");
   EXPECT_EQ(settings.alltoall, "node_shared packet=2K");
   settings.alltoall = "node_shared pakcet=2K";

@@ -36,12 +36,17 @@ Status run_packets(Plan& plan, const Buffers& buffers) {
   CROSSRAIL_TRY(control.wait_until_reusable(epoch));
   Packet* const mine = control.packets(half, rank, stride);
   if (block == 0) mine->flag.store(flag, std::memory_order_release);
-  write_packets(mine, flag, buffers.send, block * size);
-  if (!plan.shape.in_place) copy_block(buffers.recv + rank * block, buffers.send + rank * block, block);
+  if (buffers.send_gaps == nullptr) {
+    write_packets(mine, flag, buffers.send, block * size);
+  } else {
+    write_packets(mine, flag, buffers.sent(0, block * size));
+  }
+  if (!plan.shape.in_place) copy_part(buffers.received(rank * block, block), buffers.sent(rank * block, block));
   for (int step = 1; step < size; ++step) {
     const int peer = rank + step < size ? rank + step : rank + step - size;
-    CROSSRAIL_TRY(read_packets(control, flag, {peer, control.packets(half, peer, stride), rank * block, block},
-                               buffers.recv + peer * block));
+    const Stretch stretch{peer, control.packets(half, peer, stride), rank * block, block};
+    CROSSRAIL_TRY(buffers.recv_gaps == nullptr ? read_packets(control, flag, stretch, buffers.recv + peer * block)
+                                               : read_packets(control, flag, stretch, buffers.received(peer * block, block)));
   }
   control.seen_all(epoch);
   return {};
@@ -65,17 +70,17 @@ Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size
   CROSSRAIL_TRY(control.wait_until_reusable(epoch));
   std::byte* const region = control.bulk(half, rank);
   for (int peer = 0; peer < size; ++peer) {
-    if (peer != rank) std::memcpy(region + peer * bytes, buffers.send + peer * block + from, bytes);
+    if (peer != rank) buffers.sent(peer * block + from, bytes).take(region + peer * bytes, 0, bytes);
   }
   control.my_lines().staged.word[half].store(flag, std::memory_order_release);
-  if (!plan.shape.in_place) std::memcpy(buffers.recv + rank * block + from, buffers.send + rank * block + from, bytes);
+  if (!plan.shape.in_place) copy_part(buffers.received(rank * block + from, bytes), buffers.sent(rank * block + from, bytes));
   for (int step = 1; step < size; ++step) {
     const int peer = (rank + step) % size;
     const int next = (peer + kPeersAhead) % size;
     prefetch(control.lines(next).staged.word[half], flag, control.bulk(half, next) + rank * bytes, bytes);
     const Word& staged = control.lines(peer).staged.word[half];
     CROSSRAIL_TRY(control.await(peer, [&] { return staged.load(std::memory_order_acquire) == flag; }));
-    std::memcpy(buffers.recv + peer * block + from, control.bulk(half, peer) + rank * bytes, bytes);
+    buffers.received(peer * block + from, bytes).put(control.bulk(half, peer) + rank * bytes, 0, bytes);
   }
   control.seen_all(epoch);
   return {};
@@ -86,6 +91,7 @@ Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size
 bool fits(const Topology& topology, const Shape&) { return topology.one_node() && topology.shared_segment; }
 
 Status plan(Plan& plan) {
+  plan.as_they_lie = Plan::AsTheyLie::all;
   const ControlBlockLayout& layout = plan.control->layout();
   const std::size_t block = plan.shape.block_bytes;
   plan.packets = block * plan.group.size() <= plan.parameter(parameters::packet) && packet_stride(plan) <= layout.packet_count;

@@ -2,19 +2,41 @@
 //        buffer with process_vm_readv, and leaves when all have finished reading.
 // When   One node, large blocks: one copy instead of two, no scratch.
 // Cost   Two flag latencies + (p-1)(system call + m copied).
-// Needs  A shared segment, process_vm_readv allowed between the ranks; a copy of the whole buffer
-//        in place, and for memory that a device driver has mapped.
+// Needs  A shared segment, process_vm_readv allowed between the ranks; a copy of the whole buffer for
+//        memory that a device driver has mapped. A rank whose blocks have gaps, and all in place, send
+//        theirs in chunks through the segment instead (NodeStreams).
 // From   OHIO paper, section VII (kernel-assisted future work); Linux process_vm_readv(2).
 
 #include "collectives/alltoall/send_side.h"
+#include "collectives/node_streams.h"
 
 namespace crossrail::alltoall::node_single_copy {
+namespace {
 
-bool fits(const Topology& topology, const Shape& shape) {
-  return topology.one_node() && topology.shared_segment && topology.single_copy && send_copy_fits(topology, shape);
+// Instead of an address: the blocks come in chunks.
+constexpr std::uint64_t kStreamed = ~std::uint64_t{0};
+
+Status offer(Plan& plan, const Buffers& buffers, NodeStreams& streams, std::uint64_t& offered) {
+  const std::size_t block = plan.shape.block_bytes;
+  if (!plan.shape.in_place && buffers.send_gaps == nullptr) {
+    return plan.links->export_range(buffers.send, block * static_cast<std::size_t>(plan.group.size()), offered);
+  }
+  offered = kStreamed;
+  for (int step = 1; step < plan.group.size(); ++step) {
+    const int peer = (plan.group.index() + step) % plan.group.size();
+    streams.send(plan, peer, buffers.sent(static_cast<std::size_t>(peer) * block, block));
+  }
+  return {};
 }
 
-Status plan(Plan& plan) { return reserve_send_copy(plan); }
+}  // namespace
+
+bool fits(const Topology& topology, const Shape&) { return topology.one_node() && topology.shared_segment && topology.single_copy; }
+
+Status plan(Plan& plan) {
+  plan.as_they_lie = Plan::AsTheyLie::all;
+  return plan.keep(NodeStreams()).plan(plan);
+}
 
 Status run(Plan& plan, const Buffers& buffers) {
   ControlBlock& control = *plan.control;
@@ -24,8 +46,10 @@ Status run(Plan& plan, const Buffers& buffers) {
   const std::uint64_t epoch = control.next_epoch();
   const std::uint64_t flag = control.flag(epoch);
   CROSSRAIL_TRY(control.wait_until_reusable(epoch));
+  auto& streams = plan.kept<NodeStreams>();
+  streams.begin(control, epoch & 1, plan.shape.in_place ? NodeStreams::Sides::in_place : NodeStreams::Sides::apart);
   std::uint64_t offered = 0;
-  CROSSRAIL_TRY(plan.links->export_range(send_side(plan, buffers), block * size, offered));
+  CROSSRAIL_TRY(offer(plan, buffers, streams, offered));
   ExportedRange& mine = control.my_lines().exported[epoch & 1];
   mine.address.store(offered, std::memory_order_relaxed);
   mine.flag.store(flag, std::memory_order_release);
@@ -33,10 +57,16 @@ Status run(Plan& plan, const Buffers& buffers) {
     const int peer = (rank + step) % size;
     const ExportedRange& offer = control.lines(peer).exported[epoch & 1];
     CROSSRAIL_TRY(control.await(peer, [&] { return offer.flag.load(std::memory_order_acquire) == flag; }));
-    const std::uint64_t address = offer.address.load(std::memory_order_relaxed) + rank * block;
-    CROSSRAIL_TRY(plan.links->read_peer(plan.group[peer], buffers.recv + peer * block, address, block));
+    const std::uint64_t address = offer.address.load(std::memory_order_relaxed);
+    const Part part = buffers.received(peer * block, block);
+    if (address == kStreamed) {
+      streams.receive(peer, part);
+    } else {
+      CROSSRAIL_TRY(read_part(*plan.links, plan.group[peer], part, address + rank * block));
+    }
   }
   copy_own_block(plan, buffers);
+  CROSSRAIL_TRY(streams.finish(plan));
   control.my_lines().finished.word[epoch & 1].store(flag, std::memory_order_release);
   for (int step = 1; step < size; ++step) {
     const int peer = (rank + step) % size;

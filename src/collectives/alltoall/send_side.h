@@ -33,7 +33,7 @@ inline void copy_own_block(const Plan& plan, const Buffers& buffers) {
   if (plan.shape.in_place) return;
   const std::size_t block = plan.shape.block_bytes;
   const std::size_t at = plan.group.index() * block;
-  copy_block(buffers.recv + at, buffers.send + at, block);
+  copy_part(buffers.received(at, block), buffers.sent(at, block));
 }
 
 }  // namespace crossrail::alltoall

@@ -51,9 +51,7 @@ std::size_t most_blocks(const Topology& topology, int node, int slots) {
 }
 
 bool is_message(const Plan& plan, int peer, std::size_t bytes) {
-  const auto& state = plan.kept<State>();
-  if (plan.topology->node_of[peer] == plan.topology->node()) return state.rows.is_message(plan, bytes);
-  return bytes > state.longest;
+  return plan.topology->node_of[peer] != plan.topology->node() && bytes > plan.kept<State>().longest;
 }
 
 void write_counts(Plan& plan, const Buffers& buffers, std::byte* memory) {
@@ -148,6 +146,7 @@ bool fits(const Topology& topology, const Shape&) {
 
 Status plan(Plan& plan) {
   const Topology& topology = *plan.topology;
+  plan.as_they_lie = Plan::AsTheyLie::in_node;
   State& state = plan.keep(State());
   NodeExchange& exchange = state.exchange;
   plan_leaders(plan, exchange);

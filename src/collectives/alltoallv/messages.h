@@ -20,9 +20,7 @@ inline Status receive_block(Plan& plan, const Buffers& buffers, int source) {
 
 inline void copy_own_block(const Plan& plan, const Buffers& buffers) {
   const int index = plan.group.index();
-  const Block& in = buffers.in[index];
-  if (in.bytes == 0) return;  // there may be no buffer
-  copy_block(buffers.recv + in.offset, buffers.send + buffers.out[index].offset, in.bytes);
+  copy_part(buffers.received_from(index), buffers.sent_to(index));
 }
 
 struct Steps {

@@ -1,9 +1,10 @@
 // What   Every rank puts its blocks into its region of the node's segment, in packets where they are
 //        small, and fetches its own from the regions of those that have something for it. Long
-//        blocks are read from their owner's memory, or are messages where that is not allowed.
+//        blocks are read from their owner's memory, or go through the segment in chunks: where that is
+//        not allowed, where they have gaps, and in place.
 // When   One node. Uniform counts cost what alltoall costs; empty blocks cost nothing.
 // Cost   One flag latency + 2 x every rank's bytes copied.
-// Needs  A shared segment on the node. Parameters: packet, direct, throttle.
+// Needs  A shared segment on the node. Parameters: packet, direct.
 // From   Ours; forms of a row in collectives/node_rows.h, epochs in transport/control_block.h.
 
 #include "collectives/alltoallv/messages.h"
@@ -13,32 +14,17 @@ namespace crossrail::alltoallv::node_shared {
 
 bool fits(const Topology& topology, const Shape&) { return topology.one_node() && topology.shared_segment; }
 
-namespace {
-
-struct State {
-  NodeRows rows;
-  int throttle = 1;
-};
-
-bool is_message(const Plan& plan, int, std::size_t bytes) { return plan.kept<State>().rows.is_message(plan, bytes); }
-
-}  // namespace
-
 Status plan(Plan& plan) {
-  const Status opened = plan.topology->single_copy ? Status{} : plan.links->open_messages();
-  CROSSRAIL_TRY(plan.keep(State{{}, throttle_of(plan)}).rows.plan(plan));
-  return opened;
+  plan.as_they_lie = Plan::AsTheyLie::all;
+  return plan.keep(NodeRows()).plan(plan);
 }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  auto& [rows, throttle] = plan.kept<State>();
-  const bool messages = !plan.topology->single_copy;
+  auto& rows = plan.kept<NodeRows>();
   CROSSRAIL_TRY(rows.publish(plan, buffers));
-  if (messages) CROSSRAIL_TRY(post_steps(plan, buffers, {1, std::min(1 + throttle, plan.group.size())}, is_message));
   copy_own_block(plan, buffers);
   CROSSRAIL_TRY(rows.fetch(plan, buffers));
-  CROSSRAIL_TRY(rows.finish(plan));
-  return messages ? finish_steps(plan, buffers, throttle, is_message) : Status{};
+  return rows.finish(plan);
 }
 
 }  // namespace crossrail::alltoallv::node_shared

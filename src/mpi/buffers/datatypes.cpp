@@ -3,8 +3,8 @@
 #include <array>
 #include <memory>
 #include <mutex>
-#include <vector>
 
+#include "mpi/buffers/flatten.h"
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
@@ -39,26 +39,37 @@ int combiner_of(MPI_Datatype type) {
 
 namespace {
 
-int do_not_copy(MPI_Datatype, int, void*, void*, void*, int* flag) {
-  *flag = 0;
+// Kept as an attribute of a derived type.
+struct TypeRecord {
+  TypeFacts facts;
+  std::shared_ptr<const Layout> layout;
+  std::mutex mutex;  // of what follows
+  bool device_layout_made = false;
+  std::unique_ptr<DeviceLayout> device_layout;
+};
+
+// A duplicate has the same layout.
+int copy_record(MPI_Datatype, int, void*, void* value, void* copy, int* flag) {
+  const auto& record = *static_cast<const TypeRecord*>(value);
+  auto* const made = new TypeRecord;
+  made->facts = record.facts;
+  made->layout = record.layout;
+  *static_cast<void**>(copy) = made;
+  *flag = 1;
   return MPI_SUCCESS;
 }
 
-}  // namespace
-
-int make_type_keyval(ForgetAttribute forget) {
-  int made = MPI_KEYVAL_INVALID;
-  (void)pmpi().Type_create_keyval(do_not_copy, forget, &made, nullptr);
-  return made;
+int forget_record(MPI_Datatype, int, void* value, void*) {
+  delete static_cast<TypeRecord*>(value);
+  return MPI_SUCCESS;
 }
 
-namespace {
-
-// Facts of a derived type are remembered as one of its attributes: bytes * 2 + contiguous.
-int forget_facts(MPI_Datatype, int, void*, void*) { return MPI_SUCCESS; }
-
-int facts_keyval() {
-  static const int keyval = make_type_keyval(forget_facts);
+int record_keyval() {
+  static const int keyval = [] {
+    int made = MPI_KEYVAL_INVALID;
+    (void)pmpi().Type_create_keyval(copy_record, forget_record, &made, nullptr);
+    return made;
+  }();
   return keyval;
 }
 
@@ -72,42 +83,15 @@ bool fills_extent(MPI_Datatype type) {
          static_cast<std::uint64_t>(true_extent) == bytes;
 }
 
-bool is_contiguous(MPI_Datatype type);
-
-// Whether the first type that `type` is made of is contiguous.
-bool made_of_contiguous(MPI_Datatype type) {
-  int integer_count = 0, address_count = 0, type_count = 0, combiner = 0;
-  (void)pmpi().Type_get_envelope(type, &integer_count, &address_count, &type_count, &combiner);
-  if (type_count < 1) return false;
-  std::vector<int> integers(integer_count + 1);
-  std::vector<MPI_Aint> addresses(address_count + 1);
-  std::vector<MPI_Datatype> types(type_count);
-  if (pmpi().Type_get_contents(type, integer_count, address_count, type_count, integers.data(), addresses.data(),
-                               types.data()) != MPI_SUCCESS) {
-    return false;
-  }
-  const bool contiguous = is_contiguous(types[0]);
-  for (MPI_Datatype& part : types) {
-    if (!is_predefined(combiner_of(part))) (void)pmpi().Type_free(&part);
-  }
-  return contiguous;
-}
-
-// Size equal to extent is not enough: an indexed type may visit its bytes in another order. Only
-// constructors that keep the order are believed; all others are packed.
-bool is_contiguous(MPI_Datatype type) {
-  if (!fills_extent(type)) return false;
-  const int combiner = combiner_of(type);
-  if (is_predefined(combiner)) return true;
-  switch (combiner) {
-    case MPI_COMBINER_DUP:
-    case MPI_COMBINER_CONTIGUOUS:
-    case MPI_COMBINER_VECTOR:
-    case MPI_COMBINER_HVECTOR:
-    case MPI_COMBINER_SUBARRAY:
-    case MPI_COMBINER_RESIZED: return made_of_contiguous(type);
-    default: return false;
-  }
+// What the pieces of a derived type say. Size equal to extent is not enough: an indexed type may visit its bytes in another
+// order.
+void learn(const std::shared_ptr<const Layout>& layout, TypeFacts& facts) {
+  if (layout == nullptr) return;
+  const Pieces& first = layout->pieces.front();
+  facts.in_a_row = layout->pieces.size() == 1 && first.count == 1;
+  facts.lower = facts.in_a_row ? first.offset : 0;
+  facts.contiguous = facts.in_a_row && layout->extent == static_cast<std::int64_t>(facts.bytes);
+  if (!facts.contiguous) facts.layout = layout.get();
 }
 
 // A type that is not committed is refused, with MPI's own error raised on `comm`: by MPI_Pack in
@@ -141,31 +125,67 @@ Remembered& remembered(MPI_Datatype type) {
 
 }  // namespace
 
+namespace {
+
+int find_record(MPI_Datatype type, TypeRecord*& record) {
+  void* value = nullptr;
+  int found = 0;
+  const int code = pmpi().Type_get_attr(type, record_keyval(), &value, &found);
+  record = code == MPI_SUCCESS && found != 0 ? static_cast<TypeRecord*>(value) : nullptr;
+  return code;
+}
+
+// One record a type, whatever threads come at the same time: who is given its layout keeps it.
+int describe_derived(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) {
+  if (const int code = check_committed(type, comm, facts.usable); !facts.usable) return code;
+  static std::mutex making;
+  const std::lock_guard<std::mutex> lock(making);
+  TypeRecord* known = nullptr;
+  if (const int code = find_record(type, known); code != MPI_SUCCESS) return code;
+  if (known != nullptr) {
+    facts = known->facts;
+    return MPI_SUCCESS;
+  }
+  auto record = std::make_unique<TypeRecord>();
+  record->layout = flatten(type);
+  learn(record->layout, facts);
+  record->facts = facts;
+  const int code = pmpi().Type_set_attr(type, record_keyval(), record.get());
+  if (code == MPI_SUCCESS) (void)record.release();
+  return code;
+}
+
+}  // namespace
+
 int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) {
   Remembered& slot = remembered(type);
   if (slot.type == type && slot.facts.predefined) {
     facts = slot.facts;
     return MPI_SUCCESS;
   }
-  void* value = nullptr;
-  int found = 0;
-  if (int code = pmpi().Type_get_attr(type, facts_keyval(), &value, &found); code != MPI_SUCCESS) return code;
-  if (found != 0) {
-    const auto word = reinterpret_cast<std::uintptr_t>(value);
-    facts = {word >> 1, (word & 1) != 0, false, true};
+  TypeRecord* record = nullptr;
+  if (int code = find_record(type, record); code != MPI_SUCCESS) return code;
+  if (record != nullptr) {
+    facts = record->facts;
     return MPI_SUCCESS;
   }
+  facts = {};
   facts.bytes = size_of(type);
-  facts.contiguous = is_contiguous(type);
   facts.predefined = is_predefined(combiner_of(type));
-  facts.usable = facts.predefined;
-  if (facts.predefined) {
-    slot = {type, facts};
-    return MPI_SUCCESS;
-  }
-  if (int code = check_committed(type, comm, facts.usable); !facts.usable) return code;
-  value = reinterpret_cast<void*>(static_cast<std::uintptr_t>(facts.bytes << 1 | (facts.contiguous ? 1 : 0)));
-  return pmpi().Type_set_attr(type, facts_keyval(), value);
+  if (!facts.predefined) return describe_derived(type, comm, facts);
+  facts.usable = true;
+  facts.contiguous = facts.in_a_row = fills_extent(type);
+  slot = {type, facts};
+  return MPI_SUCCESS;
+}
+
+const DeviceLayout* device_layout_of(MPI_Datatype type) {
+  TypeRecord* record = nullptr;
+  if (find_record(type, record) != MPI_SUCCESS || record == nullptr || record->layout == nullptr) return nullptr;
+  const std::lock_guard<std::mutex> lock(record->mutex);
+  if (!record->device_layout_made) record->device_layout = for_devices(*record->layout);
+  record->device_layout_made = true;
+  return record->device_layout.get();
 }
 
 namespace {
@@ -228,12 +248,20 @@ Status in_pieces(const TypedMemory& memory, Move move) {
 }  // namespace
 
 Status pack(const TypedMemory& from, std::byte* row) {
+  if (from.layout != nullptr) {
+    from.layout->gather(row, static_cast<const std::byte*>(from.address), 0, from.count * from.element_bytes);
+    return {};
+  }
   return in_pieces(from, [&](const Piece& piece, std::uint64_t offset, int bytes, int& position) {
     return pmpi().Pack(piece.address, piece.count, piece.type, row + offset, bytes, &position, from.comm);
   });
 }
 
 Status unpack(const std::byte* row, const TypedMemory& to) {
+  if (to.layout != nullptr) {
+    to.layout->scatter(static_cast<std::byte*>(to.address), row, 0, to.count * to.element_bytes);
+    return {};
+  }
   return in_pieces(to, [&](const Piece& piece, std::uint64_t offset, int bytes, int& position) {
     return pmpi().Unpack(row + offset, bytes, &position, piece.address, piece.count, piece.type, to.comm);
   });

@@ -5,20 +5,30 @@
 #include <cstdint>
 
 #include "base/status.h"
+#include "comm/buffers.h"
+#include "comm/layout.h"
 #include "mpi/library/flavour.h"
 
 namespace crossrail::mpi {
 
 struct TypeFacts {
   std::uint64_t bytes = 0;  // of data in one element, gaps not counted
-  bool contiguous = false;  // elements one after the other are those bytes in that order, no gaps
+  std::ptrdiff_t lower = 0;  // of a row: where its first byte lies
+  bool in_a_row = false;    // one element is those bytes in that order, no gaps
+  bool contiguous = false;  // elements one after the other are
   bool predefined = false;
   bool usable = false;  // not so: the MPI library has refused the type and has raised its error
+  const Layout* layout = nullptr;  // of types that are not contiguous, as long as the type lives; null where it is not known
+  bool in_a_row_of(std::uint64_t count) const { return contiguous || (in_a_row && count == 1); }
 };
 
 // Facts of a datatype, remembered with it. Returns the MPI library's code; it may be MPI_SUCCESS
 // for a type that is not usable (MPICH 5, after a user's error handler has run).
 int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts);
+
+// Where the bytes of a type that has been described lie, for devices that pack and unpack by themselves. As long as the type
+// lives. Null where it is not known, or the type falls into more than a million segments: such data go through host memory.
+const DeviceLayout* device_layout_of(MPI_Datatype type);
 
 // Whether data lie at the address itself. Then a null buffer is right only for no data; types that hold absolute addresses
 // are used with MPI_BOTTOM, which is null.
@@ -31,16 +41,13 @@ std::uint64_t size_of(MPI_Datatype type);
 int combiner_of(MPI_Datatype type);
 bool is_predefined(int combiner);
 
-// A key for an attribute of datatypes that is forgotten by `forget` and not copied to duplicates.
-using ForgetAttribute = int (*)(MPI_Datatype, int, void*, void*);
-int make_type_keyval(ForgetAttribute forget);
-
 // `count` elements at a user's address to a row of bytes, and back. Errors: system.
 struct TypedMemory {
   void* address;
   std::uint64_t count;
   MPI_Datatype type;
   std::uint64_t element_bytes;  // TypeFacts::bytes
+  const Layout* layout;         // TypeFacts::layout; where it is null MPI packs
   MPI_Comm comm;
 };
 Status pack(const TypedMemory& from, std::byte* row);

@@ -1,14 +1,14 @@
 #include "mpi/buffers/packed_buffers.h"
 
 #include "device/device.h"
-#include "mpi/buffers/layouts.h"
+#include "comm/plan.h"
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
 
 Span span_of(const Side& side) {
   if (side.count == 0 || side.facts.bytes == 0) return {};
-  if (side.facts.contiguous) return {0, side.count * side.facts.bytes};
+  if (side.facts.in_a_row_of(side.count)) return {side.facts.lower, side.count * side.facts.bytes};
   MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
   (void)pmpi().Type_get_extent(side.type, &lower, &extent);
   (void)pmpi().Type_get_true_extent(side.type, &true_lower, &true_extent);
@@ -19,7 +19,8 @@ Span span_of(const Side& side) {
 Status PackedBuffers::stage(GrowableBuffer& room, bool with_content, Way& way) {
   const Side& side = *way.side;
   way.host = static_cast<std::byte*>(side.address);
-  way.packed = !side.facts.contiguous && side.count > 0 && side.facts.bytes > 0;
+  way.gaps = !side.facts.in_a_row_of(side.count) && side.count > 0 && side.facts.bytes > 0;
+  way.packed = way.gaps && !(as_they_lie_ && side.facts.layout != nullptr);
   const Span span = span_of(side);
   std::byte* const first = moved(side.address, span.lower);
   way.staged = devices_ && span.bytes > 0 && device::is_device_memory(first);
@@ -30,19 +31,24 @@ Status PackedBuffers::stage(GrowableBuffer& room, bool with_content, Way& way) {
 }
 
 TypedMemory PackedBuffers::typed(const Way& way) const {
-  return {way.host, way.side->count, way.side->type, way.side->facts.bytes, comm_};
+  return {way.host, way.side->count, way.side->type, way.side->facts.bytes, way.side->facts.layout, comm_};
 }
+
+// Where the engine finds the side where it is not packed: its first byte, or the element that begins its layout.
+std::byte* PackedBuffers::first(const Way& way) { return way.gaps ? way.host : moved(way.host, way.side->facts.lower); }
 
 namespace {
 
-const DeviceLayout* gaps_of(const Side& side) { return side.facts.contiguous ? nullptr : layout_of(side.type); }
+const DeviceLayout* device_gaps_of(const Side& side) {
+  return side.facts.in_a_row_of(side.count) ? nullptr : device_layout_of(side.type);
+}
 
 DeviceSide on_device(const Side& side) {
-  if (side.facts.contiguous) return {side.address, side.count * side.facts.bytes, false};
+  if (side.facts.in_a_row_of(side.count)) return {moved(side.address, side.facts.lower), side.count * side.facts.bytes, false};
   // Only memory of devices is worth taking the type apart.
   const Span span = span_of(side);
   const std::byte* const first = moved(side.address, span.lower);
-  if (!device::is_device_memory(first) || layout_of(side.type) == nullptr) return {};
+  if (!device::is_device_memory(first) || device_layout_of(side.type) == nullptr) return {};
   return {first, span.bytes, true};
 }
 
@@ -55,8 +61,11 @@ DeviceCall PackedBuffers::on_devices() {
 
 Buffers PackedBuffers::device_buffers() {
   const Side& send = send_side_ == nullptr ? recv_side_ : *send_side_;
-  return {static_cast<const std::byte*>(send.address), static_cast<std::byte*>(recv_side_.address), nullptr, nullptr, gaps_of(send),
-          gaps_of(recv_side_)};
+  const auto base = [](const Side& side) { return moved(side.address, side.facts.in_a_row_of(side.count) ? side.facts.lower : 0); };
+  Buffers buffers{base(send), base(recv_side_)};
+  buffers.send_layout = device_gaps_of(send);
+  buffers.recv_layout = device_gaps_of(recv_side_);
+  return buffers;
 }
 
 void PackedBuffers::fix() {
@@ -64,18 +73,21 @@ void PackedBuffers::fix() {
   fixed_ = true;
 }
 
-Status PackedBuffers::open(Buffers& buffers) {
+Status PackedBuffers::open(Buffers& buffers, const Plan* plan) {
+  as_they_lie_ = plan != nullptr && plan->as_they_lie == Plan::AsTheyLie::all;
   if (!fixed_) devices_ = device::driver_present();
   const bool in_place = send_side_ == nullptr;
   const Side* const send = send_side_;
   const Side& recv = recv_side_;
+  recv_ = {};
   if (!devices_ && recv.facts.contiguous && (in_place || send->facts.contiguous)) {
-    buffers = {static_cast<const std::byte*>(in_place ? recv.address : send->address), static_cast<std::byte*>(recv.address)};
+    std::byte* const to = moved(recv.address, recv.facts.lower);
+    buffers = {in_place ? to : moved(send->address, send->facts.lower), to};
     return {};
   }
   recv_.side = &recv;
   // Gaps of the receiving side go back to the device as they came.
-  CROSSRAIL_TRY(stage(memory_.staged_recv, in_place || !recv.facts.contiguous, recv_));
+  CROSSRAIL_TRY(stage(memory_.staged_recv, in_place || !recv.facts.in_a_row_of(recv.count), recv_));
   Way out = recv_;
   if (!in_place) {
     out = Way{};
@@ -86,15 +98,18 @@ Status PackedBuffers::open(Buffers& buffers) {
   const bool two_rows = recv_.packed && out.packed && !in_place;
   CROSSRAIL_TRY(memory_.packed.reserve(recv_.packed || out.packed ? row_bytes * (two_rows ? 2 : 1) : 0));
   std::byte* const row = memory_.packed.memory.get();
-  recv_row_ = recv_.packed ? row : recv_.host;
-  std::byte* const send_row = out.packed ? row + (two_rows ? row_bytes : 0) : out.host;
+  recv_row_ = recv_.packed ? row : first(recv_);
+  std::byte* const send_row = out.packed ? row + (two_rows ? row_bytes : 0) : first(out);
   if (out.packed) CROSSRAIL_TRY(pack(typed(out), send_row));
   buffers = {send_row, recv_row_};
+  buffers.send_gaps = out.gaps && !out.packed ? out.side->facts.layout : nullptr;
+  buffers.recv_gaps = recv_.gaps && !recv_.packed ? recv_.side->facts.layout : nullptr;
   return {};
 }
 
 Status PackedBuffers::close() {
   if (recv_.packed) CROSSRAIL_TRY(unpack(recv_row_, typed(recv_)));
+  memory_.shrink();
   if (!recv_.staged) return {};
   const Span span = span_of(*recv_.side);
   return device::copy(moved(recv_.side->address, span.lower), moved(recv_.host, span.lower), span.bytes);

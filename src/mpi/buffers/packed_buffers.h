@@ -36,7 +36,7 @@ class PackedBuffers final : public UserBuffers {
 
   // For calls to come: their memory is of devices or not, as it is now.
   void fix();
-  Status open(Buffers& buffers) override;
+  Status open(Buffers& buffers, const Plan* plan) override;
   Status close() override;
   DeviceCall on_devices() override;
   Buffers device_buffers() override;
@@ -47,10 +47,12 @@ class PackedBuffers final : public UserBuffers {
     const Side* side = nullptr;
     std::byte* host = nullptr;  // the side's address, in host memory
     bool staged = false;
-    bool packed = false;
+    bool gaps = false;
+    bool packed = false;  // because of them
   };
   Status stage(GrowableBuffer& room, bool with_content, Way& way);
   TypedMemory typed(const Way& way) const;
+  static std::byte* first(const Way& way);
 
   PackingMemory& memory_;
   MPI_Comm comm_;
@@ -58,6 +60,7 @@ class PackedBuffers final : public UserBuffers {
   const Side& recv_side_;
   bool devices_ = false;  // there may be device memory
   bool fixed_ = false;
+  bool as_they_lie_ = false;  // what the plan takes
   Way recv_;
   std::byte* recv_row_ = nullptr;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "comm/plan.h"
 #include "device/device.h"
 
 namespace crossrail::mpi {
@@ -41,7 +42,20 @@ Span span_of(const VectorSide& side, const SideFacts& facts) {
 
 Side PackedVectors::block_of(const Way& way, int rank) const { return block_in(*way.side, *way.room, rank); }
 
-PackedVectors::Way PackedVectors::way_of(const SurveyedSide& surveyed, Blocks by_row) const {
+bool PackedVectors::taken_as_it_lies(int rank) const {
+  if (plan_ == nullptr || plan_->as_they_lie == Plan::AsTheyLie::none) return false;
+  return plan_->as_they_lie == Plan::AsTheyLie::all || plan_->topology->node_of[rank] == plan_->topology->node();
+}
+
+// `copied`: it lies where another goes, and will be overwritten.
+bool PackedVectors::by_row(const Side& block, int rank, bool copied) const {
+  if (devices_ && in_device_memory(block)) return true;
+  const bool as_it_lies = taken_as_it_lies(rank);
+  if (copied && !as_it_lies) return true;
+  return !block.facts.in_a_row_of(block.count) && !(as_it_lies && block.facts.layout != nullptr);
+}
+
+PackedVectors::Way PackedVectors::way_of(const SurveyedSide& surveyed, bool copied) const {
   Way way{&surveyed.side, &surveyed.room};
   SideFacts& room = surveyed.room;
   const int ranks = static_cast<int>(room.blocks.size());
@@ -49,11 +63,11 @@ PackedVectors::Way PackedVectors::way_of(const SurveyedSide& surveyed, Blocks by
     room.by_row[rank] = 0;
     if (room.blocks[rank].bytes == 0) continue;
     const Side block = block_of(way, rank);
-    const bool on_device = devices_ && in_device_memory(block);
-    if (by_row != Blocks::all && block.facts.contiguous && !on_device) continue;
+    if (!by_row(block, rank, copied)) continue;
     room.by_row[rank] = 1;
     way.row_bytes += room.blocks[rank].bytes;
-    if (on_device && !block.facts.contiguous) way.staged_bytes = std::max(way.staged_bytes, span_of(block).bytes);
+    const bool gaps = !block.facts.in_a_row_of(block.count);
+    if (gaps && devices_ && in_device_memory(block)) way.staged_bytes = std::max(way.staged_bytes, span_of(block).bytes);
   }
   return way;
 }
@@ -63,23 +77,20 @@ void PackedVectors::fix() {
   fixed_ = true;
 }
 
-Status PackedVectors::open(Buffers& buffers) {
+Status PackedVectors::open(Buffers& buffers, const Plan* plan) {
   const SurveyedSide& send = send_side_;
   const SurveyedSide& recv = recv_side_;
+  plan_ = plan;
+  recv_ = {};
   if (!fixed_) devices_ = device::driver_present();
-  if (&send.side == &recv.side) {
-    send.room = recv.room;
-    const Way copied = way_of(send, Blocks::all);
-    recv_ = way_of(recv, Blocks::where_they_must);
-    return lay_out(copied, buffers);
-  }
-  if (!devices_ && send.room.contiguous && recv.room.contiguous) {
+  if (in_place()) send.room = recv.room;
+  if (!devices_ && !in_place() && send.room.in_rows && recv.room.in_rows) {
     buffers = {static_cast<const std::byte*>(send.side.address), static_cast<std::byte*>(recv.side.address),
                send.room.blocks.data(), recv.room.blocks.data()};
     return {};
   }
-  const Way out = way_of(send, Blocks::where_they_must);
-  recv_ = way_of(recv, Blocks::where_they_must);
+  const Way out = way_of(send, in_place());
+  recv_ = way_of(recv, false);
   return lay_out(out, buffers);
 }
 
@@ -96,7 +107,7 @@ Status PackedVectors::lay_out(const Way& out, Buffers& buffers) {
     if (out.room->by_row[rank] == 0) continue;
     CROSSRAIL_TRY(gather(block_of(out, rank), moved(send_base, out.room->blocks[rank].offset)));
   }
-  buffers = {send_base, recv_base_, out.room->blocks.data(), recv_.room->blocks.data()};
+  buffers = {send_base, recv_base_, out.room->blocks.data(), recv_.room->blocks.data(), in_place() && plan_ != nullptr};
   return {};
 }
 
@@ -107,8 +118,13 @@ std::byte* PackedVectors::place(const Way& way, std::byte* row) const {
   const std::size_t ranks = way.room->blocks.size();
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     Block& block = way.room->blocks[rank];
+    block.layout = nullptr;
+    if (block.bytes == 0) continue;
     if (way.room->by_row[rank] == 0) {
-      block.offset = block.bytes == 0 ? 0 : offset_between(base, moved(address, block.offset));
+      const Side user = block_of(way, static_cast<int>(rank));
+      const bool gaps = !user.facts.in_a_row_of(user.count);
+      block.offset = offset_between(base, moved(user.address, gaps ? 0 : user.facts.lower));
+      if (gaps) block.layout = user.facts.layout;
       continue;
     }
     block.offset = offset_between(base, row);
@@ -118,20 +134,24 @@ std::byte* PackedVectors::place(const Way& way, std::byte* row) const {
 }
 
 Status PackedVectors::close() {
-  if (recv_.row_bytes == 0) return {};
+  if (recv_.row_bytes == 0) {
+    memory_.shrink();
+    return {};
+  }
   const int ranks = static_cast<int>(recv_.room->blocks.size());
   for (int rank = 0; rank < ranks; ++rank) {
     if (recv_.room->by_row[rank] == 0) continue;
     CROSSRAIL_TRY(scatter(moved(recv_base_, recv_.room->blocks[rank].offset), block_of(recv_, rank)));
   }
+  memory_.shrink();
   return {};
 }
 
 // A block of the user's, packed, to a row; blocks with gaps in device memory by way of host memory.
 Status PackedVectors::gather(const Side& from, std::byte* row) {
   const std::size_t bytes = from.count * from.facts.bytes;
-  if (from.facts.contiguous) return device::copy(row, from.address, bytes);
-  TypedMemory memory{from.address, from.count, from.type, from.facts.bytes, comm_};
+  if (from.facts.in_a_row_of(from.count)) return device::copy(row, moved(from.address, from.facts.lower), bytes);
+  TypedMemory memory{from.address, from.count, from.type, from.facts.bytes, from.facts.layout, comm_};
   if (devices_ && in_device_memory(from)) {
     const Span span = span_of(from);
     std::byte* const staged = memory_.staged_send.memory.get();
@@ -144,8 +164,8 @@ Status PackedVectors::gather(const Side& from, std::byte* row) {
 // And back. What lies in the gaps of a block in device memory goes back there as it came.
 Status PackedVectors::scatter(const std::byte* row, const Side& to) {
   const std::size_t bytes = to.count * to.facts.bytes;
-  if (to.facts.contiguous) return device::copy(to.address, row, bytes);
-  TypedMemory memory{to.address, to.count, to.type, to.facts.bytes, comm_};
+  if (to.facts.in_a_row_of(to.count)) return device::copy(moved(to.address, to.facts.lower), row, bytes);
+  TypedMemory memory{to.address, to.count, to.type, to.facts.bytes, to.facts.layout, comm_};
   if (!devices_ || !in_device_memory(to)) return unpack(row, memory);
   const Span span = span_of(to);
   std::byte* const staged = memory_.staged_recv.memory.get();

@@ -19,13 +19,13 @@ Span span_of(const VectorSide& side, const SideFacts& facts);
 
 class PackedVectors final : public UserBuffers {
  public:
-  // In place (`send` has the side of `recv`, and a room of its own) what is sent is a copy.
+  // In place (`send` has the side of `recv`, and a room of its own) what the plan does not take as it lies is sent from a copy.
   PackedVectors(PackingMemory& memory, MPI_Comm comm, const SurveyedSide& send, const SurveyedSide& recv)
       : memory_(memory), comm_(comm), send_side_(send), recv_side_(recv) {}
 
   // For calls to come: their memory is of devices or not, as it is now.
   void fix();
-  Status open(Buffers& buffers) override;
+  Status open(Buffers& buffers, const Plan* plan) override;
   Status close() override;
   bool in_place() const override { return &send_side_.side == &recv_side_.side; }
 
@@ -37,8 +37,9 @@ class PackedVectors final : public UserBuffers {
     std::size_t row_bytes = 0;     // of all blocks that take the row
     std::size_t staged_bytes = 0;  // most that a block with gaps in device memory spans
   };
-  enum class Blocks { where_they_must, all };
-  Way way_of(const SurveyedSide& surveyed, Blocks by_row) const;
+  bool taken_as_it_lies(int rank) const;
+  bool by_row(const Side& block, int rank, bool copied) const;
+  Way way_of(const SurveyedSide& surveyed, bool copied) const;
   Status lay_out(const Way& out, Buffers& buffers);
   std::byte* place(const Way& way, std::byte* row) const;
   Side block_of(const Way& way, int rank) const;
@@ -50,6 +51,7 @@ class PackedVectors final : public UserBuffers {
   SurveyedSide send_side_, recv_side_;
   bool devices_ = false;  // there may be device memory
   bool fixed_ = false;
+  const Plan* plan_ = nullptr;  // of the call that runs
   Way recv_;
   std::byte* recv_base_ = nullptr;
 };

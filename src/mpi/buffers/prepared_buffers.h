@@ -14,13 +14,13 @@ class PreparedBuffers final : public UserBuffers {
 
   // What goes wrong here is told to the engine, and by it to the other ranks, who may have begun.
   void prepare() {
-    const Status opened = user_.open(buffers_);
+    const Status opened = user_.open(buffers_, nullptr);
     code_ = opened.code;
     if (!opened.ok()) what_ = opened.what;
   }
   Status finish() { return user_.close(); }
 
-  Status open(Buffers& buffers) override {
+  Status open(Buffers& buffers, const Plan*) override {
     buffers = buffers_;
     return {code_, what_.c_str()};
   }

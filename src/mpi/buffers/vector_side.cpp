@@ -19,6 +19,13 @@ bool null_without_reason(const VectorSide& side, MPI_Datatype type, const TypeFa
   return side.address == nullptr && !library_is_open_mpi() && begins_at_its_address(type, facts);
 }
 
+// `at`: of the first element.
+Block block_at(std::ptrdiff_t at, std::uint64_t count, const TypeFacts& facts) {
+  const std::size_t bytes = count * facts.bytes;
+  if (facts.in_a_row_of(count)) return {at + facts.lower, bytes};
+  return {at, bytes, facts.layout};
+}
+
 Survey refused(int code) { return {Survey::Answer::refused, code}; }
 Survey left() { return {Survey::Answer::leave}; }
 
@@ -26,7 +33,7 @@ Survey survey_one_type(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
   TypeFacts& facts = room.facts[0];
   if (const int code = describe(side.type, comm, facts); !facts.usable) return refused(code);
   room.unit = extent_of(side.type, facts);
-  room.contiguous = facts.contiguous;
+  room.in_rows = facts.contiguous;
   const auto unit = static_cast<std::uint64_t>(room.unit);
   const int ranks = static_cast<int>(room.blocks.size());
   std::int64_t signs = 0;
@@ -34,9 +41,9 @@ Survey survey_one_type(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
   for (int rank = 0; rank < ranks; ++rank) {
     const std::int64_t count = side.counts[rank];
     signs |= count;
-    const std::size_t bytes = static_cast<std::uint64_t>(count) * facts.bytes;
-    room.blocks[rank] = {static_cast<std::ptrdiff_t>(static_cast<std::uint64_t>(side.displacements[rank]) * unit), bytes};
-    found.bytes += bytes;
+    const auto at = static_cast<std::ptrdiff_t>(static_cast<std::uint64_t>(side.displacements[rank]) * unit);
+    room.blocks[rank] = block_at(at, static_cast<std::uint64_t>(count), facts);
+    found.bytes += room.blocks[rank].bytes;
   }
   if (signs < 0 || (signs > 0 && null_without_reason(side, side.type, facts))) return left();
   return found;
@@ -46,7 +53,7 @@ Survey survey_types(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
   const int ranks = static_cast<int>(room.blocks.size());
   int described = -1;  // a rank whose type is known; neighbours often have the same
   room.unit = 1;
-  room.contiguous = true;
+  room.in_rows = true;
   Survey found;
   for (int rank = 0; rank < ranks; ++rank) {
     const std::int64_t count = side.counts[rank];
@@ -65,9 +72,9 @@ Survey survey_types(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
     const std::size_t bytes = static_cast<std::uint64_t>(count) * facts.bytes;
     if (bytes == 0) continue;
     if (null_without_reason(side, type, facts)) return left();
-    room.blocks[rank] = {static_cast<std::ptrdiff_t>(side.displacements[rank]), bytes};
+    room.blocks[rank] = block_at(static_cast<std::ptrdiff_t>(side.displacements[rank]), static_cast<std::uint64_t>(count), facts);
     found.bytes += bytes;
-    room.contiguous = room.contiguous && facts.contiguous;
+    room.in_rows = room.in_rows && facts.in_a_row_of(static_cast<std::uint64_t>(count));
   }
   return found;
 }

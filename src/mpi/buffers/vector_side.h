@@ -22,11 +22,11 @@ struct VectorSide {
 // What a survey finds out of a side. Kept with the communicator, so that its calls allocate nothing.
 struct SideFacts {
   // One for every rank:
-  std::vector<Block> blocks;     // offsets from the side's address
+  std::vector<Block> blocks;     // offsets from the side's address, as they lie
   std::vector<TypeFacts> facts;  // of MPI_Alltoallw's types; the first is of MPI_Alltoallv's one
   std::vector<char> by_row;      // whether the engine finds the block in a row of ours
   std::ptrdiff_t unit = 1;       // bytes that a displacement counts
-  bool contiguous = true;        // every block that is not empty
+  bool in_rows = true;           // every block that is not empty
   void size_for(int ranks) {
     if (!blocks.empty()) return;
     blocks.resize(ranks);

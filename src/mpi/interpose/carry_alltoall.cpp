@@ -22,7 +22,7 @@ bool on_device(const Side& side) {
 void carry_copies(const CallPlace& place, PackedBuffers& packed, Carried& carried) {
   Buffers buffers;
   const std::uint64_t bytes = place.shape.block_bytes;
-  if (bytes > static_cast<std::uint64_t>(std::numeric_limits<int>::max()) || !packed.open(buffers).ok()) return;
+  if (bytes > static_cast<std::uint64_t>(std::numeric_limits<int>::max()) || !packed.open(buffers, nullptr).ok()) return;
   const int count = static_cast<int>(bytes);
   carried.done = true;
   carried.code = pmpi().Alltoall(place.shape.in_place ? MPI_IN_PLACE : buffers.send, count, handles().byte, buffers.recv, count,

@@ -1,8 +1,4 @@
-#include "mpi/buffers/layouts.h"
-
-#include <atomic>
-#include <memory>
-#include <numeric>
+#include "mpi/buffers/flatten.h"
 
 #include "mpi/buffers/datatypes.h"
 #include "mpi/library/pmpi.h"
@@ -10,8 +6,7 @@
 namespace crossrail::mpi {
 namespace {
 
-constexpr std::size_t kMostSegments = std::size_t{1} << 20;
-using Segments = std::vector<crossrail_segment>;
+constexpr std::size_t kMostPieces = std::size_t{1} << 18;
 
 MPI_Aint extent_of(MPI_Datatype type) {
   MPI_Aint lower = 0, extent = 0;
@@ -52,25 +47,54 @@ struct Copies {
   std::int64_t extent;
 };
 
-bool add(Segments& segments, const Segments& element, const Copies& copies) {
+bool too_many(std::vector<Pieces>& pieces) {
+  if (pieces.size() <= kMostPieces) return false;
+  join(pieces);
+  return pieces.size() > kMostPieces / 2;
+}
+
+// False where there are too many.
+bool add(std::vector<Pieces>& pieces, const std::vector<Pieces>& element, const Copies& copies) {
+  if (copies.count <= 0) return true;
+  if (element.size() == 1 && element.front().count == 1) {
+    pieces.push_back({copies.at + element.front().offset, element.front().bytes, static_cast<std::uint64_t>(copies.count), copies.extent});
+    return !too_many(pieces);
+  }
   for (std::int64_t copy = 0; copy < copies.count; ++copy) {
-    for (const crossrail_segment& one : element) {
-      const std::int64_t offset = copies.at + copy * copies.extent + one.offset;
-      if (!segments.empty() && segments.back().offset + static_cast<std::int64_t>(segments.back().bytes) == offset) {
-        segments.back().bytes += one.bytes;
-        continue;
-      }
-      if (segments.size() == kMostSegments) return false;
-      segments.push_back({offset, one.bytes});
+    for (Pieces one : element) {
+      one.offset += copies.at + copy * copies.extent;
+      pieces.push_back(one);
     }
+    if (too_many(pieces)) return false;
   }
   return true;
 }
 
-bool flatten(MPI_Datatype type, Segments& segments);
+bool flatten_into(MPI_Datatype type, std::vector<Pieces>& pieces);
+
+bool flatten_element(MPI_Datatype type, std::vector<Pieces>& element) {
+  if (!flatten_into(type, element)) return false;
+  join(element);
+  return true;
+}
+
+// `count` blocks of as many elements of the first type, `stride` bytes apart.
+struct Line {
+  int count, block_length;
+  std::int64_t stride;
+};
+bool add_line(const Contents& contents, std::vector<Pieces>& pieces, Line line) {
+  std::vector<Pieces> element, block;
+  if (!flatten_element(contents.types[0], element)) return false;
+  if (!add(block, element, {0, line.block_length, extent_of(contents.types[0])})) return false;
+  join(block);
+  return add(pieces, block, {0, line.count, line.stride});
+}
 
 // The lines of a subarray, the last dimension of C's order innermost.
-bool add_subarray(const Contents& contents, const Segments& element, Segments& segments) {
+bool add_subarray(const Contents& contents, std::vector<Pieces>& pieces) {
+  std::vector<Pieces> element;
+  if (!flatten_element(contents.types[0], element)) return false;
   const int dimensions = contents.integers[0];
   const int* const sizes = contents.integers.data() + 1;
   const int* const subsizes = sizes + dimensions;
@@ -94,103 +118,81 @@ bool add_subarray(const Contents& contents, const Segments& element, Segments& s
       offset += rest % subsizes[order[inner]] * step[inner];
       rest /= subsizes[order[inner]];
     }
-    if (!add(segments, element, {offset, subsizes[order[0]], extent})) return false;
+    if (!add(pieces, element, {offset, subsizes[order[0]], extent})) return false;
   }
   return true;
 }
 
 // Blocks of one type, of lengths and places by number.
 template <class Length, class PlaceOf>
-bool add_blocks(const Contents& contents, Segments& segments, Length length, PlaceOf place) {
-  Segments element;
-  if (!flatten(contents.types[0], element)) return false;
+bool add_blocks(const Contents& contents, std::vector<Pieces>& pieces, Length length, PlaceOf place) {
+  std::vector<Pieces> element;
+  if (!flatten_element(contents.types[0], element)) return false;
   const std::int64_t extent = extent_of(contents.types[0]);
   for (int block = 0; block < contents.integers[0]; ++block) {
-    if (!add(segments, element, {place(block, extent), length(block), extent})) return false;
+    if (!add(pieces, element, {place(block, extent), length(block), extent})) return false;
   }
   return true;
 }
 
-bool add_struct(const Contents& contents, Segments& segments) {
+bool add_struct(const Contents& contents, std::vector<Pieces>& pieces) {
   const auto count = static_cast<std::size_t>(contents.integers[0]);
   for (std::size_t block = 0; block < count; ++block) {
-    Segments element;
-    if (!flatten(contents.types[block], element)) return false;
-    if (!add(segments, element, {contents.addresses[block], contents.integers[1 + block], extent_of(contents.types[block])})) return false;
+    std::vector<Pieces> element;
+    if (!flatten_element(contents.types[block], element)) return false;
+    if (!add(pieces, element, {contents.addresses[block], contents.integers[1 + block], extent_of(contents.types[block])})) return false;
   }
   return true;
 }
 
-bool add_predefined(MPI_Datatype type, Segments& segments) {
+bool add_predefined(MPI_Datatype type, std::vector<Pieces>& pieces) {
   MPI_Aint lower = 0, extent = 0;
   (void)pmpi().Type_get_true_extent(type, &lower, &extent);
   const std::uint64_t bytes = size_of(type);
   if (static_cast<std::uint64_t>(extent) != bytes) return false;  // MPI_SHORT_INT: a gap that nothing describes
-  return bytes == 0 || add(segments, {{lower, bytes}}, {0, 1, 0});
+  if (bytes > 0) pieces.push_back({lower, bytes});
+  return true;
 }
 
-bool flatten(MPI_Datatype type, Segments& segments) {
+bool flatten_into(MPI_Datatype type, std::vector<Pieces>& pieces) {
   const Contents contents(type);
   const auto& integers = contents.integers;
   const auto& addresses = contents.addresses;
-  if (is_predefined(contents.combiner)) return add_predefined(type, segments);
+  if (is_predefined(contents.combiner)) return add_predefined(type, pieces);
   const std::size_t count = integers.empty() ? 0 : static_cast<std::size_t>(integers[0]);
-  const auto one = [](int) { return 1; };
   const auto second = [&](int) { return integers[1]; };
   const auto listed = [&](int block) { return integers[1 + static_cast<std::size_t>(block)]; };
   const auto in_extents = [&](std::size_t from) {
     return [&integers, from](int block, std::int64_t extent) { return integers[from + static_cast<std::size_t>(block)] * extent; };
   };
   const auto in_bytes = [&](int block, std::int64_t) { return addresses[static_cast<std::size_t>(block)]; };
-  Segments element;
   switch (contents.combiner) {
     case MPI_COMBINER_DUP:
-    case MPI_COMBINER_RESIZED: return flatten(contents.types[0], segments);
-    case MPI_COMBINER_CONTIGUOUS: return add_blocks(contents, segments, one, [](int block, std::int64_t extent) { return block * extent; });
-    case MPI_COMBINER_VECTOR: return add_blocks(contents, segments, second, [&](int block, std::int64_t extent) { return std::int64_t{block} * integers[2] * extent; });
-    case MPI_COMBINER_HVECTOR: return add_blocks(contents, segments, second, [&](int block, std::int64_t) { return block * addresses[0]; });
-    case MPI_COMBINER_INDEXED: return add_blocks(contents, segments, listed, in_extents(1 + count));
-    case MPI_COMBINER_HINDEXED: return add_blocks(contents, segments, listed, in_bytes);
-    case MPI_COMBINER_INDEXED_BLOCK: return add_blocks(contents, segments, second, in_extents(2));
-    case MPI_COMBINER_HINDEXED_BLOCK: return add_blocks(contents, segments, second, in_bytes);
-    case MPI_COMBINER_STRUCT: return add_struct(contents, segments);
-    case MPI_COMBINER_SUBARRAY: return flatten(contents.types[0], element) && add_subarray(contents, element, segments);
+    case MPI_COMBINER_RESIZED: return flatten_into(contents.types[0], pieces);
+    case MPI_COMBINER_CONTIGUOUS: return add_line(contents, pieces, {1, integers[0], 0});
+    case MPI_COMBINER_VECTOR: return add_line(contents, pieces, {integers[0], integers[1], integers[2] * extent_of(contents.types[0])});
+    case MPI_COMBINER_HVECTOR: return add_line(contents, pieces, {integers[0], integers[1], addresses[0]});
+    case MPI_COMBINER_INDEXED: return add_blocks(contents, pieces, listed, in_extents(1 + count));
+    case MPI_COMBINER_HINDEXED: return add_blocks(contents, pieces, listed, in_bytes);
+    case MPI_COMBINER_INDEXED_BLOCK: return add_blocks(contents, pieces, second, in_extents(2));
+    case MPI_COMBINER_HINDEXED_BLOCK: return add_blocks(contents, pieces, second, in_bytes);
+    case MPI_COMBINER_STRUCT: return add_struct(contents, pieces);
+    case MPI_COMBINER_SUBARRAY: return add_subarray(contents, pieces);
     default: return false;
   }
 }
 
-std::unique_ptr<DeviceLayout> make_layout(MPI_Datatype type) {
-  static std::atomic<std::uint64_t> layouts{0};
-  auto layout = std::make_unique<DeviceLayout>();
-  if (!flatten(type, layout->segments)) return nullptr;
-  layout->id = ++layouts;
-  layout->element_bytes = size_of(type);
-  layout->extent = extent_of(type);
-  const std::uint64_t found = std::accumulate(layout->segments.begin(), layout->segments.end(), std::uint64_t{0},
-                                              [](std::uint64_t sum, const crossrail_segment& one) { return sum + one.bytes; });
-  return found == layout->element_bytes && found > 0 ? std::move(layout) : nullptr;
-}
-
-int forget_layout(MPI_Datatype, int, void* value, void*) {
-  delete static_cast<DeviceLayout*>(value);
-  return MPI_SUCCESS;
-}
-
-int layout_keyval() {
-  static const int keyval = make_type_keyval(forget_layout);
-  return keyval;
-}
-
 }  // namespace
 
-const DeviceLayout* layout_of(MPI_Datatype type) {
-  void* value = nullptr;
-  int found = 0;
-  if (pmpi().Type_get_attr(type, layout_keyval(), &value, &found) != MPI_SUCCESS) return nullptr;
-  if (found != 0) return static_cast<const DeviceLayout*>(value);
-  std::unique_ptr<DeviceLayout> layout = make_layout(type);
-  if (pmpi().Type_set_attr(type, layout_keyval(), layout.get()) != MPI_SUCCESS) return nullptr;
-  return layout.release();
+std::shared_ptr<const Layout> flatten(MPI_Datatype type) {
+  auto layout = std::make_shared<Layout>();
+  if (!flatten_into(type, layout->pieces)) return nullptr;
+  join(layout->pieces);
+  layout->element_bytes = size_of(type);
+  layout->extent = extent_of(type);
+  std::uint64_t found = 0;
+  for (const Pieces& one : layout->pieces) found += one.bytes * one.count;
+  return found == layout->element_bytes && found > 0 ? layout : nullptr;
 }
 
 }  // namespace crossrail::mpi

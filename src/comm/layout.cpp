@@ -1,0 +1,195 @@
+#include "comm/layout.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "base/bytes.h"
+#include "comm/buffers.h"
+
+namespace crossrail {
+namespace {
+
+std::byte* moved(std::byte* base, std::int64_t by) {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(by));
+}
+
+// Many short pieces of one length: the length is known to the compiler.
+template <std::size_t kBytes, class Copy>
+void each_of(std::byte* first, std::int64_t stride, std::uint64_t count, Copy copy) {
+  for (std::uint64_t piece = 0; piece < count; ++piece, first = moved(first, stride)) copy(first, kBytes);
+}
+
+template <class Copy>
+void each(std::byte* first, const Pieces& like, std::uint64_t count, Copy copy) {
+  switch (like.bytes) {
+    case 4: return each_of<4>(first, like.stride, count, copy);
+    case 8: return each_of<8>(first, like.stride, count, copy);
+    case 16: return each_of<16>(first, like.stride, count, copy);
+    case 32: return each_of<32>(first, like.stride, count, copy);
+    default:
+      for (std::uint64_t piece = 0; piece < count; ++piece, first = moved(first, like.stride)) copy(first, like.bytes);
+  }
+}
+
+// A stretch of the bytes of pieces or elements.
+struct Stretch {
+  std::uint64_t at;
+  std::size_t bytes;
+};
+
+// What is left of `pieces` in the stretch: the end of a piece, whole ones, the beginning of one. Returns how many bytes.
+template <class Copy>
+std::size_t walk_pieces(const Pieces& pieces, std::byte* base, Stretch wanted, Copy copy) {
+  const std::size_t all = std::min<std::size_t>(wanted.bytes, pieces.bytes * pieces.count - wanted.at);
+  std::uint64_t piece = wanted.at / pieces.bytes;
+  std::size_t left = all;
+  if (const std::size_t skip = wanted.at % pieces.bytes; skip > 0) {
+    const std::size_t part = std::min<std::size_t>(pieces.bytes - skip, left);
+    copy(moved(base, pieces.offset + static_cast<std::int64_t>(piece) * pieces.stride + static_cast<std::int64_t>(skip)), part);
+    left -= part;
+    ++piece;
+  }
+  std::byte* const first = moved(base, pieces.offset + static_cast<std::int64_t>(piece) * pieces.stride);
+  const std::uint64_t whole = left / pieces.bytes;
+  each(first, pieces, whole, copy);
+  left -= whole * pieces.bytes;
+  if (left > 0) copy(moved(first, static_cast<std::int64_t>(whole) * pieces.stride), left);
+  return all;
+}
+
+template <class Copy>
+void walk(const Layout& layout, std::byte* base, Stretch wanted, Copy copy) {
+  if (wanted.bytes == 0) return;
+  base = moved(base, static_cast<std::int64_t>(wanted.at / layout.element_bytes) * layout.extent);
+  std::uint64_t rest = wanted.at % layout.element_bytes;
+  auto pieces = std::upper_bound(layout.pieces.begin(), layout.pieces.end(), rest,
+                                 [](std::uint64_t value, const Pieces& one) { return value < one.at; }) - 1;
+  for (;;) {
+    wanted.bytes -= walk_pieces(*pieces, base, {rest - pieces->at, wanted.bytes}, copy);
+    if (wanted.bytes == 0) return;
+    if (++pieces == layout.pieces.end()) {
+      pieces = layout.pieces.begin();
+      base = moved(base, layout.extent);
+    }
+    rest = pieces->at;
+  }
+}
+
+}  // namespace
+
+void Layout::gather(std::byte* row, const std::byte* base, std::size_t at, std::size_t bytes) const {
+  walk(*this, const_cast<std::byte*>(base), {at, bytes}, [&row](const std::byte* from, std::size_t part) {
+    std::memcpy(row, from, part);
+    row += part;
+  });
+}
+
+void Layout::scatter(std::byte* base, const std::byte* row, std::size_t at, std::size_t bytes) const {
+  walk(*this, base, {at, bytes}, [&row](std::byte* to, std::size_t part) {
+    std::memcpy(to, row, part);
+    row += part;
+  });
+}
+
+void Part::take(std::byte* row, std::size_t at, std::size_t length) const {
+  if (layout != nullptr) return layout->gather(row, base, begin + at, length);
+  copy_block(row, base + begin + at, length);
+}
+
+void Part::put(const std::byte* row, std::size_t at, std::size_t length) const {
+  if (layout != nullptr) return layout->scatter(base, row, begin + at, length);
+  copy_block(base + begin + at, row, length);
+}
+
+void copy_part(const Part& to, const Part& from) {
+  if (to.bytes == 0) return;  // there may be no buffer
+  if (to.base == from.base && to.begin == from.begin && to.layout == from.layout) return;  // in place
+  if (from.layout == nullptr) return to.put(from.base + from.begin, 0, to.bytes);
+  if (to.layout == nullptr) return from.take(to.base + to.begin, 0, to.bytes);
+  std::array<std::byte, 16 * 1024> row;
+  for (std::size_t at = 0; at < to.bytes; at += row.size()) {
+    const std::size_t part = std::min(row.size(), to.bytes - at);
+    from.take(row.data(), at, part);
+    to.put(row.data(), at, part);
+  }
+}
+
+std::unique_ptr<DeviceLayout> for_devices(const Layout& layout) {
+  constexpr std::uint64_t kMostSegments = std::uint64_t{1} << 20;
+  static std::atomic<std::uint64_t> made{0};
+  std::uint64_t segments = 0;
+  for (const Pieces& one : layout.pieces) segments += one.count;
+  if (segments > kMostSegments) return nullptr;
+  auto device = std::make_unique<DeviceLayout>();
+  device->segments.reserve(segments);
+  for (const Pieces& one : layout.pieces) {
+    for (std::uint64_t piece = 0; piece < one.count; ++piece) {
+      device->segments.push_back({one.offset + static_cast<std::int64_t>(piece) * one.stride, one.bytes});
+    }
+  }
+  device->id = ++made;
+  device->element_bytes = layout.element_bytes;
+  device->extent = layout.extent;
+  return device;
+}
+
+namespace {
+
+// Whether `next` goes on where `last` ends, or as its pieces follow each other.
+bool joined(Pieces& last, const Pieces& next) {
+  const std::int64_t end = last.offset + static_cast<std::int64_t>(last.bytes);
+  if (last.count == 1 && next.count == 1 && end == next.offset) {
+    last.bytes += next.bytes;
+    return true;
+  }
+  if (last.bytes != next.bytes) return false;
+  if (last.count == 1) {
+    const std::int64_t stride = next.offset - last.offset;
+    if (next.count > 1 && next.stride != stride) return false;
+    last.stride = stride;
+  } else {
+    const bool on_line = next.offset == last.offset + static_cast<std::int64_t>(last.count) * last.stride;
+    if (!on_line || (next.count > 1 && next.stride != last.stride)) return false;
+  }
+  last.count += next.count;
+  return true;
+}
+
+// Pieces that touch each other are one.
+void fuse(Pieces& one) {
+  if (one.count == 1 || one.stride != static_cast<std::int64_t>(one.bytes)) return;
+  one.bytes *= one.count;
+  one.count = 1;
+}
+
+// One pass; true if it joined any.
+bool join_once(std::vector<Pieces>& pieces, bool only_touching) {
+  std::size_t kept = 0;
+  for (std::size_t next = 1; next < pieces.size(); ++next) {
+    const bool touches = pieces[kept].count == 1 && pieces[next].count == 1 &&
+                         pieces[kept].offset + static_cast<std::int64_t>(pieces[kept].bytes) == pieces[next].offset;
+    if ((!only_touching || touches) && joined(pieces[kept], pieces[next])) continue;
+    pieces[++kept] = pieces[next];
+  }
+  const bool any = kept + 1 < pieces.size();
+  if (!pieces.empty()) pieces.resize(kept + 1);
+  return any;
+}
+
+}  // namespace
+
+// What touches first: otherwise short pieces of a long one would make a line with what follows.
+void join(std::vector<Pieces>& pieces) {
+  for (Pieces& one : pieces) fuse(one);
+  (void)join_once(pieces, true);
+  (void)join_once(pieces, false);
+  for (Pieces& one : pieces) fuse(one);
+  std::uint64_t at = 0;
+  for (Pieces& one : pieces) {
+    one.at = at;
+    at += one.bytes * one.count;
+  }
+}
+
+}  // namespace crossrail

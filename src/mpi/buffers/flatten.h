@@ -1,0 +1,15 @@
+// Takes a datatype apart, by what its constructors were called with.
+#pragma once
+
+#include <memory>
+
+#include "comm/layout.h"
+#include "mpi/library/flavour.h"
+
+namespace crossrail::mpi {
+
+// Null where it is not known how (MPI_Type_create_darray, large counts), or the type falls into more than a quarter of a
+// million lines of pieces, or has no data.
+std::shared_ptr<const Layout> flatten(MPI_Datatype type);
+
+}  // namespace crossrail::mpi
