@@ -69,6 +69,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/communicator/mpi_peers.cpp
     src/mpi/interpose/interpose_stream.cpp
     src/mpi/communicator/open_communicator.cpp
+    src/mpi/communicator/private_communicators.cpp
     src/mpi/library/pmpi.cpp
     src/mpi/library/polled_requests.cpp
     src/mpi/library/progress_hook.cpp

@@ -88,6 +88,9 @@ endforeach()
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5 mpich5_abi)
   mpi_test(late_then_free ${mpi} 4 ARGS --set CROSSRAIL_NODES=0,0,1,2 --set CROSSRAIL_PATIENCE=100
     --expect-carried MPI_Alltoall:12 late_then_free)
+  # Private communicators come back, whatever was asked on them.
+  mpi_test(late_then_free_often ${mpi} 4 ARGS --set CROSSRAIL_NODES=0,0,1,2 --set CROSSRAIL_PATIENCE=10
+    --set CROSSRAIL_PRIVATE_COMMUNICATORS=8 --expect-carried MPI_Alltoall:180 late_then_free 60 12000)
 endforeach()
 
 # MPI_ERRORS_RETURN has another value in Intel's mpi_abi.h than in MPICH's: there, a handler only.

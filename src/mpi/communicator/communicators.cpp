@@ -10,6 +10,7 @@
 #include "mpi/communicator/mpi_exchange.h"
 #include "mpi/communicator/mpi_links.h"
 #include "mpi/communicator/open_communicator.h"
+#include "mpi/communicator/private_communicators.h"
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
@@ -28,11 +29,8 @@ int forget(MPI_Comm, int, void* value, void*) {
   auto& record = *static_cast<CommunicatorRecord*>(value);
   if (!record.opened) wanted.fetch_sub(1, std::memory_order_relaxed);
   record.freed = true;
-  // Whoever ends the last pending call may not free MPI's objects there: they stay.
-  if (record.uses.load() > 1 && record.communicator != nullptr) {
-    static_cast<MpiLinks&>(*record.communicator->slot().links).outlive_communicator();
-  }
   unuse(record);
+  close_private_communicators();
   return MPI_SUCCESS;
 }
 
@@ -181,6 +179,7 @@ void open_early(CommunicatorRecord& record) {
 void begin_finalize() {
   if (finalize_has_begun.exchange(true)) return;
   Invitation::end_all();
+  close_before_finalize();
   if (finalize_observer != nullptr) finalize_observer();
 }
 

@@ -12,17 +12,9 @@ namespace {
 constexpr int kNoticeTag = 1;
 constexpr std::size_t kBlockingSlot = 0;
 constexpr timespec kNap{0, 50'000};
+constexpr std::uint64_t kCallsAReading = 16;
 
 }  // namespace
-
-ErrorNotices::~ErrorNotices() {
-  if (finalizing()) return;
-  for (Posting& posting : postings_) {
-    for (MPI_Request& request : posting.requests) {
-      if (request != handles().request_null) (void)pmpi().Request_free(&request);
-    }
-  }
-}
 
 ErrorNotices::Record& ErrorNotices::record(std::size_t slot) {
   if (records_.size() <= slot) records_.resize(slot + 1);
@@ -35,6 +27,12 @@ void ErrorNotices::begin_call(std::size_t slot, const Call& call) {
   if (slot != kBlockingSlot || said_) return;
   own_.begun = call.number;
   own_.in_place = call.in_place;
+  // A rank that is always late never waits, and others ask it again and again.
+  if (++begun_ % kCallsAReading != 0 || inside_ > 0) return;
+  ++inside_;
+  read_all();
+  drop_sent();
+  --inside_;
 }
 
 bool ErrorNotices::end_call(std::size_t slot) {
@@ -54,15 +52,24 @@ void ErrorNotices::drop_sent() {
   }
 }
 
-void ErrorNotices::post(const Notice& notice) {
-  used_ = true;
+void ErrorNotices::post(const Notice& notice, std::span<const int> peers) {
   drop_sent();
   Posting& posting = postings_.emplace_back();
   posting.notice = notice;
-  posting.requests.resize(static_cast<std::size_t>(size_), handles().request_null);
-  for (int peer = 0; peer < size_; ++peer) {
-    if (peer == rank_) continue;
-    (void)pmpi().Isend(&posting.notice, sizeof(Notice), handles().byte, peer, kNoticeTag, comm_, &posting.requests[peer]);
+  posting.requests.reserve(peers.size());
+  for (const int peer : peers) {
+    MPI_Request& request = posting.requests.emplace_back(handles().request_null);
+    (void)pmpi().Issend(&posting.notice, sizeof(Notice), handles().byte, peer, kNoticeTag, comm_, &request);
+  }
+}
+
+void ErrorNotices::tell(Record& own, std::span<const int> peers) {
+  own.told_in_call.resize(static_cast<std::size_t>(size_));
+  for (const int peer : peers) {
+    std::uint64_t& told = own.told_in_call[static_cast<std::size_t>(peer)];
+    if (told == own.mine.call) continue;
+    told = own.mine.call;
+    post(own.mine, {&peer, 1});
   }
 }
 
@@ -75,7 +82,11 @@ void ErrorNotices::state(std::size_t slot, Code code, Met met) {
   notice.communicator = name_;
   notice.code = static_cast<std::uint64_t>(code);
   notice.statement = own_;
-  post(notice);
+  std::vector<int> others;
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer != rank_) others.push_back(peer);
+  }
+  post(notice, others);
 }
 
 void ErrorNotices::report_error(std::size_t slot, Code code, Met met) {
@@ -85,16 +96,13 @@ void ErrorNotices::report_error(std::size_t slot, Code code, Met met) {
   --inside_;
 }
 
-Status ErrorNotices::look(std::size_t slot) {
+Status ErrorNotices::look(std::size_t slot, std::span<const int> awaited) {
   const std::lock_guard lock(mutex_);
   if (inside_ > 0) return {};  // the one further up is at it
   ++inside_;
   Record& own = record(slot);
   ++own.looks;
-  if (own.told_in_call != own.mine.call) {
-    own.told_in_call = own.mine.call;
-    post(own.mine);
-  }
+  tell(own, awaited);
   read_all();
   --inside_;
   if (error_ != 0) return failure(static_cast<Code>(error_), "rank %d met an error on this communicator", error_from_);
@@ -109,18 +117,18 @@ bool ErrorNotices::take(Notice& notice, int& from) {
     if (arrived == 0) return false;
     if (pmpi().Recv(&notice, sizeof notice, handles().byte, MPI_ANY_SOURCE, kNoticeTag, comm_, &status) != MPI_SUCCESS) return false;
     if (notice.communicator != name_) continue;
-    used_ = true;
     from = status.MPI_SOURCE;
     return true;
   }
 }
 
-bool ErrorNotices::was_used() {
+bool ErrorNotices::drain() {
   const std::lock_guard lock(mutex_);
   Notice notice{};
   for (int from = 0; take(notice, from);) {
   }
-  return used_;
+  drop_sent();
+  return postings_.empty();
 }
 
 void ErrorNotices::read_all() {
@@ -130,7 +138,11 @@ void ErrorNotices::read_all() {
     known.others.resize(static_cast<std::size_t>(size_));
     Told& told = known.others[static_cast<std::size_t>(from)];
     if (notice.call >= told.notice.call) told = {notice, known.looks};
-    if (notice.code == 0) continue;
+    if (notice.code == 0) {
+      // It waits for what this rank has left behind.
+      if (notice.call < known.mine.call) tell(known, {&from, 1});
+      continue;
+    }
     verdict_.hear(from, notice.statement);
     if (error_ != 0) continue;
     error_ = notice.code;

@@ -1,11 +1,13 @@
 // ErrorNotices: what ranks that share no segment tell each other when a call takes too long. Nothing is
-// sent while calls go well.
+// sent while calls go well. A rank that waits too long for another asks that one, which answers if it has gone on; only an
+// error is told to all.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <list>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "base/status.h"
@@ -28,14 +30,13 @@ class ErrorNotices {
   };
   explicit ErrorNotices(const Place& place)
       : comm_(place.comm), name_(place.name), rank_(place.rank), size_(place.size), verdict_(place.size) {}
-  ~ErrorNotices();
 
   void begin_call(std::size_t slot, const Call& call);
   // The call, if it is a blocking one, has all that it was to receive. False if this rank has said before that it had not.
   bool end_call(std::size_t slot);
-  // Tells all ranks, once a call, which call this rank waits in, and reads what they have told. Errors:
-  // mismatch; the code that another rank has met.
-  Status look(std::size_t slot);
+  // Tells those whom this rank waits for, once a call, in which one, and reads what others have told. Errors: mismatch; the
+  // code that another rank has met.
+  Status look(std::size_t slot, std::span<const int> awaited);
   // Whether `peer` has gone on to a later call of the slot, and its messages of this one must have come by now.
   bool is_ahead(std::size_t slot, int peer);
   // This rank has met an error, or heard of one: says so to all, and how far it has come. Once.
@@ -44,9 +45,8 @@ class ErrorNotices {
   // all have said how far they have come, which they do in this call at the latest. Where one is in the MPI
   // library instead, which waits for us, nobody would ever know: after `most_ns` all calls end with the error.
   Status judge(std::int64_t most_ns);
-  // Takes in what has arrived. True if any notice has ever come or gone: then others may still be on
-  // their way, and `comm` must stay (MPICH ends a program that frees a communicator with messages).
-  bool was_used();
+  // Takes in what has arrived, for good. True once all that this rank has sent has been received.
+  bool drain();
 
  private:
   struct Notice {
@@ -55,7 +55,7 @@ class ErrorNotices {
     std::uint64_t slot, call, shape, bytes, code;  // code 0: this rank waits; otherwise there is a statement
     Statement statement;
   };
-  // A notice on its way to all: its memory must stay until MPI has sent it.
+  // A notice on its way: its memory must stay until it has been received.
   struct Posting {
     Notice notice;
     std::vector<MPI_Request> requests;
@@ -67,13 +67,14 @@ class ErrorNotices {
   };
   struct Record {
     Notice mine{};
-    std::uint64_t told_in_call = 0;
     std::uint64_t looks = 0;
-    std::vector<Told> others;  // by rank
+    std::vector<Told> others;                 // by rank
+    std::vector<std::uint64_t> told_in_call;  // the last call of which this rank has told another, by rank
   };
   Record& record(std::size_t slot);
   void drop_sent();
-  void post(const Notice& notice);
+  void post(const Notice& notice, std::span<const int> peers);
+  void tell(Record& own, std::span<const int> peers);
   // False if none has arrived.
   bool take(Notice& notice, int& from);
   void read_all();
@@ -86,7 +87,7 @@ class ErrorNotices {
   std::recursive_mutex mutex_;  // MPI calls made here may advance other calls of the communicator, which come here
   int inside_ = 0;
   std::deque<Record> records_;  // by slot; they stay where they are
-  bool used_ = false;
+  std::uint64_t begun_ = 0;  // blocking calls
   std::list<Posting> postings_;
 
   Statement own_;  // as it is; once it is said, as it was then

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mpi/communicator/communicators.h"
+#include "mpi/communicator/private_communicators.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/progress_hook.h"
 #include "mpi/statistics/counters.h"
@@ -21,6 +22,7 @@ constexpr int kTagsACall = 4;
 static_assert(MpiLinks::kMostSlots <= kSlotsInTags && kTagsACall * kSlotsInTags * kCallsInTags <= 32767);
 constexpr int kTagOf[] = {0, 2};  // by channel
 constexpr int kAgreementTag = 3;
+constexpr std::uint64_t kCallsAClosing = 64;
 constexpr int kTestsBetweenYields = 1000;
 constexpr std::int64_t kMostCancelNs = 2'000'000'000;
 constexpr std::int64_t kMostVerdictPatiences = 20;
@@ -233,6 +235,7 @@ void MpiLinks::begin_call(std::uint64_t shape_hash, std::uint64_t block_bytes, b
   call_ = {call_.number + 1, shape_hash, block_bytes, in_place ? 1u : 0u};
   call_tag_ = kTagsACall * static_cast<int>(call_.number % kCallsInTags * kSlotsInTags + placement_.slot);
   if (messages_open()) tell_call();
+  if (fiber_ == nullptr && call_.number % kCallsAClosing == 0) close_private_communicators();
 }
 
 void MpiLinks::tell_call() {
@@ -240,7 +243,14 @@ void MpiLinks::tell_call() {
   peers_->notices->begin_call(placement_.slot, call_);
 }
 
-Status MpiLinks::check_health() { return messages_open() ? peers_->notices->look(placement_.slot) : Status{}; }
+Status MpiLinks::check_health() {
+  if (!messages_open()) return {};
+  awaited_.clear();
+  for (int peer = 0; peer < peers_->size() && !posted_.empty(); ++peer) {
+    if (awaits(peer)) awaited_.push_back(peer);
+  }
+  return peers_->notices->look(placement_.slot, awaited_);
+}
 
 void MpiLinks::report_error(Code code) {
   if (!judges_) return;

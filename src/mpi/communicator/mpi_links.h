@@ -27,7 +27,6 @@ class MpiLinks final : public Links {
   // The slot's control block, where there is one: waits for messages look at it when they take too long.
   void watch(ControlBlock* control) { control_ = control; }
   // The user's communicator has been freed while calls are pending: the private one stays.
-  void outlive_communicator() { peers_->keep = true; }
   const std::shared_ptr<MpiPeers>& peers() const { return peers_; }
 
   Status open_messages() override;
@@ -89,6 +88,7 @@ class MpiLinks final : public Links {
   std::vector<MPI_Request> requests_;
   std::vector<MPI_Status> statuses_;
   std::vector<Posted> posted_;
+  std::vector<int> awaited_;  // ranks
 };
 
 }  // namespace crossrail::mpi

@@ -1,18 +1,13 @@
 #include "mpi/communicator/mpi_peers.h"
 
-#include <atomic>
-
 #include "base/random.h"
-#include "base/settings.h"
 #include "mpi/communicator/communicators.h"
+#include "mpi/communicator/private_communicators.h"
 #include "mpi/library/pmpi.h"
 #include "transport/process_memory.h"
 
 namespace crossrail::mpi {
 namespace {
-
-// MPI libraries have a limited number of communicators (MPICH about 2000): the program's come first.
-std::atomic<std::uint64_t> private_count{0};
 
 // Errors on the private communicator come back as codes. A handler of our own, because the standard
 // ABI's headers do not agree on the value of MPI_ERRORS_RETURN.
@@ -32,26 +27,26 @@ MpiPeers::MpiPeers(MPI_Comm user_comm, int own_rank, std::vector<Location> all)
     : user(user_comm), messages(handles().comm_null), rank(own_rank), locations(std::move(all)) {}
 
 MpiPeers::~MpiPeers() {
-  if (messages == handles().comm_null || finalizing()) return;
-  if (!keep) keep = notices != nullptr && notices->was_used();
-  notices.reset();
-  if (keep) return;
-  (void)pmpi().Comm_free(&messages);
-  --private_count;
+  if (notices == nullptr) return;
+  if (finalizing()) {
+    (void)notices.release();  // MPI may still be sending from it
+    return;
+  }
+  close_later(messages, std::move(notices));
 }
 
 Status MpiPeers::open_messages() {
   if (messages_open()) return {};
-  int room = private_count.load() < process_settings().private_communicators ? 0 : 1, worst = 1;
+  int room = room_for_private_communicator() ? 0 : 1, worst = 1;
   CROSSRAIL_TRY(from_mpi(pmpi().Allreduce(&room, &worst, 1, handles().whole_number, handles().maximum, user), "MPI_Allreduce"));
   if (worst != 0) return failed(Code::unsupported, "more communicators than CROSSRAIL_PRIVATE_COMMUNICATORS");
   // A split carries none of the user's attributes, whose copy functions would see a dup.
   CROSSRAIL_TRY(from_mpi(pmpi().Comm_split(user, 0, rank, &messages), "MPI_Comm_split"));
-  ++private_count;
   CROSSRAIL_TRY(return_errors(messages));
   std::uint64_t name = random_word();
   CROSSRAIL_TRY(from_mpi(pmpi().Bcast(&name, sizeof name, handles().byte, 0, messages), "MPI_Bcast"));
   notices = std::make_unique<ErrorNotices>(ErrorNotices::Place{messages, name, rank, size()});
+  opened_private_communicator(*notices);
   return {};
 }
 

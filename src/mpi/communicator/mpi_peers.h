@@ -31,7 +31,6 @@ struct MpiPeers {
   std::vector<Location> locations;
   std::string segment_kind;  // how the node shares memory (SharedMemory::create)
   std::unique_ptr<ErrorNotices> notices;
-  bool keep = false;  // `messages` is not freed with this
 };
 
 }  // namespace crossrail::mpi

@@ -1,0 +1,94 @@
+#include "mpi/communicator/private_communicators.h"
+
+#include <sched.h>
+
+#include <atomic>
+#include <list>
+#include <mutex>
+#include <set>
+
+#include "base/settings.h"
+#include "mpi/library/pmpi.h"
+#include "mpi/statistics/counters.h"
+
+namespace crossrail::mpi {
+namespace {
+
+constexpr std::int64_t kMostFinalizeNs = 1'000'000'000;
+
+struct Closing {
+  MPI_Comm comm;
+  std::unique_ptr<ErrorNotices> notices;
+  bool begun = false;  // the barrier
+  MPI_Request barrier = handles().request_null;
+};
+
+struct PrivateCommunicators {
+  std::atomic<std::uint64_t> count{0};
+  std::atomic<bool> any_closing{false};
+  std::mutex mutex;
+  std::list<Closing> closing;
+  std::set<ErrorNotices*> open;
+};
+PrivateCommunicators& all() {
+  static PrivateCommunicators& one = *new PrivateCommunicators;  // outlives every static object
+  return one;
+}
+
+// True once it has gone.
+bool close_further(Closing& one) {
+  const bool all_sent = one.notices->drain();
+  if (!one.begun) {
+    if (!all_sent) return false;
+    one.begun = true;
+    if (pmpi().Ibarrier(one.comm, &one.barrier) != MPI_SUCCESS) one.barrier = handles().request_null;
+  }
+  int passed = 1;
+  if (one.barrier != handles().request_null) (void)pmpi().Testall(1, &one.barrier, &passed, MPI_STATUSES_IGNORE);
+  if (passed == 0) return false;
+  one.notices.reset();
+  (void)pmpi().Comm_free(&one.comm);
+  --all().count;
+  return true;
+}
+
+}  // namespace
+
+bool room_for_private_communicator() {
+  close_private_communicators();
+  return all().count.load() < process_settings().private_communicators;
+}
+
+void opened_private_communicator(ErrorNotices& notices) {
+  const std::lock_guard lock(all().mutex);
+  all().open.insert(&notices);
+  ++all().count;
+}
+
+void close_later(MPI_Comm messages, std::unique_ptr<ErrorNotices> notices) {
+  const std::lock_guard lock(all().mutex);
+  all().open.erase(notices.get());
+  all().closing.push_back({messages, std::move(notices)});
+  all().any_closing = true;
+}
+
+void close_private_communicators() {
+  PrivateCommunicators& ours = all();
+  if (!ours.any_closing.load(std::memory_order_relaxed)) return;
+  // Another thread, or a call further up, is at it.
+  const std::unique_lock lock(ours.mutex, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  ours.closing.remove_if(close_further);
+  ours.any_closing = !ours.closing.empty();
+}
+
+void close_before_finalize() {
+  for (const std::int64_t began = now_ns(); now_ns() - began < kMostFinalizeNs; (void)sched_yield()) {
+    close_private_communicators();
+    bool drained = !all().any_closing.load();
+    for (ErrorNotices* one : all().open) drained = one->drain() && drained;
+    if (drained) return;
+  }
+}
+
+}  // namespace crossrail::mpi
