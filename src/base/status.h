@@ -16,6 +16,7 @@ enum class Code : int {
   invalid,      // an argument or a setting makes no sense
   mismatch,     // ranks called with different shapes
   peer_lost,    // a process of the communicator has ended
+  revoked,      // the program has revoked the communicator (ULFM)
   broken,       // an earlier error on this communicator left its shared state unusable
   system        // the operating system or the MPI library refused something
 };

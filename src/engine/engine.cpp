@@ -108,7 +108,8 @@ Outcome run_on_broken(Slot& slot, const Shape& shape) {
   const bool nothing_carried = slot.control == nullptr && !slot.links->judges();
   if (nothing_carried || (known != nullptr && known->native())) return {{}, &native_plan()};
   const Status judged = judge(slot);
-  return {judged.code == Code::given_back ? Status{} : judged, &native_plan()};
+  const bool native = judged.code == Code::given_back || judged.code == Code::revoked;  // the MPI library says so itself
+  return {native ? Status{} : judged, &native_plan()};
 }
 
 // A call that was under way on a communicator that has met an error: it fails, or the MPI library does it again.

@@ -48,7 +48,7 @@ TEST(Status, texts_of_threads_do_not_mix) {
 
 TEST(Status, ranks_agree_on_the_worst_with_a_maximum) {
   for (const Code code : {Code::unsupported, Code::no_memory, Code::invalid, Code::mismatch, Code::peer_lost,
-                          Code::broken, Code::system}) {
+                          Code::revoked, Code::broken, Code::system}) {
     EXPECT_EQ(std::max(Code::ok, code), code);
   }
 }

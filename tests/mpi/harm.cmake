@@ -1,7 +1,7 @@
 # What must not break: wrong counts and arguments, killed ranks, small or missing /dev/shm, forbidden
 # system calls, pending messages, reused buffers, late ranks, thousands of communicators.
 foreach(program disagreement disagreement_vector bad_arguments bad_vectors killed_rank pending_send reuse late_ranks
-    many_communicators forbid_process_vm late_then_free error_behind written_after_error spawned)
+    many_communicators forbid_process_vm late_then_free error_behind written_after_error spawned fault_tolerant)
   mpi_test_program(${program} ${program}.c)
 endforeach()
 mpi_test_program(allocations allocations.c FLAGS -rdynamic)
@@ -59,6 +59,15 @@ foreach(mpi openmpi4 openmpi5 mpich5)
     mpi_test(spawned_${case} ${mpi} 2 SECONDS 80 ARGS --expect-carried MPI_Alltoall:60 --expect-native MPI_Alltoall:30
       --expect-native MPI_Ialltoall:30 spawned ${case})
   endforeach()
+endforeach()
+
+# Programs that survive failures.
+foreach(nodes 0,0,0,0 0,0,1,1)
+  string(REPLACE "," "" name ${nodes})
+  mpi_test(fault_tolerant_revoked_${name} openmpi5 4 SECONDS 80 ARGS --launch=--with-ft --launch=ulfm --set CROSSRAIL_NODES=${nodes}
+    fault_tolerant revoked)
+  mpi_test(fault_tolerant_killed_${name} openmpi5 4 SECONDS 80 ARGS --launch=--with-ft --launch=ulfm --set CROSSRAIL_NODES=${nodes}
+    --exit any --passes 3 fault_tolerant killed)
 endforeach()
 
 # Ranks that are ahead of an error; and nothing is written once a call has returned with one.

@@ -145,8 +145,9 @@ def complaints(result, options):
     if options.exit == "nonzero" and result.exit == 0:
         wrong.append("exit status 0, an error was expected")
     passed = len(re.findall(r"PASS", result.text))
-    if not options.no_pass and passed != options.n:
-        wrong.append(f"{passed} ranks of {options.n} said PASS")
+    expected = options.n if options.passes is None else options.passes
+    if not options.no_pass and passed != expected:
+        wrong.append(f"{passed} ranks said PASS, not {expected}")
     return wrong + counted_wrong(result, options) + overlap_wrong(result, options) + text_wrong(result, options)
 
 

@@ -38,6 +38,7 @@ def parse(argv):
     add("--within", type=float, default=60, help="seconds after which the run has failed")
     add("--exit", choices=["zero", "nonzero", "any"], default="zero")
     add("--no-pass", action="store_true", help="the ranks are not expected to say PASS")
+    add("--passes", type=int, help="ranks that say PASS; all unless told")
     add("--expect-carried", action="append", default=[], metavar="NAME[:LEAST[:ALGORITHM]]")
     add("--expect-native", action="append", default=[], metavar="NAME[:LEAST]")
     add("--expect-overlap", action="append", default=[], metavar="RANK:NAME:WHAT:LEAST",

@@ -6,6 +6,7 @@
 
 #include "mpi/communicator/communicators.h"
 #include "mpi/communicator/private_communicators.h"
+#include "mpi/library/fault_tolerance.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/progress_hook.h"
 #include "mpi/statistics/counters.h"
@@ -244,6 +245,7 @@ void MpiLinks::tell_call() {
 }
 
 Status MpiLinks::check_health() {
+  CROSSRAIL_TRY(look_for_failures(peers_->user));
   if (!messages_open()) return {};
   awaited_.clear();
   for (int peer = 0; peer < peers_->size() && !posted_.empty(); ++peer) {
@@ -259,6 +261,7 @@ void MpiLinks::report_error(Code code) {
 }
 
 Status MpiLinks::judge() {
+  CROSSRAIL_TRY(look_for_failures(peers_->user));  // then not all will speak
   return peers_->notices->judge(kMostVerdictPatiences * static_cast<std::int64_t>(placement_.patience_ms) * 1'000'000);
 }
 

@@ -1,6 +1,7 @@
 #include "mpi/interpose/carry.h"
 
 #include "base/log.h"
+#include "mpi/library/fault_tolerance.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/communicator/communicators.h"
 #include "mpi/interpose/arguments.h"
@@ -17,7 +18,7 @@ int mpi_class(Code code) {
     case Code::no_memory: return MPI_ERR_NO_MEM;
     case Code::invalid: return MPI_ERR_ARG;
     case Code::system: return MPI_ERR_INTERN;
-    default: return MPI_ERR_OTHER;
+    default: return failure_class(code, MPI_ERR_OTHER);
   }
 }
 
