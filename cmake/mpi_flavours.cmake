@@ -65,6 +65,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/communicator/early_opening.cpp
     src/mpi/communicator/invitation.cpp
     src/mpi/communicator/persistent_slot.cpp
+    src/mpi/communicator/mpi_exchange.cpp
     src/mpi/communicator/mpi_links.cpp
     src/mpi/communicator/mpi_links_memory.cpp
     src/mpi/communicator/mpi_peers.cpp

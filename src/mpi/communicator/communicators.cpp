@@ -30,7 +30,6 @@ int forget(MPI_Comm, int, void* value, void*) {
   if (!record.opened) wanted.fetch_sub(1, std::memory_order_relaxed);
   record.freed = true;
   unuse(record);
-  close_private_communicators();
   return MPI_SUCCESS;
 }
 
@@ -156,7 +155,7 @@ void open(CommunicatorRecord& record) {
   int size = 0;
   const bool may = may_open(record.comm, size);
   MpiExchange exchange(record.comm, size);
-  opened(record, may ? open_communicator(record.comm, exchange) : nullptr);
+  opened(record, may && exchange.meet() ? open_communicator(record.comm, exchange) : nullptr);
 }
 
 // A communicator that sees only one nonblocking call is not worth it.

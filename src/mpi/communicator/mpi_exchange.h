@@ -10,6 +10,10 @@ class MpiExchange final : public Exchange {
  public:
   MpiExchange(MPI_Comm comm, int ranks) : Exchange(ranks), comm_(comm) {}
 
+  // Before anything else is exchanged: waits until all ranks are here, and says so if that takes long; a rank may be late, or
+  // run without crossrail. False on all ranks alike if not all run the same build of it.
+  bool meet();
+
   bool broadcast(std::string& text) override {
     int length = static_cast<int>(text.size());
     if (pmpi().Bcast(&length, 1, handles().whole_number, 0, comm_) != MPI_SUCCESS) return false;
