@@ -28,6 +28,7 @@ def parse(argv):
     add("--build", default=str(ROOT / "build"), help="CMake's folder")
     add("--wheels", help="folder of the unpacked MPI wheels; otherwise wheels in the build folder")
     add("--seed", type=int, help="of the first batch; otherwise the time")
+    add("--then-now", action="store_true", help="after the first batch, go on from a seed that the time gives")
     add("--programs", type=int, default=10**9)
     add("--minutes", type=float, default=1e9)
     add("--jobs", type=int, default=1, help="batches at the same time")
@@ -67,8 +68,12 @@ class Search:
             begun = (self.next_seed - self.first_seed) * BATCH
             if time.time() > self.end or begun >= self.options.programs or len(self.findings) >= self.options.stop:
                 return None
+            seed = self.next_seed
             self.next_seed += 1
-            return self.next_seed - 1
+            if self.options.then_now and begun == BATCH:
+                seed = int(time.time()) % 10**8
+                print(f"{self.options.mpi}: now --seed {seed}", flush=True)
+            return seed
 
     def count(self, outcome, programs):
         with self.lock:

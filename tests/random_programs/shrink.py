@@ -35,6 +35,7 @@ class Shrinker:
         self.tries, self.level = options.tries, options.kept["level"]
         self.end = time.time() + 60 * options.minutes
         self.runs = 0
+        self.path, self.kept = Path(options.finding), options.kept
 
     def fails(self, programs):
         """With crossrail, and not without."""
@@ -89,11 +90,16 @@ class Shrinker:
                         break
         return program
 
+    def keep(self, programs):
+        self.path.with_suffix(".small.json").write_text(json.dumps({**self.kept, "programs": programs}))
+
     def shrink(self, program):
+        """Over and over, until nothing more goes; what there is so far is kept beside the finding."""
         before = None
         while program != before:
             before = program
             program = self.simpler(self.fewer_ranks(self.fewer_steps(normal(program))))
+            self.keep([program])
             print(f"{len(places_of(program))} steps of {program['ranks']} ranks after {self.runs} runs", file=sys.stderr)
         return program
 
@@ -110,8 +116,7 @@ def main(argv):
         print(f"needs {len(programs) - 1} programs before it", file=sys.stderr)
     else:
         programs = [shrinker.shrink(programs[0])]
-    path = Path(options.finding)
-    path.with_suffix(".small.json").write_text(json.dumps({**options.kept, "programs": programs}))
+    shrinker.keep(programs)
     print(c_program(programs[-1], options.kept))
     return 0
 
