@@ -4,6 +4,7 @@
 
 #include "mpi/communicator/communicators.h"
 #include "mpi/library/pmpi.h"
+#include "mpi/library/progress_hook.h"
 #include "mpi/statistics/counters.h"
 
 namespace crossrail::mpi {
@@ -44,7 +45,7 @@ bool ErrorNotices::end_call(std::size_t slot) {
 
 // Postings that have gone out by now make room. Not from within: the one further up goes through them.
 void ErrorNotices::drop_sent() {
-  if (inside_ > 1) return;
+  if (inside_ > 1 || !may_make_progress()) return;
   for (auto at = postings_.begin(); at != postings_.end();) {
     int done = 0;
     (void)pmpi().Testall(static_cast<int>(at->requests.size()), at->requests.data(), &done, MPI_STATUSES_IGNORE);
@@ -111,6 +112,7 @@ Status ErrorNotices::look(std::size_t slot, std::span<const int> awaited) {
 
 // From any source: one that another communicator's rank has sent may have a number that is no rank's of this one.
 bool ErrorNotices::take(Notice& notice, int& from) {
+  if (!may_make_progress()) return false;  // the next look from outside finds it
   for (int arrived = 1;;) {
     MPI_Status status;
     (void)pmpi().Iprobe(MPI_ANY_SOURCE, kNoticeTag, comm_, &arrived, MPI_STATUS_IGNORE);
@@ -125,6 +127,7 @@ bool ErrorNotices::take(Notice& notice, int& from) {
 bool ErrorNotices::drain() {
   const std::lock_guard lock(mutex_);
   Notice notice{};
+  if (!may_make_progress()) return true;  // nobody knows
   for (int from = 0; take(notice, from);) {
   }
   drop_sent();

@@ -161,6 +161,11 @@ void decide_pending(Communicator& communicator, const std::vector<Location>& loc
     if (at.advancing != locations[0].advancing || at.advancing == Advancing::nobody) settings.slots = 0;
   }
   communicator.memory_only = locations[0].advancing == Advancing::mover;
+  // What carries a pending call where nothing else can (selection) needs room for a piece of every block: fewer slots have more.
+  const int ranks = communicator.topology.largest_node();
+  while (settings.slots > 0 && pending_layout(ranks, settings).bulk_bytes < static_cast<std::size_t>(ranks) * kCacheLineBytes) {
+    --settings.slots;
+  }
 }
 
 void open_slots(Communicator& communicator, const std::shared_ptr<MpiPeers>& peers) {

@@ -50,6 +50,7 @@ const Symbols& symbols() {
 
 ProgressHook current{};
 std::atomic<bool> hooked{false};
+thread_local bool in_mpich_hook = false;
 
 int poll_of_open_mpi() { return current.advance(); }
 
@@ -59,7 +60,9 @@ int poll_of_mpich(AsyncThing*) {
   static std::atomic<int> in_vain{0};
   if (current.needed()) {
     in_vain.store(0, std::memory_order_relaxed);
+    in_mpich_hook = true;
     (void)current.advance();
+    in_mpich_hook = false;
     return kNoProgress;
   }
   if (!current.over() && in_vain.fetch_add(1, std::memory_order_relaxed) < kMostInVain) return kNoProgress;
@@ -89,6 +92,11 @@ bool may_test_in_hook(const MPI_Request* requests, int count) {
   const IsComplete is_complete = symbols().is_complete;
   if (is_complete == nullptr) return true;
   return std::all_of(requests, requests + count, [&](MPI_Request one) { return one == handles().request_null || is_complete(one) != 0; });
+}
+
+bool may_make_progress() {
+  int level = 0;
+  return !in_mpich_hook || pmpi().Query_thread(&level) != MPI_SUCCESS || level != MPI_THREAD_MULTIPLE;
 }
 
 }  // namespace crossrail::mpi

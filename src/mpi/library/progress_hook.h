@@ -23,6 +23,10 @@ void hook_progress(const ProgressHook& hook);
 // allow: they are complete. Open MPI does not mind.
 bool may_test_in_hook(const MPI_Request* requests, int count);
 
+// Whether MPI may be called for what makes progress, such as MPI_Iprobe. MPICH 5 locks its list of hooks while it calls one: at
+// MPI_THREAD_MULTIPLE, progress made in there would lock it again, which stops the program.
+bool may_make_progress();
+
 // MPICH 5.0.2 stops the program if MPI_Waitall finds generalized requests that have not ended (an assertion in its
 // request_impl.c; MPI_Wait, Waitsome, Waitany and Test* take them).
 bool waitall_refuses_generalized_requests();

@@ -1,0 +1,136 @@
+/* A little of all that crossrail carries, while something fails (fault_shim.c): every call ends, with the right data or
+ * with an error of MPI, and nothing stays open.
+ *
+ *   fault_program [pending]      at the end it says what came of the calls and what is open */
+#include <dirent.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "persistent.h"
+
+enum { kSizes = 4, kPending = 12, kSeconds = 8 };
+
+static int right_calls, wrong_calls;
+
+static void note(int code) {
+  right_calls += code == MPI_SUCCESS;
+  wrong_calls += code != MPI_SUCCESS;
+}
+
+/* Every second int of a row. */
+typedef struct {
+  int *out, *in, *counts, *places;
+  MPI_Datatype* types;
+  MPI_Datatype with_gaps;
+  int ranks, each;
+} Exchange;
+
+static Exchange make_exchange(MPI_Comm comm, int each, int salt) {
+  Exchange one = {.ranks = size_of_comm(comm), .each = each};
+  const size_t ranks = (size_t)one.ranks, ints = ranks * (size_t)each * 2 + 2;
+  one.out = malloc(ints * sizeof(int));
+  one.in = malloc(ints * sizeof(int));
+  one.counts = malloc(ranks * sizeof(int));
+  one.places = malloc(ranks * sizeof(int));
+  one.types = malloc(ranks * sizeof *one.types);
+  MPI_Type_vector(each, 1, 2, MPI_INT, &one.with_gaps);
+  MPI_Type_commit(&one.with_gaps);
+  for (int to = 0; to < one.ranks; ++to) {
+    one.counts[to] = 1;
+    one.places[to] = to * each * 2 * (int)sizeof(int);
+    one.types[to] = one.with_gaps;
+    for (int i = 0; i < each; ++i) one.out[2 * (to * each + i)] = number(rank_in(comm), to, i + salt);
+  }
+  for (size_t i = 0; i < ints; ++i) one.in[i] = -1;
+  return one;
+}
+
+static void end_exchange(Exchange* one, MPI_Comm comm, int salt, int code) {
+  int wrong = 0;
+  for (int from = 0; from < one->ranks && code == MPI_SUCCESS; ++from) {
+    for (int i = 0; i < one->each; ++i) {
+      wrong += one->in[2 * (from * one->each + i)] != number(from, rank_in(comm), i + salt);
+      wrong += one->in[2 * (from * one->each + i) + 1] != -1;
+    }
+  }
+  CHECK(wrong == 0, "WRONG: %d ints of blocks of %d", wrong, one->each);
+  note(code);
+  MPI_Type_free(&one->with_gaps);
+  free(one->out);
+  free(one->in);
+  free(one->counts);
+  free(one->places);
+  free(one->types);
+}
+
+static void call_typed(MPI_Comm comm, int each) {
+  Exchange one = make_exchange(comm, each, 3);
+  const int code = MPI_Alltoallw(one.out, one.counts, one.places, one.types, one.in, one.counts, one.places, one.types, comm);
+  end_exchange(&one, comm, 3, code);
+}
+
+static void call_pending(MPI_Comm comm, int each) {
+  Exchange one = make_exchange(comm, each, 5);
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = MPI_Ialltoallw(one.out, one.counts, one.places, one.types, one.in, one.counts, one.places, one.types, comm, &request);
+  if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  end_exchange(&one, comm, 5, code);
+}
+
+static void call_persistent(MPI_Comm comm, int each) {
+#if HAVE_PERSISTENT
+  Exchange one = make_exchange(comm, each, 7);
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = MPI_Alltoallw_init(one.out, one.counts, one.places, one.types, one.in, one.counts, one.places, one.types, comm,
+                                MPI_INFO_NULL, &request);
+  for (int start = 0; start < 2 && code == MPI_SUCCESS; ++start) {
+    code = MPI_Start(&request);
+    if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+  end_exchange(&one, comm, 7, code);
+#else
+  (void)comm, (void)each;
+#endif
+}
+
+static int open_files(void) {
+  int count = 0;
+  DIR* const folder = opendir("/proc/self/fd");
+  while (readdir(folder) != NULL) ++count;
+  closedir(folder);
+  return count;
+}
+
+static int mapped_segments(void) {
+  char line[500];
+  int count = 0;
+  FILE* const maps = fopen("/proc/self/maps", "r");
+  while (fgets(line, sizeof line, maps) != NULL) count += strstr(line, "crossrail") != NULL && strstr(line, ".so") == NULL;
+  fclose(maps);
+  return count;
+}
+
+int main(int argc, char** argv) {
+  static const int sizes[kSizes] = {1, 60, 3000, 40000};
+  int level;
+  MPI_Init_thread(&argc, &argv, argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+  alarm(kSeconds);
+  MPI_Comm comm;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (int round = 0; round < 2; ++round) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < kSizes; ++i) {
+      note(checked_alltoall(comm, sizes[i], i));
+      call_typed(comm, sizes[i]);
+    }
+    for (int i = 0; i < kPending; ++i) call_pending(comm, sizes[i % kSizes]);
+    for (int i = 0; i < kSizes; ++i) call_persistent(comm, sizes[i]);
+    note(checked_alltoall(comm, 10, 1));
+    MPI_Comm_free(&comm);
+  }
+  fprintf(stderr, "ENDED rank %d: %d right, %d errors, %d open, %d mapped%s\n", rank_in(MPI_COMM_WORLD), right_calls, wrong_calls,
+          open_files(), mapped_segments(), failed_checks > 0 ? ", WRONG" : "");
+  MPI_Finalize();
+  return failed_checks > 0;
+}

@@ -1,0 +1,153 @@
+/* The calls themselves: three forms, blocking, nonblocking and persistent, with ints and with large counts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exchanges.h"
+#include "persistent.h"
+
+typedef struct {
+  void* address;
+  int *counts, *places;
+  MPI_Count* large_counts;
+  MPI_Aint* large_places;
+  MPI_Datatype* types;
+} Arguments;
+
+/* The type with the base in it, to be used from MPI_BOTTOM: elements lie as far from each other as before. */
+static MPI_Datatype absolute(const Type* type, const unsigned char* base) {
+  MPI_Aint address;
+  const int one = 1;
+  MPI_Datatype at, made;
+  MPI_Get_address(base, &address);
+  MPI_Type_create_hindexed(1, &one, &address, type->made, &at);
+  MPI_Type_create_resized(at, address + type->lower, extent_of(type), &made);
+  MPI_Type_commit(&made);
+  MPI_Type_free(&at);
+  return made;
+}
+
+static int is_empty(const Side* side) {
+  for (int i = 0; i < side->blocks; ++i) {
+    if (count_of(side, i) > 0) return 0;
+  }
+  return 1;
+}
+
+static MPI_Datatype* types_of(const Side* side, const unsigned char* base, int absolutely) {
+  const int types = side->form == 'w' ? side->blocks : 1;
+  MPI_Datatype* const all = malloc(sizeof *all * (size_t)(types + 1));
+  for (int i = 0; i < types; ++i) all[i] = absolutely ? absolute(&side->types[i], base) : side->types[i].made;
+  return all;
+}
+
+static Arguments arguments_of(const Side* side, MPI_Datatype* types, void* address) {
+  Arguments made = {.address = address, .types = types};
+  const size_t counts = side->form == 'a' ? 1 : (size_t)side->blocks;
+  made.counts = malloc(counts * sizeof *made.counts);
+  made.places = malloc(counts * sizeof *made.places);
+  made.large_counts = malloc(counts * sizeof *made.large_counts);
+  made.large_places = malloc(counts * sizeof *made.large_places);
+  for (size_t i = 0; i < counts; ++i) {
+    made.large_counts[i] = made.counts[i] = (int)side->counts[i];
+    made.large_places[i] = made.places[i] = (int)side->places[i];
+  }
+  return made;
+}
+
+/* What ranks may pass on the send side in place, where it is ignored. */
+static Arguments ignored(void) {
+  static MPI_Datatype none[1];
+  none[0] = MPI_DATATYPE_NULL;
+  return (Arguments){.address = MPI_IN_PLACE, .types = none};
+}
+
+static void free_arguments(Arguments* arguments) {
+  free(arguments->counts);
+  free(arguments->places);
+  free(arguments->large_counts);
+  free(arguments->large_places);
+}
+
+static int first_of(const int* counts) { return counts == NULL ? 0 : counts[0]; }
+
+#define SENT_INTS out->address, out->counts, out->places
+#define RECEIVED_INTS in->address, in->counts, in->places
+#define SENT_LARGE out->address, out->large_counts, out->large_places
+#define RECEIVED_LARGE in->address, in->large_counts, in->large_places
+#define PLAIN out->address, first_of(out->counts), out->types[0], in->address, first_of(in->counts), in->types[0]
+
+static int call_ints(Exchange* one, const Arguments* out, const Arguments* in, MPI_Request* request) {
+  const MPI_Comm comm = one->comm;
+  if (one->mode == 'b') {
+    if (one->form == 'a') return MPI_Alltoall(PLAIN, comm);
+    if (one->form == 'v') return MPI_Alltoallv(SENT_INTS, out->types[0], RECEIVED_INTS, in->types[0], comm);
+    return MPI_Alltoallw(SENT_INTS, out->types, RECEIVED_INTS, in->types, comm);
+  }
+#if HAVE_PERSISTENT
+  if (one->mode == 'p') {
+    const MPI_Info info = MPI_INFO_NULL;
+    if (one->form == 'a') return MPI_Alltoall_init(PLAIN, comm, info, request);
+    if (one->form == 'v') {
+      return MPI_Alltoallv_init(SENT_INTS, out->types[0], RECEIVED_INTS, in->types[0], comm, info, request);
+    }
+    return MPI_Alltoallw_init(SENT_INTS, out->types, RECEIVED_INTS, in->types, comm, info, request);
+  }
+#endif
+  if (one->form == 'a') return MPI_Ialltoall(PLAIN, comm, request);
+  if (one->form == 'v') return MPI_Ialltoallv(SENT_INTS, out->types[0], RECEIVED_INTS, in->types[0], comm, request);
+  return MPI_Ialltoallw(SENT_INTS, out->types, RECEIVED_INTS, in->types, comm, request);
+}
+
+#if LARGE_COUNTS
+static int call_large(Exchange* one, const Arguments* out, const Arguments* in, MPI_Request* request) {
+  const MPI_Comm comm = one->comm;
+  const MPI_Info info = MPI_INFO_NULL;
+  if (one->form == 'a') {
+    if (one->mode == 'b') return MPI_Alltoall_c(PLAIN, comm);
+    return one->mode == 'p' ? MPI_Alltoall_init_c(PLAIN, comm, info, request) : MPI_Ialltoall_c(PLAIN, comm, request);
+  }
+  if (one->form == 'v') {
+    if (one->mode == 'b') return MPI_Alltoallv_c(SENT_LARGE, out->types[0], RECEIVED_LARGE, in->types[0], comm);
+    if (one->mode == 'n') return MPI_Ialltoallv_c(SENT_LARGE, out->types[0], RECEIVED_LARGE, in->types[0], comm, request);
+    return MPI_Alltoallv_init_c(SENT_LARGE, out->types[0], RECEIVED_LARGE, in->types[0], comm, info, request);
+  }
+  if (one->mode == 'b') return MPI_Alltoallw_c(SENT_LARGE, out->types, RECEIVED_LARGE, in->types, comm);
+  if (one->mode == 'n') return MPI_Ialltoallw_c(SENT_LARGE, out->types, RECEIVED_LARGE, in->types, comm, request);
+  return MPI_Alltoallw_init_c(SENT_LARGE, out->types, RECEIVED_LARGE, in->types, comm, info, request);
+}
+#endif
+
+static Arguments prepare(Exchange* one, int receives) {
+  const Side* const side = receives ? &one->in : &one->out;
+  const Area* const area = receives ? &one->to : &one->from;
+  const int absolutely = (one->flags & (receives ? kAbsoluteIn : kAbsoluteOut)) != 0;
+  MPI_Datatype* const types = types_of(side, area->base, absolutely);
+  void* address = absolutely ? MPI_BOTTOM : area->base;
+  if ((one->flags & kNullWhenEmpty) != 0 && is_empty(side)) address = NULL;
+  one->given[receives] = types;
+  one->own_types[receives] = absolutely ? (side->form == 'w' ? side->blocks : 1) : 0;
+  return arguments_of(side, types, address);
+}
+
+int call_mpi(Exchange* one, MPI_Request* request) {
+  Arguments both[2] = {one->in_place ? ignored() : prepare(one, 0), prepare(one, 1)};
+#if LARGE_COUNTS
+  const int code = one->large ? call_large(one, &both[0], &both[1], request) : call_ints(one, &both[0], &both[1], request);
+#else
+  const int code = call_ints(one, &both[0], &both[1], request);
+#endif
+  for (int i = 0; i < 2; ++i) {
+    one->arguments[i] = malloc(sizeof both[i]);
+    memcpy(one->arguments[i], &both[i], sizeof both[i]);
+  }
+  return code;
+}
+
+void free_arguments_of(Exchange* one) {
+  for (int i = 0; i < 2; ++i) {
+    free(one->given[i]);
+    if (one->arguments[i] == NULL) continue;
+    free_arguments(one->arguments[i]);
+    free(one->arguments[i]);
+  }
+}

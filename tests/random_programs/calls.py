@@ -1,0 +1,183 @@
+"""One random call of MPI_Alltoall, MPI_Alltoallv or MPI_Alltoallw: what each rank passes, so that all of it fits together."""
+from datatypes import bounds
+from random_types import UNITS, random_type
+
+ELEMENTS = [0, 1, 1, 2, 3, 4, 6, 8, 12, 12, 24, 60, 120, 240, 720, 2520]
+ABSOLUTE_OUT, ABSOLUTE_IN, TYPES_FREED_EARLY, NULL_WHEN_EMPTY = 1, 2, 4, 8
+HEAP, BEFORE_FORBIDDEN_PAGE, SHARED, READ_ONLY, BEHIND_FORBIDDEN_PAGE = range(5)
+
+
+def pairs_of(team):
+    """[(rank, its peers), ...], by ranks of the world."""
+    groups = team["groups"]
+    found = []
+    for index, group in enumerate(groups):
+        peers = groups[index ^ 1] if team["inter"] else group
+        found += [(rank, peers) for rank in group]
+    return found
+
+
+def _usable_type(random, unit, elements, overlaps):
+    """With an extent by which blocks can be placed one behind the other."""
+    while True:
+        kind, count = random_type(random, unit, elements, overlaps)
+        if bounds(kind).extent > 0:
+            return kind, count
+
+
+def _column(random, unit, elements, blocks):
+    """A column of a matrix, as transpositions have it: elements lie between each other's."""
+    rows = random.choice([i for i in (1, 2, 3, 4, 6, 12) if elements % i == 0])
+    count = elements // rows
+    columns = max(1, blocks * count + random.randrange(2))
+    name = unit[0]
+    return ["resized", 0, bounds(name).extent, ["vector", rows, 1, columns, name]], count
+
+
+def _plain_side(random, unit, elements, blocks, sends):
+    if len(unit) == 1 and elements > 0 and random.random() < 0.1:
+        kind, count = _column(random, unit, elements, blocks)
+    else:
+        kind, count = random_type(random, unit, elements, sends)
+        while bounds(kind).extent <= 0:
+            kind, count = random_type(random, unit, elements, sends)
+    return {"types": [kind], "counts": [count], "places": None}
+
+
+def _place(random, blocks, together):
+    """Bytes from the base of blocks [(first, last) or None, ...], in a random order with gaps; `together`: all at one place."""
+    order = list(range(len(blocks)))
+    if random.random() < 0.5:
+        random.shuffle(order)
+    places, cursor = [0] * len(blocks), 0
+    for i in order:
+        if blocks[i] is None:
+            places[i] = random.choice([0, -1234567, 99999])
+            continue
+        first, last, step = blocks[i]
+        place = -(-(cursor - first) // step) * step + step * random.choice([0, 0, 0, 1, 2])
+        places[i] = place
+        if not together:
+            cursor = place + last
+    return places
+
+
+def _vector_side(random, kind, counts, sends):
+    found = bounds(kind)
+    blocks = []
+    for count in counts:
+        empty = count == 0 or found.first is None
+        blocks.append(None if empty else (found.first, found.last + (count - 1) * found.extent, found.extent))
+    places = _place(random, blocks, sends and random.random() < 0.15)
+    shift = random.choice([0, 0, 0, random.randrange(-5, 6)])
+    places = [place // found.extent - shift if block else place for place, block in zip(places, blocks)]
+    return {"types": [kind], "counts": counts, "places": places}
+
+
+def _typed_side(random, kinds, counts, sends, fixed):
+    blocks = []
+    for kind, count in zip(kinds, counts):
+        found = bounds(kind)
+        empty = count == 0 or found.first is None
+        blocks.append(None if empty else (found.first, found.last + (count - 1) * found.extent, random.choice([8, 8, 4, 1])))
+    places = [0] * len(kinds) if fixed else _place(random, blocks, sends and random.random() < 0.15)
+    return {"types": kinds, "counts": counts, "places": places}
+
+
+class Amounts:
+    """Units in the block between any two ranks, and which units: the same to both."""
+
+    def __init__(self, random, in_place, unit, units):
+        self.random, self.in_place, self.unit, self.units = random, in_place, unit, units
+        self.pattern = random.choice("ddsszoe")
+        self.granule = random.choice([1, 1, 2, 4, 6, 12, 24])
+        self.largest = random.choice([3, 30, 30, 30, 300]) if random.random() < 0.95 else 3000
+        self.known, self.rows = {}, {}
+
+    def _choose(self, source, target):
+        random, any_number = self.random, self.random.randint(0, self.largest)
+        lot = random.random()
+        if self.pattern == "s":
+            any_number = any_number if lot > 0.8 else 0
+        elif self.pattern == "z" and not self.in_place:
+            any_number = any_number if self.rows.setdefault(source, random.randrange(2)) else 0
+        elif self.pattern == "o":
+            any_number = any_number % 3 if lot < 0.9 else 10 * any_number
+        elif self.pattern == "e":
+            any_number = 0
+        return any_number, random.choice(self.units)
+
+    def between(self, source, target):
+        pair = (min(source, target), max(source, target)) if self.in_place else (source, target)
+        if pair not in self.known:
+            self.known[pair] = self._choose(*pair)
+        return self.known[pair]
+
+
+def _side(making, step, amounts, pairs, sends):
+    random = making.random
+    blocks = [amounts.between(*pair) for pair in pairs]
+    if step["form"] == "v":
+        kind, each = _usable_type(random, amounts.unit, amounts.granule, sends)
+        return _vector_side(random, kind, [number * each for number, _ in blocks], sends)
+    kinds, counts = [], []
+    for number, unit in blocks:
+        kind, each = _usable_type(random, unit, amounts.granule, sends)
+        kinds.append(kind)
+        counts.append(number * each)
+    # Open MPI takes the displacements for elements where there is one rank.
+    return _typed_side(random, kinds, counts, sends, len(pairs) == 1 and "displacements_alone" in making.avoided)
+
+
+def _member(making, step, rank, peers, amounts):
+    random = making.random
+    kinds = [HEAP, HEAP, HEAP, BEFORE_FORBIDDEN_PAGE, SHARED, BEHIND_FORBIDDEN_PAGE]
+    flags = random.choice([0] * 8 + [ABSOLUTE_OUT, ABSOLUTE_IN, ABSOLUTE_IN | ABSOLUTE_OUT])
+    flags |= random.choice([0, 0, TYPES_FREED_EARLY])
+    if step["mode"] == "p" and "freed_types" in making.avoided:
+        flags &= ~TYPES_FREED_EARLY
+    if "null_when_empty" not in making.avoided:
+        flags |= random.choice([0, 0, 0, NULL_WHEN_EMPTY])
+    member = {"rank": rank, "out_kind": random.choice(kinds + [READ_ONLY]), "in_kind": random.choice(kinds), "flags": flags}
+    if step["form"] == "a":
+        elements, unit = amounts.known["all"]
+        sides = [_plain_side(random, unit, elements, len(peers), sends) for sends in (True, False)]
+    else:
+        sides = [_side(making, step, amounts, [(rank, peer) for peer in peers], True),
+                 _side(making, step, amounts, [(peer, rank) for peer in peers], False)]
+    member["out"] = None if step["in_place"] else sides[0]
+    member["in"] = sides[1]
+    return member
+
+
+def _mode(making, number):
+    modes = "bbbnnnn"
+    if "persistent" not in making.avoided and not making.teams[number]["inter"]:
+        modes += "pp"
+    return making.random.choice(modes)
+
+
+def _in_place(making, step, team):
+    if team["inter"] or making.random.random() > 0.2:
+        return False
+    if step["mode"] == "b" or step["form"] == "a":
+        return "typed_in_place" not in making.avoided
+    return team["opened"] and "in_place" not in making.avoided
+
+
+def random_call(making, number):
+    random, team = making.random, making.teams[number]
+    units = [unit for unit in UNITS if unit[0] not in making.avoided]
+    unit = random.choice(units)
+    step = {"op": "call", "number": making.take_number(), "team": number, "form": random.choice("aavvw"), "mode": _mode(making, number)}
+    if step["mode"] != "b" and (team["inter"] and "typed_between_groups" in making.avoided or
+                                team.get("grid") and "typed_on_grids" in making.avoided):
+        step["form"] = "v"
+    step["in_place"] = _in_place(making, step, team)
+    step["large"] = random.random() < 0.25
+    amounts = Amounts(random, step["in_place"], unit, units if step["form"] == "w" else [unit])
+    elements = random.choice(ELEMENTS) if random.random() < 0.96 else 12 * 1024
+    if step["form"] == "a":
+        amounts.known["all"] = (elements, unit)
+    step["members"] = [_member(making, step, rank, peers, amounts) for rank, peers in pairs_of(team)]
+    return step

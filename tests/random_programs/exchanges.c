@@ -1,0 +1,232 @@
+#include "exchanges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+const Type* type_of(const Side* side, int i) { return &side->types[side->form == 'w' ? i : 0]; }
+int64_t count_of(const Side* side, int i) { return side->counts[side->form == 'a' ? 0 : i]; }
+
+int64_t place_of(const Side* side, int i) {
+  if (side->form == 'a') return i * side->counts[0] * extent_of(&side->types[0]);
+  return side->places[i] * (side->form == 'v' ? extent_of(&side->types[0]) : 1);
+}
+
+static Side read_side(Script* script, char form, int blocks, int wanted) {
+  Side side = {.form = form, .blocks = blocks};
+  const size_t types = form == 'w' ? (size_t)blocks : 1, counts = form == 'a' ? 1 : (size_t)blocks;
+  side.types = calloc(types, sizeof *side.types);
+  side.counts = calloc(counts, sizeof *side.counts);
+  side.places = calloc(counts, sizeof *side.places);
+  if (form != 'w') side.types[0] = read_type(script, wanted);
+  for (size_t i = 0; i < counts; ++i) {
+    side.counts[i] = next_number(script);
+    if (form != 'a') side.places[i] = next_number(script);
+    if (form == 'w') side.types[i] = read_type(script, wanted);
+  }
+  return side;
+}
+
+static void free_side(Side* side) {
+  const int types = side->form == 'w' ? side->blocks : 1;
+  if (side->types == NULL) return;
+  for (int i = 0; i < types; ++i) free_type(&side->types[i]);
+  free(side->types);
+  free(side->counts);
+  free(side->places);
+  memset(side, 0, sizeof *side);
+}
+
+/* From the base; what has no bytes reaches nowhere. */
+static void reach_of(const Side* side, int64_t* low, int64_t* high) {
+  *low = INT64_MAX;
+  *high = INT64_MIN;
+  for (int i = 0; i < side->blocks; ++i) {
+    const Type* const type = type_of(side, i);
+    const int64_t last = (count_of(side, i) - 1) * extent_of(type);
+    if (last < 0 && count_of(side, i) == 0) continue;
+    for (size_t k = 0; k < type->runs.count; ++k) {
+      const int64_t first = place_of(side, i) + type->runs.run[k].offset, end = first + type->runs.run[k].bytes;
+      if (first < *low) *low = first;
+      if (end + last > *high) *high = end + last;
+    }
+  }
+  if (*low > *high) *low = *high = 0;
+}
+
+static Area area_of(const Side* side, int kind) {
+  int64_t low, high;
+  reach_of(side, &low, &high);
+  return make_area(kind, low, high);
+}
+
+/* The line of one member: RANK OUT-KIND IN-KIND FLAGS out in; in place, without `out`. */
+static void read_member(Script* script, Exchange* exchange) {
+  const int rank = (int)next_number(script), me = world_rank();
+  const int out_kind = (int)next_number(script), in_kind = (int)next_number(script), flags = (int)next_number(script);
+  int slot = 0, blocks = 0;
+  while (slot < exchange->blocks && exchange->peers[slot] != rank) ++slot;
+  if (rank != me && slot == exchange->blocks) {
+    skip_line(script);
+    return;
+  }
+  (void)peers_of(exchange->team, rank, &blocks);
+  Script again = *script;
+  if (rank == me) {
+    exchange->flags = flags;
+    if (!exchange->in_place) exchange->out = read_side(script, exchange->form, blocks, 1);
+    exchange->in = read_side(script, exchange->form, blocks, 1);
+    if (!exchange->in_place) exchange->from = area_of(&exchange->out, out_kind);
+    exchange->to = area_of(&exchange->in, in_kind);
+  }
+  if (slot < exchange->blocks) exchange->sent[slot] = read_side(&again, exchange->form, blocks, 0);
+  skip_line(script);
+}
+
+/* call NUMBER TEAM FORM MODE IN-PLACE LARGE MEMBERS, then a line a member */
+Exchange* read_exchange(Script* script, uint64_t seed) {
+  Exchange* const exchange = calloc(1, sizeof *exchange);
+  exchange->number = (int)next_number(script);
+  exchange->team = team_of((int)next_number(script));
+  exchange->comm = exchange->team->comm;
+  exchange->form = next_word(script)[0];
+  exchange->mode = next_word(script)[0];
+  exchange->in_place = (int)next_number(script);
+  exchange->large = (int)next_number(script);
+  exchange->seed = mixed(seed, (uint64_t)exchange->number);
+  const int members = (int)next_number(script), me = world_rank();
+  const int* const peers = peers_of(exchange->team, me, &exchange->blocks);
+  if (peers != NULL) {
+    memcpy(exchange->peers, peers, sizeof *peers * (size_t)exchange->blocks);
+    const int* const mine = exchange->team->member[exchange->team->group_of[me]];
+    while (mine[exchange->index] != me) ++exchange->index;
+  }
+  for (int i = 0; i < members; ++i) {
+    skip_line(script);
+    if (peers != NULL) {
+      read_member(script, exchange);
+    } else {
+      ++script->at;
+    }
+  }
+  if (peers == NULL) skip_line(script);
+  if (peers != NULL) return exchange;
+  free(exchange);
+  return NULL;
+}
+
+/* The arrays that MPI was given stay as they are: a nonblocking call may still read them. */
+void free_types_early(Exchange* exchange) {
+  Side* const sides[2] = {&exchange->out, &exchange->in};
+  for (int k = 0; k < 2; ++k) {
+    const int types = sides[k]->form == 'w' ? sides[k]->blocks : 1;
+    for (int i = 0; i < exchange->own_types[k]; ++i) {
+      MPI_Datatype type = exchange->given[k][i];
+      MPI_Type_free(&type);
+    }
+    exchange->own_types[k] = 0;
+    for (int i = 0; i < types && sides[k]->types != NULL; ++i) free_made(&sides[k]->types[i]);
+  }
+}
+
+void free_exchange(Exchange* exchange) {
+  free_types_early(exchange);
+  free_arguments_of(exchange);
+  free_side(&exchange->out);
+  free_side(&exchange->in);
+  for (int i = 0; i < exchange->blocks; ++i) free_side(&exchange->sent[i]);
+  if (!exchange->in_place) free_area(&exchange->from);
+  free_area(&exchange->to);
+  free(exchange);
+}
+
+static uint64_t key_of(const Exchange* exchange, int rank, int receives) {
+  return mixed(mixed(exchange->seed, (uint64_t)exchange->starts), (uint64_t)(2 * rank + receives));
+}
+
+void refill(Exchange* exchange) {
+  ++exchange->starts;
+  if (!exchange->in_place) {
+    seal_area(&exchange->from, 0);
+    fill_area(&exchange->from, key_of(exchange, world_rank(), 0));
+    seal_area(&exchange->from, 1);
+  }
+  fill_area(&exchange->to, key_of(exchange, world_rank(), 1));
+}
+
+/* The bytes of a block, one run after the other. */
+typedef struct {
+  const Type* type;
+  int64_t at, copies;
+  size_t run;
+  int64_t done; /* bytes of the run */
+} Cursor;
+
+static Cursor cursor_at(const Side* side, int i) {
+  return (Cursor){.type = type_of(side, i), .at = place_of(side, i), .copies = count_of(side, i)};
+}
+
+/* At most `most` bytes in a row; their number, 0 at the end. */
+static int64_t look(Cursor* cursor, int64_t* position) {
+  while (cursor->copies > 0) {
+    if (cursor->run < cursor->type->runs.count) {
+      const Run* const run = &cursor->type->runs.run[cursor->run];
+      *position = cursor->at + run->offset + cursor->done;
+      if (cursor->done < run->bytes) return run->bytes - cursor->done;
+      cursor->done = 0;
+      ++cursor->run;
+      continue;
+    }
+    cursor->run = 0;
+    cursor->at += extent_of(cursor->type);
+    --cursor->copies;
+  }
+  return 0;
+}
+
+static void expect_block(const Exchange* exchange, int i, unsigned char* base) {
+  const uint64_t key = key_of(exchange, exchange->peers[i], exchange->in_place);
+  Cursor source = cursor_at(&exchange->sent[i], exchange->index), target = cursor_at(&exchange->in, i);
+  for (;;) {
+    int64_t from = 0, to = 0;
+    const int64_t sent = look(&source, &from), room = look(&target, &to), bytes = sent < room ? sent : room;
+    if (sent == 0 || room == 0) {
+      if (sent != room) give_up("call %d: blocks of unequal signatures", exchange->number);
+      return;
+    }
+    for (int64_t k = 0; k < bytes; ++k) base[to + k] = byte_of(key, from + k);
+    source.done += bytes;
+    target.done += bytes;
+  }
+}
+
+static void compare(const Exchange* exchange, const Area* area, const unsigned char* expected, const char* what) {
+  size_t wrong = 0, first = 0;
+  for (size_t i = area->bytes; i-- > 0;) {
+    if (area->memory[i] == expected[i]) continue;
+    first = i;
+    ++wrong;
+  }
+  if (wrong == 0) return;
+  CHECK(0, "WRONG rank %d: step %d (%c%c%s, start %d): %zu bytes of the %s, the first at %ld", world_rank(), exchange->number,
+        exchange->form, exchange->mode, exchange->in_place ? ", in place" : "", exchange->starts, wrong, what,
+        (long)(area->memory - area->base) + (long)first);
+}
+
+void check_exchange(Exchange* exchange) {
+  Area should = exchange->to;
+  should.memory = malloc(should.bytes);
+  should.base = should.memory + (exchange->to.base - exchange->to.memory);
+  fill_area(&should, key_of(exchange, world_rank(), 1));
+  for (int i = 0; i < exchange->blocks; ++i) expect_block(exchange, i, should.base);
+  compare(exchange, &exchange->to, should.memory, "receive side");
+  free(should.memory);
+  if (exchange->in_place) return;
+  should = exchange->from;
+  should.memory = malloc(should.bytes);
+  should.base = should.memory + (exchange->from.base - exchange->from.memory);
+  fill_area(&should, key_of(exchange, world_rank(), 0));
+  compare(exchange, &exchange->from, should.memory, "send side");
+  free(should.memory);
+}

@@ -1,0 +1,48 @@
+/* One call of MPI_Alltoall, v or w: blocking, nonblocking or persistent; and what it must bring. */
+#pragma once
+
+#include "areas.h"
+#include "teams.h"
+#include "types.h"
+
+/* As MPI is given it, of one rank. */
+typedef struct {
+  char form; /* a, v or w */
+  int blocks;
+  Type* types; /* one; of w one a block */
+  int64_t *counts, *places;
+} Side;
+
+enum { kAbsoluteOut = 1, kAbsoluteIn = 2, kTypesFreedEarly = 4, kNullWhenEmpty = 8 };
+
+typedef struct {
+  int number, in_place, large, flags, starts;
+  char form, mode; /* b, n or p */
+  uint64_t seed;
+  const Team* team;
+  MPI_Comm comm; /* of when it was made: the team may be freed before */
+  int index;         /* of this rank among those that send to its peers */
+  int peers[kMostRanks], blocks;
+  Side out, in;      /* this rank's */
+  Side sent[kMostRanks]; /* the peers' */
+  Area from, to;
+  /* Of the send and the receive side: the types that MPI is given, how many of them were made for the call, and the arrays. */
+  MPI_Datatype* given[2];
+  int own_types[2];
+  void* arguments[2];
+} Exchange;
+
+/* Reads the step's line and those of the members after it; NULL where this rank is no member. */
+Exchange* read_exchange(Script* script, uint64_t seed);
+void free_exchange(Exchange* exchange);
+/* Fresh numbers for the next start. */
+void refill(Exchange* exchange);
+/* Calls MPI; a blocking call has ended then. Returns MPI's code. */
+int call_mpi(Exchange* exchange, MPI_Request* request);
+void check_exchange(Exchange* exchange);
+void free_types_early(Exchange* exchange);
+void free_arguments_of(Exchange* exchange);
+/* Where block `i` lies, in bytes from the base. */
+int64_t place_of(const Side* side, int i);
+int64_t count_of(const Side* side, int i);
+const Type* type_of(const Side* side, int i);

@@ -1,0 +1,118 @@
+"""Programs run under an MPI, with crossrail and without, and what came of it."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "mpi"))
+import judge  # noqa: E402
+from mpis import all_mpis, launcher_environment  # noqa: E402
+
+from text import program_text  # noqa: E402
+
+# What the MPI libraries themselves do wrong with legal programs, which are made without it.
+AVOIDED = {
+    "openmpi4": {"displacements_alone", "freed_types", "in_place", "freed_communicator", "typed_between_groups", "typed_on_grids",
+                 "complex"},
+    "openmpi5": {"displacements_alone", "freed_types", "in_place", "freed_communicator", "typed_between_groups", "complex"},
+    "mpich4": {"typed_in_place", "in_place", "inactive", "put", "group"},
+    # And what crossrail does wrong: at MPI_THREAD_MULTIPLE, MPICH 5 frees such a communicator's record while it holds its lock.
+    # A persistent call over messages may wait for ever for one that was sent (its first start, then MPI_Waitall).
+    "mpich5": {"inactive", "freed_communicator", "persistent"},
+}
+
+
+@dataclass
+class Outcome:
+    text: str
+    right: bool
+    program: int = -1  # the seed of the one that went wrong
+    kind: str = ""  # wrong, hang, crash, error
+    carried: dict = field(default_factory=dict)  # calls, by name
+    native: dict = field(default_factory=dict)
+
+
+class Runner:
+    """An MPI, and where its parts are."""
+
+    def __init__(self, options):
+        build = Path(options.build)
+        self.mpi = all_mpis(options.wheels or build / "wheels")[options.mpi]
+        self.libraries, self.programs = build, build / "tests/mpi/programs"
+        self.interpreter = self.programs / self.mpi.build / "random_programs"
+        self.seconds, self.avoided = options.seconds, AVOIDED.get(options.mpi, set())
+
+    def absent(self):
+        if self.mpi.absent():
+            return self.mpi.absent()
+        if not self.interpreter.exists():
+            return f"{self.interpreter} is not built"
+        return None
+
+    def _preloads(self, carried):
+        found = [] if self.mpi.yields else [str(self.programs / "yield.so")]
+        if carried:
+            found.append(str(self.libraries / f"libcrossrail_mpi_{self.mpi.flavour}.so"))
+        return found
+
+    def _command(self, words, ranks, carried, report):
+        settings = [f"CROSSRAIL_REPORT={report}"] if carried else []
+        if self._preloads(carried):
+            settings.append("LD_PRELOAD=" + ":".join(self._preloads(carried)))
+        return [self.mpi.launcher, *self.mpi.launcher_args, "-n", str(ranks), "env", *settings, *words]
+
+    def run_words(self, words, ranks, carried, limit):
+        """Any program; (text, exit status or None, reports)."""
+        with tempfile.TemporaryDirectory(prefix="crossrail_random.") as folder:
+            job = subprocess.Popen(self._command(words, ranks, carried, folder), env=launcher_environment(self.mpi), text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, errors="replace",
+                                   start_new_session=True)
+            status = None
+            try:
+                text, _ = job.communicate(timeout=limit)
+                status = job.returncode
+            except subprocess.TimeoutExpired:
+                judge.end_job(job.pid)
+                text, _ = job.communicate()
+            return text, status, judge.read_reports(folder)
+
+    def run(self, programs, level, carried=True, seconds=None):
+        """Programs of one number of ranks, one after the other."""
+        ranks = programs[0]["ranks"]
+        seconds = seconds or self.seconds
+        with tempfile.NamedTemporaryFile("w", prefix="crossrail_programs.", delete=False) as file:
+            file.write("".join(program_text(program) for program in programs))
+        try:
+            words = [str(self.interpreter), file.name, level, str(seconds)]
+            if "inactive" in self.avoided:
+                words.append("careful")
+            text, status, reports = self.run_words(words, ranks, carried, seconds + 10 + 3 * len(programs))
+        finally:
+            os.unlink(file.name)
+        return judged(text, status, reports, ranks)
+
+
+def judged(text, status, reports, ranks):
+    if status == 0 and len(re.findall("PASS", text)) == ranks:
+        return Outcome(text, True, carried=_counted(reports, "carried"), native=_counted(reports, "native"))
+    kind = "error"
+    if status is None or re.search(r"^HANG", text, re.M):
+        kind = "hang"
+    if re.search(r"[Ss]egmentation|signal 11|signal 6|signal 7|Bus error|exit signal|SIGSEGV|EXIT CODE: (?:139|11)\b", text):
+        kind = "crash"
+    if "WRONG" in text:
+        kind = "wrong"
+    began = re.findall(r"^BEGIN (\d+)", text, re.M)
+    found = re.findall(r"FOUND (\d+)", text)
+    return Outcome(text, False, int((found or began or ["-1"])[-1]), kind)
+
+
+def _counted(reports, what):
+    total = {}
+    for report in reports:
+        for call in report["calls"]:
+            total[call["name"]] = total.get(call["name"], 0) + call[what]
+    return total

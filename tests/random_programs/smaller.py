@@ -1,0 +1,219 @@
+"""Programs made smaller, always legal: without steps, without a rank, with simpler calls."""
+import copy
+
+from datatypes import bounds
+
+
+def teams_of(program):
+    teams = {0: {"groups": [list(range(program["ranks"]))], "inter": False}}
+    for part in program["parts"]:
+        for step in part:
+            if step["op"] == "comm":
+                teams[step["number"]] = step
+    return teams
+
+
+def peers_in(team, rank):
+    for index, group in enumerate(team["groups"]):
+        if rank in group:
+            return team["groups"][index ^ 1] if team["inter"] else group
+    return []
+
+
+def _known(step):
+    """Numbers that later steps may name."""
+    if step["op"] == "message":
+        return [step["number"], step["number"] + 1]
+    return [step["number"]] if step["op"] in ("call", "other") else []
+
+
+def normal(program):
+    """Without steps that name what is no longer there."""
+    teams, numbers, parts = {0}, set(), []
+    for part in program["parts"]:
+        kept = []
+        for step in part:
+            if step["op"] == "comm":
+                if step["parent"] not in teams or not step["groups"]:
+                    continue
+                teams.add(step["number"])
+            elif "team" in step and step["team"] not in teams:
+                continue
+            if "numbers" in step:
+                step = {**step, "numbers": [number for number in step["numbers"] if number in numbers]}
+                if not step["numbers"]:
+                    continue
+            if step["op"] == "free":
+                teams.discard(step["team"])
+            numbers.update(_known(step))
+            kept.append(step)
+        parts.append(kept)
+    return {**program, "parts": [parts[0]] + [part for part in parts[1:] if part]}
+
+
+def places_of(program):
+    return [(i, k) for i, part in enumerate(program["parts"]) for k in range(len(part))]
+
+
+def without_steps(program, places):
+    gone = set(places)
+    parts = [[step for k, step in enumerate(part) if (i, k) not in gone] for i, part in enumerate(program["parts"])]
+    return normal({**program, "parts": parts})
+
+
+def _renamed(step, gone):
+    def new(rank):
+        return rank - (rank > gone)
+    for key in ("rank", "from", "to"):
+        if key in step:
+            step[key] = new(step[key])
+    return step
+
+
+def _call_without(step, team, gone):
+    members = []
+    for member in step["members"]:
+        peers = peers_in(team, member["rank"])
+        if member["rank"] == gone:
+            continue
+        if gone in peers and step["form"] != "a":
+            at = peers.index(gone)
+            for side in (member["out"], member["in"]):
+                if side is not None:
+                    del side["counts"][at], side["places"][at]
+                    if step["form"] == "w":
+                        del side["types"][at]
+        members.append(_renamed(member, gone))
+    step["members"] = members
+    return step
+
+
+def _comm_without(step, gone):
+    groups = [[rank - (rank > gone) for rank in group if rank != gone] for group in step["groups"]]
+    if step["inter"]:
+        pairs = [pair for pair in zip(groups[::2], groups[1::2]) if pair[0] and pair[1]]
+        groups = [group for pair in pairs for group in pair]
+    step["groups"] = [group for group in groups if group]
+    return step
+
+
+def without_rank(program, gone):
+    old = teams_of(program)
+    program = copy.deepcopy(program)
+    program["ranks"] -= 1
+    for part in program["parts"]:
+        for step in list(part):
+            op = step["op"]
+            if op == "call":
+                _call_without(step, old[step["team"]], gone)
+            elif op == "comm":
+                _comm_without(step, gone)
+            elif op == "set" and step["name"] == "CROSSRAIL_NODES" and step["value"] != "-":
+                nodes = step["value"].split(",")
+                step["value"] = ",".join(nodes[:gone] + nodes[gone + 1:])
+            elif op == "message" and gone in (step["from"], step["to"]) or op in ("complete", "delay") and step["rank"] == gone:
+                part.remove(step)
+            elif op in ("message", "complete", "delay"):
+                _renamed(step, gone)
+    return normal(program)
+
+
+def flat(kind):
+    """The same signature without gaps; None where it is as simple as it gets."""
+    if isinstance(kind, str):
+        return None
+    if kind[0] == "struct":
+        parts = [part for length, _, part in kind[1] if length]
+        if not parts or any(part != parts[0] for part in parts):
+            return None
+        part = parts[0]
+    else:
+        part = kind[-1]
+    whole, each = bounds(kind).size, bounds(part).size
+    if each == 0 or whole == 0:
+        return None
+    made = part if whole == each else ["contig", whole // each, part]
+    return None if made == kind else made
+
+
+def _one_behind_the_other(form, side):
+    if form == "a":
+        return side
+    cursor, places = 0, []
+    for i, count in enumerate(side["counts"]):
+        found = bounds(side["types"][i if form == "w" else 0])
+        step = found.extent if form == "v" else 1
+        if count == 0 or found.first is None:
+            places.append(0)
+            continue
+        place = -(-(cursor - found.first) // step)
+        places.append(place)
+        cursor = place * step + found.last + (count - 1) * found.extent
+    side["places"] = places
+    return side
+
+
+def _in_bytes(form, side, scale):
+    counts = []
+    for i, count in enumerate(side["counts"]):
+        counts.append(scale(count * bounds(side["types"][i if form == "w" else 0]).size))
+    types = ["byte"] * len(side["types"])
+    return _one_behind_the_other(form, {"types": types, "counts": counts, "places": side["places"]})
+
+
+def _each_side(step):
+    return [(member, key) for member in step["members"] for key in ("out", "in") if member[key] is not None]
+
+
+def _changed(step, change):
+    made = copy.deepcopy(step)
+    change(made)
+    return made
+
+
+def _bytes_with(scale):
+    def change(step):
+        for member, key in _each_side(step):
+            member[key] = _in_bytes(step["form"], member[key], scale)
+    return change
+
+
+def _plain(step):
+    step["large"] = False
+    for member in step["members"]:
+        member.update(out_kind=0, in_kind=0, flags=0)
+
+
+def _flattened(index, at):
+    def change(step):
+        member, key = _each_side(step)[index]
+        side = member[key]
+        simple = flat(side["types"][at])
+        side["types"][at] = simple
+        _one_behind_the_other(step["form"], side)
+    return change
+
+
+def simpler_calls(step):
+    """Copies of the step, each simpler in one way."""
+    found = [_changed(step, _bytes_with(scale)) for scale in (lambda n: min(n, 1), lambda n: min(n, 16), lambda n: n // 2 if n > 1 else n,
+                                                              lambda n: n - 1 if n > 1 else n, lambda n: n)]
+    found.append(_changed(step, _plain))
+    for index, (member, key) in enumerate(_each_side(step)):
+        for at, kind in enumerate(member[key]["types"]):
+            if flat(kind) is not None:
+                found.append(_changed(step, _flattened(index, at)))
+    if step["mode"] == "n":
+        found.insert(0, {**copy.deepcopy(step), "mode": "b"})
+    return [made for made in found if made != step]
+
+
+def simpler_steps(step):
+    if step["op"] == "call":
+        return simpler_calls(step)
+    found = []
+    if step["op"] in ("message", "other") and step["bytes"] > 0:
+        found = [{**step, "bytes": 0}, {**step, "bytes": step["bytes"] // 2}]
+    if step["op"] == "complete" and len(step["numbers"]) > 1:
+        found = [{**step, "numbers": step["numbers"][:i] + step["numbers"][i + 1:]} for i in range(len(step["numbers"]))]
+    return found

@@ -1,0 +1,62 @@
+"""A program as the interpreter reads it."""
+from datatypes import words
+
+
+def _side(form, side):
+    if form == "a":
+        return words(side["types"][0]) + [side["counts"][0]]
+    if form == "v":
+        return words(side["types"][0]) + [v for pair in zip(side["counts"], side["places"]) for v in pair]
+    found = []
+    for count, place, kind in zip(side["counts"], side["places"], side["types"]):
+        found += [count, place] + words(kind)
+    return found
+
+
+def _call(step):
+    lines = [["call", step["number"], step["team"], step["form"], step["mode"], int(step["in_place"]), int(step["large"]),
+              len(step["members"])]]
+    for member in step["members"]:
+        line = [member["rank"], member["out_kind"], member["in_kind"], member["flags"]]
+        if not step["in_place"]:
+            line += _side(step["form"], member["out"])
+        lines.append(line + _side(step["form"], member["in"]))
+    return lines
+
+
+def _comm(step):
+    line = ["comm", step["number"], step["how"], step["parent"], step["returns"], int(step["inter"]), len(step["groups"])]
+    for group in step["groups"]:
+        line += [len(group)] + group
+    return [line]
+
+
+def _step(step):
+    op = step["op"]
+    if op == "call":
+        return _call(step)
+    if op == "comm":
+        return _comm(step)
+    if op == "set":
+        return [[op, step["name"], step["value"]]]
+    if op == "free":
+        return [[op, step["team"], step["way"]]]
+    if op == "start":
+        return [[op, len(step["numbers"])] + step["numbers"]]
+    if op == "complete":
+        return [[op, step["rank"], step["how"], len(step["numbers"])] + step["numbers"]]
+    if op == "message":
+        return [[op] + [step[key] for key in ("number", "team", "from", "to", "bytes", "sent", "received")]]
+    if op == "other":
+        return [[op] + [step[key] for key in ("number", "team", "kind", "bytes")]]
+    return [[op, step["rank"], step["us"], step["computes"]]]
+
+
+def program_text(program):
+    lines = [["program", program["seed"]]]
+    for part in program["parts"]:
+        lines.append(["thread"])
+        for step in part:
+            lines += _step(step)
+    lines.append(["end"])
+    return "".join(" ".join(str(word) for word in line) + "\n" for line in lines)
