@@ -36,7 +36,10 @@ DeviceSharing::~DeviceSharing() {
 
 // A program may load its driver at any time: all ranks ask again at their calls 1, 2, 4, 8, ...
 Status DeviceSharing::look_for_modules(When when) {
-  if (mappings_.has_value()) return {};
+  if (mappings_.has_value()) {
+    mappings_->pass_call();
+    return {};
+  }
   ++calls_;
   if ((calls_ & (calls_ - 1)) != 0 && when == When::seldom) return {};
   const crossrail_device_module* const module = device::module();

@@ -262,7 +262,10 @@ Status PeerMappings::map(MappedSide side, const DeviceDescriptors& all, crossrai
   if (worst == Code::ok) return {};
   // If even our own memory cannot be mapped, nothing can: all ranks hear of it.
   CROSSRAIL_TRY(control_.agree(own_refused && own.residency == Residency::staged ? Code::unsupported : Code::ok, worst));
-  hopeless_ = worst != Code::ok;
+  if (worst != Code::ok) {
+    hopeless_calls_ = next_hopeless_calls_;
+    next_hopeless_calls_ *= 2;
+  }
   return why.empty() ? failed(Code::unsupported, "another rank could not map device memory") : failure(Code::unsupported, "%s", why.c_str());
 }
 

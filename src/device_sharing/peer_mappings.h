@@ -64,8 +64,9 @@ class PeerMappings {
     std::byte* const base = mapping == nullptr ? nullptr : mapping->mapped.load(std::memory_order_relaxed);
     return base == nullptr ? nullptr : base + side.offset;
   }
-  // Not even memory of ours can be mapped, on some rank: on all ranks alike.
-  bool hopeless() const { return hopeless_; }
+  // Not even memory of ours can be mapped, on some rank: on all ranks alike, for so many calls, more each time.
+  bool hopeless() const { return hopeless_calls_ > 0; }
+  void pass_call() { hopeless_calls_ -= hopeless() ? 1 : 0; }
 
  private:
   struct Own {
@@ -117,7 +118,7 @@ class PeerMappings {
   std::vector<std::uint64_t> freed_by_;    // by rank: as it last said
   std::vector<std::uint64_t> bytes_of_;    // by owner: those of all its `mapped_`
   UnmappedAllocations unmapped_;
-  bool hopeless_ = false;
+  std::uint64_t hopeless_calls_ = 0, next_hopeless_calls_ = 64;
 };
 
 }  // namespace crossrail
