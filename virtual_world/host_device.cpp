@@ -21,6 +21,7 @@ struct Piece {
   crossrail_memory_kind kind;
   bool shareable;
   bool ours;  // of the module, not of the program
+  bool chunks = false;
 };
 
 struct Device {
@@ -29,7 +30,7 @@ struct Device {
   std::uint64_t ids = 0;
   std::size_t bytes = 0;
   host_device_options options{};
-  std::atomic<int> maps{0};
+  std::atomic<int> maps{0}, queues_refused{0};
 };
 
 Device& device() {
@@ -99,12 +100,15 @@ std::byte* crossrail::virtual_world::touch(const void* pointer) {
 
 namespace {
 
-void describe(const void* pointer, size_t, crossrail_memory* memory) {
+void describe(const void* pointer, size_t bytes, crossrail_memory* memory) {
   std::uintptr_t base = 0;
   Piece piece{};
-  *memory = {CROSSRAIL_MEMORY_HOST, 0, -1, nullptr, 0, nullptr, 0};
+  *memory = {CROSSRAIL_MEMORY_HOST, 0, -1, nullptr, 0, nullptr, 0, 0};
   if (!find_piece(pointer, base, piece)) return;
-  *memory = {piece.kind, piece.shareable ? 1 : 0, 0, nullptr, piece.id, reinterpret_cast<void*>(base), piece.bytes};
+  *memory = {piece.kind, piece.shareable ? 1 : 0, 0, nullptr, piece.id, reinterpret_cast<void*>(base), piece.bytes,
+             static_cast<std::uint64_t>(device().options.generation)};
+  constexpr std::uint64_t kOther = std::uint64_t{1} << 40;
+  if (piece.chunks && bytes < piece.bytes / 2) memory->allocation += kOther;
 }
 
 crossrail_memory_kind classify(const void* pointer) {
@@ -156,11 +160,14 @@ const char* close_memory(void* mapped) {
 
 #define HOST_DEVICE_VISIBLE extern "C" __attribute__((visibility("default")))
 
-HOST_DEVICE_VISIBLE void host_device_set(const host_device_options* options) { device().options = *options; }
+HOST_DEVICE_VISIBLE void host_device_set(const host_device_options* options) {
+  device().options = *options;
+  device().queues_refused = 0;
+}
 
 HOST_DEVICE_VISIBLE void* host_device_alloc(size_t bytes, enum host_device_kind kind) {
   return make_piece({nullptr, bytes, 0, -1, kind == HOST_DEVICE_MANAGED ? CROSSRAIL_MEMORY_MANAGED : CROSSRAIL_MEMORY_DEVICE,
-                     kind == HOST_DEVICE_PLAIN, false});
+                     kind == HOST_DEVICE_PLAIN || kind == HOST_DEVICE_CHUNKS, false, kind == HOST_DEVICE_CHUNKS});
 }
 
 HOST_DEVICE_VISIBLE void host_device_free(void* memory) { drop_piece(memory, true); }
@@ -173,6 +180,8 @@ HOST_DEVICE_VISIBLE int host_device_pieces(void) {
 }
 
 HOST_DEVICE_VISIBLE int host_device_maps(void) { return device().maps; }
+
+HOST_DEVICE_VISIBLE int host_device_queue_allowed(void) { return ++device().queues_refused > device().options.refuse_queues ? 1 : 0; }
 
 HOST_DEVICE_VISIBLE const crossrail_device_module* host_device_module(void) {
   namespace world = crossrail::virtual_world;

@@ -17,10 +17,13 @@ struct host_device_options {
   int same_device;     // all queues are of one device
   size_t most_bytes;   // of device memory; 0: no limit
   unsigned delay_us;   // most that a piece of work is late
+  int refuse_queues;   // so many times a queue cannot be opened
+  int generation;      // of the context: another one after every reset
 };
 void host_device_set(const host_device_options* options);
 
-enum host_device_kind { HOST_DEVICE_PLAIN, HOST_DEVICE_UNSHAREABLE, HOST_DEVICE_MANAGED };
+// CHUNKS: a part of it is described as other memory than the whole.
+enum host_device_kind { HOST_DEVICE_PLAIN, HOST_DEVICE_UNSHAREABLE, HOST_DEVICE_MANAGED, HOST_DEVICE_CHUNKS };
 // A program's device memory. Null if there is none left.
 void* host_device_alloc(size_t bytes, enum host_device_kind kind);
 void host_device_free(void* memory);
@@ -29,6 +32,8 @@ void* host_device_touchable(const void* memory);
 // Pieces of memory that are allocated or mapped just now; times that some memory of another was mapped.
 int host_device_pieces(void);
 int host_device_maps(void);
+// Whether a queue may be opened now.
+int host_device_queue_allowed(void);
 
 // Streams of a program; null is its default one, of this thread's device.
 void* host_device_open_stream(void);

@@ -100,6 +100,7 @@ std::uint64_t identity(crossrail_queue* queue) {
 }
 
 const char* open_queue(const crossrail_memory*, crossrail_queue** queue) {
+  if (host_device_queue_allowed() == 0) return "out of memory";
   *queue = new crossrail_queue;
   return nullptr;
 }

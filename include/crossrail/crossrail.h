@@ -93,7 +93,8 @@ int crossrail_last_traffic(crossrail_traffic *traffic);
 #ifdef MPI_VERSION
 /* MPI_Alltoall in the order of `stream` (a cudaStream_t or hipStream_t; NULL is the default stream, not the
  * default stream of each thread): the call enqueues the work and returns; the program waits for the stream when it needs the data. It can be captured in a graph, which
- * may be replayed as often as all ranks replay theirs, as long as the buffers live.
+ * may be replayed as often as all ranks replay theirs, as long as the buffers and the communicator live: streams and graphs
+ * must be done with a call before its buffers are freed, and before MPI_Comm_free and MPI_Finalize.
  *
  * Blocks are contiguous and lie in device memory, not in place; the ranks are on one node, each with a
  * device of its own, since they wait for each other on the device. The call itself may wait until all ranks have made it. Calls on one communicator must be ordered by the program

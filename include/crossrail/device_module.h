@@ -2,8 +2,9 @@
  *
  * A module is loaded only into processes that have already loaded the vendor's driver. A null entry
  * means "not supported". Functions return NULL on success, else a text that says what went wrong,
- * valid until the thread's next call. They never throw, never exit, never synchronise a device, and
- * leave the thread's current device as it was. Any thread may call them; one queue is used by one
+ * valid until the thread's next call. They never throw, never exit, and leave the thread's current device
+ * as it was. They never wait for work of the program's, nor keep it from launching: what a driver frees or unmaps
+ * only on an idle device is left for when it is idle, unless memory has run out. Any thread may call them; one queue is used by one
  * thread at a time. */
 #ifndef CROSSRAIL_DEVICE_MODULE_H
 #define CROSSRAIL_DEVICE_MODULE_H
@@ -15,7 +16,7 @@
 extern "C" {
 #endif
 
-#define CROSSRAIL_DEVICE_MODULE_VERSION 2
+#define CROSSRAIL_DEVICE_MODULE_VERSION 3
 
 typedef enum crossrail_memory_kind {
   CROSSRAIL_MEMORY_HOST = 0,    /* also host memory that the driver knows (pinned, registered) */
@@ -32,6 +33,7 @@ typedef struct crossrail_memory {
   uint64_t allocation; /* id; memory freed earlier in this process never had it, even at the same address */
   void *base;          /* of what export_memory would share, which holds the whole range asked about */
   size_t bytes;        /* of the same */
+  uint64_t generation; /* of the context: another one may have been at its address before */
 } crossrail_memory;
 
 /* How another process of the node maps memory: plain bytes, and file descriptors beside them. */
@@ -173,7 +175,7 @@ typedef struct crossrail_device_module {
 
 /* The one symbol of a module. */
 typedef const crossrail_device_module *(*crossrail_device_module_entry)(void);
-#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v2"
+#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v3"
 
 #ifdef __cplusplus
 }

@@ -82,14 +82,27 @@ uint64_t buffer_id(const void* pointer) {
   return attribute<unsigned long long>(CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer);
 }
 
-void finish_copies(const void* pointer) {
-  constexpr auto kLongest = std::chrono::milliseconds(50);
-  unsigned on = 1;
-  (void)driver().set_pointer_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address(pointer));
-  const auto end = std::chrono::steady_clock::now() + kLongest;
+// Streams that are captured have no work; to ask the default one while others are would spoil that.
+// Within a call of ours, which asks about several pieces of memory, once is enough.
+void look_at_copies() {
+  constexpr auto kLongest = std::chrono::microseconds(100), kShortestCopy = std::chrono::microseconds(4);
+  static thread_local std::chrono::steady_clock::time_point looked;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - looked < kShortestCopy) return;
+  looked = now;
+  const Uncaptured uncaptured;
+  const auto end = now + kLongest;
   for (const Stream stream : {CU_STREAM_LEGACY, CU_STREAM_PER_THREAD}) {
-    while (driver().query_stream(stream) == kNotReady && std::chrono::steady_clock::now() < end) continue;
+    while (!is_captured(stream) && driver().query_stream(stream) == kNotReady && std::chrono::steady_clock::now() < end) continue;
   }
+}
+
+// The attribute is not set before copies under way have ended.
+bool finish_copies(const void* pointer) {
+  unsigned on = 1;
+  if (driver().set_pointer_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address(pointer)) == kSuccess) return true;
+  look_at_copies();
+  return false;
 }
 
 uint64_t block_id(const void* pointer) {
@@ -122,6 +135,50 @@ int multiprocessors_of(int device) {
   return driver().device_attribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device) == kSuccess ? count : 16;
 }
 
+bool writes_values(int device) {
+  int can = 0;
+  constexpr auto kAttribute = CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS;
+  return driver().write_value && driver().device_attribute(&can, kAttribute, device) == kSuccess && can != 0;
+}
+
+namespace {
+
+// A kernel that does nothing, translated once for the current device: to load it is quick then.
+std::vector<char> make_nothing() {
+  char text[] = ".version 6.0\n.target sm_70\n.address_size 64\n.visible .entry mark()\n{\n  ret;\n}\n";
+  std::vector<char> image(text, text + sizeof text);
+  CUlinkState link{};
+  if (driver().begin_link(0, nullptr, nullptr, &link) != kSuccess) return image;
+  void* made = nullptr;
+  size_t bytes = 0;
+  if (driver().add_to_link(link, CU_JIT_INPUT_PTX, text, sizeof text, "mark", 0, nullptr, nullptr) == kSuccess &&
+      driver().complete_link(link, &made, &bytes) == kSuccess) {
+    image.assign(static_cast<char*>(made), static_cast<char*>(made) + bytes);
+  }
+  (void)driver().end_link(link);
+  return image;
+}
+
+}  // namespace
+
+bool make_marks(std::vector<Image>& marks) {
+  constexpr size_t kMarks = 16;
+  if (!driver().unload_image) return false;
+  const std::vector<char> nothing = make_nothing();
+  while (marks.size() < kMarks) {
+    Image mark{};
+    if (driver().load_image(&mark, nothing.data()) != kSuccess) break;
+    marks.push_back(mark);
+  }
+  return !marks.empty();
+}
+
+void await_idle(std::vector<Image>& marks) {
+  if (marks.empty()) return;
+  (void)driver().unload_image(marks.back());
+  marks.pop_back();
+}
+
 Result allocate_mapped(void** host, size_t bytes, void** mapped) {
   const Result made = driver().allocate_host(host, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
   if (made != kSuccess) return made;
@@ -151,6 +208,19 @@ Result set_node(Executable executable, Node node, const Launch& launch) {
   void* arguments[] = {launch.task};
   const CUDA_KERNEL_NODE_PARAMS wanted = node_of(launch, arguments);
   return driver().set_kernel_node(executable, node, &wanted);
+}
+
+Result make_chunk(Chunk* chunk, size_t* bytes, int device) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.location.id = device;
+  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  size_t unit = 0;
+  const Result found = driver().chunk_granularity(&unit, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+  if (found != kSuccess) return found;
+  *bytes = (*bytes + unit - 1) / unit * unit;
+  return driver().make_chunk(chunk, *bytes, &properties, 0);
 }
 
 bool chunk_is_shareable(Chunk chunk, int device) {

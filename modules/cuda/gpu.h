@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace gpu {
 
@@ -29,6 +30,7 @@ using IpcHandle = CUipcMemHandle;
 inline constexpr Result kSuccess = CUDA_SUCCESS;
 inline constexpr Result kNotReady = CUDA_ERROR_NOT_READY;
 inline constexpr Result kNotSupported = CUDA_ERROR_NOT_SUPPORTED;
+inline constexpr Result kGone = CUDA_ERROR_CONTEXT_IS_DESTROYED;
 inline constexpr Result kAlreadyRegistered = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 
 template <class Pointer>
@@ -71,12 +73,18 @@ struct Entry<CUresult(CUDAAPI*)(Arguments...)> {
   ENTRY(destroy_stream, cuStreamDestroy)                  \
   ENTRY(await_stream, cuStreamSynchronize)                \
   ENTRY(query_stream, cuStreamQuery)                      \
+  ENTRY(capture_state, cuStreamIsCapturing)               \
   ENTRY(wait_event, cuStreamWaitEvent)                    \
   ENTRY(write_value, cuStreamWriteValue64)                \
   ENTRY(make_event, cuEventCreate)                        \
   ENTRY(record_event, cuEventRecord)                      \
   ENTRY(destroy_event, cuEventDestroy)                    \
   ENTRY(load_image, cuModuleLoadData)                     \
+  ENTRY(unload_image, cuModuleUnload)                     \
+  ENTRY(begin_link, cuLinkCreate)                         \
+  ENTRY(add_to_link, cuLinkAddData)                       \
+  ENTRY(complete_link, cuLinkComplete)                    \
+  ENTRY(end_link, cuLinkDestroy)                          \
   ENTRY(find_function, cuModuleGetFunction)               \
   ENTRY(load_function, cuFuncLoad)                        \
   ENTRY(launch_kernel, cuLaunchKernel)                    \
@@ -91,6 +99,8 @@ struct Entry<CUresult(CUDAAPI*)(Arguments...)> {
   ENTRY(ipc_export, cuIpcGetMemHandle)                    \
   ENTRY(ipc_open, cuIpcOpenMemHandle)                     \
   ENTRY(ipc_close, cuIpcCloseMemHandle)                   \
+  ENTRY(chunk_granularity, cuMemGetAllocationGranularity) \
+  ENTRY(make_chunk, cuMemCreate)                          \
   ENTRY(retain_chunk, cuMemRetainAllocationHandle)        \
   ENTRY(chunk_properties, cuMemGetAllocationPropertiesFromHandle) \
   ENTRY(chunk_export, cuMemExportToShareableHandle)       \
@@ -125,6 +135,14 @@ inline bool primary_is_active(int device) {
   return driver().primary_state(device, &flags, &active) == kSuccess && active != 0;
 }
 
+// Without a primary context the program has made its own: the thread's, if it is of this device.
+inline Context own_context(int device) {
+  Context now = nullptr;
+  int of = -1;
+  const bool there = driver().current_context(&now) == kSuccess && now != nullptr && driver().context_device(&of) == kSuccess;
+  return there && of == device ? now : nullptr;
+}
+
 inline Address address(const void* pointer) { return reinterpret_cast<Address>(pointer); }
 inline void* pointer(Address address) { return reinterpret_cast<void*>(address); }
 
@@ -139,15 +157,31 @@ struct Facts {
 Facts facts_of(const void* pointer);
 uint64_t buffer_id(const void* pointer);  // 0: not known to the driver
 // Memory seen for the first time: a program's cudaMemcpy to it may have returned before its end (from
-// pageable memory, or of a few bytes), and our streams do not wait for the program's. Waits for the
-// default streams, but not long; from now on such copies end before they return, where memory can be told so.
-void finish_copies(const void* pointer);
+// pageable memory, or of a few bytes), and our streams do not wait for the program's. Waits for such copies,
+// and tells the memory that those to come shall end before they return. Where it cannot be told (chunks, pools; the flag
+// of contexts that would do waits for the device and spoils captures) that is looked at again at each use, for as long
+// as the end of such a copy takes. False there.
+bool finish_copies(const void* pointer);
+void look_at_copies();
 uint64_t block_id(const void* pointer);   // of the physical memory behind it; 0: the driver does not tell
 bool ipc_capable(const void* pointer);
 Pool pool_of(const void* pointer);
 
 uint64_t identity_of(int device);
 int multiprocessors_of(int device);
+bool writes_values(int device);  // whether its streams write 64-bit words
+
+// Whether what is put into the stream becomes part of a graph. No harm to the capture.
+inline bool is_captured(Stream stream) {
+  CUstreamCaptureStatus state = CU_STREAM_CAPTURE_STATUS_NONE;
+  return driver().capture_state(stream, &state) != kSuccess || state != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+// Waiting until all work of the current context is done. cuCtxSynchronize and cuCtxRecordEvent would spoil what
+// the program captures, and what frees memory waits with the context locked, so that nobody can launch. To unload
+// an image waits without either: a mark is one that is there for that. False where that cannot be had.
+bool make_marks(std::vector<Image>& marks);  // as many as there shall be; waits, as what frees memory does
+void await_idle(std::vector<Image>& marks);  // uses one up
 
 inline Result make_stream(Stream* stream, int priority) {
   return driver().make_stream(stream, CU_STREAM_NON_BLOCKING, priority);
@@ -172,6 +206,8 @@ Result add_node(Node* node, Graph graph, const Launch& launch);
 Result set_node(Executable executable, Node node, const Launch& launch);
 
 // File descriptors for chunks; -1: the driver refuses.
+// One that can be shared, of at least `bytes`, which become its size.
+Result make_chunk(Chunk* chunk, size_t* bytes, int device);
 bool chunk_is_shareable(Chunk chunk, int device);
 Result export_chunk(Chunk chunk, int* descriptor);
 Result import_chunk(int descriptor, Chunk* chunk);
@@ -189,10 +225,11 @@ class Uncaptured {
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-// While it lives, `wanted` is the thread's context; nothing is done where it is already.
+// While it lives, `wanted` is the thread's context; nothing is done where it is already, or for null.
 class Current {
  public:
   explicit Current(Context wanted) {
+    if (wanted == nullptr) return;
     Context now = nullptr;
     result_ = driver().current_context(&now);
     if (result_ != kSuccess || now == wanted) return;

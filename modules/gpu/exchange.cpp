@@ -49,8 +49,8 @@ const char* exchange_by_kernel(crossrail_queue& queue, const crossrail_exchange&
 }
 
 const char* exchange_with(crossrail_queue& queue, const crossrail_exchange& exchange) {
-  const Current current(queue.place->context);
-  GPU_TRY(current.result());
+  const At at(*queue.place);
+  GPU_TRY(at.result());
   if (exchange.engine == CROSSRAIL_ENGINE_COPY) return exchange_by_copies(queue, exchange);
   uint64_t* flag = nullptr;
   if (const char* wrong = translate(queue, exchange.flag, &flag); wrong != nullptr) return wrong;
@@ -90,14 +90,28 @@ Result copy_side(const crossrail_exchange& exchange, const Sides& sides, bool lo
   return kSuccess;
 }
 
+// What the program captures stays tied to its capture until that ends, and what it has enqueued may wait long: its
+// streams have sides of their own, as many as it captures at a time.
+const char* side_for(crossrail_queue& queue, bool own, size_t& side) {
+  side = 0;
+  if (own) return nullptr;
+  for (side = 1; side < queue.sides.size(); ++side) {
+    if (!is_captured(queue.sides[side].stream)) return nullptr;
+  }
+  return open_side(queue);
+}
+
 // Copies within the device beside those to others, which they would hold up.
 const char* copy_both_sides(crossrail_queue& queue, const crossrail_exchange& exchange, const Sides& sides, Stream stream) {
-  GPU_TRY(driver().record_event(queue.fork, stream));
-  GPU_TRY(driver().wait_event(queue.beside, queue.fork, 0));
+  size_t number = 0;
+  if (const char* wrong = side_for(queue, exchange.stream == nullptr, number); wrong != nullptr) return wrong;
+  const SideStream& side = queue.sides[number];
+  GPU_TRY(driver().record_event(side.fork, stream));
+  GPU_TRY(driver().wait_event(side.stream, side.fork, 0));
   const Result remote = copy_side(exchange, sides, false, stream);
-  const Result local = copy_side(exchange, sides, true, queue.beside);
-  GPU_TRY(driver().record_event(queue.join, queue.beside));
-  GPU_TRY(driver().wait_event(stream, queue.join, 0));
+  const Result local = copy_side(exchange, sides, true, side.stream);
+  GPU_TRY(driver().record_event(side.join, side.stream));
+  GPU_TRY(driver().wait_event(stream, side.join, 0));
   GPU_TRY(remote);
   return text(local);
 }
@@ -109,11 +123,27 @@ const char* tell_host(crossrail_queue& queue, const crossrail_exchange& exchange
   if (signal.flag == nullptr) return nullptr;
   // What the program captures may be replayed where values cannot be written by the stream itself.
   const bool kernels = queue.place->kernels_wrong == nullptr;
-  if (kernels && (exchange.stream != nullptr || !driver().write_value)) return announce(queue, signal, stream);
+  if (kernels && (exchange.stream != nullptr || !queue.place->writes_values)) return announce(queue, signal, stream);
   return text(driver().write_value(stream, address(signal.flag), signal.value, 0));
 }
 
 }  // namespace
+
+const char* open_side(crossrail_queue& queue) {
+  SideStream& side = queue.sides.emplace_back();
+  GPU_TRY(make_stream(&side.stream, 0));
+  GPU_TRY(make_event(&side.fork));
+  return text(make_event(&side.join));
+}
+
+void close_sides(crossrail_queue& queue) {
+  for (const SideStream& side : queue.sides) {
+    if (side.fork != nullptr) (void)driver().destroy_event(side.fork);
+    if (side.join != nullptr) (void)driver().destroy_event(side.join);
+    if (side.stream != nullptr) (void)driver().destroy_stream(side.stream);
+  }
+  queue.sides.clear();
+}
 
 const char* exchange_by_copies(crossrail_queue& queue, const crossrail_exchange& exchange) {
   if (exchange.stream == nullptr) {
@@ -130,7 +160,7 @@ const char* exchange_by_copies(crossrail_queue& queue, const crossrail_exchange&
 }
 
 const char* exchange(crossrail_queue* queue, const crossrail_exchange* exchange) {
-  if (exchange->stream == nullptr) return exchange_with(*queue, *exchange);
+  if (exchange->stream == nullptr && exchange->engine == CROSSRAIL_ENGINE_KERNEL) return exchange_with(*queue, *exchange);
   const Uncaptured uncaptured;
   return exchange_with(*queue, *exchange);
 }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "own_memory.h"
 #include "place.h"
 
 namespace gpu {
@@ -12,10 +13,15 @@ struct Known {
   crossrail_memory memory{};
   Sharing sharing = Sharing::none;
   std::vector<Extent> extents;  // of chunks; else one, of the whole
+  bool told = true;             // see finish_copies
 };
 
-constexpr size_t kKnown = 16;  // for each thread
+constexpr size_t kKnown = 128;  // for each thread
 struct Cache {
+  struct Range {
+    Address begin, end;
+  };
+  Range ranges[kKnown] = {};  // apart, to be looked through quickly
   Known known[kKnown];
   size_t oldest = 0;
 };
@@ -83,14 +89,14 @@ void learn_chunks(Known& known, Address begin, Address end) {
 
 void learn_device(Known& known, Address begin, Address end) {
   crossrail_memory& memory = known.memory;
-  const Context context = memory.context != nullptr ? static_cast<Context>(memory.context) : primary_context(memory.device);
+  const Context context = memory.context != nullptr ? static_cast<Context>(memory.context) : context_on(memory.device);
   if (context == nullptr) {  // a peer's memory that this process has mapped
     memory.allocation = buffer_id(pointer(begin));
     return;
   }
   const Uncaptured uncaptured;
   const Current current(context);
-  finish_copies(pointer(begin));
+  known.told = is_own(begin) || finish_copies(pointer(begin));
   // Of a pool: the driver wants all who have imported it to free it before its owner does, which nobody can promise.
   if (pool_of(pointer(begin)) != Pool{}) {
     memory.shareable = 0;
@@ -115,12 +121,13 @@ void learn_device(Known& known, Address begin, Address end) {
 Known learn(const void* at, size_t bytes) {
   Known known;
   crossrail_memory& memory = known.memory;
-  memory = {CROSSRAIL_MEMORY_HOST, 0, -1, nullptr, 0, const_cast<void*>(at), bytes};
+  memory = {CROSSRAIL_MEMORY_HOST, 0, -1, nullptr, 0, const_cast<void*>(at), bytes, 0};
   const Facts facts = facts_of(at);
   if (!facts.known || (!facts.device && !facts.managed)) return known;
   memory.kind = facts.managed ? CROSSRAIL_MEMORY_MANAGED : CROSSRAIL_MEMORY_DEVICE;
   memory.device = facts.ordinal;
   memory.context = facts.context;
+  memory.generation = generation_of(facts.context != nullptr ? facts.context : context_on(facts.ordinal));
   if (facts.managed) {
     memory.allocation = buffer_id(at);
   } else {
@@ -155,14 +162,17 @@ void describe(const void* pointer, size_t bytes, crossrail_memory* memory) {
   static thread_local Cache cache;
   const Address begin = address(pointer);
   const Address end = begin + (bytes == 0 ? 1 : bytes);
-  for (const Known& known : cache.known) {
-    if (!tells_of(known, begin, end)) continue;
-    *memory = known.memory;
+  for (size_t i = 0; i < kKnown; ++i) {
+    if (begin < cache.ranges[i].begin || end > cache.ranges[i].end || !tells_of(cache.known[i], begin, end)) continue;
+    *memory = cache.known[i].memory;
+    if (!cache.known[i].told) look_at_copies();
     return;
   }
   Known learned = learn(pointer, bytes == 0 ? 1 : bytes);
   *memory = learned.memory;
   if (learned.extents.empty() || learned.memory.allocation == 0) return;  // nothing to know it again by
+  const Extent& last = learned.extents.back();
+  cache.ranges[cache.oldest] = {learned.extents.front().base, last.base + last.bytes};
   cache.known[cache.oldest] = std::move(learned);
   cache.oldest = (cache.oldest + 1) % kKnown;
 }

@@ -2,7 +2,9 @@
 
 #include <cstring>
 
+#include "later.h"
 #include "memory.h"
+#include "own_memory.h"
 #include "queue.h"
 #include "sharing.h"
 
@@ -17,8 +19,8 @@ const char* copy_at(const Facts& facts, void* to, const void* from, size_t bytes
   const Place* place = place_of(near, &wrong);
   if (place == nullptr) return wrong;
   const Uncaptured uncaptured;
-  const Current current(place->context);
-  GPU_TRY(current.result());
+  const At at(*place);
+  GPU_TRY(at.result());
   GPU_TRY(driver().copy(address(to), address(from), bytes, place->stream));
   return text(driver().await_stream(place->stream));
 }
@@ -35,32 +37,38 @@ const char* copy(void* to, const void* from, size_t bytes) {
   return nullptr;
 }
 
+const char* give_back(void* memory) {
+  if (free_own(address(memory))) return nullptr;
+  const Facts facts = facts_of(memory);
+  if (!facts.device) return "memory that alloc has not made";
+  crossrail_memory where{};
+  where.device = facts.ordinal;
+  where.context = facts.context;
+  const char* wrong = nullptr;
+  Place* place = place_of(where, &wrong);
+  if (place != nullptr) do_later(*place, {Chore::free_memory, address(memory), 0});
+  return wrong;
+}
+
 const char* alloc(const crossrail_memory* near, size_t bytes, void** memory) {
   const char* wrong = nullptr;
-  const Place* place = place_of(*near, &wrong);
+  Place* place = place_of(*near, &wrong);
   if (place == nullptr) return wrong;
   const Uncaptured uncaptured;
-  const Current current(place->context);
-  GPU_TRY(current.result());
+  const At at(*place);
+  GPU_TRY(at.result());
   Address made{};
-  GPU_TRY(driver().allocate(&made, bytes));
+  if (make_own(*place, bytes, &made) != kSuccess) {
+    GPU_TRY(with_room(*place, [&] { return driver().allocate(&made, bytes); }));
+  }
   wrong = text(driver().set_bytes(made, 0, bytes, place->stream));
   if (wrong == nullptr) wrong = text(driver().await_stream(place->stream));
   if (wrong != nullptr) {
-    (void)driver().free(made);
+    (void)give_back(pointer(made));
     return wrong;
   }
   *memory = pointer(made);
   return nullptr;
-}
-
-const char* give_back(void* memory) {
-  const Facts facts = facts_of(memory);
-  if (!facts.device) return "memory that alloc has not made";
-  const Uncaptured uncaptured;
-  const Current current(facts.context);
-  GPU_TRY(current.result());
-  return text(driver().free(address(memory)));
 }
 
 uint64_t identity(crossrail_queue* queue) { return queue->place->identity; }
@@ -96,7 +104,7 @@ crossrail_device_module table() {
 }  // namespace
 }  // namespace gpu
 
-extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v2(void) {
+extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v3(void) {
   static const crossrail_device_module module = gpu::table();
   return gpu::driver().complete ? &module : nullptr;
 }

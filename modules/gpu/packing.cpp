@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "later.h"
 #include "queue.h"
 
 namespace gpu {
@@ -74,10 +75,10 @@ const char* lists_for(crossrail_queue& queue, const crossrail_packing& packing, 
       start += one.bytes / task.unit;
     }
     Address memory{};
-    GPU_TRY(driver().allocate(&memory, words.size() * sizeof(uint64_t)));
+    GPU_TRY(with_room(*queue.place, [&] { return driver().allocate(&memory, words.size() * sizeof(uint64_t)); }));
     int64_t* offsets = static_cast<int64_t*>(pointer(memory));
     if (const char* wrong = copy_up(queue, offsets, words.data(), words.size() * sizeof(uint64_t)); wrong != nullptr) {
-      (void)driver().free(memory);
+      do_later(*queue.place, {Chore::free_memory, memory, 0});
       return wrong;
     }
     const Layout::Lists lists{offsets, reinterpret_cast<uint64_t*>(offsets + segments.size())};
@@ -108,8 +109,8 @@ void describe_work(const crossrail_packing& packing, const Layout& layout, kerne
 }
 
 const char* pack_with(crossrail_queue& queue, const crossrail_packing& packing) {
-  const Current current(queue.place->context);
-  GPU_TRY(current.result());
+  const At at(*queue.place);
+  GPU_TRY(at.result());
   auto found = queue.layouts.find(packing.layout);
   // Programs that make types without end: all are forgotten at times.
   if (found == queue.layouts.end() && queue.layouts.size() >= kMostLayouts && packing.stream == nullptr) {
@@ -140,7 +141,7 @@ const char* pack(crossrail_queue* queue, const crossrail_packing* packing) {
 
 void close_layouts(crossrail_queue& queue) {
   for (auto& [id, layout] : queue.layouts) {
-    for (auto& [unit, lists] : layout.lists) (void)driver().free(address(lists.offsets));
+    for (auto& [unit, lists] : layout.lists) do_later(*queue.place, {Chore::free_memory, address(lists.offsets), 0});
   }
   queue.layouts.clear();
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "later.h"
 #include "queue.h"
 
 namespace gpu {
@@ -72,6 +73,7 @@ const char* await_pending(crossrail_queue& queue, uint32_t most) {
   Persistent& persistent = queue.persistent;
   for (int spins = 1; pending(persistent) > most; ++spins) {
     if (spins % kSpinsBetweenLooks != 0) continue;
+    const Uncaptured uncaptured;
     const Result state = driver().query_stream(persistent.stream);
     if (state == kNotReady || pending(persistent) <= most) continue;
     return state == kSuccess ? "the persistent kernel has left a command undone" : text(state);
@@ -144,7 +146,7 @@ const char* retire_persistent(crossrail_queue& queue) {
 
 void close_persistent(crossrail_queue& queue) {
   Persistent& persistent = queue.persistent;
-  if (persistent.board != nullptr) (void)driver().free_host(persistent.board);
+  if (persistent.board != nullptr) do_later(*queue.place, {Chore::free_host, address(persistent.board), 0});
   if (persistent.stream != nullptr) (void)driver().destroy_stream(persistent.stream);
   persistent = {};
 }

@@ -11,14 +11,19 @@ std::mutex& guard() {
   return mutex;
 }
 
-uint64_t id_of(Context context) {
-  unsigned long long id = 0;
-  return driver().context_id(context, &id) == kSuccess ? id : 0;
+Context primary_context(int device) {
+  static std::vector<Context> contexts;
+  const std::lock_guard lock(guard());
+  if (contexts.size() <= static_cast<size_t>(device)) contexts.resize(device + 1);
+  Context& context = contexts[device];
+  if (!primary_is_active(device)) return nullptr;
+  if (context == nullptr && driver().primary_context(&context, device) != kSuccess) context = nullptr;
+  return context;
 }
 
 const char* open_place(Context context, Place& place) {
   place.context = context;
-  place.context_id = id_of(context);
+  place.generation = generation_of(context);
   const Uncaptured uncaptured;
   const Current current(context);
   GPU_TRY(current.result());
@@ -26,6 +31,7 @@ const char* open_place(Context context, Place& place) {
   GPU_TRY(make_stream(&place.stream, 0));
   place.multiprocessors = multiprocessors_of(place.device);
   place.identity = identity_of(place.device);
+  place.writes_values = writes_values(place.device);
   return nullptr;
 }
 
@@ -46,29 +52,31 @@ const char* find_kernels(Place& place) {
 
 }  // namespace
 
-Context primary_context(int device) {
-  static std::vector<Context> contexts;
-  const std::lock_guard lock(guard());
-  if (device < 0) return nullptr;
-  if (contexts.size() <= static_cast<size_t>(device)) contexts.resize(device + 1);
-  Context& context = contexts[device];
-  if (context == nullptr && !primary_is_active(device)) return nullptr;
-  if (context == nullptr && driver().primary_context(&context, device) != kSuccess) context = nullptr;
-  return context;
+uint64_t generation_of(Context context) {
+  unsigned long long id = 0;
+  return context != nullptr && driver().context_id(context, &id) == kSuccess ? id : 0;
 }
+
+Context context_on(int device) {
+  if (device < 0) return nullptr;
+  const Context primary = primary_context(device);
+  return primary != nullptr ? primary : own_context(device);
+}
+
+At::At(const Place& place) : gone_(generation_of(place.context) != place.generation), current_(gone_ ? nullptr : place.context) {}
 
 Place* place_of(const crossrail_memory& memory, const char** wrong) {
   static std::vector<std::unique_ptr<Place>> places;
   Context context = static_cast<Context>(memory.context);
-  if (context == nullptr) context = primary_context(memory.device);
+  if (context == nullptr) context = context_on(memory.device);
   if (context == nullptr) {
     *wrong = "memory of no device, or a device without a context";
     return nullptr;
   }
-  const uint64_t id = id_of(context);
+  const uint64_t id = generation_of(context);
   const std::lock_guard lock(guard());
   for (const auto& place : places) {
-    if (place->context == context && place->context_id == id) return place.get();
+    if (place->context == context && place->generation == id) return place.get();
   }
   auto opened = std::make_unique<Place>();
   *wrong = open_place(context, *opened);
@@ -82,6 +90,7 @@ const char* load_kernels(Place& place) {
   if (place.kernels_tried) return place.kernels_wrong;
   place.kernels_tried = true;
   const Uncaptured uncaptured;
+  place.marked = make_marks(place.marks);
   if (kernel_image() == nullptr) {
     place.kernels_wrong = "this module was built without kernels";
   } else {

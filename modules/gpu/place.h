@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mutex>
+#include <vector>
 
 #include "crossrail/device_module.h"
 #include "gpu.h"
@@ -14,18 +15,34 @@ inline constexpr int kKernelCount = 9;
 
 struct Place {
   Context context = nullptr;
-  uint64_t context_id = 0;  // a later context may have the address of an earlier one
+  uint64_t generation = 0;
   int device = -1;
   int multiprocessors = 0;
+  bool writes_values = false;  // streams do so by themselves
   uint64_t identity = 0;
   Stream stream = nullptr;  // for what is waited for at once
   Function kernels[kKernelCount] = {};
   bool kernels_tried = false;
   const char* kernels_wrong = nullptr;
+  bool marked = false;       // there are marks; later.cpp's
+  std::vector<Image> marks;
 };
 
-// The device's primary context, which stays; null where there is none.
-Context primary_context(int device);
+// While it lives, the place's context is the thread's; not where that context is gone.
+class At {
+ public:
+  explicit At(const Place& place);
+  Result result() const { return gone_ ? kGone : current_.result(); }
+
+ private:
+  bool gone_;
+  Current current_;
+};
+
+// The device's primary context, which stays, else the thread's own there; null where there is none.
+Context context_on(int device);
+// A context's own number; 0 where it is gone, or its driver gives none.
+uint64_t generation_of(Context context);
 // Where work on this memory belongs; NULL and `wrong` when the driver refuses.
 Place* place_of(const crossrail_memory& memory, const char** wrong);
 // Loads the place's kernels, if that has not been done. The place's context is current.

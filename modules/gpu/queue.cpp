@@ -1,51 +1,33 @@
 #include "queue.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <mutex>
+
+#include "later.h"
 
 namespace gpu {
 namespace {
 
-// Pages registered with the driver, which takes them once in a process.
-struct Registered {
-  size_t bytes = 0;
-  int users = 0;
-  bool ours = false;  // else the program had registered them
-};
-struct Registry {
-  std::mutex mutex;
-  std::map<void*, Registered> all;
-};
-Registry& registry() {
-  static Registry one;
-  return one;
+// The driver gets a mapping of its own of the pages, since to take it back waits for the device: the caller may unmap
+// his at once. Where the pages cannot be mapped again (they are shared by nobody), it gets the caller's.
+const char* take_pages(void* pages, size_t bytes, Pages& taken) {
+  taken = {static_cast<char*>(pages), bytes, nullptr, nullptr};
+  void* again = mremap(pages, 0, bytes, MREMAP_MAYMOVE);
+  taken.registered = again == MAP_FAILED ? pages : again;
+  const Result result = register_mapped(taken.registered, bytes);
+  if (result == kSuccess || (again == MAP_FAILED && result == kAlreadyRegistered)) return nullptr;
+  if (again != MAP_FAILED) munmap(again, bytes);
+  return text(result);
 }
 
-const char* take_pages(void* pages, size_t bytes) {
-  const std::lock_guard lock(registry().mutex);
-  Registered& registered = registry().all[pages];
-  if (registered.users == 0) {
-    const Result result = register_mapped(pages, bytes);
-    if (result != kSuccess && result != kAlreadyRegistered) {
-      registry().all.erase(pages);
-      return text(result);
-    }
-    registered = {bytes, 0, result == kSuccess};
-  }
-  if (bytes > registered.bytes) return "flags in pages that are registered in part only";
-  ++registered.users;
-  return nullptr;
-}
-
-void give_pages(void* pages) {
-  const std::lock_guard lock(registry().mutex);
-  const auto found = registry().all.find(pages);
-  if (found == registry().all.end() || --found->second.users > 0) return;
-  if (found->second.ours) (void)driver().unregister_host(pages);
-  registry().all.erase(found);
+void give_pages(Place& place, const Pages& pages) {
+  if (pages.registered != pages.host) return do_later(place, {Chore::unregister_pages, address(pages.registered), pages.bytes});
+  const Uncaptured uncaptured;
+  const At at(place);
+  if (at.result() == kSuccess) (void)driver().unregister_host(pages.registered);
 }
 
 Way way_of(const char* wanted) {
@@ -55,14 +37,12 @@ Way way_of(const char* wanted) {
 }
 
 const char* open_parts(crossrail_queue& queue) {
-  const Current current(queue.place->context);
-  GPU_TRY(current.result());
+  const At at(*queue.place);
+  GPU_TRY(at.result());
   GPU_TRY(make_stream(&queue.stream, high_priority()));
-  GPU_TRY(make_stream(&queue.beside, 0));
-  GPU_TRY(make_event(&queue.fork));
-  GPU_TRY(make_event(&queue.join));
+  if (const char* wrong = open_side(queue); wrong != nullptr) return wrong;
   Address counters{};
-  GPU_TRY(driver().allocate(&counters, sizeof(Counters)));
+  GPU_TRY(with_room(*queue.place, [&] { return driver().allocate(&counters, sizeof(Counters)); }));
   queue.counters = static_cast<Counters*>(pointer(counters));
   GPU_TRY(driver().set_bytes(counters, 0, sizeof(Counters), queue.stream));
   GPU_TRY(driver().await_stream(queue.stream));
@@ -98,41 +78,40 @@ const char* open_queue(const crossrail_memory* near, crossrail_queue** queue) {
 void close_queue(crossrail_queue* queue) {
   const std::unique_ptr<crossrail_queue> owned(queue);
   const Uncaptured uncaptured;
-  const Current current(queue->place->context);
-  if (current.result() != kSuccess) return;
+  const At at(*queue->place);
   (void)drain(queue);
+  while (!queue->pages.empty()) close_flags(queue, queue->pages.back().host);
+  if (at.result() != kSuccess) return;
   close_persistent(*queue);
   close_graphs(*queue);
   close_layouts(*queue);
-  while (!queue->pages.empty()) close_flags(queue, queue->pages.back().host);
-  if (queue->fork != nullptr) (void)driver().destroy_event(queue->fork);
-  if (queue->join != nullptr) (void)driver().destroy_event(queue->join);
+  close_sides(*queue);
   if (queue->stream != nullptr) (void)driver().destroy_stream(queue->stream);
-  if (queue->beside != nullptr) (void)driver().destroy_stream(queue->beside);
-  if (queue->counters != nullptr) (void)driver().free(address(queue->counters));
+  if (queue->counters != nullptr) do_later(*queue->place, {Chore::free_memory, address(queue->counters), 0});
 }
 
 const char* open_flags(crossrail_queue* queue, void* pages, size_t bytes) {
   const Uncaptured uncaptured;
-  const Current current(queue->place->context);
-  GPU_TRY(current.result());
-  if (const char* wrong = take_pages(pages, bytes); wrong != nullptr) return wrong;
+  const At at(*queue->place);
+  GPU_TRY(at.result());
+  Pages taken{};
+  if (const char* wrong = take_pages(pages, bytes, taken); wrong != nullptr) return wrong;
   Address mapped{};
-  if (const Result found = driver().address_of_host(&mapped, pages, 0); found != kSuccess) {
-    give_pages(pages);
+  if (const Result found = driver().address_of_host(&mapped, taken.registered, 0); found != kSuccess) {
+    give_pages(*queue->place, taken);
     return text(found);
   }
-  queue->pages.push_back({static_cast<char*>(pages), bytes, static_cast<char*>(pointer(mapped))});
+  taken.mapped = static_cast<char*>(pointer(mapped));
+  queue->pages.push_back(taken);
   return nullptr;
 }
 
 void close_flags(crossrail_queue* queue, void* pages) {
   const auto found = std::find_if(queue->pages.begin(), queue->pages.end(), [&](const Pages& one) { return one.host == pages; });
   if (found == queue->pages.end()) return;
+  const Pages given = *found;
   queue->pages.erase(found);
-  const Uncaptured uncaptured;
-  const Current current(queue->place->context);
-  give_pages(pages);
+  give_pages(*queue->place, given);
 }
 
 const char* translate(const crossrail_queue& queue, const uint64_t* word, uint64_t** mapped) {
@@ -150,20 +129,20 @@ const char* translate(const crossrail_queue& queue, const uint64_t* word, uint64
 
 const char* look(crossrail_queue* queue) {
   const Uncaptured uncaptured;
-  const Current current(queue->place->context);
-  GPU_TRY(current.result());
+  const At at(*queue->place);
+  GPU_TRY(at.result());
   const char* wrong = state_of(queue->stream);
-  if (wrong == nullptr) wrong = state_of(queue->beside);
+  if (wrong == nullptr && !queue->sides.empty()) wrong = state_of(queue->sides.front().stream);
   return wrong == nullptr ? state_of(queue->persistent.stream) : wrong;
 }
 
 const char* drain(crossrail_queue* queue) {
   const Uncaptured uncaptured;
-  const Current current(queue->place->context);
-  GPU_TRY(current.result());
+  const At at(*queue->place);
+  GPU_TRY(at.result());
   const char* wrong = retire_persistent(*queue);
   if (queue->stream != nullptr) GPU_TRY(driver().await_stream(queue->stream));
-  if (queue->beside != nullptr) GPU_TRY(driver().await_stream(queue->beside));
+  if (!queue->sides.empty()) GPU_TRY(driver().await_stream(queue->sides.front().stream));
   queue->stream_used = false;
   return wrong;
 }

@@ -20,6 +20,13 @@ struct Pages {
   char* host;
   size_t bytes;
   char* mapped;
+  void* registered;  // the same pages, as the driver knows them
+};
+
+// A stream for copies within the device, beside those to others, and how it is tied to the stream of those.
+struct SideStream {
+  Stream stream = nullptr;
+  Event fork = nullptr, join = nullptr;
 };
 
 // How a kernel is started on the queue's own stream.
@@ -69,8 +76,7 @@ struct Counters {  // on the device
 struct crossrail_queue {
   gpu::Place* place = nullptr;
   gpu::Stream stream = nullptr;  // kernels and copies
-  gpu::Stream beside = nullptr;  // copies within the device, beside those to others
-  gpu::Event fork = nullptr, join = nullptr;
+  std::vector<gpu::SideStream> sides;  // of `stream`; then those of the program's streams
   gpu::Counters* counters = nullptr;
   gpu::Way way = gpu::Way::graph;
   bool last_known = false;       // what `counters->last` will be once all kernels launched are done
@@ -140,6 +146,8 @@ inline const char* follow_persistent(crossrail_queue& queue) {
 }
 
 const char* exchange(crossrail_queue* queue, const crossrail_exchange* exchange);
+const char* open_side(crossrail_queue& queue);
+void close_sides(crossrail_queue& queue);
 const char* exchange_by_copies(crossrail_queue& queue, const crossrail_exchange& exchange);
 const char* packets(crossrail_queue* queue, const crossrail_packets* packets);
 size_t packets_bytes(int ranks, size_t block_bytes);

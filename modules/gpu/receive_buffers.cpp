@@ -112,8 +112,8 @@ const char* packets(crossrail_queue* queue, const crossrail_packets* packets) {
   if (const char* wrong = check(packets->rank, packets->ranks, packets->buffer_bytes); wrong != nullptr) return wrong;
   if (packets->block_bytes == 0) return announce_nothing(*queue, *packets);
   if (packets_bytes(packets->ranks, packets->block_bytes) > packets->buffer_bytes) return "blocks too large for the receive buffers";
-  const Current current(queue->place->context);
-  GPU_TRY(current.result());
+  const At at(*queue->place);
+  GPU_TRY(at.result());
   if (packets->ranks <= static_cast<int>(kernels::kFewRanks)) {
     return launch_packets<kernels::kFewRanks>(*queue, *packets, Kernel::packets_few);
   }
@@ -122,8 +122,8 @@ const char* packets(crossrail_queue* queue, const crossrail_packets* packets) {
 
 const char* barrier(crossrail_queue* queue, const crossrail_barrier* barrier) {
   if (const char* wrong = check(barrier->rank, barrier->ranks, barrier->buffer_bytes); wrong != nullptr) return wrong;
-  const Current current(queue->place->context);
-  GPU_TRY(current.result());
+  const At at(*queue->place);
+  GPU_TRY(at.result());
   if (barrier->ranks <= static_cast<int>(kernels::kFewRanks)) {
     return launch_barrier<kernels::kFewRanks>(*queue, *barrier, Kernel::barrier_few);
   }

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "later.h"
 #include "memory.h"
 #include "queue.h"
 
@@ -109,12 +110,19 @@ const char* open_chunks(Opened& opened, const crossrail_handle& handle, const cr
   return wrong;
 }
 
+// Drivers may refuse memory in whose place other memory is still mapped. That is gone soon if the device is idle; for a
+// busy one nobody waits.
+Result open_cleared(Opened& opened, const IpcHandle& handle) {
+  const Result first = open_ipc(handle, &opened.base);
+  return first == kSuccess || !cleared_soon(*opened.place) ? first : open_ipc(handle, &opened.base);
+}
+
 const char* open_as(Opened& opened, const crossrail_handle& handle, const crossrail_chunk* chunks) {
   Content content{};
   std::memcpy(&content, handle.content, sizeof content);
   opened.identity = content.identity;
   switch (opened.sharing) {
-    case Sharing::ipc: return text(open_ipc(content.ipc, &opened.base));
+    case Sharing::ipc: return text(open_cleared(opened, content.ipc));
     case Sharing::chunks: return open_chunks(opened, handle, chunks);
     case Sharing::none: break;
   }
@@ -128,8 +136,8 @@ const char* export_memory(const crossrail_memory* memory, crossrail_handle* hand
   const Place* place = place_of(*memory, &unplaced);
   if (place == nullptr) return unplaced;
   const Uncaptured uncaptured;
-  const Current current(place->context);
-  GPU_TRY(current.result());
+  const At at(*place);
+  GPU_TRY(at.result());
   const Sharing sharing = sharing_of(*memory);
   *handle = {};
   handle->kind = static_cast<uint32_t>(sharing);
@@ -144,8 +152,8 @@ const char* export_memory(const crossrail_memory* memory, crossrail_handle* hand
 const char* open_memory(crossrail_queue* queue, const crossrail_handle* handle, const crossrail_chunk* chunks,
                         void** mapped) {
   const Uncaptured uncaptured;
-  const Current current(queue->place->context);
-  GPU_TRY(current.result());
+  const At at(*queue->place);
+  GPU_TRY(at.result());
   Opened opened;
   opened.sharing = static_cast<Sharing>(handle->kind);
   opened.place = queue->place;
@@ -167,10 +175,13 @@ const char* close_memory(void* mapped) {
     opened = found->second;
     if (--found->second.openings == 0) openings().all.erase(found);
   }
+  if (opened.sharing == Sharing::ipc) {
+    do_later(*opened.place, {Chore::close_mapping, opened.base, 0});
+    return nullptr;
+  }
   const Uncaptured uncaptured;
-  const Current current(opened.place->context);
-  GPU_TRY(current.result());
-  if (opened.sharing == Sharing::ipc) return text(driver().ipc_close(opened.base));
+  const At at(*opened.place);
+  GPU_TRY(at.result());
   unmap_chunks(opened, opened.bytes);
   return nullptr;
 }

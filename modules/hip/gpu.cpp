@@ -84,10 +84,11 @@ uint64_t buffer_id(const void* pointer) {
   return attribute<unsigned long long>(HIP_POINTER_ATTRIBUTE_BUFFER_ID, pointer);
 }
 
-void finish_copies(const void*) {
+bool finish_copies(const void*) {
   constexpr auto kLongest = std::chrono::milliseconds(5);
   const auto end = std::chrono::steady_clock::now() + kLongest;
-  while (driver().query_stream(nullptr) == kNotReady && std::chrono::steady_clock::now() < end) continue;
+  while (!is_captured(nullptr) && driver().query_stream(nullptr) == kNotReady && std::chrono::steady_clock::now() < end) continue;
+  return true;
 }
 
 uint64_t block_id(const void* pointer) {

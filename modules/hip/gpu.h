@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 namespace gpu {
 
@@ -35,6 +36,7 @@ using IpcHandle = hipIpcMemHandle_t;
 inline constexpr Result kSuccess = hipSuccess;
 inline constexpr Result kNotReady = hipErrorNotReady;
 inline constexpr Result kNotSupported = hipErrorNotSupported;
+inline constexpr Result kGone = hipErrorContextIsDestroyed;
 inline constexpr Result kAlreadyRegistered = hipErrorHostMemoryAlreadyRegistered;
 
 inline Address address(const void* pointer) { return reinterpret_cast<Address>(pointer); }
@@ -99,6 +101,7 @@ struct Entry<Result(Wanted...)> {
   ENTRY(destroy_stream, hipStreamDestroy, hipStream_t)                                              \
   ENTRY(await_stream, hipStreamSynchronize, hipStream_t)                                            \
   ENTRY(query_stream, hipStreamQuery, hipStream_t)                                                  \
+  ENTRY(capture_state, hipStreamIsCapturing, hipStream_t, hipStreamCaptureStatus*)                  \
   ENTRY(wait_event, hipStreamWaitEvent, hipStream_t, hipEvent_t, unsigned)                          \
   ENTRY(write_value, hipStreamWriteValue64, hipStream_t, void*, uint64_t, unsigned)                 \
   ENTRY(open_event, hipEventCreateWithFlags, hipEvent_t*, unsigned)                                 \
@@ -151,6 +154,7 @@ Driver open_driver();  // amd.cpp, nvidia.cpp
 const Driver& driver();
 // A context is no more than a device here.
 inline bool primary_is_active(int) { return true; }
+inline Context own_context(int) { return nullptr; }
 
 // NULL for success; else what the driver calls it.
 const char* text(Result result);
@@ -171,13 +175,26 @@ struct Facts {
 Facts facts_of(const void* pointer);
 uint64_t buffer_id(const void* pointer);  // 0: not known to the driver
 // Memory seen for the first time: waits, not long, for what the program has put into the default stream.
-void finish_copies(const void* pointer);
+bool finish_copies(const void* pointer);  // true: no need to look again
+inline void look_at_copies() {}
 uint64_t block_id(const void* pointer);   // of the physical memory behind it; 0: not told
 bool ipc_capable(const void* pointer);
 Pool pool_of(const void* pointer);
 
 uint64_t identity_of(int device);
 int multiprocessors_of(int device);
+inline bool writes_values(int) { return static_cast<bool>(driver().write_value); }
+
+// Whether what is put into the stream becomes part of a graph.
+inline bool is_captured(Stream stream) {
+  hipStreamCaptureStatus state = hipStreamCaptureStatusNone;
+  const Result result = driver().capture_state(stream, &state);
+  return result != kNotSupported && (result != kSuccess || state != hipStreamCaptureStatusNone);
+}
+
+// Nothing is known here that waits for a device without harm.
+inline bool make_marks(std::vector<Image>&) { return false; }
+inline void await_idle(std::vector<Image>&) {}
 
 inline Result make_stream(Stream* stream, int priority) {
   return driver().open_stream(stream, hipStreamNonBlocking, priority);
@@ -202,6 +219,7 @@ inline Result add_node(Node*, Graph, const Launch&) { return kNotSupported; }
 inline Result set_node(Executable, Node, const Launch&) { return kNotSupported; }
 
 // File descriptors for chunks; -1: the driver refuses.
+inline Result make_chunk(Chunk*, size_t*, int) { return kNotSupported; }
 bool chunk_is_shareable(Chunk chunk, int device);
 Result export_chunk(Chunk chunk, int* descriptor);
 Result import_chunk(int descriptor, Chunk* chunk);
@@ -219,10 +237,11 @@ class Uncaptured {
   hipStreamCaptureMode mode_ = hipStreamCaptureModeRelaxed;
 };
 
-// While it lives, `wanted` is the thread's device; nothing is done where it is already.
+// While it lives, `wanted` is the thread's device; nothing is done where it is already, or for null.
 class Current {
  public:
   explicit Current(Context wanted) {
+    if (wanted == nullptr) return;
     result_ = driver().current_device(&before_);
     if (result_ != kSuccess || context_of(before_) == wanted) return;
     result_ = driver().use_device(ordinal_of(wanted));

@@ -63,7 +63,7 @@ GPU_INLINE bool read_command(const Command& command, uint32_t number, Orders& or
       keep(orders, at, data_of(pair));
     }
   }
-  if (lane == 0) gpu::fence_device();  // nothing that was read for an earlier command is taken for new
+  if (lane == 0) gpu::fence_system();  // nothing that was read for an earlier command is taken for new
   gpu::sync_lanes();
   return true;
 }

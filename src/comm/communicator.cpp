@@ -46,7 +46,9 @@ void Communicator::place_slot(Slot& slot, const SlotPart& part) {
   if (!topology.one_node() || settings.devices == 0 || (slot.pending && memory_only)) return;
   const DeviceLimits limits{static_cast<int>(settings.multiprocessors), static_cast<std::uint32_t>(settings.resident_us)};
   slot.devices = std::make_unique<DeviceSharing>(
-      DeviceSharing::Config{slot.control->extension(), settings.device_scratch_bytes, limits}, *slot.control, *slot.links);
+      DeviceSharing::Config{slot.control->extension(), settings.device_scratch_bytes,
+                            {settings.device_staged_uses, settings.device_mapped_bytes}, limits},
+      *slot.control, *slot.links);
 }
 
 void Communicator::place_slots(std::byte* segment, std::uint64_t epochs_before) {

@@ -62,7 +62,7 @@ struct alignas(kCacheLineBytes) ExportedAllocation {
 };
 
 struct DeviceLines {
-  static constexpr int kExported = 16;
+  static constexpr int kExported = 256;  // what an ExportedSide can tell; pages that nobody touches are not there
   DeviceDescriptorLine descriptor[2];
   alignas(kCacheLineBytes) std::uint64_t process;  // number of the process, nobody else's
   std::uint64_t number;                            // number of these lines, nobody else's

@@ -22,13 +22,12 @@ bool gave_up(std::uint64_t told) { return told >> 63 != 0; }
 }  // namespace
 
 bool DeviceQueue::open(const crossrail_memory& near) {
-  if (queue_ != nullptr || unusable_) return queue_ != nullptr;
-  unusable_ = module_->open_queue(&near, &queue_) != nullptr;
-  if (unusable_) return false;
+  if (queue_ != nullptr) return true;
+  ++wanted_;
+  if ((wanted_ & (wanted_ - 1)) != 0 || module_->open_queue(&near, &queue_) != nullptr) return false;
   if (module_->open_flags(queue_, region_.flags, device_flags_bytes(control_.node_size())) != nullptr) {
     module_->close_queue(queue_);
     queue_ = nullptr;
-    unusable_ = true;
     return false;
   }
   home_ = near;
@@ -47,6 +46,8 @@ void DeviceQueue::close() {
 
 // Kernels here may not be allowed to touch what this process has on another device, or in another context.
 bool DeviceQueue::reaches(const crossrail_memory& memory) const {
+  // The program has reset the device: the queue is gone.
+  if (memory.device == home_.device && memory.context == home_.context && memory.generation != home_.generation) return false;
   if (memory.kind == CROSSRAIL_MEMORY_MANAGED) return true;
   return memory.device == home_.device && (memory.context == nullptr || home_.context == nullptr || memory.context == home_.context);
 }

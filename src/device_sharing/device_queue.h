@@ -41,7 +41,7 @@ class DeviceQueue {
 
   void use_module(const crossrail_device_module* module) { module_ = module; }
   const crossrail_device_module& module() const { return *module_; }
-  // At first use: on the device of `near`, for good. False if it cannot be had.
+  // At first use: on the device of `near`, for good. False if it cannot be had: then it is tried again, ever more seldom.
   bool open(const crossrail_memory& near);
   // Once all work is done; the memory that the work uses may then go.
   void close();
@@ -97,7 +97,7 @@ class DeviceQueue {
   const crossrail_device_module* module_ = nullptr;
   crossrail_queue* queue_ = nullptr;
   crossrail_memory home_{};
-  bool unusable_ = false;  // it could not be opened
+  std::uint64_t wanted_ = 0;  // times that it was not there
   std::uint64_t exchanges_ = 0;
   std::uint64_t local_ = 0;
   GroupLists lists_;

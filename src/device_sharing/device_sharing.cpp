@@ -18,6 +18,7 @@ DeviceSharing::DeviceSharing(const Config& config, ControlBlock& control, Links&
     : control_(control),
       links_(links),
       region_(config.region, control.node_size()),
+      mapped_limits_(config.mapped),
       queue_(region_, config.limits, control, links),
       staging_({config.staging_bytes, control.node_size()}, queue_),
       rendezvous_(region_.lines, control),
@@ -35,7 +36,10 @@ DeviceSharing::~DeviceSharing() {
 
 // A program may load its driver at any time: all ranks ask again at their calls 1, 2, 4, 8, ...
 Status DeviceSharing::look_for_modules(When when) {
-  if (mappings_.has_value()) return {};
+  if (mappings_.has_value()) {
+    mappings_->pass_call();
+    return {};
+  }
   ++calls_;
   if ((calls_ & (calls_ - 1)) != 0 && when == When::seldom) return {};
   const crossrail_device_module* const module = device::module();
@@ -43,7 +47,7 @@ Status DeviceSharing::look_for_modules(When when) {
   CROSSRAIL_TRY(control_.agree(complete(module) ? Code::ok : Code::unsupported, worst));
   if (worst != Code::ok) return {};
   queue_.use_module(module);
-  mappings_.emplace(region_.lines, control_);
+  mappings_.emplace(region_.lines, control_, mapped_limits_);
   const ReceiveBuffers::Parts parts{queue_, rendezvous_, *mappings_};
   receive_buffers_.emplace(parts, control_);
   streams_.emplace(parts, control_, links_);
@@ -59,24 +63,33 @@ ExportedSide DeviceSharing::stage(MappedSide which) {
   return side;
 }
 
-// Where a side of this rank lies for the others. `wanted`: they may want to map it.
-ExportedSide DeviceSharing::locate(const DeviceSide& side, MappedSide which, bool wanted) {
+// Where the program has it; in memory of ours where that cannot be mapped.
+ExportedSide DeviceSharing::share(const crossrail_memory& facts, const void* address, MappedSide which) {
+  const ExportedSide exported = mappings_->export_side(facts, address);
+  if (exported.residency == Residency::host) return stage(which);
+  staging_.not_needed(which);
+  return exported;
+}
+
+// Where a side of this rank lies for the others.
+ExportedSide DeviceSharing::locate(const DeviceSide& side, MappedSide which, Wanted wanted) {
   crossrail_memory facts{};
   queue_.module().describe(side.address, side.bytes, &facts);
   if (facts.kind == CROSSRAIL_MEMORY_HOST || !queue_.open(facts) || !queue_.reaches(facts)) return {};
   if (side.ours) return stage(which);
-  if (!wanted) return {Residency::device, 0, 0, 0};
-  const ExportedSide exported = mappings_->export_side(facts, side.address);
-  return exported.residency == Residency::device ? exported : stage(which);
+  if (!wanted.mapped) return {Residency::device, 0, 0, 0};
+  if (wanted.stays ? mappings_->can_pin(facts) : mappings_->worth_mapping(facts)) return share(facts, side.address, which);
+  const ExportedSide staged = stage(which);  // there may be no memory for that
+  return staged.residency == Residency::host && !wanted.stays ? share(facts, side.address, which) : staged;
 }
 
 Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wanted, bool& on_devices) {
   block_bytes_ = call.block_bytes;
   chunk_ = call.block_bytes;
   DeviceDescriptor mine;
-  mine.freed = mappings_->look_for_freed();
-  mine.recv = locate(call.recv, MappedSide::recv, wanted == MappedSide::recv);
-  if (mine.recv.residency != Residency::host) mine.send = locate(call.send, MappedSide::send, wanted == MappedSide::send);
+  mine.freed = mappings_->begin_call();
+  mine.recv = locate(call.recv, MappedSide::recv, {wanted == MappedSide::recv, call.stays});
+  if (mine.recv.residency != Residency::host) mine.send = locate(call.send, MappedSide::send, {wanted == MappedSide::send, call.stays});
   mine.chunk = chunk_;
   CROSSRAIL_TRY(rendezvous_.exchange_descriptors(mine, all_));
   mappings_->drop_freed_by_peers(all_);

@@ -15,6 +15,7 @@
 
 #include "device_sharing/device_queue.h"
 #include "device_sharing/device_staging.h"
+#include "device_sharing/peer_mappings.h"
 #include "device_sharing/stream_order.h"
 
 namespace crossrail {
@@ -29,6 +30,7 @@ struct DeviceSide {
 struct DeviceCall {
   DeviceSide send, recv;
   std::size_t block_bytes = 0;
+  bool stays = false;  // under way when it returns: what is mapped for it stays so as long as the program has the memory
 };
 
 class DeviceSharing {
@@ -36,6 +38,7 @@ class DeviceSharing {
   struct Config {
     std::byte* region;            // device_lines_bytes of the node's segment
     std::uint64_t staging_bytes;  // most device memory of ours, on each side
+    PeerMappings::Limits mapped;
     DeviceLimits limits;
   };
   DeviceSharing(const Config& config, ControlBlock& control, Links& links);
@@ -71,8 +74,10 @@ class DeviceSharing {
     std::size_t from;
   };
   std::byte* block(const BlockAddress& which) const;
-  // This rank's side will be used as long as the program keeps its memory.
-  void keep_mapped(MappedSide side) { mappings_->pin(mine(side)); }
+  // For a call that stays under way.
+  void keep_mapped(MappedSide side) { mappings_->keep(side, all_); }
+  // All its work is done.
+  void end_call() { mappings_->end_call(); }
 
   DeviceQueue& queue() { return queue_; }
   // Of calls that return when they are done. Both are there once `active`.
@@ -81,12 +86,18 @@ class DeviceSharing {
 
  private:
   const ExportedSide& mine(MappedSide side) const { return all_[static_cast<std::size_t>(control_.node_rank())].side(side); }
-  ExportedSide locate(const DeviceSide& side, MappedSide which, bool wanted);
+  struct Wanted {
+    bool mapped;  // by peers
+    bool stays;   // see DeviceCall
+  };
+  ExportedSide locate(const DeviceSide& side, MappedSide which, Wanted wanted);
+  ExportedSide share(const crossrail_memory& facts, const void* address, MappedSide which);
   ExportedSide stage(MappedSide which);
 
   ControlBlock& control_;
   Links& links_;
   DeviceRegion region_;
+  PeerMappings::Limits mapped_limits_;
   DeviceQueue queue_;
   DeviceStaging staging_;
   DeviceRendezvous rendezvous_;

@@ -18,13 +18,14 @@ bool DeviceStaging::reserve(MappedSide side, std::size_t block_bytes) {
   const crossrail_device_module& module = queue_.module();
   const std::size_t bytes = block_bytes * static_cast<std::size_t>(limits_.ranks);
   const auto most = static_cast<std::size_t>(limits_.most_bytes);
+  piece.idle_calls = 0;
   if (piece.bytes >= std::min(bytes, most)) return enough(piece);
   // What memory there is: half of what was asked for will do, in more rounds.
   std::size_t wanted = std::min(std::bit_ceil(std::max(bytes, kLeastBytes)), most);
   for (; wanted > piece.bytes && wanted >= static_cast<std::size_t>(limits_.ranks) * kChunkUnit; wanted /= 2) {
     void* memory = nullptr;
     if (module.alloc(&queue_.home(), wanted, &memory) != nullptr) continue;
-    if (piece.memory != nullptr) (void)module.free(piece.memory);
+    release(module, piece);
     piece.memory = static_cast<std::byte*>(memory);
     piece.bytes = wanted;
     module.describe(memory, wanted, &piece.facts);
@@ -37,10 +38,20 @@ std::size_t DeviceStaging::chunk(MappedSide side) const {
   return piece(side).bytes / static_cast<std::size_t>(limits_.ranks) / kChunkUnit * kChunkUnit;
 }
 
+void DeviceStaging::release(const crossrail_device_module& module, Piece& piece) {
+  if (piece.memory != nullptr) (void)module.free(piece.memory);
+  piece = Piece{};
+}
+
+void DeviceStaging::not_needed(MappedSide side) {
+  constexpr int kMany = 64;
+  Piece& piece = pieces_[side == MappedSide::send ? 0 : 1];
+  if (piece.memory != nullptr && ++piece.idle_calls == kMany) release(queue_.module(), piece);
+}
+
 void DeviceStaging::release() {
   for (Piece& piece : pieces_) {
-    if (piece.memory != nullptr) (void)queue_.module().free(piece.memory);
-    piece = Piece{};
+    if (piece.memory != nullptr) release(queue_.module(), piece);
   }
 }
 

@@ -24,6 +24,8 @@ class DeviceStaging {
   bool reserve(MappedSide side, std::size_t block_bytes);
   // Bytes of every rank's block that fit.
   std::size_t chunk(MappedSide side) const;
+  // A call has begun that does without this side's. After many in a row it is given back.
+  void not_needed(MappedSide side);
   std::byte* memory(MappedSide side) const { return piece(side).memory; }
   const crossrail_memory& facts(MappedSide side) const { return piece(side).facts; }
   void release();
@@ -33,7 +35,9 @@ class DeviceStaging {
     std::byte* memory = nullptr;
     std::size_t bytes = 0;
     crossrail_memory facts{};
+    int idle_calls = 0;
   };
+  static void release(const crossrail_device_module& module, Piece& piece);
   const Piece& piece(MappedSide side) const { return pieces_[side == MappedSide::send ? 0 : 1]; }
   bool enough(const Piece& piece) const;
 

@@ -9,11 +9,14 @@
 
 namespace crossrail {
 
-PeerMappings::PeerMappings(DeviceLines* lines, ControlBlock& control)
+PeerMappings::PeerMappings(DeviceLines* lines, ControlBlock& control, const Limits& limits)
     : lines_(lines),
       control_(control),
+      limits_(limits),
       mapped_(static_cast<std::size_t>(control.node_size()) * DeviceLines::kExported),
-      freed_by_(static_cast<std::size_t>(control.node_size())) {
+      freed_by_(static_cast<std::size_t>(control.node_size())),
+      bytes_of_(static_cast<std::size_t>(control.node_size())),
+      unmapped_(limits.staged_uses) {
   DeviceLines& mine = lines_[control.node_rank()];
   mine.process = process_number();
   mine.number = random_number();
@@ -22,7 +25,7 @@ PeerMappings::PeerMappings(DeviceLines* lines, ControlBlock& control)
 }
 
 PeerMappings::~PeerMappings() {
-  for (int entry = 0; entry < DeviceLines::kExported; ++entry) drop(entry);
+  for (int entry = 0; entry < entries_; ++entry) drop(entry);
 }
 
 ParcelLabel PeerMappings::label(int owner, int entry, int receiver) const {
@@ -34,14 +37,16 @@ void PeerMappings::drop(int entry) {
   Own& own = own_[entry];
   close_descriptors(own.descriptors);
   if (own.list >= 0) ::close(own.list);
+  if (own.pinned) --pins_;
   own = Own{};
 }
 
+// Asked for all of it: of several chunks a part is described as other memory.
 bool PeerMappings::is_freed(int entry) const {
   const Own& own = own_[entry];
   if (own.used == 0) return false;
   crossrail_memory now{};
-  device::module()->describe(own.memory.base, 1, &now);
+  device::module()->describe(own.memory.base, own.memory.bytes, &now);
   return now.allocation != own.memory.allocation || now.base != own.memory.base;
 }
 
@@ -53,28 +58,58 @@ void PeerMappings::drop_freed(int entry) {
   ++freed_;
 }
 
-std::uint64_t PeerMappings::look_for_freed() {
-  drop_freed(static_cast<int>(++looks_ % DeviceLines::kExported));
+void PeerMappings::look_at_all() {
+  for (int entry = 0; entry < entries_; ++entry) drop_freed(entry);
+}
+
+std::uint64_t PeerMappings::begin_call() {
+  constexpr int kLooks = 2;
+  ++calls_;
+  for (int look = 0; look < std::min(kLooks, entries_); ++look) {
+    looked_ = (looked_ + 1) % entries_;
+    drop_freed(looked_);
+  }
   return freed_;
 }
 
+bool PeerMappings::can_pin(const crossrail_memory& memory) {
+  const int entry = entry_of(memory);
+  if (entry >= 0 && own_[entry].pinned) return true;
+  if (entry < 0 && !unmapped_.may_be_mapped(memory)) return false;
+  if (pins_ >= kMostPinned) look_at_all();
+  return pins_ < kMostPinned;
+}
+
+void PeerMappings::pin(const ExportedSide& mine) {
+  if (!own_[mine.entry].pinned) ++pins_;
+  own_[mine.entry].pinned = true;
+}
+
 int PeerMappings::entry_of(const crossrail_memory& memory) const {
-  for (int entry = 0; entry < DeviceLines::kExported; ++entry) {
+  for (int entry = 0; entry < entries_; ++entry) {
     const Own& own = own_[entry];
     if (own.used != 0 && own.memory.allocation == memory.allocation && own.memory.base == memory.base) return entry;
   }
   return -1;
 }
 
-// A free entry, else the one that has not been used for longest; not one of this very call. -1: all are pinned.
-int PeerMappings::entry_for(const crossrail_memory& memory) {
-  for (int one = 0; one < DeviceLines::kExported; ++one) drop_freed(one);
-  int entry = -1;
-  for (int one = 0; one < DeviceLines::kExported; ++one) {
-    if (own_[one].pinned || (own_[one].used != 0 && own_[one].used + 1 >= exports_)) continue;
-    if (entry < 0 || own_[one].used < own_[entry].used) entry = one;
+int PeerMappings::free_entry() const {
+  for (int entry = 0; entry < entries_; ++entry) {
+    if (own_[entry].used == 0) return entry;
   }
+  return entries_ < DeviceLines::kExported ? entries_ : -1;
+}
+
+// A free entry, else the one that has not been used for longest; not one of this very call.
+int PeerMappings::entry_for(const crossrail_memory& memory) {
+  int entry = free_entry();
+  if (entry < 0) {
+    look_at_all();
+    entry = free_entry();
+  }
+  if (entry < 0) entry = oldest_entry();
   if (entry < 0) return -1;
+  entries_ = std::max(entries_, entry + 1);
   drop(entry);
   own_[entry].memory = memory;
   ExportedAllocation& mine = lines_[control_.node_rank()].exported[entry];
@@ -84,15 +119,20 @@ int PeerMappings::entry_for(const crossrail_memory& memory) {
   return entry;
 }
 
-ExportedSide PeerMappings::export_side(const crossrail_memory& memory, const void* address) {
-  ++exports_;
-  int entry = entry_of(memory);
-  if (entry < 0) {
-    if (memory.shareable == 0 || std::find(refused_.begin(), refused_.end(), memory.allocation) != refused_.end()) return {};
-    entry = entry_for(memory);
-    if (entry < 0) return {};
+int PeerMappings::oldest_entry() const {
+  int oldest = -1;
+  for (int one = 0; one < DeviceLines::kExported; ++one) {
+    if (own_[one].pinned || own_[one].used == calls_) continue;
+    if (oldest < 0 || own_[one].used < own_[oldest].used) oldest = one;
   }
-  own_[entry].used = exports_;
+  return oldest;
+}
+
+ExportedSide PeerMappings::export_side(const crossrail_memory& memory, const void* address) {
+  int entry = entry_of(memory);
+  if (entry < 0 && memory.shareable != 0) entry = entry_for(memory);
+  if (entry < 0) return {};
+  own_[entry].used = calls_;
   ExportedSide side;
   side.residency = Residency::device;
   side.entry = static_cast<std::uint8_t>(entry);
@@ -107,7 +147,7 @@ void PeerMappings::drop_freed_by_peers(const DeviceDescriptors& all) {
     std::uint64_t& before = freed_by_[static_cast<std::size_t>(peer)];
     if (now == before) continue;
     before = now;
-    if (peer != control_.node_rank()) drop_mappings(peer);
+    drop_mappings(peer);
   }
 }
 
@@ -115,9 +155,40 @@ void PeerMappings::drop_freed_by_peers(const DeviceDescriptors& all) {
 void PeerMappings::drop_mappings(int owner) {
   for (int entry = 0; entry < DeviceLines::kExported; ++entry) {
     Mapped& one = mapped_[index(owner, entry)];
-    if (one.mapping == nullptr || one.version == lines_[owner].exported[entry].version.load(std::memory_order_acquire)) continue;
-    one = Mapped{};
+    if (one.version == 0 || one.version == lines_[owner].exported[entry].version.load(std::memory_order_acquire)) continue;
+    forget(owner, entry);
   }
+}
+
+void PeerMappings::forget(int owner, int entry) {
+  Mapped& one = mapped_[index(owner, entry)];
+  bytes_of_[static_cast<std::size_t>(owner)] -= one.bytes;
+  one = Mapped{};
+}
+
+void PeerMappings::keep(MappedSide side, const DeviceDescriptors& all) {
+  for (int owner = 0; owner < control_.node_size(); ++owner) {
+    Mapped& one = mapped_[index(owner, all[static_cast<std::size_t>(owner)].side(side).entry)];
+    bytes_of_[static_cast<std::size_t>(owner)] -= one.bytes;
+    one.bytes = 0;
+  }
+  pin(all[static_cast<std::size_t>(control_.node_rank())].side(side));
+}
+
+void PeerMappings::end_call() {
+  for (int owner = 0; owner < control_.node_size(); ++owner) {
+    while (bytes_of_[static_cast<std::size_t>(owner)] > limits_.most_mapped_bytes) shrink(owner);
+  }
+}
+
+// The mapping that has not been used for longest goes.
+void PeerMappings::shrink(int owner) {
+  int oldest = -1;
+  for (int entry = 0; entry < DeviceLines::kExported; ++entry) {
+    const Mapped& one = mapped_[index(owner, entry)];
+    if (one.bytes > 0 && (oldest < 0 || one.used < mapped_[index(owner, oldest)].used)) oldest = entry;
+  }
+  forget(owner, oldest);
 }
 
 // Now that it is to be mapped: exports it, and sends its descriptors to all peers.
@@ -151,10 +222,14 @@ Status PeerMappings::map_one(crossrail_queue* queue, int owner, const ExportedSi
   return opened;
 }
 
-// Own memory: only notes that all have been asked.
+// Own memory: only notes that all have been asked. All ranks count the same bytes of an owner.
 Status PeerMappings::open(crossrail_queue* queue, int owner, const ExportedSide& side) {
-  if (owner != control_.node_rank()) drop_mappings(owner);
-  mapped_[index(owner, side.entry)].version = side.version;
+  drop_mappings(owner);
+  Mapped& one = mapped_[index(owner, side.entry)];
+  one.version = side.version;
+  one.used = calls_;
+  one.bytes = lines_[owner].exported[side.entry].handle.bytes;
+  bytes_of_[static_cast<std::size_t>(owner)] += one.bytes;
   if (owner == control_.node_rank()) return {};
   const Status mapped = map_one(queue, owner, side);
   if (!mapped.ok()) lines_[owner].exported[side.entry].refused.store(side.version, std::memory_order_release);
@@ -164,7 +239,10 @@ Status PeerMappings::open(crossrail_queue* queue, int owner, const ExportedSide&
 Status PeerMappings::map(MappedSide side, const DeviceDescriptors& all, crossrail_queue* queue) {
   const auto of = [&](int rank) -> const ExportedSide& { return all[static_cast<std::size_t>(rank)].side(side); };
   bool some = false;
-  for (int rank = 0; rank < control_.node_size(); ++rank) some = some || fresh(rank, of(rank));
+  for (int rank = 0; rank < control_.node_size(); ++rank) {
+    some = some || fresh(rank, of(rank));
+    mapped_[index(rank, of(rank).entry)].used = calls_;
+  }
   if (!some) return {};
   const ExportedSide& own = of(control_.node_rank());
   if (fresh(control_.node_rank(), own)) hand_out(own);
@@ -184,7 +262,10 @@ Status PeerMappings::map(MappedSide side, const DeviceDescriptors& all, crossrai
   if (worst == Code::ok) return {};
   // If even our own memory cannot be mapped, nothing can: all ranks hear of it.
   CROSSRAIL_TRY(control_.agree(own_refused && own.residency == Residency::staged ? Code::unsupported : Code::ok, worst));
-  hopeless_ = worst != Code::ok;
+  if (worst != Code::ok) {
+    hopeless_calls_ = next_hopeless_calls_;
+    next_hopeless_calls_ *= 2;
+  }
   return why.empty() ? failed(Code::unsupported, "another rank could not map device memory") : failure(Code::unsupported, "%s", why.c_str());
 }
 
@@ -195,7 +276,7 @@ bool PeerMappings::refused(const ExportedSide& mine) {
   if (own.list >= 0) ::close(own.list);
   own.list = -1;
   if (lines_[control_.node_rank()].exported[mine.entry].refused.load(std::memory_order_acquire) != mine.version) return false;
-  refused_.push_back(own.memory.allocation);
+  unmapped_.refused(own.memory);
   drop(mine.entry);
   return true;
 }

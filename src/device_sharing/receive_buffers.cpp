@@ -25,7 +25,7 @@ Status ReceiveBuffers::map(const ExportedSide& mine) {
     if (!one.on_device()) return failed(Code::no_memory, "no device memory for the receive buffers of packets");
   }
   CROSSRAIL_TRY(parts_.mappings.map(MappedSide::recv, all, parts_.queue.handle()));
-  parts_.mappings.pin(mine);
+  parts_.mappings.keep(MappedSide::recv, all);
   for (int rank = 0; rank < ranks; ++rank) {
     all_.push_back(rank == control_.node_rank() ? own_ : parts_.mappings.at(rank, all[static_cast<std::size_t>(rank)].recv));
   }

@@ -73,6 +73,7 @@ Status run_on_devices(Slot& slot, Shape shape, UserBuffers& user, Plan*& plan) {
   if (known->native() && !known->fallback) plan = known;  // a row of the table says so
   if (known->native()) return {};
   const Status status = run_plan(*known, user.device_buffers());
+  slot.devices->end_call();
   if (status.code == Code::unsupported) {
     log_line(LogLevel::plan, "this call goes through host memory: %s", status.what);
     return {};
@@ -155,6 +156,7 @@ namespace {
 DeviceCall call_without_staging(UserBuffers& user, std::uint64_t block_bytes) {
   DeviceCall call = user.on_devices();
   call.block_bytes = block_bytes;
+  call.stays = true;
   if (call.send.ours || call.recv.ours) call.send = call.recv = {};
   return call;
 }

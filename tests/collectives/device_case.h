@@ -144,8 +144,15 @@ class WithHostDevice {
   static void set(const host_device_options& options) { host_device_set(&options); }
 };
 
-inline virtual_world::WorldOptions forced_on_devices(const Algorithm& row) {
+// Memory is not staged before it is mapped.
+inline virtual_world::WorldOptions mapped_at_once() {
   virtual_world::WorldOptions options;
+  options.settings.device_staged_uses = 0;
+  return options;
+}
+
+inline virtual_world::WorldOptions forced_on_devices(const Algorithm& row) {
+  virtual_world::WorldOptions options = mapped_at_once();
   options.settings.alltoall = row.name;
   options.settings.resident_us = std::string(row.name) == "ipc_resident_push" ? 100 : 0;
   options.settings.memcpy_threshold = 10000;

@@ -39,7 +39,7 @@ std::vector<crossrail_block> pushes(Communicator& communicator, DeviceCase& one,
 // Work begins and ends apart: what is behind an exchange may be finished before it is looked at.
 TEST_F(Sharing, work_begins_and_ends_apart) {
   set({.delay_us = 2000});
-  virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
+  virtual_world::world({0, 0, 0}, mapped_at_once(), [](Communicator& communicator) {
     constexpr std::size_t kBlock = 1000;
     DeviceSharing& devices = *communicator.slot().devices;
     DeviceCase one(communicator, alltoall_shape(kBlock), {});
@@ -95,7 +95,7 @@ TEST_F(Sharing, waits_suspend_a_fiber) {
 }
 
 TEST_F(Sharing, descriptors_say_where_all_sides_lie) {
-  virtual_world::world({0, 0, 0, 0}, {}, [](Communicator& communicator) {
+  virtual_world::world({0, 0, 0, 0}, mapped_at_once(), [](Communicator& communicator) {
     const bool odd = communicator.topology.rank == 3;
     DeviceCase one(communicator, alltoall_shape(3000), {HOST_DEVICE_PLAIN, odd ? HOST_DEVICE_MANAGED : HOST_DEVICE_PLAIN});
     const DeviceSharing& devices = *communicator.slot().devices;
@@ -118,6 +118,7 @@ TEST_F(Sharing, descriptors_say_where_all_sides_lie) {
 TEST_F(Sharing, little_staging_makes_small_rounds) {
   virtual_world::WorldOptions options;
   options.settings.device_scratch_bytes = 3 * 1024;
+  options.settings.device_staged_uses = 0;
   virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
     const bool odd = communicator.topology.rank == 1;
     DeviceCase one(communicator, alltoall_shape(5000), {HOST_DEVICE_PLAIN, odd ? HOST_DEVICE_UNSHAREABLE : HOST_DEVICE_PLAIN});

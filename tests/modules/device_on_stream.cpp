@@ -43,6 +43,9 @@ Case open_case(int count, cudaStream_t stream) {
   return one;
 }
 
+constexpr std::size_t kBesideInts = std::size_t{1} << 20;
+Case besides[3];
+
 void close_case(const Case& one) {
   require(cudaStreamSynchronize(one.stream), "stream");
   MPI_Barrier(MPI_COMM_WORLD);
@@ -77,15 +80,48 @@ void call(OnStream on_stream, const Case& one) {
   if (code != MPI_SUCCESS) wrong += 1;
 }
 
-void replay(OnStream on_stream, const Case& one) {
+// A call that does not wait for the capture to end, on memory that nobody has seen.
+void call_beside(int count, int round) {
+  const std::size_t ints = static_cast<std::size_t>(count) * static_cast<std::size_t>(size);
+  const Case& one = besides[static_cast<std::size_t>(round) % std::size(besides)];
+  if (ints > kBesideInts) return;
+  if (MPI_Alltoall(one.send, count, MPI_INT, one.recv, count, MPI_INT, MPI_COMM_WORLD) != MPI_SUCCESS) ++wrong;
+}
+
+void check_beside(int count, int round) {
+  const std::size_t ints = static_cast<std::size_t>(count) * static_cast<std::size_t>(size);
+  const Case& one = besides[static_cast<std::size_t>(round) % std::size(besides)];
+  if (ints > kBesideInts) return;
+  require(cudaMemcpy(one.got, one.recv, ints * sizeof(int), cudaMemcpyDeviceToHost), "from the device");
+  int here = 0;
+  for (std::size_t at = 0; at < ints; ++at) here += one.got[at] != 4711;
+  if (here > 0) std::printf("rank %d: WRONG: beside a capture, %d ints a block: %d wrong\n", rank, count, here);
+  wrong += here;
+}
+
+void open_besides() {
+  for (Case& one : besides) {
+    one = open_case(static_cast<int>(kBesideInts) / size, nullptr);
+    for (std::size_t at = 0; at < kBesideInts; ++at) one.filled[at] = 4711;
+    require(cudaMemcpy(one.send, one.filled, one.bytes(), cudaMemcpyHostToDevice), "to the device");
+    require(cudaMemset(one.recv, 0, one.bytes()), "poison");
+  }
+  require(cudaDeviceSynchronize(), "device");
+}
+
+// In every mode of capture; calls of other kinds go on meanwhile.
+void replay(OnStream on_stream, const Case& one, cudaStreamCaptureMode mode) {
   const cudaStream_t stream = one.stream;
+  static int captures = 0;
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t ready = nullptr;
-  require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
+  require(cudaStreamBeginCapture(stream, mode), "capture");
   call(on_stream, one);
+  call_beside(one.count, ++captures);
   require(cudaStreamEndCapture(stream, &graph), "end of capture");
   require(cudaGraphInstantiate(&ready, graph, 0), "instantiate");
-  for (int round = 10; round < 20; ++round) {
+  check_beside(one.count, captures);
+  for (int round = 10; round < 14; ++round) {
     fill(one, round);
     require(cudaGraphLaunch(ready, stream), "replay");
     check(one, round, "replayed");
@@ -97,15 +133,21 @@ void replay(OnStream on_stream, const Case& one) {
   require(cudaGraphDestroy(graph), "destroy");
 }
 
-// The default stream, which is null, cannot be captured.
+// The default streams cannot be captured.
+bool is_default(cudaStream_t stream) { return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread; }
+
 void run_case(OnStream on_stream, int count, cudaStream_t stream) {
   const Case one = open_case(count, stream);
   for (int round = 1; round <= 4; ++round) {
     fill(one, round);
     call(on_stream, one);
-    check(one, round, stream == nullptr ? "default stream" : "eager");
+    check(one, round, is_default(stream) ? "a default stream" : "eager");
   }
-  if (stream != nullptr) replay(on_stream, one);
+  if (!is_default(stream)) {
+    for (const auto mode : {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed}) {
+      replay(on_stream, one, mode);
+    }
+  }
   close_case(one);
 }
 
@@ -138,10 +180,18 @@ void all_refused(OnStream on_stream, cudaStream_t stream) {
 }
 
 void run_all(OnStream on_stream, cudaStream_t stream) {
+  open_besides();
   for (const int count : {1, 7, 250, 1024, 16384, 262144, 4 << 20}) {
     run_case(on_stream, count, stream);
     run_case(on_stream, count, nullptr);
+    run_case(on_stream, count, cudaStreamLegacy);
+    run_case(on_stream, count, cudaStreamPerThread);
   }
+  // One that waits for the default stream, and is waited for by it.
+  cudaStream_t blocking = nullptr;
+  require(cudaStreamCreate(&blocking), "stream");
+  for (const int count : {7, 16384, 4 << 20}) run_case(on_stream, count, blocking);
+  require(cudaStreamDestroy(blocking), "destroy");
   refusals(on_stream, stream);
   run_case(on_stream, 99, stream);
 }

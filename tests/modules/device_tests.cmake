@@ -2,7 +2,7 @@
 # another machine and run there by run_gpu_tests.sh: keep its list like the one here.
 
 # Position-independent: no copies of Open MPI's objects, whose sizes differ between its versions.
-foreach(program alltoall algorithms kinds reuse types pending on_stream streams killed pid_spaces)
+foreach(program alltoall algorithms kinds reuse types pending on_stream streams killed pid_spaces waits owners contexts)
   add_executable(device_${program} device_${program}.cpp)
   target_include_directories(device_${program} SYSTEM PRIVATE ${CROSSRAIL_CUDA_INCLUDE} ${CROSSRAIL_OPENMPI_INCLUDE})
   target_include_directories(device_${program} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
@@ -24,11 +24,17 @@ function(gpu_test name program)
   endforeach()
 endfunction()
 
-foreach(program alltoall algorithms kinds reuse types pending on_stream)
+foreach(program alltoall algorithms kinds reuse types pending on_stream waits)
   gpu_test(device_${program} device_${program})
 endforeach()
 foreach(mode busy threads visible rotated split)
   gpu_test(device_streams_${mode} device_streams ARGS ${mode})
+endforeach()
+foreach(mode free chunks many copies native growth)
+  gpu_test(device_owners_${mode} device_owners ARGS ${mode})
+endforeach()
+foreach(mode own reset finalize gone)
+  gpu_test(device_contexts_${mode} device_contexts ARGS ${mode})
 endforeach()
 gpu_test(device_full device_killed ARGS full)
 # Open MPI's own shared memory (vader) crashes where all process ids are 1.

@@ -19,6 +19,18 @@ inline void* driver_entry(const char* name) {
 }
 inline void require(CUresult result, const char* what) { require(result == CUDA_SUCCESS ? nullptr : "the driver refuses", what); }
 
+// Memory of the module's own is for the device that it lies on; here ranks of several devices are in one process.
+inline void let_all_devices_reach(const void* memory, int owner) {
+  require(cudaSetDevice(owner), "cudaSetDevice");  // where it is known
+  CUdeviceptr base = 0;
+  std::size_t bytes = 0;
+  if (MODULE_TEST_DRIVER(cuMemGetAddressRange_v2)(&base, &bytes, reinterpret_cast<CUdeviceptr>(memory)) != CUDA_SUCCESS) return;
+  for (int device = 0; device < devices; ++device) {
+    const CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, {device}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    (void)MODULE_TEST_DRIVER(cuMemSetAccess)(base, bytes, &access, 1);  // refused for memory of other kinds
+  }
+}
+
 // `count` chunks one behind the other.
 struct Mapped {
   Mapped(int count, bool shareable) : bytes(static_cast<std::size_t>(count) * kChunk) {

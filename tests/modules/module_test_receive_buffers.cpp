@@ -3,7 +3,7 @@
 #include <cstring>
 #include <memory>
 
-#include "module_test.h"
+#include "module_test_mapped.h"
 
 namespace module_test {
 namespace {
@@ -19,6 +19,7 @@ struct Ranks {
       queues[i] = std::make_unique<Queue>(device);
       const crossrail_memory near = facts_of(queues[i]->near.at, 1);
       require(module->alloc(&near, buffer_bytes, &buffers[i]), "alloc");
+      let_all_devices_reach(buffers[i], device);
       sends[i] = std::make_unique<Memory>(device, kRanks * kMostBlock + 64);
       recvs[i] = std::make_unique<Memory>(device, kRanks * kMostBlock + 64);
       require(cudaSetDevice(device), "cudaSetDevice");

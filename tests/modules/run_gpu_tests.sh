@@ -60,8 +60,10 @@ run() {
   done
 }
 
-for program in alltoall algorithms kinds reuse types pending on_stream; do run device_$program "" "$programs/device_$program"; done
+for program in alltoall algorithms kinds reuse types pending on_stream waits; do run device_$program "" "$programs/device_$program"; done
 for mode in busy threads visible rotated split; do run device_streams_$mode "" "$programs/device_streams" $mode; done
+for mode in free chunks many copies native growth; do run device_owners_$mode "" "$programs/device_owners" $mode; done
+for mode in own reset finalize gone; do run device_contexts_$mode "" "$programs/device_contexts" $mode; done
 run device_full "" "$programs/device_killed" full
 run device_pid_spaces "--mca pml ob1 --mca btl self,tcp --mca btl_tcp_if_include lo" "$here/pid_space.sh" "$programs/device_pid_spaces"
 for algorithm in auto packet ipc_kernel_push ipc_kernel_pull ipc_copy_push ipc_copy_pull hybrid; do

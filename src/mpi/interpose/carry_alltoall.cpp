@@ -1,7 +1,5 @@
 // MPI_Alltoall.
 
-#include <limits>
-
 #include "device/device.h"
 #include "mpi/communicator/communicators.h"
 #include "mpi/interpose/alltoall_call.h"
@@ -12,30 +10,19 @@
 namespace crossrail::mpi {
 namespace {
 
-bool on_device(const Side& side) {
-  const Span span = span_of(side);
-  return span.bytes > 0 && device::is_device_memory(moved(side.address, span.lower));
-}
-
-// A call that the MPI library is to carry, on device memory of which that knows nothing: it gets our
-// copies. Its other ranks may do so or not.
-void carry_copies(const CallPlace& place, PackedBuffers& packed, Carried& carried) {
-  Buffers buffers;
-  const std::uint64_t bytes = place.shape.block_bytes;
-  if (bytes > static_cast<std::uint64_t>(std::numeric_limits<int>::max()) || !packed.open(buffers, nullptr).ok()) return;
-  const int count = static_cast<int>(bytes);
+// A call that the MPI library is to carry, on device memory of which that knows nothing: it gets copies.
+void carry_copies(const char* function, const Word64* words, const AlltoallCall& call, Carried& carried) {
+  constexpr std::size_t kReceiveWord = 3, kLastWord = AlltoallCall::kWords - 1;
+  const Carried copied = call_on_copies(function, words, {call.span_sent({}), call.span_received({}), 0, kReceiveWord, kLastWord});
+  if (!copied.done) return;
   carried.done = true;
-  carried.code = pmpi().Alltoall(place.shape.in_place ? MPI_IN_PLACE : buffers.send, count, handles().byte, buffers.recv, count,
-                                 handles().byte, place.comm);
-  if (carried.code == MPI_SUCCESS && !packed.close().ok()) carried.code = MPI_ERR_OTHER;
+  carried.code = copied.code;
 }
 
 void run_alltoall(const CallPlace& place, const AlltoallCall& call, Carried& carried) {
   AlltoallCall::Facts none;
   PackedBuffers packed = call.packed(place.communicator.slot().packing, place.comm, none);
   complete_call(place, run_collective(place.communicator, place.shape, packed), carried);
-  const bool devices = !carried.done && device::driver_present() && (on_device(call.received()) || (!call.in_place() && on_device(*call.sent())));
-  if (devices && !mpi_takes_device_memory()) carry_copies(place, packed, carried);
 }
 
 Carried try_to_carry(const Word64* words, bool large_counts) {
@@ -57,6 +44,8 @@ Carried try_to_carry(const Word64* words, bool large_counts) {
     refuse_unequal_sides(place, carried);
   } else {
     run_alltoall(place, call, carried);
+    const bool copies = !carried.done && device::driver_present() && !mpi_takes_device_memory();
+    if (copies) carry_copies(large_counts ? "MPI_Alltoall_c" : "MPI_Alltoall", words, call, carried);
   }
   return carried;
 }

@@ -1,42 +1,71 @@
 // MPI_Alltoallv and MPI_Alltoallw.
 
+#include "device/device.h"
 #include "mpi/communicator/communicators.h"
 #include "mpi/interpose/complete_call.h"
 #include "mpi/interpose/vector_call.h"
 #include "mpi/library/pmpi.h"
+#include "mpi/requests/copied_calls.h"
 #include "mpi/statistics/counters.h"
 
 namespace crossrail::mpi {
 namespace {
 
-void carry_surveyed(const CallPlace& place, VectorCall& call, VectorCall::Facts& facts, Carried& carried) {
+// These return whether the sides are known to make sense.
+bool carry_surveyed(const CallPlace& place, VectorCall& call, VectorCall::Facts& facts, Carried& carried) {
   const Topology& topology = place.communicator.topology;
   const Survey found = call.survey(topology.size, facts);
   carried.done = found.answer != Survey::Answer::leave;
   carried.code = found.code;
-  if (found.answer != Survey::Answer::carry) return;
+  if (found.answer != Survey::Answer::carry) return false;
   carried.block_bytes = call.block_bytes();
   if (call.unequal(topology.rank, facts)) {
     refuse_unequal_sides(place, carried);
-    return;
+    return true;
   }
   PackedVectors packed = call.packed(place.communicator.slot().packing, place.comm, facts);
   complete_call(place, run_collective(place.communicator, place.shape, packed), carried);
+  return true;
 }
 
-Carried try_to_carry(const char* function, VectorCall& call) {
+// Native from the start: mostly there is nothing to know.
+bool carry_native(const CallPlace& place, VectorCall& call, VectorCall::Facts& facts, Carried& carried) {
+  if (counting()) carried.block_bytes = call.estimated_block_bytes(place.communicator.topology.size);
+  complete_call(place, run_collective(place.communicator, VectorCall::kShape, {}), carried);
+  if (carried.done || !device::driver_present() || mpi_takes_device_memory()) return false;
+  const Survey found = call.survey(place.communicator.topology.size, facts);
+  carried.done = found.answer == Survey::Answer::refused;
+  carried.code = found.code;
+  return found.answer == Survey::Answer::carry;
+}
+
+struct Called {
+  const char* function;
+  const char* large;  // the same with large counts
+  const Word64* words;
+  bool large_counts;
+};
+
+// A call that the MPI library is to carry, on device memory of which that knows nothing: it gets copies.
+void carry_copies(const Called& called, const VectorCall& call, const VectorCall::Facts& facts, Carried& carried) {
+  constexpr std::size_t kReceiveWord = 4, kLastWord = VectorCall::kWords - 1;
+  const char* const function = called.large_counts ? called.large : called.function;
+  const Carried copied = call_on_copies(function, called.words, {call.span_sent(facts), call.span_received(facts), 0, kReceiveWord, kLastWord});
+  if (!copied.done) return;
+  carried.done = true;
+  carried.code = copied.code;
+}
+
+Carried try_to_carry(const Called& called, VectorCall& call) {
+  const char* const function = called.function;
   Carried carried;
   if (call.left_to_mpi()) return carried;
   CommunicatorRecord* record = record_of(call.comm());
   if (record == nullptr || record->communicator == nullptr) return carried;
   Communicator& communicator = *record->communicator;
   const CallPlace place{function, call.comm(), communicator, VectorCall::kShape};
-  if (already_native(place)) {
-    if (counting()) carried.block_bytes = call.estimated_block_bytes(communicator.topology.size);
-    complete_call(place, run_collective(communicator, VectorCall::kShape, {}), carried);
-  } else {
-    carry_surveyed(place, call, record->facts, carried);
-  }
+  const bool known = already_native(place) ? carry_native(place, call, record->facts, carried) : carry_surveyed(place, call, record->facts, carried);
+  if (known && !carried.done && device::driver_present() && !mpi_takes_device_memory()) carry_copies(called, call, record->facts, carried);
   return carried;
 }
 
@@ -45,13 +74,13 @@ Carried try_to_carry(const char* function, VectorCall& call) {
 Carried carry_alltoallv(const Word64* words, bool large_counts) {
   if (find_functions() == nullptr) return noted({});
   AlltoallvCall call(words, large_counts);
-  return noted(try_to_carry("MPI_Alltoallv", call));
+  return noted(try_to_carry({"MPI_Alltoallv", "MPI_Alltoallv_c", words, large_counts}, call));
 }
 
 Carried carry_alltoallw(const Word64* words, bool large_counts) {
   if (find_functions() == nullptr) return noted({});
   AlltoallwCall call(words, large_counts);
-  return noted(try_to_carry("MPI_Alltoallw", call));
+  return noted(try_to_carry({"MPI_Alltoallw", "MPI_Alltoallw_c", words, large_counts}, call));
 }
 
 }  // namespace crossrail::mpi

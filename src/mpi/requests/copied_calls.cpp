@@ -43,6 +43,12 @@ struct CopiedCall {
   MPI_Request request = handles().request_null;
   int code = MPI_SUCCESS;
 
+  // The words with the addresses of copies in them. False if there is nothing to copy, or no memory for it.
+  bool copy(const Word64* words, const SidesOfCall& sides, std::array<Word64, kMostWords>& own) {
+    std::copy_n(words, sides.last_word + 1, own.begin());
+    return sent.make(words[sides.send_word], sides.sent, own[sides.send_word]).ok() &&
+           received.make(words[sides.receive_word], sides.received, own[sides.receive_word]).ok() && sent.bytes + received.bytes > 0;
+  }
   bool over() {
     int done = 0;
     MPI_Status status;
@@ -50,9 +56,12 @@ struct CopiedCall {
     code = pmpi().Testall(1, &native, &done, &status);
     return code != MPI_SUCCESS || done != 0;
   }
-  void finish() {
+  void take_back() {
     const bool right = code == MPI_SUCCESS;
     if (right && received.bytes > 0 && !device::copy(received.device, received.host.memory.get(), received.bytes).ok()) code = MPI_ERR_OTHER;
+  }
+  void finish() {
+    take_back();
     (void)pmpi().Grequest_complete(request);
   }
   static int query(void* call, MPI_Status* status) {
@@ -88,20 +97,30 @@ bool mpi_takes_device_memory() {
   return takes;
 }
 
+Carried call_on_copies(const char* function, const Word64* words, const SidesOfCall& sides) {
+  CopiedCall call;
+  std::array<Word64, kMostWords> own{};
+  Carried carried;
+  void* const next = library_symbol(function);
+  if (next == nullptr || !call.copy(words, sides, own)) return carried;
+  carried.done = true;
+  call.code = call_with(next, own);
+  call.take_back();
+  carried.code = call.code;
+  return carried;
+}
+
 Carried start_on_copies(const char* function, const Word64* words, const SidesOfCall& sides) {
   auto call = std::make_unique<CopiedCall>();
   std::array<Word64, kMostWords> own{};
-  std::copy_n(words, sides.request_word + 1, own.begin());
   Carried carried;
-  const bool copied = call->sent.make(words[sides.send_word], sides.sent, own[sides.send_word]).ok() &&
-                      call->received.make(words[sides.receive_word], sides.received, own[sides.receive_word]).ok();
   void* const next = library_symbol(function);
-  if (!copied || next == nullptr || call->sent.bytes + call->received.bytes == 0) return carried;
-  own[sides.request_word] = word_of(&call->native);
+  if (next == nullptr || !call->copy(words, sides, own)) return carried;
+  own[sides.last_word] = word_of(&call->native);
   carried.done = carried.on_copies = true;
   carried.code = call_with(next, own);
   if (carried.code != MPI_SUCCESS) return carried;
-  auto& request = *reinterpret_cast<MPI_Request*>(words[sides.request_word]);
+  auto& request = *reinterpret_cast<MPI_Request*>(words[sides.last_word]);
   carried.code = pmpi().Grequest_start(CopiedCall::query, CopiedCall::free, CopiedCall::cancel, call.get(), &call->request);
   request = call->request;
   hook_pending_calls();

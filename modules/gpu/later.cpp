@@ -1,0 +1,177 @@
+#include "later.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <thread>
+#include <vector>
+
+namespace gpu {
+namespace {
+
+struct Pending {
+  Place* place;
+  Leftover leftover;
+};
+
+// Lives as long as the process, and longer than its thread, which may wait for a kernel that never ends.
+struct Keeper {
+  std::mutex mutex;  // of all that follows
+  std::condition_variable changed;
+  std::vector<Pending> all;
+  const Place* clearing = nullptr;  // whose leftovers have been taken and are not done yet
+  bool started = false, hurry = false, ends = false, over = false;
+};
+Keeper& keeper() {
+  static Keeper& one = *new Keeper;
+  return one;
+}
+
+// Where the context has gone, all that was in it has gone too, but not our mapping of pages.
+void do_chore(const Leftover& leftover, bool context_lives) {
+  const Address at = leftover.at;
+  if (context_lives) {
+    switch (leftover.chore) {
+      case Chore::free_memory: (void)driver().free(at); break;
+      case Chore::close_mapping: (void)driver().ipc_close(at); break;
+      case Chore::unregister_pages: (void)driver().unregister_host(pointer(at)); break;
+      case Chore::free_host: (void)driver().free_host(pointer(at)); break;
+    }
+  }
+  if (leftover.chore == Chore::unregister_pages) munmap(pointer(at), leftover.bytes);
+}
+
+// Those of one place. The mutex is held.
+std::vector<Leftover> take(const Place& place) {
+  std::vector<Leftover> taken;
+  std::erase_if(keeper().all, [&](const Pending& one) {
+    if (one.place == &place) taken.push_back(one.leftover);
+    return one.place == &place;
+  });
+  return taken;
+}
+
+void do_all(const Place& place, const std::vector<Leftover>& leftovers) {
+  const Uncaptured uncaptured;
+  const At at(place);
+  for (const Leftover& one : leftovers) do_chore(one, at.result() == kSuccess);
+}
+
+// Idle for a moment only, before the program launches the next kernel, is not enough: what is done then would wait for
+// that. Twice idle in a row is; or none of many looks has found that, ever more seldom. Nobody else uses the place's marks.
+void await_quiet(Place& place) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kMoment = std::chrono::microseconds(200), kNoWait = std::chrono::microseconds(100);
+  constexpr size_t kLast = 2;  // marks
+  const Uncaptured uncaptured;
+  for (auto pause = std::chrono::milliseconds(1);; pause *= 4) {
+    const At at(place);
+    if (at.result() != kSuccess) return;
+    await_idle(place.marks);
+    if (place.marks.size() < kLast) return;
+    std::this_thread::sleep_for(kMoment);
+    const auto began = Clock::now();
+    await_idle(place.marks);
+    if (Clock::now() - began < kNoWait || place.marks.size() < kLast) return;
+    std::unique_lock lock(keeper().mutex);
+    keeper().changed.wait_for(lock, pause, [] { return keeper().ends; });
+    if (keeper().ends) return;
+  }
+}
+
+void renew_marks(Place& place) {
+  constexpr size_t kFew = 8;
+  if (place.marks.size() >= kFew) return;
+  const Uncaptured uncaptured;
+  const At at(place);
+  if (at.result() == kSuccess) make_marks(place.marks);
+}
+
+void clear(Place& place) {
+  await_quiet(place);
+  std::unique_lock lock(keeper().mutex);
+  if (keeper().ends) return;
+  const std::vector<Leftover> leftovers = take(place);
+  keeper().clearing = &place;
+  lock.unlock();
+  do_all(place, leftovers);
+  lock.lock();
+  keeper().clearing = nullptr;
+  keeper().changed.notify_all();
+  lock.unlock();
+  renew_marks(place);
+}
+
+// More often than not there is more to come: a little later all is done at one stroke.
+void keep_clear() {
+  constexpr auto kGather = std::chrono::milliseconds(1);
+  Keeper& all = keeper();
+  std::unique_lock lock(all.mutex);
+  while (true) {
+    all.changed.wait(lock, [&] { return all.ends || !all.all.empty(); });
+    all.changed.wait_for(lock, kGather, [&] { return all.ends || all.hurry; });
+    all.hurry = false;
+    if (all.ends) break;
+    if (all.all.empty()) continue;
+    Place& place = *all.all.front().place;
+    lock.unlock();
+    clear(place);
+    lock.lock();
+  }
+  all.over = true;
+  all.changed.notify_all();
+}
+
+// The process ends, and the driver soon too: the thread shall be out of it, if it can.
+struct End {
+  ~End() {
+    constexpr auto kLongest = std::chrono::milliseconds(200);
+    Keeper& all = keeper();
+    std::unique_lock lock(all.mutex);
+    all.ends = true;
+    all.changed.notify_all();
+    if (all.started) (void)all.changed.wait_for(lock, kLongest, [&] { return all.over; });
+  }
+};
+
+void start() {
+  static End end;
+  keeper().started = true;
+  std::thread(keep_clear).detach();
+}
+
+}  // namespace
+
+void do_later(Place& place, const Leftover& leftover) {
+  if (!place.marked) return do_all(place, {leftover});
+  Keeper& all = keeper();
+  const std::lock_guard lock(all.mutex);
+  all.all.push_back({&place, leftover});
+  if (!all.started) start();
+  all.changed.notify_all();
+}
+
+bool cleared_soon(Place& place) {
+  constexpr auto kSoon = std::chrono::milliseconds(2);
+  Keeper& all = keeper();
+  std::unique_lock lock(all.mutex);
+  const auto clear = [&] {
+    return all.clearing != &place && std::none_of(all.all.begin(), all.all.end(), [&](const Pending& one) { return one.place == &place; });
+  };
+  if (clear()) return false;
+  all.hurry = true;
+  all.changed.notify_all();
+  return all.changed.wait_for(lock, kSoon, clear);
+}
+
+bool catch_up(Place& place) {
+  std::unique_lock lock(keeper().mutex);
+  const std::vector<Leftover> leftovers = take(place);
+  lock.unlock();
+  do_all(place, leftovers);
+  return !leftovers.empty();
+}
+
+}  // namespace gpu

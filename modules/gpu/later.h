@@ -1,0 +1,30 @@
+// What would wait for the program's kernels, and hold up its launches meanwhile, is done later: once the device
+// is seen idle, by a thread that waits for that without holding up anybody.
+#pragma once
+
+#include "place.h"
+
+namespace gpu {
+
+enum class Chore { free_memory, close_mapping, unregister_pages, free_host };
+
+// Once the place's context is idle; at once where a driver cannot tell when that is.
+struct Leftover {
+  Chore chore;
+  Address at;
+  size_t bytes;  // of pages, which are unmapped too
+};
+void do_later(Place& place, const Leftover& leftover);
+// All of it now, though that waits. False if there was nothing.
+bool catch_up(Place& place);
+// Whether there was something, and it is done now: waits a little for that, but not for a busy device.
+bool cleared_soon(Place& place);
+
+// `call` may have found no memory for what is only to be done later: that is done now.
+template <class Call>
+Result with_room(Place& place, Call call) {
+  const Result first = call();
+  return first == kSuccess || !catch_up(place) ? first : call();
+}
+
+}  // namespace gpu

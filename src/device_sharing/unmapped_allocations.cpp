@@ -1,0 +1,37 @@
+#include "device_sharing/unmapped_allocations.h"
+
+namespace crossrail {
+
+UnmappedAllocations::One& UnmappedAllocations::find(const crossrail_memory& memory) {
+  One* oldest = &all_[0];
+  ++clock_;
+  for (One& one : all_) {
+    if (one.last != 0 && one.allocation == memory.allocation && one.base == memory.base) {
+      one.last = clock_;
+      return one;
+    }
+    if (one.last < oldest->last) oldest = &one;
+  }
+  *oldest = {memory.allocation, memory.base, 0, 0, clock_};
+  return *oldest;
+}
+
+bool UnmappedAllocations::worth_mapping(const crossrail_memory& memory) {
+  if (memory.shareable == 0) return false;
+  One& one = find(memory);
+  return ++one.uses >= one.not_before && one.uses > staged_uses_;
+}
+
+bool UnmappedAllocations::may_be_mapped(const crossrail_memory& memory) {
+  One& one = find(memory);
+  return ++one.uses >= one.not_before;
+}
+
+// What has failed may have been for want of memory: tried again at ever longer intervals.
+void UnmappedAllocations::refused(const crossrail_memory& memory) {
+  constexpr std::uint64_t kSoonest = 8;
+  One& one = find(memory);
+  one.not_before = 2 * one.uses + kSoonest;
+}
+
+}  // namespace crossrail

@@ -1,0 +1,186 @@
+// Device memory that comes and goes: what is mapped, staged, kept and let go of, with ranks as threads.
+
+#include <atomic>
+
+#include "tests/collectives/device_case.h"
+
+namespace crossrail::tests {
+namespace {
+
+class Memory : public testing::Test, protected WithHostDevice {};
+
+virtual_world::WorldOptions pushed_to_memory() {
+  virtual_world::WorldOptions options;
+  options.settings.alltoall = "ipc_kernel_push";
+  return options;
+}
+
+// Everybody has come here, and what one of them has read is what it was then.
+int maps_now(Communicator& communicator) {
+  static std::atomic<int> read{0};
+  EXPECT_TRUE(communicator.slot().control->barrier().ok());
+  if (communicator.topology.rank == 0) read = host_device_maps();
+  EXPECT_TRUE(communicator.slot().control->barrier().ok());
+  return read;
+}
+int pieces_now(Communicator& communicator) {
+  static std::atomic<int> read{0};
+  EXPECT_TRUE(communicator.slot().control->barrier().ok());
+  if (communicator.topology.rank == 0) read = host_device_pieces();
+  EXPECT_TRUE(communicator.slot().control->barrier().ok());
+  return read;
+}
+
+// What a program allocates for one call is never mapped; what it keeps is, once.
+TEST_F(Memory, is_mapped_when_it_is_used_again) {
+  virtual_world::world({0, 0, 0}, pushed_to_memory(), [](Communicator& communicator) {
+    { DeviceCase first(communicator, alltoall_shape(5000), {}); (void)first.call(1); }
+    const int staging = maps_now(communicator);
+    for (std::uint64_t call = 1; call <= 100; ++call) {
+      DeviceCase fresh(communicator, alltoall_shape(5000), {});
+      EXPECT_STREQ(fresh.call(call).plan->algorithm, "ipc_kernel_push");
+    }
+    EXPECT_EQ(maps_now(communicator), staging);
+    DeviceCase kept(communicator, alltoall_shape(5000), {});
+    for (std::uint64_t call = 1; call <= 100; ++call) (void)kept.call(call);
+    EXPECT_EQ(maps_now(communicator), staging + 3 * 2);
+    EXPECT_FALSE(communicator.slot().devices->staged(MappedSide::recv));
+  });
+  EXPECT_EQ(host_device_pieces(), 0);
+}
+
+// Many allocations in turn are each mapped once.
+TEST_F(Memory, of_many_buffers_stays_mapped) {
+  virtual_world::world({0, 0, 0}, pushed_to_memory(), [](Communicator& communicator) {
+    std::vector<std::unique_ptr<DeviceCase>> cases;
+    for (int i = 0; i < 100; ++i) cases.push_back(std::make_unique<DeviceCase>(communicator, alltoall_shape(700), Kinds{}));
+    std::uint64_t call = 0;
+    const auto round = [&] {
+      for (const auto& one : cases) (void)one->call(++call);
+    };
+    for (int again = 0; again < 3; ++again) round();
+    const int before = maps_now(communicator);
+    for (int again = 0; again < 3; ++again) round();
+    EXPECT_EQ(maps_now(communicator), before);
+  });
+}
+
+// A part of memory of several chunks is described as other memory: it has not been freed for that.
+TEST_F(Memory, of_several_chunks_stays_mapped) {
+  virtual_world::WorldOptions options = pushed_to_memory();
+  options.settings.device_staged_uses = 0;
+  virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
+    DeviceCase one(communicator, alltoall_shape(9000), {HOST_DEVICE_CHUNKS, HOST_DEVICE_CHUNKS});
+    (void)one.call(1);
+    const int before = maps_now(communicator);
+    for (std::uint64_t call = 2; call <= 60; ++call) (void)one.call(call);
+    EXPECT_EQ(maps_now(communicator), before);
+  });
+}
+
+// Of the memory of one owner no more is mapped between calls than the setting says, and nothing that its owner has freed.
+TEST_F(Memory, is_let_go_of) {
+  for (const std::uint64_t most : {std::uint64_t{0}, std::uint64_t{1} << 30}) {
+    virtual_world::WorldOptions options = pushed_to_memory();
+    options.settings.device_staged_uses = 0;
+    options.settings.device_mapped_bytes = most;
+    virtual_world::world({0, 0, 0}, options, [most](Communicator& communicator) {
+      const int own = pieces_now(communicator);
+      DeviceCase kept(communicator, alltoall_shape(100), {});
+      for (std::uint64_t call = 1; call <= 4; ++call) (void)kept.call(call);
+      const int mapped = most == 0 ? 0 : 3 * 2;
+      EXPECT_EQ(pieces_now(communicator), own + 3 * 2 + mapped);
+      {
+        DeviceCase large(communicator, alltoall_shape(70000), {});
+        (void)large.call(1);
+        EXPECT_EQ(pieces_now(communicator), own + 3 * 4 + 2 * mapped);
+      }
+      for (std::uint64_t call = 1; call <= 4; ++call) (void)kept.call(call);
+      EXPECT_EQ(pieces_now(communicator), own + 3 * 2 + mapped);
+    });
+  }
+}
+
+TEST_F(Memory, of_ours_is_given_back_when_it_is_not_needed) {
+  virtual_world::world({0, 0, 0}, pushed_to_memory(), [](Communicator& communicator) {
+    DeviceCase kept(communicator, alltoall_shape(100), {});
+    (void)kept.call(1);
+    EXPECT_NE(communicator.slot().devices->staging(MappedSide::recv), nullptr);
+    for (std::uint64_t call = 2; call <= 100; ++call) (void)kept.call(call);
+    EXPECT_EQ(communicator.slot().devices->staging(MappedSide::recv), nullptr);
+    EXPECT_EQ(pieces_now(communicator), 3 * 2 + 3 * 2) << "all of it, on all ranks";
+    DeviceCase again(communicator, alltoall_shape(100), {HOST_DEVICE_PLAIN, HOST_DEVICE_UNSHAREABLE});
+    (void)again.call(1);
+  });
+}
+
+// Calls in streams keep their memory mapped, and take nothing from others. When they have too much, they are refused, until
+// the program frees some.
+TEST_F(Memory, of_many_stream_calls_is_kept) {
+  virtual_world::world({0, 0}, pushed_to_memory(), [](Communicator& communicator) {
+    void* const stream = host_device_open_stream();
+    const auto call_all = [&](int count) {
+      int refused = 0;
+      std::vector<std::unique_ptr<DeviceCase>> cases;
+      for (int i = 0; i < count; ++i) {
+        cases.push_back(std::make_unique<DeviceCase>(communicator, alltoall_shape(5000), Kinds{}));
+        cases.back()->fill(static_cast<std::uint64_t>(i), cases.back()->send().touch());
+        refused += run_on_stream(communicator, alltoall_shape(5000), cases.back()->buffers(), stream).ok() ? 0 : 1;
+      }
+      host_device_wait(stream);
+      for (int i = 0; i + refused < count; ++i) {
+        EXPECT_EQ(cases[static_cast<std::size_t>(i)]->wrong(static_cast<std::uint64_t>(i), cases[static_cast<std::size_t>(i)]->recv().touch()), "");
+      }
+      DeviceCase beside(communicator, alltoall_shape(5000), {});
+      for (std::uint64_t call = 1; call <= 4; ++call) EXPECT_STREQ(beside.call(call).plan->algorithm, "ipc_kernel_push");
+      EXPECT_TRUE(communicator.slot().control->barrier().ok());
+      return refused;
+    };
+    EXPECT_EQ(call_all(60), 0);
+    EXPECT_GT(call_all(200), 0);
+    EXPECT_EQ(call_all(60), 0);
+    host_device_close_stream(stream);
+  });
+}
+
+// A device without room for a queue may have some later.
+TEST_F(Memory, that_was_short_is_asked_for_again) {
+  set({.refuse_queues = 4});
+  virtual_world::world({0, 0, 0}, pushed_to_memory(), [](Communicator& communicator) {
+    DeviceCase one(communicator, alltoall_shape(5000), {});
+    EXPECT_STRNE(one.call(1).plan->algorithm, "ipc_kernel_push");
+    for (std::uint64_t call = 2; call <= 20; ++call) (void)one.call(call);
+    EXPECT_STREQ(one.call(21).plan->algorithm, "ipc_kernel_push");
+  });
+}
+
+// So may peers that could map nothing at all.
+TEST_F(Memory, that_nobody_could_map_is_tried_again) {
+  set({.refuse_all_maps = 1});
+  virtual_world::world({0, 0, 0}, pushed_to_memory(), [](Communicator& communicator) {
+    DeviceCase one(communicator, alltoall_shape(5000), {HOST_DEVICE_PLAIN, HOST_DEVICE_UNSHAREABLE});
+    for (std::uint64_t call = 1; call <= 4; ++call) EXPECT_STRNE(one.call(call).plan->algorithm, "ipc_kernel_push");
+    EXPECT_FALSE(communicator.slot().devices->active());
+    EXPECT_TRUE(communicator.slot().control->barrier().ok());
+    if (communicator.topology.rank == 0) set({});
+    EXPECT_TRUE(communicator.slot().control->barrier().ok());
+    for (std::uint64_t call = 5; call <= 70; ++call) (void)one.call(call);
+    EXPECT_STREQ(one.call(71).plan->algorithm, "ipc_kernel_push");
+  });
+}
+
+// After a reset the queue is gone, and memory of ours: calls are right, by way of host memory.
+TEST_F(Memory, of_a_device_that_was_reset) {
+  virtual_world::world({0, 0, 0}, pushed_to_memory(), [](Communicator& communicator) {
+    DeviceCase one(communicator, alltoall_shape(5000), {});
+    EXPECT_STREQ(one.call(1).plan->algorithm, "ipc_kernel_push");
+    EXPECT_TRUE(communicator.slot().control->barrier().ok());
+    if (communicator.topology.rank == 0) set({.generation = 1});
+    EXPECT_TRUE(communicator.slot().control->barrier().ok());
+    for (std::uint64_t call = 2; call <= 4; ++call) EXPECT_STRNE(one.call(call).plan->algorithm, "ipc_kernel_push");
+    EXPECT_TRUE(communicator.slot().control->barrier().ok());
+  });
+}
+
+}  // namespace
+}  // namespace crossrail::tests
