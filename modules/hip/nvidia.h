@@ -67,6 +67,9 @@ using hipMemGenericAllocationHandle_t = CUmemGenericAllocationHandle;
 inline hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode* mode) {
   return hipCUDAErrorTohipError(cudaThreadExchangeStreamCaptureMode(mode));
 }
+inline hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* status) {
+  return hipCUDAErrorTohipError(cudaStreamIsCapturing(stream, status));
+}
 inline hipError_t hipExtMallocWithFlags(void**, size_t, unsigned) { return hipErrorNotSupported; }
 inline hipError_t loaded_attribute(int* value, hipFunction_attribute which, hipFunction_t function) {
   (void)cuFuncLoad(function);

@@ -2,7 +2,6 @@
  * with the class that says so; a dead process is told by its class; and the program goes on without it.
  *
  *   fault_tolerant revoked | killed */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
 #include <unistd.h>
