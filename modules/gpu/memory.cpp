@@ -163,7 +163,12 @@ void describe(const void* pointer, size_t bytes, crossrail_memory* memory) {
   const Address begin = address(pointer);
   const Address end = begin + (bytes == 0 ? 1 : bytes);
   for (size_t i = 0; i < kKnown; ++i) {
-    if (begin < cache.ranges[i].begin || end > cache.ranges[i].end || !tells_of(cache.known[i], begin, end)) continue;
+    if (begin < cache.ranges[i].begin || end > cache.ranges[i].end) continue;
+    if (!tells_of(cache.known[i], begin, end)) {
+      // Of memory that has gone: not to be asked about again.
+      if (cache.known[i].sharing != Sharing::chunks) cache.ranges[i] = {};
+      continue;
+    }
     *memory = cache.known[i].memory;
     if (!cache.known[i].told) look_at_copies();
     return;

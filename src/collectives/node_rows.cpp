@@ -165,7 +165,7 @@ void NodeRows::write_slot(Plan& plan, const Buffers& buffers, std::size_t peer, 
 
 // For receivers that do not find what they expect.
 void NodeRows::say_form(ControlBlock& control, const Row& row) {
-  RowForm& form = control.my_lines().row;
+  SeldomRead::RowForm& form = control.my_lines().seldom.row;
   form.bytes[epoch_ & 1].store(row.uniform ? row.bytes : kUnequal, std::memory_order_relaxed);
   form.flag[epoch_ & 1].store(flag_, std::memory_order_release);
 }

@@ -27,7 +27,7 @@ NodeRows::Form NodeRows::form_of(ControlBlock& control, int peer, std::size_t by
 
 // The same once more, of a peer who may not send what is expected: what it has sent, it has said.
 NodeRows::Form NodeRows::look_for(ControlBlock& control, int peer, std::size_t bytes) const {
-  const std::uint64_t said = control.lines(peer).row.flag[epoch_ & 1].load(std::memory_order_acquire);
+  const std::uint64_t said = control.lines(peer).seldom.row.flag[epoch_ & 1].load(std::memory_order_acquire);
   const Form form = form_of(control, peer, bytes);
   if (form != Form::none) return form;
   return said == flag_ || ControlBlock::epoch_of(said) > epoch_ ? Form::unlike : Form::none;
@@ -64,7 +64,7 @@ Status NodeRows::fetch_uniform(ControlBlock& control, int peer, const Part& to) 
 // The peer sends fewer bytes than expected, perhaps none: then it may have gone on meanwhile.
 Status NodeRows::fetch_unlike(Plan& plan, const Buffers& buffers, int peer) {
   ControlBlock& control = *plan.control;
-  const RowForm& form = control.lines(peer).row;
+  const SeldomRead::RowForm& form = control.lines(peer).seldom.row;
   const std::uint64_t bytes = form.bytes[epoch_ & 1].load(std::memory_order_acquire);
   if (form.flag[epoch_ & 1].load(std::memory_order_acquire) != flag_ || bytes == kUnequal || bytes == 0) return {};
   Part to = buffers.received_from(rank_of_[peer]);

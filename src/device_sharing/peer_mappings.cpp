@@ -63,9 +63,10 @@ void PeerMappings::look_at_all() {
 }
 
 std::uint64_t PeerMappings::begin_call() {
-  constexpr int kLooks = 2;
-  ++calls_;
-  for (int look = 0; look < std::min(kLooks, entries_); ++look) {
+  // To ask takes some 0.2 us.
+  constexpr int kCallsALook = 4, kEntriesALook = 32;
+  if (++calls_ % kCallsALook != 0 || entries_ == 0) return freed_;
+  for (int look = 0; look <= entries_ / kEntriesALook; ++look) {
     looked_ = (looked_ + 1) % entries_;
     drop_freed(looked_);
   }

@@ -46,10 +46,12 @@ struct alignas(kCacheLineBytes) FlagLine {
   Word word[2];  // by parity
 };
 
-// Which form the row of a rank's blocks has in a round of a v-collective (collectives/node_rows.h); by parity.
-struct alignas(kCacheLineBytes) RowForm {
-  Word bytes[2];  // of every block; or that they are unequal
-  Word flag[2];   // of the epoch; written last, when all blocks are there
+struct alignas(kCacheLineBytes) SeldomRead {  // by others; all by parity
+  Word agreed[2];   // status of a plan
+  struct RowForm {  // in a round of a v-collective (collectives/node_rows.h)
+    Word bytes[2];  // of every block; or that they are unequal
+    Word flag[2];   // of the epoch; written last, when all blocks are there
+  } row;
 };
 
 // A flag that only goes on: of the last epoch in which its owner came to some point.
@@ -63,8 +65,7 @@ struct RankLines {
   ExportedRange exported[2];  // single copy: by parity of the epoch
   FlagLine staged;            // bulk region of this epoch is filled
   FlagLine finished;          // single copy: this rank has read all it needs in this epoch
-  FlagLine agreed;            // status of a plan
-  RowForm row;
+  SeldomRead seldom;
   SequenceCounter entered;    // this rank has read all it needed in the epochs before
   SequenceCounter barrier;    // has come to `barrier`
   SequenceCounter counter[kCounters];

@@ -196,11 +196,11 @@ Status ControlBlock::diagnose(int peer, Waited& waited) {
 
 Status ControlBlock::agree(Code mine, Code& worst) {
   const std::uint64_t round = ++agreement_;
-  my_lines().agreed.word[round & 1].store(with_code(round, mine), std::memory_order_release);
+  my_lines().seldom.agreed[round & 1].store(with_code(round, mine), std::memory_order_release);
   worst = mine;
   for (int step = 1; step < node_size(); ++step) {
     const int peer = (node_rank() + step) % node_size();
-    const Word& word = lines(peer).agreed.word[round & 1];
+    const Word& word = lines(peer).seldom.agreed[round & 1];
     CROSSRAIL_TRY(await(peer, [&] { return word.load(std::memory_order_acquire) >> kCodeBits == round; }));
     worst = std::max(worst, code_of(word.load(std::memory_order_relaxed)));
   }

@@ -24,6 +24,27 @@ std::size_t packet_stride(const Plan& plan) {
   return std::max<std::size_t>(1, (bytes + kPayload - 1) / kPayload);
 }
 
+// One round of packets.
+struct PacketRound {
+  Packet* mine;
+  std::uint64_t flag, epoch;
+};
+
+[[gnu::noinline]] Status run_packets_with_gaps(Plan& plan, const Buffers& buffers, const PacketRound& round) {
+  ControlBlock& control = *plan.control;
+  const std::size_t block = plan.shape.block_bytes, stride = packet_stride(plan);
+  const int rank = plan.group.index(), size = plan.group.size();
+  write_packets(round.mine, round.flag, buffers.sent(0, block * size));
+  if (!plan.shape.in_place) copy_part(buffers.received(rank * block, block), buffers.sent(rank * block, block));
+  for (int step = 1; step < size; ++step) {
+    const int peer = (rank + step) % size;
+    const Stretch stretch{peer, control.packets(round.epoch & 1, peer, stride), rank * block, block};
+    CROSSRAIL_TRY(read_packets(control, round.flag, stretch, buffers.received(peer * block, block)));
+  }
+  control.seen_all(round.epoch);
+  return {};
+}
+
 Status run_packets(Plan& plan, const Buffers& buffers) {
   ControlBlock& control = *plan.control;
   const std::size_t block = plan.shape.block_bytes;
@@ -36,17 +57,13 @@ Status run_packets(Plan& plan, const Buffers& buffers) {
   CROSSRAIL_TRY(control.wait_until_reusable(epoch));
   Packet* const mine = control.packets(half, rank, stride);
   if (block == 0) mine->flag.store(flag, std::memory_order_release);
-  if (buffers.send_gaps == nullptr) {
-    write_packets(mine, flag, buffers.send, block * size);
-  } else {
-    write_packets(mine, flag, buffers.sent(0, block * size));
-  }
-  if (!plan.shape.in_place) copy_part(buffers.received(rank * block, block), buffers.sent(rank * block, block));
+  if (buffers.send_gaps != nullptr || buffers.recv_gaps != nullptr) return run_packets_with_gaps(plan, buffers, {mine, flag, epoch});
+  write_packets(mine, flag, buffers.send, block * size);
+  if (!plan.shape.in_place) copy_block(buffers.recv + rank * block, buffers.send + rank * block, block);
   for (int step = 1; step < size; ++step) {
     const int peer = rank + step < size ? rank + step : rank + step - size;
-    const Stretch stretch{peer, control.packets(half, peer, stride), rank * block, block};
-    CROSSRAIL_TRY(buffers.recv_gaps == nullptr ? read_packets(control, flag, stretch, buffers.recv + peer * block)
-                                               : read_packets(control, flag, stretch, buffers.received(peer * block, block)));
+    CROSSRAIL_TRY(read_packets(control, flag, {peer, control.packets(half, peer, stride), rank * block, block},
+                               buffers.recv + peer * block));
   }
   control.seen_all(epoch);
   return {};

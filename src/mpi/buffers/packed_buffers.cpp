@@ -109,10 +109,13 @@ Status PackedBuffers::open(Buffers& buffers, const Plan* plan) {
 
 Status PackedBuffers::close() {
   if (recv_.packed) CROSSRAIL_TRY(unpack(recv_row_, typed(recv_)));
+  Status copied;
+  if (recv_.staged) {
+    const Span span = span_of(*recv_.side);
+    copied = device::copy(moved(recv_.side->address, span.lower), moved(recv_.host, span.lower), span.bytes);
+  }
   memory_.shrink();
-  if (!recv_.staged) return {};
-  const Span span = span_of(*recv_.side);
-  return device::copy(moved(recv_.side->address, span.lower), moved(recv_.host, span.lower), span.bytes);
+  return copied;
 }
 
 }  // namespace crossrail::mpi
