@@ -105,7 +105,7 @@ def command_line(mpi, options, flavour, report):
 
 def run(mpi, options, flavour):
     """Runs the job; a job that does not end in time is ended with all its processes."""
-    with tempfile.TemporaryDirectory(prefix="crossrail_test_report.") as report:
+    with tempfile.TemporaryDirectory(prefix="crossrail_test_report.", ignore_cleanup_errors=True) as report:
         command = command_line(mpi, options, flavour, report)
         print("+", " ".join(command), flush=True)
         began = time.monotonic()
