@@ -8,7 +8,7 @@
 #include "check.h"
 #include "persistent.h"
 
-enum { kSizes = 4, kPending = 12, kSeconds = 8 };
+enum { kSizes = 4, kPending = 12, kSeconds = 25 };
 
 static int right_calls, wrong_calls;
 

@@ -59,7 +59,7 @@ class Sweep:
         job = subprocess.Popen(command, env=launcher_environment(self.mpi), text=True, stdout=subprocess.PIPE, errors="replace",
                                stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True)
         try:
-            text, _ = job.communicate(timeout=20)
+            text, _ = job.communicate(timeout=45)
         except subprocess.TimeoutExpired:
             judge.end_job(job.pid)
             text, _ = job.communicate()
