@@ -145,7 +145,8 @@ def complaints(result, options):
     if options.exit == "nonzero" and result.exit == 0:
         wrong.append("exit status 0, an error was expected")
     passed = len(re.findall(r"PASS", result.text))
-    expected = options.n if options.passes is None else options.passes
+    passes = getattr(options, "passes", None)  # only run_mpi.py has it
+    expected = options.n if passes is None else passes
     if not options.no_pass and passed != expected:
         wrong.append(f"{passed} ranks said PASS, not {expected}")
     return wrong + counted_wrong(result, options) + overlap_wrong(result, options) + text_wrong(result, options)
