@@ -205,9 +205,9 @@ Result launch(const Launch& launch, Stream stream);
 Result add_node(Node* node, Graph graph, const Launch& launch);
 Result set_node(Executable executable, Node node, const Launch& launch);
 
-// File descriptors for chunks; -1: the driver refuses.
 // One that can be shared, of at least `bytes`, which become its size.
 Result make_chunk(Chunk* chunk, size_t* bytes, int device);
+// File descriptors for chunks; -1: the driver refuses.
 bool chunk_is_shareable(Chunk chunk, int device);
 Result export_chunk(Chunk chunk, int* descriptor);
 Result import_chunk(int descriptor, Chunk* chunk);

@@ -218,8 +218,8 @@ Result launch(const Launch& launch, Stream stream);
 inline Result add_node(Node*, Graph, const Launch&) { return kNotSupported; }
 inline Result set_node(Executable, Node, const Launch&) { return kNotSupported; }
 
-// File descriptors for chunks; -1: the driver refuses.
 inline Result make_chunk(Chunk*, size_t*, int) { return kNotSupported; }
+// File descriptors for chunks; -1: the driver refuses.
 bool chunk_is_shareable(Chunk chunk, int device);
 Result export_chunk(Chunk chunk, int* descriptor);
 Result import_chunk(int descriptor, Chunk* chunk);

@@ -50,7 +50,7 @@ struct Buffers {
 
  private:
   static Part part(std::byte* side, const Block& block) {
-    return {reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(side) + static_cast<std::uintptr_t>(block.offset)), block.layout, 0, block.bytes};
+    return {moved(side, block.offset), block.layout, 0, block.bytes};
   }
 };
 

@@ -10,10 +10,6 @@
 namespace crossrail {
 namespace {
 
-std::byte* moved(std::byte* base, std::int64_t by) {
-  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(by));
-}
-
 // Many short pieces of one length: the length is known to the compiler.
 template <std::size_t kBytes, class Copy>
 void each_of(std::byte* first, std::int64_t stride, std::uint64_t count, Copy copy) {
@@ -163,8 +159,7 @@ void fuse(Pieces& one) {
   one.count = 1;
 }
 
-// One pass; true if it joined any.
-bool join_once(std::vector<Pieces>& pieces, bool only_touching) {
+void join_once(std::vector<Pieces>& pieces, bool only_touching) {
   std::size_t kept = 0;
   for (std::size_t next = 1; next < pieces.size(); ++next) {
     const bool touches = pieces[kept].count == 1 && pieces[next].count == 1 &&
@@ -172,9 +167,7 @@ bool join_once(std::vector<Pieces>& pieces, bool only_touching) {
     if ((!only_touching || touches) && joined(pieces[kept], pieces[next])) continue;
     pieces[++kept] = pieces[next];
   }
-  const bool any = kept + 1 < pieces.size();
   if (!pieces.empty()) pieces.resize(kept + 1);
-  return any;
 }
 
 }  // namespace
@@ -182,8 +175,8 @@ bool join_once(std::vector<Pieces>& pieces, bool only_touching) {
 // What touches first: otherwise short pieces of a long one would make a line with what follows.
 void join(std::vector<Pieces>& pieces) {
   for (Pieces& one : pieces) fuse(one);
-  (void)join_once(pieces, true);
-  (void)join_once(pieces, false);
+  join_once(pieces, true);
+  join_once(pieces, false);
   for (Pieces& one : pieces) fuse(one);
   std::uint64_t at = 0;
   for (Pieces& one : pieces) {

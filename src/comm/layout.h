@@ -9,6 +9,11 @@
 
 namespace crossrail {
 
+// Addresses are computed as numbers: MPI_BOTTOM is null, and offsets may be negative.
+inline std::byte* moved(void* address, std::ptrdiff_t by) {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(by));
+}
+
 // `count` pieces of `bytes`, `stride` apart; `at` bytes of the element come before.
 struct Pieces {
   std::int64_t offset = 0;
@@ -19,7 +24,7 @@ struct Pieces {
 };
 
 // Of one element; the next begins `extent` bytes on. In the order in which MPI sends them.
-struct Layout : std::enable_shared_from_this<Layout> {
+struct Layout {
   std::vector<Pieces> pieces;
   std::uint64_t element_bytes = 0;
   std::int64_t extent = 0;

@@ -35,7 +35,6 @@ def parse(argv):
     add("--ranks", default="2,2,3,4,4,5", help="numbers of ranks, of which every batch takes one")
     add("--seconds", type=int, default=30, help="after which a program hangs")
     add("--findings", default="findings", help="folder for what is found")
-    add("--one", type=int, metavar="PROGRAM", help="only this program of the batch of --seed, ten times")
     add("--stop", type=int, default=5, help="findings after which the search ends")
     options = parser.parse_args(argv)
     if options.programs == 10**9 and options.minutes == 1e9:

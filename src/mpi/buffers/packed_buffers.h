@@ -23,11 +23,6 @@ struct Span {
 };
 Span span_of(const Side& side);
 
-// Addresses are computed as numbers: MPI_BOTTOM is null, and lower bounds may be negative.
-inline std::byte* moved(void* address, std::ptrdiff_t by) {
-  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(by));
-}
-
 class PackedBuffers final : public UserBuffers {
  public:
   // In place (`send` null) the row to send from is that to receive into.

@@ -134,11 +134,7 @@ std::byte* PackedVectors::place(const Way& way, std::byte* row) const {
 }
 
 Status PackedVectors::close() {
-  if (recv_.row_bytes == 0) {
-    memory_.shrink();
-    return {};
-  }
-  const int ranks = static_cast<int>(recv_.room->blocks.size());
+  const int ranks = recv_.row_bytes == 0 ? 0 : static_cast<int>(recv_.room->blocks.size());
   for (int rank = 0; rank < ranks; ++rank) {
     if (recv_.room->by_row[rank] == 0) continue;
     CROSSRAIL_TRY(scatter(moved(recv_base_, recv_.room->blocks[rank].offset), block_of(recv_, rank)));
