@@ -67,9 +67,6 @@ using hipMemGenericAllocationHandle_t = CUmemGenericAllocationHandle;
 inline hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode* mode) {
   return hipCUDAErrorTohipError(cudaThreadExchangeStreamCaptureMode(mode));
 }
-inline hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* status) {
-  return hipCUDAErrorTohipError(cudaStreamIsCapturing(stream, status));
-}
 inline hipError_t hipExtMallocWithFlags(void**, size_t, unsigned) { return hipErrorNotSupported; }
 inline hipError_t loaded_attribute(int* value, hipFunction_attribute which, hipFunction_t function) {
   (void)cuFuncLoad(function);
@@ -91,6 +88,10 @@ inline hipError_t write_value(hipStream_t stream, void* at, uint64_t value, unsi
   return hipCUResultTohipError(cuStreamWriteValue64(stream, reinterpret_cast<CUdeviceptr>(at), value, flags));
 }
 #define hipStreamWriteValue64 write_value
+inline hipError_t stream_is_capturing(hipStream_t stream, hipStreamCaptureStatus* status) {
+  return hipCUDAErrorTohipError(cudaStreamIsCapturing(stream, status));
+}
+#define hipStreamIsCapturing stream_is_capturing
 
 inline CUdeviceptr cuda_address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 inline CUmemLocation cuda_location(const hipMemLocation& from) {
