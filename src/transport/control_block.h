@@ -211,7 +211,7 @@ class ControlBlock {
   // this call with another shape.
   Status check_health();
   // For waits for messages that have lost patience: a rank of the node that has begun a later call has sent and
-  // taken all that it ever will. An error only if what it had sent does not come when one looks once more.
+  // taken all that it ever will. An error only if what it had sent does not come for a long time.
   Status check_awaited(int rank);
 
   // Worst code over the ranks of the node.

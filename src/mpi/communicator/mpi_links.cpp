@@ -27,6 +27,9 @@ constexpr std::uint64_t kCallsAClosing = 64;
 constexpr int kTestsBetweenYields = 1000;
 constexpr std::int64_t kMostCancelNs = 2'000'000'000;
 constexpr std::int64_t kMostVerdictPatiences = 20;
+// Looks, half a patience apart, after which a message does not come any more whose sender has gone on: it may be
+// behind others on its way, and a rank that computes lets none arrive.
+constexpr int kMostSuspicions = 40;
 
 }  // namespace
 
@@ -84,9 +87,7 @@ bool MpiLinks::awaits(int peer) const {
   return false;
 }
 
-Status MpiLinks::check_peers() {
-  if (control_ != nullptr) CROSSRAIL_TRY(control_->check_health());
-  CROSSRAIL_TRY(check_health());
+Status MpiLinks::check_awaited() {
   for (int peer = 0; peer < peers_->size(); ++peer) {
     if (!awaits(peer)) continue;
     if (control_ != nullptr) CROSSRAIL_TRY(control_->check_awaited(peer));
@@ -96,6 +97,20 @@ Status MpiLinks::check_peers() {
     if (!alive(peer)) return failure(Code::peer_lost, "rank %d has ended while rank %d waits for it", peer, peers_->rank);
   }
   return {};
+}
+
+Status MpiLinks::look_around(Doubt& doubt) {
+  if (!doubt.certain.ok()) return doubt.certain;  // and what was sent before it has not completed our wait
+  const std::int64_t now = now_ns();
+  if (doubt.looked_ns == 0) doubt.looked_ns = now;
+  if (now - doubt.looked_ns < static_cast<std::int64_t>(placement_.patience_ms) * 500'000) return {};
+  doubt.looked_ns = now;
+  if (control_ != nullptr) doubt.certain = control_->check_health();
+  if (doubt.certain.ok()) doubt.certain = check_health();
+  if (!doubt.certain.ok()) return {};
+  const Status suspicion = check_awaited();
+  doubt.suspicions = suspicion.ok() ? 0 : doubt.suspicions + 1;
+  return doubt.suspicions < kMostSuspicions ? Status{} : suspicion;
 }
 
 Status MpiLinks::test(Span span, bool& done) {
@@ -110,42 +125,33 @@ Status MpiLinks::wait_requests(Span span) {
   if (statuses_.size() < requests_.size()) statuses_.resize(requests_.size());
   if (fiber_ != nullptr) return wait_suspended(span);
   const int tests_between_yields = placement_.oversubscribed ? 1 : kTestsBetweenYields;
-  const std::int64_t patience_ns = static_cast<std::int64_t>(placement_.patience_ms) * 1'000'000;
-  std::int64_t looked = 0;
-  Status trouble;
+  Doubt doubt;
   for (int tests = 1;; ++tests) {
     bool done = false;
     CROSSRAIL_TRY(test(span, done));
     if (done) return {};
-    if (!trouble.ok()) return trouble;  // and what it had sent before has not completed our wait
     if (tests % tests_between_yields != 0) continue;
     sched_yield();
-    const std::int64_t now = now_ns();
-    if (looked == 0) looked = now;
-    if (now - looked < patience_ns / 2) continue;
-    looked = now;
-    trouble = check_peers();
+    CROSSRAIL_TRY(look_around(doubt));
   }
 }
 
 // The same on a fiber, which is resumed from inside the MPI library.
 Status MpiLinks::wait_suspended(Span span) {
-  const std::int64_t patience_ns = static_cast<std::int64_t>(placement_.patience_ms) * 1'000'000;
   const int count = static_cast<int>(span.end - span.first);
-  std::int64_t looked = now_ns();
-  Status tested, trouble;
+  Status tested;
   bool done = false;
+  Doubt doubt;
+  doubt.looked_ns = now_ns();
   for (int asked = 0;;) {
     const auto can_go_on = [&] {
       if (may_test_in_hook(&requests_[span.first], count)) tested = test(span, done);
-      return done || !tested.ok() || (++asked % kTestsBetweenYields == 0 && now_ns() - looked >= patience_ns / 2);
+      return done || !tested.ok() || ++asked % kTestsBetweenYields == 0;
     };
     if (!can_go_on()) fiber_->wait_until(can_go_on);
     CROSSRAIL_TRY(tested);
     if (done) return {};
-    if (!trouble.ok()) return trouble;
-    looked = now_ns();
-    trouble = check_peers();
+    CROSSRAIL_TRY(look_around(doubt));
   }
 }
 

@@ -21,8 +21,10 @@ class MpiLinks final : public Links {
     std::uint64_t patience_ms = 500;
     bool oversubscribed = false;
     bool messages = true;  // false: its calls are moved where MPI may not be called
+    std::uint64_t calls_before = 0;  // of earlier slots of this number
   };
-  MpiLinks(std::shared_ptr<MpiPeers> peers, const Placement& placement) : peers_(std::move(peers)), placement_(placement) {}
+  MpiLinks(std::shared_ptr<MpiPeers> peers, const Placement& placement)
+      : peers_(std::move(peers)), placement_(placement), call_{.number = placement.calls_before} {}
   ~MpiLinks() override;
   // The slot's control block, where there is one: waits for messages look at it when they take too long.
   void watch(ControlBlock* control) { control_ = control; }
@@ -70,8 +72,17 @@ class MpiLinks final : public Links {
   Status wait_requests(Span span);
   Status wait_suspended(Span span);
   Status test(Span span, bool& done);
-  // What keeps the posted messages from completing. Errors: mismatch, peer_lost, what others say.
-  Status check_peers();
+  // Of one wait.
+  struct Doubt {
+    std::int64_t looked_ns = 0;
+    Status certain;
+    int suspicions = 0;
+  };
+  // For waits, now and then: what keeps the posted messages from completing, once they cannot any more. Errors:
+  // mismatch, peer_lost, what others say.
+  Status look_around(Doubt& doubt);
+  // What looks as if no message can come: its sender is in a later call, or has ended.
+  Status check_awaited();
   bool awaits(int peer) const;
   Status check_sizes(Span span);
   Status finish(Span span);
@@ -80,7 +91,7 @@ class MpiLinks final : public Links {
 
   std::shared_ptr<MpiPeers> peers_;
   Placement placement_;
-  ErrorNotices::Call call_{};
+  ErrorNotices::Call call_;
   int call_tag_ = 0;
   ControlBlock* control_ = nullptr;
   std::unique_ptr<SharedMemory> node_memory_;

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t kFirst = 1 + Communicator::kMostPendingSlots;
 constexpr std::size_t kMost = MpiLinks::kMostSlots - kFirst;
+// Calls of a later slot of the same number come after all of the earlier one's, of which notices may be on their way.
+constexpr std::uint64_t kCallsBetweenSlots = std::uint64_t{1} << 32;
 
 }  // namespace
 
@@ -23,14 +25,17 @@ std::unique_ptr<PersistentSlot> open_persistent_slot(CommunicatorRecord& record)
   const Topology& topology = communicator.topology;
   MpiExchange exchange(record.comm, topology.size);
   // The same number everywhere: tags are made of it.
-  const std::size_t number = kFirst + record.persistent_made++ % kMost;
+  const std::size_t made_before = record.persistent_made++;
+  const std::size_t number = kFirst + made_before % kMost;
   record.persistent_in_use.resize(MpiLinks::kMostSlots);
   const bool is_free = !record.persistent_in_use[number];
   if (!exchange.all(is_free)) return nullptr;
   record.persistent_in_use[number] = true;
   auto made = std::make_unique<PersistentSlot>(record, number);
   const auto& peers = static_cast<MpiLinks&>(*communicator.slot().links).peers();
-  auto links = std::make_unique<MpiLinks>(peers, MpiLinks::Placement{number, communicator.settings.patience_ms, topology.oversubscribed});
+  MpiLinks::Placement placement{number, communicator.settings.patience_ms, topology.oversubscribed};
+  placement.calls_before = made_before / kMost * kCallsBetweenSlots;
+  auto links = std::make_unique<MpiLinks>(peers, placement);
   MpiLinks& its_links = *links;
   made->slot = std::make_unique<Slot>(communicator, std::move(links), 1 + 1);  // plans for host and for device memory
   if (topology.shared_segment) {
