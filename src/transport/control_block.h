@@ -210,8 +210,9 @@ class ControlBlock {
   // For waits elsewhere that have lost patience: whether a rank of the node has met an error, or is in
   // this call with another shape.
   Status check_health();
-  // For waits for messages that have lost patience: a rank of the node that has begun a later call has sent and
-  // taken all that it ever will. An error only if what it had sent does not come for a long time.
+  // The same where a message is there as soon as it has been sent, as none of an MPI library is: a rank of the node
+  // that has begun a later call has sent and taken all that it ever will. An error only if what it had sent does not
+  // come when one looks once more.
   Status check_awaited(int rank);
 
   // Worst code over the ranks of the node.

@@ -1,6 +1,10 @@
 #include "mpi/statistics/counters.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -153,23 +157,48 @@ struct Report {
   static unsigned long long number(const std::atomic<std::uint64_t>& value) { return value.load(); }
 };
 
-void write_report() {
-  if (!counting()) return;
-  calls_since_report = 0;
+namespace {
+
+// Never through a link that somebody else has put there.
+std::FILE* open_new(const std::string& path) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  constexpr mode_t kMode = 0666;
+  int descriptor = open(path.c_str(), kFlags, kMode);
+  if (descriptor < 0 && errno == EEXIST && unlink(path.c_str()) == 0) descriptor = open(path.c_str(), kFlags, kMode);
+  std::FILE* const file = descriptor < 0 ? nullptr : fdopen(descriptor, "w");
+  if (file == nullptr && descriptor >= 0) close(descriptor);
+  return file;
+}
+
+bool write_whole(const std::string& path, const std::string& text) {
+  std::FILE* const file = open_new(path);
+  if (file == nullptr) return false;
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  return std::fclose(file) == 0 && written;
+}
+
+std::string host_name() {
   char host[256] = {};
   gethostname(host, sizeof host - 1);
-  const std::string path =
-      process_settings().report + "/" + host + "." + std::to_string(static_cast<int>(getpid())) + ".json";
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) {
-    log_line(LogLevel::error, "CROSSRAIL_REPORT: cannot write %s", path.c_str());
-    return;
-  }
-  std::fprintf(file,
-               "{\"rank\":%d,\"world_size\":%d,\"host\":\"%s\",\"pid\":%d,\"mpi\":\"%s\",\"flavour\":\"%s\",\"calls\":[%s],\"plans\":%s}\n",
-               world_rank.load(), world_size.load(), host, static_cast<int>(getpid()), library().version,
-               library().flavour, Report::all().c_str(), traffic_json().c_str());
-  std::fclose(file);
+  return host;
+}
+
+}  // namespace
+
+// Under another name first: who reads the folder, or this process's end, never finds half of it.
+void write_report() {
+  if (!counting()) return;
+  static std::atomic<int> written{0};  // by several threads at a time
+  calls_since_report = 0;
+  const std::string host = host_name(), pid = std::to_string(static_cast<int>(getpid()));
+  const std::string path = process_settings().report + "/" + host + "." + pid + ".json";
+  const std::string unfinished = path + "." + std::to_string(written++) + ".part";
+  const std::string text = "{\"rank\":" + std::to_string(world_rank.load()) + ",\"world_size\":" + std::to_string(world_size.load()) +
+                           ",\"host\":\"" + host + "\",\"pid\":" + pid + ",\"mpi\":\"" + library().version + "\",\"flavour\":\"" +
+                           library().flavour + "\",\"calls\":[" + Report::all() + "],\"plans\":" + traffic_json() + "}\n";
+  if (write_whole(unfinished, text) && std::rename(unfinished.c_str(), path.c_str()) == 0) return;
+  log_line(LogLevel::error, "CROSSRAIL_REPORT: cannot write %s: %s", path.c_str(), strerror(errno));
+  (void)unlink(unfinished.c_str());
 }
 
 }  // namespace crossrail::mpi
