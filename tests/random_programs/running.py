@@ -21,7 +21,7 @@ AVOIDED = {
     "mpich4": {"typed_in_place", "in_place", "inactive", "put", "group"},
     # And what crossrail does wrong: at MPI_THREAD_MULTIPLE, MPICH 5 frees such a communicator's record while it holds its lock.
     # A persistent call over messages may wait for ever for one that was sent (its first start, then MPI_Waitall).
-    "mpich5": {"inactive", "freed_communicator", "persistent"},
+    "mpich5": {"inactive"},
 }
 
 

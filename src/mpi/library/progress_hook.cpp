@@ -75,7 +75,7 @@ int poll_of_mpich(AsyncThing*) {
 
 bool has_progress_hook() { return symbols().opal != nullptr || symbols().async_start != nullptr; }
 
-bool waitall_refuses_generalized_requests() { return symbols().async_start != nullptr; }
+bool hooked_into_mpich() { return symbols().async_start != nullptr; }
 
 void hook_progress(const ProgressHook& hook) {
   if (hooked.load(std::memory_order_acquire)) return;

@@ -27,8 +27,8 @@ bool may_test_in_hook(const MPI_Request* requests, int count);
 // MPI_THREAD_MULTIPLE, progress made in there would lock it again, which stops the program.
 bool may_make_progress();
 
-// MPICH 5.0.2 stops the program if MPI_Waitall finds generalized requests that have not ended (an assertion in its
-// request_impl.c; MPI_Wait, Waitsome, Waitany and Test* take them).
-bool waitall_refuses_generalized_requests();
+// Whether the library with a hook is MPICH. Version 5.0.2 stops the program if MPI_Waitall finds generalized requests
+// that have not ended (an assertion in its request_impl.c; MPI_Wait, Waitsome, Waitany and Test* take them).
+bool hooked_into_mpich();
 
 }  // namespace crossrail::mpi

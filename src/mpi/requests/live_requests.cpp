@@ -59,10 +59,10 @@ AfterWait complete_seen(OurRequest& ours, MPI_Request& request, bool quickly) {
 }  // namespace
 
 // MPICH 4.0 moves nothing in MPI_Wait but what is polled; others may wait for collectives of its own, which go on
-// neither there nor in MPI_Iprobe.
+// neither there nor in MPI_Iprobe. In MPICH 5.0 MPI_Iprobe on MPI_COMM_SELF moves nothing at all.
 void make_progress(const OurRequest& pending) {
   int flag = 0;
-  if (!mover_advances()) {
+  if (!mover_advances() && !hooked_into_mpich()) {
     (void)pmpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, handles().comm_self, &flag, MPI_STATUS_IGNORE);
     return;
   }
@@ -104,8 +104,9 @@ void await_completed(OurRequest& ours) {
 
 void await_all_ours(MPI_Request* requests, int count) {
   if (requests == nullptr || !any_requests()) return;
-  // Another thread that has been told of the end may still be about to complete the request.
-  const bool to_the_end = mover_advances() || waitall_refuses_generalized_requests();
+  // Another thread that has been told of the end may still be about to complete the request; and MPICH's MPI_Waitall
+  // may not see one that has not ended.
+  const bool to_the_end = mover_advances() || hooked_into_mpich();
   for (int one = 0; one < count; ++one) {
     OurRequest* const ours = find_request(requests[one]);
     if (ours == nullptr) continue;

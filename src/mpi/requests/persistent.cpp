@@ -123,8 +123,7 @@ Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* reques
   if (native) return {};
   carried.code = open_token(whole->token);
   if (carried.code != MPI_SUCCESS) return carried;
-  *request = whole->token.request;
-  whole->live.request = *request;
+  *request = whole->request = whole->live.request = whole->token.request;
   whole->live.call = whole.get();
   remember_request(whole->live);
   (void)whole.release();  // the program frees it
