@@ -4,12 +4,14 @@
  *   only_nonblocking calls COUNT           of each form, one after the other, on a communicator of its own
  *   only_nonblocking end COUNT             so many, then MPI_Finalize
  *   only_nonblocking ahead                 rank 0 has begun all before the others begin any
+ *   only_nonblocking large                 then a blocking collective, by its large count on every second rank
  *   only_nonblocking random SEED ROUNDS    on several communicators, completed in any order, with a blocking call
  *                                          or a new communicator now and then
  */
 #include "check.h"
 #include "deadline.h"
 #include "exchange.h"
+#include "persistent.h"
 #include "random_numbers.h"
 
 enum { kSeconds = 60, kTag = 7, kComms = 4, kOutstanding = 6, kSteps = 80, kAhead = 40 };
@@ -54,6 +56,41 @@ static void one_is_ahead(void) {
     for (int call = kAhead; call-- > 0;) {
       MPI_OK(MPI_Wait(&exchanges[call].request, MPI_STATUS_IGNORE));
       end_exchange(&exchanges[call], "one is ahead");
+    }
+    MPI_OK(MPI_Comm_free(&comm));
+  }
+}
+
+enum { kCollectives = 4 };
+
+static void any_collective(int which, MPI_Comm comm) {
+  int in[64] = {0}, out = rank;
+#if LARGE_COUNTS
+  if (rank % 2 == 1) {
+    if (which == 0) MPI_OK(MPI_Bcast_c(in, 1, MPI_INT, 0, comm));
+    if (which == 1) MPI_OK(MPI_Reduce_c(&out, in, 1, MPI_INT, MPI_SUM, 0, comm));
+    if (which == 2) MPI_OK(MPI_Allgather_c(&out, 1, MPI_INT, in, 1, MPI_INT, comm));
+    if (which == 3) MPI_OK(MPI_Allreduce_c(&out, in, 1, MPI_INT, MPI_SUM, comm));
+    return;
+  }
+#endif
+  if (which == 0) MPI_OK(MPI_Bcast(in, 1, MPI_INT, 0, comm));
+  if (which == 1) MPI_OK(MPI_Reduce(&out, in, 1, MPI_INT, MPI_SUM, 0, comm));
+  if (which == 2) MPI_OK(MPI_Allgather(&out, 1, MPI_INT, in, 1, MPI_INT, comm));
+  if (which == 3) MPI_OK(MPI_Allreduce(&out, in, 1, MPI_INT, MPI_SUM, comm));
+}
+
+/* The blocking collective opens the communicator for the exchanges, or on no rank. */
+static void large_counts(void) {
+  for (int which = 0; which < kCollectives; ++which) {
+    MPI_Comm comm;
+    MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    for (int call = 0; call < kAhead; ++call) {
+      Exchange exchange;
+      begin_exchange(&exchange, comm, call % kForms, 1 + call, call);
+      MPI_OK(MPI_Wait(&exchange.request, MPI_STATUS_IGNORE));
+      end_exchange(&exchange, "before and after a collective");
+      if (call == 2) any_collective(which, comm);
     }
     MPI_OK(MPI_Comm_free(&comm));
   }
@@ -138,6 +175,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "calls") == 0) call_after_call(number);
   if (strcmp(what, "end") == 0) then_end(number);
   if (strcmp(what, "ahead") == 0) one_is_ahead();
+  if (strcmp(what, "large") == 0) large_counts();
   for (int round = 0; strcmp(what, "random") == 0 && round < rounds; ++round) {
     begin_case(kSeconds, "rank %d: random %d", rank, number + round);
     one_round((unsigned)(number + round));

@@ -4,6 +4,9 @@
  *   rank 1     start; wait; release rank 0
  *   others     start; wait
  *
+ * 'long_send' is the other way round: rank 0 sends a long message before it starts, and rank 1, which has begun to receive
+ * it, waits for the exchange.
+ *
  *   progress WAY... | all [persistent] [first BYTES] [last BYTES]
  *
  * Each way to be blocked, with blocks of 8 bytes to 2 MiB or what is said, times 8 each, on communicators
@@ -13,7 +16,7 @@
 #include "exchange.h"
 #include "persistent.h"
 
-enum { kTag = 17, kSeconds = 60 };
+enum { kTag = 17, kSeconds = 60, kLongBytes = 1 << 20 };
 
 /* What rank 0 is blocked in, and how rank 1 lets it go. */
 typedef struct {
@@ -33,6 +36,22 @@ static void receive(void) { MPI_OK(MPI_Recv(&token, 1, MPI_INT, 1, kTag, other, 
 static void send(void) { MPI_OK(MPI_Send(&token, 1, MPI_INT, 0, kTag, other)); }
 static void send_synchronously(void) { MPI_OK(MPI_Ssend(&token, 1, MPI_INT, 1, kTag, other)); }
 static void receive_from_first(void) { MPI_OK(MPI_Recv(&token, 1, MPI_INT, 0, kTag, other, MPI_STATUS_IGNORE)); }
+
+static char* long_message;
+static MPI_Request long_receive = MPI_REQUEST_NULL;
+
+static void send_long(void) {
+  const int rank = rank_in(other);
+  long_message = calloc(kLongBytes, 1);
+  if (rank == 0) MPI_OK(MPI_Send(long_message, kLongBytes, MPI_BYTE, 1, kTag, other));
+  if (rank == 1) MPI_OK(MPI_Irecv(long_message, kLongBytes, MPI_BYTE, 0, kTag, other, &long_receive));
+}
+
+static void end_long(void) {
+  MPI_OK(MPI_Wait(&long_receive, MPI_STATUS_IGNORE));
+  free(long_message);
+}
+
 static void barrier(void) { MPI_OK(MPI_Barrier(other)); }
 
 static void probe(void) {
@@ -141,6 +160,7 @@ static const Way kWays[] = {
     {"waitany", wait_for_any, send, 0, NULL},
     {"wait", wait_for_own_receive, send, 0, NULL},
     {"ssend", send_synchronously, receive_from_first, 0, NULL},
+    {"long_send", end_long, end_long, 1, send_long},
     {"sendrecv", exchange_messages, exchange_messages_back, 0, NULL},
     {"barrier", barrier, barrier, 1, NULL},
     {"allreduce", reduce, reduce, 1, NULL},
@@ -164,7 +184,11 @@ static void one_case(const Way* way, MPI_Comm comm, int form, int bytes, int per
     start_exchange(&exchange);
   }
   if (rank == 0) way->blocked();
-  MPI_OK(MPI_Wait(&exchange.request, MPI_STATUS_IGNORE));
+  if (bytes % 3 == 2) {
+    MPI_OK(MPI_Waitall(1, &exchange.request, MPI_STATUSES_IGNORE));
+  } else {
+    MPI_OK(MPI_Wait(&exchange.request, MPI_STATUS_IGNORE));
+  }
   if (rank == 1 || (rank > 1 && way->all_release)) way->release();
   if (persistent) MPI_OK(MPI_Request_free(&exchange.request));
   end_exchange(&exchange, way->name);

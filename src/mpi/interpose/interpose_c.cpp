@@ -171,20 +171,19 @@ CROSSRAIL_EXPORT Word64 PMPI_Request_free(Word64 request) {
   BLOCKING_AS(MPI_##name, words, comm)             \
   BLOCKING_AS(PMPI_##name, words, comm)
 #include "mpi/interpose/blocking.def"
-#undef BLOCKING
 
 #define PASSED(name, form, words) STARTED_AS(MPI_##name, "MPI_" #name, leave, false, form, words)
 #include "mpi/interpose/passed.def"
 #undef PASSED
-#define ALLREDUCE(symbol)                                                        \
+#define ALLREDUCE(symbol, name)                                                  \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_6) {                                      \
     static crossrail::mpi::NextCall next(#symbol);                               \
-    static crossrail::mpi::CallCounter counter("MPI_Allreduce", "c");            \
+    static crossrail::mpi::CallCounter counter(name, "c");                       \
     if (!next.is_nested()) crossrail::mpi::blocking_collective(a6);              \
     return crossrail::mpi::pass(next, counter, NAMES_6);                         \
   }
-ALLREDUCE(MPI_Allreduce)
-ALLREDUCE(PMPI_Allreduce)
+ALLREDUCE(MPI_Allreduce, "MPI_Allreduce")
+ALLREDUCE(PMPI_Allreduce, "MPI_Allreduce")
 
 // Large counts (MPI-4). Open MPI 4 and 5 have none, and a program must not find any there.
 #if CROSSRAIL_LARGE_COUNTS
@@ -197,12 +196,13 @@ STARTED(MPI_Ialltoallw_c, start_alltoallw, true, 10)
 INITIATED(MPI_Alltoall_init_c, init_alltoall, true, 9)
 INITIATED(MPI_Alltoallv_init_c, init_alltoallv, true, 11)
 INITIATED(MPI_Alltoallw_init_c, init_alltoallw, true, 11)
-CROSSRAIL_EXPORT Word64 MPI_Allreduce_c(WORDS_6) {
-  static crossrail::mpi::NextCall next("MPI_Allreduce_c");
-  static crossrail::mpi::CallCounter counter("MPI_Allreduce_c", "c");
-  return crossrail::mpi::pass(next, counter, NAMES_6);
-}
+ALLREDUCE(MPI_Allreduce_c, "MPI_Allreduce_c")
+ALLREDUCE(PMPI_Allreduce_c, "MPI_Allreduce_c")
+BLOCKING(Bcast_c, , , 5, 5)
+BLOCKING(Reduce_c, , , 7, 7)
+BLOCKING(Allgather_c, , , 7, 7)
 #define PASSED(name, form, words) STARTED_AS(MPI_##name##_c, "MPI_" #name "_c", leave, true, form, words)
 #include "mpi/interpose/passed.def"
 #undef PASSED
 #endif
+#undef BLOCKING
