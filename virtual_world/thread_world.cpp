@@ -36,11 +36,10 @@ bool drawn() { return lots() % 2 == 0; }
 ThreadWorld::ThreadWorld(const std::vector<int>& node_of, const WorldOptions& options)
     : suspend_seed_(options.suspend_seed),
       exchange_(topology_from_nodes(node_of, 0).node_of, options.links, 1 + static_cast<int>(options.settings.slots)) {
-  const Topology everyone = topology_from_nodes(node_of, 0);
-  for (const auto& ranks : everyone.nodes) {
-    segments_.emplace_back(
-        segment_layout(static_cast<int>(ranks.size()), options.settings).total_bytes());
-  }
+  Topology everyone = topology_from_nodes(node_of, 0);
+  Settings settings = options.settings;
+  settle_scratch(everyone, settings);
+  for (const auto& ranks : everyone.nodes) segments_.emplace_back(segment_layout(ranks.size(), settings).total_bytes());
   for (int rank = 0; rank < everyone.size; ++rank) {
     auto communicator = std::make_unique<Communicator>();
     communicator->topology = topology_from_nodes(node_of, rank);
@@ -55,11 +54,11 @@ void ThreadWorld::open(Communicator& communicator, const WorldOptions& options) 
   Topology& topology = communicator.topology;
   const int cores = options.cores_per_node > 0 ? options.cores_per_node
                                                : static_cast<int>(std::thread::hardware_concurrency());
-  topology.scratch_bytes = options.settings.scratch_bytes;
   topology.oversubscribed = topology.size > cores;
   topology.shared_segment = options.shared_segment && topology.size > 1;
   topology.single_copy = topology.shared_segment && options.single_copy;
   communicator.settings = options.settings;
+  settle_scratch(topology, communicator.settings);
   communicator.tuning = options.tuning;
   if (options.built_in_tuning) (void)read_tuning(default_tuning(), "default.csv", communicator.tuning);
   communicator.open_slots([&](int slot) { return std::make_unique<ThreadLinks>(exchange_, topology.rank, slot); });

@@ -110,7 +110,8 @@ std::string explain(const crossrail_question& question) {
   Topology topology = topology_from_nodes(node_of, 0);
   topology.shared_segment = question.shared_segment != 0 && topology.size > 1;
   topology.single_copy = topology.shared_segment && question.single_copy != 0 && process_settings().single_copy != 0;
-  topology.scratch_bytes = process_settings().scratch_bytes;
+  Settings settled = process_settings();
+  settle_scratch(topology, settled);
   topology.mpi = mpi_name(question.mpi == nullptr ? "" : question.mpi);
   const Ground ground{topology, !topology.one_node(), std::max(1, question.ranks_per_device)};
   Shape shape{collective->collective, on_devices ? Memory::device : Memory::host, question.in_place != 0, question.block_bytes, order};

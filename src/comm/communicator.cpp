@@ -22,6 +22,11 @@ ControlBlockLayout pending_layout(int node_size, const Settings& settings) {
   return control_block_layout(node_size, std::min(most, settings.scratch_bytes / std::max<std::uint64_t>(1, settings.slots)), devices);
 }
 
+void settle_scratch(Topology& topology, Settings& settings) {
+  if (settings.scratch_bytes == 0) settings.scratch_bytes = useful_scratch_bytes(topology.largest_node());
+  topology.scratch_bytes = settings.scratch_bytes;
+}
+
 SegmentLayout segment_layout(int node_size, const Settings& settings) {
   const std::size_t devices = settings.devices == 0 ? 0 : device_lines_bytes(node_size);
   SegmentLayout layout;

@@ -14,15 +14,29 @@ struct Case {
 
 std::uint64_t count(int value) { return static_cast<std::uint64_t>(value); }
 
+bool suits(const TuningRow& row, const Topology& topology) {
+  return row.nodes.contains(count(topology.node_count())) && row.ranks_per_node.contains(count(topology.largest_node()));
+}
+
 bool matches(const TuningRow& row, const Case& one) {
-  const Topology& topology = one.ground.topology;
-  return row.collective == name_of(one.shape.collective) && row.memory == ground_of(one.shape) &&
-         row.nodes.contains(count(topology.node_count())) && row.ranks_per_node.contains(count(topology.largest_node())) &&
+  return row.collective == name_of(one.shape.collective) && row.memory == ground_of(one.shape) && suits(row, one.ground.topology) &&
          row.ranks_per_device.contains(count(one.ground.ranks_per_device)) && one.shape.block_bytes <= row.up_to_bytes &&
          row.mpi.contains(one.mpi);
 }
 
 }  // namespace
+
+bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, const Topology& topology) {
+  for (const Collective collective : kCollectives) {
+    const std::string& wanted = wanted_algorithm(settings, collective);
+    if (!wanted.empty() && wanted != "native") return true;
+  }
+  MpiVersion mpi;
+  (void)parse_mpi_version(topology.mpi, mpi);
+  return std::any_of(rows.begin(), rows.end(), [&](const TuningRow& row) {
+    return row.algorithm != "native" && suits(row, topology) && row.mpi.contains(mpi);
+  });
+}
 
 std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::string& wanted,
                               const Ground& ground, const Shape& shape) {

@@ -13,10 +13,20 @@ struct alignas(kCacheLineBytes) Header {
 };
 
 constexpr std::size_t kMostPacketBytes = 64 * 1024;  // payload and flags of one rank in one half
-constexpr std::size_t kMostBulkBytes = 512 * 1024;
+constexpr std::size_t kBulkBytes = 512 * 1024;
+constexpr std::size_t kBulkBytesARank = 4 * 1024;  // of a node that has many
+constexpr std::size_t kRounding = 8 * kPageBytes;
+constexpr std::uint64_t kScratchBytes = std::uint64_t{64} << 20;
 constexpr int kFirstSpins = 64;
 
+std::size_t most_bulk_bytes(int node_size) { return std::max(kBulkBytes, static_cast<std::size_t>(node_size) * kBulkBytesARank); }
+
 }  // namespace
+
+std::uint64_t useful_scratch_bytes(int node_size) {
+  const std::uint64_t one_rank = kMostPacketBytes + most_bulk_bytes(node_size) + kRounding;
+  return std::max(kScratchBytes, 2 * static_cast<std::uint64_t>(node_size) * one_rank);
+}
 
 std::size_t ControlBlockLayout::total_bytes() const {
   const std::size_t ranks = static_cast<std::size_t>(node_size);
@@ -31,9 +41,9 @@ ControlBlockLayout control_block_layout(int node_size, std::uint64_t scratch_byt
   layout.extension_bytes = extension_bytes;
   const std::size_t one_rank = scratch_bytes / (2 * static_cast<std::size_t>(node_size));
   layout.packet_count = std::min(kMostPacketBytes, one_rank / 4) / sizeof(Packet);
-  if (one_rank > layout.packet_count * sizeof(Packet) + 8 * kPageBytes) {
-    const std::size_t left = one_rank - layout.packet_count * sizeof(Packet) - 8 * kPageBytes;
-    layout.bulk_bytes = std::min(kMostBulkBytes, left) / kPageBytes * kPageBytes;
+  if (one_rank > layout.packet_count * sizeof(Packet) + kRounding) {
+    const std::size_t left = one_rank - layout.packet_count * sizeof(Packet) - kRounding;
+    layout.bulk_bytes = std::min(most_bulk_bytes(node_size), left) / kPageBytes * kPageBytes;
   }
   return layout;
 }

@@ -88,6 +88,8 @@ struct ControlBlockLayout {
   std::size_t total_bytes() const;  // whole pages
 };
 
+// What so many ranks have use for: those of a large node stage blocks about as long as those of a small one.
+std::uint64_t useful_scratch_bytes(int node_size);
 // The largest layout within `scratch_bytes` (the extension beside it), but no more than is useful.
 ControlBlockLayout control_block_layout(int node_size, std::uint64_t scratch_bytes, std::size_t extension_bytes = 0);
 

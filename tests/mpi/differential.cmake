@@ -33,6 +33,8 @@ endforeach()
 mpi_test(differential_nodes mpich4 4 ARGS --set CROSSRAIL_NODES=0,0,0,1 --set CROSSRAIL_ALLTOALL=pairwise
   differential 42 150)
 mpi_test(differential_nodes openmpi4 5 ARGS --set CROSSRAIL_NODES=0,1,0,2,2 differential 43 150)
+mpi_test(differential_no_row openmpi4 2 ARGS --set CROSSRAIL_NODES=0,1 --set CROSSRAIL_LOG=1 --expect-native MPI_Alltoall:30
+  --expect-text "2 ranks on 2 nodes .1.1.: no algorithm for it, all calls are native" differential 46 40)
 mpi_test(differential_no_segment openmpi4 4 ARGS --set CROSSRAIL_SEGMENT=none differential 44 150)
 mpi_test(differential_little_scratch openmpi4 4 ARGS --set CROSSRAIL_SCRATCH=64K differential 45 150)
 

@@ -28,6 +28,14 @@ TEST(Layout, stays_within_the_scratch) {
   }
 }
 
+TEST(Layout, ranks_of_large_nodes_stage_blocks_as_long) {
+  EXPECT_EQ(useful_scratch_bytes(2), std::uint64_t{64} << 20);
+  for (const int node_size : {56, 64, 128, 192, 256}) {
+    const ControlBlockLayout layout = control_block_layout(node_size, useful_scratch_bytes(node_size));
+    EXPECT_GE(layout.bulk_bytes / static_cast<std::size_t>(node_size), 4096u) << node_size << " ranks";
+  }
+}
+
 TEST(Layout, regions_lie_apart_and_inside) {
   const int ranks = 3;
   virtual_world::world(std::vector<int>(ranks, 0), {}, [](Communicator& communicator) {

@@ -40,7 +40,7 @@ Status MpiLinks::export_range(const void* data, std::size_t bytes, std::uint64_t
   // The kernel answers for our own pages as it would for a peer's call: the first and the last
   // byte stand for the rest, since such memory is mapped in one piece.
   char byte = 0;
-  const int self = peers_->locations[peers_->rank].pid;
+  const int self = peers_->process_of(peers_->rank);
   if (read_process(self, &byte, address, 1).ok() && read_process(self, &byte, address + bytes - 1, 1).ok()) return {};
   CROSSRAIL_TRY(exported_.reserve(bytes));
   std::memcpy(exported_.memory.get(), data, bytes);
@@ -49,7 +49,7 @@ Status MpiLinks::export_range(const void* data, std::size_t bytes, std::uint64_t
 }
 
 Status MpiLinks::read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) {
-  return read_process(peers_->locations[rank].pid, to, address, bytes);
+  return read_process(peers_->process_of(rank), to, address, bytes);
 }
 
 }  // namespace crossrail::mpi

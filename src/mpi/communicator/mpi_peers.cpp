@@ -1,5 +1,7 @@
 #include "mpi/communicator/mpi_peers.h"
 
+#include <algorithm>
+
 #include "base/random.h"
 #include "mpi/communicator/communicators.h"
 #include "mpi/communicator/private_communicators.h"
@@ -23,8 +25,15 @@ Status return_errors(MPI_Comm comm) {
 
 }  // namespace
 
-MpiPeers::MpiPeers(MPI_Comm user_comm, int own_rank, std::vector<Location> all)
-    : user(user_comm), messages(handles().comm_null), rank(own_rank), locations(std::move(all)) {}
+MpiPeers::MpiPeers(MPI_Comm user_comm, int own_rank, const std::vector<Location>& all)
+    : user(user_comm), messages(handles().comm_null), rank(own_rank), size_(static_cast<int>(all.size())) {
+  const Location& mine = all[own_rank];
+  for (int other = 0; other < size_; ++other) {
+    const Location& its = all[other];
+    if (its.machine == mine.machine && its.pid_space == mine.pid_space) neighbours_.push_back({other, its.pid});
+  }
+  neighbours_.shrink_to_fit();
+}
 
 MpiPeers::~MpiPeers() {
   if (notices == nullptr) return;
@@ -51,10 +60,13 @@ Status MpiPeers::open_messages() {
 }
 
 bool MpiPeers::alive(int other) const {
-  const Location& its = locations[other];
-  const Location& mine = locations[rank];
-  if (its.machine != mine.machine || its.pid_space != mine.pid_space) return true;  // its pid means nothing here
-  return process_alive(its.pid);
+  const int process = process_of(other);
+  return process < 0 || process_alive(process);
+}
+
+int MpiPeers::process_of(int other) const {
+  const auto at = std::lower_bound(neighbours_.begin(), neighbours_.end(), other, [](const Neighbour& one, int wanted) { return one.rank < wanted; });
+  return at == neighbours_.end() || at->rank != other ? -1 : at->process;
 }
 
 }  // namespace crossrail::mpi

@@ -13,7 +13,7 @@
 namespace crossrail::mpi {
 
 struct MpiPeers {
-  MpiPeers(MPI_Comm user_comm, int own_rank, std::vector<Location> all);
+  MpiPeers(MPI_Comm user_comm, int own_rank, const std::vector<Location>& all);
   ~MpiPeers();
   MpiPeers(const MpiPeers&) = delete;
 
@@ -23,14 +23,22 @@ struct MpiPeers {
   bool messages_open() const { return notices != nullptr; }
   // False once the process of `other`, on this machine, is known to have ended.
   bool alive(int other) const;
-  int size() const { return static_cast<int>(locations.size()); }
+  int size() const { return size_; }
+  // The process of a rank on this machine; -1 where its number means nothing here.
+  int process_of(int other) const;
 
   MPI_Comm user;
   MPI_Comm messages;  // no tag of the user's can match on it; null until messages are needed
   int rank;
-  std::vector<Location> locations;
   std::string segment_kind;  // how the node shares memory (SharedMemory::create)
   std::unique_ptr<ErrorNotices> notices;
+
+ private:
+  struct Neighbour {
+    int rank, process;
+  };
+  int size_;
+  std::vector<Neighbour> neighbours_;  // on this machine, with this rank, ascending: the others are not kept
 };
 
 }  // namespace crossrail::mpi

@@ -198,7 +198,11 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
   Topology& topology = communicator->topology;
   if (!topology.one_node() && !exchange.in_blocking_call()) return nullptr;
   topology.mpi = mpi_of_all(locations);
-  topology.scratch_bytes = communicator->settings.scratch_bytes;
+  if (!could_serve(communicator->tuning, communicator->settings, topology)) {
+    if (rank == 0) log_line(LogLevel::plan, "communicator of %s: no algorithm for it, all calls are native", topology.text().c_str());
+    return nullptr;
+  }
+  settle_scratch(topology, communicator->settings);
   decide_pending(*communicator, locations);
   const auto peers = std::make_shared<MpiPeers>(comm, rank, locations);
   open_slots(*communicator, peers);
