@@ -6,6 +6,7 @@
 
 #include "api/json.h"
 #include "base/settings.h"
+#include "comm/communicator.h"
 #include "crossrail/crossrail.h"
 #include "selection/selection.h"
 #include "topology/mpi_version.h"
