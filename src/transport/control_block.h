@@ -19,6 +19,7 @@
 #include "base/fiber.h"
 #include "base/status.h"
 #include "topology/group.h"
+#include "transport/control_block_layout.h"
 #include "transport/links.h"
 
 namespace crossrail {
@@ -79,19 +80,6 @@ struct alignas(kCacheLineBytes) Packet {
   Word flag;
 };
 static_assert(sizeof(Packet) == kCacheLineBytes);
-
-struct ControlBlockLayout {
-  int node_size = 1;
-  std::size_t packet_count = 0;     // packets of one rank in one half
-  std::size_t bulk_bytes = 0;       // bulk region of one rank in one half
-  std::size_t extension_bytes = 0;  // behind it all
-  std::size_t total_bytes() const;  // whole pages
-};
-
-// What so many ranks have use for: those of a large node stage blocks about as long as those of a small one.
-std::uint64_t useful_scratch_bytes(int node_size);
-// The largest layout within `scratch_bytes` (the extension beside it), but no more than is useful.
-ControlBlockLayout control_block_layout(int node_size, std::uint64_t scratch_bytes, std::size_t extension_bytes = 0);
 
 class ControlBlock {
  public:
@@ -212,9 +200,8 @@ class ControlBlock {
   // For waits elsewhere that have lost patience: whether a rank of the node has met an error, or is in
   // this call with another shape.
   Status check_health();
-  // The same where a message is there as soon as it has been sent, as none of an MPI library is: a rank of the node
-  // that has begun a later call has sent and taken all that it ever will. An error only if what it had sent does not
-  // come when one looks once more.
+  // The same where messages are there once they are sent, as an MPI library's are not: a rank of the node in a later
+  // call has sent all. An error only if what it had sent does not come when one looks once more.
   Status check_awaited(int rank);
 
   // Worst code over the ranks of the node.

@@ -168,6 +168,14 @@ void decide_pending(Communicator& communicator, const std::vector<Location>& loc
   }
 }
 
+// Otherwise there is nothing to be kept.
+bool is_served(const Communicator& communicator) {
+  const Topology& topology = communicator.topology;
+  if (could_serve(communicator.tuning, communicator.settings, topology)) return true;
+  if (topology.rank == 0) log_line(LogLevel::plan, "communicator of %s: no algorithm for it, all calls are native", topology.text().c_str());
+  return false;
+}
+
 void open_slots(Communicator& communicator, const std::shared_ptr<MpiPeers>& peers) {
   MpiLinks::Placement placement{0, communicator.settings.patience_ms, communicator.topology.oversubscribed};
   communicator.open_slots([&](int number) {
@@ -198,10 +206,7 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
   Topology& topology = communicator->topology;
   if (!topology.one_node() && !exchange.in_blocking_call()) return nullptr;
   topology.mpi = mpi_of_all(locations);
-  if (!could_serve(communicator->tuning, communicator->settings, topology)) {
-    if (rank == 0) log_line(LogLevel::plan, "communicator of %s: no algorithm for it, all calls are native", topology.text().c_str());
-    return nullptr;
-  }
+  if (!is_served(*communicator)) return nullptr;
   settle_scratch(topology, communicator->settings);
   decide_pending(*communicator, locations);
   const auto peers = std::make_shared<MpiPeers>(comm, rank, locations);
