@@ -41,9 +41,9 @@ class SignalsBlocked {
 
 }  // namespace
 
-void Mover::start() {
+bool Mover::is_there() {
   const std::lock_guard lock(mutex_);
-  if (tried_) return;
+  if (tried_) return thread_.joinable();
   tried_ = true;
   started_.store(true, std::memory_order_release);
   const SignalsBlocked blocked;
@@ -51,12 +51,13 @@ void Mover::start() {
     thread_ = std::thread([this] { run(); });
     (void)pthread_setname_np(thread_.native_handle(), "crossrail-mover");
   } catch (const std::system_error& error) {
-    log_line(LogLevel::error, "no thread for pending calls, which now go on only while the program completes them: %s", error.what());
+    log_line(LogLevel::error, "no thread for nonblocking calls, which are native: %s", error.what());
   }
+  return thread_.joinable();
 }
 
 void Mover::watch() {
-  if (!started_.load(std::memory_order_acquire)) start();
+  if (!started_.load(std::memory_order_acquire)) (void)is_there();
   // In one order with the two of sleep_until_watched: one of the two threads sees what the other has stored.
   watched_.fetch_add(1, std::memory_order_seq_cst);
   if (!asleep_.load(std::memory_order_seq_cst)) return;

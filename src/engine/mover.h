@@ -20,14 +20,14 @@ class Mover {
   Mover(const Mover&) = delete;
   Mover& operator=(const Mover&) = delete;
 
-  // Calls have begun: it looks after them until all have ended. The thread is started at the first time; if the
-  // system gives none, calls go on only when the program's threads advance them, which is said once.
+  // Whether there is a thread: it is started at the first time. If the system gives none, that is said once.
+  bool is_there();
+  // Calls have begun: it looks after them until all have ended.
   void watch();
   // For good. Returns when the thread has ended.
   void stop();
 
  private:
-  void start();
   void run();
   bool move();
   void sleep_until_watched(std::uint64_t seen);

@@ -12,6 +12,7 @@
 #include "mpi/communicator/mpi_links.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/polled_requests.h"
+#include "mpi/requests/pending.h"
 #include "selection/selection.h"
 #include "topology/mpi_version.h"
 #include "transport/exchange.h"
@@ -138,6 +139,7 @@ bool exchange_locations(Exchange& exchange, int world_rank, std::vector<Location
   mine.blind = device::driver_without_module() ? 1 : 0;
   mine.mpi = hash_bytes(library().version, std::strlen(library().version));
   mine.advancing = who_advances();
+  if (mine.advancing == Advancing::mover && (process_settings().slots == 0 || !mover_is_there())) mine.advancing = Advancing::nobody;
   if (!exchange.gather(mine, locations)) return false;
   for (const Location& at : locations) {
     if (at.blind != 0) return false;

@@ -42,13 +42,17 @@ void hook_pending_calls() {
   hook_progress({advance, needed, finalizing});
 }
 
+bool mover_is_there() {
+  observe_finalize(finalize_begins_here);
+  return mover().is_there();
+}
+
 void start_pending(OurRequest& call) {
   if (!mover_advances()) {
     hook_pending_calls();
     pending_calls().start(call);
     return;
   }
-  observe_finalize(finalize_begins_here);
   call.ended = keep_ended;
   pending_calls().start(call);
   mover().watch();

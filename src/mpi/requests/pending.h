@@ -20,6 +20,8 @@ class OurRequest;
 PendingCalls& pending_calls();
 // From now on the MPI library's progress advances what is pending.
 void hook_pending_calls();
+// Where a Mover is to advance them: whether it can. Asked by all ranks before any call of theirs is pending.
+bool mover_is_there();
 // Begins `call`; from now on the MPI library's progress advances it, or a Mover does.
 void start_pending(OurRequest& call);
 // For generalized requests that the MPI library polls until they are complete. Whatever has ended is completed.
