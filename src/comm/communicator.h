@@ -47,6 +47,7 @@ struct Communicator {
   std::uint64_t pending_calls = 0;           // begun so far
   bool memory_only = false;  // pending calls are moved by a thread that calls neither MPI nor devices
   std::array<PendingDecision, 16> decisions;  // the last ones, by hash
+  bool native_only = false;  // no algorithm could serve any call on it: its ranks share nothing
   // An error has left the shared state unusable: all later calls are native.
   std::atomic<bool> broken{false};
 

@@ -30,11 +30,11 @@ std::unique_ptr<Plan> unplanned(Slot& slot, const Shape& shape, const Candidate&
   plan->node_memory = &slot.node_memory;
   plan->slot_scratch = &slot.scratch;
   plan->number = ++slot.plan_number;
-  plan->remote_partners.resize(slot.owner.topology.size);
   plan->parameters = candidate.parameters;
   plan->reason = candidate.origin + candidate.passed_over;
   plan->fallback = candidate.fallback;
   if (candidate.algorithm == nullptr) return plan;
+  plan->remote_partners.resize(slot.owner.topology.size);
   plan->algorithm = candidate.algorithm->name;
   plan->run = candidate.algorithm->run;
   return plan;

@@ -74,13 +74,21 @@ void describe_cores(Location& location) {
   CPU_FREE(cpus);
 }
 
+}  // namespace
+
+std::uint64_t own_pid_space() {
+  struct stat space {};
+  return stat("/proc/self/ns/pid", &space) == 0 ? space.st_ino : 0;
+}
+
+namespace {
+
 Location examine_this_process() {
   Location location{};
   location.machine = host_hash();
   location.probe_value = probe_value;
   location.probe_address = reinterpret_cast<std::uint64_t>(&probe_value);
-  struct stat space {};
-  if (stat("/proc/self/ns/pid", &space) == 0) location.pid_space = space.st_ino;
+  location.pid_space = own_pid_space();
   location.pid = static_cast<std::int32_t>(getpid());
   describe_cores(location);
   return location;

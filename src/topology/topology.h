@@ -32,6 +32,8 @@ struct Location {
   Advancing advancing;     // who advances its pending calls
 };
 
+// The inode of this process's pid namespace: elsewhere its pid is another process's. 0 if unknown.
+std::uint64_t own_pid_space();
 // This process's location, looked up once (but for what settings say). `world_rank` picks the entry of CROSSRAIL_NODES; -1 if
 // there is none.
 Location discover_location(int world_rank);

@@ -1,6 +1,7 @@
 #include "transport/shared_memory.h"
 
 #include "base/random.h"
+#include "topology/topology.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -51,6 +52,7 @@ Status SharedMemory::create(const char* kind, std::size_t bytes) {
   address_ = SharedMemoryAddress{};
   address_.bytes = bytes;
   address_.nonce = random_word();
+  address_.pid_space = own_pid_space();
   address_.pid = static_cast<std::int32_t>(getpid());
   const bool memfd = std::strcmp(kind, "memfd") == 0;
   if (!memfd && std::strcmp(kind, "shm") != 0) {
@@ -83,6 +85,8 @@ Status SharedMemory::attach(const SharedMemoryAddress& address) {
   int descriptor = -1;
   if (address.name[0] != '\0') {
     descriptor = shm_open(address.name, O_RDWR | O_CLOEXEC, 0);
+  } else if (address.pid_space != own_pid_space()) {
+    return failed(Code::system, "the node's shared memory is that of a process in another pid namespace");
   } else {
     char path[64];
     std::snprintf(path, sizeof path, "/proc/%d/fd/%d", address.pid, address.descriptor);

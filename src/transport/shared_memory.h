@@ -12,6 +12,7 @@ namespace crossrail {
 struct SharedMemoryAddress {
   std::uint64_t bytes;
   std::uint64_t nonce;  // stands at the start of the memory: proves that it is the right one
+  std::uint64_t pid_space;  // of the pid; in another one that is a stranger's
   std::int32_t pid;
   std::int32_t descriptor;
   char name[40];  // "/crossrail.<16 hex digits>" for shm, empty for memfd

@@ -11,6 +11,8 @@
 #include <set>
 #include <string>
 
+#include "topology/topology.h"
+
 namespace crossrail::tests {
 namespace {
 
@@ -131,10 +133,21 @@ TEST(SharedMemory, an_unknown_kind_is_an_error) {
   EXPECT_FALSE(mine.create("memfdd", 5000).ok()) << "a typing error in CROSSRAIL_SEGMENT";
 }
 
+TEST(SharedMemory, a_pid_of_another_namespace_is_a_strangers) {
+  SharedMemory mine, theirs;
+  ASSERT_TRUE(mine.create("memfd", 8192).ok());
+  SharedMemoryAddress address = mine.address();
+  address.pid_space += 1;
+  const Status status = theirs.attach(address);
+  EXPECT_EQ(status.code, Code::system);
+  EXPECT_NE(std::string(status.what).find("another pid namespace"), std::string::npos) << status.what;
+}
+
 TEST(SharedMemory, what_is_not_there_cannot_be_attached) {
   SharedMemory theirs;
   SharedMemoryAddress address{};
   address.bytes = 4096;
+  address.pid_space = own_pid_space();
   address.pid = getpid();
   address.descriptor = 9999;
   EXPECT_EQ(theirs.attach(address).code, Code::system);

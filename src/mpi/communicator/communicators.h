@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "device/device.h"
 #include "mpi/communicator/early_opening.h"
 #include "mpi/library/flavour.h"
 #include "mpi/interpose/vector_call.h"
@@ -25,6 +26,9 @@ struct CommunicatorRecord {
   std::vector<bool> persistent_in_use;         // their numbers
   std::atomic<int> uses{1};                    // by the MPI communicator and by pending and persistent calls
   bool freed = false;                          // the MPI communicator has gone
+
+  // Of an open one: whether every call is the MPI library's as it comes.
+  bool has_nothing_to_do() const { return communicator->native_only && !device::driver_present(); }
 };
 
 // The record of `comm`; at its first call, which is collective, made by all ranks together.

@@ -170,12 +170,21 @@ void decide_pending(Communicator& communicator, const std::vector<Location>& loc
   }
 }
 
-// Otherwise there is nothing to be kept.
-bool is_served(const Communicator& communicator) {
+// Then it shares nothing: its calls are native, and staged where they are on device memory.
+bool without_algorithm(Communicator& communicator) {
   const Topology& topology = communicator.topology;
-  if (could_serve(communicator.tuning, communicator.settings, topology)) return true;
+  communicator.native_only = !could_serve(communicator.tuning, communicator.settings, topology);
+  if (!communicator.native_only) return false;
   if (topology.rank == 0) log_line(LogLevel::plan, "communicator of %s: no algorithm for it, all calls are native", topology.text().c_str());
-  return false;
+  communicator.settings.slots = 0;
+  return true;
+}
+
+void tell(const Topology& topology) {
+  if (topology.rank != 0) return;
+  log_line(LogLevel::plan, "communicator of %s: segment %s, single copy %s%s", topology.text().c_str(),
+           topology.shared_segment ? "shared" : "none", topology.single_copy ? "allowed" : "not allowed",
+           topology.oversubscribed ? ", more ranks than cores" : "");
 }
 
 void open_slots(Communicator& communicator, const std::shared_ptr<MpiPeers>& peers) {
@@ -208,10 +217,13 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
   Topology& topology = communicator->topology;
   if (!topology.one_node() && !exchange.in_blocking_call()) return nullptr;
   topology.mpi = mpi_of_all(locations);
-  if (!is_served(*communicator)) return nullptr;
+  const auto peers = std::make_shared<MpiPeers>(comm, rank, locations);
+  if (without_algorithm(*communicator)) {
+    open_slots(*communicator, peers);
+    return communicator;
+  }
   settle_scratch(topology, communicator->settings);
   decide_pending(*communicator, locations);
-  const auto peers = std::make_shared<MpiPeers>(comm, rank, locations);
   open_slots(*communicator, peers);
   watch.note("agreeing on settings and tuning");
   peers->segment_kind = share_any_segment(*communicator, exchange);
@@ -222,11 +234,7 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
   for (const auto& slot : communicator->slots) static_cast<MpiLinks&>(*slot->links).watch(slot->control.get());
   // Several nodes: ranks must be able to tell each other when something goes wrong.
   if (!topology.one_node() && !communicator->slot().links->open_messages().ok()) return nullptr;
-  if (rank == 0) {
-    log_line(LogLevel::plan, "communicator of %s: segment %s, single copy %s%s", topology.text().c_str(),
-             topology.shared_segment ? "shared" : "none", topology.single_copy ? "allowed" : "not allowed",
-             topology.oversubscribed ? ", more ranks than cores" : "");
-  }
+  tell(topology);
   return communicator;
 }
 

@@ -31,7 +31,7 @@ Carried try_to_carry(const Word64* words, bool large_counts) {
   AlltoallCall call(words, large_counts);
   if (call.left_to_mpi()) return carried;
   CommunicatorRecord* record = record_of(call.comm());
-  if (record == nullptr || record->communicator == nullptr) return carried;
+  if (record == nullptr || record->communicator == nullptr || record->has_nothing_to_do()) return carried;
   AlltoallCall::Facts none;
   const Survey found = call.survey(record->communicator->topology.size, none);
   carried.done = found.answer != Survey::Answer::leave;

@@ -61,7 +61,7 @@ Carried try_to_carry(const Called& called, VectorCall& call) {
   Carried carried;
   if (call.left_to_mpi()) return carried;
   CommunicatorRecord* record = record_of(call.comm());
-  if (record == nullptr || record->communicator == nullptr) return carried;
+  if (record == nullptr || record->communicator == nullptr || record->has_nothing_to_do()) return carried;
   Communicator& communicator = *record->communicator;
   const CallPlace place{function, call.comm(), communicator, VectorCall::kShape};
   const bool known = already_native(place) ? carry_native(place, call, record->facts, carried) : carry_surveyed(place, call, record->facts, carried);

@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/log.h"
 
@@ -23,31 +25,36 @@ const char* object_of(const void* address) {
   return dladdr(address, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
-// `handle` if the object itself (not one of its dependencies) defines kOwnFunction.
-int consider_object(dl_phdr_info* object, std::size_t, void* found) {
+int note_object(dl_phdr_info* object, std::size_t, void* names) {
   if (object->dlpi_name == nullptr || std::strstr(object->dlpi_name, "mpi") == nullptr) return 0;
-  void* handle = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-  if (handle == nullptr) return 0;
-  const void* entry = dlsym(handle, kOwnFunction);
-  if (entry != nullptr && std::strcmp(object_of(entry), object->dlpi_name) == 0) {
-    *static_cast<void**>(found) = handle;
-    return 1;
-  }
-  dlclose(handle);
+  static_cast<std::vector<std::string>*>(names)->emplace_back(object->dlpi_name);
   return 0;
 }
 
+// Its handle, if the object itself (not one of its dependencies) defines kOwnFunction.
+void* handle_of_mpi(const std::string& object) {
+  void* handle = dlopen(object.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return nullptr;
+  const void* entry = dlsym(handle, kOwnFunction);
+  if (entry != nullptr && object == object_of(entry)) return handle;
+  dlclose(handle);
+  return nullptr;
+}
+
 // Python loads the MPI library privately (RTLD_LOCAL), where RTLD_NEXT does not see it: then look
-// through all objects.
+// through all objects. They are opened afterwards: dlopen takes the loader's locks in another order than the walk.
 void* find_handle() {
   const void* entry = dlsym(RTLD_NEXT, kOwnFunction);
   if (entry != nullptr) {
     void* handle = dlopen(object_of(entry), RTLD_LAZY | RTLD_NOLOAD);
     if (handle != nullptr) return handle;
   }
-  void* handle = nullptr;
-  dl_iterate_phdr(consider_object, &handle);
-  return handle;
+  std::vector<std::string> objects;
+  dl_iterate_phdr(note_object, &objects);
+  for (const std::string& object : objects) {
+    if (void* const handle = handle_of_mpi(object); handle != nullptr) return handle;
+  }
+  return nullptr;
 }
 
 void read_version(Library& library) {
