@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "mpi/communicator/communicators.h"
 #include "mpi/communicator/private_communicators.h"
@@ -100,14 +101,15 @@ Status MpiLinks::check_awaited() {
 }
 
 Status MpiLinks::look_around(Doubt& doubt) {
-  if (!doubt.certain.ok()) return doubt.certain;  // and what was sent before it has not completed our wait
   const std::int64_t now = now_ns();
   if (doubt.looked_ns == 0) doubt.looked_ns = now;
-  if (now - doubt.looked_ns < static_cast<std::int64_t>(placement_.patience_ms) * 500'000) return {};
+  if (!doubt.certain && now - doubt.looked_ns < static_cast<std::int64_t>(placement_.patience_ms) * 500'000) return {};
   doubt.looked_ns = now;
-  if (control_ != nullptr) doubt.certain = control_->check_health();
-  if (doubt.certain.ok()) doubt.certain = check_health();
-  if (!doubt.certain.ok()) return {};
+  Status trouble = control_ == nullptr ? Status{} : control_->check_health();
+  if (trouble.ok()) trouble = check_health();
+  // Once more: what was sent before it may complete our wait.
+  if (!trouble.ok()) return std::exchange(doubt.certain, true) ? trouble : Status{};
+  doubt.certain = false;
   const Status suspicion = check_awaited();
   doubt.suspicions = suspicion.ok() ? 0 : doubt.suspicions + 1;
   return doubt.suspicions < kMostSuspicions ? Status{} : suspicion;

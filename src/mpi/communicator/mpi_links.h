@@ -75,7 +75,7 @@ class MpiLinks final : public Links {
   // Of one wait.
   struct Doubt {
     std::int64_t looked_ns = 0;
-    Status certain;
+    bool certain = false;  // there is an error, though it may not be ours
     int suspicions = 0;
   };
   // For waits, now and then: what keeps the posted messages from completing, once they cannot any more. Errors:
