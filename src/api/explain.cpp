@@ -111,14 +111,13 @@ std::string explain(const crossrail_question& question) {
   Topology topology = topology_from_nodes(node_of, 0);
   topology.shared_segment = question.shared_segment != 0 && topology.size > 1;
   topology.single_copy = topology.shared_segment && question.single_copy != 0 && process_settings().single_copy != 0;
-  Settings settled = process_settings();
-  settle_scratch(topology, settled);
+  std::string warning;
+  Settings settings = settings_that_count(warning);
+  settle_scratch(topology, settings);
   topology.mpi = mpi_name(question.mpi == nullptr ? "" : question.mpi);
   const Ground ground{topology, !topology.one_node(), std::max(1, question.ranks_per_device)};
   Shape shape{collective->collective, on_devices ? Memory::device : Memory::host, question.in_place != 0, question.block_bytes, order};
   if (collective->counts == Counts::vector) shape = {collective->collective, Memory::host, false, 0};
-  std::string warning;
-  const Settings settings = settings_that_count(warning);
   const auto candidates = candidates_for(ground, settings, shape, {tuning_rows(warning), form == "nonblocking"});
   const auto segment = control_block_layout(topology.largest_node(), topology.scratch_bytes).total_bytes();
   const bool on = process_settings().enabled != 0;
