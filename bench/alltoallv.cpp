@@ -28,16 +28,19 @@ bool is_empty(int from, int to, int percent) {
   return static_cast<int>((bench::word_of(from, to, kSeed) >> 32) % 100) < percent;
 }
 
+const bench::Datatype& type_of(const Exchange& exchange, bool sending) { return sending ? *exchange.sent : *exchange.received; }
+
 void lay_out(Side& side, const Exchange& exchange, bool sending) {
   side.counts.assign(exchange.ranks, 0);
   side.places.assign(exchange.ranks, 0);
   for (int peer = 0; peer < exchange.ranks; ++peer) {
     const bool empty = sending ? is_empty(exchange.rank, peer, exchange.empty_percent)
                                : is_empty(peer, exchange.rank, exchange.empty_percent);
-    side.counts[peer] = empty ? 0 : static_cast<int>(exchange.block);
+    side.counts[peer] = empty ? 0 : type_of(exchange, sending).count(exchange.block);
   }
   std::exclusive_scan(side.counts.begin(), side.counts.end(), side.places.begin(), 0);
-  side.bytes = static_cast<std::size_t>(side.places.back()) + static_cast<std::size_t>(side.counts.back());
+  const std::size_t elements = static_cast<std::size_t>(side.places.back()) + static_cast<std::size_t>(side.counts.back());
+  side.bytes = elements * type_of(exchange, sending).extent;
 }
 
 bench::GrowableBuffer prepare(const Exchange& exchange) {
@@ -53,7 +56,9 @@ bench::GrowableBuffer prepare(const Exchange& exchange) {
 
 void fill(std::byte* send, const Exchange& exchange, std::uint64_t seed) {
   for (int to = 0; to < exchange.ranks; ++to) {
-    bench::fill_block(send + sent.places[to], sent.counts[to], bench::word_of(exchange.rank, to, seed));
+    const bench::Datatype& type = *exchange.sent;
+    type.fill(send + static_cast<std::size_t>(sent.places[to]) * type.extent, static_cast<std::size_t>(sent.counts[to]) * type.data_bytes,
+              bench::word_of(exchange.rank, to, seed));
   }
 }
 
@@ -61,39 +66,41 @@ std::uint64_t check(const std::byte* recv, const Exchange& exchange, std::uint64
   std::uint64_t wrong = 0;
   for (int from = 0; from < exchange.ranks; ++from) {
     const std::uint64_t word = bench::word_of(from, exchange.rank, seed);
-    wrong += !bench::block_is_right(recv + received.places[from], received.counts[from], word);
+    const bench::Datatype& type = *exchange.received;
+    wrong += !type.is_right(recv + static_cast<std::size_t>(received.places[from]) * type.extent,
+                            static_cast<std::size_t>(received.counts[from]) * type.data_bytes, word);
   }
   return wrong;
 }
 
 int call(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender) {
   if (contender.crossrails() && contender.name == "alltoall") {
-    const int count = static_cast<int>(exchange.block);
-    return MPI_Alltoall(send, count, MPI_BYTE, recv, count, MPI_BYTE, contender.comm);
+    const bench::Datatype &out = *exchange.sent, &in = *exchange.received;
+    return MPI_Alltoall(send, out.count(exchange.block), out.type, recv, in.count(exchange.block), in.type, contender.comm);
   }
   const auto function = contender.choose(PMPI_Alltoallv, MPI_Alltoallv);
-  return function(send, sent.counts.data(), sent.places.data(), MPI_BYTE, recv, received.counts.data(),
-                  received.places.data(), MPI_BYTE, contender.comm);
+  return function(send, sent.counts.data(), sent.places.data(), exchange.sent->type, recv, received.counts.data(),
+                  received.places.data(), exchange.received->type, contender.comm);
 }
 
 int start(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender, MPI_Request* request) {
   if (contender.crossrails() && contender.name == "alltoall") {
-    const int count = static_cast<int>(exchange.block);
-    return MPI_Ialltoall(send, count, MPI_BYTE, recv, count, MPI_BYTE, contender.comm, request);
+    const bench::Datatype &out = *exchange.sent, &in = *exchange.received;
+    return MPI_Ialltoall(send, out.count(exchange.block), out.type, recv, in.count(exchange.block), in.type, contender.comm, request);
   }
   const auto function = contender.choose(PMPI_Ialltoallv, MPI_Ialltoallv);
-  return function(send, sent.counts.data(), sent.places.data(), MPI_BYTE, recv, received.counts.data(),
-                  received.places.data(), MPI_BYTE, contender.comm, request);
+  return function(send, sent.counts.data(), sent.places.data(), exchange.sent->type, recv, received.counts.data(),
+                  received.places.data(), exchange.received->type, contender.comm, request);
 }
 
 using Init = int (*)(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, MPI_Comm,
                      MPI_Info, MPI_Request*);
 bench::PersistentEntry<Init> entry;
 
-int init(const void* send, void* recv, const Exchange&, const bench::Contender& contender, MPI_Request* request) {
+int init(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender, MPI_Request* request) {
   const auto function = contender.choose(entry.of_mpi, entry.of_crossrail);
-  return function(send, sent.counts.data(), sent.places.data(), MPI_BYTE, recv, received.counts.data(),
-                  received.places.data(), MPI_BYTE, contender.comm, MPI_INFO_NULL, request);
+  return function(send, sent.counts.data(), sent.places.data(), exchange.sent->type, recv, received.counts.data(),
+                  received.places.data(), exchange.received->type, contender.comm, MPI_INFO_NULL, request);
 }
 
 // On average over the ranks.

@@ -9,7 +9,6 @@ namespace bench {
 namespace {
 
 constexpr std::size_t kGuardBytes = 64;
-constexpr int kPoison = 0xA5;
 
 void* allocate_on_host(std::size_t bytes) { return new std::byte[bytes](); }
 void release_on_host(void* memory) { delete[] static_cast<std::byte*>(memory); }
@@ -54,11 +53,11 @@ std::byte* Buffers::outgoing() {
 void Buffers::ship() {
   const std::size_t recv_bytes = room_.recv_bytes + kGuardBytes;
   if (!source_.on_device) {
-    std::memset(sets_[0].recv, kPoison, recv_bytes);
+    std::memset(sets_[0].recv, std::to_integer<int>(kPoison), recv_bytes);
     return;
   }
   device::copy(sets_[0].send, outgoing(), room_.send_bytes);
-  device::set(sets_[0].recv, kPoison, recv_bytes);
+  device::set(sets_[0].recv, std::to_integer<int>(kPoison), recv_bytes);
 }
 
 const std::byte* Buffers::incoming() {
@@ -74,7 +73,7 @@ const std::byte* Buffers::incoming() {
 
 std::uint64_t Buffers::trespasses() const {
   const std::byte* guard = seen_ + room_.recv_bytes;
-  return static_cast<std::uint64_t>(std::count_if(guard, guard + kGuardBytes, [](std::byte one) { return one != std::byte{kPoison}; }));
+  return static_cast<std::uint64_t>(std::count_if(guard, guard + kGuardBytes, [](std::byte one) { return one != kPoison; }));
 }
 
 }  // namespace bench

@@ -20,6 +20,8 @@ struct Source {
 // A peer's own where it brings one, else the bench's.
 Source source_of(Memory memory, const Contender& contender);
 
+constexpr std::byte kPoison{0xA5};  // what receive buffers hold before a call that is checked
+
 class Buffers {
  public:
   Buffers(const Source& source, const GrowableBuffer& room, int sets);

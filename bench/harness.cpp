@@ -145,6 +145,9 @@ std::string complaint(const Bench& bench) {
   }
   const std::string name = capitalized(name_of(collective, options.form));
   if (options.form == Form::persistent && collective.init == nullptr) return "this MPI has no MPI_" + name + " and no MPIX_" + name;
+  if (collective.types == Types::own && options.datatype != kContiguous) {
+    return std::string(collective.name) + " is measured on elements in a row only: no --datatype";
+  }
   const std::string about_options = complaint(options);
   if (!about_options.empty() || options.empty_percent == 0) return about_options;
   if (!collective.has_empty_blocks) return std::string("all blocks of ") + collective.name + " are equally long: no --empty-percent";

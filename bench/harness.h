@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "datatype.h"
+
 namespace bench {
 
 // A function of another library with the signature of the collective, as `--peer NAME=LIBRARY:SYMBOL`
@@ -42,7 +44,8 @@ enum class Form { blocking, nonblocking, persistent };
 struct Options {
   std::size_t min_bytes = 1;
   std::size_t max_bytes = 1 << 20;
-  bool half_steps = false;  // from a size to the next: the square root of two, in multiples of 16 bytes; else two
+  bool half_steps = false;  // from a size to the next: the square root of two, in multiples of 16 bytes
+                            // (of derived datatypes kBlockUnit); else two
   Memory memory = Memory::host;
   std::vector<std::string> contenders;  // none given: native and auto; in device memory only auto, since not
                                         // every MPI library takes it
@@ -53,6 +56,7 @@ struct Options {
   int buffers = 1;              // sets of buffers used in turn: more than one defeats the caches
   int ranks = 0;                // that were asked for; 0: it is not known
   int empty_percent = 0;        // pairs of ranks whose block is empty
+  std::string datatype = kContiguous;  // of both sides, or SENDER:RECEIVER where they differ (datatype.h)
   Form form = Form::blocking;
   int tests = 0;                // calls of MPI_Test in the work between start and wait
   std::string output;           // JSON file; empty: only the table
@@ -90,11 +94,14 @@ struct Exchange {
   std::size_t block;  // bytes from one rank to one other, where not empty
   int rank, ranks;
   int empty_percent;
+  const Datatype *sent, *received;
 };
 
 struct GrowableBuffer {
   std::size_t send_bytes, recv_bytes;
 };
+
+enum class Types { any, own };
 
 struct Collective {
   const char* name;
@@ -111,6 +118,7 @@ struct Collective {
   int (*init)(const void* send, void* recv, const Exchange& exchange, const Contender& contender, MPI_Request* request);
   // Bytes a second that leave one rank.
   double (*bandwidth)(const Exchange& exchange, double seconds);
+  Types types = Types::any;  // own: of its elements; it does not look at Exchange::sent and received
 };
 
 // Runs the collective over all sizes and contenders, prints a table on rank 0 and writes JSON.

@@ -65,7 +65,7 @@ Options read_options(int argc, char** argv) {
                                  {"output", 1, nullptr, 'o'},     {"peer", 1, nullptr, 'p'},
                                  {"memory", 1, nullptr, 'k'},     {"step", 1, nullptr, 'S'},
                                  {"form", 1, nullptr, 'f'},       {"tests", 1, nullptr, 'T'},
-                                 {"ranks", 1, nullptr, 'n'},
+                                 {"ranks", 1, nullptr, 'n'},      {"datatype", 1, nullptr, 'd'},
                                  {nullptr, 0, nullptr, 0}};
   for (int got; (got = getopt_long(argc, argv, "", longs, nullptr)) != -1;) {
     switch (got) {
@@ -82,6 +82,7 @@ Options read_options(int argc, char** argv) {
       case 'k': options.memory = memory_of(optarg); break;
       case 'S': options.half_steps = takes_half_steps(optarg); break;
       case 'n': options.ranks = std::atoi(optarg); break;
+      case 'd': options.datatype = shortest(optarg); break;
       case 'f': options.form = form_of(optarg); break;
       case 'T': options.tests = std::max(0, std::atoi(optarg)); break;
       default: MPI_Abort(MPI_COMM_WORLD, 2);
@@ -92,22 +93,42 @@ Options read_options(int argc, char** argv) {
 }
 
 std::vector<std::size_t> blocks_of(const Options& options) {
-  constexpr std::size_t kMultiple = 16;
-  const std::size_t first = std::max<std::size_t>(options.half_steps ? kMultiple : 1, options.min_bytes);
+  const bool derived = options.datatype != kContiguous;
+  const std::size_t multiple = derived ? kBlockUnit : 16;
+  const std::size_t first = std::max<std::size_t>(options.half_steps ? multiple : 1, options.min_bytes);
   std::vector<std::size_t> blocks;
   for (int step = 0;; ++step) {
     std::size_t block = first << (options.half_steps ? step / 2 : step);
     if (options.half_steps) {
       const double exact = static_cast<double>(block) * (step % 2 == 0 ? 1.0 : std::sqrt(2.0));
-      block = static_cast<std::size_t>(std::llround(exact / kMultiple)) * kMultiple;
+      block = static_cast<std::size_t>(std::llround(exact / static_cast<double>(multiple))) * multiple;
     }
     if (block > options.max_bytes) return blocks;
-    if (blocks.empty() || block > blocks.back()) blocks.push_back(block);
+    const bool whole = !derived || block % kBlockUnit == 0;
+    if (whole && (blocks.empty() || block > blocks.back())) blocks.push_back(block);
   }
 }
 
+namespace {
+
+std::string complaint_about_datatype(const Options& options) {
+  const auto [sender, receiver] = sides_of(options.datatype);
+  for (const std::string& name : {sender, receiver}) {
+    if (find_datatype(name) != nullptr) continue;
+    return "--datatype is contiguous, vector, indexed, resized or subarray, or two of them as SENDER:RECEIVER, not '" + options.datatype + "'";
+  }
+  return options.datatype != kContiguous && !options.peers.empty() ? "--peer is measured on contiguous data only" : "";
+}
+
+}  // namespace
+
 std::string complaint(const Options& options) {
-  if (blocks_of(options).empty()) return "there is no size from " + std::to_string(options.min_bytes) + " to " + std::to_string(options.max_bytes) + " bytes";
+  if (const std::string about = complaint_about_datatype(options); !about.empty()) return about;
+  if (blocks_of(options).empty()) {
+    const bool derived = options.datatype != kContiguous;
+    return "there is no size from " + std::to_string(options.min_bytes) + " to " + std::to_string(options.max_bytes) + " bytes" +
+           (derived ? " that is a multiple of " + std::to_string(kBlockUnit) + ", as --datatype needs" : "");
+  }
   if (options.form != Form::blocking && !options.peers.empty()) return "--peer is measured with blocking calls only";
   if (options.form == Form::blocking && options.tests > 0) return "--tests is for nonblocking and persistent calls: a blocking one has nothing to test";
   std::vector<std::string> names = options.contenders;

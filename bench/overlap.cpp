@@ -143,7 +143,7 @@ std::vector<double> part_of(const std::vector<Sample>& samples, Part part) {
 }
 
 Overlap overlap_of(std::vector<Sample> samples) {
-  MPI_Allreduce(MPI_IN_PLACE, samples.data(), static_cast<int>(samples.size()) * kParts, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  PMPI_Allreduce(MPI_IN_PLACE, samples.data(), static_cast<int>(samples.size()) * kParts, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   Overlap overlap{};
   for (int part = 0; part < kParts; ++part) {
     const Spread seconds = spread_of(part_of(samples, static_cast<Part>(part)));

@@ -37,7 +37,7 @@ LoadedPeer load_peer(const Peer& peer) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   int first_without = function == nullptr ? rank : ranks;
-  MPI_Allreduce(MPI_IN_PLACE, &first_without, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  PMPI_Allreduce(MPI_IN_PLACE, &first_without, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (first_without == rank) {
     std::fprintf(stderr, "bench: rank %d cannot load the peer '%s': %s\n", rank, peer.name.c_str(), said.c_str());
   }

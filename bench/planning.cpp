@@ -10,7 +10,7 @@ namespace {
 
 double slowest(double seconds) {
   double most = 0;
-  MPI_Allreduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  PMPI_Allreduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return most * 1e6;
 }
 

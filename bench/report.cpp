@@ -64,7 +64,8 @@ Report::Report(const std::string& name, const Options& options, int rank)
   for (const auto& [node, count] : ranks_on) largest_node_ = std::max(largest_node_, count);
   if (rank_ == 0) {
     const std::string device = device::facts().model;
-    std::printf("# %s, %d ranks on %d hosts, %s%s%s\n", name_.c_str(), ranks_, nodes_, mpi_version().c_str(),
+    const std::string datatype = options_.datatype == kContiguous ? "" : ", datatype " + options_.datatype;
+    std::printf("# %s, %d ranks on %d hosts, %s%s%s%s\n", name_.c_str(), ranks_, nodes_, mpi_version().c_str(), datatype.c_str(),
                 device.empty() ? "" : ", memory of ", device.c_str());
     std::printf("%10s %-17s %-17s %10s %10s %10s %10s %9s %s\n", "bytes", "contender", "algorithm", "min us", "p50 us", "p99 us", "max us", "GB/s", "checked");
     if (options_.form != Form::blocking) std::printf("# microseconds are those of start and wait at once; below them the parts, medians\n");
@@ -103,11 +104,11 @@ std::string Report::header() const {
   char text[2048];
   std::snprintf(text, sizeof text,
                 "{\"collective\":\"%s\",\"mpi\":\"%s\",\"flavour\":\"%s\",\"ranks\":%d,\"nodes\":%d,\"ranks_per_node\":%d,"
-                "%s\"cores\":%ld,\"oversubscribed\":%s,\"checked\":true,\"rotating_buffers\":%d,\"empty_percent\":%d,"
+                "%s\"cores\":%ld,\"oversubscribed\":%s,\"checked\":true,\"rotating_buffers\":%d,\"empty_percent\":%d,\"datatype\":\"%s\","
                 "\"cut_short_at_bytes\":%zu,%s\"results\":[",
                 name_.c_str(), mpi_version().c_str(), BENCH_FLAVOUR, ranks_, nodes_, largest_node_, memory().c_str(),
                 sysconf(_SC_NPROCESSORS_ONLN), largest_node_ > sysconf(_SC_NPROCESSORS_ONLN) || cores < 1 ? "true" : "false",
-                options_.buffers, options_.empty_percent, cut_short_at_, tests.c_str());
+                options_.buffers, options_.empty_percent, options_.datatype.c_str(), cut_short_at_, tests.c_str());
   return text;
 }
 

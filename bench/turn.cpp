@@ -16,12 +16,13 @@ constexpr int kMostBatches = 1000;
 double now() { return MPI_Wtime(); }
 
 double slowest(double seconds) {
-  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  PMPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return seconds;
 }
 
 Size make_size(const Bench& bench, std::size_t block, double seconds) {
-  Size size{{block, bench.rank, bench.ranks, bench.options.empty_percent}, {}, seconds, {}};
+  static const Datatypes types = datatypes_of(bench.options.datatype);
+  Size size{{block, bench.rank, bench.ranks, bench.options.empty_percent, &types.sent, &types.received}, {}, seconds, {}};
   size.room = bench.collective.prepare(size.exchange);
   return size;
 }
@@ -47,7 +48,7 @@ std::uint64_t checked_call(const Bench& bench, Calls& calls) {
   std::uint64_t wrong = buffers.trespasses() + (code != MPI_SUCCESS);
   if (!calls.contender().peer.unchecked) wrong += bench.collective.check(incoming, calls.exchange(), seed);
   std::uint64_t all = 0;
-  MPI_Allreduce(&wrong, &all, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  PMPI_Allreduce(&wrong, &all, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
   return all;
 }
 
@@ -86,7 +87,7 @@ double quantile(const std::vector<double>& sorted, double part) {
 }
 
 Statistics statistics_of(std::vector<double> seconds) {
-  MPI_Allreduce(MPI_IN_PLACE, seconds.data(), static_cast<int>(seconds.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  PMPI_Allreduce(MPI_IN_PLACE, seconds.data(), static_cast<int>(seconds.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   std::sort(seconds.begin(), seconds.end());
   const auto at = [&](double part) { return 1e6 * quantile(seconds, part); };
   return {at(0), at(0.5), at(0.99), at(1)};

@@ -35,9 +35,11 @@ function(crossrail_add_mpi_library flavour)
   set(target crossrail_mpi_${flavour})
   add_library(${target} MODULE
     src/mpi/communicator/error_notices.cpp
+    src/mpi/interpose/allreduce_call.cpp
     src/mpi/interpose/alltoall_call.cpp
     src/mpi/interpose/vector_call.cpp
     src/mpi/interpose/carry.cpp
+    src/mpi/interpose/carry_allreduce.cpp
     src/mpi/interpose/carry_alltoall.cpp
     src/mpi/interpose/carry_vector.cpp
     src/mpi/communicator/communicators.cpp
@@ -55,6 +57,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/statistics/counters.cpp
     src/mpi/statistics/overlap.cpp
     src/mpi/statistics/request_times.cpp
+    src/mpi/statistics/compared_json.cpp
     src/mpi/statistics/traffic.cpp
     src/mpi/buffers/datatypes.cpp
     src/mpi/interpose/interpose_c.cpp
@@ -77,6 +80,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/library/progress_hook.cpp
     src/mpi/buffers/packed_buffers.cpp
     src/mpi/buffers/packed_vectors.cpp
+    src/mpi/buffers/reductions.cpp
     src/mpi/buffers/vector_side.cpp)
   if(flavour STREQUAL openmpi)
     target_sources(${target} PRIVATE src/mpi/interpose/fortran_arguments.cpp src/mpi/interpose/interpose_fortran.cpp

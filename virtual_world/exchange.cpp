@@ -204,16 +204,16 @@ Status Exchange::share(const Meeting& meeting, std::size_t bytes, NodeMemory& me
   return {};
 }
 
-Status Exchange::agree(const Meeting& meeting, Code mine, Code& worst) {
+Status Exchange::agree_on_largest(const Meeting& meeting, std::uint32_t mine, std::uint32_t& largest) {
   Agreement& agreement = *agreements_[static_cast<std::size_t>(meeting.slot)];
   std::uint64_t round = 0;
   {
     const std::lock_guard lock(agreement.mutex);
     round = agreement.round;
-    agreement.worst = std::max(agreement.worst, mine);
+    agreement.largest = std::max(agreement.largest, mine);
     if (++agreement.arrived == static_cast<int>(ranks_.size())) {
-      agreement.result = agreement.worst;
-      agreement.worst = Code::ok;
+      agreement.result = agreement.largest;
+      agreement.largest = 0;
       agreement.arrived = 0;
       ++agreement.round;
       agreement.changed.notify_all();
@@ -221,7 +221,7 @@ Status Exchange::agree(const Meeting& meeting, Code mine, Code& worst) {
   }
   CROSSRAIL_TRY(await_round(agreement, round, meeting));
   const std::lock_guard lock(agreement.mutex);
-  worst = agreement.result;
+  largest = agreement.result;
   return {};
 }
 

@@ -118,9 +118,9 @@ Status ThreadLinks::wait_posted() {
   return status;
 }
 
-Status ThreadLinks::agree(Code mine, Code& worst) {
+Status ThreadLinks::agree_on_largest(std::uint32_t mine, std::uint32_t& largest) {
   counters().agreements += 1;
-  return exchange_.agree(meeting(), mine, worst);
+  return exchange_.agree_on_largest(meeting(), mine, largest);
 }
 
 Status ThreadLinks::export_range(const void* data, std::size_t bytes, std::uint64_t& address) {

@@ -67,7 +67,7 @@ const char *crossrail_machine(void);
  * (libcrossrail_mpi_openmpi.so, _mpich.so, _abi.so). A program finds them with dlsym(RTLD_DEFAULT, ...). */
 
 /* Changes a setting of this process, as if its variable had been in the environment. Communicators
- * whose first collective call is still to come will use it; call it on all their ranks alike.
+ * whose first collective call (of MPI_Allreduce the ninth) is still to come will use it; call it on all their ranks alike.
  * Returns 0, or 1 if there is no such setting or the value makes no sense. */
 int crossrail_set(const char *variable, const char *value);
 

@@ -31,8 +31,9 @@ typedef struct crossrail_memory {
   int device;          /* ordinal in this process; -1 for host memory */
   void *context;       /* the driver's, to which the memory belongs; NULL: any of the device */
   uint64_t allocation; /* id; memory freed earlier in this process never had it, even at the same address */
-  void *base;          /* of what export_memory would share, which holds the whole range asked about */
-  size_t bytes;        /* of the same */
+  void *base;          /* of what export_memory would share, which holds the whole range asked about; else of the
+                          allocation in which the range begins, or its beginning itself */
+  size_t bytes;        /* of the same; 0: nobody knows */
   uint64_t generation; /* of the context: another one may have been at its address before */
 } crossrail_memory;
 

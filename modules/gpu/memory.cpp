@@ -81,7 +81,10 @@ void learn_chunks(Known& known, Address begin, Address end) {
     bool shareable = false;
     if (!in_chunk(extent.base, memory.device, &shareable) || !shareable) memory.shareable = 0;
   }
-  if (known.extents.empty()) return;
+  if (known.extents.empty()) {  // something is missing between
+    memory.bytes = 0;
+    return;
+  }
   memory.base = pointer(known.extents.front().base);
   memory.bytes = known.extents.back().base + known.extents.back().bytes - known.extents.front().base;
   memory.allocation = chunks_id(known.extents);
@@ -92,6 +95,7 @@ void learn_device(Known& known, Address begin, Address end) {
   const Context context = memory.context != nullptr ? static_cast<Context>(memory.context) : context_on(memory.device);
   if (context == nullptr) {  // a peer's memory that this process has mapped
     memory.allocation = buffer_id(pointer(begin));
+    memory.bytes = 0;
     return;
   }
   const Uncaptured uncaptured;
@@ -108,13 +112,13 @@ void learn_device(Known& known, Address begin, Address end) {
   }
   const Extent whole = extent_at(begin);
   memory.allocation = buffer_id(pointer(begin));
+  memory.base = pointer(whole.base);
+  memory.bytes = whole.bytes;
   if (whole.bytes == 0 || end > whole.base + whole.bytes) {
     memory.shareable = 0;
     return;
   }
   known.extents = {whole};
-  memory.base = pointer(whole.base);
-  memory.bytes = whole.bytes;
 }
 
 // What the driver says. `extents` stays empty for memory that shall not be remembered.

@@ -76,3 +76,8 @@ def for_help(listed: Callable[[], List[str]]) -> str:
 def vector_names() -> List[str]:
     """The collectives whose blocks may be of any length."""
     return [one.name for one in collectives() if one.counts == "vector"]
+
+
+def exchange_names() -> List[str]:
+    """The collectives that move blocks as they are, of any datatype."""
+    return [one.name for one in collectives() if not one.reduces]

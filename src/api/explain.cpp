@@ -118,6 +118,8 @@ std::string explain(const crossrail_question& question) {
   const Ground ground{topology, !topology.one_node(), std::max(1, question.ranks_per_device)};
   Shape shape{collective->collective, on_devices ? Memory::device : Memory::host, question.in_place != 0, question.block_bytes, order};
   if (collective->counts == Counts::vector) shape = {collective->collective, Memory::host, false, 0};
+  // Of all that are reduced; what they are decides nothing.
+  if (collective->reduces) shape.reduction = {Operation::sum, Element::uint8};
   const auto candidates = candidates_for(ground, settings, shape, {tuning_rows(warning), form == "nonblocking"});
   const auto segment = control_block_layout(topology.largest_node(), topology.scratch_bytes).total_bytes();
   const bool on = process_settings().enabled != 0;

@@ -11,8 +11,9 @@ enum Counter : int {
   counted,  // the counts of a v-collective are in the node's memory
   filled,   // the blocks are in the node's memory
   arrived,  // what other nodes sent in this step is in the node's memory
-  copied    // has copied its blocks of this step
+  copied,   // has copied its blocks of this step
+  reduced   // its share of the result is in the node's memory
 };
-static_assert(copied < RankLines::kCounters);
+static_assert(reduced < RankLines::kCounters);
 
 }  // namespace crossrail

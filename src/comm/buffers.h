@@ -40,6 +40,9 @@ struct Buffers {
   // On devices: of a side that has gaps; elsewhere null.
   const DeviceLayout* send_layout = nullptr;
   const DeviceLayout* recv_layout = nullptr;
+  // The same of v-collectives: one for every block, null for those that have none.
+  const DeviceLayout* const* out_layouts = nullptr;
+  const DeviceLayout* const* in_layouts = nullptr;
   void* stream = nullptr;  // of calls in a stream's order: which, as device_module.h writes it
 
   // The bytes of equal blocks from `begin` on, or of the block to or from a rank of the communicator.

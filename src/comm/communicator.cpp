@@ -36,7 +36,11 @@ SegmentLayout segment_layout(int node_size, const Settings& settings) {
   return layout;
 }
 
+// A native call among many ranks may make as many connections as plans are there to avoid.
+constexpr int kMostRanksCompared = 512;
+
 void Communicator::open_slots(const std::function<std::unique_ptr<Links>(int slot)>& make_links) {
+  guard = SpeedGuard(topology.size > kMostRanksCompared ? 0 : settings.guard_calls);
   for (int number = 0; number <= static_cast<int>(settings.slots); ++number) {
     slots.push_back(std::make_unique<Slot>(*this, make_links(number), settings.plan_count));
     slots.back()->pending = number > 0;

@@ -10,6 +10,7 @@
 
 #include "base/settings.h"
 #include "comm/slot.h"
+#include "comm/speed_guard.h"
 #include "comm/tuning_row.h"
 #include "topology/topology.h"
 #include "transport/shared_memory.h"
@@ -47,6 +48,7 @@ struct Communicator {
   std::uint64_t pending_calls = 0;           // begun so far
   bool memory_only = false;  // pending calls are moved by a thread that calls neither MPI nor devices
   std::array<PendingDecision, 16> decisions;  // the last ones, by hash
+  SpeedGuard guard;          // of blocking calls
   bool native_only = false;  // no algorithm could serve any call on it: its ranks share nothing
   // An error has left the shared state unusable: all later calls are native.
   std::atomic<bool> broken{false};

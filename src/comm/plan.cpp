@@ -63,6 +63,9 @@ Status Plan::reserve_scratch(std::size_t bytes) {
 std::string Plan::text() const {
   std::string text = name_of(shape.collective);
   if (row_of(shape.collective).counts == Counts::block) text += " of " + std::to_string(shape.block_bytes) + "-byte blocks";
+  if (row_of(shape.collective).reduces) {
+    text += " of " + std::to_string(shape.block_bytes) + " bytes (" + name_of(shape.reduction.operation) + " of " + name_of(shape.reduction.element) + ")";
+  }
   text += std::string(shape.in_place ? " in place" : "") + (shape.memory == Memory::device ? " on devices" : "");
   if (shape.order == Order::stream) text += ", in a stream";
   text += ", " + topology->text() + ": " + algorithm;

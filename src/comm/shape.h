@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "comm/collective.h"
+#include "comm/reduction.h"
 
 namespace crossrail {
 
@@ -19,12 +20,14 @@ struct Shape {
   Collective collective = Collective::alltoall;
   Memory memory = Memory::host;
   bool in_place = false;
-  std::uint64_t block_bytes = 0;  // from one rank to one other; alltoallv: 0, no rank knows them all
+  std::uint64_t block_bytes = 0;  // from one rank to one other; alltoallv: 0, no rank knows them all; of collectives that reduce: of a rank's elements
   Order order = Order::call;      // of calls in a stream's order the memory is `device`
+  Reduction reduction;            // of collectives that reduce
 
   bool operator==(const Shape&) const = default;
   std::uint64_t hash() const {
-    const auto kind = static_cast<std::uint64_t>(order) << 24 | static_cast<std::uint64_t>(collective) << 16 |
+    const auto kind = static_cast<std::uint64_t>(reduction.operation) << 40 | static_cast<std::uint64_t>(reduction.element) << 32 |
+                      static_cast<std::uint64_t>(order) << 24 | static_cast<std::uint64_t>(collective) << 16 |
                       static_cast<std::uint64_t>(memory) << 8 | static_cast<std::uint64_t>(in_place);
     return mix_word(mix_word(kHashSeed, kind), block_bytes);
   }

@@ -29,12 +29,14 @@ class UserBuffers {
 // Memory that is contiguous blocks already.
 class PlainBuffers final : public UserBuffers {
  public:
+  // `bytes` of each side where all blocks are equal.
   PlainBuffers(const Buffers& buffers, std::size_t bytes = 0) : buffers_(buffers), bytes_(bytes) {}
   Status open(Buffers& buffers, const Plan*) override {
     buffers = buffers_;
     return {};
   }
   Status close() override { return {}; }
+  bool in_place() const override { return buffers_.send == buffers_.recv; }
   DeviceCall on_devices() override { return {{buffers_.send, bytes_, false}, {buffers_.recv, bytes_, false}}; }
   Buffers device_buffers() override { return buffers_; }
 

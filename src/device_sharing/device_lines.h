@@ -1,7 +1,7 @@
 // What the ranks of a node show each other about device memory: the part of a slot of the node's segment
 // that the classes of this folder lay out.
 //
-//   pages of flags, to which devices write | lines of rank 0, 1, ...
+//   pages of flags, to which devices write | lines of rank 0, 1, ... | places of rank 0, 1, ..., of either parity
 #pragma once
 
 #include <atomic>
@@ -23,6 +23,7 @@ struct alignas(kCacheLineBytes) DeviceFlags {
 // Where one side of a rank's call lies.
 enum class Residency : std::uint8_t {
   host,    // the processor must carry it
+  empty,   // no bytes: of a v-call
   device,  // where the program has it: mapped by peers
   staged   // in device memory of ours: mapped by peers, copied from there or to there
 };
@@ -49,6 +50,7 @@ struct alignas(kCacheLineBytes) DeviceDescriptorLine {
   std::atomic<std::uint64_t> send, send_offset;
   std::atomic<std::uint64_t> recv, recv_offset;
   std::atomic<std::uint64_t> chunk;  // most bytes of a block in one round
+  std::atomic<std::uint64_t> longest;  // of its blocks
   std::atomic<std::uint64_t> freed;  // allocations of the rank's that were exported once and are no more
 };
 
@@ -73,19 +75,35 @@ struct DeviceLines {
   ExportedAllocation exported[kExported];
 };
 
+// Of a v-call: what a rank says of its blocks from and to one other.
+struct DevicePlace {
+  std::uint64_t offset;  // of the block that it receives, from the beginning of its receiving side
+  std::uint64_t received, sent;  // bytes
+};
+
 inline std::size_t device_flags_bytes(int node_size) {
   return round_up(static_cast<std::size_t>(node_size) * sizeof(DeviceFlags), kPageBytes);
 }
+inline std::size_t device_places_bytes(int node_size) {
+  return 2 * static_cast<std::size_t>(node_size) * static_cast<std::size_t>(node_size) * sizeof(DevicePlace);
+}
 inline std::size_t device_lines_bytes(int node_size) {
-  return device_flags_bytes(node_size) + round_up(static_cast<std::size_t>(node_size) * sizeof(DeviceLines), kPageBytes);
+  const std::size_t lines = static_cast<std::size_t>(node_size) * sizeof(DeviceLines);
+  return device_flags_bytes(node_size) + round_up(lines + device_places_bytes(node_size), kPageBytes);
 }
 
 // The same memory, as the classes see it.
 struct DeviceRegion {
   DeviceFlags* flags;  // by node rank
   DeviceLines* lines;
-  DeviceRegion(std::byte* memory, int node_size)
-      : flags(reinterpret_cast<DeviceFlags*>(memory)), lines(reinterpret_cast<DeviceLines*>(memory + device_flags_bytes(node_size))) {}
+  int node_size;
+  DeviceRegion(std::byte* memory, int ranks)
+      : flags(reinterpret_cast<DeviceFlags*>(memory)), lines(reinterpret_cast<DeviceLines*>(memory + device_flags_bytes(ranks))), node_size(ranks) {}
+  // What rank `owner` says in rounds of this parity: one for every rank.
+  DevicePlace* places(int owner, std::uint64_t parity) const {
+    auto* const first = reinterpret_cast<DevicePlace*>(lines + node_size);
+    return first + (parity * static_cast<std::uint64_t>(node_size) + static_cast<std::uint64_t>(owner)) * static_cast<std::uint64_t>(node_size);
+  }
 };
 
 }  // namespace crossrail

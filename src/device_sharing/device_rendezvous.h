@@ -14,6 +14,7 @@ namespace crossrail {
 struct DeviceDescriptor {
   ExportedSide send, recv;
   std::size_t chunk = 0;    // most bytes of a block in one round
+  std::size_t longest = 0;  // of its blocks
   std::uint64_t freed = 0;  // allocations that it has let go of so far
   const ExportedSide& side(MappedSide which) const { return which == MappedSide::send ? send : recv; }
   bool on_device() const { return send.residency != Residency::host && recv.residency != Residency::host; }
@@ -22,15 +23,20 @@ using DeviceDescriptors = std::vector<DeviceDescriptor>;  // by node rank
 
 class DeviceRendezvous {
  public:
-  DeviceRendezvous(DeviceLines* lines, ControlBlock& control) : lines_(lines), control_(control) {}
+  DeviceRendezvous(const DeviceRegion& region, ControlBlock& control) : region_(region), lines_(region.lines), control_(control) {}
+  // For the exchange that comes next, of a v-call: to be written before it, one for every rank of the node.
+  DevicePlace* my_places() const { return region_.places(control_.node_rank(), (number_ + 1) & 1); }
   // `all` has a place for every rank of the node, this one included.
   Status exchange_descriptors(const DeviceDescriptor& mine, DeviceDescriptors& all);
+  // In the last exchange, of a v-call: what `owner` says of its blocks from and to `peer`.
+  const DevicePlace& place(int owner, int peer) const { return region_.places(owner, number_ & 1)[peer]; }
 
  private:
   static constexpr std::int64_t kLongestLookNs = 10'000, kShortestLookNs = 500;
   void publish(std::uint64_t flag, const DeviceDescriptor& mine);
   void look_for_others(std::uint64_t flag);
 
+  DeviceRegion region_;
   DeviceLines* lines_;
   ControlBlock& control_;
   std::uint64_t number_ = 0;  // of the last exchange

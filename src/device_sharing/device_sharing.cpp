@@ -1,11 +1,18 @@
 #include "device_sharing/device_sharing.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "device/device.h"
 
 namespace crossrail {
 namespace {
+
+// The blocks of a v-call may lie in several allocations, and in host memory between them.
+bool covers(const crossrail_memory& facts, const DeviceSide& side) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(side.address), base = reinterpret_cast<std::uintptr_t>(facts.base);
+  return facts.kind == CROSSRAIL_MEMORY_DEVICE && begin >= base && side.bytes <= facts.bytes && begin - base <= facts.bytes - side.bytes;
+}
 
 bool complete(const crossrail_device_module* module) {
   return module != nullptr && module->describe != nullptr && module->exchange != nullptr && module->open_queue != nullptr &&
@@ -21,7 +28,7 @@ DeviceSharing::DeviceSharing(const Config& config, ControlBlock& control, Links&
       mapped_limits_(config.mapped),
       queue_(region_, config.limits, control, links),
       staging_({config.staging_bytes, control.node_size()}, queue_),
-      rendezvous_(region_.lines, control),
+      rendezvous_(region_, control),
       all_(static_cast<std::size_t>(control.node_size())) {}
 
 DeviceSharing::~DeviceSharing() {
@@ -73,9 +80,11 @@ ExportedSide DeviceSharing::share(const crossrail_memory& facts, const void* add
 
 // Where a side of this rank lies for the others.
 ExportedSide DeviceSharing::locate(const DeviceSide& side, MappedSide which, Wanted wanted) {
+  if (side.empty) return {Residency::empty, 0, 0, 0};
   crossrail_memory facts{};
   queue_.module().describe(side.address, side.bytes, &facts);
   if (facts.kind == CROSSRAIL_MEMORY_HOST || !queue_.open(facts) || !queue_.reaches(facts)) return {};
+  if (places_ != nullptr && !covers(facts, side)) return {};
   if (side.ours) return stage(which);
   if (!wanted.mapped) return {Residency::device, 0, 0, 0};
   if (wanted.stays ? mappings_->can_pin(facts) : mappings_->worth_mapping(facts)) return share(facts, side.address, which);
@@ -84,21 +93,32 @@ ExportedSide DeviceSharing::locate(const DeviceSide& side, MappedSide which, Wan
 }
 
 Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wanted, bool& on_devices) {
+  places_ = call.places;
   block_bytes_ = call.block_bytes;
-  chunk_ = call.block_bytes;
+  chunk_ = places_ == nullptr ? call.block_bytes : SIZE_MAX;
   DeviceDescriptor mine;
   mine.freed = mappings_->begin_call();
   mine.recv = locate(call.recv, MappedSide::recv, {wanted == MappedSide::recv, call.stays});
   if (mine.recv.residency != Residency::host) mine.send = locate(call.send, MappedSide::send, {wanted == MappedSide::send, call.stays});
+  if (queue_.handle() == nullptr) mine = {{}, {}, 0, 0, mine.freed};  // both sides are empty: on which device would that be?
   mine.chunk = chunk_;
+  mine.longest = longest_ = block_bytes_;
+  if (places_ != nullptr) std::copy_n(places_, control_.node_size(), rendezvous_.my_places());
   CROSSRAIL_TRY(rendezvous_.exchange_descriptors(mine, all_));
   mappings_->drop_freed_by_peers(all_);
   on_devices = true;
   for (const DeviceDescriptor& one : all_) {
     on_devices = on_devices && one.on_device();
     chunk_ = std::min(chunk_, one.chunk);
+    longest_ = std::max(longest_, one.longest);
   }
   return {};
+}
+
+std::byte* DeviceSharing::receives_at(int owner, int peer, std::size_t from) const {
+  const ExportedSide& side = all_[static_cast<std::size_t>(owner)].recv;
+  std::byte* const base = mappings_->at(owner, side);
+  return side.residency == Residency::staged ? base + static_cast<std::size_t>(peer) * chunk_ : base + place(owner, peer).offset + from;
 }
 
 bool DeviceSharing::any_staged(MappedSide side) const {

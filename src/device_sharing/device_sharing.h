@@ -26,10 +26,13 @@ struct DeviceSide {
   const void* address = nullptr;
   std::size_t bytes = 0;  // from `address` on, that the call may touch
   bool ours = false;
+  bool empty = false;  // no bytes: of a v-call
 };
 struct DeviceCall {
   DeviceSide send, recv;
-  std::size_t block_bytes = 0;
+  std::size_t block_bytes = 0;  // of v-calls: of this rank's longest
+  // Of v-calls: one for every rank, offsets from the address of `recv`. Elsewhere null.
+  const DevicePlace* places = nullptr;
   bool stays = false;  // under way when it returns: what is mapped for it stays so as long as the program has the memory
 };
 
@@ -62,8 +65,10 @@ class DeviceSharing {
   bool staged(MappedSide side) const { return mine(side).residency == Residency::staged; }
   // Whether some rank's side is.
   bool any_staged(MappedSide side) const;
-  // Bytes of a block that fit one round, of all ranks the least.
+  // Bytes of a block that fit one round, of all ranks the least; of a v-call that nobody stages any number. And bytes of the
+  // longest block of all ranks.
   std::size_t chunk() const { return chunk_; }
+  std::size_t longest() const { return longest_; }
   // Device memory of ours, where this side is staged: block i lies at i chunks.
   std::byte* staging(MappedSide side) const { return staging_.memory(side); }
   // Block `number` of another rank's side, from byte `from` on, where this rank has it mapped.
@@ -74,6 +79,10 @@ class DeviceSharing {
     std::size_t from;
   };
   std::byte* block(const BlockAddress& which) const;
+  // Of a v-call: what `owner` says of its blocks from and to `peer`, and where it receives the former from byte `from` on, where
+  // this rank has that mapped.
+  const DevicePlace& place(int owner, int peer) const { return rendezvous_.place(owner, peer); }
+  std::byte* receives_at(int owner, int peer, std::size_t from) const;
   // For a call that stays under way.
   void keep_mapped(MappedSide side) { mappings_->keep(side, all_); }
   // All its work is done.
@@ -109,8 +118,10 @@ class DeviceSharing {
 
   // Of the present call.
   DeviceDescriptors all_;
+  const DevicePlace* places_ = nullptr;
   std::size_t block_bytes_ = 0;
   std::size_t chunk_ = 0;
+  std::size_t longest_ = 0;
 };
 
 }  // namespace crossrail

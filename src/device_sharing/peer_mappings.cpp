@@ -241,6 +241,7 @@ Status PeerMappings::map(MappedSide side, const DeviceDescriptors& all, crossrai
   const auto of = [&](int rank) -> const ExportedSide& { return all[static_cast<std::size_t>(rank)].side(side); };
   bool some = false;
   for (int rank = 0; rank < control_.node_size(); ++rank) {
+    if (of(rank).residency == Residency::empty) continue;
     some = some || fresh(rank, of(rank));
     mapped_[index(rank, of(rank).entry)].used = calls_;
   }
@@ -272,6 +273,7 @@ Status PeerMappings::map(MappedSide side, const DeviceDescriptors& all, crossrai
 
 // After all have been asked: whether a peer has refused it, so that it is not exported again.
 bool PeerMappings::refused(const ExportedSide& mine) {
+  if (mine.residency == Residency::empty) return false;
   Own& own = own_[mine.entry];
   close_descriptors(own.descriptors);
   if (own.list >= 0) ::close(own.list);

@@ -86,7 +86,9 @@ class PeerMappings {
     return static_cast<std::size_t>(owner) * DeviceLines::kExported + static_cast<std::size_t>(entry);
   }
   // True if peers have not yet been asked to map what `owner` exports. The same on every rank.
-  bool fresh(int owner, const ExportedSide& side) const { return mapped_[index(owner, side.entry)].version != side.version; }
+  bool fresh(int owner, const ExportedSide& side) const {
+    return side.residency != Residency::empty && mapped_[index(owner, side.entry)].version != side.version;
+  }
   static constexpr int kMostPinned = DeviceLines::kExported - 64;
   int entry_of(const crossrail_memory& memory) const;
   int entry_for(const crossrail_memory& memory);

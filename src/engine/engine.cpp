@@ -1,9 +1,28 @@
 #include "engine/engine.h"
 
+#include <array>
+#include <iterator>
+
 #include "base/log.h"
+#include "collectives/algorithm.h"
+#include "engine/compared.h"
 
 namespace crossrail {
 namespace {
+
+Plan& native_plan() {
+  static Plan native;
+  return native;
+}
+
+bool has_device_rows(Collective collective) {
+  static const auto known = [] {
+    std::array<bool, std::size(kCollectives)> has{};
+    for (const Collective one : kCollectives) has[static_cast<std::size_t>(one)] = !catalogue(one, Memory::device).empty();
+    return has;
+  }();
+  return known[static_cast<std::size_t>(collective)];
+}
 
 // Every call, native ones too, says at once what it is: others may have to ask.
 void begin_call(Slot& slot, std::uint64_t shape_hash, std::uint64_t block_bytes, bool in_place = false) {
@@ -35,6 +54,12 @@ void break_up(Slot& slot, Code code) {
 Status run_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& plan) {
   CROSSRAIL_TRY(plan_for(slot, shape, plan));
   if (plan->native()) return {};
+  bool given_back = false;
+  CROSSRAIL_TRY(is_given_back(slot, shape, given_back));
+  if (given_back) {
+    plan = &native_plan();
+    return {};
+  }
   Buffers buffers;
   CROSSRAIL_TRY(user.open(buffers, plan));
   CROSSRAIL_TRY(run_plan(*plan, buffers));
@@ -65,7 +90,7 @@ Status run_on_devices(Slot& slot, Shape shape, UserBuffers& user, Plan*& plan) {
   if (!slot.devices->active()) return {};
   shape.memory = Memory::device;
   DeviceCall call = user.on_devices();
-  call.block_bytes = shape.block_bytes;
+  if (call.places == nullptr) call.block_bytes = shape.block_bytes;
   call.send.ours = call.send.ours || shape.in_place;
   Plan* known = nullptr;
   CROSSRAIL_TRY(plan_on_devices(slot, shape, call, known));
@@ -80,11 +105,6 @@ Status run_on_devices(Slot& slot, Shape shape, UserBuffers& user, Plan*& plan) {
   }
   plan = known;
   return status;
-}
-
-const Plan& native_plan() {
-  static const Plan native;
-  return native;
 }
 
 // What becomes of the slot's call after an error, the same on all ranks; Code::given_back: the MPI library carries it.
@@ -130,7 +150,8 @@ Outcome run_collective(Slot& slot, const Shape& shape, UserBuffers& user) {
   if (slot.owner.broken || (slot.control != nullptr && slot.control->broken_up())) return run_on_broken(slot, shape);
   Plan* plan = nullptr;
   Status status;
-  const bool maybe_on_devices = slot.devices != nullptr && shape.collective == Collective::alltoall && shape.block_bytes > 0;
+  const bool nothing = row_of(shape.collective).counts == Counts::block && shape.block_bytes == 0;
+  const bool maybe_on_devices = slot.devices != nullptr && !nothing && has_device_rows(shape.collective);
   if (maybe_on_devices) status = run_on_devices(slot, shape, user, plan);
   if (status.ok() && plan == nullptr) status = run_on_host(slot, shape, user, plan);
   if (!status.ok()) return end_broken(slot, status, !in_place);

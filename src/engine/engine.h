@@ -43,6 +43,10 @@ Status plan_ahead(Slot& slot, const Shape& shape, bool& native);
 // Whether some algorithm is for calls of this Shape on this slot, native or not. Pure.
 bool has_row(const Slot& slot, const Shape& shape);
 
+// The largest value over all ranks. Within the node through the control block, which also notices a rank that came with
+// another Shape; then across nodes.
+Status agree_on_largest(Slot& slot, std::uint32_t mine, std::uint32_t& largest);
+
 // The plan for a Shape, made by all ranks together at the first time.
 Status plan_for(Slot& slot, const Shape& shape, Plan*& plan);
 

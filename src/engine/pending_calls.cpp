@@ -94,7 +94,7 @@ void PendingCalls::run(void* argument) {
   const Outcome outcome = run_collective(*call.slot, call.shape, *call.user);
   call.code = outcome.status.code;
   if (!outcome.status.ok()) call.what = outcome.status.what;
-  call.plan = outcome.plan;
+  call.carried_by = summary_of(*outcome.plan);
 }
 
 Fiber* PendingCalls::free_fiber() {

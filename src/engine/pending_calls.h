@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/fiber.h"
+#include "comm/plan_summary.h"
 #include "engine/engine.h"
 
 namespace crossrail {
@@ -31,7 +32,7 @@ struct PendingCall {
   std::atomic<bool> has_ended{false};  // told, or taken
   Code code = Code::ok;
   std::string what;
-  const Plan* plan = nullptr;
+  PlanSummary carried_by;
 
  private:
   friend class PendingCalls;

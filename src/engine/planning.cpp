@@ -9,13 +9,11 @@
 namespace crossrail {
 namespace {
 
-// Worst code over all ranks. Within the node through the control block, which also notices a rank that
-// came with another Shape; then across nodes.
 Status agree(Slot& slot, Code mine, Code& worst) {
-  worst = mine;
-  if (slot.control != nullptr) CROSSRAIL_TRY(slot.control->agree(mine, worst));
-  if (slot.owner.topology.one_node() && slot.control != nullptr) return {};
-  return slot.links->agree(worst, worst);
+  std::uint32_t largest = 0;
+  CROSSRAIL_TRY(agree_on_largest(slot, static_cast<std::uint32_t>(mine), largest));
+  worst = static_cast<Code>(largest);
+  return {};
 }
 
 std::unique_ptr<Plan> unplanned(Slot& slot, const Shape& shape, const Candidate& candidate) {
@@ -90,6 +88,13 @@ Status make_plan(Slot& slot, const Shape& shape, Plan*& made) {
 }
 
 }  // namespace
+
+Status agree_on_largest(Slot& slot, std::uint32_t mine, std::uint32_t& largest) {
+  largest = mine;
+  if (slot.control != nullptr) CROSSRAIL_TRY(slot.control->agree_on_largest(mine, largest));
+  if (slot.owner.topology.one_node() && slot.control != nullptr) return {};
+  return slot.links->agree_on_largest(largest, largest);
+}
 
 bool can_be_pending(Communicator& communicator, const Shape& shape) {
   if (communicator.slots.size() < 2) return false;

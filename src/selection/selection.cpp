@@ -78,7 +78,8 @@ namespace {
 const Algorithm* never_fails(const Ground& ground, const Shape& shape) {
   const Topology& topology = ground.topology;
   const bool shared = topology.one_node() && topology.shared_segment;
-  const char* const name = shared ? "node_shared" : ground.messages ? "pairwise" : "";
+  const char* const by_messages = row_of(shape.collective).reduces ? "recursive_doubling" : "pairwise";
+  const char* const name = shared ? "node_shared" : ground.messages ? by_messages : "";
   const Algorithm* found = find_algorithm(shape.collective, name, Memory::host);
   return found != nullptr && found->fits(topology, shape) ? found : nullptr;
 }

@@ -48,7 +48,7 @@ struct alignas(kCacheLineBytes) FlagLine {
 };
 
 struct alignas(kCacheLineBytes) SeldomRead {  // by others; all by parity
-  Word agreed[2];   // status of a plan
+  Word agreed[2];   // number of the agreement, and a value
   struct RowForm {  // in a round of a v-collective (collectives/node_rows.h)
     Word bytes[2];  // of every block; or that they are unequal
     Word flag[2];   // of the epoch; written last, when all blocks are there
@@ -61,7 +61,7 @@ struct alignas(kCacheLineBytes) SequenceCounter {
 };
 
 struct RankLines {
-  static constexpr int kCounters = 5;  // for algorithms, which give them their names
+  static constexpr int kCounters = 6;  // for algorithms, which give them their names
   CallDescriptor descriptor[2];
   ExportedRange exported[2];  // single copy: by parity of the epoch
   FlagLine staged;            // bulk region of this epoch is filled
@@ -204,8 +204,14 @@ class ControlBlock {
   // call has sent all. An error only if what it had sent does not come when one looks once more.
   Status check_awaited(int rank);
 
-  // Worst code over the ranks of the node.
-  Status agree(Code mine, Code& worst);
+  // The largest value over the ranks of the node; the worst code.
+  Status agree_on_largest(std::uint32_t mine, std::uint32_t& largest);
+  Status agree(Code mine, Code& worst) {
+    std::uint32_t largest = 0;
+    CROSSRAIL_TRY(agree_on_largest(static_cast<std::uint32_t>(mine), largest));
+    worst = static_cast<Code>(largest);
+    return {};
+  }
 
   // After an error nobody can trust the epochs: tells all ranks of the node to stop using them. Who comes first
   // says in which call it was met and judges the calls after it.

@@ -143,7 +143,7 @@ Status ControlBlock::check_peer(int peer, std::uint64_t& its_call) {
   its_call = std::max(its_call, later);
   if (!same_call || its_shape == shape_hash_) return {};
   break_up(Code::mismatch);
-  return failure(Code::mismatch, "call %llu: rank %d has blocks of %llu bytes, rank %d of %llu (or another collective)",
+  return failure(Code::mismatch, "call %llu: rank %d has blocks of %llu bytes, rank %d of %llu (or another collective or operation)",
                  static_cast<unsigned long long>(call_), rank_of(node_rank()),
                  static_cast<unsigned long long>(my_lines().descriptor[call_ & 1].bytes.load(std::memory_order_relaxed)),
                  rank_of(peer), static_cast<unsigned long long>(its_bytes));
@@ -194,15 +194,16 @@ Status ControlBlock::diagnose(int peer, Waited& waited) {
   return ahead(peer, its_call);
 }
 
-Status ControlBlock::agree(Code mine, Code& worst) {
-  const std::uint64_t round = ++agreement_;
-  my_lines().seldom.agreed[round & 1].store(with_code(round, mine), std::memory_order_release);
-  worst = mine;
+Status ControlBlock::agree_on_largest(std::uint32_t mine, std::uint32_t& largest) {
+  constexpr int kValueBits = 32;
+  const std::uint32_t round = static_cast<std::uint32_t>(++agreement_);
+  my_lines().seldom.agreed[round & 1].store(std::uint64_t{round} << kValueBits | mine, std::memory_order_release);
+  largest = mine;
   for (int step = 1; step < node_size(); ++step) {
     const int peer = (node_rank() + step) % node_size();
     const Word& word = lines(peer).seldom.agreed[round & 1];
-    CROSSRAIL_TRY(await(peer, [&] { return word.load(std::memory_order_acquire) >> kCodeBits == round; }));
-    worst = std::max(worst, code_of(word.load(std::memory_order_relaxed)));
+    CROSSRAIL_TRY(await(peer, [&] { return word.load(std::memory_order_acquire) >> kValueBits == round; }));
+    largest = std::max(largest, static_cast<std::uint32_t>(word.load(std::memory_order_relaxed)));
   }
   return {};
 }

@@ -51,8 +51,15 @@ class Links {
   // ranks of the node alike, with the same result. Errors: no_memory, system.
   virtual Status share(std::size_t bytes, NodeMemory& memory) = 0;
 
-  // Worst (largest) code over all ranks of the communicator. Collective.
-  virtual Status agree(Code mine, Code& worst) = 0;
+  // The largest value over all ranks of the communicator. Collective.
+  virtual Status agree_on_largest(std::uint32_t mine, std::uint32_t& largest) = 0;
+  // The same of codes: the worst one.
+  Status agree(Code mine, Code& worst) {
+    std::uint32_t largest = 0;
+    CROSSRAIL_TRY(agree_on_largest(static_cast<std::uint32_t>(mine), largest));
+    worst = static_cast<Code>(largest);
+    return {};
+  }
 
   // Where other ranks of the node can read_peer these bytes, until the next call of this: where they lie,
   // or a copy of memory that no other process can read (device drivers map such memory).

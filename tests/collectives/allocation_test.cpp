@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "tests/collectives/allreduce_case.h"
 #include "tests/collectives/alltoallv_case.h"
 #include "tests/collectives/device_case.h"
 
@@ -43,7 +44,7 @@ TEST(Counter, counts) {
   EXPECT_NE(memory, nullptr);
 }
 
-// The first calls make the plan, and the links' queues as long as they get; then nothing more.
+// The first calls make the plan; then nothing more.
 TEST_P(EveryRowRuns, without_allocating) {
   virtual_world::WorldOptions options;
   options.settings.alltoall = GetParam().name;
@@ -78,11 +79,30 @@ TEST_P(EveryVectorRowRuns, without_allocating) {
       for (int again = 0; again < 12; ++again) {
         if (again == 8) before = allocations;
         EXPECT_TRUE(run_collective(communicator, kVectorShape, one.buffers()).status.ok());
-        // Or ranks that only send run ahead, and the simulated links queue their messages.
-        Code worst = Code::ok;
-        EXPECT_TRUE(communicator.slot().links->agree(Code::ok, worst).ok());
       }
       EXPECT_EQ(allocations, before) << GetParam().name << ", counts " << static_cast<int>(counts);
+    }
+  };
+  for (const Nodes& nodes : {Nodes{0, 0, 0, 0}, Nodes{0, 1, 0, 1, 2}}) virtual_world::world(nodes, options, call);
+}
+
+class EveryReducingRowRuns : public testing::TestWithParam<Algorithm> {};
+
+INSTANTIATE_TEST_SUITE_P(allreduce, EveryReducingRowRuns,
+                         testing::ValuesIn(catalogue(Collective::allreduce).begin(), catalogue(Collective::allreduce).end()),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST_P(EveryReducingRowRuns, without_allocating) {
+  virtual_world::WorldOptions options;
+  options.settings.allreduce = GetParam().name;
+  const auto call = [](Communicator& communicator) {
+    for (const std::size_t count : {0, 1, 300, 5000, 100'000}) {
+      const Shape shape = allreduce_shape(count);
+      AllreduceCase one(communicator.topology, shape, 1, Side::apart);
+      for (int warm = 0; warm < 8; ++warm) EXPECT_TRUE(run_collective(communicator, shape, one.buffers()).status.ok());
+      const std::uint64_t before = allocations;
+      for (int again = 0; again < 5; ++again) (void)run_collective(communicator, shape, one.buffers());
+      EXPECT_EQ(allocations, before) << GetParam().name << ", " << count << " elements";
     }
   };
   for (const Nodes& nodes : {Nodes{0, 0, 0, 0}, Nodes{0, 1, 0, 1, 2}}) virtual_world::world(nodes, options, call);

@@ -2,6 +2,7 @@
 // compared with the definition among the members.
 
 #include "selection/parameters.h"
+#include "tests/collectives/allreduce_case.h"
 #include "tests/collectives/alltoallv_case.h"
 #include "tests/collectives/phases.h"
 
@@ -71,17 +72,42 @@ void calls_of_vectors(const Plan& whole, const Algorithm& row, const Group& grou
   }
 }
 
+// Small counts, and such that shares differ.
+void calls_of_reductions(const Plan& whole, const Algorithm& row, const Group& group) {
+  for (const std::size_t count : {0u, 1u, 2u, 57u, 5000u}) {
+    Plan plan = plan_over(whole, row, allreduce_shape(count), group);
+    ASSERT_TRUE(row.plan(plan).ok());
+    for (std::uint64_t call = 0; call < 4; ++call) {
+      AllreduceCase one(alone(group), plan.shape, call * 1000 + static_cast<std::uint64_t>(group[0]), call % 2 == 0 ? Side::apart : Side::in_place);
+      const Status status = plan.run(plan, one.buffers());
+      EXPECT_TRUE(status.ok()) << status.what;
+      one.overwrite_send();
+      EXPECT_EQ(one.wrong(), "") << plan.algorithm << ", call " << call;
+    }
+  }
+}
+
+// A call over all ranks, which makes the plan that `row` is to be a part of.
+bool first_call(Communicator& communicator, const Shape& shape) {
+  switch (shape.collective) {
+    case Collective::alltoallv: return checked_vector_call(communicator, Counts::uniform, 1);
+    case Collective::allreduce: return checked_allreduce(communicator, shape, 1).status.ok();
+    default: return checked_call(communicator, shape, 1).status.ok();
+  }
+}
+
 void over_all_groups(Communicator& communicator, const Algorithm& row, bool only_the_node) {
-  const bool vectors = row.collective == Collective::alltoallv;
-  const Shape shape = vectors ? kVectorShape : alltoall_shape(8);
-  ASSERT_TRUE(vectors ? checked_vector_call(communicator, Counts::uniform, 1) : checked_call(communicator, shape, 1).status.ok());
+  const bool vectors = row.collective == Collective::alltoallv, reduces = row.collective == Collective::allreduce;
+  const Shape shape = vectors ? kVectorShape : reduces ? allreduce_shape(2) : alltoall_shape(8);
+  ASSERT_TRUE(first_call(communicator, shape));
   Plan* whole = nullptr;
   ASSERT_TRUE(plan_for(communicator.slot(), shape, whole).ok());
   GroupLists lists;
   for (const auto& [name, group] : groups_of(communicator.topology, lists)) {
     if (group.index() < 0 || (only_the_node && std::string(name) != "the node")) continue;
     SCOPED_TRACE(std::string(row.name) + " over " + name + " of rank " + std::to_string(communicator.topology.rank));
-    vectors ? calls_of_vectors(*whole, row, group) : calls_of_blocks(*whole, row, group);
+    const auto calls = vectors ? calls_of_vectors : reduces ? calls_of_reductions : calls_of_blocks;
+    calls(*whole, row, group);
   }
 }
 
@@ -96,6 +122,7 @@ void in_all_worlds(Collective collective, const char* algorithm, bool only_the_n
       SCOPED_TRACE(text_of(nodes));
       virtual_world::WorldOptions options;
       options.settings.alltoall = options.settings.alltoallv = "pairwise";  // of the calls over all ranks
+      options.settings.allreduce = "ring";
       options.links.eager_bytes = eager_bytes;
       world_that_ends_together(nodes, options, [&](Communicator& communicator) { over_all_groups(communicator, *row, only_the_node); });
     }
@@ -112,11 +139,17 @@ INSTANTIATE_TEST_SUITE_P(alltoallv, VectorMessages, testing::Values("pairwise", 
                          [](const auto& row) { return std::string(row.param); });
 TEST_P(VectorMessages, serve_any_group) { in_all_worlds(Collective::alltoallv, GetParam()); }
 
+class ReducingMessages : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(allreduce, ReducingMessages, testing::Values("recursive_doubling", "rabenseifner", "ring"),
+                         [](const auto& row) { return std::string(row.param); });
+TEST_P(ReducingMessages, serve_any_group) { in_all_worlds(Collective::allreduce, GetParam()); }
+
 // What goes through the segment serves the node, in a larger world too.
 class Memory : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(alltoall, Memory, testing::Values("node_shared", "node_single_copy"),
                          [](const auto& row) { return std::string(row.param); });
 TEST_P(Memory, serves_the_node_of_a_larger_world) { in_all_worlds(Collective::alltoall, GetParam(), true); }
+TEST(ReducingMemory, serves_the_node_of_a_larger_world) { in_all_worlds(Collective::allreduce, "node_shared", true); }
 
 }  // namespace
 }  // namespace crossrail::tests

@@ -61,7 +61,7 @@ void expect_row(const Communicator& communicator, const PendingCall& call, const
                             std::to_string(call.shape.block_bytes) + (call.shape.in_place ? " in place" : "");
   ASSERT_EQ(call.code, Code::ok) << call.what << ": " << where;
   const bool fits = row.fits(communicator.topology, call.shape);
-  EXPECT_TRUE(!fits || std::string(row.name) == call.plan->algorithm) << where << " by " << call.plan->algorithm;
+  EXPECT_TRUE(!fits || std::string(row.name) == call.carried_by.algorithm) << where << " by " << call.carried_by.algorithm;
 }
 
 struct Started {

@@ -1,4 +1,4 @@
-/* The mission's other collectives, which are handed to MPI untouched: right results, and counted. */
+/* Every form of every collective, carried or handed to MPI untouched: right results, and counted. */
 #include "check.h"
 
 enum { kCount = 3, kMost = 64 };
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < 5; ++round) {
     blocking(MPI_COMM_WORLD);
     nonblocking(MPI_COMM_WORLD);
-    MPI_OK(checked_alltoall(MPI_COMM_WORLD, 4, round)); /* carried, in between */
+    MPI_OK(checked_alltoall(MPI_COMM_WORLD, 4, round)); /* in between */
     persistent(MPI_COMM_WORLD);
   }
   const int result = verdict();

@@ -1,8 +1,8 @@
-/* Calls that crossrail leaves to an MPI library which knows nothing of devices, on the memory of a device that is made of
- * host memory (virtual_world/host_device.h) and that no processor can touch: MPI_Alltoallv and w, and MPI_Alltoall, on
- * one rank and on all. HOST_DEVICE is the path of the driver.
+/* MPI_Alltoallv and w, and MPI_Alltoall, on one rank and on all, on the memory of a device that is made of host memory
+ * (virtual_world/host_device.h) and that no processor can touch; by crossrail or by an MPI library which knows nothing of
+ * devices. HOST_DEVICE is the path of the driver.
  *
- *   device_vectors [CALLS] */
+ *   device_vectors [CALLS [scattered]]    scattered: blocks of both kinds of memory, which no MPI library is handed copies of */
 #include <dlfcn.h>
 #include <stdint.h>
 
@@ -60,6 +60,43 @@ static void vector(MPI_Comm comm, int call, int by_types) {
   device_free(recv);
 }
 
+/* Blocks at absolute addresses, those of odd peers in host memory, those of even ones in that of the device. */
+static void scattered(MPI_Comm comm, int call) {
+  const int rank = rank_in(comm), size = size_of_comm(comm), count = 50 + call;
+  int *send[kMostRanks], *recv[kMostRanks], ones[kMostRanks], zeros[kMostRanks];
+  MPI_Datatype from[kMostRanks], to[kMostRanks];
+  for (int peer = 0; peer < size; ++peer) {
+    const size_t bytes = sizeof(int) * (size_t)count;
+    send[peer] = peer % 2 != 0 ? malloc(bytes) : device_alloc(bytes, 0);
+    recv[peer] = peer % 2 != 0 ? malloc(bytes) : device_alloc(bytes, 0);
+    int* const values = peer % 2 != 0 ? send[peer] : touchable(send[peer]);
+    for (int at = 0; at < count; ++at) values[at] = number(rank, peer, at + call);
+    const MPI_Aint places[2] = {(MPI_Aint)(intptr_t)send[peer], (MPI_Aint)(intptr_t)recv[peer]};
+    MPI_OK(MPI_Type_create_hindexed(1, &count, &places[0], MPI_INT, &from[peer]));
+    MPI_OK(MPI_Type_create_hindexed(1, &count, &places[1], MPI_INT, &to[peer]));
+    MPI_OK(MPI_Type_commit(&from[peer]));
+    MPI_OK(MPI_Type_commit(&to[peer]));
+    ones[peer] = 1;
+    zeros[peer] = 0;
+  }
+  MPI_OK(MPI_Alltoallw(MPI_BOTTOM, ones, zeros, from, MPI_BOTTOM, ones, zeros, to, comm));
+  int wrong = 0;
+  for (int peer = 0; peer < size; ++peer) {
+    const int* const values = peer % 2 != 0 ? recv[peer] : touchable(recv[peer]);
+    for (int at = 0; at < count; ++at) wrong += values[at] != number(peer, rank, at + call);
+    MPI_OK(MPI_Type_free(&from[peer]));
+    MPI_OK(MPI_Type_free(&to[peer]));
+    if (peer % 2 != 0) {
+      free(send[peer]);
+      free(recv[peer]);
+    } else {
+      device_free(send[peer]);
+      device_free(recv[peer]);
+    }
+  }
+  CHECK(wrong == 0, "%d wrong in memory of the host and of the device on %d ranks", wrong, size);
+}
+
 static void plain(MPI_Comm comm, int call) {
   const int rank = rank_in(comm), size = size_of_comm(comm), count = 1000;
   int* const send = device_alloc(sizeof(int) * (size_t)(size * count), 0);
@@ -84,6 +121,7 @@ int main(int argc, char** argv) {
       vector(comms[which], call, 0);
       vector(comms[which], call, 1);
       plain(comms[which], call);
+      if (argc > 2) scattered(comms[which], call);
     }
   }
   const int result = verdict();

@@ -9,6 +9,8 @@ COLLECTIVES = [
      "setting": "CROSSRAIL_ALLTOALL"},
     {"name": "alltoallv", "mpi": ["MPI_Alltoallv", "MPI_Alltoallw", "MPI_Ialltoallv", "MPI_Ialltoallw", "MPI_Alltoallv_init", "MPI_Alltoallw_init"],
      "counts": "vector", "reduces": False, "setting": "CROSSRAIL_ALLTOALLV"},
+    {"name": "allreduce", "mpi": ["MPI_Allreduce", "MPI_Iallreduce", "MPI_Allreduce_init"], "counts": "elements", "reduces": True,
+     "setting": "CROSSRAIL_ALLREDUCE"},
 ]
 
 

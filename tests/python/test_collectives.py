@@ -3,7 +3,7 @@
 import pytest
 
 from crossrail import core
-from crossrail.collectives import any_of, call_names, find, find_call, for_help, names, vector_names
+from crossrail.collectives import any_of, call_names, exchange_names, find, find_call, for_help, names, vector_names
 from crossrail.errors import CliError
 from crossrail.report.call_tables import knows_sizes
 
@@ -14,22 +14,25 @@ def missing():
 
 
 def test_the_calls_of_the_collectives():
-    assert names() == ["alltoall", "alltoallv"]
-    assert call_names() == ["alltoall", "ialltoall", "alltoall_init", "alltoallv", "ialltoallv", "alltoallv_init"]
+    assert names() == ["alltoall", "alltoallv", "allreduce"]
+    assert call_names() == ["alltoall", "ialltoall", "alltoall_init", "alltoallv", "ialltoallv", "alltoallv_init",
+                            "allreduce", "iallreduce", "allreduce_init"]
     assert vector_names() == ["alltoallv"] and not find("alltoallv").knows_sizes and find("alltoall").knows_sizes
     assert find_call("alltoall")[1] == "blocking" and find_call("ialltoallv")[0].name == "alltoallv"
+    assert exchange_names() == ["alltoall", "alltoallv"]
+    assert find("allreduce").reduces and find("allreduce").knows_sizes and not find("alltoall").reduces
     assert find_call("alltoall_init")[1] == "persistent" and find("nothing") is None
-    with pytest.raises(CliError, match="no collective 'allreduce' here; there are alltoall, ialltoall"):
-        find_call("allreduce")
+    with pytest.raises(CliError, match="no collective 'allgather' here; there are alltoall, ialltoall"):
+        find_call("allgather")
 
 
 def test_what_the_library_tells_counts(monkeypatch, collective_rows):
-    rows = [*collective_rows, {"name": "allreduce", "mpi": ["MPI_Allreduce", "MPI_Iallreduce"], "counts": "elements", "reduces": True,
-                               "setting": "CROSSRAIL_ALLREDUCE"}]
+    rows = [*collective_rows, {"name": "gather", "mpi": ["MPI_Gather", "MPI_Igather"], "counts": "block", "reduces": False,
+                               "setting": "CROSSRAIL_GATHER"}]
     monkeypatch.setattr(core, "collective_rows", lambda: rows)
-    assert call_names()[-2:] == ["allreduce", "iallreduce"] and find_call("iallreduce")[0].reduces
-    with pytest.raises(CliError, match="allreduce_init"):
-        find_call("allreduce_init")
+    assert call_names()[-2:] == ["gather", "igather"] and find_call("igather")[1] == "nonblocking"
+    with pytest.raises(CliError, match="gather_init"):
+        find_call("gather_init")
 
 
 def test_no_library_at_all(monkeypatch):

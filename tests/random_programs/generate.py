@@ -24,6 +24,7 @@ SETTINGS = {  # what each program begins with, and what it may be instead
     "CROSSRAIL_SEGMENT": ("memfd,shm", ["shm", "none"]),
     "CROSSRAIL_PATIENCE": ("500", ["20", "5"]),
     "CROSSRAIL_PLANS": ("64", ["1", "2"]),
+    "CROSSRAIL_GUARD": ("1", ["0", "2", "100"]),
 }
 
 

@@ -68,7 +68,13 @@ TEST(Fits, leaders_need_the_nodes_memory_and_its_limit) {
 TEST(Fits, device_memory_has_algorithms_of_its_own) {
   EXPECT_EQ(find_algorithm(Collective::alltoall, "hybrid"), nullptr);
   EXPECT_EQ(find_algorithm(Collective::alltoall, "pairwise", Memory::device), nullptr);
-  EXPECT_TRUE(catalogue(Collective::alltoallv, Memory::device).empty());
+  EXPECT_EQ(find_algorithm(Collective::alltoallv, "node_shared", Memory::device), nullptr);
+  const Algorithm* const vectors = find_algorithm(Collective::alltoallv, "ipc_push", Memory::device);
+  ASSERT_NE(vectors, nullptr);
+  const Shape any{Collective::alltoallv, Memory::device, false, 0};
+  EXPECT_TRUE(vectors->fits(topology({0, 0, 0}, true, false), any));
+  EXPECT_FALSE(vectors->fits(topology({0, 0, 0}, false, false), any));
+  EXPECT_FALSE(vectors->fits(topology({0, 0, 1}, true, true), any));
   for (const Algorithm& row : catalogue(Collective::alltoall, Memory::device)) {
     const Shape shape{Collective::alltoall, Memory::device, false, 64};
     EXPECT_EQ(row.memory, Memory::device);

@@ -6,7 +6,7 @@ from typing import Dict, List, Optional, Tuple
 from crossrail import core
 from crossrail.algorithms import check_spec
 from crossrail.bench.device import device_peers, gpu_count, takes_device_memory
-from crossrail.bench.request import What, Where
+from crossrail.bench.request import CONTIGUOUS, What, Where
 from crossrail.bench.run import chosen_flavour, chosen_launcher
 from crossrail.collectives import BLOCKING, find
 from crossrail.errors import CliError
@@ -14,6 +14,7 @@ from crossrail.launchers import core_count
 
 NO_ALGORITHMS = ("auto", "passed")  # crossrail's own choice; calls that it hands back
 NATIVE_LEFT_OUT = "native is not measured: this MPI library does not say that it takes device memory (--native-cuda, if it does)."
+PEERS_LEFT_OUT = "NCCL and the copy engines are not measured: they take contiguous data only."
 
 
 @dataclass(frozen=True)
@@ -64,5 +65,7 @@ def resolve_contenders(what: What, where: Where, wanted: str, native_cuda: Optio
     notes = () if native else (NATIVE_LEFT_OUT,)
     if what.memory == "host" or what.form != BLOCKING:
         return Contenders(names, what.peers, {}, notes)
+    if what.datatype != CONTIGUOUS:
+        return Contenders(names, what.peers, {}, (*notes, PEERS_LEFT_OUT))
     peers = device_peers(what.collective, chosen_flavour(where.flavour))
     return Contenders(names, (*peers.options, *what.peers), peers.environment, (*notes, *peers.missing))

@@ -159,6 +159,7 @@ def title(measurement: Measurement) -> str:
     empty = measurement.get("empty_percent", 0)
     return (f"MPI_{measurement['collective'].capitalize()}, {measurement['ranks']} ranks on {nodes} "
             f"node{'s' if nodes != 1 else ''}, {measurement.get('mpi', 'MPI')}" + (f", {empty} % of the blocks empty" if empty else "")
+            + (f", datatype {measurement['datatype']}" if measurement.get("datatype", "contiguous") != "contiguous" else "")
             + (f", memory of {device_name(measurement)}" if on_device(measurement) else ""))
 
 

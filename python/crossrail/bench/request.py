@@ -4,11 +4,14 @@ from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
 from crossrail.algorithms import compact
-from crossrail.collectives import BLOCKING, any_of, find, vector_names
+from crossrail.collectives import BLOCKING, any_of, exchange_names, find, vector_names
 from crossrail.errors import CliError
 
 MEMORIES = ("host", "cuda")
 STEPS = ("2", "sqrt2")
+CONTIGUOUS = "contiguous"
+DATATYPES = (CONTIGUOUS, "vector", "indexed", "resized", "subarray")
+BLOCK_UNIT = 64  # bytes; of derived types every block is a multiple
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,7 @@ class What:
     `memory`: of the buffers, host or cuda. `step`: from a size to the next, 2 or sqrt2. `empty`: percent of the blocks.
     `form`: blocking, nonblocking or persistent calls; of the last two `tests` calls of MPI_Test are made in the work between
     start and wait. `contenders`: native, auto, algorithms. `peers`: contenders from other libraries, NAME=LIBRARY:SYMBOL.
+    `datatype`: of both sides, or SENDER:RECEIVER where they differ (bench/datatype.h).
     """
 
     collective: str
@@ -30,6 +34,7 @@ class What:
     peers: Tuple[str, ...] = ()
     form: str = BLOCKING
     tests: int = 0
+    datatype: str = CONTIGUOUS
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,27 @@ def later_calls(collective: str) -> List[str]:
     return [name for name, form in known.forms.items() if form != BLOCKING] if known else []
 
 
+def shortest_datatype(words: str) -> str:
+    """One name where both sides have the same: 'vector:vector' is 'vector'."""
+    sender, _, receiver = words.partition(":")
+    return sender if sender and sender == receiver else words
+
+
+def check_datatype(what: What) -> None:
+    """Raises CliError for a datatype that there is not, or that cannot be measured so."""
+    sides = what.datatype.split(":")
+    if len(sides) > 2 or any(side not in DATATYPES for side in sides):
+        raise CliError(f"The datatype is {any_of(list(DATATYPES))}, or two of them as SENDER:RECEIVER, not '{what.datatype}'.")
+    if what.datatype == CONTIGUOUS:
+        return
+    if what.collective not in exchange_names():
+        raise CliError(f"What {what.collective} reduces are elements in a row: --datatype is for {any_of(exchange_names())}.")
+    if what.peers:
+        raise CliError("--peer is measured on contiguous data only.")
+    if what.max_bytes < BLOCK_UNIT:
+        raise CliError(f"Blocks of derived datatypes are multiples of {BLOCK_UNIT} bytes: --max {compact(what.max_bytes)} leaves none.")
+
+
 def check_request(request: BenchRequest) -> None:
     """Raises CliError for a request that cannot be measured."""
     what = request.what
@@ -89,6 +115,7 @@ def check_request(request: BenchRequest) -> None:
         raise CliError(f"A blocking call has nothing to test: --tests is for {any_of(later_calls(what.collective))}.")
     if what.peers and what.form != BLOCKING:
         raise CliError("--peer is measured with blocking calls only.")
+    check_datatype(what)
 
 
 def bench_options(request: BenchRequest) -> List[str]:
@@ -97,6 +124,6 @@ def bench_options(request: BenchRequest) -> List[str]:
     numbers = {"--repetitions": effort.repetitions, "--seconds": effort.seconds, "--max-time": effort.most_seconds,
                "--empty-percent": what.empty or None, "--step": what.step,
                "--memory": None if what.memory == "host" else what.memory, "--form": None if what.form == BLOCKING else what.form,
-               "--tests": what.tests or None}
+               "--tests": what.tests or None, "--datatype": None if what.datatype == CONTIGUOUS else what.datatype}
     given = [(option, value) for option, value in numbers.items() if value is not None]
     return [word for option, value in [*given, *(("--peer", peer) for peer in what.peers)] for word in (option, str(value))]

@@ -12,9 +12,9 @@ from rich.text import Text
 
 from crossrail.bench.contenders import default_ranks, resolve_contenders
 from crossrail.bench.measurements import Measurement, on_device, reference, wrong_blocks
-from crossrail.bench.request import BenchRequest, Effort, What, Where, check_request
+from crossrail.bench.request import CONTIGUOUS, BenchRequest, Effort, What, Where, check_request, shortest_datatype
 from crossrail.bench.run import measure
-from crossrail.collectives import call_names, find_call, for_help, vector_names
+from crossrail.collectives import call_names, exchange_names, find_call, for_help, vector_names
 from crossrail.console import out
 from crossrail.errors import EXIT_CODE, CliError
 from crossrail.report.measurement_tables import show_measurement
@@ -36,12 +36,18 @@ Examples:
   crossrail bench alltoall -n 8 --max 64K --algorithms "native,auto,bruck,node_shared packet=512"
   crossrail bench alltoallv -n 8 --algorithms native,auto,alltoall
   crossrail bench alltoallv -n 8 --empty 90 --max-time 60
+  crossrail bench alltoall -n 8 --datatype vector:contiguous --min 64
   crossrail bench ialltoall -n 8 --tests 10
   crossrail bench alltoall_init -n 8 --min 64K
   crossrail bench alltoall -H 4 -n 56
   crossrail bench alltoall -H 4 -n 56 --max 1K --peer theirs=/path/libtheirs.so:their_alltoall
   crossrail bench alltoall --memory cuda --algorithms all --min 16 --max 64M --step sqrt2
   crossrail bench alltoall -n 56 --html report.html --machine "cluster A" -- --bind-to core
+
+--datatype: contiguous; vector (MPI_Type_vector: 8 doubles, every second one of 15), indexed (MPI_Type_indexed: 1, 3, 2 and 2 doubles
+of 11), resized (MPI_Type_create_resized: a double in 16 bytes) or subarray (MPI_Type_create_subarray: two columns of 4 x 4 doubles), of both sides,
+or SENDER:RECEIVER. Sizes are those of the data; those that are no multiple of 64 bytes are left out. Gaps are checked to stay as they were.
+NCCL and the copy engines take contiguous data only, and so do functions of --peer.
 
 Of nonblocking and persistent calls (ialltoall, alltoall_init) the start, the wait, and the overlap with work put between them
 are measured, as osu_ialltoall and IMB-NBC do; --tests makes calls of MPI_Test in that work.
@@ -51,14 +57,17 @@ The exit code is 1 when any byte was wrong, 2 when an algorithm that was asked f
 
 
 def save_measurement(measurement: Measurement, folder: Path) -> Path:
-    """Writes the JSON as COLLECTIVE_FLAVOUR_RANKSranks_NODESnodes_MACHINE.json; returns its path."""
+    """Writes the JSON as COLLECTIVE_FLAVOUR_RANKSranks_NODESnodes_MACHINE.json, with memory, datatype and empty blocks
+    before the machine where they are not the usual ones; returns its path."""
     machine = measurement["machine"].get("name") or measurement["machine"].get("host", "machine")
     plain_name = re.sub(r"[^a-z0-9]+", "_", machine.lower()).strip("_")
     empty = f"{measurement['empty_percent']}empty_" if measurement.get("empty_percent") else ""
     memory = f"{measurement['memory']}_" if on_device(measurement) else ""
+    datatype = measurement.get("datatype", CONTIGUOUS)
+    types = "" if datatype == CONTIGUOUS else datatype.replace(":", "_to_") + "_"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / (f"{measurement['collective']}_{measurement['flavour']}_{measurement['ranks']}ranks_"
-                     f"{measurement['nodes']}nodes_{memory}{empty}{plain_name}.json")
+                     f"{measurement['nodes']}nodes_{memory}{types}{empty}{plain_name}.json")
     path.write_text(json.dumps(measurement, indent=1) + "\n")
     return path
 
@@ -103,6 +112,7 @@ def bench_command(
     repetitions: Optional[int] = typer.Option(None, "--repetitions", help="Repetitions of every size.", show_default=False),
     tests: int = typer.Option(0, "--tests", min=0, help="Calls of MPI_Test in the work between start and wait (nonblocking and persistent calls)."),
     empty: int = typer.Option(0, "--empty", min=0, max=100, help=f"Percent of the blocks that are empty ({for_help(vector_names)})."),
+    datatype: str = typer.Option(CONTIGUOUS, "--datatype", help=f"Of both sides, or SENDER:RECEIVER; see above ({for_help(exchange_names)})."),
     most_seconds: Optional[float] = typer.Option(None, "--max-time", help="Seconds for all; large sizes are left out when they are over.", show_default=False),
     output: Optional[Path] = typer.Option(None, "--output", help="Folder for the result (JSON).", show_default=False),
     html: Optional[Path] = typer.Option(None, "--html", help="Write a page with plots to this file.", show_default=False),
@@ -110,7 +120,7 @@ def bench_command(
 ) -> None:
     """See BENCH_HELP."""
     found, form = find_call(collective)
-    what = What(found.name, parse_size(smallest), parse_size(largest), step, memory, empty, (), tuple(peers), form, tests)
+    what = What(found.name, parse_size(smallest), parse_size(largest), step, memory, empty, (), tuple(peers), form, tests, shortest_datatype(datatype))
     where = Where(default_ranks(memory) if ranks is None else ranks, flavour, launcher, tuple(context.obj.launcher), hosts)
     effort = Effort(repetitions, most_seconds=most_seconds)
     check_request(BenchRequest(what, where, effort))

@@ -78,6 +78,24 @@ class PlanTraffic:
 
 
 @dataclass
+class Comparison:
+    """Blocking calls of one collective with blocks of `least_bytes` to `most_bytes` (both 0: of any length), timed beside the MPI library's own.
+
+    The counts are the largest over the processes: `windows` of comparing calls, how often the calls were `given_back` to the MPI library because
+    that was faster, and `taken_back`. The times are seconds a call in the last window of the first process.
+    """
+
+    collective: str
+    least_bytes: int
+    most_bytes: int
+    windows: int
+    given_back: int
+    taken_back: int
+    carried_seconds: float
+    native_seconds: float
+
+
+@dataclass
 class JobReport:
     """All that a job counted; `expected` is the size of the largest world seen, `unreadable` names broken files."""
 
@@ -85,6 +103,7 @@ class JobReport:
     calls: List[CallSummary]
     unreadable: List[str]
     traffic: List[PlanTraffic] = field(default_factory=list)
+    comparisons: List[Comparison] = field(default_factory=list)
 
     @property
     def expected(self) -> int:
@@ -120,6 +139,18 @@ def add_up_traffic(processes: List[Dict[str, Any]]) -> List[PlanTraffic]:
     return sorted(traffic, key=lambda one: (-one.sent_bytes * one.calls, -one.calls))
 
 
+def add_up_comparisons(processes: List[Dict[str, Any]]) -> List[Comparison]:
+    """One for every collective and length; those that were given back come first."""
+    found: Dict[Tuple[str, int], Comparison] = {}
+    for process in processes:
+        for entry in process.get("compared", []):
+            one = Comparison(**entry)
+            known = found.setdefault((one.collective, one.least_bytes), one)
+            for what in ("windows", "given_back", "taken_back"):
+                setattr(known, what, max(getattr(known, what), getattr(one, what)))
+    return sorted(found.values(), key=lambda one: (one.taken_back - one.given_back, one.collective, one.least_bytes))
+
+
 def add_up(processes: List[Dict[str, Any]], unreadable: Tuple[str, ...] = ()) -> JobReport:
     """Adds up the processes' reports; calls come in order of their total count, carried ones first."""
     calls: Dict[Tuple[str, str], CallSummary] = {}
@@ -129,7 +160,7 @@ def add_up(processes: List[Dict[str, Any]], unreadable: Tuple[str, ...] = ()) ->
             calls.setdefault(key, CallSummary(*key)).add(call)
     used = [call for call in calls.values() if sum(call.carried) + sum(call.native) + call.errors]
     used.sort(key=lambda call: (-sum(call.carried), -sum(call.native), call.name))
-    return JobReport(processes, used, list(unreadable), add_up_traffic(processes))
+    return JobReport(processes, used, list(unreadable), add_up_traffic(processes), add_up_comparisons(processes))
 
 
 def read_folder(folder: Path) -> JobReport:

@@ -111,6 +111,31 @@ def traffic_table(report: JobReport) -> Table:
     return table
 
 
+COMPARISON_HEADINGS = ("collective", "block", "compared", "carried us", "native us", "given back", "taken back")
+COMPARISON_WORDS = 2  # so many columns first
+COMPARISON_EXPLANATION = ("Now and then some blocking calls are timed by both ways (CROSSRAIL_GUARD); where the MPI library's own was clearly the faster one, it "
+                          "has had such calls from then on, until it was slower. Times of a call in the last comparison.")
+
+
+def comparison_rows(report: JobReport) -> List[List[str]]:
+    """What was compared with the MPI library's own collectives."""
+    microseconds = 1e6
+    return [[one.collective, f"{format_size(one.least_bytes)} to {format_size(one.most_bytes)}" if one.most_bytes else "any", f"{format_count(one.windows)}×",
+             f"{one.carried_seconds * microseconds:.1f}", f"{one.native_seconds * microseconds:.1f}",
+             f"{format_count(one.given_back)}×" if one.given_back else "-", f"{format_count(one.taken_back)}×" if one.taken_back else "-"]
+            for one in report.comparisons]
+
+
+def comparison_table(rows: List[List[str]]) -> Table:
+    """The table of these rows."""
+    table = Table()
+    for number, heading_text in enumerate(COMPARISON_HEADINGS):
+        table.add_column(heading_text, justify="left" if number < COMPARISON_WORDS else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
 def heading(report: JobReport) -> str:
     """Who reported."""
     hosts = {process.get("host") for process in report.processes}
@@ -150,6 +175,11 @@ def show_report(report: JobReport) -> None:
         out.print(Text("Nonblocking and persistent calls", "bold"))
         out.print(OVERLAP_EXPLANATION)
         out.print(overlap_table(rows))
+    compared = comparison_rows(report)
+    if compared:
+        out.print(Text("Compared with the MPI library", "bold"))
+        out.print(COMPARISON_EXPLANATION)
+        out.print(comparison_table(compared))
     for call in report.calls:
         if call.histogram and call.bytes:  # of calls that are only counted, no sizes are known
             out.print(Text(f"{call.name} ({call.interface}): size of a block, from one rank to one other; calls of all processes", "bold"))

@@ -4,8 +4,8 @@ from html import escape
 from typing import List, Sequence
 
 from crossrail.report.call_reports import CallSummary, JobReport
-from crossrail.report.call_tables import (CALL_HEADINGS, CALL_WORDS, NOTHING, OVERLAP_EXPLANATION, OVERLAP_HEADINGS, OVERLAP_WORDS, call_rows,
-                                          heading, overlap_rows, warnings)
+from crossrail.report.call_tables import (CALL_HEADINGS, CALL_WORDS, COMPARISON_EXPLANATION, COMPARISON_HEADINGS, COMPARISON_WORDS, NOTHING, OVERLAP_EXPLANATION, OVERLAP_HEADINGS, OVERLAP_WORDS, call_rows,
+                                          comparison_rows, heading, overlap_rows, warnings)
 from crossrail.report.page import STYLE
 from crossrail.sizes import format_count, format_size
 
@@ -44,6 +44,10 @@ def render_calls(report: JobReport) -> str:
     if rows:
         parts.append(f'<h2>Nonblocking and persistent calls</h2><p class="faint">{escape(OVERLAP_EXPLANATION)}</p>')
         parts.append(html_table(OVERLAP_HEADINGS, rows, range(OVERLAP_WORDS)))
+    compared = comparison_rows(report)
+    if compared:
+        parts.append(f'<h2>Compared with the MPI library</h2><p class="faint">{escape(COMPARISON_EXPLANATION)}</p>')
+        parts.append(html_table(COMPARISON_HEADINGS, compared, range(COMPARISON_WORDS)))
     parts += [histogram(call) for call in report.calls if call.histogram and call.bytes]
     return ('<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
             f"<title>crossrail: calls of a job</title><style>{STYLE}{BAR_STYLE}</style></head><body><h1>Calls of a job</h1>"

@@ -33,6 +33,7 @@ class PackedBuffers final : public UserBuffers {
   void fix();
   Status open(Buffers& buffers, const Plan* plan) override;
   Status close() override;
+  bool in_place() const override { return send_side_ == nullptr || send_side_->address == recv_side_.address; }
   DeviceCall on_devices() override;
   Buffers device_buffers() override;
 

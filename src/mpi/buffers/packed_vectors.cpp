@@ -143,6 +143,63 @@ Status PackedVectors::close() {
   return {};
 }
 
+// The blocks, as they lie, and from the first byte of them all to the last. Those that a device cannot pack make it a side
+// in host memory.
+DeviceSide PackedVectors::on_device(const SurveyedSide& surveyed) {
+  SideFacts& room = surveyed.room;
+  auto* const base = static_cast<std::byte*>(surveyed.side.address);
+  std::ptrdiff_t lower = PTRDIFF_MAX, upper = PTRDIFF_MIN;
+  DeviceSide found;
+  for (int rank = 0; rank < static_cast<int>(room.blocks.size()); ++rank) {
+    Block& block = room.blocks[rank];
+    room.device_layouts[rank] = nullptr;
+    if (block.bytes == 0) continue;
+    const Side user = block_in(surveyed.side, room, rank);
+    const bool gaps = !user.facts.in_a_row_of(user.count);
+    if (gaps) {
+      if (!found.ours && !in_device_memory(user)) return {};
+      found.ours = true;
+      room.device_layouts[rank] = device_layout_of(user.type);
+      if (room.device_layouts[rank] == nullptr) return {};
+    }
+    const Span span = span_of(user);
+    const std::ptrdiff_t first = offset_between(base, moved(user.address, span.lower));
+    block = {gaps ? offset_between(base, static_cast<std::byte*>(user.address)) : first, block.bytes};
+    lower = std::min(lower, first);
+    upper = std::max(upper, first + static_cast<std::ptrdiff_t>(span.bytes));
+  }
+  if (lower > upper) return {nullptr, 0, false, true};
+  found.address = moved(base, lower);
+  found.bytes = static_cast<std::size_t>(upper - lower);
+  return found;
+}
+
+// In place: what comes goes to memory of ours first, until all has been sent.
+DeviceCall PackedVectors::on_devices() {
+  if (in_place()) send_side_.room = recv_side_.room;
+  DeviceCall call{on_device(send_side_), on_device(recv_side_)};
+  call.recv.ours = call.recv.ours || in_place();
+  SideFacts &out = send_side_.room, &in = recv_side_.room;
+  const auto* const base = static_cast<const std::byte*>(recv_side_.side.address);
+  const std::ptrdiff_t lower = offset_between(base, static_cast<const std::byte*>(call.recv.address));
+  for (std::size_t rank = 0; rank < in.blocks.size(); ++rank) {
+    const Block& block = in.blocks[rank];
+    in.places[rank] = {static_cast<std::uint64_t>(block.bytes == 0 ? 0 : block.offset - lower), block.bytes, out.blocks[rank].bytes};
+    call.block_bytes = std::max({call.block_bytes, block.bytes, out.blocks[rank].bytes});
+  }
+  call.places = in.places.data();
+  return call;
+}
+
+Buffers PackedVectors::device_buffers() {
+  const SideFacts &out = send_side_.room, &in = recv_side_.room;
+  Buffers buffers{static_cast<const std::byte*>(send_side_.side.address), static_cast<std::byte*>(recv_side_.side.address), out.blocks.data(),
+                  in.blocks.data(), in_place()};
+  buffers.out_layouts = out.device_layouts.data();
+  buffers.in_layouts = in.device_layouts.data();
+  return buffers;
+}
+
 // A block of the user's, packed, to a row; blocks with gaps in device memory by way of host memory.
 Status PackedVectors::gather(const Side& from, std::byte* row) {
   const std::size_t bytes = from.count * from.facts.bytes;

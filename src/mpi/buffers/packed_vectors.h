@@ -28,6 +28,8 @@ class PackedVectors final : public UserBuffers {
   Status open(Buffers& buffers, const Plan* plan) override;
   Status close() override;
   bool in_place() const override { return &send_side_.side == &recv_side_.side; }
+  DeviceCall on_devices() override;
+  Buffers device_buffers() override;
 
  private:
   // How the blocks of one side travel.
@@ -43,6 +45,7 @@ class PackedVectors final : public UserBuffers {
   Status lay_out(const Way& out, Buffers& buffers);
   std::byte* place(const Way& way, std::byte* row) const;
   Side block_of(const Way& way, int rank) const;
+  static DeviceSide on_device(const SurveyedSide& surveyed);
   Status gather(const Side& from, std::byte* row);
   Status scatter(const std::byte* row, const Side& to);
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "comm/buffers.h"
+#include "device_sharing/device_lines.h"
 #include "mpi/interpose/arguments.h"
 #include "mpi/buffers/datatypes.h"
 
@@ -25,6 +26,9 @@ struct SideFacts {
   std::vector<Block> blocks;     // offsets from the side's address, as they lie
   std::vector<TypeFacts> facts;  // of MPI_Alltoallw's types; the first is of MPI_Alltoallv's one
   std::vector<char> by_row;      // whether the engine finds the block in a row of ours
+  // Where it may be on a device:
+  std::vector<DevicePlace> places;                  // of the side that receives
+  std::vector<const DeviceLayout*> device_layouts;  // of blocks with gaps
   std::ptrdiff_t unit = 1;       // bytes that a displacement counts
   bool in_rows = true;           // every block that is not empty
   void size_for(int ranks) {
@@ -32,6 +36,8 @@ struct SideFacts {
     blocks.resize(ranks);
     facts.resize(ranks);
     by_row.resize(ranks);
+    places.resize(ranks);
+    device_layouts.resize(ranks);
   }
 };
 

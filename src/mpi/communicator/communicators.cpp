@@ -24,10 +24,12 @@ void (*finalize_observer)() = nullptr;
 // Records that nonblocking calls have wanted to be opened.
 std::atomic<int> wanted{0};
 
+bool is_wanted(const CommunicatorRecord& record) { return !record.opened && record.nonblocking_calls > 0; }
+
 int forget(MPI_Comm, int, void* value, void*) {
   generation.fetch_add(1, std::memory_order_release);
   auto& record = *static_cast<CommunicatorRecord*>(value);
-  if (!record.opened) wanted.fetch_sub(1, std::memory_order_relaxed);
+  if (is_wanted(record)) wanted.fetch_sub(1, std::memory_order_relaxed);
   record.freed = true;
   unuse(record);
   return MPI_SUCCESS;
@@ -105,7 +107,6 @@ CommunicatorRecord* look_up(MPI_Comm comm) {
     auto made = std::make_unique<CommunicatorRecord>();
     made->comm = comm;
     if (pmpi().Comm_set_attr(comm, record_keyval(), made.get()) != MPI_SUCCESS) return nullptr;
-    wanted.fetch_add(1, std::memory_order_relaxed);
     record = made.release();
   }
   last = {comm, record, generation.load(std::memory_order_acquire)};
@@ -113,10 +114,10 @@ CommunicatorRecord* look_up(MPI_Comm comm) {
 }
 
 void opened(CommunicatorRecord& record, std::unique_ptr<Communicator> communicator) {
+  if (is_wanted(record)) wanted.fetch_sub(1, std::memory_order_relaxed);
   record.communicator = std::move(communicator);
   record.early.reset();
   record.opened = true;
-  wanted.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // Processes that this one has spawned, was spawned by or has connected to may run without crossrail. Whoever is in a
@@ -165,6 +166,7 @@ constexpr std::uint64_t kOpensEarlyAtCall = 2;
 void open_early(CommunicatorRecord& record) {
   Invitation::look_at_all();
   const std::uint64_t call = ++record.nonblocking_calls;
+  if (call == 1) wanted.fetch_add(1, std::memory_order_relaxed);
   if (call == kOpensEarlyAtCall && pmpi().Ibcast != nullptr) {
     int size = 0;
     if (!may_open(record.comm, size)) return;
@@ -192,6 +194,14 @@ CommunicatorRecord* record_of(MPI_Comm comm) {
   return record;
 }
 
+CommunicatorRecord* record_for_reduction(MPI_Comm comm) {
+  constexpr std::uint64_t kFew = 8;
+  CommunicatorRecord* const record = look_up(comm);
+  if (record == nullptr || record->opened) return record;
+  if (!finalizing() && (++record->reductions > kFew || is_wanted(*record))) open(*record);
+  return record;
+}
+
 CommunicatorRecord* record_for_pending(MPI_Comm comm) {
   CommunicatorRecord* const record = look_up(comm);
   if (record != nullptr && !record->opened) open_early(*record);
@@ -202,7 +212,7 @@ CommunicatorRecord* record_for_pending(MPI_Comm comm) {
 void open_if_wanted(MPI_Comm comm) {
   if (wanted.load(std::memory_order_relaxed) == 0) return;
   CommunicatorRecord* record = nullptr;
-  if (find(comm, record) && record != nullptr && !record->opened) open(*record);
+  if (find(comm, record) && record != nullptr && is_wanted(*record)) open(*record);
 }
 
 void use(CommunicatorRecord& record) { record.uses.fetch_add(1, std::memory_order_relaxed); }

@@ -158,7 +158,7 @@ Status ErrorNotices::find_mismatch(const Record& known) const {
   for (std::size_t from = 0; from < known.others.size(); ++from) {
     const Notice& its = known.others[from].notice;
     if (its.call != mine.call || its.shape == mine.shape) continue;
-    return failure(Code::mismatch, "call %llu: rank %d has blocks of %llu bytes, rank %d of %llu (or another collective)",
+    return failure(Code::mismatch, "call %llu: rank %d has blocks of %llu bytes, rank %d of %llu (or another collective or operation)",
                    static_cast<unsigned long long>(mine.call), rank_, static_cast<unsigned long long>(mine.bytes),
                    static_cast<int>(from), static_cast<unsigned long long>(its.bytes));
   }

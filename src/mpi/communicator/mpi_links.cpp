@@ -223,20 +223,19 @@ Status MpiLinks::wait_posted() {
 
 // Dissemination: after ceil(log2 p) rounds everybody has heard, through others, of everybody. As messages of the
 // slot, since a collective of the MPI library would have to be called in the same order on all ranks.
-Status MpiLinks::agree(Code mine, Code& worst) {
+Status MpiLinks::agree_on_largest(std::uint32_t mine, std::uint32_t& largest) {
   CROSSRAIL_TRY(open_messages());
   const int size = peers_->size();
-  int known = static_cast<int>(mine);
+  largest = mine;
   for (int distance = 1; distance < size; distance *= 2) {
-    int out = known, in = 0;
+    std::uint32_t out = largest, in = 0;
     CROSSRAIL_TRY(post({(peers_->rank - distance + size) % size, kAgreementTag, true}, reinterpret_cast<std::byte*>(&in), sizeof in));
     CROSSRAIL_TRY(post({(peers_->rank + distance) % size, kAgreementTag, false}, reinterpret_cast<std::byte*>(&out), sizeof out));
     const Status exchanged = wait_posted();
     if (!exchanged.ok()) cancel_posted();  // nothing may arrive on this stack any more
     CROSSRAIL_TRY(exchanged);
-    known = std::max(known, in);
+    largest = std::max(largest, in);
   }
-  worst = static_cast<Code>(known);
   return {};
 }
 

@@ -12,7 +12,7 @@ namespace crossrail::mpi {
 
 class AlltoallCall {
  public:
-  static constexpr std::size_t kWords = 7;
+  static constexpr std::size_t kWords = 7, kReceiveWord = 3;
   using Packed = PackedBuffers;
   struct Facts {};  // what a survey needs beside the call: nothing
 

@@ -51,6 +51,8 @@ void refuse_unequal_sides(const CallPlace& place, Carried& carried) {
 
 void complete_call(const CallPlace& place, const Outcome& outcome, Carried& carried) {
   note_traffic(outcome.status.ok() ? outcome.plan : nullptr);
+  SpeedGuard& guard = place.communicator.guard;
+  carried.timed = guard.timing() ? &guard : nullptr;
   if (!outcome.status.ok()) {
     carried.done = true;
     carried.algorithm = "error";

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "comm/speed_guard.h"
+
 namespace crossrail::mpi {
 
 using Word64 = std::intptr_t;
@@ -15,13 +17,19 @@ struct Carried {
   const char* algorithm = "native";
   std::uint64_t block_bytes = 0;
   bool on_copies = false;  // done, by the MPI library on copies of the buffers
+  SpeedGuard* timed = nullptr;  // where the time of this call is wanted: to be told when it has ended, natively too
 };
+// The call has ended, by whichever way.
+inline void has_ended(const Carried& carried) {
+  if (carried.timed != nullptr) carried.timed->ended(carried.code == 0);
+}
 
-// The arguments of the C calls, in their order: 7 of MPI_Alltoall, 9 of the others. Counts are int
+// The arguments of the C calls, in their order: 7 of MPI_Alltoall, 6 of MPI_Allreduce, 9 of the others. Counts are int
 // (displacements too), or MPI_Count (and MPI_Aint) where `large_counts`.
 Carried carry_alltoall(const Word64* arguments, bool large_counts);
 Carried carry_alltoallv(const Word64* arguments, bool large_counts);
 Carried carry_alltoallw(const Word64* arguments, bool large_counts);
+Carried carry_allreduce(const Word64* arguments, bool large_counts);
 
 // The program is about to call MPI_Wait for the request at this address: then MPI_Wait of the MPI library, unless that is
 // `left_out`, then wait_ended.

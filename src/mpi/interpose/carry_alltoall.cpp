@@ -1,6 +1,5 @@
 // MPI_Alltoall.
 
-#include "device/device.h"
 #include "mpi/communicator/communicators.h"
 #include "mpi/interpose/alltoall_call.h"
 #include "mpi/interpose/complete_call.h"
@@ -9,15 +8,6 @@
 
 namespace crossrail::mpi {
 namespace {
-
-// A call that the MPI library is to carry, on device memory of which that knows nothing: it gets copies.
-void carry_copies(const char* function, const Word64* words, const AlltoallCall& call, Carried& carried) {
-  constexpr std::size_t kReceiveWord = 3, kLastWord = AlltoallCall::kWords - 1;
-  const Carried copied = call_on_copies(function, words, {call.span_sent({}), call.span_received({}), 0, kReceiveWord, kLastWord});
-  if (!copied.done) return;
-  carried.done = true;
-  carried.code = copied.code;
-}
 
 void run_alltoall(const CallPlace& place, const AlltoallCall& call, Carried& carried) {
   AlltoallCall::Facts none;
@@ -44,8 +34,7 @@ Carried try_to_carry(const Word64* words, bool large_counts) {
     refuse_unequal_sides(place, carried);
   } else {
     run_alltoall(place, call, carried);
-    const bool copies = !carried.done && device::driver_present() && !mpi_takes_device_memory();
-    if (copies) carry_copies(large_counts ? "MPI_Alltoall_c" : "MPI_Alltoall", words, call, carried);
+    if (!carried.done) carry_copies({large_counts ? "MPI_Alltoall_c" : "MPI_Alltoall", words}, call, none, carried);
   }
   return carried;
 }

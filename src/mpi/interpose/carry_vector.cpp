@@ -46,16 +46,6 @@ struct Called {
   bool large_counts;
 };
 
-// A call that the MPI library is to carry, on device memory of which that knows nothing: it gets copies.
-void carry_copies(const Called& called, const VectorCall& call, const VectorCall::Facts& facts, Carried& carried) {
-  constexpr std::size_t kReceiveWord = 4, kLastWord = VectorCall::kWords - 1;
-  const char* const function = called.large_counts ? called.large : called.function;
-  const Carried copied = call_on_copies(function, called.words, {call.span_sent(facts), call.span_received(facts), 0, kReceiveWord, kLastWord});
-  if (!copied.done) return;
-  carried.done = true;
-  carried.code = copied.code;
-}
-
 Carried try_to_carry(const Called& called, VectorCall& call) {
   const char* const function = called.function;
   Carried carried;
@@ -65,7 +55,7 @@ Carried try_to_carry(const Called& called, VectorCall& call) {
   Communicator& communicator = *record->communicator;
   const CallPlace place{function, call.comm(), communicator, VectorCall::kShape};
   const bool known = already_native(place) ? carry_native(place, call, record->facts, carried) : carry_surveyed(place, call, record->facts, carried);
-  if (known && !carried.done && device::driver_present() && !mpi_takes_device_memory()) carry_copies(called, call, record->facts, carried);
+  if (known && !carried.done) carry_copies({called.large_counts ? called.large : called.function, called.words}, call, record->facts, carried);
   return carried;
 }
 

@@ -37,13 +37,15 @@ Word64 c_address(Word64 address) {
 const Conversions& conversions() {
   static const Conversions known{reinterpret_cast<MPI_Comm (*)(MPI_Fint)>(library_symbol("PMPI_Comm_f2c")),
                                  reinterpret_cast<MPI_Datatype (*)(MPI_Fint)>(library_symbol("PMPI_Type_f2c")),
+                                 reinterpret_cast<MPI_Op (*)(MPI_Fint)>(library_symbol("PMPI_Op_f2c")),
                                  reinterpret_cast<MPI_Request (*)(MPI_Fint)>(library_symbol("PMPI_Request_f2c")),
                                  reinterpret_cast<MPI_Fint (*)(MPI_Request)>(library_symbol("PMPI_Request_c2f"))};
   return known;
 }
 
 bool convertible() {
-  return library().ours && conversions().comm != nullptr && conversions().type != nullptr && conversions().request != nullptr &&
+  return library().ours && conversions().comm != nullptr && conversions().type != nullptr && conversions().op != nullptr &&
+         conversions().request != nullptr &&
          conversions().fortran_request != nullptr;
 }
 
@@ -51,6 +53,11 @@ Word64 types_at(Word64 address, int ranks, std::vector<MPI_Datatype>& kept) {
   kept.resize(ranks);
   for (int rank = 0; rank < ranks; ++rank) kept[rank] = conversions().type(reinterpret_cast<const MPI_Fint*>(address)[rank]);
   return reinterpret_cast<Word64>(kept.data());
+}
+
+void allreduce_arguments(const Word64* words, Word64* arguments) {
+  const Word64 found[6] = {c_address(words[0]), c_address(words[1]), fortran_integer(words[2]), type_at(words[3]), op_at(words[4]), comm_at(words[5])};
+  std::copy(found, found + 6, arguments);
 }
 
 void alltoall_arguments(const Word64* words, Word64* arguments) {

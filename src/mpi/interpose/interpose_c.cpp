@@ -1,5 +1,5 @@
-// The C entry points: MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw, their nonblocking forms and large-count twins are
-// offered to crossrail, other collectives are passed on. No mpi.h: a library of the wrong flavour must hand on
+// The C entry points: MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw, MPI_Allreduce, their nonblocking and persistent forms and
+// large-count twins are offered to crossrail, other collectives are passed on. No mpi.h: a library of the wrong flavour must hand on
 // arguments that it cannot interpret.
 
 #include <utility>
@@ -33,6 +33,7 @@ Word64 offer(Entry& entry, const Word64 (&words)[count]) {
   const std::int64_t began = counting() ? now_ns() : 0;
   Carried carried = entry.carry(words, entry.large_counts);
   if (!carried.done) carried.code = call_next(entry.next, words, std::make_index_sequence<count>());
+  has_ended(carried);
   if (began != 0) entry.counter.add(carried, now_ns() - began);
   return carried.code;
 }
@@ -55,12 +56,6 @@ Word64 offer(StartEntry& entry, const Word64 (&words)[count]) {
   if (!carried.done) carried.code = call_next(entry.next, words, std::make_index_sequence<count>());
   if (began != 0) note_made({entry.counter, entry.form, began}, carried, {1, words[count - 1]});
   return carried.code;
-}
-
-// Of collectives that are not ours.
-Carried leave(const Word64*, bool, CallCounter*) {
-  (void)library();  // says once if this is the wrong flavour
-  return {};
 }
 
 // MPI_Start, MPI_Startall: these requests.
@@ -103,6 +98,7 @@ using crossrail::mpi::Word64;
 OFFERED(MPI_Alltoall, carry_alltoall, false, 7)
 OFFERED(MPI_Alltoallv, carry_alltoallv, false, 9)
 OFFERED(MPI_Alltoallw, carry_alltoallw, false, 9)
+OFFERED(MPI_Allreduce, carry_allreduce, false, 6)
 
 #define STARTED_AS(symbol, name, function, large_counts, form, words)                                    \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {                                                    \
@@ -118,6 +114,7 @@ OFFERED(MPI_Alltoallw, carry_alltoallw, false, 9)
 STARTED(MPI_Ialltoall, start_alltoall, false, 8)
 STARTED(MPI_Ialltoallv, start_alltoallv, false, 10)
 STARTED(MPI_Ialltoallw, start_alltoallw, false, 10)
+STARTED(MPI_Iallreduce, start_allreduce, false, 7)
 
 CROSSRAIL_EXPORT Word64 MPI_Finalize() {
   static crossrail::mpi::NextCall next("MPI_Finalize");
@@ -128,6 +125,7 @@ CROSSRAIL_EXPORT Word64 MPI_Finalize() {
 INITIATED(MPI_Alltoall_init, init_alltoall, false, 9)
 INITIATED(MPI_Alltoallv_init, init_alltoallv, false, 11)
 INITIATED(MPI_Alltoallw_init, init_alltoallw, false, 11)
+INITIATED(MPI_Allreduce_init, init_allreduce, false, 8)
 #if CROSSRAIL_MPIX_INIT
 STARTED_AS(MPIX_Alltoall_init, "MPI_Alltoall_init", init_alltoall, false, persistent, 9)
 STARTED_AS(PMPIX_Alltoall_init, "MPI_Alltoall_init", init_alltoall, false, persistent, 9)
@@ -135,6 +133,8 @@ STARTED_AS(MPIX_Alltoallv_init, "MPI_Alltoallv_init", init_alltoallv, false, per
 STARTED_AS(PMPIX_Alltoallv_init, "MPI_Alltoallv_init", init_alltoallv, false, persistent, 11)
 STARTED_AS(MPIX_Alltoallw_init, "MPI_Alltoallw_init", init_alltoallw, false, persistent, 11)
 STARTED_AS(PMPIX_Alltoallw_init, "MPI_Alltoallw_init", init_alltoallw, false, persistent, 11)
+STARTED_AS(MPIX_Allreduce_init, "MPI_Allreduce_init", init_allreduce, false, persistent, 8)
+STARTED_AS(PMPIX_Allreduce_init, "MPI_Allreduce_init", init_allreduce, false, persistent, 8)
 #endif
 
 #define START(symbol)                                                                                    \
@@ -172,37 +172,22 @@ CROSSRAIL_EXPORT Word64 PMPI_Request_free(Word64 request) {
   BLOCKING_AS(PMPI_##name, words, comm)
 #include "mpi/interpose/blocking.def"
 
-#define PASSED(name, form, words) STARTED_AS(MPI_##name, "MPI_" #name, leave, false, form, words)
-#include "mpi/interpose/passed.def"
-#undef PASSED
-#define ALLREDUCE(symbol, name)                                                  \
-  CROSSRAIL_EXPORT Word64 symbol(WORDS_6) {                                      \
-    static crossrail::mpi::NextCall next(#symbol);                               \
-    static crossrail::mpi::CallCounter counter(name, "c");                       \
-    if (!next.is_nested()) crossrail::mpi::blocking_collective(a6);              \
-    return crossrail::mpi::pass(next, counter, NAMES_6);                         \
-  }
-ALLREDUCE(MPI_Allreduce, "MPI_Allreduce")
-ALLREDUCE(PMPI_Allreduce, "MPI_Allreduce")
-
 // Large counts (MPI-4). Open MPI 4 and 5 have none, and a program must not find any there.
 #if CROSSRAIL_LARGE_COUNTS
 OFFERED(MPI_Alltoall_c, carry_alltoall, true, 7)
 OFFERED(MPI_Alltoallv_c, carry_alltoallv, true, 9)
 OFFERED(MPI_Alltoallw_c, carry_alltoallw, true, 9)
+OFFERED(MPI_Allreduce_c, carry_allreduce, true, 6)
 STARTED(MPI_Ialltoall_c, start_alltoall, true, 8)
 STARTED(MPI_Ialltoallv_c, start_alltoallv, true, 10)
 STARTED(MPI_Ialltoallw_c, start_alltoallw, true, 10)
+STARTED(MPI_Iallreduce_c, start_allreduce, true, 7)
 INITIATED(MPI_Alltoall_init_c, init_alltoall, true, 9)
 INITIATED(MPI_Alltoallv_init_c, init_alltoallv, true, 11)
 INITIATED(MPI_Alltoallw_init_c, init_alltoallw, true, 11)
-ALLREDUCE(MPI_Allreduce_c, "MPI_Allreduce_c")
-ALLREDUCE(PMPI_Allreduce_c, "MPI_Allreduce_c")
+INITIATED(MPI_Allreduce_init_c, init_allreduce, true, 8)
 BLOCKING(Bcast_c, , , 5, 5)
 BLOCKING(Reduce_c, , , 7, 7)
 BLOCKING(Allgather_c, , , 7, 7)
-#define PASSED(name, form, words) STARTED_AS(MPI_##name##_c, "MPI_" #name "_c", leave, true, form, words)
-#include "mpi/interpose/passed.def"
-#undef PASSED
 #endif
 #undef BLOCKING

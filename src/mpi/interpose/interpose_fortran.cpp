@@ -34,10 +34,11 @@ Carried alltoallw(const Word64* words) {
   return carry_alltoallw(arguments, false);
 }
 
-// As blocking.def's.
 Carried allreduce(const Word64* words) {
-  if (convertible()) blocking_collective(comm_at(words[5]));
-  return {};
+  if (!convertible()) return {};
+  Word64 arguments[6];
+  allreduce_arguments(words, arguments);
+  return carry_allreduce(arguments, false);
 }
 
 struct Entry {
@@ -63,6 +64,7 @@ void offer(Entry& entry, const Word64 (&words)[count]) {
   } else if (code != nullptr) {  // mpi_f08: ierror is optional
     *code = carried.code;
   }
+  has_ended(carried);
   if (began != 0) entry.counter.add(carried, now_ns() - began);
 }
 

@@ -55,6 +55,13 @@ Carried alltoallw(const Word64* words, CallCounter* counter, MPI_Request* reques
   return begin<9, count>(start, converted, counter, request);
 }
 
+template <Start start, std::size_t count>
+Carried allreduce(const Word64* words, CallCounter* counter, MPI_Request* request) {
+  Word64 converted[6];
+  allreduce_arguments(words, converted);
+  return begin<6, count>(start, converted, counter, request);
+}
+
 template <std::size_t... index>
 void call_next(NextCall& next, const Word64* words, std::index_sequence<index...>) {
   const InNextCall inside;
@@ -79,9 +86,6 @@ void offer(Entry& entry, const Word64 (&words)[count]) {
   }
   if (began != 0) note_made({entry.counter, entry.form, began}, carried, {1, converts ? words[count - 2] : 0, read_fortran_handle});
 }
-
-// Of collectives that are not ours.
-Carried leave(const Word64*, CallCounter*, MPI_Request*) { return {}; }
 
 // MPI_Start and MPI_Startall. False: none of the requests is ours.
 bool start_ours(int count, Word64 requests, Word64 code) {
@@ -142,8 +146,8 @@ using crossrail::mpi::Word64;
 #define ALLTOALL_INIT(symbol) STARTED_AS(symbol, alltoall<crossrail::mpi::init_alltoall COMMA 8>, "MPI_Alltoall_init", persistent, 10)
 #define ALLTOALLV_INIT(symbol) STARTED_AS(symbol, alltoallv<crossrail::mpi::init_alltoallv COMMA 10>, "MPI_Alltoallv_init", persistent, 12)
 #define ALLTOALLW_INIT(symbol) STARTED_AS(symbol, alltoallw<crossrail::mpi::init_alltoallw COMMA 10>, "MPI_Alltoallw_init", persistent, 12)
-#define IALLREDUCE(symbol) STARTED_AS(symbol, leave, "MPI_Iallreduce", nonblocking, 8)
-#define ALLREDUCE_INIT(symbol) STARTED_AS(symbol, leave, "MPI_Allreduce_init", persistent, 9)
+#define IALLREDUCE(symbol) STARTED_AS(symbol, allreduce<crossrail::mpi::start_allreduce COMMA 6>, "MPI_Iallreduce", nonblocking, 8)
+#define ALLREDUCE_INIT(symbol) STARTED_AS(symbol, allreduce<crossrail::mpi::init_allreduce COMMA 7>, "MPI_Allreduce_init", persistent, 9)
 MANGLED(IALLTOALL, ialltoall, IALLTOALL)
 MANGLED(IALLTOALLV, ialltoallv, IALLTOALLV)
 MANGLED(IALLTOALLW, ialltoallw, IALLTOALLW)
@@ -156,9 +160,11 @@ MANGLED(ALLREDUCE_INIT, allreduce_init, ALLREDUCE_INIT)
 ALLTOALL_INIT(mpix_alltoall_init_)
 ALLTOALLV_INIT(mpix_alltoallv_init_)
 ALLTOALLW_INIT(mpix_alltoallw_init_)
+ALLREDUCE_INIT(mpix_allreduce_init_)
 ALLTOALL_INIT(ompix_alltoall_init_f)
 ALLTOALLV_INIT(ompix_alltoallv_init_f)
 ALLTOALLW_INIT(ompix_alltoallw_init_f)
+ALLREDUCE_INIT(ompix_allreduce_init_f)
 
 #define START(symbol)                                                               \
   CROSSRAIL_EXPORT void symbol(Word64 request, Word64 code) {                       \

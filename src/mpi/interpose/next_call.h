@@ -47,17 +47,4 @@ class NextCall {
   void* next_ = nullptr;
 };
 
-// A call that crossrail does not carry.
-template <class... Words>
-Word64 pass(NextCall& next, CallCounter& counter, Words... words) {
-  (void)library();  // says once if this is the wrong flavour
-  const bool counted = counting() && !next.is_nested();
-  const InNextCall inside;
-  if (!counted) return next(words...);
-  const std::int64_t began = now_ns();
-  const Word64 code = next(words...);
-  counter.add(Carried{}, now_ns() - began);
-  return code;
-}
-
 }  // namespace crossrail::mpi

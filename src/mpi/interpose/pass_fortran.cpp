@@ -22,3 +22,4 @@ using crossrail::mpi::Word64;
 PASSED_FORTRAN(alltoall, ALLTOALL, 8)
 PASSED_FORTRAN(alltoallv, ALLTOALLV, 10)
 PASSED_FORTRAN(alltoallw, ALLTOALLW, 10)
+PASSED_FORTRAN(allreduce, ALLREDUCE, 7)

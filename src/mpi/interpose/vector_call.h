@@ -11,7 +11,7 @@ namespace crossrail::mpi {
 
 class VectorCall {
  public:
-  static constexpr std::size_t kWords = 9;
+  static constexpr std::size_t kWords = 9, kReceiveWord = 4;
   using Packed = PackedVectors;
   struct Facts {
     SideFacts out, in;

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "device/device.h"
 #include "mpi/interpose/carry.h"
 #include "mpi/requests/entry_points.h"
 
@@ -23,6 +24,22 @@ Carried call_on_copies(const char* function, const Word64* words, const SidesOfC
 // Starts the function of this name with copies of what is in device memory, and puts a request for it where the
 // program wants it. Not done if no side is there.
 Carried start_on_copies(const char* function, const Word64* words, const SidesOfCall& sides);
+
+struct NativeCall {
+  const char* function;
+  const Word64* words;
+};
+
+// A blocking call that the MPI library is to carry, on device memory of which that may know nothing: it gets copies.
+template <class Call>
+void carry_copies(const NativeCall& native, const Call& call, const typename Call::Facts& facts, Carried& carried) {
+  if (!device::driver_present() || mpi_takes_device_memory()) return;
+  const Carried copied = call_on_copies(native.function, native.words,
+                                        {call.span_sent(facts), call.span_received(facts), 0, Call::kReceiveWord, Call::kWords - 1});
+  if (!copied.done) return;
+  carried.done = true;
+  carried.code = copied.code;
+}
 
 // Completes those whose exchange is over; how many. For the MPI library's progress.
 int advance_copied_calls();

@@ -1,6 +1,7 @@
 // What the entry points of nonblocking and persistent calls share.
 #pragma once
 
+#include "mpi/interpose/allreduce_call.h"
 #include "mpi/interpose/alltoall_call.h"
 #include "mpi/interpose/vector_call.h"
 
@@ -16,6 +17,7 @@ struct EntryPoint {
 
 // Whether the two sides of this rank differ in size.
 inline bool unequal(const AlltoallCall& call, int, const AlltoallCall::Facts&) { return call.unequal(); }
+inline bool unequal(const AllreduceCall&, int, const AllreduceCall::Facts&) { return false; }
 inline bool unequal(const VectorCall& call, int rank, const VectorCall::Facts& facts) { return call.unequal(rank, facts); }
 
 // The address of the program's request, after so many words.

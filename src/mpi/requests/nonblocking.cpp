@@ -106,8 +106,7 @@ Carried start_natively(Call call, const EntryPoint& entry, const Word64* words) 
   if (call.comm() == handles().comm_null || pmpi().Comm_size(call.comm(), &ranks) != MPI_SUCCESS) return {};
   typename Call::Facts facts;
   if (call.survey(ranks, facts).answer != Survey::Answer::carry) return {};
-  constexpr std::size_t kReceiveWord = (Call::kWords - 1) / 2;  // as many words a side, then the communicator
-  return start_on_copies(entry.native, words, {call.span_sent(facts), call.span_received(facts), 0, kReceiveWord, Call::kWords});
+  return start_on_copies(entry.native, words, {call.span_sent(facts), call.span_received(facts), 0, Call::kReceiveWord, Call::kWords});
 }
 
 template <class Call>
@@ -131,6 +130,11 @@ Carried start_alltoallv(const Word64* words, bool large_counts, CallCounter* cou
 Carried start_alltoallw(const Word64* words, bool large_counts, CallCounter* counter) {
   const char* const native = large_counts ? "PMPI_Ialltoallw_c" : "PMPI_Ialltoallw";
   return start_any<VectorCall>(AlltoallwCall(words, large_counts), {"MPI_Ialltoallw", counter, native}, words);
+}
+
+Carried start_allreduce(const Word64* words, bool large_counts, CallCounter* counter) {
+  const char* const native = large_counts ? "PMPI_Iallreduce_c" : "PMPI_Iallreduce";
+  return start_any(AllreduceCall(words, large_counts), {"MPI_Iallreduce", counter, native}, words);
 }
 
 }  // namespace crossrail::mpi

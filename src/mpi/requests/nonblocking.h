@@ -1,4 +1,4 @@
-// MPI_Ialltoall, MPI_Ialltoallv and MPI_Ialltoallw as generalized requests: genuine ones, which the program
+// MPI_Ialltoall, MPI_Ialltoallv, MPI_Ialltoallw and MPI_Iallreduce as generalized requests: genuine ones, which the program
 // completes with whatever it likes, mixed with its own.
 #pragma once
 
@@ -13,5 +13,6 @@ class CallCounter;
 Carried start_alltoall(const Word64* words, bool large_counts, CallCounter* counter);
 Carried start_alltoallv(const Word64* words, bool large_counts, CallCounter* counter);
 Carried start_alltoallw(const Word64* words, bool large_counts, CallCounter* counter);
+Carried start_allreduce(const Word64* words, bool large_counts, CallCounter* counter);
 
 }  // namespace crossrail::mpi

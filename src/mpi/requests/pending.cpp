@@ -99,8 +99,8 @@ void PendingUse::begins() {
 void PendingUse::ended(const PendingCall& call) {
   carried_.done = true;
   carried_.code = call.code == Code::ok ? MPI_SUCCESS : MPI_ERR_OTHER;
-  carried_.algorithm = call.code == Code::ok ? call.plan->algorithm : "error";
-  note_traffic(call.code == Code::ok ? call.plan : nullptr);
+  carried_.algorithm = call.code == Code::ok ? call.carried_by.algorithm : "error";
+  note_traffic(call.code == Code::ok ? call.carried_by : PlanSummary{});
   if (call.code != Code::ok) log_line(LogLevel::error, "%s: %s", function_, call.what.c_str());
   if (!counting() || counter_ == nullptr) return;
   counter_->add(carried_, 0);

@@ -154,6 +154,11 @@ Carried init_alltoallw(const Word64* words, bool large_counts, CallCounter* coun
   return init<VectorCall>(AlltoallwCall(words, large_counts), {"MPI_Alltoallw_init", counter}, request_at(words, VectorCall::kWords + 1));
 }
 
+Carried init_allreduce(const Word64* words, bool large_counts, CallCounter* counter) {
+  if (!may_be_pending()) return {};
+  return init(AllreduceCall(words, large_counts), {"MPI_Allreduce_init", counter}, request_at(words, AllreduceCall::kWords + 1));
+}
+
 Carried start_requests(Word64 count, Word64 requests) {
   Carried carried;
   auto* const all = reinterpret_cast<MPI_Request*>(requests);

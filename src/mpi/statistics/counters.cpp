@@ -16,6 +16,7 @@
 #include "base/settings.h"
 #include "mpi/library/library.h"
 #include "mpi/library/pmpi.h"
+#include "mpi/statistics/compared_json.h"
 #include "mpi/statistics/traffic.h"
 
 namespace crossrail::mpi {
@@ -195,7 +196,8 @@ void write_report() {
   const std::string unfinished = path + "." + std::to_string(written++) + ".part";
   const std::string text = "{\"rank\":" + std::to_string(world_rank.load()) + ",\"world_size\":" + std::to_string(world_size.load()) +
                            ",\"host\":\"" + host + "\",\"pid\":" + pid + ",\"mpi\":\"" + library().version + "\",\"flavour\":\"" +
-                           library().flavour + "\",\"calls\":[" + Report::all() + "],\"plans\":" + traffic_json() + "}\n";
+                           library().flavour + "\",\"calls\":[" + Report::all() + "],\"plans\":" + traffic_json() +
+                           ",\"compared\":" + compared_json() + "}\n";
   if (write_whole(unfinished, text) && std::rename(unfinished.c_str(), path.c_str()) == 0) return;
   log_line(LogLevel::error, "CROSSRAIL_REPORT: cannot write %s: %s", path.c_str(), strerror(errno));
   (void)unlink(unfinished.c_str());

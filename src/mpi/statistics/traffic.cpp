@@ -29,27 +29,23 @@ std::map<Kind, Sum>& sums() {
   return all;
 }
 
-void add(const Plan& plan) {
+void add(const PlanSummary& plan) {
   const std::lock_guard lock(mutex);
-  Sum& sum = sums()[{name_of(plan.shape.collective), plan.algorithm, plan.shape.block_bytes, plan.topology->size,
-                     plan.topology->node_count()}];
+  Sum& sum = sums()[{name_of(plan.collective), plan.algorithm, plan.block_bytes, plan.ranks, plan.nodes}];
   sum.moved += plan.last;
   ++sum.calls;
-  sum.queue_pairs = std::max<std::uint64_t>(sum.queue_pairs, plan.remote_partner_count);
-  sum.node_bytes = std::max<std::uint64_t>(sum.node_bytes, plan.node_bytes);
-  sum.scratch_bytes = std::max<std::uint64_t>(sum.scratch_bytes, plan.scratch_bytes);
+  sum.queue_pairs = std::max(sum.queue_pairs, plan.partners);
+  sum.node_bytes = std::max(sum.node_bytes, plan.node_bytes);
+  sum.scratch_bytes = std::max(sum.scratch_bytes, plan.scratch_bytes);
 }
 
 }  // namespace
 
-void note_traffic(const Plan* plan) {
-  if (plan == nullptr || plan->native()) {
-    last = {};
-    return;
-  }
-  last = {plan->last.sends,       plan->last.sent_bytes, plan->last.local_sends, plan->last.staged_bytes,
-          plan->remote_partner_count, plan->node_bytes,      plan->scratch_bytes,    plan->calls};
-  if (counting()) add(*plan);
+void note_traffic(const Plan* plan) { note_traffic(plan == nullptr ? PlanSummary{} : summary_of(*plan)); }
+
+void note_traffic(const PlanSummary& plan) {
+  last = {plan.last.sends, plan.last.sent_bytes, plan.last.local_sends, plan.last.staged_bytes, plan.partners, plan.node_bytes, plan.scratch_bytes, plan.calls};
+  if (!plan.native && counting()) add(plan);
 }
 
 crossrail_traffic last_traffic() { return last; }

@@ -3,13 +3,14 @@
 
 #include <string>
 
-#include "comm/plan.h"
+#include "comm/plan_summary.h"
 #include "crossrail/crossrail.h"
 
 namespace crossrail::mpi {
 
-// After every call that crossrail has carried; null after every other one.
+// After every call that crossrail has carried; null, or the summary of a native plan, after every other one.
 void note_traffic(const Plan* plan);
+void note_traffic(const PlanSummary& plan);
 
 // Of this thread's last call; all zero if it was native.
 crossrail_traffic last_traffic();

@@ -1,6 +1,7 @@
 /* Stands for crossrail in front of a bench program, with nonblocking calls whose behaviour is known: the data are there at
  * once, but the call has not ended before a time that passes by itself (all of it hides behind work) and a time that MPI_Wait
- * works for (none of it does). DELAY_US and WORK_US give them. The one algorithm is "delayed"; MPI_Alltoall stays native. */
+ * works for (none of it does). DELAY_US and WORK_US give them. The one algorithm is "delayed"; MPI_Alltoall stays native,
+ * but spoils the byte of what is received at the offset SPOIL, where that is set. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,11 @@ int crossrail_set(const char *variable, const char *value) {
 const char *crossrail_last_algorithm(void) { return last; }
 
 int MPI_Alltoall(const void *from, int count, MPI_Datatype type, void *to, int received, MPI_Datatype as, MPI_Comm comm) {
+  const int code = PMPI_Alltoall(from, count, type, to, received, as, comm);
+  const char *spoil = getenv("SPOIL");
+  if (spoil) ((char *)to)[atoi(spoil)] ^= 1;
   last = "native";
-  return PMPI_Alltoall(from, count, type, to, received, as, comm);
+  return code;
 }
 
 int MPI_Ialltoall(const void *from, int count, MPI_Datatype type, void *to, int received, MPI_Datatype as, MPI_Comm comm,

@@ -7,8 +7,8 @@ import pytest
 from crossrail import core
 from crossrail.bench import contenders as bench_contenders
 from crossrail.bench import device as bench_device
-from crossrail.bench.contenders import contender_names
-from crossrail.bench.device import device_peers, takes_device_memory
+from crossrail.bench.contenders import PEERS_LEFT_OUT, contender_names, resolve_contenders
+from crossrail.bench.device import Peers, device_peers, takes_device_memory
 from crossrail.bench.measurements import BEST_NCCL, best_of, caveats, compare, on_device, reference, rivals, title
 from crossrail.bench.request import BenchRequest, What, Where, bench_options
 from crossrail.bench.run import words_of_peers
@@ -71,6 +71,16 @@ def test_nccl_is_a_contender_where_it_is_found(monkeypatch, tmp_path):
     (tmp_path / "bench/libcopy_engine_limit_openmpi.so").touch()
     assert device_peers("alltoall", "openmpi").options[-1].endswith(":copy_engine_limit")
     assert device_peers("alltoallv", "openmpi").options == []
+
+
+def test_what_takes_bytes_in_a_row_only_is_no_contender_with_datatypes(monkeypatch):
+    monkeypatch.setattr(bench_contenders, "chosen_launcher", lambda collective, where: None)
+    monkeypatch.setattr(bench_contenders, "chosen_flavour", lambda flavour: "openmpi")
+    monkeypatch.setattr(bench_contenders, "device_peers", lambda collective, flavour: Peers(["nccl_alltoall=/p.so:nccl_alltoall"]))
+    found = {datatype: resolve_contenders(What("alltoall", memory="cuda", datatype=datatype), Where(2), "auto", True)
+             for datatype in ("contiguous", "vector")}
+    assert found["contiguous"].peers == ("nccl_alltoall=/p.so:nccl_alltoall",) and not found["contiguous"].notes
+    assert found["vector"].names == ("native", "auto") and found["vector"].peers == () and found["vector"].notes == (PEERS_LEFT_OUT,)
 
 
 def test_only_a_cuda_aware_mpi_takes_device_memory(tmp_path):

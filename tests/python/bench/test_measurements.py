@@ -4,10 +4,12 @@ import math
 
 import pytest
 
-from crossrail.bench.measurements import compare, contenders, lag_behind_alltoall, small_speedup, verdict, wrong_blocks
+from crossrail.bench.measurements import compare, contenders, lag_behind_alltoall, small_speedup, title, verdict, wrong_blocks
+from crossrail.cli.bench import save_measurement
 from crossrail.cli.performance import BEGIN, END, markdown_section, replace_tables
 from crossrail.errors import CliError
 from crossrail.report.chart import Chart, Series, draw, label_heights, value_ticks
+from crossrail.report.measurement_tables import show_measurement
 from crossrail.report.page import render_page
 
 
@@ -60,6 +62,18 @@ def test_the_page_is_self_contained_and_escaped(measurement):
     assert page.count("<svg") == 2 and "4.00×" in page and "at worst, 2 KiB" in page
     assert "&lt;h&gt;" in page and "src=" not in page and "href=" not in page
     assert "More ranks than cores" in page
+
+
+def test_a_datatype_is_named_wherever_a_measurement_is(measurement, capsys, tmp_path):
+    plain = title(measurement)
+    measurement["datatype"] = "contiguous"
+    assert title(measurement) == plain and save_measurement(measurement, tmp_path).name == "alltoall_openmpi_8ranks_1nodes_h.json"
+    measurement["datatype"] = "vector:contiguous"
+    named = f"{plain}, datatype vector:contiguous"
+    show_measurement(measurement)
+    assert "datatype vector:contiguous" in " ".join(capsys.readouterr().out.split())
+    assert f"<h2>{named}</h2>" in render_page("Title", "", [measurement]) and f"### {named}: <h>" in markdown_section(measurement)
+    assert save_measurement(measurement, tmp_path).name == "alltoall_openmpi_8ranks_1nodes_vector_to_contiguous_h.json"
 
 
 def test_the_maintainers_tables(measurement):

@@ -1,4 +1,4 @@
-"""The bench program of MPI_Alltoall against calls whose overlap is known (delayed_alltoall.c in place of crossrail)."""
+"""The bench program of MPI_Alltoall against calls whose overlap and whose faults are known (delayed_alltoall.c in place of crossrail)."""
 
 import json
 import os
@@ -24,11 +24,11 @@ def stand_in(tmp_path_factory):
     return library
 
 
-def run(stand_in, *words, delay=0, work=0):
+def run(stand_in, *words, **variables):
     """Runs the bench program on 2 ranks with a block of 8 bytes; its exit code, its words, its JSON (None without)."""
     output = stand_in.with_suffix(".json")
     output.unlink(missing_ok=True)
-    environment = {"LD_PRELOAD": str(stand_in), "DELAY_US": str(delay), "WORK_US": str(work)}
+    environment = {"LD_PRELOAD": str(stand_in), "DELAY_US": "0", "WORK_US": "0", **variables}
     options = ["--min-bytes", "8", "--max-bytes", "8", "--repetitions", "15", "--output", str(output)]
     words = command_line(Job(Launcher(shutil.which("mpirun.openmpi"), "openmpi"), 2, [str(PROGRAM), *options, *words], [], environment))
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
@@ -41,7 +41,7 @@ def of_contender(measurement, name):
 
 
 def test_time_that_passes_by_itself_overlaps(stand_in):
-    code, _, measurement = run(stand_in, "--form", "nonblocking", "--algorithms", "native,delayed", delay=2000)
+    code, _, measurement = run(stand_in, "--form", "nonblocking", "--algorithms", "native,delayed", DELAY_US="2000")
     one = of_contender(measurement, "delayed")
     assert code == 0 and measurement["collective"] == "ialltoall" and one["algorithm"] == "delayed" and "not_run" not in one
     assert one["pure"]["p50_us"] >= 2000 and one["overlap"]["p50_percent"] > 50
@@ -49,7 +49,7 @@ def test_time_that_passes_by_itself_overlaps(stand_in):
 
 
 def test_work_of_the_wait_does_not_overlap(stand_in):
-    _, _, measurement = run(stand_in, "--form", "nonblocking", "--algorithms", "delayed", work=2000)
+    _, _, measurement = run(stand_in, "--form", "nonblocking", "--algorithms", "delayed", WORK_US="2000")
     one = of_contender(measurement, "delayed")
     assert one["overlap"]["p50_percent"] < 50 and one["total"]["p50_us"] > 3000
     assert one["exposed"]["p50_us"] >= 1900 and one["compute"]["p50_us"] > 1500
@@ -68,12 +68,42 @@ def test_persistent_calls_that_nobody_carries_are_native(stand_in):
     assert one["algorithm"] == "native" and one["init_us"] > 0 and one["blocking"]["p50_us"] > 0 and one["wrong"] == 0
 
 
+@pytest.mark.parametrize("datatype, named, sizes", [
+    ("contiguous:contiguous", "contiguous", [8, 16, 32, 64, 128]), ("vector:vector", "vector", [64, 128]), ("resized", "resized", [64, 128]),
+    ("indexed:subarray", "indexed:subarray", [64, 128]), ("contiguous:vector", "contiguous:vector", [64, 128]),
+])
+def test_blocks_of_datatypes(stand_in, datatype, named, sizes):
+    code, said, measurement = run(stand_in, "--max-bytes", "128", "--datatype", datatype)
+    assert code == 0 and measurement["datatype"] == named and (", datatype " in said) is (named != "contiguous")
+    assert sorted({one["bytes"] for one in measurement["results"]}) == sizes and {one["wrong"] for one in measurement["results"]} == {0}
+
+
+def test_half_steps_are_multiples_of_what_datatypes_need(stand_in):
+    _, _, measurement = run(stand_in, "--max-bytes", "256", "--step", "sqrt2", "--datatype", "vector", "--algorithms", "native")
+    assert [one["bytes"] for one in measurement["results"]] == [64, 128, 192, 256]
+
+
+# Offsets of a byte in the receive buffer, which begins with the block of rank 0; of 64 bytes.
+@pytest.mark.parametrize("datatype, data, gap", [("vector", 16, 8), ("indexed", 32, 40), ("resized", 0, 127), ("subarray", 8, 0),
+                                                 ("contiguous:vector", 112, 104), ("vector:contiguous", 63, None)])
+def test_a_wrong_byte_is_found_in_data_and_in_gaps(stand_in, datatype, data, gap):
+    for spoilt in (data, gap):
+        if spoilt is not None:
+            code, _, measurement = run(stand_in, "--min-bytes", "64", "--max-bytes", "64", "--datatype", datatype, SPOIL=str(spoilt))
+            assert code == 1 and of_contender(measurement, "auto")["wrong"] > 0 and of_contender(measurement, "native")["wrong"] == 0
+
+
 @pytest.mark.parametrize("words, sentence", [
     (["--algorithms", "unknown"], "alltoall has no algorithm 'unknown'"),
     (["--ranks", "3"], "asked for 3 ranks, the job has 2"),
     (["--min-bytes", "16", "--max-bytes", "8"], "there is no size from 16 to 8 bytes"),
     (["--tests", "2"], "a blocking one has nothing to test"),
     (["--form", "nonblocking", "--peer", "a=/b:c"], "blocking calls only"),
+    (["--datatype", "strided"], "--datatype is contiguous, vector, indexed, resized or subarray, or two of them as SENDER:RECEIVER, not 'strided'"),
+    (["--datatype", "vector:"], "not 'vector:'"),
+    (["--datatype", "vector:vector:vector"], "not 'vector:vector:vector'"),
+    (["--datatype", "vector"], "there is no size from 8 to 8 bytes that is a multiple of 64, as --datatype needs"),
+    (["--datatype", "contiguous:vector", "--max-bytes", "64", "--peer", "a=/b:c"], "--peer is measured on contiguous data only"),
     (["--peer", "a=/nosuch.so:c"], "cannot load the peer 'a': /nosuch.so: cannot open"),
 ])
 def test_what_is_refused(stand_in, words, sentence):

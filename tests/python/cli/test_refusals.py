@@ -27,7 +27,7 @@ def catalogue(monkeypatch):
 
 
 @pytest.mark.parametrize("words, sentence", [
-    ("bench allreduce", "There is no collective 'allreduce' here; there are alltoall, "),
+    ("bench allgather", "There is no collective 'allgather' here; there are alltoall, "),
     ("bench alltoall --algorithms native,foo", "alltoall has no algorithm 'foo' for host memory; it has bruck, node_shared."),
     ("bench ialltoall --algorithms foo", "alltoall has no algorithm 'foo'"),
     ("bench alltoall --algorithms packet", "no algorithm 'packet' for host memory"),
@@ -39,6 +39,12 @@ def catalogue(monkeypatch):
     ("bench alltoall --max 0", "There is no size to measure"),
     ("bench alltoall --tests 4", "A blocking call has nothing to test: --tests is for ialltoall or alltoall_init."),
     ("bench ialltoall --peer a=/b:c", "--peer is measured with blocking calls only."),
+    ("bench alltoall --datatype strided", "The datatype is contiguous, vector, indexed, resized or subarray, or two of them as SENDER:RECEIVER, not 'strided'."),
+    ("bench alltoall --datatype vector:", "or two of them as SENDER:RECEIVER, not 'vector:'"),
+    ("bench alltoallv --datatype vector:vector:vector", "or two of them as SENDER:RECEIVER"),
+    ("bench alltoall --datatype vector --max 32", "Blocks of derived datatypes are multiples of 64 bytes: --max 32 leaves none."),
+    ("bench alltoall --datatype vector --peer a=/b:c", "--peer is measured on contiguous data only."),
+    ("bench iallreduce --datatype vector", "What allreduce reduces are elements in a row: --datatype is for alltoall or alltoallv."),
     ("bench alltoall --html /nosuch/x.html", "There is no folder /nosuch."),
     ("bench alltoall --output /dev/null/x", "Nothing can be written to /dev/null/x."),
     ("bench ialltoall --empty 50", "--empty is for alltoallv."),

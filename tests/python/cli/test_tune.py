@@ -43,7 +43,7 @@ def test_sizes_double():
 
 def test_what_cannot_be_tuned(request_for, monkeypatch):
     check(request_for())
-    for wrong in (request_for("allreduce"), request_for(ranks=(4, 1)), request_for(rounds=2)):
+    for wrong in (request_for("allgather"), request_for(ranks=(4, 1)), request_for(rounds=2)):
         with pytest.raises(CliError):
             check(wrong)
     monkeypatch.setenv("CROSSRAIL_NODES", "0,1")

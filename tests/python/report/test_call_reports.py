@@ -118,3 +118,20 @@ def test_the_page_has_the_same_tables():
 def test_a_page_that_cannot_be_written_is_one_sentence(tmp_path):
     with pytest.raises(CliError, match="cannot be written"):
         write_page(tmp_path, "a folder is no file")
+
+
+def comparison(**more):
+    """What a process compared."""
+    return {"collective": "alltoall", "least_bytes": 4096, "most_bytes": 8191, "windows": 3, "given_back": 0, "taken_back": 0,
+            "carried_seconds": 12.5e-6, "native_seconds": 31e-6, **more}
+
+
+def test_what_was_compared_is_shown_and_what_was_given_back_comes_first(monkeypatch):
+    given = comparison(collective="alltoallv", least_bytes=0, most_bytes=0, given_back=1)
+    first, second = {**process(0, 5), "compared": [comparison(), given]}, {**process(1, 5), "compared": [comparison(windows=4)]}
+    report = add_up([first, second])
+    assert [(one.collective, one.windows, one.given_back) for one in report.comparisons] == [("alltoallv", 3, 1), ("alltoall", 4, 0)]
+    text, page = shown(report, monkeypatch), render_calls(report)
+    for part in ("Compared with the MPI library", "4 KiB to 8", "12.5", "31.0", "1×"):
+        assert part in text and part in page
+    assert "Compared" not in shown(add_up([process(0, 5)]), monkeypatch)

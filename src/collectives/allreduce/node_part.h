@@ -1,0 +1,122 @@
+// A part of the elements, combined by the ranks of one node in memory that they share. Every rank stages its elements; each of the
+// first `reducers` ranks combines its share of all of them, in the order of a Tree, and leaves the results there; all copy
+// them out.
+#pragma once
+
+#include "collectives/allreduce/tree.h"
+
+namespace crossrail::allreduce {
+
+// Every rank of the node has one, `stride` bytes behind that of the rank before.
+struct Regions {
+  std::byte* first;
+  std::size_t stride;
+  std::byte* of(int node_rank) const { return first + static_cast<std::size_t>(node_rank) * stride; }
+};
+
+// How elements are dealt to ranks: in grains, none of which is divided.
+struct Shares {
+  std::size_t count, grain;
+  int reducers;
+  Stretch of(int node_rank) const {
+    if (node_rank >= reducers) return {count, 0};
+    const Deal grains{(count + grain - 1) / grain, static_cast<std::size_t>(reducers)};
+    const Stretch mine = grains.of(static_cast<std::size_t>(node_rank));
+    const std::size_t first = std::min(mine.first * grain, count);
+    return {first, std::min((mine.first + mine.count) * grain, count) - first};
+  }
+};
+
+class NodePart {
+ public:
+  // In an epoch of the slot that nothing else has used, once the memory may be written.
+  struct Place {
+    Regions regions;
+    std::uint64_t epoch;
+  };
+  NodePart(Plan& plan, const Elements& elements, const Shares& shares, const Place& place)
+      : plan_(plan), control_(*plan.control), by_(combiner_of(plan)), elements_(elements), shares_(shares), place_(place) {}
+
+  // Of the plan's scratch, that reduce() needs.
+  static std::size_t scratch_bytes(int ranks) { return Tree::room(ranks, kBlockBytes); }
+
+  // For the others, all but what this rank combines itself.
+  void stage() {
+    const Stretch mine = shares_.of(control_.node_rank());
+    const std::size_t behind = mine.first + mine.count;
+    copy({0, mine.first}, my_region(), elements_.send);
+    copy({behind, elements_.count - behind}, my_region(), elements_.send);
+    plan_.last.staged_bytes += (elements_.count - mine.count) * by_.element_bytes;
+    control_.post(filled, place_.epoch);
+  }
+
+  // This rank's share, whose results then lie at results().
+  Status reduce() {
+    const Stretch mine = shares_.of(control_.node_rank());
+    const std::size_t block = std::max<std::size_t>(1, kBlockBytes / by_.element_bytes);
+    for (std::size_t done = 0; done < mine.count; done += block) {
+      CROSSRAIL_TRY(reduce_block({mine.first + done, std::min(block, mine.count - done)}));
+    }
+    return {};
+  }
+  // As elements to be combined with those of other nodes.
+  Elements results() const {
+    const Stretch mine = shares_.of(control_.node_rank());
+    std::byte* const first = at(my_region(), mine.first);
+    return {first, first, mine.count};
+  }
+
+  // Once this rank's results are there: everybody's, to where they go.
+  Status collect() {
+    control_.post(reduced, place_.epoch);
+    for (int step = 0; step < control_.node_size(); ++step) {
+      const int peer = (control_.node_rank() + step) % control_.node_size();
+      const Stretch its = shares_.of(peer);
+      if (its.count == 0) continue;
+      if (step > 0) CROSSRAIL_TRY(control_.wait(peer, reduced, place_.epoch));
+      copy(its, elements_.recv, place_.regions.of(peer));
+    }
+    // There is a first share, and who has combined it has seen that all had come.
+    control_.seen_all(place_.epoch);
+    return {};
+  }
+
+ private:
+  // So much of some ranks' elements stays in a processor's caches while they are combined.
+  static constexpr std::size_t kBlockBytes = 8 * 1024;
+
+  template <class Byte>
+  Byte* at(Byte* base, std::size_t element) const {
+    return base + element * by_.element_bytes;
+  }
+  void copy(const Stretch& elements, std::byte* to, const std::byte* from) const {
+    copy_in_cache(at(to, elements.first), at(from, elements.first), elements.count * by_.element_bytes);
+  }
+  std::byte* my_region() const { return place_.regions.of(control_.node_rank()); }
+  const std::byte* from(int peer, std::size_t first) const {
+    return peer == control_.node_rank() ? at(elements_.send, first) : at(place_.regions.of(peer), first);
+  }
+
+  Status reduce_block(const Stretch& block) {
+    std::byte* const to = at(my_region(), block.first);
+    const auto operand = [&](int peer, const std::byte*& at) -> Status {
+      if (peer != control_.node_rank()) CROSSRAIL_TRY(control_.wait(peer, filled, place_.epoch));
+      at = from(peer, block.first);
+      return {};
+    };
+    if (control_.node_size() == 1) {
+      copy_block(to, from(0, block.first), block.count * by_.element_bytes);
+      return {};
+    }
+    return Tree(by_, control_.node_size(), plan_.scratch(), kBlockBytes).combine(block.count, to, operand);
+  }
+
+  Plan& plan_;
+  ControlBlock& control_;
+  Combiner by_;
+  Elements elements_;
+  Shares shares_;
+  Place place_;
+};
+
+}  // namespace crossrail::allreduce

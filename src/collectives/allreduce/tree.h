@@ -1,0 +1,60 @@
+// The order in which a rank combines the elements of many: that of recursive doubling (messages.h, Folded), so that sums come to the
+// bits of that algorithm, which MPI libraries use for few elements. The sums of many ranks are more exact than one by one, too.
+#pragma once
+
+#include <bit>
+
+#include "collectives/allreduce/elements.h"
+
+namespace crossrail::allreduce {
+
+class Tree {
+ public:
+  // Of `members`; `memory` is room() bytes for blocks of `stride` bytes.
+  Tree(const Combiner& by, int members, std::byte* memory, std::size_t stride) : by_(by), members_(members), memory_(memory), stride_(stride) {}
+
+  static constexpr int levels(int members) { return std::bit_width(static_cast<unsigned>(members)); }
+  static constexpr std::size_t room(int members, std::size_t stride) { return 2 * static_cast<std::size_t>(levels(members)) * stride; }
+
+  // Combines `count` elements of every member. `operand(member, at)` sets where they lie, and may wait; each member is asked for
+  // once, in order. Two at the least.
+  template <class Operand>
+  Status combine(std::size_t count, std::byte* to, Operand operand) {
+    const int top = levels(members_) - 1, participants = 1 << top, pairs = members_ - participants;
+    const std::byte* waiting[sizeof(int) * 8] = {};  // first operands, by level
+    for (int participant = 0; participant < participants; ++participant) {
+      const bool pair = participant < pairs;
+      const int member = pair ? 2 * participant : participant + pairs;
+      const std::byte* mine = nullptr;
+      CROSSRAIL_TRY(operand(member, mine));
+      if (pair) {
+        const std::byte* other = nullptr;
+        CROSSRAIL_TRY(operand(member + 1, other));
+        std::byte* const place = top == 0 ? to : block(0, participant);
+        by_.combine(mine, other, place, count);
+        mine = place;
+      }
+      int level = 0;
+      for (; (participant >> level & 1) != 0; ++level) {
+        std::byte* const place = level + 1 == top ? to : block(level + 1, participant);
+        by_.combine(waiting[level], mine, place, count);
+        mine = place;
+      }
+      waiting[level] = mine;
+    }
+    return {};
+  }
+
+ private:
+  // Two blocks a level: for a first operand, which waits, and for a second.
+  std::byte* block(int level, int participant) const {
+    return memory_ + (2 * static_cast<std::size_t>(level) + static_cast<std::size_t>(participant >> level & 1)) * stride_;
+  }
+
+  Combiner by_;
+  int members_;
+  std::byte* memory_;
+  std::size_t stride_;
+};
+
+}  // namespace crossrail::allreduce

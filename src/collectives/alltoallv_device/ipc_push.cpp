@@ -1,0 +1,159 @@
+// What   Every device writes this rank's blocks straight into the receivers' buffers, by one kernel that shares all bytes
+//        evenly among its multiprocessors, or, where blocks are long, by its copy engines.
+// When   One node, device memory.
+// Cost   One meeting of processors, in which every rank says where its blocks go + one kernel launch + the bytes of the
+//        rank that has most. Empty blocks cost nothing. Blocks with gaps are packed and unpacked by a kernel each.
+// Needs  Receiving sides in device memory that peers can map, in a row; else, and in place, memory of ours on the way, in
+//        rounds where CROSSRAIL_DEVICE_SCRATCH is less. Parameter: memcpy_threshold (bytes of a rank's longest block).
+// From   IPC paper, section III-C.
+
+#include <algorithm>
+
+#include "collectives/algorithm.h"
+#include "collectives/parameters.h"
+
+namespace crossrail::alltoallv_device::ipc_push {
+namespace {
+
+using BlockList = std::vector<crossrail_block>;  // one for every rank
+
+// A round moves so many bytes of every block, from byte `from` on.
+struct Round {
+  std::size_t from, bytes;
+  std::size_t of(std::size_t block) const { return block <= from ? 0 : std::min(bytes, block - from); }
+};
+
+// One of this rank's sides.
+struct OwnSide {
+  MappedSide which;
+  std::byte* base;
+  const Block* blocks;
+  const DeviceLayout* const* layouts;
+};
+
+OwnSide sent(const Buffers& buffers) {
+  return {MappedSide::send, const_cast<std::byte*>(buffers.send), buffers.out, buffers.out_layouts};
+}
+OwnSide received(const Buffers& buffers) { return {MappedSide::recv, buffers.recv, buffers.in, buffers.in_layouts}; }
+
+// Where a block of this rank's lies in this round.
+std::byte* own_block(const Plan& plan, const OwnSide& side, int peer, const Round& round) {
+  const DeviceSharing& devices = *plan.devices;
+  if (devices.staged(side.which)) return devices.staging(side.which) + static_cast<std::size_t>(peer) * devices.chunk();
+  return moved(side.base, side.blocks[peer].offset) + round.from;
+}
+
+// Between a side of the program's and memory of ours. `bytes(peer)`: of the whole block.
+template <class Bytes>
+Status begin_staged(Plan& plan, const OwnSide& side, const Round& round, Bytes bytes) {
+  DeviceQueue& queue = plan.devices->queue();
+  const bool unpack = side.which == MappedSide::recv;
+  BlockList& copies = plan.kept<BlockList>();
+  for (int peer = 0; peer < plan.group.size(); ++peer) {
+    const std::size_t length = round.of(bytes(peer));
+    std::byte* const ours = own_block(plan, side, peer, round);
+    std::byte* const user = moved(side.base, side.blocks[peer].offset);
+    const DeviceLayout* const layout = side.layouts == nullptr ? nullptr : side.layouts[peer];
+    copies[static_cast<std::size_t>(peer)] = {unpack ? user + round.from : ours, unpack ? ours : user + round.from, layout == nullptr ? length : 0};
+    if (layout == nullptr || length == 0) continue;
+    CROSSRAIL_TRY(queue.begin_packing({layout->segments.data(), layout->segments.size(), layout->id, layout->element_bytes, layout->extent, user,
+                                       ours, round.from, length, unpack ? 1 : 0, nullptr}));
+  }
+  return {};
+}
+
+Status stage_in(Plan& plan, const Buffers& buffers, const Round& round) {
+  if (!plan.devices->staged(MappedSide::send)) return {};
+  CROSSRAIL_TRY(begin_staged(plan, sent(buffers), round, [&](int peer) { return buffers.out[peer].bytes; }));
+  DeviceWork work;  // what is exchanged comes behind it
+  return plan.devices->queue().begin_copies(plan.kept<BlockList>(), work);
+}
+
+// What has come, and no more: where a sender had less, the program's memory stays as it was.
+Status stage_out(Plan& plan, const Buffers& buffers, const Round& round) {
+  DeviceSharing& devices = *plan.devices;
+  if (!devices.staged(MappedSide::recv)) return {};
+  CROSSRAIL_TRY(begin_staged(plan, received(buffers), round, [&](int peer) { return devices.place(peer, plan.group.index()).sent; }));
+  DeviceWork work;
+  CROSSRAIL_TRY(devices.queue().begin_copies(plan.kept<BlockList>(), work));
+  return devices.queue().finish(work);
+}
+
+// First the rank's own, then rank + 1, rank + 2, ..., so that every device receives from one other at a time.
+void lay_out(Plan& plan, const Buffers& buffers, const Round& round) {
+  const int rank = plan.group.index(), size = plan.group.size();
+  BlockList& blocks = plan.kept<BlockList>();
+  for (int step = 0; step < size; ++step) {
+    const int peer = (rank + step) % size;
+    const std::size_t bytes = round.of(buffers.out[peer].bytes);
+    crossrail_block& block = blocks[static_cast<std::size_t>(step)];
+    block = {nullptr, nullptr, bytes};
+    if (bytes == 0) continue;
+    block.from = own_block(plan, sent(buffers), peer, round);
+    block.to = peer == rank ? own_block(plan, received(buffers), rank, round) : plan.devices->receives_at(peer, rank, round.from);
+  }
+}
+
+// A kernel moves byte by byte where the two ends of a block are odd to each other: copy engines do not care.
+crossrail_engine engine_for(const Plan& plan) {
+  constexpr std::size_t kWorthAStart = 128 * 1024;
+  constexpr std::uintptr_t kWordMask = 3;
+  std::size_t longest = 0, longest_odd = 0;
+  for (const crossrail_block& block : plan.kept<BlockList>()) {
+    const auto apart = reinterpret_cast<std::uintptr_t>(block.to) ^ reinterpret_cast<std::uintptr_t>(block.from);
+    longest = std::max(longest, block.bytes);
+    if ((apart & kWordMask) != 0) longest_odd = std::max(longest_odd, block.bytes);
+  }
+  const bool by_engines = longest >= plan.parameter(parameters::memcpy_threshold) || longest_odd >= kWorthAStart;
+  return by_engines ? CROSSRAIL_ENGINE_COPY : CROSSRAIL_ENGINE_KERNEL;
+}
+
+// Both ranks of a pair see alike that one sends more than the other has room for.
+Status check_lengths(const Plan& plan) {
+  const auto check = [&](int sender, int receiver) -> Status {
+    const std::uint64_t bytes = plan.devices->place(sender, receiver).sent, room = plan.devices->place(receiver, sender).received;
+    if (bytes <= room) return {};
+    return failure(Code::mismatch, "rank %d sends %llu bytes to rank %d, which has room for %llu", sender, static_cast<unsigned long long>(bytes),
+                   receiver, static_cast<unsigned long long>(room));
+  };
+  const int rank = plan.group.index();
+  for (int peer = 0; peer < plan.group.size(); ++peer) {
+    CROSSRAIL_TRY(check(peer, rank));
+    CROSSRAIL_TRY(check(rank, peer));
+  }
+  return {};
+}
+
+Status run_round(Plan& plan, const Buffers& buffers, const Round& round) {
+  DeviceSharing& devices = *plan.devices;
+  CROSSRAIL_TRY(stage_in(plan, buffers, round));
+  if (round.from > 0) CROSSRAIL_TRY(plan.control->barrier());  // all have taken out what came in the round before
+  lay_out(plan, buffers, round);
+  DeviceWork exchange;
+  CROSSRAIL_TRY(devices.queue().begin_exchange(plan.kept<BlockList>(), engine_for(plan), exchange));
+  CROSSRAIL_TRY(devices.queue().finish(exchange));
+  return stage_out(plan, buffers, round);
+}
+
+}  // namespace
+
+bool fits(const Topology& topology, const Shape& shape) {
+  return topology.one_node() && topology.shared_segment && shape.order == Order::call;
+}
+
+Status plan(Plan& plan) {
+  plan.mapped = MappedSide::recv;
+  plan.keep(BlockList(static_cast<std::size_t>(plan.group.size())));
+  return {};
+}
+
+Status run(Plan& plan, const Buffers& buffers) {
+  const DeviceSharing& devices = *plan.devices;
+  CROSSRAIL_TRY(plan.devices->map_peers(MappedSide::recv));
+  CROSSRAIL_TRY(check_lengths(plan));
+  const std::size_t longest = devices.longest(), chunk = std::min(devices.chunk(), longest);
+  for (std::size_t from = 0; from < longest; from += chunk) CROSSRAIL_TRY(run_round(plan, buffers, {from, chunk}));
+  return {};
+}
+
+}  // namespace crossrail::alltoallv_device::ipc_push

@@ -1,0 +1,46 @@
+// Reduction: what becomes of elements that meet on their way, as every rank of a call knows it: an operation, and what an
+// element is. A value, part of the Shape; how it is done stands in collectives/combine.h.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+
+namespace crossrail {
+
+enum class Operation : std::uint8_t {
+  none,
+#define OPERATION(name) name,
+#include "comm/reductions.def"
+#undef OPERATION
+};
+
+// C++ types that stand for elements which have no type of their own there.
+template <class Stored>
+struct Truth {  // false is 0; what true is, the compiler that made it knows
+  Stored stored;
+};
+template <class Value, class Place>
+struct Placed {};  // a value and, right behind it, where it was found
+
+enum class Element : std::uint8_t {
+  none,
+#define ELEMENT(name, ...) name,
+#include "comm/reductions.def"
+#undef ELEMENT
+};
+
+struct Reduction {
+  Operation operation = Operation::none;
+  Element element = Element::none;
+  bool operator==(const Reduction&) const = default;
+};
+
+// Bytes of an element in a row of them. 0 for Element::none.
+std::size_t bytes_of(Element element);
+const char* name_of(Operation operation);
+const char* name_of(Element element);
+// Whether the operation is defined for such elements (MPI 4.1, section 6.9.2).
+bool is_defined(const Reduction& reduction);
+
+}  // namespace crossrail

@@ -1,0 +1,153 @@
+#include "comm/speed_guard.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <string_view>
+
+namespace crossrail {
+namespace {
+
+// u: the usual way, o: the other one. Those of capital letters do not count: a call is slower behind one of the other kind, which
+// has left ranks and caches otherwise. So a look only tells whether the other way may be worth confirming.
+constexpr std::string_view kLook = "uuou", kConfirmation = "UUuuuuOOoooo";
+constexpr float kWorthConfirming = 1.5F;  // times the usual way
+constexpr int kConfirmations = 2;
+constexpr std::uint64_t kLongestInterval = 100;  // in first intervals
+
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+// Where all ranks have equal work, who came last has waited least: the quickest rank's time is the call's own. In
+// v-calls a rank may have nothing to do.
+bool quickest_counts(Collective collective) { return row_of(collective).counts != Counts::vector; }
+
+// Of times the largest value is found by all ranks: the slowest, or the quickest by its inverse.
+float value_of(Collective collective, float seconds) { return quickest_counts(collective) ? 1 / seconds : seconds; }
+
+bool is_other(char call) { return call == 'o' || call == 'O'; }
+
+std::mutex mutex;
+std::vector<ComparedCalls>& all_compared() {
+  static auto& all = *new std::vector<ComparedCalls>;  // outlives every static object: reports come late
+  return all;
+}
+
+ComparedCalls& compared_of(Collective collective, int bits) {
+  const std::uint64_t least = bits == 0 ? 0 : std::uint64_t{1} << (bits - 1), most = bits == 0 ? 0 : least - 1 + least;
+  for (ComparedCalls& one : all_compared()) {
+    if (one.collective == collective && one.most_bytes == most) return one;
+  }
+  return all_compared().emplace_back(ComparedCalls{collective, least, most});
+}
+
+}  // namespace
+
+std::vector<ComparedCalls> compared_calls() {
+  const std::lock_guard lock(mutex);
+  return all_compared();
+}
+
+std::size_t SpeedGuard::class_of(const Shape& shape) {
+  const int bits = std::bit_width(shape.block_bytes);
+  std::size_t at = 0;
+  while (at < classes_.size() && (classes_[at].bits != bits || classes_[at].collective != shape.collective)) ++at;
+  if (at == classes_.size()) {
+    SizeClass& made = classes_.emplace_back(SizeClass{shape.collective, bits});
+    made.window = made.interval = calls_between_;
+  }
+  return at;
+}
+
+std::span<float> SpeedGuard::to_agree(const Shape& shape) {
+  SizeClass& one = classes_[class_of(shape)];
+  const std::size_t samples = (one.confirming ? kConfirmation : kLook).size();
+  return static_cast<std::size_t>(one.sample) < samples ? std::span<float>() : std::span(one.values.data(), samples);
+}
+
+SpeedGuard::Compared SpeedGuard::compare(const SizeClass& one) const {
+  const std::string_view pattern = one.confirming ? kConfirmation : kLook;
+  Compared seen{0, std::numeric_limits<float>::infinity(), 0};
+  for (std::size_t at = 0; at < pattern.size(); ++at) {
+    const float seconds = value_of(one.collective, one.values[at]);  // its own inverse
+    if (pattern[at] == 'U' || pattern[at] == 'O') continue;
+    if (is_other(pattern[at])) {
+      seen.slowest_other = std::max(seen.slowest_other, seconds);
+    } else {
+      seen.slowest_usual = std::max(seen.slowest_usual, seconds);
+      seen.quickest_usual = std::min(seen.quickest_usual, seconds);
+    }
+  }
+  return seen;
+}
+
+// A slower other way makes the next window wait longer.
+void SpeedGuard::close(SizeClass& one, const Compared& seen) {
+  const bool known = std::isfinite(seen.slowest_other) && seen.quickest_usual > 0;
+  const float times_slower = known ? std::clamp(seen.slowest_other / seen.quickest_usual, 1.0F, static_cast<float>(kLongestInterval)) : 1;
+  const auto at_least = static_cast<std::uint64_t>(static_cast<float>(calls_between_) * times_slower);
+  one.window = one.calls + std::max(one.interval, at_least);
+  one.interval = std::min(2 * one.interval, kLongestInterval * calls_between_);
+  one.confirming = false;
+  one.confirmed = 0;
+}
+
+SpeedGuard::Verdict SpeedGuard::judge(const Shape& shape) {
+  SizeClass& one = classes_[class_of(shape)];
+  const Compared seen = compare(one);
+  const bool was_given_back = one.given_back, was_confirming = one.confirming;
+  one.sample = 0;
+  const bool quicker = seen.slowest_other < (was_confirming ? seen.quickest_usual : kWorthConfirming * seen.slowest_usual);
+  one.confirming = quicker;
+  if (quicker && was_confirming && ++one.confirmed == kConfirmations) {
+    one.given_back = !one.given_back;
+    one.interval = calls_between_;
+  }
+  const bool changed = one.given_back != was_given_back;
+  if (changed || !quicker) close(one, seen);
+  const std::lock_guard lock(mutex);
+  ComparedCalls& noted = compared_of(one.collective, one.bits);
+  ++noted.windows;
+  noted.given_back += changed && one.given_back ? 1 : 0;
+  noted.taken_back += changed && !one.given_back ? 1 : 0;
+  (was_given_back ? noted.native_seconds : noted.carried_seconds) = seen.quickest_usual;
+  (was_given_back ? noted.carried_seconds : noted.native_seconds) = seen.slowest_other;
+  return !changed ? Verdict::as_before : one.given_back ? Verdict::given_back : Verdict::taken_back;
+}
+
+bool SpeedGuard::native(const Shape& shape) {
+  const std::size_t at = class_of(shape);
+  SizeClass& one = classes_[at];
+  timed_ = kNone;
+  if (++one.calls <= one.window) return one.given_back;
+  const std::string_view pattern = one.confirming ? kConfirmation : kLook;
+  const auto sample = static_cast<std::size_t>(one.sample++);
+  timed_ = at;
+  one.values[sample] = value_of(one.collective, std::numeric_limits<float>::infinity());  // should it fail
+  began_ns_ = now_ns();
+  return is_other(pattern[sample]) != one.given_back;
+}
+
+void SpeedGuard::ended(bool well) {
+  constexpr float kNsASecond = 1e9F;
+  if (!well) {
+    timed_ = kNone;
+    return;
+  }
+  took(static_cast<float>(std::max<std::int64_t>(1, now_ns() - began_ns_)) / kNsASecond);
+}
+
+void SpeedGuard::took(float seconds) {
+  SizeClass& one = classes_[timed_];
+  one.values[static_cast<std::size_t>(one.sample - 1)] = value_of(one.collective, seconds);
+  timed_ = kNone;
+}
+
+}  // namespace crossrail

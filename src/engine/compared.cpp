@@ -1,0 +1,37 @@
+#include "engine/compared.h"
+
+#include <bit>
+
+#include "base/log.h"
+#include "engine/engine.h"
+#include "selection/parameters.h"
+
+namespace crossrail {
+namespace {
+
+// What was timed is judged in the next call, where all ranks wait for each other with patience.
+Status judge_times(Slot& slot, const Shape& shape, std::span<float> values) {
+  for (float& value : values) {
+    std::uint32_t largest = 0;  // floats that are not negative are in the order of their bits
+    CROSSRAIL_TRY(agree_on_largest(slot, std::bit_cast<std::uint32_t>(value), largest));
+    value = std::bit_cast<float>(largest);
+  }
+  const SpeedGuard::Verdict verdict = slot.owner.guard.judge(shape);
+  if (verdict == SpeedGuard::Verdict::as_before || slot.owner.topology.rank != 0) return {};
+  log_line(LogLevel::plan, "%s of %llu bytes and the like: %s", name_of(shape.collective), static_cast<unsigned long long>(shape.block_bytes),
+           verdict == SpeedGuard::Verdict::given_back ? "native was faster on this communicator, and has these calls now" : "carried again, native was slower");
+  return {};
+}
+
+}  // namespace
+
+Status is_given_back(Slot& slot, const Shape& shape, bool& given_back) {
+  SpeedGuard& guard = slot.owner.guard;
+  given_back = false;
+  if (slot.pending || !guard.on() || !wanted_algorithm(slot.owner.settings, shape.collective).empty()) return {};
+  if (const auto values = guard.to_agree(shape); !values.empty()) CROSSRAIL_TRY(judge_times(slot, shape, values));
+  given_back = guard.native(shape);
+  return {};
+}
+
+}  // namespace crossrail

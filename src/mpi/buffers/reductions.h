@@ -1,0 +1,17 @@
+// MPI's operations and datatypes as Reductions.
+#pragma once
+
+#include "comm/reduction.h"
+#include "mpi/library/flavour.h"
+
+namespace crossrail::mpi {
+
+// Of an operation of MPI's own; none of any other: its ranks may not even give it types of one form.
+Operation operation_of(MPI_Op op);
+
+// What an operation does to a type of so many bytes. Without an operation where it is not defined for the type, or the type is not
+// one that the standard names for reductions: the MPI library may take such calls, or refuse them. The same on all ranks, since
+// MPI obliges them to give one operation and, with one of MPI's own, one type of its own.
+Reduction reduction_of(Operation operation, MPI_Datatype type, std::uint64_t bytes);
+
+}  // namespace crossrail::mpi

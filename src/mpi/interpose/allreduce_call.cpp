@@ -1,0 +1,39 @@
+#include "mpi/interpose/allreduce_call.h"
+
+#include "mpi/buffers/reductions.h"
+#include "mpi/library/pmpi.h"
+
+namespace crossrail::mpi {
+
+AllreduceCall::AllreduceCall(const Word64* words, bool large_counts)
+    : op_(handle_from<MPI_Op>(words[4])), comm_(handle_from<MPI_Comm>(words[5])) {
+  const long long count = count_from(words[2], large_counts);
+  send_ = {reinterpret_cast<void*>(words[0]), static_cast<std::uint64_t>(count), handle_from<MPI_Datatype>(words[3]), {}};
+  recv_ = send_;
+  recv_.address = reinterpret_cast<void*>(words[1]);
+  negative_ = count < 0;
+}
+
+bool AllreduceCall::left_to_mpi() const {
+  if (negative_ || recv_.type == handles().type_null || recv_.address == MPI_IN_PLACE) return true;
+  if (operation_of(op_) == Operation::none) return true;
+  // The MPICH family refuses two sides that are the same; Open MPI does not look.
+  return !library_is_open_mpi() && send_.address == recv_.address && recv_.count > 0;
+}
+
+Survey AllreduceCall::survey(int, Facts&) {
+  if (const int code = describe(recv_.type, comm_, recv_.facts); !recv_.facts.usable) return {Survey::Answer::refused, code};
+  send_.facts = recv_.facts;
+  reduction_ = recv_.facts.predefined ? reduction_of(operation_of(op_), recv_.type, recv_.facts.bytes) : Reduction{};
+  const bool null_without_reason = recv_.count > 0 && (recv_.address == nullptr || send_.address == nullptr);
+  if (reduction_.operation == Operation::none || null_without_reason) return {Survey::Answer::leave};
+  return {};
+}
+
+Shape AllreduceCall::shape() const {
+  Shape shape{Collective::allreduce, Memory::host, false, block_bytes()};
+  shape.reduction = reduction_;
+  return shape;
+}
+
+}  // namespace crossrail::mpi

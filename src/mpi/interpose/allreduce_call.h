@@ -1,0 +1,47 @@
+// The arguments of MPI_Allreduce, of its nonblocking and its persistent form, as a Shape and two sides.
+#pragma once
+
+#include <vector>
+
+#include "comm/shape.h"
+#include "mpi/buffers/packed_buffers.h"
+#include "mpi/buffers/vector_side.h"
+#include "mpi/interpose/arguments.h"
+
+namespace crossrail::mpi {
+
+class AllreduceCall {
+ public:
+  static constexpr std::size_t kWords = 6, kReceiveWord = 1;
+  using Packed = PackedBuffers;
+  struct Facts {};  // what a survey needs beside the call: nothing
+
+  AllreduceCall(const Word64* words, bool large_counts);
+  MPI_Comm comm() const { return comm_; }
+  // What the MPI library refuses itself, or has to carry: operations that are not MPI's own.
+  bool left_to_mpi() const;
+  // Finds out what the type is. To be left: also what is not defined by the standard, and may be by the MPI library.
+  Survey survey(int ranks, Facts&);
+
+  // Then:
+  Shape shape() const;
+  std::uint64_t block_bytes() const { return recv_.facts.bytes * recv_.count; }  // of all elements
+  // No part of the Shape: MPI libraries carry calls in which some ranks are in place, as bindings that look at addresses make.
+  bool in_place() const { return send_.address == MPI_IN_PLACE; }
+  const Side* sent() const { return in_place() ? nullptr : &send_; }
+  const Side& received() const { return recv_; }
+  Span span_sent(const Facts&) const { return in_place() ? Span{} : span_of(send_); }
+  Span span_received(const Facts&) const { return span_of(recv_); }
+  // Types of MPI's own stay.
+  void keep_types(const Facts&, std::vector<MPI_Datatype>&) {}
+  Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts&) const { return {memory, packing_comm, sent(), recv_}; }
+
+ private:
+  Side send_, recv_;
+  MPI_Op op_;
+  MPI_Comm comm_;
+  bool negative_ = false;
+  Reduction reduction_;
+};
+
+}  // namespace crossrail::mpi

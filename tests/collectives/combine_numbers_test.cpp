@@ -1,0 +1,100 @@
+// Numbers for which it matters how elements are combined: in which order, rounded how often, true by which bits. And copying.
+
+#include <gtest/gtest.h>
+
+#include <cfloat>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "collectives/combine.h"
+
+namespace crossrail::tests {
+namespace {
+
+class EveryVersion : public testing::TestWithParam<Vectors> {};
+INSTANTIATE_TEST_SUITE_P(vectors, EveryVersion, testing::ValuesIn(kVectors));
+
+// NaN and signed zeros: the second operand only where it is less (or more), the same in all places of a vector.
+TEST_P(EveryVersion, keeps_the_order_of_operands) {
+  const Combine least = combine_of({Operation::minimum, Element::float64}, GetParam());
+  const Combine most = combine_of({Operation::maximum, Element::float64}, GetParam());
+  if (least == nullptr) GTEST_SKIP() << "not by this processor";
+  const double none = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  const double values[] = {none, infinity, -infinity, 0.0, -0.0, 1.0};
+  for (const double a : values) {
+    for (const double b : values) {
+      std::vector<double> first(37, a), second(37, b), to(37);
+      for (const Combine combine : {least, most}) {
+        combine(reinterpret_cast<std::byte*>(first.data()), reinterpret_cast<std::byte*>(second.data()), reinterpret_cast<std::byte*>(to.data()), 37);
+        const double wanted = (combine == least ? b < a : a < b) ? b : a;
+        for (const double one : to) EXPECT_EQ(std::memcmp(&one, &wanted, sizeof one), 0) << a << ' ' << b;
+      }
+    }
+  }
+}
+
+// C's product of infinities (Annex G), and no sum that is rounded once where it should be twice.
+TEST_P(EveryVersion, multiplies_complex_numbers_as_c_does) {
+  const Combine combine = combine_of({Operation::product, Element::complex_float64}, GetParam());
+  if (combine == nullptr) GTEST_SKIP() << "not by this processor";
+  const double infinity = std::numeric_limits<double>::infinity(), third = 1.0 / 3;
+  std::complex<double> a[2] = {{infinity, infinity}, {1 + DBL_EPSILON, third}}, b[2] = {{1, 0}, {1 - DBL_EPSILON, -third}}, to[2];
+  combine(reinterpret_cast<std::byte*>(a), reinterpret_cast<std::byte*>(b), reinterpret_cast<std::byte*>(to), 2);
+  EXPECT_TRUE(std::isinf(to[0].real()) || std::isinf(to[0].imag()));
+  const volatile double one = a[1].real() * b[1].real(), other = a[1].imag() * b[1].imag();
+  EXPECT_EQ(to[1].real(), one - other);
+}
+
+// True is whatever the Fortran compiler writes for it.
+TEST_P(EveryVersion, keeps_what_true_is) {
+  for (const std::int32_t yes : {1, -1}) {
+    std::vector<std::int32_t> a, b, wanted[3];
+    for (int number = 0; number < 40; ++number) {
+      const bool x = number % 2 != 0, y = number % 3 != 0;
+      a.push_back(x ? yes : 0);
+      b.push_back(y ? yes : 0);
+      wanted[0].push_back(x && y ? yes : 0);
+      wanted[1].push_back(x || y ? yes : 0);
+      wanted[2].push_back(x != y ? yes : 0);
+    }
+    for (int number = 0; number < 3; ++number) {
+      constexpr Operation kLogical[] = {Operation::logical_and, Operation::logical_or, Operation::logical_xor};
+      const Combine combine = combine_of({kLogical[number], Element::truth32}, GetParam());
+      if (combine == nullptr) GTEST_SKIP() << "not by this processor";
+      std::vector<std::int32_t> to(a.size());
+      combine(reinterpret_cast<std::byte*>(a.data()), reinterpret_cast<std::byte*>(b.data()), reinterpret_cast<std::byte*>(to.data()), a.size());
+      EXPECT_EQ(to, wanted[number]) << name_of(kLogical[number]);
+    }
+  }
+}
+
+TEST(CopyInCache, copies_what_it_is_told) {
+  std::mt19937_64 random(3);
+  for (std::size_t bytes = 0; bytes < 5000; bytes += bytes < 300 ? 1 : 97) {
+    std::vector<std::byte> from(bytes + 200), to(bytes + 200, std::byte{0xA5});
+    for (std::byte& one : from) one = static_cast<std::byte>(random());
+    std::vector<std::byte> expected = to;
+    const std::size_t at = random() % 64, other = random() % 64;
+    std::memcpy(&expected[64 + at], &from[other], bytes);
+    copy_in_cache(&to[64 + at], &from[other], bytes);
+    EXPECT_EQ(to, expected) << bytes;
+  }
+}
+
+// What is not defined has no loop, whatever C++ could do.
+TEST(Combine, knows_what_is_defined) {
+  EXPECT_EQ(combine_of({Operation::sum, Element::byte}), nullptr);
+  EXPECT_NE(combine_of({Operation::bitwise_xor, Element::byte}), nullptr);
+  EXPECT_EQ(combine_of({Operation::maximum, Element::complex_float32}), nullptr);
+  EXPECT_EQ(combine_of({Operation::bitwise_or, Element::float32}), nullptr);
+  EXPECT_EQ(combine_of({Operation::sum, Element::none}), nullptr);
+  EXPECT_EQ(combine_of({Operation::none, Element::int32}), nullptr);
+  EXPECT_EQ(bytes_of(Element::placed_float64), 12u);
+}
+
+}  // namespace
+}  // namespace crossrail::tests
