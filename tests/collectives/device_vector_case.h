@@ -16,14 +16,14 @@ class DeviceVectorBuffers final : public UserBuffers {
   DeviceVectorBuffers(const Buffers& device, std::size_t send_bytes, std::size_t recv_bytes, int ranks)
       : device_(device), send_(send_bytes), recv_(recv_bytes), places_(static_cast<std::size_t>(ranks)) {}
   Status open(Buffers& buffers, const Plan*) override {
-    std::memcpy(recv_.data(), host_device_touchable(device_.recv), recv_.size());
+    copy_block(recv_.data(), host_device_touchable(device_.recv), recv_.size());
     send_.resize(in_place() ? recv_.size() : send_.size());
-    std::memcpy(send_.data(), host_device_touchable(device_.send), send_.size());
+    copy_block(send_.data(), host_device_touchable(device_.send), send_.size());
     buffers = {send_.data(), recv_.data(), device_.out, device_.in};
     return {};
   }
   Status close() override {
-    std::memcpy(host_device_touchable(device_.recv), recv_.data(), recv_.size());
+    copy_block(host_device_touchable(device_.recv), recv_.data(), recv_.size());
     return {};
   }
   bool in_place() const override { return device_.in_place; }
