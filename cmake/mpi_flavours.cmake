@@ -58,6 +58,9 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/statistics/overlap.cpp
     src/mpi/statistics/request_times.cpp
     src/mpi/statistics/compared_json.cpp
+    src/mpi/statistics/report_file.cpp
+    src/mpi/statistics/report_json.cpp
+    src/mpi/statistics/time_line.cpp
     src/mpi/statistics/traffic.cpp
     src/mpi/buffers/datatypes.cpp
     src/mpi/interpose/interpose_c.cpp
@@ -90,7 +93,7 @@ function(crossrail_add_mpi_library flavour)
     target_sources(${target} PRIVATE src/mpi/interpose/pass_fortran.cpp)
     target_compile_definitions(${target} PRIVATE CROSSRAIL_LARGE_COUNTS=1 CROSSRAIL_MPIX_INIT=0)
   endif()
-  target_compile_definitions(${target} PRIVATE CROSSRAIL_FLAVOUR="${flavour}"
+  target_compile_definitions(${target} PRIVATE CROSSRAIL_FLAVOUR="${flavour}" CROSSRAIL_VERSION="${PROJECT_VERSION}"
     CROSSRAIL_MPI_HEADER=${CROSSRAIL_HEADER_${flavour}})
   target_include_directories(${target} SYSTEM PRIVATE ${CROSSRAIL_${upper}_INCLUDE})
   target_include_directories(${target} PRIVATE include)

@@ -6,7 +6,7 @@
 
 #include "base/settings.h"
 #include "collectives/algorithm.h"
-#include "api/json.h"
+#include "base/json.h"
 
 using crossrail::json_text;
 

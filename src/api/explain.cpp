@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "api/json.h"
+#include "base/json.h"
 #include "base/settings.h"
 #include "comm/communicator.h"
 #include "crossrail/crossrail.h"

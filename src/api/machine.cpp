@@ -2,7 +2,7 @@
 
 #include "topology/machine.h"
 
-#include "api/json.h"
+#include "base/json.h"
 #include "crossrail/crossrail.h"
 
 namespace crossrail {

@@ -1,4 +1,4 @@
-#include "api/json.h"
+#include "base/json.h"
 
 #include <gtest/gtest.h>
 

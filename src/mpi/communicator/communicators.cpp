@@ -6,7 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "mpi/statistics/counters.h"
+#include "mpi/statistics/native_reasons.h"
+#include "mpi/statistics/report_file.h"
 #include "mpi/communicator/mpi_exchange.h"
 #include "mpi/communicator/mpi_links.h"
 #include "mpi/communicator/open_communicator.h"
@@ -213,6 +214,12 @@ void open_if_wanted(MPI_Comm comm) {
   if (wanted.load(std::memory_order_relaxed) == 0) return;
   CommunicatorRecord* record = nullptr;
   if (find(comm, record) && record != nullptr && is_wanted(*record)) open(*record);
+}
+
+const char* why_never_carried(const CommunicatorRecord* record) {
+  if (record == nullptr) return native_because::kNoRecord;
+  if (record->communicator == nullptr) return native_because::kNotOpened;
+  return record->has_nothing_to_do() ? native_because::kNoAlgorithm : nullptr;
 }
 
 void use(CommunicatorRecord& record) { record.uses.fetch_add(1, std::memory_order_relaxed); }

@@ -45,6 +45,9 @@ CommunicatorRecord* record_for_pending(MPI_Comm comm);
 // ranks alike, since collective calls are in the same order everywhere.
 void open_if_wanted(MPI_Comm comm);
 
+// Why no call on a communicator that has, or should have, been opened is carried; null: calls may be.
+const char* why_never_carried(const CommunicatorRecord* record);
+
 // Keeps a record until `unuse`, also after its communicator has been freed.
 void use(CommunicatorRecord& record);
 void unuse(CommunicatorRecord& record);

@@ -37,12 +37,7 @@ class Stopwatch {
   std::int64_t since_ = now_ns();
 };
 
-// This process in MPI_COMM_WORLD; -1 where there is none (sessions).
-struct World {
-  int rank = -1;
-  int size = -1;
-};
-
+// -1 where there is none (sessions).
 World look_at_world() {
   World world;
   int initialized = 0;

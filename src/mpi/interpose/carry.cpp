@@ -8,6 +8,8 @@
 #include "mpi/interpose/complete_call.h"
 #include "mpi/requests/pending.h"
 #include "mpi/requests/request_table.h"
+#include "mpi/statistics/counters.h"
+#include "mpi/statistics/native_reasons.h"
 #include "mpi/statistics/traffic.h"
 
 namespace crossrail::mpi {
@@ -35,6 +37,14 @@ namespace {
 
 thread_local const char* last_algorithm_of_thread = "native";
 
+// Why the engine has left this call, whose plan it was, to the MPI library.
+const char* why_native(const CallPlace& place, const Plan& plan) {
+  if (place.communicator.broken) return native_because::kBroken;
+  const Plan* const known = place.communicator.slot().plans.find(place.shape);
+  if (known != nullptr && !known->native()) return native_because::kMeasured;
+  return (known == nullptr ? plan : *known).fallback ? native_because::kNoRowFits : native_because::kWanted;
+}
+
 }  // namespace
 
 bool already_native(const CallPlace& place) {
@@ -60,6 +70,7 @@ void complete_call(const CallPlace& place, const Outcome& outcome, Carried& carr
     return;
   }
   carried.done = !outcome.plan->native();
+  if (!carried.done && counting()) carried.native_because = why_native(place, *outcome.plan);
   carried.algorithm = outcome.plan->algorithm;
   carried.code = MPI_SUCCESS;
 }

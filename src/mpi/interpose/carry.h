@@ -15,10 +15,18 @@ struct Carried {
   bool done = false;  // false: hand the untouched arguments to the MPI library
   int code = 0;       // MPI's, where done
   const char* algorithm = "native";
+  const char* native_because = nullptr;  // where not done, one of mpi/statistics/native_reasons.h
   std::uint64_t block_bytes = 0;
+  std::uint64_t blocks = 1;  // that this rank sends, of that size on average
   bool on_copies = false;  // done, by the MPI library on copies of the buffers
   SpeedGuard* timed = nullptr;  // where the time of this call is wanted: to be told when it has ended, natively too
 };
+// The MPI library's, for this reason.
+inline Carried left(const char* native_because) {
+  Carried carried;
+  carried.native_because = native_because;
+  return carried;
+}
 // The call has ended, by whichever way.
 inline void has_ended(const Carried& carried) {
   if (carried.timed != nullptr) carried.timed->ended(carried.code == 0);

@@ -5,6 +5,7 @@
 #include "mpi/interpose/complete_call.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/requests/copied_calls.h"
+#include "mpi/statistics/native_reasons.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -17,16 +18,18 @@ void run_alltoall(const CallPlace& place, const AlltoallCall& call, Carried& car
 
 Carried try_to_carry(const Word64* words, bool large_counts) {
   Carried carried;
-  if (find_functions() == nullptr) return carried;
+  if (find_functions() == nullptr) return left(native_because::kNoMpi);
   AlltoallCall call(words, large_counts);
-  if (call.left_to_mpi()) return carried;
+  if (call.left_to_mpi()) return left(native_because::kArguments);
   CommunicatorRecord* record = record_of(call.comm());
-  if (record == nullptr || record->communicator == nullptr || record->has_nothing_to_do()) return carried;
+  if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
   AlltoallCall::Facts none;
   const Survey found = call.survey(record->communicator->topology.size, none);
   carried.done = found.answer != Survey::Answer::leave;
   carried.code = found.code;
+  carried.native_because = native_because::kArguments;
   carried.block_bytes = call.block_bytes();
+  carried.blocks = static_cast<std::uint64_t>(record->communicator->topology.size);
   if (found.answer != Survey::Answer::carry) return carried;
   const Shape shape = call.shape();
   const CallPlace place{"MPI_Alltoall", call.comm(), *record->communicator, shape};

@@ -7,6 +7,7 @@
 #include "mpi/library/pmpi.h"
 #include "mpi/requests/copied_calls.h"
 #include "mpi/statistics/counters.h"
+#include "mpi/statistics/native_reasons.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -17,6 +18,7 @@ bool carry_surveyed(const CallPlace& place, VectorCall& call, VectorCall::Facts&
   const Survey found = call.survey(topology.size, facts);
   carried.done = found.answer != Survey::Answer::leave;
   carried.code = found.code;
+  carried.native_because = native_because::kArguments;
   if (found.answer != Survey::Answer::carry) return false;
   carried.block_bytes = call.block_bytes();
   if (call.unequal(topology.rank, facts)) {
@@ -49,10 +51,11 @@ struct Called {
 Carried try_to_carry(const Called& called, VectorCall& call) {
   const char* const function = called.function;
   Carried carried;
-  if (call.left_to_mpi()) return carried;
+  if (call.left_to_mpi()) return left(native_because::kArguments);
   CommunicatorRecord* record = record_of(call.comm());
-  if (record == nullptr || record->communicator == nullptr || record->has_nothing_to_do()) return carried;
+  if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
   Communicator& communicator = *record->communicator;
+  carried.blocks = static_cast<std::uint64_t>(communicator.topology.size);
   const CallPlace place{function, call.comm(), communicator, VectorCall::kShape};
   const bool known = already_native(place) ? carry_native(place, call, record->facts, carried) : carry_surveyed(place, call, record->facts, carried);
   if (known && !carried.done) carry_copies({called.large_counts ? called.large : called.function, called.words}, call, record->facts, carried);
@@ -62,13 +65,13 @@ Carried try_to_carry(const Called& called, VectorCall& call) {
 }  // namespace
 
 Carried carry_alltoallv(const Word64* words, bool large_counts) {
-  if (find_functions() == nullptr) return noted({});
+  if (find_functions() == nullptr) return noted(left(native_because::kNoMpi));
   AlltoallvCall call(words, large_counts);
   return noted(try_to_carry({"MPI_Alltoallv", "MPI_Alltoallv_c", words, large_counts}, call));
 }
 
 Carried carry_alltoallw(const Word64* words, bool large_counts) {
-  if (find_functions() == nullptr) return noted({});
+  if (find_functions() == nullptr) return noted(left(native_because::kNoMpi));
   AlltoallwCall call(words, large_counts);
   return noted(try_to_carry({"MPI_Alltoallw", "MPI_Alltoallw_c", words, large_counts}, call));
 }

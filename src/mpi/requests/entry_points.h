@@ -15,6 +15,11 @@ struct EntryPoint {
   const char* native = nullptr;  // the MPI library's own, of a nonblocking call
 };
 
+// How many blocks a rank sends, for statistics.
+inline int blocks_sent(const AllreduceCall&, int) { return 1; }
+template <class Call>
+int blocks_sent(const Call&, int ranks) { return ranks; }
+
 // Whether the two sides of this rank differ in size.
 inline bool unequal(const AlltoallCall& call, int, const AlltoallCall::Facts&) { return call.unequal(); }
 inline bool unequal(const AllreduceCall&, int, const AllreduceCall::Facts&) { return false; }

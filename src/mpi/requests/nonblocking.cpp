@@ -12,6 +12,7 @@
 #include "mpi/requests/copied_calls.h"
 #include "mpi/requests/entry_points.h"
 #include "mpi/requests/nonblocking_request.h"
+#include "mpi/statistics/native_reasons.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -64,21 +65,23 @@ template <class Call>
 Carried start(const Call& arguments, const EntryPoint& entry, MPI_Request* request) {
   Carried carried;
   CommunicatorRecord* const record = record_for_pending(arguments.comm());
-  if (record == nullptr || arguments.left_to_mpi() || request == nullptr) return carried;
+  if (record == nullptr) return left(native_because::kNothingPending);
+  if (arguments.left_to_mpi() || request == nullptr) return left(native_because::kArguments);
   Communicator& communicator = *record->communicator;
   auto whole = std::make_unique<Nonblocking<Call>>(arguments, *record, entry.function);
   Call& call = whole->call;
   const Survey found = call.survey(communicator.topology.size, whole->facts);
   carried.done = found.answer != Survey::Answer::leave;
   carried.code = found.code;
+  carried.native_because = native_because::kArguments;
   if (found.answer != Survey::Answer::carry) return carried;
-  if (!can_be_pending(communicator, call.shape())) return {};
+  if (!can_be_pending(communicator, call.shape())) return left(native_because::kNoRowFits);
   Nonblocking<Call>& pending = *whole;
   pending.slot = communicator.next_pending_slot();
   pending.shape = call.shape();
   pending.messages = pending.slot->links->messages_open();
   pending.refused = unequal(call, communicator.topology.rank, whole->facts);
-  whole->use.count_for(entry.counter, call.block_bytes());
+  whole->use.count_for(entry.counter, call.block_bytes(), blocks_sent(call, communicator.topology.size));
   call.keep_types(whole->facts, whole->use.types);
   whole->find_buffers();
   carried.code = begin(std::move(whole), request);
@@ -111,9 +114,11 @@ Carried start_natively(Call call, const EntryPoint& entry, const Word64* words) 
 
 template <class Call>
 Carried start_any(const Call& call, const EntryPoint& entry, const Word64* words) {
-  if (!may_be_pending()) return {};
+  if (!may_be_pending()) return left(native_because::kNoRecord);
   const Carried carried = start(call, entry, request_at(words, Call::kWords));
-  return carried.done ? carried : start_natively(call, entry, words);
+  if (carried.done) return carried;
+  const Carried copied = start_natively(call, entry, words);
+  return copied.done ? copied : carried;
 }
 
 }  // namespace

@@ -87,9 +87,10 @@ void PendingUse::release(bool keeps_record) {
   record_ = nullptr;
 }
 
-void PendingUse::count_for(CallCounter* counter, std::uint64_t block_bytes) {
+void PendingUse::count_for(CallCounter* counter, std::uint64_t block_bytes, int blocks) {
   counter_ = counter;
   carried_.block_bytes = block_bytes;
+  carried_.blocks = static_cast<std::uint64_t>(blocks);
 }
 
 void PendingUse::begins() {

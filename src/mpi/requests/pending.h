@@ -40,8 +40,8 @@ class PendingUse {
 
   CommunicatorRecord& record() const { return *record_; }
   const char* function() const { return function_; }
-  // For statistics: the entry point, and what its blocks hold.
-  void count_for(CallCounter* counter, std::uint64_t block_bytes);
+  // For statistics: the entry point, what its blocks hold on average, and how many this rank sends.
+  void count_for(CallCounter* counter, std::uint64_t block_bytes, int blocks);
   void begins();
   // Null: it is not counted.
   Overlap* overlap() const { return counter_ == nullptr ? nullptr : &counter_->overlap(By::crossrail); }

@@ -11,6 +11,7 @@
 #include "mpi/requests/pending.h"
 #include "mpi/requests/request_table.h"
 #include "mpi/requests/tokens.h"
+#include "mpi/statistics/native_reasons.h"
 
 namespace crossrail::mpi {
 // What all forms have in common.
@@ -95,7 +96,7 @@ Status prepare(PersistentOf<Call>& whole, const EntryPoint& entry, bool& native)
   whole.call.keep_types(whole.facts, whole.use.types);
   whole.packed.emplace(whole.call.packed(slot.packing, handles().comm_self, whole.facts));
   whole.packed->fix();
-  whole.use.count_for(entry.counter, whole.call.block_bytes());
+  whole.use.count_for(entry.counter, whole.call.block_bytes(), blocks_sent(whole.call, record.communicator->topology.size));
   whole.slot = &slot;
   whole.shape = whole.call.shape();
   whole.user = &*whole.packed;
@@ -107,20 +108,23 @@ Status prepare(PersistentOf<Call>& whole, const EntryPoint& entry, bool& native)
 template <class Call>
 Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* request) {
   Carried carried;
-  if (arguments.left_to_mpi() || request == nullptr) return carried;
+  if (arguments.left_to_mpi() || request == nullptr) return left(native_because::kArguments);
   CommunicatorRecord* const record = record_of(arguments.comm());
-  if (record == nullptr || record->communicator == nullptr || record->communicator->slots.size() < 2) return carried;
+  if (record == nullptr) return left(native_because::kNoRecord);
+  if (record->communicator == nullptr) return left(native_because::kNotOpened);
+  if (record->communicator->slots.size() < 2) return left(native_because::kNothingPending);
   auto whole = std::make_unique<PersistentOf<Call>>(arguments, *record, entry.function);
   const Survey found = whole->call.survey(record->communicator->topology.size, whole->facts);
   carried.done = found.answer != Survey::Answer::leave;
   carried.code = found.code;
+  carried.native_because = native_because::kArguments;
   if (found.answer != Survey::Answer::carry) return carried;
   bool native = true;
   if (const Status prepared = prepare(*whole, entry, native); !prepared.ok()) {
     carried.code = raise({entry.function, record->comm}, prepared);
     return carried;
   }
-  if (native) return {};
+  if (native) return left(native_because::kNoRowFits);
   carried.code = open_token(whole->token);
   if (carried.code != MPI_SUCCESS) return carried;
   *request = whole->request = whole->live.request = whole->token.request;

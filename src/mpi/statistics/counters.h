@@ -6,11 +6,28 @@
 
 #include "mpi/interpose/carry.h"
 #include "mpi/statistics/overlap.h"
+#include "mpi/statistics/time_line.h"
 
 namespace crossrail::mpi {
 
 // Who carries a nonblocking or persistent call.
 enum class By { crossrail, native };
+
+// Calls by a text that is a constant of the library: the first few that are seen.
+class CountedTexts {
+ public:
+  static constexpr int kMost = 32;
+  struct Count {
+    std::atomic<const char*> text{nullptr};
+    std::atomic<std::uint64_t> calls{0};
+  };
+  void add(const char* text);
+  const Count* begin() const { return counts_; }
+  const Count* end() const { return counts_ + kMost; }
+
+ private:
+  Count counts_[kMost];
+};
 
 // One interposed name. Static objects, one for each entry point.
 class CallCounter {
@@ -22,17 +39,13 @@ class CallCounter {
 
  private:
   friend struct Report;
-  static constexpr int kSizes = 64;       // histogram: blocks of up to 2^i bytes
-  static constexpr int kAlgorithms = 32;  // distinct names seen
-  struct AlgorithmCount {
-    std::atomic<const char*> name{nullptr};
-    std::atomic<std::uint64_t> calls{0};
-  };
+  static CallCounter* first();
+  static constexpr int kSizes = 64;  // histogram: blocks of up to 2^i bytes
   const char* name_;
   const char* interface_;
-  std::atomic<std::uint64_t> carried_{0}, native_{0}, errors_{0}, nanoseconds_{0}, bytes_{0};
+  std::atomic<std::uint64_t> carried_{0}, native_{0}, errors_{0}, nanoseconds_{0}, bytes_{0}, sent_bytes_{0};
   std::atomic<std::uint64_t> histogram_[kSizes] = {};
-  AlgorithmCount algorithms_[kAlgorithms];
+  CountedTexts algorithms_, reasons_;
   Overlap overlap_, native_overlap_;
   CallCounter* next_;
 };
@@ -42,8 +55,17 @@ std::int64_t now_ns();
 // The program has called a function that starts calls: the time, 0 where nothing is counted. Kept for what this thread begins.
 std::int64_t clock_entry();
 std::int64_t entered_ns();
-// Writes <folder>/<host>.<pid>.json; later calls replace it. `rank` and `size` of the world, -1 if unknown.
-void write_report();
+// The program has spent this inside collective calls, or in starting and completing them; it ends now.
+void note_inside(By by, std::int64_t now_ns, std::int64_t spent_ns);
+// The whole process: begins when the library is loaded, which with LD_PRELOAD is when the program starts.
+TimeLine& time_line();
+// Calls counted so far; 0 in a process that was forked and has made none.
+std::uint64_t calls_counted();
+// This process in MPI_COMM_WORLD; -1 if unknown.
+struct World {
+  int rank = -1, size = -1;
+};
+World known_world();
 void note_world(int rank, int size);
 // The program ends MPI: the last time to ask, where nothing else has told.
 void ask_world();

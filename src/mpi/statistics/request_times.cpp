@@ -62,16 +62,21 @@ void note_made(const Made& made, const Carried& carried, const RequestsAt& reque
   const bool succeeded = carried.code == MPI_SUCCESS;
   const bool known_flavour = find_functions() != nullptr && request.address != 0;
   if (carried.done && !carried.on_copies) {
-    if (nonblocking && succeeded) made.counter.overlap(By::crossrail).started(spent_ns);
+    if (!nonblocking || !succeeded) return;
+    made.counter.overlap(By::crossrail).started(spent_ns);
+    note_inside(By::crossrail, now_ns(), spent_ns);
     return;
   }
-  made.counter.add(Carried{}, nonblocking && succeeded && known_flavour ? 0 : spent_ns);
+  Carried native;
+  native.native_because = carried.native_because;
+  made.counter.add(native, nonblocking && succeeded && known_flavour ? 0 : spent_ns);
   if (!succeeded || !known_flavour) return;
   Overlap& overlap = made.counter.overlap(By::native);
   const Word64 handle = request[0];
   end_native(handle, made.began_ns, true);  // MPI libraries give all requests that are complete at once the same handle
   if (nonblocking) overlap.begins(made.began_ns);
   if (nonblocking) overlap.started(spent_ns);
+  if (nonblocking) note_inside(By::native, now_ns(), spent_ns);
   const std::lock_guard lock(mutex);
   native_calls()[handle] = {&overlap, nonblocking};
   known.store(native_calls().size(), std::memory_order_relaxed);
@@ -84,6 +89,7 @@ void forget_native_request(const RequestsAt& request) {
 Word64 StartTime::returns(Word64 code) {
   if (began_ns_ == 0 || requests_.address == 0 || find_functions() == nullptr) return code;
   std::vector<Overlap*> among;
+  bool any_native = false;
   for (int one = 0; one < requests_.count; ++one) {
     const Word64 handle = requests_[one];
     if (const OurRequest* const ours = find_request(handle_from<MPI_Request>(handle)); ours != nullptr) {
@@ -95,10 +101,12 @@ Word64 StartTime::returns(Word64 code) {
     if (at == native_calls().end() || at->second.under_way || static_cast<int>(code) != MPI_SUCCESS) continue;
     at->second.under_way = true;
     at->second.overlap->begins(began_ns_);
+    any_native = true;
     add(among, at->second.overlap);
   }
   const std::int64_t spent_ns = now_ns() - began_ns_;
   for (Overlap* one : among) one->started(spent_ns);
+  if (!among.empty()) note_inside(any_native ? By::native : By::crossrail, began_ns_ + spent_ns, spent_ns);
   return code;
 }
 
@@ -120,6 +128,7 @@ void CompletionTime::look() {
 void CompletionTime::end() {
   const std::int64_t now = now_ns();
   for (Overlap* one : among_) one->waited(now - began_ns_);
+  note_inside(native_.empty() ? By::crossrail : By::native, now, now - began_ns_);
   for (const auto& [index, handle] : native_) {
     NativeCall call{};
     if (!find_native(handle, call)) continue;

@@ -1,0 +1,106 @@
+#include "mpi/statistics/report_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <string>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "mpi/statistics/counters.h"
+#include "mpi/statistics/report_json.h"
+
+namespace crossrail::mpi {
+namespace {
+
+// Never through a link that somebody else has put there.
+std::FILE* open_new(const std::string& path) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  constexpr mode_t kMode = 0666;
+  int descriptor = open(path.c_str(), kFlags, kMode);
+  if (descriptor < 0 && errno == EEXIST && unlink(path.c_str()) == 0) descriptor = open(path.c_str(), kFlags, kMode);
+  std::FILE* const file = descriptor < 0 ? nullptr : fdopen(descriptor, "w");
+  if (file == nullptr && descriptor >= 0) close(descriptor);
+  return file;
+}
+
+bool write_whole(const std::string& path, const std::string& text) {
+  std::FILE* const file = open_new(path);
+  if (file == nullptr) return false;
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  return std::fclose(file) == 0 && written;
+}
+
+// What would raise SIGXFSZ, which ends the program, is not tried.
+bool may_be_so_long(std::size_t bytes) {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
+std::string file_of_this_process() {
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  return process_settings().report + "/" + host + "." + std::to_string(static_cast<int>(getpid())) + ".json";
+}
+
+// Under another name first: who reads the folder, or this process's end, never finds half of it.
+bool replace_report(bool finished) {
+  static std::atomic<int> written{0};  // by several threads at a time
+  const std::string path = file_of_this_process(), unfinished = path + "." + std::to_string(written++) + ".part";
+  const std::string text = report_json(finished);
+  errno = EFBIG;
+  if (may_be_so_long(text.size()) && write_whole(unfinished, text) && std::rename(unfinished.c_str(), path.c_str()) == 0) return true;
+  if (finished) log_line(LogLevel::error, "CROSSRAIL_REPORT: cannot write %s: %s", path.c_str(), strerror(errno));
+  (void)unlink(unfinished.c_str());
+  return false;
+}
+
+std::atomic<std::uint64_t> calls_in_last_report{0};
+std::atomic<std::int64_t> due_ns{0};  // of the next one while the program runs; 0: not known yet
+constexpr std::int64_t kNever = INT64_MAX;
+
+// Whatever way the process ends, short of _exit and signals, all of it is in its report.
+struct ReportAtExit {
+  ReportAtExit() {
+    (void)pthread_atfork(nullptr, nullptr, [] { calls_in_last_report = 0; });
+  }
+  ~ReportAtExit() {
+    if (calls_counted() != 0 && calls_counted() != calls_in_last_report.load()) write_report();
+  }
+} report_at_exit;
+
+// By the whole job no more than a thousand files a second, and by this process no more than one part in a hundred of its time.
+std::int64_t pause_ns(std::int64_t spent_ns) {
+  constexpr std::int64_t kSecond = 1'000'000'000, kFilesEachSecond = 1000, kShare = 100;
+  return std::max({kSecond, known_world().size * kSecond / kFilesEachSecond, spent_ns * kShare});
+}
+
+}  // namespace
+
+void write_report() {
+  if (!counting()) return;
+  due_ns = kNever;
+  calls_in_last_report = calls_counted();
+  (void)replace_report(true);
+}
+
+void write_report_if_due() {
+  const std::int64_t now = now_ns();
+  std::int64_t due = due_ns.load(std::memory_order_relaxed);
+  if (due == 0) due_ns.compare_exchange_strong(due, now + pause_ns(0));
+  if (due == 0 || now < due || !due_ns.compare_exchange_strong(due, kNever)) return;
+  const bool kept = replace_report(false);
+  const std::int64_t then = now_ns();
+  std::int64_t never = kNever;
+  if (kept) due_ns.compare_exchange_strong(never, then + pause_ns(then - now));
+}
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,38 @@
+// When a process was inside collective calls: seconds for each part of the run, which are all of the same length and
+// grow with the run so that there are never more than kParts.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+namespace crossrail::mpi {
+
+class TimeLine {
+ public:
+  static constexpr std::size_t kParts = 128;
+  struct Seconds {
+    std::array<double, kParts> parts{};
+  };
+  struct Read {
+    double part_seconds = 0;
+    Seconds carried, native;
+  };
+
+  // The run begins.
+  explicit TimeLine(std::int64_t began_ns) : began_ns_(began_ns) {}
+  // A call that ended at `now_ns` after `spent_ns`. From any thread; the times of threads add up.
+  void add(bool carried, std::int64_t now_ns, std::int64_t spent_ns);
+  Read read() const;
+  std::int64_t began_ns() const { return began_ns_; }
+
+ private:
+  void widen();
+  mutable std::mutex mutex_;
+  std::int64_t began_ns_;
+  std::int64_t part_ns_ = 10'000'000;
+  Seconds carried_, native_;
+};
+
+}  // namespace crossrail::mpi
