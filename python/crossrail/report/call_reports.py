@@ -31,8 +31,9 @@ class CallSummary:
     """One MPI function through one interface ('c' or 'fortran'), over all processes that called it.
 
     `carried` and `native` have one count a process; `seconds` is the largest over the processes; `histogram`
-    maps the upper bound of the block size in bytes to calls, summed over processes, as are `bytes` and
-    `algorithms` (name to calls); `overlaps`: by who carried nonblocking and persistent calls, 'crossrail' or
+    maps the upper bound of the block size in bytes to calls, summed over processes, as are `bytes` (a mean block of each call),
+    `sent_bytes` (all its blocks), `algorithms` (name to calls) and `native_because` (reason to calls); `times` and `walls` are seconds of
+    each process inside the call and of its whole run (0: unknown); `overlaps`: by who carried nonblocking and persistent calls, 'crossrail' or
     'native', one a process that made such calls.
     """
 
@@ -45,14 +46,22 @@ class CallSummary:
     bytes: int = 0
     histogram: Counter = field(default_factory=Counter)
     algorithms: Counter = field(default_factory=Counter)
+    native_because: Counter = field(default_factory=Counter)
+    sent_bytes: int = 0
+    times: List[float] = field(default_factory=list)
+    walls: List[float] = field(default_factory=list)
     overlaps: Dict[str, List[Overlap]] = field(default_factory=dict)
 
-    def add(self, call: Dict[str, Any]) -> None:
-        """Adds one process's entry."""
+    def add(self, call: Dict[str, Any], wall_seconds: float = 0.0) -> None:
+        """Adds the entry of one process that ran so long."""
         self.carried.append(int(call.get("carried", 0)))
         self.native.append(int(call.get("native", 0)))
         self.errors += int(call.get("errors", 0))
-        self.seconds = max(self.seconds, float(call.get("seconds", 0.0)))
+        self.times.append(float(call.get("seconds", 0.0)))
+        self.walls.append(wall_seconds)
+        self.seconds = max(self.seconds, self.times[-1])
+        self.sent_bytes += int(call.get("sent_bytes", 0))
+        self.native_because.update(call.get("native_because", {}))
         self.bytes += int(call.get("bytes", 0))
         self.histogram.update({int(bound): count for bound, count in call.get("histogram", {}).items()})
         self.algorithms.update(call.get("algorithms", {}))
@@ -157,7 +166,7 @@ def add_up(processes: List[Dict[str, Any]], unreadable: Tuple[str, ...] = ()) ->
     for process in processes:
         for call in process.get("calls", []):
             key = (call["name"], call.get("interface", "c"))
-            calls.setdefault(key, CallSummary(*key)).add(call)
+            calls.setdefault(key, CallSummary(*key)).add(call, float(process.get("wall_seconds", 0)))
     used = [call for call in calls.values() if sum(call.carried) + sum(call.native) + call.errors]
     used.sort(key=lambda call: (-sum(call.carried), -sum(call.native), call.name))
     return JobReport(processes, used, list(unreadable), add_up_traffic(processes), add_up_comparisons(processes))

@@ -1,6 +1,6 @@
 """The table and the bars of `crossrail run --report`."""
 
-from typing import List
+from typing import Container, List, Sequence
 
 from rich.table import Table
 from rich.text import Text
@@ -9,6 +9,8 @@ from crossrail import collectives
 from crossrail.console import out
 from crossrail.errors import CliError
 from crossrail.report.call_reports import CallSummary, JobReport
+from crossrail.report.time_share import (REASON_HEADINGS, REASON_WORDS, SHARE_EXPLANATION, SHARE_HEADINGS, SHARE_WORDS, reason_rows, run_time,
+                                         share_rows)
 from crossrail.sizes import format_count, format_size
 
 CALL_HEADINGS = ("call", "interface", "carried", "native", "errors", "seconds, slowest", "algorithms (all processes)")
@@ -68,16 +70,6 @@ def overlap_rows(report: JobReport) -> List[List[str]]:
     return rows
 
 
-def overlap_table(rows: List[List[str]]) -> Table:
-    """The table of these rows."""
-    table = Table()
-    for number, heading in enumerate(OVERLAP_HEADINGS):
-        table.add_column(heading, justify="left" if number < OVERLAP_WORDS else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
 def histogram_lines(call: CallSummary) -> List[Text]:
     """A bar for every size class: calls over all processes with a block up to that size."""
     largest = max(call.histogram.values())
@@ -126,11 +118,11 @@ def comparison_rows(report: JobReport) -> List[List[str]]:
             for one in report.comparisons]
 
 
-def comparison_table(rows: List[List[str]]) -> Table:
-    """The table of these rows."""
+def table_of(headings: Sequence[str], rows: List[List[str]], words: Container[int]) -> Table:
+    """A table of text; the columns numbered in `words` are words, the others numbers."""
     table = Table()
-    for number, heading_text in enumerate(COMPARISON_HEADINGS):
-        table.add_column(heading_text, justify="left" if number < COMPARISON_WORDS else "right", no_wrap=True)
+    for number, heading_text in enumerate(headings):
+        table.add_column(heading_text, justify="left" if number in words else "right", no_wrap=number not in words)
     for row in rows:
         table.add_row(*row)
     return table
@@ -151,8 +143,49 @@ def warnings(report: JobReport) -> List[str]:
     return ranks + [f"{name} is incomplete and was left out." for name in report.unreadable]
 
 
+def show_run_time(report: JobReport) -> None:
+    """How long the run was, and what part of it was exchanges."""
+    time = run_time(report)
+    for sentence in time.sentences() if time else []:
+        out.print(Text(sentence))
+
+
+def show_calls(report: JobReport) -> None:
+    """Counts, times and reasons."""
+    out.print("Calls of each process (a range where processes differ); native: left to the MPI library")
+    out.print(call_table(report))
+    shares = share_rows(report)
+    if shares:
+        out.print(SHARE_EXPLANATION)
+        out.print(table_of(SHARE_HEADINGS, shares, range(SHARE_WORDS)))
+    reasons = reason_rows(report)
+    if reasons:
+        out.print(Text("Why calls were native", "bold"))
+        out.print(table_of(REASON_HEADINGS, reasons, REASON_WORDS))
+
+
+def show_traffic(report: JobReport) -> None:
+    """What was moved."""
+    if not report.traffic:
+        return
+    out.print("What crossrail moved, on the node where it was most: messages to other nodes, bytes in them and bytes copied into "
+              "shared memory by call; ranks elsewhere sent to; memory held")
+    out.print(traffic_table(report))
+    if len(report.traffic) > MOST_PLANS:
+        out.print(f"… and {len(report.traffic) - MOST_PLANS} more")
+
+
+def show_sizes(report: JobReport) -> None:
+    """The sizes of calls that have them; of calls that are only counted, none are known."""
+    for call in report.calls:
+        if call.histogram and call.bytes:
+            out.print(Text(f"{call.name} ({call.interface}): size of a block, from one rank to one other; calls of all processes", "bold"))
+            for line in histogram_lines(call):
+                out.print(line)
+
+
 def show_report(report: JobReport) -> None:
-    """Prints who reported, the calls, and the sizes of those that have them."""
+    """Prints who reported, how long that took, the calls, and the sizes of those that have them."""
     if not report.processes:
         out.print(Text(NOTHING, "yellow"))
         return
@@ -162,26 +195,17 @@ def show_report(report: JobReport) -> None:
     if not report.calls:
         out.print("No collective call was made.")
         return
-    out.print("Calls of each process (a range where processes differ); native: left to the MPI library")
-    out.print(call_table(report))
-    if report.traffic:
-        out.print("What crossrail moved, on the node where it was most: messages to other nodes, bytes in them and bytes copied into "
-                  "shared memory by call; ranks elsewhere sent to; memory held")
-        out.print(traffic_table(report))
-        if len(report.traffic) > MOST_PLANS:
-            out.print(f"… and {len(report.traffic) - MOST_PLANS} more")
+    show_run_time(report)
+    show_calls(report)
+    show_traffic(report)
     rows = overlap_rows(report)
     if rows:
         out.print(Text("Nonblocking and persistent calls", "bold"))
         out.print(OVERLAP_EXPLANATION)
-        out.print(overlap_table(rows))
+        out.print(table_of(OVERLAP_HEADINGS, rows, range(OVERLAP_WORDS)))
     compared = comparison_rows(report)
     if compared:
         out.print(Text("Compared with the MPI library", "bold"))
         out.print(COMPARISON_EXPLANATION)
-        out.print(comparison_table(compared))
-    for call in report.calls:
-        if call.histogram and call.bytes:  # of calls that are only counted, no sizes are known
-            out.print(Text(f"{call.name} ({call.interface}): size of a block, from one rank to one other; calls of all processes", "bold"))
-            for line in histogram_lines(call):
-                out.print(line)
+        out.print(table_of(COMPARISON_HEADINGS, compared, range(COMPARISON_WORDS)))
+    show_sizes(report)

@@ -3,7 +3,7 @@
 import json
 from html import escape
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 from crossrail.bench.measurements import (Comparison, Measurement, caveats, compare, contenders, not_run_sentences, reference, results_of, rivals,
                                     small_speedup, title, verdict, wrong_blocks)
@@ -143,6 +143,12 @@ def render_page(heading: str, introduction: str, measurements: List[Measurement]
             '<p class="faint">The contenders take turns in the same run. Each time is the '
             "longest over all ranks of one repetition; p50 is the median, p99 what one call in a hundred exceeds.</p>"
             f'<script type="application/json" id="measurements">{data}</script></body></html>\n')
+
+
+def check_page(path: Optional[Path]) -> None:
+    """Before anything is measured. Raises CliError where the folder of the file is missing."""
+    if path and not path.absolute().parent.is_dir():
+        raise CliError(f"There is no folder {path.absolute().parent} for {path.name}.")
 
 
 def write_page(path: Path, page: str) -> None:

@@ -12,7 +12,7 @@ from crossrail.launchers import Job, command_line
 from crossrail.report.call_reports import read_folder
 from crossrail.report.call_tables import show_report
 from crossrail.report.calls_page import render_calls
-from crossrail.report.page import write_page
+from crossrail.report.page import check_page, write_page
 from crossrail.supervise import supervise
 
 
@@ -32,8 +32,7 @@ class ReportChoice:
 def run_with_report(job: Job, choice: ReportChoice, start: Callable[[Job], int] = run_here) -> int:
     """Runs the job by `start`, then prints what its processes counted; the folder is kept if the user named it."""
     folder = choice.folder
-    if choice.html and not choice.html.absolute().parent.is_dir():
-        raise CliError(f"There is no folder {choice.html.absolute().parent} for the page.")
+    check_page(choice.html)
     place = Path(folder).resolve() if folder else Path(tempfile.mkdtemp(prefix="crossrail."))
     if folder and place.is_dir() and any(place.glob("*.json")):
         raise CliError(f"{place} already holds reports; name an empty folder.")
