@@ -1,7 +1,7 @@
 # What must not break: wrong counts and arguments, killed ranks, small or missing /dev/shm, forbidden
 # system calls, pending messages, reused buffers, late ranks, thousands of communicators.
 foreach(program disagreement disagreement_vector bad_arguments bad_vectors killed_rank pending_send reuse late_ranks
-    many_communicators refused_reductions disagreement_reduction forbid_process_vm late_then_free error_behind written_after_error spawned fault_tolerant)
+    many_communicators refused_reductions disagreement_reduction forbid_process_vm late_then_free error_behind written_after_error spawned fault_tolerant report_kept)
   mpi_test_program(${program} ${program}.c)
 endforeach()
 mpi_test_program(allocations allocations.c FLAGS -rdynamic)
@@ -209,3 +209,11 @@ foreach(mpi IN LISTS MPI_TEST_MPIS)
 endforeach()
 mpi_test(guard_off openmpi4 2 ARGS --set CROSSRAIL_GUARD=0 --set CROSSRAIL_TUNING=${CMAKE_CURRENT_SOURCE_DIR}/all_single_copy.csv
   --expect-carried MPI_Alltoall:60:node_single_copy guard kept 512)
+
+# Reports of what is killed, and where no file can be written.
+foreach(mpi openmpi4 mpich4)
+  foreach(how killed aborts)
+    mpi_test(report_${how} ${mpi} 2 SECONDS 80 ARGS --exit nonzero --no-pass --expect-carried MPI_Alltoall:100 report_kept ${how})
+  endforeach()
+endforeach()
+mpi_test(report_limited openmpi4 2 SECONDS 80 ARGS --expect-text "cannot write" report_kept limited)

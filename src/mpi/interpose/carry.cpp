@@ -41,7 +41,7 @@ thread_local const char* last_algorithm_of_thread = "native";
 const char* why_native(const CallPlace& place, const Plan& plan) {
   if (place.communicator.broken) return native_because::kBroken;
   const Plan* const known = place.communicator.slot().plans.find(place.shape);
-  if (known != nullptr && !known->native()) return native_because::kMeasured;
+  if (known != nullptr && !known->native()) return place.communicator.guard.timing() ? native_because::kCompared : native_because::kMeasured;
   return (known == nullptr ? plan : *known).fallback ? native_because::kNoRowFits : native_because::kWanted;
 }
 

@@ -10,6 +10,7 @@ inline constexpr const char* kNotOpened = "a communicator that crossrail does no
 inline constexpr const char* kNoAlgorithm = "no algorithm for where the ranks of the communicator are";
 inline constexpr const char* kNoRowFits = "no algorithm for this call";
 inline constexpr const char* kWanted = "the settings or the tuning table say native";
+inline constexpr const char* kCompared = "compared with native now and then (CROSSRAIL_GUARD)";
 inline constexpr const char* kMeasured = "native was measured to be faster";
 inline constexpr const char* kBroken = "the communicator has met an error";
 inline constexpr const char* kFirstCalls = "the first calls on a communicator";
