@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <strings.h>
+
 extern char** environ;
 
 namespace crossrail {
@@ -20,12 +22,20 @@ bool parse(const char* kind, const std::string& text, std::string& value) {
   return true;
 }
 
+bool parse_flag(const std::string& text, std::uint64_t& value) {
+  static constexpr const char* kWords[][2] = {{"0", "1"}, {"off", "on"}, {"no", "yes"}, {"false", "true"}};
+  for (const auto& words : kWords) {
+    for (const std::uint64_t flag : {0, 1}) {
+      if (strcasecmp(text.c_str(), words[flag]) != 0) continue;
+      value = flag;
+      return true;
+    }
+  }
+  return false;
+}
+
 bool parse(const char* kind, const std::string& text, std::uint64_t& value) {
-  std::uint64_t parsed = 0;
-  if (!parse_bytes(text, parsed)) return false;
-  if (std::strcmp(kind, "flag") == 0 && parsed > 1) return false;
-  value = parsed;
-  return true;
+  return std::strcmp(kind, "flag") == 0 ? parse_flag(text, value) : parse_bytes(text, value);
 }
 
 // Sets the member whose row is `variable`; false if there is none or the text makes no sense.
@@ -37,6 +47,38 @@ bool assign(Settings& settings, const std::string& variable, const std::string& 
   return false;
 }
 
+// Whether this process speaks for its job about what all its processes have alike: rank 0, or who does not know.
+bool speaks_for_job() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (const char* const rank = std::getenv(variable); rank != nullptr) return std::strcmp(rank, "0") == 0;
+  }
+  return true;
+}
+
+const SettingRow* row_named(const std::string& variable) {
+  for (const SettingRow& row : setting_rows()) {
+    if (variable == row.variable) return &row;
+  }
+  return nullptr;
+}
+
+// In the environment; what is meant to switch crossrail off does, however it is spelt.
+void assign_or_say(Settings& settings, const std::string& variable, const char* text) {
+  if (assign(settings, variable, text)) return;
+  if (variable == "CROSSRAIL") settings.enabled = 0;
+  if (!speaks_for_job()) return;
+  const SettingRow* const row = row_named(variable);
+  if (row == nullptr) {
+    std::fprintf(stderr, "crossrail: %s is not a setting of crossrail: ignored (see 'crossrail list --settings')\n", variable.c_str());
+  } else if (variable == "CROSSRAIL") {
+    std::fprintf(stderr, "crossrail: CROSSRAIL=%s is neither on nor off: crossrail is off\n", text);
+  } else {
+    const bool is_flag = std::strcmp(row->kind, "flag") == 0, is_size = std::strcmp(row->kind, "bytes") == 0;
+    std::fprintf(stderr, "crossrail: %s=%s is ignored: it takes %s; the default, %s, is used\n", variable.c_str(), text,
+                 is_flag ? "0 or 1" : is_size ? "a size such as 64M" : "a number", row->preset.c_str());
+  }
+}
+
 Settings read_environment() {
   Settings settings;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -46,9 +88,7 @@ Settings read_environment() {
     const std::string variable(*entry, static_cast<std::size_t>(equals - *entry));
     if (variable != "CROSSRAIL" && variable.compare(0, 10, "CROSSRAIL_") != 0) continue;
     if (variable == "CROSSRAIL_LIBRARY_DIR" || variable == "CROSSRAIL_NCCL") continue;  // the command line's own, the bench's
-    if (equals[1] == '\0' || assign(settings, variable, equals + 1)) continue;
-    std::fprintf(stderr, "crossrail: %s=%s is not a setting of crossrail: ignored (see 'crossrail list --settings')\n",
-                 variable.c_str(), equals + 1);
+    if (equals[1] != '\0') assign_or_say(settings, variable, equals + 1);
   }
   return settings;
 }

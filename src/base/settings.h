@@ -20,8 +20,8 @@ struct Settings {
 #undef SETTING
 };
 
-// This process's settings, read from the environment once. Values that make no sense, and
-// CROSSRAIL_ variables that do not exist, are said once on standard error and otherwise ignored.
+// This process's settings, read from the environment once. Values that make no sense, and CROSSRAIL_ variables that do not exist, are
+// said on standard error by one process of the job and otherwise ignored; only CROSSRAIL itself is off where it makes no sense.
 const Settings& process_settings();
 // Changes one of them. False if there is no such variable or the value makes no sense. Not for
 // use while another thread opens a communicator.

@@ -66,6 +66,20 @@ TEST(Settings, lines_that_are_not_understood_are_ignored) {
   EXPECT_EQ(settings.plan_count, 7u);
 }
 
+TEST(Settings, flags_are_numbers_or_words) {
+  Settings settings;
+  for (const char* on : {"1", "on", "yes", "true", "TRUE"}) {
+    settings.enabled = 0;
+    apply_communicator_settings(std::string("CROSSRAIL=") + on, settings);
+    EXPECT_EQ(settings.enabled, 1u) << on;
+  }
+  for (const char* off : {"0", "off", "No", "false"}) {
+    settings.enabled = 1;
+    apply_communicator_settings(std::string("CROSSRAIL=") + off, settings);
+    EXPECT_EQ(settings.enabled, 0u) << off;
+  }
+}
+
 TEST(Settings, rows_are_complete_and_named_alike) {
   std::set<std::string> variables;
   for (const SettingRow& row : setting_rows()) {

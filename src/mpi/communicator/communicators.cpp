@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/settings.h"
 #include "mpi/statistics/native_reasons.h"
 #include "mpi/statistics/report_file.h"
 #include "mpi/communicator/mpi_exchange.h"
@@ -218,7 +219,7 @@ void open_if_wanted(MPI_Comm comm) {
 
 const char* why_never_carried(const CommunicatorRecord* record) {
   if (record == nullptr) return native_because::kNoRecord;
-  if (record->communicator == nullptr) return native_because::kNotOpened;
+  if (record->communicator == nullptr) return process_settings().enabled == 0 ? native_because::kOff : native_because::kNotOpened;
   return record->has_nothing_to_do() ? native_because::kNoAlgorithm : nullptr;
 }
 

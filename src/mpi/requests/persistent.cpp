@@ -110,8 +110,7 @@ Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* reques
   Carried carried;
   if (arguments.left_to_mpi() || request == nullptr) return left(native_because::kArguments);
   CommunicatorRecord* const record = record_of(arguments.comm());
-  if (record == nullptr) return left(native_because::kNoRecord);
-  if (record->communicator == nullptr) return left(native_because::kNotOpened);
+  if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
   if (record->communicator->slots.size() < 2) return left(native_because::kNothingPending);
   auto whole = std::make_unique<PersistentOf<Call>>(arguments, *record, entry.function);
   const Survey found = whole->call.survey(record->communicator->topology.size, whole->facts);

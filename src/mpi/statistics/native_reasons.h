@@ -6,7 +6,8 @@ namespace crossrail::mpi::native_because {
 inline constexpr const char* kNoMpi = "no MPI library of this flavour in the process";
 inline constexpr const char* kArguments = "arguments that the MPI library has to judge";
 inline constexpr const char* kNoRecord = "MPI does not run, or its communicator keeps nothing for crossrail";
-inline constexpr const char* kNotOpened = "a communicator that crossrail does not serve: CROSSRAIL=0, an intercommunicator, spawned processes, or a rank without crossrail";
+inline constexpr const char* kOff = "crossrail is switched off (CROSSRAIL)";
+inline constexpr const char* kNotOpened = "an intercommunicator, spawned processes, or a rank without crossrail";
 inline constexpr const char* kNoAlgorithm = "no algorithm for where the ranks of the communicator are";
 inline constexpr const char* kNoRowFits = "no algorithm for this call";
 inline constexpr const char* kWanted = "the settings or the tuning table say native";
