@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 
 #include "base/log.h"
@@ -45,10 +46,20 @@ bool may_be_so_long(std::size_t bytes) {
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
 }
 
+// As it was when the library was loaded: the program may go to another folder.
+const std::string& report_folder() {
+  static const std::string& folder = *new std::string([] {
+    std::error_code failed;
+    const std::filesystem::path absolute = std::filesystem::absolute(process_settings().report, failed);
+    return failed ? process_settings().report : absolute.string();
+  }());
+  return folder;
+}
+
 std::string file_of_this_process() {
   char host[256] = {};
   gethostname(host, sizeof host - 1);
-  return process_settings().report + "/" + host + "." + std::to_string(static_cast<int>(getpid())) + ".json";
+  return report_folder() + "/" + host + "." + std::to_string(static_cast<int>(getpid())) + ".json";
 }
 
 // Under another name first: who reads the folder, or this process's end, never finds half of it.
@@ -70,6 +81,7 @@ constexpr std::int64_t kNever = INT64_MAX;
 // Whatever way the process ends, short of _exit and signals, all of it is in its report.
 struct ReportAtExit {
   ReportAtExit() {
+    if (counting()) (void)report_folder();
     (void)pthread_atfork(nullptr, nullptr, [] { calls_in_last_report = 0; });
   }
   ~ReportAtExit() {
