@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/bytes.h"
+#include "base/host_name.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/settings.h"
@@ -23,11 +24,9 @@ namespace {
 const std::uint64_t probe_value = random_word();
 
 std::uint64_t host_hash() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id") >> std::ws, boot);
-  const std::string host = std::string(name) + '/' + boot;
+  const std::string host = host_name() + '/' + boot;
   return hash_bytes(host.data(), host.size());
 }
 

@@ -1,14 +1,16 @@
 // The machine through hwloc, which is loaded only when somebody asks.
 
 #include "topology/machine.h"
+
 #ifdef CROSSRAIL_HWLOC
 
 #include <dlfcn.h>
 #include <hwloc.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+
+#include "base/host_name.h"
 
 namespace crossrail {
 namespace {
@@ -84,12 +86,6 @@ class Tree {
 std::string info(hwloc_obj_t object, const char* name) {
   const char* const text = object == nullptr ? nullptr : hwloc_obj_get_info_by_name(object, name);
   return text == nullptr ? "" : text;
-}
-
-std::string host_name() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
 }
 
 void describe_processors(const Tree& tree, Machine& machine) {

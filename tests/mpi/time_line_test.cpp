@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-double total(const TimeLine::Seconds& seconds) { return std::accumulate(seconds.parts.begin(), seconds.parts.end(), 0.0); }
+double total(const TimeLine::Seconds& seconds) { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
 
 TEST(TimeLine, puts_a_call_where_it_was) {
   TimeLine line(5 * kSecond);
@@ -18,9 +18,9 @@ TEST(TimeLine, puts_a_call_where_it_was) {
   line.add(false, 5 * kSecond + 40'000'000, 10'000'000);
   const TimeLine::Read read = line.read();
   EXPECT_DOUBLE_EQ(read.part_seconds, 0.01);
-  EXPECT_NEAR(read.carried.parts[1], 0.005, 1e-12);
-  EXPECT_NEAR(read.carried.parts[2], 0.005, 1e-12);
-  EXPECT_NEAR(read.native.parts[3], 0.01, 1e-12);
+  EXPECT_NEAR(read.carried[1], 0.005, 1e-12);
+  EXPECT_NEAR(read.carried[2], 0.005, 1e-12);
+  EXPECT_NEAR(read.native[3], 0.01, 1e-12);
 }
 
 TEST(TimeLine, keeps_every_second_of_a_long_run) {

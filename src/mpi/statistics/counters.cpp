@@ -61,8 +61,9 @@ void CallCounter::add(const Carried& carried, std::int64_t nanoseconds) {
   histogram_[std::bit_width(below) % kSizes].fetch_add(1, std::memory_order_relaxed);
   algorithms_.add(carried.algorithm);
   if (!carried.done && carried.native_because != nullptr) reasons_.add(carried.native_because);
-  if (nanoseconds > 0) note_inside(carried.done ? By::crossrail : By::native, now_ns(), nanoseconds);
-  write_report_if_due();
+  const std::int64_t now = now_ns();
+  if (nanoseconds > 0) note_inside(carried.done ? By::crossrail : By::native, now, nanoseconds);
+  write_report_if_due(now);
 }
 
 bool counting() {

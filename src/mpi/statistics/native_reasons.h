@@ -1,4 +1,4 @@
-// Why calls were left to the MPI library, as the report says it (docs/report.md).
+// Why calls were left to the MPI library, as the report says it (read by python/crossrail/report).
 #pragma once
 
 namespace crossrail::mpi::native_because {

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <string>
 
+#include "base/host_name.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "mpi/statistics/counters.h"
@@ -57,9 +58,7 @@ const std::string& report_folder() {
 }
 
 std::string file_of_this_process() {
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
-  return report_folder() + "/" + host + "." + std::to_string(static_cast<int>(getpid())) + ".json";
+  return report_folder() + "/" + host_name() + "." + std::to_string(static_cast<int>(getpid())) + ".json";
 }
 
 // Under another name first: who reads the folder, or this process's end, never finds half of it.
@@ -104,8 +103,7 @@ void write_report() {
   (void)replace_report(true);
 }
 
-void write_report_if_due() {
-  const std::int64_t now = now_ns();
+void write_report_if_due(std::int64_t now) {
   std::int64_t due = due_ns.load(std::memory_order_relaxed);
   if (due == 0) due_ns.compare_exchange_strong(due, now + pause_ns(0));
   if (due == 0 || now < due || !due_ns.compare_exchange_strong(due, kNever)) return;

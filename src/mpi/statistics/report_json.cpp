@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "base/host_name.h"
 #include "base/json.h"
 #include "mpi/library/library.h"
 #include "mpi/statistics/compared_json.h"
@@ -81,15 +82,9 @@ struct Report {
 
 namespace {
 
-std::string host_name() {
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
-  return host;
-}
-
 std::string numbers(const TimeLine::Seconds& seconds) {
   std::string json = "[";
-  for (const double one : seconds.parts) {
+  for (const double one : seconds) {
     char text[32];
     std::snprintf(text, sizeof text, "%s%.6g", json.size() == 1 ? "" : ",", one);
     json += text;

@@ -1,4 +1,4 @@
-// One process's report as JSON (docs/report.md).
+// One process's report as JSON (read by python/crossrail/report).
 #pragma once
 
 #include <string>

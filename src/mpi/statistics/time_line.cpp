@@ -5,7 +5,7 @@
 namespace crossrail::mpi {
 namespace {
 
-void halve(std::array<double, TimeLine::kParts>& parts) {
+void halve(TimeLine::Seconds& parts) {
   for (std::size_t part = 0; part < TimeLine::kParts / 2; ++part) parts[part] = parts[2 * part] + parts[2 * part + 1];
   std::fill(parts.begin() + TimeLine::kParts / 2, parts.end(), 0.0);
 }
@@ -14,8 +14,8 @@ void halve(std::array<double, TimeLine::kParts>& parts) {
 
 void TimeLine::widen() {
   part_ns_ *= 2;
-  halve(carried_.parts);
-  halve(native_.parts);
+  halve(carried_);
+  halve(native_);
 }
 
 void TimeLine::add(bool carried, std::int64_t now_ns, std::int64_t spent_ns) {
@@ -26,7 +26,7 @@ void TimeLine::add(bool carried, std::int64_t now_ns, std::int64_t spent_ns) {
   Seconds& seconds = carried ? carried_ : native_;
   while (at < end) {
     const std::int64_t part = at / part_ns_, until = std::min(end, (part + 1) * part_ns_);
-    seconds.parts[static_cast<std::size_t>(part)] += static_cast<double>(until - at) * 1e-9;
+    seconds[static_cast<std::size_t>(part)] += static_cast<double>(until - at) * 1e-9;
     at = until;
   }
 }

@@ -12,12 +12,10 @@ namespace crossrail::mpi {
 class TimeLine {
  public:
   static constexpr std::size_t kParts = 128;
-  struct Seconds {
-    std::array<double, kParts> parts{};
-  };
+  using Seconds = std::array<double, kParts>;
   struct Read {
     double part_seconds = 0;
-    Seconds carried, native;
+    Seconds carried{}, native{};
   };
 
   // The run begins.
@@ -32,7 +30,7 @@ class TimeLine {
   mutable std::mutex mutex_;
   std::int64_t began_ns_;
   std::int64_t part_ns_ = 10'000'000;
-  Seconds carried_, native_;
+  Seconds carried_{}, native_{};
 };
 
 }  // namespace crossrail::mpi
