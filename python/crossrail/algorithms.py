@@ -3,7 +3,7 @@
 from typing import Dict, Tuple
 
 from crossrail import core
-from crossrail.errors import CliError
+from crossrail.errors import CliError, did_you_mean
 from crossrail.sizes import parse_size
 
 
@@ -39,8 +39,8 @@ def check_spec(collective: str, spec: str, memory: str = "host") -> None:
     name, given = split_spec(parse_spec(spec) or "''")
     known = core.algorithm_names(collective, memory)
     if name not in known:
-        raise CliError(f"{collective} has no algorithm '{name}' for {memory} memory; it has {', '.join(known) or 'none'}.")
+        raise CliError(f"{collective} has no algorithm '{name}' for {memory} memory; it has {', '.join(known) or 'none'}.{did_you_mean(name, known)}")
     names = [one["name"] for one in core.parameters(collective, name, memory)]
     for parameter in given:
         if parameter not in names:
-            raise CliError(f"{name} has no parameter '{parameter}'; it has {', '.join(names) or 'none'}.")
+            raise CliError(f"{name} has no parameter '{parameter}'; it has {', '.join(names) or 'none'}.{did_you_mean(parameter, names)}")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Callable, Dict, List, Optional, Tuple
 
 from crossrail import core
-from crossrail.errors import CliError
+from crossrail.errors import CliError, did_you_mean
 
 BLOCKING, NONBLOCKING, PERSISTENT = "blocking", "nonblocking", "persistent"
 NAME_OF_FORM = {BLOCKING: "{}", NONBLOCKING: "i{}", PERSISTENT: "{}_init"}  # of MPI's call, in small letters
@@ -47,7 +47,7 @@ def find_call(name: str) -> Tuple[Collective, str]:
     for one in collectives():
         if name in one.forms:
             return one, one.forms[name]
-    raise CliError(f"There is no collective '{name}' here; there are {', '.join(call_names())}.")
+    raise CliError(f"There is no collective '{name}' here; there are {', '.join(call_names())}.{did_you_mean(name, call_names())}")
 
 
 def names() -> List[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import List, Optional
 
-from crossrail.errors import CliError
+from crossrail.errors import CliError, NoProgram, NotExecutable
 
 # Library names that only one flavour has. Debian's MPICH is libmpich.so.12, upstream's libmpi.so.12.
 LIBRARY_NAMES = {
@@ -133,7 +133,8 @@ def find_flavour(program: str) -> Optional[Found]:
     """
     path = shutil.which(program)
     if not path:
-        known = "is not executable" if Path(program).is_file() else "is not found"
-        raise CliError(f"The program '{program}' {known}.")
+        if Path(program).is_file():
+            raise NotExecutable(f"The program '{program}' is not executable.")
+        raise NoProgram(f"The program '{program}' is not found.")
     python = python_of(path)
     return classify(loaded_by(path)) or (classify_mpi4py(python) if python else None)

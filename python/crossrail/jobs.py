@@ -7,7 +7,8 @@ from typing import Dict, List, Optional
 from crossrail.console import warn
 from crossrail.errors import CliError
 from crossrail.flavours import Found, find_flavour
-from crossrail.launchers import Job, Launcher, check_launcher, core_count, find_launcher, flavour_on_path, named_launcher, own_settings, preload_value, recognise
+from crossrail.launchers import (Job, Launcher, absent_launcher, check_launcher, core_count, find_launcher, flavour_on_path, named_launcher, own_settings,
+                                 preload_value, recognise)
 from crossrail.places import FLAVOURS, preload_library
 
 
@@ -15,13 +16,14 @@ from crossrail.places import FLAVOURS, preload_library
 class RunChoice:
     """What the user asked for beside the program: flavour, launcher (None: found here), number of ranks.
 
-    `native`: without crossrail.
+    `native`: without crossrail. `shown`: the command is only shown, and its launcher may be missing here.
     """
 
     flavour: Optional[str] = None
     launcher: Optional[str] = None
     ranks: Optional[int] = None
     native: bool = False
+    shown: bool = False
 
 
 def refuse_other_flavour(program: str, flavour: str) -> None:
@@ -53,9 +55,12 @@ def resolve_flavour(program: str, choice: RunChoice) -> Found:
 
 def resolve_launcher(found: Found, choice: RunChoice) -> Launcher:
     """The named launcher, or the one belonging to the flavour; raises CliError when it cannot start that flavour."""
-    if not choice.launcher:
-        return find_launcher(found.flavour, found.library)
-    launcher = named_launcher(choice.launcher)
+    try:
+        launcher = named_launcher(choice.launcher) if choice.launcher else find_launcher(found.flavour, found.library)
+    except CliError:
+        if not choice.shown or (choice.launcher and shutil.which(choice.launcher)):
+            raise
+        launcher = absent_launcher(choice.launcher, found.flavour)
     check_launcher(launcher, found.flavour, found.reason)
     return launcher
 

@@ -88,6 +88,16 @@ def named_launcher(name: str) -> Launcher:
     return launcher
 
 
+def absent_launcher(name: Optional[str], flavour: str) -> Launcher:
+    """For a command that is shown only: the launcher of this name as it will be elsewhere, `mpirun` where there is no name."""
+    name = name or "mpirun"
+    base = os.path.basename(name)
+    if base == "srun":
+        return Launcher(name, "srun")
+    hydra = base.endswith((".hydra", ".mpich"))
+    return Launcher(name, "hydra" if hydra else "openmpi" if base.endswith(".openmpi") else FAMILY_OF_FLAVOUR[flavour][0])
+
+
 def check_launcher(launcher: Launcher, flavour: str, reason: str) -> None:
     """Raises CliError for a launcher that belongs to another MPI: it would start every rank as a job of its own."""
     if {flavour, launcher.family} in ({"openmpi", "hydra"}, {"mpich", "openmpi"}):
@@ -141,11 +151,13 @@ def hydra_words(job: Job) -> List[str]:
 def srun_words(job: Job) -> List[str]:
     """Slurm's options. Raises CliError where a value has a comma, which srun takes for the next variable."""
     words = [] if job.ranks is None else ["-n", str(job.ranks)]
-    for name, value in job.environment.items():
+    # --export=ALL passes on what is exported here already.
+    wanted = {name: value for name, value in job.environment.items() if os.environ.get(name) != value}
+    for name, value in wanted.items():
         if "," in value:
             raise CliError(f"srun cannot pass {name}={value}: it has a comma. Export it before 'crossrail run'.")
-    exports = [f"{name}={value}" for name, value in job.environment.items()]
-    return words + (["--export=" + ",".join(["ALL", *exports])] if exports else [])
+    exports = [f"{name}={value}" for name, value in wanted.items()]
+    return words + (["--export=" + ",".join(["ALL", *exports])] if job.environment else [])
 
 
 def command_line(job: Job) -> List[str]:

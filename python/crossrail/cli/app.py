@@ -8,7 +8,7 @@ import typer
 from crossrail import __version__
 from crossrail.cli.words import split_cluster, split_marked, split_run
 from crossrail.console import warn
-from crossrail.errors import EXIT_CODE, CliError
+from crossrail.errors import EXIT_CODE, CliError, Stopped, did_you_mean
 
 HELP = """crossrail carries MPI_Alltoall of unmodified programs through the shared memory of the node.
 
@@ -22,7 +22,7 @@ app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, rich_ma
 
 @app.callback(invoke_without_command=True)
 def start(
-    show_version: bool = typer.Option(False, "--version", help="Show the version and exit.", is_eager=True),
+    show_version: bool = typer.Option(False, "-v", "--version", help="Show the version and exit.", is_eager=True),
 ) -> None:
     """The options before a command."""
     if show_version:
@@ -38,6 +38,14 @@ def register() -> None:
         module.register(app)
 
 
+def usage_sentence(error: Exception, command: List[str], known: List[str]) -> str:
+    """What the parser found wrong, as a sentence; where a command is misspelled, with the nearest one."""
+    sentence = " ".join(str(error.format_message()).split()).rstrip(".")  # type: ignore[attr-defined]
+    sentence = sentence.replace(" Did you mean", ". Did you mean")
+    near = did_you_mean(command[0], known) if command and command[0] not in known else ""
+    return f"{sentence}.{near}" if not sentence.endswith("?") else sentence
+
+
 def main(words: Optional[List[str]] = None) -> int:
     """Runs the command line (default: this process's); returns the exit code."""
     words = list(sys.argv[1:] if words is None else words)
@@ -45,14 +53,25 @@ def main(words: Optional[List[str]] = None) -> int:
     split = {("run",): split_run, ("cluster",): split_cluster}.get(tuple(command), split_marked)
     parts = split(words[1:])
     register()
+    commands = typer.main.get_command(app)
     try:
-        typer.main.get_command(app).main(args=command + parts.own, obj=parts, prog_name="crossrail")
+        code = commands.main(args=command + parts.own, obj=parts, prog_name="crossrail", standalone_mode=False)
+        return code if isinstance(code, int) else 0
     except CliError as error:
         warn(str(error))
         return error.exit_code
     except OSError as error:
         warn(f"{error.filename or 'A file'}: {error.strerror}.")
         return EXIT_CODE
+    except (KeyboardInterrupt, typer.Abort):
+        warn("Stopped.")
+        return Stopped.exit_code
+    except typer.Exit as stop:
+        return stop.exit_code
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-    return 0
+    except Exception as error:  # the parser's own, whose module may be part of Typer
+        if not hasattr(error, "format_message"):
+            raise
+        warn(usage_sentence(error, command, sorted(commands.commands)))
+        return EXIT_CODE

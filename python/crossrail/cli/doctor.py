@@ -7,9 +7,11 @@ import typer
 from rich.text import Text
 
 from crossrail.console import out
-from crossrail.machine.health import BROKEN, NOTE, OK, examine
+from crossrail.machine.health import BROKEN, NOTE, OK, examine, remove_orphans
 
 DOCTOR_HELP = """Check this machine: libraries, mpirun, shared memory, permissions, cores.
+
+Files of ended jobs in /dev/shm are told, and removed with --clean: those of yours that are ten minutes old and that no process has open.
 
 "note" means that crossrail works, but slower or with less; "broken" that something has to be done. The exit code
 is 1 when anything is broken.
@@ -17,9 +19,13 @@ is 1 when anything is broken.
 STYLES = {OK: "green", NOTE: "yellow", BROKEN: "bold red"}
 
 
-def doctor_command(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
+def doctor_command(
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+    clean: bool = typer.Option(False, "--clean", help="Remove what ended jobs have left in /dev/shm."),
+) -> None:
     """See DOCTOR_HELP."""
-    findings = examine()
+    removed = remove_orphans() if clean else []
+    findings = [*examine(), *removed]
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=1))
     else:

@@ -7,8 +7,9 @@ from typing import Optional
 
 import typer
 
+from crossrail.console import warn
 from crossrail.errors import CliError
-from crossrail.jobs import RunChoice, prepare
+from crossrail.jobs import RunChoice, prepare, resolve_flavour
 from crossrail.launchers import command_line
 from crossrail.places import preload_library
 from crossrail.report.reported_run import ReportChoice, run_with_report
@@ -25,26 +26,29 @@ Examples:
   crossrail run -n 8 --html report.html -- ./app input.txt
   crossrail run -n 64 --bind-to core --map-by numa -- ./app
   crossrail run -n 4 --mpi mpich -- python3 transform.py
-  crossrail run -n 256 --launcher srun -- ./app
+  crossrail run -n 256 --launcher srun --mpi=pmix -- ./app
 
 --report prints for every function how many calls were carried and how many left native, the seconds spent in it by the
 slowest process, algorithms, traffic and sizes; for nonblocking and persistent calls also the seconds in starting and in
 waiting for them, how long they were under way, and what part of that was hidden behind the program's own work.
 
-The exit code is the launcher's.
+--show needs no launcher on this machine: the command may be for another one. With --launcher srun, --mpi takes srun's words (pmix, pmi2), too.
+
+The exit code is the launcher's; 2 for an error of crossrail's own, 127 where the program is not found, 126 where it cannot be executed.
 """
 
 LIB_HELP = """Print the path of the library to preload.
 
 \b
-Example:
+Examples:
+  mpirun -n 8 -x LD_PRELOAD=$(crossrail lib ./app) ./app
   mpirun -n 8 -x LD_PRELOAD=$(crossrail lib --mpi openmpi) ./app
 """
 
 
 def run_command(
     context: typer.Context,
-    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", help="Number of ranks (also -np).", show_default=False),
+    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, help="Number of ranks (also -np).", show_default=False),
     flavour: Optional[str] = typer.Option(None, "--mpi", help="Flavour of MPI: openmpi, mpich or abi.", show_default=False),
     launcher: Optional[str] = typer.Option(None, "--launcher", help="mpirun, mpiexec or srun to use.", show_default=False),
     report: bool = typer.Option(False, "--report", help="Afterwards, print which calls were carried, and their sizes."),
@@ -56,8 +60,12 @@ def run_command(
     parts = context.obj
     if not parts.program:
         raise CliError("No program is given: crossrail run -n 4 -- ./app")
-    job = prepare(parts.program, parts.launcher, RunChoice(flavour, launcher, ranks))
+    job = prepare(parts.program, parts.launcher, RunChoice(flavour, launcher, ranks, shown=show))
     if show:
+        if report_folder:
+            job.environment["CROSSRAIL_REPORT"] = str(Path(report_folder).resolve())
+        elif report or html:
+            warn("The command shown makes no report: name a folder with --report-folder, and read it with 'crossrail report'.")
         typer.echo(" ".join(shlex.quote(word) for word in command_line(job)))
     elif report or report_folder or html:
         raise typer.Exit(run_with_report(job, ReportChoice(report_folder, html)))
@@ -66,9 +74,15 @@ def run_command(
         os.execv(words[0], words)
 
 
-def lib_command(flavour: str = typer.Option(..., "--mpi", help="Flavour of MPI: openmpi, mpich or abi.")) -> None:
+def lib_command(
+    program: Optional[str] = typer.Argument(None, help="A program: its flavour of MPI is taken.", show_default=False),
+    flavour: Optional[str] = typer.Option(None, "--mpi", help="Flavour of MPI: openmpi, mpich or abi.", show_default=False),
+) -> None:
     """See LIB_HELP."""
-    typer.echo(preload_library(flavour))
+    if not program and not flavour:
+        raise CliError("Which MPI? Name a program, crossrail lib ./app, or a flavour, crossrail lib --mpi openmpi.")
+    chosen = resolve_flavour(program, RunChoice(flavour)).flavour if program else flavour
+    typer.echo(preload_library(chosen))
 
 
 def register(app: typer.Typer) -> None:

@@ -4,7 +4,10 @@ Done by hand, before Typer: launchers have options such as -np and -genv that a 
 """
 
 from dataclasses import dataclass, field
+from os.path import basename
 from typing import List, Sequence
+
+from crossrail.places import FLAVOURS
 
 VALUE_OPTIONS = ("-n", "--ranks", "--mpi", "--launcher", "--report-folder", "--html")
 FLAG_OPTIONS = ("--report", "--show", "--help", "-h")
@@ -44,7 +47,26 @@ def split_run(words: List[str], value_options: Sequence[str] = VALUE_OPTIONS, fl
         else:
             parts.launcher.append(word)
         position += 1
-    return parts
+    return with_srun_words(parts)
+
+
+def with_srun_words(parts: RunWords) -> RunWords:
+    """srun has an option --mpi of its own: what is no flavour is srun's where that is the launcher ('--mpi=pmix', '--mpi pmi2')."""
+    own = [word for option in parts.own for word in (option.split("=", 1) if option.startswith(("--mpi=", "--launcher=")) else [option])]
+    pairs = list(zip(own, own[1:]))
+    if not any(option == "--launcher" and basename(value) == "srun" for option, value in pairs):
+        return parts
+    kept: List[str] = []
+    position = 0
+    while position < len(own):
+        value = own[position + 1] if own[position] == "--mpi" and position + 1 < len(own) else None
+        if value is None or value in FLAVOURS:
+            kept.append(own[position])
+            position += 1
+        else:
+            parts.launcher.append(f"--mpi={value}")
+            position += 2
+    return RunWords(kept, parts.launcher, parts.program)
 
 
 def split_cluster(words: List[str]) -> RunWords:

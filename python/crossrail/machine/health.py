@@ -11,6 +11,7 @@ from typing import List, Optional
 from crossrail import core
 from crossrail.errors import CliError
 from crossrail.launchers import core_count, recognise
+from crossrail.machine import orphans
 from crossrail.machine.neighbours import try_neighbours
 from crossrail.places import FLAVOURS, built_flavours, library_folders
 from crossrail.sizes import format_size
@@ -77,6 +78,27 @@ def check_shared_memory(folder: Path = Path("/dev/shm")) -> List[Finding]:
     if usage.free < SMALL_SHM:
         return [Finding(NOTE, f"{folder} has only {format_size(usage.free)} free", f"In a container: --shm-size=1g. {second}")]
     return [Finding(OK, f"{folder}: {format_size(usage.free)} free")]
+
+
+def check_orphans() -> List[Finding]:
+    """Segments in /dev/shm whose job has ended."""
+    found = orphans.find()
+    if not found:
+        return []
+    size = format_size(sum(one.stat().st_size for one in found if one.exists()))
+    return [Finding(NOTE, f"/dev/shm has {len(found)} file{'s' if len(found) > 1 else ''} of ended jobs ({size})", "'crossrail doctor --clean' removes them.")]
+
+
+def remove_orphans() -> List[Finding]:
+    """Removes them; a finding for each."""
+    findings = []
+    for path in orphans.find():
+        try:
+            path.unlink()
+            findings.append(Finding(OK, f"removed {path}"))
+        except OSError as error:
+            findings.append(Finding(NOTE, f"{path} cannot be removed: {error.strerror}"))
+    return findings
 
 
 def yama_scope() -> Optional[str]:
@@ -161,5 +183,5 @@ def not_broken() -> bool:
 
 def examine() -> List[Finding]:
     """All checks, in the order they are read best."""
-    checks = (check_libraries, check_launchers, check_shared_memory, check_neighbours, check_cores, check_hwloc, check_preload)
+    checks = (check_libraries, check_launchers, check_shared_memory, check_orphans, check_neighbours, check_cores, check_hwloc, check_preload)
     return [finding for check in checks for finding in check()]

@@ -1,0 +1,113 @@
+"""Every command with wrong arguments: one sentence and the exit code, never a traceback."""
+
+import shlex
+
+import pytest
+
+from crossrail import core, jobs
+from crossrail.bench import run as bench_run
+from crossrail.cli import app as cli_app
+from crossrail.cli.app import main
+from crossrail.cli.words import split_run
+from crossrail.errors import CliError
+
+CATALOGUE = [{"collective": "alltoall", "memory": "host", "name": name, "summary": "", "parameters": []} for name in ("bruck", "node_shared")]
+
+WRONG = [
+    ("runn -n 2 ./app", 2, "Did you mean 'run'?"),
+    ("--versio", 2, "--version"),
+    ("run", 2, "No program is given"),
+    ("run -n 2 /nosuch/app", 127, "The program '/nosuch/app' is not found."),
+    ("run -n 2 /etc/passwd", 126, "The program '/etc/passwd' is not executable."),
+    ("run -n 0 -- /bin/true", 2, "0 is not in the range"),
+    ("run -n -3 -- /bin/true", 2, "-3 is not in the range"),
+    ("run -n two -- /bin/true", 2, "'two' is not a valid integer"),
+    ("run -n 2 --mpi pmix -- /bin/true", 2, "'pmix' is no flavour of MPI"),
+    ("run -n 2 --mpi openmpi --launcher nosuch -- /bin/true", 2, "The launcher 'nosuch' is not found."),
+    ("run -n 2 --mpi openmpi --launcher /bin/false --show -- /bin/true", 2, "names neither"),
+    ("lib", 2, "Which MPI?"),
+    ("lib /nosuch/app", 127, "is not found"),
+    ("lib --mpi intel", 2, "'intel' is no flavour"),
+    ("report /nosuch", 2, "There is no folder /nosuch."),
+    ("bench", 2, "Missing argument"),
+    ("bench alltoal", 2, "Did you mean 'alltoall'?"),
+    ("bench alltoall --algorithms bruk", 2, "Did you mean 'bruck'?"),
+    ("bench alltoall --algoritms bruck", 2, "Did you mean --algorithms?"),
+    ("bench alltoall -n two", 2, "'two' is not a valid integer"),
+    ("bench alltoall --min lots", 2, "'lots' is not a size"),
+    ("bench alltoall --max", 2, "requires an argument"),
+    ("bench alltoall --memory hip -n 2", 2, "The memory is host or cuda"),
+    ("bench alltoall --step 3 -n 2", 2, "the step 2 or sqrt2"),
+    ("bench alltoall --html /nosuch/x.html", 2, "There is no folder /nosuch"),
+    ("bench alltoall --output /dev/null/x", 2, "Nothing can be written to /dev/null/x."),
+    ("tune alltoall --algorithms bruk -n 2", 2, "Did you mean 'bruck'?"),
+    ("doctor extra", 2, "unexpected extra argument"),
+    ("doctor --cleen", 2, "Did you mean --clean?"),
+    ("info --nosuch", 2, "No such option: --nosuch."),
+    ("cluster -H 2 -n 4", 2, "No program is given"),
+]
+
+
+@pytest.fixture(autouse=True)
+def nothing_starts(monkeypatch):
+    """A small catalogue; no job may start."""
+    monkeypatch.setattr(core, "catalogue", lambda: CATALOGUE)
+    monkeypatch.setattr(bench_run, "run_bench", lambda request, start: pytest.fail("a bench was started"))
+
+
+@pytest.mark.parametrize("words, code, sentence", WRONG)
+def test_one_sentence_and_the_exit_code(words, code, sentence, capsys):
+    assert main(shlex.split(words)) == code
+    said = capsys.readouterr().err
+    assert sentence in said and said.startswith("crossrail: ") and said.count("\n") == 1 and "Traceback" not in said
+
+
+def test_ctrl_c_has_a_shells_exit_code(monkeypatch, capsys):
+    def interrupted(*_words, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli_app.typer.main, "get_command", lambda _app: type("Commands", (), {"main": interrupted, "commands": {}}))
+    assert main(["doctor"]) == 130 and "Stopped" in capsys.readouterr().err
+
+
+def test_srun_has_an_option_mpi_of_its_own():
+    for said in ("--mpi=pmix", "--mpi pmix"):
+        parts = split_run(shlex.split(f"-n 8 --launcher srun {said} -N 2 --mpi openmpi -- ./app"))
+        assert parts.own == ["-n", "8", "--launcher", "srun", "--mpi", "openmpi"]
+        assert sorted(parts.launcher) == ["--mpi=pmix", "-N", "2"] and parts.launcher.index("2") == parts.launcher.index("-N") + 1
+    assert split_run(["--launcher=/usr/bin/srun", "--mpi=pmi2", "./app"]).launcher == ["--mpi=pmi2"]
+    assert split_run(["--mpi", "pmix", "./app"]).own == ["--mpi", "pmix"]
+
+
+@pytest.mark.parametrize("launcher, shown", [("srun", "srun -n 8 --export=ALL,LD_PRELOAD="), ("mpiexec.hydra", "mpiexec.hydra -n 8 -genv"),
+                                             (None, "mpirun -n 8 ")])
+def test_show_needs_no_launcher(launcher, shown, monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("CROSSRAIL_LIBRARY_DIR", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for flavour in ("openmpi", "mpich"):
+        (tmp_path / f"libcrossrail_mpi_{flavour}.so").touch()
+    named = ["--launcher", launcher] if launcher else []
+    flavour = "mpich" if launcher == "mpiexec.hydra" else "openmpi"
+    assert main(["run", "-n", "8", *named, "--mpi", flavour, "--show", "--report-folder", str(tmp_path / "r"), "--", "./app"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(shown) and "CROSSRAIL_REPORT" in said and not (tmp_path / "r").exists()
+    assert main(["run", "-n", "8", *named, "--mpi", flavour, "--", "./app"]) == 2
+
+
+def test_lib_asks_the_program(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("CROSSRAIL_LIBRARY_DIR", str(tmp_path))
+    (tmp_path / "libcrossrail_mpi_mpich.so").touch()
+    monkeypatch.setattr(jobs, "find_flavour", lambda program: jobs.Found("mpich", None, "it loads libmpich.so.12"))
+    assert main(["lib", "./app"]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "libcrossrail_mpi_mpich.so")
+    assert main(["lib", "./app", "--mpi", "openmpi"]) == 2
+
+
+def test_srun_is_not_told_what_is_exported(monkeypatch):
+    from crossrail.launchers import Job, Launcher, srun_words
+
+    job = Job(Launcher("/bin/srun", "srun"), 2, ["./app"], [], {"CROSSRAIL_SEGMENT": "memfd,shm", "LD_PRELOAD": "/l.so"})
+    with pytest.raises(CliError, match="comma"):
+        srun_words(job)
+    monkeypatch.setenv("CROSSRAIL_SEGMENT", "memfd,shm")
+    assert srun_words(job) == ["-n", "2", "--export=ALL,LD_PRELOAD=/l.so"]
