@@ -20,6 +20,25 @@ std::byte* image_of(std::size_t bytes) {
   return image.data();
 }
 
+// Out of all caches of this processor.
+void flush_lines(const void* memory, std::size_t bytes) {
+  constexpr std::size_t kLine = 64;  // or a multiple of it, where lines are longer: then some are flushed twice
+  const char* const first = static_cast<const char*>(memory);
+  for (std::size_t at = 0; at < bytes + kLine; at += kLine) {
+    const char* const line = first + std::min(at, bytes);
+#if defined(__x86_64__)
+    __builtin_ia32_clflush(line);
+#elif defined(__aarch64__)
+    asm volatile("dc civac, %0" ::"r"(line) : "memory");
+#endif
+  }
+#if defined(__x86_64__)
+  __builtin_ia32_mfence();
+#elif defined(__aarch64__)
+  asm volatile("dsb sy" ::: "memory");
+#endif
+}
+
 }  // namespace
 
 Source source_of(Memory memory, const Contender& contender) {
@@ -58,6 +77,18 @@ void Buffers::ship() {
   }
   device::copy(sets_[0].send, outgoing(), room_.send_bytes);
   device::set(sets_[0].recv, std::to_integer<int>(kPoison), recv_bytes);
+}
+
+void Buffers::ship_in_place() {
+  ship();
+  std::memcpy(sets_[0].recv, sets_[0].send, std::min(room_.send_bytes, room_.recv_bytes));
+}
+
+void Buffers::flush() const {
+  for (const Set& set : sets_) {
+    flush_lines(set.send, room_.send_bytes);
+    flush_lines(set.recv, room_.recv_bytes);
+  }
 }
 
 const std::byte* Buffers::incoming() {

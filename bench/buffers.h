@@ -38,6 +38,10 @@ class Buffers {
   // poisons the receive buffer; incoming() is what the receive buffer then holds. All are host memory.
   std::byte* outgoing();
   void ship();
+  // For MPI_IN_PLACE, on the host only: the data are in the receive buffer.
+  void ship_in_place();
+  // Takes all sets out of the caches; on the host only.
+  void flush() const;
   const std::byte* incoming();
   // Bytes written behind the receive buffer, as seen by the last incoming().
   std::uint64_t trespasses() const;

@@ -6,13 +6,13 @@
 
 namespace bench {
 
-Calls::Calls(const Collective& collective, Form form, const Contender& contender, const Exchange& exchange, Buffers& buffers)
-    : collective_(collective), form_(form), contender_(contender), exchange_(exchange), buffers_(buffers) {
+Calls::Calls(const Collective& collective, const Options& options, const Contender& contender, const Exchange& exchange, Buffers& buffers)
+    : collective_(collective), form_(options.form), in_place_(options.in_place), off_cache_(options.off_cache), contender_(contender), exchange_(exchange), buffers_(buffers) {
   if (form_ != Form::persistent || !buffers_.complete()) return;
   const double began = MPI_Wtime();
   for (std::size_t set = 0; set < buffers_.sets() && init_code_ == MPI_SUCCESS; ++set) {
     made_.push_back(MPI_REQUEST_NULL);
-    init_code_ = collective_.init(buffers_.send(set), buffers_.recv(set), exchange_, contender_, &made_.back());
+    init_code_ = collective_.init(outgoing(set), buffers_.recv(set), exchange_, contender_, &made_.back());
   }
   init_seconds_ = (MPI_Wtime() - began) / static_cast<double>(buffers_.sets());
 }
@@ -25,7 +25,7 @@ Calls::~Calls() {
 }
 
 int Calls::run_blocking(std::size_t turn) {
-  return collective_.call(buffers_.send(turn), buffers_.recv(turn), exchange_, contender_);
+  return collective_.call(outgoing(turn), buffers_.recv(turn), exchange_, contender_);
 }
 
 int Calls::run(std::size_t turn) {
@@ -37,7 +37,7 @@ int Calls::run(std::size_t turn) {
 int Calls::start(std::size_t turn) {
   completed_ = false;
   if (form_ == Form::nonblocking) {
-    return collective_.start(buffers_.send(turn), buffers_.recv(turn), exchange_, contender_, &started_);
+    return collective_.start(outgoing(turn), buffers_.recv(turn), exchange_, contender_, &started_);
   }
   if (init_code_ != MPI_SUCCESS) return init_code_;
   started_ = made_[turn % made_.size()];

@@ -15,7 +15,7 @@ namespace bench {
 class Calls {
  public:
   // Persistent requests are made here, one for every set of buffers: on all ranks at the same point.
-  Calls(const Collective& collective, Form form, const Contender& contender, const Exchange& exchange, Buffers& buffers);
+  Calls(const Collective& collective, const Options& options, const Contender& contender, const Exchange& exchange, Buffers& buffers);
   ~Calls();
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
@@ -33,11 +33,15 @@ class Calls {
   const Contender& contender() const { return contender_; }
   const Exchange& exchange() const { return exchange_; }
   Buffers& buffers() { return buffers_; }
+  bool off_cache() const { return off_cache_; }
   double init_seconds() const { return init_seconds_; }  // that making a persistent request took
 
  private:
+  const void* outgoing(std::size_t turn) const { return in_place_ ? MPI_IN_PLACE : buffers_.send(turn); }
+
   const Collective& collective_;
   Form form_;
+  bool in_place_, off_cache_;
   const Contender& contender_;
   const Exchange& exchange_;
   Buffers& buffers_;

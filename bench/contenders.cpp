@@ -58,7 +58,7 @@ bool first_call_works(const Bench& bench, const Contender& contender) {
   Size size = make_size(bench, bench.options.datatype == kContiguous ? 1 : kBlockUnit, 0);
   Buffers& buffers = buffers_of(bench, contender, size);
   if (!everywhere(buffers.complete(), bench)) return false;
-  Calls calls(bench.collective, bench.options.form, contender, size.exchange, buffers);
+  Calls calls(bench.collective, bench.options, contender, size.exchange, buffers);
   constexpr int kMoreCalls = 8;
   if (!everywhere(calls.run(0) == MPI_SUCCESS, bench)) return false;
   for (int more = 0; more < kMoreCalls; ++more) calls.run(0);

@@ -42,7 +42,7 @@ Turn begin_turn(const Bench& bench, const Contender& contender, Size& size) {
   turn.row = {size.exchange.block, contender.name, "", {}, 0, 0, 0, !contender.peer.unchecked};
   Buffers& buffers = buffers_of(bench, contender, size);
   if (in_parts(bench)) forget_last_algorithm();
-  turn.calls = std::make_unique<Calls>(bench.collective, bench.options.form, contender, size.exchange, buffers);
+  turn.calls = std::make_unique<Calls>(bench.collective, bench.options, contender, size.exchange, buffers);
   turn.row.wrong = checked_call(bench, *turn.calls);
   turn.row.algorithm = algorithm_of(contender);
   turn.row.wanted = is_wanted(bench, contender, turn.row.algorithm);
@@ -121,6 +121,7 @@ void run_sizes(const Bench& bench, Report& report) {
     if (seconds <= 0) return report.cut_short(blocks[at]);
     Size size = make_size(bench, blocks[at], seconds);
     run_size(bench, size, report);
+    report.keep();
   }
 }
 

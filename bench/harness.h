@@ -58,6 +58,8 @@ struct Options {
   int empty_percent = 0;        // pairs of ranks whose block is empty
   std::string datatype = kContiguous;  // of both sides, or SENDER:RECEIVER where they differ (datatype.h)
   Form form = Form::blocking;
+  bool in_place = false;        // MPI_IN_PLACE for the send buffer
+  bool off_cache = false;       // the buffers are flushed from the caches before every timed call
   int tests = 0;                // calls of MPI_Test in the work between start and wait
   std::string output;           // JSON file; empty: only the table
 };
@@ -68,7 +70,8 @@ std::vector<std::size_t> blocks_of(const Options& options);
 std::string complaint(const Options& options);
 
 struct Statistics {
-  double min_us, p50_us, p99_us, max_us;
+  double min_us, mean_us, p50_us, p99_us, max_us;
+  double low_us, high_us;  // 95 % confidence interval of the median; both 0 where there are too few batches for one
 };
 
 // On a communicator of its own: native MPI (PMPI_), crossrail's own choice ("auto"), a call that

@@ -66,6 +66,7 @@ Options read_options(int argc, char** argv) {
                                  {"memory", 1, nullptr, 'k'},     {"step", 1, nullptr, 'S'},
                                  {"form", 1, nullptr, 'f'},       {"tests", 1, nullptr, 'T'},
                                  {"ranks", 1, nullptr, 'n'},      {"datatype", 1, nullptr, 'd'},
+                                 {"in-place", 0, nullptr, 'I'},   {"off-cache", 0, nullptr, 'C'},
                                  {nullptr, 0, nullptr, 0}};
   for (int got; (got = getopt_long(argc, argv, "", longs, nullptr)) != -1;) {
     switch (got) {
@@ -83,6 +84,8 @@ Options read_options(int argc, char** argv) {
       case 'S': options.half_steps = takes_half_steps(optarg); break;
       case 'n': options.ranks = std::atoi(optarg); break;
       case 'd': options.datatype = shortest(optarg); break;
+      case 'I': options.in_place = true; break;
+      case 'C': options.off_cache = true; break;
       case 'f': options.form = form_of(optarg); break;
       case 'T': options.tests = std::max(0, std::atoi(optarg)); break;
       default: MPI_Abort(MPI_COMM_WORLD, 2);
@@ -120,9 +123,21 @@ std::string complaint_about_datatype(const Options& options) {
   return options.datatype != kContiguous && !options.peers.empty() ? "--peer is measured on contiguous data only" : "";
 }
 
+std::string complaint_about_buffers(const Options& options) {
+  const bool derived = options.datatype != kContiguous;
+  if (options.in_place && (derived || options.memory != Memory::host || options.empty_percent > 0 || !options.peers.empty())) {
+    return "--in-place is measured on contiguous data in host memory, without empty blocks and without --peer";
+  }
+  if (options.off_cache && (options.form != Form::blocking || options.memory != Memory::host || !options.peers.empty())) {
+    return "--off-cache is measured with blocking calls in host memory, without --peer";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string complaint(const Options& options) {
+  if (const std::string about = complaint_about_buffers(options); !about.empty()) return about;
   if (const std::string about = complaint_about_datatype(options); !about.empty()) return about;
   if (blocks_of(options).empty()) {
     const bool derived = options.datatype != kContiguous;

@@ -48,6 +48,18 @@ std::string json_of(const Overlap& overlap, Form form) {
   return form == Form::persistent ? text + numbers : text;
 }
 
+std::string json_of(const Row& row, Form form) {
+  char text[700], interval[100] = "";
+  if (row.times.high_us > 0) std::snprintf(interval, sizeof interval, "\"p50_low_us\":%.3f,\"p50_high_us\":%.3f,", row.times.low_us, row.times.high_us);
+  std::snprintf(text, sizeof text,
+                ",\"repetitions\":%d,\"min_us\":%.3f,\"mean_us\":%.3f,\"p50_us\":%.3f,%s\"p99_us\":%.3f,\"max_us\":%.3f,\"gb_s\":%.4f,\"wrong\":%llu%s%s",
+                row.repetitions, row.times.min_us, row.times.mean_us, row.times.p50_us, interval, row.times.p99_us, row.times.max_us,
+                row.bandwidth * 1e-9, static_cast<unsigned long long>(row.wrong), row.checked ? "" : ",\"checked\":false",
+                row.wanted ? "" : ",\"not_run\":true");
+  return "{\"bytes\":" + std::to_string(row.bytes) + ",\"contender\":\"" + row.contender + "\",\"algorithm\":\"" + row.algorithm + "\"" + text +
+         (row.overlap ? json_of(*row.overlap, form) : "") + "}";
+}
+
 }  // namespace
 
 Report::Report(const std::string& name, const Options& options, int rank)
@@ -101,6 +113,7 @@ std::string Report::memory() const {
 std::string Report::header() const {
   const int cores = usable_cores();
   const std::string tests = options_.form == Form::blocking ? "" : "\"tests\":" + std::to_string(options_.tests) + ",";
+  const std::string buffers = std::string(options_.in_place ? "\"in_place\":true," : "") + (options_.off_cache ? "\"off_cache\":true," : "");
   char text[2048];
   std::snprintf(text, sizeof text,
                 "{\"collective\":\"%s\",\"mpi\":\"%s\",\"flavour\":\"%s\",\"ranks\":%d,\"nodes\":%d,\"ranks_per_node\":%d,"
@@ -108,34 +121,38 @@ std::string Report::header() const {
                 "\"cut_short_at_bytes\":%zu,%s\"results\":[",
                 name_.c_str(), mpi_version().c_str(), BENCH_FLAVOUR, ranks_, nodes_, largest_node_, memory().c_str(),
                 sysconf(_SC_NPROCESSORS_ONLN), largest_node_ > sysconf(_SC_NPROCESSORS_ONLN) || cores < 1 ? "true" : "false",
-                options_.buffers, options_.empty_percent, options_.datatype.c_str(), cut_short_at_, tests.c_str());
+                options_.buffers, options_.empty_percent, options_.datatype.c_str(), cut_short_at_, (tests + buffers).c_str());
   return text;
+}
+
+bool Report::write(bool finished) const {
+  // Renamed when it is whole: a bench that is stopped leaves the sizes before.
+  const std::string part = options_.output + ".part";
+  std::FILE* file = std::fopen(part.c_str(), "w");
+  if (file == nullptr) {
+    std::fprintf(stderr, "bench: cannot write %s\n", part.c_str());
+    return false;
+  }
+  std::fputs(header().c_str(), file);
+  const char* comma = "\n";
+  for (const Row& row : rows_) {
+    std::fprintf(file, "%s%s", comma, json_of(row, options_.form).c_str());
+    comma = ",\n";
+  }
+  std::fputs(finished ? "]}\n" : "],\"unfinished\":true}\n", file);
+  const bool closed = std::fclose(file) == 0;
+  return closed && std::rename(part.c_str(), options_.output.c_str()) == 0;
+}
+
+void Report::keep() const {
+  if (rank_ == 0 && !options_.output.empty()) write(false);
 }
 
 bool Report::finish() {
   bool right = true;
   for (const Row& row : rows_) right = right && row.wrong == 0;
   if (rank_ != 0 || options_.output.empty()) return right;
-  std::FILE* file = std::fopen(options_.output.c_str(), "w");
-  if (file == nullptr) {
-    std::fprintf(stderr, "bench: cannot write %s\n", options_.output.c_str());
-    return false;
-  }
-  std::fputs(header().c_str(), file);
-  const char* comma = "";
-  for (const Row& row : rows_) {
-    std::fprintf(file,
-                 "%s\n{\"bytes\":%zu,\"contender\":\"%s\",\"algorithm\":\"%s\",\"repetitions\":%d,\"min_us\":%.3f,\"p50_us\":%.3f,"
-                 "\"p99_us\":%.3f,\"max_us\":%.3f,\"gb_s\":%.4f,\"wrong\":%llu%s%s%s}",
-                 comma, row.bytes, row.contender.c_str(), row.algorithm.c_str(), row.repetitions, row.times.min_us,
-                 row.times.p50_us, row.times.p99_us, row.times.max_us, row.bandwidth * 1e-9,
-                 static_cast<unsigned long long>(row.wrong), row.checked ? "" : ",\"checked\":false",
-                 row.wanted ? "" : ",\"not_run\":true", row.overlap ? json_of(*row.overlap, options_.form).c_str() : "");
-    comma = ",";
-  }
-  std::fputs("]}\n", file);
-  std::fclose(file);
-  return right;
+  return write(true) && right;
 }
 
 }  // namespace bench

@@ -29,10 +29,13 @@ class Report {
   void add(const Row& row);
   // The time was over before this size and the larger ones.
   void cut_short(std::size_t bytes);
+  // Writes what is known so far, for a bench that is stopped.
+  void keep() const;
   // Writes the JSON file. Returns false if any block was wrong.
   bool finish();
 
  private:
+  bool write(bool finished) const;
   std::string header() const;
   std::string memory() const;
 

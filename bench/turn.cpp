@@ -1,7 +1,9 @@
 #include "turn.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <numeric>
 
 namespace bench {
 namespace {
@@ -42,7 +44,8 @@ std::uint64_t checked_call(const Bench& bench, Calls& calls) {
   }
   ++seed;
   bench.collective.fill(buffers.outgoing(), calls.exchange(), seed);
-  buffers.ship();
+  if (bench.options.in_place) buffers.ship_in_place();
+  else buffers.ship();
   const int code = calls.run(0);
   const std::byte* incoming = buffers.incoming();
   std::uint64_t wrong = buffers.trespasses() + (code != MPI_SUCCESS);
@@ -52,7 +55,22 @@ std::uint64_t checked_call(const Bench& bench, Calls& calls) {
   return all;
 }
 
+// Each call by itself, from a barrier on, with its buffers out of the caches.
+double batch_off_cache(Calls& calls, int count) {
+  calls.run(0);
+  double seconds = 0;
+  for (int done = 0; done < count; ++done) {
+    calls.buffers().flush();
+    PMPI_Barrier(MPI_COMM_WORLD);
+    const double began = now();
+    calls.run(done);
+    seconds += now() - began;
+  }
+  return seconds;
+}
+
 double batch(Calls& calls, int count) {
+  if (calls.off_cache()) return batch_off_cache(calls, count);
   const LoadedPeer& peer = calls.contender().peer;
   calls.run(0);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -86,11 +104,26 @@ double quantile(const std::vector<double>& sorted, double part) {
   return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1))];
 }
 
+Interval median_interval(std::size_t count) {
+  // Chance that fewer than k of `count` values lie below the median: a binomial distribution with one half.
+  const auto values = static_cast<double>(count);
+  double below = 0;
+  std::size_t first = 0;
+  for (; first < count / 2; ++first) {
+    const auto at = static_cast<double>(first);
+    below += std::exp(std::lgamma(values + 1) - std::lgamma(at + 1) - std::lgamma(values - at + 1) - values * std::log(2.0));
+    if (below > 0.025) break;
+  }
+  return first == 0 ? Interval{} : Interval{first - 1, count - first, true};
+}
+
 Statistics statistics_of(std::vector<double> seconds) {
   PMPI_Allreduce(MPI_IN_PLACE, seconds.data(), static_cast<int>(seconds.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   std::sort(seconds.begin(), seconds.end());
   const auto at = [&](double part) { return 1e6 * quantile(seconds, part); };
-  return {at(0), at(0.5), at(0.99), at(1)};
+  const double mean = 1e6 * std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
+  const Interval known = median_interval(seconds.size());
+  return {at(0), mean, at(0.5), at(0.99), at(1), known.exists ? 1e6 * seconds[known.low] : 0, known.exists ? 1e6 * seconds[known.high] : 0};
 }
 
 }  // namespace bench

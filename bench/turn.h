@@ -54,6 +54,14 @@ Pace find_pace(const Bench& bench, Calls& calls, double seconds, int batches);
 // One of the values, which are in order; part 0.5: the median.
 double quantile(const std::vector<double>& sorted, double part);
 
+// Which of so many values in order hold the median of what they are drawn from between them, in 95 of 100 cases at least,
+// whatever the distribution. None exists for fewer than six values.
+struct Interval {
+  std::size_t low = 0, high = 0;
+  bool exists = false;
+};
+Interval median_interval(std::size_t count);
+
 // Of batches, one number each from every rank.
 Statistics statistics_of(std::vector<double> seconds);
 
