@@ -1,6 +1,6 @@
 """Sizes in bytes, as people write and read them, and lists of numbers like 0,0,1,1."""
 
-from typing import List
+from typing import Any, Dict, List
 
 from crossrail.errors import CliError
 
@@ -33,6 +33,13 @@ def format_count(count: int) -> str:
 def format_time_us(time_us: float) -> str:
     """Microseconds with three digits: 1.23, 45.6, 1234."""
     return f"{time_us:.0f}" if time_us >= 100 else f"{time_us:.3g}"
+
+
+def format_median_us(result: Dict[str, Any]) -> str:
+    """'7.77 [7.74, 7.8]': a median and its confidence interval, where there is one."""
+    low, high = result.get("p50_low_us"), result.get("p50_high_us")
+    between = "" if low is None or high is None else f" [{format_time_us(low)}, {format_time_us(high)}]"
+    return format_time_us(result["p50_us"]) + between
 
 
 def parse_numbers(text: str) -> List[int]:

@@ -4,7 +4,8 @@ A measurement is the JSON of a bench program as a dict; times are microseconds, 
 one repetition. Results of nonblocking and persistent calls have their parts as well: pure, start, wait, compute, total,
 exposed (total - compute) and blocking as {p25_us, p50_us, p75_us}, overlap as {p25_percent, ...}, work_us (what the work
 between start and wait takes by itself), and init_us where a persistent request was made. A result that another algorithm
-than its contender's name says has made is marked not_run.
+than its contender's name says has made is marked not_run. p50_low_us and p50_high_us are the 95 % confidence interval of
+the median, from order statistics; there is none for fewer than six repetitions.
 """
 
 from dataclasses import dataclass
@@ -153,6 +154,17 @@ def verdict(measurement: Measurement) -> str:
     return "Every byte received was checked and right." if measurement.get("checked") else "The data were not checked."
 
 
+def interval(result: Dict[str, Any]) -> Optional[Tuple[float, float]]:
+    """The 95 % confidence interval of the median in microseconds; None where the measurement has none."""
+    return (result["p50_low_us"], result["p50_high_us"]) if "p50_high_us" in result else None
+
+
+def is_clear(one: Comparison) -> bool:
+    """Whether the intervals of both medians are known and apart: a difference beyond the scatter within this run."""
+    native, own = interval(one.native), interval(one.own)
+    return bool(native and own) and (native[1] < own[0] or own[1] < native[0])
+
+
 def title(measurement: Measurement) -> str:
     """'MPI_Alltoall, 8 ranks on 1 node, Open MPI v4.1.4', and the share of empty blocks where there are any."""
     nodes = measurement.get("nodes", 1)
@@ -160,6 +172,7 @@ def title(measurement: Measurement) -> str:
     return (f"MPI_{measurement['collective'].capitalize()}, {measurement['ranks']} ranks on {nodes} "
             f"node{'s' if nodes != 1 else ''}, {measurement.get('mpi', 'MPI')}" + (f", {empty} % of the blocks empty" if empty else "")
             + (f", datatype {measurement['datatype']}" if measurement.get("datatype", "contiguous") != "contiguous" else "")
+            + (", in place" if measurement.get("in_place") else "") + (", off cache" if measurement.get("off_cache") else "")
             + (f", memory of {device_name(measurement)}" if on_device(measurement) else ""))
 
 
@@ -175,10 +188,15 @@ def caveats(measurement: Measurement) -> List[str]:
     if measurement.get("oversubscribed"):
         notes.append(f"More ranks than cores ({measurement['ranks']} on {measurement.get('cores', '?')}): the times are those of a busy scheduler, "
                      "not of the hardware.")
-    if measurement.get("rotating_buffers", 1) == 1:
+    if measurement.get("off_cache"):
+        notes.append("The buffers were flushed from the caches before every call, and each call was timed by itself; what the libraries keep stays cached.")
+    elif measurement.get("rotating_buffers", 1) == 1:
         notes.append("The same buffers in every repetition: small sizes stay in the caches.")
     if measurement.get("hosts_of_one_machine"):
         notes.append("The hosts are namespaces of one machine: bytes between them pass through its kernel, not through network cards.")
+    for mark, words in (("stopped", "was stopped"), ("failed", "failed")):
+        if measurement.get(mark) and measurement["results"]:
+            notes.append(f"The run {words}: only {size_range([one['bytes'] for one in measurement['results']])} was measured.")
     if measurement.get("cut_short_at_bytes"):
         notes.append(f"The time was over before {format_size(measurement['cut_short_at_bytes'])}: larger blocks were not measured.")
     unchecked = dict.fromkeys(one["contender"] for one in measurement["results"] if not one.get("checked", True))

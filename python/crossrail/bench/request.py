@@ -22,6 +22,7 @@ class What:
     `form`: blocking, nonblocking or persistent calls; of the last two `tests` calls of MPI_Test are made in the work between
     start and wait. `contenders`: native, auto, algorithms. `peers`: contenders from other libraries, NAME=LIBRARY:SYMBOL.
     `datatype`: of both sides, or SENDER:RECEIVER where they differ (bench/datatype.h).
+    `in_place`: with MPI_IN_PLACE. `off_cache`: every timed call finds its buffers outside the caches.
     """
 
     collective: str
@@ -35,6 +36,8 @@ class What:
     form: str = BLOCKING
     tests: int = 0
     datatype: str = CONTIGUOUS
+    in_place: bool = False
+    off_cache: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,15 @@ def check_datatype(what: What) -> None:
         raise CliError(f"Blocks of derived datatypes are multiples of {BLOCK_UNIT} bytes: --max {compact(what.max_bytes)} leaves none.")
 
 
+def check_buffers(what: What) -> None:
+    """Raises CliError for buffers that cannot be measured so."""
+    plain = what.memory == "host" and not what.peers
+    if what.in_place and (not plain or what.empty or what.datatype != CONTIGUOUS):
+        raise CliError("--in-place is for contiguous data in host memory, without --empty and --peer.")
+    if what.off_cache and (not plain or what.form != BLOCKING):
+        raise CliError("--off-cache is for blocking calls in host memory, without --peer.")
+
+
 def check_request(request: BenchRequest) -> None:
     """Raises CliError for a request that cannot be measured."""
     what = request.what
@@ -116,6 +128,7 @@ def check_request(request: BenchRequest) -> None:
     if what.peers and what.form != BLOCKING:
         raise CliError("--peer is measured with blocking calls only.")
     check_datatype(what)
+    check_buffers(what)
 
 
 def bench_options(request: BenchRequest) -> List[str]:
@@ -126,4 +139,5 @@ def bench_options(request: BenchRequest) -> List[str]:
                "--memory": None if what.memory == "host" else what.memory, "--form": None if what.form == BLOCKING else what.form,
                "--tests": what.tests or None, "--datatype": None if what.datatype == CONTIGUOUS else what.datatype}
     given = [(option, value) for option, value in numbers.items() if value is not None]
-    return [word for option, value in [*given, *(("--peer", peer) for peer in what.peers)] for word in (option, str(value))]
+    flags = [option for option, wanted in (("--in-place", what.in_place), ("--off-cache", what.off_cache)) if wanted]
+    return flags + [word for option, value in [*given, *(("--peer", peer) for peer in what.peers)] for word in (option, str(value))]

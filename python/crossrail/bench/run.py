@@ -25,6 +25,14 @@ REFUSED = 2  # exit code of a bench program that cannot do what it is asked, and
 Start = Callable[[Job, IO[str]], int]  # runs a job, its words into a file; returns the exit code
 
 
+class Unfinished(CliError):
+    """The bench program ended too early; `measurement` has the sizes before."""
+
+    def __init__(self, sentence: str, measurement: Measurement) -> None:
+        super().__init__(sentence)
+        self.measurement = measurement
+
+
 class Starter:
     """Starts jobs on this machine, or on a cluster made at the first job; `with` removes the cluster."""
 
@@ -97,7 +105,7 @@ def run_bench(request: BenchRequest, start: Start) -> Measurement:
     """Runs the bench by `start` and returns its JSON.
 
     What the program prints is shown only when it fails, in the CliError raised then: its own sentences where it refuses.
-    Wrong data are no failure here: they are counted in the measurement.
+    Unfinished where it has measured some sizes. Wrong data are no failure here: they are counted in the measurement.
     """
     with tempfile.TemporaryDirectory(prefix="crossrail.") as folder:
         output = Path(folder) / "measurement.json"
@@ -113,6 +121,8 @@ def run_bench(request: BenchRequest, start: Start) -> Measurement:
             measurement = json.loads(output.read_text())
         except ValueError:
             raise CliError(f"The bench program failed (exit code {code}) and left half a result.\n{said}") from None
+    if measurement.pop("unfinished", False):
+        raise Unfinished(f"The bench program failed (exit code {code}).\n{said}", measurement)
     notes = words_of_peers(said)
     if notes:
         measurement["notes"] = notes
@@ -123,13 +133,20 @@ def run_bench(request: BenchRequest, start: Start) -> Measurement:
 
 
 def measure(request: BenchRequest, machine_name: Optional[str] = None) -> Measurement:
-    """What `run_bench` measures, here or on the request's hosts, with machine, date and commit; raises what it raises."""
+    """What `run_bench` measures, here or on the request's hosts, with machine, date and commit; raises what it raises.
+
+    A measurement that ended too early has the sizes before: it is marked 'stopped' where the user did it, else 'failed' (a sentence).
+    """
     with Interruptions() as interruptions, Starter(request.where.hosts, request.where.ranks) as start:
         try:
             measurement = run_bench(request, start)
+        except Unfinished as error:
+            measurement = error.measurement
+            # A job that a signal has ended has not failed.
+            measurement.update({"stopped": True} if interruptions.any() else {"failed": str(error)})
         except CliError:
             if interruptions.any():
-                raise Stopped("Stopped: nothing is kept.") from None  # a job that a signal has ended has not failed
+                raise Stopped("Stopped: nothing is kept.") from None
             raise
     set_aside_not_run(measurement)
     measurement["machine"] = describe_machine(machine_name)

@@ -3,23 +3,27 @@
 import json
 import os
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import List, Optional
+from typing import List, Optional, Sequence
 
 import typer
+from rich.console import Console
 from rich.text import Text
 
 from crossrail.bench.contenders import default_ranks, resolve_contenders
-from crossrail.bench.measurements import Measurement, on_device, reference, wrong_blocks
+from crossrail.bench.measurements import Measurement, not_run_sentences, on_device, reference, verdict, wrong_blocks
 from crossrail.bench.request import CONTIGUOUS, BenchRequest, Effort, What, Where, check_request, shortest_datatype
 from crossrail.bench.run import measure
-from crossrail.collectives import call_names, exchange_names, find_call, for_help, vector_names
-from crossrail.console import out
-from crossrail.errors import EXIT_CODE, CliError
+from crossrail.collectives import any_of, call_names, exchange_names, find_call, for_help, vector_names
+from crossrail.console import out, warn
+from crossrail.errors import EXIT_CODE, CliError, Stopped, did_you_mean
 from crossrail.report.measurement_tables import show_measurement
+from crossrail.report.measurement_text import measurement_csv, osu_lines
 from crossrail.report.page import render_page, write_page
 from crossrail.sizes import parse_size
+
+FORMATS = ("table", "osu")
 
 BENCH_HELP = """Measure crossrail against the native MPI: same run, taking turns, data checked.
 
@@ -37,6 +41,8 @@ Examples:
   crossrail bench alltoallv -n 8 --algorithms native,auto,alltoall
   crossrail bench alltoallv -n 8 --empty 90 --max-time 60
   crossrail bench alltoall -n 8 --datatype vector:contiguous --min 64
+  crossrail bench alltoall -n 8 --off-cache --csv alltoall.csv
+  crossrail bench allreduce -n 8 --in-place --format osu
   crossrail bench ialltoall -n 8 --tests 10
   crossrail bench alltoall_init -n 8 --min 64K
   crossrail bench alltoall -H 4 -n 56
@@ -52,12 +58,14 @@ NCCL and the copy engines take contiguous data only, and so do functions of --pe
 Of nonblocking and persistent calls (ialltoall, alltoall_init) the start, the wait, and the overlap with work put between them
 are measured, as osu_ialltoall and IMB-NBC do; --tests makes calls of MPI_Test in that work.
 
-The exit code is 1 when any byte was wrong, 2 when an algorithm that was asked for did not run, or nothing could be measured.
+Ctrl-C keeps the sizes measured so far, in the files asked for, too. In brackets: the 95 % confidence interval of the median (order statistics).
+
+The exit code is 1 when any byte was wrong, 130 after Ctrl-C, 2 when an algorithm that was asked for did not run, or nothing could be measured.
 """
 
 
 def save_measurement(measurement: Measurement, folder: Path) -> Path:
-    """Writes the JSON as COLLECTIVE_FLAVOUR_RANKSranks_NODESnodes_MACHINE.json, with memory, datatype and empty blocks
+    """Writes the JSON as COLLECTIVE_FLAVOUR_RANKSranks_NODESnodes_MACHINE.json, with memory, datatype, buffers and empty blocks
     before the machine where they are not the usual ones; returns its path."""
     machine = measurement["machine"].get("name") or measurement["machine"].get("host", "machine")
     plain_name = re.sub(r"[^a-z0-9]+", "_", machine.lower()).strip("_")
@@ -65,16 +73,35 @@ def save_measurement(measurement: Measurement, folder: Path) -> Path:
     memory = f"{measurement['memory']}_" if on_device(measurement) else ""
     datatype = measurement.get("datatype", CONTIGUOUS)
     types = "" if datatype == CONTIGUOUS else datatype.replace(":", "_to_") + "_"
+    buffers = "".join(f"{name}_" for name in ("in_place", "off_cache") if measurement.get(name))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / (f"{measurement['collective']}_{measurement['flavour']}_{measurement['ranks']}ranks_"
-                     f"{measurement['nodes']}nodes_{memory}{types}{empty}{plain_name}.json")
+                     f"{measurement['nodes']}nodes_{memory}{types}{buffers}{empty}{plain_name}.json")
     path.write_text(json.dumps(measurement, indent=1) + "\n")
     return path
 
 
-def check_outputs(output: Optional[Path], html: Optional[Path]) -> None:
-    """Raises CliError before anything is measured where the result could not be written."""
-    for folder, made in ((output, True), (html.absolute().parent if html else None, False)):
+@dataclass(frozen=True)
+class Outputs:
+    """Where the result goes: a folder for the JSON, files for page and CSV; None: not written. `form`: on the terminal, table or osu."""
+
+    folder: Optional[Path] = None
+    html: Optional[Path] = None
+    csv: Optional[Path] = None
+    form: str = "table"
+
+
+def check_outputs(outputs: Outputs) -> Outputs:
+    """The same. Raises CliError before anything is measured where the result could not be written."""
+    if outputs.form not in FORMATS:
+        raise CliError(f"The format is {any_of(list(FORMATS))}, not '{outputs.form}'.{did_you_mean(outputs.form, FORMATS)}")
+    files = [file for file in (outputs.html, outputs.csv) if file]
+    for file in files:
+        if file.is_dir():
+            raise CliError(f"{file} is a folder; name a file.")
+        if file.exists() and not os.access(file, os.W_OK):
+            raise CliError(f"Nothing can be written to {file}.")
+    for folder, made in ((outputs.folder, True), *((file.absolute().parent, False) for file in files)):
         if folder is None:
             continue
         there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists())
@@ -82,17 +109,52 @@ def check_outputs(output: Optional[Path], html: Optional[Path]) -> None:
             raise CliError(f"There is no folder {folder}.")
         if not there.is_dir() or not os.access(there, os.W_OK):
             raise CliError(f"Nothing can be written to {folder}.")
+    return outputs
 
 
-def conclude(measurement: Measurement, output: Optional[Path], html: Optional[Path]) -> None:
-    """Shows the measurement and writes the files asked for."""
-    show_measurement(measurement)
-    if output:
-        out.print(f"Saved as {save_measurement(measurement, output)}.")
-    if html:
+def show_notes(notes: Sequence[str], outputs: Outputs) -> None:
+    """Prints who is left out; with --format osu not on standard output."""
+    for note in notes:
+        if outputs.form == "osu":
+            typer.echo(note, err=True)
+        else:
+            out.print(Text(note, "dim"))
+
+
+def conclude(measurement: Measurement, outputs: Outputs, algorithms: str = "") -> int:
+    """Shows the measurement, with --format osu as all of standard output, and writes the files asked for; returns the exit code."""
+    osu = outputs.form == "osu"
+    if osu:
+        typer.echo("\n".join(osu_lines(measurement)))
+        for sentence in [*not_run_sentences(measurement), *([verdict(measurement)] if wrong_blocks(measurement) else [])]:
+            warn(sentence)
+    else:
+        show_measurement(measurement)
+    say = (lambda sentence: typer.echo(sentence, err=True)) if osu else out.print
+    if outputs.folder:
+        say(f"Saved as {save_measurement(measurement, outputs.folder)}.")
+    if outputs.csv:
+        write_page(outputs.csv, measurement_csv(measurement))
+        say(f"A line for every size and contender: {outputs.csv}.")
+    if outputs.html:
         name = reference(measurement).replace("native", "the native MPI")
-        write_page(html, render_page(f"crossrail against {name}", "", [measurement]))
-        out.print(f"Plots in {html}.")
+        write_page(outputs.html, render_page(f"crossrail against {name}", "", [measurement]))
+        say(f"Plots in {outputs.html}.")
+    return code_of(measurement, algorithms)
+
+
+def code_of(measurement: Measurement, algorithms: str) -> int:
+    """The exit code: 1 where a byte was wrong, 130 where the user stopped it, 2 where it failed or what was asked for did not run."""
+    asked = [name.strip() for name in algorithms.split(",")]
+    missing = any(one["contender"] in asked for one in measurement.get("not_run", []))
+    if wrong_blocks(measurement):
+        return 1
+    if measurement.get("stopped"):
+        warn("Stopped. The sizes measured so far are kept.")
+        return Stopped.exit_code
+    if measurement.get("failed"):
+        warn(f"{measurement['failed']}\nThe sizes measured before are kept.")
+    return EXIT_CODE if missing or measurement.get("failed") else 0
 
 
 def bench_command(
@@ -114,27 +176,27 @@ def bench_command(
     empty: int = typer.Option(0, "--empty", min=0, max=100, help=f"Percent of the blocks that are empty ({for_help(vector_names)})."),
     datatype: str = typer.Option(CONTIGUOUS, "--datatype", help=f"Of both sides, or SENDER:RECEIVER; see above ({for_help(exchange_names)})."),
     most_seconds: Optional[float] = typer.Option(None, "--max-time", help="Seconds for all; large sizes are left out when they are over.", show_default=False),
+    in_place: bool = typer.Option(False, "--in-place", help="With MPI_IN_PLACE: send and receive in one buffer."),
+    off_cache: bool = typer.Option(False, "--off-cache", help="Flush the buffers from the caches before every timed call."),
+    csv: Optional[Path] = typer.Option(None, "--csv", help="Write a line for every size and contender to this file.", show_default=False),
+    form_of_output: str = typer.Option("table", "--format", help="On the terminal: table, or osu (columns of the OSU micro-benchmarks)."),
     output: Optional[Path] = typer.Option(None, "--output", help="Folder for the result (JSON).", show_default=False),
     html: Optional[Path] = typer.Option(None, "--html", help="Write a page with plots to this file.", show_default=False),
     machine: Optional[str] = typer.Option(None, "--machine", help="Name of this machine, for the page and the result.", show_default=False),
 ) -> None:
     """See BENCH_HELP."""
     found, form = find_call(collective)
-    what = What(found.name, parse_size(smallest), parse_size(largest), step, memory, empty, (), tuple(peers), form, tests, shortest_datatype(datatype))
+    what = What(found.name, parse_size(smallest), parse_size(largest), step, memory, empty, (), tuple(peers), form, tests, shortest_datatype(datatype), in_place, off_cache)
     where = Where(default_ranks(memory) if ranks is None else ranks, flavour, launcher, tuple(context.obj.launcher), hosts)
     effort = Effort(repetitions, most_seconds=most_seconds)
     check_request(BenchRequest(what, where, effort))
-    check_outputs(output, html)
+    outputs = check_outputs(Outputs(output, html, csv, form_of_output))
     rivals = resolve_contenders(what, where, algorithms, native_cuda)
-    for note in rivals.notes:
-        out.print(Text(note, "dim"))
+    show_notes(rivals.notes, outputs)
     request = BenchRequest(replace(what, contenders=rivals.names, peers=rivals.peers), replace(where, environment=rivals.environment), effort)
-    with out.status(f"measuring {collective} on {where.ranks} ranks…"):
+    with Console(stderr=True).status(f"measuring {collective} on {where.ranks} ranks…"):
         measurement = measure(request, machine)
-    conclude(measurement, output, html)
-    asked = [name.strip() for name in algorithms.split(",")]
-    missing = any(one["contender"] in asked for one in measurement.get("not_run", []))
-    raise typer.Exit(1 if wrong_blocks(measurement) else EXIT_CODE if missing else 0)
+    raise typer.Exit(conclude(measurement, outputs, algorithms))
 
 
 def register(app: typer.Typer) -> None:

@@ -15,7 +15,7 @@ from crossrail.bench.request import BenchRequest, What, Where
 from crossrail.bench.run import measure
 from crossrail.console import out
 from crossrail.demonstration import Outcome, Subject, espresso, play, same_results, transposition
-from crossrail.errors import CliError
+from crossrail.errors import CliError, Stopped
 from crossrail.flavours import find_flavour
 from crossrail.launchers import core_count
 from crossrail.places import source_tree
@@ -146,6 +146,8 @@ def demo_command(
     out.print(Text(sentence, "bold green" if right else "bold red"))
     with out.status("measuring MPI_Alltoall against the native one…"):
         measurement = measure(BenchRequest(What("alltoall", max_bytes=1 << 18), Where(ranks, flavour)))
+    if measurement.get("stopped") or measurement.get("failed"):
+        raise Stopped("Stopped: no page is written.") if measurement.get("stopped") else CliError(measurement["failed"])
     out.print()
     show_measurement(measurement)
     html.parent.mkdir(parents=True, exist_ok=True)

@@ -4,12 +4,12 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from crossrail.bench.measurements import (Measurement, caveats, compare, lag_behind_alltoall, not_run_sentences, on_device, rivals, small_speedup,
+from crossrail.bench.measurements import (Measurement, caveats, compare, interval, is_clear, lag_behind_alltoall, not_run_sentences, on_device, rivals, small_speedup,
                                           times_faster, title, verdict, wrong_blocks)
 from crossrail.console import out
 from crossrail.report.device_tables import show_device_measurement
 from crossrail.report.parts_table import EXPLANATION, has_parts, part_headings, part_rows
-from crossrail.sizes import format_size, format_time_us
+from crossrail.sizes import format_median_us, format_size, format_time_us
 
 WORDS = ("block", "contender", "algorithm", "data")  # columns aligned to the left
 
@@ -24,7 +24,7 @@ def comparison_table(measurement: Measurement, contender: str) -> Table:
     table.add_column("data")
     for one in compare(measurement, contender):
         checked = "right" if measurement.get("checked") else "not checked"
-        table.add_row(format_size(one.bytes), format_time_us(one.native["p50_us"]), format_time_us(one.own["p50_us"]),
+        table.add_row(format_size(one.bytes), format_median_us(one.native), format_median_us(one.own),
                       format_time_us(one.native["p99_us"]), format_time_us(one.own["p99_us"]),
                       Text(f"{one.speedup:.2f}", "green" if one.speedup >= 1 else "yellow"), one.own["algorithm"],
                       Text(f"{one.wrong} wrong", "bold red") if one.wrong else checked)
@@ -66,10 +66,20 @@ def show_small(measurement: Measurement, name: str) -> None:
         out.print(Text(f"{shown}, {small.sizes}: {times_faster(small.mean)} than native (geometric mean).", "bold"))
 
 
+def show_unclear(measurement: Measurement, name: str) -> None:
+    """Prints what the brackets are, and at which sizes they overlap."""
+    known = [one for one in compare(measurement, name) if interval(one.native) and interval(one.own)]
+    if known:
+        unclear = [format_size(one.bytes) for one in known if not is_clear(one)]
+        apart = f" They overlap at {', '.join(unclear)}: no difference beyond the noise there." if unclear else ""
+        out.print(Text(f"In brackets: 95 % confidence interval of the median, within this run.{apart}", "dim"))
+
+
 def show_host_measurement(measurement: Measurement) -> None:
     """Prints a table for every contender, and the mean of the small sizes."""
     for name in rivals(measurement):
         out.print(comparison_table(measurement, name))
+        show_unclear(measurement, name)
         show_small(measurement, name)
 
 

@@ -10,7 +10,7 @@ from crossrail.bench.measurements import (Comparison, Measurement, caveats, comp
 from crossrail.errors import CliError
 from crossrail.report.chart import CHART_STYLE, Chart, Series, draw
 from crossrail.report.parts_table import EXPLANATION, has_parts, part_headings, part_rows
-from crossrail.sizes import format_size, format_time_us
+from crossrail.sizes import format_median_us, format_size, format_time_us
 
 STYLE = CHART_STYLE + """
 body { margin: 0 auto; max-width: 860px; padding: 24px 20px 60px; background: var(--ground); color: var(--ink);
@@ -67,8 +67,8 @@ def speedup_chart(measurement: Measurement) -> Chart:
 def table_row(one: Comparison) -> str:
     """A size as a table row."""
     checked = f'<span class="bad">{one.wrong} wrong</span>' if one.wrong else "right"
-    times = [one.native["p50_us"], one.native["p99_us"], one.own["p50_us"], one.own["p99_us"]]
-    return (f"<tr><td>{format_size(one.bytes)}</td>" + "".join(f"<td>{format_time_us(value)}</td>" for value in times)
+    times = [format_median_us(one.native), format_time_us(one.native["p99_us"]), format_median_us(one.own), format_time_us(one.own["p99_us"])]
+    return (f"<tr><td>{format_size(one.bytes)}</td>" + "".join(f"<td>{value}</td>" for value in times)
             + f'<td>{one.speedup:.2f}×</td><td class="word">{escape(one.own["algorithm"])}</td><td class="word">{checked}</td></tr>')
 
 
@@ -141,7 +141,7 @@ def render_page(heading: str, introduction: str, measurements: List[Measurement]
             f"<title>{escape(heading)}</title><style>{STYLE}</style></head><body><h1>{escape(heading)}</h1>{introduction}"
             f"{''.join(section(one) for one in measurements)}"
             '<p class="faint">The contenders take turns in the same run. Each time is the '
-            "longest over all ranks of one repetition; p50 is the median, p99 what one call in a hundred exceeds.</p>"
+            "longest over all ranks of one repetition; p50 is the median (in brackets, where it is known, its 95 % confidence interval within this run), p99 what one call in a hundred exceeds.</p>"
             f'<script type="application/json" id="measurements">{data}</script></body></html>\n')
 
 

@@ -1,0 +1,46 @@
+"""A measurement for other programs: CSV, and columns as the OSU micro-benchmarks print them."""
+
+import csv
+import io
+from typing import Any, Dict, List
+
+from crossrail.bench.measurements import Measurement, contenders, results_of, title
+
+SETTING = ("collective", "mpi", "ranks", "nodes", "memory", "datatype", "empty_percent", "in_place", "off_cache")
+RESULT = ("bytes", "contender", "algorithm", "repetitions", "min_us", "mean_us", "p50_us", "p50_low_us", "p50_high_us", "p99_us", "max_us", "gb_s", "wrong",
+          "not_run")
+USUAL = {"memory": "host", "datatype": "contiguous", "empty_percent": 0}
+
+
+def cell(values: Dict[str, Any], name: str) -> Any:
+    """A value; flags are 0 or 1, what was not measured is empty."""
+    flag = name in ("in_place", "off_cache", "not_run")
+    value = values.get(name, USUAL.get(name, 0 if flag else ""))
+    return int(value) if flag else value
+
+
+def measurement_csv(measurement: Measurement) -> str:
+    """A line for every size and contender, what did not run at the end (not_run is 1: another algorithm's times)."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*SETTING, *RESULT])
+    setting = [cell(measurement, name) for name in SETTING]
+    for one in [*measurement["results"], *measurement.get("not_run", [])]:
+        writer.writerow([*setting, *(cell(one, name) for name in RESULT)])
+    return text.getvalue()
+
+
+def osu_lines(measurement: Measurement) -> List[str]:
+    """A block of lines for every contender: Size, Avg, Min, Max (microseconds, over repetitions), Iterations.
+
+    A result without a mean (of older benches) has its median in that place, and the head says so.
+    """
+    lines = [f"# crossrail bench: {title(measurement)}", "# Times are those of the slowest rank: average, least and most over the repetitions."]
+    for name in contenders(measurement):
+        results = results_of(measurement, name)
+        middle = "Avg" if all("mean_us" in one for one in results) else "Median"
+        lines += [f"# Contender: {name}", f"{'# Size':<14}{middle + ' Latency(us)':>20}{'Min Latency(us)':>20}{'Max Latency(us)':>20}{'Iterations':>14}"]
+        for one in results:
+            average = one["mean_us"] if middle == "Avg" else one["p50_us"]
+            lines.append(f"{one['bytes']:<14}{average:>20.2f}{one['min_us']:>20.2f}{one['max_us']:>20.2f}{one['repetitions']:>14}")
+    return lines
