@@ -8,9 +8,9 @@ out = Console(highlight=False)
 
 
 def plain_width() -> None:
-    """Tables in a file or a pipe get the width they need rather than 80 columns."""
+    """Tables in a file or a pipe get the width they need rather than those of a terminal."""
     if not sys.stdout.isatty():
-        out.width = max(out.width, 120)
+        out.width = max(out.width, 140)
 
 
 def warn(sentence: str) -> None:

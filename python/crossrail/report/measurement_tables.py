@@ -19,8 +19,8 @@ def comparison_table(measurement: Measurement, contender: str) -> Table:
     name = "crossrail" if contender == "auto" else contender
     table = Table()
     for heading in ("block", "native p50 µs", f"{name} p50 µs", "native p99", f"{name} p99", "times faster"):
-        table.add_column(heading, justify="right")
-    table.add_column("algorithm")
+        table.add_column(heading, justify="right", no_wrap=heading.endswith("p50 µs"))
+    table.add_column("algorithm", overflow="fold")
     table.add_column("data")
     for one in compare(measurement, contender):
         checked = "right" if measurement.get("checked") else "not checked"

@@ -93,7 +93,28 @@ def test_a_wrong_byte_is_found_in_data_and_in_gaps(stand_in, datatype, data, gap
             assert code == 1 and of_contender(measurement, "auto")["wrong"] > 0 and of_contender(measurement, "native")["wrong"] == 0
 
 
+@pytest.mark.parametrize("words, marks", [(["--in-place"], {"in_place"}), (["--off-cache"], {"off_cache"}), (["--in-place", "--off-cache"], {"in_place", "off_cache"})])
+def test_buffers_in_place_and_off_the_caches(stand_in, words, marks):
+    code, _, measurement = run(stand_in, "--max-bytes", "4096", *words)
+    assert code == 0 and {mark for mark in ("in_place", "off_cache") if measurement.get(mark)} == marks and "unfinished" not in measurement
+    assert {one["wrong"] for one in measurement["results"]} == {0} and len(measurement["results"]) == 20
+    code, _, measurement = run(stand_in, *words, SPOIL="3")
+    assert code == 1 and of_contender(measurement, "auto")["wrong"] > 0 and of_contender(measurement, "native")["wrong"] == 0
+
+
+def test_the_interval_of_the_median(stand_in):
+    _, _, measurement = run(stand_in, "--algorithms", "native")
+    one = of_contender(measurement, "native")
+    assert one["min_us"] <= one["p50_low_us"] <= one["p50_us"] <= one["p50_high_us"] <= one["max_us"] and one["min_us"] <= one["mean_us"] <= one["max_us"]
+    for repetitions, known in (("6", True), ("5", False)):  # of six values the least and the most are the interval, of five there is none
+        _, _, measurement = run(stand_in, "--algorithms", "native", "--repetitions", repetitions)
+        one = of_contender(measurement, "native")
+        assert ("p50_low_us" in one) is known and (not known or (one["p50_low_us"], one["p50_high_us"]) == (one["min_us"], one["max_us"]))
+
+
 @pytest.mark.parametrize("words, sentence", [
+    (["--in-place", "--datatype", "vector", "--max-bytes", "64"], "--in-place is measured on contiguous data"),
+    (["--off-cache", "--form", "nonblocking"], "--off-cache is measured with blocking calls"),
     (["--algorithms", "unknown"], "alltoall has no algorithm 'unknown'"),
     (["--ranks", "3"], "asked for 3 ranks, the job has 2"),
     (["--min-bytes", "16", "--max-bytes", "8"], "there is no size from 16 to 8 bytes"),
