@@ -47,7 +47,7 @@ endif()
 
 # What the demo reads is found.
 run(${CMAKE_COMMAND} -E env PYTHONPATH=${PREFIX}/share/crossrail/python PYTHONDONTWRITEBYTECODE=1 ${PYTHON} -c
-  "from crossrail.places import data_folder; print((data_folder() / 'examples/quantum_espresso/silicon.in').is_file())")
+  "import crossrail.places as places\nprint((places.data_folder() / 'examples/quantum_espresso/silicon.in').is_file())")
 expect("^True\n$")
 
 # Completion and manual page, where they are looked for.
