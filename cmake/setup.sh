@@ -2,6 +2,7 @@
 # Looks for what a build needs, and installs what is missing:
 #   cmake/setup.sh check             installs nothing; says in a sentence what is missing, and fails where one cannot build
 #   cmake/setup.sh build|demo|test   says what it is going to install, and does it (make deps, make demo, make test)
+#   cmake/setup.sh wheel             fetches scikit-build-core into build/wheels, for the test that builds a wheel (.ci/run)
 # Where nothing is missing it is done at once and needs no network. On Debian and Ubuntu with root or sudo it uses
 # apt, else PyPI's wheels, which go into build/.
 set -u
@@ -10,7 +11,7 @@ tree=$(cd "$(dirname "$0")/.." && pwd)
 wheels=$tree/build/wheels
 venv=$tree/build/venv
 PATH=$venv/bin:$PATH
-case $purpose in check | build | demo | test) ;; *) echo "usage: cmake/setup.sh [check|build|demo|test]" >&2; exit 2 ;; esac
+case $purpose in check | build | demo | test | wheel) ;; *) echo "usage: cmake/setup.sh [check|build|demo|test|wheel]" >&2; exit 2 ;; esac
 
 build_packages="g++ gfortran cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libmpich-dev mpich
   libhwloc-dev libboost-context-dev libgtest-dev python3-typer python3-rich python3-pip"
@@ -139,10 +140,18 @@ announce() {
   [ "$purpose$announced" != build ] || say "nothing is missing"
 }
 
-if [ "$purpose" = check ]; then
-  check
-  exit
-fi
+# What builds wheels, kept apart from all Pythons of the machine.
+fetch_backend() {
+  [ ! -d "$wheels/backend" ] || return 0
+  say "scikit-build-core of PyPI is going into build/wheels/backend"
+  python=$(python_with_pip) && "$python" -m pip install -q --root-user-action ignore --target "$wheels/backend" scikit-build-core ||
+    say "scikit-build-core cannot be fetched; the test of the wheel is skipped"
+}
+
+case $purpose in
+  check) check; exit ;;
+  wheel) fetch_backend; exit 0 ;;
+esac
 # The header of the MPI-5 standard ABI comes with MPICH 5; the tests run under both.
 wheels_wanted=mpich
 packages=$build_packages
