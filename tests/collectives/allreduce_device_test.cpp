@@ -161,7 +161,7 @@ TEST_P(EveryReductionOnDevices, takes_all_elements) {
         const Outcome outcome = run_collective(communicator, shape, buffers);
         ASSERT_TRUE(outcome.status.ok());
         EXPECT_EQ(std::string(outcome.plan->algorithm) == GetParam().name, fits(communicator, shape)) << name_of(reduction.element);
-        if (outcome.plan->native()) continue;
+        if (!fits(communicator, shape)) continue;  // long double, which has bytes that nobody writes
         EXPECT_TRUE(std::all_of(recv.touch(), recv.touch() + shape.block_bytes, [](std::byte one) { return one == std::byte{0}; }) && recv.intact());
       }
     }
