@@ -115,10 +115,10 @@ void look_at_copies() {
   patience = ended ? std::clamp(4 * (Clock::now() - now), patience, kMost) : std::max(patience / 2, kLeast);
 }
 
-// The attribute is not set before copies under way have ended.
+// The attribute is not set before copies under way have ended. Of memory of pools it is set, too, to no effect.
 bool finish_copies(const void* pointer) {
   unsigned on = 1;
-  if (driver().set_pointer_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address(pointer)) == kSuccess) return true;
+  if (pool_of(pointer) == nullptr && driver().set_pointer_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address(pointer)) == kSuccess) return true;
   look_at_copies();
   return false;
 }

@@ -10,11 +10,11 @@ namespace {
 
 using namespace device_test;
 
-// Small whole numbers: sums are exact in every order.
+// Small whole numbers: sums are exact in every order, and fit; Open MPI 4.1's own sums of int8 that do not are wrong.
 template <class Type>
 void fill(std::vector<unsigned char>& row, std::uint64_t seed) {
   auto* const all = reinterpret_cast<Type*>(row.data());
-  for (std::size_t place = 0; place < row.size() / sizeof(Type); ++place) all[place] = static_cast<Type>(static_cast<int>(mix(seed + place) % 201) - 100);
+  for (std::size_t place = 0; place < row.size() / sizeof(Type); ++place) all[place] = static_cast<Type>(static_cast<int>(mix(seed + place) % 41) - 20);
 }
 
 struct Kindof {
