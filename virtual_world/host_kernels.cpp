@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "collectives/combine.h"
+
 namespace crossrail::virtual_world {
 
 // A receive buffer: round number | two halves of a slot a rank | barrier number | that of every rank. A slot: flag | block.
@@ -13,7 +15,9 @@ size_t packets_bytes(int ranks, size_t block_bytes) {
   return kSlotHead + 2 * static_cast<std::size_t>(ranks) * (kSlotHead + (block_bytes + 63) / 64 * 64) + barrier_bytes(ranks);
 }
 
-void run_packets(const crossrail_packets& asked, const std::vector<void*>& buffers) {
+// Block `peer` of what is sent goes to that rank, or one block to all; `take` gets what came from a rank. False: given up.
+template <class Take>
+static bool run_round(const crossrail_packets& asked, const std::vector<void*>& buffers, bool one_block, Take take) {
   const std::size_t slot = (asked.buffer_bytes - kSlotHead - barrier_bytes(asked.ranks)) / (2 * static_cast<std::size_t>(asked.ranks)) / 64 * 64;
   std::byte* const mine = touch(buffers[static_cast<std::size_t>(asked.rank)]);
   const std::uint64_t round = read_word(mine) + 1;
@@ -21,21 +25,62 @@ void run_packets(const crossrail_packets& asked, const std::vector<void*>& buffe
     return buffer + kSlotHead + ((round & 1) * static_cast<std::size_t>(asked.ranks) + static_cast<std::size_t>(from)) * slot;
   };
   const std::byte* const send = touch(asked.send);
-  std::byte* const recv = touch(asked.recv);
   bool left = false;
   for (int step = 0; step < asked.ranks; ++step) {
     const int peer = (asked.rank + step) % asked.ranks;
     std::byte* const its = slot_of(touch(buffers[static_cast<std::size_t>(peer)]), asked.rank);
-    std::memcpy(its + kSlotHead, send + static_cast<std::size_t>(peer) * asked.block_bytes, asked.block_bytes);
+    std::memcpy(its + kSlotHead, send + (one_block ? 0 : static_cast<std::size_t>(peer) * asked.block_bytes), asked.block_bytes);
     write_word(its, round);
   }
   for (int peer = 0; peer < asked.ranks; ++peer) {
     std::byte* const from = slot_of(mine, peer);
     while (!left && read_word(from) != round) left = read_word(asked.abort) != 0;
-    if (!left) std::memcpy(recv + static_cast<std::size_t>(peer) * asked.block_bytes, from + kSlotHead, asked.block_bytes);
+    if (!left) take(peer, from + kSlotHead);
   }
   write_word(mine, round);
-  if (asked.flag != nullptr) write_word(asked.flag, left ? ~asked.value : asked.value);
+  return !left;
+}
+
+static void tell(const crossrail_packets& asked, bool stayed) {
+  if (asked.flag != nullptr) write_word(asked.flag, stayed ? asked.value : ~asked.value);
+}
+
+void run_packets(const crossrail_packets& asked, const std::vector<void*>& buffers) {
+  std::byte* const recv = touch(asked.recv);
+  const bool stayed = run_round(asked, buffers, false, [&](int peer, const std::byte* block) {
+    std::memcpy(recv + static_cast<std::size_t>(peer) * asked.block_bytes, block, asked.block_bytes);
+  });
+  tell(asked, stayed);
+}
+
+static Reduction reduction_of(const crossrail_reduction& asked) { return {static_cast<Operation>(asked.operation), static_cast<Element>(asked.element)}; }
+
+int combines(const crossrail_reduction* reduction) { return combine_of(reduction_of(*reduction)) != nullptr ? 1 : 0; }
+
+size_t combine_packets_bytes(size_t block_bytes, const crossrail_reduction*) { return block_bytes; }
+
+void run_combine_packets(const crossrail_packets& asked, const std::vector<void*>& buffers, const crossrail_reduction& reduction) {
+  const Reduction wanted = reduction_of(reduction);
+  std::vector<std::byte> sum(asked.block_bytes);
+  const bool stayed = run_round(asked, buffers, true, [&](int peer, const std::byte* row) {
+    if (peer == 0) std::memcpy(sum.data(), row, sum.size());
+    else combine_of(wanted)(sum.data(), row, sum.data(), sum.size() / bytes_of(wanted.element));
+  });
+  if (stayed) std::memcpy(touch(asked.recv), sum.data(), sum.size());
+  tell(asked, stayed);
+}
+
+void run_combination(const crossrail_combination& asked, const std::vector<const void*>& from, const std::vector<void*>& to) {
+  const Reduction wanted = reduction_of(asked.reduction);
+  if (asked.bytes > 0) {
+    const std::byte* const first = touch(from[0]);
+    std::vector<std::byte> sum(first, first + asked.bytes);
+    for (std::size_t row = 1; row < from.size(); ++row) {
+      combine_of(wanted)(sum.data(), touch(from[row]), sum.data(), asked.bytes / bytes_of(wanted.element));
+    }
+    for (void* const row : to) std::memcpy(touch(row), sum.data(), sum.size());
+  }
+  if (asked.flag != nullptr) write_word(asked.flag, asked.value);
 }
 
 void run_barrier(const crossrail_barrier& asked, const std::vector<void*>& buffers) {

@@ -22,6 +22,10 @@ inline void write_word(void* word, std::uint64_t value) {
 
 size_t packets_bytes(int ranks, size_t block_bytes);
 void run_packets(const crossrail_packets& asked, const std::vector<void*>& buffers);
+int combines(const crossrail_reduction* reduction);
+size_t combine_packets_bytes(size_t block_bytes, const crossrail_reduction* reduction);
+void run_combination(const crossrail_combination& asked, const std::vector<const void*>& from, const std::vector<void*>& to);
+void run_combine_packets(const crossrail_packets& asked, const std::vector<void*>& buffers, const crossrail_reduction& reduction);
 void run_barrier(const crossrail_barrier& asked, const std::vector<void*>& buffers);
 void run_pack(const crossrail_packing& asked, const std::vector<crossrail_segment>& segments);
 

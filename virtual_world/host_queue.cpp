@@ -127,6 +127,21 @@ const char* packets(crossrail_queue* queue, const crossrail_packets* asked) {
   return nullptr;
 }
 
+const char* combine(crossrail_queue* queue, const crossrail_combination* asked) {
+  worker_for(queue, asked->stream)
+      .post([copy = *asked, from = std::vector<const void*>(asked->from, asked->from + asked->from_count),
+             to = std::vector<void*>(asked->to, asked->to + asked->to_count)] { run_combination(copy, from, to); });
+  return nullptr;
+}
+
+const char* combine_packets(crossrail_queue* queue, const crossrail_packets* asked, const crossrail_reduction* reduction) {
+  worker_for(queue, asked->stream)
+      .post([copy = *asked, wanted = *reduction, buffers = std::vector<void*>(asked->buffers, asked->buffers + asked->ranks)] {
+        run_combine_packets(copy, buffers, wanted);
+      });
+  return nullptr;
+}
+
 const char* barrier(crossrail_queue* queue, const crossrail_barrier* asked) {
   worker_for(queue, asked->stream)
       .post([copy = *asked, buffers = std::vector<void*>(asked->buffers, asked->buffers + asked->ranks)] { run_barrier(copy, buffers); });

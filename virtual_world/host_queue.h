@@ -18,6 +18,8 @@ const char* open_flags(crossrail_queue* queue, void* pages, size_t bytes);
 void close_flags(crossrail_queue* queue, void* pages);
 const char* exchange(crossrail_queue* queue, const crossrail_exchange* asked);
 const char* packets(crossrail_queue* queue, const crossrail_packets* asked);
+const char* combine(crossrail_queue* queue, const crossrail_combination* asked);
+const char* combine_packets(crossrail_queue* queue, const crossrail_packets* asked, const crossrail_reduction* reduction);
 const char* barrier(crossrail_queue* queue, const crossrail_barrier* asked);
 const char* pack(crossrail_queue* queue, const crossrail_packing* asked);
 const char* look(crossrail_queue* queue);

@@ -102,6 +102,11 @@ int crossrail_last_traffic(crossrail_traffic *traffic);
  * saying why on standard error; on all ranks alike where it cannot be done, and nothing is then enqueued. */
 int crossrail_alltoall_on_stream(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                                  MPI_Datatype recvtype, MPI_Comm comm, void *stream);
+
+/* MPI_Allreduce in the order of `stream`, on the same terms; `sendbuf` may be MPI_IN_PLACE. Operations and types are
+ * those that MPI defines, without long double; types without gaps. The order of combining is that of the ranks. */
+int crossrail_allreduce_on_stream(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                  void *stream);
 #endif
 
 #ifdef __cplusplus

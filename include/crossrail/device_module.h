@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define CROSSRAIL_DEVICE_MODULE_VERSION 3
+#define CROSSRAIL_DEVICE_MODULE_VERSION 4
 
 typedef enum crossrail_memory_kind {
   CROSSRAIL_MEMORY_HOST = 0,    /* also host memory that the driver knows (pinned, registered) */
@@ -102,6 +102,8 @@ typedef struct crossrail_packets {
   uint64_t value;         /* ~value is written instead when the kernel has given up: the buffers are then of no more use */
 } crossrail_packets;
 
+#define CROSSRAIL_MOST_COMBINING 8
+
 /* A barrier of the ranks of a node in device order, through lines at the end of their receive buffers. That
  * a kernel has given up waiting is not told. */
 typedef struct crossrail_barrier {
@@ -111,6 +113,26 @@ typedef struct crossrail_barrier {
   const uint64_t *abort;
   void *stream;
 } crossrail_barrier;
+
+/* What becomes of elements that meet: rows of src/comm/reductions.def, counted from 1. */
+typedef struct crossrail_reduction {
+  int operation, element;
+} crossrail_reduction;
+
+/* Rows of elements that become one: from[0] op from[1] op ..., in this order, which goes to every `to`. A row may be both
+ * among `from` and `to`; none overlaps another. At any address. All devices come to the same bits. */
+#define CROSSRAIL_MOST_OPERANDS 128
+typedef struct crossrail_combination {
+  crossrail_reduction reduction;
+  const void *const *from;
+  void *const *to;
+  int from_count, to_count; /* at most CROSSRAIL_MOST_OPERANDS each */
+  size_t bytes;             /* of a row, whole elements */
+  int multiprocessors;      /* this and the rest like crossrail_exchange */
+  void *stream;
+  uint64_t *flag;
+  uint64_t value;
+} crossrail_combination;
 
 /* Elements of a datatype in device memory, and their bytes in a row. */
 typedef struct crossrail_segment {
@@ -167,6 +189,14 @@ typedef struct crossrail_device_module {
   const char *(*packets)(crossrail_queue *queue, const crossrail_packets *packets);
   size_t (*packets_bytes)(int ranks, size_t block_bytes);
   const char *(*barrier)(crossrail_queue *queue, const crossrail_barrier *barrier);
+  /* Whether there are kernels for it. */
+  int (*combines)(const crossrail_reduction *reduction);
+  const char *(*combine)(crossrail_queue *queue, const crossrail_combination *combination);
+  /* Every rank's elements, `block_bytes` at `send`, go to all others in packets and become one, in the order of the ranks, at `recv`, which
+   * may be `send`. Rounds of the receive buffers, as of packets, that need combine_packets_bytes(block_bytes, reduction) instead of
+   * block_bytes there. At most CROSSRAIL_MOST_COMBINING ranks. */
+  const char *(*combine_packets)(crossrail_queue *queue, const crossrail_packets *packets, const crossrail_reduction *reduction);
+  size_t (*combine_packets_bytes)(size_t block_bytes, const crossrail_reduction *reduction);
   const char *(*pack)(crossrail_queue *queue, const crossrail_packing *packing);
   /* NULL unless the device has met an error that stops the queue. Does not wait. */
   const char *(*look)(crossrail_queue *queue);
@@ -176,7 +206,7 @@ typedef struct crossrail_device_module {
 
 /* The one symbol of a module. */
 typedef const crossrail_device_module *(*crossrail_device_module_entry)(void);
-#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v3"
+#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v4"
 
 #ifdef __cplusplus
 }

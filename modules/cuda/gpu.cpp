@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -82,25 +83,42 @@ uint64_t buffer_id(const void* pointer) {
   return attribute<unsigned long long>(CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer);
 }
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
 // Streams that are captured have no work; to ask the default one while others are would spoil that.
-// Within a call of ours, which asks about several pieces of memory, once is enough.
-void look_at_copies() {
-  constexpr auto kLongest = std::chrono::microseconds(100), kShortestCopy = std::chrono::microseconds(4);
-  static thread_local std::chrono::steady_clock::time_point looked;
-  const auto now = std::chrono::steady_clock::now();
-  if (now - looked < kShortestCopy) return;
-  looked = now;
+bool default_streams_end(Clock::time_point limit) {
   const Uncaptured uncaptured;
-  const auto end = now + kLongest;
   for (const Stream stream : {CU_STREAM_LEGACY, CU_STREAM_PER_THREAD}) {
-    while (!is_captured(stream) && driver().query_stream(stream) == kNotReady && std::chrono::steady_clock::now() < end) continue;
+    while (!is_captured(stream) && driver().query_stream(stream) == kNotReady) {
+      if (Clock::now() >= limit) return false;
+    }
   }
+  return true;
 }
 
-// The attribute is not set before copies under way have ended.
+}  // namespace
+
+// A copy takes a few microseconds, but milliseconds where processes take turns at a device. Streams that are busy for long have
+// kernels to run: they are waited for ever more shortly, until something ends in time again.
+// Within a call of ours, which asks about several pieces of memory, once is enough.
+void look_at_copies() {
+  constexpr Clock::duration kShortestCopy = std::chrono::microseconds(4);
+  constexpr Clock::duration kLeast = std::chrono::microseconds(100), kMost = std::chrono::milliseconds(20);
+  static thread_local Clock::time_point looked;
+  static thread_local Clock::duration patience = kMost;
+  const Clock::time_point now = Clock::now();
+  if (now - looked < kShortestCopy) return;
+  looked = now;
+  const bool ended = default_streams_end(now + patience);
+  patience = ended ? std::clamp(4 * (Clock::now() - now), patience, kMost) : std::max(patience / 2, kLeast);
+}
+
+// The attribute is not set before copies under way have ended. Of memory of pools it is set, too, to no effect.
 bool finish_copies(const void* pointer) {
   unsigned on = 1;
-  if (driver().set_pointer_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address(pointer)) == kSuccess) return true;
+  if (pool_of(pointer) == nullptr && driver().set_pointer_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address(pointer)) == kSuccess) return true;
   look_at_copies();
   return false;
 }

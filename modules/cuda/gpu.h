@@ -159,8 +159,7 @@ uint64_t buffer_id(const void* pointer);  // 0: not known to the driver
 // Memory seen for the first time: a program's cudaMemcpy to it may have returned before its end (from
 // pageable memory, or of a few bytes), and our streams do not wait for the program's. Waits for such copies,
 // and tells the memory that those to come shall end before they return. Where it cannot be told (chunks, pools; the flag
-// of contexts that would do waits for the device and spoils captures) that is looked at again at each use, for as long
-// as the end of such a copy takes. False there.
+// of contexts that would do waits for the device and spoils captures) that is looked at again at each use. False there.
 bool finish_copies(const void* pointer);
 void look_at_copies();
 uint64_t block_id(const void* pointer);   // of the physical memory behind it; 0: the driver does not tell

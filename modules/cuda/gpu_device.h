@@ -4,8 +4,11 @@
 
 #include <stdint.h>
 
-#define GPU_KERNEL extern "C" __global__ void __launch_bounds__(1024)
+// A kernel of at most so many threads a CTA.
+#define GPU_KERNEL_OF(threads) extern "C" __global__ void __launch_bounds__(threads)
+#define GPU_KERNEL GPU_KERNEL_OF(1024)
 #define GPU_INLINE __device__ __forceinline__
+#define GPU_NOINLINE static __device__ __noinline__
 // Arguments that may be indexed where they lie.
 #define GPU_ARGUMENT const __grid_constant__
 

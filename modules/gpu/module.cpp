@@ -97,6 +97,10 @@ crossrail_device_module table() {
   module.packets = packets;
   module.packets_bytes = packets_bytes;
   module.barrier = barrier;
+  module.combines = combines;
+  module.combine = combine;
+  module.combine_packets = combine_packets;
+  module.combine_packets_bytes = combine_packets_bytes;
   module.pack = pack;
   return module;
 }
@@ -104,7 +108,7 @@ crossrail_device_module table() {
 }  // namespace
 }  // namespace gpu
 
-extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v3(void) {
+extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v4(void) {
   static const crossrail_device_module module = gpu::table();
   return gpu::driver().complete ? &module : nullptr;
 }

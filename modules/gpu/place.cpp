@@ -37,7 +37,8 @@ const char* open_place(Context context, Place& place) {
 
 constexpr const char* kKernelNames[kKernelCount] = {"exchange_few", "exchange_many", "packets_few",
                                                     "packets_many", "barrier_few",      "barrier_many",
-                                                    "pack",         "persistent",      "announce"};
+                                                    "pack",         "persistent",      "announce",
+                                                    "combine_few",  "combine_many",    "combine_packets"};
 
 const char* find_kernels(Place& place) {
   Image image{};

@@ -10,8 +10,10 @@
 
 namespace gpu {
 
-enum class Kernel { exchange_few, exchange_many, packets_few, packets_many, barrier_few, barrier_many, pack, persistent, announce };
-inline constexpr int kKernelCount = 9;
+enum class Kernel {
+  exchange_few, exchange_many, packets_few, packets_many, barrier_few, barrier_many, pack, persistent, announce, combine_few, combine_many, combine_packets
+};
+inline constexpr int kKernelCount = 12;
 
 struct Place {
   Context context = nullptr;

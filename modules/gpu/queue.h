@@ -128,6 +128,9 @@ Cut cut(kernels::Blocks& list, kernels::Block* blocks, unsigned most_grid);
 // For one CTA, a warp a piece.
 Cut cut_for_one(kernels::Blocks& list, kernels::Block* blocks);
 
+// combine.cpp: elements as kernels see them; `addresses` have in them every bit that some row's address has.
+const char* tell_elements(const crossrail_reduction& reduction, size_t bytes, uint64_t addresses, kernels::Elements& elements);
+
 // persistent.cpp
 bool persistent_fits(crossrail_queue& queue, const crossrail_exchange& exchange);
 struct Command {
@@ -152,6 +155,10 @@ const char* exchange_by_copies(crossrail_queue& queue, const crossrail_exchange&
 const char* packets(crossrail_queue* queue, const crossrail_packets* packets);
 size_t packets_bytes(int ranks, size_t block_bytes);
 const char* barrier(crossrail_queue* queue, const crossrail_barrier* barrier);
+int combines(const crossrail_reduction* reduction);
+const char* combine(crossrail_queue* queue, const crossrail_combination* combination);
+const char* combine_packets(crossrail_queue* queue, const crossrail_packets* packets, const crossrail_reduction* reduction);
+size_t combine_packets_bytes(size_t block_bytes, const crossrail_reduction* reduction);
 const char* pack(crossrail_queue* queue, const crossrail_packing* packing);
 void close_layouts(crossrail_queue& queue);
 

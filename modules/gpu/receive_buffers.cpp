@@ -56,13 +56,11 @@ Cut cut_packets(const crossrail_queue& queue, const crossrail_packets& packets) 
 }
 
 template <unsigned kMost>
-const char* launch_packets(crossrail_queue& queue, const crossrail_packets& packets, Kernel kernel) {
-  kernels::PacketsTask<kMost> task{};
+const char* tell(const crossrail_queue& queue, const crossrail_packets& packets, kernels::PacketsTask<kMost>& task) {
   if (const char* wrong = translate(queue, packets.flag, &task.signal.flag); wrong != nullptr) return wrong;
   uint64_t* abort_flag = nullptr;
   if (const char* wrong = translate(queue, packets.abort, &abort_flag); wrong != nullptr) return wrong;
   const ReceiveBuffer buffer = buffer_of(packets.ranks, packets.buffer_bytes);
-  const Cut wanted = cut_packets(queue, packets);
   task.signal.value = packets.value;
   task.send = static_cast<const char*>(packets.send);
   task.recv = static_cast<char*>(packets.recv);
@@ -72,9 +70,17 @@ const char* launch_packets(crossrail_queue& queue, const crossrail_packets& pack
   task.abort = abort_flag;
   task.rank = static_cast<uint32_t>(packets.rank);
   task.ranks = static_cast<uint32_t>(packets.ranks);
+  for (int i = 0; i < packets.ranks; ++i) task.buffers[i] = static_cast<char*>(packets.buffers[i]);
+  return nullptr;
+}
+
+template <unsigned kMost>
+const char* launch_packets(crossrail_queue& queue, const crossrail_packets& packets, Kernel kernel) {
+  kernels::PacketsTask<kMost> task{};
+  if (const char* wrong = tell(queue, packets, task); wrong != nullptr) return wrong;
+  const Cut wanted = cut_packets(queue, packets);
   task.lanes = wanted.lanes;
   task.align = align_of(packets);
-  for (int i = 0; i < packets.ranks; ++i) task.buffers[i] = static_cast<char*>(packets.buffers[i]);
   return launch_work(queue, {kernel, wanted.grid, wanted.threads, &task, sizeof task, &task.signal, true}, packets.stream);
 }
 
@@ -118,6 +124,24 @@ const char* packets(crossrail_queue* queue, const crossrail_packets* packets) {
     return launch_packets<kernels::kFewRanks>(*queue, *packets, Kernel::packets_few);
   }
   return launch_packets<kernels::kManyRanks>(*queue, *packets, Kernel::packets_many);
+}
+
+const char* combine_packets(crossrail_queue* queue, const crossrail_packets* packets, const crossrail_reduction* reduction) {
+  if (const char* wrong = check(packets->rank, packets->ranks, packets->buffer_bytes); wrong != nullptr) return wrong;
+  if (packets->ranks > CROSSRAIL_MOST_COMBINING) return "too many ranks that combine packets";
+  const size_t travelling = combine_packets_bytes(packets->block_bytes, reduction);
+  if (packets_bytes(packets->ranks, travelling) > packets->buffer_bytes) return "blocks too large for the receive buffers";
+  kernels::CombinePacketsTask task{};
+  const uint64_t addresses = reinterpret_cast<uint64_t>(packets->send) | reinterpret_cast<uint64_t>(packets->recv);
+  if (const char* wrong = tell_elements(*reduction, packets->block_bytes, addresses, task.elements); wrong != nullptr) return wrong;
+  if (packets->block_bytes == 0) return announce_nothing(*queue, *packets);
+  const At at(*queue->place);
+  GPU_TRY(at.result());
+  if (const char* wrong = tell(*queue, *packets, task.packets); wrong != nullptr) return wrong;
+  const uint64_t units = travelling / kernels::kUnitBytes;
+  const auto grid = static_cast<unsigned>(std::clamp<uint64_t>((units + kernels::kCombineThreads - 1) / kernels::kCombineThreads, 1, kMostCtas / 2));
+  const auto threads = static_cast<unsigned>(round_up(std::min<uint64_t>(units, kernels::kCombineThreads), kernels::kWarpLanes));
+  return launch_work(*queue, {Kernel::combine_packets, grid, threads, &task, sizeof task, &task.packets.signal, true}, packets->stream);
 }
 
 const char* barrier(crossrail_queue* queue, const crossrail_barrier* barrier) {

@@ -11,10 +11,13 @@
 
 #include <stdint.h>
 
-#define GPU_KERNEL                                                                                    \
-  extern "C" __attribute__((global)) __attribute__((launch_bounds(1024)))                              \
-  __attribute__((amdgpu_flat_work_group_size(1, 1024))) void
+// A kernel of at most so many threads a CTA.
+#define GPU_KERNEL_OF(threads)                                                                          \
+  extern "C" __attribute__((global)) __attribute__((launch_bounds(threads)))                             \
+  __attribute__((amdgpu_flat_work_group_size(1, threads))) void
+#define GPU_KERNEL GPU_KERNEL_OF(1024)
 #define GPU_INLINE __attribute__((device)) __attribute__((always_inline)) inline
+#define GPU_NOINLINE static __attribute__((device)) __attribute__((noinline))
 #define GPU_ARGUMENT const
 #define __shared__ __attribute__((shared))
 

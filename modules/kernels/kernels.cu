@@ -2,6 +2,7 @@
 
 #include "exchange.h"
 #include "barrier.h"
+#include "combine.h"
 #include "packets.h"
 #include "packing.h"
 #include "persistent.h"
@@ -10,6 +11,9 @@ GPU_KERNEL exchange_few(GPU_ARGUMENT kernels::FewBlocks task) { kernels::exchang
 GPU_KERNEL exchange_many(GPU_ARGUMENT kernels::ManyBlocks task) { kernels::exchange(task); }
 GPU_KERNEL packets_few(GPU_ARGUMENT kernels::PacketsTask<kernels::kFewRanks> task) { kernels::exchange_packets(task); }
 GPU_KERNEL packets_many(GPU_ARGUMENT kernels::PacketsTask<kernels::kManyRanks> task) { kernels::exchange_packets(task); }
+GPU_KERNEL_OF(kernels::kCombineThreads) combine_few(GPU_ARGUMENT kernels::CombineTask<kernels::kFewRanks> task) { kernels::combine(task); }
+GPU_KERNEL_OF(kernels::kCombineThreads) combine_many(GPU_ARGUMENT kernels::CombineTask<kernels::kManyRanks> task) { kernels::combine(task); }
+GPU_KERNEL_OF(kernels::kCombineThreads) combine_packets(GPU_ARGUMENT kernels::CombinePacketsTask task) { kernels::combine_packets(task); }
 GPU_KERNEL barrier_few(GPU_ARGUMENT kernels::BarrierTask<kernels::kFewRanks> task) { kernels::barrier(task); }
 GPU_KERNEL barrier_many(GPU_ARGUMENT kernels::BarrierTask<kernels::kManyRanks> task) { kernels::barrier(task); }
 GPU_KERNEL pack(GPU_ARGUMENT kernels::PackTask task) { kernels::pack_row(task); }

@@ -151,6 +151,19 @@ GPU_INLINE void erase_some(const PacketsTask<kMost>& task, uint32_t round) {
   gpu::fence_system();
 }
 
+// The last CTA to come here ends the round for its rank.
+template <unsigned kMost>
+GPU_INLINE void end_round(const PacketsTask<kMost>& task, uint32_t round, uint64_t before, bool stayed) {
+  BufferTail* tail = reinterpret_cast<BufferTail*>(task.buffers[task.rank] + task.tail);
+  if (!stayed) tail->gave_up = 1;
+  if (!last_of_all(&tail->arrivals)) return;
+  tail->round = round;
+  erase_some(task, round);
+  const uint64_t value = value_of(task.signal, before);
+  tell(task.signal, tail->gave_up == 0 ? value : ~value);
+  tail->gave_up = 0;
+}
+
 template <unsigned kMost>
 GPU_INLINE void exchange_packets(const PacketsTask<kMost>& task) {
   const uint64_t before = last_value(task.signal);
@@ -171,13 +184,7 @@ GPU_INLINE void exchange_packets(const PacketsTask<kMost>& task) {
   for (uint32_t job = thread / task.lanes; stayed && job < parts * task.ranks; job += groups) {
     stayed = round.receive(share_of(job));
   }
-  if (!stayed) tail->gave_up = 1;
-  if (!last_of_all(&tail->arrivals)) return;
-  tail->round = round.number;
-  erase_some(task, round.number);
-  const uint64_t value = value_of(task.signal, before);
-  tell(task.signal, tail->gave_up == 0 ? value : ~value);
-  tail->gave_up = 0;
+  end_round(task, round.number, before, stayed);
 }
 
 }  // namespace kernels

@@ -84,6 +84,40 @@ struct PacketsTask {
   char* buffers[kMost];
 };
 
+enum class Combination : uint32_t {
+  none,
+#define COMBINATION(name, ...) name,
+#include "combinations.def"
+#undef COMBINATION
+};
+
+constexpr unsigned kCombineThreads = 512;  // of a CTA that combines
+
+// Elements in units of 16 bytes, or of one element that does not divide them.
+struct Elements {
+  uint64_t bytes;
+  Combination combination;
+  uint32_t unit_bytes;
+  uint32_t align;         // of all addresses: 16, 8, 4, 2 or 1
+  uint32_t unused;
+};
+
+template <unsigned kMost>
+struct CombineTask {
+  Signal signal;
+  Elements elements;
+  uint32_t from_count, to_count;
+  const char* from[kMost];
+  char* to[kMost];
+};
+
+// packets_bytes and so on as of PacketsTask; `send` is what goes to all.
+struct CombinePacketsTask {
+  PacketsTask<kFewRanks> packets;
+  Elements elements;
+};
+static_assert(sizeof(CombineTask<kManyRanks>) <= 4096);
+
 template <unsigned kMost>
 struct BarrierTask {
   uint64_t tail;

@@ -1,25 +1,15 @@
 #include "collectives/device_rounds.h"
 
-namespace crossrail::alltoall_device {
+#include <numeric>
+
+namespace crossrail {
 namespace {
 
 struct Blocks {
   std::vector<crossrail_block> exchanged, staged;  // one for every rank
 };
 
-std::byte* sent_block(const Plan& plan, const Buffers& buffers, const Round& round, int number) {
-  const auto at = static_cast<std::size_t>(number);
-  if (plan.devices->staged(MappedSide::send)) return plan.devices->staging(MappedSide::send) + at * plan.devices->chunk();
-  return const_cast<std::byte*>(buffers.send) + at * plan.shape.block_bytes + round.from;
-}
-
-std::byte* received_block(const Plan& plan, const Buffers& buffers, const Round& round, int number) {
-  const auto at = static_cast<std::size_t>(number);
-  if (plan.devices->staged(MappedSide::recv)) return plan.devices->staging(MappedSide::recv) + at * plan.devices->chunk();
-  return buffers.recv + at * plan.shape.block_bytes + round.from;
-}
-
-void lay_out(Plan& plan, const Buffers& buffers, const Round& round) {
+void lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   const bool push = plan.mapped == MappedSide::recv;
   const int rank = plan.group.index();
   const int size = plan.group.size();
@@ -35,7 +25,7 @@ void lay_out(Plan& plan, const Buffers& buffers, const Round& round) {
 
 // A kernel moves byte by byte where the two ends of a block are odd to each other: copy engines do not
 // care. Each rank may choose for itself.
-crossrail_engine engine_for(const Plan& plan, const Round& round, crossrail_engine wanted) {
+crossrail_engine engine_for(const Plan& plan, const DeviceRound& round, crossrail_engine wanted) {
   constexpr std::size_t kWorthAStart = 128 * 1024;
   constexpr std::uintptr_t kWordMask = 3;
   if (wanted != CROSSRAIL_ENGINE_KERNEL || round.bytes < kWorthAStart) return wanted;
@@ -53,27 +43,27 @@ struct Pieces {
 };
 
 // Between a side of the program's and memory of ours, every block's piece of the round.
-Status begin_staged(Plan& plan, const Pieces& pieces, const Round& round, DeviceWork& work) {
+Status begin_staged(Plan& plan, const Pieces& pieces, const DeviceRound& round, DeviceWork& work) {
   DeviceQueue& queue = plan.devices->queue();
   std::byte* const ours = plan.devices->staging(pieces.unpack ? MappedSide::recv : MappedSide::send);
   auto& blocks = plan.kept<Blocks>().staged;
   for (std::size_t number = 0; number < blocks.size(); ++number) {
     std::byte* const piece = ours + number * plan.devices->chunk();
-    const std::size_t first = number * plan.shape.block_bytes + round.from;
-    if (pieces.layout != nullptr) {
+    const std::size_t first = number * round.block + round.from, bytes = round.of(static_cast<int>(number));
+    if (pieces.layout != nullptr && bytes > 0) {
       const DeviceLayout& layout = *pieces.layout;
       CROSSRAIL_TRY(queue.begin_packing({layout.segments.data(), layout.segments.size(), layout.id, layout.element_bytes, layout.extent,
-                                         pieces.user, piece, first, round.bytes, pieces.unpack ? 1 : 0, nullptr}));
+                                         pieces.user, piece, first, bytes, pieces.unpack ? 1 : 0, nullptr}));
       blocks[number] = {piece, piece, 0};
     } else {
       std::byte* const user = pieces.user + first;
-      blocks[number] = {pieces.unpack ? user : piece, pieces.unpack ? piece : user, round.bytes};
+      blocks[number] = {pieces.unpack ? user : piece, pieces.unpack ? piece : user, pieces.layout == nullptr ? bytes : 0};
     }
   }
   return queue.begin_copies(blocks, work);
 }
 
-Status run_round(Plan& plan, const Buffers& buffers, const Round& round, crossrail_engine engine) {
+Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round, crossrail_engine engine) {
   DeviceSharing& devices = *plan.devices;
   const bool pull = plan.mapped == MappedSide::send;
   DeviceWork staging, exchange;
@@ -90,7 +80,7 @@ Status run_round(Plan& plan, const Buffers& buffers, const Round& round, crossra
   return stage_out(plan, buffers, round);
 }
 
-Status enqueue_round(Plan& plan, const Buffers& buffers, const Round& whole, crossrail_engine engine) {
+Status enqueue_round(Plan& plan, const Buffers& buffers, const DeviceRound& whole, crossrail_engine engine) {
   DeviceSharing& devices = *plan.devices;
   CROSSRAIL_TRY(devices.streams().check_peers());
   if (devices.any_staged(plan.mapped)) return failed(Code::unsupported, "some rank's memory cannot be mapped by others");
@@ -104,13 +94,33 @@ Status enqueue_round(Plan& plan, const Buffers& buffers, const Round& whole, cro
 
 }  // namespace
 
-Status stage_in(Plan& plan, const Buffers& buffers, const Round& round, DeviceWork& work) {
+std::byte* sent_block(const Plan& plan, const Buffers& buffers, const DeviceRound& round, int number) {
+  const auto at = static_cast<std::size_t>(number);
+  if (plan.devices->staged(MappedSide::send)) return plan.devices->staging(MappedSide::send) + at * plan.devices->chunk();
+  return const_cast<std::byte*>(buffers.send) + at * round.block + round.from;
+}
+
+std::byte* received_block(const Plan& plan, const Buffers& buffers, const DeviceRound& round, int number) {
+  const auto at = static_cast<std::size_t>(number);
+  if (plan.devices->staged(MappedSide::recv)) return plan.devices->staging(MappedSide::recv) + at * plan.devices->chunk();
+  return buffers.recv + at * round.block + round.from;
+}
+
+std::size_t device_block_bytes(const Shape& shape, int ranks) {
+  const Counts counts = row_of(shape.collective).counts;
+  if (counts != Counts::elements) return counts == Counts::block ? shape.block_bytes : 0;
+  constexpr std::size_t kUnitBytes = 16;
+  const std::size_t grain = std::lcm(kUnitBytes, bytes_of(shape.reduction.element));
+  return round_up((shape.block_bytes + static_cast<std::size_t>(ranks) - 1) / static_cast<std::size_t>(ranks), grain);
+}
+
+Status stage_in(Plan& plan, const Buffers& buffers, const DeviceRound& round, DeviceWork& work) {
   if (!plan.devices->staged(MappedSide::send)) return {};
   const DeviceLayout* layout = plan.shape.in_place ? buffers.recv_layout : buffers.send_layout;
   return begin_staged(plan, {const_cast<std::byte*>(buffers.send), layout, false}, round, work);
 }
 
-Status stage_out(Plan& plan, const Buffers& buffers, const Round& round) {
+Status stage_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   if (!plan.devices->staged(MappedSide::recv)) return {};
   DeviceWork work;
   CROSSRAIL_TRY(begin_staged(plan, {buffers.recv, buffers.recv_layout, true}, round, work));
@@ -132,13 +142,13 @@ Status plan_mapped(Plan& plan, MappedSide side) {
 
 Status run_mapped(Plan& plan, const Buffers& buffers, crossrail_engine engine) {
   const std::size_t block = plan.shape.block_bytes;
-  if (plan.shape.order == Order::stream) return enqueue_round(plan, buffers, {0, block}, engine);
+  if (plan.shape.order == Order::stream) return enqueue_round(plan, buffers, round_of(plan, 0, block), engine);
   CROSSRAIL_TRY(plan.devices->map_peers(plan.mapped));
   const std::size_t chunk = plan.devices->chunk();
   for (std::size_t from = 0; from < block; from += chunk) {
-    CROSSRAIL_TRY(run_round(plan, buffers, {from, std::min(chunk, block - from)}, engine));
+    CROSSRAIL_TRY(run_round(plan, buffers, round_of(plan, from, std::min(chunk, block - from)), engine));
   }
   return {};
 }
 
-}  // namespace crossrail::alltoall_device
+}  // namespace crossrail

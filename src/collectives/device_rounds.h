@@ -1,6 +1,6 @@
-// What all-to-alls on device memory share: rounds of as many bytes of every block as fit the memory
+// What collectives on device memory share: rounds of as many bytes of every block as fit the memory
 // of ours that some side needs (mostly one round of whole blocks, and no such memory), and the blocks
-// of a round in the order of the IPC paper, section III-A: first the rank's own, then rank + 1,
+// of an all-to-all's round in the order of the IPC paper, section III-A: first the rank's own, then rank + 1,
 // rank + 2, ..., so that every device receives from one other at a time.
 //
 // In a stream's order there is one round, of what peers can map, between two barriers in the streams: the
@@ -12,12 +12,26 @@
 
 #include "collectives/algorithm.h"
 
-namespace crossrail::alltoall_device {
+namespace crossrail {
 
-struct Round {
-  std::size_t from;   // of every block
-  std::size_t bytes;
+// Sides are rows of blocks, one for every rank, of equal length but for the last ones where all come to less.
+struct DeviceRound {
+  std::size_t from, bytes;  // of every block
+  std::size_t block, all;   // bytes of a block, and of all blocks
+  // Bytes of a block in this round.
+  std::size_t of(int number) const {
+    const std::size_t begin = static_cast<std::size_t>(number) * block + from;
+    return begin >= all ? 0 : std::min(bytes, all - begin);
+  }
 };
+// Of equal blocks.
+inline DeviceRound round_of(const Plan& plan, std::size_t from, std::size_t bytes) {
+  return {from, bytes, plan.shape.block_bytes, plan.shape.block_bytes * static_cast<std::size_t>(plan.group.size())};
+}
+
+// Bytes from one block of a call's side to the next, as the ranks' devices see them: of collectives that reduce a
+// rank's share of the elements, a whole number of them and of 16 bytes.
+std::size_t device_block_bytes(const Shape& shape, int ranks);
 
 inline bool on_one_node(const Topology& topology) { return topology.one_node() && topology.shared_segment; }
 
@@ -33,14 +47,17 @@ inline std::size_t receive_buffer_bytes(const Plan& plan) {
 
 // What all calls in a stream's order need of the ranks' devices; others need nothing.
 Status plan_order(Plan& plan);
-// For rows whose ranks write to (MappedSide::recv) or read from (MappedSide::send) their peers' buffers.
+// For rows whose ranks write to (MappedSide::recv), read from (MappedSide::send) or do both with their peers' buffers.
 Status plan_mapped(Plan& plan, MappedSide side);
+// Where a block of this rank's lies in a round: at the program's, or in memory of ours.
+std::byte* sent_block(const Plan& plan, const Buffers& buffers, const DeviceRound& round, int number);
+std::byte* received_block(const Plan& plan, const Buffers& buffers, const DeviceRound& round, int number);
 // An exchange of all blocks with one engine.
 Status run_mapped(Plan& plan, const Buffers& buffers, crossrail_engine engine);
 
 // Sides that are staged: what is sent, brought to memory of ours; what has come, to the program's. The former
 // may still be under way on return, in front of what the device is asked next.
-Status stage_in(Plan& plan, const Buffers& buffers, const Round& round, DeviceWork& work);
-Status stage_out(Plan& plan, const Buffers& buffers, const Round& round);
+Status stage_in(Plan& plan, const Buffers& buffers, const DeviceRound& round, DeviceWork& work);
+Status stage_out(Plan& plan, const Buffers& buffers, const DeviceRound& round);
 
-}  // namespace crossrail::alltoall_device
+}  // namespace crossrail

@@ -66,7 +66,7 @@ struct Plan {
   enum class AsTheyLie : std::uint8_t { none, in_node, all };
   AsTheyLie as_they_lie = AsTheyLie::none;
   std::size_t chunk_bytes = 0;  // node_shared: bytes of a block moved in one epoch
-  MappedSide mapped = MappedSide::none;  // on devices: the side of which peers' memory is mapped
+  MappedSide mapped = MappedSide::none;  // on devices: the sides of which peers' memory is mapped
   bool fallback = false;      // native because nothing else fits
   const char* part = "";         // hybrid: the algorithm that it has chosen
 

@@ -28,8 +28,9 @@ enum class Residency : std::uint8_t {
   staged   // in device memory of ours: mapped by peers, copied from there or to there
 };
 
-// The side of a call of which ranks map each other's memory.
-enum class MappedSide : std::uint8_t { none, send, recv };
+// The sides of a call of which ranks map each other's memory.
+enum class MappedSide : std::uint8_t { none, send, recv, both };
+constexpr bool includes(MappedSide sides, MappedSide one) { return sides == one || sides == MappedSide::both; }
 
 // One side, packed into the words of a descriptor.
 struct ExportedSide {

@@ -75,6 +75,15 @@ Status DeviceQueue::begin_exchange(const std::vector<crossrail_block>& blocks, c
   return device::answered(module_->exchange(queue_, &asked));
 }
 
+Status DeviceQueue::begin_combination(crossrail_combination combination, DeviceWork& work) {
+  work = {++exchanges_, true};
+  combination.multiprocessors = limits_.multiprocessors;
+  combination.stream = nullptr;
+  combination.flag = &flags(control_.node_rank()).done;
+  combination.value = work.number;
+  return device::answered(module_->combine(queue_, &combination));
+}
+
 Status DeviceQueue::begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work) {
   work = {++local_, false};
   const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), CROSSRAIL_ENGINE_KERNEL,
@@ -84,13 +93,17 @@ Status DeviceQueue::begin_copies(const std::vector<crossrail_block>& blocks, Dev
 
 Status DeviceQueue::begin_packing(crossrail_packing packing) { return device::answered(module_->pack(queue_, &packing)); }
 
-Status DeviceQueue::begin_packets(crossrail_packets packets, DeviceWork& work) {
+Status DeviceQueue::ask(const crossrail_packets& packets, const crossrail_reduction* reduction) {
+  return device::answered(reduction == nullptr ? module_->packets(queue_, &packets) : module_->combine_packets(queue_, &packets, reduction));
+}
+
+Status DeviceQueue::begin_packets(crossrail_packets packets, DeviceWork& work, const crossrail_reduction* reduction) {
   work = {++local_, false};
   packets.abort = abort_flag();
   packets.stream = nullptr;
   packets.flag = &flags(control_.node_rank()).local;
   packets.value = work.number;
-  return device::answered(module_->packets(queue_, &packets));
+  return ask(packets, reduction);
 }
 
 bool DeviceQueue::done(const DeviceWork& work) const {
@@ -150,11 +163,18 @@ Status DeviceQueue::enqueue_exchange(void* stream, const std::vector<crossrail_b
   return device::answered(module_->exchange(queue_, &asked));
 }
 
-Status DeviceQueue::enqueue_packets(void* stream, crossrail_packets packets) {
+Status DeviceQueue::enqueue_combination(void* stream, crossrail_combination combination) {
+  combination.multiprocessors = limits_.multiprocessors;
+  combination.stream = stream;
+  combination.flag = nullptr;
+  return device::answered(module_->combine(queue_, &combination));
+}
+
+Status DeviceQueue::enqueue_packets(void* stream, crossrail_packets packets, const crossrail_reduction* reduction) {
   packets.abort = abort_flag();
   packets.stream = stream;
   packets.flag = nullptr;
-  return device::answered(module_->packets(queue_, &packets));
+  return ask(packets, reduction);
 }
 
 Status DeviceQueue::enqueue_barrier(const crossrail_barrier& barrier) { return device::answered(module_->barrier(queue_, &barrier)); }

@@ -58,19 +58,22 @@ class DeviceQueue {
 
   // The blocks are moved, then all ranks are told. Each rank has its own blocks and engine.
   Status begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work);
+  // The same of rows that are combined (CROSSRAIL_MOST_OPERANDS at most); what signals its end is filled in here.
+  Status begin_combination(crossrail_combination combination, DeviceWork& work);
   // This rank's own: copies ...
   Status begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work);
   // ... what copies that begin after it follow ...
   Status begin_packing(crossrail_packing packing);
-  // ... and packets: done when this rank has all of its blocks.
-  Status begin_packets(crossrail_packets packets, DeviceWork& work);
+  // ... and packets: done when this rank has all of its blocks, combined where `reduction` is not null.
+  Status begin_packets(crossrail_packets packets, DeviceWork& work, const crossrail_reduction* reduction = nullptr);
   bool done(const DeviceWork& work) const;
   // Returns when it is. Errors: peer_lost, system; those of ControlBlock::await.
   Status finish(const DeviceWork& work);
 
   // ----- in the order of a stream of the program's: nothing is told, nobody waits
   Status enqueue_exchange(void* stream, const std::vector<crossrail_block>& blocks, crossrail_engine engine);
-  Status enqueue_packets(void* stream, crossrail_packets packets);
+  Status enqueue_combination(void* stream, crossrail_combination combination);
+  Status enqueue_packets(void* stream, crossrail_packets packets, const crossrail_reduction* reduction = nullptr);
   Status enqueue_barrier(const crossrail_barrier& barrier);
   const std::uint64_t* abort_flag() const { return &flags(control_.node_rank()).abort; }
   // Kernels that wait for peers give up. Any thread.
@@ -86,6 +89,7 @@ class DeviceQueue {
  private:
   DeviceFlags& flags(int rank) const { return region_.flags[rank]; }
   Status finish_exchange(std::uint64_t number);
+  Status ask(const crossrail_packets& packets, const crossrail_reduction* reduction);
   template <class Ready>
   Status await(int peer, Ready ready);
   Status check_health();

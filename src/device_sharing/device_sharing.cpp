@@ -98,8 +98,8 @@ Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wa
   chunk_ = places_ == nullptr ? call.block_bytes : SIZE_MAX;
   DeviceDescriptor mine;
   mine.freed = mappings_->begin_call();
-  mine.recv = locate(call.recv, MappedSide::recv, {wanted == MappedSide::recv, call.stays});
-  if (mine.recv.residency != Residency::host) mine.send = locate(call.send, MappedSide::send, {wanted == MappedSide::send, call.stays});
+  mine.recv = locate(call.recv, MappedSide::recv, {includes(wanted, MappedSide::recv), call.stays});
+  if (mine.recv.residency != Residency::host) mine.send = locate(call.send, MappedSide::send, {includes(wanted, MappedSide::send), call.stays});
   if (queue_.handle() == nullptr) mine = {{}, {}, 0, 0, mine.freed};  // both sides are empty: on which device would that be?
   mine.chunk = chunk_;
   mine.longest = longest_ = block_bytes_;
@@ -113,6 +113,19 @@ Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wa
     longest_ = std::max(longest_, one.longest);
   }
   return {};
+}
+
+Status DeviceSharing::map_peers(MappedSide sides) {
+  for (const MappedSide side : {MappedSide::recv, MappedSide::send}) {
+    if (includes(sides, side)) CROSSRAIL_TRY(mappings_->map(side, all_, queue_.handle()));
+  }
+  return {};
+}
+
+void DeviceSharing::keep_mapped(MappedSide sides) {
+  for (const MappedSide side : {MappedSide::recv, MappedSide::send}) {
+    if (includes(sides, side)) mappings_->keep(side, all_);
+  }
 }
 
 std::byte* DeviceSharing::receives_at(int owner, int peer, std::size_t from) const {

@@ -54,14 +54,14 @@ class DeviceSharing {
   Status look_for_modules(When when = When::seldom);
   bool active() const { return mappings_.has_value() && !mappings_->hopeless(); }
 
-  // Tells where the sides of the call lie and waits for all others. `wanted` is the side that the call's plan
+  // Tells where the sides of the call lie and waits for all others. `wanted` are the sides that the call's plan
   // maps.
   Status exchange_descriptors(const DeviceCall& call, MappedSide wanted, bool& on_devices);
 
   // ----- of the call whose descriptors have been exchanged
-  // Maps one side of all ranks, where it has not been. Code::unsupported, on all ranks alike, where some rank
+  // Maps sides of all ranks, where they have not been. Code::unsupported, on all ranks alike, where some rank
   // cannot: the call must be carried otherwise.
-  Status map_peers(MappedSide side) { return mappings_->map(side, all_, queue_.handle()); }
+  Status map_peers(MappedSide sides);
   bool staged(MappedSide side) const { return mine(side).residency == Residency::staged; }
   // Whether some rank's side is.
   bool any_staged(MappedSide side) const;
@@ -84,7 +84,7 @@ class DeviceSharing {
   const DevicePlace& place(int owner, int peer) const { return rendezvous_.place(owner, peer); }
   std::byte* receives_at(int owner, int peer, std::size_t from) const;
   // For a call that stays under way.
-  void keep_mapped(MappedSide side) { mappings_->keep(side, all_); }
+  void keep_mapped(MappedSide sides);
   // All its work is done.
   void end_call() { mappings_->end_call(); }
 

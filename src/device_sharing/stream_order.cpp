@@ -21,9 +21,9 @@ Status StreamOrder::barrier(void* stream) {
   return queue_.enqueue_barrier(barrier);
 }
 
-Status StreamOrder::packets(void* stream, crossrail_packets packets) {
+Status StreamOrder::packets(void* stream, crossrail_packets packets, const crossrail_reduction* reduction) {
   buffers_.address(packets);
-  return queue_.enqueue_packets(stream, packets);
+  return queue_.enqueue_packets(stream, packets, reduction);
 }
 
 void StreamOrder::watch(std::stop_token stop) {

@@ -27,7 +27,8 @@ class StreamOrder {
   Status exchange(void* stream, const std::vector<crossrail_block>& blocks, crossrail_engine engine) {
     return queue_.enqueue_exchange(stream, blocks, engine);
   }
-  Status packets(void* stream, crossrail_packets packets);
+  Status combination(void* stream, const crossrail_combination& combination) { return queue_.enqueue_combination(stream, combination); }
+  Status packets(void* stream, crossrail_packets packets, const crossrail_reduction* reduction = nullptr);
   // No thread looks after the peers any longer.
   void stop_watching() { watcher_ = std::jthread(); }
 

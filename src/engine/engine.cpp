@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "collectives/algorithm.h"
+#include "collectives/device_rounds.h"
 #include "engine/compared.h"
 
 namespace crossrail {
@@ -90,7 +91,7 @@ Status run_on_devices(Slot& slot, Shape shape, UserBuffers& user, Plan*& plan) {
   if (!slot.devices->active()) return {};
   shape.memory = Memory::device;
   DeviceCall call = user.on_devices();
-  if (call.places == nullptr) call.block_bytes = shape.block_bytes;
+  if (call.places == nullptr) call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
   call.send.ours = call.send.ours || shape.in_place;
   Plan* known = nullptr;
   CROSSRAIL_TRY(plan_on_devices(slot, shape, call, known));
@@ -150,7 +151,7 @@ Outcome run_collective(Slot& slot, const Shape& shape, UserBuffers& user) {
   if (slot.owner.broken || (slot.control != nullptr && slot.control->broken_up())) return run_on_broken(slot, shape);
   Plan* plan = nullptr;
   Status status;
-  const bool nothing = row_of(shape.collective).counts == Counts::block && shape.block_bytes == 0;
+  const bool nothing = row_of(shape.collective).counts != Counts::vector && shape.block_bytes == 0;
   const bool maybe_on_devices = slot.devices != nullptr && !nothing && has_device_rows(shape.collective);
   if (maybe_on_devices) status = run_on_devices(slot, shape, user, plan);
   if (status.ok() && plan == nullptr) status = run_on_host(slot, shape, user, plan);
@@ -189,7 +190,7 @@ Status enqueue(Slot& slot, const Shape& shape, UserBuffers& user, void* stream) 
   if (!slot.devices->active()) return failed(Code::unsupported, "some rank has no device module, or memory that no other can map");
   if (shape.in_place) return failed(Code::unsupported, "not in place");
   Plan* plan = nullptr;
-  CROSSRAIL_TRY(plan_on_devices(slot, shape, call_without_staging(user, shape.block_bytes), plan));
+  CROSSRAIL_TRY(plan_on_devices(slot, shape, call_without_staging(user, device_block_bytes(shape, slot.owner.topology.size)), plan));
   if (plan == nullptr) return failed(Code::unsupported, "some rank's buffers are not in device memory, or have gaps");
   Buffers buffers = user.device_buffers();
   buffers.stream = stream == nullptr ? CROSSRAIL_DEFAULT_STREAM : stream;

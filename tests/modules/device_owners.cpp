@@ -138,7 +138,7 @@ void copies_are_not_overtaken() {
       require(cudaMemcpy(send.address, content.data(), bytes, cudaMemcpyHostToDevice), "to the device");
       if (MPI_Alltoall(send.address, static_cast<int>(block), MPI_BYTE, recv.address, static_cast<int>(block), MPI_BYTE, MPI_COMM_WORLD) != MPI_SUCCESS) complain("an error");
       got = recv.read();
-      if (got != content) return complain("%s: a copy in round %d was overtaken", name_of(kind), round);
+      if (got != content) complain("%s: a copy in round %d was overtaken", name_of(kind), round);
       MPI_Barrier(MPI_COMM_WORLD);
     }
   }

@@ -143,6 +143,7 @@ void test_all(const char* program, const char* library) {
   run_step("streams", test_streams);
   run_step("persistent", test_persistent);
   run_step("packing", test_packing);
+  run_step("combining", test_combining);
   run_step("ids", test_ids);
   const int before = wrong;
   test_sharing(program, library);

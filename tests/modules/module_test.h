@@ -65,6 +65,7 @@ void test_sharing(const char* program, const char* library);
 void test_ids();
 void test_receive_buffers();
 void test_packing();
+void test_combining();
 void measure();
 int run_child(int socket);
 

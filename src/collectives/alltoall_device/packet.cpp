@@ -32,7 +32,7 @@ Status enqueue(Plan& plan, const Buffers& buffers, crossrail_packets packets) {
 
 Status run(Plan& plan, const Buffers& buffers) {
   DeviceSharing& devices = *plan.devices;
-  const Round whole{0, plan.shape.block_bytes};
+  const DeviceRound whole = round_of(plan, 0, plan.shape.block_bytes);
   crossrail_packets packets{};
   packets.block_bytes = whole.bytes;
   if (plan.shape.order == Order::stream) return enqueue(plan, buffers, packets);

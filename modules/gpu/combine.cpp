@@ -1,0 +1,185 @@
+// Which combination of the kernels' (kernels/combinations.def) does a reduction, and rows of elements that become one.
+
+#include <algorithm>
+
+#include "queue.h"
+
+namespace gpu {
+namespace {
+
+using kernels::Combination;
+
+enum class Operation : int {
+  none,
+#define OPERATION(name) name,
+#include "comm/reductions.def"
+#undef OPERATION
+};
+enum class Element : int {
+  none,
+#define ELEMENT(name, ...) name,
+#include "comm/reductions.def"
+#undef ELEMENT
+};
+
+// Combinations of one operation stand in the order of their elements.
+Combination after(Combination first, int places) { return static_cast<Combination>(static_cast<uint32_t>(first) + static_cast<uint32_t>(places)); }
+
+// `width`: 0 for 8 bits, 1 for 16, ...
+Combination of_integers(Operation operation, int width, bool is_signed) {
+  switch (operation) {
+    case Operation::sum: return after(Combination::sum_uint8, width);
+    case Operation::product: return after(Combination::product_uint8, width);
+    case Operation::minimum: return after(is_signed ? Combination::minimum_int8 : Combination::minimum_uint8, width);
+    case Operation::maximum: return after(is_signed ? Combination::maximum_int8 : Combination::maximum_uint8, width);
+    case Operation::logical_and: return after(Combination::logical_and_uint8, width);
+    case Operation::logical_or: return after(Combination::logical_or_uint8, width);
+    case Operation::logical_xor: return after(Combination::logical_xor_uint8, width);
+    case Operation::bitwise_and: return Combination::bitwise_and;
+    case Operation::bitwise_or: return Combination::bitwise_or;
+    case Operation::bitwise_xor: return Combination::bitwise_xor;
+    default: return Combination::none;
+  }
+}
+
+// `width`: 0 for single precision, 1 for double.
+Combination of_reals(Operation operation, int width) {
+  switch (operation) {
+    case Operation::sum: return after(Combination::sum_float32, width);
+    case Operation::product: return after(Combination::product_float32, width);
+    case Operation::minimum: return after(Combination::minimum_float32, width);
+    case Operation::maximum: return after(Combination::maximum_float32, width);
+    default: return Combination::none;
+  }
+}
+
+Combination of_complex(Operation operation, int width) {
+  if (operation == Operation::sum) return after(Combination::sum_float32, width);
+  return operation == Operation::product ? after(Combination::product_complex_float32, width) : Combination::none;
+}
+
+Combination of_truths(Operation operation, int width) {
+  switch (operation) {
+    case Operation::logical_and: return after(Combination::truth_and8, width);
+    case Operation::logical_or: return after(Combination::truth_or8, width);
+    case Operation::logical_xor: return after(Combination::truth_xor8, width);
+    default: return Combination::none;
+  }
+}
+
+// `which`: of the pairs in the order of combinations.def.
+Combination of_places(Operation operation, int which) {
+  if (operation == Operation::minimum_place) return after(Combination::minimum_place_placed_int16, which);
+  return operation == Operation::maximum_place ? after(Combination::maximum_place_placed_int16, which) : Combination::none;
+}
+
+Combination of_bits(Operation operation) {
+  const bool bits = operation == Operation::bitwise_and || operation == Operation::bitwise_or || operation == Operation::bitwise_xor;
+  return bits ? of_integers(operation, 0, false) : Combination::none;
+}
+
+struct Found {
+  Combination combination;
+  uint32_t element_bytes;
+};
+
+// No combination for what no kernel can do: long double.
+Found find(const crossrail_reduction& reduction) {
+  const auto operation = static_cast<Operation>(reduction.operation);
+  switch (static_cast<Element>(reduction.element)) {
+    case Element::int8: return {of_integers(operation, 0, true), 1};
+    case Element::int16: return {of_integers(operation, 1, true), 2};
+    case Element::int32: return {of_integers(operation, 2, true), 4};
+    case Element::int64: return {of_integers(operation, 3, true), 8};
+    case Element::uint8: return {of_integers(operation, 0, false), 1};
+    case Element::uint16: return {of_integers(operation, 1, false), 2};
+    case Element::uint32: return {of_integers(operation, 2, false), 4};
+    case Element::uint64: return {of_integers(operation, 3, false), 8};
+    case Element::byte: return {of_bits(operation), 1};
+    case Element::float32: return {of_reals(operation, 0), 4};
+    case Element::float64: return {of_reals(operation, 1), 8};
+    case Element::complex_float32: return {of_complex(operation, 0), 8};
+    case Element::complex_float64: return {of_complex(operation, 1), 16};
+    case Element::truth8: return {of_truths(operation, 0), 1};
+    case Element::truth16: return {of_truths(operation, 1), 2};
+    case Element::truth32: return {of_truths(operation, 2), 4};
+    case Element::truth64: return {of_truths(operation, 3), 8};
+    case Element::placed_int16: return {of_places(operation, 0), 6};
+    case Element::placed_int32: return {of_places(operation, 1), 8};
+    case Element::placed_int64: return {of_places(operation, 2), 12};
+    case Element::placed_float32: return {of_places(operation, 3), 8};
+    case Element::placed_float64: return {of_places(operation, 4), 12};
+    case Element::two_float32: return {of_places(operation, 5), 8};
+    case Element::two_float64: return {of_places(operation, 6), 16};
+    default: return {Combination::none, 1};
+  }
+}
+
+uint32_t unit_bytes_of(const Found& found) {
+  return kernels::kUnitBytes % found.element_bytes == 0 ? static_cast<uint32_t>(kernels::kUnitBytes) : found.element_bytes;
+}
+
+unsigned grid_for(const crossrail_queue& queue, const crossrail_combination& asked, const kernels::Elements& elements) {
+  constexpr uint64_t kUnitsOfACta = kernels::kCombineThreads * 4;
+  const auto all = static_cast<unsigned>(queue.place->multiprocessors);
+  const unsigned most = asked.multiprocessors > 0 ? std::min(static_cast<unsigned>(asked.multiprocessors), 2 * all) : all;
+  const uint64_t units = elements.bytes / elements.unit_bytes + 1;
+  return static_cast<unsigned>(std::clamp<uint64_t>((units + kUnitsOfACta - 1) / kUnitsOfACta, 1, most));
+}
+
+template <unsigned kMost>
+const char* launch_combination(crossrail_queue& queue, const crossrail_combination& asked, Kernel kernel) {
+  kernels::CombineTask<kMost> task{};
+  if (const char* wrong = translate(queue, asked.flag, &task.signal.flag); wrong != nullptr) return wrong;
+  task.signal.value = asked.value;
+  task.from_count = static_cast<uint32_t>(asked.from_count);
+  task.to_count = static_cast<uint32_t>(asked.to_count);
+  uint64_t addresses = 0;
+  for (int i = 0; i < asked.from_count; ++i) {
+    task.from[i] = static_cast<const char*>(asked.from[i]);
+    addresses |= reinterpret_cast<uint64_t>(asked.from[i]);
+  }
+  for (int i = 0; i < asked.to_count; ++i) {
+    task.to[i] = static_cast<char*>(asked.to[i]);
+    addresses |= reinterpret_cast<uint64_t>(asked.to[i]);
+  }
+  if (const char* wrong = tell_elements(asked.reduction, asked.bytes, addresses, task.elements); wrong != nullptr) return wrong;
+  const unsigned grid = grid_for(queue, asked, task.elements);
+  const uint64_t units = task.elements.bytes / task.elements.unit_bytes + 1;
+  const auto threads = static_cast<unsigned>(std::min<uint64_t>((units + kernels::kWarpLanes - 1) / kernels::kWarpLanes * kernels::kWarpLanes, kernels::kCombineThreads));
+  return launch_work(queue, {kernel, grid, threads, &task, sizeof task, &task.signal, false}, asked.stream);
+}
+
+}  // namespace
+
+const char* tell_elements(const crossrail_reduction& reduction, size_t bytes, uint64_t addresses, kernels::Elements& elements) {
+  const Found found = find(reduction);
+  if (found.combination == Combination::none) return "no kernel combines such elements";
+  elements.bytes = bytes;
+  elements.combination = found.combination;
+  elements.unit_bytes = unit_bytes_of(found);
+  // Units lie a unit's bytes apart.
+  const uint64_t all = addresses | elements.unit_bytes;
+  elements.align = static_cast<uint32_t>(all & (~all + 1));
+  return nullptr;
+}
+
+int combines(const crossrail_reduction* reduction) { return find(*reduction).combination == Combination::none ? 0 : 1; }
+
+const char* combine(crossrail_queue* queue, const crossrail_combination* combination) {
+  const bool right = combination->from_count >= 1 && combination->from_count <= CROSSRAIL_MOST_OPERANDS && combination->to_count >= 0 &&
+                     combination->to_count <= CROSSRAIL_MOST_OPERANDS;
+  if (!right) return "too many rows of elements";
+  const At at(*queue->place);
+  GPU_TRY(at.result());
+  const int rows = std::max(combination->from_count, combination->to_count);
+  if (rows <= static_cast<int>(kernels::kFewRanks)) return launch_combination<kernels::kFewRanks>(*queue, *combination, Kernel::combine_few);
+  return launch_combination<kernels::kManyRanks>(*queue, *combination, Kernel::combine_many);
+}
+
+size_t combine_packets_bytes(size_t block_bytes, const crossrail_reduction* reduction) {
+  const uint32_t unit = unit_bytes_of(find(*reduction));
+  return (block_bytes + unit - 1) / unit * kernels::kUnitBytes;
+}
+
+}  // namespace gpu

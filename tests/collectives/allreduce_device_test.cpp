@@ -1,0 +1,222 @@
+// Every row of allreduce for device memory against the definition, with ranks as threads, of calls and of calls in streams.
+
+#include <deque>
+
+#include "tests/collectives/allreduce_case.h"
+#include "tests/collectives/device_case.h"
+
+namespace crossrail::tests {
+namespace {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t kCounts[] = {0, 1, 5, 257, 4096, 20001};
+#else
+constexpr std::size_t kCounts[] = {0, 1, 2, 3, 5, 13, 64, 100, 257, 1023, 4096, 5000, 20001, 70001};
+#endif
+constexpr Reduction kReductions[] = {{Operation::sum, Element::int32}, {Operation::sum, Element::float64}, {Operation::maximum, Element::int32},
+                                     {Operation::product, Element::int32}, {Operation::bitwise_xor, Element::int32}};
+const Nodes kWorlds[] = {{0, 0}, {0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};
+
+Shape on_devices(Shape shape, Order order = Order::call) {
+  shape.memory = Memory::device;
+  shape.order = order;
+  return shape;
+}
+
+virtual_world::WorldOptions forced_reduction(const std::string& row) {
+  virtual_world::WorldOptions options = mapped_at_once();
+  options.settings.allreduce = row;
+  return options;
+}
+
+// One rank's elements in device memory.
+class OnDevice {
+ public:
+  OnDevice(Communicator& communicator, const Shape& shape, std::uint64_t call, Side side, Kinds kinds = {})
+      : host_(communicator.topology, shape, call, side),
+        bytes_(shape.block_bytes),
+        in_place_(side == Side::in_place),
+        send_(bytes_, call % 3 * 4, kinds.send),
+        recv_(bytes_, call % 5 * 4, kinds.recv),
+        buffers_({in_place_ ? recv_.data() : send_.data(), recv_.data()}, bytes_) {
+    const Buffers filled = host_.buffers();
+    copy_block(in_place_ ? recv_.touch() : send_.touch(), filled.send, bytes_);
+  }
+  DeviceBuffers& buffers() { return buffers_; }
+  std::string wrong() {
+    const Buffers host = host_.buffers();
+    if (!in_place_ && !std::equal(host.send, host.send + bytes_, send_.touch())) return "written into what was sent";
+    std::memset(send_.touch(), 0x11, bytes_);
+    copy_block(host.recv, recv_.touch(), bytes_);
+    if (!send_.intact() || !recv_.intact()) return "written outside the buffers";
+    return host_.wrong();
+  }
+
+ private:
+  AllreduceCase host_;
+  std::size_t bytes_;
+  bool in_place_;
+  DeviceRow send_, recv_;
+  DeviceBuffers buffers_;
+};
+
+Outcome checked(Communicator& communicator, const Shape& shape, std::uint64_t call, Side side, Kinds kinds = {}) {
+  OnDevice one(communicator, shape, call, side, kinds);
+  const Outcome outcome = run_collective(communicator, shape, one.buffers());
+  const std::string where = communicator.settings.allreduce + ", " + name_of(shape.reduction.operation) + " of " + std::to_string(shape.block_bytes) +
+                            " bytes, call " + std::to_string(call);
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status.what << ": " << where;
+  if (!outcome.status.ok() || outcome.plan->native()) return outcome;
+  EXPECT_EQ(one.wrong(), "") << where << " by " << outcome.plan->algorithm;
+  return outcome;
+}
+
+class EveryReductionOnDevices : public testing::TestWithParam<Algorithm>, protected WithHostDevice {
+ protected:
+  static virtual_world::WorldOptions forced() { return forced_reduction(GetParam().name); }
+  static bool fits(const Communicator& communicator, const Shape& shape, Order order = Order::call) {
+    return GetParam().fits(communicator.topology, on_devices(shape, order));
+  }
+  // All counts and operations, whoever is in place.
+  static void all_calls(Communicator& communicator, Kinds kinds) {
+    std::uint64_t call = 0;
+    for (const std::size_t count : kCounts) {
+      for (int variant = 0; variant < 4; ++variant) {
+        const Shape shape = allreduce_shape(count, kReductions[++call % std::size(kReductions)]);
+        const bool mixed = variant == 3 && communicator.topology.rank % 2 == 0;
+        const Outcome outcome = checked(communicator, shape, call, variant == 1 || mixed ? Side::in_place : Side::apart, kinds);
+        if (!outcome.status.ok() || count == 0) continue;
+        EXPECT_EQ(std::string(outcome.plan->algorithm) == GetParam().name, fits(communicator, shape)) << count;
+      }
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(allreduce, EveryReductionOnDevices,
+                         testing::ValuesIn(catalogue(Collective::allreduce, Memory::device).begin(), catalogue(Collective::allreduce, Memory::device).end()),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST_P(EveryReductionOnDevices, agrees_with_the_definition) {
+  for (const Nodes& nodes : kWorlds) {
+    virtual_world::world(nodes, forced(), [](Communicator& communicator) { all_calls(communicator, {}); });
+  }
+}
+
+TEST_P(EveryReductionOnDevices, waits_for_work_that_is_late) {
+  set({.delay_us = 300});
+  virtual_world::world({0, 0, 0, 0}, forced(), [](Communicator& communicator) { all_calls(communicator, {}); });
+}
+
+// Memory that cannot be shared, on some ranks and sides; little memory of ours, so that there are rounds.
+TEST_P(EveryReductionOnDevices, stages_what_cannot_be_mapped) {
+  for (const std::uint64_t bytes : {4096u, 32768u, 1u << 24}) {
+    virtual_world::WorldOptions options = forced();
+    options.settings.device_scratch_bytes = bytes;
+    for (const bool both : {false, true}) {
+      virtual_world::world({0, 0, 0, 0}, options, [&](Communicator& communicator) {
+        const bool odd = communicator.topology.rank % 2 != 0;
+        const Kinds kinds{odd || both ? HOST_DEVICE_UNSHAREABLE : HOST_DEVICE_PLAIN, odd && !both ? HOST_DEVICE_PLAIN : HOST_DEVICE_UNSHAREABLE};
+        all_calls(communicator, kinds);
+      });
+    }
+  }
+}
+
+TEST_P(EveryReductionOnDevices, goes_another_way_where_nothing_can_be_mapped) {
+  set({.refuse_all_maps = 1});
+  virtual_world::world({0, 0, 0}, forced(), [](Communicator& communicator) {
+    std::uint64_t call = 0;
+    for (const std::size_t count : kCounts) {
+      const Outcome outcome = checked(communicator, allreduce_shape(count), ++call, Side::apart);
+      EXPECT_STRNE(outcome.plan->algorithm, GetParam().name);
+    }
+  });
+}
+
+TEST_P(EveryReductionOnDevices, is_right_where_ranks_share_a_device) {
+  set({.same_device = 1});
+  virtual_world::world({0, 0, 0}, forced(), [](Communicator& communicator) {
+    std::uint64_t call = 0;
+    for (const std::size_t count : kCounts) {
+      const Outcome outcome = checked(communicator, allreduce_shape(count), ++call, Side::in_place);
+      if (count == 0) continue;
+      EXPECT_STREQ(outcome.plan->algorithm, "two_shot_pull") << "packets' kernels wait for each other";
+    }
+  });
+}
+
+// All elements of the standard that devices know, of lengths that do not divide 16 bytes too.
+TEST_P(EveryReductionOnDevices, takes_all_elements) {
+  virtual_world::world({0, 0, 0}, forced(), [](Communicator& communicator) {
+    for (int operation = 1; operation <= static_cast<int>(Operation::maximum_place); ++operation) {
+      for (int element = 1; element <= static_cast<int>(Element::two_float64); ++element) {
+        const Reduction reduction{static_cast<Operation>(operation), static_cast<Element>(element)};
+        if (!is_defined(reduction)) continue;
+        // Zeros, of which none of the operations makes anything else; logical ones of zeros, too.
+        const Shape shape = allreduce_shape(101, reduction);
+        DeviceRow send(shape.block_bytes, 0, HOST_DEVICE_PLAIN), recv(shape.block_bytes, 0, HOST_DEVICE_PLAIN);
+        std::memset(send.touch(), 0, shape.block_bytes);
+        std::memset(recv.touch(), 0xEE, shape.block_bytes);
+        DeviceBuffers buffers({send.data(), recv.data()}, shape.block_bytes);
+        const Outcome outcome = run_collective(communicator, shape, buffers);
+        ASSERT_TRUE(outcome.status.ok());
+        EXPECT_EQ(std::string(outcome.plan->algorithm) == GetParam().name, fits(communicator, shape)) << name_of(reduction.element);
+        if (!fits(communicator, shape)) continue;  // long double, which has bytes that nobody writes
+        EXPECT_TRUE(std::all_of(recv.touch(), recv.touch() + shape.block_bytes, [](std::byte one) { return one == std::byte{0}; }) && recv.intact());
+      }
+    }
+  });
+}
+
+// What is inexact has the same bits on all ranks, by all rows: the order is that of the ranks.
+TEST(OrderOnDevices, is_that_of_the_ranks) {
+  device::use_module(host_device_module());
+  constexpr std::size_t kCount = 1000;
+  std::vector<float> expected(kCount);
+  const auto number = [](int rank, std::size_t place) { return static_cast<float>(mix_word(static_cast<std::uint64_t>(rank), place) >> 40) * 1e-3f; };
+  for (std::size_t place = 0; place < kCount; ++place) {
+    expected[place] = number(0, place);
+    for (int rank = 1; rank < 5; ++rank) expected[place] += number(rank, place);
+  }
+  for (const Algorithm& row : catalogue(Collective::allreduce, Memory::device)) {
+    virtual_world::world({0, 0, 0, 0, 0}, forced_reduction(row.name), [&](Communicator& communicator) {
+      const Shape shape = allreduce_shape(kCount, {Operation::sum, Element::float32});
+      DeviceRow send(shape.block_bytes, 0, HOST_DEVICE_PLAIN), recv(shape.block_bytes, 0, HOST_DEVICE_PLAIN);
+      for (std::size_t place = 0; place < kCount; ++place) reinterpret_cast<float*>(send.touch())[place] = number(communicator.topology.rank, place);
+      DeviceBuffers buffers({send.data(), recv.data()}, shape.block_bytes);
+      const Outcome outcome = run_collective(communicator, shape, buffers);
+      EXPECT_STREQ(outcome.plan->algorithm, row.name);
+      EXPECT_EQ(std::memcmp(recv.touch(), expected.data(), shape.block_bytes), 0) << row.name;
+    });
+  }
+  device::use_module(nullptr);
+}
+
+// Several calls in a stream; nobody waits for them before all are asked for.
+TEST_P(EveryReductionOnDevices, goes_in_the_order_of_streams) {
+  for (const unsigned delay_us : {0u, 300u}) {
+    set({.delay_us = delay_us});
+    virtual_world::world({0, 0, 0}, forced(), [](Communicator& communicator) {
+      void* const stream = host_device_open_stream();
+      for (const std::size_t count : {1u, 100u, 5000u, 20001u}) {
+        const Shape shape = allreduce_shape(count);
+        std::deque<OnDevice> calls;
+        for (std::uint64_t call = 1; call <= 5; ++call) {
+          calls.emplace_back(communicator, shape, call, call % 2 == 0 ? Side::in_place : Side::apart);
+          const Status status = run_on_stream(communicator, shape, calls.back().buffers(), stream);
+          EXPECT_TRUE(status.ok()) << status.what;
+        }
+        host_device_wait(stream);
+        EXPECT_TRUE(communicator.slot().control->barrier().ok());
+        for (OnDevice& one : calls) EXPECT_EQ(one.wrong(), "") << count;
+        const Plan* const plan = communicator.slot().plans.find(on_devices(shape, Order::stream));
+        ASSERT_NE(plan, nullptr);
+        EXPECT_STREQ(plan->algorithm, fits(communicator, shape, Order::stream) ? GetParam().name : "two_shot_pull");
+      }
+      host_device_close_stream(stream);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace crossrail::tests
