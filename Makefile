@@ -1,13 +1,17 @@
-# Thin: CMake builds, cmake/setup.sh installs what is missing, ./crossrail is the command line.
+# Thin: CMake builds, ./crossrail is the command line. `make` installs nothing; `make deps`, `make demo` and
+# `make test` install what is missing (cmake/setup.sh), and say first what that is.
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
-.PHONY: build demo test test-gpu bench bench-gpu clean
+.PHONY: build deps demo test test-gpu bench bench-gpu clean
 .DEFAULT_GOAL := build
 
 build:            ## everything, into build/
-	@cmake/setup.sh build
+	@cmake/setup.sh check
 	@cmake --preset release
 	@cmake --build --preset release
+
+deps:             ## says what is missing, and installs it: apt with root or sudo, else PyPI's wheels into build/
+	@cmake/setup.sh build
 
 demo:             ## a real program without and with crossrail, then a short bench: build/demo.html
 	@cmake/setup.sh demo
@@ -23,7 +27,7 @@ test:             ## all tests that this machine can run
 
 test-gpu:         ## the tests that need a GPU
 	@if nvidia-smi -L >/dev/null 2>&1; then \
-	  cmake/setup.sh build || echo "not all could be installed: going on with what is here"; \
+	  cmake/setup.sh check && \
 	  cmake --preset release && cmake --build --preset release && ctest --preset release -L gpu; \
 	else echo "skipped: no GPU"; fi
 

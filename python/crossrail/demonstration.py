@@ -16,7 +16,7 @@ from typing import Dict, List, Optional
 from crossrail.errors import CliError
 from crossrail.flavours import find_flavour
 from crossrail.launchers import Job, command_line, find_launcher, own_settings, preload_value
-from crossrail.places import preload_library, source_tree
+from crossrail.places import data_folder, preload_library
 from crossrail.report.call_reports import JobReport, read_folder
 from crossrail.supervise import supervise
 
@@ -62,22 +62,22 @@ def pseudopotential_folder(program: str) -> Optional[str]:
 def espresso() -> Optional[Subject]:
     """pw.x with the silicon input, or None when it, its MPI, its input or the pseudopotential is missing."""
     program = shutil.which("pw.x")
-    tree = source_tree()
+    data = data_folder()
     pseudo = pseudopotential_folder(program) if program else None
-    if not (program and tree and pseudo and find_flavour(program)):
+    if not (program and data and pseudo and find_flavour(program)):
         return None
     environment = {"ESPRESSO_PSEUDO": pseudo, "OMP_NUM_THREADS": "1"}
-    words = [program, "-in", str(tree / "examples/quantum_espresso/silicon.in")]
+    words = [program, "-in", str(data / "examples/quantum_espresso/silicon.in")]
     return Subject("Quantum ESPRESSO pw.x, 8 silicon atoms", words, ENERGY, environment, SCATTER)
 
 
 def transposition(folder: Path) -> Subject:
     """examples/transpose.c, compiled into `folder`; raises CliError when there is no mpicc or it fails."""
-    tree, compiler = source_tree(), shutil.which("mpicc")
-    if not (tree and compiler):
+    data, compiler = data_folder(), shutil.which("mpicc")
+    if not (data and compiler):
         raise CliError("The demo needs either pw.x (apt install quantum-espresso quantum-espresso-data) or mpicc.")
     program = folder / "transpose"
-    done = subprocess.run([compiler, "-O2", str(tree / "examples/transpose.c"), "-o", str(program), "-lm"], check=False)
+    done = subprocess.run([compiler, "-O2", str(data / "examples/transpose.c"), "-o", str(program), "-lm"], check=False)
     if done.returncode:
         raise CliError("examples/transpose.c does not compile; see above.")
     return Subject("examples/transpose.c, a distributed 2-D Fourier transform", [str(program)], SPECTRUM, power_of_two=True)

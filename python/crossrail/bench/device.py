@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Dict, List, Optional
 
 from crossrail.launchers import Launcher
-from crossrail.places import find_built
+from crossrail.places import bench_folders, first_file
 
 NCCL_LIBRARY = "nccl_peers"
 NCCL_PEERS = {"alltoall": ("nccl_send_recv", "nccl_alltoall", "nccl_symmetric"), "allreduce": ("nccl_allreduce", "nccl_symmetric_allreduce")}
@@ -73,7 +73,7 @@ def find_nccl() -> Optional[str]:
 def peer_library(name: str, flavour: str) -> Optional[Path]:
     """The library of bench/peers for a flavour of MPI, None where it is not built."""
     library = f"lib{name}_{flavour}.so"
-    return find_built([f"bench/{library}", f"../libexec/crossrail/{library}", f"../libexec/crossrail/bench/{library}"])
+    return first_file(bench_folders(), library)
 
 
 def device_peers(collective: str, flavour: str) -> Peers:

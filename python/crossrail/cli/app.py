@@ -1,9 +1,11 @@
 """The command line: `crossrail COMMAND ...`."""
 
+import os
 import sys
 from typing import List, Optional
 
 import typer
+from typer.completion import completion_init
 
 from crossrail import __version__
 from crossrail.cli.words import split_cluster, split_marked, split_run
@@ -15,6 +17,8 @@ HELP = """crossrail carries MPI_Alltoall of unmodified programs through the shar
 Start a program with it: crossrail run -n 8 ./app. Whatever it does not handle goes, untouched, to the
 MPI library; tables call that "native". crossrail's own errors are one sentence, and exit code 2.
 """
+
+COMPLETION = "_CROSSRAIL_COMPLETE"  # set by the installed shell completion, which asks this program
 
 app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, rich_markup_mode=None,
                   context_settings={"help_option_names": ["-h", "--help"]})
@@ -36,6 +40,8 @@ def register() -> None:
 
     for module in (run, report, cluster, information, bench, tune, doctor, demo, performance):
         module.register(app)
+    if COMPLETION in os.environ:
+        completion_init()
 
 
 def usage_sentence(error: Exception, command: List[str], known: List[str]) -> str:

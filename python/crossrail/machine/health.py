@@ -13,10 +13,11 @@ from crossrail.errors import CliError
 from crossrail.launchers import core_count, recognise
 from crossrail.machine import orphans
 from crossrail.machine.neighbours import try_neighbours
-from crossrail.places import FLAVOURS, built_flavours, library_folders
+from crossrail.places import FLAVOURS, built_flavours, how_to_get, library_folders
 from crossrail.sizes import format_size
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
+WITH_MPI = "with the development files of that MPI at hand"
 SMALL_SHM = 256 << 20
 
 
@@ -41,9 +42,9 @@ def check_libraries() -> List[Finding]:
         missing = [flavour for flavour in FLAVOURS if flavour not in built]
         if missing:
             findings.append(Finding(NOTE, f"not built for: {', '.join(missing)}",
-                                    "Install that MPI's development files and run 'make', should you need it."))
+                                    f"Should you need it, {how_to_get(WITH_MPI)}."))
     else:
-        findings.append(Finding(BROKEN, f"no library to preload in {library_folders()[0]}", "Install an MPI's development files and run 'make'."))
+        findings.append(Finding(BROKEN, f"no library to preload in {library_folders()[0]}", f"To get one, {how_to_get(WITH_MPI)}."))
     return findings
 
 
@@ -58,7 +59,7 @@ def check_launchers() -> List[Finding]:
         flavour = {"openmpi": "openmpi", "hydra": "mpich"}.get(launcher.family)
         if flavour and flavour not in built_flavours():
             findings.append(Finding(NOTE, f"{path} is of the flavour {flavour}, for which nothing is built",
-                                    "Run 'make' with its development files installed."))
+                                    f"To use it, {how_to_get(WITH_MPI)}."))
         else:
             findings.append(Finding(OK, f"{path}: {flavour or launcher.family}"))
     return findings or [Finding(BROKEN, "no mpirun, mpiexec or srun on PATH", "Install Open MPI or MPICH, or load its module.")]
