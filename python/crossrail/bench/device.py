@@ -14,7 +14,8 @@ from typing import Dict, List, Optional
 from crossrail.launchers import Launcher
 from crossrail.places import bench_folders, first_file
 
-NCCL_PEERS = ("nccl_send_recv", "nccl_alltoall", "nccl_symmetric")
+NCCL_LIBRARY = "nccl_peers"
+NCCL_PEERS = {"alltoall": ("nccl_send_recv", "nccl_alltoall", "nccl_symmetric"), "allreduce": ("nccl_allreduce", "nccl_symmetric_allreduce")}
 COPY_ENGINES = "copy_engine_limit"
 
 # Run by any interpreter; the package may lie in several places.
@@ -78,19 +79,20 @@ def peer_library(name: str, flavour: str) -> Optional[Path]:
 def device_peers(collective: str, flavour: str) -> Peers:
     """NCCL's ways and the copy engines' limit, as far as they are here."""
     peers = Peers()
-    if collective != "alltoall":
+    names = NCCL_PEERS.get(collective)
+    if not names:
         peers.missing.append(f"NCCL is not measured: it has no {collective}.")
         return peers
-    nccl, library = find_nccl(), peer_library("nccl_alltoall", flavour)
+    nccl, library = find_nccl(), peer_library(NCCL_LIBRARY, flavour)
     if library and nccl:
-        peers.options += [f"{name}={library}:{name}" for name in NCCL_PEERS]
+        peers.options += [f"{name}={library}:{name}" for name in names]
         peers.environment.update({"CROSSRAIL_NCCL": nccl} if "/" in nccl else {})  # else the ranks' loader finds it, too
     elif library:
         peers.missing.append("NCCL is not measured: no libnccl.so.2 is found; CROSSRAIL_NCCL can name it.")
     else:
-        peers.missing.append(f"NCCL is not measured: libnccl_alltoall_{flavour}.so is not built (it needs cuda.h, cudart_static and nccl.h 2.28).")
+        peers.missing.append(f"NCCL is not measured: lib{NCCL_LIBRARY}_{flavour}.so is not built (it needs cuda.h, cudart_static and nccl.h 2.28).")
     limit = peer_library(COPY_ENGINES, flavour)
-    if limit:
+    if limit and collective == "alltoall":
         peers.options.append(f"{COPY_ENGINES}={limit}:{COPY_ENGINES}")
     return peers
 

@@ -60,7 +60,7 @@ def test_nccl_is_a_contender_where_it_is_found(monkeypatch, tmp_path):
     monkeypatch.setenv("CROSSRAIL_LIBRARY_DIR", str(tmp_path))
     (tmp_path / "bench").mkdir()
     assert "is not built" in device_peers("alltoall", "openmpi").missing[0]
-    library = tmp_path / "bench/libnccl_alltoall_openmpi.so"
+    library = tmp_path / "bench/libnccl_peers_openmpi.so"
     library.touch()
     monkeypatch.setattr(bench_device, "find_nccl", lambda: None)
     assert "CROSSRAIL_NCCL can name it" in device_peers("alltoall", "openmpi").missing[0]
@@ -71,6 +71,7 @@ def test_nccl_is_a_contender_where_it_is_found(monkeypatch, tmp_path):
     (tmp_path / "bench/libcopy_engine_limit_openmpi.so").touch()
     assert device_peers("alltoall", "openmpi").options[-1].endswith(":copy_engine_limit")
     assert device_peers("alltoallv", "openmpi").options == []
+    assert device_peers("allreduce", "openmpi").options == [f"{name}={library}:{name}" for name in ("nccl_allreduce", "nccl_symmetric_allreduce")]
 
 
 def test_what_takes_bytes_in_a_row_only_is_no_contender_with_datatypes(monkeypatch):
@@ -118,7 +119,7 @@ def test_what_a_reader_is_told(measurement):
     assert title(measurement).endswith("Open MPI v4.1.4, memory of NVIDIA H200 (driver 580.1)")
     notes = " ".join(caveats(measurement))
     assert "copy_engine_limit does not make the whole exchange" in notes and "'nccl_symmetric' does not work here" in notes
-    assert words_of_peers("x\nbench: a\nbench: a\nnccl_alltoall: b\n") == ["bench: a", "nccl_alltoall: b"]
+    assert words_of_peers("x\nbench: a\nbench: a\nnccl_peers: b\n") == ["bench: a", "nccl_peers: b"]
 
 
 def test_measurements_are_shown_and_drawn(measurement, capsys, tmp_path):

@@ -1,7 +1,9 @@
 // NCCL as a contender (../peer.h), with data usable on return, as in MPI:
 //   nccl_send_recv   grouped ncclSend and ncclRecv, which is what NCCL's users wrote before there was
 //   nccl_alltoall    ncclAlltoAll (2.28), here on memory it does not know, and in
-//   nccl_symmetric   memory of its own in symmetric windows, with copy engines (NCCL_CTA_POLICY_ZERO).
+//   nccl_symmetric   memory of its own in symmetric windows, with copy engines (NCCL_CTA_POLICY_ZERO);
+//   nccl_allreduce            ncclAllReduce of floats or bytes, on memory it does not know, and in
+//   nccl_symmetric_allreduce  symmetric windows.
 // NCCL is the library that CROSSRAIL_NCCL names, or the dynamic loader's libnccl.so.2. Multicast is off:
 // on machines that share their GPUs' switches with others it must be.
 
@@ -32,6 +34,7 @@ struct Library {
   decltype(&ncclSend) send;
   decltype(&ncclRecv) receive;
   decltype(&ncclAlltoAll) alltoall;
+  decltype(&ncclAllReduce) allreduce;
   decltype(&ncclMemAlloc) allocate;
   decltype(&ncclMemFree) release;
   decltype(&ncclCommWindowRegister) add_window;
@@ -60,6 +63,7 @@ Library load() {
   find(nccl.end, "ncclGroupEnd");
   find(nccl.send, "ncclSend");
   find(nccl.receive, "ncclRecv");
+  find(nccl.allreduce, "ncclAllReduce");
   if (!nccl.problem.empty()) return nccl;
   // What older libraries do not have; those who need it look whether it is there.
   find(nccl.alltoall, "ncclAlltoAll");
@@ -77,7 +81,7 @@ const Library& nccl() {
 }
 
 bool went_wrong(const std::string& what) {
-  std::fprintf(stderr, "nccl_alltoall: %s\n", what.c_str());
+  std::fprintf(stderr, "nccl_peers: %s\n", what.c_str());
   return false;
 }
 
@@ -152,6 +156,17 @@ int call_alltoall(Record& record, const void* send, void* recv, std::size_t byte
   return finish(record, nccl().alltoall(send, recv, bytes, ncclInt8, record.comm, record.stream), "ncclAlltoAll");
 }
 
+// The sums that the bench makes: of floats, and of bytes.
+int call_allreduce(Record& record, const void* send, void* recv, int count, MPI_Datatype type) {
+  const bool floats = type == MPI_FLOAT;
+  if (!floats && type != MPI_UNSIGNED_CHAR) {
+    went_wrong("sums of floats and of unsigned bytes only");
+    return MPI_ERR_OTHER;
+  }
+  const ncclDataType_t elements = floats ? ncclFloat32 : ncclUint8;
+  return finish(record, nccl().allreduce(send, recv, static_cast<std::size_t>(count), elements, ncclSum, record.comm, record.stream), "ncclAllReduce");
+}
+
 // Memory of nccl_symmetric_alloc.
 struct Allocation {
   std::size_t bytes;
@@ -168,7 +183,7 @@ bool has_windows() {
 // All ranks register the same buffers in the same order, since they get them so.
 bool in_window(const Record& record, void* memory) {
   const auto at = allocations.find(memory);
-  if (at == allocations.end()) return went_wrong("nccl_symmetric needs memory of nccl_symmetric_alloc");
+  if (at == allocations.end()) return went_wrong("symmetric windows need memory of nccl_symmetric_alloc");
   for (const auto& [comm, window] : at->second.windows) {
     if (comm == record.comm) return true;
   }
@@ -185,6 +200,8 @@ bool in_window(const Record& record, void* memory) {
 PEER const char* nccl_send_recv_version() { return version(); }
 PEER const char* nccl_alltoall_version() { return version(); }
 PEER const char* nccl_symmetric_version() { return version(); }
+PEER const char* nccl_allreduce_version() { return version(); }
+PEER const char* nccl_symmetric_allreduce_version() { return version(); }
 
 PEER int nccl_send_recv(const void* send, int count, MPI_Datatype type, void* recv, int, MPI_Datatype, MPI_Comm comm) {
   Record& record = record_of(comm, false);
@@ -216,6 +233,17 @@ PEER int nccl_symmetric(const void* send, int count, MPI_Datatype type, void* re
   return call_alltoall(record, send, recv, bytes_of(count, type));
 }
 
+PEER int nccl_allreduce(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op, MPI_Comm comm) {
+  Record& record = record_of(comm, false);
+  return record.works ? call_allreduce(record, send, recv, count, type) : MPI_ERR_OTHER;
+}
+
+PEER int nccl_symmetric_allreduce(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op, MPI_Comm comm) {
+  Record& record = record_of(comm, false);
+  if (!record.works || !in_window(record, const_cast<void*>(send)) || !in_window(record, recv)) return MPI_ERR_OTHER;
+  return call_allreduce(record, send, recv, count, type);
+}
+
 PEER void* nccl_symmetric_alloc(std::size_t bytes) {
   void* memory = nullptr;
   if (!has_windows() || !fine(nccl().allocate(&memory, bytes), "ncclMemAlloc")) return nullptr;
@@ -232,3 +260,6 @@ PEER void nccl_symmetric_free(void* memory) {
   fine(nccl().release(memory), "ncclMemFree");
   allocations.erase(at);
 }
+
+PEER void* nccl_symmetric_allreduce_alloc(std::size_t bytes) { return nccl_symmetric_alloc(bytes); }
+PEER void nccl_symmetric_allreduce_free(void* memory) { nccl_symmetric_free(memory); }
