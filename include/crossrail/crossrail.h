@@ -34,6 +34,13 @@ const char *crossrail_catalogue(void);
  *   "value": "67108864", "help": "..."}, ...] */
 const char *crossrail_settings(void);
 
+/* What this process was given by its environment and by configuration files, the strongest last, and what is wrong with it:
+ * {"files": ["/etc/crossrail.conf"], "given": [{"variable": "CROSSRAIL_SCRATCH", "value": "lots", "from": "environment",
+ *   "used": false, "wrong": "CROSSRAIL_SCRATCH=lots is ignored: ..."}, ...]}
+ * "files": those that were read. "from": environment; a file and its line; found, for a tuning table that nobody named.
+ * "variable": empty for a file, or a line, that makes no sense as a whole. */
+const char *crossrail_settings_given(void);
+
 /* A call to explain, as all ranks see it. */
 typedef struct crossrail_question {
   const char *collective; /* "alltoall" */

@@ -68,7 +68,7 @@ def load() -> ctypes.CDLL:
         library = ctypes.CDLL(str(path))
     except OSError as error:
         raise CliError(f"{path} does not load: {error}.") from None
-    for name in ("version", "catalogue", "collectives", "settings", "machine", "explain"):
+    for name in ("version", "catalogue", "collectives", "settings", "settings_given", "machine", "explain"):
         getattr(library, f"crossrail_{name}").restype = ctypes.c_char_p
     library.crossrail_explain.argtypes = [ctypes.POINTER(CQuestion)]
     return library
@@ -111,6 +111,11 @@ def algorithm_names(collective: str, memory: str = "host") -> List[str]:
 def settings() -> List[Dict[str, str]]:
     """Every setting: variable, kind, scope, preset, value, help."""
     return decode(load().crossrail_settings())
+
+
+def settings_given() -> Dict[str, Any]:
+    """files: those read; given: variable, value, from, used, wrong of all that environment and files say, the strongest last."""
+    return decode(load().crossrail_settings_given())
 
 
 def machine() -> Dict[str, Any]:

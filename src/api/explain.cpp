@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/table.h"
 #include "base/json.h"
 #include "base/settings.h"
 #include "comm/communicator.h"
@@ -12,9 +13,6 @@
 #include "topology/mpi_version.h"
 #include "topology/topology.h"
 #include "transport/control_block.h"
-
-#include <fstream>
-#include <sstream>
 
 namespace crossrail {
 namespace {
@@ -63,12 +61,8 @@ std::vector<TuningRow> tuning_rows(std::string& warning) {
   std::vector<TuningRow> rows;
   const std::string& path = process_settings().tuning;
   if (!path.empty()) {
-    std::ifstream file(path);
-    std::stringstream text;
-    text << file.rdbuf();
-    const Status read = file ? read_tuning(text.str(), path, rows) : failed(Code::invalid, "cannot be read");
-    const std::string what = !file ? path + ": " + read.what : std::string(read.what) + ": what follows is not used";
-    if (!read.ok()) warning += (warning.empty() ? "" : "; ") + what;
+    const std::string wrong = read_table(path, rows);
+    if (!wrong.empty()) warning += (warning.empty() ? "" : "; ") + wrong;
   }
   (void)read_tuning(default_tuning(), "default.csv", rows);
   return rows;

@@ -8,9 +8,13 @@
 namespace crossrail {
 
 namespace setting_kind {
-using text = std::string;
+using path = std::string;
+using algorithm = std::string;
+using segments = std::string;
+using nodes = std::string;
 using bytes = std::uint64_t;
 using count = std::uint64_t;
+using level = std::uint64_t;
 using flag = std::uint64_t;
 }  // namespace setting_kind
 
@@ -20,8 +24,8 @@ struct Settings {
 #undef SETTING
 };
 
-// This process's settings, read from the environment once. Values that make no sense, and CROSSRAIL_ variables that do not exist, are
-// said on standard error by one process of the job and otherwise ignored; only CROSSRAIL itself is off where it makes no sense.
+// This process's settings, read once: from the environment, else the user's file, else the site's (setting_sources.h). What is wrong
+// there is said on standard error by one process of the job and otherwise ignored; only CROSSRAIL itself is off where it makes no sense.
 const Settings& process_settings();
 // Changes one of them. False if there is no such variable or the value makes no sense. Not for
 // use while another thread opens a communicator.

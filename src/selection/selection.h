@@ -45,6 +45,7 @@ bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, c
 // Reads a tuning table. Its first line names the columns (tuning/default.csv tells them all), in any order; without such
 // a line they are collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm,parameters. '#' begins a comment.
 // Errors: invalid, with the line; `rows` keeps those before it.
+inline constexpr std::size_t kMostTableBytes = 16 << 20;
 Status read_tuning(const std::string& csv, const std::string& name, std::vector<TuningRow>& rows);
 
 // The table that is compiled in: tuning/default.csv.

@@ -85,8 +85,8 @@ TEST(Settings, rows_are_complete_and_named_alike) {
   for (const SettingRow& row : setting_rows()) {
     EXPECT_TRUE(std::string(row.variable).rfind("CROSSRAIL", 0) == 0) << row.variable;
     EXPECT_TRUE(variables.insert(row.variable).second) << row.variable;
-    EXPECT_TRUE(std::set<std::string>({"text", "bytes", "count", "flag"}).count(row.kind)) << row.variable;
-    EXPECT_TRUE(std::set<std::string>({"communicator", "process"}).count(row.scope)) << row.variable;
+    EXPECT_TRUE(std::set<std::string>({"path", "algorithm", "segments", "nodes", "bytes", "count", "level", "flag"}).count(row.kind)) << row.variable;
+    EXPECT_TRUE(std::set<std::string>({"communicator", "process", "environment"}).count(row.scope)) << row.variable;
     EXPECT_GT(std::string(row.help).size(), 10u) << row.variable;
   }
   const auto values = setting_values(Settings{});

@@ -136,3 +136,11 @@ mpi_test(reductions_nodes openmpi4 5 ARGS --set CROSSRAIL_NODES=0,1,0,2,2 --expe
 mpi_test(reductions_no_segment openmpi4 4 ARGS --set CROSSRAIL_SEGMENT=none reductions 8 300)
 mpi_test(reductions_little_scratch mpich4 4 ARGS --set CROSSRAIL_SCRATCH=64K reductions 9 300)
 mpi_test(reductions_off openmpi4 2 ARGS --set CROSSRAIL=0 --expect-native MPI_Allreduce:60 reductions 10 300)
+
+# Every rank with a configuration file of its own: rank 0's holds for all, and where another comes first, that one's.
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
+  set(by_rank --wrap ${CMAKE_CURRENT_LIST_DIR}/files_by_rank.sh)
+  mpi_test(setting_files ${mpi} 4 ARGS ${by_rank} --expect-carried MPI_Alltoall:900:bruck reuse 1000 4)
+  mpi_test(setting_files_comms ${mpi} 4 ARGS ${by_rank} differential 61 150)
+  mpi_test(setting_files_nodes ${mpi} 4 ARGS ${by_rank} --set CROSSRAIL_NODES=0,0,1,1 differential 61 100)
+endforeach()

@@ -15,6 +15,7 @@ from crossrail.collectives import call_names, find_call, for_help, vector_names
 from crossrail.console import out
 from crossrail.errors import CliError
 from crossrail.machine.picture import draw_machine
+from crossrail.settings_text import SCOPES, configuration_file, origins, set_words, settings_page
 from crossrail.sizes import format_size, parse_numbers, parse_size
 
 INFO_HELP = """Show this machine: packages, NUMA domains, cores, caches, GPUs, network cards.
@@ -30,6 +31,7 @@ LIST_HELP = """List the algorithms, or the settings.
 Examples:
   crossrail list
   crossrail list --settings
+  crossrail list --conf > ~/.config/crossrail.conf
 """
 EXPLAIN_HELP = """Say which algorithm a call would get, and why not the others.
 
@@ -101,31 +103,49 @@ def parameter_table(rows: List[Dict[str, Any]]) -> Table:
     return table
 
 
+def settings_table() -> Table:
+    """Every setting: its value, from where it has it, what it means."""
+    table = Table()
+    for heading in ("variable", "value", "from", "one for", "what it does"):
+        table.add_column(heading, no_wrap=heading == "variable")
+    origin = origins(core.settings_given())
+    for row in core.settings():
+        given = origin.get(row["variable"])
+        table.add_row(row["variable"], Text(row["value"] or "-", "bold yellow" if given else ""), given or "default", SCOPES[row["scope"]], row["help"])
+    return table
+
+
+def algorithms_table(rows: List[Dict[str, Any]]) -> Table:
+    """The catalogue."""
+    table = Table()
+    for heading in ("collective", "memory", "algorithm", "parameters", "what it does"):
+        table.add_column(heading, no_wrap=heading == "algorithm")
+    for row in rows:
+        table.add_row(row["collective"], row["memory"], row["name"], " ".join(one["name"] for one in row["parameters"]) or "-", row["summary"])
+    return table
+
+
 def list_command(
-    settings: bool = typer.Option(False, "--settings", help="List the settings with their current values."),
+    settings: bool = typer.Option(False, "--settings", help="List the settings: their values, and from where they are."),
+    conf: bool = typer.Option(False, "--conf", help="Print a configuration file with all settings and their defaults."),
+    markdown: bool = typer.Option(False, "--markdown", help="With --settings: print docs/settings.md."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """See LIST_HELP."""
-    rows = core.settings() if settings else core.catalogue()
-    if as_json:
+    if conf:
+        typer.echo(configuration_file(core.settings()), nl=False)
+    elif settings and markdown:
+        typer.echo(settings_page(core.settings()), nl=False)
+    elif as_json:
+        origin = origins(core.settings_given()) if settings else {}
+        rows = [{**row, "from": origin.get(row["variable"], "default")} for row in core.settings()] if settings else core.catalogue()
         typer.echo(json.dumps(rows, indent=1))
-        return
-    table = Table()
-    algorithms = ("collective", "memory", "algorithm", "parameters", "what it does")
-    for heading in ("variable", "value", "preset", "one for", "what it does") if settings else algorithms:
-        table.add_column(heading, no_wrap=heading in ("variable", "algorithm"))
-    for row in rows:
-        if settings:
-            changed = row["value"] != row["preset"]
-            table.add_row(row["variable"], Text(row["value"] or "-", "bold yellow" if changed else ""), row["preset"] or "-",
-                          "all ranks" if row["scope"] == "communicator" else "each process", row["help"])
-        else:
-            table.add_row(row["collective"], row["memory"], row["name"], " ".join(one["name"] for one in row["parameters"]) or "-", row["summary"])
-    out.print(table)
-    if settings:
+    elif settings:
+        out.print(settings_table())
         out.print("Where one value is for all ranks, it is rank 0's.")
     else:
-        out.print(parameter_table(rows))
+        out.print(algorithms_table(core.catalogue()))
+        out.print(parameter_table(core.catalogue()))
         out.print('After the last candidate comes "native": the call goes, untouched, to the MPI library.')
         out.print(f"After the last one for device memory, {THROUGH_HOST}.")
 
@@ -203,6 +223,8 @@ def explain_command(
     if as_json:
         typer.echo(json.dumps(answer, indent=1))
     else:
+        if set_words(core.settings_given()):
+            out.print(Text(f"settings: {', '.join(set_words(core.settings_given()))}"))
         show_explanation(answer)
         explain_through_host(question, answer)
 

@@ -7,12 +7,14 @@ from typing import Optional
 
 import typer
 
+from crossrail import core
 from crossrail.console import warn
 from crossrail.errors import CliError
 from crossrail.jobs import RunChoice, prepare, resolve_flavour
 from crossrail.launchers import command_line
 from crossrail.places import preload_library
 from crossrail.report.reported_run import ReportChoice, run_with_report
+from crossrail.settings_text import set_words
 
 RUN_HELP = """Start an MPI program with crossrail preloaded.
 
@@ -46,6 +48,16 @@ Examples:
 """
 
 
+def tell_settings() -> None:
+    """What is set, and from where; what makes no sense the job itself tells."""
+    try:
+        words = set_words(core.settings_given())
+    except CliError:  # the job needs another library
+        return
+    if words:
+        warn(f"settings: {', '.join(words)}")
+
+
 def run_command(
     context: typer.Context,
     ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, help="Number of ranks (also -np).", show_default=False),
@@ -67,7 +79,9 @@ def run_command(
         elif report or html:
             warn("The command shown makes no report: name a folder with --report-folder, and read it with 'crossrail report'.")
         typer.echo(" ".join(shlex.quote(word) for word in command_line(job)))
-    elif report or report_folder or html:
+        return
+    tell_settings()
+    if report or report_folder or html:
         raise typer.Exit(run_with_report(job, ReportChoice(report_folder, html)))
     else:
         words = command_line(job)

@@ -14,6 +14,7 @@ from crossrail.launchers import core_count, recognise
 from crossrail.machine import orphans
 from crossrail.machine.neighbours import try_neighbours
 from crossrail.places import FLAVOURS, built_flavours, how_to_get, library_folders
+from crossrail.settings_text import set_words, wrong_words
 from crossrail.sizes import format_size
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
@@ -162,15 +163,23 @@ def check_hwloc() -> List[Finding]:
 
 
 def check_preload() -> List[Finding]:
-    """Whether the environment already preloads something, or switches crossrail off."""
+    """Whether the environment already preloads something."""
     findings = []
     before = os.environ.get("LD_PRELOAD")
     if before:
         findings.append(Finding(NOTE, f"LD_PRELOAD is already set: {before}", "crossrail is added after it; it reaches mpirun as well."))
-    changed = [f"{row['variable']}={row['value']}" for row in core.settings() if row["value"] != row["preset"]] if not_broken() else []
-    if changed:
-        findings.append(Finding(NOTE, f"settings in the environment: {', '.join(changed)}", "'crossrail list --settings' explains them."))
     return findings
+
+
+def check_settings() -> List[Finding]:
+    """What environment and files set, from where, and what of it makes no sense."""
+    if not not_broken():
+        return []
+    given = core.settings_given()
+    findings = [Finding(OK, f"settings are read from {path}") for path in given["files"]]
+    if set_words(given):
+        findings.append(Finding(NOTE, f"settings: {', '.join(set_words(given))}", "'crossrail list --settings' explains them."))
+    return findings + [Finding(BROKEN, sentence, "'crossrail list --settings' tells what there is.") for sentence in wrong_words(given)]
 
 
 def not_broken() -> bool:
@@ -184,5 +193,5 @@ def not_broken() -> bool:
 
 def examine() -> List[Finding]:
     """All checks, in the order they are read best."""
-    checks = (check_libraries, check_launchers, check_shared_memory, check_orphans, check_neighbours, check_cores, check_hwloc, check_preload)
+    checks = (check_libraries, check_launchers, check_shared_memory, check_orphans, check_neighbours, check_cores, check_hwloc, check_preload, check_settings)
     return [finding for check in checks for finding in check()]

@@ -1,12 +1,12 @@
 #include "mpi/communicator/open_communicator.h"
 
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <sstream>
 
 #include "base/log.h"
+#include "base/small_file.h"
 #include "device/device.h"
 #include "mpi/statistics/counters.h"
 #include "mpi/communicator/mpi_links.h"
@@ -48,15 +48,11 @@ World look_at_world() {
   return world;
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
-    log_line(LogLevel::error, "CROSSRAIL_TUNING=%s cannot be read: the built-in table is used", path.c_str());
-    return {};
-  }
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
+std::string read_table(const std::string& path) {
+  SmallFile file = read_small_file(path, kMostTableBytes);
+  if (!file.there) file.problem = "is not there";
+  if (!file.problem.empty()) log_line(LogLevel::error, "CROSSRAIL_TUNING=%s %s: the built-in table is used", path.c_str(), file.problem.c_str());
+  return file.text;
 }
 
 // A process opens many communicators, all with the same settings.
@@ -80,7 +76,7 @@ bool take_over_settings(Communicator& communicator, const std::vector<Location>&
   }
   const bool leads = communicator.topology.rank == 0;
   if (!communicator.settings.tuning.empty()) {
-    std::string table = leads ? read_file(communicator.settings.tuning) : std::string();
+    std::string table = leads ? read_table(communicator.settings.tuning) : std::string();
     if (!exchange.broadcast(table)) return false;
     const Status read = read_tuning(table, communicator.settings.tuning, communicator.tuning);
     if (!read.ok() && leads) log_line(LogLevel::error, "tuning table: %s: what follows is not used", read.what);

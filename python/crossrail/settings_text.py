@@ -1,0 +1,69 @@
+"""What is said of the settings: which are set, from where, what is wrong; a configuration file with all of them; their page.
+
+Rows and what was given come from the library (core.settings, core.settings_given): nothing here knows a setting by name.
+"""
+
+from typing import Any, Dict, List
+
+KINDS = {
+    "path": "a path", "algorithm": "an algorithm, with parameters if need be: pairwise, or node_shared packet=512", "bytes": "a size: 64M",
+    "segments": "memfd, shm and none, with commas between them", "nodes": "numbers with commas between them: 0,0,1,1",
+    "count": "a number", "level": "0, 1 or 2", "flag": "0 or 1; off, no, false; on, yes, true",
+}
+SCOPES = {"communicator": "all ranks", "process": "each process", "environment": "each process"}
+
+
+def origins(given: Dict[str, Any]) -> Dict[str, str]:
+    """From where every variable that is set has its value: 'environment', '/etc/crossrail.conf:3', 'found' for a tuning table."""
+    return {one["variable"]: one["from"] for one in given["given"] if one["used"]}
+
+
+def set_words(given: Dict[str, Any]) -> List[str]:
+    """'CROSSRAIL_SLOTS=2 (environment)' for every setting that is set and holds."""
+    return [f"{one['variable']}={one['value']} ({one['from']})" for one in given["given"] if one["used"]]
+
+
+def wrong_words(given: Dict[str, Any]) -> List[str]:
+    """A sentence without a full stop for everything that makes no sense."""
+    return [one["wrong"] for one in given["given"] if one["wrong"]]
+
+
+def file_name_of(variable: str) -> str:
+    """'CROSSRAIL_SLOTS' -> 'slots', as configuration files have it; 'CROSSRAIL' -> 'crossrail'."""
+    return variable[len("CROSSRAIL_"):].lower() if variable.startswith("CROSSRAIL_") else variable.lower()
+
+
+def configuration_file(rows: List[Dict[str, str]]) -> str:
+    """A configuration file: every setting that a file may have, with its default, behind '#'."""
+    lines = ["# Settings of crossrail: lines of 'name = value'. The environment (CROSSRAIL_SLOTS=2) comes before the user's file",
+             "# (~/.config/crossrail.conf), that before the site's (/etc/crossrail.conf). Take away the first '#' of a line to change it."]
+    for row in rows:
+        if row["scope"] == "environment":
+            continue
+        lines += ["", f"# {row['help']}", f"# Takes {KINDS[row['kind']]}; for {SCOPES[row['scope']]}.", f"#{file_name_of(row['variable'])} = {row['preset']}".rstrip()]
+    return "\n".join(lines) + "\n"
+
+
+def settings_page(rows: List[Dict[str, str]]) -> str:
+    """docs/settings.md: a Markdown table of all settings below what is true of all."""
+    lines = [
+        "# Settings", "",
+        "Written by `crossrail list --settings --markdown`; a test compares it with the library.", "",
+        "A setting is a variable of the environment, `CROSSRAIL_SLOTS=2`, or a line of a configuration file, `slots = 2`. The environment comes",
+        "before the user's file, that before the site's:", "",
+        "| | where | tuning table beside it |", "|---|---|---|",
+        "| environment | `CROSSRAIL_...` | `CROSSRAIL_TUNING=FILE` |",
+        "| user | `$XDG_CONFIG_HOME/crossrail.conf`, else `~/.config/crossrail.conf` | `crossrail-tuning.csv` |",
+        "| site | `/etc/crossrail.conf` (the folder is `CROSSRAIL_SYSCONFDIR` of CMake) | `crossrail-tuning.csv` |", "",
+        "`CROSSRAIL_CONFIG=FILE` names one file instead of both; `CROSSRAIL_CONFIG=none`, or set to nothing: no file, and no table beside it. `#` at the beginning of",
+        "a line or after a space begins a comment. An empty value is as none. `crossrail list --conf` prints a file with all settings to begin with.", "",
+        "Every process reads the files on its own host. Where a setting is for all ranks, the value of the communicator's rank 0 holds, whatever the others have.",
+        "What makes no sense is ignored and told in one sentence by one process of the job; only `CROSSRAIL` itself is off where it cannot be read.",
+        "`crossrail doctor` tells what is set, from where, and what is wrong.", "",
+        "| variable | in a file | takes | default | one for | meaning |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        name = f"`{file_name_of(row['variable'])}`" if row["scope"] != "environment" else "-"
+        preset = f"`{row['preset']}`" if row["preset"] else "-"
+        meaning = row["help"].replace("|", "\\|")
+        lines.append(f"| `{row['variable']}` | {name} | {KINDS[row['kind']]} | {preset} | {SCOPES[row['scope']]} | {meaning} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,160 @@
+#include "base/setting_check.h"
+
+#include <strings.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+namespace crossrail {
+namespace {
+
+bool parse_flag(const std::string& text, std::uint64_t& value) {
+  static constexpr const char* kWords[][2] = {{"0", "1"}, {"off", "on"}, {"no", "yes"}, {"false", "true"}};
+  for (const auto& words : kWords) {
+    for (const std::uint64_t flag : {0, 1}) {
+      if (strcasecmp(text.c_str(), words[flag]) != 0) continue;
+      value = flag;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool parse_level(const std::string& text, std::uint64_t& value) {
+  std::uint64_t level = 0;
+  if (!parse_bytes(text, level) || level > 2) return false;
+  value = level;
+  return true;
+}
+
+bool is_line(const std::string& text) { return text.find_first_of("\r\n") == std::string::npos; }
+
+// Whether all entries between commas are good, and there is one.
+template <typename Good>
+bool all_entries(const std::string& text, Good good) {
+  std::istringstream list(text);
+  std::string entry;
+  int entries = 0;
+  for (; std::getline(list, entry, ','); ++entries) {
+    if (!good(entry)) return false;
+  }
+  return entries > 0 && text.back() != ',';
+}
+
+bool is_segment(const std::string& word) { return word == "memfd" || word == "shm" || word == "none"; }
+
+bool is_number(const std::string& word) {
+  return !word.empty() && word.size() < 10 && std::all_of(word.begin(), word.end(), [](unsigned char one) { return std::isdigit(one) != 0; });
+}
+
+// Empty is the default of texts, and may be said.
+bool is_text(const std::string& kind, const std::string& text) {
+  if (text.empty()) return true;
+  if (kind == "segments") return all_entries(text, is_segment);
+  if (kind == "nodes") return all_entries(text, is_number);
+  return is_line(text);
+}
+
+bool parse(const char* kind, const std::string& text, std::string& value) {
+  if (!is_text(kind, text)) return false;
+  value = text;
+  return true;
+}
+
+bool parse(const char* kind, const std::string& text, std::uint64_t& value) {
+  if (std::strcmp(kind, "flag") == 0) return parse_flag(text, value);
+  return std::strcmp(kind, "level") == 0 ? parse_level(text, value) : parse_bytes(text, value);
+}
+
+struct Takes {
+  const char* kind;
+  const char* words;
+};
+constexpr Takes kTakes[] = {
+    {"flag", "0 or 1"}, {"bytes", "a size such as 64M"}, {"level", "0, 1 or 2"}, {"count", "a number"},
+    {"segments", "memfd, shm and none, with commas between them"}, {"nodes", "numbers with commas between them, such as 0,0,1,1"},
+};
+
+// Letters to be put in, left out or changed.
+std::size_t distance(const std::string& left, const std::string& right) {
+  std::vector<std::size_t> row(right.size() + 1);
+  for (std::size_t at = 0; at < row.size(); ++at) row[at] = at;
+  for (std::size_t at = 0; at < left.size(); ++at) {
+    std::size_t diagonal = row[0];
+    row[0] = at + 1;
+    for (std::size_t other = 0; other < right.size(); ++other) {
+      const std::size_t changed = diagonal + (left[at] == right[other] ? 0 : 1);
+      diagonal = row[other + 1];
+      row[other + 1] = std::min({changed, row[other] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+bool parse_bytes(const std::string& text, std::uint64_t& bytes) {
+  if (text.empty() || !std::isdigit(static_cast<unsigned char>(text[0]))) return false;
+  char* end = nullptr;
+  errno = 0;
+  const std::uint64_t value = std::strtoull(text.c_str(), &end, 10);
+  int shift = 0;
+  switch (std::toupper(static_cast<unsigned char>(*end))) {
+    case 'K': shift = 10; break;
+    case 'M': shift = 20; break;
+    case 'G': shift = 30; break;
+    default: break;
+  }
+  if (shift != 0) ++end;
+  if (*end != '\0' || errno != 0 || (value << shift) >> shift != value) return false;
+  bytes = value << shift;
+  return true;
+}
+
+const SettingRow* setting_row(const std::string& variable) {
+  for (const SettingRow& row : setting_rows()) {
+    if (variable == row.variable) return &row;
+  }
+  return nullptr;
+}
+
+std::string what_it_takes(const SettingRow& row, const std::string& text) {
+  Settings unused;
+  if (assign_setting(unused, row.variable, text)) return {};
+  for (const Takes& takes : kTakes) {
+    if (std::strcmp(row.kind, takes.kind) == 0) return takes.words;
+  }
+  return "one line";
+}
+
+std::string suggestion(const std::string& variable) {
+  const char* nearest = nullptr;
+  std::size_t least = 4;  // further off, it is another word
+  for (const SettingRow& row : setting_rows()) {
+    const std::size_t far = distance(variable.substr(0, 100), row.variable);
+    if (far >= least) continue;
+    least = far;
+    nearest = row.variable;
+  }
+  return nearest == nullptr ? " (see 'crossrail list --settings')" : std::string(" (did you mean ") + nearest + "?)";
+}
+
+std::string printable(const std::string& text) {
+  std::string line = text.substr(0, 100);
+  std::replace_if(line.begin(), line.end(), [](unsigned char one) { return one < ' ' || one == 127; }, '?');
+  return line + (text.size() > line.size() ? "..." : "");
+}
+
+bool assign_setting(Settings& settings, const std::string& variable, const std::string& text) {
+#define SETTING(member, name, kind, preset, scope, help) \
+  if (variable == name) return parse(#kind, text, settings.member);
+#include "base/settings.def"
+#undef SETTING
+  return false;
+}
+
+}  // namespace crossrail

@@ -1,0 +1,105 @@
+"""What `crossrail list`, `doctor`, `explain` and `run` show of the settings, asked of the built library."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from crossrail.settings_text import configuration_file, file_name_of
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def crossrail(*words, folder, **environment):
+    """The finished command, with `folder` for the user's files."""
+    known = {name: value for name, value in os.environ.items() if not name.startswith("CROSSRAIL")}
+    if "CROSSRAIL_BUILD" in os.environ:  # the tests' own
+        known["CROSSRAIL_LIBRARY_DIR"] = os.environ["CROSSRAIL_BUILD"]
+    return subprocess.run([sys.executable, "-m", "crossrail", *words], env={**known, "XDG_CONFIG_HOME": str(folder), **environment},
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def settings(folder, **environment):
+    """The rows of `list --settings --json` by variable."""
+    return {row["variable"]: row for row in json.loads(crossrail("list", "--settings", "--json", folder=folder, **environment).stdout)}
+
+
+def test_the_page_of_settings_is_the_librarys(tmp_path):
+    written = crossrail("list", "--settings", "--markdown", folder=tmp_path).stdout
+    assert written == (ROOT / "docs/settings.md").read_text(), "crossrail list --settings --markdown > docs/settings.md"
+
+
+def test_the_configuration_file_is_readable_and_has_all_settings(tmp_path):
+    printed = crossrail("list", "--conf", folder=tmp_path).stdout
+    lines = re.sub(r"(?m)^#(?=\S)", "", printed)
+    (tmp_path / "crossrail.conf").write_text(printed)
+    assert all(row["from"] == "default" for row in settings(tmp_path).values())
+    (tmp_path / "crossrail.conf").write_text(lines)
+    done = crossrail("list", "--settings", "--json", folder=tmp_path)
+    assert done.stderr == ""
+    for row in json.loads(done.stdout):
+        name = file_name_of(row["variable"])
+        assert row["value"] == row["preset"]
+        assert (f"\n{name} =" in lines) == (row["scope"] != "environment"), name
+        if row["preset"] and row["scope"] != "environment":
+            assert row["from"].startswith(f"{tmp_path}/crossrail.conf:"), name
+
+
+def test_a_row_becomes_comments_and_a_line():
+    rows = [{"variable": "CROSSRAIL_NEW", "kind": "count", "scope": "process", "preset": "3", "help": "some"}]
+    assert configuration_file(rows).splitlines()[-2:] == ["# Takes a number; for each process.", "#new = 3"]
+
+
+def test_the_list_says_from_where(tmp_path):
+    (tmp_path / "crossrail.conf").write_text("slots = 2\nplans = 7\n")
+    rows = settings(tmp_path, CROSSRAIL_SLOTS="3")
+    assert (rows["CROSSRAIL_SLOTS"]["value"], rows["CROSSRAIL_SLOTS"]["from"]) == ("3", "environment")
+    assert (rows["CROSSRAIL_PLANS"]["value"], rows["CROSSRAIL_PLANS"]["from"]) == ("7", f"{tmp_path}/crossrail.conf:2")
+    assert rows["CROSSRAIL_GUARD"]["from"] == "default"
+    assert f"{tmp_path}/crossrail.conf:2" in crossrail("list", "--settings", folder=tmp_path, COLUMNS="400").stdout
+
+
+@pytest.mark.parametrize("name, value, sentence", [
+    ("CROSSRAIL_ALLTOALL", "foo", "alltoall has no algorithm 'foo'"),
+    ("CROSSRAIL_ALLTOALL", "node_shared packet=abc", "'packet=abc' is no parameter"),
+    ("CROSSRAIL_ALLTOALL", "node_shared colour=3", "node_shared has no parameter 'colour'"),
+    ("CROSSRAIL_SEGMENT", "foo", "it takes memfd, shm and none"),
+    ("CROSSRAIL_SCRATCH", "lots", "it takes a size such as 64M"),
+    ("CROSSRAIL_ALTOALL", "x", "did you mean CROSSRAIL_ALLTOALL?"),
+    ("CROSSRAIL_TUNING", "/nosuch.csv", "/nosuch.csv is not there"),
+    ("CROSSRAIL_TUNING", "/", "/ is a directory"),
+    ("CROSSRAIL_TUNING", "/dev/null", "/dev/null is no regular file"),
+    ("CROSSRAIL_CONFIG", "/nosuch.conf", "/nosuch.conf is not there")])
+def test_doctor_and_explain_say_what_is_wrong(tmp_path, name, value, sentence):
+    found = json.loads(crossrail("doctor", "--json", folder=tmp_path, **{name: value}).stdout)
+    assert [one["level"] for one in found if sentence in one["words"]] == ["broken"]
+    explained = crossrail("explain", "alltoall", "-n", "2", "--bytes", "16", folder=tmp_path, COLUMNS="400", **{name: value})
+    assert explained.returncode == 0 and (explained.stdout + explained.stderr).count(sentence) == 1
+
+
+def test_an_empty_table_and_one_with_a_bad_row(tmp_path):
+    table = tmp_path / "crossrail-tuning.csv"
+    for text, sentence in (("", "has no row"), ("collective,memory,nodes\n", "the column ranks_per_node is missing")):
+        table.write_text(text)
+        found = json.loads(crossrail("doctor", "--json", folder=tmp_path).stdout)
+        assert [one["words"] for one in found if sentence in one["words"] and one["level"] == "broken"], found
+    table.write_text("collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm\nalltoall,host,*,*,*,pairwise\n")
+    explained = crossrail("explain", "alltoall", "-n", "2", "--bytes", "16", folder=tmp_path, COLUMNS="400").stdout
+    assert f"{table}:2" in explained and f"CROSSRAIL_TUNING={table} (found)" in explained
+
+
+def test_doctor_and_run_say_what_is_set(tmp_path):
+    (tmp_path / "crossrail.conf").write_text("slots = 2\n")
+    found = json.loads(crossrail("doctor", "--json", folder=tmp_path).stdout)
+    words = f"settings: CROSSRAIL_SLOTS=2 ({tmp_path}/crossrail.conf:1)"
+    assert [one["level"] for one in found if one["words"] == words] == ["note"]
+    mpirun = tmp_path / "mpirun"
+    mpirun.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "mpirun (Open MPI) 4.1.4"\nexit 0\n')
+    mpirun.chmod(0o755)
+    done = crossrail("run", "--mpi", "openmpi", "--launcher", str(mpirun), "-n", "1", "--", "/bin/true", folder=tmp_path)
+    assert words in done.stderr, done.stderr
+    assert "settings:" not in crossrail("run", "--mpi", "openmpi", "--launcher", str(mpirun), "-n", "1", "--", "/bin/true", folder=tmp_path / "none").stderr
