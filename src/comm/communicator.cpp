@@ -1,13 +1,22 @@
 #include "comm/communicator.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace crossrail {
 
+Status PackingMemory::reserve_staged(GrowableBuffer& staged, std::size_t bytes) {
+  largest_staged_ = std::max(largest_staged_, bytes);
+  return staged.reserve(bytes);
+}
+
 void PackingMemory::shrink() {
-  constexpr std::size_t kMostKept = std::size_t{4} << 20;
-  for (GrowableBuffer* one : {&packed, &staged_send, &staged_recv}) {
-    if (one->bytes > kMostKept) *one = {};
+  constexpr std::size_t kMostKept = std::size_t{4} << 20, kMostStagedKept = std::size_t{256} << 20;
+  constexpr int kWhile = 64;  // calls
+  if (packed.bytes > kMostKept) packed = {};
+  small_calls_ = std::exchange(largest_staged_, 0) > kMostKept ? 0 : std::min(small_calls_ + 1, kWhile);
+  for (GrowableBuffer* one : {&staged_send, &staged_recv}) {
+    if (one->bytes > kMostStagedKept || (one->bytes > kMostKept && small_calls_ == kWhile)) *one = {};
   }
 }
 

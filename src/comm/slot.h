@@ -19,10 +19,17 @@ namespace crossrail {
 struct Communicator;
 
 // Packed datatypes, and host copies of buffers in device memory.
-struct PackingMemory {
+class PackingMemory {
+ public:
   GrowableBuffer packed, staged_send, staged_recv;
-  // After a call: what is large is not kept.
+  // Of one of the latter two. Errors: no_memory.
+  Status reserve_staged(GrowableBuffer& staged, std::size_t bytes);
+  // After a call: what is large is not kept, copies of device memory a while longer: fresh pages cost more than the copies.
   void shrink();
+
+ private:
+  std::size_t largest_staged_ = 0;  // of the present call
+  int small_calls_ = 0;             // since the last one that staged much
 };
 
 struct Slot {

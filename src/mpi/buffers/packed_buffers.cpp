@@ -25,7 +25,7 @@ Status PackedBuffers::stage(GrowableBuffer& room, bool with_content, Way& way) {
   std::byte* const first = moved(side.address, span.lower);
   way.staged = devices_ && span.bytes > 0 && device::is_device_memory(first);
   if (!way.staged) return {};
-  CROSSRAIL_TRY(room.reserve(span.bytes));
+  CROSSRAIL_TRY(memory_.reserve_staged(room, span.bytes));
   way.host = moved(room.memory.get(), -span.lower);
   return with_content ? device::copy(room.memory.get(), first, span.bytes) : Status{};
 }

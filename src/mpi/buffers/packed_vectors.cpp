@@ -97,8 +97,8 @@ Status PackedVectors::open(Buffers& buffers, const Plan* plan) {
 // Blocks that travel by row lie one after the other in it, first those to be sent.
 Status PackedVectors::lay_out(const Way& out, Buffers& buffers) {
   CROSSRAIL_TRY(memory_.packed.reserve(out.row_bytes + recv_.row_bytes));
-  CROSSRAIL_TRY(memory_.staged_send.reserve(out.staged_bytes));
-  CROSSRAIL_TRY(memory_.staged_recv.reserve(recv_.staged_bytes));
+  CROSSRAIL_TRY(memory_.reserve_staged(memory_.staged_send, out.staged_bytes));
+  CROSSRAIL_TRY(memory_.reserve_staged(memory_.staged_recv, recv_.staged_bytes));
   std::byte* const row = memory_.packed.memory.get();
   std::byte* const send_base = place(out, row);
   recv_base_ = place(recv_, row + out.row_bytes);
