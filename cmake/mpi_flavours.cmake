@@ -66,11 +66,14 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/statistics/traffic.cpp
     src/mpi/buffers/datatypes.cpp
     src/mpi/interpose/interpose_c.cpp
+    src/mpi/interpose/info_call.cpp
     src/mpi/interpose/interpose_completion.cpp
+    src/mpi/interpose/interpose_info.cpp
     src/mpi/buffers/flatten.cpp
     src/mpi/library/fault_tolerance.cpp
     src/mpi/library/library.cpp
     src/mpi/communicator/early_opening.cpp
+    src/mpi/communicator/info_keys.cpp
     src/mpi/communicator/invitation.cpp
     src/mpi/communicator/persistent_slot.cpp
     src/mpi/communicator/mpi_exchange.cpp

@@ -60,6 +60,9 @@ def settings_page(rows: List[Dict[str, str]]) -> str:
         "Every process reads the files on its own host. Where a setting is for all ranks, the value of the communicator's rank 0 holds, whatever the others have.",
         "What makes no sense is ignored and told in one sentence by one process of the job; only `CROSSRAIL` itself is off where it cannot be read.",
         "`crossrail doctor` tells what is set, from where, and what is wrong.", "",
+        "A program sets what is for all ranks for one communicator by info keys, the variables in lower case: `crossrail_alltoall`, `crossrail_scratch`, `crossrail`.",
+        "They are taken from `MPI_Comm_set_info` before the communicator's first collective call, `MPI_Comm_dup_with_info` and `MPI_Comm_split_type`, in C;",
+        "`MPI_Comm_get_info` tells those that hold. They come before environment and files, and rank 0's hold for all.", "",
         "| variable | in a file | takes | default | one for | meaning |", "|---|---|---|---|---|---|"]
     for row in rows:
         name = f"`{file_name_of(row['variable'])}`" if row["scope"] != "environment" else "-"

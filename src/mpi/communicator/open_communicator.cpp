@@ -9,6 +9,7 @@
 #include "base/small_file.h"
 #include "device/device.h"
 #include "mpi/statistics/counters.h"
+#include "mpi/communicator/info_keys.h"
 #include "mpi/communicator/mpi_links.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/polled_requests.h"
@@ -64,13 +65,16 @@ void say_once(const std::string& sentence) {
   said = sentence;
 }
 
-// Rank 0's settings hold for all; where every rank has the same ones (the hash says), nothing is sent.
-bool take_over_settings(Communicator& communicator, const std::vector<Location>& locations, Exchange& exchange) {
+// Rank 0's settings hold for all; where every rank has the same ones (the hash says), nothing is sent. `of_info`: those that
+// the communicator's info keys say, which come before the process's.
+bool take_over_settings(Communicator& communicator, const std::vector<Location>& locations, Exchange& exchange, const std::string& of_info) {
   communicator.settings = process_settings();
   bool same = true;
   for (const Location& at : locations) same = same && at.settings == locations[0].settings;
-  if (!same) {
-    std::string text = communicator_settings_text(process_settings());
+  if (same) {
+    apply_communicator_settings(of_info, communicator.settings);
+  } else {
+    std::string text = communicator_settings_text(process_settings()) + of_info;
     if (!exchange.broadcast(text)) return false;
     apply_communicator_settings(text, communicator.settings);
   }
@@ -125,8 +129,9 @@ std::string share_any_segment(Communicator& communicator, Exchange& exchange) {
 }
 
 // False if some rank could not tell a device pointer from a host pointer.
-bool exchange_locations(Exchange& exchange, int world_rank, std::vector<Location>& locations) {
+bool exchange_locations(Exchange& exchange, int world_rank, const std::string& of_info, std::vector<Location>& locations) {
   Location mine = discover_location(world_rank);
+  if (!of_info.empty()) mine.settings = hash_word(mine.settings, hash_bytes(of_info.data(), of_info.size()));
   mine.blind = device::driver_without_module() ? 1 : 0;
   mine.mpi = hash_bytes(library().version, std::strlen(library().version));
   mine.advancing = who_advances();
@@ -196,12 +201,13 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
   note_world(world.rank, world.size);
   Stopwatch watch(rank == 0);
   std::vector<Location> locations;
-  if (!exchange_locations(exchange, world.rank, locations)) return nullptr;
+  const std::string of_info = settings_of_info_keys(comm);
+  if (!exchange_locations(exchange, world.rank, of_info, locations)) return nullptr;
   watch.note("exchanging locations");
 
   auto communicator = std::make_unique<Communicator>();
   communicator->topology = topology_from_locations(locations, rank);
-  if (!take_over_settings(*communicator, locations, exchange)) return nullptr;
+  if (!take_over_settings(*communicator, locations, exchange, of_info)) return nullptr;
   if (communicator->settings.enabled == 0) return nullptr;
   const std::string ignored = ignore_senseless_algorithms(communicator->settings);
   if (rank == 0 && world.rank <= 0 && !ignored.empty()) say_once(ignored);

@@ -103,3 +103,22 @@ def test_doctor_and_run_say_what_is_set(tmp_path):
     done = crossrail("run", "--mpi", "openmpi", "--launcher", str(mpirun), "-n", "1", "--", "/bin/true", folder=tmp_path)
     assert words in done.stderr, done.stderr
     assert "settings:" not in crossrail("run", "--mpi", "openmpi", "--launcher", str(mpirun), "-n", "1", "--", "/bin/true", folder=tmp_path / "none").stderr
+
+
+def test_the_users_file_comes_before_the_sites(tmp_path):
+    """In a mount namespace with an /etc of its own, which needs root."""
+    words = 'mount -t tmpfs tmpfs /etc && printf "slots = 2\\nplans = 9\\n" > /etc/crossrail.conf && cp "$2" /etc/crossrail-tuning.csv && exec "$0" -m crossrail $1'
+    table = tmp_path / "table.csv"
+    table.write_text("collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm\nalltoall,host,*,*,*,pairwise\n")
+    (tmp_path / "crossrail.conf").write_text("slots = 3\n")
+    known = {name: value for name, value in os.environ.items() if not name.startswith("CROSSRAIL")}
+    if "CROSSRAIL_BUILD" in os.environ:
+        known["CROSSRAIL_LIBRARY_DIR"] = os.environ["CROSSRAIL_BUILD"]
+    if subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/etc"], stderr=subprocess.DEVNULL).returncode != 0:
+        pytest.skip("may not mount")
+    done = subprocess.run(["unshare", "-m", "sh", "-c", words, sys.executable, "list --settings --json", str(table)],
+                          env={**known, "XDG_CONFIG_HOME": str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    rows = {row["variable"]: (row["value"], row["from"]) for row in json.loads(done.stdout)}
+    assert rows["CROSSRAIL_SLOTS"] == ("3", f"{tmp_path}/crossrail.conf:1")
+    assert rows["CROSSRAIL_PLANS"] == ("9", "/etc/crossrail.conf:2")
+    assert rows["CROSSRAIL_TUNING"] == ("/etc/crossrail-tuning.csv", "found")

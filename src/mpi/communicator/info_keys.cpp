@@ -1,0 +1,141 @@
+#include "mpi/communicator/info_keys.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/log.h"
+#include "base/setting_check.h"
+#include "mpi/library/pmpi.h"
+#include "selection/parameters.h"
+
+namespace crossrail::mpi {
+namespace {
+
+struct Kept {
+  std::map<std::string, std::string> values;  // by variable
+  bool opened = false;
+};
+
+// Not all libraries have all of them, and none is needed for anything else.
+struct InfoFunctions {
+  int (*get_nkeys)(MPI_Info, int*) = reinterpret_cast<decltype(get_nkeys)>(library_symbol("PMPI_Info_get_nkeys"));
+  int (*get_nthkey)(MPI_Info, int, char*) = reinterpret_cast<decltype(get_nthkey)>(library_symbol("PMPI_Info_get_nthkey"));
+  int (*get)(MPI_Info, const char*, int, char*, int*) = reinterpret_cast<decltype(get)>(library_symbol("PMPI_Info_get"));
+  int (*set)(MPI_Info, const char*, const char*) = reinterpret_cast<decltype(set)>(library_symbol("PMPI_Info_set"));
+  int (*remove)(MPI_Info, const char*) = reinterpret_cast<decltype(remove)>(library_symbol("PMPI_Info_delete"));
+  bool complete() const { return remove != nullptr && get_nkeys != nullptr && get_nthkey != nullptr && get != nullptr && set != nullptr; }
+};
+
+const InfoFunctions& functions() {
+  static const InfoFunctions found;
+  return found;
+}
+
+int forget(MPI_Comm, int, void* value, void*) {
+  delete static_cast<Kept*>(value);
+  return MPI_SUCCESS;
+}
+
+int do_not_copy(MPI_Comm, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+int keyval() {
+  static const int made = [] {
+    int number = MPI_KEYVAL_INVALID;
+    (void)pmpi().Comm_create_keyval(do_not_copy, forget, &number, nullptr);
+    return number;
+  }();
+  return made;
+}
+
+// Null if `comm` has none.
+Kept* find(MPI_Comm comm) {
+  void* value = nullptr;
+  int found = 0;
+  if (keyval() == MPI_KEYVAL_INVALID || pmpi().Comm_get_attr(comm, keyval(), &value, &found) != MPI_SUCCESS || found == 0) return nullptr;
+  return static_cast<Kept*>(value);
+}
+
+Kept* find_or_make(MPI_Comm comm) {
+  if (Kept* const there = find(comm); there != nullptr) return there;
+  auto made = std::make_unique<Kept>();
+  if (keyval() == MPI_KEYVAL_INVALID || pmpi().Comm_set_attr(comm, keyval(), made.get()) != MPI_SUCCESS) return nullptr;
+  return made.release();
+}
+
+std::string in_case(std::string text, int (*change)(int)) {
+  for (char& letter : text) letter = static_cast<char>(change(static_cast<unsigned char>(letter)));
+  return text;
+}
+
+std::string problem(const std::string& key, const std::string& value, const Kept& kept) {
+  const std::string variable = in_case(key, std::toupper), said = "info key " + printable(key) + "=" + printable(value) + " is ignored: ";
+  const SettingRow* const row = setting_row(variable);
+  if (row == nullptr) return said + "there is no such setting" + suggestion(variable);
+  if (std::strcmp(row->scope, "communicator") != 0) return said + "it is a setting of the process, not of a communicator";
+  if (const std::string takes = what_it_takes(*row, value); !takes.empty()) return said + "it takes " + takes;
+  if (!makes_sense(variable, value)) return said + "there is no such algorithm, or it has no such parameters (see 'crossrail list')";
+  if (kept.opened) return said + "it must be set before the communicator's first collective call";
+  return {};
+}
+
+void keep(MPI_Comm comm, const std::string& key, const std::string& value) {
+  Kept* const kept = find_or_make(comm);
+  if (kept == nullptr) return;
+  const std::string wrong = problem(key, value, *kept);
+  if (wrong.empty()) {
+    kept->values[in_case(key, std::toupper)] = value;
+    return;
+  }
+  int rank = 0;
+  if (pmpi().Comm_rank(comm, &rank) == MPI_SUCCESS && rank == 0 && first_time(wrong.c_str())) log_line(LogLevel::error, "%s", wrong.c_str());
+}
+
+bool is_ours(const std::string& key) { return key == "crossrail" || key.compare(0, 10, "crossrail_") == 0; }
+
+std::vector<std::string> our_keys(MPI_Info info) {
+  std::vector<std::string> ours;
+  std::vector<char> key(MPI_MAX_INFO_KEY + 1);
+  int keys = 0;
+  if (functions().get_nkeys(info, &keys) != MPI_SUCCESS) return ours;
+  for (int number = 0; number < keys; ++number) {
+    if (functions().get_nthkey(info, number, key.data()) == MPI_SUCCESS && is_ours(key.data())) ours.push_back(key.data());
+  }
+  return ours;
+}
+
+}  // namespace
+
+void keep_info_keys(MPI_Comm comm, MPI_Info info) {
+  if (comm == handles().comm_null || info == MPI_INFO_NULL || !functions().complete()) return;
+  std::vector<char> value(MPI_MAX_INFO_VAL + 1);
+  for (const std::string& key : our_keys(info)) {
+    int there = 0;
+    if (functions().get(info, key.c_str(), MPI_MAX_INFO_VAL, value.data(), &there) == MPI_SUCCESS && there != 0) keep(comm, key, value.data());
+  }
+}
+
+void tell_info_keys(MPI_Comm comm, MPI_Info info) {
+  if (!functions().complete()) return;
+  for (const std::string& key : our_keys(info)) (void)functions().remove(info, key.c_str());
+  const Kept* const kept = find(comm);
+  if (kept == nullptr) return;
+  for (const auto& [variable, value] : kept->values) (void)functions().set(info, in_case(variable, std::tolower).c_str(), value.c_str());
+}
+
+std::string settings_of_info_keys(MPI_Comm comm) {
+  Kept* const kept = find_or_make(comm);
+  std::string text;
+  if (kept == nullptr) return text;
+  kept->opened = true;
+  for (const auto& [variable, value] : kept->values) text += variable + "=" + value + "\n";
+  return text;
+}
+
+}  // namespace crossrail::mpi

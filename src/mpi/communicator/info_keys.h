@@ -1,0 +1,18 @@
+// Settings of one communicator, as info keys: crossrail_alltoall, crossrail_scratch and so on, by the variables of scope communicator.
+// They are kept as an attribute, which duplicates do not get, as MPI 4 has it for info. MPICH forgets keys that it does not know.
+#pragma once
+
+#include <string>
+
+#include "mpi/library/flavour.h"
+
+namespace crossrail::mpi {
+
+// Keeps the keys of `info` that are ours for `comm`; says in a sentence on its rank 0 what makes no sense, or comes too late.
+void keep_info_keys(MPI_Comm comm, MPI_Info info);
+// Of the keys that are ours, `info`, which the MPI library has made (Open MPI tells again all that it was given), gets those that `comm` has.
+void tell_info_keys(MPI_Comm comm, MPI_Info info);
+// "CROSSRAIL_ALLTOALL=pairwise\n" for each. For the opening of `comm`: keys that come later are refused.
+std::string settings_of_info_keys(MPI_Comm comm);
+
+}  // namespace crossrail::mpi

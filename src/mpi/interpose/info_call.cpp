@@ -1,0 +1,21 @@
+#include "mpi/interpose/info_call.h"
+
+#include "mpi/communicator/info_keys.h"
+#include "mpi/interpose/arguments.h"
+#include "mpi/library/pmpi.h"
+
+namespace crossrail::mpi {
+
+void info_given(Word64 comm, Word64 info) {
+  if (find_functions() != nullptr) keep_info_keys(handle_from<MPI_Comm>(comm), handle_from<MPI_Info>(info));
+}
+
+void info_given_to_new(Word64 comm_address, Word64 info) {
+  if (find_functions() != nullptr) keep_info_keys(*reinterpret_cast<MPI_Comm*>(comm_address), handle_from<MPI_Info>(info));
+}
+
+void info_told(Word64 comm, Word64 info_address) {
+  if (find_functions() != nullptr) tell_info_keys(handle_from<MPI_Comm>(comm), *reinterpret_cast<MPI_Info*>(info_address));
+}
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,14 @@
+// Communicators' info in machine words: for entry points that include no mpi.h.
+#pragma once
+
+#include "mpi/interpose/carry.h"
+
+namespace crossrail::mpi {
+
+// A call that gave the communicator in this word, or the one at this address, this info has succeeded.
+void info_given(Word64 comm, Word64 info);
+void info_given_to_new(Word64 comm_address, Word64 info);
+// A call that made an info of what the communicator has, at this address, has succeeded.
+void info_told(Word64 comm, Word64 info_address);
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,102 @@
+/* Settings of one communicator by info keys, given in each of the ways that MPI has; MPI_Comm_get_info tells them.
+ *
+ *   info_keys          each communicator has the algorithm that its keys name, MPI_COMM_WORLD and plain duplicates the usual one
+ *   info_keys wrong    keys that make no sense, and one that comes too late */
+#include "check.h"
+#include <dlfcn.h>
+#include <string.h>
+
+static const char* (*last_algorithm)(void);
+
+static void expect(MPI_Comm comm, const char* algorithm, const char* what) {
+  int size = size_of_comm(comm), send[64], recv[64];
+  for (int call = 0; call < 3; ++call) {
+    for (int i = 0; i < size; ++i) send[i] = number(rank_in(comm), i, call);
+    MPI_OK(MPI_Alltoall(send, 1, MPI_INT, recv, 1, MPI_INT, comm));
+    for (int i = 0; i < size; ++i) CHECK(recv[i] == number(i, rank_in(comm), call), "%s: wrong data", what);
+    CHECK(strcmp(last_algorithm(), algorithm) == 0, "%s: %s, not %s", what, last_algorithm(), algorithm);
+  }
+}
+
+static void expect_told(MPI_Comm comm, const char* value, const char* what) {
+  MPI_Info told;
+  char found[256] = "";
+  int there = 0;
+  MPI_OK(MPI_Comm_get_info(comm, &told));
+  MPI_OK(MPI_Info_get(told, "crossrail_alltoall", 255, found, &there));
+  CHECK(there == (value != NULL), "%s: told %d", what, there);
+  if (value != NULL) CHECK(strcmp(found, value) == 0, "%s: '%s' is told", what, found);
+  MPI_OK(MPI_Info_free(&told));
+}
+
+static void every_way(MPI_Info info) {
+  MPI_Comm set, with, split, copy;
+  MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &set));
+  MPI_OK(MPI_Comm_set_info(set, info));
+  MPI_OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &with));
+  MPI_OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, info, &split));
+  expect_told(set, "bruck", "set_info");
+  expect_told(with, "bruck", "dup_with_info");
+  expect_told(split, "bruck", "split_type");
+  expect_told(MPI_COMM_WORLD, NULL, "the world");
+  expect(set, "bruck", "set_info");
+  expect(with, "bruck", "dup_with_info");
+  expect(split, "bruck", "split_type");
+  expect(MPI_COMM_WORLD, "pairwise", "the world");
+  MPI_OK(MPI_Comm_dup_with_info(with, MPI_INFO_NULL, &copy));
+  expect(copy, "pairwise", "a copy with no info");
+  MPI_OK(MPI_Comm_free(&copy));
+  MPI_OK(MPI_Comm_free(&split));
+  MPI_OK(MPI_Comm_free(&with));
+  MPI_OK(MPI_Comm_free(&set));
+}
+
+/* Rank 0's hold for all. */
+static void different_keys(MPI_Info info) {
+  MPI_Comm comm;
+  MPI_Info other;
+  MPI_OK(MPI_Info_create(&other));
+  MPI_OK(MPI_Info_set(other, "crossrail_alltoall", "linear"));
+  MPI_OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, rank_in(MPI_COMM_WORLD) == 0 ? info : rank_in(MPI_COMM_WORLD) == 1 ? other : MPI_INFO_NULL, &comm));
+  expect(comm, "bruck", "different keys");
+  MPI_OK(MPI_Comm_free(&comm));
+  MPI_OK(MPI_Info_set(other, "crossrail", "off"));
+  MPI_OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, other, &comm));
+  expect(comm, "native", "switched off");
+  MPI_OK(MPI_Comm_free(&comm));
+  MPI_OK(MPI_Info_free(&other));
+}
+
+static void wrong_keys(MPI_Info info) {
+  MPI_Comm comm;
+  MPI_OK(MPI_Info_set(info, "crossrail_alltoall", "brook"));
+  MPI_OK(MPI_Info_set(info, "crossrail_altoall", "bruck"));
+  MPI_OK(MPI_Info_set(info, "crossrail_scratch", "lots"));
+  MPI_OK(MPI_Info_set(info, "crossrail_report", "x"));
+  MPI_OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm));
+  expect(comm, "pairwise", "wrong keys");
+  expect_told(comm, NULL, "wrong keys");
+  MPI_OK(MPI_Info_set(info, "crossrail_alltoall", "linear"));
+  MPI_OK(MPI_Comm_set_info(comm, info));
+  expect(comm, "pairwise", "a key that comes late");
+  MPI_OK(MPI_Comm_free(&comm));
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Info info;
+  *(void**)&last_algorithm = dlsym(RTLD_DEFAULT, "crossrail_last_algorithm");
+  MPI_OK(MPI_Info_create(&info));
+  MPI_OK(MPI_Info_set(info, "crossrail_alltoall", "bruck"));
+  MPI_OK(MPI_Info_set(info, "mpi_assert_no_any_tag", "true"));
+  if (argc > 1) {
+    wrong_keys(info);
+  } else {
+    every_way(info);
+    different_keys(info);
+  }
+  MPI_OK(MPI_Info_free(&info));
+  const int result = verdict();
+  MPI_Finalize();
+  return result;
+}
