@@ -100,8 +100,11 @@ int call(Form form, const void* from, void* to, int count, const Kindof& kind) {
       return code != MPI_SUCCESS ? code : MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
     case Form::persistent: {
-      static const auto init = reinterpret_cast<int (*)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Info, MPI_Request*)>(
-          dlsym(RTLD_DEFAULT, "MPI_Allreduce_init"));
+      using Init = int (*)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Info, MPI_Request*);
+      static const Init init = [] {
+        void* const standard = dlsym(RTLD_DEFAULT, "MPI_Allreduce_init");
+        return reinterpret_cast<Init>(standard != nullptr ? standard : dlsym(RTLD_DEFAULT, "MPIX_Allreduce_init"));
+      }();
       if (init == nullptr) return MPI_Allreduce(from, to, count, kind.type, kind.op, MPI_COMM_WORLD);
       init(from, to, count, kind.type, kind.op, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
       MPI_Start(&request);
