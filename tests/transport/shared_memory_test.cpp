@@ -161,9 +161,13 @@ TEST_P(Kind, beyond_the_limit_of_file_sizes_there_is_no_room) {
   if (child == 0) {
     const rlimit limit{1 << 20, 1 << 20};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(2);
-    SharedMemory memory;
-    if (memory.create(GetParam(), std::size_t{2} << 20).code != Code::no_memory) _exit(1);
-    _exit(memory.create(GetParam(), 1 << 20).ok() ? 0 : 3);
+    int wrong = 0;
+    {  // its end takes the name away
+      SharedMemory memory;
+      if (memory.create(GetParam(), std::size_t{2} << 20).code != Code::no_memory) wrong = 1;
+      if (!memory.create(GetParam(), 1 << 20).ok()) wrong = 3;
+    }
+    _exit(wrong);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
