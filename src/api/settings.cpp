@@ -14,8 +14,7 @@
 namespace crossrail {
 
 std::string read_table(const std::string& path, std::vector<TuningRow>& rows) {
-  SmallFile file = read_small_file(path, kMostTableBytes);
-  if (!file.there) file.problem = "is not there";
+  const SmallFile file = read_small_file(path, kMostTableBytes);
   if (!file.problem.empty()) return path + " " + file.problem + ": the built-in table is used";
   const std::size_t before = rows.size();
   const Status read = read_tuning(file.text, path, rows);

@@ -110,9 +110,8 @@ void read_lines(SettingSources& sources, const std::string& path, const std::str
 void read_settings_file(SettingSources& sources, const std::string& path, bool named) {
   const SmallFile file = read_small_file(path, kMostFileBytes);
   if (!file.there && !named) return;
-  const std::string problem = file.there ? file.problem : "is not there";
-  if (!problem.empty()) {
-    sources.given.push_back({"", "", path, (named ? "CROSSRAIL_CONFIG: " : "") + printable(path) + " " + problem + ": ignored"});
+  if (!file.problem.empty()) {
+    sources.given.push_back({"", "", path, (named ? "CROSSRAIL_CONFIG: " : "") + printable(path) + " " + file.problem + ": ignored"});
     return;
   }
   sources.files.push_back(path);

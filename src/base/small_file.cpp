@@ -42,7 +42,10 @@ SmallFile read_small_file(const std::string& path, std::size_t most) {
   SmallFile file;
   struct stat status{};
   // Opening a device can do something; a folder that may not be entered is as if nothing were there.
-  if (stat(path.c_str(), &status) != 0) return file;
+  if (stat(path.c_str(), &status) != 0) {
+    file.problem = "is not there";
+    return file;
+  }
   file.there = true;
   file.problem = kind_problem(status);
   if (file.problem.empty() && static_cast<std::size_t>(status.st_size) > most) file.problem = too_large(most);

@@ -9,7 +9,7 @@ namespace crossrail {
 struct SmallFile {
   bool there = false;   // there is something of this name
   std::string text;     // all of it, where nothing is wrong
-  std::string problem;  // "is a directory", "cannot be read: Permission denied"; empty where it was read
+  std::string problem;  // "is not there", "is a directory", "cannot be read: Permission denied"; empty where it was read
 };
 
 // Only a regular file of at most `most` bytes is read; a FIFO or a device is not even opened.

@@ -1,15 +1,6 @@
 # The wheel, where there is a Python with pip, Typer and scikit-build-core, which may lie in build/wheels/backend.
 set(backend ${PROJECT_SOURCE_DIR}/build/wheels/backend)
-set(wheel_python "")
-foreach(python ${PROJECT_SOURCE_DIR}/build/venv/bin/python /usr/bin/python3 ${Python3_EXECUTABLE})
-  if(NOT wheel_python AND EXISTS ${python})
-    execute_process(COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${backend} ${python} -c "import pip, rich, scikit_build_core, typer, venv"
-      RESULT_VARIABLE missing OUTPUT_QUIET ERROR_QUIET)
-    if(missing EQUAL 0)
-      set(wheel_python ${python})
-    endif()
-  endif()
-endforeach()
+crossrail_find_python(wheel_python "pip, rich, scikit_build_core, typer, venv" PYTHONPATH ${backend})
 if(wheel_python AND CROSSRAIL_FLAVOURS)
   list(GET CROSSRAIL_FLAVOURS 0 flavour)
   string(TOUPPER ${flavour} upper)

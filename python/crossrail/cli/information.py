@@ -144,8 +144,9 @@ def list_command(
         out.print(settings_table())
         out.print("Where one value is for all ranks, it is rank 0's.")
     else:
-        out.print(algorithms_table(core.catalogue()))
-        out.print(parameter_table(core.catalogue()))
+        rows = core.catalogue()
+        out.print(algorithms_table(rows))
+        out.print(parameter_table(rows))
         out.print('After the last candidate comes "native": the call goes, untouched, to the MPI library.')
         out.print(f"After the last one for device memory, {THROUGH_HOST}.")
 
@@ -223,8 +224,9 @@ def explain_command(
     if as_json:
         typer.echo(json.dumps(answer, indent=1))
     else:
-        if set_words(core.settings_given()):
-            out.print(Text(f"settings: {', '.join(set_words(core.settings_given()))}"))
+        words = set_words(core.settings_given())
+        if words:
+            out.print(Text(f"settings: {', '.join(words)}"))
         show_explanation(answer)
         explain_through_host(question, answer)
 

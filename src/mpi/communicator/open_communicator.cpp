@@ -50,8 +50,7 @@ World look_at_world() {
 }
 
 std::string read_table(const std::string& path) {
-  SmallFile file = read_small_file(path, kMostTableBytes);
-  if (!file.there) file.problem = "is not there";
+  const SmallFile file = read_small_file(path, kMostTableBytes);
   if (!file.problem.empty()) log_line(LogLevel::error, "CROSSRAIL_TUNING=%s %s: the built-in table is used", path.c_str(), file.problem.c_str());
   return file.text;
 }
