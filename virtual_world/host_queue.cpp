@@ -106,8 +106,11 @@ const char* open_queue(const crossrail_memory*, crossrail_queue** queue) {
 }
 
 void close_queue(crossrail_queue* queue) { delete queue; }
-const char* open_flags(crossrail_queue*, void*, size_t) { return nullptr; }
-void close_flags(crossrail_queue*, void*) {}
+const char* open_pages(crossrail_queue*, void* pages, size_t, void** mapped) {
+  *mapped = pages;
+  return nullptr;
+}
+void close_pages(crossrail_queue*, void*) {}
 
 const char* exchange(crossrail_queue* queue, const crossrail_exchange* asked) {
   worker_for(queue, asked->stream)

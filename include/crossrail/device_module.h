@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define CROSSRAIL_DEVICE_MODULE_VERSION 4
+#define CROSSRAIL_DEVICE_MODULE_VERSION 5
 
 typedef enum crossrail_memory_kind {
   CROSSRAIL_MEMORY_HOST = 0,    /* also host memory that the driver knows (pinned, registered) */
@@ -81,7 +81,7 @@ typedef struct crossrail_exchange {
   uint32_t persistent_us;  /* PERSISTENT: the kernel leaves when nothing has come for so long */
   void *stream;            /* the program's stream to be ordered in; NULL: the queue's own */
   uint64_t *flag;          /* is set to `value` once all blocks have arrived, seen by every process that
-                              shares it; in memory given to open_flags; NULL: none */
+                              shares it; in memory given to open_pages; NULL: none */
   uint64_t value;
 } crossrail_exchange;
 
@@ -96,7 +96,7 @@ typedef struct crossrail_packets {
   void *const *buffers;   /* of every rank, as mapped here; own included */
   size_t buffer_bytes;    /* at least packets_bytes(ranks, block_bytes), zero before the first round; all
                              rounds through a buffer have the same ranks and buffer_bytes, block_bytes may vary */
-  const uint64_t *abort;  /* in memory given to open_flags: the kernel gives up once it is not 0 */
+  const uint64_t *abort;  /* in memory given to open_pages: the kernel gives up once it is not 0 */
   void *stream;           /* like crossrail_exchange */
   uint64_t *flag;
   uint64_t value;         /* ~value is written instead when the kernel has given up: the buffers are then of no more use */
@@ -180,9 +180,10 @@ typedef struct crossrail_device_module {
 
   const char *(*open_queue)(const crossrail_memory *near, crossrail_queue **queue);
   void (*close_queue)(crossrail_queue *queue); /* waits for its own work only */
-  /* Lets the device write to whole pages of host memory, which other processes may share. */
-  const char *(*open_flags)(crossrail_queue *queue, void *pages, size_t bytes);
-  void (*close_flags)(crossrail_queue *queue, void *pages);
+  /* Lets the device read and write whole pages of host memory, which other processes may share, by the address `mapped`. Flags in
+   * them are named as the processor sees them. */
+  const char *(*open_pages)(crossrail_queue *queue, void *pages, size_t bytes, void **mapped);
+  void (*close_pages)(crossrail_queue *queue, void *pages);
 
   /* These return before the work is done; work of one queue (or stream) is done in order. */
   const char *(*exchange)(crossrail_queue *queue, const crossrail_exchange *exchange);
@@ -206,7 +207,7 @@ typedef struct crossrail_device_module {
 
 /* The one symbol of a module. */
 typedef const crossrail_device_module *(*crossrail_device_module_entry)(void);
-#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v4"
+#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v5"
 
 #ifdef __cplusplus
 }

@@ -88,8 +88,8 @@ crossrail_device_module table() {
   module.identity = identity;
   module.open_queue = open_queue;
   module.close_queue = close_queue;
-  module.open_flags = open_flags;
-  module.close_flags = close_flags;
+  module.open_pages = open_pages;
+  module.close_pages = close_pages;
   module.exchange = exchange;
   module.look = look;
   module.drain = drain;
@@ -108,7 +108,7 @@ crossrail_device_module table() {
 }  // namespace
 }  // namespace gpu
 
-extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v4(void) {
+extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v5(void) {
   static const crossrail_device_module module = gpu::table();
   return gpu::driver().complete ? &module : nullptr;
 }

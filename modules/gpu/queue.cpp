@@ -80,7 +80,7 @@ void close_queue(crossrail_queue* queue) {
   const Uncaptured uncaptured;
   const At at(*queue->place);
   (void)drain(queue);
-  while (!queue->pages.empty()) close_flags(queue, queue->pages.back().host);
+  while (!queue->pages.empty()) close_pages(queue, queue->pages.back().host);
   if (at.result() != kSuccess) return;
   close_persistent(*queue);
   close_graphs(*queue);
@@ -90,23 +90,24 @@ void close_queue(crossrail_queue* queue) {
   if (queue->counters != nullptr) do_later(*queue->place, {Chore::free_memory, address(queue->counters), 0});
 }
 
-const char* open_flags(crossrail_queue* queue, void* pages, size_t bytes) {
+const char* open_pages(crossrail_queue* queue, void* pages, size_t bytes, void** mapped) {
   const Uncaptured uncaptured;
   const At at(*queue->place);
   GPU_TRY(at.result());
   Pages taken{};
   if (const char* wrong = take_pages(pages, bytes, taken); wrong != nullptr) return wrong;
-  Address mapped{};
-  if (const Result found = driver().address_of_host(&mapped, taken.registered, 0); found != kSuccess) {
+  Address address_there{};
+  if (const Result found = driver().address_of_host(&address_there, taken.registered, 0); found != kSuccess) {
     give_pages(*queue->place, taken);
     return text(found);
   }
-  taken.mapped = static_cast<char*>(pointer(mapped));
+  taken.mapped = static_cast<char*>(pointer(address_there));
+  *mapped = taken.mapped;
   queue->pages.push_back(taken);
   return nullptr;
 }
 
-void close_flags(crossrail_queue* queue, void* pages) {
+void close_pages(crossrail_queue* queue, void* pages) {
   const auto found = std::find_if(queue->pages.begin(), queue->pages.end(), [&](const Pages& one) { return one.host == pages; });
   if (found == queue->pages.end()) return;
   const Pages given = *found;
@@ -124,7 +125,7 @@ const char* translate(const crossrail_queue& queue, const uint64_t* word, uint64
     *mapped = reinterpret_cast<uint64_t*>(pages.mapped + (at - begin));
     return nullptr;
   }
-  return "a flag outside of what open_flags has been given";
+  return "a flag outside of what open_pages has been given";
 }
 
 const char* look(crossrail_queue* queue) {

@@ -93,8 +93,8 @@ namespace gpu {
 
 const char* open_queue(const crossrail_memory* near, crossrail_queue** queue);
 void close_queue(crossrail_queue* queue);
-const char* open_flags(crossrail_queue* queue, void* pages, size_t bytes);
-void close_flags(crossrail_queue* queue, void* pages);
+const char* open_pages(crossrail_queue* queue, void* pages, size_t bytes, void** mapped);
+void close_pages(crossrail_queue* queue, void* pages);
 const char* look(crossrail_queue* queue);
 const char* drain(crossrail_queue* queue);
 

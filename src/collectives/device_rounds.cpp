@@ -5,15 +5,11 @@
 namespace crossrail {
 namespace {
 
-struct Blocks {
-  std::vector<crossrail_block> exchanged, staged;  // one for every rank
-};
-
 void lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   const bool push = plan.mapped == MappedSide::recv;
   const int rank = plan.group.index();
   const int size = plan.group.size();
-  auto& blocks = plan.kept<Blocks>().exchanged;
+  auto& blocks = plan.device_blocks.exchanged;
   blocks[0] = {received_block(plan, buffers, round, rank), sent_block(plan, buffers, round, rank), round.bytes};
   for (int step = 1; step < size; ++step) {
     const int peer = (rank + step) % size;
@@ -30,7 +26,7 @@ crossrail_engine engine_for(const Plan& plan, const DeviceRound& round, crossrai
   constexpr std::uintptr_t kWordMask = 3;
   if (wanted != CROSSRAIL_ENGINE_KERNEL || round.bytes < kWorthAStart) return wanted;
   std::uintptr_t apart = 0;
-  for (const crossrail_block& block : plan.kept<Blocks>().exchanged) {
+  for (const crossrail_block& block : plan.device_blocks.exchanged) {
     apart |= reinterpret_cast<std::uintptr_t>(block.to) ^ reinterpret_cast<std::uintptr_t>(block.from);
   }
   return (apart & kWordMask) == 0 ? wanted : CROSSRAIL_ENGINE_COPY;
@@ -46,7 +42,7 @@ struct Pieces {
 Status begin_staged(Plan& plan, const Pieces& pieces, const DeviceRound& round, DeviceWork& work) {
   DeviceQueue& queue = plan.devices->queue();
   std::byte* const ours = plan.devices->staging(pieces.unpack ? MappedSide::recv : MappedSide::send);
-  auto& blocks = plan.kept<Blocks>().staged;
+  auto& blocks = plan.device_blocks.staged;
   for (std::size_t number = 0; number < blocks.size(); ++number) {
     std::byte* const piece = ours + number * plan.devices->chunk();
     const std::size_t first = number * round.block + round.from, bytes = round.of(static_cast<int>(number));
@@ -75,7 +71,7 @@ Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round, c
     CROSSRAIL_TRY(plan.control->barrier());
   }
   lay_out(plan, buffers, round);
-  CROSSRAIL_TRY(devices.queue().begin_exchange(plan.kept<Blocks>().exchanged, engine_for(plan, round, engine), exchange));
+  CROSSRAIL_TRY(devices.queue().begin_exchange(plan.device_blocks.exchanged, engine_for(plan, round, engine), exchange));
   CROSSRAIL_TRY(devices.queue().finish(exchange));
   return stage_out(plan, buffers, round);
 }
@@ -88,7 +84,7 @@ Status enqueue_round(Plan& plan, const Buffers& buffers, const DeviceRound& whol
   devices.keep_mapped(plan.mapped);
   lay_out(plan, buffers, whole);
   CROSSRAIL_TRY(devices.streams().barrier(buffers.stream));
-  CROSSRAIL_TRY(devices.streams().exchange(buffers.stream, plan.kept<Blocks>().exchanged, engine));
+  CROSSRAIL_TRY(devices.streams().exchange(buffers.stream, plan.device_blocks.exchanged, engine));
   return devices.streams().barrier(buffers.stream);
 }
 
@@ -136,7 +132,7 @@ Status plan_order(Plan& plan) {
 Status plan_mapped(Plan& plan, MappedSide side) {
   const auto ranks = static_cast<std::size_t>(plan.group.size());
   plan.mapped = side;
-  plan.keep(Blocks{std::vector<crossrail_block>(ranks), std::vector<crossrail_block>(ranks)});
+  plan.device_blocks = {std::vector<crossrail_block>(ranks), std::vector<crossrail_block>(ranks)};
   return plan_order(plan);
 }
 

@@ -61,7 +61,7 @@ void Communicator::place_slot(Slot& slot, const SlotPart& part) {
       ControlBlock::Placement{part.segment, part.layout, topology.node_ranks(), topology.oversubscribed, settings.patience_ms,
                               part.epochs_before},
       *slot.links);
-  if (!topology.one_node() || settings.devices == 0 || (slot.pending && memory_only)) return;
+  if (settings.devices == 0 || (slot.pending && memory_only)) return;
   const DeviceLimits limits{static_cast<int>(settings.multiprocessors), static_cast<std::uint32_t>(settings.resident_us)};
   slot.devices = std::make_unique<DeviceSharing>(
       DeviceSharing::Config{slot.control->extension(), settings.device_scratch_bytes,

@@ -38,11 +38,22 @@ struct Traffic {
   }
 };
 
+// On devices: what rounds are laid out in, one for every block.
+struct DeviceBlocks {
+  std::vector<crossrail_block> exchanged, staged;
+};
+
 struct Plan {
   Shape shape;
   Group group;  // whose ranks it runs over, with a block for each: the world, or of a part of another plan any other
   const char* algorithm = "native";  // its row in the catalogue
   Status (*run)(Plan&, const Buffers&) = nullptr;  // null: native, the MPI library carries the call
+  // Of a plan on several nodes, what it does where all sides of this node's ranks are in device memory: other nodes see no difference.
+  // Null: it cannot. Code::unsupported before anything has moved, on all ranks of the node alike: `run` must do it.
+  Status (*run_on_devices)(Plan&, const Buffers&) = nullptr;
+  std::size_t device_block_bytes = 0;  // of such a call, and what it needs
+  DeviceNeeds device_needs;
+  DeviceBlocks device_blocks;
   Parameters parameters;  // all that its row declares
   std::string reason;  // which row chose it, and why not the ones before
 
@@ -50,7 +61,7 @@ struct Plan {
   const Topology* topology = nullptr;
   Links* links = nullptr;
   ControlBlock* control = nullptr;  // null where the node shares no segment
-  DeviceSharing* devices = nullptr;  // null where control is, and on several nodes
+  DeviceSharing* devices = nullptr;  // of this node; null where control is
   const Settings* settings = nullptr;
 
   NodeMemory* node_memory = nullptr;  // null where control is
@@ -90,6 +101,7 @@ struct Plan {
   std::vector<bool> remote_partners;
   std::uint64_t remote_partner_count = 0;
   std::uint64_t calls = 0;
+  std::uint64_t calls_on_devices = 0;  // of those, done by run_on_devices here
   void count_send(int rank, std::size_t bytes);
   // Messages through links, counted. `rank` is the communicator's.
   Status send(int rank, const void* data, std::size_t bytes, Links::Channel channel = Links::Channel::blocks) {

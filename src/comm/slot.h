@@ -41,7 +41,7 @@ struct Slot {
   bool busy = false;     // a pending call runs on it
   std::unique_ptr<Links> links;
   std::unique_ptr<ControlBlock> control;  // null where the node shares no segment
-  std::unique_ptr<DeviceSharing> devices;  // null where `control` is, and on several nodes
+  std::unique_ptr<DeviceSharing> devices;  // of this node; null where `control` is
   NodeMemory node_memory;
   PlanCache plans;
   std::uint64_t plan_number = 0;  // of the last plan made

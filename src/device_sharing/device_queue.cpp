@@ -25,7 +25,8 @@ bool DeviceQueue::open(const crossrail_memory& near) {
   if (queue_ != nullptr) return true;
   ++wanted_;
   if ((wanted_ & (wanted_ - 1)) != 0 || module_->open_queue(&near, &queue_) != nullptr) return false;
-  if (module_->open_flags(queue_, region_.flags, device_flags_bytes(control_.node_size())) != nullptr) {
+  void* mapped = nullptr;
+  if (module_->open_pages(queue_, region_.flags, device_flags_bytes(control_.node_size()), &mapped) != nullptr) {
     module_->close_queue(queue_);
     queue_ = nullptr;
     return false;
@@ -39,7 +40,7 @@ bool DeviceQueue::open(const crossrail_memory& near) {
 
 void DeviceQueue::close() {
   if (queue_ == nullptr) return;
-  module_->close_flags(queue_, region_.flags);
+  module_->close_pages(queue_, region_.flags);
   module_->close_queue(queue_);
   queue_ = nullptr;
 }
@@ -75,11 +76,12 @@ Status DeviceQueue::begin_exchange(const std::vector<crossrail_block>& blocks, c
   return device::answered(module_->exchange(queue_, &asked));
 }
 
-Status DeviceQueue::begin_combination(crossrail_combination combination, DeviceWork& work) {
-  work = {++exchanges_, true};
+Status DeviceQueue::begin_combination(crossrail_combination combination, DeviceWork& work, bool of_all_ranks) {
+  DeviceFlags& mine = flags(control_.node_rank());
+  work = {of_all_ranks ? ++exchanges_ : ++local_, of_all_ranks};
   combination.multiprocessors = limits_.multiprocessors;
   combination.stream = nullptr;
-  combination.flag = &flags(control_.node_rank()).done;
+  combination.flag = of_all_ranks ? &mine.done : &mine.local;
   combination.value = work.number;
   return device::answered(module_->combine(queue_, &combination));
 }

@@ -58,8 +58,9 @@ class DeviceQueue {
 
   // The blocks are moved, then all ranks are told. Each rank has its own blocks and engine.
   Status begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work);
-  // The same of rows that are combined (CROSSRAIL_MOST_OPERANDS at most); what signals its end is filled in here.
-  Status begin_combination(crossrail_combination combination, DeviceWork& work);
+  // The same of rows that are combined (CROSSRAIL_MOST_OPERANDS at most), or this rank's own work; what signals its end is filled
+  // in here.
+  Status begin_combination(crossrail_combination combination, DeviceWork& work, bool of_all_ranks = true);
   // This rank's own: copies ...
   Status begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work);
   // ... what copies that begin after it follow ...

@@ -16,7 +16,7 @@ bool covers(const crossrail_memory& facts, const DeviceSide& side) {
 
 bool complete(const crossrail_device_module* module) {
   return module != nullptr && module->describe != nullptr && module->exchange != nullptr && module->open_queue != nullptr &&
-         module->open_flags != nullptr && module->export_memory != nullptr && module->open_memory != nullptr;
+         module->open_pages != nullptr && module->export_memory != nullptr && module->open_memory != nullptr;
 }
 
 }  // namespace
@@ -28,6 +28,7 @@ DeviceSharing::DeviceSharing(const Config& config, ControlBlock& control, Links&
       mapped_limits_(config.mapped),
       queue_(region_, config.limits, control, links),
       staging_({config.staging_bytes, control.node_size()}, queue_),
+      host_room_(queue_),
       rendezvous_(region_, control),
       all_(static_cast<std::size_t>(control.node_size())) {}
 
@@ -38,6 +39,7 @@ DeviceSharing::~DeviceSharing() {
   receive_buffers_.reset();
   streams_.reset();
   staging_.release();
+  host_room_.release();
   queue_.close();
 }
 
@@ -92,6 +94,12 @@ ExportedSide DeviceSharing::locate(const DeviceSide& side, MappedSide which, Wan
   return staged.residency == Residency::host && !wanted.stays ? share(facts, side.address, which) : staged;
 }
 
+bool DeviceSharing::equipped_for(const DeviceNeeds& needs) {
+  const crossrail_device_module& module = queue_.module();
+  if (needs.reduction.operation != 0 && (module.combine == nullptr || module.combines == nullptr || module.combines(&needs.reduction) == 0)) return false;
+  return needs.host_bytes == 0 || host_room_.reserve(needs.host_bytes);
+}
+
 Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wanted, bool& on_devices) {
   places_ = call.places;
   block_bytes_ = call.block_bytes;
@@ -100,7 +108,8 @@ Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wa
   mine.freed = mappings_->begin_call();
   mine.recv = locate(call.recv, MappedSide::recv, {includes(wanted, MappedSide::recv), call.stays});
   if (mine.recv.residency != Residency::host) mine.send = locate(call.send, MappedSide::send, {includes(wanted, MappedSide::send), call.stays});
-  if (queue_.handle() == nullptr) mine = {{}, {}, 0, 0, mine.freed};  // both sides are empty: on which device would that be?
+  // On which device would a rank be whose sides are both empty?
+  if (queue_.handle() == nullptr || (mine.on_device() && !equipped_for(call.needs))) mine = {{}, {}, 0, 0, mine.freed};
   mine.chunk = chunk_;
   mine.longest = longest_ = block_bytes_;
   if (places_ != nullptr) std::copy_n(places_, control_.node_size(), rendezvous_.my_places());

@@ -4,6 +4,7 @@
 //   DeviceRendezvous   the ranks tell each other where their sides lie
 //   PeerMappings       what they map of each other
 //   DeviceStaging      memory of ours on the way
+//   HostRoom           host memory of ours that the device reads and writes, for other nodes
 //   DeviceQueue        work of the device, and its end
 //   ReceiveBuffers     for kernels that wait for each other
 //   StreamOrder        calls in the order of the program's streams
@@ -15,6 +16,7 @@
 
 #include "device_sharing/device_queue.h"
 #include "device_sharing/device_staging.h"
+#include "device_sharing/host_room.h"
 #include "device_sharing/peer_mappings.h"
 #include "device_sharing/stream_order.h"
 
@@ -28,11 +30,17 @@ struct DeviceSide {
   bool ours = false;
   bool empty = false;  // no bytes: of a v-call
 };
+// What a call needs of every rank besides.
+struct DeviceNeeds {
+  std::size_t host_bytes = 0;       // of the host room
+  crossrail_reduction reduction{};  // that kernels can do; of nothing: none
+};
 struct DeviceCall {
   DeviceSide send, recv;
   std::size_t block_bytes = 0;  // of v-calls: of this rank's longest
   // Of v-calls: one for every rank, offsets from the address of `recv`. Elsewhere null.
   const DevicePlace* places = nullptr;
+  DeviceNeeds needs;
   bool stays = false;  // under way when it returns: what is mapped for it stays so as long as the program has the memory
 };
 
@@ -89,6 +97,8 @@ class DeviceSharing {
   void end_call() { mappings_->end_call(); }
 
   DeviceQueue& queue() { return queue_; }
+  // Of as many bytes as the call has asked for.
+  const HostRoom& host_room() const { return host_room_; }
   // Of calls that return when they are done. Both are there once `active`.
   ReceiveBuffers& receive_buffers() { return *receive_buffers_; }
   StreamOrder& streams() { return *streams_; }
@@ -99,6 +109,8 @@ class DeviceSharing {
     bool mapped;  // by peers
     bool stays;   // see DeviceCall
   };
+  // Whether this rank has what the call needs besides.
+  bool equipped_for(const DeviceNeeds& needs);
   ExportedSide locate(const DeviceSide& side, MappedSide which, Wanted wanted);
   ExportedSide share(const crossrail_memory& facts, const void* address, MappedSide which);
   ExportedSide stage(MappedSide which);
@@ -109,6 +121,7 @@ class DeviceSharing {
   PeerMappings::Limits mapped_limits_;
   DeviceQueue queue_;
   DeviceStaging staging_;
+  HostRoom host_room_;
   DeviceRendezvous rendezvous_;
   // Once all ranks have a module:
   std::optional<PeerMappings> mappings_;

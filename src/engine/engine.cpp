@@ -31,9 +31,9 @@ void begin_call(Slot& slot, std::uint64_t shape_hash, std::uint64_t block_bytes,
   slot.links->begin_call(shape_hash, block_bytes, in_place);
 }
 
-Status run_plan(Plan& plan, const Buffers& buffers) {
+Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, const Buffers&)) {
   plan.last = {};
-  const Status status = plan.run(plan, buffers);
+  const Status status = run(plan, buffers);
   ++plan.calls;
   plan.total += plan.last;
   return status;
@@ -52,6 +52,26 @@ void break_up(Slot& slot, Code code) {
   end_work(slot);
 }
 
+// Several nodes: each sees for itself whether all sides of its ranks are in device memory. `done`: its part has been done there.
+Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& done) {
+  done = false;
+  if (plan.run_on_devices == nullptr || slot.devices == nullptr || plan.device_block_bytes == 0) return {};
+  DeviceSharing& devices = *slot.devices;
+  CROSSRAIL_TRY(devices.look_for_modules());
+  if (!devices.active()) return {};
+  DeviceCall call = user.on_devices();
+  call.block_bytes = plan.device_block_bytes;
+  call.needs = plan.device_needs;
+  bool on_devices = false;
+  CROSSRAIL_TRY(devices.exchange_descriptors(call, plan.mapped, on_devices));
+  if (!on_devices) return {};
+  const Status status = run_plan(plan, user.device_buffers(), plan.run_on_devices);
+  devices.end_call();
+  done = status.code != Code::unsupported;
+  if (done) ++plan.calls_on_devices;
+  return done ? status : Status{};
+}
+
 Status run_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& plan) {
   CROSSRAIL_TRY(plan_for(slot, shape, plan));
   if (plan->native()) return {};
@@ -61,9 +81,12 @@ Status run_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& pla
     plan = &native_plan();
     return {};
   }
+  bool done = false;
+  CROSSRAIL_TRY(run_on_devices_of_node(slot, user, *plan, done));
+  if (done) return {};
   Buffers buffers;
   CROSSRAIL_TRY(user.open(buffers, plan));
-  CROSSRAIL_TRY(run_plan(*plan, buffers));
+  CROSSRAIL_TRY(run_plan(*plan, buffers, plan->run));
   return user.close();
 }
 
@@ -98,7 +121,7 @@ Status run_on_devices(Slot& slot, Shape shape, UserBuffers& user, Plan*& plan) {
   if (known == nullptr) return {};
   if (known->native() && !known->fallback) plan = known;  // a row of the table says so
   if (known->native()) return {};
-  const Status status = run_plan(*known, user.device_buffers());
+  const Status status = run_plan(*known, user.device_buffers(), known->run);
   slot.devices->end_call();
   if (status.code == Code::unsupported) {
     log_line(LogLevel::plan, "this call goes through host memory: %s", status.what);
@@ -152,7 +175,7 @@ Outcome run_collective(Slot& slot, const Shape& shape, UserBuffers& user) {
   Plan* plan = nullptr;
   Status status;
   const bool nothing = row_of(shape.collective).counts != Counts::vector && shape.block_bytes == 0;
-  const bool maybe_on_devices = slot.devices != nullptr && !nothing && has_device_rows(shape.collective);
+  const bool maybe_on_devices = slot.devices != nullptr && slot.owner.topology.one_node() && !nothing && has_device_rows(shape.collective);
   if (maybe_on_devices) status = run_on_devices(slot, shape, user, plan);
   if (status.ok() && plan == nullptr) status = run_on_host(slot, shape, user, plan);
   if (!status.ok()) return end_broken(slot, status, !in_place);
@@ -185,7 +208,7 @@ DeviceCall call_without_staging(UserBuffers& user, std::uint64_t block_bytes) {
 
 Status enqueue(Slot& slot, const Shape& shape, UserBuffers& user, void* stream) {
   if (slot.owner.broken) return failed(Code::broken, "this communicator has met an error");
-  if (slot.devices == nullptr) return failed(Code::unsupported, "the ranks are not on one node, or share no memory there");
+  if (slot.devices == nullptr || !slot.owner.topology.one_node()) return failed(Code::unsupported, "the ranks are not on one node, or share no memory there");
   CROSSRAIL_TRY(slot.devices->look_for_modules(DeviceSharing::When::now));
   if (!slot.devices->active()) return failed(Code::unsupported, "some rank has no device module, or memory that no other can map");
   if (shape.in_place) return failed(Code::unsupported, "not in place");
@@ -194,7 +217,7 @@ Status enqueue(Slot& slot, const Shape& shape, UserBuffers& user, void* stream) 
   if (plan == nullptr) return failed(Code::unsupported, "some rank's buffers are not in device memory, or have gaps");
   Buffers buffers = user.device_buffers();
   buffers.stream = stream == nullptr ? CROSSRAIL_DEFAULT_STREAM : stream;
-  return run_plan(*plan, buffers);
+  return run_plan(*plan, buffers, plan->run);
 }
 
 }  // namespace

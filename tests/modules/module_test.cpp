@@ -73,10 +73,11 @@ Queue::Queue(int device) : near(device, 256) {
   const crossrail_memory facts = facts_of(near.at, 256);
   require(module->open_queue(&facts, &queue), "open_queue");
   flags = static_cast<std::uint64_t*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  require(module->open_flags(queue, flags, 4096), "open_flags");
+  void* mapped = nullptr;
+  require(module->open_pages(queue, flags, 4096, &mapped), "open_pages");
 }
 Queue::~Queue() {
-  module->close_flags(queue, flags);
+  module->close_pages(queue, flags);
   module->close_queue(queue);
   munmap(flags, 4096);
 }

@@ -7,8 +7,8 @@
 //        (fewest bytes that are worth a lane of their own), halving (fewest bytes of a lane that are halved).
 // From   Multi-process-per-GPU allreduce paper, algorithm 2; Traeff and Hunold 2020.
 
+#include "collectives/allreduce/lanes.h"
 #include "collectives/allreduce/messages.h"
-#include "collectives/allreduce/node_part.h"
 #include "collectives/parameters.h"
 
 namespace crossrail::allreduce::multi_lane {
@@ -23,18 +23,6 @@ std::size_t part_at_most(const Plan& plan) {
   return most / element_bytes * element_bytes;
 }
 
-struct Lanes {
-  std::size_t grain;    // elements
-  std::size_t halving;  // bytes
-  std::size_t stride;   // from one rank's region to the next one's
-};
-
-Status across_nodes(Plan& plan, const Elements& share) {
-  const Exchange lane{plan, plan.topology->lane, combiner_of(plan), plan.scratch()};
-  const bool halve = share.count * lane.by.element_bytes >= plan.kept<Lanes>().halving;
-  return halve ? rabenseifner::reduce(lane, share) : recursive_doubling::reduce(lane, share);
-}
-
 Status run_part(Plan& plan, const Elements& elements, std::byte* memory) {
   ControlBlock& control = *plan.control;
   const Lanes& lanes = plan.kept<Lanes>();
@@ -42,7 +30,7 @@ Status run_part(Plan& plan, const Elements& elements, std::byte* memory) {
   CROSSRAIL_TRY(control.wait_until_reusable(epoch));
   const std::size_t half = lanes.stride * static_cast<std::size_t>(control.node_size());
   const Regions regions{memory + (epoch & 1) * half, lanes.stride};
-  NodePart part(plan, elements, {elements.count, lanes.grain, plan.topology->smallest_node()}, {regions, epoch});
+  NodePart part(plan, elements, shares_of(plan, elements.count), {regions, epoch});
   part.stage();
   CROSSRAIL_TRY(part.reduce());
   const Elements share = part.results();
@@ -51,6 +39,12 @@ Status run_part(Plan& plan, const Elements& elements, std::byte* memory) {
 }
 
 }  // namespace
+
+Status across_nodes(Plan& plan, const Elements& share) {
+  const Exchange lane{plan, plan.topology->lane, combiner_of(plan), plan.scratch()};
+  const bool halve = share.count * lane.by.element_bytes >= plan.kept<Lanes>().halving;
+  return halve ? rabenseifner::reduce(lane, share) : recursive_doubling::reduce(lane, share);
+}
 
 bool fits(const Topology& topology, const Shape& shape) {
   const std::size_t element_bytes = bytes_of(shape.reduction.element);
@@ -64,6 +58,7 @@ Status plan(Plan& plan) {
   const std::size_t stride = round_up(plan.chunk_bytes, element_bytes > kCacheLineBytes ? 1 : kCacheLineBytes);
   const std::size_t grain = std::max<std::size_t>(kCacheLineBytes, plan.parameter(parameters::split));
   plan.keep(Lanes{(grain + element_bytes - 1) / element_bytes, plan.parameter(parameters::halving), stride});
+  plan_on_devices(plan);
   const Status opened = plan.open_messages_and_memory(2 * stride * static_cast<std::size_t>(plan.topology->node_size()));
   const Status reserved = plan.reserve_scratch(std::max(plan.chunk_bytes, NodePart::scratch_bytes(plan.topology->node_size())));
   return opened.ok() ? reserved : opened;

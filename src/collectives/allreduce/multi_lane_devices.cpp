@@ -1,0 +1,151 @@
+// What   A node's part of multi_lane: a kernel reads this rank's share of all ranks' elements where they lie and leaves the result in
+//        host memory (HostRoom), the lane combines it across the nodes, another kernel reads it there once and writes it to all
+//        ranks. The kernel of one part works while the lane has the part before.
+// When   All ranks of the node have their elements in device memory. Other nodes need not know.
+// Cost   In the node: two kernel launches a part; m/l bytes, l lanes, from the device and back, beside the network.
+// Needs  Twice a part of host memory that the device reaches. Elements that peers cannot map, or with gaps, go through device memory of
+//        ours, and parts then one after the other. No long double.
+// From   Multi-rail poster: the network's part of a chunk begins the moment it is reduced ("early-triggered pipelining").
+
+#include "collectives/allreduce/lanes.h"
+#include "collectives/allreduce_device/combined.h"
+
+namespace crossrail::allreduce::multi_lane {
+namespace {
+
+struct Part {
+  std::size_t number, first, count;  // of the call's parts; elements
+};
+
+class NodeOnDevices {
+ public:
+  NodeOnDevices(Plan& plan, const Buffers& buffers)
+      : plan_(plan), buffers_(buffers), devices_(*plan.devices), rank_(plan.control->node_rank()), ranks_(plan.control->node_size()),
+        element_bytes_(bytes_of(plan.shape.reduction.element)) {}
+
+  // Some rank's elements go through device memory of ours: a part at a time.
+  Status run_staged() {
+    return each_part([&](const Part& part) -> Status {
+      DeviceWork work;
+      CROSSRAIL_TRY(stage_in(plan_, buffers_, round_of(part), work));
+      if (devices_.staged(MappedSide::send)) CROSSRAIL_TRY(devices_.queue().finish(work));
+      CROSSRAIL_TRY(plan_.control->barrier());
+      CROSSRAIL_TRY(begin_reduce(part));
+      CROSSRAIL_TRY(cross(part));
+      CROSSRAIL_TRY(devices_.queue().finish(spread_));
+      return stage_out(plan_, buffers_, round_of(part));
+    });
+  }
+
+  Status run_mapped() {
+    Part before{};
+    bool any = false;
+    const Status done = each_part([&](const Part& part) -> Status {
+      CROSSRAIL_TRY(begin_reduce(part));
+      if (any) CROSSRAIL_TRY(cross(before));
+      before = part;
+      any = true;
+      return {};
+    });
+    CROSSRAIL_TRY(done);
+    CROSSRAIL_TRY(cross(before));
+    return devices_.queue().finish(spread_);  // the last one
+  }
+
+ private:
+  template <class Work>
+  Status each_part(Work work) {
+    const std::size_t all = plan_.shape.block_bytes / element_bytes_, most = plan_.chunk_bytes / element_bytes_;
+    for (std::size_t number = 0; number * most < all; ++number) {
+      CROSSRAIL_TRY(work(Part{number, number * most, std::min(most, all - number * most)}));
+    }
+    return {};
+  }
+  // As one block of all elements.
+  DeviceRound round_of(const Part& part) const {
+    const std::size_t all = plan_.shape.block_bytes;
+    return {part.first * element_bytes_, part.count * element_bytes_, all, all};
+  }
+  Stretch share(const Part& part) const { return shares_of(plan_, part.count).of(rank_); }
+  std::size_t room_at(const Part& part) const { return (part.number & 1) * plan_.kept<Lanes>().stride; }
+
+  // Where this rank's share of a part lies with `peer`.
+  std::byte* row(MappedSide side, int peer, const Part& part) const {
+    const std::size_t first = part.first * element_bytes_, mine = share(part).first * element_bytes_;
+    if (peer != rank_) return devices_.block({peer, side, 0, first}) + mine;
+    if (devices_.staged(side)) return devices_.staging(side) + mine;
+    return (side == MappedSide::send ? const_cast<std::byte*>(buffers_.send) : buffers_.recv) + first + mine;
+  }
+
+  // Into the room, which the part before the last has left in the order of the queue.
+  Status begin_reduce(const Part& part) {
+    const Stretch mine = share(part);
+    if (mine.count == 0) return {};
+    const void* from[CROSSRAIL_MOST_OPERANDS];
+    for (int peer = 0; peer < ranks_; ++peer) from[peer] = row(MappedSide::send, peer, part);
+    void* const to[] = {devices_.host_room().on_device() + room_at(part)};
+    return devices_.queue().begin_combination(combination(mine, {from, ranks_}, {to, 1}), reduced_[part.number & 1], false);
+  }
+  // Across the nodes, and to all ranks of this one.
+  Status cross(const Part& part) {
+    const Stretch mine = share(part);
+    std::byte* const result = devices_.host_room().memory() + room_at(part);
+    if (mine.count > 0) {
+      CROSSRAIL_TRY(devices_.queue().finish(reduced_[part.number & 1]));
+      CROSSRAIL_TRY(across_nodes(plan_, {result, result, mine.count}));
+    }
+    const void* const from[] = {devices_.host_room().on_device() + room_at(part)};
+    void* to[CROSSRAIL_MOST_OPERANDS];
+    for (int step = 0; step < ranks_; ++step) to[step] = row(MappedSide::recv, (rank_ + step) % ranks_, part);
+    return devices_.queue().begin_combination(combination(mine, {from, 1}, {to, ranks_}), spread_);
+  }
+
+  template <class Row>
+  struct Rows {
+    Row* all;
+    int count;
+  };
+  crossrail_combination combination(const Stretch& mine, Rows<const void* const> from, Rows<void* const> to) const {
+    crossrail_combination asked{};
+    asked.reduction = allreduce_device::reduction_of(plan_);
+    asked.from = from.all;
+    asked.from_count = from.count;
+    asked.to = to.all;
+    asked.to_count = to.count;
+    asked.bytes = mine.count * element_bytes_;
+    return asked;
+  }
+
+  Plan& plan_;
+  const Buffers& buffers_;
+  DeviceSharing& devices_;
+  int rank_, ranks_;
+  std::size_t element_bytes_;
+  DeviceWork reduced_[2], spread_;
+};
+
+Status run_on_devices(Plan& plan, const Buffers& buffers) {
+  DeviceSharing& devices = *plan.devices;
+  const bool staged = devices.any_staged(MappedSide::send) || devices.any_staged(MappedSide::recv);
+  if (staged && devices.chunk() * static_cast<std::size_t>(plan.control->node_size()) < plan.chunk_bytes) {
+    return failed(Code::unsupported, "no room to stage a part of the elements");
+  }
+  CROSSRAIL_TRY(devices.map_peers(plan.mapped));
+  NodeOnDevices node(plan, buffers);
+  return staged ? node.run_staged() : node.run_mapped();
+}
+
+}  // namespace
+
+void plan_on_devices(Plan& plan) {
+  if (plan.devices == nullptr || plan.control->node_size() > CROSSRAIL_MOST_OPERANDS || !allreduce_device::known_to_devices(plan.shape.reduction)) return;
+  const auto ranks = static_cast<std::size_t>(plan.control->node_size());
+  constexpr std::size_t kStagedUnit = 256;
+  plan.run_on_devices = run_on_devices;
+  plan.mapped = ranks == 1 ? MappedSide::none : MappedSide::both;
+  plan.device_block_bytes = round_up((plan.chunk_bytes + ranks - 1) / ranks, kStagedUnit);
+  plan.device_needs = {2 * plan.kept<Lanes>().stride, allreduce_device::reduction_of(plan)};
+  plan.device_blocks.staged.resize(1);
+}
+
+}  // namespace crossrail::allreduce::multi_lane
