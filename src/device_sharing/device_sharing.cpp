@@ -64,7 +64,7 @@ Status DeviceSharing::look_for_modules(When when) {
 }
 
 ExportedSide DeviceSharing::stage(MappedSide which) {
-  if (!staging_.reserve(which, block_bytes_)) return {};
+  if (no_staging_ || !staging_.reserve(which, block_bytes_)) return {};
   ExportedSide side = mappings_->export_side(staging_.facts(which), staging_.memory(which));
   if (side.residency == Residency::host) return {};
   side.residency = Residency::staged;
@@ -91,7 +91,7 @@ ExportedSide DeviceSharing::locate(const DeviceSide& side, MappedSide which, Wan
   if (!wanted.mapped) return {Residency::device, 0, 0, 0};
   if (wanted.stays ? mappings_->can_pin(facts) : mappings_->worth_mapping(facts)) return share(facts, side.address, which);
   const ExportedSide staged = stage(which);  // there may be no memory for that
-  return staged.residency == Residency::host && !wanted.stays ? share(facts, side.address, which) : staged;
+  return staged.residency == Residency::host && !wanted.stays && !no_staging_ ? share(facts, side.address, which) : staged;
 }
 
 bool DeviceSharing::equipped_for(const DeviceNeeds& needs) {
@@ -102,6 +102,7 @@ bool DeviceSharing::equipped_for(const DeviceNeeds& needs) {
 
 Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wanted, bool& on_devices) {
   places_ = call.places;
+  no_staging_ = call.needs.no_staging;
   block_bytes_ = call.block_bytes;
   chunk_ = places_ == nullptr ? call.block_bytes : SIZE_MAX;
   DeviceDescriptor mine;

@@ -34,6 +34,7 @@ struct DeviceSide {
 struct DeviceNeeds {
   std::size_t host_bytes = 0;       // of the host room
   crossrail_reduction reduction{};  // that kernels can do; of nothing: none
+  bool no_staging = false;          // what would go through memory of ours is in host memory to this call
 };
 struct DeviceCall {
   DeviceSide send, recv;
@@ -133,6 +134,7 @@ class DeviceSharing {
   DeviceDescriptors all_;
   const DevicePlace* places_ = nullptr;
   std::size_t block_bytes_ = 0;
+  bool no_staging_ = false;
   std::size_t chunk_ = 0;
   std::size_t longest_ = 0;
 };

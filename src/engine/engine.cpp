@@ -72,8 +72,31 @@ Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& d
   return done ? status : Status{};
 }
 
+// Several nodes, the first call of a Shape: whether all ranks of all nodes have both sides in device memory. Where no rank has a driver,
+// nobody asks.
+Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool& on_devices) {
+  on_devices = false;
+  const Topology& topology = slot.owner.topology;
+  const bool nothing = row_of(shape.collective).counts == Counts::vector || shape.block_bytes == 0;
+  if (topology.one_node() || !topology.devices || nothing || slot.pending || slot.plans.find(shape) != nullptr) return {};
+  bool here = false;
+  if (slot.devices != nullptr) CROSSRAIL_TRY(slot.devices->look_for_modules(DeviceSharing::When::now));
+  if (slot.devices != nullptr && slot.devices->active()) {
+    DeviceCall call = user.on_devices();
+    call.block_bytes = device_block_bytes(shape, topology.size);
+    CROSSRAIL_TRY(slot.devices->exchange_descriptors(call, MappedSide::none, here));
+    slot.devices->end_call();
+  }
+  std::uint32_t elsewhere = here ? 0 : 1;
+  CROSSRAIL_TRY(agree_on_largest(slot, elsewhere, elsewhere));
+  on_devices = elsewhere == 0;
+  return {};
+}
+
 Status run_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& plan) {
-  CROSSRAIL_TRY(plan_for(slot, shape, plan));
+  bool on_devices = false;
+  CROSSRAIL_TRY(first_on_devices(slot, shape, user, on_devices));
+  CROSSRAIL_TRY(plan_for(slot, shape, plan, on_devices));
   if (plan->native()) return {};
   bool given_back = false;
   CROSSRAIL_TRY(is_given_back(slot, shape, given_back));

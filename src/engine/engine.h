@@ -48,6 +48,6 @@ bool has_row(const Slot& slot, const Shape& shape);
 Status agree_on_largest(Slot& slot, std::uint32_t mine, std::uint32_t& largest);
 
 // The plan for a Shape, made by all ranks together at the first time.
-Status plan_for(Slot& slot, const Shape& shape, Plan*& plan);
+Status plan_for(Slot& slot, const Shape& shape, Plan*& plan, bool devices_of_nodes = false);
 
 }  // namespace crossrail

@@ -18,8 +18,8 @@ bool suits(const TuningRow& row, const Topology& topology) {
   return row.nodes.contains(count(topology.node_count())) && row.ranks_per_node.contains(count(topology.largest_node()));
 }
 
-bool matches(const TuningRow& row, const Case& one) {
-  return row.collective == name_of(one.shape.collective) && row.memory == ground_of(one.shape) && suits(row, one.ground.topology) &&
+bool matches(const TuningRow& row, const Case& one, const std::string& memory) {
+  return row.collective == name_of(one.shape.collective) && row.memory == memory && suits(row, one.ground.topology) &&
          row.ranks_per_device.contains(count(one.ground.ranks_per_device)) && one.shape.block_bytes <= row.up_to_bytes &&
          row.mpi.contains(one.mpi);
 }
@@ -60,9 +60,13 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
   }
   Case now{ground, shape, {}};
   (void)parse_mpi_version(topology.mpi, now.mpi);
-  for (const TuningRow& row : rows) {
-    if (matches(row, now)) consider(row.algorithm, row.parameters, row.origin);
-  }
+  const auto consider_rows = [&](const char* memory) {
+    for (const TuningRow& row : rows) {
+      if (matches(row, now, memory)) consider(row.algorithm, row.parameters, row.origin);
+    }
+  };
+  if (ground.devices_of_nodes) consider_rows(name_of(Memory::device));
+  consider_rows(ground_of(shape));
   if (shape.order == Order::stream) {
     std::erase_if(candidates, [](const Candidate& one) { return one.algorithm == nullptr; });
     return candidates;

@@ -26,6 +26,9 @@ struct Ground {
   const Topology& topology;
   bool messages = true;      // pending calls: ranks can send each other messages
   int ranks_per_device = 1;  // calls on devices: the most that share one
+  // Several nodes: the first call of its Shape had both sides in device memory on all ranks. Rows of such memory then come first; all
+  // that they name takes host memory, too.
+  bool devices_of_nodes = false;
 };
 
 // `wanted` is the setting's (wanted_algorithm()), empty for none: it comes first where it fits. The last candidate is

@@ -104,9 +104,9 @@ class Reader {
     if (row.algorithm == "native") return check_parameters(nullptr, row.parameters);
     const CollectiveRow* collective = find_collective(row.collective);
     const Algorithm* algorithm = nullptr;
-    for (const Memory memory : kMemories) {
-      if (collective != nullptr && row.memory == name_of(memory)) algorithm = find_algorithm(collective->collective, row.algorithm, memory);
-    }
+    if (collective != nullptr && row.memory != name_of(Memory::host)) algorithm = find_algorithm(collective->collective, row.algorithm, Memory::device);
+    // On several nodes, those for host memory take device memory, too.
+    if (collective != nullptr && algorithm == nullptr) algorithm = find_algorithm(collective->collective, row.algorithm, Memory::host);
     return algorithm == nullptr ? Status{} : check_parameters(algorithm, row.parameters);
   }
 

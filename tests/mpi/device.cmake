@@ -30,6 +30,17 @@ foreach(mpi openmpi4 mpich4)
   mpi_test(device_ranks_pending ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE}
     --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --expect-carried MPI_Ialltoall:20 device_ranks 8 210 5000 pending)
 endforeach()
+# Two nodes: each rank's blocks for the other one go by messages, those for its own from device to device.
+foreach(mpi openmpi4 mpich4)
+  foreach(nodes 0,0,1,1 0,1,0,0)
+    string(REPLACE "," "" name ${nodes})
+    mpi_test(device_ranks_nodes_${name} ${mpi} 4 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set CROSSRAIL_NODES=${nodes}
+      --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --set CROSSRAIL_ALLTOALL=pairwise
+      --expect-carried MPI_Alltoall:60:pairwise device_ranks 9 60)
+  endforeach()
+endforeach()
+mpi_test(device_ranks_nodes_pending openmpi4 4 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set CROSSRAIL_NODES=0,0,1,1
+  --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --set CROSSRAIL_ALLTOALL=pairwise device_ranks 10 70 5000 pending)
 mpi_test_program(device_streams device_streams.c BUILDS openmpi4 mpich4 FLAGS -I${PROJECT_SOURCE_DIR}/include)
 foreach(mpi openmpi4 mpich4)
   foreach(algorithm "" packet ipc_kernel_push ipc_copy_pull)

@@ -115,7 +115,9 @@ TEST(TuningTable, the_built_in_one_is_good_and_names_known_rows) {
     const auto collective = std::find_if(std::begin(kCollectives), std::end(kCollectives),
                                          [&](Collective one) { return row.collective == name_of(one); });
     ASSERT_NE(collective, std::end(kCollectives)) << row.origin << ": " << row.collective;
-    const std::string where = row.memory == "stream" ? name_of(Memory::device) : row.memory;
+    // On several nodes, algorithms for host memory take device memory, too.
+    const bool by_nodes = row.memory == name_of(Memory::device) && row.nodes.low > 1;
+    const std::string where = row.memory == "stream" ? name_of(Memory::device) : by_nodes ? name_of(Memory::host) : row.memory;
     const auto memory = std::find_if(std::begin(kMemories), std::end(kMemories), [&](Memory one) { return where == name_of(one); });
     ASSERT_NE(memory, std::end(kMemories)) << row.origin << ": " << row.memory;
     EXPECT_TRUE(row.algorithm == "native" || find_algorithm(*collective, row.algorithm, *memory) != nullptr)

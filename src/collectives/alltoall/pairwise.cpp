@@ -5,6 +5,7 @@
 // Needs  Nothing; in place, a copy of the whole buffer.
 // From   OHIO paper, section III-A (partners of a step) and Table I.
 
+#include "collectives/alltoall/pairwise_devices.h"
 #include "collectives/alltoall/send_side.h"
 #include "collectives/partners.h"
 
@@ -12,7 +13,10 @@ namespace crossrail::alltoall::pairwise {
 
 bool fits(const Topology& topology, const Shape& shape) { return send_copy_fits(topology, shape); }
 
-Status plan(Plan& plan) { return plan_messages(plan); }
+Status plan(Plan& plan) {
+  plan_on_devices(plan);
+  return plan_messages(plan);
+}
 
 Status run(Plan& plan, const Buffers& buffers) {
   const std::size_t block = plan.shape.block_bytes;
@@ -21,8 +25,8 @@ Status run(Plan& plan, const Buffers& buffers) {
   copy_own_block(plan, buffers);
   for (int step = 1; step < group.size(); ++step) {
     const auto [to, from] = partners_of(group, step);
-    CROSSRAIL_TRY(plan.receive(group[from], buffers.recv + from * block, block));
-    CROSSRAIL_TRY(plan.send(group[to], send + to * block, block));
+    CROSSRAIL_TRY(receive_in_pieces(plan, group[from], buffers.recv + from * block, block));
+    CROSSRAIL_TRY(send_in_pieces(plan, group[to], send + to * block, block));
     CROSSRAIL_TRY(plan.links->wait_posted());
   }
   return {};
