@@ -54,7 +54,6 @@ void ThreadWorld::open(Communicator& communicator, const WorldOptions& options) 
   Topology& topology = communicator.topology;
   const int cores = options.cores_per_node > 0 ? options.cores_per_node
                                                : static_cast<int>(std::thread::hardware_concurrency());
-  topology.devices = device::driver_present();
   topology.oversubscribed = topology.size > cores;
   topology.shared_segment = options.shared_segment && topology.size > 1;
   topology.single_copy = topology.shared_segment && options.single_copy;

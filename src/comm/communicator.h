@@ -49,6 +49,9 @@ struct Communicator {
   bool memory_only = false;  // pending calls are moved by a thread that calls neither MPI nor devices
   std::array<PendingDecision, 16> decisions;  // the last ones, by hash
   SpeedGuard guard;          // of blocking calls
+  // Several nodes: whether some rank has a driver of devices by now, and the blocking calls so far; all ranks know the same.
+  bool devices = false;
+  std::uint64_t calls = 0;
   bool native_only = false;  // no algorithm could serve any call on it: its ranks share nothing
   // An error has left the shared state unusable: all later calls are native.
   std::atomic<bool> broken{false};

@@ -18,6 +18,7 @@ class PlanCache {
   // Drops the least recently used plan when full.
   Plan& add(std::unique_ptr<Plan> plan);
   std::size_t size() const { return plans_.size(); }
+  void clear() { plans_.clear(); }
 
  private:
   std::size_t capacity_;

@@ -1,11 +1,13 @@
 #include "engine/engine.h"
 
 #include <array>
+#include <bit>
 #include <iterator>
 
 #include "base/log.h"
 #include "collectives/algorithm.h"
 #include "collectives/device_rounds.h"
+#include "device/device.h"
 #include "engine/compared.h"
 
 namespace crossrail {
@@ -72,18 +74,29 @@ Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& d
   return done ? status : Status{};
 }
 
-// Several nodes, the first call of a Shape: whether all ranks of all nodes have both sides in device memory. Where no rank has a driver,
-// nobody asks.
+// Several nodes: drivers may be loaded at any time. All ranks ask at their calls 1, 2, 4, ..., and forget then what has been planned
+// without devices.
+Status ask_for_drivers(Slot& slot) {
+  Communicator& communicator = slot.owner;
+  if (communicator.topology.one_node() || communicator.native_only || communicator.devices || slot.pending) return {};
+  if (!std::has_single_bit(++communicator.calls)) return {};
+  std::uint32_t some = device::driver_present() ? 1 : 0;
+  CROSSRAIL_TRY(agree_on_largest(slot, some, some));
+  communicator.devices = some != 0;
+  if (communicator.devices) slot.plans.clear();
+  return {};
+}
+
+// Several nodes, the first call of a Shape: whether all ranks of all nodes have both sides in device memory.
 Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool& on_devices) {
   on_devices = false;
-  const Topology& topology = slot.owner.topology;
   const bool nothing = row_of(shape.collective).counts == Counts::vector || shape.block_bytes == 0;
-  if (topology.one_node() || !topology.devices || nothing || slot.pending || slot.plans.find(shape) != nullptr) return {};
+  if (slot.owner.topology.one_node() || nothing || slot.plans.find(shape) != nullptr) return {};
   bool here = false;
   if (slot.devices != nullptr) CROSSRAIL_TRY(slot.devices->look_for_modules(DeviceSharing::When::now));
   if (slot.devices != nullptr && slot.devices->active()) {
     DeviceCall call = user.on_devices();
-    call.block_bytes = device_block_bytes(shape, topology.size);
+    call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
     CROSSRAIL_TRY(slot.devices->exchange_descriptors(call, MappedSide::none, here));
     slot.devices->end_call();
   }
@@ -95,8 +108,9 @@ Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool&
 
 Status run_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& plan) {
   bool on_devices = false;
-  CROSSRAIL_TRY(first_on_devices(slot, shape, user, on_devices));
-  CROSSRAIL_TRY(plan_for(slot, shape, plan, on_devices));
+  CROSSRAIL_TRY(ask_for_drivers(slot));
+  if (slot.owner.devices && !slot.pending) CROSSRAIL_TRY(first_on_devices(slot, shape, user, on_devices));
+  CROSSRAIL_TRY(plan_for(slot, shape, plan, {on_devices, false}));
   if (plan->native()) return {};
   bool given_back = false;
   CROSSRAIL_TRY(is_given_back(slot, shape, given_back));
@@ -260,22 +274,28 @@ Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& user,
 namespace {
 
 // Whether its calls may be on device memory is decided with the plan.
-Status plan_for_good(Slot& slot, const Shape& shape, Plan*& plan) {
+Status plan_for_good(Slot& slot, const Shape& shape, const PersistentCall& call, Plan*& plan) {
   if (slot.devices != nullptr) {
     CROSSRAIL_TRY(slot.devices->look_for_modules(DeviceSharing::When::now));
     if (!slot.devices->active()) slot.devices.reset();
   }
-  return plan_for(slot, shape, plan);
+  if (slot.owner.native_only) return plan_for(slot, shape, plan);
+  Seen seen;
+  CROSSRAIL_TRY(first_on_devices(slot, shape, call.user, seen.devices_of_nodes));
+  std::uint32_t some = call.not_for_mpi ? 1 : 0;
+  CROSSRAIL_TRY(agree_on_largest(slot, some, some));
+  seen.never_native = some != 0;
+  return plan_for(slot, shape, plan, seen);
 }
 
 }  // namespace
 
-Status plan_ahead(Slot& slot, const Shape& shape, bool& native) {
+Status plan_ahead(Slot& slot, const Shape& shape, const PersistentCall& call, bool& native) {
   begin_call(slot, shape.hash(), shape.block_bytes);
   native = true;
   if (slot.owner.broken) return {};
   Plan* plan = nullptr;
-  const Status planned = plan_for_good(slot, shape, plan);
+  const Status planned = plan_for_good(slot, shape, call, plan);
   if (!planned.ok()) break_up(slot, planned.code);
   native = !planned.ok() || plan->native();
   return planned;

@@ -36,9 +36,15 @@ Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& buffe
 // are told, and the communicator is native from now on.
 void withdraw(Slot& slot, const Shape& shape, Code code);
 
+// What planning has to know of a persistent call.
+struct PersistentCall {
+  UserBuffers& user;
+  bool not_for_mpi = false;  // this rank has device memory there, of which the MPI library knows nothing
+};
+
 // For a persistent call: makes its plan, by all ranks together, which may wait for each other. `native`, on all
 // ranks alike: the MPI library is to have the call. Errors as above.
-Status plan_ahead(Slot& slot, const Shape& shape, bool& native);
+Status plan_ahead(Slot& slot, const Shape& shape, const PersistentCall& call, bool& native);
 
 // Whether some algorithm is for calls of this Shape on this slot, native or not. Pure.
 bool has_row(const Slot& slot, const Shape& shape);
@@ -47,7 +53,13 @@ bool has_row(const Slot& slot, const Shape& shape);
 // another Shape; then across nodes.
 Status agree_on_largest(Slot& slot, std::uint32_t mine, std::uint32_t& largest);
 
+// What all ranks have seen of the buffers of the call for which a plan is made.
+struct Seen {
+  bool devices_of_nodes = false;  // several nodes: all sides are in device memory
+  bool never_native = false;      // some are, of which the MPI library knows nothing, and it cannot be given copies
+};
+
 // The plan for a Shape, made by all ranks together at the first time.
-Status plan_for(Slot& slot, const Shape& shape, Plan*& plan, bool devices_of_nodes = false);
+Status plan_for(Slot& slot, const Shape& shape, Plan*& plan, const Seen& seen = {});
 
 }  // namespace crossrail

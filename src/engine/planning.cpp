@@ -43,23 +43,27 @@ std::vector<Candidate> candidates_if_pending(const Communicator& communicator, c
 }
 
 // Once the sides of a call are known to be on devices, so is which ranks share one.
-Ground ground_for(const Slot& slot, const Shape& shape, bool devices_of_nodes) {
+Ground ground_for(const Slot& slot, const Shape& shape, const Seen& seen) {
   Ground ground{slot.owner.topology, slot.messages};
-  ground.devices_of_nodes = devices_of_nodes;
+  ground.devices_of_nodes = seen.devices_of_nodes;
   if (shape.memory == Memory::host) return ground;
   for (const Group& ranks : slot.devices->queue().devices()) ground.ranks_per_device = std::max(ground.ranks_per_device, ranks.size());
   return ground;
 }
 
-std::vector<Candidate> candidates_for(const Slot& slot, const Shape& shape, bool devices_of_nodes = false) {
+std::vector<Candidate> candidates_for(const Slot& slot, const Shape& shape, const Seen& seen = {}) {
   const Communicator& communicator = slot.owner;
-  const Ground ground = ground_for(slot, shape, devices_of_nodes);
+  const Ground ground = ground_for(slot, shape, seen);
   if (slot.pending) return candidates_if_pending(communicator, shape, ground);
+  if (seen.never_native) {
+    auto carried = choose_anything_but_native(communicator.tuning, wanted_algorithm(communicator.settings, shape.collective), ground, shape);
+    if (!carried.empty()) return carried;
+  }
   return choose(communicator.tuning, wanted_algorithm(communicator.settings, shape.collective), ground, shape);
 }
 
-Status make_plan(Slot& slot, const Shape& shape, bool devices_of_nodes, Plan*& made) {
-  const auto candidates = candidates_for(slot, shape, devices_of_nodes);
+Status make_plan(Slot& slot, const Shape& shape, const Seen& seen, Plan*& made) {
+  const auto candidates = candidates_for(slot, shape, seen);
   if (!candidates.empty() && candidates.front().algorithm != nullptr) {
     // First of all, that everybody is here with the same Shape: plans may communicate.
     Code met = Code::ok;
@@ -108,10 +112,10 @@ bool can_be_pending(Communicator& communicator, const Shape& shape) {
 
 bool has_row(const Slot& slot, const Shape& shape) { return !candidates_for(slot, shape).empty(); }
 
-Status plan_for(Slot& slot, const Shape& shape, Plan*& plan, bool devices_of_nodes) {
+Status plan_for(Slot& slot, const Shape& shape, Plan*& plan, const Seen& seen) {
   plan = slot.plans.find(shape);
   if (plan != nullptr) return {};
-  return make_plan(slot, shape, devices_of_nodes, plan);
+  return make_plan(slot, shape, seen, plan);
 }
 
 }  // namespace crossrail

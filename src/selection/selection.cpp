@@ -92,9 +92,15 @@ const Algorithm* never_fails(const Ground& ground, const Shape& shape) {
 
 std::vector<Candidate> choose_without_native(const std::vector<TuningRow>& rows, const std::string& wanted,
                                              const Ground& ground, const Shape& shape) {
+  const bool native = choose(rows, wanted, ground, shape).front().algorithm == nullptr;
+  return native ? std::vector<Candidate>{} : choose_anything_but_native(rows, wanted, ground, shape);
+}
+
+std::vector<Candidate> choose_anything_but_native(const std::vector<TuningRow>& rows, const std::string& wanted,
+                                                  const Ground& ground, const Shape& shape) {
   std::vector<Candidate> candidates = choose(rows, wanted, ground, shape);
   const Algorithm* const last = never_fails(ground, shape);
-  if (candidates.front().algorithm == nullptr || last == nullptr) return {};
+  if (last == nullptr) return {};
   std::erase_if(candidates, [](const Candidate& one) { return one.algorithm == nullptr; });
   if (shape.memory == Memory::host) candidates.push_back({last, effective_parameters(*last, {}), "what cannot fail", true, ""});
   return candidates;

@@ -42,6 +42,10 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
 std::vector<Candidate> choose_without_native(const std::vector<TuningRow>& rows, const std::string& wanted,
                                              const Ground& ground, const Shape& shape);
 
+// The same where the MPI library cannot have the call, even if it is the best candidate. Empty where there is no such algorithm.
+std::vector<Candidate> choose_anything_but_native(const std::vector<TuningRow>& rows, const std::string& wanted,
+                                                  const Ground& ground, const Shape& shape);
+
 // Whether any call at all on such a communicator could get an algorithm of ours; if not, nothing need be kept for it.
 bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, const Topology& topology);
 

@@ -29,7 +29,6 @@ struct Location {
   std::int32_t first_cpu;  // first logical CPU it may run on
   std::int32_t cpu_count;  // how many logical CPUs it may run on
   std::int32_t blind;      // 1: has a GPU driver but no module to tell device pointers
-  std::int32_t devices;    // 1: has a GPU driver
   Advancing advancing;     // who advances its pending calls
 };
 
@@ -56,7 +55,6 @@ struct Topology {
   // What all ranks have agreed on. Equal on every rank.
   bool shared_segment = false;  // the ranks of every node share a segment
   bool single_copy = false;     // every rank may read the memory of the others in its node
-  bool devices = false;         // some rank had a GPU driver when the communicator was opened
   std::uint64_t scratch_bytes = 0;
   std::string mpi;              // "openmpi4.1.6" (mpi_version.h); empty: unknown, or not the same on all ranks
 

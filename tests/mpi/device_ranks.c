@@ -2,7 +2,7 @@
  * processes: kinds of memory that differ between ranks and sides, types with gaps, in place, memory
  * freed and allocated anew. HOST_DEVICE is the path of the driver.
  *
- *   device_ranks SEED CALLS [LARGEST_COUNT [pending]]      pending: MPI_Ialltoall, several at a time */
+ *   device_ranks SEED CALLS [LARGEST_COUNT [pending|persistent]]   pending: MPI_Ialltoall, several at a time */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -151,13 +151,32 @@ static void pending_calls(int calls, int largest, uint64_t seed) {
   }
 }
 
+typedef int (*init_function)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Info, MPI_Request*);
+
+/* Open MPI 4 has none of its own. */
+static void persistent_calls(int calls, int largest, uint64_t seed) {
+  const init_function init = (init_function)dlsym(RTLD_DEFAULT, "MPI_Alltoall_init");
+  CHECK(init != NULL, "there is no MPI_Alltoall_init");
+  for (int number = 1; init != NULL && number <= calls; ++number) {
+    struct call call = make_call(number, largest, seed);
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_OK(init(sent_by(&call), call.count, call.send.type, call.recv.memory + call.recv.shift, call.count, call.recv.type, MPI_COMM_WORLD,
+                MPI_INFO_NULL, &request));
+    MPI_OK(MPI_Start(&request));
+    MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    MPI_OK(MPI_Request_free(&request));
+    end_call(&call);
+  }
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const uint64_t seed = argc > 1 ? (uint64_t)atoi(argv[1]) : 1;
   const int calls = argc > 2 ? atoi(argv[2]) : 200, largest = argc > 3 ? atoi(argv[3]) : 20000;
   MPI_OK(checked_alltoall(MPI_COMM_WORLD, 3, 1)); /* before there is a driver */
   open_driver();
-  (argc > 4 ? pending_calls : blocking_calls)(calls, largest, seed);
+  const char* const form = argc > 4 ? argv[4] : "blocking";
+  (strcmp(form, "pending") == 0 ? pending_calls : strcmp(form, "persistent") == 0 ? persistent_calls : blocking_calls)(calls, largest, seed);
   const int result = verdict();
   MPI_Finalize();
   return result;

@@ -16,6 +16,10 @@ Span span_of(const Side& side) {
   return {true_lower + (extent < 0 ? steps : 0), static_cast<std::size_t>(true_extent + (extent < 0 ? -steps : steps))};
 }
 
+bool in_device_memory(const void* address, const Span& span) {
+  return span.bytes > 0 && device::is_device_memory(static_cast<const std::byte*>(address) + span.lower);
+}
+
 Status PackedBuffers::stage(GrowableBuffer& room, bool with_content, Way& way) {
   const Side& side = *way.side;
   way.host = static_cast<std::byte*>(side.address);

@@ -22,6 +22,8 @@ struct Span {
   std::size_t bytes = 0;
 };
 Span span_of(const Side& side);
+// Whether the first of these bytes is in a device's memory.
+bool in_device_memory(const void* address, const Span& span);
 
 class PackedBuffers final : public UserBuffers {
  public:

@@ -132,7 +132,6 @@ bool exchange_locations(Exchange& exchange, int world_rank, const std::string& o
   Location mine = discover_location(world_rank);
   if (!of_info.empty()) mine.settings = hash_word(mine.settings, hash_bytes(of_info.data(), of_info.size()));
   mine.blind = device::driver_without_module() ? 1 : 0;
-  mine.devices = device::driver_present() ? 1 : 0;
   mine.mpi = hash_bytes(library().version, std::strlen(library().version));
   mine.advancing = who_advances();
   if (mine.advancing == Advancing::mover && (process_settings().slots == 0 || !mover_is_there())) mine.advancing = Advancing::nobody;
@@ -149,11 +148,6 @@ std::string mpi_of_all(const std::vector<Location>& locations) {
     if (at.mpi != locations[0].mpi) return {};
   }
   return mpi_name(library().version);
-}
-
-void note_equipment(Topology& topology, const std::vector<Location>& locations) {
-  topology.mpi = mpi_of_all(locations);
-  for (const Location& at : locations) topology.devices = topology.devices || at.devices != 0;
 }
 
 // Calls can be pending where somebody advances them, on all ranks alike.
@@ -218,7 +212,7 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
   if (rank == 0 && world.rank <= 0 && !ignored.empty()) say_once(ignored);
   Topology& topology = communicator->topology;
   if (!topology.one_node() && !exchange.in_blocking_call()) return nullptr;
-  note_equipment(topology, locations);
+  topology.mpi = mpi_of_all(locations);
   const auto peers = std::make_shared<MpiPeers>(comm, rank, locations);
   if (without_algorithm(*communicator)) {
     open_slots(*communicator, peers);

@@ -32,6 +32,9 @@ class AllreduceCall {
   const Side& received() const { return recv_; }
   Span span_sent(const Facts&) const { return in_place() ? Span{} : span_of(send_); }
   Span span_received(const Facts&) const { return span_of(recv_); }
+  bool touches_devices(const Facts& facts) const {
+    return in_device_memory(send_.address, span_sent(facts)) || in_device_memory(recv_.address, span_received(facts));
+  }
   // Types of MPI's own stay.
   void keep_types(const Facts&, std::vector<MPI_Datatype>&) {}
   Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts&) const { return {memory, packing_comm, sent(), recv_}; }

@@ -33,6 +33,9 @@ class AlltoallCall {
   const Side& received() const { return recv_; }
   Span span_sent(const Facts&) const { return in_place() ? Span{} : span_of(send_); }
   Span span_received(const Facts&) const { return span_of(recv_); }
+  bool touches_devices(const Facts& facts) const {
+    return in_device_memory(send_.address, span_sent(facts)) || in_device_memory(recv_.address, span_received(facts));
+  }
   // Types that are needed later may be freed by the program before: duplicates of ours, to be freed, take their place.
   void keep_types(const Facts&, std::vector<MPI_Datatype>& ours);
   Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts&) const { return {memory, packing_comm, sent(), recv_}; }

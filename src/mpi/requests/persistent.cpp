@@ -7,6 +7,7 @@
 #include "mpi/interpose/complete_call.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/progress_hook.h"
+#include "mpi/requests/copied_calls.h"
 #include "mpi/requests/entry_points.h"
 #include "mpi/requests/pending.h"
 #include "mpi/requests/request_table.h"
@@ -90,7 +91,9 @@ Status prepare(PersistentOf<Call>& whole, const EntryPoint& entry, bool& native)
     withdraw(slot, whole.call.shape(), Code::mismatch);
     return failed(Code::mismatch, "the send and the receive side of this rank differ in size");
   }
-  CROSSRAIL_TRY(plan_ahead(slot, whole.call.shape(), native));
+  typename Call::Packed seen = whole.call.packed(slot.packing, handles().comm_self, whole.facts);
+  const bool not_for_mpi = device::driver_present() && !mpi_takes_device_memory() && whole.call.touches_devices(whole.facts);
+  CROSSRAIL_TRY(plan_ahead(slot, whole.call.shape(), {seen, not_for_mpi}, native));
   if (native) return {};
   slot.pending = true;
   whole.call.keep_types(whole.facts, whole.use.types);
@@ -111,6 +114,8 @@ Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* reques
   if (arguments.left_to_mpi() || request == nullptr) return left(native_because::kArguments);
   CommunicatorRecord* const record = record_of(arguments.comm());
   if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
+  // Others may have turned away already: only ranks with a driver look further on such a communicator.
+  if (record->communicator->native_only) return left(native_because::kNoAlgorithm);
   if (record->communicator->slots.size() < 2) return left(native_because::kNothingPending);
   auto whole = std::make_unique<PersistentOf<Call>>(arguments, *record, entry.function);
   const Survey found = whole->call.survey(record->communicator->topology.size, whole->facts);
