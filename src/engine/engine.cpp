@@ -1,14 +1,13 @@
 #include "engine/engine.h"
 
 #include <array>
-#include <bit>
 #include <iterator>
 
 #include "base/log.h"
 #include "collectives/algorithm.h"
 #include "collectives/device_rounds.h"
-#include "device/device.h"
 #include "engine/compared.h"
+#include "engine/devices_of_nodes.h"
 
 namespace crossrail {
 namespace {
@@ -33,14 +32,6 @@ void begin_call(Slot& slot, std::uint64_t shape_hash, std::uint64_t block_bytes,
   slot.links->begin_call(shape_hash, block_bytes, in_place);
 }
 
-Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, const Buffers&)) {
-  plan.last = {};
-  const Status status = run(plan, buffers);
-  ++plan.calls;
-  plan.total += plan.last;
-  return status;
-}
-
 // Of a call that will not go on: nothing more arrives in its buffers.
 void end_work(Slot& slot) {
   slot.links->cancel_posted();
@@ -52,58 +43,6 @@ void break_up(Slot& slot, Code code) {
   slot.owner.break_up(code, slot);
   slot.links->report_error(code);
   end_work(slot);
-}
-
-// Several nodes: each sees for itself whether all sides of its ranks are in device memory. `done`: its part has been done there.
-Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& done) {
-  done = false;
-  if (plan.run_on_devices == nullptr || slot.devices == nullptr || plan.device_block_bytes == 0) return {};
-  DeviceSharing& devices = *slot.devices;
-  CROSSRAIL_TRY(devices.look_for_modules());
-  if (!devices.active()) return {};
-  DeviceCall call = user.on_devices();
-  call.block_bytes = plan.device_block_bytes;
-  call.needs = plan.device_needs;
-  bool on_devices = false;
-  CROSSRAIL_TRY(devices.exchange_descriptors(call, plan.mapped, on_devices));
-  if (!on_devices) return {};
-  const Status status = run_plan(plan, user.device_buffers(), plan.run_on_devices);
-  devices.end_call();
-  done = status.code != Code::unsupported;
-  if (done) ++plan.calls_on_devices;
-  return done ? status : Status{};
-}
-
-// Several nodes: drivers may be loaded at any time. All ranks ask at their calls 1, 2, 4, ..., and forget then what has been planned
-// without devices.
-Status ask_for_drivers(Slot& slot) {
-  Communicator& communicator = slot.owner;
-  if (communicator.topology.one_node() || communicator.native_only || communicator.devices || slot.pending) return {};
-  if (!std::has_single_bit(++communicator.calls)) return {};
-  std::uint32_t some = device::driver_present() ? 1 : 0;
-  CROSSRAIL_TRY(agree_on_largest(slot, some, some));
-  communicator.devices = some != 0;
-  if (communicator.devices) slot.plans.clear();
-  return {};
-}
-
-// Several nodes, the first call of a Shape: whether all ranks of all nodes have both sides in device memory.
-Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool& on_devices) {
-  on_devices = false;
-  const bool nothing = row_of(shape.collective).counts == Counts::vector || shape.block_bytes == 0;
-  if (slot.owner.topology.one_node() || nothing || slot.plans.find(shape) != nullptr) return {};
-  bool here = false;
-  if (slot.devices != nullptr) CROSSRAIL_TRY(slot.devices->look_for_modules(DeviceSharing::When::now));
-  if (slot.devices != nullptr && slot.devices->active()) {
-    DeviceCall call = user.on_devices();
-    call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
-    CROSSRAIL_TRY(slot.devices->exchange_descriptors(call, MappedSide::none, here));
-    slot.devices->end_call();
-  }
-  std::uint32_t elsewhere = here ? 0 : 1;
-  CROSSRAIL_TRY(agree_on_largest(slot, elsewhere, elsewhere));
-  on_devices = elsewhere == 0;
-  return {};
 }
 
 Status run_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& plan) {

@@ -8,7 +8,8 @@ namespace {
 
 const Nodes kWorlds[] = {{0, 1}, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 0, 0, 1, 1}, {0, 0, 1, 1, 2, 2, 2}, {0, 0, 0, 0, 1, 2, 2, 2}};
 
-virtual_world::WorldOptions in_lanes() { return forced_reduction("multi_lane"); }
+// Lanes that halve what is long, and lanes that never do: of two nodes, the devices combine what these exchange.
+virtual_world::WorldOptions in_lanes(bool halve = true) { return forced_reduction(halve ? "multi_lane" : "multi_lane halving=1G"); }
 
 class DevicesOfNodes : public testing::Test, protected WithHostDevice {
  protected:
@@ -31,7 +32,9 @@ class DevicesOfNodes : public testing::Test, protected WithHostDevice {
 
 TEST_F(DevicesOfNodes, agree_with_the_definition) {
   for (const Nodes& nodes : kWorlds) {
-    virtual_world::world(nodes, in_lanes(), [](Communicator& communicator) { EXPECT_EQ(all_calls(communicator), kCalls); });
+    for (const bool halve : {true, false}) {
+      virtual_world::world(nodes, in_lanes(halve), [](Communicator& communicator) { EXPECT_EQ(all_calls(communicator), kCalls); });
+    }
   }
 }
 
@@ -42,17 +45,19 @@ TEST_F(DevicesOfNodes, wait_for_work_that_is_late) {
 
 // More than fits a part: many of them, one after the other in the two halves of the host room.
 TEST_F(DevicesOfNodes, go_part_by_part) {
-  virtual_world::world({0, 0, 1, 1, 1}, in_lanes(), [](Communicator& communicator) {
-    for (std::uint64_t call = 1; call <= 6; ++call) {
-      const Outcome outcome = checked(communicator, allreduce_shape(700001), call, call % 2 == 0 ? Side::in_place : Side::apart);
-      EXPECT_EQ(outcome.plan->calls_on_devices, call);
-    }
-  });
+  for (const bool halve : {true, false}) {
+    virtual_world::world({0, 0, 1, 1, 1}, in_lanes(halve), [](Communicator& communicator) {
+      for (std::uint64_t call = 1; call <= 6; ++call) {
+        const Outcome outcome = checked(communicator, allreduce_shape(700001), call, call % 2 == 0 ? Side::in_place : Side::apart);
+        EXPECT_EQ(outcome.plan->calls_on_devices, call);
+      }
+    });
+  }
 }
 
 TEST_F(DevicesOfNodes, stage_what_cannot_be_mapped) {
   for (const bool both : {false, true}) {
-    virtual_world::world({0, 0, 0, 1, 1}, in_lanes(), [&](Communicator& communicator) {
+    virtual_world::world({0, 0, 0, 1, 1}, in_lanes(both), [&](Communicator& communicator) {
       const bool odd = communicator.topology.rank % 2 != 0;
       const Kinds kinds{odd || both ? HOST_DEVICE_UNSHAREABLE : HOST_DEVICE_PLAIN, odd && !both ? HOST_DEVICE_PLAIN : HOST_DEVICE_UNSHAREABLE};
       EXPECT_EQ(all_calls(communicator, kinds), kCalls);
@@ -71,6 +76,22 @@ TEST_F(DevicesOfNodes, go_another_way_where_they_cannot) {
   virtual_world::world({0, 0, 1, 1}, in_lanes(), [](Communicator& communicator) { EXPECT_EQ(all_calls(communicator), 0U); });
   set({.refuse_queues = 1000});
   virtual_world::world({0, 0, 1, 1}, in_lanes(), [](Communicator& communicator) { EXPECT_EQ(all_calls(communicator), 0U); });
+}
+
+// Two nodes of which one goes by its processors: the messages are the same.
+TEST_F(DevicesOfNodes, exchange_whole_shares_with_processors) {
+  virtual_world::world({0, 0, 1, 1}, in_lanes(false), [&](Communicator& communicator) {
+    for (std::uint64_t call = 1; call <= 4; ++call) {
+      const Shape shape = allreduce_shape(700001);
+      if (communicator.topology.node() == 0) {
+        EXPECT_EQ(checked(communicator, shape, call, Side::apart).plan->calls_on_devices, call);
+        continue;
+      }
+      AllreduceCase one(communicator.topology, shape, call, Side::apart);
+      EXPECT_TRUE(run_collective(communicator, shape, one.buffers()).status.ok());
+      EXPECT_EQ(one.wrong(), "");
+    }
+  });
 }
 
 // Ranks of one node, or one rank alone, have their elements in host memory: their node goes by its processors, the others by their devices.

@@ -15,6 +15,10 @@ struct Lanes {
 // Of a part of so many elements.
 inline Shares shares_of(const Plan& plan, std::size_t count) { return {count, plan.kept<Lanes>().grain, plan.topology->smallest_node()}; }
 
+// Whether lanes combine so many elements by halving them; else in whole messages.
+inline bool halves(const Plan& plan, std::size_t elements) {
+  return elements * bytes_of(plan.shape.reduction.element) >= plan.kept<Lanes>().halving;
+}
 // This rank's share, combined with those of its lane on all nodes, where it lies.
 Status across_nodes(Plan& plan, const Elements& share);
 

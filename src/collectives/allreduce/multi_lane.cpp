@@ -42,8 +42,7 @@ Status run_part(Plan& plan, const Elements& elements, std::byte* memory) {
 
 Status across_nodes(Plan& plan, const Elements& share) {
   const Exchange lane{plan, plan.topology->lane, combiner_of(plan), plan.scratch()};
-  const bool halve = share.count * lane.by.element_bytes >= plan.kept<Lanes>().halving;
-  return halve ? rabenseifner::reduce(lane, share) : recursive_doubling::reduce(lane, share);
+  return halves(plan, share.count) ? rabenseifner::reduce(lane, share) : recursive_doubling::reduce(lane, share);
 }
 
 bool fits(const Topology& topology, const Shape& shape) {

@@ -1,9 +1,10 @@
 // What   A node's part of multi_lane: a kernel reads this rank's share of all ranks' elements where they lie and leaves the result in
 //        host memory (HostRoom), the lane combines it across the nodes, another kernel reads it there once and writes it to all
-//        ranks. The kernel of one part works while the lane has the part before.
+//        ranks. The kernel of one part works while the lane has the part before. Where two nodes exchange whole shares, the second
+//        kernel combines them on its way, and two parts are with the network at a time.
 // When   All ranks of the node have their elements in device memory. Other nodes need not know.
 // Cost   In the node: two kernel launches a part; m/l bytes, l lanes, from the device and back, beside the network.
-// Needs  Twice a part of host memory that the device reaches. Elements that peers cannot map, or with gaps, go through device memory of
+// Needs  Six times a part of host memory that the device reaches. Elements that peers cannot map, or with gaps, go through device memory of
 //        ours, and parts then one after the other. No long double.
 // From   Multi-rail poster: the network's part of a chunk begins the moment it is reduced ("early-triggered pipelining").
 
@@ -16,12 +17,16 @@ namespace {
 struct Part {
   std::size_t number, first, count;  // of the call's parts; elements
 };
+constexpr std::size_t kRooms = 3;  // for parts that are under way at a time: what leaves, and what has come
 
 class NodeOnDevices {
  public:
   NodeOnDevices(Plan& plan, const Buffers& buffers)
       : plan_(plan), buffers_(buffers), devices_(*plan.devices), rank_(plan.control->node_rank()), ranks_(plan.control->node_size()),
-        element_bytes_(bytes_of(plan.shape.reduction.element)) {}
+        element_bytes_(bytes_of(plan.shape.reduction.element)) {
+    const Part largest{0, 0, std::min(plan.chunk_bytes, plan.shape.block_bytes) / element_bytes_};
+    paired_ = plan.topology->lane.size() == 2 && !halves(plan, share(largest).count);
+  }
 
   // Some rank's elements go through device memory of ours: a part at a time.
   Status run_staged() {
@@ -31,6 +36,7 @@ class NodeOnDevices {
       if (devices_.staged(MappedSide::send)) CROSSRAIL_TRY(devices_.queue().finish(work));
       CROSSRAIL_TRY(plan_.control->barrier());
       CROSSRAIL_TRY(begin_reduce(part));
+      CROSSRAIL_TRY(post(part));
       CROSSRAIL_TRY(cross(part));
       CROSSRAIL_TRY(devices_.queue().finish(spread_));
       return stage_out(plan_, buffers_, round_of(part));
@@ -38,16 +44,19 @@ class NodeOnDevices {
   }
 
   Status run_mapped() {
-    Part before{};
+    Part before{};  // the network has it
     bool any = false;
     const Status done = each_part([&](const Part& part) -> Status {
       CROSSRAIL_TRY(begin_reduce(part));
-      if (any) CROSSRAIL_TRY(cross(before));
+      if (any) CROSSRAIL_TRY(post(before));
+      if (any && before.number > 0) CROSSRAIL_TRY(cross(part_before(before)));
       before = part;
       any = true;
       return {};
     });
     CROSSRAIL_TRY(done);
+    CROSSRAIL_TRY(post(before));
+    if (before.number > 0) CROSSRAIL_TRY(cross(part_before(before)));
     CROSSRAIL_TRY(cross(before));
     return devices_.queue().finish(spread_);  // the last one
   }
@@ -67,7 +76,13 @@ class NodeOnDevices {
     return {part.first * element_bytes_, part.count * element_bytes_, all, all};
   }
   Stretch share(const Part& part) const { return shares_of(plan_, part.count).of(rank_); }
-  std::size_t room_at(const Part& part) const { return (part.number & 1) * plan_.kept<Lanes>().stride; }
+  // All parts are as long but for the last one.
+  Part part_before(const Part& part) const {
+    const std::size_t most = plan_.chunk_bytes / element_bytes_;
+    return {part.number - 1, part.first - most, most};
+  }
+  std::size_t room_at(const Part& part) const { return part.number % kRooms * 2 * plan_.kept<Lanes>().stride; }
+  std::size_t arrived_at(const Part& part) const { return room_at(part) + plan_.kept<Lanes>().stride; }
 
   // Where this rank's share of a part lies with `peer`.
   std::byte* row(MappedSide side, int peer, const Part& part) const {
@@ -77,27 +92,49 @@ class NodeOnDevices {
     return (side == MappedSide::send ? const_cast<std::byte*>(buffers_.send) : buffers_.recv) + first + mine;
   }
 
-  // Into the room, which the part before the last has left in the order of the queue.
+  // Into the room, which an earlier part has left in the order of the queue.
   Status begin_reduce(const Part& part) {
     const Stretch mine = share(part);
     if (mine.count == 0) return {};
     const void* from[CROSSRAIL_MOST_OPERANDS];
     for (int peer = 0; peer < ranks_; ++peer) from[peer] = row(MappedSide::send, peer, part);
     void* const to[] = {devices_.host_room().on_device() + room_at(part)};
-    return devices_.queue().begin_combination(combination(mine, {from, ranks_}, {to, 1}), reduced_[part.number & 1], false);
+    return devices_.queue().begin_combination(combination(mine, {from, ranks_}, {to, 1}), reduced_[part.number % kRooms], false);
+  }
+  // To the network, once it is reduced: what is there has gone to all ranks, as the queue has done what came later.
+  Status post(const Part& part) {
+    const Stretch mine = share(part);
+    if (mine.count == 0) return {};
+    CROSSRAIL_TRY(devices_.queue().finish(reduced_[part.number % kRooms]));
+    if (!paired_) return {};
+    const Group& lane = plan_.topology->lane;
+    const int other = lane[1 - lane.index()];
+    std::byte* const room = devices_.host_room().memory();
+    Messages& posted = posted_[part.number % kRooms];
+    CROSSRAIL_TRY(plan_.receive(other, room + arrived_at(part), mine.count * element_bytes_));
+    posted.received = plan_.links->last_posted();
+    CROSSRAIL_TRY(plan_.send(other, room + room_at(part), mine.count * element_bytes_));
+    posted.sent = plan_.links->last_posted();
+    return {};
+  }
+  Status await_lane(const Part& part, const Stretch& mine) {
+    std::byte* const result = devices_.host_room().memory() + room_at(part);
+    if (!paired_) return across_nodes(plan_, {result, result, mine.count});
+    const Messages& posted = posted_[part.number % kRooms];
+    CROSSRAIL_TRY(plan_.links->wait_for(posted.received));
+    return plan_.links->wait_for(posted.sent);
   }
   // Across the nodes, and to all ranks of this one.
   Status cross(const Part& part) {
     const Stretch mine = share(part);
-    std::byte* const result = devices_.host_room().memory() + room_at(part);
-    if (mine.count > 0) {
-      CROSSRAIL_TRY(devices_.queue().finish(reduced_[part.number & 1]));
-      CROSSRAIL_TRY(across_nodes(plan_, {result, result, mine.count}));
-    }
-    const void* const from[] = {devices_.host_room().on_device() + room_at(part)};
+    if (mine.count > 0) CROSSRAIL_TRY(await_lane(part, mine));
+    // In the order of the nodes.
+    const std::byte* const room = devices_.host_room().on_device();
+    const bool first = plan_.topology->lane.index() == 0;
+    const void* const from[] = {room + (first || !paired_ ? room_at(part) : arrived_at(part)), room + (first ? arrived_at(part) : room_at(part))};
     void* to[CROSSRAIL_MOST_OPERANDS];
     for (int step = 0; step < ranks_; ++step) to[step] = row(MappedSide::recv, (rank_ + step) % ranks_, part);
-    return devices_.queue().begin_combination(combination(mine, {from, 1}, {to, ranks_}), spread_);
+    return devices_.queue().begin_combination(combination(mine, {from, paired_ ? 2 : 1}, {to, ranks_}), spread_);
   }
 
   template <class Row>
@@ -121,7 +158,12 @@ class NodeOnDevices {
   DeviceSharing& devices_;
   int rank_, ranks_;
   std::size_t element_bytes_;
-  DeviceWork reduced_[2], spread_;
+  DeviceWork reduced_[kRooms], spread_;
+  struct Messages {
+    Links::Request received, sent;
+  };
+  Messages posted_[kRooms] = {};
+  bool paired_;  // two nodes exchange whole shares: the kernel that spreads them combines them
 };
 
 Status run_on_devices(Plan& plan, const Buffers& buffers) {
@@ -132,7 +174,8 @@ Status run_on_devices(Plan& plan, const Buffers& buffers) {
   }
   CROSSRAIL_TRY(devices.map_peers(plan.mapped));
   NodeOnDevices node(plan, buffers);
-  return staged ? node.run_staged() : node.run_mapped();
+  CROSSRAIL_TRY(staged ? node.run_staged() : node.run_mapped());
+  return plan.links->wait_posted();  // nothing is left, but its record
 }
 
 }  // namespace
@@ -144,7 +187,7 @@ void plan_on_devices(Plan& plan) {
   plan.run_on_devices = run_on_devices;
   plan.mapped = ranks == 1 ? MappedSide::none : MappedSide::both;
   plan.device_block_bytes = round_up((plan.chunk_bytes + ranks - 1) / ranks, kStagedUnit);
-  plan.device_needs = {2 * plan.kept<Lanes>().stride, allreduce_device::reduction_of(plan)};
+  plan.device_needs = {2 * kRooms * plan.kept<Lanes>().stride, allreduce_device::reduction_of(plan)};
   plan.device_blocks.staged.resize(1);
 }
 

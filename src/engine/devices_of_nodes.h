@@ -1,0 +1,23 @@
+// Calls on device memory where the ranks are on several nodes: each node sees for itself whether all sides of its ranks are in device
+// memory, and does its part there or by processors; messages between nodes are the same. Which algorithm a Shape gets is agreed on by
+// all ranks in its first call.
+#pragma once
+
+#include "comm/communicator.h"
+#include "comm/user_buffers.h"
+
+namespace crossrail {
+
+// `run` of a plan, counted.
+Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, const Buffers&));
+
+// Drivers may be loaded at any time. All ranks ask at their calls 1, 2, 4, ..., and forget then what has been planned without devices.
+Status ask_for_drivers(Slot& slot);
+
+// The first call of a Shape: whether all ranks of all nodes have both sides in device memory. False where ranks are on one node.
+Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool& on_devices);
+
+// `done`: this node's part of the call has been done on its devices.
+Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& done);
+
+}  // namespace crossrail
