@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 
@@ -91,7 +92,27 @@ int first_without(bool mine, const Bench& bench) {
   return first;
 }
 
+namespace {
+
+// Whether the MPI library says that it takes device pointers (Open MPI's extension; others have none).
+bool mpi_takes_device_memory() {
+  const auto ask = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
+  return ask != nullptr && ask() != 0;
+}
+
+// The MPI library alone would read device memory as if it were the host's.
+bool native_can_run(const Bench& bench) {
+  const auto& names = bench.options.contenders;
+  const bool wanted = std::find(names.begin(), names.end(), "native") != names.end();
+  if (!wanted || bench.options.memory == Memory::host || mpi_takes_device_memory()) return true;
+  if (bench.rank == 0) std::fprintf(stderr, "bench: this MPI library knows nothing of device memory: instead of 'native', 'passed' calls it on copies in host memory\n");
+  return false;
+}
+
+}  // namespace
+
 bool make_contenders(Bench& bench) {
+  if (!native_can_run(bench)) return false;
   const auto set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "crossrail_set"));
   if (set != nullptr) {
     (void)set("CROSSRAIL_PMPI", "0");   // what is called by such names is the MPI library's

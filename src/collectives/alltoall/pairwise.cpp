@@ -2,7 +2,7 @@
 //        is a power of two, otherwise to rank+s and from rank-s.
 // When   Large blocks on many ranks: never more than one message in flight each way.
 // Cost   (p-1)(a + mb).
-// Needs  Nothing; in place, a copy of the whole buffer.
+// Needs  Nothing; in place, a copy of the whole buffer. Parameters: piece (bytes of a long block in one message, 4 MiB).
 // From   OHIO paper, section III-A (partners of a step) and Table I.
 
 #include "collectives/alltoall/pairwise_devices.h"
@@ -14,6 +14,7 @@ namespace crossrail::alltoall::pairwise {
 bool fits(const Topology& topology, const Shape& shape) { return send_copy_fits(topology, shape); }
 
 Status plan(Plan& plan) {
+  plan.keep(piece_bytes(plan));
   plan_on_devices(plan);
   return plan_messages(plan);
 }
@@ -21,12 +22,17 @@ Status plan(Plan& plan) {
 Status run(Plan& plan, const Buffers& buffers) {
   const std::size_t block = plan.shape.block_bytes;
   const Group group = plan.group;
+  const std::size_t piece = plan.kept<std::size_t>();
   const std::byte* send = send_side(plan, buffers);
   copy_own_block(plan, buffers);
   for (int step = 1; step < group.size(); ++step) {
     const auto [to, from] = partners_of(group, step);
-    CROSSRAIL_TRY(receive_in_pieces(plan, group[from], buffers.recv + from * block, block));
-    CROSSRAIL_TRY(send_in_pieces(plan, group[to], send + to * block, block));
+    for (std::size_t at = 0; at < block; at += piece) {
+      CROSSRAIL_TRY(plan.receive(group[from], buffers.recv + from * block + at, std::min(piece, block - at)));
+    }
+    for (std::size_t at = 0; at < block; at += piece) {
+      CROSSRAIL_TRY(plan.send(group[to], send + to * block + at, std::min(piece, block - at)));
+    }
     CROSSRAIL_TRY(plan.links->wait_posted());
   }
   return {};

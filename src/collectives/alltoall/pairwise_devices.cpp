@@ -4,7 +4,7 @@
 // When   All ranks of the node have their blocks in device memory that they can map for each other. Other nodes need not know.
 // Cost   The larger of what the network takes and what the links take + two kernel launches and copies of the first and the last
 //        piece.
-// Needs  Three times two pieces (4 MiB at most) of host memory that the device reaches. Not in place, no gaps.
+// Needs  Three times two pieces of host memory that the device reaches. Not in place, no gaps.
 // From   IPC paper, section III-B: messages between nodes are posted first, the exchange inside the node goes on meanwhile.
 
 #include "collectives/alltoall/pairwise_devices.h"
@@ -25,15 +25,15 @@ struct Portion {
 
 struct Portions {
   int steps;
-  std::size_t block;
-  std::size_t bytes() const { return std::min(kPieceBytes, block * static_cast<std::size_t>(steps)); }  // most of one
+  std::size_t block, piece;
+  std::size_t bytes() const { return std::min(piece, block * static_cast<std::size_t>(steps)); }  // most of one
   int steps_at_a_time() const { return static_cast<int>(std::max<std::size_t>(1, bytes() / block)); }
-  int pieces() const { return static_cast<int>((block + kPieceBytes - 1) / kPieceBytes); }
+  int pieces() const { return static_cast<int>((block + piece - 1) / piece); }
   int count() const { return (steps + steps_at_a_time() - 1) / steps_at_a_time() * pieces(); }
   Portion operator[](int number) const {
     const int first = 1 + number / pieces() * steps_at_a_time();
-    const std::size_t from = static_cast<std::size_t>(number % pieces()) * kPieceBytes;
-    return {first, std::min(first + steps_at_a_time(), steps + 1), from, std::min(kPieceBytes, block - from)};
+    const std::size_t from = static_cast<std::size_t>(number % pieces()) * piece;
+    return {first, std::min(first + steps_at_a_time(), steps + 1), from, std::min(piece, block - from)};
   }
 };
 
@@ -41,7 +41,7 @@ class NodeOnDevices {
  public:
   NodeOnDevices(Plan& plan, const Buffers& buffers)
       : plan_(plan), topology_(*plan.topology), devices_(*plan.devices), buffers_(buffers),
-        portions_{plan.group.size() - 1, plan.shape.block_bytes} {}
+        portions_{plan.group.size() - 1, plan.shape.block_bytes, plan.kept<std::size_t>()} {}
 
   Status run() {
     DeviceWork out, in, exchange;
@@ -154,7 +154,7 @@ Status run_on_devices(Plan& plan, const Buffers& buffers) {
 
 void plan_on_devices(Plan& plan) {
   if (plan.devices == nullptr || plan.topology->one_node() || plan.shape.in_place || plan.shape.block_bytes == 0) return;
-  const Portions portions{plan.group.size() - 1, plan.shape.block_bytes};
+  const Portions portions{plan.group.size() - 1, plan.shape.block_bytes, plan.kept<std::size_t>()};
   plan.run_on_devices = run_on_devices;
   plan.mapped = plan.control->node_size() == 1 ? MappedSide::none : MappedSide::recv;
   plan.device_block_bytes = plan.shape.block_bytes;

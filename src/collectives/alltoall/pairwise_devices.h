@@ -1,9 +1,18 @@
 // The part of pairwise on nodes whose ranks have their blocks in device memory.
 #pragma once
 
+#include <algorithm>
+
 #include "collectives/algorithm.h"
+#include "collectives/parameters.h"
 
 namespace crossrail::alltoall::pairwise {
+
+// Most of a block in one message: who stages them has the next piece on its way while one is sent.
+inline std::size_t piece_bytes(const Plan& plan) {
+  constexpr std::uint64_t kLeast = 64 * 1024;
+  return std::max(kLeast, plan.parameter(parameters::piece));
+}
 
 void plan_on_devices(Plan& plan);
 

@@ -2,8 +2,6 @@
 // and the block that stays.
 #pragma once
 
-#include <algorithm>
-
 #include "collectives/algorithm.h"
 
 namespace crossrail::alltoall {
@@ -22,17 +20,6 @@ inline Status reserve_send_copy(Plan& plan) {
 inline Status plan_messages(Plan& plan) {
   CROSSRAIL_TRY(plan.links->open_messages());
   return reserve_send_copy(plan);
-}
-
-// Long blocks travel in several messages, so that who stages them has the next piece on its way while one is sent.
-constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
-inline Status receive_in_pieces(Plan& plan, int rank, std::byte* to, std::size_t bytes) {
-  for (std::size_t from = 0; from < bytes; from += kPieceBytes) CROSSRAIL_TRY(plan.receive(rank, to + from, std::min(kPieceBytes, bytes - from)));
-  return {};
-}
-inline Status send_in_pieces(Plan& plan, int rank, const std::byte* data, std::size_t bytes) {
-  for (std::size_t from = 0; from < bytes; from += kPieceBytes) CROSSRAIL_TRY(plan.send(rank, data + from, std::min(kPieceBytes, bytes - from)));
-  return {};
 }
 
 // The blocks to send; in place, copied aside first.
