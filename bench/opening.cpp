@@ -34,7 +34,7 @@ void open(int ranks, const std::vector<crossrail::TuningRow>& rows) {
   const std::size_t before = in_use();
   const auto began = std::chrono::steady_clock::now();
   const crossrail::Topology topology = crossrail::topology_from_locations(all, ranks / 2);
-  const bool served = crossrail::could_serve(rows, crossrail::Settings{}, topology);
+  const bool served = crossrail::could_serve(rows, crossrail::Settings{}, topology, false);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
   std::printf("%6d ranks on %4d nodes: %8zu bytes exchanged, %6.2f ms, topology of %7zu bytes, %s\n", ranks, topology.node_count(),
               all.size() * sizeof all[0], took.count(), in_use() - before, served ? "a segment" : "and nothing else: no algorithm for it");

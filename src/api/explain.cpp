@@ -109,8 +109,9 @@ std::string explain(const crossrail_question& question) {
   Settings settings = settings_that_count(warning);
   settle_scratch(topology, settings);
   topology.mpi = mpi_name(question.mpi == nullptr ? "" : question.mpi);
-  const Ground ground{topology, !topology.one_node(), std::max(1, question.ranks_per_device)};
-  Shape shape{collective->collective, on_devices ? Memory::device : Memory::host, question.in_place != 0, question.block_bytes, order};
+  const bool of_nodes = on_devices && order == Order::call && !topology.one_node();
+  const Ground ground{topology, !topology.one_node(), std::max(1, question.ranks_per_device), of_nodes};
+  Shape shape{collective->collective, on_devices && !of_nodes ? Memory::device : Memory::host, question.in_place != 0, question.block_bytes, order};
   if (collective->counts == Counts::vector) shape = {collective->collective, Memory::host, false, 0};
   // Of all that are reduced; what they are decides nothing.
   if (collective->reduces) shape.reduction = {Operation::sum, Element::uint8};

@@ -4,6 +4,7 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <iterator>
@@ -138,6 +139,8 @@ bool is_device_memory(const void* pointer) {
   }
   return false;
 }
+
+bool driver_may_come() { return driver_present() || std::any_of(std::begin(kVendors), std::end(kVendors), has_devices); }
 
 Status copy(void* to, const void* from, std::size_t bytes) {
   const crossrail_device_module* present = module();

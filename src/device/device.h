@@ -18,6 +18,9 @@ bool driver_without_module();
 // can read.
 bool driver_present();
 
+// True if one is loaded, or may be: the machine has devices.
+bool driver_may_come();
+
 // Null where there is none. Where drivers of several vendors are loaded, that of the first; memory of the others is
 // known as device memory and copied, no more.
 const crossrail_device_module* module();

@@ -26,7 +26,7 @@ bool matches(const TuningRow& row, const Case& one, const std::string& memory) {
 
 }  // namespace
 
-bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, const Topology& topology) {
+bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, const Topology& topology, bool devices) {
   for (const Collective collective : kCollectives) {
     const std::string& wanted = wanted_algorithm(settings, collective);
     if (!wanted.empty() && wanted != "native") return true;
@@ -34,7 +34,8 @@ bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, c
   MpiVersion mpi;
   (void)parse_mpi_version(topology.mpi, mpi);
   return std::any_of(rows.begin(), rows.end(), [&](const TuningRow& row) {
-    return row.algorithm != "native" && suits(row, topology) && row.mpi.contains(mpi);
+    const bool of_devices = row.memory != name_of(Memory::host) && !topology.one_node();
+    return row.algorithm != "native" && suits(row, topology) && row.mpi.contains(mpi) && (devices || !of_devices);
   });
 }
 

@@ -46,8 +46,9 @@ std::vector<Candidate> choose_without_native(const std::vector<TuningRow>& rows,
 std::vector<Candidate> choose_anything_but_native(const std::vector<TuningRow>& rows, const std::string& wanted,
                                                   const Ground& ground, const Shape& shape);
 
-// Whether any call at all on such a communicator could get an algorithm of ours; if not, nothing need be kept for it.
-bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, const Topology& topology);
+// Whether any call at all on such a communicator could get an algorithm of ours; if not, nothing need be kept for it. `devices`: some
+// rank has, or may have, memory of devices.
+bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, const Topology& topology, bool devices);
 
 // Reads a tuning table. Its first line names the columns (tuning/default.csv tells them all), in any order; without such
 // a line they are collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm,parameters. '#' begins a comment.

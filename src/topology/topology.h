@@ -29,6 +29,7 @@ struct Location {
   std::int32_t first_cpu;  // first logical CPU it may run on
   std::int32_t cpu_count;  // how many logical CPUs it may run on
   std::int32_t blind;      // 1: has a GPU driver but no module to tell device pointers
+  std::int32_t devices;    // 1: has a GPU driver, or may load one: the machine has GPUs
   Advancing advancing;     // who advances its pending calls
 };
 

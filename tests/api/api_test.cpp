@@ -133,6 +133,9 @@ TEST(Explain, memory_of_devices_and_streams) {
   asked = question(64, 4, two_nodes);
   asked.memory = "stream";
   EXPECT_EQ(explained(asked)["chosen"].text, "none");
+  asked.memory = "device";
+  EXPECT_EQ(explained(asked)["chosen"].text, "pairwise");
+  EXPECT_EQ(explained(asked)["candidates"].list[0]["parameters"]["piece"].number, 1 << 20);
 }
 
 TEST(Explain, several_nodes) {

@@ -9,15 +9,16 @@
 namespace crossrail::tests {
 namespace {
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr std::uint64_t kRepetitions = 1;
 constexpr std::uint64_t kManyCalls = 120;
+constexpr std::size_t kCounts[] = {0, 1, 3, 13, 14, 15, 100, 257, 2049, 32769};
 #else
 constexpr std::uint64_t kRepetitions = 3;
 constexpr std::uint64_t kManyCalls = 1000;
-#endif
 // Around packets (14 int32 each), the longest row that travels in packets, shares, and parts of 128 KiB.
 constexpr std::size_t kCounts[] = {0, 1, 2, 3, 5, 8, 13, 14, 15, 29, 64, 100, 255, 256, 257, 1000, 2049, 32768, 32769, 70001};
+#endif
 constexpr Reduction kReductions[] = {{Operation::sum, Element::int32}, {Operation::sum, Element::float64}, {Operation::maximum, Element::int32},
                                      {Operation::minimum, Element::float64}, {Operation::product, Element::int32}, {Operation::bitwise_xor, Element::int32}};
 constexpr Side kSides[] = {Side::apart, Side::in_place};

@@ -8,7 +8,7 @@
 namespace crossrail::tests {
 namespace {
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr std::uint64_t kRepetitions = 1;
 constexpr std::uint64_t kManyCalls = 120;
 constexpr std::uint64_t kMixedCalls = 40;

@@ -45,7 +45,7 @@ mpi_test(device_ranks_nodes_pending openmpi4 4 ARGS --libraries ${MPI_TEST_HOST_
 foreach(nodes 0,0,0,0 0,0,1,1 0,1,2,3)
   string(REPLACE "," "" name ${nodes})
   mpi_test(device_ranks_persistent_${name} openmpi4 4 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set CROSSRAIL_NODES=${nodes}
-    --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 device_ranks 11 60 5000 persistent)
+    --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 device_ranks 11 60 5000 persistent driver_first)
 endforeach()
 mpi_test_program(device_streams device_streams.c BUILDS openmpi4 mpich4 FLAGS -I${PROJECT_SOURCE_DIR}/include)
 foreach(mpi openmpi4 mpich4)

@@ -43,8 +43,8 @@ TEST(Choose, rows_come_in_their_order_then_native) {
 }
 
 TEST(Choose, nothing_is_kept_for_what_no_row_can_serve) {
-  const auto serves = [](const std::string& csv, const std::vector<int>& node_of) {
-    return could_serve(table(csv), Settings{}, topology(node_of));
+  const auto serves = [](const std::string& csv, const std::vector<int>& node_of, bool devices = false) {
+    return could_serve(table(csv), Settings{}, topology(node_of), devices);
   };
   const std::string two_nodes = "alltoall,host,2,2-,8,node_leaders,\n";
   EXPECT_TRUE(serves(two_nodes, {0, 0, 1, 1}));
@@ -54,6 +54,8 @@ TEST(Choose, nothing_is_kept_for_what_no_row_can_serve) {
   EXPECT_FALSE(serves(two_nodes, {0, 0, 1, 1, 2, 2}));
   EXPECT_FALSE(serves("alltoall,host,*,*,*,native,\n", {0, 0}));
   EXPECT_TRUE(serves("alltoall,device,1,2-,*,hybrid,\n", {0, 0})) << "device memory may come";
+  EXPECT_FALSE(serves("alltoall,device,2,*,*,pairwise,\n", {0, 1})) << "of several nodes, only where there are devices";
+  EXPECT_TRUE(serves("alltoall,device,2,*,*,pairwise,\n", {0, 1}, true));
   EXPECT_FALSE(serves("", {0, 0}));
   EXPECT_TRUE(serves("collective,memory,mpi,nodes,ranks_per_node,up_to_bytes,algorithm\nalltoall,host,*,1,2-,*,bruck\n", {0, 0}));
   EXPECT_FALSE(serves("collective,memory,mpi,nodes,ranks_per_node,up_to_bytes,algorithm\nalltoall,host,mpich,1,2-,*,bruck\n", {0, 0}));
@@ -62,9 +64,9 @@ TEST(Choose, nothing_is_kept_for_what_no_row_can_serve) {
 TEST(Choose, a_setting_may_serve_where_no_row_does) {
   Settings settings;
   settings.alltoallv = "pairwise";
-  EXPECT_TRUE(could_serve({}, settings, topology({0, 1})));
+  EXPECT_TRUE(could_serve({}, settings, topology({0, 1}), false));
   settings.alltoallv = "native";
-  EXPECT_FALSE(could_serve({}, settings, topology({0, 1})));
+  EXPECT_FALSE(could_serve({}, settings, topology({0, 1}), false));
 }
 
 TEST(Choose, built_in_rows_serve_up_to_sixteen_nodes) {
@@ -73,7 +75,7 @@ TEST(Choose, built_in_rows_serve_up_to_sixteen_nodes) {
   std::vector<int> node_of;
   for (int node = 0; node < 17; ++node) {
     node_of.insert(node_of.end(), 2, node);
-    EXPECT_EQ(could_serve(built_in, Settings{}, topology(node_of)), node < 16) << node + 1 << " nodes";
+    EXPECT_EQ(could_serve(built_in, Settings{}, topology(node_of), false), node < 16) << node + 1 << " nodes";
   }
 }
 

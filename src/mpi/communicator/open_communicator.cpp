@@ -1,5 +1,6 @@
 #include "mpi/communicator/open_communicator.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -132,6 +133,7 @@ bool exchange_locations(Exchange& exchange, int world_rank, const std::string& o
   Location mine = discover_location(world_rank);
   if (!of_info.empty()) mine.settings = hash_word(mine.settings, hash_bytes(of_info.data(), of_info.size()));
   mine.blind = device::driver_without_module() ? 1 : 0;
+  mine.devices = device::driver_may_come() ? 1 : 0;
   mine.mpi = hash_bytes(library().version, std::strlen(library().version));
   mine.advancing = who_advances();
   if (mine.advancing == Advancing::mover && (process_settings().slots == 0 || !mover_is_there())) mine.advancing = Advancing::nobody;
@@ -166,9 +168,10 @@ void decide_pending(Communicator& communicator, const std::vector<Location>& loc
 }
 
 // Then it shares nothing: its calls are native, and staged where they are on device memory.
-bool without_algorithm(Communicator& communicator) {
+bool without_algorithm(Communicator& communicator, const std::vector<Location>& locations) {
   const Topology& topology = communicator.topology;
-  communicator.native_only = !could_serve(communicator.tuning, communicator.settings, topology);
+  const bool devices = std::any_of(locations.begin(), locations.end(), [](const Location& at) { return at.devices != 0; });
+  communicator.native_only = !could_serve(communicator.tuning, communicator.settings, topology, devices);
   if (!communicator.native_only) return false;
   if (topology.rank == 0) log_line(LogLevel::plan, "communicator of %s: no algorithm for it, all calls are native", topology.text().c_str());
   communicator.settings.slots = 0;
@@ -214,7 +217,7 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
   if (!topology.one_node() && !exchange.in_blocking_call()) return nullptr;
   topology.mpi = mpi_of_all(locations);
   const auto peers = std::make_shared<MpiPeers>(comm, rank, locations);
-  if (without_algorithm(*communicator)) {
+  if (without_algorithm(*communicator, locations)) {
     open_slots(*communicator, peers);
     return communicator;
   }
