@@ -7,10 +7,13 @@
 namespace crossrail::mpi {
 namespace {
 
+// Steps that are equal have equal hashes, and nobody looks again: so what is mixed in must not cancel out.
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
-  return hash ^ (hash >> 29);
+  hash = (hash + 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull + value;
+  hash = (hash ^ (hash >> 30)) * 0x94d049bb133111ebull;
+  return hash ^ (hash >> 31);
 }
+constexpr std::uint64_t kEventSeed = 0x2545f4914f6cdd1dull, kLoopSeed = 0xd6e8feb86659fd93ull;
 
 }  // namespace
 
@@ -20,7 +23,7 @@ bool FoldedSequence::add(int event, const EventTime& time) {
   step.event = event;
   step.gap_ns = time.gap_ns;
   step.inside_ns = time.inside_ns;
-  step.hash = mixed(1, static_cast<std::uint64_t>(event));
+  step.hash = mixed(kEventSeed, static_cast<std::uint64_t>(event));
   steps_.push_back(std::move(step));
   ++room_used_;
   while (fold()) {
@@ -36,7 +39,7 @@ void FoldedSequence::merge(Step& into, const Step& from) {
 }
 
 std::uint64_t FoldedSequence::hash_of(const Step& loop) {
-  std::uint64_t hash = mixed(2, loop.times);
+  std::uint64_t hash = mixed(kLoopSeed, loop.times);
   for (const Step& step : loop.body) hash = mixed(hash, step.hash);
   return hash;
 }
