@@ -46,6 +46,9 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/interpose/carry_vector.cpp
     src/mpi/communicator/communicators.cpp
     src/mpi/interpose/control.cpp
+    src/mpi/recording/folded_sequence.cpp
+    src/mpi/recording/recorded_events.cpp
+    src/mpi/recording/recorder.cpp
     src/mpi/requests/completion.cpp
     src/mpi/requests/copied_calls.cpp
     src/mpi/requests/ended_calls.cpp

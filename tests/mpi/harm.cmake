@@ -217,3 +217,9 @@ foreach(mpi openmpi4 mpich4)
   endforeach()
 endforeach()
 mpi_test(report_limited openmpi4 2 SECONDS 80 ARGS --expect-text "cannot write" report_kept limited)
+
+# The order of calls, for a replay.
+mpi_test_program(recorded_calls recorded_calls.c)
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5_abi)
+  mpi_test(recorded ${mpi} 4 SECONDS 80 ARGS --set CROSSRAIL_RECORD=1 --no-pass --expect-recorded recorded_calls)
+endforeach()

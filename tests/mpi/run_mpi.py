@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import judge
+import recorded
 from mpis import all_mpis, launcher_environment
 
 SKIP = 77
@@ -46,6 +47,7 @@ def parse(argv):
     add("--expect-text", action="append", default=[], metavar="REGEX")
     add("--forbid-text", action="append", default=[], metavar="REGEX")
     add("--expect-once", action="append", default=[], metavar="REGEX", help="in exactly one line")
+    add("--expect-recorded", action="store_true", help="the reports hold the calls of recorded_calls.c")
     add("--same-as-native", action="store_true", help="lines 'result ...' as without crossrail")
     add("--clean-shm", action="store_true", help="/dev/shm must hold nothing of ours afterwards")
     add("program", help="name, or path of a program of the system")
@@ -146,6 +148,8 @@ def main(argv):
     before = judge.shm_names()
     result = run(mpi, options, flavour)
     complaints = judge.complaints(result, options)
+    if options.expect_recorded:
+        complaints += recorded.recorded_wrong(result.reports)
     if options.clean_shm:
         complaints += [f"left in /dev/shm: {name}" for name in judge.left_in_shm(before)]
     if options.same_as_native:

@@ -26,6 +26,7 @@ Examples:
   crossrail run -n 8 ./app input.txt
   crossrail run -n 8 --report -- ./app input.txt
   crossrail run -n 8 --html report.html -- ./app input.txt
+  crossrail run -n 8 --record calls.json -- ./app input.txt
   crossrail run -n 64 --bind-to core --map-by numa -- ./app
   crossrail run -n 4 --mpi mpich -- python3 transform.py
   crossrail run -n 256 --launcher srun --mpi=pmix -- ./app
@@ -33,6 +34,8 @@ Examples:
 --report prints for every function how many calls were carried and how many left native, the seconds spent in it by the
 slowest process, algorithms, traffic and sizes; for nonblocking and persistent calls also the seconds in starting and in
 waiting for them, how long they were under way, and what part of that was hidden behind the program's own work.
+
+--record keeps the collective calls in their order, with the times between them, for 'crossrail replay'.
 
 --show needs no launcher on this machine: the command may be for another one. With --launcher srun, --mpi takes srun's words (pmix, pmi2), too.
 
@@ -66,6 +69,7 @@ def run_command(
     report: bool = typer.Option(False, "--report", help="Afterwards, print which calls were carried, and their sizes."),
     report_folder: Optional[str] = typer.Option(None, "--report-folder", help="Keep the reports here (several nodes: on a shared file system).", show_default=False),
     html: Optional[Path] = typer.Option(None, "--html", help="Write the report to this file, too, as a page.", show_default=False),
+    record: Optional[Path] = typer.Option(None, "--record", help="Write the collective calls to this file, for 'crossrail replay'.", show_default=False),
     show: bool = typer.Option(False, "--show", help="Print the command instead of running it."),
 ) -> None:
     """See RUN_HELP."""
@@ -81,8 +85,9 @@ def run_command(
         typer.echo(" ".join(shlex.quote(word) for word in command_line(job)))
         return
     tell_settings()
-    if report or report_folder or html:
-        raise typer.Exit(run_with_report(job, ReportChoice(report_folder, html)))
+    if report or report_folder or html or record:
+        shown = report or bool(report_folder or html)
+        raise typer.Exit(run_with_report(job, ReportChoice(report_folder, html, record, shown)))
     else:
         words = command_line(job)
         os.execv(words[0], words)

@@ -6,6 +6,7 @@
 #include "mpi/library/pmpi.h"
 #include "mpi/requests/copied_calls.h"
 #include "mpi/statistics/native_reasons.h"
+#include "mpi/recording/recorder.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -44,6 +45,9 @@ Carried try_to_carry(const Word64* words, bool large_counts) {
 
 }  // namespace
 
-Carried carry_alltoall(const Word64* words, bool large_counts) { return noted(try_to_carry(words, large_counts)); }
+Carried carry_alltoall(const Word64* words, bool large_counts) {
+  note_arguments(RecordedKind::alltoall, words, large_counts);
+  return noted(try_to_carry(words, large_counts));
+}
 
 }  // namespace crossrail::mpi

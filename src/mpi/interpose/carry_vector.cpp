@@ -8,6 +8,7 @@
 #include "mpi/requests/copied_calls.h"
 #include "mpi/statistics/counters.h"
 #include "mpi/statistics/native_reasons.h"
+#include "mpi/recording/recorder.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -65,12 +66,14 @@ Carried try_to_carry(const Called& called, VectorCall& call) {
 }  // namespace
 
 Carried carry_alltoallv(const Word64* words, bool large_counts) {
+  note_arguments(RecordedKind::alltoallv, words, large_counts);
   if (find_functions() == nullptr) return noted(left(native_because::kNoMpi));
   AlltoallvCall call(words, large_counts);
   return noted(try_to_carry({"MPI_Alltoallv", "MPI_Alltoallv_c", words, large_counts}, call));
 }
 
 Carried carry_alltoallw(const Word64* words, bool large_counts) {
+  note_arguments(RecordedKind::alltoallw, words, large_counts);
   if (find_functions() == nullptr) return noted(left(native_because::kNoMpi));
   AlltoallwCall call(words, large_counts);
   return noted(try_to_carry({"MPI_Alltoallw", "MPI_Alltoallw_c", words, large_counts}, call));

@@ -34,7 +34,9 @@ Word64 offer(Entry& entry, const Word64 (&words)[count]) {
   Carried carried = entry.carry(words, entry.large_counts);
   if (!carried.done) carried.code = call_next(entry.next, words, std::make_index_sequence<count>());
   has_ended(carried);
-  if (began != 0) entry.counter.add(carried, now_ns() - began);
+  if (began == 0) return carried.code;
+  record_call(RecordedForm::blocking, carried.code == 0, began);
+  entry.counter.add(carried, now_ns() - began);
   return carried.code;
 }
 
@@ -171,6 +173,7 @@ CROSSRAIL_EXPORT Word64 PMPI_Request_free(Word64 request) {
   BLOCKING_AS(MPI_##name, words, comm)             \
   BLOCKING_AS(PMPI_##name, words, comm)
 #include "mpi/interpose/blocking.def"
+#include "mpi/recording/recorder.h"
 
 // Large counts (MPI-4). Open MPI 4 and 5 have none, and a program must not find any there.
 #if CROSSRAIL_LARGE_COUNTS

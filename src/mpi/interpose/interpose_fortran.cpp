@@ -10,6 +10,7 @@
 #include "mpi/interpose/next_call.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/interpose/words.h"
+#include "mpi/recording/recorder.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -65,7 +66,9 @@ void offer(Entry& entry, const Word64 (&words)[count]) {
     *code = carried.code;
   }
   has_ended(carried);
-  if (began != 0) entry.counter.add(carried, now_ns() - began);
+  if (began == 0) return;
+  record_call(RecordedForm::blocking, carried.code == 0, began);
+  entry.counter.add(carried, now_ns() - began);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "mpi/library/polled_requests.h"
 #include "mpi/library/progress_hook.h"
 #include "mpi/requests/copied_calls.h"
+#include "mpi/recording/recorder.h"
 #include "mpi/requests/entry_points.h"
 #include "mpi/requests/nonblocking_request.h"
 #include "mpi/statistics/native_reasons.h"
@@ -124,20 +125,24 @@ Carried start_any(const Call& call, const EntryPoint& entry, const Word64* words
 }  // namespace
 
 Carried start_alltoall(const Word64* words, bool large_counts, CallCounter* counter) {
+  note_arguments(RecordedKind::alltoall, words, large_counts);
   return start_any(AlltoallCall(words, large_counts), {"MPI_Ialltoall", counter, large_counts ? "PMPI_Ialltoall_c" : "PMPI_Ialltoall"}, words);
 }
 
 Carried start_alltoallv(const Word64* words, bool large_counts, CallCounter* counter) {
+  note_arguments(RecordedKind::alltoallv, words, large_counts);
   const char* const native = large_counts ? "PMPI_Ialltoallv_c" : "PMPI_Ialltoallv";
   return start_any<VectorCall>(AlltoallvCall(words, large_counts), {"MPI_Ialltoallv", counter, native}, words);
 }
 
 Carried start_alltoallw(const Word64* words, bool large_counts, CallCounter* counter) {
+  note_arguments(RecordedKind::alltoallw, words, large_counts);
   const char* const native = large_counts ? "PMPI_Ialltoallw_c" : "PMPI_Ialltoallw";
   return start_any<VectorCall>(AlltoallwCall(words, large_counts), {"MPI_Ialltoallw", counter, native}, words);
 }
 
 Carried start_allreduce(const Word64* words, bool large_counts, CallCounter* counter) {
+  note_arguments(RecordedKind::allreduce, words, large_counts);
   const char* const native = large_counts ? "PMPI_Iallreduce_c" : "PMPI_Iallreduce";
   return start_any(AllreduceCall(words, large_counts), {"MPI_Iallreduce", counter, native}, words);
 }

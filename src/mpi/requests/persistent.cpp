@@ -7,6 +7,7 @@
 #include "mpi/interpose/complete_call.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/progress_hook.h"
+#include "mpi/recording/recorder.h"
 #include "mpi/requests/copied_calls.h"
 #include "mpi/requests/entry_points.h"
 #include "mpi/requests/pending.h"
@@ -148,21 +149,25 @@ Persistent* find(MPI_Request request) {
 }  // namespace
 
 Carried init_alltoall(const Word64* words, bool large_counts, CallCounter* counter) {
+  note_arguments(RecordedKind::alltoall, words, large_counts);
   if (!may_be_pending()) return {};
   return init(AlltoallCall(words, large_counts), {"MPI_Alltoall_init", counter}, request_at(words, AlltoallCall::kWords + 1));
 }
 
 Carried init_alltoallv(const Word64* words, bool large_counts, CallCounter* counter) {
+  note_arguments(RecordedKind::alltoallv, words, large_counts);
   if (!may_be_pending()) return {};
   return init<VectorCall>(AlltoallvCall(words, large_counts), {"MPI_Alltoallv_init", counter}, request_at(words, VectorCall::kWords + 1));
 }
 
 Carried init_alltoallw(const Word64* words, bool large_counts, CallCounter* counter) {
+  note_arguments(RecordedKind::alltoallw, words, large_counts);
   if (!may_be_pending()) return {};
   return init<VectorCall>(AlltoallwCall(words, large_counts), {"MPI_Alltoallw_init", counter}, request_at(words, VectorCall::kWords + 1));
 }
 
 Carried init_allreduce(const Word64* words, bool large_counts, CallCounter* counter) {
+  note_arguments(RecordedKind::allreduce, words, large_counts);
   if (!may_be_pending()) return {};
   return init(AllreduceCall(words, large_counts), {"MPI_Allreduce_init", counter}, request_at(words, AllreduceCall::kWords + 1));
 }

@@ -8,6 +8,7 @@
 #include "base/host_name.h"
 #include "base/json.h"
 #include "mpi/library/library.h"
+#include "mpi/recording/recorder.h"
 #include "mpi/statistics/compared_json.h"
 #include "mpi/statistics/counters.h"
 #include "mpi/statistics/traffic.h"
@@ -113,7 +114,7 @@ std::string process_json(bool finished) {
 
 std::string report_json(bool finished) {
   return "{" + process_json(finished) + ",\"calls\":[" + Report::all() + "],\"plans\":" + traffic_json() + ",\"compared\":" + compared_json() +
-         ",\"time_line\":" + time_line_json() + "}\n";
+         ",\"time_line\":" + time_line_json() + recorded_json() + "}\n";
 }
 
 }  // namespace crossrail::mpi

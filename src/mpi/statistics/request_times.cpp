@@ -57,6 +57,7 @@ int number_at(Word64 address) { return *reinterpret_cast<const int*>(address); }
 Word64 read_c_handle(Word64 address, int index) { return word_of(reinterpret_cast<const MPI_Request*>(address)[index]); }
 
 void note_made(const Made& made, const Carried& carried, const RequestsAt& request) {
+  record_made(made, carried.code == MPI_SUCCESS, request);
   const std::int64_t spent_ns = now_ns() - made.began_ns;
   const bool nonblocking = made.form == Form::nonblocking;
   const bool succeeded = carried.code == MPI_SUCCESS;
@@ -83,11 +84,13 @@ void note_made(const Made& made, const Carried& carried, const RequestsAt& reque
 }
 
 void forget_native_request(const RequestsAt& request) {
+  record_freed(request);
   if (request.address != 0 && known.load(std::memory_order_relaxed) != 0) end_native(request[0], now_ns(), true);
 }
 
 Word64 StartTime::returns(Word64 code) {
   if (began_ns_ == 0 || requests_.address == 0 || find_functions() == nullptr) return code;
+  if (static_cast<int>(code) == MPI_SUCCESS) record_started(requests_, began_ns_);
   std::vector<Overlap*> among;
   bool any_native = false;
   for (int one = 0; one < requests_.count; ++one) {
@@ -111,6 +114,7 @@ Word64 StartTime::returns(Word64 code) {
 }
 
 void CompletionTime::look() {
+  recorded_.look(requests_);
   if (!any_requests() && known.load(std::memory_order_relaxed) == 0) return;
   for (int one = 0; one < requests_.count; ++one) {
     const Word64 handle = requests_[one];

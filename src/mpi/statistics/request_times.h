@@ -6,28 +6,12 @@
 #include <vector>
 
 #include "mpi/interpose/carry.h"
+#include "mpi/recording/recorder.h"
 #include "mpi/statistics/counters.h"
+#include "mpi/statistics/requests_at.h"
 
 namespace crossrail::mpi {
 
-Word64 read_c_handle(Word64 address, int index);
-
-// Requests of the program: so many at this address, each read as the word of a C handle.
-struct RequestsAt {
-  int count;
-  Word64 address;
-  Word64 (*read)(Word64 address, int index) = read_c_handle;
-  Word64 operator[](int index) const { return read(address, index); }
-};
-
-enum class Form { nonblocking, persistent };
-
-// A function that makes requests, and when it was called.
-struct Made {
-  CallCounter& counter;
-  Form form;
-  std::int64_t began_ns;
-};
 // It has come to this, with this request; counts it, unless it is ours, which is counted when it has ended.
 void note_made(const Made& made, const Carried& carried, const RequestsAt& request);
 // The program frees this request.
@@ -61,6 +45,7 @@ class CompletionTime {
   ~CompletionTime() {
     if (counting() && requests_.address != 0) --depth_;
     if (began_ns_ != 0) end();
+    if (recorded_.any()) recorded_.end(requests_, [this](int index) { return completes(index); });
   }
   CompletionTime(const CompletionTime&) = delete;
   CompletionTime& operator=(const CompletionTime&) = delete;
@@ -79,6 +64,7 @@ class CompletionTime {
   std::int64_t began_ns_ = 0;  // 0: nothing is measured
   std::vector<Overlap*> among_;  // the calls under way, once each
   std::vector<Native> native_;
+  RecordedCompletion recorded_;
 };
 
 }  // namespace crossrail::mpi

@@ -1,0 +1,75 @@
+"""The recorded calls of a job: one file made of the processes' reports, and read again for a replay.
+
+The file is JSON: `ranks`, and for every rank in `processes` its `communicators` (ranks of the world as [first, count, step]), `types` (bytes, and
+where there are gaps the extent and the pieces as [offset, bytes, count, stride]), `events` (what was called; `sent` and `received` as
+[count, type, for so many neighbouring ranks]) and the `sequence` of events: [event, times, seconds of all gaps before it, seconds inside it], or
+loops {"times": n, "body": [...]} of these, in which times and seconds are those of all turns.
+"""
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any, Dict, List
+
+from crossrail.errors import CliError
+
+FORMAT, VERSION = "crossrail recorded calls", 1
+OF_A_PROCESS = ("rank", "host", "wall_seconds", "finished")
+
+Recording = Dict[str, Any]
+
+
+def inside_seconds(process: Dict[str, Any]) -> float:
+    """Seconds this process was inside collective calls, by the time line of its report."""
+    line = process.get("time_line", {})
+    return float(sum(line.get("carried", ())) + sum(line.get("native", ())))
+
+
+def merge(reports: List[Dict[str, Any]]) -> Recording:
+    """One recording out of the reports of all processes. Raises CliError where a process is missing or there are several jobs."""
+    known = [report for report in reports if report.get("recorded", {}).get("sequence")]
+    if not known:
+        raise CliError("Nothing was recorded: the program made no collective call that crossrail knows, or did not load crossrail.")
+    ranks = max(int(report["world_size"]) for report in known)
+    known.sort(key=lambda report: report["rank"])
+    if [report["rank"] for report in known] != list(range(ranks)):
+        raise CliError(f"{len(known)} recordings of {ranks} ranks: processes left no report, or belong to several jobs, so nothing can be replayed.")
+    first = known[0]
+    processes = [{**{what: report[what] for what in OF_A_PROCESS}, "inside_seconds": inside_seconds(report), **report["recorded"]} for report in known]
+    return {"format": FORMAT, "version": VERSION, "date": datetime.date.today().isoformat(),
+            **{what: first[what] for what in ("crossrail", "program", "mpi", "flavour")}, "ranks": ranks, "processes": processes}
+
+
+def left_out_sentence(recording: Recording) -> str:
+    """What the bounded recording could not keep; empty: nothing."""
+    left = sum(process["calls_left_out"] for process in recording["processes"])
+    if not left:
+        return ""
+    seconds = sum(process["seconds_left_out"] for process in recording["processes"]) / recording["ranks"]
+    all_calls = left + sum(process["calls"] for process in recording["processes"])
+    return f"{left} of {all_calls} calls of all processes, {seconds:.3g} s of a process, came after the recording was full and are left out."
+
+
+def write_recording(path: Path, reports: List[Dict[str, Any]]) -> Recording:
+    """Writes the file and returns what it holds; raises CliError as `merge`, or where it cannot be written."""
+    recording = merge(reports)
+    try:
+        path.write_text(json.dumps(recording, separators=(",", ":")) + "\n")
+    except OSError as error:
+        raise CliError(f"{path} cannot be written: {error.strerror}.") from error
+    return recording
+
+
+def read_recording(path: Path) -> Recording:
+    """Raises CliError where the file is not there, or is none of `crossrail run --record`."""
+    try:
+        recording = json.loads(path.read_text())
+    except OSError as error:
+        raise CliError(f"{path} cannot be read: {error.strerror}.") from error
+    except ValueError:
+        raise CliError(f"{path} is no JSON: name a file that 'crossrail run --record' has written.") from None
+    if not isinstance(recording, dict) or recording.get("format") != FORMAT:
+        raise CliError(f"{path} holds no recorded calls: name a file that 'crossrail run --record' has written.")
+    if recording.get("version") != VERSION:
+        raise CliError(f"{path} is of version {recording.get('version')}; this crossrail reads version {VERSION}.")
+    return recording

@@ -1,0 +1,99 @@
+"""A recording as the text that the bench program `replay` reads: for every rank a line 'rank' and lines of words (bench/replay_program.h)."""
+
+from typing import Any, Dict, List, Tuple
+
+from crossrail.bench.recording import Recording
+from crossrail.errors import CliError
+
+Members = Tuple[int, ...]
+
+
+def members_of(communicator: Dict[str, Any]) -> Members:
+    """Its ranks of the world, in its order; none where they are not all of this job."""
+    return tuple(first + at * step for first, count, step in communicator["ranks"] for at in range(count))
+
+
+def numbered(process: Dict[str, Any]) -> List[Tuple[Members, int]]:
+    """Each communicator of a rank as all its members know it: by its ranks, and how many of the same ranks came before."""
+    seen: Dict[Members, int] = {}
+    names = []
+    for communicator in process["communicators"]:
+        members = members_of(communicator)
+        names.append((members, seen.get(members, 0)))
+        seen[members] = names[-1][1] + 1
+    return names
+
+
+def places(recording: Recording) -> Dict[Tuple[Members, int], int]:
+    """The order in which all ranks make the communicators: of those that all their members have used."""
+    users: Dict[Tuple[Members, int], int] = {}
+    for process in recording["processes"]:
+        for name in numbered(process):
+            users[name] = users.get(name, 0) + 1
+    whole = [name for name, count in users.items() if name[0] and count == len(name[0])]
+    return {name: place for place, name in enumerate(sorted(whole, key=lambda name: (name[1], name[0])))}
+
+
+def type_words(one: Dict[str, Any]) -> str:
+    """Bytes, extent, pieces; a type of too many pieces becomes as many bytes in a row."""
+    pieces = one.get("pieces") or []
+    words = [one["bytes"], one.get("extent", one["bytes"]), len(pieces), *(number for piece in pieces for number in piece)]
+    return "type " + " ".join(map(str, words))
+
+
+def rows_words(rows: List[List[int]]) -> str:
+    """The number of rows, then those."""
+    return " ".join(map(str, [len(rows), *(number for count, kind, ranks in rows for number in (count, max(kind, 0), ranks))]))
+
+
+def event_words(event: Dict[str, Any], usable: List[bool]) -> str:
+    """One event; 'none' where its communicator cannot be made again. Raises CliError for what no replay can make."""
+    for what in ("complete", "start", "free"):
+        if what in event:
+            return f"{what} {len(event[what])} " + " ".join(map(str, event[what]))
+    if "device" in event["memory"]:
+        raise CliError("Calls on device memory were recorded; only calls on host memory can be replayed.")
+    if not usable[event["comm"]]:
+        if event["form"] != "blocking":
+            raise CliError("Nonblocking calls between several MPI worlds, or on a communicator that not all its ranks recorded, cannot be replayed.")
+        return "none"
+    words = ["call", event["call"], event["form"], str(event["comm"]), str(int(event["in_place"])), event.get("operation", "none"), event.get("element", "none")]
+    return " ".join([*words, rows_words(event["sent"]), rows_words(event["received"])])
+
+
+def step_words(steps: List[Any], lines: List[str]) -> None:
+    """Adds a line for every event, with the mean of the gaps before it in seconds, and two for every loop."""
+    for step in steps:
+        if isinstance(step, dict):
+            lines.append(f"[ {step['times']}")
+            step_words(step["body"], lines)
+            lines.append("]")
+        else:
+            event, times, gaps, _ = step
+            lines.append(f"e {event} {gaps / times:.9f}")
+
+
+def process_words(process: Dict[str, Any], order: Dict[Tuple[Members, int], int]) -> List[str]:
+    """The lines of one rank."""
+    lines = ["rank"]
+    usable = []
+    for number, name in enumerate(numbered(process)):
+        usable.append(name in order)
+        members = name[0] if usable[-1] else ()
+        lines.append(" ".join(map(str, ["comm", number, order.get(name, 0), len(members), *members])))
+    lines += [type_words(one) for one in process["types"]] or ["type 1 1 0"]
+    lines += [event_words(event, usable) for event in process["events"]]
+    lines.append("steps")
+    step_words(process["sequence"], lines)
+    return [*lines, "end"]
+
+
+def replay_program(recording: Recording) -> str:
+    """The whole text. Raises CliError for a recording that cannot be replayed, or that is damaged."""
+    if any(process["several_threads"] for process in recording["processes"]):
+        raise CliError("Several threads of a process made the recorded calls: in which order they may be replayed is not known.")
+    try:
+        order = places(recording)
+        return "\n".join(line for process in recording["processes"] for line in process_words(process, order)) + "\n"
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise CliError(f"The recording is damaged: {error!r}.") from None
