@@ -13,10 +13,10 @@ build:            ## everything, into build/
 deps:             ## says what is missing, and installs it: apt with root or sudo, else PyPI's wheels into build/
 	@cmake/setup.sh build
 
-demo:             ## a real program without and with crossrail, then a short bench: build/demo.html
+demo:             ## a real program without and with crossrail, then a replay of its calls: build/demo.html
 	@cmake/setup.sh demo
 	@cmake --preset release
-	@cmake --build --preset release
+	@cmake --build --preset release --target demo_programs
 	@./crossrail demo
 
 test:             ## all tests that this machine can run

@@ -90,7 +90,7 @@ def seconds_of(pattern: Optional[re.Pattern], text: str) -> Optional[float]:
 
 
 def play(subject: Subject, ranks: int, carried: bool) -> Outcome:
-    """Runs the subject once; with `carried`, crossrail is preloaded and counts. Raises CliError if it cannot start."""
+    """Runs the subject once; with `carried`, crossrail is preloaded, counts the calls and records them. Raises CliError if it cannot start."""
     found = find_flavour(subject.words[0])
     if not found:
         raise CliError(f"'{subject.words[0]}' loads no MPI library.")
@@ -98,7 +98,8 @@ def play(subject: Subject, ranks: int, carried: bool) -> Outcome:
         folder = Path(name)
         own = {}
         if carried:
-            own = {**own_settings(), "LD_PRELOAD": preload_value(preload_library(found.flavour)), "CROSSRAIL_REPORT": str(folder)}
+            own = {**own_settings(), "LD_PRELOAD": preload_value(preload_library(found.flavour)), "CROSSRAIL_REPORT": str(folder),
+                   "CROSSRAIL_RECORD": "1"}
         job = Job(find_launcher(found.flavour, found.library), ranks, subject.words, [], own)
         with open(folder / "printed", "w+", encoding="utf-8", errors="replace") as file:
             start = time.perf_counter()

@@ -223,3 +223,14 @@ mpi_test_program(recorded_calls recorded_calls.c)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5_abi)
   mpi_test(recorded ${mpi} 4 SECONDS 80 ARGS --set CROSSRAIL_RECORD=1 --no-pass --expect-recorded recorded_calls)
 endforeach()
+if(MPI_TEST_openmpi4_INCLUDE AND TARGET replay_openmpi)
+  set(wrong_alltoall ${MPI_TEST_PROGRAMS}/wrong_alltoall.so)
+  add_custom_command(OUTPUT ${wrong_alltoall}
+    COMMAND ${CMAKE_C_COMPILER} -O2 -shared -fPIC -D_GNU_SOURCE -I${MPI_TEST_openmpi4_INCLUDE} ${CMAKE_CURRENT_SOURCE_DIR}/wrong_alltoall.c -o ${wrong_alltoall} -ldl
+    DEPENDS wrong_alltoall.c VERBATIM)
+  add_custom_target(mpi_test_wrong_alltoall ALL DEPENDS ${wrong_alltoall})
+  add_test(NAME mpi.replayed.openmpi4.4 COMMAND ${Python3_EXECUTABLE} ${MPI_TEST_SOURCES}/replayed.py
+    ${PROJECT_SOURCE_DIR}/crossrail ${MPI_TEST_PROGRAMS}/openmpi4/recorded_calls ${wrong_alltoall})
+  set_tests_properties(mpi.replayed.openmpi4.4 PROPERTIES LABELS mpi TIMEOUT 400 PROCESSORS 2
+    ENVIRONMENT "CROSSRAIL_LIBRARY_DIR=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+endif()

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from html import escape
 from typing import Any, Dict, List
 
 from rich.table import Table
@@ -62,6 +63,15 @@ def show_replay(replayed: Dict[str, Any]) -> None:
               + (" [95 % confidence interval]." if turns > 5 else "."), soft_wrap=True)
     for sentence in sentences(replayed):
         out.print(sentence, soft_wrap=True)
+
+
+def replay_html(replayed: Dict[str, Any]) -> str:
+    """The same as a section of a page."""
+    body = "".join(f'<tr><td class="word">{escape(one.name)}</td><td>{one.calls:.6g}</td><td>{median_text(one.native)}</td><td>{median_text(one.crossrail)}</td>'
+                   f'<td>{median_text(one.gain)}</td><td class="word">{verdict_of(one)}</td></tr>' for one in lines(replayed))
+    head = "".join(f'<th class="word">{heading}</th>' if number in (0, 5) else f"<th>{heading}</th>" for number, heading in enumerate(HEADINGS))
+    return (f"<h2>The calls of {escape(replayed['program'])} replayed</h2>" + "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences(replayed))
+            + f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>')
 
 
 def replay_csv(replayed: Dict[str, Any]) -> str:
