@@ -153,12 +153,11 @@ Side Data::side(const Event& event, const std::vector<Row>& rows) const {
     most = std::max(most, reach.behind);
     for (int rank = 0; rank < row.ranks; ++rank) {
       const std::int64_t unit = by_bytes ? 1 : std::max<std::int64_t>(type.extent, 1);
-      const std::int64_t place = (at + unit - 1) / unit;
+      const std::int64_t place = (at + (vector ? reach.before : 0) + unit - 1) / unit;
       side.counts.push_back(as_int(row.count));
       side.places.push_back(as_int(place));
       side.types.push_back(row.count == 0 ? MPI_BYTE : types_[row.type]);
-      const std::int64_t slack = vector && row.count > 0 && !type.pieces.empty() ? reach.before + reach.behind : 0;
-      at = place * unit + row.count * type.extent + slack;
+      at = place * unit + row.count * type.extent + (vector && row.count > 0 ? reach.behind : 0);
     }
   }
   side.before = static_cast<std::size_t>(before);

@@ -17,7 +17,8 @@ Player::Player(const Program& program, const Data& data, bool native) : program_
   for (std::size_t one = 0; one < order.size(); ++one) order[one] = one;
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return program.comms[a].place < program.comms[b].place; });
   for (const std::size_t one : order) {
-    if (comms_[one] != MPI_COMM_NULL) PMPI_Allreduce(MPI_IN_PLACE, &limits_[one], 1, MPI_UINT64_T, MPI_MIN, comms_[one]);
+    if (comms_[one] == MPI_COMM_NULL) limits_[one] = 0;
+    else PMPI_Allreduce(MPI_IN_PLACE, &limits_[one], 1, MPI_UINT64_T, MPI_MIN, comms_[one]);
   }
 }
 
@@ -80,7 +81,6 @@ void Player::perform(std::size_t event) {
     case Event::What::complete: return complete(its);
     case Event::What::start: return start(its);
     case Event::What::free: return release(its);
-    case Event::What::none: return;
   }
 }
 

@@ -79,9 +79,7 @@ bool read_event(std::istream& text, const std::string& word, Program& program) {
   if (word == "complete") return read_requests(text, Event::What::complete, program);
   if (word == "start") return read_requests(text, Event::What::start, program);
   if (word == "free") return read_requests(text, Event::What::free, program);
-  if (word != "none") return false;
-  program.events.emplace_back();
-  return true;
+  return false;
 }
 
 // Up to "]", or "end" of all.

@@ -17,7 +17,7 @@ constexpr std::array<const char*, kForms> kFormNames = {"blocking", "nonblocking
 
 struct Comm {
   int place;  // among those of all ranks, in which all of them make them
-  std::vector<int> ranks;  // of the world
+  std::vector<int> ranks;  // of the world; none: it cannot be made, and calls on it are left out
 };
 
 struct Piece {
@@ -36,7 +36,7 @@ struct Row {
 };
 
 struct Event {
-  enum class What { call, complete, start, free, none } what = What::none;
+  enum class What { call, complete, start, free } what = What::call;
   Kind kind = kAlltoall;
   Form form = kBlocking;
   int comm = 0;

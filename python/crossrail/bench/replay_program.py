@@ -6,6 +6,7 @@ from crossrail.bench.recording import Recording
 from crossrail.errors import CliError
 
 Members = Tuple[int, ...]
+LONGEST_TYPE = 1 << 30  # bytes that one element of a datatype may span
 
 
 def members_of(communicator: Dict[str, Any]) -> Members:
@@ -35,10 +36,20 @@ def places(recording: Recording) -> Dict[Tuple[Members, int], int]:
 
 
 def type_words(one: Dict[str, Any]) -> str:
-    """Bytes, extent, pieces; a type of too many pieces becomes as many bytes in a row."""
-    pieces = one.get("pieces") or []
-    words = [one["bytes"], one.get("extent", one["bytes"]), len(pieces), *(number for piece in pieces for number in piece)]
-    return "type " + " ".join(map(str, words))
+    """Bytes, extent, pieces. Elements lie in increasing order, and what holds absolute addresses begins at its own address.
+
+    A type of too many pieces, or of pieces all over the memory, becomes as many bytes in a row.
+    """
+    pieces, extent = one.get("pieces") or [], one.get("extent", one["bytes"])
+    ends = [at for offset, length, count, stride in pieces for first in (offset, offset + (count - 1) * stride) for at in (first, first + length)] or [0, one["bytes"]]
+    span = max(ends) - min(ends)
+    if span > LONGEST_TYPE:
+        pieces, span = [], one["bytes"]
+    if not 1 <= extent <= LONGEST_TYPE or (not pieces and extent < span):
+        extent = span
+    shift = min(ends) if abs(min(ends)) > LONGEST_TYPE else 0
+    moved = [[offset - shift, *others] for offset, *others in pieces]
+    return "type " + " ".join(map(str, [one["bytes"], extent, len(moved), *(number for piece in moved for number in piece)]))
 
 
 def rows_words(rows: List[List[int]]) -> str:
@@ -46,17 +57,13 @@ def rows_words(rows: List[List[int]]) -> str:
     return " ".join(map(str, [len(rows), *(number for count, kind, ranks in rows for number in (count, max(kind, 0), ranks))]))
 
 
-def event_words(event: Dict[str, Any], usable: List[bool]) -> str:
-    """One event; 'none' where its communicator cannot be made again. Raises CliError for what no replay can make."""
+def event_words(event: Dict[str, Any]) -> str:
+    """One event. Raises CliError for what no replay can make."""
     for what in ("complete", "start", "free"):
         if what in event:
             return f"{what} {len(event[what])} " + " ".join(map(str, event[what]))
     if "device" in event["memory"]:
         raise CliError("Calls on device memory were recorded; only calls on host memory can be replayed.")
-    if not usable[event["comm"]]:
-        if event["form"] != "blocking":
-            raise CliError("Nonblocking calls between several MPI worlds, or on a communicator that not all its ranks recorded, cannot be replayed.")
-        return "none"
     words = ["call", event["call"], event["form"], str(event["comm"]), str(int(event["in_place"])), event.get("operation", "none"), event.get("element", "none")]
     return " ".join([*words, rows_words(event["sent"]), rows_words(event["received"])])
 
@@ -76,13 +83,11 @@ def step_words(steps: List[Any], lines: List[str]) -> None:
 def process_words(process: Dict[str, Any], order: Dict[Tuple[Members, int], int]) -> List[str]:
     """The lines of one rank."""
     lines = ["rank"]
-    usable = []
     for number, name in enumerate(numbered(process)):
-        usable.append(name in order)
-        members = name[0] if usable[-1] else ()
+        members = name[0] if name in order else ()  # without ranks: calls on it are left out
         lines.append(" ".join(map(str, ["comm", number, order.get(name, 0), len(members), *members])))
     lines += [type_words(one) for one in process["types"]] or ["type 1 1 0"]
-    lines += [event_words(event, usable) for event in process["events"]]
+    lines += [event_words(event) for event in process["events"]]
     lines.append("steps")
     step_words(process["sequence"], lines)
     return [*lines, "end"]
