@@ -72,7 +72,7 @@ def prepare(program: List[str], launcher_words: List[str], choice: RunChoice) ->
     environment: Dict[str, str] = {}
     if not choice.native:
         environment = {**own_settings(), "LD_PRELOAD": preload_value(preload_library(found.flavour))}
-    job = Job(launcher, choice.ranks, program, launcher_words, environment)
+    job = Job(launcher, choice.ranks, program, launcher_words, environment, found.flavour)
     if found.flavour == "mpich" and choice.ranks and choice.ranks > core_count():
         warn(f"{choice.ranks} ranks on {core_count()} cores: MPICH waits without yielding, expect it to be slow.")
     return job

@@ -28,13 +28,14 @@ class Launcher:
 
 @dataclass
 class Job:
-    """What to start: `ranks` None leaves the number to the launcher; `environment` is set in the ranks only."""
+    """What to start: `ranks` None leaves the number to the launcher; `environment` is set in the ranks only; `flavour` of MPI, where it matters."""
 
     launcher: Launcher
     ranks: Optional[int]
     program: List[str]
     launcher_words: List[str] = field(default_factory=list)
     environment: Dict[str, str] = field(default_factory=dict)
+    flavour: str = ""
 
 
 def family_from_version(text: str) -> Optional[str]:

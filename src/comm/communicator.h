@@ -43,6 +43,7 @@ struct Communicator {
   Settings settings;   // rank 0's where the scope is the communicator
   std::vector<TuningRow> tuning;  // rank 0's
   SharedMemory memory;
+  std::unique_ptr<CourierTeam> couriers;  // helper processes that move messages between nodes; null: not all ranks have some
   std::vector<std::unique_ptr<Slot>> slots;  // the first for blocking calls
   std::vector<Slot*> persistent;             // one for every persistent call, its owner
   std::uint64_t pending_calls = 0;           // begun so far

@@ -11,6 +11,7 @@ const char* name_of(Unit unit) {
     case Unit::ranks: return "ranks";
     case Unit::nodes: return "nodes";
     case Unit::node_ranks: return "node_ranks";
+    case Unit::processes: return "processes";
   }
   return "?";
 }
@@ -20,6 +21,7 @@ std::uint64_t limited(std::uint64_t value, Unit unit, const Topology& topology) 
   switch (unit) {
     case Unit::bytes:
     case Unit::row_bytes: return value;
+    case Unit::processes: return std::max<std::uint64_t>(value, 1);
     case Unit::ranks: most = static_cast<std::size_t>(topology.size); break;
     case Unit::nodes: most = topology.nodes.size(); break;
     case Unit::node_ranks: most = static_cast<std::size_t>(topology.smallest_node()); break;

@@ -17,7 +17,8 @@ enum class Unit : std::uint8_t {
   row_bytes,  // all blocks of a rank are as long, or shorter: only this matters
   ranks,      // of the communicator: more than there are do as much as all
   nodes,
-  node_ranks  // ranks of the smallest node
+  node_ranks,  // ranks of the smallest node
+  processes   // of a rank: itself and its helpers
 };
 
 struct Parameter {

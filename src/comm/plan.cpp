@@ -1,5 +1,7 @@
 #include "comm/plan.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 
 namespace crossrail {
@@ -60,6 +62,13 @@ Status Plan::reserve_scratch(std::size_t bytes) {
   return {};
 }
 
+void Plan::let_couriers_help(std::uint64_t processes) {
+  if (courier_team == nullptr || processes < 2) return;
+  const int most = courier_team->couriers + 1;
+  courier_links = std::make_unique<CourierLinks>(*links, *courier_team, static_cast<int>(std::min<std::uint64_t>(processes, static_cast<std::uint64_t>(most))));
+  links = courier_links.get();
+}
+
 std::string Plan::text() const {
   std::string text = name_of(shape.collective);
   if (row_of(shape.collective).counts == Counts::block) text += " of " + std::to_string(shape.block_bytes) + "-byte blocks";
@@ -74,6 +83,7 @@ std::string Plan::text() const {
   if (chunk_bytes != 0) text += ", chunks of " + std::to_string(chunk_bytes);
   if (scratch_bytes != 0) text += ", scratch " + std::to_string(scratch_bytes);
   if (node_bytes != 0) text += ", node memory " + std::to_string(node_bytes);
+  if (courier_links != nullptr) text += ", " + std::to_string(courier_links->processes()) + " processes a rank";
   return text + " (" + reason + ")";
 }
 

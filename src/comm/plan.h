@@ -20,6 +20,7 @@
 #include "device_sharing/device_sharing.h"
 #include "transport/links.h"
 #include "transport/control_block.h"
+#include "transport/courier_links.h"
 
 namespace crossrail {
 
@@ -59,6 +60,7 @@ struct Plan {
 
   // Owned by the slot and its communicator, which outlive the plan.
   const Topology* topology = nullptr;
+  const CourierTeam* courier_team = nullptr;  // null where not all ranks have helper processes
   Links* links = nullptr;
   ControlBlock* control = nullptr;  // null where the node shares no segment
   DeviceSharing* devices = nullptr;  // of this node; null where control is
@@ -125,6 +127,9 @@ struct Plan {
   // Memory of this rank's own for every run; what it holds is lost between them. Errors: no_memory (also over
   // CROSSRAIL_SCRATCH).
   Status reserve_scratch(std::size_t bytes);
+  // From plan(): long messages are shared by so many processes of each rank, as far as there are helpers.
+  void let_couriers_help(std::uint64_t processes);
+  std::unique_ptr<CourierLinks> courier_links;  // then `links` are these
   std::byte* scratch() const { return slot_scratch->memory.get(); }
   std::string text() const;  // one line
 };

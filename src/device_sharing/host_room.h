@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "device_sharing/device_queue.h"
+#include "transport/couriers.h"
 
 namespace crossrail {
 
@@ -16,7 +17,7 @@ class HostRoom {
 
   // What it held is lost where it grows. False: so much cannot be had; then it is tried again, ever more seldom.
   bool reserve(std::size_t bytes);
-  std::byte* memory() const { return memory_; }
+  std::byte* memory() const { return pages_.data; }
   // The same memory, as the device sees it.
   std::byte* on_device() const { return on_device_; }
   // Before the queue is closed.
@@ -24,9 +25,8 @@ class HostRoom {
 
  private:
   const DeviceQueue& queue_;
-  std::byte* memory_ = nullptr;
+  Couriers::Pages pages_;  // number 0: helper processes do not see them
   std::byte* on_device_ = nullptr;
-  std::size_t bytes_ = 0;
   std::uint64_t refused_ = 0;  // times that there was too little
 };
 

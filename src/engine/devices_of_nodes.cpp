@@ -11,6 +11,7 @@ namespace crossrail {
 Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, const Buffers&)) {
   plan.last = {};
   const Status status = run(plan, buffers);
+  if (!status.ok() && plan.courier_links != nullptr) plan.courier_links->cancel_posted();
   ++plan.calls;
   plan.total += plan.last;
   return status;

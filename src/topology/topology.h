@@ -31,6 +31,9 @@ struct Location {
   std::int32_t blind;      // 1: has a GPU driver but no module to tell device pointers
   std::int32_t devices;    // 1: has a GPU driver, or may load one: the machine has GPUs
   Advancing advancing;     // who advances its pending calls
+  std::int32_t couriers;   // its helper processes, and their number in their jobs
+  std::int32_t courier_number;
+  std::uint64_t courier_job;  // hash of the key of those jobs
 };
 
 // The inode of this process's pid namespace: elsewhere its pid is another process's. 0 if unknown.

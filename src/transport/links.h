@@ -24,6 +24,10 @@ class Links {
 
   // Waits suspend this fiber from now on; null: they spin.
   void run_on(Fiber* fiber) { fiber_ = fiber; }
+  Fiber* fiber() const { return fiber_; }
+  // Of the slot on its communicator.
+  static constexpr std::size_t kMostSlots = 256;
+  virtual std::size_t slot_number() const { return 0; }
 
   // Call before the first message, from an algorithm's plan(). Collective. Errors: unsupported where
   // messages have not been opened yet and a fiber runs, which may not wait for them to be.

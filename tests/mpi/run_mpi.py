@@ -14,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import couriers
 import judge
 import recorded
 from mpis import all_mpis, launcher_environment
@@ -35,6 +36,9 @@ def parse(argv):
     add("--launch", action="append", default=[], help="one more argument of the launcher")
     add("--wrap", help="program of the same folder that starts each rank")
     add("--needs", help="skipped unless this command succeeds")
+    add("--couriers", type=int, default=0, metavar="JOBS", help="jobs of helper processes beside the program")
+    add("--missing-couriers", type=int, default=0, metavar="JOBS", help="jobs of which the ranks are told, too, though there are none")
+    add("--kill-courier", type=float, metavar="SECONDS", help="one of them is killed after that")
     add("--shm", choices=["64m", "readonly"], help="another /dev/shm for this run (needs root)")
     add("--within", type=float, default=60, help="seconds after which the run has failed")
     add("--exit", choices=["zero", "nonzero", "any"], default="zero")
@@ -84,7 +88,7 @@ def preloads(mpi, options, flavour):
 
 
 def command_line(mpi, options, flavour, report):
-    settings = list(options.set)
+    settings = list(options.set) + (options.told if flavour != "none" else [])
     if flavour != "none":
         settings.append(f"CROSSRAIL_REPORT={report}")
     found = preloads(mpi, options, flavour)
@@ -146,7 +150,9 @@ def main(argv):
         skip("mounting another /dev/shm is not allowed here")
     flavour = mpi.flavour if options.preload == "own" else options.preload
     before = judge.shm_names()
-    result = run(mpi, options, flavour)
+    with couriers.Couriers(mpi, options) as beside:
+        options.told = beside.settings
+        result = run(mpi, options, flavour)
     complaints = judge.complaints(result, options)
     if options.expect_recorded:
         complaints += recorded.recorded_wrong(result.reports)

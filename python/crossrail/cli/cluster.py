@@ -1,6 +1,7 @@
 """`crossrail cluster`."""
 
 import shlex
+from dataclasses import astuple
 from pathlib import Path
 from typing import Optional
 
@@ -9,6 +10,7 @@ import typer
 from crossrail.cluster.hosts import Cluster
 from crossrail.cluster.launch import cluster_start, run_on
 from crossrail.cluster.plan import resolve_ranks
+from crossrail.couriers import MOST as MOST_COURIERS, couriers_of
 from crossrail.errors import CliError
 from crossrail.jobs import RunChoice, prepare
 from crossrail.launchers import core_count
@@ -43,22 +45,24 @@ def cluster_command(
     report: bool = typer.Option(False, "--report", help="Afterwards, print which calls were carried, and their sizes."),
     report_folder: Optional[str] = typer.Option(None, "--report-folder", help="Keep the reports here.", show_default=False),
     html: Optional[Path] = typer.Option(None, "--html", help="Write the report to this file, too, as a page.", show_default=False),
+    couriers: int = typer.Option(0, "--helpers-per-gpu", min=0, max=MOST_COURIERS, help="Helper processes beside each rank, as of 'crossrail run'."),
     show: bool = typer.Option(False, "--show", help="Print the command of the first host instead of running it."),
 ) -> None:
     """See CLUSTER_HELP."""
     parts = context.obj
     if not parts.program:
         raise CliError("No program is given: crossrail cluster -H 2 -n 4 -- ./app")
-    if native and (report or report_folder or html):
-        raise CliError("With --native there is no crossrail to report: leave out --native or --report.")
+    if native and (report or report_folder or html or couriers):
+        raise CliError("With --native there is no crossrail to report, or to help: leave out --native, or --report and --helpers-per-gpu.")
     distributed = resolve_ranks(hosts, ranks, per_host, core_count())
     job = prepare(parts.program, parts.launcher, RunChoice(flavour, launcher, sum(distributed), native))
     with Cluster(distributed, bandwidth) as cluster:
         if show:
             typer.echo(" ".join(shlex.quote(word) for word in cluster_start(cluster, job).words))
-        elif report or report_folder or html:
-            raise typer.Exit(run_with_report(job, ReportChoice(report_folder, html), lambda one: run_on(cluster, one)))
-        else:
+            return
+        with couriers_of(job, couriers, lambda one: astuple(cluster_start(cluster, one))):
+            if report or report_folder or html:
+                raise typer.Exit(run_with_report(job, ReportChoice(report_folder, html), lambda one: run_on(cluster, one)))
             raise typer.Exit(run_on(cluster, job))
 
 

@@ -9,11 +9,12 @@ import typer
 
 from crossrail import core
 from crossrail.console import warn
+from crossrail.couriers import MOST as MOST_COURIERS, couriers_of
 from crossrail.errors import CliError
 from crossrail.jobs import RunChoice, prepare, resolve_flavour
 from crossrail.launchers import command_line
 from crossrail.places import preload_library
-from crossrail.report.reported_run import ReportChoice, run_with_report
+from crossrail.report.reported_run import ReportChoice, run_here, run_with_report
 from crossrail.settings_text import set_words
 
 RUN_HELP = """Start an MPI program with crossrail preloaded.
@@ -30,12 +31,16 @@ Examples:
   crossrail run -n 64 --bind-to core --map-by numa -- ./app
   crossrail run -n 4 --mpi mpich -- python3 transform.py
   crossrail run -n 256 --launcher srun --mpi=pmix -- ./app
+  crossrail run -n 4 --helpers-per-gpu 3 -- ./app
 
 --report prints for every function how many calls were carried and how many left native, the seconds spent in it by the
 slowest process, algorithms, traffic and sizes; for nonblocking and persistent calls also the seconds in starting and in
 waiting for them, how long they were under way, and what part of that was hidden behind the program's own work.
 
 --record keeps the collective calls in their order, with the times between them, for 'crossrail replay'.
+
+--helpers-per-gpu 3 starts three processes beside each rank, which sleep until the rank has long messages of its GPU's memory for other nodes, and then move
+a share of them each: for networks that one process cannot fill. The program sees nothing of them.
 
 --show needs no launcher on this machine: the command may be for another one. With --launcher srun, --mpi takes srun's words (pmix, pmi2), too.
 
@@ -70,6 +75,8 @@ def run_command(
     report_folder: Optional[str] = typer.Option(None, "--report-folder", help="Keep the reports here (several nodes: on a shared file system).", show_default=False),
     html: Optional[Path] = typer.Option(None, "--html", help="Write the report to this file, too, as a page.", show_default=False),
     record: Optional[Path] = typer.Option(None, "--record", help="Write the collective calls to this file, for 'crossrail replay'.", show_default=False),
+    couriers: int = typer.Option(0, "--helpers-per-gpu", min=0, max=MOST_COURIERS,
+                                 help="Processes beside each rank that move long messages of device memory between nodes."),
     show: bool = typer.Option(False, "--show", help="Print the command instead of running it."),
 ) -> None:
     """See RUN_HELP."""
@@ -82,15 +89,19 @@ def run_command(
             job.environment["CROSSRAIL_REPORT"] = str(Path(report_folder).resolve())
         elif report or html:
             warn("The command shown makes no report: name a folder with --report-folder, and read it with 'crossrail report'.")
+        if couriers:
+            warn("The command shown starts no helper processes: 'crossrail run' does.")
         typer.echo(" ".join(shlex.quote(word) for word in command_line(job)))
         return
     tell_settings()
-    if report or report_folder or html or record:
-        shown = report or bool(report_folder or html)
-        raise typer.Exit(run_with_report(job, ReportChoice(report_folder, html, record, shown)))
-    else:
+    if not (report or report_folder or html or record or couriers):
         words = command_line(job)
         os.execv(words[0], words)
+    with couriers_of(job, couriers):
+        if not (report or report_folder or html or record):
+            raise typer.Exit(run_here(job))
+        shown = report or bool(report_folder or html)
+        raise typer.Exit(run_with_report(job, ReportChoice(report_folder, html, record, shown)))
 
 
 def lib_command(

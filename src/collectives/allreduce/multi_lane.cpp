@@ -4,7 +4,8 @@
 // Cost   Lanes of n nodes, l of them: as recursive doubling or Rabenseifner's for m/l bytes on n ranks; in the node, as node_shared.
 //        Few elements take one lane: that of the leaders.
 // Needs  Shared node memory for the elements of a node's ranks, twice. Parameters: part (most bytes of a rank's elements at a time), split
-//        (fewest bytes that are worth a lane of their own), halving (fewest bytes of a lane that are halved).
+//        (fewest bytes that are worth a lane of their own), halving (fewest bytes of a lane that are halved), processes (of each rank, its helpers
+//        among them, that share long messages).
 // From   Multi-process-per-GPU allreduce paper, algorithm 2; Traeff and Hunold 2020.
 
 #include "collectives/allreduce/lanes.h"
@@ -58,6 +59,7 @@ Status plan(Plan& plan) {
   const std::size_t grain = std::max<std::size_t>(kCacheLineBytes, plan.parameter(parameters::split));
   plan.keep(Lanes{(grain + element_bytes - 1) / element_bytes, plan.parameter(parameters::halving), stride});
   plan_on_devices(plan);
+  plan.let_couriers_help(plan.parameter(parameters::processes));
   const Status opened = plan.open_messages_and_memory(2 * stride * static_cast<std::size_t>(plan.topology->node_size()));
   const Status reserved = plan.reserve_scratch(std::max(plan.chunk_bytes, NodePart::scratch_bytes(plan.topology->node_size())));
   return opened.ok() ? reserved : opened;

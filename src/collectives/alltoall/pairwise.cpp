@@ -2,7 +2,8 @@
 //        is a power of two, otherwise to rank+s and from rank-s.
 // When   Large blocks on many ranks: never more than one message in flight each way.
 // Cost   (p-1)(a + mb).
-// Needs  Nothing; in place, a copy of the whole buffer. Parameters: piece (bytes of a long block in one message, 4 MiB).
+// Needs  Nothing; in place, a copy of the whole buffer. Parameters: piece (bytes of a long block in one message, 4 MiB), processes
+//        (of each rank, its helpers among them, that share long messages).
 // From   OHIO paper, section III-A (partners of a step) and Table I.
 
 #include "collectives/alltoall/pairwise_devices.h"
@@ -16,6 +17,7 @@ bool fits(const Topology& topology, const Shape& shape) { return send_copy_fits(
 Status plan(Plan& plan) {
   plan.keep(piece_bytes(plan));
   plan_on_devices(plan);
+  plan.let_couriers_help(plan.parameter(parameters::processes));
   return plan_messages(plan);
 }
 

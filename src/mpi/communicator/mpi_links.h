@@ -15,7 +15,6 @@ namespace crossrail::mpi {
 
 class MpiLinks final : public Links {
  public:
-  static constexpr std::size_t kMostSlots = 256;
   struct Placement {
     std::size_t slot = 0;  // below kMostSlots
     std::uint64_t patience_ms = 500;
@@ -31,6 +30,7 @@ class MpiLinks final : public Links {
   // The user's communicator has been freed while calls are pending: the private one stays.
   const std::shared_ptr<MpiPeers>& peers() const { return peers_; }
 
+  std::size_t slot_number() const override { return placement_.slot; }
   Status open_messages() override;
   bool messages_open() const override { return placement_.messages && peers_->messages_open(); }
   Status post_send(int rank, const void* data, std::size_t bytes, Channel channel) override;

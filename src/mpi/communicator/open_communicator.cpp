@@ -10,6 +10,7 @@
 #include "base/small_file.h"
 #include "device/device.h"
 #include "mpi/statistics/counters.h"
+#include "mpi/communicator/courier_team.h"
 #include "mpi/communicator/info_keys.h"
 #include "mpi/communicator/mpi_links.h"
 #include "mpi/library/pmpi.h"
@@ -135,6 +136,7 @@ bool exchange_locations(Exchange& exchange, int world_rank, const std::string& o
   mine.blind = device::driver_without_module() ? 1 : 0;
   mine.devices = device::driver_may_come() ? 1 : 0;
   mine.mpi = hash_bytes(library().version, std::strlen(library().version));
+  tell_of_couriers(mine);
   mine.advancing = who_advances();
   if (mine.advancing == Advancing::mover && (process_settings().slots == 0 || !mover_is_there())) mine.advancing = Advancing::nobody;
   if (!exchange.gather(mine, locations)) return false;
@@ -194,6 +196,13 @@ void open_slots(Communicator& communicator, const std::shared_ptr<MpiPeers>& pee
   });
 }
 
+// Several nodes: ranks must be able to tell each other when something goes wrong.
+bool join_nodes(Communicator& communicator, const std::vector<Location>& locations) {
+  if (!communicator.slot().links->open_messages().ok()) return false;
+  communicator.couriers = agree_on_couriers(communicator, locations);
+  return true;
+}
+
 }  // namespace
 
 std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchange) {
@@ -231,8 +240,7 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
                          exchange.all(may_read_peers(topology, locations));
   watch.note("trying single copy");
   for (const auto& slot : communicator->slots) static_cast<MpiLinks&>(*slot->links).watch(slot->control.get());
-  // Several nodes: ranks must be able to tell each other when something goes wrong.
-  if (!topology.one_node() && !communicator->slot().links->open_messages().ok()) return nullptr;
+  if (!topology.one_node() && !join_nodes(*communicator, locations)) return nullptr;
   tell(topology);
   return communicator;
 }

@@ -1,0 +1,106 @@
+#include "mpi/courier/desk_side.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+
+#include "transport/courier_socket.h"
+
+namespace crossrail::courier {
+namespace {
+
+std::byte* map(int descriptor, std::size_t bytes) {
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  close(descriptor);
+  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+}
+
+}  // namespace
+
+bool DeskSide::listen_at(const char* key, int job, int place, bool any_place) {
+  listening_ = courier_socket::make();
+  const int end = any_place ? kMostFirstCouriers : place + 1;
+  for (; listening_ >= 0 && place < end; ++place) {
+    const courier_socket::Address address = courier_socket::address_of(courier_name(key, job, place));
+    if (bind(listening_, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) == 0) return listen(listening_, 1) == 0;
+  }
+  return false;
+}
+
+bool DeskSide::accept_rank(std::int32_t number) {
+  while (desk_ == nullptr) {
+    socket_ = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (socket_ < 0 && errno == EINTR) continue;
+    if (socket_ < 0) return false;
+    CourierPacket packet{};
+    int descriptor = -1;
+    const bool greeted = courier_socket::same_user(socket_) && courier_socket::send_packet(socket_, CourierGreeting{CourierDesk::kVersion, number}) &&
+                         courier_socket::receive_packet(socket_, packet, &descriptor);
+    if (greeted && descriptor >= 0 && packet.kind == CourierPacket::Kind::desk && packet.bytes == sizeof(CourierDesk)) {
+      desk_ = reinterpret_cast<CourierDesk*>(map(descriptor, sizeof(CourierDesk)));
+    } else if (descriptor >= 0) {
+      close(descriptor);
+    }
+    if (desk_ == nullptr) close(socket_);
+  }
+  close(listening_);  // who has connected meanwhile looks further
+  return true;
+}
+
+bool DeskSide::next(CourierCommand& command, std::uint64_t& number) {
+  if (taken_ == desk_->posted.load(std::memory_order_acquire)) return false;
+  number = taken_++;
+  command = desk_->commands[number % CourierDesk::kCommands];
+  return true;
+}
+
+void DeskSide::say(std::uint64_t number, CourierDesk::Outcome outcome) {
+  if (outcome != CourierDesk::Outcome::done) desk_->failures.fetch_add(1, std::memory_order_relaxed);
+  desk_->ended[number % CourierDesk::kCommands].store(CourierDesk::ending(number, outcome), std::memory_order_release);
+}
+
+bool DeskSide::take_packet(int flags) {
+  CourierPacket packet{};
+  int descriptor = -1;
+  if (!courier_socket::receive_packet(socket_, packet, &descriptor, flags)) return false;
+  if (packet.kind == CourierPacket::Kind::pages && descriptor >= 0) {
+    std::byte* const data = map(descriptor, packet.bytes);
+    if (data != nullptr) pages_[packet.pages] = {data, packet.bytes};
+  } else if (descriptor >= 0) {
+    close(descriptor);
+  }
+  return true;
+}
+
+// What a command names has been told before it.
+std::byte* DeskSide::memory(const CourierCommand& command) {
+  auto found = pages_.find(command.pages);
+  while (found == pages_.end() && take_packet(MSG_DONTWAIT)) found = pages_.find(command.pages);
+  if (found == pages_.end() || command.bytes > found->second.bytes || command.offset > found->second.bytes - command.bytes) return nullptr;
+  return found->second.data + command.offset;
+}
+
+void DeskSide::forget(std::uint32_t pages) {
+  while (take_packet(MSG_DONTWAIT)) {
+  }
+  const auto found = pages_.find(pages);
+  if (found == pages_.end()) return;
+  munmap(found->second.data, found->second.bytes);
+  pages_.erase(found);
+}
+
+bool DeskSide::sleep(int milliseconds) {
+  desk_->asleep.store(1, std::memory_order_seq_cst);
+  pollfd look{socket_, POLLIN, 0};
+  const bool nothing = taken_ == desk_->posted.load(std::memory_order_seq_cst);
+  const int events = poll(&look, 1, nothing ? milliseconds : 0);
+  desk_->asleep.store(0, std::memory_order_relaxed);
+  if (events > 0 && (look.revents & POLLIN) != 0) {
+    while (take_packet(MSG_DONTWAIT)) {
+    }
+  }
+  return events <= 0 || (look.revents & (POLLHUP | POLLERR)) == 0;
+}
+
+}  // namespace crossrail::courier

@@ -1,0 +1,161 @@
+#include "transport/courier_links.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/bytes.h"
+
+namespace crossrail {
+namespace {
+
+constexpr std::size_t kLeastStretch = 64 * 1024;  // worth a command and a message of its own
+constexpr std::size_t kMostStretch = std::size_t{1} << 30;
+constexpr std::size_t kLeastLent = std::size_t{1} << 20;
+constexpr int kLooksBetweenYields = 64;
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kPatience{200};
+constexpr std::chrono::seconds kMostCancel{2};
+
+}  // namespace
+
+CourierLinks::CourierLinks(Links& own, const CourierTeam& team, int processes) : own_(own), team_(team), processes_(processes) {}
+
+CourierLinks::~CourierLinks() {
+  for (Couriers::Pages& pages : lent_) Couriers::of_process().give_back(pages);
+}
+
+std::size_t CourierLinks::stretch_bytes(std::size_t bytes) const {
+  const std::size_t stretches = std::min<std::size_t>(bytes / kLeastStretch, static_cast<std::size_t>(processes_));
+  if (stretches < 2) return 0;
+  const std::size_t each = round_up((bytes + stretches - 1) / stretches, kCacheLineBytes);
+  return each <= kMostStretch ? each : 0;
+}
+
+Status CourierLinks::post_send(int rank, const void* data, std::size_t bytes, Channel channel) {
+  return post({rank, static_cast<std::byte*>(const_cast<void*>(data)), bytes, false}, channel);
+}
+
+Status CourierLinks::post_recv(int rank, void* data, std::size_t bytes, Channel channel) {
+  return post({rank, static_cast<std::byte*>(data), bytes, true}, channel);
+}
+
+// The couriers first: they begin while this rank posts its own stretch.
+Status CourierLinks::post(const Asked& asked, Channel channel) {
+  const std::size_t each = channel == Channel::blocks ? stretch_bytes(asked.bytes) : 0;
+  const std::size_t own = each == 0 ? asked.bytes : each;
+  const std::size_t first = stretches_.size();
+  int courier = 0;
+  for (std::size_t at = own; at < asked.bytes; at += each) {
+    CROSSRAIL_TRY(give({asked.rank, asked.data + at, std::min(each, asked.bytes - at), asked.receive}, courier++));
+  }
+  CROSSRAIL_TRY(asked.receive ? own_.post_recv(asked.rank, asked.data, own, channel) : own_.post_send(asked.rank, asked.data, own, channel));
+  messages_.push_back({own_.last_posted(), asked.receive, asked.rank, first, stretches_.size() - first});
+  return {};
+}
+
+Status CourierLinks::give(const Asked& stretch, int courier) {
+  Couriers& couriers = Couriers::of_process();
+  std::byte* memory = stretch.data;
+  Couriers::Stretch seen{};
+  if (!couriers.find(memory, stretch.bytes, seen)) {
+    CROSSRAIL_TRY(borrow(stretch.bytes, memory));
+    if (!couriers.find(memory, stretch.bytes, seen)) {
+      CROSSRAIL_TRY(couriers.check_alive());
+      return failed(Code::system, "a helper process cannot be told of memory");
+    }
+    if (!stretch.receive) copy_block(memory, stretch.data, stretch.bytes);
+  }
+  const CourierCommand command{stretch.receive ? CourierCommand::Kind::receive : CourierCommand::Kind::send,
+                               team_.numbers[static_cast<std::size_t>(stretch.rank)],
+                               static_cast<std::int32_t>(team_.tag * Links::kMostSlots + own_.slot_number()), seen.pages, seen.offset, stretch.bytes};
+  Stretch given{0, stretch.receive && memory != stretch.data ? stretch.data : nullptr, memory, stretch.bytes, courier};
+  CROSSRAIL_TRY(couriers.post(courier, command, given.number));
+  stretches_.push_back(given);
+  return {};
+}
+
+Status CourierLinks::borrow(std::size_t bytes, std::byte*& memory) {
+  const std::size_t wanted = round_up(bytes, kPageBytes);
+  if (lent_.empty() || lent_bytes_ + wanted > lent_.back().bytes) {
+    const std::size_t twice = lent_.empty() ? kLeastLent : 2 * lent_.back().bytes;
+    lent_.emplace_back();
+    CROSSRAIL_TRY(Couriers::of_process().make_pages(std::max(wanted, twice), lent_.back()));
+    lent_bytes_ = 0;
+  }
+  memory = lent_.back().data + lent_bytes_;
+  lent_bytes_ += wanted;
+  return {};
+}
+
+Status CourierLinks::wait_for(const Stretch& stretch, const Message& message) {
+  Couriers& couriers = Couriers::of_process();
+  CourierDesk::Outcome outcome = CourierDesk::Outcome::none;
+  const auto ended = [&] {
+    outcome = couriers.outcome(stretch.courier, stretch.number);
+    return outcome != CourierDesk::Outcome::none;
+  };
+  Clock::time_point since = Clock::now();
+  for (int looks = 1; !ended(); ++looks) {
+    if (Fiber* const fiber = own_.fiber(); fiber != nullptr) {
+      fiber->wait_until([&] { return ended() || Clock::now() - since > kPatience; });
+    } else if (looks % kLooksBetweenYields == 0) {
+      sched_yield();
+      own_.progress();
+    }
+    if (Clock::now() - since <= kPatience) continue;
+    CROSSRAIL_TRY(couriers.check_alive());
+    CROSSRAIL_TRY(own_.check_health());
+    since = Clock::now();
+  }
+  if (outcome == CourierDesk::Outcome::wrong_length) {
+    return failure(Code::mismatch, "rank %d has sent another number of bytes than this rank expects", message.rank);
+  }
+  if (outcome == CourierDesk::Outcome::failed) return failure(Code::system, "a helper process could not move a message of rank %d", message.rank);
+  if (stretch.copied_to != nullptr) copy_block(stretch.copied_to, stretch.from, stretch.bytes);
+  return {};
+}
+
+Status CourierLinks::wait_for(Message& message) {
+  if (std::exchange(message.waited, true)) return {};
+  CROSSRAIL_TRY(own_.wait_for(message.own));
+  for (std::size_t one = 0; one < message.stretches; ++one) CROSSRAIL_TRY(wait_for(stretches_[message.first_stretch + one], message));
+  return {};
+}
+
+Status CourierLinks::wait_for(Request request) { return wait_for(messages_[request]); }
+
+Status CourierLinks::wait_posted() {
+  for (Message& message : messages_) CROSSRAIL_TRY(wait_for(message));
+  begin_anew();
+  return own_.wait_posted();
+}
+
+void CourierLinks::begin_anew() {
+  messages_.clear();
+  stretches_.clear();
+  // The last one is the largest.
+  while (lent_.size() > 1) {
+    Couriers::of_process().give_back(lent_.front());
+    lent_.erase(lent_.begin());
+  }
+  lent_bytes_ = 0;
+}
+
+// What couriers have begun they end or give up; in memory that is about to go nothing arrives, as they have a mapping of their own.
+void CourierLinks::cancel_posted() {
+  Couriers& couriers = Couriers::of_process();
+  for (int courier = 0; courier < processes_ - 1 && !stretches_.empty(); ++courier) {
+    std::uint64_t number = 0;
+    if (!couriers.post(courier, {CourierCommand::Kind::cancel, 0, 0, 0, 0, 0}, number).ok()) continue;
+    const Clock::time_point began = Clock::now();
+    const auto ended = [&] { return couriers.outcome(courier, number) != CourierDesk::Outcome::none || Clock::now() - began > kMostCancel; };
+    while (!ended()) sched_yield();
+  }
+  begin_anew();
+  own_.cancel_posted();
+}
+
+}  // namespace crossrail

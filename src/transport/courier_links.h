@@ -1,0 +1,93 @@
+// CourierLinks: other Links whose long messages are shared with couriers: a rank and its first couriers each move an equal stretch.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "transport/couriers.h"
+#include "transport/links.h"
+
+namespace crossrail {
+
+// What all ranks of a communicator know of their couriers.
+struct CourierTeam {
+  std::vector<std::int32_t> numbers;  // of every rank's couriers, in their jobs
+  int couriers = 0;                   // that every rank has, at least
+  std::uint32_t tag = 0;              // of the communicator; taken with Couriers::take_number
+  CourierTeam() = default;
+  CourierTeam(const CourierTeam&) = delete;
+  CourierTeam& operator=(const CourierTeam&) = delete;
+  ~CourierTeam() { Couriers::of_process().free_number(tag); }
+};
+
+class CourierLinks final : public Links {
+ public:
+  // Both outlive it. `processes`: the rank itself and so many couriers less one. Every rank has the same, as both sides of a message
+  // divide it alike.
+  CourierLinks(Links& own, const CourierTeam& team, int processes);
+  ~CourierLinks() override;
+  int processes() const { return processes_; }
+
+  Status open_messages() override { return own_.open_messages(); }
+  bool messages_open() const override { return own_.messages_open(); }
+  Status post_send(int rank, const void* data, std::size_t bytes, Channel channel) override;
+  Status post_recv(int rank, void* data, std::size_t bytes, Channel channel) override;
+  using Links::post_recv;
+  using Links::post_send;
+  Request last_posted() const override { return messages_.size() - 1; }
+  Status wait_for(Request request) override;
+  Status wait_posted() override;
+  void cancel_posted() override;
+
+  Status share(std::size_t bytes, NodeMemory& memory) override { return own_.share(bytes, memory); }
+  Status agree_on_largest(std::uint32_t mine, std::uint32_t& largest) override { return own_.agree_on_largest(mine, largest); }
+  Status export_range(const void* data, std::size_t bytes, std::uint64_t& address) override { return own_.export_range(data, bytes, address); }
+  Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) override { return own_.read_peer(rank, to, address, bytes); }
+  Status check_health() override { return own_.check_health(); }
+  void report_error(Code code) override { own_.report_error(code); }
+  Status judge() override { return own_.judge(); }
+  bool end_call() override { return own_.end_call(); }
+  void progress() override { own_.progress(); }
+  bool alive(int rank) override { return own_.alive(rank); }
+
+ private:
+  struct Message {
+    Request own;
+    bool receive;
+    int rank;
+    std::size_t first_stretch, stretches;  // of stretches_: what couriers move
+    bool waited = false;
+  };
+  struct Stretch {
+    std::uint64_t number;  // of the command
+    std::byte* copied_to;  // of what has arrived in memory of ours; null: it is where it belongs
+    const std::byte* from;
+    std::size_t bytes;
+    int courier;
+  };
+  struct Asked {
+    int rank;
+    std::byte* data;
+    std::size_t bytes;
+    bool receive;
+  };
+  // Bytes of each of the stretches of a message, but for the last one. 0: nobody shares it.
+  std::size_t stretch_bytes(std::size_t bytes) const;
+  Status post(const Asked& asked, Channel channel);
+  Status give(const Asked& stretch, int courier);
+  // Memory that couriers see, for what does not lie there: until all messages have been waited for.
+  Status borrow(std::size_t bytes, std::byte*& memory);
+  Status wait_for(Message& message);
+  Status wait_for(const Stretch& stretch, const Message& message);
+  void begin_anew();
+
+  Links& own_;
+  const CourierTeam& team_;
+  int processes_;
+  std::vector<Message> messages_;
+  std::vector<Stretch> stretches_;
+  std::vector<Couriers::Pages> lent_;
+  std::size_t lent_bytes_ = 0;  // of the last of them
+};
+
+}  // namespace crossrail
