@@ -20,6 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kAwake{2};  // after the last message
+constexpr int kLooksBetweenChecks = 1 << 16;  // whether the rank lives
 // Sleeps grow: what is still in this process's MPI library may have to move.
 constexpr int kShortestSleepMs = 1, kLongestSleepMs = 1000;
 
@@ -27,8 +28,9 @@ class Courier {
  public:
   Courier(DeskSide& side, int most_tag) : side_(side), most_tag_(most_tag) {}
 
-  void serve() {
-    int sleep = kShortestSleepMs;
+  // Until the rank has ended. False: it has left messages behind.
+  bool serve() {
+    int sleep = kShortestSleepMs, looks = 0;
     for (bool rank_lives = true; rank_lives;) {
       if (work()) {
         sleep = kShortestSleepMs;
@@ -36,12 +38,17 @@ class Courier {
         continue;
       }
       sched_yield();
+      if (!requests_.empty() && ++looks % kLooksBetweenChecks == 0 && !side_.rank_lives()) {
+        cancel();
+        return false;
+      }
       if (!requests_.empty() || Clock::now() - last_work_ < kAwake) continue;
       int flag = 0;
       MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
       rank_lives = side_.sleep(sleep);
       sleep = std::min(2 * sleep, kLongestSleepMs);
     }
+    return !abandoned_;
   }
 
  private:
@@ -162,13 +169,18 @@ int run(const char* key, int job) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   DeskSide side;
-  const bool listens = side.listen_at(key, job, job == 0 ? 0 : rank, job == 0);
+  const DeskSide::Name name{key, job, job == 0 ? 0 : rank, job == 0};
+  bool listens = side.listen_at(name);
   if (!listens) std::fprintf(stderr, "crossrail: a helper process cannot listen for its rank\n");
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) std::printf("ready\n");
   std::fflush(stdout);
   leave_bound_core();
-  if (listens && side.accept_rank(rank)) Courier(side, largest_tag()).serve();
+  // One program after the other, if a launched script starts several.
+  while (listens && side.accept_rank(rank) && Courier(side, largest_tag()).serve()) {
+    side.leave_rank();
+    listens = side.listen_at(name);
+  }
   // The other couriers may still be at work, and MPI_Finalize would wait for them: the launcher ends them all.
   for (;;) pause();
 }

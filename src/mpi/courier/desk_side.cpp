@@ -18,11 +18,11 @@ std::byte* map(int descriptor, std::size_t bytes) {
 
 }  // namespace
 
-bool DeskSide::listen_at(const char* key, int job, int place, bool any_place) {
+bool DeskSide::listen_at(const Name& name) {
   listening_ = courier_socket::make();
-  const int end = any_place ? kMostFirstCouriers : place + 1;
-  for (; listening_ >= 0 && place < end; ++place) {
-    const courier_socket::Address address = courier_socket::address_of(courier_name(key, job, place));
+  const int end = name.any_place ? kMostFirstCouriers : name.place + 1;
+  for (int place = name.place; listening_ >= 0 && place < end; ++place) {
+    const courier_socket::Address address = courier_socket::address_of(courier_name(name.key, name.job, place));
     if (bind(listening_, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) == 0) return listen(listening_, 1) == 0;
   }
   return false;
@@ -46,6 +46,15 @@ bool DeskSide::accept_rank(std::int32_t number) {
   }
   close(listening_);  // who has connected meanwhile looks further
   return true;
+}
+
+void DeskSide::leave_rank() {
+  for (const auto& [number, mapping] : pages_) munmap(mapping.data, mapping.bytes);
+  pages_.clear();
+  munmap(desk_, sizeof *desk_);
+  desk_ = nullptr;
+  taken_ = 0;
+  close(socket_);
 }
 
 bool DeskSide::next(CourierCommand& command, std::uint64_t& number) {
@@ -101,6 +110,11 @@ bool DeskSide::sleep(int milliseconds) {
     }
   }
   return events <= 0 || (look.revents & (POLLHUP | POLLERR)) == 0;
+}
+
+bool DeskSide::rank_lives() const {
+  pollfd look{socket_, 0, 0};
+  return poll(&look, 1, 0) <= 0;
 }
 
 }  // namespace crossrail::courier

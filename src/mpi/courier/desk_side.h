@@ -11,10 +11,17 @@ namespace crossrail::courier {
 
 class DeskSide {
  public:
-  // Waits for a rank to connect to a socket of this name: the first name that is free of several places, where `any_place`. False:
-  // there can be none.
-  bool listen_at(const char* key, int job, int place, bool any_place);
+  // A socket of this name, to which a rank may connect: the first name that is free, where there may be several places for it.
+  struct Name {
+    const char* key;
+    int job, place;
+    bool any_place;
+  };
+  bool listen_at(const Name& name);
+  // Waits for a rank; whoever else connects meanwhile is turned away. False: there can be none.
   bool accept_rank(std::int32_t number);
+  // The rank has ended: all that was shared with it goes.
+  void leave_rank();
 
   CourierDesk& desk() { return *desk_; }
   // The next command, if there is one.
@@ -26,6 +33,7 @@ class DeskSide {
 
   // Sleeps until the rank has something to say, or so long. False: the rank has ended.
   bool sleep(int milliseconds);
+  bool rank_lives() const;
 
  private:
   struct Mapping {
