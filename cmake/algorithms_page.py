@@ -13,7 +13,7 @@ FIELDS = ("What", "When", "Cost", "Needs", "From")
 ROW = re.compile(r'^(ALGORITHM|PARAMETER)\((\w+),\s*(.*?)\)$', re.M | re.S)
 UNITS = {
     "bytes": "bytes", "row_bytes": "bytes of a rank's blocks together", "ranks": "ranks", "nodes": "nodes",
-    "node_ranks": "ranks of a node"}
+    "node_ranks": "ranks of a node", "processes": "processes of a rank"}
 
 INTRODUCTION = """# Algorithms
 

@@ -27,7 +27,8 @@ const char *crossrail_collectives(void);
 /* [{"collective": "alltoall", "memory": "host", "name": "node_shared", "summary": "...", "parameters": [
  *   {"name": "packet", "default": 1024, "unit": "row_bytes", "values": [512, 1024, 2048], "help": "..."}, ...]}, ...]
  * "values": worth trying, none where the default does. "unit": bytes; row_bytes, compared with a rank's blocks taken
- * together; ranks, nodes and node_ranks (ranks of the smallest node), where more than there are do as much as all. */
+ * together; ranks, nodes and node_ranks (ranks of the smallest node), where more than there are do as much as all;
+ * processes (of a rank: itself and its helpers), where no more than there are take part. */
 const char *crossrail_catalogue(void);
 
 /* [{"variable": "CROSSRAIL_SCRATCH", "kind": "bytes", "scope": "communicator", "preset": "67108864",

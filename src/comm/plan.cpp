@@ -1,7 +1,5 @@
 #include "comm/plan.h"
 
-#include <algorithm>
-
 #include "base/log.h"
 
 namespace crossrail {

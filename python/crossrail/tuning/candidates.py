@@ -29,8 +29,8 @@ class Layout:
 
     @property
     def limits(self) -> Dict[str, int]:
-        """Units of parameters of which there are only so many: larger values do the same."""
-        return {"ranks": self.ranks, "nodes": self.nodes, "node_ranks": min(Counter(self.node_of).values())}
+        """Units of parameters of which there are only so many: larger values do the same. Measured jobs have no helper processes."""
+        return {"processes": 1, "ranks": self.ranks, "nodes": self.nodes, "node_ranks": min(Counter(self.node_of).values())}
 
 
 def parse_algorithms(collective: str, text: str, memory: str = "host") -> List[str]:

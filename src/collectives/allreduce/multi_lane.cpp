@@ -3,9 +3,9 @@
 // When   Several nodes: what crosses the network is as little as one rank of a node has, and all ranks of a node send it.
 // Cost   Lanes of n nodes, l of them: as recursive doubling or Rabenseifner's for m/l bytes on n ranks; in the node, as node_shared.
 //        Few elements take one lane: that of the leaders.
-// Needs  Shared node memory for the elements of a node's ranks, twice. Parameters: part (most bytes of a rank's elements at a time), split
-//        (fewest bytes that are worth a lane of their own), halving (fewest bytes of a lane that are halved), processes (of each rank, its helpers
-//        among them, that share long messages).
+// Needs  Shared node memory for the elements of a node's ranks, twice. Parameters: part (most bytes of a rank's elements at a time; 512 KiB
+//        for each of its processes where that is more), split (fewest bytes that are worth a lane of their own), halving (fewest bytes of a lane that are halved), processes
+//        (of each rank, its helpers among them, that share long messages).
 // From   Multi-process-per-GPU allreduce paper, algorithm 2; Traeff and Hunold 2020.
 
 #include "collectives/allreduce/lanes.h"
@@ -19,7 +19,7 @@ namespace {
 std::size_t part_at_most(const Plan& plan) {
   const Topology& topology = *plan.topology;
   const std::uint64_t room = topology.scratch_bytes / (2 * static_cast<std::uint64_t>(topology.largest_node()));
-  const std::size_t most = std::min({room, plan.parameter(parameters::part), plan.shape.block_bytes});
+  const std::size_t most = std::min({room, plan.shared_bytes(plan.parameter(parameters::part)), plan.shape.block_bytes});
   const std::size_t element_bytes = bytes_of(plan.shape.reduction.element);
   return most / element_bytes * element_bytes;
 }
@@ -54,12 +54,12 @@ bool fits(const Topology& topology, const Shape& shape) {
 
 Status plan(Plan& plan) {
   const std::size_t element_bytes = bytes_of(plan.shape.reduction.element);
+  plan.let_couriers_help(plan.parameter(parameters::processes));
   plan.chunk_bytes = part_at_most(plan);
   const std::size_t stride = round_up(plan.chunk_bytes, element_bytes > kCacheLineBytes ? 1 : kCacheLineBytes);
   const std::size_t grain = std::max<std::size_t>(kCacheLineBytes, plan.parameter(parameters::split));
   plan.keep(Lanes{(grain + element_bytes - 1) / element_bytes, plan.parameter(parameters::halving), stride});
   plan_on_devices(plan);
-  plan.let_couriers_help(plan.parameter(parameters::processes));
   const Status opened = plan.open_messages_and_memory(2 * stride * static_cast<std::size_t>(plan.topology->node_size()));
   const Status reserved = plan.reserve_scratch(std::max(plan.chunk_bytes, NodePart::scratch_bytes(plan.topology->node_size())));
   return opened.ok() ? reserved : opened;

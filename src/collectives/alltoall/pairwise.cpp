@@ -2,8 +2,8 @@
 //        is a power of two, otherwise to rank+s and from rank-s.
 // When   Large blocks on many ranks: never more than one message in flight each way.
 // Cost   (p-1)(a + mb).
-// Needs  Nothing; in place, a copy of the whole buffer. Parameters: piece (bytes of a long block in one message, 4 MiB), processes
-//        (of each rank, its helpers among them, that share long messages).
+// Needs  Nothing; in place, a copy of the whole buffer. Parameters: piece (bytes of a long block in one message, 4 MiB; 512 KiB
+//        for each of the rank's processes where that is more), processes (of each rank, its helpers among them, that share long messages).
 // From   OHIO paper, section III-A (partners of a step) and Table I.
 
 #include "collectives/alltoall/pairwise_devices.h"
@@ -15,9 +15,9 @@ namespace crossrail::alltoall::pairwise {
 bool fits(const Topology& topology, const Shape& shape) { return send_copy_fits(topology, shape); }
 
 Status plan(Plan& plan) {
+  plan.let_couriers_help(plan.parameter(parameters::processes));
   plan.keep(piece_bytes(plan));
   plan_on_devices(plan);
-  plan.let_couriers_help(plan.parameter(parameters::processes));
   return plan_messages(plan);
 }
 

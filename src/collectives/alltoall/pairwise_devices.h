@@ -11,7 +11,7 @@ namespace crossrail::alltoall::pairwise {
 // Most of a block in one message: who stages them has the next piece on its way while one is sent.
 inline std::size_t piece_bytes(const Plan& plan) {
   constexpr std::uint64_t kLeast = 64 * 1024;
-  return std::max(kLeast, plan.parameter(parameters::piece));
+  return plan.shared_bytes(std::max(kLeast, plan.parameter(parameters::piece)));
 }
 
 void plan_on_devices(Plan& plan);

@@ -1,0 +1,110 @@
+"""Jobs of helper processes: started before the program, ended after it; without them where they do not come up."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from crossrail import couriers
+from crossrail.launchers import Job, Launcher
+
+ROOT = Path(__file__).resolve().parents[2]
+READY = "echo $$ >>{folder}/started; printf '%s\n' \"$*\" >>{folder}/words; echo ready; exec sleep 60"
+
+
+@pytest.fixture
+def job(tmp_path, monkeypatch):
+    """A job whose launcher is a script; its text is to be written by the test with `launcher_does`."""
+    monkeypatch.setattr(couriers, "bench_program", lambda name, flavour: tmp_path / f"{name}_{flavour}")
+    return Job(Launcher(str(tmp_path / "mpirun"), "openmpi"), 4, ["./app", "x"], ["--host", "a:2,b:2"], {"LD_PRELOAD": "theirs.so"}, "openmpi")
+
+
+def launcher_does(folder, text):
+    script = folder / "mpirun"
+    script.write_text("#!/bin/sh\n" + text.format(folder=folder) + "\n")
+    script.chmod(0o755)
+
+
+def lives(process):
+    """Whether it runs: not ended, nor waiting for its parent to look."""
+    try:
+        return "Z" not in Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+
+
+def test_as_many_jobs_as_asked_for_placed_as_the_program_is(job, tmp_path):
+    launcher_does(tmp_path, READY)
+    with couriers.couriers_of(job, 3):
+        key, count = job.environment["CROSSRAIL_HELPERS"].split(":")
+        assert len(key) == 16 and count == "3"
+        started = list(map(int, (tmp_path / "started").read_text().split()))
+        assert len(started) == 3 and all(lives(process) for process in started)
+        words = sorted((tmp_path / "words").read_text().splitlines())
+        assert [line.split()[-1] for line in words] == ["0", "1", "2"]
+        for line in words:
+            assert line.startswith("-n 4") and "--host a:2,b:2" in line and f"courier_openmpi {key}" in line
+            assert "LD_PRELOAD" not in line and "./app" not in line
+    assert not any(lives(process) for process in started)
+
+
+def test_none_where_none_is_asked_for(job):
+    with couriers.couriers_of(job, 0):
+        assert "CROSSRAIL_HELPERS" not in job.environment
+
+
+def test_the_program_runs_without_them_where_they_do_not_start(job, tmp_path, capsys):
+    launcher_does(tmp_path, "echo '-----' >&2; echo 'There are not enough slots.' >&2; exit 1")
+    with couriers.couriers_of(job, 2):
+        assert "CROSSRAIL_HELPERS" not in job.environment
+    assert "do not start: There are not enough slots." in " ".join(capsys.readouterr().err.split())
+
+
+def test_those_that_never_get_ready_are_given_up(job, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(couriers, "START_S", 0.3)
+    launcher_does(tmp_path, READY.replace("echo ready", "true"))
+    with couriers.couriers_of(job, 1):
+        assert "CROSSRAIL_HELPERS" not in job.environment
+    assert "runs without them" in " ".join(capsys.readouterr().err.split())
+    assert not any(lives(process) for process in map(int, (tmp_path / "started").read_text().split()))
+
+
+def test_several_programs_have_none(job, capsys):
+    job.program += [":", "-n", "1", "./other"]
+    with couriers.couriers_of(job, 2):
+        assert "CROSSRAIL_HELPERS" not in job.environment
+    assert "Several programs" in capsys.readouterr().err
+
+
+def test_steps_of_slurm_share_the_nodes(job, tmp_path):
+    launcher_does(tmp_path, READY)
+    job.launcher.family = "srun"
+    with couriers.couriers_of(job, 1):
+        assert "--overlap" in (tmp_path / "words").read_text()
+
+
+def processes_named(text):
+    return subprocess.run(["pgrep", "-f", text], stdout=subprocess.PIPE, text=True, check=False).stdout.split()
+
+
+@pytest.mark.skipif(not shutil.which("mpirun.openmpi"), reason="there is no mpirun.openmpi")
+def test_a_run_with_them_leaves_none_behind(tmp_path):
+    build = Path(os.environ.get("CROSSRAIL_BUILD", ROOT / "build"))
+    program = build / "tests/mpi/programs/openmpi4/long_messages"
+    if not program.exists() or not (build / "bench/courier_openmpi").exists():
+        pytest.skip("the programs for it are not built")
+    environment = {**os.environ, "CROSSRAIL_LIBRARY_DIR": str(build), "CROSSRAIL_NODES": "0,1", "CROSSRAIL_LOG": "1",
+                   "CROSSRAIL_ALLREDUCE": "multi_lane processes=8", "CROSSRAIL_CONFIG": "none"}
+    words = [sys.executable, "-m", "crossrail", "run", "--mpi", "openmpi", "-n", "2", "--helpers-per-gpu", "1", "--bind-to", "none", "--oversubscribe", "--",
+             str(program), "7", "4"]
+    done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100, check=False)
+    assert done.returncode == 0 and done.stdout.count("PASS") == 2, done.stdout
+    assert "helper processes: 1 a rank" in done.stdout and "2 processes a rank" in done.stdout
+    until = time.monotonic() + 5
+    while processes_named(f"{build}/bench/courier_openmpi") and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not processes_named(f"{build}/bench/courier_openmpi")
