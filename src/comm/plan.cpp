@@ -63,7 +63,7 @@ Status Plan::reserve_scratch(std::size_t bytes) {
 void Plan::let_couriers_help(std::uint64_t processes) {
   if (courier_team == nullptr || processes < 2) return;
   const int most = courier_team->couriers + 1;
-  courier_links = std::make_unique<CourierLinks>(*links, *courier_team, static_cast<int>(std::min<std::uint64_t>(processes, static_cast<std::uint64_t>(most))));
+  courier_links = std::make_shared<CourierLinks>(*links, *courier_team, static_cast<int>(std::min<std::uint64_t>(processes, static_cast<std::uint64_t>(most))));
   links = courier_links.get();
 }
 

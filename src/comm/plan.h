@@ -130,7 +130,7 @@ struct Plan {
   Status reserve_scratch(std::size_t bytes);
   // From plan(): long messages are shared by so many processes of each rank, as far as there are helpers.
   void let_couriers_help(std::uint64_t processes);
-  std::unique_ptr<CourierLinks> courier_links;  // then `links` are these
+  std::shared_ptr<CourierLinks> courier_links;  // then `links` are these
   // What is worth sharing among them, where so much would do for one.
   std::size_t shared_bytes(std::size_t bytes) const { return courier_links == nullptr ? bytes : std::max(bytes, courier_links->worth_sharing()); }
   std::byte* scratch() const { return slot_scratch->memory.get(); }
