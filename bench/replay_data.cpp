@@ -30,13 +30,18 @@ int as_int(std::int64_t number) {
 }
 
 MPI_Datatype make_type(const Type& type) {
-  std::vector<int> lengths;
-  std::vector<MPI_Aint> places;
+  std::vector<std::pair<MPI_Aint, int>> pieces;
   for (const Piece& piece : type.pieces) {
     for (std::int64_t one = 0; one < piece.count; ++one) {
-      lengths.push_back(as_int(piece.bytes));
-      places.push_back(static_cast<MPI_Aint>(piece.offset + one * piece.stride));
+      pieces.emplace_back(static_cast<MPI_Aint>(piece.offset + one * piece.stride), as_int(piece.bytes));
     }
+  }
+  std::sort(pieces.begin(), pieces.end());  // Open MPI goes astray where they descend
+  std::vector<int> lengths;
+  std::vector<MPI_Aint> places;
+  for (const auto& [place, length] : pieces) {
+    lengths.push_back(length);
+    places.push_back(place);
   }
   MPI_Datatype rows = MPI_DATATYPE_NULL, made = MPI_DATATYPE_NULL;
   if (type.pieces.empty()) {
