@@ -113,7 +113,9 @@ Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wa
   if (queue_.handle() == nullptr || (mine.on_device() && !equipped_for(call.needs))) mine = {{}, {}, 0, 0, mine.freed};
   mine.chunk = chunk_;
   mine.longest = longest_ = block_bytes_;
-  if (places_ != nullptr) std::copy_n(places_, control_.node_size(), rendezvous_.my_places());
+  for (int peer = 0; places_ != nullptr && peer < control_.node_size(); ++peer) {
+    rendezvous_.my_places()[peer] = places_[call.node == nullptr ? peer : (*call.node)[peer]];
+  }
   CROSSRAIL_TRY(rendezvous_.exchange_descriptors(mine, all_));
   mappings_->drop_freed_by_peers(all_);
   on_devices = true;

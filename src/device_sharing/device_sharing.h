@@ -19,6 +19,7 @@
 #include "device_sharing/host_room.h"
 #include "device_sharing/peer_mappings.h"
 #include "device_sharing/stream_order.h"
+#include "topology/group.h"
 
 namespace crossrail {
 
@@ -41,6 +42,7 @@ struct DeviceCall {
   std::size_t block_bytes = 0;  // of v-calls: of this rank's longest
   // Of v-calls: one for every rank, offsets from the address of `recv`. Elsewhere null.
   const DevicePlace* places = nullptr;
+  const Group* node = nullptr;  // whose of them matter: the ranks of this node; null: it has all
   DeviceNeeds needs;
   bool stays = false;  // under way when it returns: what is mapped for it stays so as long as the program has the memory
 };

@@ -19,12 +19,14 @@ Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, const B
 
 Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& done) {
   done = false;
-  if (plan.run_on_devices == nullptr || slot.devices == nullptr || plan.device_block_bytes == 0) return {};
+  const bool vector = row_of(plan.shape.collective).counts == Counts::vector;
+  if (plan.run_on_devices == nullptr || slot.devices == nullptr || (plan.device_block_bytes == 0 && !vector)) return {};
   DeviceSharing& devices = *slot.devices;
   CROSSRAIL_TRY(devices.look_for_modules());
   if (!devices.active()) return {};
   DeviceCall call = user.on_devices();
-  call.block_bytes = plan.device_block_bytes;
+  if (!vector) call.block_bytes = plan.device_block_bytes;
+  call.node = &slot.owner.topology.node_ranks();
   call.needs = plan.device_needs;
   bool on_devices = false;
   CROSSRAIL_TRY(devices.exchange_descriptors(call, plan.mapped, on_devices));
@@ -49,13 +51,14 @@ Status ask_for_drivers(Slot& slot) {
 
 Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool& on_devices) {
   on_devices = false;
-  const bool nothing = row_of(shape.collective).counts == Counts::vector || shape.block_bytes == 0;
+  const bool vector = row_of(shape.collective).counts == Counts::vector, nothing = !vector && shape.block_bytes == 0;
   if (slot.owner.topology.one_node() || nothing || slot.plans.find(shape) != nullptr) return {};
   bool here = false;
   if (slot.devices != nullptr) CROSSRAIL_TRY(slot.devices->look_for_modules(DeviceSharing::When::now));
   if (slot.devices != nullptr && slot.devices->active()) {
     DeviceCall call = user.on_devices();
-    call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
+    if (!vector) call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
+    call.node = &slot.owner.topology.node_ranks();
     CROSSRAIL_TRY(slot.devices->exchange_descriptors(call, MappedSide::none, here));
     slot.devices->end_call();
   }

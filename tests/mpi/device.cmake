@@ -74,3 +74,8 @@ foreach(mpi openmpi4 mpich4)
       --set CROSSRAIL_ALLTOALLV=${alltoallv} --set CROSSRAIL_ALLTOALL=${alltoallv} ${carried} device_vectors 8 ${scattered})
   endforeach()
 endforeach()
+# On several nodes: blocks for the node's own ranks from device to device, the others by messages.
+foreach(mpi openmpi4 mpich4)
+  mpi_test(device_vectors_nodes ${mpi} 4 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
+    --set CROSSRAIL_NODES=0,0,1,1 --set CROSSRAIL_ALLTOALLV=pairwise --expect-carried MPI_Alltoallv:8:pairwise device_vectors 8)
+endforeach()

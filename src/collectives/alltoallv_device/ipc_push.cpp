@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "collectives/algorithm.h"
+#include "collectives/device_lengths.h"
 #include "collectives/parameters.h"
 
 namespace crossrail::alltoallv_device::ipc_push {
@@ -108,22 +109,6 @@ crossrail_engine engine_for(const Plan& plan) {
   return by_engines ? CROSSRAIL_ENGINE_COPY : CROSSRAIL_ENGINE_KERNEL;
 }
 
-// Both ranks of a pair see alike that one sends more than the other has room for.
-Status check_lengths(const Plan& plan) {
-  const auto check = [&](int sender, int receiver) -> Status {
-    const std::uint64_t bytes = plan.devices->place(sender, receiver).sent, room = plan.devices->place(receiver, sender).received;
-    if (bytes <= room) return {};
-    return failure(Code::mismatch, "rank %d sends %llu bytes to rank %d, which has room for %llu", sender, static_cast<unsigned long long>(bytes),
-                   receiver, static_cast<unsigned long long>(room));
-  };
-  const int rank = plan.group.index();
-  for (int peer = 0; peer < plan.group.size(); ++peer) {
-    CROSSRAIL_TRY(check(peer, rank));
-    CROSSRAIL_TRY(check(rank, peer));
-  }
-  return {};
-}
-
 Status run_round(Plan& plan, const Buffers& buffers, const Round& round) {
   DeviceSharing& devices = *plan.devices;
   CROSSRAIL_TRY(stage_in(plan, buffers, round));
@@ -150,7 +135,7 @@ Status plan(Plan& plan) {
 Status run(Plan& plan, const Buffers& buffers) {
   const DeviceSharing& devices = *plan.devices;
   CROSSRAIL_TRY(plan.devices->map_peers(MappedSide::recv));
-  CROSSRAIL_TRY(check_lengths(plan));
+  CROSSRAIL_TRY(check_lengths(devices, plan.group));
   const std::size_t longest = devices.longest(), chunk = std::min(devices.chunk(), longest);
   for (std::size_t from = 0; from < longest; from += chunk) CROSSRAIL_TRY(run_round(plan, buffers, {from, chunk}));
   return {};

@@ -1,0 +1,203 @@
+// What   A node's part of pairwise: a kernel writes the blocks for this node's ranks where they go, over the links between the devices,
+//        while the others travel by way of host memory (HostRoom): those of several steps, or a piece of a long one, at a time; one
+//        portion is brought there while the one before is sent and what came before that goes to the device.
+// When   All ranks of the node have their blocks in device memory that they can map for each other. Other nodes need not know.
+// Cost   The larger of what the network takes and what the links take + two kernel launches and copies of the first and the last
+//        piece. Empty blocks cost nothing.
+// Needs  Three times two pieces of host memory that the device reaches. Not in place, no gaps.
+// From   IPC paper, sections III-B and III-C.
+
+#include "collectives/alltoallv/pairwise_devices.h"
+
+#include "collectives/device_lengths.h"
+#include "collectives/partners.h"
+
+namespace crossrail::alltoallv::pairwise {
+namespace {
+
+constexpr int kInFlight = 3;  // portions that have memory of their own
+constexpr std::size_t kUnit = 16;  // bytes, to which blocks in the room are rounded
+
+enum class Way : std::uint8_t { out, in };
+
+// What goes at a time: whole blocks of some steps, or a piece of the longer ones of one step. Ranks may divide their steps differently:
+// who waits waits for a step that its partner has reached or will, as nobody waits for later steps than it has posted.
+struct Portion {
+  int first = 1, end = 1;  // steps
+  std::size_t from = 0;    // of every block
+  bool empty() const { return first == end; }
+};
+
+class NodeOnDevices {
+ public:
+  NodeOnDevices(Plan& plan, const Buffers& buffers)
+      : plan_(plan), topology_(*plan.topology), devices_(*plan.devices), buffers_(buffers), piece_(plan.kept<std::size_t>()) {}
+
+  Status run() {
+    DeviceWork out, in, exchange;
+    portion(0) = next();
+    CROSSRAIL_TRY(begin_copies(0, Way::out, out));
+    CROSSRAIL_TRY(begin_exchange(exchange));
+    for (int number = 0; number == 0 || !portion(number - 1).empty(); ++number) {
+      if (!portion(number).empty()) {
+        CROSSRAIL_TRY(devices_.queue().finish(out));
+        CROSSRAIL_TRY(post(number));
+        portion(number + 1) = next();
+        CROSSRAIL_TRY(begin_copies(number + 1, Way::out, out));
+      }
+      if (number == 0) continue;
+      CROSSRAIL_TRY(wait_for_messages(number - 1));
+      CROSSRAIL_TRY(begin_copies(number - 1, Way::in, in));
+    }
+    CROSSRAIL_TRY(devices_.queue().finish(in));
+    CROSSRAIL_TRY(devices_.queue().finish(exchange));
+    return plan_.links->wait_posted();  // nothing is left, but its record
+  }
+
+ private:
+  bool on_other_node(int rank) const { return topology_.node_of[static_cast<std::size_t>(rank)] != topology_.node(); }
+  Portion& portion(int number) { return portions_[number % kInFlight]; }
+
+  // The other rank of a step, or -1 where it is on this node.
+  int peer_of(int step, Way way) const {
+    const auto [to, from] = partners_of(plan_.group, step);
+    const int peer = way == Way::out ? to : from;
+    return on_other_node(peer) ? peer : -1;
+  }
+  std::size_t block_bytes(int step, Way way) const {
+    const int peer = peer_of(step, way);
+    return peer < 0 ? 0 : (way == Way::out ? buffers_.out : buffers_.in)[peer].bytes;
+  }
+  // What of a step's block is in a portion.
+  std::size_t bytes_of(const Portion& portion, int step, Way way) const {
+    const std::size_t block = block_bytes(step, way);
+    return block <= portion.from ? 0 : std::min(piece_, block - portion.from);
+  }
+
+  Portion next() {
+    const int steps = plan_.group.size();
+    const auto longest = [&](int step) { return std::max(block_bytes(step, Way::out), block_bytes(step, Way::in)); };
+    while (step_ < steps && longest(step_) <= from_) {
+      ++step_;
+      from_ = 0;
+    }
+    Portion made{step_, step_, from_};
+    if (step_ == steps) return made;
+    if (longest(step_) > piece_) {
+      from_ += piece_;
+      return {step_, step_ + 1, made.from};
+    }
+    for (std::size_t out = 0, in = 0; made.end < steps; ++made.end) {
+      out += round_up(block_bytes(made.end, Way::out), kUnit);
+      in += round_up(block_bytes(made.end, Way::in), kUnit);
+      if (std::max(out, in) > piece_) break;
+    }
+    step_ = made.end;
+    return made;
+  }
+
+  // Calls do(step, peer, bytes, where in the room) for what goes one way.
+  template <class Do>
+  Status each(int number, Way way, Do one) {
+    const Portion& its = portion(number);
+    std::size_t at = static_cast<std::size_t>(2 * (number % kInFlight) + (way == Way::in ? 1 : 0)) * piece_;
+    for (int step = its.first; step < its.end; ++step) {
+      const std::size_t bytes = bytes_of(its, step, way);
+      if (bytes == 0) continue;
+      CROSSRAIL_TRY(one(step, peer_of(step, way), bytes, at));
+      at += round_up(bytes, kUnit);
+    }
+    return {};
+  }
+
+  // All that leave this node, to the room; all that have come, from there.
+  Status begin_copies(int number, Way way, DeviceWork& work) {
+    const Portion& its = portion(number);
+    if (its.empty()) return {};
+    auto& blocks = plan_.device_blocks.staged;
+    std::fill(blocks.begin(), blocks.end(), crossrail_block{});
+    std::byte* const room = devices_.host_room().on_device();
+    CROSSRAIL_TRY(each(number, way, [&](int step, int peer, std::size_t bytes, std::size_t at) -> Status {
+      crossrail_block& block = blocks[static_cast<std::size_t>(step - its.first)];
+      if (way == Way::out) block = {room + at, moved(const_cast<std::byte*>(buffers_.send), buffers_.out[peer].offset) + its.from, bytes};
+      else block = {moved(buffers_.recv, buffers_.in[peer].offset) + its.from, room + at, bytes};
+      return {};
+    }));
+    return devices_.queue().begin_copies(blocks, work);
+  }
+
+  // The blocks of this node's ranks, this one's first.
+  Status begin_exchange(DeviceWork& work) {
+    const Group& node = topology_.node_ranks();
+    auto& blocks = plan_.device_blocks.exchanged;
+    for (int step = 0; step < node.size(); ++step) {
+      const int peer = (node.index() + step) % node.size();
+      const Block& sent = buffers_.out[node[peer]];
+      crossrail_block& block = blocks[static_cast<std::size_t>(step)];
+      block = {nullptr, moved(const_cast<std::byte*>(buffers_.send), sent.offset), sent.bytes};
+      if (sent.bytes == 0) continue;
+      block.to = step == 0 ? moved(buffers_.recv, buffers_.in[node[peer]].offset) : devices_.receives_at(peer, node.index(), 0);
+    }
+    return devices_.queue().begin_exchange(blocks, CROSSRAIL_ENGINE_KERNEL, work);
+  }
+
+  Status post(int number) {
+    Posted& posted = posted_[number % kInFlight];
+    posted = {};
+    std::byte* const room = devices_.host_room().memory();
+    CROSSRAIL_TRY(each(number, Way::in, [&](int, int peer, std::size_t bytes, std::size_t at) -> Status {
+      CROSSRAIL_TRY(plan_.receive(plan_.group[peer], room + at, bytes));
+      return posted.note(plan_.links->last_posted());
+    }));
+    return each(number, Way::out, [&](int, int peer, std::size_t bytes, std::size_t at) -> Status {
+      CROSSRAIL_TRY(plan_.send(plan_.group[peer], room + at, bytes));
+      return posted.note(plan_.links->last_posted());
+    });
+  }
+  Status wait_for_messages(int number) {
+    const Posted& posted = posted_[number % kInFlight];
+    for (Links::Request request = posted.first; posted.any && request <= posted.last; ++request) CROSSRAIL_TRY(plan_.links->wait_for(request));
+    return {};
+  }
+
+  struct Posted {
+    bool any = false;
+    Links::Request first = 0, last = 0;
+    Status note(Links::Request request) {
+      if (!any) first = request;
+      last = request;
+      any = true;
+      return {};
+    }
+  };
+
+  Plan& plan_;
+  const Topology& topology_;
+  DeviceSharing& devices_;
+  const Buffers& buffers_;
+  std::size_t piece_;
+  int step_ = 1;          // where the next portion begins
+  std::size_t from_ = 0;  // of its blocks
+  Portion portions_[kInFlight];
+  Posted posted_[kInFlight];
+};
+
+Status run_on_devices(Plan& plan, const Buffers& buffers) {
+  CROSSRAIL_TRY(plan.devices->map_peers(plan.mapped));
+  CROSSRAIL_TRY(check_lengths(*plan.devices, plan.topology->node_ranks()));
+  return NodeOnDevices(plan, buffers).run();
+}
+
+}  // namespace
+
+void plan_on_devices(Plan& plan) {
+  if (plan.devices == nullptr || plan.topology->one_node() || plan.shape.in_place) return;
+  plan.run_on_devices = run_on_devices;
+  plan.mapped = plan.control->node_size() == 1 ? MappedSide::none : MappedSide::recv;
+  plan.device_needs.host_bytes = 2 * kInFlight * plan.kept<std::size_t>();
+  plan.device_needs.no_staging = true;
+  plan.device_blocks.staged.resize(static_cast<std::size_t>(plan.group.size()));
+  plan.device_blocks.exchanged.resize(static_cast<std::size_t>(plan.control->node_size()));
+}
+
+}  // namespace crossrail::alltoallv::pairwise

@@ -1,0 +1,24 @@
+// Lengths of the blocks of a v-call, as the ranks of a node have told them.
+#pragma once
+
+#include "comm/plan.h"
+
+namespace crossrail {
+
+// Both ranks of a pair of this node see alike that one sends more than the other has room for. `node`: its ranks.
+inline Status check_lengths(const DeviceSharing& devices, const Group& node) {
+  const auto check = [&](int sender, int receiver) -> Status {
+    const std::uint64_t bytes = devices.place(sender, receiver).sent, room = devices.place(receiver, sender).received;
+    if (bytes <= room) return {};
+    return failure(Code::mismatch, "rank %d sends %llu bytes to rank %d, which has room for %llu", node[sender], static_cast<unsigned long long>(bytes),
+                   node[receiver], static_cast<unsigned long long>(room));
+  };
+  const int mine = node.index();
+  for (int peer = 0; peer < node.size(); ++peer) {
+    CROSSRAIL_TRY(check(peer, mine));
+    CROSSRAIL_TRY(check(mine, peer));
+  }
+  return {};
+}
+
+}  // namespace crossrail
