@@ -107,7 +107,9 @@ TEST_F(VectorsOnDevicesOfNodes, divide_long_blocks_and_put_short_ones_together) 
         }
         EXPECT_TRUE(std::equal(expected.begin(), expected.end(), recv.touch())) << "rank " << rank << ", call " << call;
         EXPECT_TRUE(recv.intact() && send.intact());
-        if (call == 9) EXPECT_GT(outcome.plan->calls_on_devices, 0U);
+        if (call == 9) {
+          EXPECT_GT(outcome.plan->calls_on_devices, 0U);
+        }
       }
     });
   }
