@@ -10,7 +10,7 @@ from crossrail.bench.measurements import Measurement, caveats, compare, on_devic
 from crossrail.console import out
 from crossrail.errors import CliError
 from crossrail.places import source_tree
-from crossrail.report.chart import draw_file
+from crossrail.report.chart_drawing import draw_file
 from crossrail.report.design_chart import design_chart
 from crossrail.report.device_tables import HEADINGS, device_rows, own_contender
 from crossrail.sizes import format_size, format_time_us
