@@ -1,8 +1,8 @@
-# Thin: CMake builds, ./crossrail is the command line. `make` installs nothing; `make deps`, `make demo` and
-# `make test` install what is missing (cmake/setup.sh), and say first what that is.
+# Thin: CMake builds, ./crossrail is the command line. `make` installs nothing; `make deps`, `make demo`,
+# `make test` and `make docs` install what is missing (cmake/setup.sh), and say first what that is.
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
-.PHONY: build deps demo test test-gpu bench bench-gpu clean
+.PHONY: build deps demo test test-gpu bench bench-gpu docs clean
 .DEFAULT_GOAL := build
 
 build:            ## everything, into build/
@@ -39,5 +39,10 @@ bench-gpu:        ## the same in device memory, against NCCL: build/bench_gpu.ht
 	./crossrail bench alltoall --memory cuda --algorithms all --min 16 --max 64M --output build/results --html build/bench_gpu.html; \
 	else echo "skipped: no GPU"; fi
 
-clean:            ## all but what was downloaded (build/venv, build/wheels)
-	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name venv ! -name wheels -exec rm -rf {} +
+docs:             ## the documentation as a site: build/site/index.html
+	@cmake/setup.sh docs
+	@NO_MKDOCS_2_WARNING=1 build/docs_venv/bin/mkdocs build --strict
+	@echo "The site is in build/site: open build/site/index.html."
+
+clean:            ## all but what was downloaded (build/venv, build/docs_venv, build/wheels)
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name venv ! -name docs_venv ! -name wheels -exec rm -rf {} +
