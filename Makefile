@@ -2,6 +2,9 @@
 # `make test` and `make docs` install what is missing (cmake/setup.sh), and say first what that is.
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
+# Tests beside each other: most wait for launchers and sleepers, so there are twice as many as cores, 32 at most.
+JOBS := $(shell cores=`nproc 2>/dev/null || echo 2`; [ $$cores -lt 16 ] && echo $$((2 * cores)) || echo 32)
+
 .PHONY: build deps demo test test-gpu bench bench-gpu docs clean
 .DEFAULT_GOAL := build
 
@@ -23,7 +26,8 @@ test:             ## all tests that this machine can run
 	@cmake/setup.sh test
 	@cmake --preset release
 	@cmake --build --preset release
-	@ctest --preset release
+	@ctest --preset release -j $(JOBS) --output-junit tests.xml; code=$$?; \
+	/usr/bin/env python3 cmake/test_summary.py build/tests.xml; exit $$code
 
 test-gpu:         ## the tests that need a GPU
 	@if nvidia-smi -L >/dev/null 2>&1; then \
