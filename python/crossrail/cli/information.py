@@ -83,6 +83,8 @@ def info_command(
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """See INFO_HELP."""
+    if picture and picture.suffix.lower() != ".svg":
+        raise CliError(f"The drawing is SVG: name a file that ends in .svg, not {picture.name}.")
     machine = core.machine()
     if picture:
         picture.write_text(lstopo_picture() or draw_machine(machine))
