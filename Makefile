@@ -1,8 +1,11 @@
-# Thin: CMake builds, ./crossrail is the command line. `make` installs nothing; `make deps`, `make demo` and
-# `make test` install what is missing (cmake/setup.sh), and say first what that is.
+# Thin: CMake builds, ./crossrail is the command line. `make` installs nothing; `make deps`, `make demo`,
+# `make test` and `make docs` install what is missing (cmake/setup.sh), and say first what that is.
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
-.PHONY: build deps demo test test-gpu bench bench-gpu clean
+# Tests beside each other: most wait for launchers and sleepers, so there are twice as many as cores, 32 at most.
+JOBS := $(shell cores=`nproc 2>/dev/null || echo 2`; [ $$cores -lt 16 ] && echo $$((2 * cores)) || echo 32)
+
+.PHONY: build deps demo test test-gpu bench bench-gpu docs clean
 .DEFAULT_GOAL := build
 
 build:            ## everything, into build/
@@ -23,7 +26,8 @@ test:             ## all tests that this machine can run
 	@cmake/setup.sh test
 	@cmake --preset release
 	@cmake --build --preset release
-	@ctest --preset release
+	@ctest --preset release -j $(JOBS) --output-junit tests.xml; code=$$?; \
+	/usr/bin/env python3 cmake/test_summary.py build/tests.xml; exit $$code
 
 test-gpu:         ## the tests that need a GPU
 	@if nvidia-smi -L >/dev/null 2>&1; then \
@@ -39,5 +43,10 @@ bench-gpu:        ## the same in device memory, against NCCL: build/bench_gpu.ht
 	./crossrail bench alltoall --memory cuda --algorithms all --min 16 --max 64M --output build/results --html build/bench_gpu.html; \
 	else echo "skipped: no GPU"; fi
 
-clean:            ## all but what was downloaded (build/venv, build/wheels)
-	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name venv ! -name wheels -exec rm -rf {} +
+docs:             ## the documentation as a site: build/site/index.html
+	@cmake/setup.sh docs
+	@NO_MKDOCS_2_WARNING=1 build/docs_venv/bin/mkdocs build --strict
+	@echo "The site is in build/site: open build/site/index.html."
+
+clean:            ## all but what was downloaded (build/venv, build/docs_venv, build/wheels)
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name venv ! -name docs_venv ! -name wheels -exec rm -rf {} +

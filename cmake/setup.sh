@@ -2,6 +2,8 @@
 # Looks for what a build needs, and installs what is missing:
 #   cmake/setup.sh check             installs nothing; says in a sentence what is missing, and fails where one cannot build
 #   cmake/setup.sh build|demo|test   says what it is going to install, and does it (make deps, make demo, make test)
+#   cmake/setup.sh docs              fetches MkDocs into build/docs_venv (make docs, .ci/run)
+#   cmake/setup.sh pages             installs Chromium by apt, for the tests that look at the HTML pages (.ci/run)
 #   cmake/setup.sh wheel             fetches scikit-build-core into build/wheels, for the test that builds a wheel (.ci/run)
 # Where nothing is missing it is done at once and needs no network. On Debian and Ubuntu with root or sudo it uses
 # apt, else PyPI's wheels, which go into build/.
@@ -10,8 +12,9 @@ purpose=${1:-check}
 tree=$(cd "$(dirname "$0")/.." && pwd)
 wheels=$tree/build/wheels
 venv=$tree/build/venv
+docs_venv=$tree/build/docs_venv
 PATH=$venv/bin:$PATH
-case $purpose in check | build | demo | test | wheel) ;; *) echo "usage: cmake/setup.sh [check|build|demo|test|wheel]" >&2; exit 2 ;; esac
+case $purpose in check | build | demo | test | wheel | docs | pages) ;; *) echo "usage: cmake/setup.sh [check|build|demo|test|wheel|docs|pages]" >&2; exit 2 ;; esac
 
 build_packages="g++ gfortran cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libmpich-dev mpich
   libhwloc-dev libboost-context-dev libgtest-dev python3-typer python3-rich python3-pip"
@@ -148,8 +151,26 @@ fetch_backend() {
     say "scikit-build-core cannot be fetched; the test of the wheel is skipped"
 }
 
+# The generator of the site, kept apart from all Pythons of the machine.
+fetch_site_tools() {
+  [ ! -x "$docs_venv/bin/mkdocs" ] || return 0
+  say "MkDocs of PyPI is going into build/docs_venv"
+  python3 -m venv "$docs_venv" && "$docs_venv/bin/python" -m pip install -q -r "$tree/docs/requirements.txt" && return 0
+  say "MkDocs cannot be fetched: there is no site, and its test is skipped" >&2
+  return 1
+}
+
+# A browser for tests/pages; without it they are skipped.
+fetch_browser() {
+  command -v chromium >/dev/null && return 0
+  say "apt-get is going to install: chromium"
+  install_packages chromium || say "chromium cannot be installed; the pages are not looked at in a browser"
+}
+
 case $purpose in
   check) check; exit ;;
+  docs) fetch_site_tools; exit ;;
+  pages) fetch_browser; exit 0 ;;
   wheel) fetch_backend; exit 0 ;;
 esac
 # The header of the MPI-5 standard ABI comes with MPICH 5; the tests run under both.

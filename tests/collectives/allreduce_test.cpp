@@ -12,10 +12,14 @@ namespace {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr std::uint64_t kRepetitions = 1;
 constexpr std::uint64_t kManyCalls = 120;
+constexpr std::uint64_t kMixedCalls = 40;
+constexpr std::size_t kLargest = 40'000;  // the code of larger ones is that of these; the release build checks their bytes
 constexpr std::size_t kCounts[] = {0, 1, 3, 13, 14, 15, 100, 257, 2049, 32769};
 #else
 constexpr std::uint64_t kRepetitions = 3;
 constexpr std::uint64_t kManyCalls = 1000;
+constexpr std::uint64_t kMixedCalls = 150;
+constexpr std::size_t kLargest = 300'000;
 // Around packets (14 int32 each), the longest row that travels in packets, shares, and parts of 128 KiB.
 constexpr std::size_t kCounts[] = {0, 1, 2, 3, 5, 8, 13, 14, 15, 29, 64, 100, 255, 256, 257, 1000, 2049, 32768, 32769, 70001};
 #endif
@@ -176,7 +180,7 @@ TEST_P(EveryRow, mixes_shapes_on_one_communicator) {
     for (const Nodes& nodes : kSomeWorlds) {
       virtual_world::world(nodes, options, [](Communicator& communicator) {
         std::mt19937 random(7);
-        for (std::uint64_t call = 0; call < 150; ++call) {
+        for (std::uint64_t call = 0; call < kMixedCalls; ++call) {
           const std::size_t count = kCounts[random() % std::size(kCounts)];
           const Reduction reduction = kReductions[random() % std::size(kReductions)];
           if (random() % 3 == 0) checked_call(communicator, alltoall_shape(random() % 3000), call);
@@ -267,7 +271,7 @@ TEST_P(EveryRow, finds_out_that_ranks_differ) {
 TEST(Default, is_right_whatever_it_chooses) {
   for (const Nodes& nodes : worlds()) {
     virtual_world::world(nodes, {}, [](Communicator& communicator) {
-      for (std::size_t count = 0; count < 300'000; count = count * 2 + 1) {
+      for (std::size_t count = 0; count < kLargest; count = count * 2 + 1) {
         for (const Side side : kSides) checked_allreduce(communicator, allreduce_shape(count), count, side);
       }
     });

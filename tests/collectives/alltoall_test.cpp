@@ -12,13 +12,19 @@ namespace {
 constexpr std::uint64_t kRepetitions = 1;
 constexpr std::uint64_t kManyCalls = 120;
 constexpr std::uint64_t kMixedCalls = 40;
+constexpr int kLeaderCalls = 8;
+constexpr std::size_t kLargest = 70'000;  // the code of larger ones is that of these; the release build checks their bytes
+// Around packets, odd ones and those of several chunks: a size for every branch that kSizes takes.
+constexpr std::size_t kSizes[] = {0, 1, 7, 13, 56, 57, 257, 4097, 65537};
 #else
 constexpr std::uint64_t kRepetitions = 4;
 constexpr std::uint64_t kManyCalls = 2000;
 constexpr std::uint64_t kMixedCalls = 200;
-#endif
+constexpr int kLeaderCalls = 40;
+constexpr std::size_t kLargest = 300'000;
 constexpr std::size_t kSizes[] = {0,  1,  2,   3,   7,   8,    13,   55,   56,
                                   57, 64, 100, 256, 257, 1000, 4096, 4097, 65537};
+#endif
 
 virtual_world::WorldOptions forced(const char* algorithm) {
   virtual_world::WorldOptions options;
@@ -82,7 +88,7 @@ TEST(LeaderPipelined, obeys_its_parameters) {
       virtual_world::world(nodes, options, [](Communicator& communicator) {
         std::uint64_t call = 0;
         for (const std::size_t bytes : {0u, 1u, 100u, 700u}) {
-          for (int again = 0; again < 40; ++again) checked_call(communicator, alltoall_shape(bytes, again % 3 == 0), ++call);
+          for (int again = 0; again < kLeaderCalls; ++again) checked_call(communicator, alltoall_shape(bytes, again % 3 == 0), ++call);
         }
       });
     }
@@ -208,7 +214,7 @@ TEST_P(EveryRow, takes_null_for_empty_blocks) {
 TEST(Default, is_right_whatever_it_chooses) {
   for (const Nodes& nodes : worlds()) {
     virtual_world::world(nodes, {}, [](Communicator& communicator) {
-      for (std::size_t bytes = 0; bytes < 300'000; bytes = bytes * 2 + 1) {
+      for (std::size_t bytes = 0; bytes < kLargest; bytes = bytes * 2 + 1) {
         for (const bool in_place : {false, true}) {
           for (std::uint64_t call = 0; call < kRepetitions; ++call) checked_call(communicator, alltoall_shape(bytes, in_place), call);
         }

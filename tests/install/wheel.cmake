@@ -10,7 +10,7 @@ if(wheel_python AND CROSSRAIL_FLAVOURS)
     -DVERSION=${PROJECT_VERSION} -DFLAVOUR=${flavour} -DINCLUDE=${CROSSRAIL_${upper}_INCLUDE}
     "-DCOMPILER=$<$<BOOL:${CROSSRAIL_${upper}_COMPILER}>:${CROSSRAIL_${upper}_COMPILER}>"
     -P ${CMAKE_CURRENT_SOURCE_DIR}/wheel_test.cmake)
-  set_tests_properties(wheel PROPERTIES LABELS install TIMEOUT 1800)
+  set_tests_properties(wheel PROPERTIES LABELS install TIMEOUT 1800 COST 80)
 else()
   set(why "skipped: no Python with pip, typer, rich and scikit-build-core, so no wheel is built")
   add_test(NAME wheel COMMAND ${CMAKE_COMMAND} -E echo "${why}")

@@ -96,9 +96,14 @@ function(mpi_test name mpi ranks)
     set(ARG_SECONDS 150)
   endif()
   math(EXPR limit "3 * ${ARG_SECONDS} + 10")
+  # Of a test's time the launcher of Open MPI 5 takes more than a second, in which no processor is busy.
+  set(processors 2)
+  if(mpi STREQUAL openmpi5)
+    set(processors 1)
+  endif()
   add_test(NAME mpi.${name}.${mpi}.${ranks} COMMAND ${Python3_EXECUTABLE} ${MPI_TEST_SOURCES}/run_mpi.py
     --mpi ${mpi} -n ${ranks} --programs ${MPI_TEST_PROGRAMS} --libraries ${CMAKE_BINARY_DIR}
     --wheels ${CROSSRAIL_WHEELS} --within ${ARG_SECONDS} ${ARG_ARGS})
   set_tests_properties(mpi.${name}.${mpi}.${ranks} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
-    TIMEOUT ${limit} PROCESSORS 2 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+    TIMEOUT ${limit} PROCESSORS ${processors} ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 endfunction()

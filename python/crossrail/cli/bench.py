@@ -18,6 +18,7 @@ from crossrail.bench.run import measure
 from crossrail.collectives import any_of, call_names, exchange_names, find_call, for_help, vector_names
 from crossrail.console import out, warn
 from crossrail.errors import EXIT_CODE, CliError, Stopped, did_you_mean
+from crossrail.machine.lstopo import lstopo_picture
 from crossrail.report.measurement_tables import show_measurement
 from crossrail.report.measurement_text import measurement_csv, osu_lines
 from crossrail.report.page import render_page, write_page
@@ -138,7 +139,7 @@ def conclude(measurement: Measurement, outputs: Outputs, algorithms: str = "") -
         say(f"A line for every size and contender: {outputs.csv}.")
     if outputs.html:
         name = reference(measurement).replace("native", "the native MPI")
-        write_page(outputs.html, render_page(f"crossrail against {name}", "", [measurement]))
+        write_page(outputs.html, render_page(f"crossrail against {name}", "", [measurement], lstopo_picture()))
         say(f"Plots in {outputs.html}.")
     return code_of(measurement, algorithms)
 

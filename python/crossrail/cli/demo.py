@@ -20,6 +20,7 @@ from crossrail.flavours import find_flavour
 from crossrail.launchers import core_count
 from crossrail.places import source_tree
 from crossrail.report.call_tables import show_report
+from crossrail.report.document import scrolling
 from crossrail.report.page import render_page, write_page
 from crossrail.report.replay_tables import replay_html, show_replay
 from crossrail.report.time_share import run_time
@@ -122,8 +123,8 @@ def show_rows(subject: Subject, ranks: int, rows: List[tuple]) -> None:
 def introduction(subject: Subject, rows: List[tuple], sentence: str) -> str:
     """The page's first part, as HTML."""
     body = "".join(f'<tr><td class="word">{escape(what)}</td><td>{escape(plain)}</td><td>{escape(carried)}</td></tr>' for what, plain, carried in rows)
-    return (f"<h2>{escape(subject.title)}</h2><p>{escape(sentence)}</p><div class='scroll'><table>"
-            f'<tr><th class="word"></th><th>without crossrail</th><th>with crossrail</th></tr>{body}</table></div>')
+    table = f'<table><thead><tr><th class="word">what</th><th>without crossrail</th><th>with crossrail</th></tr></thead><tbody>{body}</tbody></table>'
+    return f"<h2>{escape(subject.title)}</h2><p>{escape(sentence)}</p>{scrolling(table, 'The program without and with crossrail')}"
 
 
 def default_page() -> Path:

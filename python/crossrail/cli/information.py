@@ -14,6 +14,7 @@ from crossrail.algorithms import compact
 from crossrail.collectives import call_names, find_call, for_help, vector_names
 from crossrail.console import out
 from crossrail.errors import CliError
+from crossrail.machine.lstopo import lstopo_picture
 from crossrail.machine.picture import draw_machine
 from crossrail.settings_text import SCOPES, configuration_file, origins, set_words, settings_page
 from crossrail.sizes import format_size, parse_numbers, parse_size
@@ -82,9 +83,11 @@ def info_command(
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """See INFO_HELP."""
+    if picture and picture.suffix.lower() != ".svg":
+        raise CliError(f"The drawing is SVG: name a file that ends in .svg, not {picture.name}.")
     machine = core.machine()
     if picture:
-        picture.write_text(draw_machine(machine))
+        picture.write_text(lstopo_picture() or draw_machine(machine))
         out.print(f"Drawn in {picture}.")
     elif as_json:
         typer.echo(json.dumps(machine, indent=1))

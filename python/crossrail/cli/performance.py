@@ -10,9 +10,10 @@ from crossrail.bench.measurements import Measurement, caveats, compare, on_devic
 from crossrail.console import out
 from crossrail.errors import CliError
 from crossrail.places import source_tree
-from crossrail.report.chart import draw_file
+from crossrail.report.chart_drawing import draw_file
 from crossrail.report.design_chart import design_chart
 from crossrail.report.device_tables import HEADINGS, device_rows, own_contender
+from crossrail.report.measurement_charts import latency_chart
 from crossrail.sizes import format_size, format_time_us
 
 BEGIN, END = "<!-- tables: written by 'crossrail performance' from bench/results -->", "<!-- end of tables -->"
@@ -78,7 +79,8 @@ def replace_tables(page: str, sections: List[str]) -> str:
 
 def draw_image(measurement: Measurement, name: str, docs: Path) -> str:
     """Writes the picture of a measurement on device memory; returns its path below docs, '' where there is nothing to draw."""
-    drawn = draw_file(design_chart(measurement)) if on_device(measurement) else ""
+    chart = design_chart if measurement["collective"] == "alltoall" else latency_chart
+    drawn = draw_file(chart(measurement)) if on_device(measurement) else ""
     if not drawn:
         return ""
     (docs / "images").mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,8 @@ def designs(measurement: Measurement) -> List[Tuple[str, List[Dict[str, Any]]]]:
 
 def design_chart(measurement: Measurement) -> Chart:
     """Median time against block size, a line for every design."""
-    chart = Chart("Time of a call (median): kernels, copy engines, both, and NCCL", "microseconds", " µs")
-    for colour, (name, results) in enumerate(designs(measurement)):
-        chart.series.append(Series(name, colour, [(one["bytes"], one["p50_us"]) for one in results if one["p50_us"] > 0]))
+    chart = Chart("Time of a call (median): kernels, copy engines, both, and NCCL", "time of a call", " µs")
+    styles = (0, 2, 3, 1, 4)  # NCCL stands where native MPI stands on other pages
+    for style, (name, results) in zip(styles, designs(measurement)):
+        chart.series.append(Series(name, style, [(one["bytes"], one["p50_us"]) for one in results if one["p50_us"] > 0]))
     return chart

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from crossrail.bench.replay import Line, Median, lines
 from crossrail.console import out
+from crossrail.report.document import scrolling
 from crossrail.sizes import format_count
 
 HEADINGS = ("call", "calls of a rank", "native s", "crossrail s", "gain s", "")
@@ -71,7 +72,7 @@ def replay_html(replayed: Dict[str, Any]) -> str:
                    f'<td>{median_text(one.gain)}</td><td class="word">{verdict_of(one)}</td></tr>' for one in lines(replayed))
     head = "".join(f'<th class="word">{heading}</th>' if number in (0, 5) else f"<th>{heading}</th>" for number, heading in enumerate(HEADINGS))
     return (f"<h2>The calls of {escape(replayed['program'])} replayed</h2>" + "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences(replayed))
-            + f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>')
+            + scrolling(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", "The replay"))
 
 
 def replay_csv(replayed: Dict[str, Any]) -> str:

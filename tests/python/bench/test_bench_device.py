@@ -15,7 +15,7 @@ from crossrail.bench.run import words_of_peers
 from crossrail.cli.app import main
 from crossrail.cli.performance import draw_image, markdown_section
 from crossrail.launchers import Launcher
-from crossrail.report.chart import draw_file
+from crossrail.report.chart_drawing import draw_file
 from crossrail.report.design_chart import design_chart, designs
 from crossrail.report.device_tables import HEADINGS, device_rows, own_contender
 from crossrail.report.measurement_tables import show_measurement
@@ -126,7 +126,7 @@ def test_measurements_are_shown_and_drawn(measurement, capsys, tmp_path):
     show_measurement(measurement)
     assert "best NCCL" in capsys.readouterr().out
     page = render_page("Title", "", [measurement])
-    assert page.count("<svg") == 2 and "faster than best NCCL" in page
+    assert page.count('<svg class="wide"') == 2 and "faster than best NCCL" in page
     assert draw_image(measurement, "figure", tmp_path) == "images/figure.svg"
     assert "![Time of a call against block size](images/figure.svg)" in markdown_section(measurement, "images/figure.svg")
     assert "| 16 B | 5 | 10 | 1 | auto | 10 | send_recv | 2.00 | - | right |" in markdown_section(measurement)

@@ -8,7 +8,6 @@ from crossrail.bench.measurements import compare, contenders, lag_behind_alltoal
 from crossrail.cli.bench import save_measurement
 from crossrail.cli.performance import BEGIN, END, markdown_section, replace_tables
 from crossrail.errors import CliError
-from crossrail.report.chart import Chart, Series, draw, label_heights, value_ticks
 from crossrail.report.measurement_tables import show_measurement
 from crossrail.report.page import render_page
 
@@ -59,7 +58,7 @@ def test_wrong_and_unchecked_data_are_said(measurement):
 
 def test_the_page_is_self_contained_and_escaped(measurement):
     page = render_page("Title", "", [measurement])
-    assert page.count("<svg") == 2 and "4.00×" in page and "at worst, 2 KiB" in page
+    assert page.count('<svg class="wide"') == 2 and "4.00×" in page and "at worst: 2 KiB" in page
     assert "&lt;h&gt;" in page and "src=" not in page and "href=" not in page
     assert "More ranks than cores" in page
 
@@ -82,18 +81,3 @@ def test_the_maintainers_tables(measurement):
     assert replace_tables(f"a\n{BEGIN}\nold\n{END}\nb", ["new"]) == f"a\n{BEGIN}\n\nnew\n{END}\nb"
     with pytest.raises(CliError):
         replace_tables("no marks", ["new"])
-
-
-def test_ticks_cover_the_values():
-    assert value_ticks(0.3, 9.0) == [0.2, 0.5, 1.0, 2.0, 5.0, 10.0]
-    assert value_ticks(0.3, 900.0) == [0.1, 1.0, 10.0, 100.0, 1000.0]
-    assert value_ticks(1.0, 1.0) == [1.0]
-
-
-def test_charts_with_one_point_and_with_none():
-    assert draw(Chart("c", "v", "", [Series("s", 0, [])])) == ""
-    assert "<circle" in draw(Chart("c", "v", "", [Series("s", 0, [(1, 1.0)])], reference=1.0))
-
-
-def test_labels_do_not_overlap():
-    assert label_heights([50.0, 40.0, 45.0]) == [70.0, 40.0, 55.0]

@@ -92,3 +92,8 @@ def test_a_file_that_cannot_be_written_is_a_sentence(monkeypatch, capsys, tmp_pa
     monkeypatch.setattr(core, "machine", lambda: {"host": "h"})
     assert main(["info", "--picture", str(tmp_path / "nosuch/x.svg")]) == 2
     assert capsys.readouterr().err.strip().endswith("nosuch/x.svg: No such file or directory.")
+
+
+def test_a_drawing_is_not_written_under_the_name_of_another_format(capsys, tmp_path):
+    assert main(["info", "--picture", str(tmp_path / "machine.png")]) == 2
+    assert "ends in .svg" in capsys.readouterr().err and not list(tmp_path.iterdir())

@@ -5,9 +5,10 @@ import xml.etree.ElementTree as xml
 import pytest
 
 from crossrail.bench.measurements import not_run_sentences, set_aside_not_run, small_speedup, times_faster, verdict
-from crossrail.report.chart import draw_file
+from crossrail.report.chart_drawing import draw_file
 from crossrail.report.measurement_tables import show_measurement
-from crossrail.report.page import overlap_chart, render_page
+from crossrail.report.measurement_charts import overlap_chart
+from crossrail.report.page import render_page
 from crossrail.report.parts_table import has_parts, part_headings, part_rows, percent, spread
 
 
@@ -54,7 +55,7 @@ def test_tables_and_pages(measurement, capsys):
     shown = capsys.readouterr().out
     assert "MPI_Ialltoall, 2 ranks" in shown and "80 ±8" in shown and "blocking call of the same contender" in shown
     page = render_page("Title", "", [measurement])
-    assert page.count("<svg") == 3 and "overlap %" in page and "80 ±8" in page
+    assert page.count('<svg class="wide"') == 3 and "overlap %" in page and "80 ±8" in page
     drawn = xml.fromstring(draw_file(overlap_chart(measurement)))
     assert len(drawn.findall(".//{http://www.w3.org/2000/svg}polyline")) == 2
 

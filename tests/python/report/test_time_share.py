@@ -64,7 +64,7 @@ def test_time_lines_of_different_parts_become_one():
 
 def test_the_page_has_the_time_line_and_the_sentences():
     page = render_calls(add_up(two_processes()))
-    assert "at most 1.00 s (25.0 %) shorter" in page and 'class="native-call"' in page and "the first calls" in page
+    assert "at most 1.00 s (25.0 %) shorter" in page and 'class="native-call fill c1"' in page and "the first calls" in page
     assert "<figure>" not in render_calls(add_up([]))
 
 

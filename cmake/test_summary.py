@@ -1,0 +1,42 @@
+"""The last line of `make test`: how many tests ran, how many could not and why.
+
+usage: test_summary.py FILE   what `ctest --output-junit FILE` wrote
+"""
+
+import re
+import sys
+import xml.etree.ElementTree as xml
+from collections import Counter
+
+MOST_REASONS = 6
+PREFIX = re.compile(r"^.*?\bskipped: ", re.IGNORECASE)
+
+
+def reason(test):
+    """Why a test could not run, as it said itself: its last line that speaks of it."""
+    text = test.findtext("system-out") or ""
+    said = [line.strip() for line in text.splitlines() if "skip" in line.lower()]
+    if test.get("status") == "disabled":
+        return "disabled"
+    return PREFIX.sub("", said[-1]).rstrip(".") if said else "no reason given"
+
+
+def summary(root):
+    """The lines to print; the last one has the numbers."""
+    tests = list(root.iter("testcase"))
+    counted = Counter(test.get("status") for test in tests)
+    missing = [test for test in tests if test.get("status") in ("notrun", "disabled")]
+    reasons = Counter(map(reason, missing)).most_common()
+    lines = [f"  {count} could not run: {words}" for words, count in reasons[:MOST_REASONS]]
+    rest = sum(count for _, count in reasons[MOST_REASONS:])
+    if rest:
+        lines.append(f"  {rest} could not run for other reasons")
+    could_not = f", {len(missing)} could not run here" if missing else ""
+    return [*lines, f"{counted['run'] + counted['fail']} tests ran: {counted['run']} passed, {counted['fail']} failed{could_not}."]
+
+
+if __name__ == "__main__":
+    try:
+        print("\n".join(summary(xml.parse(sys.argv[1]).getroot())))
+    except (OSError, xml.ParseError, IndexError) as error:
+        sys.exit(f"test_summary.py: there is no account of the tests ({error})")

@@ -1,0 +1,93 @@
+"""Pages as the commands write them: from the measurements in bench/results and from made-up ones that are hard to draw."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+from crossrail.bench.measurements import set_aside_not_run
+from crossrail.cli.demo import introduction
+from crossrail.machine.lstopo import lstopo_picture
+from crossrail.report.call_reports import add_up
+from crossrail.report.calls_page import render_calls
+from crossrail.report.page import render_page
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = ["native", "auto", "pairwise", "linear", "bruck radix=8", "node_leaders", "leader_pipelined leaders=3 packet=65536", "matrix_block", "scatter_destination",
+         "node_single_copy"]
+
+
+def result(name, size, time, **more):
+    """One result of a bench (time in µs), with a spread of a fifth."""
+    return {"contender": name, "algorithm": name.split()[0], "bytes": size, "p50_us": time, "p50_low_us": 0.97 * time, "p50_high_us": 1.04 * time,
+            "min_us": 0.9 * time, "p99_us": 1.6 * time, "mean_us": 1.05 * time, "max_us": 3 * time, "gb_s": size / time / 1e3, "repetitions": 50, "wrong": 0, **more}
+
+
+def measurement(results, **more):
+    """A measurement of made-up results."""
+    return {"collective": "alltoall", "mpi": "Open MPI v4.1.4", "ranks": 56, "nodes": 1, "cores": 64, "checked": True, "date": "2026-11-24", "commit": "",
+            "machine": {"host": "h", "cpu": "Intel Xeon,"}, "results": results, **more}
+
+
+def ten_alike():
+    """Ten contenders that end at nearly the same times, so that all names want to stand at one place; one of them ends early."""
+    return measurement([result(name, 2**power, (2 + 0.02 * at) * (1 + 2**power / 3000)) for at, name in enumerate(NAMES) for power in range(0, 21)
+                        if at != 3 or power < 12])
+
+
+def twenty():
+    """More contenders than there are colours."""
+    return measurement([result(name, 2**power, (2 + at) * (1 + 2**power / 3000)) for at, name in enumerate(["native", "auto"] + [f"algorithm_{at}" for at in range(18)])
+                        for power in range(0, 24)])
+
+
+def quartiles(middle, unit):
+    """Around a median."""
+    return {f"p25_{unit}": 0.9 * middle, f"p50_{unit}": middle, f"p75_{unit}": 1.1 * middle}
+
+
+def in_parts():
+    """Nonblocking calls."""
+    parts = ("pure", "start", "wait", "compute", "total", "exposed", "blocking")
+    return measurement([result(name, 2**power, 3.0, overlap=quartiles(60 + 10 * at, "percent"), work_us=3.0, **{part: quartiles(3.0, "us") for part in parts})
+                        for at, name in enumerate(("native", "auto")) for power in range(0, 12)])
+
+
+def stored(name):
+    """A measurement of bench/results."""
+    read = json.loads((ROOT / "bench/results" / f"{name}.json").read_text())
+    set_aside_not_run(read)
+    return read
+
+
+def process(rank, algorithm):
+    """The report of a process that ran 4 s, as the library writes it."""
+    sizes = {str(2**power): 40 * (power + 1) for power in range(0, 21, 2)}
+    blocking = {"name": "MPI_Alltoall", "interface": "c", "carried": 3000, "native": 10, "errors": 0, "seconds": 1.5 + 0.5 * rank, "bytes": 1 << 30, "sent_bytes": 1 << 30,
+                "histogram": sizes, "algorithms": {algorithm: 3000, "native": 10}, "native_because": {"the first calls of a communicator, which nobody has opened": 10}}
+    pending = {**blocking, "name": "MPI_Ialltoall", "seconds": 0.5, "start_seconds": 0.1, "wait_seconds": 0.4, "life_seconds": 2.0}
+    line = {"part_seconds": 0.1, "carried": [0.003 * (at % 30) for at in range(40)], "native": [0.08 if at < 5 else 0.005 for at in range(40)]}
+    return {"rank": rank, "world_size": 3, "host": "a-host-with-a-long-name.of-a-cluster.example", "pid": 10 + rank, "mpi": "Open MPI v4.1.4", "wall_seconds": 4.0,
+            "finished": rank == 0, "time_line": line, "calls": [blocking, pending]}
+
+
+def demo():
+    """The demo's page."""
+    rows = [("last result", "-62.14 Ry", "-62.14 Ry"), ("its own clock for FFT exchanges (fft_scatt)", "0.190 s (0.181 to 0.202)", "0.170 s (0.166 to 0.175)")]
+    subject = SimpleNamespace(title="pw.x of Quantum ESPRESSO: two silicon atoms")
+    return render_page("crossrail: the demo", introduction(subject, rows, "All 7 results agree to the last printed digit, in 6 runs."), [])
+
+
+def write_pages(folder):
+    """Writes all pages into a folder. Returns the paths."""
+    pages = {
+        "devices": render_page("crossrail against the best of NCCL", "", [stored("alltoall_cuda_2_h200")], lstopo_picture()),
+        "hosts": render_page("crossrail against the native MPI", "", [stored("alltoall_mpich-5.0.2_4_hosts_56_ranks")]),
+        "alike": render_page("Ten contenders", "", [ten_alike()]),
+        "many": render_page("Twenty contenders, one size, wrong data", "", [twenty(), measurement([result(name, 1024, 3.0 + at, wrong=at % 2) for at, name in enumerate(NAMES)])]),
+        "parts": render_page("Nonblocking", "", [in_parts()]),
+        "demo": demo(),
+        "calls": render_calls(add_up([process(0, "node_shared"), process(1, "node_single_copy")])),
+    }
+    for name, page in pages.items():
+        (folder / f"{name}.html").write_text(page)
+    return [folder / f"{name}.html" for name in pages]

@@ -1,0 +1,41 @@
+"""The last line of `make test`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "cmake/test_summary.py"
+CASES = """<?xml version="1.0" encoding="UTF-8"?>
+<testsuite name="(empty)" tests="6">
+  <testcase name="a" status="run"><system-out>fine, and it skipped nothing</system-out></testcase>
+  <testcase name="b" status="run"><system-out></system-out></testcase>
+  <testcase name="c" status="fail"><failure message=""/><system-out>wrong</system-out></testcase>
+  <testcase name="d" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/><system-out>first
+skipped: no GPU
+</system-out></testcase>
+  <testcase name="e" status="notrun"><skipped message=""/><system-out>run_mpi.py: skipped: no GPU.</system-out></testcase>
+  <testcase name="f" status="notrun"><skipped message=""/><system-out></system-out></testcase>
+  <testcase name="g" status="disabled"><system-out></system-out></testcase>
+</testsuite>"""
+
+
+def run(path):
+    return subprocess.run([sys.executable, SCRIPT, path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+
+
+def test_it_says_how_many_ran_and_why_others_could_not(tmp_path):
+    (tmp_path / "tests.xml").write_text(CASES)
+    done = run(tmp_path / "tests.xml")
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == ["  2 could not run: no GPU", "  1 could not run: no reason given", "  1 could not run: disabled",
+                                        "3 tests ran: 2 passed, 1 failed, 4 could not run here."]
+
+
+def test_where_all_ran_nothing_else_is_said(tmp_path):
+    (tmp_path / "tests.xml").write_text('<testsuite><testcase name="a" status="run"/></testsuite>')
+    assert run(tmp_path / "tests.xml").stdout == "1 tests ran: 1 passed, 0 failed.\n"
+
+
+def test_without_an_account_there_is_a_sentence(tmp_path):
+    done = run(tmp_path / "nosuch.xml")
+    assert done.returncode == 1 and "no account of the tests" in done.stdout and "Traceback" not in done.stdout
