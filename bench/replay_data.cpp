@@ -165,7 +165,9 @@ Side Data::side(const Event& event, const std::vector<Row>& rows) const {
     most = std::max(most, reach.behind);
     for (int rank = 0; rank < row.ranks; ++rank) {
       const std::int64_t unit = by_bytes ? 1 : std::max<std::int64_t>(type.extent, 1);
-      const std::int64_t place = (at + (vector ? reach.before : 0) + unit - 1) / unit;
+      // Open MPI (4.1.4, 5.0) takes displacements of MPI_Alltoallw for elements where there is one rank; `before` keeps the room there, too.
+      const bool alone = by_bytes && rows.size() == 1 && row.ranks == 1;
+      const std::int64_t place = alone ? 0 : (at + (vector ? reach.before : 0) + unit - 1) / unit;
       side.counts.push_back(as_int(row.count));
       side.places.push_back(as_int(place));
       side.types.push_back(row.count == 0 ? MPI_BYTE : types_[row.type]);
