@@ -109,7 +109,6 @@ std::vector<std::pair<MPI_Aint, int>> pieces_in_order(const Type& type) {
       pieces.emplace_back(static_cast<MPI_Aint>(piece.offset + one * piece.stride), as_int(piece.bytes));
     }
   }
-  std::sort(pieces.begin(), pieces.end());  // Open MPI goes astray where they descend
   return pieces;
 }
 
