@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string>
 
+#include "replay_definition.h"
 #include "replay_player.h"
 #include "turn.h"
 
@@ -86,6 +87,12 @@ std::string numbers(const double* values, std::size_t count) {
   return "[" + json + "]";
 }
 
+std::string numbers(const std::array<std::uint64_t, kNames>& counts) {
+  std::array<double, kNames> values{};
+  std::copy(counts.begin(), counts.end(), values.begin());
+  return numbers(values.data(), kNames);
+}
+
 // Means over the ranks, and of the wall time the longest.
 std::string turn_json(const Taken& taken, int ranks) {
   std::array<double, kNames> inside = taken.inside;
@@ -102,16 +109,22 @@ std::uint64_t sum(std::uint64_t number) {
 
 struct Checked {
   std::uint64_t calls = 0, different = 0, failed = 0;
+  Judged judged;
 };
 
 // The same calls with the same data, by both; makes them warm, too.
-Checked check(Player& native, Player& carried, std::uint64_t most_calls) {
+Checked check(const Program& program, const Data& data, Player& native, Player& carried, std::uint64_t most_calls) {
   const How how{false, true, most_calls};
   const std::uint64_t failed = native.play(how).failed + carried.play(how).failed;
   const auto &one = native.results(), &other = carried.results();
   std::uint64_t different = one.size() != other.size();
-  for (std::size_t at = 0; at < std::min(one.size(), other.size()); ++at) different += one[at] != other[at];
-  return {sum(one.size()), sum(different), sum(failed)};
+  for (std::size_t at = 0; at < std::min(one.size(), other.size()); ++at) different += !(one[at] == other[at]);
+  Judged judged = compare_with_definition(program, data, native, carried);
+  for (auto* wrong : {&judged.native_wrong, &judged.carried_wrong}) {
+    for (std::uint64_t& calls : *wrong) calls = sum(calls);
+  }
+  judged.calls = sum(judged.calls);
+  return {sum(one.size()), sum(different), sum(failed), judged};
 }
 
 struct Turns {
@@ -158,12 +171,14 @@ int run(const ReplayOptions& options) {
   if (sum(!read(text, program)) != 0) refuse(rank, "the recorded calls make no sense");
   const Data data(program);
   Player native(program, data, true), carried(program, data, false);
-  const Checked checked = check(native, carried, options.check_calls);
+  const Checked checked = check(program, data, native, carried, options.check_calls);
   const Turns turns = take_turns(native, carried, options, ranks);
   if (rank == 0) {
     std::ofstream output(options.output);
     output << "{\"ranks\":" << ranks << ",\"gaps\":" << (options.gaps ? "true" : "false") << ",\"checked_calls\":" << checked.calls
-           << ",\"different\":" << checked.different << ",\"failed\":" << checked.failed << ",\"names\":" << names_json()
+           << ",\"different\":" << checked.different << ",\"failed\":" << checked.failed
+           << ",\"defined_calls\":" << checked.judged.calls << ",\"native_wrong\":" << numbers(checked.judged.native_wrong)
+           << ",\"crossrail_wrong\":" << numbers(checked.judged.carried_wrong) << ",\"names\":" << names_json()
            << ",\"calls\":" << numbers(turns.calls.data(), kNames) << ",\"native\":[" << turns.native << "],\"crossrail\":[" << turns.carried << "]}\n";
   }
   return checked.different + checked.failed == 0 ? 0 : 1;

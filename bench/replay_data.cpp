@@ -30,16 +30,9 @@ int as_int(std::int64_t number) {
 }
 
 MPI_Datatype make_type(const Type& type) {
-  std::vector<std::pair<MPI_Aint, int>> pieces;
-  for (const Piece& piece : type.pieces) {
-    for (std::int64_t one = 0; one < piece.count; ++one) {
-      pieces.emplace_back(static_cast<MPI_Aint>(piece.offset + one * piece.stride), as_int(piece.bytes));
-    }
-  }
-  std::sort(pieces.begin(), pieces.end());  // Open MPI goes astray where they descend
   std::vector<int> lengths;
   std::vector<MPI_Aint> places;
-  for (const auto& [place, length] : pieces) {
+  for (const auto& [place, length] : pieces_in_order(type)) {
     lengths.push_back(length);
     places.push_back(place);
   }
@@ -109,6 +102,16 @@ void fill_elements(const std::string& element, std::vector<std::byte>& memory, s
 
 }  // namespace
 
+std::vector<std::pair<MPI_Aint, int>> pieces_in_order(const Type& type) {
+  std::vector<std::pair<MPI_Aint, int>> pieces;
+  for (const Piece& piece : type.pieces) {
+    for (std::int64_t one = 0; one < piece.count; ++one) {
+      pieces.emplace_back(static_cast<MPI_Aint>(piece.offset + one * piece.stride), as_int(piece.bytes));
+    }
+  }
+  return pieces;
+}
+
 MPI_Datatype Side::one_type() const {
   for (std::size_t rank = 0; rank < counts.size(); ++rank) {
     if (counts[rank] > 0) return types[rank];
@@ -118,6 +121,9 @@ MPI_Datatype Side::one_type() const {
 
 Data::Data(const Program& program) : program_(program) {
   for (const Type& type : program.types) types_.push_back(make_type(type));
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  rank_ = static_cast<std::uint64_t>(rank);
   MPI_Op_create(combine_bytes, 1, &user_op_);
   for (const Event& event : program.events) {
     Prepared one;
@@ -158,7 +164,9 @@ Side Data::side(const Event& event, const std::vector<Row>& rows) const {
     most = std::max(most, reach.behind);
     for (int rank = 0; rank < row.ranks; ++rank) {
       const std::int64_t unit = by_bytes ? 1 : std::max<std::int64_t>(type.extent, 1);
-      const std::int64_t place = (at + (vector ? reach.before : 0) + unit - 1) / unit;
+      // Open MPI (4.1.4, 5.0) takes displacements of MPI_Alltoallw for elements where there is one rank; `before` keeps the room there, too.
+      const bool alone = by_bytes && rows.size() == 1 && row.ranks == 1;
+      const std::int64_t place = alone ? 0 : (at + (vector ? reach.before : 0) + unit - 1) / unit;
       side.counts.push_back(as_int(row.count));
       side.places.push_back(as_int(place));
       side.types.push_back(row.count == 0 ? MPI_BYTE : types_[row.type]);
@@ -180,7 +188,7 @@ void Data::fill(std::size_t event, CallBuffers& buffers, std::uint64_t seed) con
     fill_elements(program_.events[event].element, buffers.received, program_.events[event].in_place ? seed : 0);
     return;
   }
-  std::uint64_t state = seed * 0x9e3779b97f4a7c15ull + 1;
+  std::uint64_t state = (seed + (rank_ << 32)) * 0x9e3779b97f4a7c15ull + 1;
   for (auto* memory : {&buffers.sent, &buffers.received}) {
     for (std::byte& one : *memory) {
       state = state * 6364136223846793005ull + 1442695040888963407ull;

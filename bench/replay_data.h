@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "replay_program.h"
@@ -40,7 +41,7 @@ class Data {
   ~Data();
   const Prepared& prepared(std::size_t event) const { return prepared_[event]; }
   CallBuffers buffers(std::size_t event) const;
-  // Known values for a call; also in what it receives, which is sent where it is in place.
+  // Known values for a call, other ones on every rank unless they are reduced; also in what it receives, which is sent where it is in place.
   void fill(std::size_t event, CallBuffers& buffers, std::uint64_t seed) const;
   void* sent(std::size_t event, CallBuffers& buffers) const;
   void* received(std::size_t event, CallBuffers& buffers) const;
@@ -52,7 +53,11 @@ class Data {
   std::vector<MPI_Datatype> types_;
   std::vector<Prepared> prepared_;
   MPI_Op user_op_ = MPI_OP_NULL;
+  std::uint64_t rank_ = 0;  // of the world
 };
+
+// Offset and bytes of each piece of a type, as the datatype that stands for it has them.
+std::vector<std::pair<MPI_Aint, int>> pieces_in_order(const Type& type);
 
 // Of all recorded ones, in the same order on all ranks; those of one rank only, too.
 std::vector<MPI_Comm> make_comms(const Program& program);

@@ -7,6 +7,12 @@
 
 namespace bench::replay {
 
+std::uint64_t number_of(const std::vector<std::byte>& bytes) {
+  std::uint64_t number = 1469598103934665603ull;
+  for (const std::byte byte : bytes) number = (number ^ static_cast<std::uint64_t>(byte)) * 1099511628211ull;
+  return number;
+}
+
 Player::Player(const Program& program, const Data& data, bool native) : program_(program), data_(data), native_(native), comms_(make_comms(program)) {
   limits_.resize(comms_.size());
   done_.resize(comms_.size());
@@ -102,14 +108,12 @@ std::shared_ptr<Player::Call> Player::take(std::size_t event) {
 void Player::give(const std::shared_ptr<Call>& one) { free_[one->event].push_back(one); }
 
 void Player::fill(Call& one) {
-  if (how_.checked) data_.fill(one.event, one.buffers, done_[program_.events[one.event].comm]);
+  one.seed = done_[program_.events[one.event].comm];
+  if (how_.checked) data_.fill(one.event, one.buffers, one.seed);
 }
 
 void Player::note_result(const Call& one) {
-  if (!how_.checked) return;
-  std::uint64_t number = 1469598103934665603ull;
-  for (const std::byte byte : one.buffers.received) number = (number ^ static_cast<std::uint64_t>(byte)) * 1099511628211ull;
-  results_.push_back(number);
+  if (how_.checked) results_.push_back({one.event, one.seed, number_of(one.buffers.received)});
 }
 
 void Player::spent(std::size_t name, double began, int code) {

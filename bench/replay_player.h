@@ -23,6 +23,15 @@ struct Taken {
   std::uint64_t failed = 0;
 };
 
+// What a call has received.
+struct Result {
+  std::size_t event;
+  std::uint64_t seed, number;  // of its data; the bytes as one number
+  bool operator==(const Result&) const = default;
+};
+
+std::uint64_t number_of(const std::vector<std::byte>& bytes);
+
 struct How {
   bool gaps = true;
   // With known data, and the first so many calls on each communicator only, whose results are kept as numbers in `results`.
@@ -37,7 +46,8 @@ class Player {
   Player(const Player&) = delete;
   // The whole sequence once. On all ranks together.
   Taken play(const How& how);
-  std::vector<std::uint64_t>& results() { return results_; }
+  const std::vector<Result>& results() const { return results_; }
+  MPI_Comm comm(int number) const { return comms_[number]; }
 
  private:
   struct Call {
@@ -45,6 +55,7 @@ class Player {
     CallBuffers buffers;
     MPI_Request request = MPI_REQUEST_NULL;
     bool skipped = false;
+    std::uint64_t seed = 0;  // of the data
   };
   using Calls = std::vector<std::shared_ptr<Call>>;
   void count(const std::vector<Step>& steps);
@@ -79,7 +90,7 @@ class Player {
   How how_;
   Taken taken_;
   double last_ended_ = 0;
-  std::vector<std::uint64_t> results_;
+  std::vector<Result> results_;
 };
 
 }  // namespace bench::replay

@@ -38,10 +38,14 @@ def main(crossrail, program, wrong_library):
         code, whole = replay(crossrail, file)
         assert code == 0 and (whole["different"], whole["failed"]) == (0, 0), whole
         assert calls(whole) == {name: RANKS * count for name, count in CALLS.items()}, calls(whole)
+        assert whole["defined_calls"] == RANKS * (sum(CALLS.values()) - CALLS["allreduce"])
+        assert not any(whole["native_wrong"] + whole["crossrail_wrong"]), whole
         assert whole["checked_calls"] == RANKS * sum(CALLS.values())
 
         code, wrong = replay(crossrail, file, LD_PRELOAD=wrong_library)
         assert code == 1 and wrong["different"] == RANKS * CALLS["alltoall"], (code, wrong["different"])
+        assert dict(zip(wrong["names"], wrong["native_wrong"]))["alltoall"] == RANKS * CALLS["alltoall"], wrong
+        assert not any(wrong["crossrail_wrong"]), wrong
 
         recording = json.loads(file.read_text())
         del recording["processes"][1]["sequence"][1:]  # as if it had been killed: all others have gone on

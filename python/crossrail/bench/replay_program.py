@@ -36,10 +36,8 @@ def places(recording: Recording) -> Dict[Tuple[Members, int], int]:
 
 
 def type_words(one: Dict[str, Any]) -> str:
-    """Bytes, extent, pieces. Elements lie in increasing order, and what begins before its address, or holds absolute ones, begins there instead.
+    """Bytes, extent, pieces. Elements lie in increasing order, and what holds absolute addresses begins at its own address.
 
-    Open MPI (4.1.4 to 5.0.11) reads and writes beside the data of types that begin before their address or whose pieces descend; the replay's
-    are as long, with the same gaps (the bench program puts their pieces in order).
     A type of too many pieces, or of pieces all over the memory, becomes as many bytes in a row.
     """
     pieces, extent = one.get("pieces") or [], one.get("extent", one["bytes"])
@@ -49,7 +47,7 @@ def type_words(one: Dict[str, Any]) -> str:
         pieces, span = [], one["bytes"]
     if not 1 <= extent <= LONGEST_TYPE or (not pieces and extent < span):
         extent = span
-    shift = min(ends) if not 0 <= min(ends) <= LONGEST_TYPE else 0
+    shift = min(ends) if abs(min(ends)) > LONGEST_TYPE else 0
     moved = [[offset - shift, *others] for offset, *others in pieces]
     return "type " + " ".join(map(str, [one["bytes"], extent, len(moved), *(number for piece in moved for number in piece)]))
 

@@ -31,6 +31,16 @@ def verdict_of(one: Line) -> str:
     return f"{ratio:.2f}x faster" if ratio >= 1 else f"{1 / ratio:.2f}x slower"
 
 
+def who_is_wrong(replayed: Dict[str, Any]) -> List[str]:
+    """A sentence for the MPI library and one for crossrail, where its results are not what the definition of the call gives."""
+    said = []
+    for side, key in (("the MPI library's own", "native_wrong"), ("crossrail's", "crossrail_wrong")):
+        wrong = [f"{int(count)} of MPI_{name.capitalize()}" for name, count in zip(replayed["names"], replayed.get(key, [])) if count]
+        if wrong:
+            said.append(f"Compared with the definition of the calls, {side} results are wrong in {', '.join(wrong)}.")
+    return said
+
+
 def sentences(replayed: Dict[str, Any]) -> List[str]:
     """What it would give the program, and what was checked."""
     total = lines(replayed)[-1]
@@ -45,6 +55,7 @@ def sentences(replayed: Dict[str, Any]) -> List[str]:
         said.append(f"WRONG: {replayed['different']} results differ, {replayed['failed']} calls failed, of {replayed['checked_calls']} that were compared.")
     else:
         said.append(f"The results of {format_count(replayed['checked_calls'])} calls were compared: all are the same.")
+    said += who_is_wrong(replayed)
     if not replayed["gaps"]:
         said.append("Without the gaps between the calls: ranks come to them closer together than in the program, and caches are warmer.")
     return said

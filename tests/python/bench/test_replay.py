@@ -11,7 +11,7 @@ from crossrail.bench.replay_program import replay_program
 from crossrail.bench.request import Where
 from crossrail.cli.app import main
 from crossrail.errors import CliError
-from crossrail.report.replay_tables import replay_csv, sentences
+from crossrail.report.replay_tables import replay_csv, sentences, who_is_wrong
 
 CALL = {"call": "alltoall", "form": "blocking", "comm": 0, "in_place": False, "memory": ["host", "host"], "sent": [[3, 0, 2]], "received": [[3, 0, 2]]}
 
@@ -107,3 +107,10 @@ def test_wrong_words_of_replay(words, sentence, tmp_path, capsys):
     file.write_text(json.dumps(merge([report(0), report(1)])))
     assert main([word.format(file=file) for word in words]) == 2
     assert sentence in " ".join(capsys.readouterr().err.split())
+
+
+def test_who_is_wrong_is_said():
+    assert who_is_wrong(replayed([1], [1])) == []
+    said = who_is_wrong({**replayed([1], [1], different=3), "native_wrong": [2, 0, 0], "crossrail_wrong": [0, 1, 0]})
+    assert said == ["Compared with the definition of the calls, the MPI library's own results are wrong in 2 of MPI_Alltoall.",
+                    "Compared with the definition of the calls, crossrail's results are wrong in 1 of MPI_Ialltoall."]
