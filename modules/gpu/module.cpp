@@ -27,9 +27,10 @@ const char* copy_at(const Facts& facts, void* to, const void* from, size_t bytes
 
 const char* copy(void* to, const void* from, size_t bytes) {
   if (bytes == 0) return nullptr;
-  // Looked at first of all: the program's own copies to it may still be under way.
-  crossrail_memory source{};
-  describe(from, bytes, &source);
+  // Looked at first of all: the program's own copies to either may still be under way, and what it has written must not come after.
+  crossrail_memory looked_at{};
+  describe(from, bytes, &looked_at);
+  describe(to, bytes, &looked_at);
   Facts facts = facts_of(to);
   if (!facts.device) facts = facts_of(from);
   if (facts.device) return copy_at(facts, to, from, bytes);
