@@ -41,7 +41,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/interpose/alltoall_call.cpp
     src/mpi/interpose/vector_call.cpp
     src/mpi/interpose/carry.cpp
-    src/mpi/interpose/carry_allreduce.cpp
+    src/mpi/interpose/carry_frequent.cpp
     src/mpi/interpose/carry_alltoall.cpp
     src/mpi/interpose/carry_vector.cpp
     src/mpi/communicator/communicators.cpp

@@ -79,12 +79,20 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
 
 namespace {
 
+// Needs no memory that might not be there.
+const char* by_messages(Collective collective) {
+  switch (collective) {
+    case Collective::allreduce: return "recursive_doubling";
+    case Collective::allgather: return "ring";
+    default: return "pairwise";
+  }
+}
+
 // Null if there is none.
 const Algorithm* never_fails(const Ground& ground, const Shape& shape) {
   const Topology& topology = ground.topology;
   const bool shared = topology.one_node() && topology.shared_segment;
-  const char* const by_messages = row_of(shape.collective).reduces ? "recursive_doubling" : "pairwise";
-  const char* const name = shared ? "node_shared" : ground.messages ? by_messages : "";
+  const char* const name = shared ? "node_shared" : ground.messages ? by_messages(shape.collective) : "";
   const Algorithm* found = find_algorithm(shape.collective, name, Memory::host);
   return found != nullptr && found->fits(topology, shape) ? found : nullptr;
 }

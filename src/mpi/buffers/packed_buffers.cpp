@@ -98,12 +98,12 @@ Status PackedBuffers::open(Buffers& buffers, const Plan* plan) {
     out.side = send;
     CROSSRAIL_TRY(stage(memory_.staged_send, true, out));
   }
-  const std::size_t row_bytes = recv.count * recv.facts.bytes;
-  const bool two_rows = recv_.packed && out.packed && !in_place;
-  CROSSRAIL_TRY(memory_.packed.reserve(recv_.packed || out.packed ? row_bytes * (two_rows ? 2 : 1) : 0));
+  const std::size_t recv_bytes = recv_.packed ? recv.count * recv.facts.bytes : 0;
+  const std::size_t send_bytes = out.packed && !in_place ? send->count * send->facts.bytes : 0;
+  CROSSRAIL_TRY(memory_.packed.reserve(recv_bytes + send_bytes));
   std::byte* const row = memory_.packed.memory.get();
   recv_row_ = recv_.packed ? row : first(recv_);
-  std::byte* const send_row = out.packed ? row + (two_rows ? row_bytes : 0) : first(out);
+  std::byte* const send_row = out.packed ? row + (in_place ? 0 : recv_bytes) : first(out);
   if (out.packed) CROSSRAIL_TRY(pack(typed(out), send_row));
   buffers = {send_row, recv_row_};
   buffers.send_gaps = out.gaps && !out.packed ? out.side->facts.layout : nullptr;

@@ -8,7 +8,7 @@
 
 namespace crossrail::mpi {
 
-// One side of a call: `count` elements of a datatype, over all ranks.
+// One side of a call: `count` elements of a datatype, over all blocks that it has.
 struct Side {
   void* address = nullptr;
   std::uint64_t count = 0;

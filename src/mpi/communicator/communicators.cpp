@@ -196,11 +196,11 @@ CommunicatorRecord* record_of(MPI_Comm comm) {
   return record;
 }
 
-CommunicatorRecord* record_for_reduction(MPI_Comm comm) {
+CommunicatorRecord* record_for_frequent(MPI_Comm comm) {
   constexpr std::uint64_t kFew = 8;
   CommunicatorRecord* const record = look_up(comm);
   if (record == nullptr || record->opened) return record;
-  if (!finalizing() && (++record->reductions > kFew || is_wanted(*record))) open(*record);
+  if (!finalizing() && (++record->frequent_calls > kFew || is_wanted(*record))) open(*record);
   return record;
 }
 

@@ -19,7 +19,7 @@ struct CommunicatorRecord {
   // and are native until then.
   bool opened = false;
   std::uint64_t nonblocking_calls = 0;  // begun before it was opened
-  std::uint64_t reductions = 0;         // called before it was opened
+  std::uint64_t frequent_calls = 0;     // record_for_frequent(), before it was opened
   std::unique_ptr<EarlyOpening> early;  // between its second nonblocking call and its opening
   std::unique_ptr<Communicator> communicator;  // null: every call on it is native
   VectorCall::Facts facts;                     // of blocking v-collectives
@@ -35,9 +35,10 @@ struct CommunicatorRecord {
 // The record of `comm`; at its first call, which is collective, made by all ranks together.
 // Null where there can be none (no such communicator, MPI not running): the call is native.
 CommunicatorRecord* record_of(MPI_Comm comm);
-// The same for MPI_Allreduce, of which programs make one or two on communicators that they make by the dozen: not opened, and the
-// call native, until there have been a few. At the beginning of every such call and whatever its arguments, so that all ranks count alike.
-CommunicatorRecord* record_for_reduction(MPI_Comm comm);
+// The same for MPI_Allreduce, MPI_Allgather and MPI_Reduce_scatter_block, of which programs make one or two on communicators that they make
+// by the dozen: not opened, and the call native, until there have been a few. At the beginning of every such call and whatever its
+// arguments, so that all ranks count alike.
+CommunicatorRecord* record_for_frequent(MPI_Comm comm);
 // The same for a call that may not wait, at its beginning and whatever its arguments, so that all ranks count alike.
 // Null too where it has not been opened for this call, or calls cannot be pending on it.
 CommunicatorRecord* record_for_pending(MPI_Comm comm);

@@ -5,8 +5,8 @@
 
 namespace crossrail::mpi {
 
-AllreduceCall::AllreduceCall(const Word64* words, bool large_counts)
-    : op_(handle_from<MPI_Op>(words[4])), comm_(handle_from<MPI_Comm>(words[5])) {
+AllreduceCall::AllreduceCall(const Word64* words, bool large_counts, Collective collective)
+    : op_(handle_from<MPI_Op>(words[4])), comm_(handle_from<MPI_Comm>(words[5])), collective_(collective) {
   const long long count = count_from(words[2], large_counts);
   send_ = {reinterpret_cast<void*>(words[0]), static_cast<std::uint64_t>(count), handle_from<MPI_Datatype>(words[3]), {}};
   recv_ = send_;
@@ -21,17 +21,21 @@ bool AllreduceCall::left_to_mpi() const {
   return !library_is_open_mpi() && send_.address == recv_.address && recv_.count > 0;
 }
 
-Survey AllreduceCall::survey(int, Facts&) {
+Survey AllreduceCall::survey(int ranks, Facts&) {
   if (const int code = describe(recv_.type, comm_, recv_.facts); !recv_.facts.usable) return {Survey::Answer::refused, code};
   send_.facts = recv_.facts;
   reduction_ = recv_.facts.predefined ? reduction_of(operation_of(op_), recv_.type, recv_.facts.bytes) : Reduction{};
   const bool null_without_reason = recv_.count > 0 && (recv_.address == nullptr || send_.address == nullptr);
   if (reduction_.operation == Operation::none || null_without_reason) return {Survey::Answer::leave};
+  block_bytes_ = recv_.facts.bytes * recv_.count;
+  if (!scatters()) return {};
+  send_.count *= static_cast<std::uint64_t>(ranks);
+  if (in_place()) recv_.count = send_.count;
   return {};
 }
 
 Shape AllreduceCall::shape() const {
-  Shape shape{Collective::allreduce, Memory::host, false, block_bytes()};
+  Shape shape{collective_, Memory::host, false, block_bytes()};
   shape.reduction = reduction_;
   return shape;
 }

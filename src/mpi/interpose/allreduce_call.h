@@ -1,4 +1,4 @@
-// The arguments of MPI_Allreduce, of its nonblocking and its persistent form, as a Shape and two sides.
+// The arguments of MPI_Allreduce and MPI_Reduce_scatter_block, of their nonblocking and persistent forms, as a Shape and two sides.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ class AllreduceCall {
   using Packed = PackedBuffers;
   struct Facts {};  // what a survey needs beside the call: nothing
 
-  AllreduceCall(const Word64* words, bool large_counts);
+  AllreduceCall(const Word64* words, bool large_counts, Collective collective = Collective::allreduce);
   MPI_Comm comm() const { return comm_; }
   // What the MPI library refuses itself, or has to carry: operations that are not MPI's own.
   bool left_to_mpi() const;
@@ -25,7 +25,9 @@ class AllreduceCall {
 
   // Then:
   Shape shape() const;
-  std::uint64_t block_bytes() const { return recv_.facts.bytes * recv_.count; }  // of all elements
+  std::uint64_t block_bytes() const { return block_bytes_; }  // of an allreduce: of all elements
+  int blocks_sent(int ranks) const { return scatters() ? ranks : 1; }
+  bool unequal() const { return false; }
   // No part of the Shape: MPI libraries carry calls in which some ranks are in place, as bindings that look at addresses make.
   bool in_place() const { return send_.address == MPI_IN_PLACE; }
   const Side* sent() const { return in_place() ? nullptr : &send_; }
@@ -40,10 +42,13 @@ class AllreduceCall {
   Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts&) const { return {memory, packing_comm, sent(), recv_}; }
 
  private:
-  Side send_, recv_;
+  bool scatters() const { return collective_ == Collective::reduce_scatter_block; }
+  Side send_, recv_;  // the counts are those of the call until the survey has seen how many blocks there are
   MPI_Op op_;
   MPI_Comm comm_;
+  Collective collective_;
   bool negative_ = false;
+  std::uint64_t block_bytes_ = 0;
   Reduction reduction_;
 };
 

@@ -1,4 +1,4 @@
-// The arguments of MPI_Alltoall, of its nonblocking and its persistent form, as a Shape and two sides.
+// The arguments of MPI_Alltoall and MPI_Allgather, of their nonblocking and persistent forms, as a Shape and two sides.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ class AlltoallCall {
   using Packed = PackedBuffers;
   struct Facts {};  // what a survey needs beside the call: nothing
 
-  AlltoallCall(const Word64* words, bool large_counts);
+  AlltoallCall(const Word64* words, bool large_counts, Collective collective = Collective::alltoall);
   MPI_Comm comm() const { return comm_; }
   // Arguments that the MPI library refuses itself, before it communicates: it shall say so.
   bool left_to_mpi() const;
@@ -24,8 +24,9 @@ class AlltoallCall {
   Survey survey(int ranks, Facts&);
 
   // Then:
-  Shape shape() const { return {Collective::alltoall, Memory::host, in_place(), block_bytes_}; }
+  Shape shape() const { return {collective_, Memory::host, in_place() && !gathers(), block_bytes_}; }
   std::uint64_t block_bytes() const { return block_bytes_; }
+  int blocks_sent(int ranks) const { return gathers() ? 1 : ranks; }
   // The two sides of this rank differ in size: none of the MPI library's business, since it does not look.
   bool unequal() const { return unequal_; }
   bool in_place() const { return send_.address == MPI_IN_PLACE; }
@@ -41,8 +42,11 @@ class AlltoallCall {
   Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts&) const { return {memory, packing_comm, sent(), recv_}; }
 
  private:
+  bool gathers() const { return collective_ == Collective::allgather; }
+  bool is_own_block() const;
   Side send_, recv_;  // the counts are of a block until the survey has seen how many there are
   MPI_Comm comm_;
+  Collective collective_;
   bool negative_ = false;
   bool unequal_ = false;
   std::uint64_t block_bytes_ = 0;

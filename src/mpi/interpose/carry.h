@@ -32,12 +32,15 @@ inline void has_ended(const Carried& carried) {
   if (carried.timed != nullptr) carried.timed->ended(carried.code == 0);
 }
 
-// The arguments of the C calls, in their order: 7 of MPI_Alltoall, 6 of MPI_Allreduce, 9 of the others. Counts are int
+// The arguments of the C calls, in their order: 7 of MPI_Alltoall and MPI_Allgather, 6 of MPI_Allreduce and
+// MPI_Reduce_scatter_block, 9 of the others. Counts are int
 // (displacements too), or MPI_Count (and MPI_Aint) where `large_counts`.
 Carried carry_alltoall(const Word64* arguments, bool large_counts);
 Carried carry_alltoallv(const Word64* arguments, bool large_counts);
 Carried carry_alltoallw(const Word64* arguments, bool large_counts);
 Carried carry_allreduce(const Word64* arguments, bool large_counts);
+Carried carry_allgather(const Word64* arguments, bool large_counts);
+Carried carry_reduce_scatter_block(const Word64* arguments, bool large_counts);
 
 // The program is about to call MPI_Wait for the request at this address: then MPI_Wait of the MPI library, unless that is
 // `left_out`, then wait_ended.

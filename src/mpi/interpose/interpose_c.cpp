@@ -1,4 +1,4 @@
-// The C entry points: MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw, MPI_Allreduce, their nonblocking and persistent forms and
+// The C entry points: MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw, MPI_Allreduce, MPI_Allgather, MPI_Reduce_scatter_block, their nonblocking and persistent forms and
 // large-count twins are offered to crossrail, other collectives are passed on. No mpi.h: a library of the wrong flavour must hand on
 // arguments that it cannot interpret.
 
@@ -101,6 +101,8 @@ OFFERED(MPI_Alltoall, carry_alltoall, false, 7)
 OFFERED(MPI_Alltoallv, carry_alltoallv, false, 9)
 OFFERED(MPI_Alltoallw, carry_alltoallw, false, 9)
 OFFERED(MPI_Allreduce, carry_allreduce, false, 6)
+OFFERED(MPI_Allgather, carry_allgather, false, 7)
+OFFERED(MPI_Reduce_scatter_block, carry_reduce_scatter_block, false, 6)
 
 #define STARTED_AS(symbol, name, function, large_counts, form, words)                                    \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {                                                    \
@@ -117,6 +119,8 @@ STARTED(MPI_Ialltoall, start_alltoall, false, 8)
 STARTED(MPI_Ialltoallv, start_alltoallv, false, 10)
 STARTED(MPI_Ialltoallw, start_alltoallw, false, 10)
 STARTED(MPI_Iallreduce, start_allreduce, false, 7)
+STARTED(MPI_Iallgather, start_allgather, false, 8)
+STARTED(MPI_Ireduce_scatter_block, start_reduce_scatter_block, false, 7)
 
 CROSSRAIL_EXPORT Word64 MPI_Finalize() {
   static crossrail::mpi::NextCall next("MPI_Finalize");
@@ -128,6 +132,8 @@ INITIATED(MPI_Alltoall_init, init_alltoall, false, 9)
 INITIATED(MPI_Alltoallv_init, init_alltoallv, false, 11)
 INITIATED(MPI_Alltoallw_init, init_alltoallw, false, 11)
 INITIATED(MPI_Allreduce_init, init_allreduce, false, 8)
+INITIATED(MPI_Allgather_init, init_allgather, false, 9)
+INITIATED(MPI_Reduce_scatter_block_init, init_reduce_scatter_block, false, 8)
 #if CROSSRAIL_MPIX_INIT
 STARTED_AS(MPIX_Alltoall_init, "MPI_Alltoall_init", init_alltoall, false, persistent, 9)
 STARTED_AS(PMPIX_Alltoall_init, "MPI_Alltoall_init", init_alltoall, false, persistent, 9)
@@ -137,6 +143,10 @@ STARTED_AS(MPIX_Alltoallw_init, "MPI_Alltoallw_init", init_alltoallw, false, per
 STARTED_AS(PMPIX_Alltoallw_init, "MPI_Alltoallw_init", init_alltoallw, false, persistent, 11)
 STARTED_AS(MPIX_Allreduce_init, "MPI_Allreduce_init", init_allreduce, false, persistent, 8)
 STARTED_AS(PMPIX_Allreduce_init, "MPI_Allreduce_init", init_allreduce, false, persistent, 8)
+STARTED_AS(MPIX_Allgather_init, "MPI_Allgather_init", init_allgather, false, persistent, 9)
+STARTED_AS(PMPIX_Allgather_init, "MPI_Allgather_init", init_allgather, false, persistent, 9)
+STARTED_AS(MPIX_Reduce_scatter_block_init, "MPI_Reduce_scatter_block_init", init_reduce_scatter_block, false, persistent, 8)
+STARTED_AS(PMPIX_Reduce_scatter_block_init, "MPI_Reduce_scatter_block_init", init_reduce_scatter_block, false, persistent, 8)
 #endif
 
 #define START(symbol)                                                                                    \
@@ -181,16 +191,21 @@ OFFERED(MPI_Alltoall_c, carry_alltoall, true, 7)
 OFFERED(MPI_Alltoallv_c, carry_alltoallv, true, 9)
 OFFERED(MPI_Alltoallw_c, carry_alltoallw, true, 9)
 OFFERED(MPI_Allreduce_c, carry_allreduce, true, 6)
+OFFERED(MPI_Allgather_c, carry_allgather, true, 7)
+OFFERED(MPI_Reduce_scatter_block_c, carry_reduce_scatter_block, true, 6)
 STARTED(MPI_Ialltoall_c, start_alltoall, true, 8)
 STARTED(MPI_Ialltoallv_c, start_alltoallv, true, 10)
 STARTED(MPI_Ialltoallw_c, start_alltoallw, true, 10)
 STARTED(MPI_Iallreduce_c, start_allreduce, true, 7)
+STARTED(MPI_Iallgather_c, start_allgather, true, 8)
+STARTED(MPI_Ireduce_scatter_block_c, start_reduce_scatter_block, true, 7)
 INITIATED(MPI_Alltoall_init_c, init_alltoall, true, 9)
 INITIATED(MPI_Alltoallv_init_c, init_alltoallv, true, 11)
 INITIATED(MPI_Alltoallw_init_c, init_alltoallw, true, 11)
 INITIATED(MPI_Allreduce_init_c, init_allreduce, true, 8)
+INITIATED(MPI_Allgather_init_c, init_allgather, true, 9)
+INITIATED(MPI_Reduce_scatter_block_init_c, init_reduce_scatter_block, true, 8)
 BLOCKING(Bcast_c, , , 5, 5)
 BLOCKING(Reduce_c, , , 7, 7)
-BLOCKING(Allgather_c, , , 7, 7)
 #endif
 #undef BLOCKING

@@ -42,6 +42,20 @@ Carried allreduce(const Word64* words) {
   return carry_allreduce(arguments, false);
 }
 
+Carried allgather(const Word64* words) {
+  if (!convertible()) return {};
+  Word64 arguments[7];
+  alltoall_arguments(words, arguments);
+  return carry_allgather(arguments, false);
+}
+
+Carried reduce_scatter_block(const Word64* words) {
+  if (!convertible()) return {};
+  Word64 arguments[6];
+  allreduce_arguments(words, arguments);
+  return carry_reduce_scatter_block(arguments, false);
+}
+
 struct Entry {
   NextCall next;
   CallCounter counter;
@@ -95,3 +109,5 @@ OFFERED(alltoall, ALLTOALL, "MPI_Alltoall", 8)
 OFFERED(alltoallv, ALLTOALLV, "MPI_Alltoallv", 10)
 OFFERED(alltoallw, ALLTOALLW, "MPI_Alltoallw", 10)
 OFFERED(allreduce, ALLREDUCE, "MPI_Allreduce", 7)
+OFFERED(allgather, ALLGATHER, "MPI_Allgather", 8)
+OFFERED(reduce_scatter_block, REDUCE_SCATTER_BLOCK, "MPI_Reduce_scatter_block", 7)

@@ -147,6 +147,12 @@ using crossrail::mpi::Word64;
 #define ALLTOALLV_INIT(symbol) STARTED_AS(symbol, alltoallv<crossrail::mpi::init_alltoallv COMMA 10>, "MPI_Alltoallv_init", persistent, 12)
 #define ALLTOALLW_INIT(symbol) STARTED_AS(symbol, alltoallw<crossrail::mpi::init_alltoallw COMMA 10>, "MPI_Alltoallw_init", persistent, 12)
 #define IALLREDUCE(symbol) STARTED_AS(symbol, allreduce<crossrail::mpi::start_allreduce COMMA 6>, "MPI_Iallreduce", nonblocking, 8)
+#define IALLGATHER(symbol) STARTED_AS(symbol, alltoall<crossrail::mpi::start_allgather COMMA 7>, "MPI_Iallgather", nonblocking, 9)
+#define ALLGATHER_INIT(symbol) STARTED_AS(symbol, alltoall<crossrail::mpi::init_allgather COMMA 8>, "MPI_Allgather_init", persistent, 10)
+#define IREDUCE_SCATTER_BLOCK(symbol) \
+  STARTED_AS(symbol, allreduce<crossrail::mpi::start_reduce_scatter_block COMMA 6>, "MPI_Ireduce_scatter_block", nonblocking, 8)
+#define REDUCE_SCATTER_BLOCK_INIT(symbol) \
+  STARTED_AS(symbol, allreduce<crossrail::mpi::init_reduce_scatter_block COMMA 7>, "MPI_Reduce_scatter_block_init", persistent, 9)
 #define ALLREDUCE_INIT(symbol) STARTED_AS(symbol, allreduce<crossrail::mpi::init_allreduce COMMA 7>, "MPI_Allreduce_init", persistent, 9)
 MANGLED(IALLTOALL, ialltoall, IALLTOALL)
 MANGLED(IALLTOALLV, ialltoallv, IALLTOALLV)
@@ -156,15 +162,23 @@ MANGLED(ALLTOALLV_INIT, alltoallv_init, ALLTOALLV_INIT)
 MANGLED(ALLTOALLW_INIT, alltoallw_init, ALLTOALLW_INIT)
 MANGLED(IALLREDUCE, iallreduce, IALLREDUCE)
 MANGLED(ALLREDUCE_INIT, allreduce_init, ALLREDUCE_INIT)
+MANGLED(IALLGATHER, iallgather, IALLGATHER)
+MANGLED(ALLGATHER_INIT, allgather_init, ALLGATHER_INIT)
+MANGLED(IREDUCE_SCATTER_BLOCK, ireduce_scatter_block, IREDUCE_SCATTER_BLOCK)
+MANGLED(REDUCE_SCATTER_BLOCK_INIT, reduce_scatter_block_init, REDUCE_SCATTER_BLOCK_INIT)
 // Open MPI 4's names.
 ALLTOALL_INIT(mpix_alltoall_init_)
 ALLTOALLV_INIT(mpix_alltoallv_init_)
 ALLTOALLW_INIT(mpix_alltoallw_init_)
 ALLREDUCE_INIT(mpix_allreduce_init_)
+ALLGATHER_INIT(mpix_allgather_init_)
+REDUCE_SCATTER_BLOCK_INIT(mpix_reduce_scatter_block_init_)
 ALLTOALL_INIT(ompix_alltoall_init_f)
 ALLTOALLV_INIT(ompix_alltoallv_init_f)
 ALLTOALLW_INIT(ompix_alltoallw_init_f)
 ALLREDUCE_INIT(ompix_allreduce_init_f)
+ALLGATHER_INIT(ompix_allgather_init_f)
+REDUCE_SCATTER_BLOCK_INIT(ompix_reduce_scatter_block_init_f)
 
 #define START(symbol)                                                               \
   CROSSRAIL_EXPORT void symbol(Word64 request, Word64 code) {                       \

@@ -16,14 +16,18 @@ struct EntryPoint {
 };
 
 // How many blocks a rank sends, for statistics.
-inline int blocks_sent(const AllreduceCall&, int) { return 1; }
+inline int blocks_sent(const VectorCall&, int ranks) { return ranks; }
 template <class Call>
-int blocks_sent(const Call&, int ranks) { return ranks; }
+int blocks_sent(const Call& call, int ranks) {
+  return call.blocks_sent(ranks);
+}
 
 // Whether the two sides of this rank differ in size.
-inline bool unequal(const AlltoallCall& call, int, const AlltoallCall::Facts&) { return call.unequal(); }
-inline bool unequal(const AllreduceCall&, int, const AllreduceCall::Facts&) { return false; }
 inline bool unequal(const VectorCall& call, int rank, const VectorCall::Facts& facts) { return call.unequal(rank, facts); }
+template <class Call>
+bool unequal(const Call& call, int, const typename Call::Facts&) {
+  return call.unequal();
+}
 
 // The address of the program's request, after so many words.
 inline MPI_Request* request_at(const Word64* words, std::size_t number) { return reinterpret_cast<MPI_Request*>(words[number]); }

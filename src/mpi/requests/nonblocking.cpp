@@ -147,4 +147,14 @@ Carried start_allreduce(const Word64* words, bool large_counts, CallCounter* cou
   return start_any(AllreduceCall(words, large_counts), {"MPI_Iallreduce", counter, native}, words);
 }
 
+Carried start_allgather(const Word64* words, bool large_counts, CallCounter* counter) {
+  const char* const native = large_counts ? "PMPI_Iallgather_c" : "PMPI_Iallgather";
+  return start_any(AlltoallCall(words, large_counts, Collective::allgather), {"MPI_Iallgather", counter, native}, words);
+}
+
+Carried start_reduce_scatter_block(const Word64* words, bool large_counts, CallCounter* counter) {
+  const char* const native = large_counts ? "PMPI_Ireduce_scatter_block_c" : "PMPI_Ireduce_scatter_block";
+  return start_any(AllreduceCall(words, large_counts, Collective::reduce_scatter_block), {"MPI_Ireduce_scatter_block", counter, native}, words);
+}
+
 }  // namespace crossrail::mpi

@@ -1,4 +1,4 @@
-// MPI_Ialltoall, MPI_Ialltoallv, MPI_Ialltoallw and MPI_Iallreduce as generalized requests: genuine ones, which the program
+// MPI_Ialltoall, MPI_Ialltoallv, MPI_Ialltoallw, MPI_Iallreduce, MPI_Iallgather and MPI_Ireduce_scatter_block as generalized requests: genuine ones, which the program
 // completes with whatever it likes, mixed with its own.
 #pragma once
 
@@ -14,5 +14,7 @@ Carried start_alltoall(const Word64* words, bool large_counts, CallCounter* coun
 Carried start_alltoallv(const Word64* words, bool large_counts, CallCounter* counter);
 Carried start_alltoallw(const Word64* words, bool large_counts, CallCounter* counter);
 Carried start_allreduce(const Word64* words, bool large_counts, CallCounter* counter);
+Carried start_allgather(const Word64* words, bool large_counts, CallCounter* counter);
+Carried start_reduce_scatter_block(const Word64* words, bool large_counts, CallCounter* counter);
 
 }  // namespace crossrail::mpi

@@ -172,6 +172,17 @@ Carried init_allreduce(const Word64* words, bool large_counts, CallCounter* coun
   return init(AllreduceCall(words, large_counts), {"MPI_Allreduce_init", counter}, request_at(words, AllreduceCall::kWords + 1));
 }
 
+Carried init_allgather(const Word64* words, bool large_counts, CallCounter* counter) {
+  if (!may_be_pending()) return {};
+  return init(AlltoallCall(words, large_counts, Collective::allgather), {"MPI_Allgather_init", counter}, request_at(words, AlltoallCall::kWords + 1));
+}
+
+Carried init_reduce_scatter_block(const Word64* words, bool large_counts, CallCounter* counter) {
+  if (!may_be_pending()) return {};
+  const AllreduceCall call(words, large_counts, Collective::reduce_scatter_block);
+  return init(call, {"MPI_Reduce_scatter_block_init", counter}, request_at(words, AllreduceCall::kWords + 1));
+}
+
 Carried start_requests(Word64 count, Word64 requests) {
   Carried carried;
   auto* const all = reinterpret_cast<MPI_Request*>(requests);

@@ -1,0 +1,64 @@
+// What reduce_scatter_blocks share. The send side is a block for every rank; what is received is this rank's own, combined. In place it
+// goes to the beginning of the same memory, over the block for the first rank.
+#pragma once
+
+#include "collectives/allreduce/tree.h"
+
+namespace crossrail::reduce_scatter_block {
+
+using allreduce::Combiner;
+using allreduce::combiner_of;
+using allreduce::Tree;
+
+inline const std::byte* sent(const Plan& plan, const Buffers& buffers, int index) {
+  return buffers.send + static_cast<std::size_t>(index) * plan.shape.block_bytes;
+}
+
+// The largest multiple of the elements' size that is not more.
+inline std::size_t whole_elements(const Plan& plan, std::size_t bytes) {
+  const std::size_t element = combiner_of(plan).element_bytes;
+  return bytes / element * element;
+}
+
+// Rows of elements, one of every member, that become one. Stretch by stretch, so that a processor's caches hold some ranks' elements
+// while they are combined.
+class Rows {
+ public:
+  static constexpr std::size_t kStretchBytes = 8 * 1024;
+  static std::size_t scratch_bytes(int members) { return Tree::room(members, kStretchBytes); }
+
+  // `memory`: scratch_bytes() of them.
+  Rows(const Plan& plan, int members, std::byte* memory) : by_(combiner_of(plan)), members_(members), memory_(memory) {}
+
+  // `row(member, at)` sets where a member's row begins. It may wait, and is asked for every stretch. `to` may be the row of the first.
+  template <class Row>
+  Status combine(std::size_t bytes, std::byte* to, Row row) const {
+    const std::size_t step = std::max<std::size_t>(1, kStretchBytes / by_.element_bytes) * by_.element_bytes;
+    for (std::size_t done = 0; done < bytes; done += step) {
+      const std::size_t now = std::min(step, bytes - done);
+      const auto operand = [&](int member, const std::byte*& at) -> Status {
+        CROSSRAIL_TRY(row(member, at));
+        at += done;
+        return {};
+      };
+      CROSSRAIL_TRY(combine_stretch(now, to + done, operand));
+    }
+    return {};
+  }
+
+ private:
+  template <class Operand>
+  Status combine_stretch(std::size_t bytes, std::byte* to, Operand operand) const {
+    if (members_ > 1) return Tree(by_, members_, memory_, kStretchBytes).combine(bytes / by_.element_bytes, to, operand);
+    const std::byte* only = nullptr;
+    CROSSRAIL_TRY(operand(0, only));
+    if (only != to) copy_block(to, only, bytes);
+    return {};
+  }
+
+  Combiner by_;
+  int members_;
+  std::byte* memory_;
+};
+
+}  // namespace crossrail::reduce_scatter_block

@@ -1,0 +1,60 @@
+// What   size - 1 steps; in step k every rank sends the block for the rank k after it, gets its own from the rank k before it, and combines
+//        that with what it has. Part by part.
+// When   Long blocks, ranks that share no memory.
+// Cost   (p-1)(a + mb), and m read and combined p-1 times.
+// Needs  Scratch for two parts of a block, each 16 MiB at most.
+// From   Thakur, Rabenseifner, Gropp 2005, section 4.4.
+
+#include "collectives/reduce_scatter_block/own_block.h"
+
+namespace crossrail::reduce_scatter_block::pairwise {
+namespace {
+
+constexpr std::size_t kMostPartBytes = std::size_t{16} << 20;
+
+std::size_t part_bytes(const Topology& topology, const Shape& shape) {
+  const std::size_t element = bytes_of(shape.reduction.element);
+  const std::size_t most = std::min<std::uint64_t>({kMostPartBytes, topology.scratch_bytes / 2, shape.block_bytes});
+  return element == 0 ? 0 : most / element * element;
+}
+
+// A part of all blocks; in place its result goes where the first one's part lay, which has been sent by then.
+Status run_part(Plan& plan, const Buffers& buffers, std::size_t from, std::size_t bytes) {
+  const Group group = plan.group;
+  const int index = group.index(), size = group.size();
+  const Combiner by = combiner_of(plan);
+  std::byte *const combined = plan.scratch(), *const arriving = combined + plan.chunk_bytes;
+  copy_block(combined, sent(plan, buffers, index) + from, bytes);
+  for (int step = 1; step < size; ++step) {
+    const int to = (index + step) % size;
+    CROSSRAIL_TRY(plan.receive(group[(index - step + size) % size], arriving, bytes));
+    CROSSRAIL_TRY(plan.send(group[to], sent(plan, buffers, to) + from, bytes));
+    CROSSRAIL_TRY(plan.links->wait_posted());
+    by.combine(combined, arriving, combined, bytes / by.element_bytes);
+  }
+  copy_block(buffers.recv + from, combined, bytes);
+  return {};
+}
+
+}  // namespace
+
+bool fits(const Topology& topology, const Shape& shape) {
+  return is_defined(shape.reduction) && (shape.block_bytes == 0 || part_bytes(topology, shape) > 0);
+}
+
+Status plan(Plan& plan) {
+  plan.chunk_bytes = part_bytes(*plan.topology, plan.shape);
+  const Status opened = plan.links->open_messages();
+  const Status reserved = plan.reserve_scratch(2 * plan.chunk_bytes);
+  return opened.ok() ? reserved : opened;
+}
+
+Status run(Plan& plan, const Buffers& buffers) {
+  const std::size_t block = plan.shape.block_bytes;
+  for (std::size_t from = 0; from < block; from += plan.chunk_bytes) {
+    CROSSRAIL_TRY(run_part(plan, buffers, from, std::min(plan.chunk_bytes, block - from)));
+  }
+  return {};
+}
+
+}  // namespace crossrail::reduce_scatter_block::pairwise

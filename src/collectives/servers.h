@@ -1,0 +1,34 @@
+// Servers: for every rank on another node one rank of this node has what is sent between the two. Ranks are dealt to servers by their
+// numbers in their nodes, so that on nodes with as many ranks a server is of the lane of those whom it serves; nodes may differ.
+#pragma once
+
+#include "topology/topology.h"
+
+namespace crossrail {
+
+// Who serves, on `node`, the rank that has this number in a node elsewhere.
+inline int server_on(const Topology& topology, int node, int node_rank) {
+  const Group& ranks = topology.nodes[static_cast<std::size_t>(node)];
+  return ranks[node_rank % ranks.size()];
+}
+
+// Calls `visit(rank)` for the ranks of other nodes that the rank with this number in this node serves.
+template <class Visit>
+Status for_served(const Topology& topology, int node_rank, Visit visit) {
+  for (int step = 1; step < topology.node_count(); ++step) {
+    const Group& ranks = topology.nodes[static_cast<std::size_t>((topology.node() + step) % topology.node_count())];
+    for (int number = node_rank; number < ranks.size(); number += topology.node_size()) CROSSRAIL_TRY(visit(ranks[number]));
+  }
+  return {};
+}
+
+// Calls `visit(rank)` for this rank's own servers, one on each other node.
+template <class Visit>
+Status for_servers(const Topology& topology, Visit visit) {
+  for (int step = 1; step < topology.node_count(); ++step) {
+    CROSSRAIL_TRY(visit(server_on(topology, (topology.node() + step) % topology.node_count(), topology.node_rank())));
+  }
+  return {};
+}
+
+}  // namespace crossrail

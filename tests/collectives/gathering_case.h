@@ -1,0 +1,133 @@
+// One rank's side of an allgather or a reduce_scatter_block, filled and compared by the definition.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "tests/collectives/allreduce_case.h"
+
+namespace crossrail::tests {
+
+inline Shape allgather_shape(std::size_t block_bytes) { return {Collective::allgather, Memory::host, false, block_bytes}; }
+inline Shape reduce_scatter_shape(std::size_t count, Reduction reduction = {Operation::sum, Element::int32}) {
+  Shape shape = allreduce_shape(count, reduction);
+  shape.collective = Collective::reduce_scatter_block;
+  return shape;
+}
+
+// Two sides of which one is a block and the other a row of blocks, or, in place, one row.
+class GatheringCase {
+ public:
+  GatheringCase(const Topology& topology, const Shape& shape, std::uint64_t call, Side side)
+      : rank_(topology.rank), size_(topology.size), shape_(shape), call_(call), side_(side), send_(send_bytes(), call % 3), recv_(recv_bytes(), call % 5) {
+    std::memset(send_.data(), 0xDD, send_bytes());
+    std::memset(recv_.data(), 0xEE, recv_bytes());
+    fill();
+    sent_.assign(send_.data(), send_.data() + send_bytes());
+    received_.assign(recv_.data(), recv_.data() + recv_bytes());
+  }
+
+  Buffers buffers() { return {in_place() ? recv_.data() : send_.data(), recv_.data()}; }
+  // As a program may do once the call has returned.
+  void overwrite_send() {
+    sent_intact_ = std::equal(sent_.begin(), sent_.end(), send_.data());
+    std::memset(send_.data(), 0x11, send_bytes());
+  }
+  // True if no byte was touched.
+  bool untouched() { return std::equal(received_.begin(), received_.end(), recv_.data()); }
+
+  // Empty, or what is wrong.
+  std::string wrong() {
+    if (!send_.intact() || !recv_.intact()) return "written outside the buffers";
+    if (!sent_intact_) return "written into what was sent";
+    return gathers() ? wrong_block() : wrong_sum();
+  }
+
+ private:
+  bool gathers() const { return shape_.collective == Collective::allgather; }
+  bool in_place() const { return side_ == Side::in_place; }
+  std::size_t block() const { return shape_.block_bytes; }
+  std::size_t row() const { return block() * static_cast<std::size_t>(size_); }
+  std::size_t send_bytes() const { return in_place() ? 0 : gathers() ? block() : row(); }
+  std::size_t recv_bytes() const { return gathers() || in_place() ? row() : block(); }
+
+  void fill() {
+    std::byte* const from = in_place() ? recv_.data() : send_.data();
+    if (gathers()) return fill_block(from + (in_place() ? static_cast<std::size_t>(rank_) * block() : 0), block(), call_, rank_, 0);
+    for (int to = 0; to < size_; ++to) {
+      for (std::size_t place = 0; place < block() / element_bytes(); ++place) store(from + static_cast<std::size_t>(to) * block(), place, number(rank_, to, place));
+    }
+  }
+  std::string wrong_block() {
+    std::vector<std::byte> expected(block());
+    for (int peer = 0; peer < size_; ++peer) {
+      fill_block(expected.data(), expected.size(), call_, peer, 0);
+      if (!std::equal(expected.begin(), expected.end(), recv_.data() + static_cast<std::size_t>(peer) * block())) {
+        return "rank " + std::to_string(rank_) + " has a wrong block from rank " + std::to_string(peer);
+      }
+    }
+    return {};
+  }
+  std::string wrong_sum() {
+    for (std::size_t place = 0; place < block() / element_bytes(); ++place) {
+      std::int64_t wanted = number(0, rank_, place);
+      for (int rank = 1; rank < size_; ++rank) {
+        const std::int64_t its = number(rank, rank_, place);
+        wanted = shape_.reduction.operation == Operation::sum ? wanted + its : std::max(wanted, its);
+      }
+      const std::int64_t found = load(recv_.data(), place);
+      if (found != wanted) {
+        return "rank " + std::to_string(rank_) + " has " + std::to_string(found) + " at " + std::to_string(place) + ", not " + std::to_string(wanted);
+      }
+    }
+    const auto behind = static_cast<std::ptrdiff_t>(block());
+    const bool rest = std::equal(received_.begin() + behind, received_.end(), recv_.data() + behind);
+    return rest ? "" : "written behind the result";
+  }
+
+  // int32 or float64; sums of a few such numbers are exact in both.
+  std::size_t element_bytes() const { return bytes_of(shape_.reduction.element); }
+  std::int64_t number(int rank, int block, std::size_t place) const {
+    const std::uint64_t mixed = mix_word(call_ * 1024 + static_cast<std::uint64_t>(rank), place * 64 + static_cast<std::uint64_t>(block));
+    return static_cast<std::int64_t>(mixed >> 50) - 8192;
+  }
+  void store(std::byte* base, std::size_t place, std::int64_t value) const {
+    const auto integer = static_cast<std::int32_t>(value);
+    const auto real = static_cast<double>(value);
+    std::memcpy(base + place * element_bytes(), element_bytes() == sizeof integer ? static_cast<const void*>(&integer) : &real, element_bytes());
+  }
+  std::int64_t load(const std::byte* base, std::size_t place) const {
+    std::int32_t integer = 0;
+    double real = 0;
+    std::memcpy(element_bytes() == sizeof integer ? static_cast<void*>(&integer) : &real, base + place * element_bytes(), element_bytes());
+    return element_bytes() == sizeof integer ? integer : static_cast<std::int64_t>(real);
+  }
+
+  int rank_;
+  int size_;
+  Shape shape_;
+  std::uint64_t call_;
+  Side side_;
+  Guarded send_;
+  Guarded recv_;
+  std::vector<std::byte> sent_, received_;
+  bool sent_intact_ = true;
+};
+
+// One call with fresh data, compared with the definition. A native outcome must have touched nothing.
+inline Outcome checked_gathering(Communicator& communicator, const Shape& shape, std::uint64_t call, Side side = Side::apart) {
+  GatheringCase one(communicator.topology, shape, call, side);
+  const Outcome outcome = run_collective(communicator, shape, one.buffers());
+  one.overwrite_send();
+  const std::string where = std::string(name_of(shape.collective)) + ", " + communicator.topology.text() + ", blocks of " + std::to_string(shape.block_bytes) +
+                            (side == Side::in_place ? " in place" : "") + ", call " + std::to_string(call);
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status.what << ": " << where;
+  if (!outcome.status.ok()) return outcome;
+  if (outcome.plan->native()) {
+    EXPECT_TRUE(one.untouched()) << "native, but the buffer has changed: " << where;
+  } else {
+    EXPECT_EQ(one.wrong(), "") << where << " by " << outcome.plan->algorithm;
+  }
+  return outcome;
+}
+
+}  // namespace crossrail::tests

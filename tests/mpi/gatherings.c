@@ -1,0 +1,271 @@
+/* Random calls of MPI_Allgather and MPI_Reduce_scatter_block, their nonblocking and persistent forms and their large counts: layouts of
+ * each rank's own, every operation of MPI's on every type for which the standard defines it, in place or not, on several
+ * communicators. Results are compared byte by byte with the definition, gaps and guards included.
+ *
+ *   gatherings SEED CALLS
+ *
+ * PRETEND_DRIVER: as in reductions.c. */
+#include "check.h"
+
+#include <dlfcn.h>
+
+#include "random_comms.h"
+#include "random_numbers.h"
+#include "random_types.h"
+#include "reduction_types.h"
+
+enum { kGuardBytes = 256, kMostElements = 20000 };
+
+typedef enum { kBlocking, kNonblocking, kPersistent, kForms } Form;
+
+#if MPI_VERSION >= 4 && !defined(OPEN_MPI)
+enum { kLargeCounts = 1 };
+#else
+enum { kLargeCounts = 0 };
+#endif
+
+/* Memory of some blocks of a layout with guards around it. */
+typedef struct {
+  unsigned char* start;
+  size_t bytes;
+  unsigned char* base; /* the address that MPI is given */
+} Area;
+
+/* A call as all ranks know it, and this rank's sides. */
+typedef struct {
+  int gathers, in_place, large;
+  Form form;
+  Layout send, recv; /* of a block */
+  const TypeRow* row; /* of a reduction */
+  int op, ranks, rank;
+  Area from, to, expected;
+} Call;
+
+static Area make_area(const Layout* layout, int blocks, Random* random) {
+  MPI_Aint lowest, end;
+  reach(layout, blocks, &lowest, &end);
+  if (lowest > 0) lowest = 0;
+  if (end < 0) end = 0;
+  Area area = {.bytes = (size_t)(end - lowest) + 2 * kGuardBytes};
+  area.start = malloc(area.bytes);
+  area.base = area.start + kGuardBytes + ((15 - lowest) & ~(MPI_Aint)15);
+  while (area.base + end > area.start + area.bytes) area.base -= 16;
+  for (size_t i = 0; i < area.bytes; ++i) area.start[i] = (unsigned char)(random_word(random) >> 40);
+  return area;
+}
+
+static Area copy_area(const Area* area) {
+  Area copy = *area;
+  copy.start = malloc(area->bytes);
+  copy.base = copy.start + (area->base - area->start);
+  memcpy(copy.start, area->start, area->bytes);
+  return copy;
+}
+
+static MPI_Aint extent_of(const Layout* layout) {
+  MPI_Aint lower, extent;
+  MPI_Type_get_extent(layout->type, &lower, &extent);
+  return extent * layout->count;
+}
+
+/* The bytes of all ranks' blocks, in their order, in memory of the caller's to free. */
+static unsigned char* all_blocks(const void* mine, int bytes, int ranks, MPI_Comm comm) {
+  unsigned char* all = malloc((size_t)bytes * (size_t)ranks + 1);
+  MPI_OK(PMPI_Gather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, comm));
+  MPI_OK(PMPI_Bcast(all, bytes * ranks, MPI_BYTE, 0, comm));
+  return all;
+}
+
+static void define_gather(Call* call, MPI_Comm comm) {
+  const Layout* out = call->in_place ? &call->recv : &call->send;
+  const unsigned char* base = call->in_place ? call->to.base + extent_of(&call->recv) * call->rank : call->from.base;
+  int size = 0, packed = 0;
+  MPI_Type_size(out->type, &size);
+  const int bytes = size * out->count;
+  unsigned char* mine = malloc((size_t)bytes + 1);
+  MPI_OK(PMPI_Pack(base, out->count, out->type, mine, bytes, &packed, MPI_COMM_SELF));
+  CHECK(packed == bytes, "packed %d bytes, not %d", packed, bytes);
+  unsigned char* all = all_blocks(mine, bytes, call->ranks, comm);
+  for (int from = 0; from < call->ranks; ++from) {
+    int position = 0;
+    unsigned char* to = call->expected.base + extent_of(&call->recv) * from;
+    MPI_OK(PMPI_Unpack(all + (size_t)bytes * (size_t)from, bytes, &position, to, call->recv.count, call->recv.type, MPI_COMM_SELF));
+  }
+  free(mine);
+  free(all);
+}
+
+static void define_scatter(Call* call, MPI_Comm comm) {
+  const size_t element = (size_t)extent_of(&call->recv) / (size_t)(call->recv.count > 0 ? call->recv.count : 1);
+  const int bytes = (int)extent_of(&call->recv), row = bytes * call->ranks;
+  unsigned char* all = all_blocks(call->in_place ? call->to.base : call->from.base, row, call->ranks, comm);
+  unsigned char* last = all + (size_t)row * (size_t)(call->ranks - 1) + (size_t)bytes * (size_t)call->rank;
+  for (int from = call->ranks - 2; from >= 0; --from) {
+    const unsigned char* its = all + (size_t)row * (size_t)from + (size_t)bytes * (size_t)call->rank;
+    for (int i = 0; i < call->recv.count; ++i) combine_element(call->row, call->op, its + element * (size_t)i, last + element * (size_t)i);
+  }
+  memcpy(call->expected.base, last, (size_t)bytes);
+  free(all);
+}
+
+static int finish(MPI_Request* request, int persistent) {
+  if (persistent) MPI_OK(MPI_Start(request));
+  const int code = MPI_Wait(request, MPI_STATUS_IGNORE);
+  if (persistent) MPI_OK(MPI_Request_free(request));
+  return code;
+}
+
+/* The six functions, or their large-count twins. */
+#define CALLS(suffix, Count)                                                                                                         \
+  static int do_calls##suffix(const Call* call, MPI_Comm comm, const void* from) {                                                   \
+    const Layout *out = &call->send, *in = &call->recv;                                                                              \
+    const Count sent = out->count, received = in->count;                                                                             \
+    MPI_Request request = MPI_REQUEST_NULL;                                                                                          \
+    MPI_Op op = op_of(call->op);                                                                                                     \
+    if (call->form == kBlocking) {                                                                                                   \
+      return call->gathers ? MPI_Allgather##suffix(from, sent, out->type, call->to.base, received, in->type, comm)                   \
+                           : MPI_Reduce_scatter_block##suffix(from, call->to.base, received, in->type, op, comm);                    \
+    }                                                                                                                                \
+    if (call->form == kNonblocking) {                                                                                                \
+      if (call->gathers) MPI_OK(MPI_Iallgather##suffix(from, sent, out->type, call->to.base, received, in->type, comm, &request));   \
+      else MPI_OK(MPI_Ireduce_scatter_block##suffix(from, call->to.base, received, in->type, op, comm, &request));                   \
+      return finish(&request, 0);                                                                                                    \
+    }                                                                                                                                \
+    PERSISTENT(suffix)                                                                                                               \
+    return finish(&request, 1);                                                                                                      \
+  }
+#if MPI_VERSION >= 4
+#define PERSISTENT(suffix)                                                                                                                     \
+  if (call->gathers) MPI_OK(MPI_Allgather_init##suffix(from, sent, out->type, call->to.base, received, in->type, comm, MPI_INFO_NULL, &request)); \
+  else MPI_OK(MPI_Reduce_scatter_block_init##suffix(from, call->to.base, received, in->type, op, comm, MPI_INFO_NULL, &request));
+#else
+#define PERSISTENT(suffix)
+#endif
+CALLS(, int)
+#if MPI_VERSION >= 4 && !defined(OPEN_MPI)
+CALLS(_c, MPI_Count)
+#else
+#define do_calls_c do_calls
+#endif
+
+static void* (*device_alloc)(size_t);
+static void (*device_free)(void*);
+static void (*device_open)(int);
+
+static void load_driver(void) {
+  const char* path = getenv("PRETEND_DRIVER");
+  void* driver = path == NULL ? NULL : dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  if (driver == NULL) return;
+  device_alloc = (void* (*)(size_t))dlsym(driver, "pretend_alloc");
+  device_free = (void (*)(void*))dlsym(driver, "pretend_free");
+  device_open = (void (*)(int))dlsym(driver, "pretend_open");
+}
+
+/* Between host memory and the driver's, which then is where the area lies. Returns where it lay before. */
+static Area move_area(Area* area, unsigned char* to) {
+  const Area before = *area;
+  device_open(1);
+  memcpy(to, area->start, area->bytes);
+  device_open(0);
+  area->start = to;
+  area->base = to + (before.base - before.start);
+  return before;
+}
+
+static int do_call(Call* call, MPI_Comm comm, Random* own) {
+  Area* const sides[2] = {&call->from, &call->to};
+  Area host[2] = {{0}, {0}};
+  for (int i = 0; i < 2 && device_alloc != NULL && call->form == kBlocking; ++i) {
+    if (sides[i]->start != NULL && random_below(own, 2)) host[i] = move_area(sides[i], device_alloc(sides[i]->bytes));
+  }
+  const void* from = call->in_place ? MPI_IN_PLACE : call->from.base;
+  const int code = call->large ? do_calls_c(call, comm, from) : do_calls(call, comm, from);
+  for (int i = 0; i < 2; ++i) {
+    if (host[i].start != NULL) device_free(move_area(sides[i], host[i].start).start);
+  }
+  return code;
+}
+
+static void compare(const Call* call, int index, const char* comm_name) {
+  const size_t element = (size_t)extent_of(&call->recv) / (size_t)(call->recv.count > 0 ? call->recv.count : 1);
+  for (int i = 0; i < call->recv.count && !call->gathers; ++i) {
+    forget_padding(call->row, call->to.base + element * (size_t)i);
+    forget_padding(call->row, call->expected.base + element * (size_t)i);
+  }
+  if (memcmp(call->to.start, call->expected.start, call->to.bytes) == 0) return;
+  size_t first = 0;
+  while (call->to.start[first] == call->expected.start[first]) ++first;
+  CHECK(0, "call %d on '%s': %s of %d %s%s, form %d: wrong from byte %ld", index, comm_name, call->gathers ? "allgather" : op_names[call->op],
+        call->recv.count, call->gathers ? call->recv.text : call->row->name, call->in_place ? ", in place" : "", (int)call->form,
+        (long)(call->to.start + first - call->to.base));
+}
+
+/* Alike on all ranks. */
+static void choose(Call* call, int* unit, int* elements, Random* common) {
+  static const int counts[] = {0, 1, 1, 2, 3, 5, 7, 14, 15, 64, 100, 500, 1000, 5000, kMostElements};
+  memset(call, 0, sizeof *call);
+  call->gathers = random_below(common, 2);
+  call->in_place = random_below(common, 4) == 0;
+  call->form = random_below(common, 2) ? kBlocking : (Form)random_below(common, MPI_VERSION >= 4 ? kForms : kPersistent);
+  call->large = kLargeCounts && random_below(common, 4) == 0;
+  *elements = counts[random_below(common, 15)];
+  do *unit = random_below(common, kUnits);
+  while (has_long_double(*unit));
+  do {
+    call->row = &type_rows[random_below(common, type_row_count)];
+    call->op = random_below(common, kOps);
+  } while (!defined_for(call->row, call->op) || !call->row->there);
+}
+
+static void one_call(int index, MPI_Comm comm, const char* comm_name, Random* common, Random* own, int skip) {
+  Call call;
+  int unit, elements;
+  choose(&call, &unit, &elements, common);
+  if (skip) return;
+  call.rank = rank_in(comm), call.ranks = size_of_comm(comm);
+  if (call.gathers) {
+    call.send = random_layout(own, unit, elements % 2600, 1);
+    call.recv = random_layout(own, unit, elements % 2600, 0);
+    call.to = make_area(&call.recv, call.ranks, own);
+    if (!call.in_place) call.from = make_area(&call.send, 1, own);
+  } else {
+    call.send = call.recv = (Layout){call.row->type(), elements, 1, ""};
+    call.to = make_area(&call.recv, call.in_place ? call.ranks : 1, own);
+    if (!call.in_place) call.from = make_area(&call.send, call.ranks, own);
+    /* Gaps of pairs: they need not travel. */
+    memset(call.to.start, 0xA5, call.to.bytes);
+    if (!call.in_place) memset(call.from.start, 0xA5, call.from.bytes);
+    const size_t element = (size_t)extent_of(&call.recv) / (size_t)(elements > 0 ? elements : 1);
+    unsigned char* mine = call.in_place ? call.to.base : call.from.base;
+    for (int i = 0; i < elements * call.ranks; ++i) fill_element(call.row, mine + element * (size_t)i, own, call.row->tame[call.op] ? kTame : kAll);
+  }
+  call.expected = copy_area(&call.to);
+  Area sent = {0};
+  if (!call.in_place) sent = copy_area(&call.from);
+  if (call.gathers) define_gather(&call, comm);
+  else define_scatter(&call, comm);
+  MPI_OK(do_call(&call, comm, own));
+  compare(&call, index, comm_name);
+  CHECK(call.in_place || memcmp(sent.start, call.from.start, sent.bytes) == 0, "call %d has changed what it sent", index);
+  Area* const areas[] = {&call.from, &call.to, &call.expected, &sent};
+  for (int i = 0; i < 4; ++i) free(areas[i]->start);
+  if (call.gathers) free_layout(&call.send), free_layout(&call.recv);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const unsigned seed = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
+  const int calls = argc > 2 ? atoi(argv[2]) : 100;
+  load_driver();
+  look_at_types(rank_in(MPI_COMM_WORLD) == 0);
+  Comms comms = make_comms(seed);
+  Random common = random_from(seed), own = random_from(seed * 1000 + 7 + (unsigned)rank_in(MPI_COMM_WORLD));
+  for (int i = 0; i < calls; ++i) {
+    const int which = random_below(&common, comms.count);
+    one_call(i, comms.comm[which], comms.name[which], &common, &own, comms.comm[which] == MPI_COMM_NULL || comms.inter[which]);
+  }
+  free_comms(&comms);
+  const int result = verdict();
+  MPI_Finalize();
+  return result;
+}
