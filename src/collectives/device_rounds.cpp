@@ -19,8 +19,8 @@ void lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   }
 }
 
-// A kernel moves byte by byte where the two ends of a block are odd to each other: copy engines do not
-// care. Each rank may choose for itself.
+}  // namespace
+
 crossrail_engine engine_for(const Plan& plan, const DeviceRound& round, crossrail_engine wanted) {
   constexpr std::size_t kWorthAStart = 128 * 1024;
   constexpr std::uintptr_t kWordMask = 3;
@@ -31,6 +31,8 @@ crossrail_engine engine_for(const Plan& plan, const DeviceRound& round, crossrai
   }
   return (apart & kWordMask) == 0 ? wanted : CROSSRAIL_ENGINE_COPY;
 }
+
+namespace {
 
 struct Pieces {
   std::byte* user;

@@ -52,6 +52,9 @@ Status plan_mapped(Plan& plan, MappedSide side);
 // Where a block of this rank's lies in a round: at the program's, or in memory of ours.
 std::byte* sent_block(const Plan& plan, const Buffers& buffers, const DeviceRound& round, int number);
 std::byte* received_block(const Plan& plan, const Buffers& buffers, const DeviceRound& round, int number);
+// For the blocks of a round: a kernel moves byte by byte where the two ends of a block are odd to each other: copy engines do not
+// care. Each rank may choose for itself.
+crossrail_engine engine_for(const Plan& plan, const DeviceRound& round, crossrail_engine wanted);
 // An exchange of all blocks with one engine.
 Status run_mapped(Plan& plan, const Buffers& buffers, crossrail_engine engine);
 

@@ -91,7 +91,9 @@ Status run_on_devices(Slot& slot, Shape shape, UserBuffers& user, Plan*& plan) {
   shape.memory = Memory::device;
   DeviceCall call = user.on_devices();
   if (call.places == nullptr) call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
-  call.send.ours = call.send.ours || shape.in_place;
+  // In place, what peers have not read yet must not be written over.
+  const bool written_over = shape.in_place || (shape.collective == Collective::reduce_scatter_block && user.in_place());
+  call.send.ours = call.send.ours || written_over;
   Plan* known = nullptr;
   CROSSRAIL_TRY(plan_on_devices(slot, shape, call, known));
   if (known == nullptr) return {};

@@ -2,7 +2,7 @@
 # another machine and run there by run_gpu_tests.sh: keep its list like the one here.
 
 # Position-independent: no copies of Open MPI's objects, whose sizes differ between its versions.
-foreach(program alltoall allreduce algorithms kinds reuse types vectors pending on_stream streams killed pid_spaces waits owners contexts)
+foreach(program alltoall allreduce gatherings algorithms kinds reuse types vectors pending on_stream streams killed pid_spaces waits owners contexts)
   add_executable(device_${program} device_${program}.cpp)
   target_include_directories(device_${program} SYSTEM PRIVATE ${CROSSRAIL_CUDA_INCLUDE} ${CROSSRAIL_OPENMPI_INCLUDE})
   target_include_directories(device_${program} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
@@ -24,10 +24,10 @@ function(gpu_test name program)
   endforeach()
 endfunction()
 
-foreach(program alltoall allreduce algorithms kinds reuse types vectors pending on_stream waits)
+foreach(program alltoall allreduce gatherings algorithms kinds reuse types vectors pending on_stream waits)
   gpu_test(device_${program} device_${program})
 endforeach()
-foreach(program alltoall allreduce kinds reuse pending waits vectors)
+foreach(program alltoall allreduce gatherings kinds reuse pending waits vectors)
   gpu_test(device_nodes_${program} device_${program} BEFORE ${CMAKE_CURRENT_SOURCE_DIR}/two_nodes.sh)
 endforeach()
 foreach(mode busy threads visible rotated split)

@@ -55,10 +55,11 @@ Status run_part(Plan& plan, const Buffers& buffers, const PartPlace& part) {
     return plan.receive(server, arriving + static_cast<std::size_t>(topology.node_of[server]) * part.stride, part.bytes);
   }));
   stage(plan, buffers, part);
-  CROSSRAIL_TRY(for_served(topology, mine, [&](int rank) {
-    CROSSRAIL_TRY(combine_node(plan, buffers, part, rank));
-    return plan.send(rank, part.of(mine, rank), part.bytes);
-  }));
+  const auto serve = [&](int rank) {
+    const Status combined = combine_node(plan, buffers, part, rank);
+    return combined.ok() ? plan.send(rank, part.of(mine, rank), part.bytes) : combined;
+  };
+  CROSSRAIL_TRY(for_served(topology, mine, serve));
   CROSSRAIL_TRY(combine_node(plan, buffers, part, topology.rank));
   CROSSRAIL_TRY(plan.links->wait_posted());
   const auto of_node = [&](int node, const std::byte*& at) -> Status {

@@ -1,0 +1,179 @@
+// Every row of allgather and reduce_scatter_block for device memory against the definitions, with ranks as threads.
+
+#include "tests/collectives/device_case.h"
+#include "tests/collectives/gathering_case.h"
+
+namespace crossrail::tests {
+namespace {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t kCounts[] = {0, 1, 5, 257, 4096};
+#else
+constexpr std::size_t kCounts[] = {0, 1, 2, 3, 5, 13, 64, 257, 1023, 4096, 5000, 20'001};
+#endif
+constexpr Reduction kReductions[] = {{Operation::sum, Element::int32}, {Operation::sum, Element::float64}, {Operation::maximum, Element::int32}};
+const Nodes kWorlds[] = {{0, 0}, {0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0}};
+
+// One rank's sides in device memory, of unequal lengths; and the host memory that they are staged through.
+class OnDevice final : public UserBuffers {
+ public:
+  OnDevice(const Topology& topology, const Shape& shape, std::uint64_t call, Side side, Kinds kinds)
+      : host_(topology, shape, call, side),
+        in_place_(side == Side::in_place),
+        send_bytes_(bytes_of_side(topology, shape, shape.collective == Collective::reduce_scatter_block)),
+        recv_bytes_(bytes_of_side(topology, shape, in_place_ || shape.collective == Collective::allgather)),
+        send_(send_bytes_, call % 3 * 4, kinds.send),
+        recv_(recv_bytes_, call % 5 * 4, kinds.recv) {
+    const Buffers filled = host_.buffers();
+    copy_block(recv_.touch(), filled.recv, recv_bytes_);
+    if (!in_place_) copy_block(send_.touch(), filled.send, send_bytes_);
+  }
+  Status open(Buffers& buffers, const Plan*) override {
+    staged_recv_.assign(recv_.touch(), recv_.touch() + recv_bytes_);
+    staged_send_.assign(send_.touch(), send_.touch() + send_bytes_);
+    buffers = {in_place_ ? staged_recv_.data() : staged_send_.data(), staged_recv_.data()};
+    return {};
+  }
+  Status close() override {
+    copy_block(recv_.touch(), staged_recv_.data(), recv_bytes_);
+    return {};
+  }
+  bool in_place() const override { return in_place_; }
+  DeviceCall on_devices() override {
+    const DeviceSide recv{recv_.data(), recv_bytes_, false};
+    return {in_place_ ? recv : DeviceSide{send_.data(), send_bytes_, false}, recv};
+  }
+  Buffers device_buffers() override { return {in_place_ ? recv_.data() : send_.data(), recv_.data()}; }
+
+  std::string wrong() {
+    const Buffers host = host_.buffers();
+    if (!in_place_ && !std::equal(host.send, host.send + send_bytes_, send_.touch())) return "written into what was sent";
+    std::memset(send_.touch(), 0x11, send_bytes_);
+    copy_block(host.recv, recv_.touch(), recv_bytes_);
+    return send_.intact() && recv_.intact() ? host_.wrong() : "written outside the buffers";
+  }
+
+ private:
+  static std::size_t bytes_of_side(const Topology& topology, const Shape& shape, bool row) {
+    return shape.block_bytes * static_cast<std::size_t>(row ? topology.size : 1);
+  }
+  GatheringCase host_;
+  bool in_place_;
+  std::size_t send_bytes_, recv_bytes_;
+  DeviceRow send_, recv_;
+  std::vector<std::byte> staged_send_, staged_recv_;
+};
+
+Outcome checked(Communicator& communicator, const Shape& shape, std::uint64_t call, Side side, Kinds kinds = {}) {
+  OnDevice one(communicator.topology, shape, call, side, kinds);
+  const Outcome outcome = run_collective(communicator, shape, one);
+  const std::string where = std::string(name_of(shape.collective)) + " of " + std::to_string(shape.block_bytes) + " bytes, call " + std::to_string(call) +
+                            (side == Side::in_place ? " in place" : "");
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status.what << ": " << where;
+  if (!outcome.status.ok() || outcome.plan->native()) return outcome;
+  EXPECT_EQ(one.wrong(), "") << where << " by " << outcome.plan->algorithm;
+  return outcome;
+}
+
+class EveryGatheringOnDevices : public testing::TestWithParam<Algorithm>, protected WithHostDevice {
+ protected:
+  static virtual_world::WorldOptions forced(const std::string& parameters = "") {
+    virtual_world::WorldOptions options = mapped_at_once();
+    std::string& setting = GetParam().collective == Collective::allgather ? options.settings.allgather : options.settings.reduce_scatter_block;
+    setting = GetParam().name + parameters;
+    return options;
+  }
+  static Shape shape_of(std::size_t count, std::uint64_t call) {
+    const bool gathers = GetParam().collective == Collective::allgather;
+    return gathers ? allgather_shape(count * 4 - (count > 0 ? call % 4 : 0)) : reduce_scatter_shape(count, kReductions[call % std::size(kReductions)]);
+  }
+  static void all_calls(Communicator& communicator, Kinds kinds) {
+    std::uint64_t call = 0;
+    for (const std::size_t count : kCounts) {
+      for (int again = 0; again < 4; ++again) {
+        ++call;
+        const Outcome outcome = checked(communicator, shape_of(count, call), call, again == 1 ? Side::in_place : Side::apart, kinds);
+        if (!outcome.status.ok() || count == 0) continue;
+        EXPECT_STREQ(outcome.plan->algorithm, GetParam().name) << count;
+      }
+    }
+  }
+};
+
+std::vector<Algorithm> all_rows() {
+  std::vector<Algorithm> rows;
+  for (const Collective one : {Collective::allgather, Collective::reduce_scatter_block}) {
+    const auto of_one = catalogue(one, Memory::device);
+    rows.insert(rows.end(), of_one.begin(), of_one.end());
+  }
+  return rows;
+}
+INSTANTIATE_TEST_SUITE_P(gathering, EveryGatheringOnDevices, testing::ValuesIn(all_rows()),
+                         [](const auto& row) { return std::string(name_of(row.param.collective)) + "_" + row.param.name; });
+
+TEST_P(EveryGatheringOnDevices, agrees_with_the_definition) {
+  for (const Nodes& nodes : kWorlds) {
+    virtual_world::world(nodes, forced(), [](Communicator& communicator) { all_calls(communicator, {}); });
+  }
+}
+
+TEST_P(EveryGatheringOnDevices, waits_for_work_that_is_late) {
+  set({.delay_us = 300});
+  virtual_world::world({0, 0, 0, 0}, forced(), [](Communicator& communicator) { all_calls(communicator, {}); });
+}
+
+TEST_P(EveryGatheringOnDevices, is_right_where_ranks_share_a_device) {
+  set({.same_device = 1});
+  virtual_world::world({0, 0, 0}, forced(), [](Communicator& communicator) { all_calls(communicator, {}); });
+}
+
+// By both engines.
+TEST_P(EveryGatheringOnDevices, obeys_its_parameters) {
+  if (GetParam().parameters.empty()) return;
+  for (const char* parameters : {" memcpy_threshold=1", " memcpy_threshold=1G"}) {
+    virtual_world::world({0, 0, 0}, forced(parameters), [](Communicator& communicator) { all_calls(communicator, {}); });
+  }
+}
+
+// Memory that cannot be shared, on some ranks and sides; little memory of ours, so that there are rounds.
+TEST_P(EveryGatheringOnDevices, stages_what_cannot_be_mapped) {
+  for (const std::uint64_t bytes : {4096u, 32768u, 1u << 24}) {
+    virtual_world::WorldOptions options = forced();
+    options.settings.device_scratch_bytes = bytes;
+    for (const bool both : {false, true}) {
+      virtual_world::world({0, 0, 0, 0}, options, [&](Communicator& communicator) {
+        const bool odd = communicator.topology.rank % 2 != 0;
+        const Kinds kinds{odd || both ? HOST_DEVICE_UNSHAREABLE : HOST_DEVICE_PLAIN, odd && !both ? HOST_DEVICE_PLAIN : HOST_DEVICE_UNSHAREABLE};
+        all_calls(communicator, kinds);
+      });
+    }
+  }
+}
+
+TEST_P(EveryGatheringOnDevices, goes_another_way_where_nothing_can_be_mapped) {
+  set({.refuse_all_maps = 1});
+  virtual_world::world({0, 0, 0}, forced(), [](Communicator& communicator) {
+    std::uint64_t call = 0;
+    for (const std::size_t count : kCounts) {
+      ++call;
+      EXPECT_STRNE(checked(communicator, shape_of(count, call), call, Side::apart).plan->algorithm, GetParam().name);
+    }
+  });
+}
+
+// On several nodes they go through host memory.
+TEST_P(EveryGatheringOnDevices, is_right_on_several_nodes) {
+  virtual_world::world({0, 0, 1, 1, 1}, mapped_at_once(), [](Communicator& communicator) {
+    std::uint64_t call = 0;
+    for (const std::size_t count : kCounts) {
+      for (const Side side : {Side::apart, Side::in_place}) {
+        ++call;
+        const Outcome outcome = checked(communicator, shape_of(count, call), call, side);
+        EXPECT_STREQ(outcome.plan->algorithm, "multi_lane");
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace crossrail::tests
