@@ -14,7 +14,7 @@ extern "C" {
 struct host_device_options {
   int refuse_maps;     // of the memory that a program has: peers cannot map it
   int refuse_all_maps; // of any memory
-  int same_device;     // all queues are of one device
+  int devices;         // that all queues share, in turn; 0: each has one of its own
   size_t most_bytes;   // of device memory; 0: no limit
   unsigned delay_us;   // most that a piece of work is late
   int refuse_queues;   // so many times a queue cannot be opened

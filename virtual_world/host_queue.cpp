@@ -96,7 +96,8 @@ Worker& worker_for(crossrail_queue* queue, void* stream) {
 }  // namespace
 
 std::uint64_t identity(crossrail_queue* queue) {
-  return device_options().same_device != 0 ? 1 : static_cast<std::uint64_t>(getpid()) << 20 | queue->worker.number();
+  const auto shared = static_cast<std::uint64_t>(device_options().devices);
+  return shared != 0 ? queue->worker.number() % shared + 1 : static_cast<std::uint64_t>(getpid()) << 20 | queue->worker.number();
 }
 
 const char* open_queue(const crossrail_memory*, crossrail_queue** queue) {

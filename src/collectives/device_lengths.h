@@ -1,12 +1,15 @@
 // Lengths of the blocks of a v-call, as the ranks of a node have told them.
 #pragma once
 
+#include <vector>
+
 #include "comm/plan.h"
 
 namespace crossrail {
 
-// Both ranks of a pair of this node see alike that one sends more than the other has room for. `node`: its ranks.
-inline Status check_lengths(const DeviceSharing& devices, const Group& node) {
+// Both ranks of a pair of this node see alike that one sends more than the other has room for, and so does who moves the block:
+// `launched` are those whose blocks this rank does. `node`: its ranks.
+inline Status check_lengths(const DeviceSharing& devices, const Group& node, const std::vector<int>& launched = {}) {
   const auto check = [&](int sender, int receiver) -> Status {
     const std::uint64_t bytes = devices.place(sender, receiver).sent, room = devices.place(receiver, sender).received;
     if (bytes <= room) return {};
@@ -17,6 +20,7 @@ inline Status check_lengths(const DeviceSharing& devices, const Group& node) {
   for (int peer = 0; peer < node.size(); ++peer) {
     CROSSRAIL_TRY(check(peer, mine));
     CROSSRAIL_TRY(check(mine, peer));
+    for (const int sender : launched) CROSSRAIL_TRY(check(sender, peer));
   }
   return {};
 }

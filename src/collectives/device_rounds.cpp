@@ -5,31 +5,36 @@
 namespace crossrail {
 namespace {
 
-void lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
-  const bool push = plan.mapped == MappedSide::recv;
-  const int rank = plan.group.index();
+// In a call that is pushed the sender's blocks, else the receiver's, of all for whom this rank launches.
+void lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round, MappedSide side) {
   const int size = plan.group.size();
-  auto& blocks = plan.device_blocks.exchanged;
-  blocks[0] = {received_block(plan, buffers, round, rank), sent_block(plan, buffers, round, rank), round.bytes};
-  for (int step = 1; step < size; ++step) {
-    const int peer = (rank + step) % size;
-    std::byte* const theirs = plan.devices->block({peer, plan.mapped, static_cast<std::size_t>(rank), round.from});
-    blocks[static_cast<std::size_t>(step)] = {push ? theirs : received_block(plan, buffers, round, peer),
-                                              push ? sent_block(plan, buffers, round, peer) : theirs, round.bytes};
+  const bool push = side == MappedSide::recv;
+  std::size_t next = 0;
+  for (int step = 0; step < size; ++step) {
+    for (const int owner : plan.device_blocks.launched) {
+      const int peer = (owner + step) % size;
+      const int sender = push ? owner : peer, receiver = push ? peer : owner;
+      plan.device_blocks.exchanged[next++] = {block_of(plan, buffers, round, {receiver, MappedSide::recv, sender}),
+                                              block_of(plan, buffers, round, {sender, MappedSide::send, receiver}), round.bytes};
+    }
   }
 }
 
 }  // namespace
 
-crossrail_engine engine_for(const Plan& plan, const DeviceRound& round, crossrail_engine wanted) {
+crossrail_engine engine_for(const Plan& plan, crossrail_engine wanted) {
   constexpr std::size_t kWorthAStart = 128 * 1024;
   constexpr std::uintptr_t kWordMask = 3;
-  if (wanted != CROSSRAIL_ENGINE_KERNEL || round.bytes < kWorthAStart) return wanted;
-  std::uintptr_t apart = 0;
+  if (wanted != CROSSRAIL_ENGINE_KERNEL) return wanted;
   for (const crossrail_block& block : plan.device_blocks.exchanged) {
-    apart |= reinterpret_cast<std::uintptr_t>(block.to) ^ reinterpret_cast<std::uintptr_t>(block.from);
+    const auto apart = reinterpret_cast<std::uintptr_t>(block.to) ^ reinterpret_cast<std::uintptr_t>(block.from);
+    if (block.bytes >= kWorthAStart && (apart & kWordMask) != 0) return CROSSRAIL_ENGINE_COPY;
   }
-  return (apart & kWordMask) == 0 ? wanted : CROSSRAIL_ENGINE_COPY;
+  return wanted;
+}
+
+crossrail_engine engine_for_length(const Plan& plan, std::uint64_t bytes, std::uint64_t threshold) {
+  return bytes >= threshold && plan.devices->queue().devices().size() > 1 ? CROSSRAIL_ENGINE_COPY : CROSSRAIL_ENGINE_KERNEL;
 }
 
 namespace {
@@ -61,32 +66,27 @@ Status begin_staged(Plan& plan, const Pieces& pieces, const DeviceRound& round, 
   return queue.begin_copies(blocks, work);
 }
 
-Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round, crossrail_engine engine) {
+Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round, const MappedExchange& how) {
   DeviceSharing& devices = *plan.devices;
-  const bool pull = plan.mapped == MappedSide::send;
   DeviceWork staging, exchange;
   CROSSRAIL_TRY(stage_in(plan, buffers, round, staging));
-  // In place, peers write over what is being staged; in later rounds, over what is still being taken
-  // out; and who pulls must find it there.
-  if (plan.shape.in_place || round.from > 0 || (pull && devices.any_staged(MappedSide::send))) {
-    if (devices.staged(MappedSide::send)) CROSSRAIL_TRY(devices.queue().finish(staging));
-    CROSSRAIL_TRY(plan.control->barrier());
-  }
-  lay_out(plan, buffers, round);
-  CROSSRAIL_TRY(devices.queue().begin_exchange(plan.device_blocks.exchanged, engine_for(plan, round, engine), exchange));
+  // In place, peers write over what is being staged; in later rounds, over what is still being taken out.
+  CROSSRAIL_TRY(meet_staged(plan, staging, plan.shape.in_place || round.from > 0));
+  lay_out(plan, buffers, round, how.side);
+  CROSSRAIL_TRY(devices.queue().begin_exchange(plan.device_blocks.exchanged, engine_for(plan, how.engine), exchange, Launch::one_a_device));
   CROSSRAIL_TRY(devices.queue().finish(exchange));
   return stage_out(plan, buffers, round);
 }
 
-Status enqueue_round(Plan& plan, const Buffers& buffers, const DeviceRound& whole, crossrail_engine engine) {
+Status enqueue_round(Plan& plan, const Buffers& buffers, const DeviceRound& whole, const MappedExchange& how) {
   DeviceSharing& devices = *plan.devices;
   CROSSRAIL_TRY(devices.streams().check_peers());
   if (devices.any_staged(plan.mapped)) return failed(Code::unsupported, "some rank's memory cannot be mapped by others");
   CROSSRAIL_TRY(devices.map_peers(plan.mapped));
   devices.keep_mapped(plan.mapped);
-  lay_out(plan, buffers, whole);
+  lay_out(plan, buffers, whole, how.side);
   CROSSRAIL_TRY(devices.streams().barrier(buffers.stream));
-  CROSSRAIL_TRY(devices.streams().exchange(buffers.stream, plan.device_blocks.exchanged, engine));
+  CROSSRAIL_TRY(devices.streams().exchange(buffers.stream, plan.device_blocks.exchanged, how.engine));
   return devices.streams().barrier(buffers.stream);
 }
 
@@ -104,6 +104,11 @@ std::byte* received_block(const Plan& plan, const Buffers& buffers, const Device
   return buffers.recv + at * round.block + round.from;
 }
 
+std::byte* block_of(const Plan& plan, const Buffers& buffers, const DeviceRound& round, const RoundBlock& which) {
+  if (which.owner != plan.group.index()) return plan.devices->block({which.owner, which.side, static_cast<std::size_t>(which.number), round.from});
+  return which.side == MappedSide::send ? sent_block(plan, buffers, round, which.number) : received_block(plan, buffers, round, which.number);
+}
+
 std::size_t device_block_bytes(const Shape& shape, int ranks) {
   const Counts counts = row_of(shape.collective).counts;
   if (counts != Counts::elements) return counts == Counts::block ? shape.block_bytes : 0;
@@ -116,6 +121,14 @@ Status stage_in(Plan& plan, const Buffers& buffers, const DeviceRound& round, De
   if (!plan.devices->staged(MappedSide::send)) return {};
   const DeviceLayout* layout = plan.shape.in_place ? buffers.recv_layout : buffers.send_layout;
   return begin_staged(plan, {const_cast<std::byte*>(buffers.send), layout, false}, round, work);
+}
+
+Status meet_staged(Plan& plan, const DeviceWork& staging, bool written_over) {
+  DeviceSharing& devices = *plan.devices;
+  const bool read = includes(plan.mapped, MappedSide::send) && devices.any_staged(MappedSide::send);
+  if (!written_over && !read) return {};
+  if (devices.staged(MappedSide::send)) CROSSRAIL_TRY(devices.queue().finish(staging));
+  return plan.control->barrier();
 }
 
 Status stage_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
@@ -134,17 +147,22 @@ Status plan_order(Plan& plan) {
 Status plan_mapped(Plan& plan, MappedSide side) {
   const auto ranks = static_cast<std::size_t>(plan.group.size());
   plan.mapped = side;
-  plan.device_blocks = {std::vector<crossrail_block>(ranks), std::vector<crossrail_block>(ranks)};
+  std::vector<int> launched{plan.group.index()};
+  if (side != MappedSide::none && plan.shape.order == Order::call && plan.devices->queue().launches_for_others()) {
+    plan.mapped = MappedSide::both;  // what is sent, too: the launcher reads it
+    launched = plan.devices->queue().launched();
+  }
+  plan.device_blocks = {std::vector<crossrail_block>(ranks * launched.size()), std::vector<crossrail_block>(ranks), launched};
   return plan_order(plan);
 }
 
-Status run_mapped(Plan& plan, const Buffers& buffers, crossrail_engine engine) {
+Status run_mapped(Plan& plan, const Buffers& buffers, const MappedExchange& how) {
   const std::size_t block = plan.shape.block_bytes;
-  if (plan.shape.order == Order::stream) return enqueue_round(plan, buffers, round_of(plan, 0, block), engine);
+  if (plan.shape.order == Order::stream) return enqueue_round(plan, buffers, round_of(plan, 0, block), how);
   CROSSRAIL_TRY(plan.devices->map_peers(plan.mapped));
   const std::size_t chunk = plan.devices->chunk();
   for (std::size_t from = 0; from < block; from += chunk) {
-    CROSSRAIL_TRY(run_round(plan, buffers, round_of(plan, from, std::min(chunk, block - from)), engine));
+    CROSSRAIL_TRY(run_round(plan, buffers, round_of(plan, from, std::min(chunk, block - from)), how));
   }
   return {};
 }

@@ -47,20 +47,37 @@ inline std::size_t receive_buffer_bytes(const Plan& plan) {
 
 // What all calls in a stream's order need of the ranks' devices; others need nothing.
 Status plan_order(Plan& plan);
-// For rows whose ranks write to (MappedSide::recv), read from (MappedSide::send) or do both with their peers' buffers.
+// For rows whose ranks write to (MappedSide::recv), read from (MappedSide::send) or do both with their peers' buffers. Where ranks
+// share a device, their launcher does it for all.
 Status plan_mapped(Plan& plan, MappedSide side);
 // Where a block of this rank's lies in a round: at the program's, or in memory of ours.
 std::byte* sent_block(const Plan& plan, const Buffers& buffers, const DeviceRound& round, int number);
 std::byte* received_block(const Plan& plan, const Buffers& buffers, const DeviceRound& round, int number);
-// For the blocks of a round: a kernel moves byte by byte where the two ends of a block are odd to each other: copy engines do not
-// care. Each rank may choose for itself.
-crossrail_engine engine_for(const Plan& plan, const DeviceRound& round, crossrail_engine wanted);
-// An exchange of all blocks with one engine.
-Status run_mapped(Plan& plan, const Buffers& buffers, crossrail_engine engine);
+// The same of any rank whose side this one has mapped.
+struct RoundBlock {
+  int owner;
+  MappedSide side;
+  int number;
+};
+std::byte* block_of(const Plan& plan, const Buffers& buffers, const DeviceRound& round, const RoundBlock& which);
+// For the blocks of a round that has been laid out: a kernel moves byte by byte where the two ends of a block are odd to each other:
+// copy engines do not care. Each rank may choose for itself.
+crossrail_engine engine_for(const Plan& plan, crossrail_engine wanted);
+// What moves blocks the longest of which has so many bytes: copy engines from a threshold on, but never within a device, where kernels
+// are faster.
+crossrail_engine engine_for_length(const Plan& plan, std::uint64_t bytes, std::uint64_t threshold);
+// An exchange of all blocks with one engine, which writes them to the peers' receiving sides or reads them from their sending ones.
+struct MappedExchange {
+  MappedSide side;
+  crossrail_engine engine;
+};
+Status run_mapped(Plan& plan, const Buffers& buffers, const MappedExchange& how);
 
 // Sides that are staged: what is sent, brought to memory of ours; what has come, to the program's. The former
 // may still be under way on return, in front of what the device is asked next.
 Status stage_in(Plan& plan, const Buffers& buffers, const DeviceRound& round, DeviceWork& work);
+// Between the two: others find what they read of this rank's memory staged, and what they write over, if they do, taken out.
+Status meet_staged(Plan& plan, const DeviceWork& staging, bool written_over);
 Status stage_out(Plan& plan, const Buffers& buffers, const DeviceRound& round);
 
 }  // namespace crossrail

@@ -62,7 +62,7 @@ void Communicator::place_slot(Slot& slot, const SlotPart& part) {
                               part.epochs_before},
       *slot.links);
   if (settings.devices == 0 || (slot.pending && memory_only)) return;
-  const DeviceLimits limits{static_cast<int>(settings.multiprocessors), static_cast<std::uint32_t>(settings.resident_us)};
+  const DeviceLimits limits{static_cast<int>(settings.multiprocessors), static_cast<std::uint32_t>(settings.resident_us), settings.one_launcher != 0};
   slot.devices = std::make_unique<DeviceSharing>(
       DeviceSharing::Config{slot.control->extension(), settings.device_scratch_bytes,
                             {settings.device_staged_uses, settings.device_mapped_bytes}, limits},

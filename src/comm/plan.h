@@ -40,9 +40,10 @@ struct Traffic {
   }
 };
 
-// On devices: what rounds are laid out in, one for every block.
+// On devices: what rounds are laid out in, one for every block, and the members whose blocks this rank moves (DeviceQueue::launched).
 struct DeviceBlocks {
   std::vector<crossrail_block> exchanged, staged;
+  std::vector<int> launched;
 };
 
 struct Plan {

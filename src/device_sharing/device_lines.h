@@ -38,10 +38,13 @@ struct ExportedSide {
   std::uint8_t entry = 0;     // of its owner's exported allocations
   std::uint64_t version = 0;  // of the entry; 48 bits
   std::uint64_t offset = 0;   // from the allocation's base on
+  bool in_place = false;      // the program has both sides at one address
 
-  std::uint64_t word() const { return version << 16 | std::uint64_t{entry} << 8 | static_cast<std::uint64_t>(residency); }
+  std::uint64_t word() const {
+    return version << 16 | std::uint64_t{entry} << 8 | (in_place ? 0x80 : 0) | static_cast<std::uint64_t>(residency);
+  }
   static ExportedSide from(std::uint64_t word, std::uint64_t offset) {
-    return {static_cast<Residency>(word & 0xff), static_cast<std::uint8_t>(word >> 8 & 0xff), word >> 16, offset};
+    return {static_cast<Residency>(word & 0x7f), static_cast<std::uint8_t>(word >> 8 & 0xff), word >> 16, offset, (word & 0x80) != 0};
   }
 };
 
@@ -78,8 +81,8 @@ struct DeviceLines {
 
 // Of a v-call: what a rank says of its blocks from and to one other.
 struct DevicePlace {
-  std::uint64_t offset;  // of the block that it receives, from the beginning of its receiving side
-  std::uint64_t received, sent;  // bytes
+  std::uint64_t received_at, sent_from;  // where they begin, from the beginning of its receiving and of its sending side
+  std::uint64_t received, sent;          // bytes
 };
 
 inline std::size_t device_flags_bytes(int node_size) {

@@ -8,6 +8,8 @@ namespace crossrail {
 namespace {
 
 constexpr unsigned kLooksAQuestion = 1u << 14;
+// The device works meanwhile, and others do not need this core to bring it on.
+constexpr std::int64_t kSpinNs = 2'000'000;
 
 std::uint64_t read(const std::uint64_t& word) {
   return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(word)).load(std::memory_order_acquire);
@@ -61,6 +63,25 @@ const std::vector<Group>& DeviceQueue::devices() {
   return devices_;
 }
 
+const std::vector<int>& DeviceQueue::launched() {
+  if (launchers_.empty()) find_launchers();
+  return launched_;
+}
+
+// The first rank on each device.
+void DeviceQueue::find_launchers() {
+  const auto launcher_of = [this](int rank) {
+    int first = 0;
+    while (limits_.one_launcher && region_.lines[first].identity != region_.lines[rank].identity) ++first;
+    return limits_.one_launcher ? first : rank;
+  };
+  for (const int rank : ranks_) {
+    if (launcher_of(rank) == rank) launchers_.push_back(rank);
+    if (launcher_of(rank) == control_.node_rank()) launched_.push_back(rank);
+    if (launcher_of(rank) < control_.node_rank()) ++before_;
+  }
+}
+
 Status DeviceQueue::may_wait_for_peers() {
   for (int rank = 0; rank < control_.node_size(); ++rank) {
     if (region_.lines[rank].waits == 0) return failed(Code::unsupported, "some rank's device module has no packets");
@@ -69,25 +90,32 @@ Status DeviceQueue::may_wait_for_peers() {
   return shared ? failed(Code::unsupported, "two ranks share a device") : Status{};
 }
 
-Status DeviceQueue::begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work) {
-  work = {++exchanges_, true};
+Status DeviceQueue::begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work, Launch launch) {
+  work = {++exchanges_, launch};
+  if (launch == Launch::one_a_device && launched().empty()) return {};
   const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), engine, limits_.multiprocessors,
                                  limits_.persistent_us, nullptr, &flags(control_.node_rank()).done, work.number};
   return device::answered(module_->exchange(queue_, &asked));
 }
 
-Status DeviceQueue::begin_combination(crossrail_combination combination, DeviceWork& work, bool of_all_ranks) {
+Status DeviceQueue::begin_combinations(std::span<crossrail_combination> combinations, DeviceWork& work, Launch launch) {
   DeviceFlags& mine = flags(control_.node_rank());
-  work = {of_all_ranks ? ++exchanges_ : ++local_, of_all_ranks};
-  combination.multiprocessors = limits_.multiprocessors;
-  combination.stream = nullptr;
-  combination.flag = of_all_ranks ? &mine.done : &mine.local;
-  combination.value = work.number;
-  return device::answered(module_->combine(queue_, &combination));
+  work = {launch == Launch::own ? ++local_ : ++exchanges_, launch};
+  if (launch == Launch::one_a_device && launched().empty()) return {};
+  for (crossrail_combination& combination : combinations) {
+    combination.multiprocessors = limits_.multiprocessors;
+    combination.stream = nullptr;
+    combination.flag = nullptr;
+    combination.value = work.number;
+    if (&combination == &combinations.back()) combination.flag = launch == Launch::own ? &mine.local : &mine.done;
+    const char* const wrong = module_->combine(queue_, &combination);
+    if (wrong != nullptr) return device::answered(wrong);
+  }
+  return {};
 }
 
 Status DeviceQueue::begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work) {
-  work = {++local_, false};
+  work = {++local_, Launch::own};
   const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), CROSSRAIL_ENGINE_KERNEL,
                                  limits_.multiprocessors, 0, nullptr, &flags(control_.node_rank()).local, work.number};
   return device::answered(module_->exchange(queue_, &asked));
@@ -100,7 +128,7 @@ Status DeviceQueue::ask(const crossrail_packets& packets, const crossrail_reduct
 }
 
 Status DeviceQueue::begin_packets(crossrail_packets packets, DeviceWork& work, const crossrail_reduction* reduction) {
-  work = {++local_, false};
+  work = {++local_, Launch::own};
   packets.abort = abort_flag();
   packets.stream = nullptr;
   packets.flag = &flags(control_.node_rank()).local;
@@ -109,8 +137,8 @@ Status DeviceQueue::begin_packets(crossrail_packets packets, DeviceWork& work, c
 }
 
 bool DeviceQueue::done(const DeviceWork& work) const {
-  if (!work.of_all_ranks) return read(flags(control_.node_rank()).local) >= work.number;
-  for (int rank = 0; rank < control_.node_size(); ++rank) {
+  if (work.launch == Launch::own) return read(flags(control_.node_rank()).local) >= work.number;
+  for (const int rank : tellers(work.launch)) {
     if (read(flags(rank).done) < work.number) return false;
   }
   return true;
@@ -140,20 +168,17 @@ Status DeviceQueue::await(int peer, Ready ready) {
     const bool sure = suspected || found.code != Code::peer_lost;
     suspected = found.code == Code::peer_lost;
     return !found.ok() && sure;
-  }));
+  }, kSpinNs));
   return ready() ? Status{} : found;
 }
 
-Status DeviceQueue::finish_exchange(std::uint64_t number) {
-  for (int step = 0; step < control_.node_size(); ++step) {
-    const int peer = (control_.node_rank() + step) % control_.node_size();
-    CROSSRAIL_TRY(await(peer, [&] { return read(flags(peer).done) >= number; }));
-  }
+Status DeviceQueue::finish_exchange(const DeviceWork& work) {
+  for (const int peer : tellers(work.launch)) CROSSRAIL_TRY(await(peer, [&] { return read(flags(peer).done) >= work.number; }));
   return {};
 }
 
 Status DeviceQueue::finish(const DeviceWork& work) {
-  if (work.of_all_ranks) return finish_exchange(work.number);
+  if (work.launch != Launch::own) return finish_exchange(work);
   const std::uint64_t& word = flags(control_.node_rank()).local;
   std::uint64_t told = 0;
   CROSSRAIL_TRY(await(control_.node_rank(), [&] { return (told = read(word)) >= work.number; }));

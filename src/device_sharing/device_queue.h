@@ -9,9 +9,14 @@
 // its rank's flag, and the exchange is done for a rank when it has seen all flags. Its kernels never wait for a
 // peer: nothing is left spinning when one dies, and several ranks may share a device. Kernels that do wait
 // (packets, barriers of streams) look at this rank's abort flag.
+//
+// A device that several processes use works for one after the other, in slices of time, unless an MPS server stands between.
+// So an exchange may be launched by one rank of each device, its launcher, for all that share it
+// (docs/decisions/0026-one-launcher-a-device.md).
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/status.h"
@@ -20,21 +25,31 @@
 
 namespace crossrail {
 
+// Whose work it is.
+enum class Launch : std::uint8_t {
+  own,           // this rank's, and nobody else's
+  every_rank,    // of all ranks: each launches its own part
+  one_a_device,  // of all ranks: the launcher of each device launches the parts of those that share it
+};
+
 // Work that has begun.
 struct DeviceWork {
   std::uint64_t number = 0;
-  bool of_all_ranks = false;
+  Launch launch = Launch::own;
 };
 
 struct DeviceLimits {
   int multiprocessors;          // most that an exchange may use; 0: any number
   std::uint32_t persistent_us;  // how long a persistent kernel waits for the next exchange; 0: there is none
+  bool one_launcher;            // whether ranks that share a device have one of them launch for all
 };
 
 class DeviceQueue {
  public:
   DeviceQueue(const DeviceRegion& region, const DeviceLimits& limits, ControlBlock& control, Links& links)
-      : region_(region), limits_(limits), control_(control), links_(links) {}
+      : region_(region), limits_(limits), control_(control), links_(links) {
+    for (int step = 0; step < control.node_size(); ++step) ranks_.push_back((control.node_rank() + step) % control.node_size());
+  }
   ~DeviceQueue() { close(); }
   DeviceQueue(const DeviceQueue&) = delete;
   DeviceQueue& operator=(const DeviceQueue&) = delete;
@@ -52,15 +67,24 @@ class DeviceQueue {
   // ----- of all ranks whose queues are open
   // The ranks of the node by device.
   const std::vector<Group>& devices();
+  // The node ranks whose parts this rank launches, itself among them; none, where another one launches for it.
+  const std::vector<int>& launched();
+  // How many ranks the launchers before this one launch for.
+  int launched_before() { return launched().empty() ? 0 : before_; }
+  // Whether some launcher launches for others.
+  bool launches_for_others() { return launched().size() != 1 || launchers_.size() != ranks_.size(); }
   // Whether kernels can wait for peers: every rank's module has such kernels and they run at the same time. Errors:
   // unsupported, on all ranks alike.
   Status may_wait_for_peers();
 
-  // The blocks are moved, then all ranks are told. Each rank has its own blocks and engine.
-  Status begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work);
-  // The same of rows that are combined (CROSSRAIL_MOST_OPERANDS at most), or this rank's own work; what signals its end is filled
-  // in here.
-  Status begin_combination(crossrail_combination combination, DeviceWork& work, bool of_all_ranks = true);
+  // The blocks are moved, then all ranks are told. Each rank has its own blocks and engine; for whom another one launches has none.
+  Status begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work, Launch launch = Launch::every_rank);
+  // The same of rows that are combined (CROSSRAIL_MOST_OPERANDS at most each), one after the other, or this rank's own work; what
+  // signals their end is filled in here.
+  Status begin_combinations(std::span<crossrail_combination> combinations, DeviceWork& work, Launch launch);
+  Status begin_combination(crossrail_combination combination, DeviceWork& work, Launch launch) {
+    return begin_combinations({&combination, 1}, work, launch);
+  }
   // This rank's own: copies ...
   Status begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work);
   // ... what copies that begin after it follow ...
@@ -89,7 +113,9 @@ class DeviceQueue {
 
  private:
   DeviceFlags& flags(int rank) const { return region_.flags[rank]; }
-  Status finish_exchange(std::uint64_t number);
+  const std::vector<int>& tellers(Launch launch) const { return launch == Launch::one_a_device ? launchers_ : ranks_; }
+  Status finish_exchange(const DeviceWork& work);
+  void find_launchers();
   Status ask(const crossrail_packets& packets, const crossrail_reduction* reduction);
   template <class Ready>
   Status await(int peer, Ready ready);
@@ -107,6 +133,9 @@ class DeviceQueue {
   std::uint64_t local_ = 0;
   GroupLists lists_;
   std::vector<Group> devices_;  // once somebody has asked
+  std::vector<int> ranks_;      // of the node, from this one on
+  std::vector<int> launchers_, launched_;
+  int before_ = 0;
 };
 
 }  // namespace crossrail

@@ -109,6 +109,7 @@ Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wa
   mine.freed = mappings_->begin_call();
   mine.recv = locate(call.recv, MappedSide::recv, {includes(wanted, MappedSide::recv), call.stays});
   if (mine.recv.residency != Residency::host) mine.send = locate(call.send, MappedSide::send, {includes(wanted, MappedSide::send), call.stays});
+  mine.send.in_place = call.send.address == call.recv.address;
   // On which device would a rank be whose sides are both empty?
   if (queue_.handle() == nullptr || (mine.on_device() && !equipped_for(call.needs))) mine = {{}, {}, 0, 0, mine.freed};
   mine.chunk = chunk_;
@@ -143,7 +144,13 @@ void DeviceSharing::keep_mapped(MappedSide sides) {
 std::byte* DeviceSharing::receives_at(int owner, int peer, std::size_t from) const {
   const ExportedSide& side = all_[static_cast<std::size_t>(owner)].recv;
   std::byte* const base = mappings_->at(owner, side);
-  return side.residency == Residency::staged ? base + static_cast<std::size_t>(peer) * chunk_ : base + place(owner, peer).offset + from;
+  return side.residency == Residency::staged ? base + static_cast<std::size_t>(peer) * chunk_ : base + place(owner, peer).received_at + from;
+}
+
+const std::byte* DeviceSharing::sends_from(int owner, int peer, std::size_t from) const {
+  const ExportedSide& side = all_[static_cast<std::size_t>(owner)].send;
+  const std::byte* const base = mappings_->at(owner, side);
+  return side.residency == Residency::staged ? base + static_cast<std::size_t>(peer) * chunk_ : base + place(owner, peer).sent_from + from;
 }
 
 bool DeviceSharing::any_staged(MappedSide side) const {

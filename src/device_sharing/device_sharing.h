@@ -90,10 +90,13 @@ class DeviceSharing {
     std::size_t from;
   };
   std::byte* block(const BlockAddress& which) const;
-  // Of a v-call: what `owner` says of its blocks from and to `peer`, and where it receives the former from byte `from` on, where
-  // this rank has that mapped.
+  // Whether the sides of `owner` are one.
+  bool in_place(int owner) const { return all_[static_cast<std::size_t>(owner)].send.in_place; }
+  // Of a v-call: what `owner` says of its blocks from and to `peer`, and where they lie from byte `from` on, where this rank has
+  // that mapped.
   const DevicePlace& place(int owner, int peer) const { return rendezvous_.place(owner, peer); }
   std::byte* receives_at(int owner, int peer, std::size_t from) const;
+  const std::byte* sends_from(int owner, int peer, std::size_t from) const;
   // For a call that stays under way.
   void keep_mapped(MappedSide sides);
   // All its work is done.

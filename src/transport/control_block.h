@@ -171,15 +171,18 @@ class ControlBlock {
   std::uint64_t flag(std::uint64_t epoch) const { return epoch << kHashBits | (shape_hash_ & ((1u << kHashBits) - 1)); }
   static std::uint64_t epoch_of(std::uint64_t flag) { return flag >> kHashBits; }
 
-  // Returns when `ready()` is true, or says which peer of the node keeps us waiting and why.
+  // Returns when `ready()` is true, or says which peer of the node keeps us waiting and why. For `spin_ns` it keeps its core, if there
+  // are enough of them: who gives one away while something else wants it may have it back a tick (4 ms) later.
+  static constexpr std::int64_t kSpinNs = 50'000;
   template <class Ready>
-  Status await(int peer, Ready ready) {
+  Status await(int peer, Ready ready, std::int64_t spin_ns = kSpinNs) {
     if (fiber_ != nullptr) return await_suspended(peer, ready);
     for (int spin = 0; spin < first_spins_; ++spin) {
       if (ready()) return {};
       relax();
     }
     Waited waited;
+    waited.spin_ns = spin_ns;
     while (!ready()) CROSSRAIL_TRY(pause(peer, waited));
     return {};
   }
@@ -231,6 +234,7 @@ class ControlBlock {
     int pauses = 0;
     std::int64_t began_ns = 0;
     std::int64_t looked_ns = 0;
+    std::int64_t spin_ns = kSpinNs;
     bool suspected = false;
   };
   // Apart, so that waits on the caller's stack stay small.

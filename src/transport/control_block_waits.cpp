@@ -13,7 +13,6 @@ namespace {
 // Waiting: spin, then give the core away; then, where there are more ranks than cores, sleep. Elsewhere a rank that waits is
 // as quick to serve others through MPI's progress (one-sided accesses, long messages) as natively.
 constexpr int kPausesAProgress = 64;
-constexpr std::int64_t kSpinNs = 50'000;
 constexpr std::int64_t kYieldNs = 20'000'000;
 constexpr long kSleepNs = 50'000;
 constexpr long kSettleNs = 200'000;       // what a rank has stored before is seen by all
@@ -107,10 +106,10 @@ Status ControlBlock::pause(int peer, Waited& waited) {
   const std::int64_t now = now_ns();
   if (waited.began_ns == 0) waited.began_ns = waited.looked_ns = now;
   const std::int64_t duration = now - waited.began_ns;
-  if (duration > kSpinNs) waited.pauses = kPausesAProgress - 2;  // little spinning between these
+  if (duration > waited.spin_ns) waited.pauses = kPausesAProgress - 2;  // little spinning between these
   if (duration > kYieldNs && placement_.oversubscribed) {
     nap(kSleepNs);
-  } else if (duration > kSpinNs) {
+  } else if (duration > waited.spin_ns) {
     sched_yield();
   }
   const std::int64_t patience_ns = static_cast<std::int64_t>(placement_.patience_ms) * 1'000'000;

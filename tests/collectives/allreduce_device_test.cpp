@@ -72,13 +72,15 @@ TEST_P(EveryReductionOnDevices, goes_another_way_where_nothing_can_be_mapped) {
 }
 
 TEST_P(EveryReductionOnDevices, is_right_where_ranks_share_a_device) {
-  set({.same_device = 1});
-  virtual_world::world({0, 0, 0}, forced(), [](Communicator& communicator) {
+  on_shared_devices(forced(), [](Communicator& communicator, Kinds kinds) {
     std::uint64_t call = 0;
     for (const std::size_t count : kCounts) {
-      const Outcome outcome = checked(communicator, allreduce_shape(count), ++call, Side::in_place);
-      if (count == 0) continue;
-      EXPECT_STREQ(outcome.plan->algorithm, "two_shot_pull") << "packets' kernels wait for each other";
+      for (const Side side : {Side::in_place, Side::apart}) {
+        const Shape shape = allreduce_shape(count, kReductions[++call % std::size(kReductions)]);
+        const Outcome outcome = checked(communicator, shape, call, side, kinds);
+        if (count == 0) continue;
+        EXPECT_STREQ(outcome.plan->algorithm, "two_shot_pull") << "packets' kernels wait for each other";
+      }
     }
   });
 }

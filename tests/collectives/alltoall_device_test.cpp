@@ -133,9 +133,8 @@ TEST_P(EveryDeviceRow, goes_through_host_memory_where_nothing_can_be_mapped) {
 }
 
 TEST_P(EveryDeviceRow, is_right_where_ranks_share_a_device) {
-  set({.same_device = 1});
-  virtual_world::world({0, 0, 0}, forced_on_devices(GetParam()), [](Communicator& communicator) {
-    all_sizes(communicator, {}, [&](const Shape& shape, const Plan& plan) {
+  on_shared_devices(forced_on_devices(GetParam()), [](Communicator& communicator, Kinds kinds) {
+    all_sizes(communicator, kinds, [&](const Shape& shape, const Plan& plan) {
       if (is("packet")) {
         EXPECT_STRNE(plan.algorithm, "packet") << "its kernels wait for each other";
       } else if (GetParam().fits(communicator.topology, device_shape(shape.block_bytes, shape.in_place))) {
@@ -150,7 +149,7 @@ TEST_P(EveryDeviceRow, is_right_where_ranks_share_a_device) {
 TEST(Devices, that_ranks_share_choose_the_row) {
   const WithHostDevice device;
   for (const bool same : {false, true}) {
-    WithHostDevice::set({.same_device = same ? 1 : 0});
+    WithHostDevice::set({.devices = same ? 1 : 0});
     virtual_world::WorldOptions options;
     ASSERT_TRUE(read_tuning("collective,memory,nodes,ranks_per_node,ranks_per_device,up_to_bytes,algorithm\n"
                             "alltoall,device,*,*,1-2,*,ipc_copy_push\nalltoall,device,*,*,3,*,ipc_kernel_pull\n",

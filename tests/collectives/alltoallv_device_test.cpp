@@ -54,8 +54,9 @@ TEST_F(VectorsOnDevices, wait_for_work_that_is_late) {
 }
 
 TEST_F(VectorsOnDevices, are_right_where_ranks_share_a_device) {
-  set({.same_device = 1});
-  virtual_world::world({0, 0, 0}, mapped_at_once(), all_on_devices);
+  on_shared_devices(mapped_at_once(), [](Communicator& communicator, Kinds kinds) {
+    all_counts(communicator, kinds, [&](const Plan& plan, bool) { EXPECT_STREQ(plan.algorithm, kRow); });
+  });
 }
 
 TEST_F(VectorsOnDevices, go_by_either_engine) {
@@ -144,18 +145,22 @@ TEST_F(VectorsOnDevices, take_less_than_there_is_room_for) {
   }
 }
 
+// Who launches for others sees it as they do.
 TEST_F(VectorsOnDevices, end_with_an_error_where_more_is_sent) {
-  virtual_world::world({0, 0, 0}, mapped_at_once(), [](Communicator& communicator) {
-    DeviceVectorCase right(communicator, {Counts::uniform, 5}, {});
-    (void)right.call();
-    DeviceVectorCase one(communicator, {Counts::uniform, 5}, {});
-    if (communicator.topology.rank == 2) one.in[1].bytes -= 100;
-    const Outcome outcome = run_collective(communicator.slot(), kVectorShape, one.buffers());
-    EXPECT_FALSE(outcome.status.ok());
-    if (communicator.topology.rank != 0) {
-      EXPECT_NE(std::string(outcome.status.what).find("rank 1 sends"), std::string::npos) << outcome.status.what;
-    }
-  });
+  for (const int shared : {0, 1}) {
+    set({.devices = shared});
+    virtual_world::world({0, 0, 0}, mapped_at_once(), [shared](Communicator& communicator) {
+      DeviceVectorCase right(communicator, {Counts::uniform, 5}, {});
+      (void)right.call();
+      DeviceVectorCase one(communicator, {Counts::uniform, 5}, {});
+      if (communicator.topology.rank == 2) one.in[1].bytes -= 100;
+      const Outcome outcome = run_collective(communicator.slot(), kVectorShape, one.buffers());
+      EXPECT_FALSE(outcome.status.ok());
+      if (communicator.topology.rank != 0 || shared != 0) {
+        EXPECT_NE(std::string(outcome.status.what).find("rank 1 sends"), std::string::npos) << outcome.status.what;
+      }
+    });
+  }
 }
 
 // Some pass host memory at times.

@@ -151,6 +151,28 @@ inline virtual_world::WorldOptions mapped_at_once() {
   return options;
 }
 
+// Memory that cannot be shared, on some ranks and sides.
+inline Kinds partly_unshareable(const Communicator& communicator) {
+  const bool odd = communicator.topology.rank % 2 != 0;
+  return {odd ? HOST_DEVICE_UNSHAREABLE : HOST_DEVICE_PLAIN, odd ? HOST_DEVICE_PLAIN : HOST_DEVICE_UNSHAREABLE};
+}
+
+// Where 3 and 5 ranks share 1 and 2 devices: one launcher on each and every rank for itself, memory mapped, and staged in rounds.
+template <class Calls>
+void on_shared_devices(virtual_world::WorldOptions options, Calls calls) {
+  const std::uint64_t whole = options.settings.device_scratch_bytes;
+  for (const int devices : {1, 2}) {
+    WithHostDevice::set({.devices = devices, .delay_us = 20});
+    for (const bool one : {true, false}) {
+      options.settings.one_launcher = one ? 1 : 0;
+      options.settings.device_scratch_bytes = whole;
+      virtual_world::world({0, 0, 0, 0, 0}, options, [&](Communicator& communicator) { calls(communicator, Kinds{}); });
+      options.settings.device_scratch_bytes = 32768;
+      virtual_world::world({0, 0, 0}, options, [&](Communicator& communicator) { calls(communicator, partly_unshareable(communicator)); });
+    }
+  }
+}
+
 inline virtual_world::WorldOptions forced_on_devices(const Algorithm& row) {
   virtual_world::WorldOptions options = mapped_at_once();
   options.settings.alltoall = row.name;

@@ -162,7 +162,7 @@ TEST_F(Streams, refuse_what_they_cannot_do) {
 }
 
 TEST_F(Streams, refuse_ranks_that_share_a_device) {
-  set({.same_device = 1});
+  set({.devices = 1});
   virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
     for (const std::size_t bytes : {64, 5000}) {
       DeviceCase one(communicator, alltoall_shape(bytes), {});

@@ -33,7 +33,9 @@ class DeviceVectorBuffers final : public UserBuffers {
     for (std::size_t rank = 0; rank < places_.size(); ++rank) call.block_bytes = std::max({call.block_bytes, device_.in[rank].bytes, device_.out[rank].bytes});
     for (std::size_t rank = 0; rank < places_.size(); ++rank) {
       const std::ptrdiff_t lower = static_cast<const std::byte*>(call.recv.address) - device_.recv;
-      places_[rank] = {static_cast<std::uint64_t>(device_.in[rank].offset - lower), device_.in[rank].bytes, device_.out[rank].bytes};
+      const std::ptrdiff_t sent_lower = static_cast<const std::byte*>(call.send.address) - device_.send;
+      places_[rank] = {static_cast<std::uint64_t>(device_.in[rank].offset - lower), static_cast<std::uint64_t>(device_.out[rank].offset - sent_lower),
+                       device_.in[rank].bytes, device_.out[rank].bytes};
     }
     call.places = places_.data();
     return call;

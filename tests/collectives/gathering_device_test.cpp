@@ -123,8 +123,7 @@ TEST_P(EveryGatheringOnDevices, waits_for_work_that_is_late) {
 }
 
 TEST_P(EveryGatheringOnDevices, is_right_where_ranks_share_a_device) {
-  set({.same_device = 1});
-  virtual_world::world({0, 0, 0}, forced(), [](Communicator& communicator) { all_calls(communicator, {}); });
+  on_shared_devices(forced(), [](Communicator& communicator, Kinds kinds) { all_calls(communicator, kinds); });
 }
 
 // By both engines.

@@ -1,5 +1,7 @@
 // The parts of DeviceSharing by themselves, on a device that is made of host memory.
 
+#include <atomic>
+
 #include "device_sharing/device_sharing.h"
 
 #include "base/fiber.h"
@@ -112,6 +114,32 @@ TEST_F(Sharing, descriptors_say_where_all_sides_lie) {
     EXPECT_TRUE(devices.any_staged(MappedSide::send));
     EXPECT_TRUE(communicator.slot().control->barrier().ok());
   });
+}
+
+// One rank of each device launches for all that share it; every rank, where that is switched off.
+TEST_F(Sharing, one_rank_of_a_device_launches) {
+  constexpr int kRanks = 7;
+  for (const int devices : {0, 1, 2, 3}) {
+    for (const bool one : {true, false}) {
+      set({.devices = devices});
+      virtual_world::WorldOptions options = mapped_at_once();
+      options.settings.one_launcher = one ? 1 : 0;
+      std::atomic<int> launchers{0}, launched{0};
+      virtual_world::world(Nodes(kRanks, 0), options, [&](Communicator& communicator) {
+        DeviceCase mine(communicator, alltoall_shape(3000), {});
+        ASSERT_TRUE(begin(communicator, mine, MappedSide::both));
+        DeviceQueue& queue = communicator.slot().devices->queue();
+        launchers += queue.launched().empty() ? 0 : 1;
+        launched += static_cast<int>(queue.launched().size());
+        EXPECT_EQ(queue.launches_for_others(), devices != 0 && one);
+        EXPECT_TRUE(communicator.slot().control->barrier().ok());
+      });
+      EXPECT_EQ(launched.load(), kRanks);
+      const bool all = devices == 0 || !one;
+      EXPECT_LE(launchers.load(), all ? kRanks : devices);
+      EXPECT_GE(launchers.load(), all ? kRanks : 1);
+    }
+  }
 }
 
 // Of all ranks the least room decides how large a round is.

@@ -147,7 +147,9 @@ int main(int argc, char** argv) {
           const auto kind = [&](std::uint64_t salt) {  // another one on some rank, now and then
             return repeat == 0 ? Kind::device : kKinds[mix(round * 7 + salt + static_cast<unsigned>(rank % 2)) % std::size(kKinds)];
           };
-          const bool in_place = form == 4 || form == 5;
+          // Nonblocking calls in place hang in Open MPI 4.1 itself where a block is empty, and on several nodes some are native.
+          const bool nonblocking = function == Function::nonblocking_v || function == Function::nonblocking_w;
+          const bool in_place = (form == 4 || form == 5) && !(nonblocking && std::getenv("CROSSRAIL_NODES") != nullptr);
           run({lengths, function, kind(1), kind(2), in_place, form == 1 || form == 3, form == 2 || form == 3 || form == 5,
                lengths == Lengths::large ? 1 : 4}, round);
         }

@@ -11,40 +11,33 @@
 namespace crossrail::allgather_device::ipc_push {
 namespace {
 
-// The side that is sent: a block, or in place all of them, of which one is this rank's.
-struct OwnBlock {
-  DeviceRound round;
-  int number;
-};
-
-OwnBlock own_block(const Plan& plan, const Buffers& buffers, const DeviceRound& round) {
-  if (buffers.send == buffers.recv) return {round, plan.group.index()};
-  return {{round.from, round.bytes, round.block, round.block}, 0};
+// The side that is sent: a block, or in place all of them, of which one is its owner's.
+int number_of_sent(const Plan& plan, int owner) { return plan.devices->in_place(owner) ? owner : 0; }
+DeviceRound sent_round(const Plan& plan, const DeviceRound& round) {
+  return plan.devices->in_place(plan.group.index()) ? round : DeviceRound{round.from, round.bytes, round.block, round.block};
 }
 
+// Where it lies in the side that is received, it need not be moved; in memory of ours there is no such thing.
 void lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
-  const OwnBlock own = own_block(plan, buffers, round);
-  const std::byte* const from = sent_block(plan, buffers, own.round, own.number);
-  const int rank = plan.group.index(), size = plan.group.size();
-  auto& blocks = plan.device_blocks.exchanged;
-  std::byte* const mine = received_block(plan, buffers, round, rank);
-  blocks[0] = {mine, from, mine == from ? 0 : round.bytes};
-  for (int step = 1; step < size; ++step) {
-    const int peer = (rank + step) % size;
-    blocks[static_cast<std::size_t>(step)] = {plan.devices->block({peer, MappedSide::recv, static_cast<std::size_t>(rank), round.from}), from, round.bytes};
+  const int size = plan.group.size();
+  std::size_t next = 0;
+  for (int step = 0; step < size; ++step) {
+    for (const int owner : plan.device_blocks.launched) {
+      std::byte* const from = block_of(plan, buffers, round, {owner, MappedSide::send, number_of_sent(plan, owner)});
+      std::byte* const to = block_of(plan, buffers, round, {(owner + step) % size, MappedSide::recv, owner});
+      plan.device_blocks.exchanged[next++] = {to, from, to == from ? 0 : round.bytes};
+    }
   }
 }
 
 Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   DeviceSharing& devices = *plan.devices;
   DeviceWork staging, exchange;
-  CROSSRAIL_TRY(stage_in(plan, buffers, own_block(plan, buffers, round).round, staging));
-  // Peers may still be taking out what they got in the round before.
-  if (round.from > 0) CROSSRAIL_TRY(plan.control->barrier());
+  CROSSRAIL_TRY(stage_in(plan, buffers, sent_round(plan, round), staging));
+  CROSSRAIL_TRY(meet_staged(plan, staging, round.from > 0));
   lay_out(plan, buffers, round);
-  const bool long_block = plan.shape.block_bytes >= plan.parameter(parameters::memcpy_threshold);
-  const crossrail_engine engine = long_block ? CROSSRAIL_ENGINE_COPY : CROSSRAIL_ENGINE_KERNEL;
-  CROSSRAIL_TRY(devices.queue().begin_exchange(plan.device_blocks.exchanged, engine_for(plan, round, engine), exchange));
+  const crossrail_engine engine = engine_for_length(plan, plan.shape.block_bytes, plan.parameter(parameters::memcpy_threshold));
+  CROSSRAIL_TRY(devices.queue().begin_exchange(plan.device_blocks.exchanged, engine_for(plan, engine), exchange, Launch::one_a_device));
   CROSSRAIL_TRY(devices.queue().finish(exchange));
   return stage_out(plan, buffers, round);
 }

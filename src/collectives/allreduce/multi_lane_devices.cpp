@@ -99,7 +99,7 @@ class NodeOnDevices {
     const void* from[CROSSRAIL_MOST_OPERANDS];
     for (int peer = 0; peer < ranks_; ++peer) from[peer] = row(MappedSide::send, peer, part);
     void* const to[] = {devices_.host_room().on_device() + room_at(part)};
-    return devices_.queue().begin_combination(combination(mine, {from, ranks_}, {to, 1}), reduced_[part.number % kRooms], false);
+    return devices_.queue().begin_combination(combination(mine, {from, ranks_}, {to, 1}), reduced_[part.number % kRooms], Launch::own);
   }
   // To the network, once it is reduced: what is there has gone to all ranks, as the queue has done what came later.
   Status post(const Part& part) {
@@ -134,7 +134,7 @@ class NodeOnDevices {
     const void* const from[] = {room + (first || !paired_ ? room_at(part) : arrived_at(part)), room + (first ? arrived_at(part) : room_at(part))};
     void* to[CROSSRAIL_MOST_OPERANDS];
     for (int step = 0; step < ranks_; ++step) to[step] = row(MappedSide::recv, (rank_ + step) % ranks_, part);
-    return devices_.queue().begin_combination(combination(mine, {from, paired_ ? 2 : 1}, {to, ranks_}), spread_);
+    return devices_.queue().begin_combination(combination(mine, {from, paired_ ? 2 : 1}, {to, ranks_}), spread_, Launch::every_rank);
   }
 
   template <class Row>

@@ -2,6 +2,9 @@
 // so do all ranks.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "collectives/device_rounds.h"
 
 namespace crossrail::allreduce_device {
@@ -9,6 +12,43 @@ namespace crossrail::allreduce_device {
 inline crossrail_reduction reduction_of(const Plan& plan) {
   return {static_cast<int>(plan.shape.reduction.operation), static_cast<int>(plan.shape.reduction.element)};
 }
+
+// One combination: where the rows that it reads and the rows that it writes begin.
+struct Share {
+  const void** from;
+  void** to;
+};
+
+// The combinations of a round: for every rank for which this one launches at most one.
+class Shares {
+ public:
+  explicit Shares(const Plan& plan) : all_(plan.device_blocks.launched.size()), from_(all_.size() * CROSSRAIL_MOST_OPERANDS), to_(from_.size()) {}
+  void clear() { count_ = 0; }
+  struct Rows {
+    int from, to;
+  };
+  // The rows are to be written in.
+  Share add(const Plan& plan, const Rows& rows, std::size_t bytes) {
+    const Share share{from_.data() + count_ * CROSSRAIL_MOST_OPERANDS, to_.data() + count_ * CROSSRAIL_MOST_OPERANDS};
+    crossrail_combination& combination = all_[count_++] = {};
+    combination.reduction = reduction_of(plan);
+    combination.from = share.from;
+    combination.to = share.to;
+    combination.from_count = rows.from;
+    combination.to_count = rows.to;
+    combination.bytes = bytes;
+    return share;
+  }
+  // Of the one that was added last: so many bytes more, which follow in all rows.
+  void extend(std::size_t bytes) { all_[count_ - 1].bytes += bytes; }
+  std::span<crossrail_combination> all() { return {all_.data(), count_}; }
+
+ private:
+  std::vector<crossrail_combination> all_;
+  std::vector<const void*> from_;
+  std::vector<void*> to_;
+  std::size_t count_ = 0;
+};
 
 // No device has the processors' long double.
 inline bool known_to_devices(const Reduction& reduction) {

@@ -12,40 +12,32 @@
 namespace crossrail::allreduce_device::two_shot_pull {
 namespace {
 
-// Where this rank's share of a round lies with everybody, on both sides.
-struct Rows {
-  const void* from[CROSSRAIL_MOST_OPERANDS];
-  void* to[CROSSRAIL_MOST_OPERANDS];
-};
-
-crossrail_combination lay_out(const Plan& plan, const Buffers& buffers, const DeviceRound& round, Rows& rows) {
-  const int rank = plan.group.index(), size = plan.group.size();
-  const DeviceSharing& devices = *plan.devices;
-  for (int peer = 0; peer < size; ++peer) {
-    const auto at = [&](MappedSide side) { return devices.block({peer, side, static_cast<std::size_t>(rank), round.from}); };
-    rows.from[peer] = peer == rank ? sent_block(plan, buffers, round, rank) : at(MappedSide::send);
-    rows.to[peer] = peer == rank ? received_block(plan, buffers, round, rank) : at(MappedSide::recv);
+// The shares that this rank launches, as they lie with everybody, on both sides: one after the other, so in a round of whole ones as one.
+std::span<crossrail_combination> lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
+  const int size = plan.group.size();
+  const bool in_a_row = round.bytes == round.block && plan.devices->chunk() == round.block;
+  Shares& shares = plan.kept<Shares>();
+  shares.clear();
+  for (const int number : plan.device_blocks.launched) {
+    if (in_a_row && !shares.all().empty()) {
+      shares.extend(round.of(number));
+      continue;
+    }
+    const Share share = shares.add(plan, {size, size}, round.of(number));
+    for (int peer = 0; peer < size; ++peer) {
+      share.from[peer] = block_of(plan, buffers, round, {peer, MappedSide::send, number});
+      share.to[peer] = block_of(plan, buffers, round, {peer, MappedSide::recv, number});
+    }
   }
-  crossrail_combination combination{};
-  combination.reduction = reduction_of(plan);
-  combination.from = rows.from;
-  combination.to = rows.to;
-  combination.from_count = combination.to_count = size;
-  combination.bytes = round.of(rank);
-  return combination;
+  return shares.all();
 }
 
 Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   DeviceSharing& devices = *plan.devices;
   DeviceWork staging, work;
   CROSSRAIL_TRY(stage_in(plan, buffers, round, staging));
-  // What peers read must be there; in later rounds, what they write over must have been taken out.
-  if (round.from > 0 || devices.any_staged(MappedSide::send)) {
-    if (devices.staged(MappedSide::send)) CROSSRAIL_TRY(devices.queue().finish(staging));
-    CROSSRAIL_TRY(plan.control->barrier());
-  }
-  Rows rows;
-  CROSSRAIL_TRY(devices.queue().begin_combination(lay_out(plan, buffers, round, rows), work));
+  CROSSRAIL_TRY(meet_staged(plan, staging, round.from > 0));
+  CROSSRAIL_TRY(devices.queue().begin_combinations(lay_out(plan, buffers, round), work, Launch::one_a_device));
   CROSSRAIL_TRY(devices.queue().finish(work));
   return stage_out(plan, buffers, round);
 }
@@ -58,10 +50,9 @@ Status enqueue(Plan& plan, const Buffers& buffers, const DeviceRound& whole) {
   }
   CROSSRAIL_TRY(devices.map_peers(plan.mapped));
   devices.keep_mapped(plan.mapped);
-  Rows rows;
-  const crossrail_combination combination = lay_out(plan, buffers, whole, rows);
+  const crossrail_combination own = lay_out(plan, buffers, whole).front();
   CROSSRAIL_TRY(devices.streams().barrier(buffers.stream));
-  CROSSRAIL_TRY(devices.streams().combination(buffers.stream, combination));
+  CROSSRAIL_TRY(devices.streams().combination(buffers.stream, own));
   return devices.streams().barrier(buffers.stream);
 }
 
@@ -73,7 +64,12 @@ bool fits(const Topology& topology, const Shape& shape) {
 
 Status plan(Plan& plan) {
   CROSSRAIL_TRY(has_kernels(plan));
-  return plan_mapped(plan, MappedSide::both);
+  CROSSRAIL_TRY(plan_mapped(plan, MappedSide::both));
+  // Whose share is which does not matter: a launcher takes some in a row, to combine them at a time.
+  int next = plan.devices->queue().launched_before();
+  for (int& share : plan.device_blocks.launched) share = next++;
+  plan.keep(Shares(plan));
+  return {};
 }
 
 Status run(Plan& plan, const Buffers& buffers) {

@@ -27,8 +27,8 @@ const Algorithm* part_for(const Plan& plan) {
   const Algorithm* packet = part("packet");
   const bool small = block < either(settings.ipc_threshold, plan.parameter(parameters::ipc_threshold));
   if (small && packet->fits(*plan.topology, plan.shape) && alone) return packet;
-  if (block < either(settings.memcpy_threshold, plan.parameter(parameters::memcpy_threshold))) return part("ipc_kernel_push");
-  return part("ipc_copy_push");
+  const std::uint64_t threshold = either(settings.memcpy_threshold, plan.parameter(parameters::memcpy_threshold));
+  return part(engine_for_length(plan, block, threshold) == CROSSRAIL_ENGINE_COPY ? "ipc_copy_push" : "ipc_kernel_push");
 }
 
 }  // namespace

@@ -13,6 +13,6 @@ bool fits(const Topology& topology, const Shape&) { return on_one_node(topology)
 
 Status plan(Plan& plan) { return plan_mapped(plan, MappedSide::recv); }
 
-Status run(Plan& plan, const Buffers& buffers) { return run_mapped(plan, buffers, CROSSRAIL_ENGINE_COPY); }
+Status run(Plan& plan, const Buffers& buffers) { return run_mapped(plan, buffers, {MappedSide::recv, CROSSRAIL_ENGINE_COPY}); }
 
 }  // namespace crossrail::alltoall_device::ipc_copy_push

@@ -23,6 +23,6 @@ Status plan(Plan& plan) {
   return plan_mapped(plan, MappedSide::recv);
 }
 
-Status run(Plan& plan, const Buffers& buffers) { return run_mapped(plan, buffers, CROSSRAIL_ENGINE_PERSISTENT); }
+Status run(Plan& plan, const Buffers& buffers) { return run_mapped(plan, buffers, {MappedSide::recv, CROSSRAIL_ENGINE_PERSISTENT}); }
 
 }  // namespace crossrail::alltoall_device::ipc_resident_push

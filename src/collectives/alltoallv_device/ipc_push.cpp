@@ -11,17 +11,22 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/device_lengths.h"
+#include "collectives/device_rounds.h"
 #include "collectives/parameters.h"
 
 namespace crossrail::alltoallv_device::ipc_push {
 namespace {
 
-using BlockList = std::vector<crossrail_block>;  // one for every rank
+using BlockList = std::vector<crossrail_block>;
 
 // A round moves so many bytes of every block, from byte `from` on.
 struct Round {
   std::size_t from, bytes;
   std::size_t of(std::size_t block) const { return block <= from ? 0 : std::min(bytes, block - from); }
+};
+
+struct Pair {
+  int sender, receiver;
 };
 
 // One of this rank's sides.
@@ -49,7 +54,7 @@ template <class Bytes>
 Status begin_staged(Plan& plan, const OwnSide& side, const Round& round, Bytes bytes) {
   DeviceQueue& queue = plan.devices->queue();
   const bool unpack = side.which == MappedSide::recv;
-  BlockList& copies = plan.kept<BlockList>();
+  BlockList& copies = plan.device_blocks.staged;
   for (int peer = 0; peer < plan.group.size(); ++peer) {
     const std::size_t length = round.of(bytes(peer));
     std::byte* const ours = own_block(plan, side, peer, round);
@@ -63,11 +68,10 @@ Status begin_staged(Plan& plan, const OwnSide& side, const Round& round, Bytes b
   return {};
 }
 
-Status stage_in(Plan& plan, const Buffers& buffers, const Round& round) {
+Status stage_in(Plan& plan, const Buffers& buffers, const Round& round, DeviceWork& work) {
   if (!plan.devices->staged(MappedSide::send)) return {};
   CROSSRAIL_TRY(begin_staged(plan, sent(buffers), round, [&](int peer) { return buffers.out[peer].bytes; }));
-  DeviceWork work;  // what is exchanged comes behind it
-  return plan.devices->queue().begin_copies(plan.kept<BlockList>(), work);
+  return plan.devices->queue().begin_copies(plan.device_blocks.staged, work);
 }
 
 // What has come, and no more: where a sender had less, the program's memory stays as it was.
@@ -76,46 +80,45 @@ Status stage_out(Plan& plan, const Buffers& buffers, const Round& round) {
   if (!devices.staged(MappedSide::recv)) return {};
   CROSSRAIL_TRY(begin_staged(plan, received(buffers), round, [&](int peer) { return devices.place(peer, plan.group.index()).sent; }));
   DeviceWork work;
-  CROSSRAIL_TRY(devices.queue().begin_copies(plan.kept<BlockList>(), work));
+  CROSSRAIL_TRY(devices.queue().begin_copies(plan.device_blocks.staged, work));
   return devices.queue().finish(work);
 }
 
-// First the rank's own, then rank + 1, rank + 2, ..., so that every device receives from one other at a time.
+// What a rank sends to another one, which has it mapped.
+crossrail_block block_between(const Plan& plan, const Buffers& buffers, const Round& round, const Pair& pair) {
+  const DeviceSharing& devices = *plan.devices;
+  const std::size_t bytes = round.of(devices.place(pair.sender, pair.receiver).sent);
+  if (bytes == 0) return {nullptr, nullptr, 0};
+  const int rank = plan.group.index();
+  return {pair.receiver == rank ? own_block(plan, received(buffers), pair.sender, round) : devices.receives_at(pair.receiver, pair.sender, round.from),
+          pair.sender == rank ? own_block(plan, sent(buffers), pair.receiver, round) : devices.sends_from(pair.sender, pair.receiver, round.from), bytes};
+}
+
+// First the rank's own, then rank + 1, rank + 2, ..., so that every device receives from one other at a time; of all for whom
+// this rank launches.
 void lay_out(Plan& plan, const Buffers& buffers, const Round& round) {
-  const int rank = plan.group.index(), size = plan.group.size();
-  BlockList& blocks = plan.kept<BlockList>();
+  const int size = plan.group.size();
+  std::size_t next = 0;
   for (int step = 0; step < size; ++step) {
-    const int peer = (rank + step) % size;
-    const std::size_t bytes = round.of(buffers.out[peer].bytes);
-    crossrail_block& block = blocks[static_cast<std::size_t>(step)];
-    block = {nullptr, nullptr, bytes};
-    if (bytes == 0) continue;
-    block.from = own_block(plan, sent(buffers), peer, round);
-    block.to = peer == rank ? own_block(plan, received(buffers), rank, round) : plan.devices->receives_at(peer, rank, round.from);
+    for (const int sender : plan.device_blocks.launched) {
+      plan.device_blocks.exchanged[next++] = block_between(plan, buffers, round, {sender, (sender + step) % size});
+    }
   }
 }
 
-// A kernel moves byte by byte where the two ends of a block are odd to each other: copy engines do not care.
-crossrail_engine engine_for(const Plan& plan) {
-  constexpr std::size_t kWorthAStart = 128 * 1024;
-  constexpr std::uintptr_t kWordMask = 3;
-  std::size_t longest = 0, longest_odd = 0;
-  for (const crossrail_block& block : plan.kept<BlockList>()) {
-    const auto apart = reinterpret_cast<std::uintptr_t>(block.to) ^ reinterpret_cast<std::uintptr_t>(block.from);
-    longest = std::max(longest, block.bytes);
-    if ((apart & kWordMask) != 0) longest_odd = std::max(longest_odd, block.bytes);
-  }
-  const bool by_engines = longest >= plan.parameter(parameters::memcpy_threshold) || longest_odd >= kWorthAStart;
-  return by_engines ? CROSSRAIL_ENGINE_COPY : CROSSRAIL_ENGINE_KERNEL;
+crossrail_engine engine_of(const Plan& plan) {
+  std::size_t longest = 0;
+  for (const crossrail_block& block : plan.device_blocks.exchanged) longest = std::max(longest, block.bytes);
+  return engine_for(plan, engine_for_length(plan, longest, plan.parameter(parameters::memcpy_threshold)));
 }
 
 Status run_round(Plan& plan, const Buffers& buffers, const Round& round) {
   DeviceSharing& devices = *plan.devices;
-  CROSSRAIL_TRY(stage_in(plan, buffers, round));
-  if (round.from > 0) CROSSRAIL_TRY(plan.control->barrier());  // all have taken out what came in the round before
+  DeviceWork staging, exchange;
+  CROSSRAIL_TRY(stage_in(plan, buffers, round, staging));
+  CROSSRAIL_TRY(meet_staged(plan, staging, round.from > 0));
   lay_out(plan, buffers, round);
-  DeviceWork exchange;
-  CROSSRAIL_TRY(devices.queue().begin_exchange(plan.kept<BlockList>(), engine_for(plan), exchange));
+  CROSSRAIL_TRY(devices.queue().begin_exchange(plan.device_blocks.exchanged, engine_of(plan), exchange, Launch::one_a_device));
   CROSSRAIL_TRY(devices.queue().finish(exchange));
   return stage_out(plan, buffers, round);
 }
@@ -127,15 +130,13 @@ bool fits(const Topology& topology, const Shape& shape) {
 }
 
 Status plan(Plan& plan) {
-  plan.mapped = MappedSide::recv;
-  plan.keep(BlockList(static_cast<std::size_t>(plan.group.size())));
-  return {};
+  return plan_mapped(plan, MappedSide::recv);
 }
 
 Status run(Plan& plan, const Buffers& buffers) {
   const DeviceSharing& devices = *plan.devices;
-  CROSSRAIL_TRY(plan.devices->map_peers(MappedSide::recv));
-  CROSSRAIL_TRY(check_lengths(devices, plan.group));
+  CROSSRAIL_TRY(plan.devices->map_peers(plan.mapped));
+  CROSSRAIL_TRY(check_lengths(devices, plan.group, plan.device_blocks.launched));
   const std::size_t longest = devices.longest(), chunk = std::min(devices.chunk(), longest);
   for (std::size_t from = 0; from < longest; from += chunk) CROSSRAIL_TRY(run_round(plan, buffers, {from, chunk}));
   return {};

@@ -11,33 +11,24 @@
 namespace crossrail::reduce_scatter_block_device::ipc_pull {
 namespace {
 
-Status begin_combination(Plan& plan, const Buffers& buffers, const DeviceRound& round, DeviceWork& work) {
-  const int rank = plan.group.index(), size = plan.group.size();
-  const void* from[CROSSRAIL_MOST_OPERANDS];
-  for (int peer = 0; peer < size; ++peer) {
-    from[peer] = peer == rank ? sent_block(plan, buffers, round, rank)
-                              : plan.devices->block({peer, MappedSide::send, static_cast<std::size_t>(rank), round.from});
+// Every block of those for whom this rank launches, from all ranks to its owner.
+std::span<crossrail_combination> lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
+  auto& shares = plan.kept<allreduce_device::Shares>();
+  shares.clear();
+  for (const int owner : plan.device_blocks.launched) {
+    const allreduce_device::Share share = shares.add(plan, {plan.group.size(), 1}, round.bytes);
+    for (int peer = 0; peer < plan.group.size(); ++peer) share.from[peer] = block_of(plan, buffers, round, {peer, MappedSide::send, owner});
+    share.to[0] = block_of(plan, buffers, round, {owner, MappedSide::recv, 0});
   }
-  void* to[] = {received_block(plan, buffers, round, 0)};
-  crossrail_combination combination{};
-  combination.reduction = allreduce_device::reduction_of(plan);
-  combination.from = from;
-  combination.to = to;
-  combination.from_count = size;
-  combination.to_count = 1;
-  combination.bytes = round.bytes;
-  return plan.devices->queue().begin_combination(combination, work);
+  return shares.all();
 }
 
 Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   DeviceSharing& devices = *plan.devices;
   DeviceWork staging, work;
   CROSSRAIL_TRY(stage_in(plan, buffers, round, staging));
-  if (devices.any_staged(MappedSide::send)) {  // what peers read must be there
-    if (devices.staged(MappedSide::send)) CROSSRAIL_TRY(devices.queue().finish(staging));
-    CROSSRAIL_TRY(plan.control->barrier());
-  }
-  CROSSRAIL_TRY(begin_combination(plan, buffers, round, work));
+  CROSSRAIL_TRY(meet_staged(plan, staging, round.from > 0));
+  CROSSRAIL_TRY(devices.queue().begin_combinations(lay_out(plan, buffers, round), work, Launch::one_a_device));
   CROSSRAIL_TRY(devices.queue().finish(work));
   return stage_out(plan, buffers, {round.from, round.bytes, round.block, round.block});
 }
@@ -51,7 +42,9 @@ bool fits(const Topology& topology, const Shape& shape) {
 
 Status plan(Plan& plan) {
   CROSSRAIL_TRY(allreduce_device::has_kernels(plan));
-  return plan_mapped(plan, MappedSide::send);
+  CROSSRAIL_TRY(plan_mapped(plan, MappedSide::send));
+  plan.keep(allreduce_device::Shares(plan));
+  return {};
 }
 
 Status run(Plan& plan, const Buffers& buffers) {

@@ -180,12 +180,15 @@ DeviceCall PackedVectors::on_devices() {
   DeviceCall call{on_device(send_side_), on_device(recv_side_)};
   call.recv.ours = call.recv.ours || in_place();
   SideFacts &out = send_side_.room, &in = recv_side_.room;
-  const auto* const base = static_cast<const std::byte*>(recv_side_.side.address);
-  const std::ptrdiff_t lower = offset_between(base, static_cast<const std::byte*>(call.recv.address));
+  const auto lower = [](const SurveyedSide& side, const DeviceSide& found) {
+    return offset_between(static_cast<const std::byte*>(side.side.address), static_cast<const std::byte*>(found.address));
+  };
+  const auto place = [](const Block& block, std::ptrdiff_t first) { return static_cast<std::uint64_t>(block.bytes == 0 ? 0 : block.offset - first); };
+  const std::ptrdiff_t received = lower(recv_side_, call.recv), sent = lower(send_side_, call.send);
   for (std::size_t rank = 0; rank < in.blocks.size(); ++rank) {
-    const Block& block = in.blocks[rank];
-    in.places[rank] = {static_cast<std::uint64_t>(block.bytes == 0 ? 0 : block.offset - lower), block.bytes, out.blocks[rank].bytes};
-    call.block_bytes = std::max({call.block_bytes, block.bytes, out.blocks[rank].bytes});
+    const Block &to = out.blocks[rank], &from = in.blocks[rank];
+    in.places[rank] = {place(from, received), place(to, sent), from.bytes, to.bytes};
+    call.block_bytes = std::max({call.block_bytes, from.bytes, to.bytes});
   }
   call.places = in.places.data();
   return call;
