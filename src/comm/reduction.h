@@ -42,5 +42,7 @@ const char* name_of(Operation operation);
 const char* name_of(Element element);
 // Whether the operation is defined for such elements (MPI 4.1, section 6.9.2).
 bool is_defined(const Reduction& reduction);
+// Whether the bits of a result may depend on the order in which three or more elements are combined. Not of integers, which wrap.
+bool depends_on_order(const Reduction& reduction);
 
 }  // namespace crossrail

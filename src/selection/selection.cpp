@@ -24,6 +24,20 @@ bool matches(const TuningRow& row, const Case& one, const std::string& memory) {
          row.mpi.contains(one.mpi);
 }
 
+// Whether what the collective combines must be in the order of the ranks, which the MPI library promises nobody.
+bool wants_rank_order(const Topology& topology, Collective collective) {
+  return topology.rank_order && row_of(collective).reduces && topology.size > 1;
+}
+
+// Needs no memory that might not be there.
+const char* by_messages(const Topology& topology, Collective collective) {
+  switch (collective) {
+    case Collective::allreduce: return topology.rank_order ? "rank_order" : "recursive_doubling";
+    case Collective::allgather: return "ring";
+    default: return "pairwise";
+  }
+}
+
 }  // namespace
 
 bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, const Topology& topology, bool devices) {
@@ -31,6 +45,7 @@ bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, c
     const std::string& wanted = wanted_algorithm(settings, collective);
     if (!wanted.empty() && wanted != "native") return true;
   }
+  if (settings.reproducible != 0 && topology.size > 1) return true;
   MpiVersion mpi;
   (void)parse_mpi_version(topology.mpi, mpi);
   return std::any_of(rows.begin(), rows.end(), [&](const TuningRow& row) {
@@ -42,10 +57,15 @@ bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, c
 std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::string& wanted,
                               const Ground& ground, const Shape& shape) {
   const Topology& topology = ground.topology;
+  const bool ordered = wants_rank_order(topology, shape.collective);
   std::vector<Candidate> candidates;
   std::string passed_over;
   const auto consider = [&](const std::string& name, const Parameters& parameters, const std::string& origin) {
     const Algorithm* algorithm = find_algorithm(shape.collective, name, shape.memory);
+    if (name == "native" && ordered) {
+      passed_over += " native of " + origin + " has an order of its own;";
+      return;
+    }
     if (name != "native" && (algorithm == nullptr || !algorithm->fits(topology, shape))) {
       passed_over += " " + name + " of " + origin + (algorithm == nullptr ? " is unknown;" : " does not fit;");
       return;
@@ -72,27 +92,20 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
     std::erase_if(candidates, [](const Candidate& one) { return one.algorithm == nullptr; });
     return candidates;
   }
-  consider("native", {}, "last row");
-  candidates.back().fallback = true;
+  if (ordered && shape.memory == Memory::host) {
+    for (const char* const name : {"node_shared", by_messages(topology, shape.collective)}) consider(name, {}, "CROSSRAIL_REPRODUCIBLE");
+  }
+  candidates.push_back({nullptr, {}, "last row", true, passed_over});
   return candidates;
 }
 
 namespace {
 
-// Needs no memory that might not be there.
-const char* by_messages(Collective collective) {
-  switch (collective) {
-    case Collective::allreduce: return "recursive_doubling";
-    case Collective::allgather: return "ring";
-    default: return "pairwise";
-  }
-}
-
 // Null if there is none.
 const Algorithm* never_fails(const Ground& ground, const Shape& shape) {
   const Topology& topology = ground.topology;
   const bool shared = topology.one_node() && topology.shared_segment;
-  const char* const name = shared ? "node_shared" : ground.messages ? by_messages(shape.collective) : "";
+  const char* const name = shared ? "node_shared" : ground.messages ? by_messages(topology, shape.collective) : "";
   const Algorithm* found = find_algorithm(shape.collective, name, Memory::host);
   return found != nullptr && found->fits(topology, shape) ? found : nullptr;
 }
