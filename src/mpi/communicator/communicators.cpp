@@ -201,7 +201,7 @@ CommunicatorRecord* record_for_frequent(MPI_Comm comm) {
   constexpr std::uint64_t kFew = 8;
   CommunicatorRecord* const record = look_up(comm);
   if (record == nullptr || record->opened) return record;
-  if (!finalizing() && (++record->frequent_calls > kFew || is_wanted(*record) || asks_for_rank_order(comm))) open(*record);
+  if (!finalizing() && (++record->frequent_calls > kFew || is_wanted(*record) || rank_order_from_the_start(comm))) open(*record);
   return record;
 }
 

@@ -6,8 +6,9 @@
 
 namespace crossrail::mpi {
 
-// What this process knows before `comm` is open: its info key, else the setting. Both must be alike on all ranks.
-bool asks_for_rank_order(MPI_Comm comm);
+// Whether `comm` is to be opened by its very first reduction: its info key says so, else the environment. Those must be alike on all ranks;
+// files need not be, so that what they say holds once a communicator is open.
+bool rank_order_from_the_start(MPI_Comm comm);
 
 // A reduction on `comm` has ended or begun as `carried` says. If the MPI library has it although the ranks' order was asked for, that is said
 // once for each reason, by rank 0.
