@@ -29,6 +29,13 @@ bool wants_rank_order(const Topology& topology, Collective collective) {
   return topology.rank_order && row_of(collective).reduces && topology.size > 1;
 }
 
+// Null if it is a candidate.
+const char* why_not(const std::string& name, const Algorithm* algorithm, const Case& one) {
+  if (name == "native") return wants_rank_order(one.ground.topology, one.shape.collective) ? " has an order of its own;" : nullptr;
+  if (algorithm == nullptr) return " is unknown;";
+  return algorithm->fits(one.ground.topology, one.shape) ? nullptr : " does not fit;";
+}
+
 // Needs no memory that might not be there.
 const char* by_messages(const Topology& topology, Collective collective) {
   switch (collective) {
@@ -57,17 +64,14 @@ bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, c
 std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::string& wanted,
                               const Ground& ground, const Shape& shape) {
   const Topology& topology = ground.topology;
-  const bool ordered = wants_rank_order(topology, shape.collective);
   std::vector<Candidate> candidates;
   std::string passed_over;
+  Case now{ground, shape, {}};
+  (void)parse_mpi_version(topology.mpi, now.mpi);
   const auto consider = [&](const std::string& name, const Parameters& parameters, const std::string& origin) {
     const Algorithm* algorithm = find_algorithm(shape.collective, name, shape.memory);
-    if (name == "native" && ordered) {
-      passed_over += " native of " + origin + " has an order of its own;";
-      return;
-    }
-    if (name != "native" && (algorithm == nullptr || !algorithm->fits(topology, shape))) {
-      passed_over += " " + name + " of " + origin + (algorithm == nullptr ? " is unknown;" : " does not fit;");
+    if (const char* const why = why_not(name, algorithm, now); why != nullptr) {
+      passed_over += " " + name + " of " + origin + why;
       return;
     }
     candidates.push_back({algorithm, {}, origin, false, passed_over});
@@ -79,8 +83,6 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
     if (!status.ok()) passed_over += std::string(" the setting is ignored: ") + status.what + ";";
     if (status.ok()) consider(asked.algorithm, asked.parameters, "setting");
   }
-  Case now{ground, shape, {}};
-  (void)parse_mpi_version(topology.mpi, now.mpi);
   const auto consider_rows = [&](const char* memory) {
     for (const TuningRow& row : rows) {
       if (matches(row, now, memory)) consider(row.algorithm, row.parameters, row.origin);
@@ -92,7 +94,7 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
     std::erase_if(candidates, [](const Candidate& one) { return one.algorithm == nullptr; });
     return candidates;
   }
-  if (ordered && shape.memory == Memory::host) {
+  if (wants_rank_order(topology, shape.collective) && shape.memory == Memory::host) {
     for (const char* const name : {"node_shared", by_messages(topology, shape.collective)}) consider(name, {}, "CROSSRAIL_REPRODUCIBLE");
   }
   candidates.push_back({nullptr, {}, "last row", true, passed_over});

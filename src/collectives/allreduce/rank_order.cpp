@@ -86,12 +86,13 @@ class Part {
     const Stretch mine = share(index_);
     const std::byte* const own = elements_.in_place() ? kept(index_) : elements_.send + mine.first * bytes_;
     const std::size_t step = std::max<std::size_t>(1, kStretchBytes / bytes_);
+    const Tree tree(exchange_.by, size_, nullptr, 0);
     for (std::size_t done = 0; done < mine.count; done += step) {
       const auto operand = [&](int member, const std::byte*& at) -> Status {
         at = (member == index_ ? own : kept(member)) + done * bytes_;
         return {};
       };
-      CROSSRAIL_TRY(Tree::fold(exchange_.by, size_, std::min(step, mine.count - done), result(mine) + done * bytes_, operand));
+      CROSSRAIL_TRY(tree.fold(std::min(step, mine.count - done), result(mine) + done * bytes_, operand));
     }
     return {};
   }

@@ -21,17 +21,17 @@ class Tree {
   // once, in order. Two at the least. `to` may be where the first one's lie; it is written before the others have been asked for.
   template <class Operand>
   Status combine(std::size_t count, std::byte* to, Operand operand) {
-    return by_.rank_order ? fold(by_, members_, count, to, operand) : combine_in_pairs(count, to, operand);
+    return by_.rank_order ? fold(count, to, operand) : combine_in_pairs(count, to, operand);
   }
 
   // The same as ((0 op 1) op 2) op ..., which needs no memory.
   template <class Operand>
-  static Status fold(const Combiner& by, int members, std::size_t count, std::byte* to, Operand operand) {
+  Status fold(std::size_t count, std::byte* to, Operand operand) const {
     const std::byte *so_far = nullptr, *next = nullptr;
     CROSSRAIL_TRY(operand(0, so_far));
-    for (int member = 1; member < members; ++member) {
+    for (int member = 1; member < members_; ++member) {
       CROSSRAIL_TRY(operand(member, next));
-      by.combine(so_far, next, to, count);
+      by_.combine(so_far, next, to, count);
       so_far = to;
     }
     return {};
