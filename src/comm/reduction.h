@@ -22,6 +22,12 @@ struct Truth {  // false is 0; what true is, the compiler that made it knows
 };
 template <class Value, class Place>
 struct Placed {};  // a value and, right behind it, where it was found
+struct Float16 {  // IEEE's binary16
+  std::uint16_t bits;
+};
+struct BFloat16 {  // the upper half of a float
+  std::uint16_t bits;
+};
 
 enum class Element : std::uint8_t {
   none,

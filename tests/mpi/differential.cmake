@@ -137,6 +137,17 @@ mpi_test(reductions_no_segment openmpi4 4 ARGS --set CROSSRAIL_SEGMENT=none redu
 mpi_test(reductions_little_scratch mpich4 4 ARGS --set CROSSRAIL_SCRATCH=64K reductions 9 300)
 mpi_test(reductions_off openmpi4 2 ARGS --set CROSSRAIL=0 --expect-native MPI_Allreduce:60 reductions 10 300)
 
+# 16-bit floats, which two libraries have, under names of their own.
+mpi_test_program(half_floats half_floats.c BUILDS openmpi5 mpich4 mpich5)
+foreach(mpi openmpi5 mpich5)
+  mpi_test(half_floats ${mpi} 3 ARGS --expect-text "tried MPIX_C_FLOAT16" --expect-carried MPI_Allreduce:20:node_shared half_floats)
+  mpi_test(half_floats_nodes ${mpi} 3 ARGS --set CROSSRAIL_NODES=0,1,1 --expect-text "tried MPIX_C_FLOAT16" --expect-carried MPI_Allreduce:20:multi_lane half_floats)
+  mpi_test(half_floats_in_order ${mpi} 3 ARGS --set CROSSRAIL_NODES=0,1,1 --set CROSSRAIL_REPRODUCIBLE=on --expect-text "tried MPIX_C_FLOAT16"
+    --forbid-text "does not cover" --expect-carried MPI_Allreduce:30:rank_order half_floats)
+endforeach()
+mpi_test(half_floats_both mpich5 4 ARGS --expect-text "tried MPIX_BFLOAT16" half_floats)
+mpi_test(half_floats mpich4 2 ARGS --forbid-text "tried" half_floats)
+
 # The order of the ranks, wherever they are: the same bits in every layout, from the first call on.
 mpi_test_program(reproducible reproducible.c)
 set(MPI_TEST_BITS_4 "bits of all results: a0510485289a782d")
