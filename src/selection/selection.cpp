@@ -29,11 +29,21 @@ bool wants_rank_order(const Topology& topology, Collective collective) {
   return topology.rank_order && row_of(collective).reduces && topology.size > 1;
 }
 
+Case case_of(const Ground& ground, const Shape& shape) {
+  Case one{ground, shape, {}};
+  (void)parse_mpi_version(ground.topology.mpi, one.mpi);
+  return one;
+}
+
 // Null if it is a candidate.
 const char* why_not(const std::string& name, const Algorithm* algorithm, const Case& one) {
   if (name == "native") return wants_rank_order(one.ground.topology, one.shape.collective) ? " has an order of its own;" : nullptr;
   if (algorithm == nullptr) return " is unknown;";
   return algorithm->fits(one.ground.topology, one.shape) ? nullptr : " does not fit;";
+}
+
+bool has(const std::vector<Candidate>& candidates, std::string_view name) {
+  return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& one) { return one.algorithm != nullptr && name == one.algorithm->name; });
 }
 
 // Needs no memory that might not be there.
@@ -66,8 +76,7 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
   const Topology& topology = ground.topology;
   std::vector<Candidate> candidates;
   std::string passed_over;
-  Case now{ground, shape, {}};
-  (void)parse_mpi_version(topology.mpi, now.mpi);
+  const Case now = case_of(ground, shape);
   const auto consider = [&](const std::string& name, const Parameters& parameters, const std::string& origin) {
     const Algorithm* algorithm = find_algorithm(shape.collective, name, shape.memory);
     if (const char* const why = why_not(name, algorithm, now); why != nullptr) {
@@ -95,7 +104,9 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
     return candidates;
   }
   if (wants_rank_order(topology, shape.collective) && shape.memory == Memory::host) {
-    for (const char* const name : {"node_shared", by_messages(topology, shape.collective)}) consider(name, {}, "CROSSRAIL_REPRODUCIBLE");
+    for (const char* const name : {"node_shared", by_messages(topology, shape.collective)}) {
+      if (!has(candidates, name)) consider(name, {}, "CROSSRAIL_REPRODUCIBLE");
+    }
   }
   candidates.push_back({nullptr, {}, "last row", true, passed_over});
   return candidates;

@@ -60,6 +60,7 @@ TEST(Choose, the_order_of_the_ranks) {
   EXPECT_EQ(names_in_order(rows, "native", {0, 0, 0}, sum, inexact), (Names{"node_shared", "rank_order", "native"}));
   EXPECT_EQ(names_in_order(rows, "ring", {0, 0, 1, 1}, sum, exact), (Names{"ring", "multi_lane", "rank_order", "native"}));
   EXPECT_EQ(names_in_order(rows, "recursive_doubling", {0, 1}, sum, inexact), (Names{"recursive_doubling", "rank_order", "native"}));
+  EXPECT_EQ(names_in_order("allreduce,host,*,*,*,rank_order,\n", "node_shared", {0, 0}, sum, inexact), (Names{"node_shared", "rank_order", "native"})) << "once each";
   EXPECT_EQ(names_in_order("", "multi_lane", {0, 1, 1}, scattered, inexact), (Names{"pairwise", "native"}));
   EXPECT_EQ(names_in_order("alltoall,host,*,*,*,native,\n", "", {0, 1}, {Collective::alltoall, Memory::host, false, 8}, {}), (Names{"native", "native"}))
       << "what combines nothing";
