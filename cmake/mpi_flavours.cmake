@@ -46,6 +46,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/interpose/carry_vector.cpp
     src/mpi/communicator/communicators.cpp
     src/mpi/communicator/courier_team.cpp
+    src/mpi/communicator/rank_order.cpp
     src/mpi/interpose/control.cpp
     src/mpi/recording/folded_sequence.cpp
     src/mpi/recording/recorded_events.cpp

@@ -38,7 +38,7 @@ ThreadWorld::ThreadWorld(const std::vector<int>& node_of, const WorldOptions& op
       exchange_(topology_from_nodes(node_of, 0).node_of, options.links, 1 + static_cast<int>(options.settings.slots)) {
   Topology everyone = topology_from_nodes(node_of, 0);
   Settings settings = options.settings;
-  settle_scratch(everyone, settings);
+  settle(everyone, settings);
   for (const auto& ranks : everyone.nodes) segments_.emplace_back(segment_layout(ranks.size(), settings).total_bytes());
   for (int rank = 0; rank < everyone.size; ++rank) {
     auto communicator = std::make_unique<Communicator>();
@@ -58,7 +58,7 @@ void ThreadWorld::open(Communicator& communicator, const WorldOptions& options) 
   topology.shared_segment = options.shared_segment && topology.size > 1;
   topology.single_copy = topology.shared_segment && options.single_copy;
   communicator.settings = options.settings;
-  settle_scratch(topology, communicator.settings);
+  settle(topology, communicator.settings);
   communicator.tuning = options.tuning;
   if (options.built_in_tuning) (void)read_tuning(default_tuning(), "default.csv", communicator.tuning);
   communicator.open_slots([&](int slot) { return std::make_unique<ThreadLinks>(exchange_, topology.rank, slot); });

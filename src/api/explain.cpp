@@ -107,14 +107,14 @@ std::string explain(const crossrail_question& question) {
   topology.single_copy = topology.shared_segment && question.single_copy != 0 && process_settings().single_copy != 0;
   std::string warning;
   Settings settings = settings_that_count(warning);
-  settle_scratch(topology, settings);
+  settle(topology, settings);
   topology.mpi = mpi_name(question.mpi == nullptr ? "" : question.mpi);
   const bool of_nodes = on_devices && order == Order::call && !topology.one_node();
   const Ground ground{topology, !topology.one_node(), std::max(1, question.ranks_per_device), of_nodes};
   Shape shape{collective->collective, on_devices && !of_nodes ? Memory::device : Memory::host, question.in_place != 0, question.block_bytes, order};
   if (collective->counts == Counts::vector) shape = {collective->collective, Memory::host, false, 0};
-  // Of all that are reduced; what they are decides nothing.
-  if (collective->reduces) shape.reduction = {Operation::sum, Element::uint8};
+  // Of all that are reduced; what they are decides nothing, but whether their order shows.
+  if (collective->reduces) shape.reduction = {Operation::sum, topology.rank_order ? Element::float64 : Element::uint8};
   const auto candidates = candidates_for(ground, settings, shape, {tuning_rows(warning), form == "nonblocking"});
   const auto segment = control_block_layout(topology.largest_node(), topology.scratch_bytes).total_bytes();
   const bool on = process_settings().enabled != 0;

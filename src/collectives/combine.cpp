@@ -77,7 +77,8 @@ constexpr bool has_loop() {
   if constexpr (IsPlaced<Type>::value) return is_place;
   if constexpr (IsTruth<Type>::value) return is_truth;
   if constexpr (std::is_integral_v<Type>) return !is_place;
-  return is_arithmetic || (is_order && std::is_arithmetic_v<Type>);
+  constexpr bool is_real = std::is_arithmetic_v<Type> || std::is_same_v<Type, Float16> || std::is_same_v<Type, BFloat16>;
+  return is_arithmetic || (is_order && is_real);
 }
 
 template <class Type>

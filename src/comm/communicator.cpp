@@ -31,9 +31,10 @@ ControlBlockLayout pending_layout(int node_size, const Settings& settings) {
   return control_block_layout(node_size, std::min(most, settings.scratch_bytes / std::max<std::uint64_t>(1, settings.slots)), devices);
 }
 
-void settle_scratch(Topology& topology, Settings& settings) {
+void settle(Topology& topology, Settings& settings) {
   if (settings.scratch_bytes == 0) settings.scratch_bytes = useful_scratch_bytes(topology.largest_node());
   topology.scratch_bytes = settings.scratch_bytes;
+  topology.rank_order = settings.reproducible != 0;
 }
 
 SegmentLayout segment_layout(int node_size, const Settings& settings) {

@@ -24,8 +24,9 @@ struct SegmentLayout {
   std::size_t total_bytes() const { return blocking.total_bytes() + static_cast<std::size_t>(pending_slots) * pending.total_bytes(); }
 };
 SegmentLayout segment_layout(int node_size, const Settings& settings);
-// CROSSRAIL_SCRATCH, or what is useful where it is 0, which is what topology and settings have from then on.
-void settle_scratch(Topology& topology, Settings& settings);
+// What the topology has of the settings: CROSSRAIL_REPRODUCIBLE, and CROSSRAIL_SCRATCH, or what is useful where it is 0, which is what both
+// have from then on.
+void settle(Topology& topology, Settings& settings);
 // The part of one slot for pending calls.
 ControlBlockLayout pending_layout(int node_size, const Settings& settings);
 

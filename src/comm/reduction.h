@@ -22,6 +22,12 @@ struct Truth {  // false is 0; what true is, the compiler that made it knows
 };
 template <class Value, class Place>
 struct Placed {};  // a value and, right behind it, where it was found
+struct Float16 {  // IEEE's binary16
+  std::uint16_t bits;
+};
+struct BFloat16 {  // the upper half of a float
+  std::uint16_t bits;
+};
 
 enum class Element : std::uint8_t {
   none,
@@ -42,5 +48,7 @@ const char* name_of(Operation operation);
 const char* name_of(Element element);
 // Whether the operation is defined for such elements (MPI 4.1, section 6.9.2).
 bool is_defined(const Reduction& reduction);
+// Whether the bits of a result may depend on the order in which three or more elements are combined. Not of integers, which wrap.
+bool depends_on_order(const Reduction& reduction);
 
 }  // namespace crossrail

@@ -28,6 +28,7 @@ Status judge_times(Slot& slot, const Shape& shape, std::span<float> values) {
 Status is_given_back(Slot& slot, const Shape& shape, bool& given_back) {
   SpeedGuard& guard = slot.owner.guard;
   given_back = false;
+  if (slot.owner.topology.rank_order && row_of(shape.collective).reduces) return {};
   if (slot.pending || !guard.on() || !wanted_algorithm(slot.owner.settings, shape.collective).empty()) return {};
   if (const auto values = guard.to_agree(shape); !values.empty()) CROSSRAIL_TRY(judge_times(slot, shape, values));
   given_back = guard.native(shape);

@@ -24,6 +24,37 @@ bool matches(const TuningRow& row, const Case& one, const std::string& memory) {
          row.mpi.contains(one.mpi);
 }
 
+// Whether what the collective combines must be in the order of the ranks, which the MPI library promises nobody.
+bool wants_rank_order(const Topology& topology, Collective collective) {
+  return topology.rank_order && row_of(collective).reduces && topology.size > 1;
+}
+
+Case case_of(const Ground& ground, const Shape& shape) {
+  Case one{ground, shape, {}};
+  (void)parse_mpi_version(ground.topology.mpi, one.mpi);
+  return one;
+}
+
+// Null if it is a candidate.
+const char* why_not(const std::string& name, const Algorithm* algorithm, const Case& one) {
+  if (name == "native") return wants_rank_order(one.ground.topology, one.shape.collective) ? " has an order of its own;" : nullptr;
+  if (algorithm == nullptr) return " is unknown;";
+  return algorithm->fits(one.ground.topology, one.shape) ? nullptr : " does not fit;";
+}
+
+bool has(const std::vector<Candidate>& candidates, std::string_view name) {
+  return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& one) { return one.algorithm != nullptr && name == one.algorithm->name; });
+}
+
+// Needs no memory that might not be there.
+const char* by_messages(const Topology& topology, Collective collective) {
+  switch (collective) {
+    case Collective::allreduce: return topology.rank_order ? "rank_order" : "recursive_doubling";
+    case Collective::allgather: return "ring";
+    default: return "pairwise";
+  }
+}
+
 }  // namespace
 
 bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, const Topology& topology, bool devices) {
@@ -31,6 +62,7 @@ bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, c
     const std::string& wanted = wanted_algorithm(settings, collective);
     if (!wanted.empty() && wanted != "native") return true;
   }
+  if (settings.reproducible != 0 && topology.size > 1) return true;
   MpiVersion mpi;
   (void)parse_mpi_version(topology.mpi, mpi);
   return std::any_of(rows.begin(), rows.end(), [&](const TuningRow& row) {
@@ -44,10 +76,11 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
   const Topology& topology = ground.topology;
   std::vector<Candidate> candidates;
   std::string passed_over;
+  const Case now = case_of(ground, shape);
   const auto consider = [&](const std::string& name, const Parameters& parameters, const std::string& origin) {
     const Algorithm* algorithm = find_algorithm(shape.collective, name, shape.memory);
-    if (name != "native" && (algorithm == nullptr || !algorithm->fits(topology, shape))) {
-      passed_over += " " + name + " of " + origin + (algorithm == nullptr ? " is unknown;" : " does not fit;");
+    if (const char* const why = why_not(name, algorithm, now); why != nullptr) {
+      passed_over += " " + name + " of " + origin + why;
       return;
     }
     candidates.push_back({algorithm, {}, origin, false, passed_over});
@@ -59,8 +92,6 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
     if (!status.ok()) passed_over += std::string(" the setting is ignored: ") + status.what + ";";
     if (status.ok()) consider(asked.algorithm, asked.parameters, "setting");
   }
-  Case now{ground, shape, {}};
-  (void)parse_mpi_version(topology.mpi, now.mpi);
   const auto consider_rows = [&](const char* memory) {
     for (const TuningRow& row : rows) {
       if (matches(row, now, memory)) consider(row.algorithm, row.parameters, row.origin);
@@ -72,27 +103,22 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
     std::erase_if(candidates, [](const Candidate& one) { return one.algorithm == nullptr; });
     return candidates;
   }
-  consider("native", {}, "last row");
-  candidates.back().fallback = true;
+  if (wants_rank_order(topology, shape.collective) && shape.memory == Memory::host) {
+    for (const char* const name : {"node_shared", by_messages(topology, shape.collective)}) {
+      if (!has(candidates, name)) consider(name, {}, "CROSSRAIL_REPRODUCIBLE");
+    }
+  }
+  candidates.push_back({nullptr, {}, "last row", true, passed_over});
   return candidates;
 }
 
 namespace {
 
-// Needs no memory that might not be there.
-const char* by_messages(Collective collective) {
-  switch (collective) {
-    case Collective::allreduce: return "recursive_doubling";
-    case Collective::allgather: return "ring";
-    default: return "pairwise";
-  }
-}
-
 // Null if there is none.
 const Algorithm* never_fails(const Ground& ground, const Shape& shape) {
   const Topology& topology = ground.topology;
   const bool shared = topology.one_node() && topology.shared_segment;
-  const char* const name = shared ? "node_shared" : ground.messages ? by_messages(shape.collective) : "";
+  const char* const name = shared ? "node_shared" : ground.messages ? by_messages(topology, shape.collective) : "";
   const Algorithm* found = find_algorithm(shape.collective, name, Memory::host);
   return found != nullptr && found->fits(topology, shape) ? found : nullptr;
 }

@@ -60,6 +60,7 @@ struct Topology {
   bool shared_segment = false;  // the ranks of every node share a segment
   bool single_copy = false;     // every rank may read the memory of the others in its node
   std::uint64_t scratch_bytes = 0;
+  bool rank_order = false;      // what is reduced is combined strictly in the order of the ranks (CROSSRAIL_REPRODUCIBLE)
   std::string mpi;              // "openmpi4.1.6" (mpi_version.h); empty: unknown, or not the same on all ranks
 
   // More ranks than cores on this rank's node: waiting must give the core away at once.

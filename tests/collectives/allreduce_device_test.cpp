@@ -108,9 +108,8 @@ TEST_P(EveryReductionOnDevices, takes_all_elements) {
   });
 }
 
-// What is inexact has the same bits on all ranks, by all rows: the order is that of the ranks.
-TEST(OrderOnDevices, is_that_of_the_ranks) {
-  device::use_module(host_device_module());
+// Sums that are inexact, in device memory of ranks on `nodes`: as if added in the order of the ranks, by the row of this name.
+void expect_order_of_ranks(const Nodes& nodes, const virtual_world::WorldOptions& options, const char* algorithm) {
   constexpr std::size_t kCount = 1000;
   std::vector<float> expected(kCount);
   const auto number = [](int rank, std::size_t place) { return static_cast<float>(mix_word(static_cast<std::uint64_t>(rank), place) >> 40) * 1e-3f; };
@@ -118,17 +117,30 @@ TEST(OrderOnDevices, is_that_of_the_ranks) {
     expected[place] = number(0, place);
     for (int rank = 1; rank < 5; ++rank) expected[place] += number(rank, place);
   }
-  for (const Algorithm& row : catalogue(Collective::allreduce, Memory::device)) {
-    virtual_world::world({0, 0, 0, 0, 0}, forced_reduction(row.name), [&](Communicator& communicator) {
-      const Shape shape = allreduce_shape(kCount, {Operation::sum, Element::float32});
-      DeviceRow send(shape.block_bytes, 0, HOST_DEVICE_PLAIN), recv(shape.block_bytes, 0, HOST_DEVICE_PLAIN);
-      for (std::size_t place = 0; place < kCount; ++place) reinterpret_cast<float*>(send.touch())[place] = number(communicator.topology.rank, place);
-      DeviceBuffers buffers({send.data(), recv.data()}, shape.block_bytes);
-      const Outcome outcome = run_collective(communicator, shape, buffers);
-      EXPECT_STREQ(outcome.plan->algorithm, row.name);
-      EXPECT_EQ(std::memcmp(recv.touch(), expected.data(), shape.block_bytes), 0) << row.name;
-    });
-  }
+  virtual_world::world(nodes, options, [&](Communicator& communicator) {
+    const Shape shape = allreduce_shape(kCount, {Operation::sum, Element::float32});
+    DeviceRow send(shape.block_bytes, 0, HOST_DEVICE_PLAIN), recv(shape.block_bytes, 0, HOST_DEVICE_PLAIN);
+    for (std::size_t place = 0; place < kCount; ++place) reinterpret_cast<float*>(send.touch())[place] = number(communicator.topology.rank, place);
+    DeviceBuffers buffers({send.data(), recv.data()}, shape.block_bytes);
+    const Outcome outcome = run_collective(communicator, shape, buffers);
+    EXPECT_STREQ(outcome.plan->algorithm, algorithm);
+    EXPECT_EQ(std::memcmp(recv.touch(), expected.data(), shape.block_bytes), 0) << algorithm;
+  });
+}
+
+// What is inexact has the same bits on all ranks, by all rows: the order is that of the ranks.
+TEST(OrderOnDevices, is_that_of_the_ranks) {
+  device::use_module(host_device_module());
+  for (const Algorithm& row : catalogue(Collective::allreduce, Memory::device)) expect_order_of_ranks({0, 0, 0, 0, 0}, forced_reduction(row.name), row.name);
+  device::use_module(nullptr);
+}
+
+// On several nodes, and for ranks that are not one after the other there, only where it is asked for.
+TEST(OrderOnDevices, is_that_of_the_ranks_on_several_nodes) {
+  device::use_module(host_device_module());
+  virtual_world::WorldOptions options = forced_reduction("multi_lane");
+  options.settings.reproducible = 1;
+  expect_order_of_ranks({0, 1, 0, 1, 1}, options, "rank_order");
   device::use_module(nullptr);
 }
 

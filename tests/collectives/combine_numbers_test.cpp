@@ -37,6 +37,41 @@ TEST_P(EveryVersion, keeps_the_order_of_operands) {
   }
 }
 
+// All of them: none is lost on the way to a float and back, infinities and denormals are themselves, and what is no number stays none.
+TEST_P(EveryVersion, knows_all_16_bit_floats) {
+  struct Kind {
+    Element element;
+    unsigned infinity;
+  };
+  for (const Kind kind : {Kind{Element::float16, 0x7c00}, Kind{Element::bfloat16, 0x7f80}}) {
+    const Combine add = combine_of({Operation::sum, kind.element}, GetParam()), most = combine_of({Operation::maximum, kind.element}, GetParam());
+    if (add == nullptr) GTEST_SKIP() << "not by this processor";
+    constexpr std::size_t kAll = 65536;
+    std::vector<std::uint16_t> all(kAll), zeros(kAll, 0x8000), sums(kAll), largest(kAll);
+    for (std::size_t bits = 0; bits < kAll; ++bits) all[bits] = static_cast<std::uint16_t>(bits);
+    const auto bytes_of_row = [](std::vector<std::uint16_t>& row) { return reinterpret_cast<std::byte*>(row.data()); };
+    add(bytes_of_row(all), bytes_of_row(zeros), bytes_of_row(sums), kAll);
+    most(bytes_of_row(all), bytes_of_row(all), bytes_of_row(largest), kAll);
+    for (std::size_t bits = 0; bits < kAll; ++bits) {
+      const bool number = (bits & 0x7fff) <= kind.infinity;
+      EXPECT_TRUE(number ? sums[bits] == bits : (sums[bits] & 0x7fff) > kind.infinity) << std::hex << bits << ' ' << sums[bits];
+      EXPECT_TRUE(number ? largest[bits] == bits : (largest[bits] & 0x7fff) > kind.infinity) << std::hex << bits << ' ' << largest[bits];
+    }
+  }
+}
+
+// Half a step more than the largest number is infinity, less is that number; ties go to even ones.
+TEST_P(EveryVersion, rounds_float16_to_the_nearest) {
+  const Combine add = combine_of({Operation::sum, Element::float16}, GetParam());
+  if (add == nullptr) GTEST_SKIP() << "not by this processor";
+  // 65504 + 16, 65504 + 15.99; 2048 + 1, 2050 + 1, 2048 + 1.001; 2^-24 + 2^-24, 1 + 2^-11, 1 + 2^-11 and a bit
+  std::uint16_t a[] = {0x7bff, 0x7bff, 0x6800, 0x6801, 0x6800, 0x0001, 0x3c00, 0x3c00}, b[] = {0x4c00, 0x4bff, 0x3c00, 0x3c00, 0x3c01, 0x0001, 0x1000, 0x1001};
+  const std::uint16_t wanted[] = {0x7c00, 0x7bff, 0x6800, 0x6802, 0x6801, 0x0002, 0x3c00, 0x3c01};
+  std::uint16_t to[8];
+  add(reinterpret_cast<std::byte*>(a), reinterpret_cast<std::byte*>(b), reinterpret_cast<std::byte*>(to), 8);
+  for (int number = 0; number < 8; ++number) EXPECT_EQ(to[number], wanted[number]) << number;
+}
+
 // C's product of infinities (Annex G), and no sum that is rounded once where it should be twice.
 TEST_P(EveryVersion, multiplies_complex_numbers_as_c_does) {
   const Combine combine = combine_of({Operation::product, Element::complex_float64}, GetParam());

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstring>
 #include <random>
@@ -54,6 +55,29 @@ Type expected_number(Operation operation, Type a, Type b) {
   }
 }
 
+// Of 16-bit floats, by their definition: so many bits of a fraction, and the exponent of the smallest that is not denormal.
+struct Format {
+  int fraction, lowest;
+};
+template <class Type>
+constexpr Format kFormat = std::is_same_v<Type, Float16> ? Format{10, -14} : Format{7, -126};
+
+double value_of(std::uint16_t bits, const Format& format) {
+  const int magnitude = bits & 0x7fff, exponent = magnitude >> format.fraction, fraction = magnitude & ((1 << format.fraction) - 1);
+  const int whole = exponent == 0 ? fraction : fraction + (1 << format.fraction);
+  const double value = std::ldexp(whole, std::max(exponent, 1) - 1 + format.lowest - format.fraction);
+  return bits >> 15 != 0 ? -value : value;
+}
+
+std::uint16_t nearest_to(double value, const Format& format) {
+  const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  const int exponent = value == 0 ? format.lowest : std::max(std::ilogb(value), format.lowest);
+  const double steps = std::nearbyint(std::ldexp(std::abs(value), format.fraction - exponent));
+  const auto magnitude = (exponent - format.lowest) * (1 << format.fraction) + static_cast<int>(steps);
+  const int infinity = 0x8000 - (1 << format.fraction);
+  return static_cast<std::uint16_t>(sign | std::min(magnitude, infinity));
+}
+
 template <class Type>
 struct Defined {
   static void combine(Operation operation, const std::byte* a, const std::byte* b, std::byte* to) {
@@ -64,6 +88,22 @@ struct Defined {
     std::memcpy(to, &z, sizeof z);
   }
 };
+
+template <class Short>
+struct DefinedShort {
+  static void combine(Operation operation, const std::byte* a, const std::byte* b, std::byte* to) {
+    std::uint16_t x, y;
+    std::memcpy(&x, a, sizeof x);
+    std::memcpy(&y, b, sizeof y);
+    const double z = expected_number(operation, value_of(x, kFormat<Short>), value_of(y, kFormat<Short>));
+    const std::uint16_t bits = nearest_to(z, kFormat<Short>);
+    std::memcpy(to, &bits, sizeof bits);
+  }
+};
+template <>
+struct Defined<Float16> : DefinedShort<Float16> {};
+template <>
+struct Defined<BFloat16> : DefinedShort<BFloat16> {};
 
 template <class Part>
 struct Defined<std::complex<Part>> {
@@ -131,6 +171,19 @@ struct Random {
     }
   }
 };
+template <class Short>
+struct RandomShort {
+  static void fill(std::byte* at, std::mt19937_64& random) {
+    // Every exponent of a float16, its denormals among them.
+    const double value = std::ldexp(static_cast<double>(random() % 2049) - 1024, static_cast<int>(random() % 31) - 25);
+    const std::uint16_t bits = nearest_to(value, kFormat<Short>);
+    std::memcpy(at, &bits, sizeof bits);
+  }
+};
+template <>
+struct Random<Float16> : RandomShort<Float16> {};
+template <>
+struct Random<BFloat16> : RandomShort<BFloat16> {};
 template <class Part>
 struct Random<std::complex<Part>> {
   static void fill(std::byte* at, std::mt19937_64& random) {

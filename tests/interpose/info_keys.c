@@ -1,7 +1,8 @@
 /* Settings of one communicator by info keys, given in each of the ways that MPI has; MPI_Comm_get_info tells them.
  *
  *   info_keys          each communicator has the algorithm that its keys name, MPI_COMM_WORLD and plain duplicates the usual one
- *   info_keys wrong    keys that make no sense, and one that comes too late */
+ *   info_keys wrong    keys that make no sense, and one that comes too late
+ *   info_keys order    a communicator whose reductions are in the order of the ranks from its first call on, and others that are not */
 #include "check.h"
 #include <dlfcn.h>
 #include <string.h>
@@ -82,6 +83,33 @@ static void wrong_keys(MPI_Info info) {
   MPI_OK(MPI_Comm_free(&comm));
 }
 
+/* 1e16 + 1 is 1e16, so that ((-1e16 + 1) + 1e16) + ... shows who came when. */
+static double in_order(int rank) { return rank % 3 == 0 ? -1e16 : rank % 3 == 1 ? 1 : 1e16; }
+
+static void expect_order(MPI_Comm comm, const char* algorithm, int calls) {
+  const int size = size_of_comm(comm);
+  double mine[700], sum[700], expected = in_order(0);
+  for (int rank = 1; rank < size; ++rank) expected += in_order(rank);
+  for (int i = 0; i < 700; ++i) mine[i] = in_order(rank_in(comm));
+  for (int call = 0; call < calls; ++call) {
+    const int count = call % 2 == 0 ? 3 : 700;
+    MPI_OK(MPI_Allreduce(mine, sum, count, MPI_DOUBLE, MPI_SUM, comm));
+    CHECK(strcmp(last_algorithm(), algorithm) == 0, "call %d: %s, not %s", call, last_algorithm(), algorithm);
+    for (int i = 0; i < count && strcmp(algorithm, "native") != 0; ++i) CHECK(sum[i] == expected, "call %d: %g, not %g", call, sum[i], expected);
+  }
+}
+
+static void order(MPI_Info info, const char* algorithm) {
+  MPI_Comm with, plain;
+  MPI_OK(MPI_Info_set(info, "crossrail_reproducible", "on"));
+  MPI_OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &with));
+  MPI_OK(MPI_Comm_dup_with_info(with, MPI_INFO_NULL, &plain));
+  expect_order(with, algorithm, 20);
+  expect_order(plain, "native", 8); /* the first ones: it is not open yet */
+  MPI_OK(MPI_Comm_free(&plain));
+  MPI_OK(MPI_Comm_free(&with));
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Info info;
@@ -89,7 +117,9 @@ int main(int argc, char** argv) {
   MPI_OK(MPI_Info_create(&info));
   MPI_OK(MPI_Info_set(info, "crossrail_alltoall", "bruck"));
   MPI_OK(MPI_Info_set(info, "mpi_assert_no_any_tag", "true"));
-  if (argc > 1) {
+  if (argc > 2) {
+    order(info, argv[2]);
+  } else if (argc > 1) {
     wrong_keys(info);
   } else {
     every_way(info);

@@ -137,6 +137,49 @@ mpi_test(reductions_no_segment openmpi4 4 ARGS --set CROSSRAIL_SEGMENT=none redu
 mpi_test(reductions_little_scratch mpich4 4 ARGS --set CROSSRAIL_SCRATCH=64K reductions 9 300)
 mpi_test(reductions_off openmpi4 2 ARGS --set CROSSRAIL=0 --expect-native MPI_Allreduce:60 reductions 10 300)
 
+# 16-bit floats, which two libraries have, under names of their own.
+mpi_test_program(half_floats half_floats.c BUILDS openmpi5 mpich4 mpich5)
+foreach(mpi openmpi5 mpich5)
+  mpi_test(half_floats ${mpi} 3 ARGS --expect-text "tried MPIX_C_FLOAT16" --expect-carried MPI_Allreduce:20:node_shared half_floats)
+  mpi_test(half_floats_nodes ${mpi} 3 ARGS --set CROSSRAIL_NODES=0,1,1 --expect-text "tried MPIX_C_FLOAT16" --expect-carried MPI_Allreduce:20:multi_lane half_floats)
+  mpi_test(half_floats_in_order ${mpi} 3 ARGS --set CROSSRAIL_NODES=0,1,1 --set CROSSRAIL_REPRODUCIBLE=on --expect-text "tried MPIX_C_FLOAT16"
+    --forbid-text "does not cover" --expect-carried MPI_Allreduce:30:rank_order half_floats)
+endforeach()
+mpi_test(half_floats_both mpich5 4 ARGS --expect-text "tried MPIX_BFLOAT16" half_floats)
+mpi_test(half_floats mpich4 2 ARGS --forbid-text "tried" half_floats)
+
+# The order of the ranks, wherever they are: the same bits in every layout, from the first call on.
+mpi_test_program(reproducible reproducible.c)
+set(MPI_TEST_BITS_4 "bits of all results: a0510485289a782d")
+set(in_order --set CROSSRAIL_REPRODUCIBLE=on --forbid-text "does not cover")
+foreach(mpi openmpi4 mpich4)
+  foreach(nodes 0,0,0,0 0,0,1,1 0,1,1,1 0,1,0,1 0,1,2,3)
+    string(REPLACE "," "" name ${nodes})
+    mpi_test(reproducible_${name} ${mpi} 4 ARGS ${in_order} --set CROSSRAIL_NODES=${nodes} --expect-text ${MPI_TEST_BITS_4}
+      --expect-carried MPI_Allreduce:42 --expect-carried MPI_Reduce_scatter_block:40 reproducible)
+  endforeach()
+  mpi_test(reproducible_no_segment ${mpi} 4 ARGS ${in_order} --set CROSSRAIL_SEGMENT=none --expect-text ${MPI_TEST_BITS_4} --expect-carried MPI_Allreduce:42:rank_order reproducible)
+  mpi_test(reproducible_native_row ${mpi} 4 ARGS ${in_order} --set CROSSRAIL_ALLREDUCE=native --set CROSSRAIL_GUARD=3 --expect-text ${MPI_TEST_BITS_4} --expect-carried MPI_Allreduce:42 reproducible)
+  mpi_test(reproducible_interleaved ${mpi} 5 ARGS ${in_order} --set CROSSRAIL_NODES=0,1,0,2,2 --expect-carried MPI_Allreduce:42 reproducible)
+  mpi_test(reproducible_own ${mpi} 3 ARGS --set CROSSRAIL_REPRODUCIBLE=on --expect-native MPI_Allreduce:20
+    --expect-once "CROSSRAIL_REPRODUCIBLE does not cover this MPI_Allreduce, nor others like it: its operation or its type is none" reproducible own)
+endforeach()
+foreach(nodes 0,0,0,0 0,1,1,0)
+  string(REPLACE "," "" name ${nodes})
+  mpi_test(reproducible_pending_${name} openmpi4 4 ARGS ${in_order} --set CROSSRAIL_NODES=${nodes} --expect-carried MPI_Iallreduce:20 reproducible pending)
+endforeach()
+mpi_test(reproducible_pending mpich4 4 ARGS ${in_order} --expect-carried MPI_Iallreduce:20 reproducible pending)
+foreach(mpi openmpi5 mpich5)
+  mpi_test(reproducible_persistent ${mpi} 4 ARGS ${in_order} --set CROSSRAIL_NODES=0,1,1,0 --expect-carried MPI_Iallreduce:20 --expect-carried MPI_Allreduce_init:5 reproducible persistent)
+endforeach()
+# Persistent calls are never carried under MPICH 4.0.
+mpi_test(reproducible_persistent mpich4 4 ARGS --set CROSSRAIL_REPRODUCIBLE=on --expect-once "does not cover this MPI_Allreduce_init, nor others like it"
+  --no-pass --exit any reproducible persistent)
+# In a file, which not all ranks need have: from the ninth call on, and the first ones are told.
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/reproducible.conf "reproducible = on\n")
+mpi_test(reproducible_file openmpi4 4 ARGS --set CROSSRAIL_CONFIG=${CMAKE_CURRENT_BINARY_DIR}/reproducible.conf --set CROSSRAIL_NODES=0,0,1,1
+  --expect-once "does not cover this MPI_Allreduce, nor others like it: the first calls on a communicator" --expect-carried MPI_Allreduce:34 --no-pass --exit any reproducible)
+
 # MPI_Allgather and MPI_Reduce_scatter_block, in all forms.
 mpi_test_program(gatherings gatherings.c reduction_types.c random_types.c random_comms.c)
 set(both --expect-carried MPI_Allgather:30 --expect-carried MPI_Reduce_scatter_block:30)

@@ -42,6 +42,46 @@ TEST(Choose, rows_come_in_their_order_then_native) {
             (Names{"bruck", "linear", "native"}));
 }
 
+Names names_in_order(const std::string& csv, const std::string& wanted, const std::vector<int>& node_of, Shape shape, Reduction reduction) {
+  Topology ordered = topology(node_of);
+  ordered.rank_order = true;
+  shape.reduction = reduction;
+  Names found;
+  for (const Candidate& one : choose(table(csv), wanted, {ordered}, shape)) found.push_back(one.algorithm == nullptr ? "native" : one.algorithm->name);
+  return found;
+}
+
+// Rows with an order of their own do not fit, native is the last resort only, and what has the order needs no row.
+TEST(Choose, the_order_of_the_ranks) {
+  const Reduction inexact{Operation::sum, Element::float64}, exact{Operation::sum, Element::int32};
+  const Shape sum{Collective::allreduce, Memory::host, false, 800}, scattered{Collective::reduce_scatter_block, Memory::host, false, 800};
+  const std::string rows = "allreduce,host,*,*,*,native,\nallreduce,host,*,*,*,multi_lane,\n";
+  EXPECT_EQ(names_in_order(rows, "ring", {0, 0, 1, 1}, sum, inexact), (Names{"rank_order", "native"}));
+  EXPECT_EQ(names_in_order(rows, "native", {0, 0, 0}, sum, inexact), (Names{"node_shared", "rank_order", "native"}));
+  EXPECT_EQ(names_in_order(rows, "ring", {0, 0, 1, 1}, sum, exact), (Names{"ring", "multi_lane", "rank_order", "native"}));
+  EXPECT_EQ(names_in_order(rows, "recursive_doubling", {0, 1}, sum, inexact), (Names{"recursive_doubling", "rank_order", "native"}));
+  EXPECT_EQ(names_in_order("allreduce,host,*,*,*,rank_order,\n", "node_shared", {0, 0}, sum, inexact), (Names{"node_shared", "rank_order", "native"})) << "once each";
+  EXPECT_EQ(names_in_order("", "multi_lane", {0, 1, 1}, scattered, inexact), (Names{"pairwise", "native"}));
+  EXPECT_EQ(names_in_order("alltoall,host,*,*,*,native,\n", "", {0, 1}, {Collective::alltoall, Memory::host, false, 8}, {}), (Names{"native", "native"}))
+      << "what combines nothing";
+}
+
+TEST(Choose, the_order_of_the_ranks_of_calls_that_may_be_pending) {
+  Topology ordered = topology({0, 0, 1});
+  ordered.rank_order = true;
+  Shape sum{Collective::allreduce, Memory::host, false, 800};
+  sum.reduction = {Operation::sum, Element::float32};
+  for (const Candidate& one : choose_without_native(table("allreduce,host,*,*,*,native,\n"), "", {ordered}, sum)) EXPECT_STREQ(one.algorithm->name, "rank_order");
+  EXPECT_FALSE(choose_without_native({}, "", {ordered}, sum).empty());
+  Ground silent{ordered};
+  silent.messages = false;
+  EXPECT_TRUE(choose_without_native({}, "", silent, sum).empty()) << "without messages nothing can be sure to end";
+  Settings settings;
+  EXPECT_FALSE(could_serve({}, settings, ordered, false));
+  settings.reproducible = 1;
+  EXPECT_TRUE(could_serve({}, settings, ordered, false)) << "needs no rows";
+}
+
 TEST(Choose, nothing_is_kept_for_what_no_row_can_serve) {
   const auto serves = [](const std::string& csv, const std::vector<int>& node_of, bool devices = false) {
     return could_serve(table(csv), Settings{}, topology(node_of), devices);

@@ -12,11 +12,15 @@ namespace crossrail::allreduce {
 struct Combiner {
   Combine combine;
   std::size_t element_bytes;
+  bool rank_order;  // one after the other: Tree
 };
 
 inline Combiner combiner_of(const Plan& plan) {
-  return {combine_of(plan.shape.reduction), bytes_of(plan.shape.reduction.element)};
+  return {combine_of(plan.shape.reduction), bytes_of(plan.shape.reduction.element), plan.topology->rank_order};
 }
+
+// Whether an algorithm may combine in an order of its own.
+inline bool free_order(const Topology& topology, const Shape& shape) { return !topology.rank_order || !depends_on_order(shape.reduction); }
 
 // A rank's elements and where their results go: apart, or the same memory. The results may be written before others' elements are
 // known, never before this rank's own have been read.

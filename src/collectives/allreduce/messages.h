@@ -55,6 +55,10 @@ inline std::size_t bytes_arriving(const Topology& topology, const Shape& shape) 
 inline bool messages_fit(const Topology& topology, const Shape& shape) {
   return part_bytes(topology, shape) > 0 && is_defined(shape.reduction);
 }
+// Of those by which what meets is combined in the order of members: two have no other.
+inline bool doubling_fits(const Topology& topology, const Shape& shape) {
+  return messages_fit(topology, shape) && (free_order(topology, shape) || topology.size <= 2);
+}
 // For rows that send messages only.
 inline Status plan_messages(Plan& plan) {
   CROSSRAIL_TRY(plan.links->open_messages());

@@ -48,7 +48,7 @@ Status across_nodes(Plan& plan, const Elements& share) {
 
 bool fits(const Topology& topology, const Shape& shape) {
   const std::size_t element_bytes = bytes_of(shape.reduction.element);
-  return topology.shared_segment && is_defined(shape.reduction) &&
+  return topology.shared_segment && is_defined(shape.reduction) && free_order(topology, shape) &&
          topology.scratch_bytes / (2 * static_cast<std::uint64_t>(topology.largest_node())) >= element_bytes;
 }
 

@@ -45,7 +45,7 @@ Status reduce(const Exchange& exchange, const Elements& elements) {
   return {};
 }
 
-bool fits(const Topology& topology, const Shape& shape) { return messages_fit(topology, shape); }
+bool fits(const Topology& topology, const Shape& shape) { return messages_fit(topology, shape) && free_order(topology, shape); }
 
 Status plan(Plan& plan) { return plan_messages(plan); }
 

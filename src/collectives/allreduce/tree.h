@@ -1,5 +1,6 @@
 // The order in which a rank combines the elements of many: that of recursive doubling (messages.h, Folded), so that sums come to the
-// bits of that algorithm, which MPI libraries use for few elements. The sums of many ranks are more exact than one by one, too.
+// bits of that algorithm, which MPI libraries use for few elements. The sums of many ranks are more exact than one by one, too. With
+// CROSSRAIL_REPRODUCIBLE it is that of the members.
 #pragma once
 
 #include <bit>
@@ -17,9 +18,28 @@ class Tree {
   static constexpr std::size_t room(int members, std::size_t stride) { return 2 * static_cast<std::size_t>(levels(members)) * stride; }
 
   // Combines `count` elements of every member. `operand(member, at)` sets where they lie, and may wait; each member is asked for
-  // once, in order. Two at the least.
+  // once, in order. Two at the least. `to` may be where the first one's lie; it is written before the others have been asked for.
   template <class Operand>
   Status combine(std::size_t count, std::byte* to, Operand operand) {
+    return by_.rank_order ? fold(count, to, operand) : combine_in_pairs(count, to, operand);
+  }
+
+  // The same as ((0 op 1) op 2) op ..., which needs no memory.
+  template <class Operand>
+  Status fold(std::size_t count, std::byte* to, Operand operand) const {
+    const std::byte *so_far = nullptr, *next = nullptr;
+    CROSSRAIL_TRY(operand(0, so_far));
+    for (int member = 1; member < members_; ++member) {
+      CROSSRAIL_TRY(operand(member, next));
+      by_.combine(so_far, next, to, count);
+      so_far = to;
+    }
+    return {};
+  }
+
+ private:
+  template <class Operand>
+  Status combine_in_pairs(std::size_t count, std::byte* to, Operand operand) {
     const int top = levels(members_) - 1, participants = 1 << top, pairs = members_ - participants;
     const std::byte* waiting[sizeof(int) * 8] = {};  // first operands, by level
     for (int participant = 0; participant < participants; ++participant) {
@@ -45,7 +65,6 @@ class Tree {
     return {};
   }
 
- private:
   // Two blocks a level: for a first operand, which waits, and for a second.
   std::byte* block(int level, int participant) const {
     return memory_ + (2 * static_cast<std::size_t>(level) + static_cast<std::size_t>(participant >> level & 1)) * stride_;

@@ -87,7 +87,7 @@ std::size_t part_bytes(const Topology& topology, const Shape& shape, std::size_t
 
 bool fits(const Topology& topology, const Shape& shape) {
   const bool room = shape.block_bytes == 0 || part_bytes(topology, shape, ~std::size_t{0}) > 0;
-  return topology.shared_segment && is_defined(shape.reduction) && room;
+  return topology.shared_segment && is_defined(shape.reduction) && free_order(topology, shape) && room;
 }
 
 Status plan(Plan& plan) {

@@ -8,6 +8,7 @@ namespace crossrail::reduce_scatter_block {
 
 using allreduce::Combiner;
 using allreduce::combiner_of;
+using allreduce::free_order;
 using allreduce::Tree;
 
 inline const std::byte* sent(const Plan& plan, const Buffers& buffers, int index) {
@@ -27,7 +28,7 @@ class Rows {
   static constexpr std::size_t kStretchBytes = 8 * 1024;
   static std::size_t scratch_bytes(int members) { return Tree::room(members, kStretchBytes); }
 
-  // `memory`: scratch_bytes() of them.
+  // `memory`: scratch_bytes() of them; none where they are combined in the order of the ranks.
   Rows(const Plan& plan, int members, std::byte* memory) : by_(combiner_of(plan)), members_(members), memory_(memory) {}
 
   // `row(member, at)` sets where a member's row begins. It may wait, and is asked for every stretch. `to` may be the row of the first.

@@ -1,8 +1,11 @@
 #include "mpi/buffers/reductions.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <vector>
+
+#include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -81,6 +84,24 @@ auto find_row(const Rows& rows, Matches matches) {
   return found == rows.end() ? nullptr : &*found;
 }
 
+struct NamedRow {
+  const char* name;
+  Element element;
+};
+// Types that headers have under other names or not at all, and that libraries call so; what the standard calls types is not among them.
+constexpr NamedRow kNamed[] = {{"MPIX_C_FLOAT16", Element::float16}, {"MPI_C_FLOAT16", Element::float16},   {"MPIX_SHORT_FLOAT", Element::float16},
+                               {"MPI_SHORT_FLOAT", Element::float16}, {"MPIX_BFLOAT16", Element::bfloat16}, {"MPI_BFLOAT16", Element::bfloat16}};
+
+Element element_by_name(MPI_Datatype type, std::uint64_t bytes) {
+  using GetName = int (*)(MPI_Datatype, char*, int*);
+  static const auto get_name = reinterpret_cast<GetName>(library_symbol("PMPI_Type_get_name"));
+  char name[MPI_MAX_OBJECT_NAME + 1] = {};
+  int length = 0;
+  if (bytes != 2 || get_name == nullptr || get_name(type, name, &length) != MPI_SUCCESS) return Element::none;
+  const auto found = std::find_if(std::begin(kNamed), std::end(kNamed), [&](const NamedRow& row) { return std::strcmp(row.name, name) == 0; });
+  return found == std::end(kNamed) ? Element::none : found->element;
+}
+
 // What is looked up in call after call; types and operations of MPI's own live for ever.
 struct LastOperation {
   MPI_Op op{};
@@ -106,8 +127,8 @@ Reduction reduction_of(Operation operation, MPI_Datatype type, std::uint64_t byt
   static thread_local LastReduction last;
   if (last.reduction.operation == operation && operation != Operation::none && last.type == type) return last.reduction;
   const TypeRow* const row = find_row(types(), [&](const TypeRow& one) { return one.type == type; });
-  if (row == nullptr || !allows(row->its_class, operation)) return {};
-  const Reduction found{operation, element_of(*row, bytes)};
+  if (row != nullptr && !allows(row->its_class, operation)) return {};
+  const Reduction found{operation, row != nullptr ? element_of(*row, bytes) : element_by_name(type, bytes)};
   if (!is_defined(found)) return {};
   last = {type, found};
   return found;

@@ -13,6 +13,7 @@
 #include "mpi/communicator/mpi_links.h"
 #include "mpi/communicator/open_communicator.h"
 #include "mpi/communicator/private_communicators.h"
+#include "mpi/communicator/rank_order.h"
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
@@ -200,7 +201,7 @@ CommunicatorRecord* record_for_frequent(MPI_Comm comm) {
   constexpr std::uint64_t kFew = 8;
   CommunicatorRecord* const record = look_up(comm);
   if (record == nullptr || record->opened) return record;
-  if (!finalizing() && (++record->frequent_calls > kFew || is_wanted(*record))) open(*record);
+  if (!finalizing() && (++record->frequent_calls > kFew || is_wanted(*record) || rank_order_from_the_start(comm))) open(*record);
   return record;
 }
 

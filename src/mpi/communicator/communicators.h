@@ -36,8 +36,8 @@ struct CommunicatorRecord {
 // Null where there can be none (no such communicator, MPI not running): the call is native.
 CommunicatorRecord* record_of(MPI_Comm comm);
 // The same for MPI_Allreduce, MPI_Allgather and MPI_Reduce_scatter_block, of which programs make one or two on communicators that they make
-// by the dozen: not opened, and the call native, until there have been a few. At the beginning of every such call and whatever its
-// arguments, so that all ranks count alike.
+// by the dozen: not opened, and the call native, until there have been a few, unless CROSSRAIL_REPRODUCIBLE asks for all of them. At the
+// beginning of every such call and whatever its arguments, so that all ranks count alike.
 CommunicatorRecord* record_for_frequent(MPI_Comm comm);
 // The same for a call that may not wait, at its beginning and whatever its arguments, so that all ranks count alike.
 // Null too where it has not been opened for this call, or calls cannot be pending on it.

@@ -1,6 +1,7 @@
 #include "mpi/communicator/info_keys.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cstring>
 #include <map>
@@ -19,6 +20,8 @@ struct Kept {
   std::map<std::string, std::string> values;  // by variable
   bool opened = false;
 };
+
+std::atomic<bool> any_given{false};
 
 // Not all libraries have all of them, and none is needed for anything else.
 struct InfoFunctions {
@@ -91,6 +94,7 @@ void keep(MPI_Comm comm, const std::string& key, const std::string& value) {
   const std::string wrong = problem(key, value, *kept);
   if (wrong.empty()) {
     kept->values[in_case(key, std::toupper)] = value;
+    any_given = true;
     return;
   }
   int rank = 0;
@@ -128,6 +132,17 @@ void tell_info_keys(MPI_Comm comm, MPI_Info info) {
   if (kept == nullptr) return;
   for (const auto& [variable, value] : kept->values) (void)functions().set(info, in_case(variable, std::tolower).c_str(), value.c_str());
 }
+
+bool value_of_info_key(MPI_Comm comm, const std::string& variable, std::string& value) {
+  const Kept* const kept = find(comm);
+  if (kept == nullptr) return false;
+  const auto found = kept->values.find(variable);
+  if (found == kept->values.end()) return false;
+  value = found->second;
+  return true;
+}
+
+bool info_key_was_given() { return any_given.load(std::memory_order_relaxed); }
 
 std::string settings_of_info_keys(MPI_Comm comm) {
   Kept* const kept = find_or_make(comm);

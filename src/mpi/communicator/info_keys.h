@@ -14,5 +14,9 @@ void keep_info_keys(MPI_Comm comm, MPI_Info info);
 void tell_info_keys(MPI_Comm comm, MPI_Info info);
 // "CROSSRAIL_ALLTOALL=pairwise\n" for each. For the opening of `comm`: keys that come later are refused.
 std::string settings_of_info_keys(MPI_Comm comm);
+// The key of this variable that this process has given `comm`; false if none.
+bool value_of_info_key(MPI_Comm comm, const std::string& variable, std::string& value);
+// Whether this process has given any communicator a key of ours.
+bool info_key_was_given();
 
 }  // namespace crossrail::mpi

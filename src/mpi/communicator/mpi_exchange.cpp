@@ -33,7 +33,7 @@ void say_once(std::atomic<bool>& said, const char* sentence) {
 void complain_of_waiting() {
   static std::atomic<bool> said{false};
   say_once(said, "still waiting for all ranks in the first call on a communicator; if this does not end, some rank runs without "
-                 "crossrail: preload it in every rank or in none");
+                 "crossrail: preload it in every rank or in none, and give CROSSRAIL_REPRODUCIBLE to all or none");
 }
 
 }  // namespace

@@ -230,7 +230,7 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
     open_slots(*communicator, peers);
     return communicator;
   }
-  settle_scratch(topology, communicator->settings);
+  settle(topology, communicator->settings);
   decide_pending(*communicator, locations);
   open_slots(*communicator, peers);
   watch.note("agreeing on settings and tuning");

@@ -70,7 +70,7 @@ void complete_call(const CallPlace& place, const Outcome& outcome, Carried& carr
     return;
   }
   carried.done = !outcome.plan->native();
-  if (!carried.done && counting()) carried.native_because = why_native(place, *outcome.plan);
+  if (!carried.done && (counting() || place.communicator.topology.rank_order)) carried.native_because = why_native(place, *outcome.plan);
   carried.algorithm = outcome.plan->algorithm;
   carried.code = MPI_SUCCESS;
 }

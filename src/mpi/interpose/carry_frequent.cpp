@@ -2,6 +2,7 @@
 // dozen: these do not open a communicator before there have been a few.
 
 #include "mpi/communicator/communicators.h"
+#include "mpi/communicator/rank_order.h"
 #include "mpi/interpose/allreduce_call.h"
 #include "mpi/interpose/alltoall_call.h"
 #include "mpi/interpose/complete_call.h"
@@ -56,12 +57,18 @@ Carried try_to_carry(Call call, const Names& names, const Word64* words) {
   return carried;
 }
 
+Carried reduce(const AllreduceCall& call, const Names& names, const Word64* words) {
+  const Carried carried = try_to_carry(call, names, words);
+  tell_if_not_covered(call.comm(), names.function, carried);
+  return noted(carried);
+}
+
 }  // namespace
 
 Carried carry_allreduce(const Word64* words, bool large_counts) {
   note_arguments(RecordedKind::allreduce, words, large_counts);
   if (find_functions() == nullptr) return noted(left(native_because::kNoMpi));
-  return noted(try_to_carry(AllreduceCall(words, large_counts), {"MPI_Allreduce", large_counts ? "MPI_Allreduce_c" : "MPI_Allreduce"}, words));
+  return reduce(AllreduceCall(words, large_counts), {"MPI_Allreduce", large_counts ? "MPI_Allreduce_c" : "MPI_Allreduce"}, words);
 }
 
 Carried carry_allgather(const Word64* words, bool large_counts) {
@@ -73,7 +80,7 @@ Carried carry_allgather(const Word64* words, bool large_counts) {
 Carried carry_reduce_scatter_block(const Word64* words, bool large_counts) {
   if (find_functions() == nullptr) return noted(left(native_because::kNoMpi));
   const AllreduceCall call(words, large_counts, Collective::reduce_scatter_block);
-  return noted(try_to_carry(call, {"MPI_Reduce_scatter_block", large_counts ? "MPI_Reduce_scatter_block_c" : "MPI_Reduce_scatter_block"}, words));
+  return reduce(call, {"MPI_Reduce_scatter_block", large_counts ? "MPI_Reduce_scatter_block_c" : "MPI_Reduce_scatter_block"}, words);
 }
 
 }  // namespace crossrail::mpi

@@ -37,7 +37,7 @@ void carry_copies(const NativeCall& native, const Call& call, const typename Cal
   const Carried copied = call_on_copies(native.function, native.words,
                                         {call.span_sent(facts), call.span_received(facts), 0, Call::kReceiveWord, Call::kWords - 1});
   if (!copied.done) return;
-  carried.done = true;
+  carried.done = carried.on_copies = true;
   carried.code = copied.code;
 }
 

@@ -6,6 +6,7 @@
 
 #include "device/device.h"
 #include "mpi/buffers/prepared_buffers.h"
+#include "mpi/communicator/rank_order.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/polled_requests.h"
 #include "mpi/library/progress_hook.h"
@@ -122,6 +123,12 @@ Carried start_any(const Call& call, const EntryPoint& entry, const Word64* words
   return copied.done ? copied : carried;
 }
 
+Carried start_reduction(const AllreduceCall& call, const EntryPoint& entry, const Word64* words) {
+  const Carried carried = start_any(call, entry, words);
+  if ((!carried.done || carried.on_copies) && find_functions() != nullptr) tell_if_not_covered(call.comm(), entry.function, carried);
+  return carried;
+}
+
 }  // namespace
 
 Carried start_alltoall(const Word64* words, bool large_counts, CallCounter* counter) {
@@ -144,7 +151,7 @@ Carried start_alltoallw(const Word64* words, bool large_counts, CallCounter* cou
 Carried start_allreduce(const Word64* words, bool large_counts, CallCounter* counter) {
   note_arguments(RecordedKind::allreduce, words, large_counts);
   const char* const native = large_counts ? "PMPI_Iallreduce_c" : "PMPI_Iallreduce";
-  return start_any(AllreduceCall(words, large_counts), {"MPI_Iallreduce", counter, native}, words);
+  return start_reduction(AllreduceCall(words, large_counts), {"MPI_Iallreduce", counter, native}, words);
 }
 
 Carried start_allgather(const Word64* words, bool large_counts, CallCounter* counter) {
@@ -154,7 +161,7 @@ Carried start_allgather(const Word64* words, bool large_counts, CallCounter* cou
 
 Carried start_reduce_scatter_block(const Word64* words, bool large_counts, CallCounter* counter) {
   const char* const native = large_counts ? "PMPI_Ireduce_scatter_block_c" : "PMPI_Ireduce_scatter_block";
-  return start_any(AllreduceCall(words, large_counts, Collective::reduce_scatter_block), {"MPI_Ireduce_scatter_block", counter, native}, words);
+  return start_reduction(AllreduceCall(words, large_counts, Collective::reduce_scatter_block), {"MPI_Ireduce_scatter_block", counter, native}, words);
 }
 
 }  // namespace crossrail::mpi

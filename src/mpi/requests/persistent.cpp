@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "mpi/communicator/persistent_slot.h"
+#include "mpi/communicator/rank_order.h"
 #include "mpi/interpose/complete_call.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/progress_hook.h"
@@ -141,6 +142,13 @@ Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* reques
 
 bool may_be_pending() { return find_functions() != nullptr && has_progress_hook() && tokens_possible(); }
 
+Carried init_reduction(const AllreduceCall& call, const EntryPoint& entry, const Word64* words) {
+  Carried carried;
+  if (may_be_pending()) carried = init(call, entry, request_at(words, AllreduceCall::kWords + 1));
+  if ((!carried.done || carried.on_copies) && find_functions() != nullptr) tell_if_not_covered(call.comm(), entry.function, carried);
+  return carried;
+}
+
 Persistent* find(MPI_Request request) {
   OurRequest* const ours = find_request(request);
   return ours == nullptr ? nullptr : ours->persistent();
@@ -168,8 +176,7 @@ Carried init_alltoallw(const Word64* words, bool large_counts, CallCounter* coun
 
 Carried init_allreduce(const Word64* words, bool large_counts, CallCounter* counter) {
   note_arguments(RecordedKind::allreduce, words, large_counts);
-  if (!may_be_pending()) return {};
-  return init(AllreduceCall(words, large_counts), {"MPI_Allreduce_init", counter}, request_at(words, AllreduceCall::kWords + 1));
+  return init_reduction(AllreduceCall(words, large_counts), {"MPI_Allreduce_init", counter}, words);
 }
 
 Carried init_allgather(const Word64* words, bool large_counts, CallCounter* counter) {
@@ -178,9 +185,8 @@ Carried init_allgather(const Word64* words, bool large_counts, CallCounter* coun
 }
 
 Carried init_reduce_scatter_block(const Word64* words, bool large_counts, CallCounter* counter) {
-  if (!may_be_pending()) return {};
   const AllreduceCall call(words, large_counts, Collective::reduce_scatter_block);
-  return init(call, {"MPI_Reduce_scatter_block_init", counter}, request_at(words, AllreduceCall::kWords + 1));
+  return init_reduction(call, {"MPI_Reduce_scatter_block_init", counter}, words);
 }
 
 Carried start_requests(Word64 count, Word64 requests) {
