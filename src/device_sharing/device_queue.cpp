@@ -69,8 +69,18 @@ Status DeviceQueue::may_wait_for_peers() {
   return shared ? failed(Code::unsupported, "two ranks share a device") : Status{};
 }
 
+trace::Number DeviceQueue::trace_work(const char* name, std::uint64_t bytes) const {
+  return trace::begin({name, trace::Kind::device, bytes, -1, links_.traced_call()});
+}
+
+trace::Number DeviceQueue::trace_blocks(const char* name, const std::vector<crossrail_block>& blocks) const {
+  std::uint64_t bytes = 0;
+  for (const crossrail_block& block : blocks) bytes += block.bytes;
+  return trace_work(name, bytes);
+}
+
 Status DeviceQueue::begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work) {
-  work = {++exchanges_, true};
+  work = {++exchanges_, true, trace::on() ? trace_blocks("exchange", blocks) : 0};
   const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), engine, limits_.multiprocessors,
                                  limits_.persistent_us, nullptr, &flags(control_.node_rank()).done, work.number};
   return device::answered(module_->exchange(queue_, &asked));
@@ -78,7 +88,7 @@ Status DeviceQueue::begin_exchange(const std::vector<crossrail_block>& blocks, c
 
 Status DeviceQueue::begin_combination(crossrail_combination combination, DeviceWork& work, bool of_all_ranks) {
   DeviceFlags& mine = flags(control_.node_rank());
-  work = {of_all_ranks ? ++exchanges_ : ++local_, of_all_ranks};
+  work = {of_all_ranks ? ++exchanges_ : ++local_, of_all_ranks, trace::on() ? trace_work("combination", combination.bytes) : 0};
   combination.multiprocessors = limits_.multiprocessors;
   combination.stream = nullptr;
   combination.flag = of_all_ranks ? &mine.done : &mine.local;
@@ -87,7 +97,7 @@ Status DeviceQueue::begin_combination(crossrail_combination combination, DeviceW
 }
 
 Status DeviceQueue::begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work) {
-  work = {++local_, false};
+  work = {++local_, false, trace::on() ? trace_blocks("copies", blocks) : 0};
   const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), CROSSRAIL_ENGINE_KERNEL,
                                  limits_.multiprocessors, 0, nullptr, &flags(control_.node_rank()).local, work.number};
   return device::answered(module_->exchange(queue_, &asked));
@@ -100,7 +110,7 @@ Status DeviceQueue::ask(const crossrail_packets& packets, const crossrail_reduct
 }
 
 Status DeviceQueue::begin_packets(crossrail_packets packets, DeviceWork& work, const crossrail_reduction* reduction) {
-  work = {++local_, false};
+  work = {++local_, false, trace::on() ? trace_work("packets", packets.block_bytes) : 0};
   packets.abort = abort_flag();
   packets.stream = nullptr;
   packets.flag = &flags(control_.node_rank()).local;
@@ -109,10 +119,11 @@ Status DeviceQueue::begin_packets(crossrail_packets packets, DeviceWork& work, c
 }
 
 bool DeviceQueue::done(const DeviceWork& work) const {
-  if (!work.of_all_ranks) return read(flags(control_.node_rank()).local) >= work.number;
-  for (int rank = 0; rank < control_.node_size(); ++rank) {
+  if (!work.of_all_ranks && read(flags(control_.node_rank()).local) < work.number) return false;
+  for (int rank = 0; work.of_all_ranks && rank < control_.node_size(); ++rank) {
     if (read(flags(rank).done) < work.number) return false;
   }
+  if (work.traced != 0) trace::end(work.traced);
   return true;
 }
 
@@ -153,10 +164,14 @@ Status DeviceQueue::finish_exchange(std::uint64_t number) {
 }
 
 Status DeviceQueue::finish(const DeviceWork& work) {
-  if (work.of_all_ranks) return finish_exchange(work.number);
+  const trace::Slice traced(work.traced);  // ends with it
+  return work.of_all_ranks ? finish_exchange(work.number) : finish_own(work.number);
+}
+
+Status DeviceQueue::finish_own(std::uint64_t number) {
   const std::uint64_t& word = flags(control_.node_rank()).local;
   std::uint64_t told = 0;
-  CROSSRAIL_TRY(await(control_.node_rank(), [&] { return (told = read(word)) >= work.number; }));
+  CROSSRAIL_TRY(await(control_.node_rank(), [&] { return (told = read(word)) >= number; }));
   return gave_up(told) ? failed(Code::system, "a kernel has given up waiting for other ranks") : Status{};
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/trace.h"
 #include "device_sharing/device_lines.h"
 #include "transport/control_block.h"
 
@@ -24,6 +25,7 @@ namespace crossrail {
 struct DeviceWork {
   std::uint64_t number = 0;
   bool of_all_ranks = false;
+  trace::Number traced = 0;
 };
 
 struct DeviceLimits {
@@ -90,6 +92,9 @@ class DeviceQueue {
  private:
   DeviceFlags& flags(int rank) const { return region_.flags[rank]; }
   Status finish_exchange(std::uint64_t number);
+  Status finish_own(std::uint64_t number);
+  trace::Number trace_work(const char* name, std::uint64_t bytes) const;
+  trace::Number trace_blocks(const char* name, const std::vector<crossrail_block>& blocks) const;
   Status ask(const crossrail_packets& packets, const crossrail_reduction* reduction);
   template <class Ready>
   Status await(int peer, Ready ready);

@@ -18,6 +18,7 @@
 #include "base/bytes.h"
 #include "base/fiber.h"
 #include "base/status.h"
+#include "base/trace.h"
 #include "topology/group.h"
 #include "transport/control_block_layout.h"
 #include "transport/links.h"
@@ -179,8 +180,9 @@ class ControlBlock {
       if (ready()) return {};
       relax();
     }
-    Waited waited;
-    while (!ready()) CROSSRAIL_TRY(pause(peer, waited));
+    if (ready()) return {};
+    const trace::Slice waiting(trace::on() ? trace_wait(peer) : 0);
+    for (Waited waited; !ready();) CROSSRAIL_TRY(pause(peer, waited));
     return {};
   }
 
@@ -242,6 +244,7 @@ class ControlBlock {
       if (ready()) return {};
       relax();
     }
+    const trace::Slice waiting(trace::on() ? trace_wait(peer) : 0);
     Waited waited;
     bool too_long = false;
     while (!ready()) {
@@ -252,6 +255,7 @@ class ControlBlock {
     }
     return {};
   }
+  trace::Number trace_wait(int peer) const;
   static void relax();
   static std::int64_t now_ns();
   void post(SequenceCounter& mine, std::uint64_t epoch) { mine.flag.store(flag(epoch), std::memory_order_release); }
