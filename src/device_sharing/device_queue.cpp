@@ -73,6 +73,15 @@ trace::Number DeviceQueue::trace_work(const char* name, std::uint64_t bytes) con
   return trace::begin({name, trace::Kind::device, bytes, -1, links_.traced_call()});
 }
 
+// With this work the copies before it are done.
+void DeviceQueue::trace_end(trace::Number last) const {
+  trace::end(last);
+  for (const trace::Number copies : traced_copies_) {
+    if (copies < last) trace::end(copies);
+  }
+  std::erase_if(traced_copies_, [last](trace::Number copies) { return copies <= last; });
+}
+
 trace::Number DeviceQueue::trace_blocks(const char* name, const std::vector<crossrail_block>& blocks) const {
   std::uint64_t bytes = 0;
   for (const crossrail_block& block : blocks) bytes += block.bytes;
@@ -98,6 +107,7 @@ Status DeviceQueue::begin_combination(crossrail_combination combination, DeviceW
 
 Status DeviceQueue::begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work) {
   work = {++local_, false, trace::on() ? trace_blocks("copies", blocks) : 0};
+  if (work.traced != 0) traced_copies_.push_back(work.traced);
   const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), CROSSRAIL_ENGINE_KERNEL,
                                  limits_.multiprocessors, 0, nullptr, &flags(control_.node_rank()).local, work.number};
   return device::answered(module_->exchange(queue_, &asked));
@@ -123,7 +133,7 @@ bool DeviceQueue::done(const DeviceWork& work) const {
   for (int rank = 0; work.of_all_ranks && rank < control_.node_size(); ++rank) {
     if (read(flags(rank).done) < work.number) return false;
   }
-  if (work.traced != 0) trace::end(work.traced);
+  if (work.traced != 0) trace_end(work.traced);
   return true;
 }
 
@@ -164,8 +174,9 @@ Status DeviceQueue::finish_exchange(std::uint64_t number) {
 }
 
 Status DeviceQueue::finish(const DeviceWork& work) {
-  const trace::Slice traced(work.traced);  // ends with it
-  return work.of_all_ranks ? finish_exchange(work.number) : finish_own(work.number);
+  const Status status = work.of_all_ranks ? finish_exchange(work.number) : finish_own(work.number);
+  if (work.traced != 0) trace_end(work.traced);
+  return status;
 }
 
 Status DeviceQueue::finish_own(std::uint64_t number) {
@@ -200,6 +211,7 @@ void DeviceQueue::abort_waits() { write(flags(control_.node_rank()).abort, 1); }
 
 void DeviceQueue::drain() {
   if (queue_ != nullptr) (void)module_->drain(queue_);
+  if (!traced_copies_.empty()) trace_end(traced_copies_.back());
 }
 
 }  // namespace crossrail

@@ -94,6 +94,7 @@ class DeviceQueue {
   Status finish_exchange(std::uint64_t number);
   Status finish_own(std::uint64_t number);
   trace::Number trace_work(const char* name, std::uint64_t bytes) const;
+  void trace_end(trace::Number last) const;
   trace::Number trace_blocks(const char* name, const std::vector<crossrail_block>& blocks) const;
   Status ask(const crossrail_packets& packets, const crossrail_reduction* reduction);
   template <class Ready>
@@ -110,6 +111,7 @@ class DeviceQueue {
   std::uint64_t wanted_ = 0;  // times that it was not there
   std::uint64_t exchanges_ = 0;
   std::uint64_t local_ = 0;
+  mutable std::vector<trace::Number> traced_copies_;  // for which nobody may wait: what follows them is waited for
   GroupLists lists_;
   std::vector<Group> devices_;  // once somebody has asked
 };
