@@ -69,6 +69,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/statistics/report_json.cpp
     src/mpi/statistics/time_line.cpp
     src/mpi/statistics/traffic.cpp
+    src/mpi/tracing/traced_calls.cpp
     src/mpi/buffers/datatypes.cpp
     src/mpi/interpose/interpose_c.cpp
     src/mpi/interpose/info_call.cpp

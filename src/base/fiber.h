@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace crossrail {
@@ -30,6 +31,8 @@ class Fiber {
     return true;
   }
   bool finished() const { return finished_; }
+  // The pending call that runs on it, in the trace (base/trace.h); 0: none.
+  std::uint64_t traced = 0;
 
   // Within the job: returns when ready() is true; it may have been resumed by another thread by then, so
   // that no address of thread-local memory may be kept across it.

@@ -1,5 +1,6 @@
 #include "device_sharing/device_queue.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "device/device.h"
@@ -90,9 +91,32 @@ Status DeviceQueue::may_wait_for_peers() {
   return shared ? failed(Code::unsupported, "two ranks share a device") : Status{};
 }
 
+trace::Number DeviceQueue::trace_work(const char* name, std::uint64_t bytes) const {
+  return trace::begin({name, trace::Kind::device, bytes, -1, links_.traced_call()});
+}
+
+// With this work the copies before it are done.
+void DeviceQueue::trace_end(trace::Number last) const {
+  trace::end(last);
+  for (const trace::Number copies : traced_copies_) {
+    if (copies < last) trace::end(copies);
+  }
+  std::erase_if(traced_copies_, [last](trace::Number copies) { return copies <= last; });
+}
+
+// Blocks, or combinations.
+template <class Pieces>
+trace::Number DeviceQueue::trace_pieces(const char* name, const Pieces& pieces) const {
+  if (!trace::on()) return 0;
+  std::uint64_t bytes = 0;
+  for (const auto& piece : pieces) bytes += piece.bytes;
+  return trace_work(name, bytes);
+}
+
 Status DeviceQueue::begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work, Launch launch) {
   work = {++exchanges_, launch};
   if (launch == Launch::one_a_device && launched().empty()) return {};
+  work.traced = trace_pieces("exchange", blocks);
   const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), engine, limits_.multiprocessors,
                                  limits_.persistent_us, nullptr, &flags(control_.node_rank()).done, work.number};
   return device::answered(module_->exchange(queue_, &asked));
@@ -102,6 +126,7 @@ Status DeviceQueue::begin_combinations(std::span<crossrail_combination> combinat
   DeviceFlags& mine = flags(control_.node_rank());
   work = {launch == Launch::own ? ++local_ : ++exchanges_, launch};
   if (launch == Launch::one_a_device && launched().empty()) return {};
+  work.traced = trace_pieces("combination", combinations);
   for (crossrail_combination& combination : combinations) {
     combination.multiprocessors = limits_.multiprocessors;
     combination.stream = nullptr;
@@ -115,7 +140,8 @@ Status DeviceQueue::begin_combinations(std::span<crossrail_combination> combinat
 }
 
 Status DeviceQueue::begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work) {
-  work = {++local_, Launch::own};
+  work = {++local_, Launch::own, trace_pieces("copies", blocks)};
+  if (work.traced != 0) traced_copies_.push_back(work.traced);
   const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), CROSSRAIL_ENGINE_KERNEL,
                                  limits_.multiprocessors, 0, nullptr, &flags(control_.node_rank()).local, work.number};
   return device::answered(module_->exchange(queue_, &asked));
@@ -128,7 +154,7 @@ Status DeviceQueue::ask(const crossrail_packets& packets, const crossrail_reduct
 }
 
 Status DeviceQueue::begin_packets(crossrail_packets packets, DeviceWork& work, const crossrail_reduction* reduction) {
-  work = {++local_, Launch::own};
+  work = {++local_, Launch::own, trace::on() ? trace_work("packets", packets.block_bytes) : 0};
   packets.abort = abort_flag();
   packets.stream = nullptr;
   packets.flag = &flags(control_.node_rank()).local;
@@ -137,11 +163,12 @@ Status DeviceQueue::begin_packets(crossrail_packets packets, DeviceWork& work, c
 }
 
 bool DeviceQueue::done(const DeviceWork& work) const {
-  if (work.launch == Launch::own) return read(flags(control_.node_rank()).local) >= work.number;
-  for (const int rank : tellers(work.launch)) {
-    if (read(flags(rank).done) < work.number) return false;
-  }
-  return true;
+  const auto told = [&work](std::uint64_t& word) { return read(word) >= work.number; };
+  const std::vector<int>& ranks = tellers(work.launch);
+  const bool all = work.launch == Launch::own ? told(flags(control_.node_rank()).local)
+                                              : std::all_of(ranks.begin(), ranks.end(), [&](int rank) { return told(flags(rank).done); });
+  if (all && work.traced != 0) trace_end(work.traced);
+  return all;
 }
 
 Status DeviceQueue::check_health() {
@@ -178,10 +205,15 @@ Status DeviceQueue::finish_exchange(const DeviceWork& work) {
 }
 
 Status DeviceQueue::finish(const DeviceWork& work) {
-  if (work.launch != Launch::own) return finish_exchange(work);
+  const Status status = work.launch == Launch::own ? finish_own(work.number) : finish_exchange(work);
+  if (work.traced != 0) trace_end(work.traced);
+  return status;
+}
+
+Status DeviceQueue::finish_own(std::uint64_t number) {
   const std::uint64_t& word = flags(control_.node_rank()).local;
   std::uint64_t told = 0;
-  CROSSRAIL_TRY(await(control_.node_rank(), [&] { return (told = read(word)) >= work.number; }));
+  CROSSRAIL_TRY(await(control_.node_rank(), [&] { return (told = read(word)) >= number; }));
   return gave_up(told) ? failed(Code::system, "a kernel has given up waiting for other ranks") : Status{};
 }
 
@@ -210,6 +242,7 @@ void DeviceQueue::abort_waits() { write(flags(control_.node_rank()).abort, 1); }
 
 void DeviceQueue::drain() {
   if (queue_ != nullptr) (void)module_->drain(queue_);
+  if (!traced_copies_.empty()) trace_end(traced_copies_.back());
 }
 
 }  // namespace crossrail

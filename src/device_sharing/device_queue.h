@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/trace.h"
 #include "device_sharing/device_lines.h"
 #include "transport/control_block.h"
 
@@ -36,6 +37,7 @@ enum class Launch : std::uint8_t {
 struct DeviceWork {
   std::uint64_t number = 0;
   Launch launch = Launch::own;
+  trace::Number traced = 0;
 };
 
 struct DeviceLimits {
@@ -116,6 +118,11 @@ class DeviceQueue {
   const std::vector<int>& tellers(Launch launch) const { return launch == Launch::one_a_device ? launchers_ : ranks_; }
   Status finish_exchange(const DeviceWork& work);
   void find_launchers();
+  Status finish_own(std::uint64_t number);
+  trace::Number trace_work(const char* name, std::uint64_t bytes) const;
+  void trace_end(trace::Number last) const;
+  template <class Pieces>
+  trace::Number trace_pieces(const char* name, const Pieces& pieces) const;
   Status ask(const crossrail_packets& packets, const crossrail_reduction* reduction);
   template <class Ready>
   Status await(int peer, Ready ready);
@@ -131,6 +138,7 @@ class DeviceQueue {
   std::uint64_t wanted_ = 0;  // times that it was not there
   std::uint64_t exchanges_ = 0;
   std::uint64_t local_ = 0;
+  mutable std::vector<trace::Number> traced_copies_;  // for which nobody may wait: what follows them is waited for
   GroupLists lists_;
   std::vector<Group> devices_;  // once somebody has asked
   std::vector<int> ranks_;      // of the node, from this one on

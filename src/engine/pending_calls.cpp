@@ -117,6 +117,7 @@ bool PendingCalls::begin(PendingCall& call) {
   call.fiber = fiber;
   call.slot->busy = true;
   call.slot->messages = call.messages;
+  fiber->traced = call.traced;
   call.slot->run_on(fiber);
   running_.push_back(&call);
   fiber->start(run, &call);

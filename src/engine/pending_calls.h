@@ -22,6 +22,7 @@ struct PendingCall {
   Shape shape;
   UserBuffers* user = nullptr;
   bool messages = false;  // whether they were open when the call was made
+  std::uint64_t traced = 0;  // its event in the trace
   bool refused = false;   // this rank's own two sides differ in size: the others are told instead
   // Told when it has ended; the call is not touched any more after that.
   void (*ended)(PendingCall&) = nullptr;

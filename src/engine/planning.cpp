@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/trace.h"
 #include "engine/engine.h"
 #include "selection/selection.h"
 
@@ -64,6 +65,7 @@ std::vector<Candidate> candidates_for(const Slot& slot, const Shape& shape, cons
 }
 
 Status make_plan(Slot& slot, const Shape& shape, const Seen& seen, Plan*& made) {
+  const trace::Slice traced(trace::on() ? trace::begin({"plan", trace::Kind::phase, shape.block_bytes, -1, slot.links->traced_call()}) : 0);
   const auto candidates = candidates_for(slot, shape, seen);
   if (!candidates.empty() && candidates.front().algorithm != nullptr) {
     // First of all, that everybody is here with the same Shape: plans may communicate.

@@ -18,6 +18,7 @@
 #include "base/bytes.h"
 #include "base/fiber.h"
 #include "base/status.h"
+#include "base/trace.h"
 #include "topology/group.h"
 #include "transport/control_block_layout.h"
 #include "transport/links.h"
@@ -181,6 +182,8 @@ class ControlBlock {
       if (ready()) return {};
       relax();
     }
+    if (ready()) return {};
+    const trace::Slice waiting(trace::on() ? trace_wait(peer) : 0);
     Waited waited;
     waited.spin_ns = spin_ns;
     while (!ready()) CROSSRAIL_TRY(pause(peer, waited));
@@ -246,6 +249,7 @@ class ControlBlock {
       if (ready()) return {};
       relax();
     }
+    const trace::Slice waiting(trace::on() ? trace_wait(peer) : 0);
     Waited waited;
     bool too_long = false;
     while (!ready()) {
@@ -256,6 +260,7 @@ class ControlBlock {
     }
     return {};
   }
+  trace::Number trace_wait(int peer) const;
   static void relax();
   static std::int64_t now_ns();
   void post(SequenceCounter& mine, std::uint64_t epoch) { mine.flag.store(flag(epoch), std::memory_order_release); }

@@ -39,6 +39,10 @@ std::int64_t ControlBlock::now_ns() {
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
+trace::Number ControlBlock::trace_wait(int peer) const {
+  return trace::begin({"wait", trace::Kind::wait, 0, rank_of(peer), fiber_ == nullptr ? 0 : fiber_->traced});
+}
+
 void ControlBlock::break_up(Code code, Met met) {
   std::uint64_t none = 0;
   if (!broken().compare_exchange_strong(none, with_code(call_, code))) return;

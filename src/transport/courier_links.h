@@ -30,6 +30,7 @@ class CourierLinks final : public Links {
   // Half a megabyte for each of them: measured by parts of an allreduce and pieces of an alltoall, 2 to 16 processes.
   std::size_t worth_sharing() const { return static_cast<std::size_t>(processes_) * 512 * 1024; }
 
+  std::uint64_t traced_call() const override { return own_.traced_call(); }
   Status open_messages() override { return own_.open_messages(); }
   bool messages_open() const override { return own_.messages_open(); }
   Status post_send(int rank, const void* data, std::size_t bytes, Channel channel) override;

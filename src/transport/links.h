@@ -25,6 +25,8 @@ class Links {
   // Waits suspend this fiber from now on; null: they spin.
   void run_on(Fiber* fiber) { fiber_ = fiber; }
   Fiber* fiber() const { return fiber_; }
+  // For the trace: the pending call whose links these are; 0: a blocking one.
+  virtual std::uint64_t traced_call() const { return fiber_ == nullptr ? 0 : fiber_->traced; }
   // Of the slot on its communicator.
   static constexpr std::size_t kMostSlots = 256;
   virtual std::size_t slot_number() const { return 0; }

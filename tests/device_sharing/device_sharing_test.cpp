@@ -4,7 +4,14 @@
 
 #include "device_sharing/device_sharing.h"
 
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
 #include "base/fiber.h"
+#include "base/trace.h"
 #include "tests/collectives/device_case.h"
 
 namespace crossrail::tests {
@@ -62,6 +69,53 @@ TEST_F(Sharing, work_begins_and_ends_apart) {
     EXPECT_EQ(one.wrong(5, one.recv().touch()), "");
     EXPECT_TRUE(communicator.slot().control->barrier().ok());
   });
+}
+
+// Events of a trace (base/trace.h) with these bytes that have ended; all that are of a device.
+struct TracedWork {
+  std::size_t ended = 0, all = 0;
+};
+TracedWork traced_work(const std::string& folder, std::uint64_t bytes) {
+  constexpr std::size_t kHead = 4096 + 256 * 96, kEvent = 64, kEnded = 16, kBytes = 24, kKind = 46;
+  TracedWork found;
+  for (const auto& one : std::filesystem::directory_iterator(folder)) {
+    std::ifstream file(one.path(), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    for (std::size_t at = kHead; at + kEvent <= text.size(); at += kEvent) {
+      std::uint64_t ended = 0, its_bytes = 0;
+      std::memcpy(&ended, &text[at + kEnded], sizeof ended);
+      std::memcpy(&its_bytes, &text[at + kBytes], sizeof its_bytes);
+      if (text[at + kKind] != static_cast<char>(trace::Kind::device)) continue;
+      ++found.all;
+      if (ended != 0 && its_bytes == bytes) ++found.ended;
+    }
+  }
+  return found;
+}
+
+TEST_F(Sharing, work_is_traced_to_its_end_though_nobody_waits_for_copies) {
+  char folder[] = "/tmp/crossrail_trace_test.XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  trace::open(folder, 1000);
+  ASSERT_TRUE(trace::on());
+  virtual_world::world({0, 0, 0}, mapped_at_once(), [](Communicator& communicator) {
+    constexpr std::size_t kBlock = 1000;
+    DeviceSharing& devices = *communicator.slot().devices;
+    DeviceCase one(communicator, alltoall_shape(kBlock), {});
+    ASSERT_TRUE(begin(communicator, one, MappedSide::recv));
+    ASSERT_TRUE(devices.map_peers(MappedSide::recv).ok());
+    DeviceWork copies, exchange;
+    std::vector<std::byte> copy(one.bytes());
+    ASSERT_TRUE(devices.queue().begin_copies({{copy.data(), one.send().data(), one.bytes()}}, copies).ok());
+    ASSERT_TRUE(devices.queue().begin_exchange(pushes(communicator, one, kBlock), CROSSRAIL_ENGINE_KERNEL, exchange).ok());
+    EXPECT_TRUE(devices.queue().finish(exchange).ok());
+    EXPECT_TRUE(communicator.slot().control->barrier().ok());
+  });
+  trace::is_on = false;  // the other tests' work is not in it
+  const TracedWork found = traced_work(folder, 3000);
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(found.ended, 6u);  // of three ranks
+  EXPECT_EQ(found.all, 6u);
 }
 
 struct Job {

@@ -15,6 +15,7 @@ from crossrail.errors import CliError
 from crossrail.jobs import RunChoice, prepare
 from crossrail.launchers import core_count
 from crossrail.report.reported_run import ReportChoice, run_with_report
+from crossrail.report.traced_run import traced
 
 CLUSTER_HELP = """Start an MPI program with crossrail on a cluster that lives on this machine.
 
@@ -45,6 +46,7 @@ def cluster_command(
     report: bool = typer.Option(False, "--report", help="Afterwards, print which calls were carried, and their sizes."),
     report_folder: Optional[str] = typer.Option(None, "--report-folder", help="Keep the reports here.", show_default=False),
     html: Optional[Path] = typer.Option(None, "--html", help="Write the report to this file, too, as a page.", show_default=False),
+    trace: Optional[Path] = typer.Option(None, "--trace", help="Write what every rank did, and when, to this file, for ui.perfetto.dev.", show_default=False),
     couriers: int = typer.Option(0, "--helpers-per-gpu", min=0, max=MOST_COURIERS, help="Helper processes beside each rank, as of 'crossrail run'."),
     show: bool = typer.Option(False, "--show", help="Print the command of the first host instead of running it."),
 ) -> None:
@@ -52,15 +54,15 @@ def cluster_command(
     parts = context.obj
     if not parts.program:
         raise CliError("No program is given: crossrail cluster -H 2 -n 4 -- ./app")
-    if native and (report or report_folder or html or couriers):
-        raise CliError("With --native there is no crossrail to report, or to help: leave out --native, or --report and --helpers-per-gpu.")
+    if native and (report or report_folder or html or trace or couriers):
+        raise CliError("With --native there is no crossrail to report, to trace, or to help: leave out --native, or --report, --trace and --helpers-per-gpu.")
     distributed = resolve_ranks(hosts, ranks, per_host, core_count())
     job = prepare(parts.program, parts.launcher, RunChoice(flavour, launcher, sum(distributed), native))
     with Cluster(distributed, bandwidth) as cluster:
         if show:
             typer.echo(" ".join(shlex.quote(word) for word in cluster_start(cluster, job).words))
             return
-        with couriers_of(job, couriers, lambda one: astuple(cluster_start(cluster, one))):
+        with traced(job, trace), couriers_of(job, couriers, lambda one: astuple(cluster_start(cluster, one))):
             if report or report_folder or html:
                 raise typer.Exit(run_with_report(job, ReportChoice(report_folder, html), lambda one: run_on(cluster, one)))
             raise typer.Exit(run_on(cluster, job))

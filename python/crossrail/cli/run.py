@@ -15,6 +15,7 @@ from crossrail.jobs import RunChoice, prepare, resolve_flavour
 from crossrail.launchers import command_line
 from crossrail.places import preload_library
 from crossrail.report.reported_run import ReportChoice, run_here, run_with_report
+from crossrail.report.traced_run import traced
 from crossrail.settings_text import set_words
 
 RUN_HELP = """Start an MPI program with crossrail preloaded.
@@ -28,6 +29,7 @@ Examples:
   crossrail run -n 8 --report -- ./app input.txt
   crossrail run -n 8 --html report.html -- ./app input.txt
   crossrail run -n 8 --record calls.json -- ./app input.txt
+  crossrail run -n 8 --trace trace.json -- ./app input.txt
   crossrail run -n 64 --bind-to core --map-by numa -- ./app
   crossrail run -n 4 --mpi mpich -- python3 transform.py
   crossrail run -n 256 --launcher srun --mpi=pmix -- ./app
@@ -38,6 +40,8 @@ slowest process, algorithms, traffic and sizes; for nonblocking and persistent c
 waiting for them, how long they were under way, and what part of that was hidden behind the program's own work.
 
 --record keeps the collective calls in their order, with the times between them, for 'crossrail replay'.
+
+--trace writes what every rank did, and when, for a browser: https://ui.perfetto.dev opens the file. A job that was stopped or has crashed leaves one, too.
 
 --helpers-per-gpu 3 starts three processes beside each rank, which sleep until the rank has long messages of its GPU's memory for other nodes, and then move
 a share of them each: for networks that one process cannot fill. The program sees nothing of them.
@@ -75,6 +79,7 @@ def run_command(
     report_folder: Optional[str] = typer.Option(None, "--report-folder", help="Keep the reports here (several nodes: on a shared file system).", show_default=False),
     html: Optional[Path] = typer.Option(None, "--html", help="Write the report to this file, too, as a page.", show_default=False),
     record: Optional[Path] = typer.Option(None, "--record", help="Write the collective calls to this file, for 'crossrail replay'.", show_default=False),
+    trace: Optional[Path] = typer.Option(None, "--trace", help="Write what every rank did, and when, to this file, for ui.perfetto.dev.", show_default=False),
     couriers: int = typer.Option(0, "--helpers-per-gpu", min=0, max=MOST_COURIERS,
                                  help="Processes beside each rank that move long messages of device memory between nodes."),
     show: bool = typer.Option(False, "--show", help="Print the command instead of running it."),
@@ -89,15 +94,17 @@ def run_command(
             job.environment["CROSSRAIL_REPORT"] = str(Path(report_folder).resolve())
         elif report or html:
             warn("The command shown makes no report: name a folder with --report-folder, and read it with 'crossrail report'.")
+        if trace:
+            warn("The command shown makes no trace: set CROSSRAIL_TRACE to a folder, and read it with 'crossrail trace'.")
         if couriers:
             warn("The command shown starts no helper processes: 'crossrail run' does.")
         typer.echo(" ".join(shlex.quote(word) for word in command_line(job)))
         return
     tell_settings()
-    if not (report or report_folder or html or record or couriers):
+    if not (report or report_folder or html or record or trace or couriers):
         words = command_line(job)
         os.execv(words[0], words)
-    with couriers_of(job, couriers):
+    with traced(job, trace), couriers_of(job, couriers):
         if not (report or report_folder or html or record):
             raise typer.Exit(run_here(job))
         shown = report or bool(report_folder or html)

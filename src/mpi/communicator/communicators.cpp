@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/settings.h"
+#include "base/trace.h"
 #include "mpi/statistics/native_reasons.h"
 #include "mpi/statistics/report_file.h"
 #include "mpi/communicator/mpi_exchange.h"
@@ -152,6 +153,7 @@ bool may_open(MPI_Comm comm, int& size) {
 
 // In a blocking call that all ranks are in.
 void open(CommunicatorRecord& record) {
+  const trace::Slice traced(trace::on() ? trace::begin({"open communicator", trace::Kind::phase}) : 0);
   if (record.early != nullptr && record.early->conclude(record.nonblocking_calls)) {
     opened(record, std::move(record.early->communicator));
     return;

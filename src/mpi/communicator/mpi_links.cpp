@@ -54,13 +54,21 @@ Status MpiLinks::open_messages() {
   return {};
 }
 
+trace::Number MpiLinks::trace_message(const Message& message, std::size_t bytes) const {
+  return trace::begin({message.receive ? "receive" : "send", trace::Kind::message, bytes, message.peer, traced_call()});
+}
+
+void MpiLinks::trace_ends(Span span) const {
+  for (std::size_t one = span.first; one < span.end; ++one) trace::end(posted_[one].traced);
+}
+
 // Long messages travel in parts.
 Status MpiLinks::post(const Message& message, std::byte* data, std::size_t bytes) {
   int number = 0;
   do {
     const int part = static_cast<int>(std::min(bytes, kMostMessageBytes));
     requests_.push_back(handles().request_null);
-    posted_.push_back({message.receive ? part : -1, message.peer, number++});
+    posted_.push_back({message.receive ? part : -1, message.peer, number++, trace::on() ? trace_message(message, static_cast<std::size_t>(part)) : 0});
     const int tag = call_tag_ + message.tag;
     const int code = message.receive
                          ? pmpi().Irecv(data, part, handles().byte, message.peer, tag, peers_->messages, &requests_.back())
@@ -125,6 +133,7 @@ Status MpiLinks::test(Span span, bool& done) {
 
 Status MpiLinks::wait_requests(Span span) {
   if (statuses_.size() < requests_.size()) statuses_.resize(requests_.size());
+  const trace::Slice waiting(trace::on() ? trace::begin({.name = "wait for messages", .kind = trace::Kind::wait, .of = traced_call()}) : 0);
   if (fiber_ != nullptr) return wait_suspended(span);
   const int tests_between_yields = placement_.oversubscribed ? 1 : kTestsBetweenYields;
   Doubt doubt;
@@ -200,6 +209,7 @@ void MpiLinks::cancel_posted() {
   for (MPI_Request& request : requests_) {
     if (request != handles().request_null) (void)pmpi().Request_free(&request);
   }
+  trace_ends({0, posted_.size()});
   requests_.clear();
   posted_.clear();
 }
@@ -207,6 +217,7 @@ void MpiLinks::cancel_posted() {
 Status MpiLinks::finish(Span span) {
   if (span.first == span.end) return {};
   CROSSRAIL_TRY(wait_requests(span));
+  if (trace::on()) trace_ends(span);
   return check_sizes(span);
 }
 

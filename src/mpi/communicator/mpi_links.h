@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/growable_buffer.h"
+#include "base/trace.h"
 #include "mpi/communicator/mpi_peers.h"
 #include "transport/control_block.h"
 #include "transport/links.h"
@@ -58,6 +59,7 @@ class MpiLinks final : public Links {
     int expected_bytes;  // of a receive; -1 for a send, and for what has been looked at
     int peer;
     int part;            // of a message that is longer than MPI's counts
+    trace::Number traced;
   };
   struct Span {
     std::size_t first, end;  // of requests_
@@ -88,6 +90,8 @@ class MpiLinks final : public Links {
   Status finish(Span span);
   void reserve();
   void tell_call();
+  trace::Number trace_message(const Message& message, std::size_t bytes) const;
+  void trace_ends(Span span) const;
 
   std::shared_ptr<MpiPeers> peers_;
   Placement placement_;

@@ -72,12 +72,14 @@ Carried carry_allreduce(const Word64* words, bool large_counts) {
 }
 
 Carried carry_allgather(const Word64* words, bool large_counts) {
+  note_arguments(RecordedKind::allgather, words, large_counts);
   if (find_functions() == nullptr) return noted(left(native_because::kNoMpi));
   const AlltoallCall call(words, large_counts, Collective::allgather);
   return noted(try_to_carry(call, {"MPI_Allgather", large_counts ? "MPI_Allgather_c" : "MPI_Allgather"}, words));
 }
 
 Carried carry_reduce_scatter_block(const Word64* words, bool large_counts) {
+  note_arguments(RecordedKind::reduce_scatter_block, words, large_counts);
   if (find_functions() == nullptr) return noted(left(native_because::kNoMpi));
   const AllreduceCall call(words, large_counts, Collective::reduce_scatter_block);
   return reduce(call, {"MPI_Reduce_scatter_block", large_counts ? "MPI_Reduce_scatter_block_c" : "MPI_Reduce_scatter_block"}, words);

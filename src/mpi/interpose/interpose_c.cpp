@@ -10,6 +10,7 @@
 #include "mpi/requests/nonblocking.h"
 #include "mpi/requests/persistent.h"
 #include "mpi/statistics/request_times.h"
+#include "mpi/tracing/traced_calls.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -31,10 +32,12 @@ template <std::size_t count>
 Word64 offer(Entry& entry, const Word64 (&words)[count]) {
   if (entry.next.is_nested()) return call_next(entry.next, words, std::make_index_sequence<count>());
   const std::int64_t began = counting() ? now_ns() : 0;
+  const trace::Number traced = began == 0 ? 0 : trace_function(entry.counter.name());
   Carried carried = entry.carry(words, entry.large_counts);
   if (!carried.done) carried.code = call_next(entry.next, words, std::make_index_sequence<count>());
   has_ended(carried);
   if (began == 0) return carried.code;
+  (void)trace_returns(traced, carried, carried.code == 0);
   record_call(RecordedForm::blocking, carried.code == 0, began);
   entry.counter.add(carried, now_ns() - began);
   return carried.code;
@@ -54,9 +57,10 @@ template <std::size_t count>
 Word64 offer(StartEntry& entry, const Word64 (&words)[count]) {
   if (entry.next.is_nested()) return call_next(entry.next, words, std::make_index_sequence<count>());
   const std::int64_t began = clock_entry();
+  const trace::Number traced = began == 0 ? 0 : trace_function(entry.counter.name());
   Carried carried = entry.start(words, entry.large_counts, &entry.counter);
   if (!carried.done) carried.code = call_next(entry.next, words, std::make_index_sequence<count>());
-  if (began != 0) note_made({entry.counter, entry.form, began}, carried, {1, words[count - 1]});
+  if (began != 0) note_made({entry.counter, entry.form, began, traced}, carried, {1, words[count - 1]});
   return carried.code;
 }
 
@@ -172,16 +176,18 @@ CROSSRAIL_EXPORT Word64 PMPI_Request_free(Word64 request) {
   return crossrail::mpi::hand_on_free(next, request);
 }
 
-#define BLOCKING_AS(symbol, words, comm)                    \
+#define BLOCKING_AS(symbol, name, words, comm)              \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {           \
     static crossrail::mpi::NextCall next(#symbol);          \
-    if (!next.is_nested()) crossrail::mpi::blocking_collective(a##comm); \
+    if (next.is_nested()) return next(NAMES_##words);       \
+    const crossrail::mpi::TracedFunction traced(name);      \
+    crossrail::mpi::blocking_collective(a##comm);           \
     const crossrail::mpi::InNextCall inside;                \
     return next(NAMES_##words);                             \
   }
 #define BLOCKING(name, lower, upper, words, comm)  \
-  BLOCKING_AS(MPI_##name, words, comm)             \
-  BLOCKING_AS(PMPI_##name, words, comm)
+  BLOCKING_AS(MPI_##name, "MPI_" #name, words, comm)   \
+  BLOCKING_AS(PMPI_##name, "MPI_" #name, words, comm)
 #include "mpi/interpose/blocking.def"
 #include "mpi/recording/recorder.h"
 

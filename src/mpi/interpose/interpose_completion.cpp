@@ -11,11 +11,11 @@ using crossrail::mpi::Word64;
 
 #define CROSSRAIL_EXPORT extern "C" __attribute__((visibility("default")))
 
-#define WAIT(symbol)                                                               \
+#define WAIT(symbol, name)                                                         \
   CROSSRAIL_EXPORT Word64 symbol(Word64 request, Word64 status) {                  \
     static crossrail::mpi::NextCall next(#symbol);                                 \
     if (next.left_to_mpi()) return next(request, status);                          \
-    const crossrail::mpi::CompletionTime time({1, request}, {});                   \
+    const crossrail::mpi::CompletionTime time(name, {1, request}, {});             \
     crossrail::mpi::Completion completion;                                         \
     const crossrail::mpi::WaitBegun begun = crossrail::mpi::wait_begins(request);  \
     const Word64 code = begun.left_out ? 0 : next(request, status);                \
@@ -24,21 +24,21 @@ using crossrail::mpi::Word64;
   }
 // `before` the MPI library's function; `result` of its code. Then its requests, so many at this address, and what tells which
 // of them are complete (Completed).
-#define COMPLETES(symbol, words, before, result, count, address, ...)                                                \
+#define COMPLETES(symbol, name, words, before, result, count, address, ...)                                          \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {                                                                    \
     static crossrail::mpi::NextCall next(#symbol);                                                                   \
     if (next.left_to_mpi()) return next(NAMES_##words);                                                              \
-    const crossrail::mpi::CompletionTime time({static_cast<int>(count), address}, {__VA_ARGS__});                    \
+    const crossrail::mpi::CompletionTime time(name, {static_cast<int>(count), address}, {__VA_ARGS__});              \
     crossrail::mpi::Completion completion;                                                                           \
     crossrail::mpi::before;                                                                                          \
     const Word64 code = next(NAMES_##words);                                                                         \
     return completion.result;                                                                                        \
   }
-#define BOTH(name, ...)                 \
-  COMPLETES(MPI_##name, __VA_ARGS__)    \
-  COMPLETES(PMPI_##name, __VA_ARGS__)
-WAIT(MPI_Wait)
-WAIT(PMPI_Wait)
+#define BOTH(name, ...)                            \
+  COMPLETES(MPI_##name, "MPI_" #name, __VA_ARGS__)    \
+  COMPLETES(PMPI_##name, "MPI_" #name, __VA_ARGS__)
+WAIT(MPI_Wait, "MPI_Wait")
+WAIT(PMPI_Wait, "MPI_Wait")
 BOTH(Waitall, 3, waitall_begins(a1, a2), of_several(code, a3, a1), a1, a2, 0)
 BOTH(Waitany, 4, look_begins(), of_one(code, a4), a1, a2, 0, 0, a3)
 BOTH(Waitsome, 5, look_begins(), of_some(code, a5, a3), a1, a2, 0, a3, a4)

@@ -11,6 +11,7 @@
 #include "mpi/library/pmpi.h"
 #include "mpi/interpose/words.h"
 #include "mpi/recording/recorder.h"
+#include "mpi/tracing/traced_calls.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -72,6 +73,7 @@ void call_next(NextCall& next, const Word64* words, std::index_sequence<index...
 template <std::size_t count>
 void offer(Entry& entry, const Word64 (&words)[count]) {
   const std::int64_t began = counting() ? now_ns() : 0;
+  const trace::Number traced = began == 0 ? 0 : trace_function(entry.counter.name());
   const Carried carried = entry.carry(words);
   auto* code = reinterpret_cast<MPI_Fint*>(words[count - 1]);
   if (!carried.done) {
@@ -81,6 +83,7 @@ void offer(Entry& entry, const Word64 (&words)[count]) {
   }
   has_ended(carried);
   if (began == 0) return;
+  (void)trace_returns(traced, carried, code == nullptr ? carried.code == 0 : *code == 0);
   record_call(RecordedForm::blocking, carried.code == 0, began);
   entry.counter.add(carried, now_ns() - began);
 }

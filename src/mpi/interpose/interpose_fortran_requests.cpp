@@ -11,6 +11,7 @@
 #include "mpi/requests/nonblocking.h"
 #include "mpi/requests/persistent.h"
 #include "mpi/statistics/request_times.h"
+#include "mpi/tracing/traced_calls.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -75,6 +76,7 @@ void offer(Entry& entry, const Word64 (&words)[count]) {
   const bool converts = convertible() && find_functions() != nullptr;
   MPI_Request request{};
   Carried carried;
+  const trace::Number traced = began == 0 ? 0 : trace_function(entry.counter.name());
   if (converts) carried = entry.start(words, &entry.counter, &request);
   auto* const code = reinterpret_cast<MPI_Fint*>(words[count - 1]);
   if (!carried.done) {
@@ -84,7 +86,7 @@ void offer(Entry& entry, const Word64 (&words)[count]) {
     if (carried.code == MPI_SUCCESS) *reinterpret_cast<MPI_Fint*>(words[count - 2]) = conversions().fortran_request(request);
     if (code != nullptr) *code = carried.code;  // mpi_f08: ierror is optional
   }
-  if (began != 0) note_made({entry.counter, entry.form, began}, carried, {1, converts ? words[count - 2] : 0, read_fortran_handle});
+  if (began != 0) note_made({entry.counter, entry.form, began, traced}, carried, {1, converts ? words[count - 2] : 0, read_fortran_handle});
 }
 
 // MPI_Start and MPI_Startall. False: none of the requests is ours.
@@ -202,15 +204,18 @@ MANGLED(STARTALL, startall, STARTALL)
 MANGLED(REQUEST_FREE, request_free, REQUEST_FREE)
 
 // Blocking collectives that are not ours, as in blocking.def.
-#define BLOCKING_AS(symbol, words, comm)               \
+#define BLOCKING_AS(symbol, name, words, comm)         \
   CROSSRAIL_EXPORT void symbol(WORDS_##words) {        \
     static crossrail::mpi::NextCall next(#symbol);     \
+    const crossrail::mpi::TracedFunction traced(name);  \
     crossrail::mpi::blocking_fortran(a##comm);         \
     const crossrail::mpi::InNextCall inside;           \
     (void)next(NAMES_##words);                         \
   }
-#define BLOCKING_4_1(symbol) BLOCKING_AS(symbol, 5, 1)
-#define BLOCKING_5_5(symbol) BLOCKING_AS(symbol, 6, 5)
-#define BLOCKING_7_7(symbol) BLOCKING_AS(symbol, 8, 7)
-#define BLOCKING(name, lower, upper, words, comm) MANGLED(BLOCKING_##words##_##comm, lower, upper)
+#define BLOCKING_4_1(symbol, name) BLOCKING_AS(symbol, name, 5, 1)
+#define BLOCKING_5_5(symbol, name) BLOCKING_AS(symbol, name, 6, 5)
+#define BLOCKING_7_7(symbol, name) BLOCKING_AS(symbol, name, 8, 7)
+#define NAMED(entry, name, lower, upper) \
+  entry(mpi_##lower##_, name) entry(mpi_##lower, name) entry(mpi_##lower##__, name) entry(MPI_##upper, name) entry(ompi_##lower##_f, name)
+#define BLOCKING(name, lower, upper, words, comm) NAMED(BLOCKING_##words##_##comm, "MPI_" #name, lower, upper)
 #include "mpi/interpose/blocking.def"

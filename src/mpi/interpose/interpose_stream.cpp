@@ -6,6 +6,7 @@
 #include "mpi/interpose/alltoall_call.h"
 #include "mpi/interpose/complete_call.h"
 #include "mpi/library/pmpi.h"
+#include "mpi/tracing/traced_calls.h"
 
 #define CROSSRAIL_VISIBLE extern "C" __attribute__((visibility("default")))
 
@@ -22,6 +23,7 @@ bool sides_differ(const AllreduceCall&) { return false; }
 
 template <class Call>
 int enqueue(const char* function, const Word64* words, void* stream) {
+  const trace::Slice traced(trace_function(function));
   if (find_functions() == nullptr) return MPI_ERR_OTHER;
   Call call(words, false);
   if (call.left_to_mpi()) return refuse(function, "arguments that make no sense, or that only the MPI library can take");

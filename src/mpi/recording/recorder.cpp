@@ -11,6 +11,7 @@
 #include "mpi/recording/folded_sequence.h"
 #include "mpi/recording/recorded_events.h"
 #include "mpi/statistics/counters.h"
+#include "mpi/tracing/traced_calls.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -94,12 +95,14 @@ bool take_noted(bool succeeded) {
 }  // namespace
 
 bool recording() {
-  static const bool on = process_settings().record != 0 && counting();
+  static const bool on = process_settings().record != 0 && reporting();
   return on;
 }
 
 void note_arguments(RecordedKind kind, const Word64* words, bool large_counts) {
-  if (!recording()) return;
+  if (!counting()) return;
+  note_traced_arguments(kind, words, large_counts);
+  if (!recording() || kind > RecordedKind::allreduce) return;
   constexpr std::size_t kWords[] = {7, 9, 9, 6};
   noted.kind = kind;
   noted.large_counts = large_counts;

@@ -11,11 +11,11 @@
 
 namespace crossrail::mpi {
 
-enum class RecordedKind { alltoall, alltoallv, alltoallw, allreduce };
+enum class RecordedKind { alltoall, alltoallv, alltoallw, allreduce, allgather, reduce_scatter_block };
 enum class RecordedForm { blocking, nonblocking, persistent };
 
 bool recording();
-// A call has begun on this thread, with the words of the C call.
+// A call has begun on this thread, with the words of the C call. Told to the trace, too; the last two kinds are not recorded.
 void note_arguments(RecordedKind kind, const Word64* words, bool large_counts);
 // It has succeeded or not; a call whose arguments have not been noted is left out.
 void record_call(RecordedForm form, bool succeeded, std::int64_t began_ns);

@@ -56,7 +56,7 @@ template <class Call>
 int begin(std::unique_ptr<Nonblocking<Call>> whole, MPI_Request* request) {
   Nonblocking<Call>& one = *whole.release();  // MPI frees it, or the program's wait
   one.may_be_told = false;
-  one.use.begins();
+  one.traced = one.use.begins();
   start_pending(one);
   const int code = one.open(request);
   one.may_be_told.store(true, std::memory_order_release);
@@ -155,11 +155,13 @@ Carried start_allreduce(const Word64* words, bool large_counts, CallCounter* cou
 }
 
 Carried start_allgather(const Word64* words, bool large_counts, CallCounter* counter) {
+  note_arguments(RecordedKind::allgather, words, large_counts);
   const char* const native = large_counts ? "PMPI_Iallgather_c" : "PMPI_Iallgather";
   return start_any(AlltoallCall(words, large_counts, Collective::allgather), {"MPI_Iallgather", counter, native}, words);
 }
 
 Carried start_reduce_scatter_block(const Word64* words, bool large_counts, CallCounter* counter) {
+  note_arguments(RecordedKind::reduce_scatter_block, words, large_counts);
   const char* const native = large_counts ? "PMPI_Ireduce_scatter_block_c" : "PMPI_Ireduce_scatter_block";
   return start_reduction(AllreduceCall(words, large_counts, Collective::reduce_scatter_block), {"MPI_Ireduce_scatter_block", counter, native}, words);
 }

@@ -93,8 +93,15 @@ void PendingUse::count_for(CallCounter* counter, std::uint64_t block_bytes, int 
   carried_.blocks = static_cast<std::uint64_t>(blocks);
 }
 
-void PendingUse::begins() {
-  if (counting() && counter_ != nullptr) overlap()->begins(entered_ns());
+trace::Number PendingUse::begins() {
+  if (!counting() || counter_ == nullptr) return 0;
+  overlap()->begins(entered_ns());
+  return traced_ = trace_pending(function_, sizes_);
+}
+
+void PendingUse::know_sizes(const TracedSizes& sizes) {
+  sizes_ = sizes;
+  tell_sizes(traced_, sizes);
 }
 
 void PendingUse::ended(const PendingCall& call) {
@@ -106,6 +113,8 @@ void PendingUse::ended(const PendingCall& call) {
   if (!counting() || counter_ == nullptr) return;
   counter_->add(carried_, 0);
   overlap()->ends(now_ns());
+  trace::tell(traced_, {.algorithm = carried_.algorithm});
+  trace::end(traced_);
 }
 
 int PendingUse::code(const PendingCall& call) const {

@@ -11,6 +11,7 @@
 #include "mpi/library/flavour.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/statistics/counters.h"
+#include "mpi/tracing/traced_calls.h"
 
 namespace crossrail::mpi {
 
@@ -42,7 +43,10 @@ class PendingUse {
   const char* function() const { return function_; }
   // For statistics: the entry point, what its blocks hold on average, and how many this rank sends.
   void count_for(CallCounter* counter, std::uint64_t block_bytes, int blocks);
-  void begins();
+  // Its event in the trace; 0: there is none.
+  trace::Number begins();
+  // What the call is in the trace, also the one that has begun.
+  void know_sizes(const TracedSizes& sizes);
   // Null: it is not counted.
   Overlap* overlap() const { return counter_ == nullptr ? nullptr : &counter_->overlap(By::crossrail); }
   // Notes what `call` came to, and logs it if it is an error.
@@ -63,6 +67,8 @@ class PendingUse {
   const char* function_;
   CallCounter* counter_ = nullptr;
   Carried carried_;
+  TracedSizes sizes_;
+  trace::Number traced_ = 0;
 };
 
 // What is left to do for a wait that has completed a request.

@@ -48,7 +48,7 @@ class Persistent : public OurRequest {
     state.store(State::active, std::memory_order_relaxed);
     has_ended.store(false, std::memory_order_relaxed);
     may_be_told.store(false, std::memory_order_relaxed);
-    use.begins();
+    traced = use.begins();
     start_pending(*this);
     const int started = start_token(token);
     token_started = started == MPI_SUCCESS;
@@ -180,11 +180,13 @@ Carried init_allreduce(const Word64* words, bool large_counts, CallCounter* coun
 }
 
 Carried init_allgather(const Word64* words, bool large_counts, CallCounter* counter) {
+  note_arguments(RecordedKind::allgather, words, large_counts);
   if (!may_be_pending()) return {};
   return init(AlltoallCall(words, large_counts, Collective::allgather), {"MPI_Allgather_init", counter}, request_at(words, AlltoallCall::kWords + 1));
 }
 
 Carried init_reduce_scatter_block(const Word64* words, bool large_counts, CallCounter* counter) {
+  note_arguments(RecordedKind::reduce_scatter_block, words, large_counts);
   const AllreduceCall call(words, large_counts, Collective::reduce_scatter_block);
   return init_reduction(call, {"MPI_Reduce_scatter_block_init", counter}, words);
 }

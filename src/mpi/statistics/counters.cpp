@@ -9,6 +9,7 @@
 #include "mpi/library/pmpi.h"
 #include "mpi/statistics/report_file.h"
 #include "mpi/statistics/time_line.h"
+#include "mpi/tracing/traced_calls.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -67,6 +68,11 @@ void CallCounter::add(const Carried& carried, std::int64_t nanoseconds) {
 }
 
 bool counting() {
+  static const bool on = reporting() || tracing();
+  return on;
+}
+
+bool reporting() {
   static const bool on = !process_settings().report.empty();
   return on;
 }
@@ -86,6 +92,7 @@ void note_inside(By by, std::int64_t now_ns, std::int64_t spent_ns) { time_line(
 void note_world(int rank, int size) {
   world_rank = rank;
   world_size = size;
+  trace::set_world(rank, size);
 }
 
 void ask_world() {

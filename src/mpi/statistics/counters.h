@@ -1,4 +1,4 @@
-// What this process's MPI calls came to, for CROSSRAIL_REPORT. Nothing is counted without it.
+// What this process's MPI calls came to, for CROSSRAIL_REPORT and CROSSRAIL_TRACE. Nothing is counted without one of them.
 #pragma once
 
 #include <atomic>
@@ -35,6 +35,7 @@ class CallCounter {
   CallCounter(const char* name, const char* interface);
   // A call, and the time that the program spent in it. Of nonblocking and persistent calls the times are in `overlap`.
   void add(const Carried& carried, std::int64_t nanoseconds);
+  const char* name() const { return name_; }
   Overlap& overlap(By by) { return by == By::crossrail ? overlap_ : native_overlap_; }
 
  private:
@@ -51,6 +52,7 @@ class CallCounter {
 };
 
 bool counting();
+bool reporting();  // CROSSRAIL_REPORT
 std::int64_t now_ns();
 // The program has called a function that starts calls: the time, 0 where nothing is counted. Kept for what this thread begins.
 std::int64_t clock_entry();

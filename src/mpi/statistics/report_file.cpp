@@ -80,7 +80,7 @@ constexpr std::int64_t kNever = INT64_MAX;
 // Whatever way the process ends, short of _exit and signals, all of it is in its report.
 struct ReportAtExit {
   ReportAtExit() {
-    if (counting()) (void)report_folder();
+    if (reporting()) (void)report_folder();
     (void)pthread_atfork(nullptr, nullptr, [] { calls_in_last_report = 0; });
   }
   ~ReportAtExit() {
@@ -97,13 +97,14 @@ std::int64_t pause_ns(std::int64_t spent_ns) {
 }  // namespace
 
 void write_report() {
-  if (!counting()) return;
+  if (!reporting()) return;
   due_ns = kNever;
   calls_in_last_report = calls_counted();
   (void)replace_report(true);
 }
 
 void write_report_if_due(std::int64_t now) {
+  if (!reporting()) return;
   std::int64_t due = due_ns.load(std::memory_order_relaxed);
   if (due == 0) due_ns.compare_exchange_strong(due, now + pause_ns(0));
   if (due == 0 || now < due || !due_ns.compare_exchange_strong(due, kNever)) return;

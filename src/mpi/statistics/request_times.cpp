@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <mutex>
 #include <unordered_map>
 
@@ -14,8 +15,11 @@ namespace crossrail::mpi {
 namespace {
 
 struct NativeCall {
-  Overlap* overlap;
+  CallCounter* counter;
   bool under_way;
+  TracedSizes sizes;
+  trace::Number traced;
+  Overlap& overlap() const { return counter->overlap(By::native); }
 };
 
 std::mutex mutex;  // of the calls
@@ -44,10 +48,23 @@ void end_native(Word64 handle, std::int64_t now_ns, bool gone) {
   const std::lock_guard lock(mutex);
   const auto at = native_calls().find(handle);
   if (at == native_calls().end()) return;
-  if (at->second.under_way) at->second.overlap->ends(now_ns);
+  if (at->second.under_way) at->second.overlap().ends(now_ns);
+  if (at->second.under_way) trace::end(at->second.traced);
   at->second.under_way = false;
   if (gone) native_calls().erase(at);
   known.store(native_calls().size(), std::memory_order_relaxed);
+}
+
+trace::Number trace_native(const CallCounter& counter, const TracedSizes& sizes, std::int64_t began_ns) {
+  const trace::Number event = trace_pending(counter.name(), sizes, began_ns);
+  trace::tell(event, {.algorithm = "native"});
+  return event;
+}
+
+// Of a call of ours, which began before they were known.
+void tell_sizes_of(const RequestsAt& request, const TracedSizes& sizes) {
+  OurRequest* const ours = tracing() ? find_request(handle_from<MPI_Request>(request[0])) : nullptr;
+  if (ours != nullptr) ours->use.know_sizes(sizes);
 }
 
 int number_at(Word64 address) { return *reinterpret_cast<const int*>(address); }  // Fortran's are such, too
@@ -57,12 +74,14 @@ int number_at(Word64 address) { return *reinterpret_cast<const int*>(address); }
 Word64 read_c_handle(Word64 address, int index) { return word_of(reinterpret_cast<const MPI_Request*>(address)[index]); }
 
 void note_made(const Made& made, const Carried& carried, const RequestsAt& request) {
+  const TracedSizes sizes = trace_returns(made.traced, carried, carried.code == MPI_SUCCESS);
   record_made(made, carried.code == MPI_SUCCESS, request);
   const std::int64_t spent_ns = now_ns() - made.began_ns;
   const bool nonblocking = made.form == Form::nonblocking;
   const bool succeeded = carried.code == MPI_SUCCESS;
   const bool known_flavour = find_functions() != nullptr && request.address != 0;
   if (carried.done && !carried.on_copies) {
+    if (succeeded && request.address != 0) tell_sizes_of(request, sizes);
     if (!nonblocking || !succeeded) return;
     made.counter.overlap(By::crossrail).started(spent_ns);
     note_inside(By::crossrail, now_ns(), spent_ns);
@@ -78,8 +97,9 @@ void note_made(const Made& made, const Carried& carried, const RequestsAt& reque
   if (nonblocking) overlap.begins(made.began_ns);
   if (nonblocking) overlap.started(spent_ns);
   if (nonblocking) note_inside(By::native, now_ns(), spent_ns);
+  const trace::Number traced = nonblocking ? trace_native(made.counter, sizes, made.began_ns) : 0;
   const std::lock_guard lock(mutex);
-  native_calls()[handle] = {&overlap, nonblocking};
+  native_calls()[handle] = {&made.counter, nonblocking, sizes, traced};
   known.store(native_calls().size(), std::memory_order_relaxed);
 }
 
@@ -103,13 +123,15 @@ Word64 StartTime::returns(Word64 code) {
     const auto at = native_calls().find(handle);
     if (at == native_calls().end() || at->second.under_way || static_cast<int>(code) != MPI_SUCCESS) continue;
     at->second.under_way = true;
-    at->second.overlap->begins(began_ns_);
+    at->second.overlap().begins(began_ns_);
+    at->second.traced = trace_native(*at->second.counter, at->second.sizes, began_ns_);
     any_native = true;
-    add(among, at->second.overlap);
+    add(among, &at->second.overlap());
   }
   const std::int64_t spent_ns = now_ns() - began_ns_;
   for (Overlap* one : among) one->started(spent_ns);
   if (!among.empty()) note_inside(any_native ? By::native : By::crossrail, began_ns_ + spent_ns, spent_ns);
+  if (!among.empty()) trace_function(requests_.count == 1 ? "MPI_Start" : "MPI_Startall", began_ns_);
   return code;
 }
 
@@ -122,16 +144,20 @@ void CompletionTime::look() {
     if (const OurRequest* const ours = find_request(handle_from<MPI_Request>(handle)); ours != nullptr) {
       if (!ours->has_ended.load(std::memory_order_acquire)) add(among_, ours->use.overlap());
     } else if (find_native(handle, native) && native.under_way) {
-      add(among_, native.overlap);
+      add(among_, &native.overlap());
       native_.push_back({one, handle});
     }
   }
-  if (!among_.empty()) began_ns_ = now_ns();
+  if (among_.empty()) return;
+  began_ns_ = now_ns();
+  if (may_wait()) traced_ = trace_function(function_);
 }
 
 void CompletionTime::end() {
   const std::int64_t now = now_ns();
   for (Overlap* one : among_) one->waited(now - began_ns_);
+  trace::end(traced_);
+  if (!may_wait() && completes_any()) trace_function(function_, began_ns_);
   note_inside(native_.empty() ? By::crossrail : By::native, now, now - began_ns_);
   for (const auto& [index, handle] : native_) {
     NativeCall call{};
@@ -139,6 +165,15 @@ void CompletionTime::end() {
     const bool gone = requests_[index] != handle;
     if (gone || completes(index)) end_native(handle, now, gone);
   }
+}
+
+// MPI_Wait and its like, of which every call is worth an event; of the others, that may be called all the time, those are that
+// find something complete.
+bool CompletionTime::may_wait() const { return std::strncmp(function_, "MPI_Wait", 8) == 0; }
+
+bool CompletionTime::completes_any() const {
+  if (completed_.flag != 0) return number_at(completed_.flag) != 0;
+  return completed_.count == 0 || number_at(completed_.count) > 0;
 }
 
 bool CompletionTime::completes(int index) const {

@@ -9,6 +9,7 @@
 #include "mpi/recording/recorder.h"
 #include "mpi/statistics/counters.h"
 #include "mpi/statistics/requests_at.h"
+#include "mpi/tracing/traced_calls.h"
 
 namespace crossrail::mpi {
 
@@ -39,7 +40,8 @@ struct Completed {
 // Lives while the program completes these requests, or asks whether they are complete.
 class CompletionTime {
  public:
-  CompletionTime(const RequestsAt& requests, const Completed& completed) : requests_(requests), completed_(completed) {
+  CompletionTime(const char* function, const RequestsAt& requests, const Completed& completed)
+      : function_(function), requests_(requests), completed_(completed) {
     if (counting() && requests.address != 0 && depth_++ == 0) look();
   }
   ~CompletionTime() {
@@ -59,9 +61,13 @@ class CompletionTime {
   void look();
   void end();
   bool completes(int index) const;
+  bool may_wait() const;
+  bool completes_any() const;
+  const char* function_;
   RequestsAt requests_;
   Completed completed_;
   std::int64_t began_ns_ = 0;  // 0: nothing is measured
+  trace::Number traced_ = 0;
   std::vector<Overlap*> among_;  // the calls under way, once each
   std::vector<Native> native_;
   RecordedCompletion recorded_;

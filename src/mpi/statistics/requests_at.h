@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/trace.h"
 #include "mpi/interpose/carry.h"
 
 namespace crossrail::mpi {
@@ -26,5 +27,6 @@ struct Made {
   CallCounter& counter;
   Form form;
   std::int64_t began_ns;
+  trace::Number traced;
 };
 }  // namespace crossrail::mpi
