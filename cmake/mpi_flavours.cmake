@@ -74,6 +74,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/interpose/interpose_completion.cpp
     src/mpi/interpose/interpose_info.cpp
     src/mpi/buffers/flatten.cpp
+    src/mpi/library/error_codes.cpp
     src/mpi/library/fault_tolerance.cpp
     src/mpi/library/library.cpp
     src/mpi/communicator/early_opening.cpp
