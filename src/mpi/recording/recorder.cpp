@@ -94,7 +94,7 @@ bool take_noted(bool succeeded) {
 }  // namespace
 
 bool recording() {
-  static const bool on = process_settings().record != 0 && counting();
+  static const bool on = process_settings().record != 0 && reporting();
   return on;
 }
 

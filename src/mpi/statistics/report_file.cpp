@@ -80,11 +80,11 @@ constexpr std::int64_t kNever = INT64_MAX;
 // Whatever way the process ends, short of _exit and signals, all of it is in its report.
 struct ReportAtExit {
   ReportAtExit() {
-    if (counting()) (void)report_folder();
+    if (reporting()) (void)report_folder();
     (void)pthread_atfork(nullptr, nullptr, [] { calls_in_last_report = 0; });
   }
   ~ReportAtExit() {
-    if (calls_counted() != 0 && calls_counted() != calls_in_last_report.load()) write_report();
+    if (reporting() && calls_counted() != 0 && calls_counted() != calls_in_last_report.load()) write_report();
   }
 } report_at_exit;
 
@@ -97,7 +97,7 @@ std::int64_t pause_ns(std::int64_t spent_ns) {
 }  // namespace
 
 void write_report() {
-  if (!counting()) return;
+  if (!reporting()) return;
   due_ns = kNever;
   calls_in_last_report = calls_counted();
   (void)replace_report(true);

@@ -39,11 +39,11 @@ struct Completed {
 // Lives while the program completes these requests, or asks whether they are complete.
 class CompletionTime {
  public:
-  CompletionTime(const RequestsAt& requests, const Completed& completed) : requests_(requests), completed_(completed) {
-    if (counting() && requests.address != 0 && depth_++ == 0) look();
+  CompletionTime(const RequestsAt& requests, const Completed& completed) : requests_(requests), completed_(completed), counted_(counting() && requests.address != 0) {
+    if (counted_ && depth_++ == 0) look();
   }
   ~CompletionTime() {
-    if (counting() && requests_.address != 0) --depth_;
+    if (counted_) --depth_;
     if (began_ns_ != 0) end();
     if (recorded_.any()) recorded_.end(requests_, [this](int index) { return completes(index); });
   }
@@ -61,6 +61,7 @@ class CompletionTime {
   bool completes(int index) const;
   RequestsAt requests_;
   Completed completed_;
+  bool counted_;  // as it was at the beginning
   std::int64_t began_ns_ = 0;  // 0: nothing is measured
   std::vector<Overlap*> among_;  // the calls under way, once each
   std::vector<Native> native_;
