@@ -20,7 +20,8 @@ std::atomic<int> world_rank{-1};
 std::atomic<int> world_size{-1};
 std::atomic<std::uint64_t> calls{0};
 std::atomic<std::uint64_t> opened{0};
-std::atomic<bool> asked_for{false};
+enum class Counting { unknown, off, on };
+std::atomic<Counting> counting_now{Counting::unknown};
 thread_local std::int64_t entered_at_ns = 0;
 
 // The calls before a fork are the parent's.
@@ -75,9 +76,15 @@ bool reporting() {
   return on;
 }
 
-bool counting() { return asked_for.load(std::memory_order_relaxed) || reporting(); }
+bool counting() {
+  const Counting now = counting_now.load(std::memory_order_relaxed);
+  if (now != Counting::unknown) return now == Counting::on;
+  Counting unknown = Counting::unknown;
+  counting_now.compare_exchange_strong(unknown, reporting() ? Counting::on : Counting::off);
+  return counting();
+}
 
-void count_from_now() { asked_for = true; }
+void count_from_now() { counting_now = Counting::on; }
 
 void note_opened() { opened.fetch_add(1, std::memory_order_relaxed); }
 
