@@ -75,7 +75,13 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/interpose/info_call.cpp
     src/mpi/interpose/interpose_completion.cpp
     src/mpi/interpose/interpose_info.cpp
+    src/mpi/interpose/interpose_tools.cpp
+    src/mpi/tool_variables/category.cpp
+    src/mpi/tool_variables/control_variables.cpp
+    src/mpi/tool_variables/indices.cpp
+    src/mpi/tool_variables/performance_variables.cpp
     src/mpi/buffers/flatten.cpp
+    src/mpi/library/error_codes.cpp
     src/mpi/library/fault_tolerance.cpp
     src/mpi/library/library.cpp
     src/mpi/communicator/early_opening.cpp

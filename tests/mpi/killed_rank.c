@@ -40,7 +40,10 @@ int main(int argc, char** argv) {
   int* recv = calloc(bytes, 1);
   const int code = MPI_Alltoall(send, count, MPI_INT, recv, count, MPI_INT, MPI_COMM_WORLD);
   const double seconds = MPI_Wtime() - began;
-  printf("rank %d: survivor: code %d after %.2f s\n", rank, code, seconds);
+  char text[MPI_MAX_ERROR_STRING + 1] = "";
+  int length = 0;
+  MPI_OK(MPI_Error_string(code, text, &length));
+  printf("rank %d: survivor: code %d after %.2f s: %s\n", rank, code, seconds, text);
   fflush(stdout);
   _exit(code == MPI_SUCCESS ? 3 : 4); /* without rank 1, MPI_Finalize need not return */
 }

@@ -84,6 +84,12 @@ static void one_case(int way, int count, int late, MPI_Errhandler handler) {
   MPI_OK(MPI_Comm_free(&comm));
 }
 
+static int class_of(int code) {
+  int class = -1;
+  MPI_OK(MPI_Error_class(code, &class));
+  return class;
+}
+
 /* An exchange that fails, one that does not, and a message, completed together: each has its own status. */
 static void among_others(int some, MPI_Errhandler handler) {
   MPI_Comm bad, good;
@@ -119,7 +125,7 @@ static void among_others(int some, MPI_Errhandler handler) {
     }
   }
   CHECK(code != MPI_SUCCESS, "no error among others");
-  CHECK(wrong[0] == MPI_SUCCESS && wrong[1] == MPI_ERR_TRUNCATE && wrong[2] == MPI_SUCCESS, "errors %d %d %d", wrong[0], wrong[1], wrong[2]);
+  CHECK(wrong[0] == MPI_SUCCESS && class_of(wrong[1]) == MPI_ERR_TRUNCATE && wrong[2] == MPI_SUCCESS, "errors %d %d %d", wrong[0], wrong[1], wrong[2]);
   CHECK(calls_here + calls_elsewhere == 1 && calls_by_others == 0, "handlers called %d times", calls_here + calls_elsewhere);
   CHECK(got == from, "received %d", got);
   for (int i = 0; i < size; ++i) CHECK(received[i] == number(i, rank, 0), "the exchange that is right has %d", received[i]);

@@ -242,6 +242,7 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
   for (const auto& slot : communicator->slots) static_cast<MpiLinks&>(*slot->links).watch(slot->control.get());
   if (!topology.one_node() && !join_nodes(*communicator, locations)) return nullptr;
   tell(topology);
+  note_opened();
   return communicator;
 }
 

@@ -1,7 +1,7 @@
 #include "mpi/interpose/carry.h"
 
 #include "base/log.h"
-#include "mpi/library/fault_tolerance.h"
+#include "mpi/library/error_codes.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/communicator/communicators.h"
 #include "mpi/interpose/arguments.h"
@@ -14,21 +14,11 @@
 
 namespace crossrail::mpi {
 
-int mpi_class(Code code) {
-  switch (code) {
-    case Code::mismatch: return MPI_ERR_TRUNCATE;
-    case Code::no_memory: return MPI_ERR_NO_MEM;
-    case Code::invalid: return MPI_ERR_ARG;
-    case Code::system: return MPI_ERR_INTERN;
-    default: return failure_class(code, MPI_ERR_OTHER);
-  }
-}
-
 void call_error_handler(MPI_Comm comm, int code) { (void)pmpi().Comm_call_errhandler(comm, code); }
 
 int raise(const Failed& call, const Status& status) {
   log_line(LogLevel::error, "%s: %s", call.function, status.what);
-  const int code = mpi_class(status.code);
+  const int code = error_code(status.code, status.what);
   call_error_handler(call.comm, code);
   return code;
 }

@@ -15,10 +15,8 @@ struct CallPlace {
   const Shape& shape;
 };
 
-// The MPI error class of a code.
-int mpi_class(Code code);
 void call_error_handler(MPI_Comm comm, int code);
-// Both, once the error is logged.
+// Logs the error and calls the handler: what the program gets as the code.
 struct Failed {
   const char* function;
   MPI_Comm comm;

@@ -4,7 +4,8 @@
 #pragma once
 
 #define WORDS_1 Word64 a1
-#define WORDS_3 WORDS_1, Word64 a2, Word64 a3
+#define WORDS_TWO WORDS_1, Word64 a2
+#define WORDS_3 WORDS_TWO, Word64 a3
 #define WORDS_4 WORDS_3, Word64 a4
 #define WORDS_5 WORDS_4, Word64 a5
 #define WORDS_6 WORDS_5, Word64 a6
@@ -14,9 +15,11 @@
 #define WORDS_10 WORDS_9, Word64 a10
 #define WORDS_11 WORDS_10, Word64 a11
 #define WORDS_12 WORDS_11, Word64 a12
+#define WORDS_13 WORDS_12, Word64 a13
 
 #define NAMES_1 a1
-#define NAMES_3 NAMES_1, a2, a3
+#define NAMES_TWO NAMES_1, a2
+#define NAMES_3 NAMES_TWO, a3
 #define NAMES_4 NAMES_3, a4
 #define NAMES_5 NAMES_4, a5
 #define NAMES_6 NAMES_5, a6
@@ -26,3 +29,4 @@
 #define NAMES_10 NAMES_9, a10
 #define NAMES_11 NAMES_10, a11
 #define NAMES_12 NAMES_11, a12
+#define NAMES_13 NAMES_12, a13

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "engine/mover.h"
 #include "mpi/interpose/complete_call.h"
+#include "mpi/library/error_codes.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/polled_requests.h"
 #include "mpi/library/progress_hook.h"
@@ -106,7 +107,7 @@ void PendingUse::know_sizes(const TracedSizes& sizes) {
 
 void PendingUse::ended(const PendingCall& call) {
   carried_.done = true;
-  carried_.code = call.code == Code::ok ? MPI_SUCCESS : MPI_ERR_OTHER;
+  carried_.code = call.code == Code::ok ? MPI_SUCCESS : error_code(call.code, call.what.c_str());
   carried_.algorithm = call.code == Code::ok ? call.carried_by.algorithm : "error";
   note_traffic(call.code == Code::ok ? call.carried_by : PlanSummary{});
   if (call.code != Code::ok) log_line(LogLevel::error, "%s: %s", function_, call.what.c_str());
@@ -119,7 +120,7 @@ void PendingUse::ended(const PendingCall& call) {
 
 int PendingUse::code(const PendingCall& call) const {
   (void)noted(carried_);
-  return call.code == Code::ok ? MPI_SUCCESS : mpi_class(call.code);
+  return call.code == Code::ok ? MPI_SUCCESS : carried_.code;
 }
 
 int PendingUse::raise(const PendingCall& call) const {

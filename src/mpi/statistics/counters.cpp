@@ -3,7 +3,9 @@
 #include <pthread.h>
 #include <time.h>
 
+#include <algorithm>
 #include <bit>
+#include <string_view>
 
 #include "base/settings.h"
 #include "mpi/library/pmpi.h"
@@ -18,6 +20,9 @@ std::atomic<CallCounter*> first_counter{nullptr};
 std::atomic<int> world_rank{-1};
 std::atomic<int> world_size{-1};
 std::atomic<std::uint64_t> calls{0};
+std::atomic<std::uint64_t> opened{0};
+enum class Counting { unknown, off, on };
+std::atomic<Counting> counting_now{Counting::unknown};
 thread_local std::int64_t entered_at_ns = 0;
 
 // The calls before a fork are the parent's.
@@ -64,17 +69,50 @@ void CallCounter::add(const Carried& carried, std::int64_t nanoseconds) {
   if (!carried.done && carried.native_because != nullptr) reasons_.add(carried.native_because);
   const std::int64_t now = now_ns();
   if (nanoseconds > 0) note_inside(carried.done ? By::crossrail : By::native, now, nanoseconds);
-  write_report_if_due(now);
-}
-
-bool counting() {
-  static const bool on = reporting() || tracing();
-  return on;
+  if (reporting()) write_report_if_due(now);
 }
 
 bool reporting() {
   static const bool on = !process_settings().report.empty();
   return on;
+}
+
+bool counting() {
+  const Counting now = counting_now.load(std::memory_order_relaxed);
+  if (now != Counting::unknown) return now == Counting::on;
+  Counting unknown = Counting::unknown;
+  counting_now.compare_exchange_strong(unknown, reporting() || tracing() ? Counting::on : Counting::off);
+  return counting();
+}
+
+void count_from_now() { counting_now = Counting::on; }
+
+void note_opened() { opened.fetch_add(1, std::memory_order_relaxed); }
+
+std::uint64_t communicators_opened() { return opened.load(); }
+
+bool CallCounter::is_of(std::span<const char* const> functions) const {
+  const std::string_view name = name_;
+  return std::any_of(functions.begin(), functions.end(),
+                     [name](std::string_view one) { return name.starts_with(one) && (name.size() == one.size() || name.substr(one.size()) == "_c"); });
+}
+
+std::int64_t CallCounter::inside_ns() const {
+  const Overlap::Times own = overlap_.times(), native = native_overlap_.times();
+  return static_cast<std::int64_t>(nanoseconds_.load()) + own.starting_ns + own.waiting_ns + native.starting_ns + native.waiting_ns;
+}
+
+CallCounter::Totals CallCounter::totals_of(std::span<const char* const> functions) {
+  Totals totals;
+  for (const CallCounter* at = first(); at != nullptr; at = at->next_) {
+    if (!at->is_of(functions)) continue;
+    totals.carried += at->carried_.load();
+    totals.native += at->native_.load();
+    totals.errors += at->errors_.load();
+    totals.sent_bytes += at->sent_bytes_.load();
+    totals.inside_ns += at->inside_ns();
+  }
+  return totals;
 }
 
 std::int64_t now_ns() {
@@ -97,7 +135,7 @@ void note_world(int rank, int size) {
 
 void ask_world() {
   int rank = 0, size = 0, initialized = 0, finalized = 0;
-  if (!counting() || world_size.load() >= 0) return;
+  if (!reporting() || world_size.load() >= 0) return;
   if (pmpi().Initialized(&initialized) != MPI_SUCCESS || initialized == 0) return;
   if (pmpi().Finalized(&finalized) != MPI_SUCCESS || finalized != 0) return;
   if (pmpi().Comm_rank(handles().comm_world, &rank) != MPI_SUCCESS) return;

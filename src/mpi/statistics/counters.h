@@ -1,8 +1,9 @@
-// What this process's MPI calls came to, for CROSSRAIL_REPORT and CROSSRAIL_TRACE. Nothing is counted without one of them.
+// What this process's MPI calls came to, for CROSSRAIL_REPORT, CROSSRAIL_TRACE and tools that ask (MPI_T). Nothing is counted without them.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "mpi/interpose/carry.h"
 #include "mpi/statistics/overlap.h"
@@ -36,11 +37,20 @@ class CallCounter {
   // A call, and the time that the program spent in it. Of nonblocking and persistent calls the times are in `overlap`.
   void add(const Carried& carried, std::int64_t nanoseconds);
   const char* name() const { return name_; }
+  struct Totals {
+    std::uint64_t carried = 0, native = 0, errors = 0, sent_bytes = 0;
+    std::int64_t inside_ns = 0;
+  };
+  // Of all entry points of these functions of MPI, whatever the language and the size of counts.
+  static Totals totals_of(std::span<const char* const> functions);
   Overlap& overlap(By by) { return by == By::crossrail ? overlap_ : native_overlap_; }
 
  private:
   friend struct Report;
   static CallCounter* first();
+  bool is_of(std::span<const char* const> functions) const;
+  // What the program spent inside such calls.
+  std::int64_t inside_ns() const;
   static constexpr int kSizes = 64;  // histogram: blocks of up to 2^i bytes
   const char* name_;
   const char* interface_;
@@ -52,7 +62,10 @@ class CallCounter {
 };
 
 bool counting();
-bool reporting();  // CROSSRAIL_REPORT
+// A report is written.
+bool reporting();
+// A tool asks: from now on calls are counted, if they have not been before.
+void count_from_now();
 std::int64_t now_ns();
 // The program has called a function that starts calls: the time, 0 where nothing is counted. Kept for what this thread begins.
 std::int64_t clock_entry();
@@ -69,6 +82,9 @@ struct World {
 };
 World known_world();
 void note_world(int rank, int size);
+// Communicators opened on which calls may be carried. Counted always.
+void note_opened();
+std::uint64_t communicators_opened();
 // The program ends MPI: the last time to ask, where nothing else has told.
 void ask_world();
 

@@ -84,7 +84,7 @@ struct ReportAtExit {
     (void)pthread_atfork(nullptr, nullptr, [] { calls_in_last_report = 0; });
   }
   ~ReportAtExit() {
-    if (calls_counted() != 0 && calls_counted() != calls_in_last_report.load()) write_report();
+    if (reporting() && calls_counted() != 0 && calls_counted() != calls_in_last_report.load()) write_report();
   }
 } report_at_exit;
 

@@ -23,7 +23,7 @@ struct Report {
                   "{\"name\":\"%s\",\"interface\":\"%s\",\"carried\":%llu,\"native\":%llu,\"errors\":%llu,"
                   "\"seconds\":%.9f,\"bytes\":%llu,\"sent_bytes\":%llu,\"histogram\":{",
                   counter.name_, counter.interface_, number(counter.carried_), number(counter.native_),
-                  number(counter.errors_), seconds(inside_ns(counter)),
+                  number(counter.errors_), seconds(counter.inside_ns()),
                   number(counter.bytes_), number(counter.sent_bytes_));
     std::string json = text;
     const char* comma = "";
@@ -59,12 +59,6 @@ struct Report {
     part("crossrail", counter.overlap_.times());
     part("native", counter.native_overlap_.times());
     return json.empty() ? json : ",\"overlap\":{" + json + "}";
-  }
-
-  // What the program spent inside such calls.
-  static std::int64_t inside_ns(const CallCounter& counter) {
-    const Overlap::Times own = counter.overlap_.times(), native = counter.native_overlap_.times();
-    return static_cast<std::int64_t>(counter.nanoseconds_.load()) + own.starting_ns + own.waiting_ns + native.starting_ns + native.waiting_ns;
   }
 
   static std::string all() {

@@ -41,11 +41,11 @@ struct Completed {
 class CompletionTime {
  public:
   CompletionTime(const char* function, const RequestsAt& requests, const Completed& completed)
-      : function_(function), requests_(requests), completed_(completed) {
-    if (counting() && requests.address != 0 && depth_++ == 0) look();
+      : function_(function), requests_(requests), completed_(completed), counted_(counting() && requests.address != 0) {
+    if (counted_ && depth_++ == 0) look();
   }
   ~CompletionTime() {
-    if (counting() && requests_.address != 0) --depth_;
+    if (counted_) --depth_;
     if (began_ns_ != 0) end();
     if (recorded_.any()) recorded_.end(requests_, [this](int index) { return completes(index); });
   }
@@ -66,6 +66,7 @@ class CompletionTime {
   const char* function_;
   RequestsAt requests_;
   Completed completed_;
+  bool counted_;  // as it was at the beginning
   std::int64_t began_ns_ = 0;  // 0: nothing is measured
   trace::Number traced_ = 0;
   std::vector<Overlap*> among_;  // the calls under way, once each

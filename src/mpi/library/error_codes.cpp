@@ -1,0 +1,133 @@
+#include "mpi/library/error_codes.h"
+
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "mpi/library/fault_tolerance.h"
+#include "mpi/library/pmpi.h"
+
+namespace crossrail::mpi {
+namespace {
+
+// MPI libraries keep codes to the end. What differs from all these sentences is told in general words.
+constexpr std::size_t kMostSentences = 32;
+
+struct Made {
+  int error_class;
+  std::string sentence;
+  int code;
+};
+
+// No lock of ours is kept in calls of MPI, which may wait for one that a thread holds that comes here. So one thread at a time makes
+// codes, and one that comes meanwhile does with the class.
+struct Codes {
+  std::mutex mutex;
+  std::vector<Made> made;  // guarded by the mutex, the others by `making`
+  std::atomic_flag making;
+  int own_class = MPI_SUCCESS;  // none yet
+  bool under_any_class = true;  // the MPI library tells the strings of codes under its own classes
+};
+
+Codes& codes() {
+  static auto& all = *new Codes;  // outlives every static object
+  return all;
+}
+
+bool can_add() {
+  const Functions& mpi = pmpi();
+  return mpi.Add_error_class != nullptr && mpi.Add_error_code != nullptr && mpi.Add_error_string != nullptr && mpi.Error_class != nullptr &&
+         mpi.Error_string != nullptr;
+}
+
+// Whether the MPI library says of the code what it was told. MPICH 4.0 has some sentence of its own for codes under its own classes.
+bool tells(const Made& made) {
+  char text[MPI_MAX_ERROR_STRING + 1] = {};
+  int length = 0, error_class = MPI_SUCCESS;
+  if (pmpi().Error_class(made.code, &error_class) != MPI_SUCCESS || error_class != made.error_class) return false;
+  return pmpi().Error_string(made.code, text, &length) == MPI_SUCCESS && made.sentence == text;
+}
+
+bool add(Made& made) {
+  if (pmpi().Add_error_code(made.error_class, &made.code) != MPI_SUCCESS) return false;
+  return pmpi().Add_error_string(made.code, made.sentence.c_str()) == MPI_SUCCESS && tells(made);
+}
+
+int own_class(Codes& all) {
+  if (all.own_class != MPI_SUCCESS) return all.own_class;
+  int added = MPI_SUCCESS;
+  if (pmpi().Add_error_class(&added) != MPI_SUCCESS) return MPI_SUCCESS;
+  (void)pmpi().Add_error_string(added, "crossrail: an error in a call that crossrail carries");
+  return all.own_class = added;
+}
+
+// Programs test for what a call has come to (MPI_ERR_TRUNCATE), not for the classes of what has no other.
+bool is_tested_for(int error_class) { return error_class != MPI_ERR_OTHER && error_class != MPI_ERR_INTERN; }
+
+int make(Codes& all, int error_class, const std::string& sentence) {
+  Made made{error_class, sentence, error_class};
+  if (all.under_any_class) all.under_any_class = add(made);
+  if (!all.under_any_class) {
+    made.code = error_class;
+    Made own{is_tested_for(error_class) ? MPI_SUCCESS : own_class(all), sentence, error_class};
+    if (own.error_class != MPI_SUCCESS && add(own)) made.code = own.code;
+  }
+  const std::lock_guard lock(all.mutex);
+  all.made.push_back(made);
+  return made.code;
+}
+
+// MPI_SUCCESS: there is none.
+int find(Codes& all, int error_class, const std::string& sentence) {
+  const std::lock_guard lock(all.mutex);
+  for (const Made& made : all.made) {
+    if (made.error_class == error_class && made.sentence == sentence) return made.code;
+  }
+  return MPI_SUCCESS;
+}
+
+int find_or_make(Codes& all, int error_class, const std::string& sentence) {
+  const int known = find(all, error_class, sentence);
+  return known != MPI_SUCCESS ? known : make(all, error_class, sentence);
+}
+
+bool is_full(Codes& all) {
+  const std::lock_guard lock(all.mutex);
+  return all.made.size() >= kMostSentences;
+}
+
+// MPI libraries refuse what is longer.
+std::string sentence_of(const char* what) {
+  char text[MPI_MAX_ERROR_STRING];
+  std::snprintf(text, sizeof text, "crossrail: %s", what);
+  return text;
+}
+
+}  // namespace
+
+int mpi_class(Code code) {
+  switch (code) {
+    case Code::mismatch: return MPI_ERR_TRUNCATE;
+    case Code::no_memory: return MPI_ERR_NO_MEM;
+    case Code::invalid: return MPI_ERR_ARG;
+    case Code::system: return MPI_ERR_INTERN;
+    default: return failure_class(code, MPI_ERR_OTHER);
+  }
+}
+
+int error_code(Code code, const char* what) {
+  const int error_class = mpi_class(code);
+  // Programs that survive failures compare codes with the classes.
+  if (failure_class(code, MPI_SUCCESS) != MPI_SUCCESS || !can_add()) return error_class;
+  const std::string sentence = sentence_of(what);
+  Codes& all = codes();
+  const int known = find(all, error_class, sentence);
+  if (known != MPI_SUCCESS || all.making.test_and_set(std::memory_order_acquire)) return known != MPI_SUCCESS ? known : error_class;
+  const int code_of_it = find_or_make(all, error_class, is_full(all) ? sentence_of("an error in a call; the log has more") : sentence);
+  all.making.clear(std::memory_order_release);
+  return code_of_it;
+}
+
+}  // namespace crossrail::mpi

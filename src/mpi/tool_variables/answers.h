@@ -1,0 +1,42 @@
+// How functions of MPI_T give what they are asked for: an address that is null is not asked for.
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include "mpi/interpose/arguments.h"
+
+namespace crossrail::mpi {
+
+template <class Value>
+void give(Word64 address, Value value) {
+  if (address != 0) *reinterpret_cast<Value*>(address) = value;
+}
+
+// A text in as many characters as there is room for, and how many it needs.
+inline void give_text(Word64 address, Word64 length_address, const char* text) {
+  auto* const length = reinterpret_cast<int*>(length_address);
+  auto* const out = reinterpret_cast<char*>(address);
+  if (length == nullptr) return;
+  if (out != nullptr && *length > 0) {
+    std::strncpy(out, text, static_cast<std::size_t>(*length));
+    out[*length - 1] = '\0';
+  }
+  *length = static_cast<int>(std::strlen(text)) + 1;
+}
+
+// Addresses of ours that serve as handles: nothing is allocated, and an MPI library has no handle like them.
+class Marks {
+ public:
+  explicit Marks(std::size_t count) : marks_(count) {}
+  Word64 at(int which) const { return reinterpret_cast<Word64>(marks_.data() + which); }
+  int which(Word64 handle) const {
+    const Word64 from = handle - at(0);
+    return from >= 0 && from < static_cast<Word64>(marks_.size()) ? static_cast<int>(from) : -1;
+  }
+
+ private:
+  std::vector<char> marks_;
+};
+
+}  // namespace crossrail::mpi
