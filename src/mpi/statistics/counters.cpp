@@ -135,7 +135,7 @@ void note_world(int rank, int size) {
 
 void ask_world() {
   int rank = 0, size = 0, initialized = 0, finalized = 0;
-  if (!reporting() || world_size.load() >= 0) return;
+  if (!(reporting() || tracing()) || world_size.load() >= 0) return;
   if (pmpi().Initialized(&initialized) != MPI_SUCCESS || initialized == 0) return;
   if (pmpi().Finalized(&finalized) != MPI_SUCCESS || finalized != 0) return;
   if (pmpi().Comm_rank(handles().comm_world, &rank) != MPI_SUCCESS) return;
