@@ -40,19 +40,35 @@ def of_contender(measurement, name):
     return next(one for one in measurement["results"] if one["contender"] == name)
 
 
+def undisturbed(times_are_right):
+    """Measures until the times come out right, four times at most: other programs may want the cores at the same time."""
+    for attempt in range(4):
+        try:
+            return times_are_right()
+        except AssertionError:
+            if attempt == 3:
+                raise
+
+
 def test_time_that_passes_by_itself_overlaps(stand_in):
-    code, _, measurement = run(stand_in, "--form", "nonblocking", "--algorithms", "native,delayed", DELAY_US="2000")
-    one = of_contender(measurement, "delayed")
-    assert code == 0 and measurement["collective"] == "ialltoall" and one["algorithm"] == "delayed" and "not_run" not in one
-    assert one["pure"]["p50_us"] >= 2000 and one["overlap"]["p50_percent"] > 50
-    assert one["wait"]["p50_us"] > 1900 and one["compute"]["p50_us"] > 1500
+    def times_are_right():
+        code, _, measurement = run(stand_in, "--form", "nonblocking", "--algorithms", "native,delayed", DELAY_US="2000")
+        one = of_contender(measurement, "delayed")
+        assert code == 0 and measurement["collective"] == "ialltoall" and one["algorithm"] == "delayed" and "not_run" not in one
+        assert one["pure"]["p50_us"] >= 2000 and one["overlap"]["p50_percent"] > 50
+        assert one["wait"]["p50_us"] > 1900 and one["compute"]["p50_us"] > 1500
+
+    undisturbed(times_are_right)
 
 
 def test_work_of_the_wait_does_not_overlap(stand_in):
-    _, _, measurement = run(stand_in, "--form", "nonblocking", "--algorithms", "delayed", WORK_US="2000")
-    one = of_contender(measurement, "delayed")
-    assert one["overlap"]["p50_percent"] < 50 and one["total"]["p50_us"] > 3000
-    assert one["exposed"]["p50_us"] >= 1900 and one["compute"]["p50_us"] > 1500
+    def times_are_right():
+        _, _, measurement = run(stand_in, "--form", "nonblocking", "--algorithms", "delayed", WORK_US="2000")
+        one = of_contender(measurement, "delayed")
+        assert one["overlap"]["p50_percent"] < 50 and one["total"]["p50_us"] > 3000
+        assert one["exposed"]["p50_us"] >= 1900 and one["compute"]["p50_us"] > 1500
+
+    undisturbed(times_are_right)
 
 
 def test_a_name_that_does_not_run_is_marked(stand_in):
