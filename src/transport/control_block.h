@@ -178,14 +178,11 @@ class ControlBlock {
   template <class Ready>
   Status await(int peer, Ready ready, std::int64_t spin_ns = kSpinNs) {
     if (fiber_ != nullptr) return await_suspended(peer, ready);
-    for (int spin = 0; spin < first_spins_; ++spin) {
+    for (int spin = 0; spin <= first_spins_; ++spin) {
       if (ready()) return {};
       relax();
     }
-    if (ready()) return {};
-    const trace::Slice waiting(trace::on() ? trace_wait(peer) : 0);
-    Waited waited;
-    waited.spin_ns = spin_ns;
+    Waited waited{trace::Slice(trace::on() ? trace_wait(peer) : 0), spin_ns};
     while (!ready()) CROSSRAIL_TRY(pause(peer, waited));
     return {};
   }
@@ -234,10 +231,9 @@ class ControlBlock {
 
  private:
   struct Waited {
+    trace::Slice traced;
+    std::int64_t spin_ns, began_ns = 0, looked_ns = 0;
     int pauses = 0;
-    std::int64_t began_ns = 0;
-    std::int64_t looked_ns = 0;
-    std::int64_t spin_ns = kSpinNs;
     bool suspected = false;
   };
   // Apart, so that waits on the caller's stack stay small.
@@ -249,8 +245,7 @@ class ControlBlock {
       if (ready()) return {};
       relax();
     }
-    const trace::Slice waiting(trace::on() ? trace_wait(peer) : 0);
-    Waited waited;
+    Waited waited{trace::Slice(trace::on() ? trace_wait(peer) : 0), kSpinNs};
     bool too_long = false;
     while (!ready()) {
       fiber_->wait_until([&] { return ready() || (too_long = impatient(waited)); });
