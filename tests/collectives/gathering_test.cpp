@@ -13,8 +13,8 @@ namespace {
 constexpr std::uint64_t kManyCalls = 120;
 constexpr std::size_t kCounts[] = {0, 1, 3, 14, 15, 257, 5000};
 #else
-constexpr std::uint64_t kManyCalls = 1000;
-constexpr std::size_t kCounts[] = {0, 1, 2, 3, 7, 13, 14, 15, 29, 64, 100, 255, 256, 257, 1000, 2049, 20'000};
+constexpr std::uint64_t kManyCalls = 400;
+constexpr std::size_t kCounts[] = {0, 1, 2, 3, 13, 14, 15, 64, 256, 257, 2049, 20'000};
 #endif
 constexpr Side kSides[] = {Side::apart, Side::in_place};
 constexpr Reduction kReductions[] = {{Operation::sum, Element::int32}, {Operation::sum, Element::float64}, {Operation::maximum, Element::int32}};
@@ -48,7 +48,7 @@ void all_counts(const Algorithm& row, Communicator& communicator) {
   std::uint64_t call = 0;
   for (const std::size_t count : kCounts) {
     for (const Side side : kSides) {
-      for (int again = 0; again < 3; ++again) {
+      for (int again = 0; again < 2; ++again) {
         const Shape shape = shape_of(row.collective, count, ++call);
         const Outcome outcome = checked_gathering(communicator, shape, call, side);
         if (!outcome.status.ok()) return;
