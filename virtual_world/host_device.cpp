@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -33,8 +34,14 @@ struct Device {
   std::atomic<int> maps{0}, queues_refused{0};
 };
 
+// Ranks that are processes share a device where HOST_DEVICE_SHARED is 1.
 Device& device() {
-  static Device& one = *new Device;
+  static Device& one = *[] {
+    auto* const made = new Device;
+    const char* const shared = std::getenv("HOST_DEVICE_SHARED");
+    if (shared != nullptr) made->options.devices = std::atoi(shared);
+    return made;
+  }();
   return one;
 }
 

@@ -30,6 +30,16 @@ foreach(mpi openmpi4 mpich4)
   mpi_test(device_ranks_pending ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE}
     --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --expect-carried MPI_Ialltoall:20 device_ranks 8 210 5000 pending)
 endforeach()
+# All ranks on one device: one of them launches for all.
+foreach(mpi openmpi4 mpich4)
+  foreach(algorithm ipc_kernel_push ipc_kernel_pull)
+    mpi_test(device_ranks_shared_${algorithm} ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE_SHARED=1
+      --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --set CROSSRAIL_ALLTOALL=${algorithm}
+      --expect-carried MPI_Alltoall:20:${algorithm} device_ranks 7 200)
+  endforeach()
+  mpi_test(device_ranks_shared_pending ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE_SHARED=1
+    --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --expect-carried MPI_Ialltoall:20 device_ranks 8 210 5000 pending)
+endforeach()
 # Two nodes: each rank's blocks for the other one go by messages, those for its own from device to device.
 foreach(mpi openmpi4 mpich4)
   foreach(nodes 0,0,1,1 0,1,0,0)
@@ -74,8 +84,10 @@ foreach(mpi openmpi4 mpich4)
       --set CROSSRAIL_ALLTOALLV=${alltoallv} --set CROSSRAIL_ALLTOALL=${alltoallv} ${carried} device_vectors 8 ${scattered})
   endforeach()
 endforeach()
-# On several nodes: blocks for the node's own ranks from device to device, the others by messages.
+# On several nodes: blocks for the node's own ranks from device to device, the others by messages. And all ranks on one device.
 foreach(mpi openmpi4 mpich4)
+  mpi_test(device_vectors_shared ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
+    --set HOST_DEVICE_SHARED=1 --expect-carried MPI_Alltoallv:8:ipc_push --expect-carried MPI_Alltoallw:8:ipc_push device_vectors 8 scattered)
   mpi_test(device_vectors_nodes ${mpi} 4 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
     --set CROSSRAIL_NODES=0,0,1,1 --set CROSSRAIL_ALLTOALLV=pairwise --expect-carried MPI_Alltoallv:8:pairwise device_vectors 8)
 endforeach()
