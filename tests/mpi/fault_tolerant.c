@@ -56,6 +56,8 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 10; ++i) MPI_OK(checked_alltoall(rest, 3, i));
   const int result = verdict();
   fflush(stdout);
+  /* Open MPI 5 itself, without crossrail too, hangs in one of three jobs that end with a dead rank. */
+  if (!revoked) _exit(result);
   MPI_Finalize();
   return result;
 }
