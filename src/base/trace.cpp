@@ -25,9 +25,10 @@ namespace {
 constexpr std::uint64_t kFewestEvents = 16, kMostEvents = std::uint64_t{1} << 26;
 constexpr std::uint64_t kEventsAChunk = 4096;  // the file gets its room by so many
 constexpr std::size_t kTexts = 256, kTextBytes = 96;
+constexpr std::uint64_t kBeingWritten = std::uint64_t{1} << 63;
 
 struct Event {
-  std::atomic<std::uint64_t> number;  // 0: empty, or being written
+  std::atomic<std::uint64_t> number;  // 0: empty; with kBeingWritten until its fields are there
   std::atomic<std::int64_t> began_ns, ended_ns;  // not ended: 0
   std::atomic<std::uint64_t> bytes, of;
   std::atomic<std::uint16_t> name, algorithm, native_because, kind;  // texts by number, from 1
@@ -170,6 +171,15 @@ Event* find(Ring* all, Number event) {
   return one.number.load(std::memory_order_acquire) == event ? &one : nullptr;
 }
 
+// False where a slower thread still writes an earlier event there, or a faster one has written a later one: two must not mix.
+bool take(Event& place, Number event) {
+  std::uint64_t there = place.number.load(std::memory_order_acquire);
+  while ((there & kBeingWritten) == 0 && there < event) {
+    if (place.number.compare_exchange_weak(there, event | kBeingWritten, std::memory_order_acquire)) return true;
+  }
+  return false;
+}
+
 // The parent's file is not this process's.
 void forget() {
   is_on = false;
@@ -215,8 +225,9 @@ Number begin(const What& what) {
   const std::uint64_t index = all->file->head.begun.fetch_add(1, std::memory_order_relaxed);
   if (index < all->capacity && index >= all->room.load(std::memory_order_acquire) && !grow(*all, index)) return 0;
   Event& one = all->events[index % all->capacity];
-  one.number.store(0, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);  // who reads what is left must not take the rest for the event before
+  if (!take(one, index + 1)) return 0;
+  // Who reads what is left of a killed process must not take the rest for the event before.
+  std::atomic_thread_fence(std::memory_order_release);
   one.ended_ns.store(0, std::memory_order_relaxed);
   one.bytes.store(what.bytes, std::memory_order_relaxed);
   one.of.store(what.of, std::memory_order_relaxed);

@@ -14,6 +14,7 @@ TEXTS_AT, TEXT_COUNT, TEXT_BYTES = 4096, 256, 96
 EVENTS_AT = TEXTS_AT + TEXT_COUNT * TEXT_BYTES
 EVENT = struct.Struct("<QqqQQHHHHiiII")
 CALL, PENDING, PHASE, WAIT, MESSAGE, DEVICE = range(1, 7)
+BEING_WRITTEN = 1 << 63  # in the number of an event that its thread has begun to write
 CATEGORIES = {CALL: "mpi", PENDING: "pending", PHASE: "phase", WAIT: "wait", MESSAGE: "message", DEVICE: "device"}
 UNKNOWN_RANKS = 1_000_000  # tracks of processes of which no rank is known, or that of another process, begin here
 CLOCK = ("CLOCK_MONOTONIC, which the processes of a host share; of several hosts aligned by CLOCK_REALTIME "
@@ -75,7 +76,7 @@ def events_of(data: bytes, texts: List[str], begun: int, capacity: int) -> Itera
     there = min(begun, capacity, (len(data) - EVENTS_AT) // EVENT.size)
     for index, fields in enumerate(EVENT.iter_unpack(data[EVENTS_AT:EVENTS_AT + there * EVENT.size])):
         number, began, ended, size, of, name, algorithm, because, kind, peer, ranks, thread, _ = fields
-        if number and (number - 1) % capacity == index and kind in CATEGORIES and began and name <= TEXT_COUNT:
+        if 0 < number < BEING_WRITTEN and (number - 1) % capacity == index and kind in CATEGORIES and began and name <= TEXT_COUNT:
             yield Event(number, began, ended, size, of, texts[name] or "?", texts[algorithm], texts[because], kind, peer, ranks, thread)
 
 
