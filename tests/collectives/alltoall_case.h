@@ -16,8 +16,12 @@ namespace crossrail::tests {
 
 using Nodes = std::vector<int>;
 
-// Worlds worth trying, on which every algorithm shall be right wherever it fits.
+// Worlds worth trying, on which every algorithm shall be right wherever it fits. Under sanitizers, where everything takes many times
+// as long, one of each kind: alone, a power of two and not, unequal nodes, interleaved ones, a rank a node.
 inline const std::vector<Nodes>& worlds() {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  static const std::vector<Nodes> all = {{0}, {0, 0}, {0, 0, 0}, {0, 0, 0, 0, 0}, {0, 0, 0, 1, 1, 2, 2, 2}, {0, 1, 0, 1, 0}, {0, 1, 2, 3}};
+#else
   static const std::vector<Nodes> all = {{0},
                                          {0, 0},
                                          {0, 0, 0},
@@ -32,6 +36,7 @@ inline const std::vector<Nodes>& worlds() {
                                          {0, 1, 2, 3, 4, 0, 1, 2, 3},
                                          {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5},
                                          {0, 1, 2, 3, 4, 5, 6, 7}};
+#endif
   return all;
 }
 

@@ -10,10 +10,12 @@ namespace crossrail::tests {
 namespace {
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kManyCalls = 120;
+constexpr std::uint64_t kManyCalls = 60, kMixedCalls = 40;
+constexpr std::size_t kLargest = 10'000;
 constexpr std::size_t kCounts[] = {0, 1, 3, 14, 15, 257, 5000};
 #else
-constexpr std::uint64_t kManyCalls = 400;
+constexpr std::uint64_t kManyCalls = 400, kMixedCalls = 150;
+constexpr std::size_t kLargest = 60'000;
 constexpr std::size_t kCounts[] = {0, 1, 2, 3, 13, 14, 15, 64, 256, 257, 2049, 20'000};
 #endif
 constexpr Side kSides[] = {Side::apart, Side::in_place};
@@ -137,7 +139,7 @@ TEST_P(EveryRow, mixes_shapes_on_one_communicator) {
     for (const Nodes& nodes : kSomeWorlds) {
       virtual_world::world(nodes, options, [](Communicator& communicator) {
         std::mt19937 random(7);
-        for (std::uint64_t call = 0; call < 150; ++call) {
+        for (std::uint64_t call = 0; call < kMixedCalls; ++call) {
           const std::size_t count = kCounts[random() % std::size(kCounts)];
           const unsigned other = random() % 4;
           if (other == 0) checked_call(communicator, alltoall_shape(random() % 3000), call);
@@ -162,7 +164,7 @@ TEST_P(EveryRow, obeys_its_parameters) {
     const bool has_packets = std::string(GetParam().name) == "node_shared";
     if (GetParam().parameters.empty() || (packets && !has_packets)) continue;
     SCOPED_TRACE(parameters);
-    for (const Nodes& nodes : worlds()) {
+    for (const Nodes& nodes : kSomeWorlds) {
       virtual_world::world(nodes, forced(GetParam(), parameters), [](Communicator& communicator) {
         std::uint64_t call = 0;
         for (const std::size_t count : {1u, 15u, 17u, 300u, 2000u}) {
@@ -196,7 +198,7 @@ TEST(Default, is_right_whatever_it_chooses) {
   for (const Nodes& nodes : worlds()) {
     virtual_world::world(nodes, {}, [](Communicator& communicator) {
       for (const Collective collective : {Collective::allgather, Collective::reduce_scatter_block}) {
-        for (std::size_t count = 0; count < 60'000; count = count * 2 + 1) {
+        for (std::size_t count = 0; count < kLargest; count = count * 2 + 1) {
           for (const Side side : kSides) checked_gathering(communicator, shape_of(collective, count, count), count, side);
         }
       }

@@ -18,7 +18,7 @@ function(gpu_test name program)
   foreach(ranks 2 4)
     set(test modules.${name}.${ranks})
     add_test(NAME ${test}
-      COMMAND mpirun --allow-run-as-root --oversubscribe ${ARG_LAUNCH} -n ${ranks}
+      COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/where_a_gpu_is.sh mpirun --allow-run-as-root --oversubscribe ${ARG_LAUNCH} -n ${ranks}
         -x LD_PRELOAD=$<TARGET_FILE:crossrail_mpi_openmpi> ${ARG_BEFORE} $<TARGET_FILE:${program}> ${ARG_ARGS})
     set_tests_properties(${test} PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 TIMEOUT 120 RUN_SERIAL TRUE)
   endforeach()
