@@ -121,8 +121,12 @@ def overlap_wrong(result, options):
     return wrong
 
 
+NUMBER = r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?"
+SANITIZERS = r"^.*(ERROR: AddressSanitizer|: runtime error: ).*$"  # what they say where the library is built with them
+
+
 def text_wrong(result, options):
-    wrong = []
+    wrong = [line.group(0) for line in re.finditer(SANITIZERS, result.text, re.M)]
     for pattern in options.expect_text:
         if not re.search(pattern, result.text, re.M):
             wrong.append(f"nothing like '{pattern}' was printed")
@@ -168,4 +172,24 @@ def differences(result, native):
         wrong.append(f"{len(ours)} results with crossrail, {len(theirs)} without")
     if native.timed_out:
         wrong.append("the run without crossrail did not end")
+    return wrong
+
+
+SUMS_AGREE = 1e-6  # relative: sums of floating-point numbers in another order
+
+
+def other_numbers(result, native, pattern):
+    """Lines like the pattern must be those of the run without crossrail, numbers within SUMS_AGREE of the largest of their line."""
+    ours, theirs = ([line for line in one.text.splitlines() if re.search(pattern, line)] for one in (result, native))
+    if not theirs:
+        return [f"the run without crossrail printed nothing like '{pattern}'"]
+    if len(ours) != len(theirs):
+        return [f"{len(ours)} lines like '{pattern}' with crossrail, {len(theirs)} without"]
+    wrong = []
+    for mine, native_line in zip(ours, theirs):
+        pairs = list(zip(re.findall(NUMBER, mine), re.findall(NUMBER, native_line)))
+        largest = max((abs(float(there)) for _, there in pairs), default=0)
+        same_text = re.sub(NUMBER, "", mine).split() == re.sub(NUMBER, "", native_line).split()
+        if not same_text or any(abs(float(here) - float(there)) > SUMS_AGREE * largest for here, there in pairs):
+            wrong.append(f"with crossrail:    {mine}\nwithout crossrail: {native_line}")
     return wrong

@@ -88,6 +88,13 @@ function(mpi_test_fortran name source)
   add_custom_target(mpi_test_${name} ALL DEPENDS ${outputs})
 endfunction()
 
+# Programs, which are not built with sanitizers, need their runtime first.
+set(MPI_TEST_FIRST "")
+if(CROSSRAIL_SANITIZE MATCHES address)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libasan.so OUTPUT_VARIABLE asan OUTPUT_STRIP_TRAILING_WHITESPACE)
+  set(MPI_TEST_FIRST --first ${asan})
+endif()
+
 # The seconds only tell a hang from a slow machine, here and in the programs.
 # mpi_test(name mpi ranks [SECONDS s] ARGS option... program argument...)
 function(mpi_test name mpi ranks)
@@ -103,7 +110,7 @@ function(mpi_test name mpi ranks)
   endif()
   add_test(NAME mpi.${name}.${mpi}.${ranks} COMMAND ${Python3_EXECUTABLE} ${MPI_TEST_SOURCES}/run_mpi.py
     --mpi ${mpi} -n ${ranks} --programs ${MPI_TEST_PROGRAMS} --libraries ${CMAKE_BINARY_DIR}
-    --wheels ${CROSSRAIL_WHEELS} --within ${ARG_SECONDS} ${ARG_ARGS})
+    --wheels ${CROSSRAIL_WHEELS} --within ${ARG_SECONDS} ${MPI_TEST_FIRST} ${ARG_ARGS})
   set_tests_properties(mpi.${name}.${mpi}.${ranks} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
     TIMEOUT ${limit} PROCESSORS ${processors} ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 endfunction()

@@ -4,7 +4,7 @@
 namespace crossrail::mpi::native_because {
 
 inline constexpr const char* kNoMpi = "no MPI library of this flavour in the process";
-inline constexpr const char* kArguments = "arguments that the MPI library has to judge";
+inline constexpr const char* kArguments = "arguments that only the MPI library takes: wrong ones, operations of the program's own";
 inline constexpr const char* kNoRecord = "MPI does not run, or its communicator keeps nothing for crossrail";
 inline constexpr const char* kOff = "crossrail is switched off (CROSSRAIL)";
 inline constexpr const char* kNotOpened = "an intercommunicator, spawned processes, or a rank without crossrail";
