@@ -190,7 +190,7 @@ def random_call(making, number):
     step["in_place"] = _in_place(making, step, team)
     step["large"] = random.random() < 0.25
     if step["form"] in FORMS:
-        step.update(random_reduction(random, making.avoided))
+        step.update(random_reduction(random, making.avoided, team.get("ordered", False) and step["mode"] == "b"))
     amounts = Amounts(random, step["in_place"], unit, units if step["form"] == "w" else [unit])
     elements = random.choice(ELEMENTS) if random.random() < 0.96 else 12 * 1024
     if step["form"] in "ag":

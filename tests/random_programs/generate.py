@@ -89,7 +89,7 @@ def _ways(making, parent, own_thread):
     ways = ["dup", "dup", "split", "split", "split"]
     if own_thread:
         return ways
-    ways += [way for way in ("info", "idup", "self", "oneself", "create", "group", "split_type") if way not in making.avoided]
+    ways += [way for way in ("info", "info", "idup", "self", "oneself", "create", "group", "split_type") if way not in making.avoided]
     if len(team["groups"]) == 1 and len(team["groups"][0]) % 2 == 0:
         ways.append("cart")
     if min(len(group) for group in team["groups"]) > 1:
@@ -129,6 +129,7 @@ def make_team(making, steps, thread, parent):
     steps.append({"op": "comm", "number": number, "how": way, "key": key, "parent": parent, "returns": making.random.randrange(2),
                   "inter": way == "inter", "groups": groups})
     making.teams[number] = {"groups": groups, "inter": way == "inter", "opened": False, "how": way,
+                            "ordered": key == "crossrail_reproducible=1",
                             "grid": way == "cart" or making.teams[parent].get("grid", False)}
     if way != "inter" and making.random.random() < 0.5:
         steps.append(_other(making, number, "barrier"))

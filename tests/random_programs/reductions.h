@@ -23,7 +23,7 @@ typedef struct {
   MPI_Op handle; /* of this rank */
 } Reduction;
 
-/* OPERATION SMALL ELEMENT: of MPI's operations a name in reduction_types.h, otherwise a type as types.h has it. Where `wanted`, the
+/* OPERATION NUMBERS ELEMENT; numbers: all, small, or rounding, whose results depend on the order. Element: of MPI's operations a name in reduction_types.h, otherwise a type as types.h has it. Where `wanted`, the
  * program's own operation and type are made for MPI, too. */
 Reduction read_reduction(Script* script, int wanted);
 void free_op(Reduction* reduction);
@@ -36,5 +36,6 @@ typedef struct {
   int operands;
   int64_t first, count;
 } Results;
-/* Puts them at the base of `should`. What elements have in their gaps, and what no number depends on, is as `found` has it. */
+/* Puts them at the base of `should`. What elements have in their gaps, and what no number depends on, is as `found` has it. Where numbers
+ * round, results are those of the order of the ranks: for communicators of which crossrail is asked for that, and with crossrail only. */
 void expect_elements(const Reduction* reduction, const Results* results, const Area* found, const Area* should);

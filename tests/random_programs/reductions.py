@@ -25,12 +25,16 @@ def kind_of(element):
     return next(kind for kind, names in KINDS.items() if element in names.split())
 
 
-def random_reduction(random, avoided):
-    """What a step of form r or s has beside the others. Small numbers only: where the MPI library does others wrong."""
+def random_reduction(random, avoided, ordered):
+    """What a step of form r or s has beside the others. Small numbers: where the MPI library does others wrong. `ordered`: crossrail is
+    to combine in the order of the ranks."""
     count = random.choice(COUNTS) if random.random() < 0.96 else 40000
+    if ordered and random.random() < 0.5:
+        return {"operation": "sum", "element": random.choice(["FLOAT", "REAL", "REAL4"]), "numbers": "rounding", "count": count}
     if random.random() < 0.15:
-        operation = random.choice([name for name in sorted(OWN) if name not in avoided])
-        return {"operation": operation, "element": OWN[operation], "small": False, "count": count}
+        operation = random.choice(sorted(OWN))
+        return {"operation": operation, "element": OWN[operation], "numbers": "all", "count": count}
     kind = random.choice(sorted(KINDS) + ["integer", "integer", "real"])
     element, operation = random.choice(KINDS[kind].split()), random.choice(OPERATIONS[kind])
-    return {"operation": operation, "element": element, "small": f"{operation} of {element}" in avoided, "count": count}
+    numbers = "small" if f"{operation} of {element}" in avoided else "all"
+    return {"operation": operation, "element": element, "numbers": numbers, "count": count}

@@ -19,7 +19,7 @@ def _call(step):
               len(step["members"])]]
     if step["form"] in FORMS:
         element = words(step["element"]) if step["operation"] in OWN else [step["element"]]
-        lines[0] += [step["count"], step["operation"], int(step["small"])] + element
+        lines[0] += [step["count"], step["operation"], step["numbers"]] + element
     for member in step["members"]:
         line = [member["rank"], member["out_kind"], member["in_kind"], member["flags"]]
         for side in (member["out"], member["in"]):
