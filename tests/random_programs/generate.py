@@ -140,7 +140,8 @@ def make_team(making, steps, thread, parent):
 def _other(making, team, kind=None):
     random = making.random
     kinds = ["barrier", "bcast", "allreduce", "reduce", "allgather", "ibarrier", "ibcast", "iallreduce"]
-    if making.threads == 1 and "put" not in making.avoided:
+    everybody = [len(group) for group in making.teams[team]["groups"]] == [making.ranks]
+    if making.threads == 1 and "put" not in making.avoided and (everybody or "put_of_some" not in making.avoided):
         kinds.append("put")
     kind = kind or random.choice(kinds)
     if kind in ("barrier", "bcast", "allreduce", "reduce", "allgather"):
@@ -222,6 +223,8 @@ class Thread:
                 self.open.append(step["number"])
 
     def team(self):
+        if self.index > 0 and "communicators_of_threads" in self.making.avoided:
+            return
         made = make_team(self.making, self.steps, self.index, self.making.random.choice(self.teams))
         if made is not None:
             self.teams.append(made)
