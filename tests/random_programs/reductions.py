@@ -18,6 +18,7 @@ OWN = {  # the program's, by their types; reductions.c says what they do
     "gapped": ["resized", 0, 16, ["struct", [[1, 0, "unsigned"], [1, 8, "uint16"]]]],
 }
 COUNTS = [0, 1, 1, 2, 3, 5, 7, 14, 15, 64, 100, 500, 1000, 5000]
+LARGE = 40000
 FORMS = "rs"
 
 
@@ -28,7 +29,7 @@ def kind_of(element):
 def random_reduction(random, avoided, ordered):
     """What a step of form r or s has beside the others. Small numbers: where the MPI library does others wrong. `ordered`: crossrail is
     to combine in the order of the ranks."""
-    count = random.choice(COUNTS) if random.random() < 0.96 else 40000
+    count = random.choice(COUNTS) if random.random() < 0.98 else LARGE
     if ordered and random.random() < 0.5:
         return {"operation": "sum", "element": random.choice(["FLOAT", "REAL", "REAL4"]), "numbers": "rounding", "count": count}
     if random.random() < 0.15:
