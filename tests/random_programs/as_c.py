@@ -1,6 +1,7 @@
 """A program as C that needs nothing but MPI: what each rank does stands in a function of its own, with what every exchange
 must bring."""
 from c_calls import Rank
+from c_reductions import PROLOGUE as REDUCTIONS, definitions
 from prologue import PROLOGUE
 
 
@@ -108,6 +109,8 @@ def c_program(program, kept):
     ranks, parts = program["ranks"], len(program["parts"])
     teams = sorted(step["number"] for part in program["parts"] for step in part if step["op"] == "comm")
     text = [f"/* {kept['kind']} under {kept['mpi']}, {ranks} ranks, threads: {kept['level']}; program {program['seed']}. */", PROLOGUE]
+    if definitions(program):
+        text += [REDUCTIONS, definitions(program)]
     text += [f"static MPI_Comm c{number};" for number in teams] + [""]
     text += [_rank_text(program, rank) for rank in range(ranks)]
     level = {"single": "MPI_THREAD_SINGLE", "serialized": "MPI_THREAD_SERIALIZED", "multiple": "MPI_THREAD_MULTIPLE"}[kept["level"]]

@@ -1,11 +1,14 @@
 """The communicators, datatypes and calls of one rank as C."""
-from datatypes import block_runs, paired, reach
+from c_reductions import Reduced
+from datatypes import block_runs, paired, reach, side_form
+from reductions import FORMS
 from smaller import peers_in, teams_of
 
 PREDEFINED = {"byte": "MPI_BYTE", "char": "MPI_CHAR", "short": "MPI_SHORT", "int": "MPI_INT", "unsigned": "MPI_UNSIGNED",
               "long": "MPI_LONG", "float": "MPI_FLOAT", "double": "MPI_DOUBLE", "int8": "MPI_INT8_T", "uint16": "MPI_UINT16_T",
               "int64": "MPI_INT64_T", "aint": "MPI_AINT", "complex": "MPI_C_DOUBLE_COMPLEX", "2int": "MPI_2INT",
               "double_int": "MPI_DOUBLE_INT", "short_int": "MPI_SHORT_INT", "float_int": "MPI_FLOAT_INT", "bool": "MPI_C_BOOL"}
+CALLS = {"a": "Alltoall", "v": "Alltoallv", "w": "Alltoallw", "g": "Allgather", "r": "Allreduce", "s": "Reduce_scatter_block"}
 ABSOLUTE, FREED, NULL = {"out": 1, "in": 2}, 4, 8
 
 
@@ -19,6 +22,7 @@ class Rank:
     def __init__(self, program, rank):
         self.program, self.rank, self.teams = program, rank, teams_of(program)
         self.lines, self.types, self.calls, self.requests, self.started = [], 0, {}, [], set()
+        self.reduced = {}
 
     def say(self, line):
         self.lines.append("  " + line)
@@ -86,13 +90,16 @@ class Rank:
             self.say(f"MPI_Comm_split_type({parent}, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &c{number});")
         elif way == "idup":
             self.say(f"{{ MPI_Request r; MPI_Comm_idup({parent}, &c{number}, &r); MPI_Wait(&r, MPI_STATUS_IGNORE); }}")
+        elif way == "info":
+            self.say(f'c{number} = with_info({parent}, "{step["key"]}");')
         elif way != "inter":
             self.say(f"MPI_Comm_dup({parent}, &c{number});")
 
     def side(self, step, member, key):
         """Declares what a side needs; its arguments."""
-        side, form, number, name = member[key], step["form"], step["number"], f"{key}{step['number']}"
-        low, high = reach(form, side, len(peers_in(self.teams[step["team"]], self.rank)))
+        side, form, number, name = member[key], side_form(step), step["number"], f"{key}{step['number']}"
+        blocks = 1 if (step["form"], key) == ("g", "out") else len(peers_in(self.teams[step["team"]], self.rank))
+        low, high = reach(form, side, blocks)
         self.say(f"Area {name} = area({member[key + '_kind']}, {low}, {high});")
         absolutely = bool(member["flags"] & ABSOLUTE[key])
         names = [self.committed(kind, f"{name}.base" if absolutely else "") for kind in side["types"]]
@@ -116,28 +123,42 @@ class Rank:
         if member is None:
             return
         number, form = step["number"], step["form"]
-        sent = {"a": "MPI_IN_PLACE, 0, MPI_DATATYPE_NULL", "v": "MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL",
-                "w": "MPI_IN_PLACE, NULL, NULL, NULL"}[form] if step["in_place"] else self.side(step, member, "out")
-        received = self.side(step, member, "in")
-        suffix = {"a": "", "v": "v", "w": "w"}[form]
-        name = {"b": "MPI_Alltoall" + suffix, "n": "MPI_Ialltoall" + suffix, "p": f"ALLTOALL{suffix.upper()}_INIT"}[step["mode"]]
+        name = CALLS[form]
+        name = {"b": f"MPI_{name}", "n": f"MPI_I{name.lower()}", "p": f"{name.upper()}_INIT"}[step["mode"]]
         more = {"b": "", "n": f", &r{number}", "p": f", MPI_INFO_NULL, &r{number}"}[step["mode"]]
-        self.pieces(step, member)
+        self.calls[number] = step
+        arguments = self.arguments(step, member)
         self.fill(number, step["in_place"])
         if step["mode"] != "b":
             self.say(f"MPI_Request r{number} = MPI_REQUEST_NULL;")
             self.requests.append(number)
-        self.say(f"OK({name}({sent}, {received}, c{step['team']}{more})); /* step {number} */")
-        self.calls[number] = step
+        self.say(f"OK({name}({arguments}, c{step['team']}{more})); /* step {number} */")
         if step["mode"] == "b":
             self.check(number)
 
+    def arguments(self, step, member):
+        """And what must come of the call."""
+        if step["form"] in FORMS:
+            self.reduced[step["number"]] = Reduced(step, member, peers_in(self.teams[step["team"]], self.rank), self.rank)
+            return self.reduced[step["number"]].arguments(self.say, self.committed)
+        sent = {"a": "MPI_IN_PLACE, 0, MPI_DATATYPE_NULL", "v": "MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL",
+                "w": "MPI_IN_PLACE, NULL, NULL, NULL"}[side_form(step)] if step["in_place"] else self.side(step, member, "out")
+        received = self.side(step, member, "in")
+        self.pieces(step, member)
+        return f"{sent}, {received}"
+
     def fill(self, number, in_place):
+        if number in self.reduced:
+            self.reduced[number].fill(self.say)
+            return
         if not in_place:
             self.say(f"fill(&out{number}, {number}, rank, 0);")
         self.say(f"fill(&in{number}, {number}, rank, 1);")
 
     def check(self, number):
+        if number in self.reduced:
+            self.reduced[number].check(self.say)
+            return
         self.say(f"check(&in{number}, {number}, {int(self.calls[number]['in_place'])}, "
                  f"must{number}, sizeof must{number} / sizeof must{number}[0] - 1);")
 
@@ -147,8 +168,11 @@ class Rank:
         by_rank = {one["rank"]: one for one in step["members"]}
         for at, peer in enumerate(peers_in(team, self.rank)):
             theirs = by_rank[peer]["in" if step["in_place"] else "out"]
-            source = block_runs(step["form"], theirs, peers_in(team, peer).index(self.rank))
-            target = block_runs(step["form"], member["in"], at)
+            block = peers_in(team, peer).index(self.rank)
+            if step["form"] == "g":
+                block = at if step["in_place"] else 0
+            source = block_runs(side_form(step), theirs, block)
+            target = block_runs(side_form(step), member["in"], at)
             found += [f"{{{peer}, {a}, {b}, {n}}}" for a, b, n in paired(source, target)]
         self.say(f"static const Piece must{step['number']}[] = {{ /* from rank, from there, to here, bytes */")
         self.say("  " + ", ".join(found + ["{0, 0, 0, 0}"]) + "};")

@@ -1,4 +1,4 @@
-/* The calls themselves: three forms, blocking, nonblocking and persistent, with ints and with large counts. */
+/* The calls themselves: blocking, nonblocking and persistent, with ints and with large counts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,44 +76,45 @@ static int first_of(const int* counts) { return counts == NULL ? 0 : counts[0]; 
 #define RECEIVED_LARGE in->address, in->large_counts, in->large_places
 #define PLAIN out->address, first_of(out->counts), out->types[0], in->address, first_of(in->counts), in->types[0]
 
-static int call_ints(Exchange* one, const Arguments* out, const Arguments* in, MPI_Request* request) {
-  const MPI_Comm comm = one->comm;
-  if (one->mode == 'b') {
-    if (one->form == 'a') return MPI_Alltoall(PLAIN, comm);
-    if (one->form == 'v') return MPI_Alltoallv(SENT_INTS, out->types[0], RECEIVED_INTS, in->types[0], comm);
-    return MPI_Alltoallw(SENT_INTS, out->types, RECEIVED_INTS, in->types, comm);
-  }
+#define REDUCED out->address, in->address, first_of(in->counts), in->types[0], one->reduction.handle
+
 #if HAVE_PERSISTENT
-  if (one->mode == 'p') {
-    const MPI_Info info = MPI_INFO_NULL;
-    if (one->form == 'a') return MPI_Alltoall_init(PLAIN, comm, info, request);
-    if (one->form == 'v') {
-      return MPI_Alltoallv_init(SENT_INTS, out->types[0], RECEIVED_INTS, in->types[0], comm, info, request);
-    }
-    return MPI_Alltoallw_init(SENT_INTS, out->types, RECEIVED_INTS, in->types, comm, info, request);
-  }
+#define IF_PERSISTENT(call) \
+  if (one->mode == 'p') return call
+#else
+#define IF_PERSISTENT(call) (void)0
 #endif
-  if (one->form == 'a') return MPI_Ialltoall(PLAIN, comm, request);
-  if (one->form == 'v') return MPI_Ialltoallv(SENT_INTS, out->types[0], RECEIVED_INTS, in->types[0], comm, request);
-  return MPI_Ialltoallw(SENT_INTS, out->types, RECEIVED_INTS, in->types, comm, request);
+/* By the mode: MPI_Name, MPI_Iname or MPI_Name_init, `suffix` _c or nothing. */
+#define CALL(name, nonblocking, suffix, ...)                                              \
+  do {                                                                                    \
+    if (one->mode == 'b') return MPI_##name##suffix(__VA_ARGS__, comm);                   \
+    IF_PERSISTENT(MPI_##name##_init##suffix(__VA_ARGS__, comm, MPI_INFO_NULL, request));  \
+    return MPI_##nonblocking##suffix(__VA_ARGS__, comm, request);                         \
+  } while (0)
+
+static int call_ints(const Exchange* one, const Arguments* out, const Arguments* in, MPI_Request* request) {
+  const MPI_Comm comm = one->comm;
+  switch (one->form) {
+    case 'a': CALL(Alltoall, Ialltoall, , PLAIN);
+    case 'v': CALL(Alltoallv, Ialltoallv, , SENT_INTS, out->types[0], RECEIVED_INTS, in->types[0]);
+    case 'w': CALL(Alltoallw, Ialltoallw, , SENT_INTS, out->types, RECEIVED_INTS, in->types);
+    case 'g': CALL(Allgather, Iallgather, , PLAIN);
+    case 'r': CALL(Allreduce, Iallreduce, , REDUCED);
+    default: CALL(Reduce_scatter_block, Ireduce_scatter_block, , REDUCED);
+  }
 }
 
 #if LARGE_COUNTS
-static int call_large(Exchange* one, const Arguments* out, const Arguments* in, MPI_Request* request) {
+static int call_large(const Exchange* one, const Arguments* out, const Arguments* in, MPI_Request* request) {
   const MPI_Comm comm = one->comm;
-  const MPI_Info info = MPI_INFO_NULL;
-  if (one->form == 'a') {
-    if (one->mode == 'b') return MPI_Alltoall_c(PLAIN, comm);
-    return one->mode == 'p' ? MPI_Alltoall_init_c(PLAIN, comm, info, request) : MPI_Ialltoall_c(PLAIN, comm, request);
+  switch (one->form) {
+    case 'a': CALL(Alltoall, Ialltoall, _c, PLAIN);
+    case 'v': CALL(Alltoallv, Ialltoallv, _c, SENT_LARGE, out->types[0], RECEIVED_LARGE, in->types[0]);
+    case 'w': CALL(Alltoallw, Ialltoallw, _c, SENT_LARGE, out->types, RECEIVED_LARGE, in->types);
+    case 'g': CALL(Allgather, Iallgather, _c, PLAIN);
+    case 'r': CALL(Allreduce, Iallreduce, _c, REDUCED);
+    default: CALL(Reduce_scatter_block, Ireduce_scatter_block, _c, REDUCED);
   }
-  if (one->form == 'v') {
-    if (one->mode == 'b') return MPI_Alltoallv_c(SENT_LARGE, out->types[0], RECEIVED_LARGE, in->types[0], comm);
-    if (one->mode == 'n') return MPI_Ialltoallv_c(SENT_LARGE, out->types[0], RECEIVED_LARGE, in->types[0], comm, request);
-    return MPI_Alltoallv_init_c(SENT_LARGE, out->types[0], RECEIVED_LARGE, in->types[0], comm, info, request);
-  }
-  if (one->mode == 'b') return MPI_Alltoallw_c(SENT_LARGE, out->types, RECEIVED_LARGE, in->types, comm);
-  if (one->mode == 'n') return MPI_Ialltoallw_c(SENT_LARGE, out->types, RECEIVED_LARGE, in->types, comm, request);
-  return MPI_Alltoallw_init_c(SENT_LARGE, out->types, RECEIVED_LARGE, in->types, comm, info, request);
 }
 #endif
 

@@ -1,6 +1,8 @@
-"""One random call of MPI_Alltoall, MPI_Alltoallv or MPI_Alltoallw: what each rank passes, so that all of it fits together."""
+"""One random call of MPI_Alltoall, v or w, MPI_Allgather, MPI_Allreduce or MPI_Reduce_scatter_block: what each rank passes, so that all of
+it fits together."""
 from datatypes import bounds
 from random_types import UNITS, random_type
+from reductions import FORMS, random_reduction
 
 ELEMENTS = [0, 1, 1, 2, 3, 4, 6, 8, 12, 12, 24, 60, 120, 240, 720, 2520]
 ABSOLUTE_OUT, ABSOLUTE_IN, TYPES_FREED_EARLY, NULL_WHEN_EMPTY = 1, 2, 4, 8
@@ -132,14 +134,17 @@ def _side(making, step, amounts, pairs, sends):
 def _member(making, step, rank, peers, amounts):
     random = making.random
     kinds = [HEAP, HEAP, HEAP, BEFORE_FORBIDDEN_PAGE, SHARED, BEHIND_FORBIDDEN_PAGE]
-    flags = random.choice([0] * 8 + [ABSOLUTE_OUT, ABSOLUTE_IN, ABSOLUTE_IN | ABSOLUTE_OUT])
+    # A reduction has one type, the same on all ranks.
+    flags = 0 if step["form"] in FORMS else random.choice([0] * 8 + [ABSOLUTE_OUT, ABSOLUTE_IN, ABSOLUTE_IN | ABSOLUTE_OUT])
     flags |= random.choice([0, 0, TYPES_FREED_EARLY])
     if step["mode"] == "p" and "freed_types" in making.avoided:
         flags &= ~TYPES_FREED_EARLY
     if "null_when_empty" not in making.avoided:
         flags |= random.choice([0, 0, 0, NULL_WHEN_EMPTY])
     member = {"rank": rank, "out_kind": random.choice(kinds + [READ_ONLY]), "in_kind": random.choice(kinds), "flags": flags}
-    if step["form"] == "a":
+    if step["form"] in FORMS:
+        sides = [None, None]
+    elif step["form"] in "ag":
         elements, unit = amounts.known["all"]
         sides = [_plain_side(random, unit, elements, len(peers), sends) for sends in (True, False)]
     else:
@@ -160,7 +165,9 @@ def _mode(making, number):
 def _in_place(making, step, team):
     if team["inter"] or making.random.random() > 0.2:
         return False
-    if step["mode"] == "b" or step["form"] == "a":
+    if step["form"] in FORMS:
+        return True
+    if step["mode"] == "b" or step["form"] in "ag":
         return "typed_in_place" not in making.avoided
     return team["opened"] and "in_place" not in making.avoided
 
@@ -169,15 +176,24 @@ def random_call(making, number):
     random, team = making.random, making.teams[number]
     units = [unit for unit in UNITS if unit[0] not in making.avoided]
     unit = random.choice(units)
-    step = {"op": "call", "number": making.take_number(), "team": number, "form": random.choice("aavvw"), "mode": _mode(making, number)}
-    if step["mode"] != "b" and (team["inter"] and "typed_between_groups" in making.avoided or
-                                team.get("grid") and "typed_on_grids" in making.avoided):
+    step = {"op": "call", "number": making.take_number(), "team": number, "form": random.choice("aaavvvwwgggrrrsss"),
+            "mode": _mode(making, number)}
+    if step["form"] in "aw" and step["mode"] != "b" and (team["inter"] and "typed_between_groups" in making.avoided or
+                                                         team.get("grid") and "typed_on_grids" in making.avoided):
         step["form"] = "v"
+    if step["form"] == "g" and team["inter"] and "gather_between_groups" in making.avoided:
+        step["form"] = "r"
+    if step["form"] == "g" and step["mode"] == "p" and "persistent_gather" in making.avoided:
+        step["mode"] = "n"
+    if step["form"] == "s" and team["inter"]:
+        step["form"] = "r"  # between groups of two sizes it takes other counts
     step["in_place"] = _in_place(making, step, team)
     step["large"] = random.random() < 0.25
+    if step["form"] in FORMS:
+        step.update(random_reduction(random, making.avoided, team.get("ordered", False) and step["mode"] == "b"))
     amounts = Amounts(random, step["in_place"], unit, units if step["form"] == "w" else [unit])
     elements = random.choice(ELEMENTS) if random.random() < 0.96 else 12 * 1024
-    if step["form"] == "a":
+    if step["form"] in "ag":
         amounts.known["all"] = (elements, unit)
     step["members"] = [_member(making, step, rank, peers, amounts) for rank, peers in pairs_of(team)]
     return step

@@ -122,6 +122,11 @@ def runs(kind):
     return found
 
 
+def side_form(step):
+    """How the sides of a call say what they are: one type and count (a), a count for every block (v), or a type, too (w)."""
+    return step["form"] if step["form"] in "vw" else "a"
+
+
 def block_runs(form, side, i):
     kind = side["types"][i if form == "w" else 0]
     count, extent = side["counts"][0 if form == "a" else i], bounds(kind).extent

@@ -61,7 +61,38 @@ static Area area_of(const Side* side, int kind) {
   return make_area(kind, low, high);
 }
 
-/* The line of one member: RANK OUT-KIND IN-KIND FLAGS out in; in place, without `out`. */
+/* Those of a rank that exchanges with `peers` others. */
+static int blocks_out(const Exchange* exchange, int peers) { return exchange->form == 'g' || exchange->form == 'r' ? 1 : peers; }
+static int blocks_in(const Exchange* exchange, int peers) {
+  return exchange->form == 'r' || (exchange->form == 's' && !exchange->in_place) ? 1 : peers;
+}
+
+static Side read_one(Script* script, const Exchange* exchange, int blocks, int wanted) {
+  return read_side(script, strchr("vw", exchange->form) != NULL ? exchange->form : 'a', blocks, wanted);
+}
+
+static Side reduced_side(const Reduction* reduction, int64_t count, int blocks) {
+  Side side = {.form = 'a', .blocks = blocks};
+  side.types = calloc(1, sizeof *side.types);
+  side.counts = calloc(1, sizeof *side.counts);
+  side.places = calloc(1, sizeof *side.places);
+  side.counts[0] = count;
+  side.types[0] = reduction->element;
+  return side;
+}
+
+/* COUNT and the reduction, in the line of the step: the same on all ranks. The type is the receive side's. */
+static void read_reduced_sides(Script* script, Exchange* exchange) {
+  const int64_t count = next_number(script);
+  Script again = *script;
+  exchange->reduction = read_reduction(script, 1);
+  exchange->in = reduced_side(&exchange->reduction, count, blocks_in(exchange, exchange->blocks));
+  if (exchange->in_place) return;
+  const Reduction same = read_reduction(&again, 0);
+  exchange->out = reduced_side(&same, count, blocks_out(exchange, exchange->blocks));
+}
+
+/* The line of one member: RANK OUT-KIND IN-KIND FLAGS out in; in place, without `out`; of reductions, without both. */
 static void read_member(Script* script, Exchange* exchange) {
   const int rank = (int)next_number(script), me = world_rank();
   const int out_kind = (int)next_number(script), in_kind = (int)next_number(script), flags = (int)next_number(script);
@@ -75,16 +106,17 @@ static void read_member(Script* script, Exchange* exchange) {
   Script again = *script;
   if (rank == me) {
     exchange->flags = flags;
-    if (!exchange->in_place) exchange->out = read_side(script, exchange->form, blocks, 1);
-    exchange->in = read_side(script, exchange->form, blocks, 1);
+    if (!exchange->in_place && !reduces(exchange)) exchange->out = read_one(script, exchange, blocks_out(exchange, blocks), 1);
+    if (!reduces(exchange)) exchange->in = read_one(script, exchange, blocks_in(exchange, blocks), 1);
     if (!exchange->in_place) exchange->from = area_of(&exchange->out, out_kind);
     exchange->to = area_of(&exchange->in, in_kind);
   }
-  if (slot < exchange->blocks) exchange->sent[slot] = read_side(&again, exchange->form, blocks, 0);
+  const int their_blocks = exchange->in_place ? blocks_in(exchange, blocks) : blocks_out(exchange, blocks);
+  if (slot < exchange->blocks && !reduces(exchange)) exchange->sent[slot] = read_one(&again, exchange, their_blocks, 0);
   skip_line(script);
 }
 
-/* call NUMBER TEAM FORM MODE IN-PLACE LARGE MEMBERS, then a line a member */
+/* call NUMBER TEAM FORM MODE IN-PLACE LARGE MEMBERS, of a reduction COUNT and what it is, then a line a member */
 Exchange* read_exchange(Script* script, uint64_t seed) {
   Exchange* const exchange = calloc(1, sizeof *exchange);
   exchange->number = (int)next_number(script);
@@ -101,6 +133,7 @@ Exchange* read_exchange(Script* script, uint64_t seed) {
     memcpy(exchange->peers, peers, sizeof *peers * (size_t)exchange->blocks);
     const int* const mine = exchange->team->member[exchange->team->group_of[me]];
     while (mine[exchange->index] != me) ++exchange->index;
+    if (reduces(exchange)) read_reduced_sides(script, exchange);
   }
   for (int i = 0; i < members; ++i) {
     skip_line(script);
@@ -119,6 +152,7 @@ Exchange* read_exchange(Script* script, uint64_t seed) {
 /* The arrays that MPI was given stay as they are: a nonblocking call may still read them. */
 void free_types_early(Exchange* exchange) {
   Side* const sides[2] = {&exchange->out, &exchange->in};
+  free_op(&exchange->reduction);
   for (int k = 0; k < 2; ++k) {
     const int types = sides[k]->form == 'w' ? sides[k]->blocks : 1;
     for (int i = 0; i < exchange->own_types[k]; ++i) {
@@ -145,14 +179,22 @@ static uint64_t key_of(const Exchange* exchange, int rank, int receives) {
   return mixed(mixed(exchange->seed, (uint64_t)exchange->starts), (uint64_t)(2 * rank + receives));
 }
 
+/* All that this rank gives to a reduction. */
+static void fill_operands(const Exchange* exchange, int receives, const Area* area) {
+  const Side* const side = receives ? &exchange->in : &exchange->out;
+  fill_elements(&exchange->reduction, area, key_of(exchange, world_rank(), receives), side->blocks * side->counts[0]);
+}
+
 void refill(Exchange* exchange) {
   ++exchange->starts;
   if (!exchange->in_place) {
     seal_area(&exchange->from, 0);
     fill_area(&exchange->from, key_of(exchange, world_rank(), 0));
+    if (reduces(exchange)) fill_operands(exchange, 0, &exchange->from);
     seal_area(&exchange->from, 1);
   }
   fill_area(&exchange->to, key_of(exchange, world_rank(), 1));
+  if (reduces(exchange) && exchange->in_place) fill_operands(exchange, 1, &exchange->to);
 }
 
 /* The bytes of a block, one run after the other. */
@@ -187,7 +229,8 @@ static int64_t look(Cursor* cursor, int64_t* position) {
 
 static void expect_block(const Exchange* exchange, int i, unsigned char* base) {
   const uint64_t key = key_of(exchange, exchange->peers[i], exchange->in_place);
-  Cursor source = cursor_at(&exchange->sent[i], exchange->index), target = cursor_at(&exchange->in, i);
+  const int its_own = exchange->in_place ? i : 0, block = exchange->form == 'g' ? its_own : exchange->index;
+  Cursor source = cursor_at(&exchange->sent[i], block), target = cursor_at(&exchange->in, i);
   for (;;) {
     int64_t from = 0, to = 0;
     const int64_t sent = look(&source, &from), room = look(&target, &to), bytes = sent < room ? sent : room;
@@ -199,6 +242,19 @@ static void expect_block(const Exchange* exchange, int i, unsigned char* base) {
     source.done += bytes;
     target.done += bytes;
   }
+}
+
+static void expect_results(const Exchange* exchange, const Area* should) {
+  uint64_t keys[kMostRanks];
+  const int64_t count = exchange->in.counts[0];
+  for (int i = 0; i < exchange->blocks; ++i) keys[i] = key_of(exchange, exchange->peers[i], exchange->in_place);
+  const int64_t first = exchange->form == 's' ? exchange->index * count : 0;
+  const Results results = {keys, exchange->blocks, first, count};
+  expect_elements(&exchange->reduction, &results, &exchange->to, should);
+  if (exchange->form != 's' || !exchange->in_place) return;
+  /* What was given and is no result, the standard leaves open: MPICH 5 writes there. */
+  const int64_t result = count * extent_of(&exchange->reduction.element);
+  memcpy(should->base + result, exchange->to.base + result, (size_t)(result * (exchange->blocks - 1)));
 }
 
 static void compare(const Exchange* exchange, const Area* area, const unsigned char* expected, const char* what) {
@@ -219,7 +275,9 @@ void check_exchange(Exchange* exchange) {
   should.memory = malloc(should.bytes);
   should.base = should.memory + (exchange->to.base - exchange->to.memory);
   fill_area(&should, key_of(exchange, world_rank(), 1));
-  for (int i = 0; i < exchange->blocks; ++i) expect_block(exchange, i, should.base);
+  if (reduces(exchange) && exchange->in_place) fill_operands(exchange, 1, &should);
+  if (reduces(exchange)) expect_results(exchange, &should);
+  for (int i = 0; i < exchange->blocks && !reduces(exchange); ++i) expect_block(exchange, i, should.base);
   compare(exchange, &exchange->to, should.memory, "receive side");
   free(should.memory);
   if (exchange->in_place) return;
@@ -227,6 +285,7 @@ void check_exchange(Exchange* exchange) {
   should.memory = malloc(should.bytes);
   should.base = should.memory + (exchange->from.base - exchange->from.memory);
   fill_area(&should, key_of(exchange, world_rank(), 0));
+  if (reduces(exchange)) fill_operands(exchange, 0, &should);
   compare(exchange, &exchange->from, should.memory, "send side");
   free(should.memory);
 }

@@ -1,7 +1,9 @@
-/* One call of MPI_Alltoall, v or w: blocking, nonblocking or persistent; and what it must bring. */
+/* One call of MPI_Alltoall, v or w, MPI_Allgather, MPI_Allreduce or MPI_Reduce_scatter_block: blocking, nonblocking or persistent; and
+ * what it must bring. */
 #pragma once
 
 #include "areas.h"
+#include "reductions.h"
 #include "teams.h"
 #include "types.h"
 
@@ -17,14 +19,16 @@ enum { kAbsoluteOut = 1, kAbsoluteIn = 2, kTypesFreedEarly = 4, kNullWhenEmpty =
 
 typedef struct {
   int number, in_place, large, flags, starts;
-  char form, mode; /* b, n or p */
+  char form; /* a, v, w: alltoalls; g: allgather; r: allreduce; s: reduce_scatter_block */
+  char mode; /* b, n or p */
   uint64_t seed;
   const Team* team;
   MPI_Comm comm; /* of when it was made: the team may be freed before */
   int index;         /* of this rank among those that send to its peers */
   int peers[kMostRanks], blocks;
   Side out, in;      /* this rank's */
-  Side sent[kMostRanks]; /* the peers' */
+  Side sent[kMostRanks]; /* the peers'; not of reductions, where it is as long as this rank's */
+  Reduction reduction;
   Area from, to;
   /* Of the send and the receive side: the types that MPI is given, how many of them were made for the call, and the arrays. */
   MPI_Datatype* given[2];
@@ -35,11 +39,13 @@ typedef struct {
 /* Reads the step's line and those of the members after it; NULL where this rank is no member. */
 Exchange* read_exchange(Script* script, uint64_t seed);
 void free_exchange(Exchange* exchange);
+static inline int reduces(const Exchange* exchange) { return exchange->form == 'r' || exchange->form == 's'; }
 /* Fresh numbers for the next start. */
 void refill(Exchange* exchange);
 /* Calls MPI; a blocking call has ended then. Returns MPI's code. */
 int call_mpi(Exchange* exchange, MPI_Request* request);
 void check_exchange(Exchange* exchange);
+/* And the operation. */
 void free_types_early(Exchange* exchange);
 void free_arguments_of(Exchange* exchange);
 /* Where block `i` lies, in bytes from the base. */

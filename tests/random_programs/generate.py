@@ -18,6 +18,11 @@ SETTINGS = {  # what each program begins with, and what it may be instead
     "CROSSRAIL_ALLTOALLV": ("-", ["pairwise", "scatter_destination", "scatter_destination~throttle=1", "node_shared",
                                   "node_shared~packet=64~direct=256", "leader_pipelined", "leader_pipelined~coalesce=100~leaders=2",
                                   "leader_pipelined~coalesce=64K~split=1K"]),
+    "CROSSRAIL_ALLREDUCE": ("-", ["recursive_doubling", "rabenseifner", "ring", "node_shared", "node_shared~packet=64~part=1K", "rank_order",
+                                  "rank_order~whole=64~part=1K", "rank_order~around=64", "multi_lane", "multi_lane~part=1K~halving=64"]),
+    "CROSSRAIL_ALLGATHER": ("-", ["ring", "bruck", "node_shared", "node_shared~packet=64~part=1K", "multi_lane", "multi_lane~part=1K"]),
+    "CROSSRAIL_REDUCE_SCATTER_BLOCK": ("-", ["pairwise", "node_shared", "node_shared~packet=64~part=1K", "multi_lane", "multi_lane~part=1K"]),
+    "CROSSRAIL_REPRODUCIBLE": ("0", ["1"]),
     "CROSSRAIL_SCRATCH": ("64M", ["64K", "256K", "1M"]),
     "CROSSRAIL_SLOTS": ("4", ["0", "1", "2", "16"]),
     "CROSSRAIL_SINGLE_COPY": ("1", ["0"]),
@@ -26,6 +31,7 @@ SETTINGS = {  # what each program begins with, and what it may be instead
     "CROSSRAIL_PLANS": ("64", ["1", "2"]),
     "CROSSRAIL_GUARD": ("1", ["0", "2", "100"]),
 }
+INFO_KEYS = ["-", "crossrail_reproducible=1", "crossrail_reproducible=1", "crossrail_reproducible=0", "crossrail_slots=1"]
 
 
 class Making:
@@ -51,7 +57,7 @@ def _settings(making):
     random, steps = making.random, making.parts[0]
     odd = random.random()
     for name, (usual, others) in SETTINGS.items():
-        chance = 0.5 if "ALLTOALL" in name else 0.12
+        chance = 0.5 if usual == "-" else 0.12
         value = random.choice(others) if odd < 0.75 and random.random() < chance else usual
         steps.append({"op": "set", "name": name, "value": value})
     nodes = "-"
@@ -83,7 +89,7 @@ def _ways(making, parent, own_thread):
     ways = ["dup", "dup", "split", "split", "split"]
     if own_thread:
         return ways
-    ways += [way for way in ("info", "idup", "self", "oneself", "create", "group", "split_type") if way not in making.avoided]
+    ways += [way for way in ("info", "info", "idup", "self", "oneself", "create", "group", "split_type") if way not in making.avoided]
     if len(team["groups"]) == 1 and len(team["groups"][0]) % 2 == 0:
         ways.append("cart")
     if min(len(group) for group in team["groups"]) > 1:
@@ -119,9 +125,11 @@ def make_team(making, steps, thread, parent):
     if not groups or len(making.teams) > 40:
         return None
     number = len(making.teams)
-    steps.append({"op": "comm", "number": number, "how": way, "parent": parent, "returns": making.random.randrange(2),
+    key = making.random.choice(INFO_KEYS) if way == "info" else "-"
+    steps.append({"op": "comm", "number": number, "how": way, "key": key, "parent": parent, "returns": making.random.randrange(2),
                   "inter": way == "inter", "groups": groups})
     making.teams[number] = {"groups": groups, "inter": way == "inter", "opened": False, "how": way,
+                            "ordered": key == "crossrail_reproducible=1",
                             "grid": way == "cart" or making.teams[parent].get("grid", False)}
     if way != "inter" and making.random.random() < 0.5:
         steps.append(_other(making, number, "barrier"))
@@ -132,7 +140,8 @@ def make_team(making, steps, thread, parent):
 def _other(making, team, kind=None):
     random = making.random
     kinds = ["barrier", "bcast", "allreduce", "reduce", "allgather", "ibarrier", "ibcast", "iallreduce"]
-    if making.threads == 1 and "put" not in making.avoided:
+    everybody = [len(group) for group in making.teams[team]["groups"]] == [making.ranks]
+    if making.threads == 1 and "put" not in making.avoided and (everybody or "put_of_some" not in making.avoided):
         kinds.append("put")
     kind = kind or random.choice(kinds)
     if kind in ("barrier", "bcast", "allreduce", "reduce", "allgather"):
@@ -174,7 +183,8 @@ class Thread:
             self.open.append(step["number"])
         if step["mode"] == "p":
             self.persistent[step["number"]] = False
-        if step["mode"] != "n":
+        # Of the others only the ninth opens it.
+        if step["mode"] == "p" or step["mode"] == "b" and step["form"] in "avw":
             making.teams[team]["opened"] = True
 
     def start(self):
@@ -213,6 +223,8 @@ class Thread:
                 self.open.append(step["number"])
 
     def team(self):
+        if self.index > 0 and "communicators_of_threads" in self.making.avoided:
+            return
         made = make_team(self.making, self.steps, self.index, self.making.random.choice(self.teams))
         if made is not None:
             self.teams.append(made)

@@ -13,14 +13,16 @@ PROLOGUE = r"""
 #include <mpi-ext.h>
 #endif
 #if MPI_VERSION >= 4 || defined(OPEN_MPI) && OMPI_MAJOR_VERSION >= 5
-#define ALLTOALL_INIT MPI_Alltoall_init
-#define ALLTOALLV_INIT MPI_Alltoallv_init
-#define ALLTOALLW_INIT MPI_Alltoallw_init
+#define INIT(name) MPI_##name##_init
 #else
-#define ALLTOALL_INIT MPIX_Alltoall_init
-#define ALLTOALLV_INIT MPIX_Alltoallv_init
-#define ALLTOALLW_INIT MPIX_Alltoallw_init
+#define INIT(name) MPIX_##name##_init
 #endif
+#define ALLTOALL_INIT INIT(Alltoall)
+#define ALLTOALLV_INIT INIT(Alltoallv)
+#define ALLTOALLW_INIT INIT(Alltoallw)
+#define ALLGATHER_INIT INIT(Allgather)
+#define ALLREDUCE_INIT INIT(Allreduce)
+#define REDUCE_SCATTER_BLOCK_INIT INIT(Reduce_scatter_block)
 #define c0 MPI_COMM_WORLD
 #define OK(call) do { int code_ = (call); if (code_ != MPI_SUCCESS) printf("WRONG: %s: error %d\n", #call, code_), wrong = 1; } while (0)
 
@@ -82,6 +84,14 @@ static inline MPI_Datatype from_bottom(MPI_Datatype type, void* base) {
   MPI_Type_get_extent(type, &lower, &extent);
   MPI_Type_create_resized(at, address + lower, extent, &made);
   MPI_Type_commit(&made);
+  return made;
+}
+static inline MPI_Comm with_info(MPI_Comm parent, const char* key) { /* NAME=VALUE */
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Comm made;
+  char name[100] = "";
+  if (sscanf(key, "%99[^=]=", name) == 1 && strchr(key, '=') != NULL) MPI_Info_create(&info), MPI_Info_set(info, name, strchr(key, '=') + 1);
+  MPI_Comm_dup_with_info(parent, info, &made);
   return made;
 }
 static inline MPI_Comm of_group(MPI_Comm parent, int* ranks, int count, int group_only) {

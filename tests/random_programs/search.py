@@ -49,7 +49,7 @@ def batch_of(seed, options):
     level = choice.choice(LEVELS)
     threads = choice.choice([1, 2, 3]) if level == "multiple" else 1
     avoided = AVOIDED.get(options.mpi, set())
-    return level, [random_program(seed * 1000 + i, ranks, avoided, threads) for i in range(BATCH)]
+    return level, [random_program(seed * 1000 + i, ranks, avoided, threads) for i in range(min(BATCH, options.programs))]
 
 
 class Search:

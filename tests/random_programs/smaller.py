@@ -1,7 +1,8 @@
 """Programs made smaller, always legal: without steps, without a rank, with simpler calls."""
 import copy
 
-from datatypes import bounds
+from datatypes import bounds, side_form
+from reductions import FORMS
 
 
 def teams_of(program):
@@ -76,7 +77,7 @@ def _call_without(step, team, gone):
         peers = peers_in(team, member["rank"])
         if member["rank"] == gone:
             continue
-        if gone in peers and step["form"] != "a":
+        if gone in peers and step["form"] in "vw":
             at = peers.index(gone)
             for side in (member["out"], member["in"]):
                 if side is not None:
@@ -174,7 +175,7 @@ def _changed(step, change):
 def _bytes_with(scale):
     def change(step):
         for member, key in _each_side(step):
-            member[key] = _in_bytes(step["form"], member[key], scale)
+            member[key] = _in_bytes(side_form(step), member[key], scale)
     return change
 
 
@@ -190,13 +191,21 @@ def _flattened(index, at):
         side = member[key]
         simple = flat(side["types"][at])
         side["types"][at] = simple
-        _one_behind_the_other(step["form"], side)
+        _one_behind_the_other(side_form(step), side)
     return change
+
+
+def _simpler_reductions(step):
+    if step["form"] not in FORMS:
+        return []
+    count = step["count"]
+    return [{**copy.deepcopy(step), "count": fewer} for fewer in (min(count, 1), min(count, 16), count // 2, max(count - 1, 0))]
 
 
 def simpler_calls(step):
     """Copies of the step, each simpler in one way."""
-    found = [_changed(step, _bytes_with(scale)) for scale in (lambda n: min(n, 1), lambda n: min(n, 16), lambda n: n // 2 if n > 1 else n,
+    found = _simpler_reductions(step)
+    found += [_changed(step, _bytes_with(scale)) for scale in (lambda n: min(n, 1), lambda n: min(n, 16), lambda n: n // 2 if n > 1 else n,
                                                               lambda n: n - 1 if n > 1 else n, lambda n: n)]
     found.append(_changed(step, _plain))
     for index, (member, key) in enumerate(_each_side(step)):

@@ -110,7 +110,22 @@ static MPI_Comm merged(const Team* from, MPI_Comm inter) {
   return made;
 }
 
-static MPI_Comm make(const char* how, const Team* team, const Team* from) {
+/* With an info key of crossrail's, NAME=VALUE, or none. */
+static MPI_Comm with_info(MPI_Comm parent, char* key) {
+  MPI_Comm made;
+  MPI_Info info = MPI_INFO_NULL;
+  char* const value = strchr(key, '=');
+  if (value != NULL) {
+    *value = '\0';
+    MPI_OK(MPI_Info_create(&info));
+    MPI_OK(MPI_Info_set(info, key, value + 1));
+  }
+  MPI_OK(MPI_Comm_dup_with_info(parent, info, &made));
+  if (value != NULL) MPI_OK(MPI_Info_free(&info));
+  return made;
+}
+
+static MPI_Comm make(const char* how, char* key, const Team* team, const Team* from) {
   const MPI_Comm parent = from->comm;
   MPI_Comm made = MPI_COMM_NULL;
   if (strcmp(how, "self") == 0) {
@@ -121,7 +136,7 @@ static MPI_Comm make(const char* how, const Team* team, const Team* from) {
   if (strcmp(how, "group") == 0) return create(team, parent, 1);
   if (parent == MPI_COMM_NULL) return MPI_COMM_NULL;
   if (strcmp(how, "dup") == 0) MPI_OK(MPI_Comm_dup(parent, &made));
-  if (strcmp(how, "info") == 0) MPI_OK(MPI_Comm_dup_with_info(parent, MPI_INFO_NULL, &made));
+  if (strcmp(how, "info") == 0) return with_info(parent, key);
   if (strcmp(how, "split_type") == 0) {
     MPI_OK(MPI_Comm_split_type(parent, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made));
   }
@@ -134,15 +149,16 @@ static MPI_Comm make(const char* how, const Team* team, const Team* from) {
   return made;
 }
 
-/* comm NUMBER HOW PARENT RETURNS INTER GROUPS (SIZE ranks...)... */
+/* comm NUMBER HOW KEY PARENT RETURNS INTER GROUPS (SIZE ranks...)... */
 void make_team(Script* script) {
   Team* const team = team_of((int)next_number(script));
-  char how[kWordBytes];
+  char how[kWordBytes], key[kWordBytes];
   strcpy(how, next_word(script));
+  strcpy(key, next_word(script));
   const Team* const from = team_of((int)next_number(script));
   const int returns = (int)next_number(script);
   read_groups(script, team);
-  team->comm = make(how, team, from);
+  team->comm = make(how, key, team, from);
   const int group = team->group_of[world_rank()];
   if ((team->comm == MPI_COMM_NULL) != (group < 0)) give_up("%s made a communicator of other members", how);
   if (group < 0) return;

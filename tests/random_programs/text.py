@@ -1,5 +1,6 @@
 """A program as the interpreter reads it."""
-from datatypes import words
+from datatypes import side_form, words
+from reductions import FORMS, OWN
 
 
 def _side(form, side):
@@ -16,16 +17,19 @@ def _side(form, side):
 def _call(step):
     lines = [["call", step["number"], step["team"], step["form"], step["mode"], int(step["in_place"]), int(step["large"]),
               len(step["members"])]]
+    if step["form"] in FORMS:
+        element = words(step["element"]) if step["operation"] in OWN else [step["element"]]
+        lines[0] += [step["count"], step["operation"], step["numbers"]] + element
     for member in step["members"]:
         line = [member["rank"], member["out_kind"], member["in_kind"], member["flags"]]
-        if not step["in_place"]:
-            line += _side(step["form"], member["out"])
-        lines.append(line + _side(step["form"], member["in"]))
+        for side in (member["out"], member["in"]):
+            line += [] if side is None else _side(side_form(step), side)
+        lines.append(line)
     return lines
 
 
 def _comm(step):
-    line = ["comm", step["number"], step["how"], step["parent"], step["returns"], int(step["inter"]), len(step["groups"])]
+    line = ["comm", step["number"], step["how"], step["key"], step["parent"], step["returns"], int(step["inter"]), len(step["groups"])]
     for group in step["groups"]:
         line += [len(group)] + group
     return [line]
