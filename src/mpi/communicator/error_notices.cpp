@@ -129,6 +129,7 @@ bool ErrorNotices::drain() {
   Notice notice{};
   if (!may_make_progress()) return true;  // nobody knows
   for (int from = 0; take(notice, from);) {
+    if (notice.code != 0) leave_messages();
   }
   drop_sent();
   return postings_.empty();
@@ -146,6 +147,7 @@ void ErrorNotices::read_all() {
       if (notice.call < known.mine.call) tell(known, {&from, 1});
       continue;
     }
+    leave_messages();
     verdict_.hear(from, notice.statement);
     if (error_ != 0) continue;
     error_ = notice.code;
