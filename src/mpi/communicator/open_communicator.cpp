@@ -67,17 +67,17 @@ void say_once(const std::string& sentence) {
 }
 
 // Rank 0's settings hold for all; where every rank has the same ones (the hash says), nothing is sent. `of_info`: those that
-// the communicator's info keys say, which come before the process's.
-bool take_over_settings(Communicator& communicator, const std::vector<Location>& locations, Exchange& exchange, const std::string& of_info) {
+// the communicator's info keys say, which come before the process's; rank 0's afterwards.
+bool take_over_settings(Communicator& communicator, const std::vector<Location>& locations, Exchange& exchange, std::string& of_info) {
   communicator.settings = process_settings();
   bool same = true;
   for (const Location& at : locations) same = same && at.settings == locations[0].settings;
   if (same) {
     apply_communicator_settings(of_info, communicator.settings);
   } else {
-    std::string text = communicator_settings_text(process_settings()) + of_info;
-    if (!exchange.broadcast(text)) return false;
-    apply_communicator_settings(text, communicator.settings);
+    std::string text = communicator_settings_text(process_settings());
+    if (!exchange.broadcast(text) || !exchange.broadcast(of_info)) return false;
+    apply_communicator_settings(text + of_info, communicator.settings);
   }
   const bool leads = communicator.topology.rank == 0;
   if (!communicator.settings.tuning.empty()) {
@@ -212,13 +212,15 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
   note_world(world.rank, world.size);
   Stopwatch watch(rank == 0);
   std::vector<Location> locations;
-  const std::string of_info = settings_of_info_keys(comm);
+  std::string of_info = settings_of_info_keys(comm);
   if (!exchange_locations(exchange, world.rank, of_info, locations)) return nullptr;
   watch.note("exchanging locations");
 
   auto communicator = std::make_unique<Communicator>();
   communicator->topology = topology_from_locations(locations, rank);
+  const std::string given = of_info;
   if (!take_over_settings(*communicator, locations, exchange, of_info)) return nullptr;
+  if (of_info != given) hold_info_keys(comm, of_info);
   if (communicator->settings.enabled == 0) return nullptr;
   const std::string ignored = ignore_senseless_algorithms(communicator->settings);
   if (rank == 0 && world.rank <= 0 && !ignored.empty()) say_once(ignored);

@@ -14,6 +14,14 @@ void info_given_to_new(Word64 comm_address, Word64 info) {
   if (find_functions() != nullptr) keep_info_keys(*reinterpret_cast<MPI_Comm*>(comm_address), handle_from<MPI_Info>(info));
 }
 
+void copies_begin(Word64 comm, Word64 info) {
+  if (find_functions() != nullptr) begin_copies_with(handle_from<MPI_Comm>(comm), handle_from<MPI_Info>(info));
+}
+
+void copies_end() {
+  if (find_functions() != nullptr) end_copies();
+}
+
 void info_told(Word64 comm, Word64 info_address) {
   if (find_functions() != nullptr) tell_info_keys(handle_from<MPI_Comm>(comm), *reinterpret_cast<MPI_Info*>(info_address));
 }

@@ -8,6 +8,9 @@ namespace crossrail::mpi {
 // A call that gave the communicator in this word, or the one at this address, this info has succeeded.
 void info_given(Word64 comm, Word64 info);
 void info_given_to_new(Word64 comm_address, Word64 info);
+// Copies of the communicator in this word, made by the next call, get this info; until it has returned.
+void copies_begin(Word64 comm, Word64 info);
+void copies_end();
 // A call that made an info of what the communicator has, at this address, has succeeded.
 void info_told(Word64 comm, Word64 info_address);
 
