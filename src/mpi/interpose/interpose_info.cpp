@@ -25,11 +25,11 @@ bool succeeded(NextCall& next, Word64& code, Words... words) {
   return static_cast<int>(code) == 0;
 }
 
-Word64 copy_with_info(NextCall& next, Word64 comm, Word64 info, Word64 new_comm, Word64 request) {
-  if (is_within_another(next)) return next(comm, info, new_comm, request);
+Word64 copy_with_info(NextCall& next, Word64 comm, Word64 info, Word64 copy, Word64 request) {
+  if (is_within_another(next)) return next(comm, info, copy, request);
   copies_begin(comm, info);
   const InNextCall inside;
-  const Word64 code = next(comm, info, new_comm, request);
+  const Word64 code = next(comm, info, copy, request);
   copies_end();
   return code;
 }
