@@ -26,6 +26,8 @@ class Exchange {
     all.resize(static_cast<std::size_t>(ranks_));
     return gather_bytes(&mine, all.data(), sizeof mine);
   }
+  // The record of the first rank of this one's node.
+  virtual bool from_node_leader(const Topology& topology, void* record, std::size_t bytes);
   // Rank 0's text to all.
   virtual bool broadcast(std::string& text) = 0;
   // True if `mine` is true on every rank.

@@ -203,6 +203,15 @@ bool join_nodes(Communicator& communicator, const std::vector<Location>& locatio
   return true;
 }
 
+// False on all ranks alike, also where it is switched off.
+bool settle_settings(MPI_Comm comm, Communicator& communicator, const std::vector<Location>& locations, Exchange& exchange) {
+  const std::string given = settings_of_info_keys(comm);
+  std::string of_info = given;
+  if (!take_over_settings(communicator, locations, exchange, of_info)) return false;
+  if (of_info != given) hold_info_keys(comm, of_info);
+  return communicator.settings.enabled != 0;
+}
+
 }  // namespace
 
 std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchange) {
@@ -212,16 +221,12 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
   note_world(world.rank, world.size);
   Stopwatch watch(rank == 0);
   std::vector<Location> locations;
-  std::string of_info = settings_of_info_keys(comm);
-  if (!exchange_locations(exchange, world.rank, of_info, locations)) return nullptr;
+  if (!exchange_locations(exchange, world.rank, settings_of_info_keys(comm), locations)) return nullptr;
   watch.note("exchanging locations");
 
   auto communicator = std::make_unique<Communicator>();
   communicator->topology = topology_from_locations(locations, rank);
-  const std::string given = of_info;
-  if (!take_over_settings(*communicator, locations, exchange, of_info)) return nullptr;
-  if (of_info != given) hold_info_keys(comm, of_info);
-  if (communicator->settings.enabled == 0) return nullptr;
+  if (!settle_settings(comm, *communicator, locations, exchange)) return nullptr;
   const std::string ignored = ignore_senseless_algorithms(communicator->settings);
   if (rank == 0 && world.rank <= 0 && !ignored.empty()) say_once(ignored);
   Topology& topology = communicator->topology;

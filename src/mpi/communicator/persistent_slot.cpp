@@ -23,7 +23,7 @@ PersistentSlot::~PersistentSlot() {
 std::unique_ptr<PersistentSlot> open_persistent_slot(CommunicatorRecord& record) {
   Communicator& communicator = *record.communicator;
   const Topology& topology = communicator.topology;
-  MpiExchange exchange(record.comm, topology.size);
+  MpiExchange exchange(record.comm, topology.size, 0);
   // The same number everywhere: tags are made of it.
   const std::size_t made_before = record.persistent_made++;
   const std::size_t number = kFirst + made_before % kMost;
@@ -44,6 +44,7 @@ std::unique_ptr<PersistentSlot> open_persistent_slot(CommunicatorRecord& record)
     communicator.place_slot(*made->slot, {made->memory.data(), layout});
     its_links.watch(made->slot->control.get());
   }
+  if (exchange.finish(true) == MpiExchange::End::refused) return nullptr;
   communicator.persistent.push_back(made->slot.get());
   return made;
 }

@@ -14,4 +14,8 @@ void copies_end();
 // A call that made an info of what the communicator has, at this address, has succeeded.
 void info_told(Word64 comm, Word64 info_address);
 
+// The communicator at this address is about to be freed, and has been, by what the first has answered.
+void* free_begins(Word64 comm_address);
+void free_ends(void* begun);
+
 }  // namespace crossrail::mpi

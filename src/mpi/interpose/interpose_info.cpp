@@ -1,4 +1,4 @@
-// The C calls that give a communicator info, or tell it: for the keys that are ours (communicator/info_keys.h). Those of Fortran come here
+// The C calls that free a communicator, and those that give it info, or tell it: for the keys that are ours (communicator/info_keys.h). Those of Fortran come here
 // as well, by MPI_ names in the MPICH family, by PMPI_ names in Open MPI.
 
 #include "mpi/interpose/info_call.h"
@@ -34,6 +34,15 @@ Word64 copy_with_info(NextCall& next, Word64 comm, Word64 info, Word64 copy, Wor
   return code;
 }
 
+// The deletion of attributes may call anything.
+Word64 free_communicator(NextCall& next, Word64 address) {
+  if (is_within_another(next)) return next(address);
+  void* const begun = free_begins(address);
+  const Word64 code = next(address);
+  if (static_cast<int>(code) == 0) free_ends(begun);
+  return code;
+}
+
 }  // namespace
 }  // namespace crossrail::mpi
 
@@ -63,3 +72,13 @@ BOTH_NAMES(Comm_create_from_group, 5, info_given_to_new(a5, a3))
   }
 COPY_WITH_INFO(MPI_Comm_idup_with_info)
 COPY_WITH_INFO(PMPI_Comm_idup_with_info)
+
+#define FREES(symbol)                                           \
+  CROSSRAIL_EXPORT Word64 symbol(WORDS_1) {                     \
+    static crossrail::mpi::NextCall next(#symbol);              \
+    return crossrail::mpi::free_communicator(next, NAMES_1);    \
+  }
+FREES(MPI_Comm_free)
+FREES(PMPI_Comm_free)
+FREES(MPI_Comm_disconnect)
+FREES(PMPI_Comm_disconnect)
