@@ -25,6 +25,8 @@ class MpiExchange final : public Exchange {
   bool all(bool mine) override { return tell(mine, nullptr, 0); }
   bool from_node_leader(const Topology& topology, void* record, std::size_t bytes) override;
   bool in_blocking_call() const override { return true; }
+  bool is_over() const override { return over_; }
+  void abandon() override { over_ = true; }
   // As all(), and the last of all. Uncertain: the MPI library has failed here, and nobody else hears of it any more.
   enum class End { agreed, refused, uncertain };
   End finish(bool mine);

@@ -28,15 +28,15 @@ Status return_errors(MPI_Comm comm) {
 // the program does not hear of it.
 Status split(MPI_Comm user, int rank, MPI_Comm& made) {
   MPI_Errhandler its, silent;
-  CROSSRAIL_TRY(from_mpi(pmpi().Comm_create_errhandler(stay_silent, &silent), "MPI_Comm_create_errhandler"));
-  const bool known = pmpi().Comm_get_errhandler(user, &its) == MPI_SUCCESS;
+  const bool created = pmpi().Comm_create_errhandler(stay_silent, &silent) == MPI_SUCCESS;
+  const bool known = created && pmpi().Comm_get_errhandler(user, &its) == MPI_SUCCESS;
   if (known) (void)pmpi().Comm_set_errhandler(user, silent);
-  const int code = pmpi().Comm_split(user, 0, rank, &made);
+  const int code = pmpi().Comm_split(user, 0, rank, &made);  // the others are in it
   if (known) {
     (void)pmpi().Comm_set_errhandler(user, its);
     (void)pmpi().Errhandler_free(&its);
   }
-  (void)pmpi().Errhandler_free(&silent);
+  if (created) (void)pmpi().Errhandler_free(&silent);
   return from_mpi(code, "MPI_Comm_split");
 }
 
@@ -64,13 +64,18 @@ MpiPeers::~MpiPeers() {
 Status MpiPeers::open_messages() {
   if (messages_open()) return {};
   MpiExchange exchange(user, size(), 0);
-  if (!exchange.all(room_for_private_communicator())) return failed(Code::unsupported, "more communicators than CROSSRAIL_PRIVATE_COMMUNICATORS");
+  all_know_of_failure = true;
+  if (!exchange.all(room_for_private_communicator())) {
+    exchange.abandon();
+    return failed(Code::unsupported, "more communicators than CROSSRAIL_PRIVATE_COMMUNICATORS");
+  }
   std::uint64_t name = random_word();
   if (!exchange.broadcast_word(name)) return failed(Code::system, "the ranks could not agree on a private communicator");
   MPI_Comm made = handles().comm_null;
   Status opened = split(user, rank, made);
   if (opened.ok()) opened = return_errors(made);
   const MpiExchange::End end = exchange.finish(opened.ok());
+  all_know_of_failure = end == MpiExchange::End::refused;
   if (end != MpiExchange::End::agreed) return opened.ok() ? failed(Code::system, "another rank could not open a private communicator") : opened;
   messages = made;
   notices = std::make_unique<ErrorNotices>(ErrorNotices::Place{messages, name, rank, size()});

@@ -197,8 +197,12 @@ void open_slots(Communicator& communicator, const std::shared_ptr<MpiPeers>& pee
 }
 
 // Several nodes: ranks must be able to tell each other when something goes wrong.
-bool join_nodes(Communicator& communicator, const std::vector<Location>& locations) {
-  if (!communicator.slot().links->open_messages().ok()) return false;
+bool join_nodes(Communicator& communicator, const std::vector<Location>& locations, const MpiPeers& peers, Exchange& exchange) {
+  if (exchange.is_over()) return false;
+  if (!communicator.slot().links->open_messages().ok()) {
+    if (peers.all_know_of_failure) exchange.abandon();
+    return false;
+  }
   communicator.couriers = agree_on_couriers(communicator, locations);
   return true;
 }
@@ -247,7 +251,7 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
                          exchange.all(may_read_peers(topology, locations));
   watch.note("trying single copy");
   for (const auto& slot : communicator->slots) static_cast<MpiLinks&>(*slot->links).watch(slot->control.get());
-  if (!topology.one_node() && !join_nodes(*communicator, locations)) return nullptr;
+  if (!topology.one_node() && !join_nodes(*communicator, locations, *peers, exchange)) return nullptr;
   tell(topology);
   note_opened();
   return communicator;

@@ -4,6 +4,7 @@
 
 #include "mpi/communicator/mpi_exchange.h"
 #include "mpi/communicator/mpi_links.h"
+#include "mpi/requests/tokens.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -29,7 +30,7 @@ std::unique_ptr<PersistentSlot> open_persistent_slot(CommunicatorRecord& record)
   const std::size_t number = kFirst + made_before % kMost;
   record.persistent_in_use.resize(MpiLinks::kMostSlots);
   const bool is_free = !record.persistent_in_use[number];
-  if (!exchange.all(is_free)) return nullptr;
+  if (!exchange.all(is_free && tokens_possible())) return nullptr;
   record.persistent_in_use[number] = true;
   auto made = std::make_unique<PersistentSlot>(record, number);
   const auto& peers = static_cast<MpiLinks&>(*communicator.slot().links).peers();

@@ -43,15 +43,19 @@ class Persistent : public OurRequest {
   }
   Persistent* persistent() override { return this; }
 
-  // The blocks first, then what the program waits for: until that is active, the end is kept back.
+  // What the program waits for comes first: where it cannot be started, nothing is, and the other ranks hear of it.
   int start() {
+    const int started = start_token(token);
+    token_started = started == MPI_SUCCESS;
+    if (!token_started) {
+      withdraw(*slot, shape, Code::system);
+      return started;
+    }
     state.store(State::active, std::memory_order_relaxed);
     has_ended.store(false, std::memory_order_relaxed);
     may_be_told.store(false, std::memory_order_relaxed);
     traced = use.begins();
     start_pending(*this);
-    const int started = start_token(token);
-    token_started = started == MPI_SUCCESS;
     may_be_told.store(true, std::memory_order_release);
     return started;
   }
@@ -140,7 +144,13 @@ Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* reques
   return carried;
 }
 
-bool may_be_pending() { return find_functions() != nullptr && has_progress_hook() && tokens_possible(); }
+// As on all ranks; whether this one can have tokens, the others are told.
+bool may_be_pending() {
+  int initialized = 0;
+  if (find_functions() == nullptr || !has_progress_hook()) return false;
+  (void)pmpi().Initialized(&initialized);
+  return initialized != 0;
+}
 
 Carried init_reduction(const AllreduceCall& call, const EntryPoint& entry, const Word64* words) {
   Carried carried;

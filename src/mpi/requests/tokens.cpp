@@ -62,7 +62,10 @@ void complete_token(const Token& token, int code) {
   MPI_Request sent;
   if (pmpi().Isend(&byte, code == MPI_SUCCESS ? 0 : 1, handles().byte, 0, token.tag, own_communicator(), &sent) == MPI_SUCCESS) {
     (void)pmpi().Request_free(&sent);
+    return;
   }
+  MPI_Request its = token.request;  // without an end the program would wait for ever
+  (void)pmpi().Cancel(&its);
 }
 
 void withdraw_token(Token& token) { (void)pmpi().Cancel(&token.request); }
