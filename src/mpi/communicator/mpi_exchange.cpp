@@ -95,11 +95,16 @@ bool MpiExchange::broadcast(std::string& text) {
   return length == 0 || tell(true, text.data(), text.size());
 }
 
-bool MpiExchange::broadcast_word(std::uint64_t& word) {
+MpiExchange::End MpiExchange::ask(bool mine, std::uint64_t& word) {
   int rank = 0;
   (void)pmpi().Comm_rank(comm_, &rank);
-  if (rank != 0) word = 0;
-  return tell(true, &word, sizeof word);
+  Round own, of_all;
+  own.refused = mine ? 0 : 1;
+  if (rank == 0) std::memcpy(own.payload.data(), &word, sizeof word);
+  if (!combine(own, of_all)) return End::uncertain;
+  over_ = of_all.given_up != 0;
+  std::memcpy(&word, of_all.payload.data(), sizeof word);
+  return over_ || of_all.refused != 0 ? End::refused : End::agreed;
 }
 
 bool MpiExchange::from_node_leader(const Topology& topology, void* record, std::size_t bytes) {

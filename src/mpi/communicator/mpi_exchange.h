@@ -31,8 +31,8 @@ class MpiExchange final : public Exchange {
   enum class End { agreed, refused, uncertain };
   End finish(bool mine);
 
-  // Records of one word from rank 0.
-  bool broadcast_word(std::uint64_t& word);
+  // As all(), and a word from rank 0, before a collective of the MPI library that all ranks then call, whatever comes out.
+  End ask(bool mine, std::uint64_t& word);
 
  protected:
   bool gather_bytes(const void* mine, void* all, std::size_t bytes) override;

@@ -64,19 +64,19 @@ MpiPeers::~MpiPeers() {
 Status MpiPeers::open_messages() {
   if (messages_open()) return {};
   MpiExchange exchange(user, size(), 0);
-  all_know_of_failure = true;
-  if (!exchange.all(room_for_private_communicator())) {
-    exchange.abandon();
-    return failed(Code::unsupported, "more communicators than CROSSRAIL_PRIVATE_COMMUNICATORS");
-  }
   std::uint64_t name = random_word();
-  if (!exchange.broadcast_word(name)) return failed(Code::system, "the ranks could not agree on a private communicator");
+  const MpiExchange::End asked = exchange.ask(room_for_private_communicator(), name);
+  all_know_of_failure = exchange.is_over();
+  if (exchange.is_over()) return failed(Code::system, "another rank could not open the communicator");
   MPI_Comm made = handles().comm_null;
   Status opened = split(user, rank, made);
   if (opened.ok()) opened = return_errors(made);
-  const MpiExchange::End end = exchange.finish(opened.ok());
+  const MpiExchange::End end = exchange.finish(opened.ok() && asked == MpiExchange::End::agreed);
   all_know_of_failure = end == MpiExchange::End::refused;
-  if (end != MpiExchange::End::agreed) return opened.ok() ? failed(Code::system, "another rank could not open a private communicator") : opened;
+  if (end != MpiExchange::End::agreed) {
+    if (made != handles().comm_null) (void)pmpi().Comm_free(&made);
+    return failed(Code::unsupported, "no private communicator: the MPI library has no more, or CROSSRAIL_PRIVATE_COMMUNICATORS are open");
+  }
   messages = made;
   notices = std::make_unique<ErrorNotices>(ErrorNotices::Place{messages, name, rank, size()});
   opened_private_communicator(*notices);

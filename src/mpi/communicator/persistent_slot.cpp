@@ -4,7 +4,6 @@
 
 #include "mpi/communicator/mpi_exchange.h"
 #include "mpi/communicator/mpi_links.h"
-#include "mpi/requests/tokens.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -21,7 +20,7 @@ PersistentSlot::~PersistentSlot() {
   record.persistent_in_use[number] = false;
 }
 
-std::unique_ptr<PersistentSlot> open_persistent_slot(CommunicatorRecord& record) {
+std::unique_ptr<PersistentSlot> open_persistent_slot(CommunicatorRecord& record, Code able) {
   Communicator& communicator = *record.communicator;
   const Topology& topology = communicator.topology;
   MpiExchange exchange(record.comm, topology.size, 0);
@@ -30,7 +29,7 @@ std::unique_ptr<PersistentSlot> open_persistent_slot(CommunicatorRecord& record)
   const std::size_t number = kFirst + made_before % kMost;
   record.persistent_in_use.resize(MpiLinks::kMostSlots);
   const bool is_free = !record.persistent_in_use[number];
-  if (!exchange.all(is_free && tokens_possible())) return nullptr;
+  if (!exchange.all(is_free && able == Code::ok)) return nullptr;
   record.persistent_in_use[number] = true;
   auto made = std::make_unique<PersistentSlot>(record, number);
   const auto& peers = static_cast<MpiLinks&>(*communicator.slot().links).peers();

@@ -21,7 +21,7 @@ namespace crossrail::mpi {
 class Persistent : public OurRequest {
  public:
   Persistent(CommunicatorRecord& record, const char* function) : OurRequest(record, function) {}
-  ~Persistent() override { close_token(token); }
+  ~Persistent() override { has_program_its_token ? close_token(token) : drop_token(token); }
 
   void complete() override {
     use.ended(*this);
@@ -67,6 +67,7 @@ class Persistent : public OurRequest {
 
   std::unique_ptr<PersistentSlot> slot_of_its_own;
   Token token;
+  bool has_program_its_token = false;
   LiveRequest live;
 
  private:
@@ -90,7 +91,8 @@ template <class Call>
 Status prepare(PersistentOf<Call>& whole, const EntryPoint& entry, bool& native) {
   CommunicatorRecord& record = whole.use.record();
   native = true;
-  whole.slot_of_its_own = open_persistent_slot(record);
+  const bool has_token = tokens_possible() && open_token(whole.token) == MPI_SUCCESS;
+  whole.slot_of_its_own = open_persistent_slot(record, has_token ? Code::ok : Code::system);
   if (whole.slot_of_its_own == nullptr) return {};
   Slot& slot = *whole.slot_of_its_own->slot;
   if (unequal(whole.call, record.communicator->topology.rank, whole.facts)) {
@@ -135,8 +137,8 @@ Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* reques
     return carried;
   }
   if (native) return left(native_because::kNoRowFits);
-  carried.code = open_token(whole->token);
-  if (carried.code != MPI_SUCCESS) return carried;
+  carried.code = MPI_SUCCESS;
+  whole->has_program_its_token = true;
   *request = whole->request = whole->live.request = whole->token.request;
   whole->live.call = whole.get();
   remember_request(whole->live);

@@ -51,7 +51,16 @@ int open_token(Token& token) {
   } else {
     return MPI_ERR_NO_MEM;
   }
-  return pmpi().Recv_init(nullptr, 0, handles().byte, 0, token.tag, own_communicator(), &token.request);
+  const int code = pmpi().Recv_init(nullptr, 0, handles().byte, 0, token.tag, own_communicator(), &token.request);
+  if (code == MPI_SUCCESS) return code;
+  free_tags().push_back(token.tag);
+  token.tag = -1;
+  return code;
+}
+
+void drop_token(Token& token) {
+  if (token.tag >= 0) (void)pmpi().Request_free(&token.request);
+  close_token(token);
 }
 
 int start_token(Token& token) { return pmpi().Start(&token.request); }
