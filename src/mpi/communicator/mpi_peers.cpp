@@ -74,7 +74,8 @@ Status MpiPeers::open_messages() {
   const MpiExchange::End end = exchange.finish(opened.ok() && asked == MpiExchange::End::agreed);
   all_know_of_failure = end == MpiExchange::End::refused;
   if (end != MpiExchange::End::agreed) {
-    if (made != handles().comm_null) (void)pmpi().Comm_free(&made);
+    // Where the others may believe that it is open, they send on it.
+    if (made != handles().comm_null && all_know_of_failure) (void)pmpi().Comm_free(&made);
     return failed(Code::unsupported, "no private communicator: the MPI library has no more, or CROSSRAIL_PRIVATE_COMMUNICATORS are open");
   }
   messages = made;
