@@ -61,7 +61,8 @@ def settings_page(rows: List[Dict[str, str]]) -> str:
         "What makes no sense is ignored and told in one sentence by one process of the job; only `CROSSRAIL` itself is off where it cannot be read.",
         "`crossrail doctor` tells what is set, from where, and what is wrong.", "",
         "A program sets what is for all ranks for one communicator by info keys, the variables in lower case: `crossrail_alltoall`, `crossrail_scratch`, `crossrail`.",
-        "They are taken from `MPI_Comm_set_info` before the communicator's first collective call, `MPI_Comm_dup_with_info` and `MPI_Comm_split_type`, in C;",
+        "They are taken from `MPI_Comm_set_info` before the communicator's first collective call, `MPI_Comm_dup_with_info`, `MPI_Comm_idup_with_info`,",
+        "`MPI_Comm_split_type` and `MPI_Comm_create_from_group`, in C and in Fortran;",
         "`MPI_Comm_get_info` tells those that hold. They come before environment and files, and rank 0's hold for all,",
         "but for `crossrail_reproducible`, which all ranks must give alike ([why](reproducible.md)).", "",
         "| variable | in a file | takes | default | one for | meaning |", "|---|---|---|---|---|---|"]

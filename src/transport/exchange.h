@@ -26,10 +26,16 @@ class Exchange {
     all.resize(static_cast<std::size_t>(ranks_));
     return gather_bytes(&mine, all.data(), sizeof mine);
   }
+  // The record of the first rank of this one's node.
+  virtual bool from_node_leader(const Topology& topology, void* record, std::size_t bytes);
   // Rank 0's text to all.
   virtual bool broadcast(std::string& text) = 0;
   // True if `mine` is true on every rank.
   virtual bool all(bool mine) = 0;
+  // Whether some rank has given up, as all know.
+  virtual bool is_over() const { return false; }
+  // All ranks know by other ways that it is over.
+  virtual void abandon() {}
   // Whether all ranks are in the same blocking call, in which they may call collectives of the MPI library.
   virtual bool in_blocking_call() const = 0;
 

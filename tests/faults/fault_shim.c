@@ -172,10 +172,10 @@ static int is_collective(const char* name) {
   return 0;
 }
 
-/* What tells, and what gives back or completes, does not fail. */
+/* What tells, and what gives back or completes, does not fail; nor does what finds out that the program has not committed a type. */
 static int may_fail(const char* name) {
   static const char* const never[] = {"Finalized", "Initialized", "Query_thread", "Comm_rank", "Comm_size", "Test", "Wait", "_free",
-                                      "Request_get_status", "Get_count", "Grequest_complete", "Status_set", "Cancel", "call_errhandler"};
+                                      "Request_get_status", "Get_count", "Pack_size", "Grequest_complete", "Status_set", "Cancel", "call_errhandler"};
   for (size_t i = 0; i < sizeof never / sizeof never[0]; ++i) {
     if (strstr(name, never[i]) != NULL) return 0;
   }
@@ -189,14 +189,15 @@ static Function* find_function(const char* name) {
   return NULL;
 }
 
-#define FUNCTION(its, needed)                                                                                      \
-  static long fault_##its(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) {        \
-    static Function* function;                                                                                      \
-    if (function == NULL) function = find_function("PMPI_" #its);                                                  \
-    const int failing = fails("mpi", function->name, __builtin_return_address(0));                                  \
-    if (failing && !is_collective(function->name)) return kErrorCode;                                               \
-    const long code = function->real(a, b, c, d, e, f, g, h, i, j);                                                 \
-    return failing ? kErrorCode : code;                                                                             \
+#define FUNCTION(its, needed) \
+  static long fault_##its(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) { \
+    static Function* function; \
+    if (function == NULL) function = find_function("PMPI_" #its); \
+    const int nothing = strcmp(function->name, "PMPI_Pack") == 0 && (int)b == 0; /* only asks whether the type is committed */ \
+    const int failing = !nothing && fails("mpi", function->name, __builtin_return_address(0)); \
+    if (failing && !is_collective(function->name)) return kErrorCode; \
+    const long code = function->real(a, b, c, d, e, f, g, h, i, j); \
+    return failing ? kErrorCode : code; \
   }
 #include "mpi/library/functions.def"
 #undef FUNCTION

@@ -29,7 +29,7 @@ def parse(argv):
     add("--build", default=str(ROOT / "build"), help="CMake's folder")
     add("--wheels", help="folder of the unpacked MPI wheels; otherwise wheels in the build folder")
     add("--kinds", default="system,mpi", help="of calls that fail: memory, system, mpi")
-    add("--nodes", default="one,0,0,1", help="one, and nodes of the ranks: each is a sweep of its own")
+    add("--nodes", default="one,0,0,1", help="one, nodes of the ranks, or both: each is a sweep of its own")
     add("--runs", type=int, default=10**6, help="most runs; sites are drawn then")
     add("--seconds", type=float, default=1e9, help="no run begins after so long")
     add("--jobs", type=int, default=1)
@@ -128,10 +128,10 @@ def main(argv):
     if sweep.mpi.absent() or not sweep.program.exists():
         print(f"skipped: {sweep.mpi.absent() or f'{sweep.program} is not built'}")
         return 77
-    parts = options.nodes.split(",", 1)
+    one, several = re.fullmatch(r"(one)?,?([0-9,]*)", options.nodes).groups()
     print(f"--seed {options.seed}", flush=True)
     sweep.end = time.time() + options.seconds
-    for nodes in [""] * (parts[0] == "one") + ([parts[-1]] if parts[-1] != "one" else []):
+    for nodes in [""] * bool(one) + [several] * bool(several):
         sweep.sweep(nodes)
     print(f"{options.mpi}: {sweep.runs} runs, {sweep.errors} with errors told, {len(sweep.findings)} findings")
     return 1 if sweep.findings else 0

@@ -1,6 +1,7 @@
 /* Settings of one communicator by info keys, given in each of the ways that MPI has; MPI_Comm_get_info tells them.
  *
  *   info_keys          each communicator has the algorithm that its keys name, MPI_COMM_WORLD and plain duplicates the usual one
+ *   info_keys session  the same for a communicator of a session
  *   info_keys wrong    keys that make no sense, and one that comes too late
  *   info_keys order    a communicator whose reductions are in the order of the ranks from its first call on, and others that are not */
 #include "check.h"
@@ -28,6 +29,55 @@ static void expect_told(MPI_Comm comm, const char* value, const char* what) {
   CHECK(there == (value != NULL), "%s: told %d", what, there);
   if (value != NULL) CHECK(strcmp(found, value) == 0, "%s: '%s' is told", what, found);
   MPI_OK(MPI_Info_free(&told));
+}
+
+/* MPI 4. The keys must be there as soon as the copy is complete, on a communicator that has been given others before. */
+static void copied_without_waiting(MPI_Info info) {
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+  MPI_Comm parent, copies[2], plain;
+  MPI_Request requests[3];
+  MPI_Info other;
+  MPI_OK(MPI_Info_create(&other));
+  MPI_OK(MPI_Info_set(other, "crossrail_alltoall", "linear"));
+  MPI_OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, other, &parent));
+  MPI_OK(MPI_Comm_idup_with_info(parent, info, &copies[0], &requests[0]));
+  MPI_OK(MPI_Comm_idup(parent, &plain, &requests[1]));
+  MPI_OK(MPI_Comm_idup_with_info(MPI_COMM_WORLD, other, &copies[1], &requests[2]));
+  MPI_OK(MPI_Waitall(3, requests, MPI_STATUSES_IGNORE));
+  expect_told(copies[0], "bruck", "idup_with_info");
+  expect(copies[0], "bruck", "idup_with_info");
+  expect(copies[1], "linear", "idup_with_info of the world");
+  expect(plain, "pairwise", "idup");
+  expect(parent, "linear", "the parent");
+  MPI_OK(MPI_Comm_free(&plain));
+  MPI_OK(MPI_Comm_free(&copies[1]));
+  MPI_OK(MPI_Comm_free(&copies[0]));
+  MPI_OK(MPI_Comm_free(&parent));
+  MPI_OK(MPI_Info_free(&other));
+#else
+  (void)info;
+#endif
+}
+
+static void of_a_session(void) {
+#ifdef MPI_SESSION_NULL
+  MPI_Session session;
+  MPI_Group world;
+  MPI_Info info;
+  MPI_Comm comm;
+  *(void**)&last_algorithm = dlsym(RTLD_DEFAULT, "crossrail_last_algorithm");
+  MPI_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+  MPI_OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &world));
+  MPI_OK(MPI_Info_create(&info));
+  MPI_OK(MPI_Info_set(info, "crossrail_alltoall", "bruck"));
+  MPI_OK(MPI_Comm_create_from_group(world, "crossrail", info, MPI_ERRORS_RETURN, &comm));
+  expect(comm, "bruck", "create_from_group");
+  expect_told(comm, "bruck", "create_from_group");
+  MPI_OK(MPI_Comm_free(&comm));
+  MPI_OK(MPI_Info_free(&info));
+  MPI_OK(MPI_Group_free(&world));
+  MPI_OK(MPI_Session_finalize(&session));
+#endif
 }
 
 static void every_way(MPI_Info info) {
@@ -60,6 +110,7 @@ static void different_keys(MPI_Info info) {
   MPI_OK(MPI_Info_set(other, "crossrail_alltoall", "linear"));
   MPI_OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, rank_in(MPI_COMM_WORLD) == 0 ? info : rank_in(MPI_COMM_WORLD) == 1 ? other : MPI_INFO_NULL, &comm));
   expect(comm, "bruck", "different keys");
+  expect_told(comm, "bruck", "different keys");
   MPI_OK(MPI_Comm_free(&comm));
   MPI_OK(MPI_Info_set(other, "crossrail", "off"));
   MPI_OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, other, &comm));
@@ -111,6 +162,10 @@ static void order(MPI_Info info, const char* algorithm) {
 }
 
 int main(int argc, char** argv) {
+  if (argc > 1 && strcmp(argv[1], "session") == 0) {
+    of_a_session();
+    return verdict();
+  }
   MPI_Init(&argc, &argv);
   MPI_Info info;
   *(void**)&last_algorithm = dlsym(RTLD_DEFAULT, "crossrail_last_algorithm");
@@ -123,6 +178,7 @@ int main(int argc, char** argv) {
     wrong_keys(info);
   } else {
     every_way(info);
+    copied_without_waiting(info);
     different_keys(info);
   }
   MPI_OK(MPI_Info_free(&info));

@@ -2,7 +2,7 @@
 # system calls, pending messages, reused buffers, late ranks, thousands of communicators.
 foreach(program disagreement disagreement_vector bad_arguments bad_vectors killed_rank pending_send reuse late_ranks
     many_communicators refused_reductions disagreement_reduction forbid_process_vm late_then_free error_behind written_after_error spawned fault_tolerant report_kept
-    error_strings)
+    error_strings freed_after_error)
   mpi_test_program(${program} ${program}.c)
 endforeach()
 mpi_test_program(allocations allocations.c FLAGS -rdynamic)
@@ -32,6 +32,14 @@ endforeach()
 # With one thread, no call is pending there.
 mpi_test(error_strings mpich5_abi 3 SECONDS 120 ARGS --set CROSSRAIL_PATIENCE=20 error_strings ours)
 mpi_test(error_strings mpich4 3 SECONDS 120 ARGS --set CROSSRAIL_PATIENCE=20 error_strings by_version pending)
+
+# Communicators are freed after errors.
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
+  foreach(nodes 0,0,0 0,0,1 0,1,2)
+    string(REPLACE "," "" name ${nodes})
+    mpi_test(freed_after_error_${name} ${mpi} 3 SECONDS 80 ARGS --set CROSSRAIL_PATIENCE=50 --set CROSSRAIL_NODES=${nodes} freed_after_error)
+  endforeach()
+endforeach()
 
 # Of reductions, elements and operations too.
 foreach(case count operation type collective)

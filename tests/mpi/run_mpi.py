@@ -37,6 +37,7 @@ def parse(argv):
     add("--set", action="append", default=[], metavar="NAME=VALUE", help="environment of the ranks")
     add("--launch", action="append", default=[], help="one more argument of the launcher")
     add("--wrap", help="program of the same folder that starts each rank")
+    add("--also-preload", help="library of the same folder, behind crossrail")
     add("--needs", help="skipped unless this command succeeds")
     add("--couriers", type=int, default=0, metavar="JOBS", help="jobs of helper processes beside the program")
     add("--missing-couriers", type=int, default=0, metavar="JOBS", help="jobs of which the ranks are told, too, though there are none")
@@ -88,6 +89,8 @@ def preloads(mpi, options, flavour):
         if not library.exists():
             skip(f"{library.name} is not built here")
         found.append(str(library))
+        if options.also_preload:
+            found.append(find_program(mpi, options, options.also_preload))
     return found
 
 

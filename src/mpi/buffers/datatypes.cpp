@@ -31,10 +31,18 @@ bool is_predefined(int combiner) {
          combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
 }
 
+namespace {
+
+bool ask_combiner(MPI_Datatype type, int& combiner) {
+  int integers = 0, addresses = 0, types = 0;
+  return pmpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS;
+}
+
+}  // namespace
+
 int combiner_of(MPI_Datatype type) {
-  int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
-  (void)pmpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-  return combiner;
+  int combiner = MPI_COMBINER_NAMED;
+  return ask_combiner(type, combiner) ? combiner : MPI_COMBINER_NAMED;
 }
 
 namespace {
@@ -130,9 +138,18 @@ namespace {
 int find_record(MPI_Datatype type, TypeRecord*& record) {
   void* value = nullptr;
   int found = 0;
+  record = nullptr;
+  if (record_keyval() == MPI_KEYVAL_INVALID) return MPI_SUCCESS;
   const int code = pmpi().Type_get_attr(type, record_keyval(), &value, &found);
-  record = code == MPI_SUCCESS && found != 0 ? static_cast<TypeRecord*>(value) : nullptr;
+  if (code == MPI_SUCCESS && found != 0) record = static_cast<TypeRecord*>(value);
   return code;
+}
+
+// A type of which nothing can be remembered: MPI packs it.
+void know_little(TypeFacts& facts) {
+  facts.in_a_row = facts.contiguous = false;
+  facts.lower = 0;
+  facts.layout = nullptr;
 }
 
 // One record a type, whatever threads come at the same time: who is given its layout keeps it.
@@ -141,7 +158,7 @@ int describe_derived(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) {
   static std::mutex making;
   const std::lock_guard<std::mutex> lock(making);
   TypeRecord* known = nullptr;
-  if (const int code = find_record(type, known); code != MPI_SUCCESS) return code;
+  (void)find_record(type, known);
   if (known != nullptr) {
     facts = known->facts;
     return MPI_SUCCESS;
@@ -150,9 +167,10 @@ int describe_derived(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) {
   record->layout = flatten(type);
   learn(record->layout, facts);
   record->facts = facts;
-  const int code = pmpi().Type_set_attr(type, record_keyval(), record.get());
-  if (code == MPI_SUCCESS) (void)record.release();
-  return code;
+  const bool kept = record_keyval() != MPI_KEYVAL_INVALID && pmpi().Type_set_attr(type, record_keyval(), record.get()) == MPI_SUCCESS;
+  if (!kept) know_little(facts);
+  if (kept) (void)record.release();
+  return MPI_SUCCESS;
 }
 
 }  // namespace
@@ -164,14 +182,17 @@ int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) {
     return MPI_SUCCESS;
   }
   TypeRecord* record = nullptr;
-  if (int code = find_record(type, record); code != MPI_SUCCESS) return code;
+  const int looked = find_record(type, record);
   if (record != nullptr) {
     facts = record->facts;
     return MPI_SUCCESS;
   }
   facts = {};
+  int combiner = MPI_UNDEFINED;
+  const bool known = ask_combiner(type, combiner);
+  if (looked != MPI_SUCCESS && !known) return looked;  // it is no type
   facts.bytes = size_of(type);
-  facts.predefined = is_predefined(combiner_of(type));
+  facts.predefined = known && is_predefined(combiner);
   if (!facts.predefined) return describe_derived(type, comm, facts);
   facts.usable = true;
   facts.contiguous = facts.in_a_row = fills_extent(type);
@@ -227,7 +248,7 @@ Status in_pieces(const TypedMemory& memory, Move move) {
   if (memory.element_bytes == 0) return {};
   const FromSomewhere from(memory);
   MPI_Aint lower = 0, extent = 0;
-  (void)pmpi().Type_get_extent(memory.type, &lower, &extent);
+  CROSSRAIL_TRY(from_mpi(pmpi().Type_get_extent(memory.type, &lower, &extent), "MPI_Type_get_extent"));
   const std::uint64_t most = std::max<std::uint64_t>(1, kMostBytes / memory.element_bytes);
   for (std::uint64_t done = 0; done < memory.count;) {
     const std::uint64_t piece = std::min(most, memory.count - done);

@@ -8,9 +8,12 @@ namespace {
 
 constexpr std::size_t kMostPieces = std::size_t{1} << 18;
 
+// While this thread takes a type apart: the MPI library has refused to say something.
+thread_local bool something_untold = false;
+
 MPI_Aint extent_of(MPI_Datatype type) {
   MPI_Aint lower = 0, extent = 0;
-  (void)pmpi().Type_get_extent(type, &lower, &extent);
+  if (pmpi().Type_get_extent(type, &lower, &extent) != MPI_SUCCESS) something_untold = true;
   return extent;
 }
 
@@ -23,8 +26,8 @@ struct Contents {
 
   explicit Contents(MPI_Datatype type) {
     int integer_count = 0, address_count = 0, type_count = 0;
-    (void)pmpi().Type_get_envelope(type, &integer_count, &address_count, &type_count, &combiner);
-    if (is_predefined(combiner)) return;
+    if (pmpi().Type_get_envelope(type, &integer_count, &address_count, &type_count, &combiner) != MPI_SUCCESS) combiner = MPI_UNDEFINED;
+    if (combiner == MPI_UNDEFINED || is_predefined(combiner)) return;
     integers.resize(static_cast<std::size_t>(integer_count) + 1);
     addresses.resize(static_cast<std::size_t>(address_count) + 1);
     types.resize(static_cast<std::size_t>(type_count) + 1, handles().type_null);
@@ -186,10 +189,12 @@ bool flatten_into(MPI_Datatype type, std::vector<Pieces>& pieces) {
 
 std::shared_ptr<const Layout> flatten(MPI_Datatype type) {
   auto layout = std::make_shared<Layout>();
+  something_untold = false;
   if (!flatten_into(type, layout->pieces)) return nullptr;
   join(layout->pieces);
   layout->element_bytes = size_of(type);
   layout->extent = extent_of(type);
+  if (something_untold) return nullptr;
   std::uint64_t found = 0;
   for (const Pieces& one : layout->pieces) found += one.bytes * one.count;
   return found == layout->element_bytes && found > 0 ? layout : nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "mpi/communicator/open_communicator.h"
 #include "mpi/communicator/private_communicators.h"
 #include "mpi/communicator/rank_order.h"
+#include "mpi/communicator/records_by_handle.h"
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
@@ -33,6 +35,7 @@ bool is_wanted(const CommunicatorRecord& record) { return !record.opened && reco
 int forget(MPI_Comm, int, void* value, void*) {
   generation.fetch_add(1, std::memory_order_release);
   auto& record = *static_cast<CommunicatorRecord*>(value);
+  forget_record(record.comm);
   if (is_wanted(record)) wanted.fetch_sub(1, std::memory_order_relaxed);
   record.freed = true;
   unuse(record);
@@ -93,12 +96,15 @@ thread_local Remembered last;
 
 // Null if `comm` has none. False where there can be none.
 bool find(MPI_Comm comm, CommunicatorRecord*& record) {
-  if (comm == handles().comm_null || !mpi_runs(comm) || record_keyval() == MPI_KEYVAL_INVALID) return false;
+  if (comm == handles().comm_null || !mpi_runs(comm)) return false;
   void* value = nullptr;
-  int found = 0;
-  if (pmpi().Comm_get_attr(comm, record_keyval(), &value, &found) != MPI_SUCCESS) return false;
-  record = found != 0 ? static_cast<CommunicatorRecord*>(value) : nullptr;
-  return true;
+  int found = 0, size = 0;
+  const bool answered = record_keyval() != MPI_KEYVAL_INVALID && pmpi().Comm_get_attr(comm, record_keyval(), &value, &found) == MPI_SUCCESS;
+  record = answered && found != 0 ? static_cast<CommunicatorRecord*>(value) : record_without_attribute(comm);
+  if (record != nullptr || answered) return true;
+  // It may be no communicator at all.
+  record = record_by_handle(comm);
+  return record != nullptr || pmpi().Comm_size(comm, &size) == MPI_SUCCESS;
 }
 
 // The record that `comm` has, or a new one that is not opened.
@@ -110,8 +116,9 @@ CommunicatorRecord* look_up(MPI_Comm comm) {
   if (record == nullptr) {
     auto made = std::make_unique<CommunicatorRecord>();
     made->comm = comm;
-    if (pmpi().Comm_set_attr(comm, record_keyval(), made.get()) != MPI_SUCCESS) return nullptr;
+    const bool kept = record_keyval() != MPI_KEYVAL_INVALID && pmpi().Comm_set_attr(comm, record_keyval(), made.get()) == MPI_SUCCESS;
     record = made.release();
+    remember_record(comm, *record, kept ? KeptBy::attribute : KeptBy::handle);
   }
   last = {comm, record, generation.load(std::memory_order_acquire)};
   return record;
@@ -126,29 +133,36 @@ void opened(CommunicatorRecord& record, std::unique_ptr<Communicator> communicat
 
 // Processes that this one has spawned, was spawned by or has connected to may run without crossrail. Whoever is in a
 // communicator of several worlds misses somebody in its own, so that all ranks see the same.
-bool all_in_this_world(MPI_Comm comm, int size) {
+enum class May {
+  open,
+  nobody,    // all ranks find the same
+  not_here,  // the MPI library has refused this rank something, of which the others do not know
+};
+May all_in_this_world(MPI_Comm comm, int size) {
   int initialized = 0;
   (void)pmpi().Initialized(&initialized);
-  if (initialized == 0) return true;  // sessions
+  if (initialized == 0) return May::open;  // sessions
   MPI_Group members, world;
-  if (pmpi().Comm_group(comm, &members) != MPI_SUCCESS) return false;
-  bool all = pmpi().Comm_group(handles().comm_world, &world) == MPI_SUCCESS;
-  if (all) {
+  if (pmpi().Comm_group(comm, &members) != MPI_SUCCESS) return May::not_here;
+  May may = May::not_here;
+  if (pmpi().Comm_group(handles().comm_world, &world) == MPI_SUCCESS) {
     std::vector<int> ranks(static_cast<std::size_t>(size)), there(ranks.size(), MPI_UNDEFINED);
     std::iota(ranks.begin(), ranks.end(), 0);
-    all = pmpi().Group_translate_ranks(members, size, ranks.data(), world, there.data()) == MPI_SUCCESS &&
-          std::find(there.begin(), there.end(), MPI_UNDEFINED) == there.end();
+    if (pmpi().Group_translate_ranks(members, size, ranks.data(), world, there.data()) == MPI_SUCCESS) {
+      may = std::find(there.begin(), there.end(), MPI_UNDEFINED) == there.end() ? May::open : May::nobody;
+    }
     (void)pmpi().Group_free(&world);
   }
   (void)pmpi().Group_free(&members);
-  return all;
+  return may;
 }
 
-// Whether a communicator may be ours; so many ranks.
-bool may_open(MPI_Comm comm, int& size) {
-  int inter = 1;
-  return pmpi().Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter == 0 && pmpi().Comm_size(comm, &size) == MPI_SUCCESS &&
-         all_in_this_world(comm, size);
+// Whether a communicator may be ours; so many ranks. A handle that has a record is one, for which this cannot but succeed.
+May may_open(MPI_Comm comm, int& size) {
+  int inter = 0;
+  if (pmpi().Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter != 0) return May::nobody;
+  if (pmpi().Comm_size(comm, &size) != MPI_SUCCESS) return May::nobody;
+  return all_in_this_world(comm, size);
 }
 
 // In a blocking call that all ranks are in.
@@ -159,9 +173,23 @@ void open(CommunicatorRecord& record) {
     return;
   }
   int size = 0;
-  const bool may = may_open(record.comm, size);
-  MpiExchange exchange(record.comm, size);
-  opened(record, may && exchange.meet() ? open_communicator(record.comm, exchange) : nullptr);
+  const May may = may_open(record.comm, size);
+  if (may == May::nobody) return opened(record, nullptr);
+  MpiExchange exchange(record.comm, size, sizeof(Location));
+  std::unique_ptr<Communicator> made;
+  try {
+    if (exchange.meet(may == May::open)) made = open_communicator(record.comm, exchange);
+  } catch (const std::bad_alloc&) {
+    made.reset();  // the others hear of it from the exchange
+  }
+  if (made == nullptr) return opened(record, nullptr);
+  const MpiExchange::End end = exchange.finish(true);
+  // The others believe that it is open: they hear of it in their first call.
+  if (end == MpiExchange::End::uncertain) {
+    made->break_up(Code::system, made->slot());
+    made->slot().links->report_error(Code::system);
+  }
+  opened(record, end == MpiExchange::End::refused ? nullptr : std::move(made));
 }
 
 // A communicator that sees only one nonblocking call is not worth it.
@@ -174,7 +202,7 @@ void open_early(CommunicatorRecord& record) {
   if (call == 1) wanted.fetch_add(1, std::memory_order_relaxed);
   if (call == kOpensEarlyAtCall && pmpi().Ibcast != nullptr) {
     int size = 0;
-    if (!may_open(record.comm, size)) return;
+    if (may_open(record.comm, size) == May::nobody) return;
     record.early = std::make_unique<EarlyOpening>(record.comm);
   }
   if (record.early != nullptr && record.early->carries(call)) opened(record, std::move(record.early->communicator));
@@ -192,6 +220,12 @@ void begin_finalize() {
 void observe_finalize(void (*observer)()) { finalize_observer = observer; }
 
 bool finalizing() { return finalize_has_begun; }
+
+void* begin_to_free(MPI_Comm comm) { return record_without_attribute(comm); }
+
+void freed(void* begun) {
+  if (begun != nullptr) (void)forget(static_cast<CommunicatorRecord*>(begun)->comm, MPI_KEYVAL_INVALID, begun, nullptr);
+}
 
 CommunicatorRecord* record_of(MPI_Comm comm) {
   CommunicatorRecord* const record = look_up(comm);

@@ -53,6 +53,10 @@ const char* why_never_carried(const CommunicatorRecord* record);
 void use(CommunicatorRecord& record);
 void unuse(CommunicatorRecord& record);
 
+// The program frees a communicator, has freed it: for records of which the MPI library does not tell.
+void* begin_to_free(MPI_Comm comm);
+void freed(void* begun);
+
 // True from the beginning of MPI_Finalize on: nothing of MPI's needs to be given back any more.
 bool finalizing();
 // It begins: where MPI_Finalize is not called by its C name, with the attributes of MPI_COMM_SELF.

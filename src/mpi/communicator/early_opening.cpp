@@ -87,8 +87,14 @@ bool EarlyOpening::conclude(std::uint64_t calls_begun) {
   for (; stage_ == Stage::invited; sched_yield()) go_on(calls_begun);
   int refused = stage_ == Stage::given_up ? 1 : 0, worst = 1;
   const int code = pmpi().Allreduce(&refused, &worst, 1, handles().whole_number, handles().maximum, comm_);
+  if (code != MPI_SUCCESS && table_ != nullptr && refused == 0) {  // the others may have gone on in the table
+    cancelled_ = true;
+    while (!fiber_->finished()) fiber_->resume();
+    table_->finish(false, calls_begun);
+  }
   if (code != MPI_SUCCESS || worst != 0) {
     stage_ = Stage::given_up;
+    communicator.reset();
     return false;
   }
   for (; stage_ == Stage::opening; sched_yield()) go_on(calls_begun);

@@ -115,8 +115,8 @@ bool ErrorNotices::take(Notice& notice, int& from) {
   if (!may_make_progress()) return false;  // the next look from outside finds it
   for (int arrived = 1;;) {
     MPI_Status status;
-    (void)pmpi().Iprobe(MPI_ANY_SOURCE, kNoticeTag, comm_, &arrived, MPI_STATUS_IGNORE);
-    if (arrived == 0) return false;
+    const int code = pmpi().Iprobe(MPI_ANY_SOURCE, kNoticeTag, comm_, &arrived, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS || arrived == 0) return false;
     if (pmpi().Recv(&notice, sizeof notice, handles().byte, MPI_ANY_SOURCE, kNoticeTag, comm_, &status) != MPI_SUCCESS) return false;
     if (notice.communicator != name_) continue;
     from = status.MPI_SOURCE;
@@ -129,6 +129,7 @@ bool ErrorNotices::drain() {
   Notice notice{};
   if (!may_make_progress()) return true;  // nobody knows
   for (int from = 0; take(notice, from);) {
+    if (notice.code != 0) leave_messages();
   }
   drop_sent();
   return postings_.empty();
@@ -146,6 +147,7 @@ void ErrorNotices::read_all() {
       if (notice.call < known.mine.call) tell(known, {&from, 1});
       continue;
     }
+    leave_messages();
     verdict_.hear(from, notice.statement);
     if (error_ != 0) continue;
     error_ = notice.code;

@@ -3,6 +3,7 @@
 // error is told to all.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <list>
@@ -47,6 +48,10 @@ class ErrorNotices {
   Status judge(std::int64_t most_ns);
   // Takes in what has arrived, for good. True once all that this rank has sent has been received.
   bool drain();
+  // A call on the communicator has ended before its messages were received.
+  void leave_messages() { messages_left_.store(true, std::memory_order_relaxed); }
+  // Whether that has happened on some rank, as far as this one has heard.
+  bool messages_left() const { return messages_left_.load(std::memory_order_relaxed); }
 
  private:
   struct Notice {
@@ -93,6 +98,7 @@ class ErrorNotices {
   Statement own_;  // as it is; once it is said, as it was then
   bool said_ = false;
   Verdict verdict_;
+  std::atomic<bool> messages_left_{false};
   std::uint64_t error_ = 0;  // the first that another rank has told of
   int error_from_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <vector>
 
 #include "base/log.h"
@@ -43,15 +44,19 @@ int forget(MPI_Comm, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
-int do_not_copy(MPI_Comm, int, void*, void*, void*, int* flag) {
-  *flag = 0;
+// For copies of communicators that this thread is just beginning.
+thread_local const Kept* for_copies = nullptr;
+
+int copy(MPI_Comm, int, void*, void*, void* its_copy, int* flag) {
+  *flag = for_copies != nullptr ? 1 : 0;
+  if (for_copies != nullptr) *static_cast<void**>(its_copy) = new Kept(*for_copies);
   return MPI_SUCCESS;
 }
 
 int keyval() {
   static const int made = [] {
     int number = MPI_KEYVAL_INVALID;
-    (void)pmpi().Comm_create_keyval(do_not_copy, forget, &number, nullptr);
+    (void)pmpi().Comm_create_keyval(copy, forget, &number, nullptr);
     return number;
   }();
   return made;
@@ -88,12 +93,11 @@ std::string problem(const std::string& key, const std::string& value, const Kept
   return {};
 }
 
-void keep(MPI_Comm comm, const std::string& key, const std::string& value) {
-  Kept* const kept = find_or_make(comm);
-  if (kept == nullptr) return;
-  const std::string wrong = problem(key, value, *kept);
+// What makes no sense is told by rank 0 of `comm`.
+void keep(Kept& kept, MPI_Comm comm, const std::string& key, const std::string& value) {
+  const std::string wrong = problem(key, value, kept);
   if (wrong.empty()) {
-    kept->values[in_case(key, std::toupper)] = value;
+    kept.values[in_case(key, std::toupper)] = value;
     any_given = true;
     return;
   }
@@ -114,16 +118,34 @@ std::vector<std::string> our_keys(MPI_Info info) {
   return ours;
 }
 
+void keep_all(Kept& kept, MPI_Comm comm, MPI_Info info, const std::vector<std::string>& keys) {
+  std::vector<char> value(MPI_MAX_INFO_VAL + 1);
+  for (const std::string& key : keys) {
+    int there = 0;
+    if (functions().get(info, key.c_str(), MPI_MAX_INFO_VAL, value.data(), &there) == MPI_SUCCESS && there != 0) keep(kept, comm, key, value.data());
+  }
+}
+
 }  // namespace
 
 void keep_info_keys(MPI_Comm comm, MPI_Info info) {
   if (comm == handles().comm_null || info == MPI_INFO_NULL || !functions().complete()) return;
-  std::vector<char> value(MPI_MAX_INFO_VAL + 1);
-  for (const std::string& key : our_keys(info)) {
-    int there = 0;
-    if (functions().get(info, key.c_str(), MPI_MAX_INFO_VAL, value.data(), &there) == MPI_SUCCESS && there != 0) keep(comm, key, value.data());
-  }
+  const std::vector<std::string> keys = our_keys(info);
+  Kept* const kept = keys.empty() ? nullptr : find_or_make(comm);
+  if (kept != nullptr) keep_all(*kept, comm, info, keys);
 }
+
+void begin_copies_with(MPI_Comm comm, MPI_Info info) {
+  if (comm == handles().comm_null || info == MPI_INFO_NULL || !functions().complete()) return;
+  const std::vector<std::string> keys = our_keys(info);
+  if (keys.empty() || find_or_make(comm) == nullptr) return;
+  static thread_local Kept given;
+  given = {};
+  keep_all(given, comm, info, keys);
+  for_copies = &given;
+}
+
+void end_copies() { for_copies = nullptr; }
 
 void tell_info_keys(MPI_Comm comm, MPI_Info info) {
   if (!functions().complete()) return;
@@ -140,6 +162,17 @@ bool value_of_info_key(MPI_Comm comm, const std::string& variable, std::string& 
   if (found == kept->values.end()) return false;
   value = found->second;
   return true;
+}
+
+void hold_info_keys(MPI_Comm comm, const std::string& text) {
+  Kept* const kept = find_or_make(comm);
+  if (kept == nullptr) return;
+  kept->values.clear();
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t equals = line.find('=');
+    if (equals != std::string::npos) kept->values[line.substr(0, equals)] = line.substr(equals + 1);
+  }
 }
 
 bool info_key_was_given() { return any_given.load(std::memory_order_relaxed); }

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "mpi/communicator/communicators.h"
+#include "mpi/communicator/mpi_exchange.h"
 #include "mpi/communicator/private_communicators.h"
 #include "mpi/library/pmpi.h"
 #include "transport/process_memory.h"
@@ -21,6 +22,22 @@ Status return_errors(MPI_Comm comm) {
   const int code = pmpi().Comm_set_errhandler(comm, handler);
   (void)pmpi().Errhandler_free(&handler);
   return from_mpi(code, "MPI_Comm_set_errhandler");
+}
+
+// A split carries none of the user's attributes, whose copy functions would see a dup. Where the MPI library has no more communicators,
+// the program does not hear of it.
+Status split(MPI_Comm user, int rank, MPI_Comm& made) {
+  MPI_Errhandler its, silent;
+  const bool created = pmpi().Comm_create_errhandler(stay_silent, &silent) == MPI_SUCCESS;
+  const bool known = created && pmpi().Comm_get_errhandler(user, &its) == MPI_SUCCESS;
+  if (known) (void)pmpi().Comm_set_errhandler(user, silent);
+  const int code = pmpi().Comm_split(user, 0, rank, &made);  // the others are in it
+  if (known) {
+    (void)pmpi().Comm_set_errhandler(user, its);
+    (void)pmpi().Errhandler_free(&its);
+  }
+  if (created) (void)pmpi().Errhandler_free(&silent);
+  return from_mpi(code, "MPI_Comm_split");
 }
 
 }  // namespace
@@ -46,14 +63,22 @@ MpiPeers::~MpiPeers() {
 
 Status MpiPeers::open_messages() {
   if (messages_open()) return {};
-  int room = room_for_private_communicator() ? 0 : 1, worst = 1;
-  CROSSRAIL_TRY(from_mpi(pmpi().Allreduce(&room, &worst, 1, handles().whole_number, handles().maximum, user), "MPI_Allreduce"));
-  if (worst != 0) return failed(Code::unsupported, "more communicators than CROSSRAIL_PRIVATE_COMMUNICATORS");
-  // A split carries none of the user's attributes, whose copy functions would see a dup.
-  CROSSRAIL_TRY(from_mpi(pmpi().Comm_split(user, 0, rank, &messages), "MPI_Comm_split"));
-  CROSSRAIL_TRY(return_errors(messages));
+  MpiExchange exchange(user, size(), 0);
   std::uint64_t name = random_word();
-  CROSSRAIL_TRY(from_mpi(pmpi().Bcast(&name, sizeof name, handles().byte, 0, messages), "MPI_Bcast"));
+  const MpiExchange::End asked = exchange.ask(room_for_private_communicator(), name);
+  all_know_of_failure = exchange.is_over();
+  if (exchange.is_over()) return failed(Code::system, "another rank could not open the communicator");
+  MPI_Comm made = handles().comm_null;
+  Status opened = split(user, rank, made);
+  if (opened.ok()) opened = return_errors(made);
+  const MpiExchange::End end = exchange.finish(opened.ok() && asked == MpiExchange::End::agreed);
+  all_know_of_failure = end == MpiExchange::End::refused;
+  if (end != MpiExchange::End::agreed) {
+    // Where the others may believe that it is open, they send on it.
+    if (made != handles().comm_null && all_know_of_failure) (void)pmpi().Comm_free(&made);
+    return failed(Code::unsupported, "no private communicator: the MPI library has no more, or CROSSRAIL_PRIVATE_COMMUNICATORS are open");
+  }
+  messages = made;
   notices = std::make_unique<ErrorNotices>(ErrorNotices::Place{messages, name, rank, size()});
   opened_private_communicator(*notices);
   return {};

@@ -32,6 +32,7 @@ struct MpiPeers {
   int rank;
   std::string segment_kind;  // how the node shares memory (SharedMemory::create)
   std::unique_ptr<ErrorNotices> notices;
+  bool all_know_of_failure = false;  // that messages could not be opened
 
  private:
   struct Neighbour {

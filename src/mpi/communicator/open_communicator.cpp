@@ -67,17 +67,17 @@ void say_once(const std::string& sentence) {
 }
 
 // Rank 0's settings hold for all; where every rank has the same ones (the hash says), nothing is sent. `of_info`: those that
-// the communicator's info keys say, which come before the process's.
-bool take_over_settings(Communicator& communicator, const std::vector<Location>& locations, Exchange& exchange, const std::string& of_info) {
+// the communicator's info keys say, which come before the process's; rank 0's afterwards.
+bool take_over_settings(Communicator& communicator, const std::vector<Location>& locations, Exchange& exchange, std::string& of_info) {
   communicator.settings = process_settings();
   bool same = true;
   for (const Location& at : locations) same = same && at.settings == locations[0].settings;
   if (same) {
     apply_communicator_settings(of_info, communicator.settings);
   } else {
-    std::string text = communicator_settings_text(process_settings()) + of_info;
-    if (!exchange.broadcast(text)) return false;
-    apply_communicator_settings(text, communicator.settings);
+    std::string text = communicator_settings_text(process_settings());
+    if (!exchange.broadcast(text) || !exchange.broadcast(of_info)) return false;
+    apply_communicator_settings(text + of_info, communicator.settings);
   }
   const bool leads = communicator.topology.rank == 0;
   if (!communicator.settings.tuning.empty()) {
@@ -197,10 +197,23 @@ void open_slots(Communicator& communicator, const std::shared_ptr<MpiPeers>& pee
 }
 
 // Several nodes: ranks must be able to tell each other when something goes wrong.
-bool join_nodes(Communicator& communicator, const std::vector<Location>& locations) {
-  if (!communicator.slot().links->open_messages().ok()) return false;
+bool join_nodes(Communicator& communicator, const std::vector<Location>& locations, const MpiPeers& peers, Exchange& exchange) {
+  if (exchange.is_over()) return false;
+  if (!communicator.slot().links->open_messages().ok()) {
+    if (peers.all_know_of_failure) exchange.abandon();
+    return false;
+  }
   communicator.couriers = agree_on_couriers(communicator, locations);
   return true;
+}
+
+// False on all ranks alike, also where it is switched off.
+bool settle_settings(MPI_Comm comm, Communicator& communicator, const std::vector<Location>& locations, Exchange& exchange) {
+  const std::string given = settings_of_info_keys(comm);
+  std::string of_info = given;
+  if (!take_over_settings(communicator, locations, exchange, of_info)) return false;
+  if (of_info != given) hold_info_keys(comm, of_info);
+  return communicator.settings.enabled != 0;
 }
 
 }  // namespace
@@ -212,14 +225,12 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
   note_world(world.rank, world.size);
   Stopwatch watch(rank == 0);
   std::vector<Location> locations;
-  const std::string of_info = settings_of_info_keys(comm);
-  if (!exchange_locations(exchange, world.rank, of_info, locations)) return nullptr;
+  if (!exchange_locations(exchange, world.rank, settings_of_info_keys(comm), locations)) return nullptr;
   watch.note("exchanging locations");
 
   auto communicator = std::make_unique<Communicator>();
   communicator->topology = topology_from_locations(locations, rank);
-  if (!take_over_settings(*communicator, locations, exchange, of_info)) return nullptr;
-  if (communicator->settings.enabled == 0) return nullptr;
+  if (!settle_settings(comm, *communicator, locations, exchange)) return nullptr;
   const std::string ignored = ignore_senseless_algorithms(communicator->settings);
   if (rank == 0 && world.rank <= 0 && !ignored.empty()) say_once(ignored);
   Topology& topology = communicator->topology;
@@ -240,7 +251,7 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
                          exchange.all(may_read_peers(topology, locations));
   watch.note("trying single copy");
   for (const auto& slot : communicator->slots) static_cast<MpiLinks&>(*slot->links).watch(slot->control.get());
-  if (!topology.one_node() && !join_nodes(*communicator, locations)) return nullptr;
+  if (!topology.one_node() && !join_nodes(*communicator, locations, *peers, exchange)) return nullptr;
   tell(topology);
   note_opened();
   return communicator;

@@ -20,16 +20,16 @@ PersistentSlot::~PersistentSlot() {
   record.persistent_in_use[number] = false;
 }
 
-std::unique_ptr<PersistentSlot> open_persistent_slot(CommunicatorRecord& record) {
+std::unique_ptr<PersistentSlot> open_persistent_slot(CommunicatorRecord& record, Code able) {
   Communicator& communicator = *record.communicator;
   const Topology& topology = communicator.topology;
-  MpiExchange exchange(record.comm, topology.size);
+  MpiExchange exchange(record.comm, topology.size, 0);
   // The same number everywhere: tags are made of it.
   const std::size_t made_before = record.persistent_made++;
   const std::size_t number = kFirst + made_before % kMost;
   record.persistent_in_use.resize(MpiLinks::kMostSlots);
   const bool is_free = !record.persistent_in_use[number];
-  if (!exchange.all(is_free)) return nullptr;
+  if (!exchange.all(is_free && able == Code::ok)) return nullptr;
   record.persistent_in_use[number] = true;
   auto made = std::make_unique<PersistentSlot>(record, number);
   const auto& peers = static_cast<MpiLinks&>(*communicator.slot().links).peers();
@@ -44,6 +44,7 @@ std::unique_ptr<PersistentSlot> open_persistent_slot(CommunicatorRecord& record)
     communicator.place_slot(*made->slot, {made->memory.data(), layout});
     its_links.watch(made->slot->control.get());
   }
+  if (exchange.finish(true) == MpiExchange::End::refused) return nullptr;
   communicator.persistent.push_back(made->slot.get());
   return made;
 }

@@ -17,7 +17,7 @@ struct PersistentSlot {
 };
 
 // Collective over the communicator, which is open. Null on all ranks alike where there is no memory or no number
-// left for another one.
-std::unique_ptr<PersistentSlot> open_persistent_slot(CommunicatorRecord& record);
+// left for another one, or some rank is not able.
+std::unique_ptr<PersistentSlot> open_persistent_slot(CommunicatorRecord& record, Code able);
 
 }  // namespace crossrail::mpi

@@ -35,9 +35,13 @@ PrivateCommunicators& all() {
   return one;
 }
 
-// True once it has gone.
+// True once it has gone, or is to stay.
 bool close_further(Closing& one) {
   const bool all_sent = one.notices->drain();
+  if (one.notices->messages_left()) {
+    all().open.insert(one.notices.release());
+    return true;
+  }
   if (!one.begun) {
     if (!all_sent) return false;
     one.begun = true;

@@ -1,7 +1,8 @@
 // The private communicators of this process: how many there are, and how they go. A rank that frees its communicator does not
 // know of notices that are still on their way to it (MPICH ends a program that frees a communicator with messages on it). So a
 // private communicator outlives the program's until what this rank has sent is received, and then until all ranks have come
-// as far, which a nonblocking barrier tells. Nobody waits for it.
+// as far, which a nonblocking barrier tells. Nobody waits for it. One with messages that nobody has received, after an error, stays:
+// a later communicator might have its context, and take them for its own.
 #pragma once
 
 #include <memory>

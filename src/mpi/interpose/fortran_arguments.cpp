@@ -43,8 +43,21 @@ const Conversions& conversions() {
   return known;
 }
 
+namespace {
+
+// Headers say what MPI_Fint is. An MPI library that was built for longer default integers (-fdefault-integer-8, -i8) has others.
+bool integers_are_as_in_header() {
+  static const bool known = [] {
+    int bytes = 0;
+    return find_functions() != nullptr && pmpi().Type_size(MPI_INTEGER, &bytes) == MPI_SUCCESS && bytes == static_cast<int>(sizeof(MPI_Fint));
+  }();
+  return known;
+}
+
+}  // namespace
+
 bool convertible() {
-  return library().ours && conversions().comm != nullptr && conversions().type != nullptr && conversions().op != nullptr &&
+  return library().ours && integers_are_as_in_header() && conversions().comm != nullptr && conversions().type != nullptr && conversions().op != nullptr &&
          conversions().request != nullptr &&
          conversions().fortran_request != nullptr;
 }

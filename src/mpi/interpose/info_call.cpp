@@ -1,5 +1,6 @@
 #include "mpi/interpose/info_call.h"
 
+#include "mpi/communicator/communicators.h"
 #include "mpi/communicator/info_keys.h"
 #include "mpi/interpose/arguments.h"
 #include "mpi/library/pmpi.h"
@@ -14,8 +15,22 @@ void info_given_to_new(Word64 comm_address, Word64 info) {
   if (find_functions() != nullptr) keep_info_keys(*reinterpret_cast<MPI_Comm*>(comm_address), handle_from<MPI_Info>(info));
 }
 
+void copies_begin(Word64 comm, Word64 info) {
+  if (find_functions() != nullptr) begin_copies_with(handle_from<MPI_Comm>(comm), handle_from<MPI_Info>(info));
+}
+
+void copies_end() {
+  if (find_functions() != nullptr) end_copies();
+}
+
 void info_told(Word64 comm, Word64 info_address) {
   if (find_functions() != nullptr) tell_info_keys(handle_from<MPI_Comm>(comm), *reinterpret_cast<MPI_Info*>(info_address));
 }
+
+void* free_begins(Word64 comm_address) {
+  return comm_address == 0 || find_functions() == nullptr ? nullptr : begin_to_free(*reinterpret_cast<MPI_Comm*>(comm_address));
+}
+
+void free_ends(void* begun) { freed(begun); }
 
 }  // namespace crossrail::mpi

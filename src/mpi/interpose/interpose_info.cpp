@@ -1,4 +1,5 @@
-// The C calls that give a communicator info, or tell it: for the keys that are ours (communicator/info_keys.h).
+// The C calls that free a communicator, and those that give it info, or tell it: for the keys that are ours (communicator/info_keys.h). Those of Fortran come here
+// as well, by MPI_ names in the MPICH family, by PMPI_ names in Open MPI.
 
 #include "mpi/interpose/info_call.h"
 #include "mpi/interpose/next_call.h"
@@ -9,16 +10,37 @@
 namespace crossrail::mpi {
 namespace {
 
+// Whatever CROSSRAIL_PMPI says: Open MPI's Fortran bindings come by PMPI_ names.
+bool is_within_another(const NextCall& next) { return next.name()[0] == 'P' && InNextCall::depth > 0; }
+
 // Makes the call; false where what has become of it is nothing to us.
 template <class... Words>
 bool succeeded(NextCall& next, Word64& code, Words... words) {
-  if (next.is_nested()) {
+  if (is_within_another(next)) {
     code = next(words...);
     return false;
   }
   const InNextCall inside;
   code = next(words...);
   return static_cast<int>(code) == 0;
+}
+
+Word64 copy_with_info(NextCall& next, Word64 comm, Word64 info, Word64 copy, Word64 request) {
+  if (is_within_another(next)) return next(comm, info, copy, request);
+  copies_begin(comm, info);
+  const InNextCall inside;
+  const Word64 code = next(comm, info, copy, request);
+  copies_end();
+  return code;
+}
+
+// The deletion of attributes may call anything.
+Word64 free_communicator(NextCall& next, Word64 address) {
+  if (is_within_another(next)) return next(address);
+  void* const begun = free_begins(address);
+  const Word64 code = next(address);
+  if (static_cast<int>(code) == 0) free_ends(begun);
+  return code;
 }
 
 }  // namespace
@@ -41,3 +63,22 @@ BOTH_NAMES(Comm_set_info, 3, info_given(a1, a2))
 BOTH_NAMES(Comm_get_info, 3, info_told(a1, a2))
 BOTH_NAMES(Comm_dup_with_info, 3, info_given_to_new(a3, a2))
 BOTH_NAMES(Comm_split_type, 5, info_given_to_new(a5, a4))
+BOTH_NAMES(Comm_create_from_group, 5, info_given_to_new(a5, a3))
+
+#define COPY_WITH_INFO(symbol)                                  \
+  CROSSRAIL_EXPORT Word64 symbol(WORDS_4) {                     \
+    static crossrail::mpi::NextCall next(#symbol);              \
+    return crossrail::mpi::copy_with_info(next, NAMES_4);       \
+  }
+COPY_WITH_INFO(MPI_Comm_idup_with_info)
+COPY_WITH_INFO(PMPI_Comm_idup_with_info)
+
+#define FREES(symbol)                                           \
+  CROSSRAIL_EXPORT Word64 symbol(WORDS_1) {                     \
+    static crossrail::mpi::NextCall next(#symbol);              \
+    return crossrail::mpi::free_communicator(next, NAMES_1);    \
+  }
+FREES(MPI_Comm_free)
+FREES(PMPI_Comm_free)
+FREES(MPI_Comm_disconnect)
+FREES(PMPI_Comm_disconnect)

@@ -31,6 +31,7 @@ struct Handles {
   MPI_Datatype byte = MPI_BYTE;
   MPI_Datatype whole_number = MPI_INT;
   MPI_Op maximum = MPI_MAX;
+  MPI_Op bitwise_or = MPI_BOR;
   MPI_Request request_null = MPI_REQUEST_NULL;
 };
 

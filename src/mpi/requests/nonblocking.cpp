@@ -51,16 +51,21 @@ struct Nonblocking final : NonblockingRequest {
   bool moved() const override { return prepared.has_value(); }
 };
 
-// The call comes first: its blocks are under way while MPI makes the request, without which its end is kept back.
+// The request comes first: where MPI has none, the call must not begin, and the other ranks hear of it. Mostly it is one of an earlier call.
 template <class Call>
 int begin(std::unique_ptr<Nonblocking<Call>> whole, MPI_Request* request) {
-  Nonblocking<Call>& one = *whole.release();  // MPI frees it, or the program's wait
+  Nonblocking<Call>& one = *whole;
+  if (const int code = one.prepare_request(); code != MPI_SUCCESS) {
+    withdraw(*one.slot, one.shape, Code::system);
+    return code;
+  }
+  (void)whole.release();  // MPI frees it, or the program's wait
   one.may_be_told = false;
   one.traced = one.use.begins();
   start_pending(one);
-  const int code = one.open(request);
+  one.open(request);
   one.may_be_told.store(true, std::memory_order_release);
-  return code;
+  return MPI_SUCCESS;
 }
 
 template <class Call>

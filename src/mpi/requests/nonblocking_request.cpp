@@ -79,16 +79,16 @@ struct NonblockingRequest::Functions {
   }
 };
 
-int NonblockingRequest::open(MPI_Request* its) {
-  LiveRequest* live = take_kept();
-  if (live == nullptr) {
-    if (const int made = Functions::make(live); made != MPI_SUCCESS) return made;
-  }
-  live_ = live;
-  request = live->request;
-  live->call.store(this, std::memory_order_release);
+int NonblockingRequest::prepare_request() {
+  live_ = take_kept();
+  const int made = live_ != nullptr ? MPI_SUCCESS : Functions::make(live_);
+  if (made == MPI_SUCCESS) request = live_->request;
+  return made;
+}
+
+void NonblockingRequest::open(MPI_Request* its) {
+  live_->call.store(this, std::memory_order_release);
   *its = request;
-  return MPI_SUCCESS;
 }
 
 void NonblockingRequest::complete() {

@@ -14,8 +14,10 @@ class NonblockingRequest : public OurRequest {
  public:
   using OurRequest::OurRequest;
 
-  // The request for this call, which has begun. Its address is the program's. Returns MPI's code.
-  int open(MPI_Request* request);
+  // The request for this call, which is about to begin. Returns MPI's code.
+  int prepare_request();
+  // Gives it to the call, which has begun, and to the program, at this address.
+  void open(MPI_Request* request);
   void complete() final;
   AfterWait complete_in_wait() final;
 

@@ -21,7 +21,7 @@ namespace crossrail::mpi {
 class Persistent : public OurRequest {
  public:
   Persistent(CommunicatorRecord& record, const char* function) : OurRequest(record, function) {}
-  ~Persistent() override { close_token(token); }
+  ~Persistent() override { has_program_its_token ? close_token(token) : drop_token(token); }
 
   void complete() override {
     use.ended(*this);
@@ -43,15 +43,19 @@ class Persistent : public OurRequest {
   }
   Persistent* persistent() override { return this; }
 
-  // The blocks first, then what the program waits for: until that is active, the end is kept back.
+  // What the program waits for comes first: where it cannot be started, nothing is, and the other ranks hear of it.
   int start() {
+    const int started = start_token(token);
+    token_started = started == MPI_SUCCESS;
+    if (!token_started) {
+      withdraw(*slot, shape, Code::system);
+      return started;
+    }
     state.store(State::active, std::memory_order_relaxed);
     has_ended.store(false, std::memory_order_relaxed);
     may_be_told.store(false, std::memory_order_relaxed);
     traced = use.begins();
     start_pending(*this);
-    const int started = start_token(token);
-    token_started = started == MPI_SUCCESS;
     may_be_told.store(true, std::memory_order_release);
     return started;
   }
@@ -63,6 +67,7 @@ class Persistent : public OurRequest {
 
   std::unique_ptr<PersistentSlot> slot_of_its_own;
   Token token;
+  bool has_program_its_token = false;
   LiveRequest live;
 
  private:
@@ -86,7 +91,8 @@ template <class Call>
 Status prepare(PersistentOf<Call>& whole, const EntryPoint& entry, bool& native) {
   CommunicatorRecord& record = whole.use.record();
   native = true;
-  whole.slot_of_its_own = open_persistent_slot(record);
+  const bool has_token = tokens_possible() && open_token(whole.token) == MPI_SUCCESS;
+  whole.slot_of_its_own = open_persistent_slot(record, has_token ? Code::ok : Code::system);
   if (whole.slot_of_its_own == nullptr) return {};
   Slot& slot = *whole.slot_of_its_own->slot;
   if (unequal(whole.call, record.communicator->topology.rank, whole.facts)) {
@@ -131,8 +137,8 @@ Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* reques
     return carried;
   }
   if (native) return left(native_because::kNoRowFits);
-  carried.code = open_token(whole->token);
-  if (carried.code != MPI_SUCCESS) return carried;
+  carried.code = MPI_SUCCESS;
+  whole->has_program_its_token = true;
   *request = whole->request = whole->live.request = whole->token.request;
   whole->live.call = whole.get();
   remember_request(whole->live);
@@ -140,7 +146,13 @@ Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* reques
   return carried;
 }
 
-bool may_be_pending() { return find_functions() != nullptr && has_progress_hook() && tokens_possible(); }
+// As on all ranks; whether this one can have tokens, the others are told.
+bool may_be_pending() {
+  int initialized = 0;
+  if (find_functions() == nullptr || !has_progress_hook()) return false;
+  (void)pmpi().Initialized(&initialized);
+  return initialized != 0;
+}
 
 Carried init_reduction(const AllreduceCall& call, const EntryPoint& entry, const Word64* words) {
   Carried carried;

@@ -51,7 +51,16 @@ int open_token(Token& token) {
   } else {
     return MPI_ERR_NO_MEM;
   }
-  return pmpi().Recv_init(nullptr, 0, handles().byte, 0, token.tag, own_communicator(), &token.request);
+  const int code = pmpi().Recv_init(nullptr, 0, handles().byte, 0, token.tag, own_communicator(), &token.request);
+  if (code == MPI_SUCCESS) return code;
+  free_tags().push_back(token.tag);
+  token.tag = -1;
+  return code;
+}
+
+void drop_token(Token& token) {
+  if (token.tag >= 0) (void)pmpi().Request_free(&token.request);
+  close_token(token);
 }
 
 int start_token(Token& token) { return pmpi().Start(&token.request); }
@@ -62,7 +71,10 @@ void complete_token(const Token& token, int code) {
   MPI_Request sent;
   if (pmpi().Isend(&byte, code == MPI_SUCCESS ? 0 : 1, handles().byte, 0, token.tag, own_communicator(), &sent) == MPI_SUCCESS) {
     (void)pmpi().Request_free(&sent);
+    return;
   }
+  MPI_Request its = token.request;  // without an end the program would wait for ever
+  (void)pmpi().Cancel(&its);
 }
 
 void withdraw_token(Token& token) { (void)pmpi().Cancel(&token.request); }

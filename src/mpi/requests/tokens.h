@@ -15,6 +15,8 @@ struct Token {
 bool tokens_possible();
 // These return MPI codes.
 int open_token(Token& token);
+// One that the program has never had.
+void drop_token(Token& token);
 int start_token(Token& token);
 // Completes what start_token has begun. With an error the program's wait returns one.
 void complete_token(const Token& token, int code);
