@@ -223,9 +223,10 @@ Status allreduce(SharedDevice& device, const Buffer& buffer, const Elements& ele
   device.await_copies(buffer);
   if (device.alone() || device.members().devices() == 1 || elements.count == 0) return {};  // there is nothing to combine with
   const bool lanes = in_lanes(device, buffer, elements);
-  device.plan().part = lanes ? "multi_lane" : "standard";
   const std::uint64_t bytes = elements.count * bytes_of(elements.reduction.element);
   const Shape shape{Collective::allreduce, Memory::device, true, bytes, Order::call, elements.reduction};
+  device.plan().part = lanes ? "multi_lane" : "standard";
+  device.plan().shape = shape;
   const std::uint64_t hash = mix_word(mix_word(shape.hash(), buffer.number), elements.offset);
   return device.call({"crossrail_shared_allreduce", hash, bytes}, [&] { return Allreduce(device, buffer, elements, lanes).run(); });
 }

@@ -68,6 +68,12 @@ Status SharedDevice::end_call(const Status& status) {
   return {status.code, slot_.error.c_str()};
 }
 
+PlanSummary SharedDevice::moved() const {
+  const std::size_t rooms = static_cast<std::size_t>(topology().node_size()) * kRooms * room_bytes_;
+  return {false, Collective::allreduce, plan_.algorithm, plan_.shape.block_bytes, topology().size, topology().node_count(),
+          plan_.last, plan_.remote_partner_count, rooms, room_bytes_, plan_.calls};
+}
+
 Status SharedDevice::open() {
   if (alone()) return {};
   if (queue_ == nullptr) return failed(Code::unsupported, "the ranks of a node share no memory, or CROSSRAIL_DEVICES=0 forbids it");

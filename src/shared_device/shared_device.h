@@ -16,6 +16,7 @@
 
 #include "comm/communicator.h"
 #include "comm/plan.h"
+#include "comm/plan_summary.h"
 #include "shared_device/members.h"
 
 namespace crossrail::shared_device {
@@ -72,6 +73,8 @@ class SharedDevice {
   DeviceQueue& queue() { return *queue_; }
   // What messages are sent with, and counted by.
   Plan& plan() { return plan_; }
+  // What the last allreduce has moved.
+  PlanSummary moved() const;
 
   // ----- rooms
   std::size_t room_bytes() const { return room_bytes_; }
