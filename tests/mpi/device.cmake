@@ -114,3 +114,10 @@ foreach(mpi openmpi4 mpich4)
   shared_devices_test(each_launches ${mpi} 0,0,0,0,1,1 0,1,0,1,0,0 --set CROSSRAIL_ONE_LAUNCHER=0 shared_devices 8 25 0,1,0,1,0,0 open)
   shared_devices_test(not_exported ${mpi} 0,0,0,0,1,1 0,1,0,1,0,0 shared_devices 9 25 0,1,0,1,0,0 unshareable)
 endforeach()
+# The bench of that, which compares its results.
+foreach(mpi openmpi mpich)
+  if(TARGET shared_devices_${mpi})
+    mpi_test(shared_devices_bench ${mpi}4 4 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set CROSSRAIL_NODES=0,0,1,1 --no-pass
+      $<TARGET_FILE:shared_devices_${mpi}> --per-gpu 2 --processes 1,2 --bytes 4K,200K --calls 3 --driver ${MPI_TEST_HOST_DEVICE}/libcuda.so.1)
+  endif()
+endforeach()
