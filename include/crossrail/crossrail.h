@@ -144,6 +144,10 @@ void *crossrail_shared_buffer_address(const crossrail_shared_buffer *buffer);
  * GPU has written when it calls, become the same combined ones. On return the leader's buffer has them. Operations and types are those
  * that MPI defines. */
 int crossrail_shared_allreduce(crossrail_shared_buffer *buffer, size_t offset, size_t count, MPI_Datatype datatype, MPI_Op op);
+
+/* Alltoall among the GPUs: block i of every leader's `send` goes to the i-th leader, in the order of their ranks, as the sender's block of
+ * its `recv`. The buffers do not overlap. */
+int crossrail_shared_alltoall(crossrail_shared_buffer *send, crossrail_shared_buffer *recv, size_t block_bytes);
 #endif
 
 #ifdef __cplusplus

@@ -78,13 +78,11 @@ class Allreduce {
 
   // A rank's piece of a part.
   Stretch piece(int node_rank, const Part& part) const {
-    const int leader = device_.members().leader_of()[at(node_rank)];
-    const int number = lanes_ ? node_rank : device_.members().index_by_device(node_rank) - device_.members().index_by_device(leader);
-    const Stretch share = shares_.of(number);
+    const Stretch share = shares_.of(lanes_ ? node_rank : device_.members().place_of(node_rank));
     const std::size_t done = std::min(part.number * most_, share.count);
     return {share.first + done, std::min(most_, share.count - done)};
   }
-  static std::size_t room_of(const Part& part) { return part.number % SharedDevice::kRooms; }
+  static std::size_t room_of(const Part& part) { return part.number % 2; }
 
   // Device to rooms, of all for whom this rank launches. What an earlier part has left there, the device has done before.
   Status fetch(Part& part) { return lanes_ ? combine_into_rooms(part) : copy(part, Way::to_rooms, part.fetched); }

@@ -23,7 +23,9 @@ Members::Members(const Topology& topology, const std::vector<int>& keys) {
   fewest_ = topology.size;
   for (const Group& one : devices_) {
     fewest_ = std::min(fewest_, one.size());
-    if (one.index() >= 0) device_ = one;
+    if (one.index() < 0) continue;
+    number_ = static_cast<int>(&one - devices_.data());
+    device_ = one;
   }
   if (place() < fewest_) {
     std::vector<int> ranks;
@@ -39,8 +41,10 @@ void Members::look_at_node(const Topology& topology) {
   index_.resize(leader_of_.size());
   int next = 0;
   for (const Group& device : devices_) {
+    node_leader_.push_back(-1);
     if (topology.node_of[static_cast<std::size_t>(device[0])] != topology.node()) continue;
     const int leader = node_rank_of(node, device[0]);
+    node_leader_.back() = leader;
     leaders_.push_back(leader);
     for (const int rank : device) {
       const auto node_rank = static_cast<std::size_t>(node_rank_of(node, rank));

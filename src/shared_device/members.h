@@ -14,6 +14,7 @@ class Members {
   Members(const Topology& topology, const std::vector<int>& keys);
 
   int devices() const { return static_cast<int>(devices_.size()); }  // of all nodes
+  int device() const { return number_; }                             // this rank's among them
   int processes() const { return device_.size(); }                  // of this rank's device
   int fewest_processes() const { return fewest_; }                   // of any device
   int place() const { return device_.index(); }
@@ -25,6 +26,8 @@ class Members {
   // ----- of this node, by node rank
   const std::vector<int>& leader_of() const { return leader_of_; }
   const std::vector<int>& leaders() const { return leaders_; }  // ascending
+  int node_leader(int device) const { return node_leader_[static_cast<std::size_t>(device)]; }  // -1: it is another node's
+  int place_of(int node_rank) const { return index_by_device(node_rank) - index_by_device(leader_of_[static_cast<std::size_t>(node_rank)]); }
   // Ranks device by device: those that share one follow each other.
   int index_by_device(int node_rank) const { return index_[static_cast<std::size_t>(node_rank)]; }
 
@@ -33,8 +36,8 @@ class Members {
 
   std::vector<Group> devices_;  // by their leaders
   Group device_, same_place_;
-  int fewest_ = 0;
-  std::vector<int> leader_of_, leaders_, index_;
+  int number_ = 0, fewest_ = 0;
+  std::vector<int> leader_of_, leaders_, node_leader_, index_;
   GroupLists lists_;
 };
 

@@ -70,7 +70,7 @@ Status SharedDevice::end_call(const Status& status) {
 
 PlanSummary SharedDevice::moved() const {
   const std::size_t rooms = static_cast<std::size_t>(topology().node_size()) * kRooms * room_bytes_;
-  return {false, Collective::allreduce, plan_.algorithm, plan_.shape.block_bytes, topology().size, topology().node_count(),
+  return {false, plan_.shape.collective, plan_.algorithm, plan_.shape.block_bytes, topology().size, topology().node_count(),
           plan_.last, plan_.remote_partner_count, rooms, room_bytes_, plan_.calls};
 }
 

@@ -40,7 +40,7 @@ struct Buffer {
 
 class SharedDevice {
  public:
-  static constexpr int kRooms = 2;  // of every rank: parts of a call that are under way
+  static constexpr int kRooms = 4;  // of every rank: of two parts of a call that are under way, what leaves and what arrives
 
   // `slot`: its own. `keys`: of all ranks (Members).
   SharedDevice(Slot& slot, const std::vector<int>& keys);

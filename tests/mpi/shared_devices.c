@@ -22,6 +22,7 @@ static int (*open_buffer)(crossrail_shared_device*, void*, size_t, crossrail_sha
 static int (*close_buffer)(crossrail_shared_buffer**);
 static void* (*address_of)(const crossrail_shared_buffer*);
 static int (*reduce)(crossrail_shared_buffer*, size_t, size_t, MPI_Datatype, MPI_Op);
+static int (*exchange)(crossrail_shared_buffer*, crossrail_shared_buffer*, size_t);
 static const char* (*last_algorithm)(void);
 
 static int keys[kMost], looks, kind;
@@ -34,6 +35,7 @@ static void find_functions(void) {
   *(void**)&close_buffer = dlsym(RTLD_DEFAULT, "crossrail_shared_buffer_close");
   *(void**)&address_of = dlsym(RTLD_DEFAULT, "crossrail_shared_buffer_address");
   *(void**)&reduce = dlsym(RTLD_DEFAULT, "crossrail_shared_allreduce");
+  *(void**)&exchange = dlsym(RTLD_DEFAULT, "crossrail_shared_alltoall");
   *(void**)&last_algorithm = dlsym(RTLD_DEFAULT, "crossrail_last_algorithm");
 }
 
@@ -160,6 +162,31 @@ static void check_call(struct buffer* buffer, unsigned which, size_t offset, siz
   free(wanted);
 }
 
+static void check_exchange(struct team* team, size_t block, int salt) {
+  int devices = 0, mine = 0;
+  for (int rank = 0; rank < team->size; ++rank) {
+    if (rank == team->rank) mine = devices;
+    devices += team->leads[rank];
+  }
+  const size_t all = (size_t)devices * block;
+  struct buffer send = make_buffer(team, all + 32), recv = make_buffer(team, all + 48);
+  for (size_t at = 0; leads(team) && at < all; ++at) {
+    ((char*)touchable(send.memory))[at] = (char)number(mine, (int)(at / block), (int)(at % block) + salt);
+  }
+  if (leads(team)) memset(touchable(recv.memory), kGuard, recv.bytes);
+  MPI_OK(exchange(send.shared, recv.shared, block));
+  size_t wrong = 0;
+  for (size_t at = 0; leads(team) && at < recv.bytes; ++at) {
+    const char wanted = at < all ? (char)number((int)(at / block), mine, (int)(at % block) + salt) : (char)kGuard;
+    wrong += ((const char*)touchable(recv.memory))[at] != wanted;
+  }
+  CHECK(wrong == 0, "%zu bytes wrong of blocks of %zu", wrong, block);
+  CHECK(exchange(send.shared, recv.shared, block + 33) != MPI_SUCCESS, "blocks longer than the buffer");
+  CHECK(exchange(send.shared, send.shared, block) != MPI_SUCCESS, "one buffer on both sides");
+  drop_buffer(&send);
+  drop_buffer(&recv);
+}
+
 static void random_calls(struct team* team, int rounds) {
   struct buffer buffers[kBuffers];
   for (int i = 0; i < kBuffers; ++i) buffers[i] = make_buffer(team, 200 + draw(i == 0 ? 2000 : 400000));
@@ -243,6 +270,7 @@ int main(int argc, char** argv) {
   if (create == NULL || device_alloc == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
   struct team world = make_team(MPI_COMM_WORLD);
   random_calls(&world, rounds);
+  for (int call = 0; call < 6; ++call) check_exchange(&world, call < 3 ? 1 + draw(64) : 1 + draw(90000), call);
   wrong_arguments(&world);
   /* Another one at the same time, of the same ranks the other way round: other leaders. */
   MPI_Comm reversed;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "shared_device/allreduce.h"
+#include "shared_device/alltoall.h"
 #include "tests/collectives/allreduce_device_case.h"
 
 namespace crossrail::tests {

@@ -15,6 +15,29 @@ class SharedDevices : public testing::Test, protected WithHostDevice {
       one.check(kReductions[number % std::size(kReductions)], count, number % 2 * 24, number);
     }
   }
+  // Blocks as an alltoall among the devices fills them.
+  static void exchange_blocks_once(SharedDevice& device, std::size_t bytes, std::uint64_t call) {
+    const int devices = device.members().devices(), mine = device.members().device();
+    const std::size_t all = static_cast<std::size_t>(devices) * bytes;
+    const bool leads = device.members().leads();
+    DeviceRow send(all, 3, HOST_DEVICE_PLAIN), recv(all, 8, HOST_DEVICE_PLAIN);
+    for (int other = 0; other < devices; ++other) fill_block(send.touch() + static_cast<std::size_t>(other) * bytes, bytes, call, mine, other);
+    Buffer sent, received;
+    ASSERT_TRUE(device.open_buffer({leads ? send.data() : nullptr, all}, sent).ok());
+    ASSERT_TRUE(device.open_buffer({leads ? recv.data() : nullptr, all}, received).ok());
+    const Status status = shared_device::alltoall(device, {sent, received, bytes});
+    ASSERT_TRUE(status.ok()) << status.what;
+    std::vector<std::byte> wanted(bytes);
+    for (int other = 0; leads && other < devices; ++other) {
+      fill_block(wanted.data(), bytes, call, other, mine);
+      EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), recv.touch() + static_cast<std::size_t>(other) * bytes)) << bytes << " from " << other;
+    }
+    EXPECT_TRUE(send.intact() && recv.intact());
+    EXPECT_EQ(shared_device::alltoall(device, {sent, sent, bytes}).code, Code::invalid);
+    EXPECT_EQ(shared_device::alltoall(device, {sent, received, bytes + 1}).code, Code::invalid);
+    EXPECT_TRUE(device.close_buffer(sent).ok());
+    EXPECT_TRUE(device.close_buffer(received).ok());
+  }
   static constexpr std::size_t kBytes = 8 * 20001 + 64;
 };
 
@@ -47,6 +70,20 @@ TEST_F(SharedDevices, wait_for_work_that_is_late) {
       SharedCase one(device, world.keys, kBytes);
       all_calls(one);
     });
+  }
+}
+
+TEST_F(SharedDevices, exchange_blocks) {
+  for (const bool refused : {false, true}) {
+    set({.refuse_maps = refused ? 1 : 0, .delay_us = 50});
+    for (const Sharing& world : kWorlds) {
+      virtual_world::world(world.nodes, in_form(true), [&](Communicator& communicator) {
+        SharedDevice device(communicator.slot(), world.keys);
+        ASSERT_TRUE(device.open().ok());
+        std::uint64_t call = 0;
+        for (const std::size_t bytes : {1u, 100u, 5000u, 70001u}) exchange_blocks_once(device, bytes, ++call);
+      });
+    }
   }
 }
 

@@ -14,6 +14,7 @@
 #include "mpi/statistics/traffic.h"
 #include "mpi/tracing/traced_calls.h"
 #include "shared_device/allreduce.h"
+#include "shared_device/alltoall.h"
 
 #define CROSSRAIL_VISIBLE extern "C" __attribute__((visibility("default")))
 
@@ -78,14 +79,24 @@ Status find_reduction(MPI_Datatype type, MPI_Op op, Reduction& reduction) {
   return defined ? Status{} : failed(Code::invalid, "not a type of MPI's own, or one for which the operation is not defined");
 }
 
-Status reduce(crossrail_shared_buffer& buffer, shared::Elements elements, MPI_Datatype type, MPI_Op op) {
-  CROSSRAIL_TRY(find_reduction(type, op, elements.reduction));
-  shared::SharedDevice& device = buffer.owner.device;
-  CROSSRAIL_TRY(shared::allreduce(device, buffer.buffer, elements));
+void note(shared::SharedDevice& device) {
   note_traffic(device.moved());
   Carried carried;
   carried.algorithm = device.plan().part;
   (void)noted(carried);
+}
+
+Status reduce(crossrail_shared_buffer& buffer, shared::Elements elements, MPI_Datatype type, MPI_Op op) {
+  CROSSRAIL_TRY(find_reduction(type, op, elements.reduction));
+  CROSSRAIL_TRY(shared::allreduce(buffer.owner.device, buffer.buffer, elements));
+  note(buffer.owner.device);
+  return {};
+}
+
+Status exchange(crossrail_shared_buffer& send, crossrail_shared_buffer& recv, std::size_t block_bytes) {
+  if (&send.owner != &recv.owner) return failed(Code::invalid, "buffers of two crossrail_shared_devices");
+  CROSSRAIL_TRY(shared::alltoall(send.owner.device, {send.buffer, recv.buffer, block_bytes}));
+  note(send.owner.device);
   return {};
 }
 
@@ -151,4 +162,10 @@ CROSSRAIL_VISIBLE int crossrail_shared_allreduce(crossrail_shared_buffer* buffer
   const crossrail::trace::Slice traced(crossrail::mpi::trace_function(__func__));
   if (buffer == nullptr) return refuse_null(__func__);
   return answer(__func__, crossrail::mpi::reduce(*buffer, {offset, count, {}}, datatype, op));
+}
+
+CROSSRAIL_VISIBLE int crossrail_shared_alltoall(crossrail_shared_buffer* send, crossrail_shared_buffer* recv, size_t block_bytes) {
+  const crossrail::trace::Slice traced(crossrail::mpi::trace_function(__func__));
+  if (send == nullptr || recv == nullptr) return refuse_null(__func__);
+  return answer(__func__, crossrail::mpi::exchange(*send, *recv, block_bytes));
 }
