@@ -27,7 +27,9 @@ class Members {
   const std::vector<int>& leader_of() const { return leader_of_; }
   const std::vector<int>& leaders() const { return leaders_; }  // ascending
   int node_leader(int device) const { return node_leader_[static_cast<std::size_t>(device)]; }  // -1: it is another node's
-  int place_of(int node_rank) const { return index_by_device(node_rank) - index_by_device(leader_of_[static_cast<std::size_t>(node_rank)]); }
+  int place_of(int node_rank) const {
+    return index_by_device(node_rank) - index_by_device(leader_of_[static_cast<std::size_t>(node_rank)]);
+  }
   // Ranks device by device: those that share one follow each other.
   int index_by_device(int node_rank) const { return index_[static_cast<std::size_t>(node_rank)]; }
 

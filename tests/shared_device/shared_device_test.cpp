@@ -21,7 +21,8 @@ class SharedDevices : public testing::Test, protected WithHostDevice {
     const std::size_t all = static_cast<std::size_t>(devices) * bytes;
     const bool leads = device.members().leads();
     DeviceRow send(all, 3, HOST_DEVICE_PLAIN), recv(all, 8, HOST_DEVICE_PLAIN);
-    for (int other = 0; other < devices; ++other) fill_block(send.touch() + static_cast<std::size_t>(other) * bytes, bytes, call, mine, other);
+    const auto at = [&](DeviceRow& row, int other) { return row.touch() + static_cast<std::size_t>(other) * bytes; };
+    for (int other = 0; other < devices; ++other) fill_block(at(send, other), bytes, call, mine, other);
     Buffer sent, received;
     ASSERT_TRUE(device.open_buffer({leads ? send.data() : nullptr, all}, sent).ok());
     ASSERT_TRUE(device.open_buffer({leads ? recv.data() : nullptr, all}, received).ok());
@@ -30,7 +31,7 @@ class SharedDevices : public testing::Test, protected WithHostDevice {
     std::vector<std::byte> wanted(bytes);
     for (int other = 0; leads && other < devices; ++other) {
       fill_block(wanted.data(), bytes, call, other, mine);
-      EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), recv.touch() + static_cast<std::size_t>(other) * bytes)) << bytes << " from " << other;
+      EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), at(recv, other))) << bytes << " from " << other;
     }
     EXPECT_TRUE(send.intact() && recv.intact());
     EXPECT_EQ(shared_device::alltoall(device, {sent, sent, bytes}).code, Code::invalid);
