@@ -212,7 +212,8 @@ void PeerMappings::hand_out(const ExportedSide& mine) {
   own.descriptors.resize(exported.handle.chunk_count);
   bool all = true;
   for (int peer = 0; peer < control_.node_size() && !own.descriptors.empty(); ++peer) {
-    if (peer != rank) all = send_descriptors(lines_[peer].socket, label(rank, mine.entry, peer), own.descriptors).ok() && all;
+    const bool maps = peer != rank && lines_[peer].identity != 0;  // without a queue it does not
+    if (maps) all = send_descriptors(lines_[peer].socket, label(rank, mine.entry, peer), own.descriptors).ok() && all;
   }
   if (!all) own.list = list_descriptors(own.descriptors);
   exported.list = own.list;
