@@ -94,6 +94,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/communicator/mpi_links_memory.cpp
     src/mpi/communicator/mpi_peers.cpp
     src/mpi/interpose/interpose_stream.cpp
+    src/mpi/interpose/shared_devices.cpp
     src/mpi/communicator/open_communicator.cpp
     src/mpi/communicator/private_communicators.cpp
     src/mpi/library/pmpi.cpp

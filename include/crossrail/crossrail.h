@@ -8,6 +8,7 @@
 #ifndef CROSSRAIL_H
 #define CROSSRAIL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -115,6 +116,38 @@ int crossrail_alltoall_on_stream(const void *sendbuf, int sendcount, MPI_Datatyp
  * those that MPI defines, without long double; types without gaps. The order of combining is that of the ranks. */
 int crossrail_allreduce_on_stream(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                   void *stream);
+
+/* Several processes a GPU: each drives its share of an allreduce of buffers in the GPU's memory, all at the same time
+ * (docs/several_processes.md). The first rank on each GPU is its leader, to whom the buffers belong. All ranks of the communicator
+ * call these functions alike, but for crossrail_shared_device_place and crossrail_shared_buffer_address, and give the same lengths,
+ * counts, types and operations. They return MPI_SUCCESS, or an error code, without raising an error, after saying why on standard
+ * error. Of one crossrail_shared_device no two calls may run at the same time. */
+typedef struct crossrail_shared_device crossrail_shared_device;
+typedef struct crossrail_shared_buffer crossrail_shared_buffer;
+
+/* Ranks of one node that give the same `key` (0 or more; the number of the GPU will do) share a GPU. Freed before the communicator is,
+ * and before MPI_Finalize. */
+int crossrail_shared_device_create(MPI_Comm comm, int key, crossrail_shared_device **device);
+int crossrail_shared_device_free(crossrail_shared_device **device);
+/* This rank's number among those of its GPU, which is 0 for the leader, and how many these are. */
+int crossrail_shared_device_place(const crossrail_shared_device *device, int *place, int *processes);
+
+/* Opens `bytes` (on all ranks as many) of the leaders' memory. `memory`: of a leader, where they begin, in device memory that stays until
+ * the buffer is closed; of others NULL, or any device memory of theirs on the same GPU: then they have the leader's memory mapped,
+ * too. With CROSSRAIL_ONE_LAUNCHER=0 they must. Errors, on all ranks alike: a leader's memory is host memory, or shorter. */
+int crossrail_shared_buffer_open(crossrail_shared_device *device, void *memory, size_t bytes, crossrail_shared_buffer **buffer);
+int crossrail_shared_buffer_close(crossrail_shared_buffer **buffer);
+/* Where the leader's memory lies for this process; NULL where it is not mapped. */
+void *crossrail_shared_buffer_address(const crossrail_shared_buffer *buffer);
+
+/* Allreduce among the GPUs, in place: `count` elements from byte `offset` of every leader's buffer on, which the leader's work on the
+ * GPU has written when it calls, become the same combined ones. On return the leader's buffer has them. Operations and types are those
+ * that MPI defines. */
+int crossrail_shared_allreduce(crossrail_shared_buffer *buffer, size_t offset, size_t count, MPI_Datatype datatype, MPI_Op op);
+
+/* Alltoall among the GPUs: block i of every leader's `send` goes to the i-th leader, in the order of their ranks, as the sender's block of
+ * its `recv`. The buffers do not overlap. */
+int crossrail_shared_alltoall(crossrail_shared_buffer *send, crossrail_shared_buffer *recv, size_t block_bytes);
 #endif
 
 #ifdef __cplusplus

@@ -71,15 +71,22 @@ const std::vector<int>& DeviceQueue::launched() {
 
 // The first rank on each device.
 void DeviceQueue::find_launchers() {
-  const auto launcher_of = [this](int rank) {
-    int first = 0;
-    while (limits_.one_launcher && region_.lines[first].identity != region_.lines[rank].identity) ++first;
-    return limits_.one_launcher ? first : rank;
-  };
+  std::vector<int> launcher_of;
+  for (int rank = 0; rank < control_.node_size(); ++rank) {
+    int first = limits_.one_launcher ? 0 : rank;
+    while (region_.lines[first].identity != region_.lines[rank].identity) ++first;
+    launcher_of.push_back(first);
+  }
+  launch_by(launcher_of);
+}
+
+void DeviceQueue::launch_by(const std::vector<int>& launcher_of) {
+  launcher_ = launcher_of[static_cast<std::size_t>(control_.node_rank())];
   for (const int rank : ranks_) {
-    if (launcher_of(rank) == rank) launchers_.push_back(rank);
-    if (launcher_of(rank) == control_.node_rank()) launched_.push_back(rank);
-    if (launcher_of(rank) < control_.node_rank()) ++before_;
+    const int launcher = launcher_of[static_cast<std::size_t>(rank)];
+    if (launcher == rank) launchers_.push_back(rank);
+    if (launcher == control_.node_rank()) launched_.push_back(rank);
+    if (launcher < control_.node_rank()) ++before_;
   }
 }
 
@@ -172,7 +179,7 @@ bool DeviceQueue::done(const DeviceWork& work) const {
 }
 
 Status DeviceQueue::check_health() {
-  CROSSRAIL_TRY(device::answered(module_->look(queue_)));
+  if (queue_ != nullptr) CROSSRAIL_TRY(device::answered(module_->look(queue_)));
   for (int rank = 0; rank < control_.node_size(); ++rank) {
     const int peer = control_.rank_of(rank);
     if (!links_.alive(peer)) return failure(Code::peer_lost, "rank %d has ended in a call on device memory", peer);
@@ -199,8 +206,12 @@ Status DeviceQueue::await(int peer, Ready ready) {
   return ready() ? Status{} : found;
 }
 
+Status DeviceQueue::finish_by(int peer, const DeviceWork& work) {
+  return await(peer, [&] { return read(flags(peer).done) >= work.number; });
+}
+
 Status DeviceQueue::finish_exchange(const DeviceWork& work) {
-  for (const int peer : tellers(work.launch)) CROSSRAIL_TRY(await(peer, [&] { return read(flags(peer).done) >= work.number; }));
+  for (const int peer : tellers(work.launch)) CROSSRAIL_TRY(finish_by(peer, work));
   return {};
 }
 

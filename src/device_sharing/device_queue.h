@@ -71,6 +71,8 @@ class DeviceQueue {
   const std::vector<Group>& devices();
   // The node ranks whose parts this rank launches, itself among them; none, where another one launches for it.
   const std::vector<int>& launched();
+  // Says who launches for each node rank, before anybody asks: for ranks that have no queue of their own, too.
+  void launch_by(const std::vector<int>& launcher_of);
   // How many ranks the launchers before this one launch for.
   int launched_before() { return launched().empty() ? 0 : before_; }
   // Whether some launcher launches for others.
@@ -96,6 +98,8 @@ class DeviceQueue {
   bool done(const DeviceWork& work) const;
   // Returns when it is. Errors: peer_lost, system; those of ControlBlock::await.
   Status finish(const DeviceWork& work);
+  // Of work of one launcher a device: returns when this rank's launcher has done its part.
+  Status finish_launched(const DeviceWork& work) { return finish_by(launcher_, work); }
 
   // ----- in the order of a stream of the program's: nothing is told, nobody waits
   Status enqueue_exchange(void* stream, const std::vector<crossrail_block>& blocks, crossrail_engine engine);
@@ -117,6 +121,7 @@ class DeviceQueue {
   DeviceFlags& flags(int rank) const { return region_.flags[rank]; }
   const std::vector<int>& tellers(Launch launch) const { return launch == Launch::one_a_device ? launchers_ : ranks_; }
   Status finish_exchange(const DeviceWork& work);
+  Status finish_by(int peer, const DeviceWork& work);
   void find_launchers();
   Status finish_own(std::uint64_t number);
   trace::Number trace_work(const char* name, std::uint64_t bytes) const;
@@ -144,6 +149,7 @@ class DeviceQueue {
   std::vector<int> ranks_;      // of the node, from this one on
   std::vector<int> launchers_, launched_;
   int before_ = 0;
+  int launcher_ = 0;  // this rank's
 };
 
 }  // namespace crossrail

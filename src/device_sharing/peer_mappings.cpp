@@ -169,11 +169,20 @@ void PeerMappings::forget(int owner, int entry) {
 
 void PeerMappings::keep(MappedSide side, const DeviceDescriptors& all) {
   for (int owner = 0; owner < control_.node_size(); ++owner) {
-    Mapped& one = mapped_[index(owner, all[static_cast<std::size_t>(owner)].side(side).entry)];
+    const ExportedSide& its = all[static_cast<std::size_t>(owner)].side(side);
+    if (its.residency == Residency::empty) continue;
+    Mapped& one = mapped_[index(owner, its.entry)];
     bytes_of_[static_cast<std::size_t>(owner)] -= one.bytes;
     one.bytes = 0;
+    if (owner == control_.node_rank()) pin(its);
   }
-  pin(all[static_cast<std::size_t>(control_.node_rank())].side(side));
+}
+
+void PeerMappings::let_go(int owner, const ExportedSide& side) {
+  forget(owner, side.entry);
+  if (owner != control_.node_rank()) return;
+  drop(side.entry);
+  lines_[owner].exported[side.entry].version.fetch_add(1, std::memory_order_release);
 }
 
 void PeerMappings::end_call() {
@@ -203,7 +212,8 @@ void PeerMappings::hand_out(const ExportedSide& mine) {
   own.descriptors.resize(exported.handle.chunk_count);
   bool all = true;
   for (int peer = 0; peer < control_.node_size() && !own.descriptors.empty(); ++peer) {
-    if (peer != rank) all = send_descriptors(lines_[peer].socket, label(rank, mine.entry, peer), own.descriptors).ok() && all;
+    const bool maps = peer != rank && lines_[peer].identity != 0;  // without a queue it does not
+    if (maps) all = send_descriptors(lines_[peer].socket, label(rank, mine.entry, peer), own.descriptors).ok() && all;
   }
   if (!all) own.list = list_descriptors(own.descriptors);
   exported.list = own.list;
@@ -223,7 +233,7 @@ Status PeerMappings::map_one(crossrail_queue* queue, int owner, const ExportedSi
   return opened;
 }
 
-// Own memory: only notes that all have been asked. All ranks count the same bytes of an owner.
+// Own memory, and without a queue: only notes that all have been asked. All ranks count the same bytes of an owner.
 Status PeerMappings::open(crossrail_queue* queue, int owner, const ExportedSide& side) {
   drop_mappings(owner);
   Mapped& one = mapped_[index(owner, side.entry)];
@@ -231,7 +241,7 @@ Status PeerMappings::open(crossrail_queue* queue, int owner, const ExportedSide&
   one.used = calls_;
   one.bytes = lines_[owner].exported[side.entry].handle.bytes;
   bytes_of_[static_cast<std::size_t>(owner)] += one.bytes;
-  if (owner == control_.node_rank()) return {};
+  if (owner == control_.node_rank() || queue == nullptr) return {};
   const Status mapped = map_one(queue, owner, side);
   if (!mapped.ok()) lines_[owner].exported[side.entry].refused.store(side.version, std::memory_order_release);
   return mapped;

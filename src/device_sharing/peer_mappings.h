@@ -51,11 +51,13 @@ class PeerMappings {
   // ----- of the peers'
   // What peers say they have freed or given another entry is let go of.
   void drop_freed_by_peers(const DeviceDescriptors& all);
-  // Maps one side of all ranks, where that has not been done, for the device of `queue`. All ranks call it
+  // Maps one side of all ranks, where that has not been done, for the device of `queue`; null: this rank maps nothing. All ranks call it
   // alike. Code::unsupported, on all ranks alike, where some rank cannot.
   Status map(MappedSide side, const DeviceDescriptors& all, crossrail_queue* queue);
   // Mapped as long as their owners keep them.
   void keep(MappedSide side, const DeviceDescriptors& all);
+  // What is kept of an owner is of no more use: all ranks let go of it alike.
+  void let_go(int owner, const ExportedSide& side);
   // The call that had them is over: of what is mapped for calls no more than the limit is kept. All ranks alike.
   void end_call();
   // Where it lies here; null if it could not be mapped.

@@ -10,7 +10,7 @@ LINES_A_FILE = 300
 LINES_A_FUNCTION = 40
 PARAMETERS = 4
 
-FLOORS = ("base", "device", "topology", "transport", "device_sharing", "comm", "collectives", "selection", "engine", "api", "mpi")
+FLOORS = ("base", "device", "topology", "transport", "device_sharing", "comm", "collectives", "selection", "engine", "shared_device", "api", "mpi")
 BELOW = {room: set(FLOORS[:number]) for number, room in enumerate(FLOORS)}
 BELOW["topology"] = BELOW["device"] = {"base"}
 BELOW["api"] = BELOW["api"] | {"crossrail"}

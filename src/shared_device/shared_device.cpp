@@ -1,0 +1,107 @@
+#include "shared_device/shared_device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <string>
+
+#include "base/bytes.h"
+#include "engine/engine.h"
+
+namespace crossrail::shared_device {
+
+SharedDevice::SharedDevice(Slot& slot, const std::vector<int>& keys)
+    : slot_(slot), members_(slot.owner.topology, keys), each_launches_(slot.owner.settings.one_launcher == 0) {
+  plan_.topology = &slot.owner.topology;
+  plan_.group = plan_.topology->world();
+  plan_.links = slot.links.get();
+  plan_.control = slot.control.get();
+  plan_.settings = &slot.owner.settings;
+  plan_.slot_scratch = &slot.scratch;
+  plan_.remote_partners.resize(static_cast<std::size_t>(slot.owner.topology.size));
+  plan_.algorithm = "shared_device";
+  slot_.devices.reset();  // for calls on the program's own buffers
+  if (slot_.control == nullptr || settings().devices == 0) return;
+  const DeviceLimits limits{static_cast<int>(settings().multiprocessors), 0, !each_launches_};
+  region_ = std::make_unique<DeviceRegion>(control().extension(), control().node_size());
+  queue_ = std::make_unique<DeviceQueue>(*region_, limits, control(), *slot_.links);
+  rendezvous_ = std::make_unique<DeviceRendezvous>(*region_, control());
+  mappings_ = std::make_unique<PeerMappings>(region_->lines, control(), PeerMappings::Limits{0, settings().device_mapped_bytes});
+  std::vector<int> launcher_of = members_.leader_of();
+  if (each_launches_) std::iota(launcher_of.begin(), launcher_of.end(), 0);
+  queue_->launch_by(launcher_of);
+}
+
+SharedDevice::~SharedDevice() {
+  if (queue_ == nullptr) return;
+  queue_->drain();
+  mappings_.reset();
+  if (rooms_on_device_ != nullptr) queue_->module().close_pages(queue_->handle(), room(0));
+  queue_->close();
+}
+
+Status SharedDevice::begin_call(const CallFacts& facts) {
+  plan_.last = {};
+  if (alone()) return {};
+  if (slot_.owner.broken || control().broken_up()) return failed(Code::broken, "this communicator has met an error");
+  const std::uint64_t hash = mix_word(hash_bytes(facts.what, std::strlen(facts.what)), facts.hash);
+  control().begin_call(hash, facts.bytes, true);
+  slot_.links->begin_call(hash, facts.bytes, true);
+  return {};
+}
+
+Status SharedDevice::end_call(const Status& status) {
+  ++plan_.calls;
+  plan_.total += plan_.last;
+  const bool harmless = status.code == Code::unsupported || status.code == Code::no_memory || status.code == Code::invalid;
+  if (alone()) return status;
+  if (status.ok() || harmless) {
+    (void)control().end_call();
+    if (slot_.links->judges()) (void)slot_.links->end_call();
+    return status;
+  }
+  slot_.error = status.what;
+  slot_.owner.break_up(status.code, slot_);
+  slot_.links->report_error(status.code);
+  slot_.links->cancel_posted();
+  queue_->abandon();
+  return {status.code, slot_.error.c_str()};
+}
+
+PlanSummary SharedDevice::moved() const {
+  const std::size_t rooms = static_cast<std::size_t>(topology().node_size()) * kRooms * room_bytes_;
+  return {false, plan_.shape.collective, plan_.algorithm, plan_.shape.block_bytes, topology().size, topology().node_count(),
+          plan_.last, plan_.remote_partner_count, rooms, room_bytes_, plan_.calls};
+}
+
+Status SharedDevice::open() {
+  if (alone()) return {};
+  if (queue_ == nullptr) return failed(Code::unsupported, "the ranks of a node share no memory, or CROSSRAIL_DEVICES=0 forbids it");
+  return call({"crossrail_shared_device_create", 0, 0}, [this]() -> Status {
+    const Status mine = make_rooms();
+    const std::string why = mine.what;
+    std::uint32_t worst = 0;
+    CROSSRAIL_TRY(agree_on_largest(slot_, static_cast<std::uint32_t>(mine.code), worst));
+    const auto code = static_cast<Code>(worst);
+    if (code == Code::ok) return {};
+    return failure(code, "%s", mine.code == code ? why.c_str() : "another rank has no memory for it, or no more communicators");
+  });
+}
+
+// Whole pages: a device gets those of the ranks for which its process launches.
+Status SharedDevice::make_rooms() {
+  const Status opened = slot_.links->open_messages();
+  const auto ranks = static_cast<std::size_t>(topology().node_size());
+  const std::uint64_t room = topology().scratch_bytes / (kRooms * static_cast<std::uint64_t>(topology().largest_node()));
+  room_bytes_ = std::max<std::uint64_t>(kPageBytes, std::min(room, settings().shared_part_bytes) / kPageBytes * kPageBytes);
+  const Status shared = slot_.links->share(ranks * kRooms * room_bytes_ + kPageBytes, slot_.node_memory);
+  const Status reserved = slot_.scratch.reserve(room_bytes_);
+  CROSSRAIL_TRY(opened);
+  CROSSRAIL_TRY(shared);
+  CROSSRAIL_TRY(reserved);
+  const auto at = reinterpret_cast<std::uintptr_t>(slot_.node_memory.data);
+  rooms_ = slot_.node_memory.data + (round_up(at, kPageBytes) - at);
+  return {};
+}
+
+}  // namespace crossrail::shared_device

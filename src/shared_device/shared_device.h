@@ -1,0 +1,127 @@
+// SharedDevice: several processes a GPU. The first rank of each device, its leader, owns buffers there, and all ranks of the device drive
+// their shares of a collective at the same time. What a process sends to other processes, and gets from them, lies in host memory of the
+// node (rooms), which devices read and write.
+//
+// Who launches a device's work is its leader, since a device without MPS would change between processes; the others need neither a
+// driver nor the leader's memory. With CROSSRAIL_ONE_LAUNCHER=0 each process opens the memory and launches its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "comm/plan.h"
+#include "comm/plan_summary.h"
+#include "shared_device/members.h"
+
+namespace crossrail::shared_device {
+
+// What a rank says of a buffer when it is opened. Of a leader: the buffer. Of others: null, or any memory of theirs on the
+// device, on which they map the buffer, too.
+struct OwnMemory {
+  void* address;
+  std::size_t bytes;  // of the buffer; on all ranks alike
+};
+
+// Memory of every leader, open for its node's ranks.
+struct Buffer {
+  std::uint64_t number = 0;  // the same on all ranks
+  std::size_t bytes = 0;
+  std::byte* memory = nullptr;  // of this rank's leader, as this rank has it; null: it does not
+  bool mapped = false;          // in this node
+  bool lanes = false;           // who launches reaches the memory of all leaders of its node, and has kernels that combine: on all nodes
+  DeviceDescriptors sides;      // by node rank
+};
+
+class SharedDevice {
+ public:
+  static constexpr int kRooms = 4;  // of every rank: of two parts of a call that are under way, what leaves and what arrives
+
+  // `slot`: its own. `keys`: of all ranks (Members).
+  SharedDevice(Slot& slot, const std::vector<int>& keys);
+  ~SharedDevice();
+  SharedDevice(const SharedDevice&) = delete;
+  SharedDevice& operator=(const SharedDevice&) = delete;
+
+  // These are called by all ranks alike. Errors that all have: unsupported, no_memory, invalid; nothing has changed then. All others
+  // break the communicator up.
+  Status open();
+  Status open_buffer(const OwnMemory& mine, Buffer& buffer);
+  // Then no other process has its memory mapped any longer.
+  Status close_buffer(Buffer& buffer);
+  struct CallFacts {
+    const char* what;
+    std::uint64_t hash, bytes;  // the same on all ranks
+  };
+  template <class Work>
+  Status call(const CallFacts& facts, Work work) {
+    CROSSRAIL_TRY(begin_call(facts));
+    return end_call(work());
+  }
+
+  const Members& members() const { return members_; }
+  const Topology& topology() const { return slot_.owner.topology; }
+  const Settings& settings() const { return slot_.owner.settings; }
+  bool alone() const { return topology().size == 1; }
+  bool each_launches() const { return each_launches_; }
+  ControlBlock& control() { return *slot_.control; }
+  DeviceQueue& queue() { return *queue_; }
+  // What messages are sent with, and counted by.
+  Plan& plan() { return plan_; }
+  // What the last allreduce has moved.
+  PlanSummary moved() const;
+
+  // ----- rooms
+  std::size_t room_bytes() const { return room_bytes_; }
+  std::byte* room(std::size_t number) const { return rooms_ + place_of(topology().node_rank(), number); }
+  // The same, as this rank's device sees that of a rank for which this one launches.
+  std::byte* room_on_device(int node_rank, std::size_t number) const {
+    return rooms_on_device_ + place_of(node_rank, number) - place_of(topology().node_rank(), 0);
+  }
+  // The memory of a leader of this node as this rank has it.
+  std::byte* memory_of(const Buffer& buffer, int leader) const {
+    return leader == topology().node_rank() ? buffer.memory : mappings_->at(leader, side_of(buffer, leader));
+  }
+  // Before a call reads the leader's memory: what the program has begun to copy there has arrived.
+  void await_copies(const Buffer& buffer) const;
+
+ private:
+  enum class Reason : std::uint32_t;
+  static Status refusal(Reason reason);
+  Status begin_call(const CallFacts& facts);
+  Status end_call(const Status& status);
+  Status agree_on_reason(Reason mine);
+  std::size_t place_of(int node_rank, std::size_t number) const {
+    return (static_cast<std::size_t>(members_.index_by_device(node_rank)) * kRooms + number) * room_bytes_;
+  }
+  Status make_rooms();
+  Reason look_at(const OwnMemory& mine, crossrail_memory& facts);
+  Reason prepare_device(const crossrail_memory& facts);
+  Status check_buffer(const OwnMemory& mine, Buffer& buffer);
+  Status share_buffer(const crossrail_memory& facts, Buffer& buffer);
+  void keep(Buffer& buffer);
+  void let_go(Buffer& buffer);
+  static const ExportedSide& side_of(const Buffer& buffer, int leader) { return buffer.sides[static_cast<std::size_t>(leader)].recv; }
+
+  Slot& slot_;
+  Members members_;
+  Plan plan_;
+  bool each_launches_;
+  std::uint64_t buffers_ = 0;  // opened so far
+  std::byte* rooms_ = nullptr;
+  std::byte* rooms_on_device_ = nullptr;  // from this rank's on
+  std::size_t room_bytes_ = 0;
+  // Where there are other ranks:
+  std::unique_ptr<DeviceRegion> region_;
+  std::unique_ptr<DeviceQueue> queue_;
+  std::unique_ptr<DeviceRendezvous> rendezvous_;
+  std::unique_ptr<PeerMappings> mappings_;
+  std::map<std::pair<int, int>, int> uses_;  // of entries of leaders' memory, by buffers
+};
+
+}  // namespace crossrail::shared_device
