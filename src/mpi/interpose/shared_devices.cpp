@@ -52,13 +52,14 @@ Status make(MPI_Comm comm, int key, crossrail_shared_device*& made) {
   if (comm == handles().comm_null) return failed(Code::invalid, "MPI_COMM_NULL");
   CommunicatorRecord* const record = record_of(comm);
   if (record == nullptr || record->communicator == nullptr) return failed(Code::unsupported, "crossrail does not carry this communicator");
-  MpiExchange exchange(comm, record->communicator->topology.size);
+  MpiExchange exchange(comm, record->communicator->topology.size, sizeof key);
   std::vector<int> keys;
   if (!exchange.gather(key, keys)) return failed(Code::system, "MPI_Allgather has failed");
+  exchange.abandon();  // who has not heard the keys says so in the opening of the slot
   for (const int one : keys) {
     if (one < 0) return failed(Code::invalid, "a key is negative");
   }
-  auto slot = open_persistent_slot(*record);
+  auto slot = open_persistent_slot(*record, Code::ok);
   if (slot == nullptr) return failed(Code::no_memory, "the node has no memory left for it, or too many are there");
   auto device = std::make_unique<crossrail_shared_device>(*record, std::move(slot), keys);
   CROSSRAIL_TRY(device->device.open());
