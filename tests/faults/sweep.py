@@ -30,6 +30,7 @@ def parse(argv):
     add("--wheels", help="folder of the unpacked MPI wheels; otherwise wheels in the build folder")
     add("--kinds", default="system,mpi", help="of calls that fail: memory, system, mpi")
     add("--nodes", default="one,0,0,1", help="one, nodes of the ranks, or both: each is a sweep of its own")
+    add("--first", type=int, default=10**6, help="only so many sites, from the first on")
     add("--runs", type=int, default=10**6, help="most runs; sites are drawn then")
     add("--seconds", type=float, default=1e9, help="no run begins after so long")
     add("--jobs", type=int, default=1)
@@ -103,7 +104,7 @@ class Sweep:
         usual = [max(int(end[i]) for end in ends) for i in range(2)]
         print(f"nodes {nodes or 'one'}: {max(counts)} sites of {self.options.kinds}", flush=True)
         draw = random.Random(self.options.seed)
-        sites = list(range(1, max(counts) + 1))
+        sites = list(range(1, min(max(counts), self.options.first) + 1))
         if len(sites) > self.options.runs:
             sites = draw.sample(sites, self.options.runs)
         todo = [(site, draw.randrange(RANKS)) for site in sites]
