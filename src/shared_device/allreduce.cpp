@@ -1,6 +1,7 @@
 #include "shared_device/allreduce.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "collectives/allreduce/messages.h"
 #include "collectives/allreduce/node_part.h"
@@ -12,8 +13,6 @@ namespace {
 using allreduce::Shares;
 using allreduce::Stretch;
 
-// Fewer are not worth a process of their own.
-constexpr std::size_t kGrainBytes = 4096;
 // Shares that go whole, in fewer messages, and not halved or round a ring.
 constexpr std::size_t kFewBytes = 8 * 1024;
 
@@ -28,14 +27,14 @@ class Allreduce {
  public:
   Allreduce(SharedDevice& device, const Buffer& buffer, const Elements& elements, bool lanes)
       : device_(device), buffer_(buffer), elements_(elements), lanes_(lanes), bytes_(bytes_of(elements.reduction.element)),
-        rank_(device.topology().node_rank()), launched_(device.queue().launched()), own_({device.members().leader_of()[at(rank_)]}),
-        operands_(lanes ? device.members().leaders() : own_) {}
+        rank_(device.topology().node_rank()), launched_(device.queue().launched()), own_({device.members().node_leader(device.members().device())}),
+        operands_(lanes ? device.members().leaders() : own_), combinations_(launched_.size()) {}
 
   Status run() {
     if (lanes_ || device_.each_launches()) CROSSRAIL_TRY(device_.control().barrier());  // the leaders' elements are there
     if (lanes_ && device_.topology().one_node()) return straight();
     const int sharers = lanes_ ? device_.topology().smallest_node() : device_.members().fewest_processes();
-    shares_ = {elements_.count, std::max<std::size_t>(1, kGrainBytes / bytes_), sharers};
+    shares_ = {elements_.count, std::max<std::size_t>(1, SharedDevice::kGrainBytes / bytes_), sharers};
     most_ = device_.room_bytes() / bytes_;
     const std::size_t parts = (shares_.of(0).count + most_ - 1) / most_;  // nobody has more
     Part before;
@@ -61,18 +60,15 @@ class Allreduce {
     for (int rank = 0; rank < device_.control().node_size(); ++rank) {
       if (device_.each_launches() || device_.members().leader_of()[at(rank)] == rank) launchers.push_back(rank);
     }
-    shares_ = {elements_.count, std::max<std::size_t>(1, kGrainBytes / bytes_), static_cast<int>(launchers.size())};
+    shares_ = {elements_.count, std::max<std::size_t>(1, SharedDevice::kGrainBytes / bytes_), static_cast<int>(launchers.size())};
     DeviceWork work;
-    if (launched_.empty()) {
-      CROSSRAIL_TRY(device_.queue().begin_combinations({}, work, Launch::one_a_device));
-    } else {
+    if (!launched_.empty()) {
       const auto number = std::find(launchers.begin(), launchers.end(), rank_) - launchers.begin();
       const Stretch share = shares_.of(static_cast<int>(number));
-      for (const int leader : operands_) from_.push_back(with(leader, share.first));
-      for (const int leader : operands_) to_.push_back(with(leader, share.first));
-      const crossrail_combination mine = combination(share, {0, from_.size()}, {0, to_.size()});
-      CROSSRAIL_TRY(device_.queue().begin_combination(mine, work, Launch::one_a_device));
+      const allreduce_device::Share rows = add(share, operands_.size(), operands_.size());
+      for (std::size_t i = 0; i < operands_.size(); ++i) rows.from[i] = rows.to[i] = with(operands_[i], share.first);
     }
+    CROSSRAIL_TRY(device_.queue().begin_combinations(combinations_.all(), work, Launch::one_a_device));
     return device_.queue().finish(work);
   }
 
@@ -91,11 +87,7 @@ class Allreduce {
     const Stretch mine = piece(rank_, part);
     CROSSRAIL_TRY(device_.queue().finish_launched(part.fetched));
     if (mine.count > 0) CROSSRAIL_TRY(combine_by_messages(device_.room(room_of(part)), mine.count));
-    ControlBlock& control = device_.control();
-    control.post(reduced, part.epoch);
-    for (const int rank : launched_) {
-      if (rank != rank_) CROSSRAIL_TRY(control.wait(rank, reduced, part.epoch));
-    }
+    CROSSRAIL_TRY(device_.rooms_are_filled(part.epoch));
     return lanes_ ? spread_from_rooms(part) : copy(part, Way::from_rooms, given_);
   }
 
@@ -106,8 +98,7 @@ class Allreduce {
     const allreduce::Exchange exchange{plan, group, by, plan.scratch()};
     const allreduce::Elements all{room, room, count};
     if (count * bytes_ < kFewBytes) return allreduce::recursive_doubling::reduce(exchange, all);
-    const bool power_of_two = (group.size() & (group.size() - 1)) == 0;
-    return power_of_two ? allreduce::rabenseifner::reduce(exchange, all) : allreduce::ring::reduce(exchange, all);
+    return std::has_single_bit(static_cast<unsigned>(group.size())) ? allreduce::rabenseifner::reduce(exchange, all) : allreduce::ring::reduce(exchange, all);
   }
 
   enum class Way : std::uint8_t { to_rooms, from_rooms };
@@ -120,63 +111,33 @@ class Allreduce {
       const bool out = way == Way::to_rooms;
       blocks_.push_back({out ? room : memory, out ? memory : room, its.count * bytes_});
     }
-    const bool kernels = !launched_.empty() && device_.queue().module().combine != nullptr;  // built with any
-    const crossrail_engine engine = kernels ? CROSSRAIL_ENGINE_KERNEL : CROSSRAIL_ENGINE_COPY;
-    return device_.queue().begin_exchange(blocks_, engine, work, Launch::one_a_device);
+    return device_.begin_copies(blocks_, work);
   }
 
   Status combine_into_rooms(Part& part) {
-    begin_rows();
+    combinations_.clear();
     for (const int rank : launched_) {
       const Stretch its = piece(rank, part);
-      for (const int leader : operands_) from_.push_back(with(leader, its.first));
-      to_.push_back(device_.room_on_device(rank, room_of(part)));
-      add_row(its);
+      const allreduce_device::Share rows = add(its, operands_.size(), 1);
+      for (std::size_t i = 0; i < operands_.size(); ++i) rows.from[i] = with(operands_[i], its.first);
+      rows.to[0] = device_.room_on_device(rank, room_of(part));
     }
-    return device_.queue().begin_combinations(rows(), part.fetched, Launch::one_a_device);
+    return device_.queue().begin_combinations(combinations_.all(), part.fetched, Launch::one_a_device);
   }
   Status spread_from_rooms(const Part& part) {
-    begin_rows();
+    combinations_.clear();
     for (const int rank : launched_) {
       const Stretch its = piece(rank, part);
-      from_.push_back(device_.room_on_device(rank, room_of(part)));
-      for (const int leader : operands_) to_.push_back(with(leader, its.first));
-      add_row(its);
+      const allreduce_device::Share rows = add(its, 1, operands_.size());
+      rows.from[0] = device_.room_on_device(rank, room_of(part));
+      for (std::size_t i = 0; i < operands_.size(); ++i) rows.to[i] = with(operands_[i], its.first);
     }
-    return device_.queue().begin_combinations(rows(), given_, Launch::one_a_device);
+    return device_.queue().begin_combinations(combinations_.all(), given_, Launch::one_a_device);
   }
 
-  // Rows of a step: what was added to `from_` and `to_` since the last one.
-  struct Range {
-    std::size_t first, end;
-  };
-  struct Row {
-    Stretch elements;
-    Range from, to;
-  };
-  void begin_rows() {
-    from_.clear();
-    to_.clear();
-    added_.clear();
-  }
-  void add_row(const Stretch& elements) {
-    const Range before = added_.empty() ? Range{0, 0} : Range{added_.back().from.end, added_.back().to.end};
-    added_.push_back({elements, {before.first, from_.size()}, {before.end, to_.size()}});
-  }
-  std::span<crossrail_combination> rows() {
-    combinations_.clear();
-    for (const Row& one : added_) combinations_.push_back(combination(one.elements, one.from, one.to));
-    return combinations_;
-  }
-  crossrail_combination combination(const Stretch& elements, const Range& from, const Range& to) const {
-    crossrail_combination made{};
-    made.reduction = {static_cast<int>(elements_.reduction.operation), static_cast<int>(elements_.reduction.element)};
-    made.from = from_.data() + from.first;
-    made.to = to_.data() + to.first;
-    made.from_count = static_cast<int>(from.end - from.first);
-    made.to_count = static_cast<int>(to.end - to.first);
-    made.bytes = elements.count * bytes_;
-    return made;
+  // So many rows to read and to write, to be written in, of one stretch.
+  allreduce_device::Share add(const Stretch& elements, std::size_t from, std::size_t to) {
+    return combinations_.add(device_.plan(), {static_cast<int>(from), static_cast<int>(to)}, elements.count * bytes_);
   }
 
   SharedDevice& device_;
@@ -192,10 +153,7 @@ class Allreduce {
   std::size_t most_ = 0;  // elements of a part
   DeviceWork given_;      // back from the rooms, of the part before
   std::vector<crossrail_block> blocks_;
-  std::vector<const void*> from_;
-  std::vector<void*> to_;
-  std::vector<Row> added_;
-  std::vector<crossrail_combination> combinations_;
+  allreduce_device::Shares combinations_;  // of a step
 };
 
 // The same on all ranks, as MPI obliges them to give the same arguments.

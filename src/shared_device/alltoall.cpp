@@ -11,8 +11,6 @@ namespace {
 using allreduce::Shares;
 using allreduce::Stretch;
 
-constexpr std::size_t kGrainBytes = 4096;
-
 // So much of everybody's share of two blocks: to the device so many steps further on, and from the one as many before.
 struct Part {
   std::size_t number = 0;  // of all of the call
@@ -26,8 +24,8 @@ class Alltoall {
  public:
   Alltoall(SharedDevice& device, const Blocks& blocks)
       : device_(device), members_(device.members()), blocks_(blocks), rank_(device.topology().node_rank()),
-        leader_(members_.leader_of()[static_cast<std::size_t>(rank_)]), launched_(device.queue().launched()),
-        shares_{blocks.bytes, kGrainBytes, members_.fewest_processes()} {}
+        leader_(members_.node_leader(members_.device())), launched_(device.queue().launched()),
+        shares_{blocks.bytes, SharedDevice::kGrainBytes, members_.fewest_processes()} {}
 
   Status run() {
     CROSSRAIL_TRY(device_.control().barrier());  // what leaders send is there, and may be written where they receive
@@ -64,14 +62,10 @@ class Alltoall {
       const int leader = other == members_.device() ? leader_ : members_.node_leader(other);
       list_.push_back({block(blocks_.recv, leader, members_.device()), block(blocks_.send, leader_, other), blocks_.bytes});
     }
-    return begin_copies(given_);
+    return device_.begin_copies(list_, given_);
   }
   std::byte* block(const Buffer& buffer, int leader, int number) const {
     return device_.memory_of(buffer, leader) + static_cast<std::size_t>(number) * blocks_.bytes;
-  }
-  Status begin_copies(DeviceWork& work) {
-    const bool kernels = !launched_.empty() && device_.queue().module().combine != nullptr;  // built with any
-    return device_.queue().begin_exchange(list_, kernels ? CROSSRAIL_ENGINE_KERNEL : CROSSRAIL_ENGINE_COPY, work, Launch::one_a_device);
   }
 
   // A rank's piece of a part, of a block that goes by messages.
@@ -89,7 +83,7 @@ class Alltoall {
       const Stretch its = piece(rank, part, to(part));
       list_.push_back({device_.room_on_device(rank, leaving(part)), block(blocks_.send, leader_, to(part)) + its.first, its.count});
     }
-    return begin_copies(part.fetched);
+    return device_.begin_copies(list_, part.fetched);
   }
   Status across(const Part& part) {
     CROSSRAIL_TRY(device_.queue().finish_launched(part.fetched));
@@ -99,15 +93,13 @@ class Alltoall {
     if (in.count > 0) CROSSRAIL_TRY(plan.receive(group[from(part)], device_.room(arriving(part)), in.count));
     if (out.count > 0) CROSSRAIL_TRY(plan.send(group[to(part)], device_.room(leaving(part)), out.count));
     CROSSRAIL_TRY(plan.links->wait_posted());
-    ControlBlock& control = device_.control();
-    control.post(reduced, part.epoch);
+    CROSSRAIL_TRY(device_.rooms_are_filled(part.epoch));
     list_.clear();
     for (const int rank : launched_) {
-      if (rank != rank_) CROSSRAIL_TRY(control.wait(rank, reduced, part.epoch));
       const Stretch its = piece(rank, part, from(part));
       list_.push_back({block(blocks_.recv, leader_, from(part)) + its.first, device_.room_on_device(rank, arriving(part)), its.count});
     }
-    return begin_copies(given_);
+    return device_.begin_copies(list_, given_);
   }
 
   SharedDevice& device_;

@@ -133,7 +133,7 @@ Status SharedDevice::share_buffer(const crossrail_memory& facts, Buffer& buffer)
 void SharedDevice::keep(Buffer& buffer) {
   mappings_->keep(MappedSide::recv, buffer.sides);
   for (const int leader : members_.leaders()) ++uses_[{leader, side_of(buffer, leader).entry}];
-  const int leader = members_.leader_of()[static_cast<std::size_t>(topology().node_rank())];
+  const int leader = members_.node_leader(members_.device());
   if (!members_.leads()) buffer.memory = mappings_->at(leader, side_of(buffer, leader));
 }
 

@@ -19,7 +19,6 @@ class Members {
   int fewest_processes() const { return fewest_; }                   // of any device
   int place() const { return device_.index(); }
   bool leads() const { return place() == 0; }
-  int leader() const { return device_[0]; }
   // The ranks of all devices that have this one's place, in the order of the leaders; of nobody where some device has no such rank.
   const Group& same_place() const { return same_place_; }
 

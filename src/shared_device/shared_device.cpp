@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "collectives/sequence_counters.h"
 #include "engine/engine.h"
 
 namespace crossrail::shared_device {
@@ -86,6 +87,19 @@ Status SharedDevice::open() {
     if (code == Code::ok) return {};
     return failure(code, "%s", mine.code == code ? why.c_str() : "another rank has no memory for it, or no more communicators");
   });
+}
+
+Status SharedDevice::rooms_are_filled(std::uint64_t epoch) {
+  control().post(reduced, epoch);
+  for (const int rank : queue_->launched()) {
+    if (rank != topology().node_rank()) CROSSRAIL_TRY(control().wait(rank, reduced, epoch));
+  }
+  return {};
+}
+
+Status SharedDevice::begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work) {
+  const bool kernels = !queue_->launched().empty() && queue_->module().combine != nullptr;  // built with any
+  return queue_->begin_exchange(blocks, kernels ? CROSSRAIL_ENGINE_KERNEL : CROSSRAIL_ENGINE_COPY, work, Launch::one_a_device);
 }
 
 // Whole pages: a device gets those of the ranks for which its process launches.

@@ -41,6 +41,7 @@ struct Buffer {
 class SharedDevice {
  public:
   static constexpr int kRooms = 4;  // of every rank: of two parts of a call that are under way, what leaves and what arrives
+  static constexpr std::size_t kGrainBytes = 4096;  // fewer are not worth a process of their own
 
   // `slot`: its own. `keys`: of all ranks (Members).
   SharedDevice(Slot& slot, const std::vector<int>& keys);
@@ -83,6 +84,10 @@ class SharedDevice {
   std::byte* room_on_device(int node_rank, std::size_t number) const {
     return rooms_on_device_ + place_of(node_rank, number) - place_of(topology().node_rank(), 0);
   }
+  // What this rank had to do to its rooms is done. Returns when all have said so for whom it launches.
+  Status rooms_are_filled(std::uint64_t epoch);
+  // By whoever launches, between rooms and devices.
+  Status begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work);
   // The memory of a leader of this node as this rank has it.
   std::byte* memory_of(const Buffer& buffer, int leader) const {
     return leader == topology().node_rank() ? buffer.memory : mappings_->at(leader, side_of(buffer, leader));

@@ -15,6 +15,19 @@ class SharedDevices : public testing::Test, protected WithHostDevice {
       one.check(kReductions[number % std::size(kReductions)], count, number % 2 * 24, number);
     }
   }
+  // With a buffer of 40 000 bytes open.
+  template <class Body>
+  static void in_impatient_world(const Sharing& world, Body body) {
+    virtual_world::WorldOptions options = in_form(true);
+    options.settings.patience_ms = 20;
+    virtual_world::world(world.nodes, options, [&](Communicator& communicator) {
+      SharedDevice device(communicator.slot(), world.keys);
+      ASSERT_TRUE(device.open().ok());
+      SharedCase one(device, world.keys, 40000);
+      ASSERT_TRUE(one.opened().ok());
+      body(device, one);
+    });
+  }
   // Blocks as an alltoall among the devices fills them.
   static void exchange_blocks_once(SharedDevice& device, std::size_t bytes, std::uint64_t call) {
     const int devices = device.members().devices(), mine = device.members().device();
@@ -224,16 +237,9 @@ TEST_F(SharedDevices, are_one_process_alone) {
 
 // A rank that ends: the others get an error, and later calls one at once.
 TEST_F(SharedDevices, do_not_wait_for_who_has_gone) {
-  virtual_world::WorldOptions options = in_form(true);
-  options.settings.patience_ms = 20;
-  const Sharing& world = kWorlds[0];
-  virtual_world::world(world.nodes, options, [&](Communicator& communicator) {
-    SharedDevice device(communicator.slot(), world.keys);
-    ASSERT_TRUE(device.open().ok());
-    SharedCase one(device, world.keys, 40000);
-    ASSERT_TRUE(one.opened().ok());
+  in_impatient_world(kWorlds[0], [](SharedDevice& device, SharedCase& one) {
     one.check(kReductions[0], 9000, 0, 1);
-    if (communicator.topology.rank == 3) return;
+    if (device.topology().rank == 3) return;
     const Elements elements{0, 9000, {Operation::sum, Element::int32}};
     const Status met = shared_device::allreduce(device, one.buffer(), elements);
     EXPECT_FALSE(met.ok());
@@ -243,15 +249,8 @@ TEST_F(SharedDevices, do_not_wait_for_who_has_gone) {
 
 // Different calls are told apart, and nobody waits for ever.
 TEST_F(SharedDevices, notice_calls_that_differ) {
-  virtual_world::WorldOptions options = in_form(true);
-  options.settings.patience_ms = 20;
-  const Sharing& world = kWorlds[1];
-  virtual_world::world(world.nodes, options, [&](Communicator& communicator) {
-    SharedDevice device(communicator.slot(), world.keys);
-    ASSERT_TRUE(device.open().ok());
-    SharedCase one(device, world.keys, 40000);
-    ASSERT_TRUE(one.opened().ok());
-    const std::size_t count = communicator.topology.rank == 4 ? 9001 : 9000;
+  in_impatient_world(kWorlds[1], [](SharedDevice& device, SharedCase& one) {
+    const std::size_t count = device.topology().rank == 4 ? 9001 : 9000;
     EXPECT_FALSE(shared_device::allreduce(device, one.buffer(), {0, count, {Operation::sum, Element::int32}}).ok());
   });
 }

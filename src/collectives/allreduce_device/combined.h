@@ -22,7 +22,8 @@ struct Share {
 // The combinations of a round: for every rank for which this one launches at most one.
 class Shares {
  public:
-  explicit Shares(const Plan& plan) : all_(plan.device_blocks.launched.size()), from_(all_.size() * CROSSRAIL_MOST_OPERANDS), to_(from_.size()) {}
+  explicit Shares(const Plan& plan) : Shares(plan.device_blocks.launched.size()) {}
+  explicit Shares(std::size_t most) : all_(most), from_(all_.size() * CROSSRAIL_MOST_OPERANDS), to_(from_.size()) {}
   void clear() { count_ = 0; }
   struct Rows {
     int from, to;

@@ -131,13 +131,14 @@ void opened(CommunicatorRecord& record, std::unique_ptr<Communicator> communicat
   record.opened = true;
 }
 
-// Processes that this one has spawned, was spawned by or has connected to may run without crossrail. Whoever is in a
-// communicator of several worlds misses somebody in its own, so that all ranks see the same.
 enum class May {
   open,
   nobody,    // all ranks find the same
   not_here,  // the MPI library has refused this rank something, of which the others do not know
 };
+
+// Processes that this one has spawned, was spawned by or has connected to may run without crossrail. Whoever is in a
+// communicator of several worlds misses somebody in its own, so that all ranks see the same.
 May all_in_this_world(MPI_Comm comm, int size) {
   int initialized = 0;
   (void)pmpi().Initialized(&initialized);

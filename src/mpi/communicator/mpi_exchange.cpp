@@ -116,16 +116,20 @@ bool MpiExchange::from_node_leader(const Topology& topology, void* record, std::
   return true;
 }
 
+bool MpiExchange::gather_entries(const std::vector<std::byte>& own, std::vector<std::byte>& of_all) {
+  of_all.resize(own.size() * static_cast<std::size_t>(ranks()));
+  const int count = static_cast<int>(own.size());
+  return pmpi().Allgather(own.data(), count, handles().byte, of_all.data(), count, handles().byte, comm_) == MPI_SUCCESS;
+}
+
 bool MpiExchange::gather_bytes(const void* mine, void* all, std::size_t bytes) {
   if (over_ || bytes != first_bytes_) return false;
   first_bytes_ = 0;
-  // Whether this rank takes part, then its record.
   const std::size_t entry = 1 + bytes;
-  std::vector<std::byte> own(entry), of_all(entry * static_cast<std::size_t>(ranks()));
+  std::vector<std::byte> own(entry), of_all;
   own[0] = std::byte{1};
   std::memcpy(own.data() + 1, mine, bytes);
-  const int count = static_cast<int>(entry);
-  if (pmpi().Allgather(own.data(), count, handles().byte, of_all.data(), count, handles().byte, comm_) != MPI_SUCCESS) return fail();
+  if (!gather_entries(own, of_all)) return fail();
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks()); ++rank) {
     over_ = over_ || of_all[rank * entry] == std::byte{0};
     std::memcpy(static_cast<std::byte*>(all) + rank * bytes, of_all.data() + rank * entry + 1, bytes);
@@ -153,11 +157,8 @@ void MpiExchange::give_up() {
     (void)combine(own, of_all);
     return;
   }
-  const std::size_t entry = 1 + first_bytes_;
-  const std::vector<std::byte> own(entry);
-  std::vector<std::byte> of_all(entry * static_cast<std::size_t>(ranks()));
-  const int count = static_cast<int>(entry);
-  (void)pmpi().Allgather(own.data(), count, handles().byte, of_all.data(), count, handles().byte, comm_);
+  std::vector<std::byte> of_all;
+  (void)gather_entries(std::vector<std::byte>(1 + first_bytes_), of_all);
 }
 
 }  // namespace crossrail::mpi

@@ -55,6 +55,8 @@ class MpiExchange final : public Exchange {
     return false;
   }
   void give_up();
+  // An entry: whether a rank takes part, then its record. False: no answer.
+  bool gather_entries(const std::vector<std::byte>& own, std::vector<std::byte>& of_all);
 
   MPI_Comm comm_;
   std::size_t first_bytes_;  // of a record that is still to be gathered

@@ -65,20 +65,15 @@ BOTH_NAMES(Comm_dup_with_info, 3, info_given_to_new(a3, a2))
 BOTH_NAMES(Comm_split_type, 5, info_given_to_new(a5, a4))
 BOTH_NAMES(Comm_create_from_group, 5, info_given_to_new(a5, a3))
 
-#define COPY_WITH_INFO(symbol)                                  \
-  CROSSRAIL_EXPORT Word64 symbol(WORDS_4) {                     \
-    static crossrail::mpi::NextCall next(#symbol);              \
-    return crossrail::mpi::copy_with_info(next, NAMES_4);       \
+// WHOLE_CALL(symbol, words, who makes it)
+#define WHOLE_CALL(symbol, words, made_by)                   \
+  CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {            \
+    static crossrail::mpi::NextCall next(#symbol);           \
+    return crossrail::mpi::made_by(next, NAMES_##words);     \
   }
-COPY_WITH_INFO(MPI_Comm_idup_with_info)
-COPY_WITH_INFO(PMPI_Comm_idup_with_info)
-
-#define FREES(symbol)                                           \
-  CROSSRAIL_EXPORT Word64 symbol(WORDS_1) {                     \
-    static crossrail::mpi::NextCall next(#symbol);              \
-    return crossrail::mpi::free_communicator(next, NAMES_1);    \
-  }
-FREES(MPI_Comm_free)
-FREES(PMPI_Comm_free)
-FREES(MPI_Comm_disconnect)
-FREES(PMPI_Comm_disconnect)
+WHOLE_CALL(MPI_Comm_idup_with_info, 4, copy_with_info)
+WHOLE_CALL(PMPI_Comm_idup_with_info, 4, copy_with_info)
+WHOLE_CALL(MPI_Comm_free, 1, free_communicator)
+WHOLE_CALL(PMPI_Comm_free, 1, free_communicator)
+WHOLE_CALL(MPI_Comm_disconnect, 1, free_communicator)
+WHOLE_CALL(PMPI_Comm_disconnect, 1, free_communicator)
