@@ -37,6 +37,8 @@ function(crossrail_add_mpi_library flavour)
   set(target crossrail_mpi_${flavour})
   add_library(${target} MODULE
     src/mpi/communicator/error_notices.cpp
+    src/mpi/communicator/message_space.cpp
+    src/mpi/communicator/notice_box.cpp
     src/mpi/interpose/allreduce_call.cpp
     src/mpi/interpose/alltoall_call.cpp
     src/mpi/interpose/vector_call.cpp

@@ -34,6 +34,10 @@ struct Location {
   std::int32_t couriers;   // its helper processes, and their number in their jobs
   std::int32_t courier_number;
   std::uint64_t courier_job;  // hash of the key of those jobs
+  // Of the common private communicator (mpi/communicator/message_space.h); 0 if it knows none.
+  std::uint64_t common_name;
+  std::uint64_t common_serial;  // what it calls this communicator there
+  std::int64_t common_rank;     // its rank
 };
 
 // The inode of this process's pid namespace: elsewhere its pid is another process's. 0 if unknown.

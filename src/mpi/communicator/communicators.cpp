@@ -215,6 +215,7 @@ void begin_finalize() {
   if (finalize_has_begun.exchange(true)) return;
   Invitation::end_all();
   close_before_finalize();
+  CommonCommunicator::of_process().end();
   if (finalize_observer != nullptr) finalize_observer();
 }
 

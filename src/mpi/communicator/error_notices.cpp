@@ -10,12 +10,16 @@
 namespace crossrail::mpi {
 namespace {
 
-constexpr int kNoticeTag = 1;
 constexpr std::size_t kBlockingSlot = 0;
 constexpr timespec kNap{0, 50'000};
 constexpr std::uint64_t kCallsAReading = 16;
 
 }  // namespace
+
+ErrorNotices::~ErrorNotices() {
+  space_.box->forget(space_.own_key);
+  if (messages_left()) number_.retire();
+}
 
 ErrorNotices::Record& ErrorNotices::record(std::size_t slot) {
   if (records_.size() <= slot) records_.resize(slot + 1);
@@ -24,7 +28,7 @@ ErrorNotices::Record& ErrorNotices::record(std::size_t slot) {
 
 void ErrorNotices::begin_call(std::size_t slot, const Call& call) {
   const std::lock_guard lock(mutex_);
-  record(slot).mine = {name_, slot, call.number, call.shape, call.bytes, 0, {}};
+  record(slot).mine = {0, slot, call.number, call.shape, call.bytes, 0, rank_, {}};
   if (slot != kBlockingSlot || said_) return;
   own_.begun = call.number;
   own_.in_place = call.in_place;
@@ -56,11 +60,12 @@ void ErrorNotices::drop_sent() {
 void ErrorNotices::post(const Notice& notice, std::span<const int> peers) {
   drop_sent();
   Posting& posting = postings_.emplace_back();
-  posting.notice = notice;
+  posting.notices.reserve(peers.size());
   posting.requests.reserve(peers.size());
   for (const int peer : peers) {
-    MPI_Request& request = posting.requests.emplace_back(handles().request_null);
-    (void)pmpi().Issend(&posting.notice, sizeof(Notice), handles().byte, peer, kNoticeTag, comm_, &request);
+    Notice& its = posting.notices.emplace_back(notice);
+    its.to = space_.key_of(peer);
+    space_.box->send(its, space_.rank_of(peer), posting.requests.emplace_back(handles().request_null));
   }
 }
 
@@ -80,7 +85,6 @@ void ErrorNotices::state(std::size_t slot, Code code, Met met) {
   if (slot == kBlockingSlot && met == Met::here && !verdict_.heard_any()) own_.met = own_.begun;
   verdict_.hear(rank_, own_);
   Notice notice = record(slot).mine;
-  notice.communicator = name_;
   notice.code = static_cast<std::uint64_t>(code);
   notice.statement = own_;
   std::vector<int> others;
@@ -110,25 +114,11 @@ Status ErrorNotices::look(std::size_t slot, std::span<const int> awaited) {
   return find_mismatch(own);
 }
 
-// From any source: one that another communicator's rank has sent may have a number that is no rank's of this one.
-bool ErrorNotices::take(Notice& notice, int& from) {
-  if (!may_make_progress()) return false;  // the next look from outside finds it
-  for (int arrived = 1;;) {
-    MPI_Status status;
-    const int code = pmpi().Iprobe(MPI_ANY_SOURCE, kNoticeTag, comm_, &arrived, MPI_STATUS_IGNORE);
-    if (code != MPI_SUCCESS || arrived == 0) return false;
-    if (pmpi().Recv(&notice, sizeof notice, handles().byte, MPI_ANY_SOURCE, kNoticeTag, comm_, &status) != MPI_SUCCESS) return false;
-    if (notice.communicator != name_) continue;
-    from = status.MPI_SOURCE;
-    return true;
-  }
-}
-
 bool ErrorNotices::drain() {
   const std::lock_guard lock(mutex_);
-  Notice notice{};
   if (!may_make_progress()) return true;  // nobody knows
-  for (int from = 0; take(notice, from);) {
+  space_.box->fetch();
+  for (Notice notice{}; space_.box->take(space_.own_key, notice);) {
     if (notice.code != 0) leave_messages();
   }
   drop_sent();
@@ -136,8 +126,9 @@ bool ErrorNotices::drain() {
 }
 
 void ErrorNotices::read_all() {
-  Notice notice{};
-  for (int from = 0; take(notice, from);) {
+  if (may_make_progress()) space_.box->fetch();  // otherwise the next look from outside does
+  for (Notice notice{}; space_.box->take(space_.own_key, notice);) {
+    const auto from = static_cast<int>(notice.from);
     Record& known = record(notice.slot);
     known.others.resize(static_cast<std::size_t>(size_));
     Told& told = known.others[static_cast<std::size_t>(from)];

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "mpi/library/flavour.h"
+#include "mpi/communicator/message_space.h"
 #include "transport/verdict.h"
 
 namespace crossrail::mpi {
@@ -25,12 +25,14 @@ class ErrorNotices {
   enum class Met { here, elsewhere };
 
   struct Place {
-    MPI_Comm comm;      // private to crossrail; notices have a tag of their own on it
-    std::uint64_t name;  // of the communicator, no other's
+    MessageSpace space;
+    CommonNumber number;  // on the common communicator
     int rank, size;
   };
-  explicit ErrorNotices(const Place& place)
-      : comm_(place.comm), name_(place.name), rank_(place.rank), size_(place.size), verdict_(place.size) {}
+  explicit ErrorNotices(Place place)
+      : space_(std::move(place.space)), number_(std::move(place.number)), rank_(place.rank), size_(place.size), verdict_(place.size) {}
+  ~ErrorNotices();
+  const MessageSpace& space() const { return space_; }
 
   void begin_call(std::size_t slot, const Call& call);
   // The call, if it is a blocking one, has all that it was to receive. False if this rank has said before that it had not.
@@ -54,15 +56,9 @@ class ErrorNotices {
   bool messages_left() const { return messages_left_.load(std::memory_order_relaxed); }
 
  private:
-  struct Notice {
-    // A rank that has freed its communicator may be in another one with the same context by the time that this comes.
-    std::uint64_t communicator;
-    std::uint64_t slot, call, shape, bytes, code;  // code 0: this rank waits; otherwise there is a statement
-    Statement statement;
-  };
-  // A notice on its way: its memory must stay until it has been received.
+  // Notices on their way: their memory must stay until they have been received.
   struct Posting {
-    Notice notice;
+    std::vector<Notice> notices;
     std::vector<MPI_Request> requests;
   };
   // The last that a rank has told of a slot, and during which look of ours that came.
@@ -80,14 +76,12 @@ class ErrorNotices {
   void drop_sent();
   void post(const Notice& notice, std::span<const int> peers);
   void tell(Record& own, std::span<const int> peers);
-  // False if none has arrived.
-  bool take(Notice& notice, int& from);
   void read_all();
   void state(std::size_t slot, Code code, Met met);
   Status find_mismatch(const Record& record) const;
 
-  MPI_Comm comm_;
-  std::uint64_t name_;
+  MessageSpace space_;
+  CommonNumber number_;
   int rank_, size_;
   std::recursive_mutex mutex_;  // MPI calls made here may advance other calls of the communicator, which come here
   int inside_ = 0;

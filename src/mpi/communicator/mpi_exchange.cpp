@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kLongNs = 10'000'000'000;
 constexpr int kTestsBetweenYields = 100;
 // Of what ranks write for each other, beyond the sizes of it; to be counted up when its meaning changes.
-constexpr std::uint64_t kProtocol = 2;
+constexpr std::uint64_t kProtocol = 3;
 
 int protocol() {
   std::uint64_t hash = kHashSeed;
@@ -95,14 +95,16 @@ bool MpiExchange::broadcast(std::string& text) {
   return length == 0 || tell(true, text.data(), text.size());
 }
 
-MpiExchange::End MpiExchange::ask(bool mine, std::uint64_t& word) {
+MpiExchange::End MpiExchange::ask(bool mine, bool& also, std::uint64_t& word) {
   int rank = 0;
   (void)pmpi().Comm_rank(comm_, &rank);
   Round own, of_all;
   own.refused = mine ? 0 : 1;
   if (rank == 0) std::memcpy(own.payload.data(), &word, sizeof word);
+  own.payload.back() = also ? 0 : 1;
   if (!combine(own, of_all)) return End::uncertain;
   over_ = of_all.given_up != 0;
+  also = of_all.payload.back() == 0;
   std::memcpy(&word, of_all.payload.data(), sizeof word);
   return over_ || of_all.refused != 0 ? End::refused : End::agreed;
 }

@@ -32,7 +32,8 @@ class MpiExchange final : public Exchange {
   End finish(bool mine);
 
   // As all(), and a word from rank 0, before a collective of the MPI library that all ranks then call, whatever comes out.
-  End ask(bool mine, std::uint64_t& word);
+  // `also`: whether all say so, which decides nothing.
+  End ask(bool mine, bool& also, std::uint64_t& word);
 
  protected:
   bool gather_bytes(const void* mine, void* all, std::size_t bytes) override;

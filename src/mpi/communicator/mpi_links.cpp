@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::size_t kMostMessageBytes = std::size_t{1} << 30;  // counts are int
 // Tags: slot and call, so that a message which nobody expected cannot be taken for one of a later call, and
-// what the message is; 1 is the notices'. MPI promises tags up to 32767.
+// what the message is; 1 is the notices'. Those of a communicator begin where message_space.h says.
 constexpr std::uint64_t kSlotsInTags = 256;
 constexpr std::uint64_t kCallsInTags = 31;
 constexpr int kTagsACall = 4;
-static_assert(MpiLinks::kMostSlots <= kSlotsInTags && kTagsACall * kSlotsInTags * kCallsInTags <= 32767);
+static_assert(MpiLinks::kMostSlots <= kSlotsInTags && kTagsACall * kSlotsInTags * kCallsInTags == kTagsACommunicator);
 constexpr int kTagOf[] = {0, 2};  // by channel
 constexpr int kAgreementTag = 3;
 constexpr std::uint64_t kCallsAClosing = 64;
@@ -64,15 +64,16 @@ void MpiLinks::trace_ends(Span span) const {
 
 // Long messages travel in parts.
 Status MpiLinks::post(const Message& message, std::byte* data, std::size_t bytes) {
+  const MessageSpace& space = peers_->notices->space();
+  const int rank = space.rank_of(message.peer);
+  const int tag = space.first_tag(message.receive ? space.own_key : space.key_of(message.peer)) + call_tag_ + message.tag;
   int number = 0;
   do {
     const int part = static_cast<int>(std::min(bytes, kMostMessageBytes));
     requests_.push_back(handles().request_null);
     posted_.push_back({message.receive ? part : -1, message.peer, number++, trace::on() ? trace_message(message, static_cast<std::size_t>(part)) : 0});
-    const int tag = call_tag_ + message.tag;
-    const int code = message.receive
-                         ? pmpi().Irecv(data, part, handles().byte, message.peer, tag, peers_->messages, &requests_.back())
-                         : pmpi().Isend(data, part, handles().byte, message.peer, tag, peers_->messages, &requests_.back());
+    const int code = message.receive ? pmpi().Irecv(data, part, handles().byte, rank, tag, space.box->comm(), &requests_.back())
+                                     : pmpi().Isend(data, part, handles().byte, rank, tag, space.box->comm(), &requests_.back());
     CROSSRAIL_TRY(from_mpi(code, message.receive ? "MPI_Irecv" : "MPI_Isend"));
     data += part;
     bytes -= static_cast<std::size_t>(part);

@@ -40,10 +40,18 @@ Status split(MPI_Comm user, int rank, MPI_Comm& made) {
   return from_mpi(code, "MPI_Comm_split");
 }
 
+// Not where MPI runs by sessions only.
+bool holds_whole_program(int size) {
+  int initialized = 0, world_size = 0;
+  (void)pmpi().Initialized(&initialized);
+  return initialized != 0 && pmpi().Comm_size(handles().comm_world, &world_size) == MPI_SUCCESS && size == world_size;
+}
+
 }  // namespace
 
-MpiPeers::MpiPeers(MPI_Comm user_comm, int own_rank, const std::vector<Location>& all)
-    : user(user_comm), messages(handles().comm_null), rank(own_rank), size_(static_cast<int>(all.size())) {
+MpiPeers::MpiPeers(MPI_Comm user_comm, int own_rank, const std::vector<Location>& all, CommonNumber number)
+    : user(user_comm), rank(own_rank), size_(static_cast<int>(all.size())), whole_program_(holds_whole_program(size_)),
+      common_(common_space(all, number)), number_(std::move(number)) {
   const Location& mine = all[own_rank];
   for (int other = 0; other < size_; ++other) {
     const Location& its = all[other];
@@ -58,29 +66,45 @@ MpiPeers::~MpiPeers() {
     (void)notices.release();  // MPI may still be sending from it
     return;
   }
-  close_later(messages, std::move(notices));
+  close_later(std::move(notices));
 }
 
 Status MpiPeers::open_messages() {
   if (messages_open()) return {};
+  if (common_.box == nullptr) return make_private_communicator();
+  open_on(std::move(common_));
+  return {};
+}
+
+void MpiPeers::open_on(MessageSpace space) {
+  notices = std::make_unique<ErrorNotices>(ErrorNotices::Place{std::move(space), std::move(number_), rank, size()});
+  opened_messages(*notices);
+}
+
+Status MpiPeers::make_private_communicator() {
   MpiExchange exchange(user, size(), 0);
+  CommonCommunicator& common = CommonCommunicator::of_process();
   std::uint64_t name = random_word();
-  const MpiExchange::End asked = exchange.ask(room_for_private_communicator(), name);
+  const bool claims = whole_program_ && common.claim();
+  bool becomes_common = claims;
+  const MpiExchange::End asked = exchange.ask(room_for_private_communicator(), becomes_common, name);
   all_know_of_failure = exchange.is_over();
-  if (exchange.is_over()) return failed(Code::system, "another rank could not open the communicator");
   MPI_Comm made = handles().comm_null;
-  Status opened = split(user, rank, made);
-  if (opened.ok()) opened = return_errors(made);
-  const MpiExchange::End end = exchange.finish(opened.ok() && asked == MpiExchange::End::agreed);
-  all_know_of_failure = end == MpiExchange::End::refused;
+  MpiExchange::End end = MpiExchange::End::refused;
+  if (!exchange.is_over()) {
+    Status opened = split(user, rank, made);
+    if (opened.ok()) opened = return_errors(made);
+    end = exchange.finish(opened.ok() && asked == MpiExchange::End::agreed);
+    all_know_of_failure = end == MpiExchange::End::refused;
+  }
+  if (claims && becomes_common && end == MpiExchange::End::agreed) common.settle(made, name, rank);
+  else if (claims) common.unclaim();
   if (end != MpiExchange::End::agreed) {
     // Where the others may believe that it is open, they send on it.
     if (made != handles().comm_null && all_know_of_failure) (void)pmpi().Comm_free(&made);
     return failed(Code::unsupported, "no private communicator: the MPI library has no more, or CROSSRAIL_PRIVATE_COMMUNICATORS are open");
   }
-  messages = made;
-  notices = std::make_unique<ErrorNotices>(ErrorNotices::Place{messages, name, rank, size()});
-  opened_private_communicator(*notices);
+  open_on(private_space(made, name));
   return {};
 }
 

@@ -1,5 +1,4 @@
-// MpiPeers: what all slots of a communicator share of its MPI side: who the other ranks are, and the private
-// communicator on which messages travel.
+// MpiPeers: what all slots of a communicator share of its MPI side: who the other ranks are, and where messages travel.
 #pragma once
 
 #include <memory>
@@ -13,11 +12,12 @@
 namespace crossrail::mpi {
 
 struct MpiPeers {
-  MpiPeers(MPI_Comm user_comm, int own_rank, const std::vector<Location>& all);
+  // `number`: what this rank's Location says of it.
+  MpiPeers(MPI_Comm user_comm, int own_rank, const std::vector<Location>& all, CommonNumber number);
   ~MpiPeers();
   MpiPeers(const MpiPeers&) = delete;
 
-  // Collective over the user's communicator, at its first time; returns when all ranks are there.
+  // At its first time collective over the user's communicator, unless all ranks know the common one.
   // Errors: unsupported, on all ranks alike (no more communicators), system.
   Status open_messages();
   bool messages_open() const { return notices != nullptr; }
@@ -28,17 +28,22 @@ struct MpiPeers {
   int process_of(int other) const;
 
   MPI_Comm user;
-  MPI_Comm messages;  // no tag of the user's can match on it; null until messages are needed
   int rank;
   std::string segment_kind;  // how the node shares memory (SharedMemory::create)
-  std::unique_ptr<ErrorNotices> notices;
+  std::unique_ptr<ErrorNotices> notices;  // null until messages are needed
   bool all_know_of_failure = false;  // that messages could not be opened
 
  private:
   struct Neighbour {
     int rank, process;
   };
+  Status make_private_communicator();
+  void open_on(MessageSpace space);
+
   int size_;
+  bool whole_program_;
+  MessageSpace common_;  // without a box where it is not to be used
+  CommonNumber number_;
   std::vector<Neighbour> neighbours_;  // on this machine, with this rank, ascending: the others are not kept
 };
 

@@ -129,9 +129,8 @@ std::string share_any_segment(Communicator& communicator, Exchange& exchange) {
   return {};
 }
 
-// False if some rank could not tell a device pointer from a host pointer.
-bool exchange_locations(Exchange& exchange, int world_rank, const std::string& of_info, std::vector<Location>& locations) {
-  Location mine = discover_location(world_rank);
+// `mine` is completed. False if some rank could not tell a device pointer from a host pointer.
+bool exchange_locations(Exchange& exchange, Location& mine, const std::string& of_info, std::vector<Location>& locations) {
   if (!of_info.empty()) mine.settings = hash_word(mine.settings, hash_bytes(of_info.data(), of_info.size()));
   mine.blind = device::driver_without_module() ? 1 : 0;
   mine.devices = device::driver_may_come() ? 1 : 0;
@@ -224,8 +223,10 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
   const World world = look_at_world();
   note_world(world.rank, world.size);
   Stopwatch watch(rank == 0);
+  Location mine = discover_location(world.rank);
+  CommonNumber number = CommonCommunicator::of_process().number(mine);
   std::vector<Location> locations;
-  if (!exchange_locations(exchange, world.rank, settings_of_info_keys(comm), locations)) return nullptr;
+  if (!exchange_locations(exchange, mine, settings_of_info_keys(comm), locations)) return nullptr;
   watch.note("exchanging locations");
 
   auto communicator = std::make_unique<Communicator>();
@@ -236,7 +237,7 @@ std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchang
   Topology& topology = communicator->topology;
   if (!topology.one_node() && !exchange.in_blocking_call()) return nullptr;
   topology.mpi = mpi_of_all(locations);
-  const auto peers = std::make_shared<MpiPeers>(comm, rank, locations);
+  const auto peers = std::make_shared<MpiPeers>(comm, rank, locations, std::move(number));
   if (without_algorithm(*communicator, locations)) {
     open_slots(*communicator, peers);
     return communicator;

@@ -17,7 +17,6 @@ namespace {
 constexpr std::int64_t kMostFinalizeNs = 1'000'000'000;
 
 struct Closing {
-  MPI_Comm comm;
   std::unique_ptr<ErrorNotices> notices;
   bool begun = false;  // the barrier
   MPI_Request barrier = handles().request_null;
@@ -35,23 +34,32 @@ PrivateCommunicators& all() {
   return one;
 }
 
+bool is_common(const ErrorNotices& one) {
+  return one.space().numbers > 0 || CommonCommunicator::of_process().is(one.space().box->comm());
+}
+
 // True once it has gone, or is to stay.
 bool close_further(Closing& one) {
   const bool all_sent = one.notices->drain();
+  if (is_common(*one.notices)) {
+    if (all_sent) one.notices.reset();
+    return all_sent;
+  }
   if (one.notices->messages_left()) {
     all().open.insert(one.notices.release());
     return true;
   }
+  MPI_Comm comm = one.notices->space().box->comm();
   if (!one.begun) {
     if (!all_sent) return false;
     one.begun = true;
-    if (pmpi().Ibarrier(one.comm, &one.barrier) != MPI_SUCCESS) one.barrier = handles().request_null;
+    if (pmpi().Ibarrier(comm, &one.barrier) != MPI_SUCCESS) one.barrier = handles().request_null;
   }
   int passed = 1;
   if (one.barrier != handles().request_null) (void)pmpi().Testall(1, &one.barrier, &passed, MPI_STATUSES_IGNORE);
   if (passed == 0) return false;
   one.notices.reset();
-  (void)pmpi().Comm_free(&one.comm);
+  (void)pmpi().Comm_free(&comm);
   --all().count;
   return true;
 }
@@ -63,16 +71,16 @@ bool room_for_private_communicator() {
   return all().count.load() < process_settings().private_communicators;
 }
 
-void opened_private_communicator(ErrorNotices& notices) {
+void opened_messages(ErrorNotices& notices) {
   const std::lock_guard lock(all().mutex);
   all().open.insert(&notices);
-  ++all().count;
+  if (notices.space().numbers == 0) ++all().count;
 }
 
-void close_later(MPI_Comm messages, std::unique_ptr<ErrorNotices> notices) {
+void close_later(std::unique_ptr<ErrorNotices> notices) {
   const std::lock_guard lock(all().mutex);
   all().open.erase(notices.get());
-  all().closing.push_back({messages, std::move(notices)});
+  all().closing.push_back({std::move(notices)});
   all().any_closing = true;
 }
 
@@ -89,6 +97,8 @@ void close_private_communicators() {
 void close_before_finalize() {
   for (const std::int64_t began = now_ns(); now_ns() - began < kMostFinalizeNs; (void)sched_yield()) {
     close_private_communicators();
+    const auto common = CommonCommunicator::of_process().box();
+    if (common != nullptr) common->fetch();  // others may wait for that
     bool drained = !all().any_closing.load();
     for (ErrorNotices* one : all().open) drained = one->drain() && drained;
     if (drained) return;

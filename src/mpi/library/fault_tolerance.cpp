@@ -13,6 +13,7 @@ constexpr int kRevoked = 77;
 struct Ulfm {
   int (*is_revoked)(MPI_Comm, int*) = nullptr;
   int (*get_failed)(MPI_Comm, MPI_Group*) = nullptr;
+  int (*acknowledge)(MPI_Comm) = nullptr;
 };
 
 const Ulfm& ulfm() {
@@ -21,6 +22,7 @@ const Ulfm& ulfm() {
 #ifdef OPEN_MPI
     functions.is_revoked = reinterpret_cast<decltype(functions.is_revoked)>(library_symbol("PMPIX_Comm_is_revoked"));
     functions.get_failed = reinterpret_cast<decltype(functions.get_failed)>(library_symbol("PMPIX_Comm_get_failed"));
+    functions.acknowledge = reinterpret_cast<decltype(functions.acknowledge)>(library_symbol("PMPIX_Comm_failure_ack"));
 #endif
     return functions;
   }();
@@ -44,6 +46,10 @@ Status look_for_failures(MPI_Comm comm) {
   if (ulfm().is_revoked == nullptr || ulfm().is_revoked(comm, &revoked) != MPI_SUCCESS) return {};
   if (revoked != 0) return failed(Code::revoked, "the communicator has been revoked");
   return any_failed(comm) ? failed(Code::peer_lost, "a process of the communicator has failed") : Status{};
+}
+
+bool acknowledge_failures(MPI_Comm comm) {
+  return ulfm().acknowledge != nullptr && any_failed(comm) && ulfm().acknowledge(comm) == MPI_SUCCESS;
 }
 
 int failure_class(Code code, int other) {
