@@ -105,6 +105,12 @@ std::byte* crossrail::virtual_world::touch(const void* pointer) {
   return piece.touchable + (reinterpret_cast<std::uintptr_t>(pointer) - base);
 }
 
+bool crossrail::virtual_world::on_device(const void* pointer) {
+  std::uintptr_t base = 0;
+  Piece piece{};
+  return find_piece(pointer, base, piece);
+}
+
 namespace {
 
 void describe(const void* pointer, size_t bytes, crossrail_memory* memory) {
@@ -195,7 +201,7 @@ HOST_DEVICE_VISIBLE const crossrail_device_module* host_device_module(void) {
   static const crossrail_device_module module = {
       CROSSRAIL_DEVICE_MODULE_VERSION, "host", classify, describe, copy, allocate, release, export_memory, open_memory, close_memory,
       world::identity, world::open_queue, world::close_queue, world::open_pages, world::close_pages, world::exchange, world::packets,
-      world::packets_bytes, world::barrier, world::combines, world::combine, world::combine_packets, world::combine_packets_bytes,
+      world::packets_bytes, world::barrier, world::exchange_counted, world::combines, world::combine, world::combine_packets, world::combine_packets_bytes,
       world::pack, world::look, world::drain};
   return &module;
 }

@@ -83,20 +83,87 @@ void run_combination(const crossrail_combination& asked, const std::vector<const
   if (asked.flag != nullptr) write_word(asked.flag, asked.value);
 }
 
-void run_barrier(const crossrail_barrier& asked, const std::vector<void*>& buffers) {
+// The line of `owner` in which `from` writes: number | where its block goes | the most bytes it may have. From -1: its own number.
+static std::byte* line_of(const crossrail_barrier& asked, const std::vector<void*>& buffers, int owner, int from) {
   const std::size_t begin = asked.buffer_bytes - barrier_bytes(asked.ranks);
-  const auto line = [&](int owner, int from) {
-    return touch(buffers[static_cast<std::size_t>(owner)]) + begin + kSlotHead * (1 + static_cast<std::size_t>(from));
-  };
-  std::byte* const mine = line(asked.rank, -1);
+  return touch(buffers[static_cast<std::size_t>(owner)]) + begin + kSlotHead * static_cast<std::size_t>(1 + from);
+}
+
+// `tell(peer, line)` writes what goes with the number. False: given up.
+template <class Tell>
+static bool meet(const crossrail_barrier& asked, const std::vector<void*>& buffers, Tell tell) {
+  std::byte* const mine = line_of(asked, buffers, asked.rank, -1);
   const std::uint64_t number = read_word(mine) + 1;
-  for (int peer = 0; peer < asked.ranks; ++peer) write_word(line(peer, asked.rank), number);
+  for (int peer = 0; peer < asked.ranks; ++peer) {
+    std::byte* const line = line_of(asked, buffers, peer, asked.rank);
+    tell(peer, line);
+    write_word(line, number);
+  }
   bool left = false;
   for (int peer = 0; peer < asked.ranks; ++peer) {
     // A peer may be at the next barrier already.
-    while (!left && read_word(line(asked.rank, peer)) < number) left = read_word(asked.abort) != 0;
+    while (!left && read_word(line_of(asked, buffers, asked.rank, peer)) < number) left = read_word(asked.abort) != 0;
   }
   write_word(mine, number);
+  return !left;
+}
+
+void run_barrier(const crossrail_barrier& asked, const std::vector<void*>& buffers) {
+  (void)meet(asked, buffers, [](int, std::byte*) {});
+}
+
+static CountedArrays arrays_of(const crossrail_counted_side& side, int ranks) {
+  CountedArrays kept;
+  if (!on_device(side.counts)) kept.counts.assign(side.counts, side.counts + ranks);
+  if (!on_device(side.displacements)) kept.displacements.assign(side.displacements, side.displacements + ranks);
+  return kept;
+}
+
+CountedWork counted_work(const crossrail_counted_exchange& asked) {
+  const crossrail_barrier& barrier = asked.barrier;
+  return {asked, {barrier.buffers, barrier.buffers + barrier.ranks}, {asked.to, asked.to + barrier.ranks}, arrays_of(asked.send, barrier.ranks),
+          arrays_of(asked.recv, barrier.ranks)};
+}
+
+struct CountedBlock {
+  std::int64_t at = 0, bytes = 0;
+  bool right = true;
+};
+
+static CountedBlock block_of(const crossrail_counted_side& side, const CountedArrays& kept, int peer) {
+  const auto entry = [peer](const std::vector<std::int32_t>& ours, const std::int32_t* array) -> std::int64_t {
+    std::int32_t value = 0;
+    if (ours.empty()) std::memcpy(&value, touch(array + peer), sizeof value);
+    return ours.empty() ? value : ours[static_cast<std::size_t>(peer)];
+  };
+  const std::int64_t bytes = entry(kept.counts, side.counts) * side.element_bytes, at = entry(kept.displacements, side.displacements) * side.element_bytes;
+  if (bytes == 0) return {};
+  if (bytes < 0 || at < side.lowest || at > side.highest - bytes) return {0, 0, false};
+  return {at, bytes, true};
+}
+
+void run_counted(const CountedWork& work) {
+  const crossrail_barrier& met = work.asked.barrier;
+  const auto wrong = [&](crossrail_counted_wrong kind, int peer) {
+    write_word(work.asked.wrong, static_cast<std::uint64_t>(kind) << 32 | static_cast<std::uint64_t>(peer));
+  };
+  const bool all_here = meet(met, work.buffers, [&](int peer, std::byte* line) {
+    const CountedBlock block = block_of(work.asked.recv, work.recv, peer);
+    write_word(line + 8, static_cast<std::uint64_t>(block.at));
+    write_word(line + 16, static_cast<std::uint64_t>(block.bytes));
+    if (!block.right) wrong(CROSSRAIL_COUNTED_RECEIVE, peer);
+  });
+  for (int peer = 0; all_here && peer < met.ranks; ++peer) {
+    const std::byte* const line = line_of(met, work.buffers, met.rank, peer);
+    const CountedBlock block = block_of(work.asked.send, work.send, peer);
+    const auto at = static_cast<std::int64_t>(read_word(line + 8)), room = static_cast<std::int64_t>(read_word(line + 16));
+    if (!block.right) wrong(CROSSRAIL_COUNTED_SEND, peer);
+    if (block.bytes > room) wrong(CROSSRAIL_COUNTED_CUT, peer);
+    const std::int64_t bytes = block.bytes < room ? block.bytes : room;
+    if (bytes == 0) continue;
+    std::memcpy(touch(static_cast<std::byte*>(work.to[static_cast<std::size_t>(peer)]) + at), touch(static_cast<std::byte*>(work.asked.send.base) + block.at),
+                static_cast<std::size_t>(bytes));
+  }
 }
 
 // One byte after the other, as the definition has it.

@@ -12,6 +12,7 @@ namespace crossrail::virtual_world {
 
 // Where the processor finds what lies at an address of the device's.
 std::byte* touch(const void* pointer);
+bool on_device(const void* pointer);
 
 inline std::uint64_t read_word(const void* word) {
   return std::atomic_ref<std::uint64_t>(*static_cast<std::uint64_t*>(const_cast<void*>(word))).load(std::memory_order_acquire);
@@ -27,6 +28,17 @@ size_t combine_packets_bytes(size_t block_bytes, const crossrail_reduction* redu
 void run_combination(const crossrail_combination& asked, const std::vector<const void*>& from, const std::vector<void*>& to);
 void run_combine_packets(const crossrail_packets& asked, const std::vector<void*>& buffers, const crossrail_reduction& reduction);
 void run_barrier(const crossrail_barrier& asked, const std::vector<void*>& buffers);
+// Host copies of a side's arrays that do not lie on the device; empty: they do.
+struct CountedArrays {
+  std::vector<std::int32_t> counts, displacements;
+};
+struct CountedWork {
+  crossrail_counted_exchange asked;
+  std::vector<void*> buffers, to;
+  CountedArrays send, recv;
+};
+CountedWork counted_work(const crossrail_counted_exchange& asked);
+void run_counted(const CountedWork& work);
 void run_pack(const crossrail_packing& asked, const std::vector<crossrail_segment>& segments);
 
 }  // namespace crossrail::virtual_world

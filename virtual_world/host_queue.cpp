@@ -152,6 +152,11 @@ const char* barrier(crossrail_queue* queue, const crossrail_barrier* asked) {
   return nullptr;
 }
 
+const char* exchange_counted(crossrail_queue* queue, const crossrail_counted_exchange* asked) {
+  worker_for(queue, asked->barrier.stream).post([work = counted_work(*asked)] { run_counted(work); });
+  return nullptr;
+}
+
 const char* pack(crossrail_queue* queue, const crossrail_packing* asked) {
   worker_for(queue, asked->stream)
       .post([copy = *asked, segments = std::vector<crossrail_segment>(asked->segments, asked->segments + asked->segment_count)] {

@@ -112,6 +112,19 @@ int crossrail_last_traffic(crossrail_traffic *traffic);
 int crossrail_alltoall_on_stream(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                                  MPI_Datatype recvtype, MPI_Comm comm, void *stream);
 
+/* MPI_Alltoallv in the order of `stream`, on the same terms, but that the host need not know the counts. Each of the four arrays (counts and
+ * displacements in elements, one for every rank) may lie in device memory: it is read when the stream gets there, and by a graph at
+ * every launch, and has to stay as it is until the stream is done with the call. An array in host memory, pinned memory too, is read
+ * before the call returns, and a graph keeps its values. In managed memory it counts as one in device memory.
+ *
+ * A buffer in which a rank sends or receives nothing may be NULL. Each buffer lies in one allocation, of which chunks that the
+ * program has mapped itself are one each. A block for which its receiver has less room is cut off there: nothing else is written.
+ * A block of a negative count, or one that is not in its buffer's allocation, is taken as empty. The next call in a stream's order on
+ * the communicator that finds this returns an error on all ranks, with the reason on the standard error of the rank whose block it
+ * was, and enqueues nothing; the calls after it go on. */
+int crossrail_alltoallv_on_stream(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf,
+                                  const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, void *stream);
+
 /* MPI_Allreduce in the order of `stream`, on the same terms; `sendbuf` may be MPI_IN_PLACE. Operations and types are
  * those that MPI defines, without long double; types without gaps. The order of combining is that of the ranks. */
 int crossrail_allreduce_on_stream(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,

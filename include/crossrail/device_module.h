@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define CROSSRAIL_DEVICE_MODULE_VERSION 5
+#define CROSSRAIL_DEVICE_MODULE_VERSION 6
 
 typedef enum crossrail_memory_kind {
   CROSSRAIL_MEMORY_HOST = 0,    /* also host memory that the driver knows (pinned, registered) */
@@ -114,6 +114,32 @@ typedef struct crossrail_barrier {
   void *stream;
 } crossrail_barrier;
 
+/* One side of an exchange whose blocks, one to or from every rank, the device finds when it gets there: block i has counts[i]
+ * elements, from element displacements[i] on. Each array lies in device memory, which is read then, or in host memory, which is
+ * read before return. A block of a negative length, or not from `lowest` to `highest`, is taken as empty. */
+typedef struct crossrail_counted_side {
+  void *base; /* element 0 */
+  const int32_t *counts, *displacements;
+  int64_t element_bytes;   /* below 2^31 */
+  int64_t lowest, highest; /* bytes from `base`: what may be touched */
+} crossrail_counted_side;
+
+/* All-to-all of such blocks. The ranks meet as in a barrier, in whose lines each tells the others where their blocks go and how
+ * long they may be; then each writes its own there, and no more than fits. That all have arrived takes another barrier. */
+typedef struct crossrail_counted_exchange {
+  crossrail_barrier barrier; /* with the stream */
+  crossrail_counted_side send, recv;
+  void *const *to;           /* recv.base of every rank, as mapped here; own included */
+  int multiprocessors;       /* like crossrail_exchange */
+  uint64_t *wrong;           /* in memory given to open_pages: set to a crossrail_counted_wrong << 32 | rank where it is found */
+} crossrail_counted_exchange;
+
+typedef enum crossrail_counted_wrong {
+  CROSSRAIL_COUNTED_CUT = 1,     /* a block to this rank is longer than it has room for, and was cut off */
+  CROSSRAIL_COUNTED_SEND = 2,    /* a block to this rank was taken as empty */
+  CROSSRAIL_COUNTED_RECEIVE = 3  /* a block from this rank was */
+} crossrail_counted_wrong;
+
 /* What becomes of elements that meet: rows of src/comm/reductions.def, counted from 1. */
 typedef struct crossrail_reduction {
   int operation, element;
@@ -190,6 +216,7 @@ typedef struct crossrail_device_module {
   const char *(*packets)(crossrail_queue *queue, const crossrail_packets *packets);
   size_t (*packets_bytes)(int ranks, size_t block_bytes);
   const char *(*barrier)(crossrail_queue *queue, const crossrail_barrier *barrier);
+  const char *(*exchange_counted)(crossrail_queue *queue, const crossrail_counted_exchange *exchange);
   /* Whether there are kernels for it. */
   int (*combines)(const crossrail_reduction *reduction);
   const char *(*combine)(crossrail_queue *queue, const crossrail_combination *combination);
@@ -207,7 +234,7 @@ typedef struct crossrail_device_module {
 
 /* The one symbol of a module. */
 typedef const crossrail_device_module *(*crossrail_device_module_entry)(void);
-#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v5"
+#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v6"
 
 #ifdef __cplusplus
 }

@@ -98,6 +98,7 @@ crossrail_device_module table() {
   module.packets = packets;
   module.packets_bytes = packets_bytes;
   module.barrier = barrier;
+  module.exchange_counted = exchange_counted;
   module.combines = combines;
   module.combine = combine;
   module.combine_packets = combine_packets;
@@ -109,7 +110,7 @@ crossrail_device_module table() {
 }  // namespace
 }  // namespace gpu
 
-extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v5(void) {
+extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v6(void) {
   static const crossrail_device_module module = gpu::table();
   return gpu::driver().complete ? &module : nullptr;
 }

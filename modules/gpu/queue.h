@@ -128,6 +128,14 @@ Cut cut(kernels::Blocks& list, kernels::Block* blocks, unsigned most_grid);
 // For one CTA, a warp a piece.
 Cut cut_for_one(kernels::Blocks& list, kernels::Block* blocks);
 
+// receive_buffers.cpp: what is wrong with a barrier, if anything; and the kernel's words for it.
+const char* check(const crossrail_barrier& barrier);
+template <unsigned kMost>
+const char* tell_barrier(const crossrail_queue& queue, const crossrail_barrier& barrier, kernels::BarrierTask<kMost>& task);
+inline unsigned barrier_threads(const crossrail_barrier& barrier) {
+  return (static_cast<unsigned>(barrier.ranks) + kernels::kWarpLanes - 1) / kernels::kWarpLanes * kernels::kWarpLanes;
+}
+
 // combine.cpp: elements as kernels see them; `addresses` have in them every bit that some row's address has.
 const char* tell_elements(const crossrail_reduction& reduction, size_t bytes, uint64_t addresses, kernels::Elements& elements);
 
@@ -155,6 +163,7 @@ const char* exchange_by_copies(crossrail_queue& queue, const crossrail_exchange&
 const char* packets(crossrail_queue* queue, const crossrail_packets* packets);
 size_t packets_bytes(int ranks, size_t block_bytes);
 const char* barrier(crossrail_queue* queue, const crossrail_barrier* barrier);
+const char* exchange_counted(crossrail_queue* queue, const crossrail_counted_exchange* exchange);
 int combines(const crossrail_reduction* reduction);
 const char* combine(crossrail_queue* queue, const crossrail_combination* combination);
 const char* combine_packets(crossrail_queue* queue, const crossrail_packets* packets, const crossrail_reduction* reduction);

@@ -87,15 +87,8 @@ const char* launch_packets(crossrail_queue& queue, const crossrail_packets& pack
 template <unsigned kMost>
 const char* launch_barrier(crossrail_queue& queue, const crossrail_barrier& barrier, Kernel kernel) {
   kernels::BarrierTask<kMost> task{};
-  uint64_t* abort_flag = nullptr;
-  if (const char* wrong = translate(queue, barrier.abort, &abort_flag); wrong != nullptr) return wrong;
-  task.tail = buffer_of(barrier.ranks, barrier.buffer_bytes).tail;
-  task.abort = abort_flag;
-  task.rank = static_cast<uint32_t>(barrier.rank);
-  task.ranks = static_cast<uint32_t>(barrier.ranks);
-  for (int i = 0; i < barrier.ranks; ++i) task.buffers[i] = static_cast<char*>(barrier.buffers[i]);
-  const unsigned threads = round_up(barrier.ranks, kernels::kWarpLanes);
-  return launch_work(queue, {kernel, 1, threads, &task, sizeof task, nullptr, false}, barrier.stream);
+  if (const char* wrong = tell_barrier(queue, barrier, task); wrong != nullptr) return wrong;
+  return launch_work(queue, {kernel, 1, barrier_threads(barrier), &task, sizeof task, nullptr, false}, barrier.stream);
 }
 
 // No packets would come, and without packets nobody may go on to the next round.
@@ -108,6 +101,22 @@ const char* announce_nothing(crossrail_queue& queue, const crossrail_packets& pa
 }
 
 }  // namespace
+
+const char* check(const crossrail_barrier& barrier) { return check(barrier.rank, barrier.ranks, barrier.buffer_bytes); }
+
+template <unsigned kMost>
+const char* tell_barrier(const crossrail_queue& queue, const crossrail_barrier& barrier, kernels::BarrierTask<kMost>& task) {
+  uint64_t* abort_flag = nullptr;
+  if (const char* wrong = translate(queue, barrier.abort, &abort_flag); wrong != nullptr) return wrong;
+  task.tail = buffer_of(barrier.ranks, barrier.buffer_bytes).tail;
+  task.abort = abort_flag;
+  task.rank = static_cast<uint32_t>(barrier.rank);
+  task.ranks = static_cast<uint32_t>(barrier.ranks);
+  for (int i = 0; i < barrier.ranks; ++i) task.buffers[i] = static_cast<char*>(barrier.buffers[i]);
+  return nullptr;
+}
+template const char* tell_barrier(const crossrail_queue&, const crossrail_barrier&, kernels::BarrierTask<kernels::kFewRanks>&);
+template const char* tell_barrier(const crossrail_queue&, const crossrail_barrier&, kernels::BarrierTask<kernels::kManyRanks>&);
 
 size_t packets_bytes(int ranks, size_t block_bytes) {
   const uint64_t region = round_up(units_of(block_bytes) * kernels::kPacketBytes, kLineBytes);
@@ -145,7 +154,7 @@ const char* combine_packets(crossrail_queue* queue, const crossrail_packets* pac
 }
 
 const char* barrier(crossrail_queue* queue, const crossrail_barrier* barrier) {
-  if (const char* wrong = check(barrier->rank, barrier->ranks, barrier->buffer_bytes); wrong != nullptr) return wrong;
+  if (const char* wrong = check(*barrier); wrong != nullptr) return wrong;
   const At at(*queue->place);
   GPU_TRY(at.result());
   if (barrier->ranks <= static_cast<int>(kernels::kFewRanks)) {

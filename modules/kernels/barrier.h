@@ -14,13 +14,16 @@ GPU_INLINE BarrierLine* lines_of(const BarrierTask<kMost>& task, uint32_t rank) 
   return reinterpret_cast<BarrierLine*>(task.buffers[rank] + task.tail + sizeof(BufferTail));
 }
 
-template <unsigned kMost>
-GPU_INLINE void barrier(const BarrierTask<kMost>& task) {
+// `tell(peer, line)` writes what a peer is to know beside the number.
+template <unsigned kMost, class Tell>
+GPU_INLINE void meet(const BarrierTask<kMost>& task, Tell tell) {
   BufferTail* tail = reinterpret_cast<BufferTail*>(task.buffers[task.rank] + task.tail);
   const uint64_t number = tail->barrier + 1;
   gpu::fence_system();  // what kernels before have written is seen before the number
   for (uint32_t peer = threadIdx.x; peer < task.ranks; peer += blockDim.x) {
-    gpu::store_release(&lines_of(task, peer)[task.rank].barrier, number);
+    BarrierLine* line = &lines_of(task, peer)[task.rank];
+    tell(peer, line);
+    gpu::store_release(&line->barrier, number);
   }
   const BarrierLine* own = lines_of(task, task.rank);
   bool stayed = true;
@@ -34,6 +37,15 @@ GPU_INLINE void barrier(const BarrierTask<kMost>& task) {
   }
   gpu::sync_threads();
   if (threadIdx.x == 0) tail->barrier = number;
+}
+
+struct NothingToTell {
+  GPU_INLINE void operator()(uint32_t, BarrierLine*) const {}
+};
+
+template <unsigned kMost>
+GPU_INLINE void barrier(const BarrierTask<kMost>& task) {
+  meet(task, NothingToTell{});
 }
 
 }  // namespace kernels

@@ -3,6 +3,7 @@
 #include "exchange.h"
 #include "barrier.h"
 #include "combine.h"
+#include "counted.h"
 #include "packets.h"
 #include "packing.h"
 #include "persistent.h"
@@ -16,6 +17,10 @@ GPU_KERNEL_OF(kernels::kCombineThreads) combine_many(GPU_ARGUMENT kernels::Combi
 GPU_KERNEL_OF(kernels::kCombineThreads) combine_packets(GPU_ARGUMENT kernels::CombinePacketsTask task) { kernels::combine_packets(task); }
 GPU_KERNEL barrier_few(GPU_ARGUMENT kernels::BarrierTask<kernels::kFewRanks> task) { kernels::barrier(task); }
 GPU_KERNEL barrier_many(GPU_ARGUMENT kernels::BarrierTask<kernels::kManyRanks> task) { kernels::barrier(task); }
+GPU_KERNEL meet_few(GPU_ARGUMENT kernels::CountedMeeting<kernels::kFewRanks> task) { kernels::meet_counted(task); }
+GPU_KERNEL meet_many(GPU_ARGUMENT kernels::CountedMeeting<kernels::kManyRanks> task) { kernels::meet_counted(task); }
+GPU_KERNEL_OF(kernels::kCountedThreads) counted_few(GPU_ARGUMENT kernels::CountedTask<kernels::kFewRanks> task) { kernels::exchange_counted(task); }
+GPU_KERNEL_OF(kernels::kCountedThreads) counted_many(GPU_ARGUMENT kernels::CountedTask<kernels::kManyRanks> task) { kernels::exchange_counted(task); }
 GPU_KERNEL pack(GPU_ARGUMENT kernels::PackTask task) { kernels::pack_row(task); }
 GPU_KERNEL persistent(GPU_ARGUMENT kernels::PersistentTask task) { kernels::stay(task); }
 

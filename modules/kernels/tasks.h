@@ -61,7 +61,9 @@ struct BufferTail {
 };
 struct BarrierLine {
   uint64_t barrier;  // a peer's last
-  uint64_t padding[7];
+  int64_t at;        // of counted blocks: where the one to the peer goes, from the beginning of its side
+  uint64_t room;     // and the most bytes that it may have
+  uint64_t padding[5];
 };
 static_assert(sizeof(BufferTail) == 128 && sizeof(BarrierLine) == 64);
 constexpr uint64_t kPacketBytes = 16;
@@ -125,6 +127,37 @@ struct BarrierTask {
   uint32_t rank, ranks;
   char* buffers[kMost];
 };
+
+constexpr unsigned kCountedThreads = 512;  // of a CTA that moves them
+constexpr uint64_t kWrongCut = 1, kWrongSend = 2, kWrongReceive = 3;  // crossrail_counted_wrong
+
+// Blocks whose elements are counted by arrays, one entry for every rank.
+template <unsigned kMost>
+struct CountedSide {
+  char* base;
+  const int32_t* counts;         // on the device; null: `own_counts`
+  const int32_t* displacements;  // the same
+  int64_t element_bytes;
+  int64_t lowest, highest;       // bytes from `base`: what may be touched
+  int32_t own_counts[kMost], own_displacements[kMost];
+};
+
+// The barrier that tells the senders where their blocks go.
+template <unsigned kMost>
+struct CountedMeeting {
+  BarrierTask<kMost> barrier;
+  CountedSide<kMost> recv;
+  uint64_t* wrong;  // in host memory
+};
+
+template <unsigned kMost>
+struct CountedTask {
+  BarrierTask<kMost> barrier;  // the one before
+  CountedSide<kMost> send;
+  char* to[kMost];
+  uint64_t* wrong;
+};
+static_assert(sizeof(CountedMeeting<kManyRanks>) <= 4096 && sizeof(CountedTask<kManyRanks>) <= 4096);
 
 // All positions, lengths and counts in units.
 struct PackTask {

@@ -43,6 +43,9 @@ struct Buffers {
   // The same of v-collectives: one for every block, null for those that have none.
   const DeviceLayout* const* out_layouts = nullptr;
   const DeviceLayout* const* in_layouts = nullptr;
+  // Of v-collectives in a stream's order, instead of all that: their sides.
+  const crossrail_counted_side* counted_send = nullptr;
+  const crossrail_counted_side* counted_recv = nullptr;
   void* stream = nullptr;  // of calls in a stream's order: which, as device_module.h writes it
 
   // The bytes of equal blocks from `begin` on, or of the block to or from a rank of the communicator.

@@ -13,11 +13,12 @@
 
 namespace crossrail {
 
-// Written by a rank's device, read by every rank's processor; and `abort`, the other way round.
+// Written by a rank's device, read by every rank's processor, `wrong` by its own; and `abort`, the other way round.
 struct alignas(kCacheLineBytes) DeviceFlags {
   std::uint64_t done;   // last exchange of this rank that has arrived everywhere
   std::uint64_t local;  // last work of this rank that concerns nobody else
   std::uint64_t abort;  // not 0: kernels that wait for peers shall give up
+  std::uint64_t wrong;  // of crossrail_counted_exchange; 0: nothing was
 };
 
 // Where one side of a rank's call lies.

@@ -37,7 +37,7 @@ bool DeviceQueue::open(const crossrail_memory& near) {
   home_ = near;
   DeviceLines& mine = region_.lines[control_.node_rank()];
   mine.identity = module_->identity(queue_);
-  mine.waits = module_->packets != nullptr && module_->barrier != nullptr ? 1 : 0;
+  mine.waits = module_->packets != nullptr && module_->barrier != nullptr && module_->exchange_counted != nullptr ? 1 : 0;
   return true;
 }
 
@@ -248,6 +248,23 @@ Status DeviceQueue::enqueue_packets(void* stream, crossrail_packets packets, con
 }
 
 Status DeviceQueue::enqueue_barrier(const crossrail_barrier& barrier) { return device::answered(module_->barrier(queue_, &barrier)); }
+
+Status DeviceQueue::enqueue_counted(crossrail_counted_exchange exchange) {
+  exchange.multiprocessors = limits_.multiprocessors;
+  exchange.wrong = &flags(control_.node_rank()).wrong;
+  return device::answered(module_->exchange_counted(queue_, &exchange));
+}
+
+std::string DeviceQueue::wrong_so_far() {
+  const std::uint64_t word = std::atomic_ref<std::uint64_t>(flags(control_.node_rank()).wrong).exchange(0);
+  if (word == 0) return {};
+  const std::string peer = std::to_string(control_.rank_of(static_cast<int>(word & 0xffffffffu)));
+  switch (word >> 32) {
+    case CROSSRAIL_COUNTED_CUT: return "in an earlier call a block to rank " + peer + " was longer than that rank had room for, and was cut off";
+    case CROSSRAIL_COUNTED_SEND: return "in an earlier call the block to rank " + peer + " had a negative count or was not in the buffer, and nothing was sent";
+    default: return "in an earlier call the block from rank " + peer + " had a negative count or was not in the buffer, and nothing was received";
+  }
+}
 
 void DeviceQueue::abort_waits() { write(flags(control_.node_rank()).abort, 1); }
 

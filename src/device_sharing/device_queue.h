@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -106,6 +107,9 @@ class DeviceQueue {
   Status enqueue_combination(void* stream, crossrail_combination combination);
   Status enqueue_packets(void* stream, crossrail_packets packets, const crossrail_reduction* reduction = nullptr);
   Status enqueue_barrier(const crossrail_barrier& barrier);
+  Status enqueue_counted(crossrail_counted_exchange exchange);
+  // What was wrong with the blocks of such exchanges since this was last asked; empty if nothing was.
+  std::string wrong_so_far();
   const std::uint64_t* abort_flag() const { return &flags(control_.node_rank()).abort; }
   // Kernels that wait for peers give up. Any thread.
   void abort_waits();

@@ -97,6 +97,11 @@ ExportedSide DeviceSharing::locate(const DeviceSide& side, MappedSide which, Wan
 bool DeviceSharing::equipped_for(const DeviceNeeds& needs) {
   const crossrail_device_module& module = queue_.module();
   if (needs.reduction.operation != 0 && (module.combine == nullptr || module.combines == nullptr || module.combines(&needs.reduction) == 0)) return false;
+  for (const void* const array : needs.arrays) {
+    crossrail_memory facts{};
+    if (array != nullptr) module.describe(array, 1, &facts);
+    if (array != nullptr && facts.kind != CROSSRAIL_MEMORY_HOST && !queue_.reaches(facts)) return false;
+  }
   return needs.host_bytes == 0 || host_room_.reserve(needs.host_bytes);
 }
 

@@ -10,6 +10,7 @@
 //   StreamOrder        calls in the order of the program's streams
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -36,6 +37,7 @@ struct DeviceNeeds {
   std::size_t host_bytes = 0;       // of the host room
   crossrail_reduction reduction{};  // that kernels can do; of nothing: none
   bool no_staging = false;          // what would go through memory of ours is in host memory to this call
+  std::array<const void*, 4> arrays{};  // that its device reads where they are in device memory; null: none
 };
 struct DeviceCall {
   DeviceSide send, recv;

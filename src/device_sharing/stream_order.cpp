@@ -26,6 +26,12 @@ Status StreamOrder::packets(void* stream, crossrail_packets packets, const cross
   return queue_.enqueue_packets(stream, packets, reduction);
 }
 
+Status StreamOrder::counted(void* stream, crossrail_counted_exchange exchange) {
+  exchange.barrier = buffers_.barrier();
+  exchange.barrier.stream = stream;
+  return queue_.enqueue_counted(exchange);
+}
+
 void StreamOrder::watch(std::stop_token stop) {
   constexpr auto kPause = std::chrono::milliseconds(100);
   std::mutex mutex;

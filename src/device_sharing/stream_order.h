@@ -29,6 +29,8 @@ class StreamOrder {
   }
   Status combination(void* stream, const crossrail_combination& combination) { return queue_.enqueue_combination(stream, combination); }
   Status packets(void* stream, crossrail_packets packets, const crossrail_reduction* reduction = nullptr);
+  // Every rank's blocks, once all ranks have come; a barrier is to follow.
+  Status counted(void* stream, crossrail_counted_exchange exchange);
   // No thread looks after the peers any longer.
   void stop_watching() { watcher_ = std::jthread(); }
 

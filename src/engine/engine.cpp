@@ -191,8 +191,15 @@ Status enqueue(Slot& slot, const Shape& shape, UserBuffers& user, void* stream) 
   if (!slot.devices->active()) return failed(Code::unsupported, "some rank has no device module, or memory that no other can map");
   if (shape.in_place) return failed(Code::unsupported, "not in place");
   Plan* plan = nullptr;
-  CROSSRAIL_TRY(plan_on_devices(slot, shape, call_without_staging(user, device_block_bytes(shape, slot.owner.topology.size)), plan));
-  if (plan == nullptr) return failed(Code::unsupported, "some rank's buffers are not in device memory, or have gaps");
+  DeviceCall call = call_without_staging(user, device_block_bytes(shape, slot.owner.topology.size));
+  // All are to hear, and are here now: this call is refused for what was wrong with the one before.
+  const std::string wrong_before = slot.devices->queue().wrong_so_far();
+  if (!wrong_before.empty()) call.send = call.recv = {};
+  CROSSRAIL_TRY(plan_on_devices(slot, shape, call, plan));
+  if (!wrong_before.empty()) return failure(Code::unsupported, "%s", wrong_before.c_str());
+  if (plan == nullptr) {
+    return failed(Code::unsupported, "some rank's buffers are not in device memory that the others can map, or have gaps, or its counts of an earlier call were wrong");
+  }
   Buffers buffers = user.device_buffers();
   buffers.stream = stream == nullptr ? CROSSRAIL_DEFAULT_STREAM : stream;
   return run_plan(*plan, buffers, plan->run);
@@ -205,7 +212,8 @@ Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& user,
   shape.order = Order::stream;
   Slot& slot = communicator.slot();
   begin_call(slot, shape.hash(), shape.block_bytes);
-  const Status status = shape.block_bytes == 0 ? Status{} : enqueue(slot, shape, user, stream);
+  const bool nothing = row_of(shape.collective).counts != Counts::vector && shape.block_bytes == 0;
+  const Status status = nothing ? Status{} : enqueue(slot, shape, user, stream);
   const bool harmless = status.ok() || status.code == Code::unsupported || status.code == Code::no_memory;
   if (!harmless) break_up(slot, status.code);
   if (status.ok() && slot.control != nullptr) (void)slot.control->end_call();

@@ -27,9 +27,10 @@ Outcome run_collective(Communicator& communicator, const Shape& shape, const Buf
 // end. Pure; the same on all ranks.
 bool can_be_pending(Communicator& communicator, const Shape& shape);
 
-// MPI_Alltoall in the order of a stream (null: the program's default one): returns when the work is enqueued.
+// A collective in the order of a stream (null: the program's default one): returns when the work is enqueued.
 // Device memory, contiguous blocks, one node, a device for every rank. Errors as above; unsupported and no_memory,
-// on all ranks alike, where it cannot be done (nothing is then enqueued).
+// on all ranks alike, where it cannot be done (nothing is then enqueued), or where an earlier call's counts were wrong.
+// Alltoallv: of CountedBuffers.
 Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& buffers, void* stream);
 
 // This rank cannot take part, for the reason of `code`, in a call that the others may be in: they

@@ -1,6 +1,6 @@
 // crossrail_alltoall_on_stream: in order with the stream's other work, without waiting for it, and
-// captured in a graph that is replayed with other data; refused where ranks share a GPU. Exits 77 (skipped)
-// where there is no GPU.
+// captured in a graph that is replayed with other data; refused where ranks share a GPU. Then
+// crossrail_alltoallv_on_stream (device_on_stream_counts.h). Exits 77 (skipped) where there is no GPU.
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
+
+#include "device_on_stream_counts.h"
 
 namespace {
 
@@ -214,6 +216,7 @@ int main(int argc, char** argv) {
   cudaStream_t stream = nullptr;
   require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
   size <= devices ? run_all(on_stream, stream) : all_refused(on_stream, stream);
+  wrong += on_stream_counts::run(rank, size, stream, size > devices);
   int all = 0;
   MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) std::printf("device_on_stream: %d ranks, %d devices: %d wrong\n", size, devices, all);

@@ -1,4 +1,4 @@
-/* crossrail_alltoall_on_stream among processes, on a device that is made of host memory
+/* crossrail_alltoall_on_stream and crossrail_alltoallv_on_stream among processes, on a device that is made of host memory
  * (virtual_world/host_device.h): in order with the stream's other work, on the default stream too, and refusals
  * on all ranks alike. HOST_DEVICE is the path of the driver.
  *
@@ -12,7 +12,11 @@
 
 typedef int on_stream_function(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, void*);
 
+typedef int vector_on_stream_function(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype, MPI_Comm,
+                                      void*);
+
 static on_stream_function* on_stream;
+static vector_on_stream_function* vector_on_stream;
 static void* (*device_alloc)(size_t, int);
 static void (*device_free)(void*);
 static void* (*open_stream)(void);
@@ -30,6 +34,7 @@ static void open_driver(void) {
   wait_for = (void (*)(void*))dlsym(driver, "host_device_wait");
   copy = (void (*)(void*, const crossrail_block*))dlsym(driver, "host_device_copy");
   on_stream = (on_stream_function*)dlsym(RTLD_DEFAULT, "crossrail_alltoall_on_stream");
+  vector_on_stream = (vector_on_stream_function*)dlsym(RTLD_DEFAULT, "crossrail_alltoallv_on_stream");
 }
 
 /* Rounds of other data through the same device memory, with nobody waiting between them. */
@@ -59,6 +64,144 @@ static void rounds(int count, int calls, void* stream) {
   free(got);
 }
 
+enum { kMost = 3000, kRanks = 16 };
+
+static int length(int from, int to, int call) { return (int)((unsigned)number(from, to, call) % 7u == 0 ? 0 : (unsigned)number(to, from, call) % kMost); }
+
+typedef struct {
+  int counts[kRanks], places[kRanks];
+} lists;
+
+/* Blocks with one int between them. */
+static void lay_out(lists* sent, lists* received, int call) {
+  const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD);
+  for (int peer = 0, out = 0, in = 0; peer < size; ++peer) {
+    sent->counts[peer] = length(rank, peer, call);
+    received->counts[peer] = length(peer, rank, call);
+    sent->places[peer] = out;
+    received->places[peer] = in;
+    out += sent->counts[peer] + 1;
+    in += received->counts[peer] + 1;
+  }
+}
+
+/* What calls with the same device memory share: `kept` is what the stream brings there and back, one of each a call. */
+typedef struct {
+  int calls;
+  size_t all; /* ints of a side */
+  void* stream;
+  int *send, *recv;
+  lists* device; /* of what is sent, and of what is received */
+  int *filled, *got, *poison;
+  lists* kept;
+} vectors;
+
+static vectors open_vectors(int calls, void* stream) {
+  vectors v = {calls, (size_t)(size_of_comm(MPI_COMM_WORLD) * (kMost + 1)), stream, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+  const size_t bytes = sizeof(int) * v.all;
+  v.send = device_alloc(bytes, 0), v.recv = device_alloc(bytes, 0), v.device = device_alloc(2 * sizeof(lists), 0);
+  v.filled = malloc(bytes * (size_t)calls), v.got = malloc(bytes * (size_t)calls), v.poison = malloc(bytes);
+  v.kept = malloc(2 * sizeof(lists) * (size_t)calls);
+  memset(v.poison, 0xEE, bytes);
+  return v;
+}
+
+static void close_vectors(vectors* v) {
+  void* const device[] = {v->send, v->recv, v->device};
+  void* const host[] = {v->filled, v->got, v->poison, v->kept};
+  for (size_t i = 0; i < sizeof device / sizeof device[0]; ++i) device_free(device[i]);
+  for (size_t i = 0; i < sizeof host / sizeof host[0]; ++i) free(host[i]);
+}
+
+/* Every other call has some of its arrays in host memory, written over once it has returned. What comes is received as bytes. */
+static void vector_call(vectors* v, int call) {
+  const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD), some = call % 2;
+  int *from = v->filled + (size_t)call * v->all, *to = v->got + (size_t)call * v->all;
+  lists *sent = v->kept + 2 * call, *received = sent + 1;
+  lay_out(sent, received, call);
+  for (int peer = 0; peer < size; ++peer) {
+    for (int at = 0; at < sent->counts[peer]; ++at) from[sent->places[peer] + at] = number(rank, peer, at + call);
+    received->counts[peer] *= (int)sizeof(int);
+    received->places[peer] *= (int)sizeof(int);
+  }
+  const size_t bytes = sizeof(int) * v->all;
+  const crossrail_block in[] = {{v->send, from, bytes}, {v->recv, v->poison, bytes}, {v->device, sent, 2 * sizeof(lists)}}, out = {to, v->recv, bytes};
+  for (int i = 0; i < 3; ++i) copy(v->stream, &in[i]);
+  lists host[2] = {*sent, *received};
+  const lists* const device = v->device;
+  CHECK(vector_on_stream(v->send, some ? host[0].counts : device[0].counts, device[0].places, MPI_INT, v->recv, device[1].counts,
+                         some ? host[1].places : device[1].places, MPI_BYTE, MPI_COMM_WORLD, v->stream) == MPI_SUCCESS, "call %d of vectors refused", call);
+  memset(host, 0x55, sizeof host);
+  copy(v->stream, &out);
+}
+
+static int wrong_ints(const vectors* v, int call) {
+  const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD);
+  lists sent, received;
+  int *const to = v->got + (size_t)call * v->all, wrong = 0;
+  lay_out(&sent, &received, call);
+  for (int peer = 0; peer < size; ++peer) {
+    int* const block = to + received.places[peer];
+    for (int at = 0; at < received.counts[peer]; ++at) wrong += block[at] != number(peer, rank, at + call);
+    memcpy(block, v->poison, sizeof(int) * (size_t)received.counts[peer]);
+  }
+  for (size_t at = 0; at < v->all; ++at) wrong += to[at] != v->poison[0];
+  return wrong;
+}
+
+/* What is wrong is told by the next call, on all ranks, and by no other one. */
+static void told_late(const vectors* v) {
+  const int last = rank_in(MPI_COMM_WORLD) == size_of_comm(MPI_COMM_WORLD) - 1;
+  for (int again = 0; again < 2; ++again) {
+    lists one = {{0}, {0}}, nothing = {{0}, {0}};
+    one.counts[0] = again == 0 && last ? 1 : 0;
+    CHECK(vector_on_stream(v->send, one.counts, one.places, MPI_INT, v->recv, nothing.counts, nothing.places, MPI_INT, MPI_COMM_WORLD, v->stream) ==
+          MPI_SUCCESS, "no bytes are refused");
+    wait_for(v->stream);
+    MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+    const int code = on_stream(v->send, 1, MPI_INT, v->recv, 1, MPI_INT, MPI_COMM_WORLD, v->stream);
+    CHECK((code == MPI_SUCCESS) == (again == 1), "after a block that was cut off: %d", code);
+    wait_for(v->stream);
+    MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+}
+
+/* Lengths that the stream brings to the device before the call, other ones each time, with nobody waiting. */
+static void vector_rounds(int calls, void* stream) {
+  vectors v = open_vectors(calls, stream);
+  for (int call = 0; call < calls; ++call) vector_call(&v, call);
+  wait_for(stream);
+  int wrong = 0;
+  for (int call = 0; call < calls; ++call) wrong += wrong_ints(&v, call);
+  CHECK(wrong == 0, "%d wrong of vectors", wrong);
+  MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+  told_late(&v);
+  close_vectors(&v);
+}
+
+static void vector_refusals(void) {
+  const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD);
+  const size_t bytes = sizeof(int) * (size_t)(2 * size);
+  int *send = device_alloc(bytes, 0), *recv = device_alloc(bytes, 0), *host = malloc(bytes);
+  const int nothing[kRanks] = {0};
+  MPI_Datatype gaps;
+  MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &gaps);
+  MPI_Type_commit(&gaps);
+#define REFUSED(from, sent, to, received) \
+  CHECK(vector_on_stream(from, nothing, nothing, sent, to, nothing, nothing, received, MPI_COMM_WORLD, NULL) != MPI_SUCCESS, #from " " #sent " " #received)
+  REFUSED(rank == 0 ? host : send, MPI_INT, recv, MPI_INT);
+  REFUSED(send, MPI_INT, rank == 1 ? host : recv, MPI_INT);
+  REFUSED(send, rank == 1 ? gaps : MPI_INT, recv, MPI_INT);
+  REFUSED(send, MPI_INT, recv, gaps);
+  REFUSED(rank == 1 ? MPI_IN_PLACE : (void*)send, MPI_INT, recv, MPI_INT);
+#undef REFUSED
+  MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+  MPI_Type_free(&gaps);
+  device_free(send);
+  device_free(recv);
+  free(host);
+}
+
 static void refusals(void) {
   const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD);
   const size_t bytes = sizeof(int) * (size_t)(2 * size);
@@ -81,8 +224,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int calls = argc > 1 ? atoi(argv[1]) : 10;
   open_driver();
-  CHECK(on_stream != NULL, "there is no crossrail_alltoall_on_stream");
-  if (on_stream == NULL) return verdict();
+  CHECK(on_stream != NULL && vector_on_stream != NULL, "there is no crossrail_alltoall_on_stream, or no crossrail_alltoallv_on_stream");
+  if (on_stream == NULL || vector_on_stream == NULL) return verdict();
   void* stream = open_stream();
   const int counts[] = {1, 7, 1023, 1024, 20000};
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {
@@ -90,6 +233,9 @@ int main(int argc, char** argv) {
     rounds(counts[i], calls, NULL);
     refusals();
   }
+  vector_rounds(calls, stream);
+  vector_refusals();
+  vector_rounds(calls, NULL);
   close_stream(stream);
   const int result = verdict();
   MPI_Finalize();

@@ -15,8 +15,8 @@ static const char* copy(void* to, const void* from, size_t bytes) {
   return NULL;
 }
 
-const crossrail_device_module* crossrail_device_module_v5(void);
-const crossrail_device_module* crossrail_device_module_v5(void) {
+const crossrail_device_module* crossrail_device_module_v6(void);
+const crossrail_device_module* crossrail_device_module_v6(void) {
   static const crossrail_device_module module = {
       .version = CROSSRAIL_DEVICE_MODULE_VERSION, .name = "pretend", .classify = classify, .copy = copy};
   return &module;

@@ -4,7 +4,8 @@
 // Cost   One meeting of processors, in which every rank says where its blocks go + one kernel launch + the bytes of the
 //        rank that has most. Empty blocks cost nothing. Blocks with gaps are packed and unpacked by a kernel each.
 // Needs  Receiving sides in device memory that peers can map, in a row; else, and in place, memory of ours on the way, in
-//        rounds where CROSSRAIL_DEVICE_SCRATCH is less. Parameter: memcpy_threshold (bytes of a rank's longest block).
+//        rounds where CROSSRAIL_DEVICE_SCRATCH is less. In a stream's order: only what can be mapped, no gaps, always the
+//        kernel, which reads lengths and places from arrays of the program's. Parameter: memcpy_threshold (bytes of a rank's longest block).
 // From   IPC paper, section III-C.
 
 #include <algorithm>
@@ -123,17 +124,36 @@ Status run_round(Plan& plan, const Buffers& buffers, const Round& round) {
   return stage_out(plan, buffers, round);
 }
 
-}  // namespace
+// Of calls in a stream's order: where every rank's receiving side begins.
+struct Receivers {
+  std::vector<void*> bases;
+};
 
-bool fits(const Topology& topology, const Shape& shape) {
-  return topology.one_node() && topology.shared_segment && shape.order == Order::call;
+// In a stream's order: the arrays are read, the ranks meet and the blocks are moved when the stream gets there.
+Status enqueue(Plan& plan, const Buffers& buffers) {
+  DeviceSharing& devices = *plan.devices;
+  CROSSRAIL_TRY(devices.streams().check_peers());
+  CROSSRAIL_TRY(devices.map_peers(plan.mapped));
+  devices.keep_mapped(plan.mapped);
+  auto& to = plan.kept<Receivers>().bases;
+  for (int peer = 0; peer < plan.group.size(); ++peer) {
+    to[static_cast<std::size_t>(peer)] = peer == plan.group.index() ? buffers.recv : devices.block({peer, MappedSide::recv, 0, 0});
+  }
+  CROSSRAIL_TRY(devices.streams().counted(buffers.stream, {{}, *buffers.counted_send, *buffers.counted_recv, to.data(), 0, nullptr}));
+  return devices.streams().barrier(buffers.stream);
 }
 
+}  // namespace
+
+bool fits(const Topology& topology, const Shape&) { return topology.one_node() && topology.shared_segment; }
+
 Status plan(Plan& plan) {
+  if (plan.shape.order == Order::stream) plan.keep(Receivers{std::vector<void*>(static_cast<std::size_t>(plan.group.size()))});
   return plan_mapped(plan, MappedSide::recv);
 }
 
 Status run(Plan& plan, const Buffers& buffers) {
+  if (plan.shape.order == Order::stream) return enqueue(plan, buffers);
   const DeviceSharing& devices = *plan.devices;
   CROSSRAIL_TRY(plan.devices->map_peers(plan.mapped));
   CROSSRAIL_TRY(check_lengths(devices, plan.group, plan.device_blocks.launched));

@@ -1,6 +1,8 @@
-// crossrail_alltoall_on_stream, crossrail_allreduce_on_stream.
+// crossrail_alltoall_on_stream, crossrail_alltoallv_on_stream, crossrail_allreduce_on_stream.
 
 #include "base/log.h"
+#include "comm/counted_buffers.h"
+#include "mpi/buffers/datatypes.h"
 #include "mpi/communicator/communicators.h"
 #include "mpi/interpose/allreduce_call.h"
 #include "mpi/interpose/alltoall_call.h"
@@ -40,6 +42,40 @@ int enqueue(const char* function, const Word64* words, void* stream) {
   return status.ok() ? MPI_SUCCESS : refuse(function, status.what);
 }
 
+// One side of an alltoallv whose arrays may be in device memory: nothing of them is looked at here.
+struct CountedArguments {
+  void* address;
+  const int *counts, *displacements;
+  MPI_Datatype type;
+  bool complete() const { return counts != nullptr && displacements != nullptr && type != handles().type_null; }
+};
+
+// `possible` becomes false where the type cannot be taken. Returns the MPI library's code for one that it refuses, else MPI_SUCCESS.
+int describe_side(const CountedArguments& given, MPI_Comm comm, crossrail_counted_side& side, bool& possible) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
+  TypeFacts facts;
+  if (const int code = describe(given.type, comm, facts); !facts.usable) return code == MPI_SUCCESS ? MPI_ERR_TYPE : code;
+  possible = possible && facts.contiguous && facts.bytes < kMostBytes && given.address != MPI_IN_PLACE;
+  std::byte* const base = given.address == nullptr ? nullptr : moved(given.address, facts.lower);
+  side = {base, given.counts, given.displacements, static_cast<std::int64_t>(facts.bytes), 0, 0};
+  return MPI_SUCCESS;
+}
+
+int enqueue_counted(const char* function, const CountedArguments& send, const CountedArguments& recv, MPI_Comm comm, void* stream) {
+  const trace::Slice traced(trace_function(function));
+  if (find_functions() == nullptr) return MPI_ERR_OTHER;
+  if (!send.complete() || !recv.complete()) return refuse(function, "an array is null, or a datatype");
+  CommunicatorRecord* record = record_of(comm);
+  if (record == nullptr || record->communicator == nullptr) return refuse(function, "crossrail does not carry this communicator");
+  crossrail_counted_side out{}, in{};
+  bool possible = true;
+  if (const int code = describe_side(send, comm, out, possible); code != MPI_SUCCESS) return code;
+  if (const int code = describe_side(recv, comm, in, possible); code != MPI_SUCCESS) return code;
+  CountedBuffers buffers(out, in, possible);
+  const Status status = run_on_stream(*record->communicator, {Collective::alltoallv, Memory::host, false, 0}, buffers, stream);
+  return status.ok() ? MPI_SUCCESS : refuse(function, status.what);
+}
+
 }  // namespace
 }  // namespace crossrail::mpi
 
@@ -49,6 +85,13 @@ CROSSRAIL_VISIBLE int crossrail_alltoall_on_stream(const void* sendbuf, int send
   const crossrail::mpi::Word64 words[] = {word_of(sendbuf), word_of(sendcount), word_of(sendtype), word_of(recvbuf),
                                           word_of(recvcount), word_of(recvtype), word_of(comm)};
   return crossrail::mpi::enqueue<crossrail::mpi::AlltoallCall>("crossrail_alltoall_on_stream", words, stream);
+}
+
+CROSSRAIL_VISIBLE int crossrail_alltoallv_on_stream(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                                                    void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+                                                    MPI_Comm comm, void* stream) {
+  return crossrail::mpi::enqueue_counted("crossrail_alltoallv_on_stream", {const_cast<void*>(sendbuf), sendcounts, sdispls, sendtype},
+                                         {recvbuf, recvcounts, rdispls, recvtype}, comm, stream);
 }
 
 CROSSRAIL_VISIBLE int crossrail_allreduce_on_stream(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,

@@ -1,0 +1,98 @@
+// Blocks whose lengths and places are known only here: each rank tells the senders, by the lines of a barrier, where their
+// blocks go and how much fits there; then each writes its own. Memory that nobody has counted is not touched.
+#pragma once
+
+#include "barrier.h"
+#include "move.h"
+
+namespace kernels {
+
+struct CountedBlock {
+  int64_t at;  // bytes from its side's base
+  uint64_t bytes;
+  bool right;
+};
+
+template <unsigned kMost>
+GPU_INLINE CountedBlock counted_block(const CountedSide<kMost>& side, uint32_t peer) {
+  const int64_t count = side.counts != nullptr ? side.counts[peer] : side.own_counts[peer];
+  const int64_t displacement = side.displacements != nullptr ? side.displacements[peer] : side.own_displacements[peer];
+  const int64_t at = displacement * side.element_bytes, bytes = count * side.element_bytes;
+  const bool inside = bytes > 0 && at >= side.lowest && at <= side.highest - bytes;
+  if (!inside) return {0, 0, bytes == 0};
+  return {at, static_cast<uint64_t>(bytes), true};
+}
+
+GPU_INLINE void tell_wrong(uint64_t* word, uint64_t kind, uint32_t peer) { gpu::store_system(word, kind << 32 | peer); }
+
+template <unsigned kMost>
+struct TellRoom {
+  const CountedMeeting<kMost>& task;
+  GPU_INLINE void operator()(uint32_t peer, BarrierLine* line) const {
+    const CountedBlock block = counted_block(task.recv, peer);
+    gpu::store_system(reinterpret_cast<uint64_t*>(&line->at), static_cast<uint64_t>(block.at));
+    gpu::store_system(&line->room, block.bytes);
+    if (!block.right) tell_wrong(task.wrong, kWrongReceive, peer);
+  }
+};
+
+template <unsigned kMost>
+GPU_INLINE void meet_counted(const CountedMeeting<kMost>& task) {
+  meet(task.barrier, TellRoom<kMost>{task});
+}
+
+// First the rank's own, then rank + 1, rank + 2, ...
+template <unsigned kMost>
+GPU_INLINE void find_blocks(const CountedTask<kMost>& task, Block* blocks) {
+  const BarrierTask<kMost>& met = task.barrier;
+  const uint64_t number = reinterpret_cast<const BufferTail*>(met.buffers[met.rank] + met.tail)->barrier;
+  for (uint32_t step = threadIdx.x; step < met.ranks; step += blockDim.x) {
+    const uint32_t peer = (met.rank + step) % met.ranks;
+    const BarrierLine& line = lines_of(met, met.rank)[peer];
+    const CountedBlock block = counted_block(task.send, peer);
+    const bool here = line.barrier >= number;  // not so: the meeting was given up, and what stands there is of an earlier one
+    const uint64_t room = here ? line.room : 0;
+    blocks[step] = {task.to[peer] + line.at, task.send.base + block.at, block.bytes < room ? block.bytes : room, 0};
+    if (blockIdx.x != 0 || !here) continue;
+    if (!block.right) tell_wrong(task.wrong, kWrongSend, peer);
+    if (block.bytes > room) tell_wrong(task.wrong, kWrongCut, peer);
+  }
+}
+
+// The host does not know how many bytes there are: few are shared among warps, many among CTAs, so that long blocks beside short
+// ones keep all of them busy. Every CTA comes to the same. Returns the lanes of a group.
+GPU_INLINE uint32_t cut_blocks(Blocks& list, Block* blocks) {
+  constexpr uint64_t kFewBytes = uint64_t{1} << 20, kPiecesAGroup = 4;
+  uint64_t total = 0;
+  for (uint32_t i = 0; i < list.count; ++i) total += blocks[i].bytes;
+  const uint32_t lanes = total <= kFewBytes ? kWarpLanes : blockDim.x;
+  const uint64_t pass = lanes * kUnitBytes, wanted = kPiecesAGroup * gridDim.x * (blockDim.x / lanes);
+  list.piece_bytes = (total / wanted / pass + 1) * pass;
+  list.pieces = 0;
+  list.even = 0;
+  for (uint32_t i = 0; i < list.count; ++i) {
+    blocks[i].first = list.pieces;
+    list.pieces += (blocks[i].bytes + list.piece_bytes - 1) / list.piece_bytes;
+  }
+  return lanes;
+}
+
+template <unsigned kMost>
+GPU_INLINE void exchange_counted(const CountedTask<kMost>& task) {
+  __shared__ Block blocks[kMost];
+  __shared__ Blocks list;
+  __shared__ uint32_t lanes;
+  find_blocks(task, blocks);
+  gpu::sync_threads();
+  if (threadIdx.x == 0) {
+    list.count = task.barrier.ranks;
+    lanes = cut_blocks(list, blocks);
+  }
+  gpu::sync_threads();
+  const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+  const Group group{thread % lanes, lanes};
+  const uint64_t groups = gridDim.x * blockDim.x / lanes;
+  for (uint64_t piece = thread / lanes; piece < list.pieces; piece += groups) move_piece(piece_of(list, blocks, piece), group);
+}
+
+}  // namespace kernels

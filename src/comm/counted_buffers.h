@@ -1,0 +1,26 @@
+// CountedBuffers: the user's memory of a v-call in a stream's order. The arrays that say how long blocks are and where they lie may be
+// in device memory: nobody knows them before the stream gets there, so that the kernel keeps to the allocations in which the buffers begin.
+#pragma once
+
+#include "comm/user_buffers.h"
+
+namespace crossrail {
+
+class CountedBuffers final : public UserBuffers {
+ public:
+  // `lowest` and `highest` of the sides are found here. `possible` false: this rank cannot take part, as the others shall hear.
+  CountedBuffers(const crossrail_counted_side& send, const crossrail_counted_side& recv, bool possible = true)
+      : send_(send), recv_(recv), possible_(possible) {}
+
+  // For devices only. Errors: unsupported.
+  Status open(Buffers& buffers, const Plan* plan) override;
+  Status close() override { return {}; }
+  DeviceCall on_devices() override;
+  Buffers device_buffers() override;
+
+ private:
+  crossrail_counted_side send_, recv_;
+  bool possible_;
+};
+
+}  // namespace crossrail
