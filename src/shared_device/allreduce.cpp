@@ -34,7 +34,7 @@ class Allreduce {
     if (lanes_ || device_.each_launches()) CROSSRAIL_TRY(device_.control().barrier());  // the leaders' elements are there
     if (lanes_ && device_.topology().one_node()) return straight();
     const int sharers = lanes_ ? device_.topology().smallest_node() : device_.members().fewest_processes();
-    shares_ = {elements_.count, std::max<std::size_t>(1, SharedDevice::kGrainBytes / bytes_), sharers};
+    shares_ = {elements_.count, std::max<std::size_t>(1, device_.least_share_bytes() / bytes_), sharers};
     most_ = device_.room_bytes() / bytes_;
     const std::size_t parts = (shares_.of(0).count + most_ - 1) / most_;  // nobody has more
     Part before;

@@ -25,7 +25,7 @@ class Alltoall {
   Alltoall(SharedDevice& device, const Blocks& blocks)
       : device_(device), members_(device.members()), blocks_(blocks), rank_(device.topology().node_rank()),
         leader_(members_.node_leader(members_.device())), launched_(device.queue().launched()),
-        shares_{blocks.bytes, SharedDevice::kGrainBytes, members_.fewest_processes()} {}
+        shares_{blocks.bytes, device.least_share_bytes(), members_.fewest_processes()} {}
 
   Status run() {
     CROSSRAIL_TRY(device_.control().barrier());  // what leaders send is there, and may be written where they receive

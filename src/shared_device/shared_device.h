@@ -41,7 +41,7 @@ struct Buffer {
 class SharedDevice {
  public:
   static constexpr int kRooms = 4;  // of every rank: of two parts of a call that are under way, what leaves and what arrives
-  static constexpr std::size_t kGrainBytes = 4096;  // fewer are not worth a process of their own
+  static constexpr std::size_t kGrainBytes = 4096;  // of kernels: fewer are not worth a launch of their own
 
   // `slot`: its own. `keys`: of all ranks (Members).
   SharedDevice(Slot& slot, const std::vector<int>& keys);
@@ -64,6 +64,9 @@ class SharedDevice {
     CROSSRAIL_TRY(begin_call(facts));
     return end_call(work());
   }
+
+  // Of what processes send: with less, each for itself, messages cost more than they save (bench/results/other/shared_devices_2_hosts_2_h100.txt).
+  std::size_t least_share_bytes() const { return room_bytes() / 4; }
 
   const Members& members() const { return members_; }
   const Topology& topology() const { return slot_.owner.topology; }

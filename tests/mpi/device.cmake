@@ -17,7 +17,7 @@ add_custom_command(OUTPUT ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so
     ${CMAKE_CURRENT_SOURCE_DIR}/host_device_module.c ${MPI_TEST_HOST_DEVICE}/libcuda.so.1 -Wl,-rpath,$ORIGIN
     -o ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so
   DEPENDS host_device_module.c ${MPI_TEST_HOST_DEVICE}/libcuda.so.1 VERBATIM)
-add_custom_target(mpi_test_host_device ALL DEPENDS ${libraries})
+mpi_test_target(host_device ${libraries})
 mpi_test_program(device_ranks device_ranks.c BUILDS openmpi4 mpich4)
 foreach(algorithm packet ipc_kernel_push ipc_kernel_pull hybrid)
   foreach(mpi openmpi4 mpich4)

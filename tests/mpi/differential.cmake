@@ -100,7 +100,7 @@ foreach(part driver:libcuda.so.1 module:libcrossrail_cuda.so)
       ${CMAKE_CURRENT_SOURCE_DIR}/pretend_${source}.c -o ${MPI_TEST_PRETEND}/${output}
     DEPENDS pretend_${source}.c pretend_driver.h VERBATIM)
 endforeach()
-add_custom_target(mpi_test_pretend ALL DEPENDS ${libraries})
+mpi_test_target(pretend ${libraries})
 foreach(algorithm IN LISTS MPI_TEST_VECTOR_ALGORITHMS)
   foreach(mpi openmpi4 mpich4)
     mpi_test(differential_vector_device_${algorithm} ${mpi} 3 ARGS --libraries ${MPI_TEST_PRETEND}

@@ -257,7 +257,7 @@ if(MPI_TEST_openmpi4_INCLUDE AND TARGET replay_openmpi)
   add_custom_command(OUTPUT ${wrong_alltoall}
     COMMAND ${CMAKE_C_COMPILER} -O2 -shared -fPIC -D_GNU_SOURCE -I${MPI_TEST_openmpi4_INCLUDE} ${CMAKE_CURRENT_SOURCE_DIR}/wrong_alltoall.c -o ${wrong_alltoall} -ldl
     DEPENDS wrong_alltoall.c VERBATIM)
-  add_custom_target(mpi_test_wrong_alltoall ALL DEPENDS ${wrong_alltoall})
+  mpi_test_target(wrong_alltoall ${wrong_alltoall})
   add_test(NAME mpi.replayed.openmpi4.4 COMMAND ${Python3_EXECUTABLE} ${MPI_TEST_SOURCES}/replayed.py
     ${PROJECT_SOURCE_DIR}/crossrail ${MPI_TEST_PROGRAMS}/openmpi4/recorded_calls ${wrong_alltoall})
   set_tests_properties(mpi.replayed.openmpi4.4 PROPERTIES LABELS mpi TIMEOUT 400 PROCESSORS 2

@@ -27,6 +27,16 @@ set(MPI_TEST_abi_FLAGS -DMPI_ABI)
 set(MPI_TEST_MPIS openmpi4 openmpi5 mpich4 mpich5 mpich5_abi intel intel_abi)
 set(MPI_TEST_BUILDS openmpi4 openmpi5 mpich4 mpich5 abi)
 
+# All that tests under MPI run, but for crossrail's libraries.
+if(NOT TARGET mpi_tests)
+  add_custom_target(mpi_tests)
+endif()
+# mpi_test_target(name file...): builds these, always
+function(mpi_test_target name)
+  add_custom_target(mpi_test_${name} ALL DEPENDS ${ARGN})
+  add_dependencies(mpi_tests mpi_test_${name})
+endfunction()
+
 # mpi_test_program(name source... [BUILDS build...] [FLAGS flag...])
 function(mpi_test_program name)
   cmake_parse_arguments(ARG "" "" "BUILDS;FLAGS" ${ARGN})
@@ -49,7 +59,7 @@ function(mpi_test_program name)
     file(MAKE_DIRECTORY ${MPI_TEST_PROGRAMS}/${build})
     list(APPEND outputs ${output})
   endforeach()
-  add_custom_target(mpi_test_${name} ALL DEPENDS ${outputs})
+  mpi_test_target(${name} ${outputs})
 endfunction()
 
 # Copies of crossrail's libraries in a folder, beside whose modules they will look: mpi_test_libraries(folder result)
@@ -85,7 +95,7 @@ function(mpi_test_fortran name source)
       DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${source} VERBATIM)
     list(APPEND outputs ${output})
   endforeach()
-  add_custom_target(mpi_test_${name} ALL DEPENDS ${outputs})
+  mpi_test_target(${name} ${outputs})
 endfunction()
 
 # Programs, which are not built with sanitizers, need their runtime first.
