@@ -72,6 +72,7 @@ MpiPeers::~MpiPeers() {
 Status MpiPeers::open_messages() {
   if (messages_open()) return {};
   if (common_.box == nullptr) return make_private_communicator();
+  close_private_communicators();  // as many may go as come
   open_on(std::move(common_));
   return {};
 }
