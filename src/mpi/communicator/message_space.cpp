@@ -1,6 +1,7 @@
 #include "mpi/communicator/message_space.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "mpi/library/pmpi.h"
 
@@ -24,11 +25,6 @@ CommonNumber::~CommonNumber() {
   if (serial_ != 0) CommonCommunicator::of_process().free(serial_);
 }
 
-void CommonNumber::retire() {
-  if (serial_ != 0) CommonCommunicator::of_process().box()->forget(serial_);
-  serial_ = 0;
-}
-
 CommonCommunicator& CommonCommunicator::of_process() {
   static CommonCommunicator& one = *new CommonCommunicator;  // outlives every static object
   return one;
@@ -37,7 +33,7 @@ CommonCommunicator& CommonCommunicator::of_process() {
 bool CommonCommunicator::claim() {
   const std::size_t numbers = numbers_in_tags();
   const std::lock_guard lock(mutex_);
-  if (state_ != State::none || box_ != nullptr || numbers < 2) return false;
+  if (state_ != State::none || numbers < 2) return false;
   state_ = State::claimed;
   in_use_.assign(numbers, false);
   in_use_[0] = true;
@@ -49,7 +45,7 @@ void CommonCommunicator::unclaim() {
   state_ = State::none;
 }
 
-void CommonCommunicator::settle(MPI_Comm made, std::uint64_t name, int rank) {
+std::shared_ptr<NoticeBox> CommonCommunicator::settle(MPI_Comm made, std::uint64_t name, int rank) {
   const std::lock_guard lock(mutex_);
   state_ = State::settled;
   name_ = name;
@@ -60,16 +56,12 @@ void CommonCommunicator::settle(MPI_Comm made, std::uint64_t name, int rank) {
     const std::lock_guard locked(mutex_);
     in_use_[serial % in_use_.size()] = true;
   });
+  return box_;
 }
 
 void CommonCommunicator::end() {
   const std::lock_guard lock(mutex_);
-  state_ = State::none;
-}
-
-bool CommonCommunicator::is(MPI_Comm comm) const {
-  const std::lock_guard lock(mutex_);
-  return box_ != nullptr && box_->comm() == comm;
+  state_ = State::ended;
 }
 
 std::shared_ptr<NoticeBox> CommonCommunicator::box() const {
@@ -126,10 +118,9 @@ MessageSpace common_space(const std::vector<Location>& locations, const CommonNu
   return space;
 }
 
-MessageSpace private_space(MPI_Comm made, std::uint64_t name) {
-  CommonCommunicator& common = CommonCommunicator::of_process();
+MessageSpace private_space(std::shared_ptr<NoticeBox> box, std::uint64_t name) {
   MessageSpace space;
-  space.box = common.is(made) ? common.box() : std::make_shared<NoticeBox>(made);
+  space.box = std::move(box);
   space.box->expect(name);
   space.own_key = name;
   return space;

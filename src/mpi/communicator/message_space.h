@@ -31,7 +31,7 @@ class CommonNumber {
   ~CommonNumber();
   std::uint64_t serial() const { return serial_; }  // 0: none
   // Messages with its tags may still come: nobody is to have them any more.
-  void retire();
+  void retire() { serial_ = 0; }
 
  private:
   std::uint64_t serial_ = 0;
@@ -45,12 +45,11 @@ class CommonCommunicator {
   // or the MPI library has too few tags. Then one of the others.
   bool claim();
   void unclaim();
-  // `name`: the same on all ranks.
-  void settle(MPI_Comm made, std::uint64_t name, int rank);
+  // `name`: the same on all ranks. The box of it.
+  std::shared_ptr<NoticeBox> settle(MPI_Comm made, std::uint64_t name, int rank);
   // MPI_Finalize is about to begin.
   void end();
 
-  bool is(MPI_Comm comm) const;
   std::shared_ptr<NoticeBox> box() const;  // null if there is none
   // Says in this process's Location what others need to send to it. The number is empty if there is none.
   CommonNumber number(Location& mine);
@@ -58,7 +57,7 @@ class CommonCommunicator {
 
  private:
   friend class CommonNumber;
-  enum class State { none, claimed, settled };
+  enum class State { none, claimed, settled, ended };
   void free(std::uint64_t serial);
 
   mutable std::mutex mutex_;
@@ -85,7 +84,7 @@ struct MessageSpace {
 
 // On the common communicator; without a box where not all ranks know one, on all ranks alike.
 MessageSpace common_space(const std::vector<Location>& locations, const CommonNumber& own);
-// On one that has been made for it alone.
-MessageSpace private_space(MPI_Comm made, std::uint64_t name);
+// On one that has been made for it.
+MessageSpace private_space(std::shared_ptr<NoticeBox> box, std::uint64_t name);
 
 }  // namespace crossrail::mpi

@@ -50,8 +50,7 @@ bool holds_whole_program(int size) {
 }  // namespace
 
 MpiPeers::MpiPeers(MPI_Comm user_comm, int own_rank, const std::vector<Location>& all, CommonNumber number)
-    : user(user_comm), rank(own_rank), size_(static_cast<int>(all.size())), whole_program_(holds_whole_program(size_)),
-      common_(common_space(all, number)), number_(std::move(number)) {
+    : user(user_comm), rank(own_rank), size_(static_cast<int>(all.size())), common_(common_space(all, number)), number_(std::move(number)) {
   const Location& mine = all[own_rank];
   for (int other = 0; other < size_; ++other) {
     const Location& its = all[other];
@@ -86,7 +85,7 @@ Status MpiPeers::make_private_communicator() {
   MpiExchange exchange(user, size(), 0);
   CommonCommunicator& common = CommonCommunicator::of_process();
   std::uint64_t name = random_word();
-  const bool claims = whole_program_ && common.claim();
+  const bool claims = holds_whole_program(size_) && common.claim();
   bool becomes_common = claims;
   const MpiExchange::End asked = exchange.ask(room_for_private_communicator(), becomes_common, name);
   all_know_of_failure = exchange.is_over();
@@ -98,14 +97,14 @@ Status MpiPeers::make_private_communicator() {
     end = exchange.finish(opened.ok() && asked == MpiExchange::End::agreed);
     all_know_of_failure = end == MpiExchange::End::refused;
   }
-  if (claims && becomes_common && end == MpiExchange::End::agreed) common.settle(made, name, rank);
-  else if (claims) common.unclaim();
+  const bool settles = claims && becomes_common && end == MpiExchange::End::agreed;
+  if (claims && !settles) common.unclaim();
   if (end != MpiExchange::End::agreed) {
     // Where the others may believe that it is open, they send on it.
     if (made != handles().comm_null && all_know_of_failure) (void)pmpi().Comm_free(&made);
     return failed(Code::unsupported, "no private communicator: the MPI library has no more, or CROSSRAIL_PRIVATE_COMMUNICATORS are open");
   }
-  open_on(private_space(made, name));
+  open_on(private_space(settles ? common.settle(made, name, rank) : std::make_shared<NoticeBox>(made), name));
   return {};
 }
 

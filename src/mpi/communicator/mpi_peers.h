@@ -41,7 +41,6 @@ struct MpiPeers {
   void open_on(MessageSpace space);
 
   int size_;
-  bool whole_program_;
   MessageSpace common_;  // without a box where it is not to be used
   CommonNumber number_;
   std::vector<Neighbour> neighbours_;  // on this machine, with this rank, ascending: the others are not kept

@@ -34,14 +34,12 @@ PrivateCommunicators& all() {
   return one;
 }
 
-bool is_common(const ErrorNotices& one) {
-  return one.space().numbers > 0 || CommonCommunicator::of_process().is(one.space().box->comm());
-}
+bool on_common(const ErrorNotices& one) { return one.space().box == CommonCommunicator::of_process().box(); }
 
 // True once it has gone, or is to stay.
 bool close_further(Closing& one) {
   const bool all_sent = one.notices->drain();
-  if (is_common(*one.notices)) {
+  if (on_common(*one.notices)) {
     if (all_sent) one.notices.reset();
     return all_sent;
   }
