@@ -96,6 +96,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/communicator/mpi_links_memory.cpp
     src/mpi/communicator/mpi_peers.cpp
     src/mpi/interpose/interpose_stream.cpp
+    src/mpi/interpose/operations.cpp
     src/mpi/interpose/shared_devices.cpp
     src/mpi/communicator/open_communicator.cpp
     src/mpi/communicator/private_communicators.cpp
@@ -105,6 +106,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/buffers/packed_buffers.cpp
     src/mpi/buffers/packed_vectors.cpp
     src/mpi/buffers/reductions.cpp
+    src/mpi/buffers/short_float_operations.cpp
     src/mpi/buffers/vector_side.cpp)
   if(flavour STREQUAL openmpi)
     target_sources(${target} PRIVATE src/mpi/interpose/fortran_arguments.cpp src/mpi/interpose/interpose_fortran.cpp

@@ -126,9 +126,27 @@ int crossrail_alltoallv_on_stream(const void *sendbuf, const int sendcounts[], c
                                   const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, void *stream);
 
 /* MPI_Allreduce in the order of `stream`, on the same terms; `sendbuf` may be MPI_IN_PLACE. Operations and types are
- * those that MPI defines, without long double; types without gaps. The order of combining is that of the ranks. */
+ * those that MPI defines, without long double, and those of crossrail_op; types without gaps. The order of combining is that of the ranks. */
 int crossrail_allreduce_on_stream(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                   void *stream);
+
+/* Floats of 8 and 16 bits, for which few MPI libraries have types: IEEE's binary16; the upper half of a float; and two of the Open Compute
+ * Project's, of which E4M3 has no infinity. */
+typedef enum crossrail_format {
+  CROSSRAIL_FLOAT16 = 1,
+  CROSSRAIL_BFLOAT16,
+  CROSSRAIL_FLOAT8_E4M3,
+  CROSSRAIL_FLOAT8_E5M2
+} crossrail_format;
+
+/* Gives an operation that does to floats of such a format what `operation` does: MPI_SUM, MPI_PROD, MPI_MIN or MPI_MAX. It may be given to any MPI
+ * function that takes operations of the program's, with any datatype without gaps, taken as such floats one after the other. crossrail
+ * carries it with the datatypes of MPI's own that are as long as one float: MPI_UINT16_T, MPI_BYTE, ... All ranks give the same.
+ *
+ * Two floats are combined as floats of 32 bits and rounded to the nearest, of two to the even one. What is too large becomes infinite, or no
+ * number in E4M3. MPI has been initialized; the operation lives until MPI_Finalize, is not to be freed, and is the same one for all
+ * who ask for it. Returns MPI_SUCCESS, or an error code, without raising an error, after saying why on standard error. */
+int crossrail_op(crossrail_format format, MPI_Op operation, MPI_Op *op);
 
 /* Several processes a GPU: each drives its share of an allreduce of buffers in the GPU's memory, all at the same time
  * (docs/several_processes.md). The first rank on each GPU is its leader, to whom the buffers belong. All ranks of the communicator
@@ -155,7 +173,7 @@ void *crossrail_shared_buffer_address(const crossrail_shared_buffer *buffer);
 
 /* Allreduce among the GPUs, in place: `count` elements from byte `offset` of every leader's buffer on, which the leader's work on the
  * GPU has written when it calls, become the same combined ones. On return the leader's buffer has them. Operations and types are those
- * that MPI defines. */
+ * that MPI defines, and those of crossrail_op. */
 int crossrail_shared_allreduce(crossrail_shared_buffer *buffer, size_t offset, size_t count, MPI_Datatype datatype, MPI_Op op);
 
 /* Alltoall among the GPUs: block i of every leader's `send` goes to the i-th leader, in the order of their ranks, as the sender's block of

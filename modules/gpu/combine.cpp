@@ -53,6 +53,17 @@ Combination of_reals(Operation operation, int width) {
   }
 }
 
+// `which`: of the short floats in the order of combinations.def.
+Combination of_short_floats(Operation operation, int which) {
+  switch (operation) {
+    case Operation::sum: return after(Combination::sum_float16, which);
+    case Operation::product: return after(Combination::product_float16, which);
+    case Operation::minimum: return after(Combination::minimum_float16, which);
+    case Operation::maximum: return after(Combination::maximum_float16, which);
+    default: return Combination::none;
+  }
+}
+
 Combination of_complex(Operation operation, int width) {
   if (operation == Operation::sum) return after(Combination::sum_float32, width);
   return operation == Operation::product ? after(Combination::product_complex_float32, width) : Combination::none;
@@ -111,6 +122,10 @@ Found find(const crossrail_reduction& reduction) {
     case Element::placed_float64: return {of_places(operation, 4), 12};
     case Element::two_float32: return {of_places(operation, 5), 8};
     case Element::two_float64: return {of_places(operation, 6), 16};
+    case Element::float16: return {of_short_floats(operation, 0), 2};
+    case Element::bfloat16: return {of_short_floats(operation, 1), 2};
+    case Element::float8_e4m3: return {of_short_floats(operation, 2), 1};
+    case Element::float8_e5m2: return {of_short_floats(operation, 3), 1};
     default: return {Combination::none, 1};
   }
 }

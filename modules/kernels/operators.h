@@ -4,6 +4,9 @@
 #include "gpu_device.h"
 #include "tasks.h"
 
+#define SHORT_FLOAT_FUNCTION GPU_INLINE
+#include "comm/short_floats.h"
+
 namespace kernels {
 
 // A unit: what a thread combines at once, 16 bytes or one element that does not divide them. Bytes behind it are anything.
@@ -59,6 +62,23 @@ struct Couple {
     set_part<kFirst + sizeof(First)>(unit, value.second);
   }
 };
+
+// Short floats, all of a unit in turn: each is taken from the one end of a word and put in at the other. Loops instead of one text for each
+// of up to 16 elements, in each operation, as kernels otherwise are.
+template <class Type, class Form>
+struct Short {};
+
+template <class Operation, class Type, class Form>
+GPU_INLINE uint64_t combine_word(uint64_t a, uint64_t b) {
+  constexpr unsigned kBits = 8 * sizeof(Type);
+#pragma unroll 2
+  for (unsigned element = 0; element < sizeof a / sizeof(Type); ++element) {
+    const float value = Operation::of(Form::value(static_cast<Type>(a)), Form::value(static_cast<Type>(b)));
+    a = a >> kBits | static_cast<uint64_t>(Form::nearest(value)) << (64 - kBits);
+    b >>= kBits;
+  }
+  return a;
+}
 
 struct Sum {
   template <class Type>
@@ -216,13 +236,24 @@ GPU_INLINE void combine_from(Unit& a, const Unit& b) {
   if constexpr (kFirst + 2 * Row::kBytes <= sizeof(Unit)) combine_from<Row, Operation, kFirst + Row::kBytes>(a, b);
 }
 
+template <class Row, class Operation>
+struct UnitOf {
+  static GPU_INLINE void combine(Unit& a, const Unit& b) { combine_from<Row, Operation>(a, b); }
+};
+template <class Type, class Form, class Operation>
+struct UnitOf<Short<Type, Form>, Operation> {
+  static GPU_INLINE void combine(Unit& a, const Unit& b) {
+    a = {combine_word<Operation, Type, Form>(a.low, b.low), combine_word<Operation, Type, Form>(a.high, b.high)};
+  }
+};
+
 // a[i] = a[i] op b[i]. All threads take the same way.
 template <unsigned kCount>
 GPU_INLINE void combine_units(Combination combination, Unit (&a)[kCount], const Unit (&b)[kCount]) {
   switch (combination) {
 #define COMBINATION(name, operation, ...)                                            \
   case Combination::name:                                                            \
-    _Pragma("unroll") for (unsigned i = 0; i < kCount; ++i) combine_from<__VA_ARGS__, operation>(a[i], b[i]); \
+    _Pragma("unroll") for (unsigned i = 0; i < kCount; ++i) UnitOf<__VA_ARGS__, operation>::combine(a[i], b[i]); \
     return;
 #include "combinations.def"
 #undef COMBINATION

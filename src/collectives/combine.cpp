@@ -66,6 +66,11 @@ struct IsTruth : std::false_type {};
 template <class Stored>
 struct IsTruth<Truth<Stored>> : std::true_type {};
 
+template <class Type>
+struct IsShort : std::false_type {};
+template <class Stored, class Form>
+struct IsShort<Short<Stored, Form>> : std::true_type {};
+
 // Whether there is a loop; is_defined() says whether the operation is meant for such elements.
 template <Operation operation, class Type>
 constexpr bool has_loop() {
@@ -77,7 +82,7 @@ constexpr bool has_loop() {
   if constexpr (IsPlaced<Type>::value) return is_place;
   if constexpr (IsTruth<Type>::value) return is_truth;
   if constexpr (std::is_integral_v<Type>) return !is_place;
-  constexpr bool is_real = std::is_arithmetic_v<Type> || std::is_same_v<Type, Float16> || std::is_same_v<Type, BFloat16>;
+  constexpr bool is_real = std::is_arithmetic_v<Type> || IsShort<Type>::value;
   return is_arithmetic || (is_order && is_real);
 }
 

@@ -1,7 +1,6 @@
 // Two elements become one: what an operation does, and how elements lie in a row of bytes.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -38,49 +37,13 @@ struct Row<std::complex<Part>> {
   }
 };
 
-// One of two numbers by a mask: where either is a floating-point result, compilers would otherwise make a branch, and the loop no vectors.
-[[gnu::always_inline]] inline std::uint32_t chosen(bool first, std::uint32_t one, std::uint32_t other) {
-  const std::uint32_t mask = 0u - static_cast<std::uint32_t>(first);
-  return (one & mask) | (other & ~mask);
-}
-
-// 16-bit floats are combined as floats and rounded to the nearest, of two to the even one: the same bits on processors that can do it by an
-// instruction and on others. Denormal float16 are no denormal floats on their way, which programs may have told the processor to take for
-// zero.
-template <>
-struct Row<Float16> {
-  static constexpr std::size_t kBytes = sizeof(Float16);
+// Short floats are combined as floats of 32 bits, and rounded.
+template <class Stored, class Form>
+struct Row<Short<Stored, Form>> {
+  static constexpr std::size_t kBytes = sizeof(Stored);
   using Value = float;
-  [[gnu::always_inline]] static inline Value load(const std::byte* at) {
-    const std::uint32_t bits = Row<std::uint16_t>::load(at), magnitude = bits & 0x7fff;
-    const std::uint32_t small = std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24f);
-    const std::uint32_t normal = (magnitude << 13) + (112u << 23), special = magnitude << 13 | 0x7f800000;
-    const std::uint32_t whole = chosen(magnitude < 0x400, small, chosen(magnitude < 0x7c00, normal, special));
-    return std::bit_cast<float>(whole | (bits & 0x8000) << 16);
-  }
-  [[gnu::always_inline]] static inline void store(std::byte* at, Value value) {
-    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value), magnitude = bits & 0x7fffffff;
-    // 0.5 is so large that what is added rounds to whole 2^-24.
-    const std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - std::bit_cast<std::uint32_t>(0.5f);
-    const std::uint32_t rounded = ((magnitude + 0xfff + (magnitude >> 13 & 1)) >> 13) - (112u << 10);
-    const std::uint32_t number = chosen(magnitude < 0x38800000, small, chosen(rounded < 0x7c00, rounded, 0x7c00));
-    const std::uint32_t whole = chosen(magnitude > 0x7f800000, 0x7e00 | (magnitude >> 13 & 0x3ff), number);
-    Row<std::uint16_t>::store(at, static_cast<std::uint16_t>(whole | (bits >> 16 & 0x8000)));
-  }
-};
-
-template <>
-struct Row<BFloat16> {
-  static constexpr std::size_t kBytes = sizeof(BFloat16);
-  using Value = float;
-  [[gnu::always_inline]] static inline Value load(const std::byte* at) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(Row<std::uint16_t>::load(at)) << 16);
-  }
-  [[gnu::always_inline]] static inline void store(std::byte* at, Value value) {
-    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t number = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, none = bits >> 16 | 0x40;
-    Row<std::uint16_t>::store(at, static_cast<std::uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? none : number));
-  }
+  [[gnu::always_inline]] static inline Value load(const std::byte* at) { return Form::value(Row<Stored>::load(at)); }
+  [[gnu::always_inline]] static inline void store(std::byte* at, Value value) { Row<Stored>::store(at, static_cast<Stored>(Form::nearest(value))); }
 };
 
 template <class Number, class Place>

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "comm/short_floats.h"
+
 namespace crossrail {
 
 enum class Operation : std::uint8_t {
@@ -22,11 +24,9 @@ struct Truth {  // false is 0; what true is, the compiler that made it knows
 };
 template <class Value, class Place>
 struct Placed {};  // a value and, right behind it, where it was found
-struct Float16 {  // IEEE's binary16
-  std::uint16_t bits;
-};
-struct BFloat16 {  // the upper half of a float
-  std::uint16_t bits;
+template <class Stored, class Form>
+struct Short {  // a float of 8 or 16 bits (short_floats.h)
+  Stored bits;
 };
 
 enum class Element : std::uint8_t {

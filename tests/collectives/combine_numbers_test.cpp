@@ -37,39 +37,58 @@ TEST_P(EveryVersion, keeps_the_order_of_operands) {
   }
 }
 
-// All of them: none is lost on the way to a float and back, infinities and denormals are themselves, and what is no number stays none.
-TEST_P(EveryVersion, knows_all_16_bit_floats) {
-  struct Kind {
-    Element element;
-    unsigned infinity;
-  };
-  for (const Kind kind : {Kind{Element::float16, 0x7c00}, Kind{Element::bfloat16, 0x7f80}}) {
-    const Combine add = combine_of({Operation::sum, kind.element}, GetParam()), most = combine_of({Operation::maximum, kind.element}, GetParam());
-    if (add == nullptr) GTEST_SKIP() << "not by this processor";
-    constexpr std::size_t kAll = 65536;
-    std::vector<std::uint16_t> all(kAll), zeros(kAll, 0x8000), sums(kAll), largest(kAll);
-    for (std::size_t bits = 0; bits < kAll; ++bits) all[bits] = static_cast<std::uint16_t>(bits);
-    const auto bytes_of_row = [](std::vector<std::uint16_t>& row) { return reinterpret_cast<std::byte*>(row.data()); };
-    add(bytes_of_row(all), bytes_of_row(zeros), bytes_of_row(sums), kAll);
-    most(bytes_of_row(all), bytes_of_row(all), bytes_of_row(largest), kAll);
-    for (std::size_t bits = 0; bits < kAll; ++bits) {
-      const bool number = (bits & 0x7fff) <= kind.infinity;
-      EXPECT_TRUE(number ? sums[bits] == bits : (sums[bits] & 0x7fff) > kind.infinity) << std::hex << bits << ' ' << sums[bits];
-      EXPECT_TRUE(number ? largest[bits] == bits : (largest[bits] & 0x7fff) > kind.infinity) << std::hex << bits << ' ' << largest[bits];
-    }
+template <class Stored>
+std::byte* bytes_of_row(std::vector<Stored>& row) {
+  return reinterpret_cast<std::byte*>(row.data());
+}
+
+// None is lost on the way to a float and back, infinities and denormals are themselves, and what is no number stays none. `last`: the bits
+// of the largest that is a number, or infinity.
+template <class Stored>
+void know_all(Element element, unsigned last, Vectors vectors) {
+  const Combine add = combine_of({Operation::sum, element}, vectors), most = combine_of({Operation::maximum, element}, vectors);
+  if (add == nullptr) GTEST_SKIP() << "not by this processor";
+  constexpr std::size_t kAll = std::size_t{1} << (8 * sizeof(Stored));
+  constexpr unsigned kSign = kAll / 2;
+  std::vector<Stored> all(kAll), zeros(kAll, kSign), sums(kAll), largest(kAll);
+  for (std::size_t bits = 0; bits < kAll; ++bits) all[bits] = static_cast<Stored>(bits);
+  add(bytes_of_row(all), bytes_of_row(zeros), bytes_of_row(sums), kAll);
+  most(bytes_of_row(all), bytes_of_row(all), bytes_of_row(largest), kAll);
+  for (std::size_t bits = 0; bits < kAll; ++bits) {
+    const bool number = (bits & (kSign - 1)) <= last;
+    EXPECT_TRUE(number ? sums[bits] == bits : (sums[bits] & (kSign - 1)) > last) << std::hex << bits << ' ' << unsigned{sums[bits]};
+    EXPECT_TRUE(number ? largest[bits] == bits : (largest[bits] & (kSign - 1)) > last) << std::hex << bits << ' ' << unsigned{largest[bits]};
   }
+}
+TEST_P(EveryVersion, knows_all_float16) { know_all<std::uint16_t>(Element::float16, 0x7c00, GetParam()); }
+TEST_P(EveryVersion, knows_all_bfloat16) { know_all<std::uint16_t>(Element::bfloat16, 0x7f80, GetParam()); }
+TEST_P(EveryVersion, knows_all_float8_e4m3) { know_all<std::uint8_t>(Element::float8_e4m3, 0x7e, GetParam()); }
+TEST_P(EveryVersion, knows_all_float8_e5m2) { know_all<std::uint8_t>(Element::float8_e5m2, 0x7c, GetParam()); }
+
+template <class Stored>
+void expect_sums(Element element, std::vector<Stored> a, std::vector<Stored> b, const std::vector<Stored>& wanted, Vectors vectors) {
+  const Combine add = combine_of({Operation::sum, element}, vectors);
+  if (add == nullptr) GTEST_SKIP() << "not by this processor";
+  std::vector<Stored> to(wanted.size());
+  add(bytes_of_row(a), bytes_of_row(b), bytes_of_row(to), to.size());
+  for (std::size_t number = 0; number < to.size(); ++number) EXPECT_EQ(unsigned{to[number]}, unsigned{wanted[number]}) << number;
 }
 
 // Half a step more than the largest number is infinity, less is that number; ties go to even ones.
 TEST_P(EveryVersion, rounds_float16_to_the_nearest) {
-  const Combine add = combine_of({Operation::sum, Element::float16}, GetParam());
-  if (add == nullptr) GTEST_SKIP() << "not by this processor";
   // 65504 + 16, 65504 + 15.99; 2048 + 1, 2050 + 1, 2048 + 1.001; 2^-24 + 2^-24, 1 + 2^-11, 1 + 2^-11 and a bit
-  std::uint16_t a[] = {0x7bff, 0x7bff, 0x6800, 0x6801, 0x6800, 0x0001, 0x3c00, 0x3c00}, b[] = {0x4c00, 0x4bff, 0x3c00, 0x3c00, 0x3c01, 0x0001, 0x1000, 0x1001};
-  const std::uint16_t wanted[] = {0x7c00, 0x7bff, 0x6800, 0x6802, 0x6801, 0x0002, 0x3c00, 0x3c01};
-  std::uint16_t to[8];
-  add(reinterpret_cast<std::byte*>(a), reinterpret_cast<std::byte*>(b), reinterpret_cast<std::byte*>(to), 8);
-  for (int number = 0; number < 8; ++number) EXPECT_EQ(to[number], wanted[number]) << number;
+  expect_sums<std::uint16_t>(Element::float16, {0x7bff, 0x7bff, 0x6800, 0x6801, 0x6800, 0x0001, 0x3c00, 0x3c00},
+                             {0x4c00, 0x4bff, 0x3c00, 0x3c00, 0x3c01, 0x0001, 0x1000, 0x1001},
+                             {0x7c00, 0x7bff, 0x6800, 0x6802, 0x6801, 0x0002, 0x3c00, 0x3c01}, GetParam());
+}
+// E4M3 has no infinity: half a step more than 448 is still 448, which is the even one, and what is larger is no number.
+TEST_P(EveryVersion, rounds_float8_to_the_nearest) {
+  // 448 + 16, 448 + 18, -448 - 448; 16 + 1, 18 + 1; 2^-9 + 2^-9; 1 - 1
+  expect_sums<std::uint8_t>(Element::float8_e4m3, {0x7e, 0x7e, 0xfe, 0x58, 0x59, 0x01, 0x38}, {0x58, 0x59, 0xfe, 0x38, 0x38, 0x01, 0xb8},
+                            {0x7e, 0x7f, 0xff, 0x58, 0x5a, 0x02, 0x00}, GetParam());
+  // 57344 + 4096, 57344 + 3584, -57344 - 57344; 8 + 1, 10 + 1; 2^-16 + 2^-16
+  expect_sums<std::uint8_t>(Element::float8_e5m2, {0x7b, 0x7b, 0xfb, 0x48, 0x49, 0x01}, {0x6c, 0x6b, 0xfb, 0x3c, 0x3c, 0x01},
+                            {0x7c, 0x7b, 0xfc, 0x48, 0x4a, 0x02}, GetParam());
 }
 
 // C's product of infinities (Annex G), and no sum that is rounded once where it should be twice.

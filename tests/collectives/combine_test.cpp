@@ -55,27 +55,35 @@ Type expected_number(Operation operation, Type a, Type b) {
   }
 }
 
-// Of 16-bit floats, by their definition: so many bits of a fraction, and the exponent of the smallest that is not denormal.
+// Short floats, by their definition: so many bits of a fraction, the exponent of the smallest that is not denormal, and the bits of the
+// largest, behind which is what larger ones become.
 struct Format {
-  int fraction, lowest;
+  int sign, fraction, lowest, largest;
 };
-template <class Type>
-constexpr Format kFormat = std::is_same_v<Type, Float16> ? Format{10, -14} : Format{7, -126};
+template <class Form>
+constexpr Format kFormat{};
+template <>
+constexpr Format kFormat<Binary16>{15, 10, -14, 0x7bff};
+template <>
+constexpr Format kFormat<UpperHalf>{15, 7, -126, 0x7f7f};
+template <>
+constexpr Format kFormat<Float8E4M3>{7, 3, -6, 0x7e};
+template <>
+constexpr Format kFormat<Float8E5M2>{7, 2, -14, 0x7b};
 
-double value_of(std::uint16_t bits, const Format& format) {
-  const int magnitude = bits & 0x7fff, exponent = magnitude >> format.fraction, fraction = magnitude & ((1 << format.fraction) - 1);
+double value_of(unsigned bits, const Format& format) {
+  const int magnitude = static_cast<int>(bits) & ((1 << format.sign) - 1), exponent = magnitude >> format.fraction, fraction = magnitude & ((1 << format.fraction) - 1);
   const int whole = exponent == 0 ? fraction : fraction + (1 << format.fraction);
   const double value = std::ldexp(whole, std::max(exponent, 1) - 1 + format.lowest - format.fraction);
-  return bits >> 15 != 0 ? -value : value;
+  return bits >> format.sign != 0 ? -value : value;
 }
 
-std::uint16_t nearest_to(double value, const Format& format) {
-  const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+unsigned nearest_to(double value, const Format& format) {
+  const unsigned sign = std::signbit(value) ? 1u << format.sign : 0;
   const int exponent = value == 0 ? format.lowest : std::max(std::ilogb(value), format.lowest);
   const double steps = std::nearbyint(std::ldexp(std::abs(value), format.fraction - exponent));
   const auto magnitude = (exponent - format.lowest) * (1 << format.fraction) + static_cast<int>(steps);
-  const int infinity = 0x8000 - (1 << format.fraction);
-  return static_cast<std::uint16_t>(sign | std::min(magnitude, infinity));
+  return sign | static_cast<unsigned>(std::min(magnitude, format.largest + 1));
 }
 
 template <class Type>
@@ -89,21 +97,17 @@ struct Defined {
   }
 };
 
-template <class Short>
-struct DefinedShort {
+template <class Stored, class Form>
+struct Defined<Short<Stored, Form>> {
   static void combine(Operation operation, const std::byte* a, const std::byte* b, std::byte* to) {
-    std::uint16_t x, y;
+    Stored x, y;
     std::memcpy(&x, a, sizeof x);
     std::memcpy(&y, b, sizeof y);
-    const double z = expected_number(operation, value_of(x, kFormat<Short>), value_of(y, kFormat<Short>));
-    const std::uint16_t bits = nearest_to(z, kFormat<Short>);
+    const double z = expected_number(operation, value_of(x, kFormat<Form>), value_of(y, kFormat<Form>));
+    const auto bits = static_cast<Stored>(nearest_to(z, kFormat<Form>));
     std::memcpy(to, &bits, sizeof bits);
   }
 };
-template <>
-struct Defined<Float16> : DefinedShort<Float16> {};
-template <>
-struct Defined<BFloat16> : DefinedShort<BFloat16> {};
 
 template <class Part>
 struct Defined<std::complex<Part>> {
@@ -171,19 +175,16 @@ struct Random {
     }
   }
 };
-template <class Short>
-struct RandomShort {
+template <class Stored, class Form>
+struct Random<Short<Stored, Form>> {
   static void fill(std::byte* at, std::mt19937_64& random) {
-    // Every exponent of a float16, its denormals among them.
+    // Every exponent of a float16, its denormals among them; of shorter ones those that they have.
     const double value = std::ldexp(static_cast<double>(random() % 2049) - 1024, static_cast<int>(random() % 31) - 25);
-    const std::uint16_t bits = nearest_to(value, kFormat<Short>);
-    std::memcpy(at, &bits, sizeof bits);
+    const unsigned bits = nearest_to(value, kFormat<Form>), largest = static_cast<unsigned>(kFormat<Form>.largest), sign = 1u << kFormat<Form>.sign;
+    const auto stored = static_cast<Stored>((bits & (sign - 1)) > largest ? (bits & sign) | largest : bits);
+    std::memcpy(at, &stored, sizeof stored);
   }
 };
-template <>
-struct Random<Float16> : RandomShort<Float16> {};
-template <>
-struct Random<BFloat16> : RandomShort<BFloat16> {};
 template <class Part>
 struct Random<std::complex<Part>> {
   static void fill(std::byte* at, std::mt19937_64& random) {

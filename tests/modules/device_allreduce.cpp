@@ -18,6 +18,25 @@ void fill(std::vector<unsigned char>& row, std::uint64_t seed) {
   for (std::size_t place = 0; place < row.size() / sizeof(Type); ++place) all[place] = static_cast<Type>(static_cast<int>(mix(seed + place) % static_cast<unsigned>(2 * most + 1)) - most);
 }
 
+// 1, -1 or 0, whose sums are exact in all formats of short floats.
+template <class Stored, unsigned kOne>
+void fill_short(std::vector<unsigned char>& row, std::uint64_t seed) {
+  constexpr Stored kNumbers[] = {0, Stored{kOne}, Stored{kOne | 1u << (8 * sizeof(Stored) - 1)}};
+  auto* const all = reinterpret_cast<Stored*>(row.data());
+  for (std::size_t place = 0; place < row.size() / sizeof(Stored); ++place) all[place] = kNumbers[mix(seed + place) % 3];
+}
+
+// An operation on short floats; without crossrail there is none.
+MPI_Op short_op(crossrail_format format, MPI_Op op) {
+  const auto get = reinterpret_cast<decltype(&crossrail_op)>(dlsym(RTLD_DEFAULT, "crossrail_op"));
+  MPI_Op made = MPI_OP_NULL;
+  if (get == nullptr || get(format, op, &made) != MPI_SUCCESS) {
+    std::fprintf(stderr, "crossrail_op fails\n");
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  return made;
+}
+
 struct Kindof {
   MPI_Datatype type;
   MPI_Op op;
@@ -54,7 +73,11 @@ const std::vector<Kindof>& kinds_of_calls() {
       {MPI_UINT32_T, MPI_BOR, "or", fill<unsigned>},               {MPI_C_FLOAT_COMPLEX, MPI_PROD, "product of complex", fill<float>},
       {MPI_C_DOUBLE_COMPLEX, MPI_SUM, "sum of complex", fill<double>}, {MPI_FLOAT, MPI_MIN, "minimum of floats", fill<float>},
       {MPI_2INT, MPI_MINLOC, "minloc of ints", fill<int>},         {MPI_FLOAT_INT, MPI_MAXLOC, "maxloc of floats", fill<FloatInt>},
-      {MPI_DOUBLE_INT, MPI_MINLOC, "minloc of doubles", fill<DoubleInt>}, {MPI_SHORT_INT, MPI_MAXLOC, "maxloc of shorts", fill<ShortInt>}};
+      {MPI_DOUBLE_INT, MPI_MINLOC, "minloc of doubles", fill<DoubleInt>}, {MPI_SHORT_INT, MPI_MAXLOC, "maxloc of shorts", fill<ShortInt>},
+      {MPI_UINT16_T, short_op(CROSSRAIL_FLOAT16, MPI_SUM), "sum of float16", fill_short<std::uint16_t, 0x3c00>},
+      {MPI_INT16_T, short_op(CROSSRAIL_BFLOAT16, MPI_SUM), "sum of bfloat16", fill_short<std::uint16_t, 0x3f80>},
+      {MPI_BYTE, short_op(CROSSRAIL_FLOAT8_E4M3, MPI_MAX), "maximum of float8_e4m3", fill_short<std::uint8_t, 0x38>},
+      {MPI_UINT8_T, short_op(CROSSRAIL_FLOAT8_E5M2, MPI_PROD), "product of float8_e5m2", fill_short<std::uint8_t, 0x3c>}};
   return all;
 }
 

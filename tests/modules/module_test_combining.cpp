@@ -23,7 +23,7 @@ crossrail_reduction asked_for(const Reduction& reduction) { return {static_cast<
 std::vector<Reduction> reductions() {
   std::vector<Reduction> all;
   for (int operation = 1; operation <= static_cast<int>(Operation::maximum_place); ++operation) {
-    for (int element = 1; element <= static_cast<int>(Element::two_float64); ++element) {
+    for (int element = 1; element <= static_cast<int>(Element::float8_e5m2); ++element) {
       const Reduction one{static_cast<Operation>(operation), static_cast<Element>(element)};
       if (crossrail::is_defined(one)) all.push_back(one);
     }
@@ -47,14 +47,30 @@ bool same_numbers(const Bytes& one, const Bytes& other) {
   return same;
 }
 
+template <class Stored, class Form>
+bool same_short_floats(const Bytes& one, const Bytes& other) {
+  bool same = one.size() == other.size();
+  for (std::size_t at = 0; same && at + sizeof(Stored) <= one.size(); at += sizeof(Stored)) {
+    Stored a, b;
+    std::memcpy(&a, one.data() + at, sizeof a);
+    std::memcpy(&b, other.data() + at, sizeof b);
+    same = a == b || (std::isnan(Form::value(a)) && std::isnan(Form::value(b)));
+  }
+  return same;
+}
+
 // The same bits, but for those of what is no number: there processors differ, too.
 bool same(Element element, const Bytes& one, const Bytes& other) {
   if (element == Element::float32 || element == Element::complex_float32) return same_numbers<float>(one, other);
   if (element == Element::float64 || element == Element::complex_float64) return same_numbers<double>(one, other);
+  if (element == Element::float16) return same_short_floats<std::uint16_t, crossrail::Binary16>(one, other);
+  if (element == Element::bfloat16) return same_short_floats<std::uint16_t, crossrail::UpperHalf>(one, other);
+  if (element == Element::float8_e4m3) return same_short_floats<std::uint8_t, crossrail::Float8E4M3>(one, other);
+  if (element == Element::float8_e5m2) return same_short_floats<std::uint8_t, crossrail::Float8E5M2>(one, other);
   return one == other;
 }
 
-// Random bits; of real numbers every fourth one of those that rules are made for, the others of one magnitude, whose results are rounded.
+// Random bits; of real numbers of 32 and 64 bits every fourth one of those that rules are made for, the others of one magnitude, whose results are rounded.
 template <class Real>
 void make_numbers(Bytes& row, unsigned seed) {
   const Real special[] = {Real{0}, -Real{0}, Real(INFINITY), -Real(INFINITY), Real(NAN), Real(1e-40), Real(3e38), Real(1)};

@@ -148,6 +148,15 @@ endforeach()
 mpi_test(half_floats_both mpich5 4 ARGS --expect-text "tried MPIX_BFLOAT16" half_floats)
 mpi_test(half_floats mpich4 2 ARGS --forbid-text "tried" half_floats)
 
+# Floats of 8 and 16 bits by crossrail's own operations, which are operations of the program's to the MPI library.
+mpi_test_program(short_floats short_floats.c FLAGS -I${PROJECT_SOURCE_DIR}/include)
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
+  mpi_test(short_floats ${mpi} 4 ARGS --expect-carried MPI_Allreduce:40 --expect-carried MPI_Reduce_scatter_block:20 short_floats)
+  mpi_test(short_floats_off ${mpi} 3 ARGS --set CROSSRAIL=0 --expect-native MPI_Allreduce:72 short_floats)
+endforeach()
+mpi_test(short_floats_nodes openmpi4 4 ARGS --set CROSSRAIL_NODES=0,1,1,0 --expect-carried MPI_Allreduce:40 short_floats)
+mpi_test(short_floats_in_order mpich5 4 ARGS --set CROSSRAIL_NODES=0,1,1,0 --set CROSSRAIL_REPRODUCIBLE=on --expect-carried MPI_Allreduce:48:rank_order short_floats)
+
 # The order of the ranks, wherever they are: the same bits in every layout, from the first call on.
 mpi_test_program(reproducible reproducible.c)
 set(MPI_TEST_BITS_4 "bits of all results: a0510485289a782d")

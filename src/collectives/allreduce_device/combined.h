@@ -51,12 +51,11 @@ class Shares {
   std::size_t count_ = 0;
 };
 
-// No device has the processors' long double, and kernels of ours no 16-bit floats.
+// No device has the processors' long double.
 inline bool known_to_devices(const Reduction& reduction) {
   const Element element = reduction.element;
   const bool longer = element == Element::long_double || element == Element::complex_long_double || element == Element::placed_long_double;
-  const bool shorter = element == Element::float16 || element == Element::bfloat16;
-  return is_defined(reduction) && !longer && !shorter;
+  return is_defined(reduction) && !longer;
 }
 
 // This rank's module may be without kernels.

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <vector>
 
+#include "mpi/buffers/short_float_operations.h"
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
@@ -114,16 +115,18 @@ struct LastReduction {
 
 }  // namespace
 
-Operation operation_of(MPI_Op op) {
+Reduction combining_of(MPI_Op op) {
   static thread_local LastOperation last;
-  if (last.operation != Operation::none && last.op == op) return last.operation;
+  if (last.operation != Operation::none && last.op == op) return {last.operation, Element::none};
   const OperationRow* const row = find_row(operations(), [&](const OperationRow& one) { return one.op == op; });
-  if (row == nullptr) return Operation::none;
+  if (row == nullptr) return reduction_of_own(op);
   last = {op, row->operation};
-  return row->operation;
+  return {row->operation, Element::none};
 }
 
-Reduction reduction_of(Operation operation, MPI_Datatype type, std::uint64_t bytes) {
+Reduction reduction_of(const Reduction& combining, MPI_Datatype type, std::uint64_t bytes) {
+  if (combining.element != Element::none) return bytes_of(combining.element) == bytes ? combining : Reduction{};
+  const Operation operation = combining.operation;
   static thread_local LastReduction last;
   if (last.reduction.operation == operation && operation != Operation::none && last.type == type) return last.reduction;
   const TypeRow* const row = find_row(types(), [&](const TypeRow& one) { return one.type == type; });

@@ -9,6 +9,7 @@
 
 #include "base/settings.h"
 #include "base/trace.h"
+#include "mpi/buffers/short_float_operations.h"
 #include "mpi/statistics/native_reasons.h"
 #include "mpi/statistics/report_file.h"
 #include "mpi/communicator/mpi_exchange.h"
@@ -216,6 +217,7 @@ void begin_finalize() {
   Invitation::end_all();
   close_before_finalize();
   CommonCommunicator::of_process().end();
+  free_short_float_operations();
   if (finalize_observer != nullptr) finalize_observer();
 }
 

@@ -73,9 +73,9 @@ Status find_reduction(MPI_Datatype type, MPI_Op op, Reduction& reduction) {
   if (type == handles().type_null) return failed(Code::invalid, "MPI_DATATYPE_NULL");
   TypeFacts facts;
   (void)describe(type, handles().comm_self, facts);
-  const Operation operation = operation_of(op);
-  if (operation == Operation::none) return failed(Code::invalid, "not an operation of MPI's own");
-  if (facts.usable && facts.predefined) reduction = reduction_of(operation, type, facts.bytes);
+  const Reduction combining = combining_of(op);
+  if (combining.operation == Operation::none) return failed(Code::invalid, "not an operation of MPI's own, or of crossrail_op");
+  if (facts.usable && facts.predefined) reduction = reduction_of(combining, type, facts.bytes);
   const bool defined = reduction.operation != Operation::none;
   return defined ? Status{} : failed(Code::invalid, "not a type of MPI's own, or one for which the operation is not defined");
 }

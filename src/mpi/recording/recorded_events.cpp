@@ -125,10 +125,10 @@ void RecordedEvents::add_elements(Key& key, const NotedArguments& arguments, boo
   const Word64* const words = arguments.words;
   const MPI_Datatype element = handle_from<MPI_Datatype>(words[3]);
   const std::int64_t number = type(element, handle_from<MPI_Comm>(words[5]));
-  const Operation operation = operation_of(handle_from<MPI_Op>(words[4]));
+  const Reduction combining = combining_of(handle_from<MPI_Op>(words[4]));
   TypeFacts facts;
-  if (number >= 0 && operation != Operation::none && describe(element, handle_from<MPI_Comm>(words[5]), facts) == MPI_SUCCESS && facts.predefined) {
-    const Reduction reduction = reduction_of(operation, element, facts.bytes);
+  if (number >= 0 && combining.operation != Operation::none && describe(element, handle_from<MPI_Comm>(words[5]), facts) == MPI_SUCCESS && facts.predefined) {
+    const Reduction reduction = reduction_of(combining, element, facts.bytes);
     key[kOperation] = static_cast<std::int64_t>(reduction.operation);
     key[kElement] = static_cast<std::int64_t>(reduction.element);
   }
