@@ -52,7 +52,8 @@ void all_counts(const Algorithm& row, Communicator& communicator) {
   std::uint64_t call = 0;
   for (const std::size_t count : kCounts) {
     for (const Side side : kSides) {
-      for (std::uint64_t again = 0; again < kRepetitions; ++again) {
+      const std::uint64_t calls = row.fits(communicator.topology, allreduce_shape(count)) ? kRepetitions : 1;
+      for (std::uint64_t again = 0; again < calls; ++again) {
         const Shape shape = allreduce_shape(count, kReductions[++call % std::size(kReductions)]);
         expect_row(row, communicator, shape, checked_allreduce(communicator, shape, call, side));
       }
@@ -130,8 +131,9 @@ TEST_P(EveryRow, returns_when_no_peer_still_reads) {
   for (const Nodes& nodes : kSomeWorlds) {
     SCOPED_TRACE(text_of(nodes));
     virtual_world::world(nodes, forced(GetParam().name), [](Communicator& communicator) {
-      for (std::uint64_t call = 0; call < kManyCalls; ++call) {
-        const std::size_t count = call < kManyCalls / 2 ? 1200 : call % 3 == 0 ? 7 : call % 3 == 1 ? 1200 : 70;
+      const std::uint64_t calls = calls_of(GetParam(), communicator, allreduce_shape(1200), kManyCalls);
+      for (std::uint64_t call = 0; call < calls; ++call) {
+        const std::size_t count = call < calls / 2 ? 1200 : call % 3 == 0 ? 7 : call % 3 == 1 ? 1200 : 70;
         if (checked_allreduce(communicator, allreduce_shape(count), call, kSides[call / 5 % 2]).plan == nullptr) return;
       }
     });
@@ -142,7 +144,8 @@ TEST_P(EveryRow, waits_for_late_ranks) {
   for (const Nodes& nodes : kSomeWorlds) {
     virtual_world::world(nodes, forced(GetParam().name), [](Communicator& communicator) {
       std::mt19937 random(static_cast<unsigned>(communicator.topology.rank));
-      for (std::uint64_t call = 0; call < 40; ++call) {
+      const std::uint64_t calls = calls_of(GetParam(), communicator, allreduce_shape(10), 40);
+      for (std::uint64_t call = 0; call < calls; ++call) {
         std::this_thread::sleep_for(std::chrono::microseconds(random() % 3 == 0 ? random() % 5000 : 0));
         checked_allreduce(communicator, allreduce_shape(call % 3 == 0 ? 5000 : 10), call);
       }
@@ -180,7 +183,8 @@ TEST_P(EveryRow, mixes_shapes_on_one_communicator) {
     for (const Nodes& nodes : kSomeWorlds) {
       virtual_world::world(nodes, options, [](Communicator& communicator) {
         std::mt19937 random(7);
-        for (std::uint64_t call = 0; call < kMixedCalls; ++call) {
+        const std::uint64_t calls = calls_of(GetParam(), communicator, allreduce_shape(100), kMixedCalls);
+        for (std::uint64_t call = 0; call < calls; ++call) {
           const std::size_t count = kCounts[random() % std::size(kCounts)];
           const Reduction reduction = kReductions[random() % std::size(kReductions)];
           if (random() % 3 == 0) checked_call(communicator, alltoall_shape(random() % 3000), call);

@@ -46,6 +46,11 @@ inline std::string text_of(const Nodes& nodes) {
   return text;
 }
 
+// Calls of a test that asks for one row. Where it does not fit another carries them, and those are tried in that one's turn.
+inline std::uint64_t calls_of(const Algorithm& row, const Communicator& communicator, const Shape& shape, std::uint64_t many) {
+  return row.fits(communicator.topology, shape) ? many : std::min<std::uint64_t>(many, 4);
+}
+
 inline Shape alltoall_shape(std::size_t block_bytes, bool in_place = false) {
   return {Collective::alltoall, Memory::host, in_place, block_bytes};
 }

@@ -88,8 +88,9 @@ TEST_P(EveryRow, returns_when_no_peer_still_reads) {
   for (const Nodes& nodes : kSomeWorlds) {
     SCOPED_TRACE(text_of(nodes));
     virtual_world::world(nodes, forced(GetParam()), [](Communicator& communicator) {
-      for (std::uint64_t call = 0; call < kManyCalls; ++call) {
-        const std::size_t count = call < kManyCalls / 2 ? 1200 : call % 3 == 0 ? 2 : call % 3 == 1 ? 1200 : 70;
+      const std::uint64_t calls = calls_of(GetParam(), communicator, shape_of(GetParam().collective, 1200, 0), kManyCalls);
+      for (std::uint64_t call = 0; call < calls; ++call) {
+        const std::size_t count = call < calls / 2 ? 1200 : call % 3 == 0 ? 2 : call % 3 == 1 ? 1200 : 70;
         if (checked_gathering(communicator, shape_of(GetParam().collective, count, call / 5), call, kSides[call / 5 % 2]).plan == nullptr) return;
       }
     });
@@ -100,7 +101,8 @@ TEST_P(EveryRow, waits_for_late_ranks) {
   for (const Nodes& nodes : kSomeWorlds) {
     virtual_world::world(nodes, forced(GetParam()), [](Communicator& communicator) {
       std::mt19937 random(static_cast<unsigned>(communicator.topology.rank));
-      for (std::uint64_t call = 0; call < 40; ++call) {
+      const std::uint64_t calls = calls_of(GetParam(), communicator, shape_of(GetParam().collective, 10, 0), 40);
+      for (std::uint64_t call = 0; call < calls; ++call) {
         std::this_thread::sleep_for(std::chrono::microseconds(random() % 3 == 0 ? random() % 5000 : 0));
         checked_gathering(communicator, shape_of(GetParam().collective, call % 3 == 0 ? 5000 : 10, call), call);
       }
@@ -139,7 +141,8 @@ TEST_P(EveryRow, mixes_shapes_on_one_communicator) {
     for (const Nodes& nodes : kSomeWorlds) {
       virtual_world::world(nodes, options, [](Communicator& communicator) {
         std::mt19937 random(7);
-        for (std::uint64_t call = 0; call < kMixedCalls; ++call) {
+        const std::uint64_t calls = calls_of(GetParam(), communicator, shape_of(GetParam().collective, 100, 0), kMixedCalls);
+        for (std::uint64_t call = 0; call < calls; ++call) {
           const std::size_t count = kCounts[random() % std::size(kCounts)];
           const unsigned other = random() % 4;
           if (other == 0) checked_call(communicator, alltoall_shape(random() % 3000), call);
