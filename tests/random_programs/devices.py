@@ -48,7 +48,8 @@ def of_batch(random, ranks):
 def _few_slots(program, teams):
     """Communicators on which nothing can be pending: persistent calls are the MPI library's, which knows nothing of devices."""
     named = {step["name"]: step["value"] for step in program["parts"][0] if step["op"] == "set"}
-    if named.get("CROSSRAIL_SLOTS") in ("0", "1"):
+    # Little memory leaves no room for slots, and without a segment nothing of which planning cannot fail.
+    if named.get("CROSSRAIL_SLOTS") in ("0", "1") or named.get("CROSSRAIL_SCRATCH") in ("64K", "256K") or named.get("CROSSRAIL_SEGMENT") == "none":
         return set(teams)
     few = set()
     for number, team in teams.items():
