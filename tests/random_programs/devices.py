@@ -51,9 +51,9 @@ def _few_slots(program, teams):
     # Little memory leaves no room for slots, and without a segment nothing of which planning cannot fail.
     if named.get("CROSSRAIL_SLOTS") in ("0", "1") or named.get("CROSSRAIL_SCRATCH") in ("64K", "256K") or named.get("CROSSRAIL_SEGMENT") == "none":
         return set(teams)
-    few = set()
+    few = {0}  # which the job's first program has opened, with its settings
     for number, team in teams.items():
-        if team.get("key") == "crossrail_slots=1" or team.get("parent") in few:
+        if team.get("key") == "crossrail_slots=1" or team.get("parent", 0) in few - {0}:
             few.add(number)
     return few
 
