@@ -1,5 +1,6 @@
 #include "virtual_world/host_kernels.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "collectives/combine.h"
@@ -168,16 +169,20 @@ void run_counted(const CountedWork& work) {
 
 // One byte after the other, as the definition has it.
 void run_pack(const crossrail_packing& asked, const std::vector<crossrail_segment>& segments) {
-  std::byte* const elements = touch(asked.elements);
+  // Elements need not begin where their bytes do: only what is there is in an allocation.
+  auto* const elements = static_cast<std::byte*>(asked.elements);
   std::byte* const row = touch(asked.row);
-  for (std::uint64_t at = asked.first; at < asked.first + asked.bytes; ++at) {
+  for (std::uint64_t at = asked.first; at < asked.first + asked.bytes;) {
     const std::uint64_t element = at / asked.element_bytes;
     std::uint64_t rest = at % asked.element_bytes;
     std::size_t segment = 0;
     while (rest >= segments[segment].bytes) rest -= segments[segment++].bytes;
-    std::byte* const there = elements + static_cast<std::int64_t>(element) * asked.extent + segments[segment].offset + static_cast<std::int64_t>(rest);
-    if (asked.unpack != 0) *there = row[at - asked.first];
-    else row[at - asked.first] = *there;
+    const std::uint64_t bytes = std::min<std::uint64_t>(segments[segment].bytes - rest, asked.first + asked.bytes - at);
+    std::byte* const there =
+        touch(elements + static_cast<std::int64_t>(element) * asked.extent + segments[segment].offset + static_cast<std::int64_t>(rest));
+    std::byte* const here = row + (at - asked.first);
+    std::memcpy(asked.unpack != 0 ? there : here, asked.unpack != 0 ? here : there, bytes);
+    at += bytes;
   }
 }
 

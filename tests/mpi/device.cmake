@@ -57,6 +57,9 @@ foreach(nodes 0,0,0,0 0,0,1,1 0,1,2,3)
   mpi_test(device_ranks_persistent_${name} openmpi4 4 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set CROSSRAIL_NODES=${nodes}
     --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 device_ranks 11 60 5000 persistent driver_first)
 endforeach()
+# Nor where the table has nothing for the ranks: for one alone, for instance.
+mpi_test(device_ranks_persistent_alone openmpi4 1 ARGS --libraries ${MPI_TEST_HOST_DEVICE}
+  --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --set CROSSRAIL_ALLTOALL=node_shared device_ranks 12 60 5000 persistent driver_first)
 mpi_test_program(device_streams device_streams.c BUILDS openmpi4 mpich4 FLAGS -I${PROJECT_SOURCE_DIR}/include)
 foreach(mpi openmpi4 mpich4)
   foreach(algorithm "" packet ipc_kernel_push ipc_copy_pull)

@@ -111,6 +111,32 @@ static void plain(MPI_Comm comm, int call) {
   device_free(recv);
 }
 
+/* Between rank 0 and the others, who each have one block and one type: no more than that may be read. */
+static void between_groups(void) {
+  const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD), peers = rank == 0 ? size - 1 : 1;
+  MPI_Comm half, both;
+  MPI_Request request;
+  MPI_OK(MPI_Comm_split(MPI_COMM_WORLD, rank > 0, rank, &half));
+  MPI_OK(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank > 0 ? 0 : 1, 1, &both));
+  int *counts = malloc(sizeof(int) * (size_t)peers), *places = malloc(sizeof(int) * (size_t)peers);
+  int *sent = malloc(sizeof(int) * (size_t)peers), *received = calloc((size_t)peers, sizeof(int));
+  /* What lies behind the types is none. */
+  MPI_Datatype* types = malloc(sizeof(MPI_Datatype) * (size_t)(peers + size));
+  memset(types, 0xA5, sizeof(MPI_Datatype) * (size_t)(peers + size));
+  for (int i = 0; i < peers; ++i) {
+    counts[i] = 1;
+    places[i] = (int)sizeof(int) * i;
+    sent[i] = number(rank, rank == 0 ? i + 1 : 0, 0);
+    types[i] = MPI_INT;
+  }
+  MPI_OK(MPI_Ialltoallw(sent, counts, places, types, received, counts, places, types, both, &request));
+  MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  for (int i = 0; i < peers; ++i) CHECK(received[i] == number(rank == 0 ? i + 1 : 0, rank, 0), "between groups: %d", received[i]);
+  MPI_OK(MPI_Comm_free(&both));
+  MPI_OK(MPI_Comm_free(&half));
+  free(counts), free(places), free(sent), free(received), free(types);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int calls = argc > 1 ? atoi(argv[1]) : 10;
@@ -124,6 +150,7 @@ int main(int argc, char** argv) {
       if (argc > 2) scattered(comms[which], call);
     }
   }
+  if (size_of_comm(MPI_COMM_WORLD) > 1) between_groups();
   const int result = verdict();
   MPI_Finalize();
   return result;

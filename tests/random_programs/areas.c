@@ -31,22 +31,35 @@ static void map_area(Area* area, size_t before, size_t behind) {
   area->memory = behind > 0 ? first + pages - area->bytes : first;
 }
 
-Area make_area(int kind, int64_t low, int64_t high) {
+static int on_device(int kind) { return kind >= kDevice && open_driver_of_process() != NULL; }
+
+static void take_on_device(Area* area, size_t shift) {
+  static const int kinds[] = {kWholeAllocation, kWholeAllocation, kPartOfAllocation, kUnshareable, kManaged, kChunks};
+  area->device = take_device_memory(kinds[area->kind - kDevice], area->bytes + shift);
+  area->on_device = area->device.at + shift;
+  area->address = area->on_device + (area->base - area->memory);
+}
+
+Area make_area(int kind_and_shift, int64_t low, int64_t high) {
+  const int kind = kind_and_shift % 100;
   if (high < low) high = low;
   const int64_t first = (low >= 0 ? low : low - (kAlign - 1)) / kAlign * kAlign;
   const int64_t last = (high >= 0 ? high + (kAlign - 1) : high) / kAlign * kAlign;
-  const size_t before = kind == kBehindForbiddenPage ? 0 : kGuardBytes, behind = kind == kBeforeForbiddenPage ? 0 : kGuardBytes;
+  const size_t before = kind == kBehindForbiddenPage || kind == kWholeDevice ? 0 : kGuardBytes;
+  const size_t behind = kind == kBeforeForbiddenPage || kind == kWholeDevice ? 0 : kGuardBytes;
   Area area = {.kind = kind, .bytes = (size_t)(last - first) + before + behind};
-  if (kind == kHeap) {
+  if (kind == kHeap || kind >= kDevice) {
     area.memory = aligned_alloc(kAlign, area.bytes);
   } else {
     map_area(&area, kind == kBehindForbiddenPage ? kPage : 0, kind == kBeforeForbiddenPage ? kPage : 0);
   }
-  area.base = area.memory + before - first;
+  area.address = area.base = area.memory + before - first;
+  if (on_device(kind)) take_on_device(&area, (size_t)kind_and_shift / 100);
   return area;
 }
 
 void free_area(Area* area) {
+  if (area->on_device != NULL) give_device_memory_back(&area->device);
   if (area->mapped != NULL) {
     munmap(area->mapped, area->mapped_bytes);
   } else {
@@ -68,4 +81,12 @@ void fill_area(Area* area, uint64_t key) {
 
 void seal_area(const Area* area, int sealed) {
   if (area->kind == kReadOnly) mprotect(area->mapped, area->mapped_bytes, sealed ? PROT_READ : PROT_READ | PROT_WRITE);
+}
+
+void to_device(const Area* area) {
+  if (area->on_device != NULL && area->bytes > 0) open_driver_of_process()->copy(area->on_device, area->memory, area->bytes);
+}
+
+void from_device(const Area* area) {
+  if (area->on_device != NULL && area->bytes > 0) open_driver_of_process()->copy(area->memory, area->on_device, area->bytes);
 }

@@ -109,6 +109,8 @@ def c_program(program, kept):
     ranks, parts = program["ranks"], len(program["parts"])
     teams = sorted(step["number"] for part in program["parts"] for step in part if step["op"] == "comm")
     text = [f"/* {kept['kind']} under {kept['mpi']}, {ranks} ranks, threads: {kept['level']}; program {program['seed']}. */", PROLOGUE]
+    if "devices" in program:
+        text.insert(1, "/* Sides that lay in device memory lie in host memory here: the .small.json beside the finding is what goes wrong. */")
     if definitions(program):
         text += [REDUCTIONS, definitions(program)]
     text += [f"static MPI_Comm c{number};" for number in teams] + [""]

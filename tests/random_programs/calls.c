@@ -122,8 +122,8 @@ static Arguments prepare(Exchange* one, int receives) {
   const Side* const side = receives ? &one->in : &one->out;
   const Area* const area = receives ? &one->to : &one->from;
   const int absolutely = (one->flags & (receives ? kAbsoluteIn : kAbsoluteOut)) != 0;
-  MPI_Datatype* const types = types_of(side, area->base, absolutely);
-  void* address = absolutely ? MPI_BOTTOM : area->base;
+  MPI_Datatype* const types = types_of(side, area->address, absolutely);
+  void* address = absolutely ? MPI_BOTTOM : area->address;
   if ((one->flags & kNullWhenEmpty) != 0 && is_empty(side)) address = NULL;
   one->given[receives] = types;
   one->own_types[receives] = absolutely ? (side->form == 'w' ? side->blocks : 1) : 0;

@@ -192,9 +192,11 @@ void refill(Exchange* exchange) {
     fill_area(&exchange->from, key_of(exchange, world_rank(), 0));
     if (reduces(exchange)) fill_operands(exchange, 0, &exchange->from);
     seal_area(&exchange->from, 1);
+    to_device(&exchange->from);
   }
   fill_area(&exchange->to, key_of(exchange, world_rank(), 1));
   if (reduces(exchange) && exchange->in_place) fill_operands(exchange, 1, &exchange->to);
+  to_device(&exchange->to);
 }
 
 /* The bytes of a block, one run after the other. */
@@ -271,6 +273,7 @@ static void compare(const Exchange* exchange, const Area* area, const unsigned c
 }
 
 void check_exchange(Exchange* exchange) {
+  from_device(&exchange->to);
   Area should = exchange->to;
   should.memory = malloc(should.bytes);
   should.base = should.memory + (exchange->to.base - exchange->to.memory);
@@ -281,6 +284,7 @@ void check_exchange(Exchange* exchange) {
   compare(exchange, &exchange->to, should.memory, "receive side");
   free(should.memory);
   if (exchange->in_place) return;
+  from_device(&exchange->from);
   should = exchange->from;
   should.memory = malloc(should.bytes);
   should.base = should.memory + (exchange->from.base - exchange->from.memory);

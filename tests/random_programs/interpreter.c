@@ -1,13 +1,17 @@
 /* Runs programs that random_programs.py has made: every step on every rank, every byte compared with what the standard
  * says. What is wrong is said with the program's number and the step.
  *
- *   interpreter FILE LEVEL SECONDS [careful]      of threads: single, serialized or multiple; most seconds for a program */
+ *   interpreter FILE LEVEL SECONDS [careful] [driver=LIBRARY] [driverless=RANK]
+ *
+ * Level of threads: single, serialized or multiple; most seconds for a program; the driver of the devices whose memory sides may lie in, and
+ * a rank that does not load it. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "device_memory.h"
 #include "traffic.h"
 
 enum { kMostThreads = 4 };
@@ -47,6 +51,13 @@ static void set_step(Script* script) {
   if (set == NULL) set = (int (*)(const char*, const char*))dlsym(RTLD_DEFAULT, "crossrail_set");
   if (set == NULL) return;
   if (set(name, strcmp(value, "-") == 0 ? "" : value) != 0) give_up("crossrail refuses %s=%s", name, value);
+}
+
+/* driver DELAY-US REFUSES-MAPS: how a pretended device behaves */
+static void driver_step(Script* script) {
+  const int delay_us = (int)next_number(script), refuses_maps = (int)next_number(script);
+  const Driver* const driver = open_driver_of_process();
+  if (driver != NULL) driver->behave(delay_us, refuses_maps);
 }
 
 static void delay_step(Script* script) {
@@ -136,6 +147,7 @@ static int step(Thread* thread) {
   else if (strcmp(word, "message") == 0) message_step(script);
   else if (strcmp(word, "other") == 0) other_step(script);
   else if (strcmp(word, "delay") == 0) delay_step(script);
+  else if (strcmp(word, "driver") == 0) driver_step(script);
   else if (strcmp(word, "thread") == 0 || strcmp(word, "end") == 0) return 0;
   else give_up("no step '%s'", word);
   return 1;
@@ -188,11 +200,23 @@ static void begin_mpi(int* argc, char*** argv) {
   if (provided < level) give_up("threads: MPI gives no %s", name);
 }
 
+/* The driver comes before any communicator opens: on a machine without devices nobody would expect one later. */
+static void read_options(int argc, char** argv) {
+  const char* driver = NULL;
+  for (int i = 4; i < argc; ++i) {
+    if (strcmp(argv[i], "careful") == 0) careful = 1;
+    else if (strncmp(argv[i], "driver=", 7) == 0) driver = argv[i] + 7;
+    else if (strncmp(argv[i], "driverless=", 11) == 0 && atoi(argv[i] + 11) == world_rank()) driver = "";
+    else if (strncmp(argv[i], "driverless=", 11) != 0) give_up("no option '%s'", argv[i]);
+  }
+  if (driver != NULL && driver[0] != '\0') open_driver(driver, world_rank());
+}
+
 int main(int argc, char** argv) {
   begin_mpi(&argc, &argv);
   if (argc < 4) give_up("interpreter FILE LEVEL SECONDS");
   if (world_size() > kMostRanks) give_up("more than %d ranks", kMostRanks);
-  careful = argc > 4;
+  read_options(argc, argv);
   char* const text = read_file(argv[1]);
   const int own_thread = strcmp(argv[2], "serialized") == 0;
   Script script = {.at = text};

@@ -21,7 +21,9 @@ AVOIDED = {
                  "typed_on_grids", "complex", "put_of_some", "communicators_of_threads"},
     "openmpi5": {"displacements_alone", "freed_types", "in_place", "freed_communicator", "typed_between_groups",
                  "gather_between_groups", "complex", "communicators_of_threads"},
-    "mpich4": {"typed_in_place", "in_place", "inactive", "put", "group", "gather_between_groups", "persistent_gather"},
+    # Whose progress cannot be hooked: nobody would bring back what nonblocking calls got copies of.
+    "mpich4": {"typed_in_place", "in_place", "inactive", "put", "group", "gather_between_groups", "persistent_gather", "pending_on_devices",
+               "persistent_on_devices"},
     # And what crossrail does wrong: at MPI_THREAD_MULTIPLE, MPICH 5 frees such a communicator's record while it holds its lock.
     # A persistent call over messages may wait for ever for one that was sent (its first start, then MPI_Waitall).
     "mpich5": {"inactive", "gather_between_groups"},
@@ -47,6 +49,7 @@ class Outcome:
     kind: str = ""  # wrong, hang, crash, error
     carried: dict = field(default_factory=dict)  # calls, by name
     native: dict = field(default_factory=dict)
+    algorithms: dict = field(default_factory=dict)
 
 
 class Runner:
@@ -58,12 +61,17 @@ class Runner:
         self.libraries, self.programs = build, build / "tests/mpi/programs"
         self.interpreter = self.programs / self.mpi.build / "random_programs"
         self.seconds, self.avoided = options.seconds, AVOIDED.get(options.mpi, set())
+        self.driver = {"none": None, "gpu": "libcuda.so.1"}.get(options.devices, self.programs / "host_device/libcuda.so.1")
+        if options.devices == "simulated":
+            self.libraries = self.driver.parent
 
     def absent(self):
         if self.mpi.absent():
             return self.mpi.absent()
         if not self.interpreter.exists():
             return f"{self.interpreter} is not built"
+        if not (self.libraries / f"libcrossrail_mpi_{self.mpi.flavour}.so").exists():
+            return f"{self.libraries} has no library of crossrail for {self.mpi.name}"
         return None
 
     def _preloads(self, carried):
@@ -93,16 +101,25 @@ class Runner:
                 text, _ = job.communicate()
             return text, status, judge.read_reports(folder)
 
+    def _options(self, job):
+        """Of the interpreter. Without crossrail there are no devices: what lies there lies on the heap."""
+        found = ["careful"] if "inactive" in self.avoided else []
+        if job is not None:
+            found.append(f"driver={self.driver}")
+            if job["without"] >= 0:
+                found.append(f"driverless={job['without']}")
+        return found
+
     def run(self, programs, level, carried=True, seconds=None):
         """Programs of one number of ranks, one after the other."""
         ranks = programs[0]["ranks"]
         seconds = seconds or self.seconds
+        job = programs[0].get("devices") if carried and self.driver else None
+        settings = [f"HOST_DEVICE_SHARED={job['shared']}"] if job else []
         with tempfile.NamedTemporaryFile("w", prefix="crossrail_programs.", delete=False) as file:
             file.write("".join(program_text(program) for program in programs))
         try:
-            words = [str(self.interpreter), file.name, level, str(seconds)]
-            if "inactive" in self.avoided:
-                words.append("careful")
+            words = [*settings, str(self.interpreter), file.name, level, str(seconds), *self._options(job)]
             text, status, reports = self.run_words(words, ranks, carried, seconds + 10 + 3 * len(programs))
         finally:
             os.unlink(file.name)
@@ -111,7 +128,7 @@ class Runner:
 
 def judged(text, status, reports, ranks):
     if status == 0 and len(re.findall("PASS", text)) == ranks:
-        return Outcome(text, True, carried=_counted(reports, "carried"), native=_counted(reports, "native"))
+        return Outcome(text, True, carried=_counted(reports, "carried"), native=_counted(reports, "native"), algorithms=_by_algorithm(reports))
     kind = "error"
     if status is None or re.search(r"^HANG", text, re.M):
         kind = "hang"
@@ -129,4 +146,12 @@ def _counted(reports, what):
     for report in reports:
         for call in report["calls"]:
             total[call["name"]] = total.get(call["name"], 0) + call[what]
+    return total
+
+
+def _by_algorithm(reports):
+    total = {}
+    for call in (call for report in reports for call in report["calls"]):
+        for name, count in call["algorithms"].items():
+            total[name] = total.get(name, 0) + count
     return total

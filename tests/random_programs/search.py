@@ -4,6 +4,8 @@ it will go and printed as a C program.
 
     search.py --mpi mpich4 --minutes 60 --jobs 8
     search.py --mpi openmpi4 --programs 2000 --seed 7
+    search.py --mpi openmpi4 --devices simulated --minutes 60     sides in the memory of a device made of host memory
+    search.py --mpi openmpi4 --devices gpu --minutes 10           ... of the machine's GPUs
 """
 import argparse
 import json
@@ -13,6 +15,7 @@ import threading
 import time
 from pathlib import Path
 
+import devices
 from generate import random_program
 from running import AVOIDED, Runner
 
@@ -25,6 +28,7 @@ def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     add = parser.add_argument
     add("--mpi", default="openmpi4")
+    add("--devices", choices=["none", "simulated", "gpu"], default="none", help="whose memory calls may be on, beside the host's")
     add("--build", default=str(ROOT / "build"), help="CMake's folder")
     add("--wheels", help="folder of the unpacked MPI wheels; otherwise wheels in the build folder")
     add("--seed", type=int, help="of the first batch; otherwise the time")
@@ -49,7 +53,11 @@ def batch_of(seed, options):
     level = choice.choice(LEVELS)
     threads = choice.choice([1, 2, 3]) if level == "multiple" else 1
     avoided = AVOIDED.get(options.mpi, set())
-    return level, [random_program(seed * 1000 + i, ranks, avoided, threads) for i in range(min(BATCH, options.programs))]
+    programs = [random_program(seed * 1000 + i, ranks, avoided, threads) for i in range(min(BATCH, options.programs))]
+    if options.devices != "none":
+        job = devices.of_batch(choice, ranks)
+        programs = [devices.put_on_devices(program, avoided, job) for program in programs]
+    return level, programs
 
 
 class Search:
@@ -60,7 +68,7 @@ class Search:
         self.end = time.time() + 60 * options.minutes
         self.done = self.own_troubles = self.not_again = 0
         self.findings = []
-        self.carried, self.native = {}, {}
+        self.carried, self.native, self.algorithms = {}, {}, {}
 
     def take_seed(self):
         with self.lock:
@@ -77,7 +85,7 @@ class Search:
     def count(self, outcome, programs):
         with self.lock:
             self.done += programs
-            for total, some in ((self.carried, outcome.carried), (self.native, outcome.native)):
+            for total, some in ((self.carried, outcome.carried), (self.native, outcome.native), (self.algorithms, outcome.algorithms)):
                 for name, calls in some.items():
                     total[name] = total.get(name, 0) + calls
 
@@ -116,7 +124,7 @@ class Search:
         folder.mkdir(parents=True, exist_ok=True)
         seed = programs[-1]["seed"]
         path = folder / f"{self.options.mpi}.{seed}.json"
-        path.write_text(json.dumps({"mpi": self.options.mpi, "level": level, "programs": programs, "kind": outcome.kind}))
+        path.write_text(json.dumps({"mpi": self.options.mpi, "devices": self.options.devices, "level": level, "programs": programs, "kind": outcome.kind}))
         path.with_suffix(".txt").write_text(first.text + "\n=== again ===\n" + outcome.text)
         said = [line for line in outcome.text.splitlines() if "WRONG" in line or "HANG" in line or "crossrail" in line][:8]
         with self.lock:
@@ -130,6 +138,8 @@ class Search:
         print(f"{self.options.mpi}: {self.done} programs from seed {self.first_seed}; {len(self.findings)} findings; "
               f"{self.own_troubles} went wrong without crossrail, too")
         print(f"  calls carried, on all ranks: {listed(self.carried)}\n  calls native: {listed(self.native)}")
+        if self.options.devices != "none":
+            print(f"  by algorithm: {listed(self.algorithms)}")
 
 
 def main(argv):
@@ -146,6 +156,9 @@ def main(argv):
     for worker in workers:
         worker.join()
     search.summary()
+    if options.devices != "none" and not search.findings and not devices.ON_DEVICES & set(search.algorithms):
+        print("no call was carried on a device: is the module beside the library?")
+        return 1
     return 1 if search.findings else 0
 
 

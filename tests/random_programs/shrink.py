@@ -25,7 +25,7 @@ def parse(argv):
     add("--minutes", type=float, default=20)
     options = parser.parse_args(argv)
     options.kept = json.loads(Path(options.finding).read_text())
-    options.mpi = options.kept["mpi"]
+    options.mpi, options.devices = options.kept["mpi"], options.kept.get("devices", "none")
     return options
 
 

@@ -4,6 +4,8 @@ import copy
 from datatypes import bounds, side_form
 from reductions import FORMS
 
+DEVICE = 5  # areas.h: this and what comes behind
+
 
 def teams_of(program):
     teams = {0: {"groups": [list(range(program["ranks"]))], "inter": False}}
@@ -102,6 +104,9 @@ def without_rank(program, gone):
     old = teams_of(program)
     program = copy.deepcopy(program)
     program["ranks"] -= 1
+    if "devices" in program:
+        without = program["devices"]["without"]
+        program["devices"]["without"] = -1 if without == gone else without - (without > gone)
     for part in program["parts"]:
         for step in list(part):
             op = step["op"]
@@ -185,6 +190,13 @@ def _plain(step):
         member.update(out_kind=0, in_kind=0, flags=0)
 
 
+def _on_plain_devices(step):
+    """What lies in device memory lies in allocations of its own."""
+    for member in step["members"]:
+        for key in ("out_kind", "in_kind"):
+            member[key] = DEVICE if member[key] >= DEVICE else member[key]
+
+
 def _flattened(index, at):
     def change(step):
         member, key = _each_side(step)[index]
@@ -207,7 +219,7 @@ def simpler_calls(step):
     found = _simpler_reductions(step)
     found += [_changed(step, _bytes_with(scale)) for scale in (lambda n: min(n, 1), lambda n: min(n, 16), lambda n: n // 2 if n > 1 else n,
                                                               lambda n: n - 1 if n > 1 else n, lambda n: n)]
-    found.append(_changed(step, _plain))
+    found += [_changed(step, _plain), _changed(step, _on_plain_devices)]
     for index, (member, key) in enumerate(_each_side(step)):
         for at, kind in enumerate(member[key]["types"]):
             if flat(kind) is not None:

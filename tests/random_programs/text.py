@@ -53,6 +53,8 @@ def _step(step):
         return [[op] + [step[key] for key in ("number", "team", "from", "to", "bytes", "sent", "received")]]
     if op == "other":
         return [[op] + [step[key] for key in ("number", "team", "kind", "bytes")]]
+    if op == "driver":
+        return [[op, step["delay_us"], step["refuses_maps"]]]
     return [[op, step["rank"], step["us"], step["computes"]]]
 
 

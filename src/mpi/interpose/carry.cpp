@@ -6,6 +6,7 @@
 #include "mpi/communicator/communicators.h"
 #include "mpi/interpose/arguments.h"
 #include "mpi/interpose/complete_call.h"
+#include "mpi/requests/copied_calls.h"
 #include "mpi/requests/pending.h"
 #include "mpi/requests/request_table.h"
 #include "mpi/statistics/counters.h"
@@ -94,6 +95,7 @@ void wait_ended(const WaitBegun& begun, Word64 word) {
 
 void waitall_begins(Word64 count, Word64 requests) {
   if (any_requests()) await_all_ours(reinterpret_cast<MPI_Request*>(requests), static_cast<int>(count));
+  if (any_copied_calls()) await_copied_calls(reinterpret_cast<const MPI_Request*>(requests), static_cast<int>(count));
 }
 
 void look_begins() {

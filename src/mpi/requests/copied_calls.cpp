@@ -1,5 +1,7 @@
 #include "mpi/requests/copied_calls.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -83,6 +85,13 @@ std::vector<CopiedCall*>& under_way() {
 std::atomic<int> count{0};
 std::atomic_flag looking;  // one thread at a time; also when a test leads to the hook again
 
+// A thread that looks may be about to complete one that is no longer in the list.
+bool may_be_under_way(MPI_Request request) {
+  const std::lock_guard lock(mutex);
+  const auto is_its = [request](const CopiedCall* one) { return one->request == request; };
+  return looking.test(std::memory_order_acquire) || std::any_of(under_way().begin(), under_way().end(), is_its);
+}
+
 // Words that the function does not have are registers, or places on the stack, that it does not read.
 int call_with(void* function, const std::array<Word64, kMostWords>& words) {
   return std::apply([&](auto... word) { return static_cast<int>(reinterpret_cast<Word64 (*)(decltype(word)...)>(function)(word...)); }, words);
@@ -143,11 +152,22 @@ int advance_copied_calls() {
       const std::lock_guard lock(mutex);
       std::erase(under_way(), one);
     }
-    count.fetch_sub(1);
     one->finish();
+    count.fetch_sub(1);
   }
   looking.clear(std::memory_order_release);
   return static_cast<int>(over.size());
+}
+
+void await_copied_calls(const MPI_Request* requests, int count_of_all) {
+  if (requests == nullptr || !hooked_into_mpich()) return;
+  for (int one = 0; one < count_of_all; ++one) {
+    int over = requests[one] == handles().request_null ? 1 : 0;
+    while (over == 0 && may_be_under_way(requests[one])) {
+      if (pmpi().Request_get_status(requests[one], &over, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
+      if (over == 0) sched_yield();
+    }
+  }
 }
 
 bool any_copied_calls() { return count.load(std::memory_order_relaxed) != 0; }

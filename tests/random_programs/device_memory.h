@@ -1,0 +1,34 @@
+/* Memory of a device for one side of a call. Its driver is looked up at run time: CUDA's, or that of the device which is made of host
+ * memory (virtual_world/host_device.h). */
+#pragma once
+
+#include <stddef.h>
+
+/* An allocation; a part of one that other sides have parts of, too; what other processes cannot map; managed memory; several chunks in a
+ * row, of which each is mapped on its own. */
+enum { kWholeAllocation, kPartOfAllocation, kUnshareable, kManaged, kChunks };
+
+typedef struct {
+  unsigned char* at; /* the processor must not touch it */
+  void* base;        /* of the allocation */
+  size_t bytes;      /* of it */
+  int kind;
+} DeviceMemory;
+
+typedef struct {
+  void (*take)(DeviceMemory* memory, size_t bytes);
+  void (*give_back)(DeviceMemory* memory);
+  void (*copy)(void* to, const void* from, size_t bytes);
+  /* How its pretended device behaves from now on: most microseconds that work is late; whether memory of the program's cannot be mapped. */
+  void (*behave)(int delay_us, int refuses_maps);
+} Driver;
+
+/* Null unless the library is CUDA's driver. */
+const Driver* cuda_driver(void* library, int rank);
+/* Of this path; ranks have the devices of CUDA's in turn. */
+void open_driver(const char* path, int rank);
+/* Null where there is none. */
+const Driver* open_driver_of_process(void);
+
+DeviceMemory take_device_memory(int kind, size_t bytes);
+void give_device_memory_back(DeviceMemory* memory);

@@ -1,0 +1,112 @@
+"""Areas of a program's calls put into device memory, and the settings that matter there. The program stays the same in all else: without
+a driver the interpreter has these areas on the heap."""
+import random as random_numbers
+
+from reductions import FORMS, OWN
+from smaller import DEVICE, teams_of
+
+WHOLE, PART, UNSHAREABLE, MANAGED, CHUNKS = range(DEVICE + 1, DEVICE + 6)  # areas.h
+PLAIN = [DEVICE, DEVICE, DEVICE, PART, PART, WHOLE, CHUNKS]
+ANY = PLAIN + [UNSHAREABLE, UNSHAREABLE, MANAGED, MANAGED]
+# Without ipc_resident_push: a persistent call for which it is asked fails where it cannot be planned, instead of going by host memory.
+SETTINGS = {  # as in generate.py
+    "CROSSRAIL_ALLTOALL": ("-", ["packet", "ipc_kernel_push", "ipc_kernel_pull", "ipc_copy_push", "ipc_copy_pull", "hybrid",
+                                 "pairwise"]),
+    "CROSSRAIL_ALLTOALLV": ("-", ["ipc_push", "ipc_push~memcpy_threshold=100", "pairwise"]),
+    "CROSSRAIL_ALLREDUCE": ("-", ["ll_one_shot", "two_shot_pull", "multi_lane", "multi_lane~part=1K"]),
+    "CROSSRAIL_ALLGATHER": ("-", ["ipc_push", "ipc_push~memcpy_threshold=100"]),
+    "CROSSRAIL_REDUCE_SCATTER_BLOCK": ("-", ["ipc_pull"]),
+    "CROSSRAIL_DEVICES": ("1", ["0"]),
+    "CROSSRAIL_DEVICE_SCRATCH": ("32M", ["4K", "64K", "1M"]),
+    "CROSSRAIL_DEVICE_STAGED_USES": ("2", ["0", "0", "1", "100"]),
+    "CROSSRAIL_DEVICE_MAPPED": ("8G", ["0", "64K", "2M"]),
+    "CROSSRAIL_ONE_LAUNCHER": ("1", ["0"]),
+    "CROSSRAIL_SMS": ("0", ["1"]),
+    "CROSSRAIL_RESIDENT": ("0", ["100"]),
+    "CROSSRAIL_IPC_THRESHOLD": ("0", ["64"]),
+    "CROSSRAIL_MEMCPY_THRESHOLD": ("0", ["256"]),
+}
+ON_DEVICES = {"packet", "ipc_kernel_push", "ipc_kernel_pull", "ipc_copy_push", "ipc_copy_pull", "ipc_push", "ipc_pull", "ll_one_shot", "two_shot_pull"}
+ALIGNMENTS = {1: "byte char int8 bool SIGNED_CHAR UNSIGNED_CHAR INT8_T UINT8_T INTEGER1 BYTE C_BOOL", 2: "short uint16 SHORT UNSIGNED_SHORT INT16_T "
+              "UINT16_T INTEGER2", 4: "int unsigned float 2int short_int float_int INT UNSIGNED INT32_T UINT32_T INTEGER INTEGER4 FLOAT REAL REAL4 "
+              "C_FLOAT_COMPLEX C_COMPLEX COMPLEX COMPLEX8 LOGICAL FLOAT_INT 2INT SHORT_INT 2INTEGER 2REAL"}
+ALIGNMENTS = {name: bytes_ for bytes_, names in ALIGNMENTS.items() for name in names.split()}
+LONG_DOUBLES = {"LONG_DOUBLE", "LONG_DOUBLE_INT", "C_LONG_DOUBLE_COMPLEX"}
+
+
+def _alignment(kind):
+    if isinstance(kind, str):
+        return 16 if kind in LONG_DOUBLES else ALIGNMENTS.get(kind, 8)
+    parts = [part for _, _, part in kind[1]] if kind[0] == "struct" else [kind[-1]]
+    return max((_alignment(part) for part in parts), default=1)
+
+
+def of_batch(random, ranks):
+    """What holds for a whole job: whether its ranks share a device, and one of them may have no driver. To be said of every program."""
+    return {"shared": int(random.random() < 0.4), "without": random.randrange(ranks) if random.random() < 0.1 else -1}
+
+
+def _few_slots(program, teams):
+    """Communicators on which nothing can be pending: persistent calls are the MPI library's, which knows nothing of devices."""
+    named = {step["name"]: step["value"] for step in program["parts"][0] if step["op"] == "set"}
+    # Little memory leaves no room for slots, and without a segment nothing of which planning cannot fail.
+    if named.get("CROSSRAIL_SLOTS") in ("0", "1") or named.get("CROSSRAIL_SCRATCH") in ("64K", "256K") or named.get("CROSSRAIL_SEGMENT") == "none":
+        return set(teams)
+    few = {0}  # which the job's first program has opened, with its settings
+    for number, team in teams.items():
+        if team.get("key") == "crossrail_slots=1" or team.get("parent", 0) in few - {0}:
+            few.add(number)
+    return few
+
+
+def _may_lie_there(step, teams, few_slots, avoided):
+    """Whether crossrail promises to carry such a call on device memory, or to give the MPI library copies."""
+    if teams[step["team"]]["inter"] or step["form"] in FORMS and step["operation"] in OWN:
+        return False
+    if step["mode"] == "p" and (step["team"] in few_slots or "persistent_on_devices" in avoided):
+        return False
+    return step["mode"] != "n" or "pending_on_devices" not in avoided
+
+
+def _kind(random, how, key):
+    """None: where it lay before."""
+    if how in ("out", "in"):
+        return random.choice(PLAIN) if key == how else None
+    if how == "mixed" and random.random() < 0.5:
+        return None
+    return random.choice(PLAIN if how == "plain" else ANY)
+
+
+def _place(random, step):
+    how = random.choices(["host", "plain", "any", "out", "in", "mixed"], [12, 40, 20, 5, 5, 18])[0]
+    for member in step["members"] if how != "host" else []:
+        for key in ("out", "in"):
+            kind = _kind(random, how, key)
+            if kind is None:
+                continue
+            types = [step["element"]] if step["form"] in FORMS else (member[key] or {"types": []})["types"]
+            shift = max((_alignment(one) for one in types), default=1) * random.choice([0, 0, 1, 3])
+            member[key + "_kind"] = kind + 100 * shift
+
+
+def put_on_devices(program, avoided, job):
+    """Changes the program. What `of_batch` says of its job is kept in it."""
+    random = random_numbers.Random(program["seed"] * 7 + 1)
+    teams = teams_of(program)
+    few_slots = _few_slots(program, teams)
+    for part in program["parts"]:
+        for step in part:
+            if step["op"] == "call" and _may_lie_there(step, teams, few_slots, avoided):
+                _place(random, step)
+    odd = random.random()
+    settings = [{"op": "driver", "delay_us": random.choice([0, 0, 100, 1000]), "refuses_maps": int(random.random() < 0.1)}]
+    for name, (usual, others) in SETTINGS.items():
+        if usual != "-":
+            value = random.choice(others) if odd < 0.7 and random.random() < 0.15 else usual
+            settings.append({"op": "set", "name": name, "value": value})
+    for step in program["parts"][0]:
+        if step["op"] == "set" and SETTINGS.get(step["name"], "1")[0] == "-" and random.random() < 0.6:
+            step["value"] = random.choice(SETTINGS[step["name"]][1]) if random.random() < 0.6 else "-"
+    program["parts"][0][:0] = settings
+    program["devices"] = job
+    return program
