@@ -60,6 +60,10 @@ endforeach()
 # Nor where the table has nothing for the ranks: for one alone, for instance.
 mpi_test(device_ranks_persistent_alone openmpi4 1 ARGS --libraries ${MPI_TEST_HOST_DEVICE}
   --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --set CROSSRAIL_ALLTOALL=node_shared device_ranks 12 60 5000 persistent driver_first)
+mpi_test_program(copies_apart copies_apart.c BUILDS openmpi4 openmpi5 mpich5)
+foreach(mpi openmpi4 openmpi5 mpich5)
+  mpi_test(copies_apart ${mpi} 2 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 copies_apart)
+endforeach()
 mpi_test_program(device_streams device_streams.c BUILDS openmpi4 mpich4 FLAGS -I${PROJECT_SOURCE_DIR}/include)
 foreach(mpi openmpi4 mpich4)
   foreach(algorithm "" packet ipc_kernel_push ipc_copy_pull)

@@ -19,23 +19,27 @@
 namespace crossrail::mpi {
 namespace {
 
-constexpr std::size_t kMostWords = 10;
+constexpr std::size_t kMostWords = 10, kApart = 64;
 
 // One side, if it is in device memory.
 struct Copy {
   std::byte* device = nullptr;
   std::size_t bytes = 0;
+  std::byte* at = nullptr;  // the copy
   GrowableBuffer host;
 
-  // What stands for `address`, that of the side; gaps go back as they came.
-  Status make(Word64 address, const Span& span, Word64& replaced) {
+  // What stands for the address of the side; gaps go back as they came. It is not that of the other side: data may begin behind their
+  // address, and MPI libraries take two equal ones for a call in place.
+  Status make(Word64& address, const Span& span, Word64 other) {
     std::byte* const first = moved(reinterpret_cast<void*>(address), span.lower);
     if (span.bytes == 0 || !device::is_device_memory(first)) return {};
-    CROSSRAIL_TRY(host.reserve(span.bytes));
+    CROSSRAIL_TRY(host.reserve(span.bytes + kApart));
     device = first;
     bytes = span.bytes;
-    replaced = word_of(moved(host.memory.get(), -span.lower));
-    return device::copy(host.memory.get(), first, bytes);
+    at = host.memory.get();
+    if (word_of(moved(at, -span.lower)) == other) at += kApart;
+    address = word_of(moved(at, -span.lower));
+    return device::copy(at, first, bytes);
   }
 };
 
@@ -48,8 +52,8 @@ struct CopiedCall {
   // The words with the addresses of copies in them. False if there is nothing to copy, or no memory for it.
   bool copy(const Word64* words, const SidesOfCall& sides, std::array<Word64, kMostWords>& own) {
     std::copy_n(words, sides.last_word + 1, own.begin());
-    return sent.make(words[sides.send_word], sides.sent, own[sides.send_word]).ok() &&
-           received.make(words[sides.receive_word], sides.received, own[sides.receive_word]).ok() && sent.bytes + received.bytes > 0;
+    Word64 &from = own[sides.send_word], &to = own[sides.receive_word];
+    return sent.make(from, sides.sent, to).ok() && received.make(to, sides.received, from).ok() && sent.bytes + received.bytes > 0;
   }
   bool over() {
     int done = 0;
@@ -60,7 +64,7 @@ struct CopiedCall {
   }
   void take_back() {
     const bool right = code == MPI_SUCCESS;
-    if (right && received.bytes > 0 && !device::copy(received.device, received.host.memory.get(), received.bytes).ok()) code = MPI_ERR_OTHER;
+    if (right && received.bytes > 0 && !device::copy(received.device, received.at, received.bytes).ok()) code = MPI_ERR_OTHER;
   }
   void finish() {
     take_back();
