@@ -52,11 +52,12 @@ def _few_slots(program, teams):
     # Little memory leaves no room for slots, and without a segment nothing of which planning cannot fail.
     if named.get("CROSSRAIL_SLOTS") in ("0", "1") or named.get("CROSSRAIL_SCRATCH") in ("64K", "256K") or named.get("CROSSRAIL_SEGMENT") == "none":
         return set(teams)
-    few = {0}  # which the job's first program has opened, with its settings
+    few = {number for number, team in teams.items() if team.get("key") == "crossrail_slots=1"}
     for number, team in teams.items():
-        if team.get("key") == "crossrail_slots=1" or team.get("parent", 0) in few - {0}:
+        if team.get("parent", 0) in few:
             few.add(number)
-    return few
+    # MPI_COMM_WORLD and MPI_COMM_SELF have the settings of the job's program that opened them.
+    return few | {0} | {number for number, team in teams.items() if team.get("how") == "oneself"}
 
 
 def _may_lie_there(step, teams, few_slots, avoided):
