@@ -167,7 +167,7 @@ void run_counted(const CountedWork& work) {
   }
 }
 
-// One byte after the other, as the definition has it.
+// The bytes of one segment after the other, as the definition has it.
 void run_pack(const crossrail_packing& asked, const std::vector<crossrail_segment>& segments) {
   // Elements need not begin where their bytes do: only what is there is in an allocation.
   auto* const elements = static_cast<std::byte*>(asked.elements);

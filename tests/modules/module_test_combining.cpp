@@ -35,38 +35,27 @@ bool is_long(Element element) {
   return element == Element::long_double || element == Element::complex_long_double || element == Element::placed_long_double;
 }
 
-template <class Real>
-bool same_numbers(const Bytes& one, const Bytes& other) {
-  bool same = one.size() == other.size();
-  for (std::size_t at = 0; same && at + sizeof(Real) <= one.size(); at += sizeof(Real)) {
-    Real a, b;
-    std::memcpy(&a, one.data() + at, sizeof a);
-    std::memcpy(&b, other.data() + at, sizeof b);
-    same = std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b));
-  }
-  return same;
-}
-
-template <class Stored, class Form>
-bool same_short_floats(const Bytes& one, const Bytes& other) {
+// `number`: what the bits mean.
+template <class Stored, class Number>
+bool same_numbers(const Bytes& one, const Bytes& other, Number number) {
   bool same = one.size() == other.size();
   for (std::size_t at = 0; same && at + sizeof(Stored) <= one.size(); at += sizeof(Stored)) {
     Stored a, b;
     std::memcpy(&a, one.data() + at, sizeof a);
     std::memcpy(&b, other.data() + at, sizeof b);
-    same = a == b || (std::isnan(Form::value(a)) && std::isnan(Form::value(b)));
+    same = std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(number(a)) && std::isnan(number(b)));
   }
   return same;
 }
 
 // The same bits, but for those of what is no number: there processors differ, too.
 bool same(Element element, const Bytes& one, const Bytes& other) {
-  if (element == Element::float32 || element == Element::complex_float32) return same_numbers<float>(one, other);
-  if (element == Element::float64 || element == Element::complex_float64) return same_numbers<double>(one, other);
-  if (element == Element::float16) return same_short_floats<std::uint16_t, crossrail::Binary16>(one, other);
-  if (element == Element::bfloat16) return same_short_floats<std::uint16_t, crossrail::UpperHalf>(one, other);
-  if (element == Element::float8_e4m3) return same_short_floats<std::uint8_t, crossrail::Float8E4M3>(one, other);
-  if (element == Element::float8_e5m2) return same_short_floats<std::uint8_t, crossrail::Float8E5M2>(one, other);
+  if (element == Element::float32 || element == Element::complex_float32) return same_numbers<float>(one, other, [](auto it) { return it; });
+  if (element == Element::float64 || element == Element::complex_float64) return same_numbers<double>(one, other, [](auto it) { return it; });
+  if (element == Element::float16) return same_numbers<std::uint16_t>(one, other, crossrail::Binary16::value);
+  if (element == Element::bfloat16) return same_numbers<std::uint16_t>(one, other, crossrail::UpperHalf::value);
+  if (element == Element::float8_e4m3) return same_numbers<std::uint8_t>(one, other, crossrail::Float8E4M3::value);
+  if (element == Element::float8_e5m2) return same_numbers<std::uint8_t>(one, other, crossrail::Float8E5M2::value);
   return one == other;
 }
 

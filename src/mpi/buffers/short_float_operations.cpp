@@ -52,8 +52,6 @@ struct Made {
 Made operations[] = {OF_FORMAT(float16), OF_FORMAT(bfloat16), OF_FORMAT(float8_e4m3), OF_FORMAT(float8_e5m2)};
 #undef OF_FORMAT
 
-// Most programs have none.
-std::atomic<bool> any{false};
 std::mutex making;
 
 }  // namespace
@@ -66,7 +64,6 @@ Status short_float_operation(const Reduction& reduction, MPI_Op& op) {
       constexpr int kCommutes = 1;
       CROSSRAIL_TRY(from_mpi(pmpi().Op_create(one.function, kCommutes, &one.op), "MPI_Op_create"));
       one.there.store(true, std::memory_order_release);
-      any.store(true, std::memory_order_release);
     }
     op = one.op;
     return {};
@@ -75,7 +72,6 @@ Status short_float_operation(const Reduction& reduction, MPI_Op& op) {
 }
 
 Reduction reduction_of_own(MPI_Op op) {
-  if (!any.load(std::memory_order_acquire)) return {};
   for (const Made& one : operations) {
     if (one.there.load(std::memory_order_acquire) && one.op == op) return one.reduction;
   }
