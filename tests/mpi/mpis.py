@@ -1,6 +1,9 @@
 """The MPIs that the tests run under: how each is launched, and where its parts are."""
+import atexit
+import functools
 import os
 import shutil
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -67,11 +70,22 @@ def all_mpis(wheels):
     return {mpi.name: mpi for mpi in known}
 
 
+@functools.lru_cache(maxsize=None)
+def session_folders():
+    """Where this process's jobs have their session folders; removed when it ends."""
+    folder = tempfile.mkdtemp(prefix="crossrail_sessions.")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def launcher_environment(mpi):
-    """The environment of the launcher; nothing of an outer MPI job or of crossrail leaks in."""
+    """The environment of one job's launcher; nothing of an outer MPI job or of crossrail leaks in."""
     env = {k: v for k, v in os.environ.items()
            if not k.startswith(("CROSSRAIL", "PMI", "PMIX", "LD_PRELOAD", "MPIEXEC", "HYDRA"))}
     env.update(mpi.env)
+    if mpi.is_openmpi:
+        # Jobs share a folder otherwise, which one that ends removes while another makes its own within.
+        env["OMPI_MCA_orte_tmpdir_base"] = env["PRTE_MCA_prte_tmpdir_base"] = tempfile.mkdtemp(dir=session_folders())
     env["PATH"] = os.pathsep.join(mpi.paths + [env.get("PATH", "")])
     if mpi.libraries:
         env["LD_LIBRARY_PATH"] = os.pathsep.join(mpi.libraries)
