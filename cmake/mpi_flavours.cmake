@@ -56,6 +56,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/recording/recorder.cpp
     src/mpi/requests/completion.cpp
     src/mpi/requests/copied_calls.cpp
+    src/mpi/requests/persistent_copies.cpp
     src/mpi/requests/ended_calls.cpp
     src/mpi/requests/live_requests.cpp
     src/mpi/requests/nonblocking.cpp

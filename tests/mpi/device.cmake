@@ -18,7 +18,7 @@ add_custom_command(OUTPUT ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so
     -o ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so
   DEPENDS host_device_module.c ${MPI_TEST_HOST_DEVICE}/libcuda.so.1 VERBATIM)
 mpi_test_target(host_device ${libraries})
-mpi_test_program(device_ranks device_ranks.c BUILDS openmpi4 mpich4)
+mpi_test_program(device_ranks device_ranks.c BUILDS openmpi4 openmpi5 mpich4 mpich5)
 foreach(algorithm packet ipc_kernel_push ipc_kernel_pull hybrid)
   foreach(mpi openmpi4 mpich4)
     mpi_test(device_ranks_${algorithm} ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE}
@@ -60,6 +60,17 @@ endforeach()
 # Nor where the table has nothing for the ranks: for one alone, for instance.
 mpi_test(device_ranks_persistent_alone openmpi4 1 ARGS --libraries ${MPI_TEST_HOST_DEVICE}
   --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --set CROSSRAIL_ALLTOALL=node_shared device_ranks 12 60 5000 persistent driver_first)
+# Where crossrail may not carry any, the MPI library has copies.
+foreach(case slots few_bytes)
+  set(setting CROSSRAIL_SLOTS=0)
+  if(case STREQUAL few_bytes)
+    set(setting CROSSRAIL_SCRATCH=4K)
+  endif()
+  foreach(mpi openmpi4 openmpi5 mpich5)
+    mpi_test(device_ranks_persistent_${case} ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set ${setting}
+      --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 device_ranks 13 60 5000 persistent driver_first)
+  endforeach()
+endforeach()
 mpi_test_program(copies_apart copies_apart.c BUILDS openmpi4 openmpi5 mpich5)
 foreach(mpi openmpi4 openmpi5 mpich5)
   mpi_test(copies_apart ${mpi} 2 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 copies_apart)

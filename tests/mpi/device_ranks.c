@@ -86,6 +86,12 @@ struct call {
   struct side send, recv;
 };
 
+static void fill_sent(const struct call* call) {
+  const struct side* from = call->in_place ? &call->recv : &call->send;
+  const int rank = rank_in(MPI_COMM_WORLD), ints = size_of_comm(MPI_COMM_WORLD) * call->count;
+  for (int at = 0; at < ints; ++at) ints_of(from)[at * from->stride] = number(rank, at / call->count, at % call->count + call->number);
+}
+
 /* What all ranks draw alike comes first, then what each draws for itself. */
 static struct call make_call(int call, int largest, uint64_t seed) {
   const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD);
@@ -102,18 +108,25 @@ static struct call make_call(int call, int largest, uint64_t seed) {
   const int ints = size * made.count;
   made.send = make_side(made.mixed ? (int)draw(kKinds) : made.all_kind, made.gaps ? 1 + (int)draw(3) : 1, ints);
   made.recv = make_side(made.mixed ? (int)draw(kKinds) : kPlain, made.gaps ? 1 + (int)draw(3) : 1, ints);
-  const struct side* from = made.in_place ? &made.recv : &made.send;
-  for (int at = 0; at < ints; ++at) ints_of(from)[at * from->stride] = number(rank, at / made.count, at % made.count + call);
+  fill_sent(&made);
   return made;
 }
 
-static void end_call(struct call* call) {
+static void check_received(const struct call* call) {
   const struct side *send = &call->send, *recv = &call->recv;
   const int wrong = wrong_ints(recv, rank_in(MPI_COMM_WORLD), size_of_comm(MPI_COMM_WORLD), call->count, call->number);
   CHECK(wrong == 0, "call %d: %d wrong, %d ints a block%s, kinds %d and %d, strides %d and %d", call->number, wrong, call->count,
         call->in_place ? " in place" : "", send->kind, recv->kind, send->stride, recv->stride);
+}
+
+static void drop_sides(struct call* call) {
   drop_side(&call->send);
   drop_side(&call->recv);
+}
+
+static void end_call(struct call* call) {
+  check_received(call);
+  drop_sides(call);
 }
 
 static const void* sent_by(const struct call* call) { return call->in_place ? MPI_IN_PLACE : call->send.memory + call->send.shift; }
@@ -153,19 +166,29 @@ static void pending_calls(int calls, int largest, uint64_t seed) {
 
 typedef int (*init_function)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Info, MPI_Request*);
 
-/* Open MPI 4 has none of its own. */
 static void persistent_calls(int calls, int largest, uint64_t seed) {
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
+  const init_function init = (init_function)dlsym(RTLD_DEFAULT, "MPIX_Alltoall_init");
+#else
   const init_function init = (init_function)dlsym(RTLD_DEFAULT, "MPI_Alltoall_init");
+#endif
   CHECK(init != NULL, "there is no MPI_Alltoall_init");
   for (int number = 1; init != NULL && number <= calls; ++number) {
     struct call call = make_call(number, largest, seed);
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_OK(init(sent_by(&call), call.count, call.send.type, call.recv.memory + call.recv.shift, call.count, call.recv.type, MPI_COMM_WORLD,
                 MPI_INFO_NULL, &request));
-    MPI_OK(MPI_Start(&request));
-    MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    for (int round = 0; round < 3; ++round, ++call.number) {
+      if (round > 0) {
+        memset(call.recv.kind == kHost ? call.recv.memory : touchable(call.recv.memory), 0xA5, call.recv.bytes);
+        fill_sent(&call);
+      }
+      MPI_OK(MPI_Start(&request));
+      MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      check_received(&call);
+    }
     MPI_OK(MPI_Request_free(&request));
-    end_call(&call);
+    drop_sides(&call);
   }
 }
 

@@ -46,25 +46,11 @@ def of_batch(random, ranks):
     return {"shared": int(random.random() < 0.4), "without": random.randrange(ranks) if random.random() < 0.1 else -1}
 
 
-def _few_slots(program, teams):
-    """Communicators on which nothing can be pending: persistent calls are the MPI library's, which knows nothing of devices."""
-    named = {step["name"]: step["value"] for step in program["parts"][0] if step["op"] == "set"}
-    # Little memory leaves no room for slots, and without a segment nothing of which planning cannot fail.
-    if named.get("CROSSRAIL_SLOTS") in ("0", "1") or named.get("CROSSRAIL_SCRATCH") in ("64K", "256K") or named.get("CROSSRAIL_SEGMENT") == "none":
-        return set(teams)
-    few = {number for number, team in teams.items() if team.get("key") == "crossrail_slots=1"}
-    for number, team in teams.items():
-        if team.get("parent", 0) in few:
-            few.add(number)
-    # MPI_COMM_WORLD and MPI_COMM_SELF have the settings of the job's program that opened them.
-    return few | {0} | {number for number, team in teams.items() if team.get("how") == "oneself"}
-
-
-def _may_lie_there(step, teams, few_slots, avoided):
+def _may_lie_there(step, teams, avoided):
     """Whether crossrail promises to carry such a call on device memory, or to give the MPI library copies."""
     if teams[step["team"]]["inter"] or step["form"] in FORMS and step["operation"] in OWN:
         return False
-    if step["mode"] == "p" and (step["team"] in few_slots or "persistent_on_devices" in avoided):
+    if step["mode"] == "p" and "persistent_on_devices" in avoided:
         return False
     return step["mode"] != "n" or "pending_on_devices" not in avoided
 
@@ -94,10 +80,9 @@ def put_on_devices(program, avoided, job):
     """Changes the program. What `of_batch` says of its job is kept in it."""
     random = random_numbers.Random(program["seed"] * 7 + 1)
     teams = teams_of(program)
-    few_slots = _few_slots(program, teams)
     for part in program["parts"]:
         for step in part:
-            if step["op"] == "call" and _may_lie_there(step, teams, few_slots, avoided):
+            if step["op"] == "call" and _may_lie_there(step, teams, avoided):
                 _place(random, step)
     odd = random.random()
     settings = [{"op": "driver", "delay_us": random.choice([0, 0, 100, 1000]), "refuses_maps": int(random.random() < 0.1)}]

@@ -6,7 +6,7 @@
 
 #include "device/device.h"
 #include "mpi/interpose/carry.h"
-#include "mpi/requests/entry_points.h"
+#include "mpi/buffers/packed_buffers.h"
 
 namespace crossrail::mpi {
 

@@ -4,6 +4,8 @@
 #include "mpi/interpose/allreduce_call.h"
 #include "mpi/interpose/alltoall_call.h"
 #include "mpi/interpose/vector_call.h"
+#include "mpi/library/pmpi.h"
+#include "mpi/requests/copied_calls.h"
 
 namespace crossrail::mpi {
 
@@ -27,6 +29,17 @@ inline bool unequal(const VectorCall& call, int rank, const VectorCall::Facts& f
 template <class Call>
 bool unequal(const Call& call, int, const typename Call::Facts&) {
   return call.unequal();
+}
+
+// Of a call that the MPI library is to carry: whether it may need copies of what is in device memory. `facts` are what the call spans.
+template <class Call>
+bool needs_copies(Call& call, typename Call::Facts& facts) {
+  int ranks = 0, between_groups = 0;
+  if (!device::driver_present() || mpi_takes_device_memory() || call.left_to_mpi()) return false;
+  if (call.comm() == handles().comm_null || pmpi().Comm_size(call.comm(), &ranks) != MPI_SUCCESS) return false;
+  // Between groups there are as many blocks as the other one has ranks; such calls are the MPI library's, as blocking ones are.
+  if (pmpi().Comm_test_inter(call.comm(), &between_groups) != MPI_SUCCESS || between_groups != 0) return false;
+  return call.survey(ranks, facts).answer == Survey::Answer::carry;
 }
 
 // The address of the program's request, after so many words.

@@ -110,15 +110,8 @@ bool may_be_pending() {
 // What the MPI library carries, which may know nothing of device memory.
 template <class Call>
 Carried start_natively(Call call, const EntryPoint& entry, const Word64* words) {
-  MPI_Request* const request = request_at(words, Call::kWords);
-  int ranks = 0;
-  if (!has_progress_hook() || !device::driver_present() || mpi_takes_device_memory() || call.left_to_mpi() || request == nullptr) return {};
-  if (call.comm() == handles().comm_null || pmpi().Comm_size(call.comm(), &ranks) != MPI_SUCCESS) return {};
-  // Between groups there are as many blocks as the other one has ranks; such calls are the MPI library's, as blocking ones are.
-  int between_groups = 0;
-  if (pmpi().Comm_test_inter(call.comm(), &between_groups) != MPI_SUCCESS || between_groups != 0) return {};
   typename Call::Facts facts;
-  if (call.survey(ranks, facts).answer != Survey::Answer::carry) return {};
+  if (request_at(words, Call::kWords) == nullptr || !has_progress_hook() || !needs_copies(call, facts)) return {};
   return start_on_copies(entry.native, words, {call.span_sent(facts), call.span_received(facts), 0, Call::kReceiveWord, Call::kWords});
 }
 

@@ -2,23 +2,26 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "mpi/communicator/persistent_slot.h"
 #include "mpi/communicator/rank_order.h"
 #include "mpi/interpose/complete_call.h"
+#include "mpi/library/library.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/progress_hook.h"
 #include "mpi/recording/recorder.h"
 #include "mpi/requests/copied_calls.h"
 #include "mpi/requests/entry_points.h"
 #include "mpi/requests/pending.h"
+#include "mpi/requests/persistent_copies.h"
 #include "mpi/requests/request_table.h"
 #include "mpi/requests/tokens.h"
 #include "mpi/statistics/native_reasons.h"
 
 namespace crossrail::mpi {
 // What all forms have in common.
-class Persistent : public OurRequest {
+class Persistent : public OurRequest, public Startable {
  public:
   Persistent(CommunicatorRecord& record, const char* function) : OurRequest(record, function) {}
   ~Persistent() override { has_program_its_token ? close_token(token) : drop_token(token); }
@@ -44,7 +47,7 @@ class Persistent : public OurRequest {
   Persistent* persistent() override { return this; }
 
   // What the program waits for comes first: where it cannot be started, nothing is, and the other ranks hear of it.
-  int start() {
+  int start() override {
     const int started = start_token(token);
     token_started = started == MPI_SUCCESS;
     if (!token_started) {
@@ -59,8 +62,7 @@ class Persistent : public OurRequest {
     may_be_told.store(true, std::memory_order_release);
     return started;
   }
-  // By the program: the call goes when it has ended.
-  void free() {
+  void free() override {
     forget_request(live);
     if (state.exchange(State::freed) == State::inactive) delete this;
   }
@@ -154,61 +156,89 @@ bool may_be_pending() {
   return initialized != 0;
 }
 
+// What the MPI library carries, which may know nothing of device memory.
+template <class Call>
+Carried init_natively(Call call, const EntryPoint& entry, const Word64* words) {
+  typename Call::Facts facts;
+  if (!needs_copies(call, facts)) return {};
+  const SidesOfCall sides{call.span_sent(facts), call.span_received(facts), 0, Call::kReceiveWord, Call::kWords + 1};
+  const std::string standard = "P" + std::string(entry.native);
+  if (library_symbol(standard.c_str()) != nullptr) return init_on_copies(standard.c_str(), words, sides);
+  return init_on_copies(("PMPIX" + std::string(entry.native).substr(3)).c_str(), words, sides);  // Open MPI 4
+}
+
+template <class Call>
+Carried init_any(const Call& call, const EntryPoint& entry, const Word64* words) {
+  MPI_Request* const request = request_at(words, Call::kWords + 1);
+  if (!may_be_pending() || request == nullptr) return {};
+  const Carried carried = init(call, entry, request);
+  if (carried.done) return carried;
+  const Carried copied = init_natively(call, entry, words);
+  return copied.done ? copied : carried;
+}
+
 Carried init_reduction(const AllreduceCall& call, const EntryPoint& entry, const Word64* words) {
-  Carried carried;
-  if (may_be_pending()) carried = init(call, entry, request_at(words, AllreduceCall::kWords + 1));
+  const Carried carried = init_any(call, entry, words);
   if ((!carried.done || carried.on_copies) && find_functions() != nullptr) tell_if_not_covered(call.comm(), entry.function, carried);
   return carried;
 }
 
-Persistent* find(MPI_Request request) {
+Startable* find(MPI_Request request) {
   OurRequest* const ours = find_request(request);
-  return ours == nullptr ? nullptr : ours->persistent();
+  return ours == nullptr ? find_persistent_on_copies(request) : ours->persistent();
+}
+
+// The names with counts of MPI_Count, too.
+constexpr const char* kAlltoall[] = {"MPI_Alltoall_init", "MPI_Alltoall_init_c"};
+constexpr const char* kAlltoallv[] = {"MPI_Alltoallv_init", "MPI_Alltoallv_init_c"};
+constexpr const char* kAlltoallw[] = {"MPI_Alltoallw_init", "MPI_Alltoallw_init_c"};
+constexpr const char* kAllreduce[] = {"MPI_Allreduce_init", "MPI_Allreduce_init_c"};
+constexpr const char* kAllgather[] = {"MPI_Allgather_init", "MPI_Allgather_init_c"};
+constexpr const char* kReduceScatter[] = {"MPI_Reduce_scatter_block_init", "MPI_Reduce_scatter_block_init_c"};
+
+EntryPoint entry_of(const char* const (&names)[2], bool large_counts, CallCounter* counter) {
+  return {names[0], counter, names[large_counts ? 1 : 0]};
 }
 
 }  // namespace
 
 Carried init_alltoall(const Word64* words, bool large_counts, CallCounter* counter) {
   note_arguments(RecordedKind::alltoall, words, large_counts);
-  if (!may_be_pending()) return {};
-  return init(AlltoallCall(words, large_counts), {"MPI_Alltoall_init", counter}, request_at(words, AlltoallCall::kWords + 1));
+  return init_any(AlltoallCall(words, large_counts), entry_of(kAlltoall, large_counts, counter), words);
 }
 
 Carried init_alltoallv(const Word64* words, bool large_counts, CallCounter* counter) {
   note_arguments(RecordedKind::alltoallv, words, large_counts);
-  if (!may_be_pending()) return {};
-  return init<VectorCall>(AlltoallvCall(words, large_counts), {"MPI_Alltoallv_init", counter}, request_at(words, VectorCall::kWords + 1));
+  return init_any<VectorCall>(AlltoallvCall(words, large_counts), entry_of(kAlltoallv, large_counts, counter), words);
 }
 
 Carried init_alltoallw(const Word64* words, bool large_counts, CallCounter* counter) {
   note_arguments(RecordedKind::alltoallw, words, large_counts);
-  if (!may_be_pending()) return {};
-  return init<VectorCall>(AlltoallwCall(words, large_counts), {"MPI_Alltoallw_init", counter}, request_at(words, VectorCall::kWords + 1));
+  return init_any<VectorCall>(AlltoallwCall(words, large_counts), entry_of(kAlltoallw, large_counts, counter), words);
 }
 
 Carried init_allreduce(const Word64* words, bool large_counts, CallCounter* counter) {
   note_arguments(RecordedKind::allreduce, words, large_counts);
-  return init_reduction(AllreduceCall(words, large_counts), {"MPI_Allreduce_init", counter}, words);
+  return init_reduction(AllreduceCall(words, large_counts), entry_of(kAllreduce, large_counts, counter), words);
 }
 
 Carried init_allgather(const Word64* words, bool large_counts, CallCounter* counter) {
   note_arguments(RecordedKind::allgather, words, large_counts);
-  if (!may_be_pending()) return {};
-  return init(AlltoallCall(words, large_counts, Collective::allgather), {"MPI_Allgather_init", counter}, request_at(words, AlltoallCall::kWords + 1));
+  return init_any(AlltoallCall(words, large_counts, Collective::allgather), entry_of(kAllgather, large_counts, counter), words);
 }
 
 Carried init_reduce_scatter_block(const Word64* words, bool large_counts, CallCounter* counter) {
   note_arguments(RecordedKind::reduce_scatter_block, words, large_counts);
   const AllreduceCall call(words, large_counts, Collective::reduce_scatter_block);
-  return init_reduction(call, {"MPI_Reduce_scatter_block_init", counter}, words);
+  return init_reduction(call, entry_of(kReduceScatter, large_counts, counter), words);
 }
 
 Carried start_requests(Word64 count, Word64 requests) {
   Carried carried;
   auto* const all = reinterpret_cast<MPI_Request*>(requests);
-  if (!any_requests() || all == nullptr) return carried;
+  if ((!any_requests() && !any_persistent_on_copies()) || all == nullptr) return carried;
   const int number = static_cast<int>(count);
-  Persistent* ours = nullptr;
+  Startable* ours = nullptr;
   int first = 0;
   while (first < number && (ours = find(all[first])) == nullptr) ++first;
   if (ours == nullptr) return carried;
@@ -227,7 +257,7 @@ Carried start_requests(Word64 count, Word64 requests) {
 
 void free_request(Word64 request) {
   const auto* const its = reinterpret_cast<const MPI_Request*>(request);
-  Persistent* const ours = its == nullptr ? nullptr : find(*its);
+  Startable* const ours = its == nullptr ? nullptr : find(*its);
   if (ours != nullptr) ours->free();
 }
 

@@ -1,0 +1,65 @@
+// One call of the MPI library's on copies of what is in device memory (copied_calls.h).
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "base/growable_buffer.h"
+#include "mpi/library/flavour.h"
+#include "mpi/library/pmpi.h"
+#include "mpi/requests/copied_calls.h"
+
+namespace crossrail::mpi {
+
+// One side, if it is in device memory.
+class Copy {
+ public:
+  // Memory for it; `address` becomes that of what stands for the side. It is not `other`, that of the other side: data may begin behind
+  // their address, and MPI libraries take two equal ones for a call in place.
+  Status place(Word64& address, const Span& span, Word64 other);
+  // Gaps, too: they go back as they came.
+  Status fill() const;
+  Status give_back() const;
+  bool needed() const { return bytes_ > 0; }
+
+ private:
+  std::byte* device_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::byte* at_ = nullptr;
+  GrowableBuffer memory_;
+};
+
+struct CopiedCall {
+  using Words = std::array<Word64, 11>;
+
+  // Makes of the call's words those with the addresses of copies. False if there is nothing to copy, or no memory for it.
+  bool place(const Word64* words, const SidesOfCall& sides, Words& own);
+  bool fill() const { return sent.fill().ok() && received.fill().ok(); }
+  void take_back();
+
+  Copy sent, received;
+  int code = MPI_SUCCESS;
+};
+
+// Of which the program has a request.
+struct PendingCopiedCall : CopiedCall {
+  PendingCopiedCall() = default;
+  PendingCopiedCall(const PendingCopiedCall&) = delete;
+  PendingCopiedCall& operator=(const PendingCopiedCall&) = delete;
+  virtual ~PendingCopiedCall() = default;
+
+  bool over();
+  // The exchange is over: completes the program's request. Not touched any more then, as the program may free it.
+  virtual void finish() = 0;
+
+  MPI_Request native = handles().request_null;
+  MPI_Request request = handles().request_null;  // the program's
+};
+
+// From here on the MPI library's progress looks whether it is over.
+void put_under_way(PendingCopiedCall& call);
+
+// Words that the function does not have are registers, or places on the stack, that it does not read.
+int call_with(void* function, const CopiedCall::Words& words);
+
+}  // namespace crossrail::mpi

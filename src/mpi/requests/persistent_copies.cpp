@@ -1,0 +1,102 @@
+#include "mpi/requests/persistent_copies.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "mpi/interpose/arguments.h"
+#include "mpi/library/library.h"
+#include "mpi/requests/copied_call.h"
+#include "mpi/requests/tokens.h"
+
+namespace crossrail::mpi {
+namespace {
+
+class PersistentOnCopies;
+
+std::mutex mutex;  // of the list
+std::vector<PersistentOnCopies*>& known() {
+  static auto& all = *new std::vector<PersistentOnCopies*>;
+  return all;
+}
+std::atomic<int> count{0};
+
+class PersistentOnCopies final : public PendingCopiedCall, public Startable {
+ public:
+  ~PersistentOnCopies() override {
+    if (native != handles().request_null) (void)pmpi().Request_free(&native);
+    has_program_its_token ? close_token(token) : drop_token(token);
+  }
+
+  int start() override {
+    if (!fill()) return MPI_ERR_OTHER;
+    if (const int started = start_token(token); started != MPI_SUCCESS) return started;
+    state_.store(State::active, std::memory_order_relaxed);
+    if (const int started = pmpi().Start(&native); started != MPI_SUCCESS) {
+      state_.store(State::inactive, std::memory_order_relaxed);
+      complete_token(token, started);
+      return started;
+    }
+    put_under_way(*this);
+    return MPI_SUCCESS;
+  }
+  void finish() override {
+    take_back();
+    const Token its = token;
+    const int result = code;
+    const bool freed = state_.exchange(State::inactive) == State::freed;
+    complete_token(its, result);
+    if (freed) delete this;
+  }
+  void free() override {
+    {
+      const std::lock_guard lock(mutex);
+      std::erase(known(), this);
+    }
+    count.fetch_sub(1);
+    if (state_.exchange(State::freed) == State::inactive) delete this;
+  }
+
+  Token token;
+  bool has_program_its_token = false;
+
+ private:
+  enum class State { inactive, active, freed };
+  std::atomic<State> state_{State::inactive};
+};
+
+}  // namespace
+
+Carried init_on_copies(const char* function, const Word64* words, const SidesOfCall& sides) {
+  auto call = std::make_unique<PersistentOnCopies>();
+  CopiedCall::Words own{};
+  Carried carried;
+  void* const next = library_symbol(function);
+  if (next == nullptr || !call->place(words, sides, own) || !tokens_possible() || open_token(call->token) != MPI_SUCCESS) return carried;
+  own[sides.last_word] = word_of(&call->native);
+  carried.done = carried.on_copies = true;
+  carried.code = call_with(next, own);
+  if (carried.code != MPI_SUCCESS) {
+    call->native = handles().request_null;
+    return carried;
+  }
+  *reinterpret_cast<MPI_Request*>(words[sides.last_word]) = call->request = call->token.request;
+  call->has_program_its_token = true;
+  const std::lock_guard lock(mutex);
+  known().push_back(call.release());  // the program frees it
+  count.fetch_add(1);
+  return carried;
+}
+
+Startable* find_persistent_on_copies(MPI_Request request) {
+  if (!any_persistent_on_copies()) return nullptr;
+  const std::lock_guard lock(mutex);
+  const auto found = std::find_if(known().begin(), known().end(), [request](const PersistentOnCopies* one) { return one->request == request; });
+  return found == known().end() ? nullptr : *found;
+}
+
+bool any_persistent_on_copies() { return count.load(std::memory_order_acquire) != 0; }
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,18 @@
+// Persistent calls that go to the MPI library on buffers in device memory of which it knows nothing (copied_calls.h): a persistent
+// request of its own for the copies, started when the program starts the token that it has in its hands.
+#pragma once
+
+#include "mpi/requests/copied_calls.h"
+#include "mpi/requests/startable.h"
+
+namespace crossrail::mpi {
+
+// Calls the function of this name for copies of what is in device memory, and puts a token where the program wants its request.
+// Not done if no side is there.
+Carried init_on_copies(const char* function, const Word64* words, const SidesOfCall& sides);
+
+// Null: it is of none of these.
+Startable* find_persistent_on_copies(MPI_Request request);
+bool any_persistent_on_copies();
+
+}  // namespace crossrail::mpi
