@@ -121,6 +121,7 @@ function(crossrail_add_mpi_library flavour)
     CROSSRAIL_MPI_HEADER=${CROSSRAIL_HEADER_${flavour}})
   target_include_directories(${target} SYSTEM PRIVATE ${CROSSRAIL_${upper}_INCLUDE})
   target_include_directories(${target} PRIVATE include)
+  target_precompile_headers(${target} PRIVATE ${CROSSRAIL_FREQUENT_HEADERS})
   target_link_libraries(${target} PRIVATE crossrail_core ${CMAKE_DL_LIBS})
   target_link_options(${target} PRIVATE ${CROSSRAIL_OWN_RUNTIME} -Wl,--exclude-libs,ALL -Wl,-z,defs
     -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/exports.map)

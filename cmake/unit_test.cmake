@@ -5,6 +5,31 @@ if(NOT GTest_FOUND)
   message(WARNING "GoogleTest is not installed (Debian: libgtest-dev): the unit tests are skipped")
 endif()
 
+# Tests are compiled more often than they run long: little optimization, and no more debug information than backtraces need.
+function(crossrail_compile_as_test target)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL Debug)
+    target_compile_options(${target} PRIVATE -O1 -g1)
+  endif()
+endfunction()
+
+# The headers that all of them include, compiled once: a program, as code for libraries is compiled otherwise.
+if(GTest_FOUND)
+  set(frequent_in_tests ${CMAKE_CURRENT_BINARY_DIR}/unit_test_headers.cpp)
+  file(WRITE ${frequent_in_tests} "int main() {}\n")
+  add_executable(unit_test_headers EXCLUDE_FROM_ALL ${frequent_in_tests})
+  target_include_directories(unit_test_headers PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(unit_test_headers PRIVATE crossrail_virtual_world GTest::gtest)
+  target_precompile_headers(unit_test_headers PRIVATE ${CROSSRAIL_FREQUENT_HEADERS} <gtest/gtest.h> ${PROJECT_SOURCE_DIR}/src/engine/engine.h
+    ${PROJECT_SOURCE_DIR}/virtual_world/thread_world.h)
+  crossrail_compile_as_test(unit_test_headers)
+endif()
+
+# What tests send and compare, without sanitizers, which would take most of the time of most tests with it.
+add_library(crossrail_test_data STATIC EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/tests/collectives/data.cpp)
+target_include_directories(crossrail_test_data PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
+  ${CROSSRAIL_GENERATED})
+target_compile_options(crossrail_test_data PRIVATE -O2 -Wall -Wextra)
+
 # crossrail_unit_test(<name> <sources>...): registers the program as one test labelled "unit".
 function(crossrail_unit_test name)
   if(NOT GTest_FOUND)
@@ -14,7 +39,9 @@ function(crossrail_unit_test name)
   endif()
   add_executable(${name} ${ARGN})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_link_libraries(${name} PRIVATE crossrail_virtual_world GTest::gtest GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE crossrail_virtual_world crossrail_test_data GTest::gtest GTest::gtest_main)
+  target_precompile_headers(${name} REUSE_FROM unit_test_headers)
+  crossrail_compile_as_test(${name})
   add_dependencies(unit_tests ${name})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 1800)

@@ -58,8 +58,6 @@ const char* by_messages(const Topology& topology, Collective collective) {
 }  // namespace
 
 bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, const Topology& topology, bool devices) {
-  // Persistent calls on device memory cannot be left to the MPI library, whatever the rows say.
-  if (devices) return true;
   for (const Collective collective : kCollectives) {
     const std::string& wanted = wanted_algorithm(settings, collective);
     if (!wanted.empty() && wanted != "native") return true;
@@ -68,8 +66,8 @@ bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, c
   MpiVersion mpi;
   (void)parse_mpi_version(topology.mpi, mpi);
   return std::any_of(rows.begin(), rows.end(), [&](const TuningRow& row) {
-    const bool of_devices = row.memory != name_of(Memory::host) && !topology.one_node();
-    return row.algorithm != "native" && suits(row, topology) && row.mpi.contains(mpi) && !of_devices;
+    const bool needs_devices = row.memory != name_of(Memory::host) && !topology.one_node();
+    return row.algorithm != "native" && suits(row, topology) && row.mpi.contains(mpi) && (devices || !needs_devices);
   });
 }
 

@@ -1,6 +1,5 @@
 // One rank's side of an allreduce, filled and compared by the definition: every rank has, at each place, the elements of all ranks
-// combined. Whole numbers throughout, so that no order of combining is the only right one; where order shows, ranks are compared
-// with each other.
+// combined. Where the order of combining shows, ranks are compared with each other.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,14 +24,14 @@ class AllreduceCase {
     std::memset(recv_.data(), 0xEE, shape.block_bytes);
     std::memset(send_.data(), 0xDD, shape.block_bytes);
     std::byte* const from = in_place() ? recv_.data() : send_.data();
-    for (std::size_t place = 0; place < count(); ++place) store(from, place, number(rank_, place));
+    fill_numbers(from, shape.block_bytes, numbers(), rank_);
     sent_.assign(send_.data(), send_.data() + shape.block_bytes);
   }
 
   Buffers buffers() { return {in_place() ? recv_.data() : send_.data(), recv_.data()}; }
   // As a program may do once the call has returned.
   void overwrite_send() {
-    sent_intact_ = std::equal(sent_.begin(), sent_.end(), send_.data());
+    sent_intact_ = same_bytes(sent_.data(), send_.data(), sent_.size());
     std::memset(send_.data(), 0x11, shape_.block_bytes);
   }
 
@@ -40,59 +39,19 @@ class AllreduceCase {
   std::string wrong() {
     if (!send_.intact() || !recv_.intact()) return "written outside the buffers";
     if (!sent_intact_) return "written into what was sent";
-    for (std::size_t place = 0; place < count(); ++place) {
-      const std::int64_t found = load(recv_.data(), place), wanted = expected(place);
-      if (found != wanted) {
-        return "rank " + std::to_string(rank_) + " has " + std::to_string(found) + " at " + std::to_string(place) + " of " +
-               std::to_string(count()) + ", not " + std::to_string(wanted);
-      }
-    }
-    return {};
+    const std::string wrong = wrong_number(recv_.data(), shape_.block_bytes, numbers(), size_);
+    return wrong.empty() ? wrong : "rank " + std::to_string(rank_) + " has " + wrong;
   }
   // True if no byte was touched.
   bool untouched() {
     const Topology alone = topology_from_nodes(Nodes(static_cast<std::size_t>(size_), 0), rank_);
     AllreduceCase fresh(alone, shape_, call_, side_);
-    return std::equal(fresh.recv_.data(), fresh.recv_.data() + shape_.block_bytes, recv_.data());
+    return same_bytes(fresh.recv_.data(), recv_.data(), shape_.block_bytes);
   }
 
  private:
   bool in_place() const { return side_ == Side::in_place; }
-  bool whole() const { return shape_.reduction.element == Element::int32; }
-  std::size_t count() const { return shape_.block_bytes / bytes_of(shape_.reduction.element); }
-  // Small: sums of a few are exact in a double, and products of as many wrap.
-  std::int64_t number(int rank, std::size_t place) const {
-    const std::uint64_t mixed = mix_word(call_ * 1024 + static_cast<std::uint64_t>(rank), place);
-    return static_cast<std::int64_t>(mixed >> 50) - 8192;
-  }
-  void store(std::byte* base, std::size_t place, std::int64_t value) const {
-    const auto integer = static_cast<std::int32_t>(value);
-    const auto real = static_cast<double>(value);
-    if (whole()) std::memcpy(base + place * sizeof integer, &integer, sizeof integer);
-    else std::memcpy(base + place * sizeof real, &real, sizeof real);
-  }
-  std::int64_t load(const std::byte* base, std::size_t place) const {
-    std::int32_t integer = 0;
-    double real = 0;
-    if (whole()) std::memcpy(&integer, base + place * sizeof integer, sizeof integer);
-    else std::memcpy(&real, base + place * sizeof real, sizeof real);
-    return whole() ? integer : static_cast<std::int64_t>(real);
-  }
-  std::int64_t expected(std::size_t place) const {
-    std::int64_t value = number(0, place);
-    for (int rank = 1; rank < size_; ++rank) {
-      const std::int64_t its = number(rank, place);
-      switch (shape_.reduction.operation) {
-        case Operation::sum: value += its; break;
-        case Operation::product: value = static_cast<std::int32_t>(static_cast<std::uint32_t>(value) * static_cast<std::uint32_t>(its)); break;
-        case Operation::minimum: value = std::min(value, its); break;
-        case Operation::maximum: value = std::max(value, its); break;
-        case Operation::bitwise_xor: value ^= its; break;
-        default: ADD_FAILURE();
-      }
-    }
-    return value;
-  }
+  Numbers numbers() const { return {shape_.reduction, call_}; }
 
   int rank_;
   int size_;

@@ -42,7 +42,7 @@ class OnDevice {
   DeviceBuffers& buffers() { return buffers_; }
   std::string wrong() {
     const Buffers host = host_.buffers();
-    if (!in_place_ && !std::equal(host.send, host.send + bytes_, send_.touch())) return "written into what was sent";
+    if (!in_place_ && !same_bytes(host.send, send_.touch(), bytes_)) return "written into what was sent";
     std::memset(send_.touch(), 0x11, bytes_);
     copy_block(host.recv, recv_.touch(), bytes_);
     if (!send_.intact() || !recv_.intact()) return "written outside the buffers";

@@ -12,7 +12,7 @@ namespace {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr std::uint64_t kRepetitions = 1;
 constexpr std::uint64_t kManyCalls = 120;
-constexpr std::uint64_t kMixedCalls = 40;
+constexpr std::uint64_t kMixedCalls = 12;
 constexpr std::size_t kLargest = 40'000;  // the code of larger ones is that of these; the release build checks their bytes
 constexpr std::size_t kCounts[] = {0, 1, 3, 13, 14, 15, 100, 257, 2049, 32769};
 #else
@@ -155,7 +155,7 @@ TEST_P(EveryRow, waits_for_late_ranks) {
 
 // Little scratch: a row may not fit or must go in small parts.
 TEST_P(EveryRow, is_right_with_little_scratch) {
-  for (const std::uint64_t scratch : {0u, 100u, 4096u, 65536u, 400'000u, 1'000'000u}) {
+  for (const std::uint64_t scratch : little_scratch()) {
     SCOPED_TRACE(scratch);
     virtual_world::WorldOptions options = forced(GetParam().name);
     options.settings.scratch_bytes = scratch;

@@ -10,6 +10,7 @@
 
 #include "engine/engine.h"
 #include "collectives/algorithm.h"
+#include "tests/collectives/data.h"
 #include "virtual_world/thread_world.h"
 
 namespace crossrail::tests {
@@ -40,6 +41,16 @@ inline const std::vector<Nodes>& worlds() {
   return all;
 }
 
+// Of settings.scratch_bytes: too few for all, for some, for parts of large calls.
+inline const std::vector<std::uint64_t>& little_scratch() {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  static const std::vector<std::uint64_t> all = {0, 4096, 400'000};
+#else
+  static const std::vector<std::uint64_t> all = {0, 100, 4096, 65536, 300'000, 400'000, 1'000'000};
+#endif
+  return all;
+}
+
 inline std::string text_of(const Nodes& nodes) {
   std::string text;
   for (const int node : nodes) text += (text.empty() ? "" : ",") + std::to_string(node);
@@ -55,17 +66,6 @@ inline Shape alltoall_shape(std::size_t block_bytes, bool in_place = false) {
   return {Collective::alltoall, Memory::host, in_place, block_bytes};
 }
 
-// The block that `source` sends to `destination` in call `call`.
-inline void fill_block(std::byte* block, std::size_t bytes, std::uint64_t call, int source, int destination) {
-  std::uint64_t state = hash_word(hash_word(hash_word(kHashSeed, call), static_cast<std::uint64_t>(source)),
-                                  static_cast<std::uint64_t>(destination));
-  for (std::size_t at = 0; at < bytes; at += sizeof state) {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    const std::uint64_t word = state ^ state >> 29;
-    std::memcpy(block + at, &word, std::min(sizeof word, bytes - at));
-  }
-}
-
 // Memory between guard zones, at an odd address now and then.
 class Guarded {
  public:
@@ -74,13 +74,12 @@ class Guarded {
   }
   std::byte* data() { return memory_.data() + begin_; }
   bool intact() const {
-    const auto marked = [](std::byte one) { return one == kMark; };
-    return std::all_of(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(begin_), marked) &&
-           std::all_of(memory_.begin() + static_cast<std::ptrdiff_t>(begin_ + bytes_), memory_.end(), marked);
+    static const std::vector<std::byte> marks(kGuard + kMostShift, kMark);
+    return same_bytes(memory_.data(), marks.data(), begin_) && same_bytes(memory_.data() + begin_ + bytes_, marks.data(), kGuard);
   }
 
  private:
-  static constexpr std::size_t kGuard = 128;
+  static constexpr std::size_t kGuard = 128, kMostShift = 64;
   static constexpr std::byte kMark{0xA5};
   std::size_t bytes_;
   std::size_t begin_;
@@ -112,7 +111,7 @@ class AlltoallCase {
     std::vector<std::byte> expected(shape_.block_bytes);
     for (int peer = 0; peer < size_; ++peer) {
       fill_block(expected.data(), expected.size(), call_, peer, rank_);
-      if (!std::equal(expected.begin(), expected.end(), recv_.data() + peer * shape_.block_bytes)) {
+      if (!same_bytes(expected.data(), recv_.data() + peer * shape_.block_bytes, expected.size())) {
         return "rank " + std::to_string(rank_) + " has a wrong block from rank " + std::to_string(peer);
       }
     }
@@ -122,7 +121,7 @@ class AlltoallCase {
   bool untouched() {
     const Topology alone = topology_from_nodes(Nodes(static_cast<std::size_t>(size_), 0), rank_);
     AlltoallCase fresh(alone, shape_, call_);
-    return std::equal(fresh.recv_.data(), fresh.recv_.data() + row_bytes(), recv_.data());
+    return same_bytes(fresh.recv_.data(), recv_.data(), row_bytes());
   }
 
  private:

@@ -62,14 +62,14 @@ class AlltoallvCase {
     for (int peer = 0; peer < size_; ++peer) {
       const Block& block = in_[static_cast<std::size_t>(peer)];
       fill_block(expected.data() + block.offset, block.bytes, call_, peer, rank_);
-      if (!std::equal(expected.data() + block.offset, expected.data() + block.offset + block.bytes, recv_->data() + block.offset)) {
+      if (!same_bytes(expected.data() + block.offset, recv_->data() + block.offset, block.bytes)) {
         return "rank " + std::to_string(rank_) + " has a wrong block of " + std::to_string(block.bytes) + " bytes from rank " + std::to_string(peer);
       }
     }
-    return std::equal(expected.begin(), expected.end(), recv_->data()) ? "" : "written between the blocks";
+    return same_bytes(expected.data(), recv_->data(), expected.size()) ? "" : "written between the blocks";
   }
   bool untouched() {
-    return std::all_of(recv_->data(), recv_->data() + recv_bytes_, [](std::byte one) { return one == std::byte{0xEE}; });
+    return same_bytes(std::vector<std::byte>(recv_bytes_, std::byte{0xEE}).data(), recv_->data(), recv_bytes_);
   }
 
  private:

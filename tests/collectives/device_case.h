@@ -27,10 +27,8 @@ class DeviceRow {
   std::byte* touch() { return static_cast<std::byte*>(host_device_touchable(data())); }
   bool intact() {
     const std::byte* const all = static_cast<std::byte*>(host_device_touchable(memory_));
-    bool right = true;
-    for (std::size_t at = 0; at < begin_; ++at) right = right && all[at] == std::byte{0xA5};
-    for (std::size_t at = 0; at < 128; ++at) right = right && all[begin_ + bytes_ + at] == std::byte{0xA5};
-    return right;
+    const std::vector<std::byte> marks(begin_, std::byte{0xA5});
+    return same_bytes(all, marks.data(), begin_) && same_bytes(all + begin_ + bytes_, marks.data(), 128);
   }
 
  private:
@@ -94,7 +92,7 @@ class DeviceCase {
     std::vector<std::byte> expected(shape_.block_bytes);
     for (int peer = 0; peer < communicator_.topology.size; ++peer) {
       fill_block(expected.data(), shape_.block_bytes, call, peer, communicator_.topology.rank);
-      if (!std::equal(expected.begin(), expected.end(), received + static_cast<std::size_t>(peer) * shape_.block_bytes)) {
+      if (!same_bytes(expected.data(), received + static_cast<std::size_t>(peer) * shape_.block_bytes, expected.size())) {
         return "a wrong block from " + std::to_string(peer);
       }
     }

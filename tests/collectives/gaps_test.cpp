@@ -104,7 +104,7 @@ class GappedCall final : public UserBuffers {
       part.base = expected.data() + recv_->blocks[static_cast<std::size_t>(peer)].offset;
       part.put(block.data(), 0, block.size());
     }
-    return std::equal(expected.begin(), expected.end(), recv_->memory->data()) ? "" : "rank " + std::to_string(rank_) + " has wrong bytes";
+    return same_bytes(expected.data(), recv_->memory->data(), expected.size()) ? "" : "rank " + std::to_string(rank_) + " has wrong bytes";
   }
 
  private:
@@ -207,7 +207,7 @@ class GappedRow final : public UserBuffers {
     std::vector<std::byte> row(row_bytes()), expected(recv_.span, std::byte{0xEE});
     for (int peer = 0; peer < size_; ++peer) fill_block(row.data() + static_cast<std::size_t>(peer) * shape_.block_bytes, shape_.block_bytes, call_, peer, rank_);
     Part(expected.data(), recv_.layout.get(), 0, row.size()).put(row.data(), 0, row.size());
-    return std::equal(expected.begin(), expected.end(), recv_.memory->data()) ? "" : "rank " + std::to_string(rank_) + " has wrong bytes";
+    return same_bytes(expected.data(), recv_.memory->data(), expected.size()) ? "" : "rank " + std::to_string(rank_) + " has wrong bytes";
   }
 
  private:

@@ -29,11 +29,11 @@ class GatheringCase {
   Buffers buffers() { return {in_place() ? recv_.data() : send_.data(), recv_.data()}; }
   // As a program may do once the call has returned.
   void overwrite_send() {
-    sent_intact_ = std::equal(sent_.begin(), sent_.end(), send_.data());
+    sent_intact_ = same_bytes(sent_.data(), send_.data(), sent_.size());
     std::memset(send_.data(), 0x11, send_bytes());
   }
   // True if no byte was touched.
-  bool untouched() { return std::equal(received_.begin(), received_.end(), recv_.data()); }
+  bool untouched() { return same_bytes(received_.data(), recv_.data(), received_.size()); }
 
   // Empty, or what is wrong.
   std::string wrong() {
@@ -53,53 +53,22 @@ class GatheringCase {
   void fill() {
     std::byte* const from = in_place() ? recv_.data() : send_.data();
     if (gathers()) return fill_block(from + (in_place() ? static_cast<std::size_t>(rank_) * block() : 0), block(), call_, rank_, 0);
-    for (int to = 0; to < size_; ++to) {
-      for (std::size_t place = 0; place < block() / element_bytes(); ++place) store(from + static_cast<std::size_t>(to) * block(), place, number(rank_, to, place));
-    }
+    for (int to = 0; to < size_; ++to) fill_numbers(from + static_cast<std::size_t>(to) * block(), block(), {shape_.reduction, call_, to}, rank_);
   }
   std::string wrong_block() {
     std::vector<std::byte> expected(block());
     for (int peer = 0; peer < size_; ++peer) {
       fill_block(expected.data(), expected.size(), call_, peer, 0);
-      if (!std::equal(expected.begin(), expected.end(), recv_.data() + static_cast<std::size_t>(peer) * block())) {
+      if (!same_bytes(expected.data(), recv_.data() + static_cast<std::size_t>(peer) * block(), block())) {
         return "rank " + std::to_string(rank_) + " has a wrong block from rank " + std::to_string(peer);
       }
     }
     return {};
   }
   std::string wrong_sum() {
-    for (std::size_t place = 0; place < block() / element_bytes(); ++place) {
-      std::int64_t wanted = number(0, rank_, place);
-      for (int rank = 1; rank < size_; ++rank) {
-        const std::int64_t its = number(rank, rank_, place);
-        wanted = shape_.reduction.operation == Operation::sum ? wanted + its : std::max(wanted, its);
-      }
-      const std::int64_t found = load(recv_.data(), place);
-      if (found != wanted) {
-        return "rank " + std::to_string(rank_) + " has " + std::to_string(found) + " at " + std::to_string(place) + ", not " + std::to_string(wanted);
-      }
-    }
-    const auto behind = static_cast<std::ptrdiff_t>(block());
-    const bool rest = std::equal(received_.begin() + behind, received_.end(), recv_.data() + behind);
-    return rest ? "" : "written behind the result";
-  }
-
-  // int32 or float64; sums of a few such numbers are exact in both.
-  std::size_t element_bytes() const { return bytes_of(shape_.reduction.element); }
-  std::int64_t number(int rank, int block, std::size_t place) const {
-    const std::uint64_t mixed = mix_word(call_ * 1024 + static_cast<std::uint64_t>(rank), place * 64 + static_cast<std::uint64_t>(block));
-    return static_cast<std::int64_t>(mixed >> 50) - 8192;
-  }
-  void store(std::byte* base, std::size_t place, std::int64_t value) const {
-    const auto integer = static_cast<std::int32_t>(value);
-    const auto real = static_cast<double>(value);
-    std::memcpy(base + place * element_bytes(), element_bytes() == sizeof integer ? static_cast<const void*>(&integer) : &real, element_bytes());
-  }
-  std::int64_t load(const std::byte* base, std::size_t place) const {
-    std::int32_t integer = 0;
-    double real = 0;
-    std::memcpy(element_bytes() == sizeof integer ? static_cast<void*>(&integer) : &real, base + place * element_bytes(), element_bytes());
-    return element_bytes() == sizeof integer ? integer : static_cast<std::int64_t>(real);
+    const std::string wrong = wrong_number(recv_.data(), block(), {shape_.reduction, call_, rank_}, size_);
+    if (!wrong.empty()) return "rank " + std::to_string(rank_) + " has " + wrong;
+    return same_bytes(received_.data() + block(), recv_.data() + block(), received_.size() - block()) ? "" : "written behind the result";
   }
 
   int rank_;

@@ -47,7 +47,7 @@ class OnDevice final : public UserBuffers {
 
   std::string wrong() {
     const Buffers host = host_.buffers();
-    if (!in_place_ && !std::equal(host.send, host.send + send_bytes_, send_.touch())) return "written into what was sent";
+    if (!in_place_ && !same_bytes(host.send, send_.touch(), send_bytes_)) return "written into what was sent";
     std::memset(send_.touch(), 0x11, send_bytes_);
     copy_block(host.recv, recv_.touch(), recv_bytes_);
     return send_.intact() && recv_.intact() ? host_.wrong() : "written outside the buffers";

@@ -44,7 +44,7 @@ class SharedDevices : public testing::Test, protected WithHostDevice {
     std::vector<std::byte> wanted(bytes);
     for (int other = 0; leads && other < devices; ++other) {
       fill_block(wanted.data(), bytes, call, other, mine);
-      EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), at(recv, other))) << bytes << " from " << other;
+      EXPECT_TRUE(same_bytes(wanted.data(), at(recv, other), wanted.size())) << bytes << " from " << other;
     }
     EXPECT_TRUE(send.intact() && recv.intact());
     EXPECT_EQ(shared_device::alltoall(device, {sent, sent, bytes}).code, Code::invalid);
