@@ -145,10 +145,11 @@ class NodeOnDevices {
     Posted& posted = posted_[number % kInFlight];
     posted = {};
     std::byte* const room = devices_.host_room().memory();
-    CROSSRAIL_TRY(each(number, Way::in, [&](int, int peer, std::size_t bytes, std::size_t at) -> Status {
+    const Status received = each(number, Way::in, [&](int, int peer, std::size_t bytes, std::size_t at) -> Status {
       CROSSRAIL_TRY(plan_.receive(plan_.group[peer], room + at, bytes));
       return posted.note(plan_.links->last_posted());
-    }));
+    });
+    CROSSRAIL_TRY(received);
     return each(number, Way::out, [&](int, int peer, std::size_t bytes, std::size_t at) -> Status {
       CROSSRAIL_TRY(plan_.send(plan_.group[peer], room + at, bytes));
       return posted.note(plan_.links->last_posted());
