@@ -108,6 +108,7 @@ static void give_back(DeviceMemory* memory) {
   const Address base = (Address)(uintptr_t)memory->base;
   use_context();
   if (memory->kind == kChunks) {
+    CUDA_OK(wait, NULL); /* what cuMemcpy has begun may still be on its way, and this call, unlike cuMemFree, does not wait for it */
     CUDA_OK(unmap, base, memory->bytes);
     CUDA_OK(free_reserved, base, memory->bytes);
   } else if (memory->kind == kUnshareable) {
