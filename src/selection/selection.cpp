@@ -66,8 +66,8 @@ bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, c
   MpiVersion mpi;
   (void)parse_mpi_version(topology.mpi, mpi);
   return std::any_of(rows.begin(), rows.end(), [&](const TuningRow& row) {
-    const bool needs_devices = row.memory != name_of(Memory::host) && !topology.one_node();
-    return row.algorithm != "native" && suits(row, topology) && row.mpi.contains(mpi) && (devices || !needs_devices);
+    const bool of_devices = row.memory != name_of(Memory::host) && !topology.one_node();
+    return row.algorithm != "native" && suits(row, topology) && row.mpi.contains(mpi) && (devices || !of_devices);
   });
 }
 

@@ -57,7 +57,7 @@ foreach(nodes 0,0,0,0 0,0,1,1 0,1,2,3)
   mpi_test(device_ranks_persistent_${name} openmpi4 4 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set CROSSRAIL_NODES=${nodes}
     --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 device_ranks 11 60 5000 persistent driver_first)
 endforeach()
-# Nor where the table has nothing for the ranks: for one alone, for instance.
+# Nor where the table has nothing for the ranks, for one alone, for instance: then it has copies.
 mpi_test(device_ranks_persistent_alone openmpi4 1 ARGS --libraries ${MPI_TEST_HOST_DEVICE}
   --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --set CROSSRAIL_ALLTOALL=node_shared device_ranks 12 60 5000 persistent driver_first)
 # Where crossrail may not carry any, the MPI library has copies.

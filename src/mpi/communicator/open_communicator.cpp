@@ -115,6 +115,7 @@ bool may_read_peers(const Topology& topology, const std::vector<Location>& locat
 
 // How it is shared; empty if it could not be.
 std::string share_any_segment(Communicator& communicator, Exchange& exchange) {
+  if (communicator.topology.size == 1) return {};
   std::stringstream kinds(communicator.settings.segment);
   std::string kind;
   while (std::getline(kinds, kind, ',')) {

@@ -16,7 +16,6 @@
 #include "mpi/requests/pending.h"
 #include "mpi/requests/persistent_copies.h"
 #include "mpi/requests/request_table.h"
-#include "mpi/requests/tokens.h"
 #include "mpi/statistics/native_reasons.h"
 
 namespace crossrail::mpi {
@@ -24,23 +23,17 @@ namespace crossrail::mpi {
 class Persistent : public OurRequest, public Startable {
  public:
   Persistent(CommunicatorRecord& record, const char* function) : OurRequest(record, function) {}
-  ~Persistent() override { has_program_its_token ? close_token(token) : drop_token(token); }
 
   void complete() override {
     use.ended(*this);
     const int result = use.raise(*this);
-    // From here on the program may start it again, or free it.
-    const Token its = token;
-    const bool waited_for = token_started;
-    const bool freed = state.exchange(State::inactive) == State::freed;
-    if (waited_for) complete_token(its, result);
-    if (freed) delete this;
+    if (end(token_started, result)) delete this;
   }
   AfterWait complete_in_wait() override {
     if (code != Code::ok) return OurRequest::complete_in_wait();
     use.ended(*this);
     (void)use.code(*this);
-    state.store(State::inactive, std::memory_order_relaxed);
+    becomes_inactive();
     withdraw_token(token);
     return AfterWait::cancelled;
   }
@@ -54,7 +47,7 @@ class Persistent : public OurRequest, public Startable {
       withdraw(*slot, shape, Code::system);
       return started;
     }
-    state.store(State::active, std::memory_order_relaxed);
+    becomes_active();
     has_ended.store(false, std::memory_order_relaxed);
     may_be_told.store(false, std::memory_order_relaxed);
     traced = use.begins();
@@ -64,17 +57,13 @@ class Persistent : public OurRequest, public Startable {
   }
   void free() override {
     forget_request(live);
-    if (state.exchange(State::freed) == State::inactive) delete this;
+    if (release()) delete this;
   }
 
   std::unique_ptr<PersistentSlot> slot_of_its_own;
-  Token token;
-  bool has_program_its_token = false;
   LiveRequest live;
 
  private:
-  enum class State { inactive, active, freed };
-  std::atomic<State> state{State::inactive};
   bool token_started = false;
 };
 
@@ -158,27 +147,27 @@ bool may_be_pending() {
 
 // What the MPI library carries, which may know nothing of device memory.
 template <class Call>
-Carried init_natively(Call call, const EntryPoint& entry, const Word64* words) {
+Carried init_natively(Call call, const char* function, const Word64* words, bool large_counts) {
   typename Call::Facts facts;
   if (!needs_copies(call, facts)) return {};
   const SidesOfCall sides{call.span_sent(facts), call.span_received(facts), 0, Call::kReceiveWord, Call::kWords + 1};
-  const std::string standard = "P" + std::string(entry.native);
+  const std::string name = std::string(function).substr(3) + (large_counts ? "_c" : ""), standard = "PMPI" + name;
   if (library_symbol(standard.c_str()) != nullptr) return init_on_copies(standard.c_str(), words, sides);
-  return init_on_copies(("PMPIX" + std::string(entry.native).substr(3)).c_str(), words, sides);  // Open MPI 4
+  return init_on_copies(("PMPIX" + name).c_str(), words, sides);  // Open MPI 4
 }
 
 template <class Call>
-Carried init_any(const Call& call, const EntryPoint& entry, const Word64* words) {
+Carried init_any(const Call& call, const EntryPoint& entry, const Word64* words, bool large_counts) {
   MPI_Request* const request = request_at(words, Call::kWords + 1);
   if (!may_be_pending() || request == nullptr) return {};
   const Carried carried = init(call, entry, request);
   if (carried.done) return carried;
-  const Carried copied = init_natively(call, entry, words);
+  const Carried copied = init_natively(call, entry.function, words, large_counts);
   return copied.done ? copied : carried;
 }
 
-Carried init_reduction(const AllreduceCall& call, const EntryPoint& entry, const Word64* words) {
-  const Carried carried = init_any(call, entry, words);
+Carried init_reduction(const AllreduceCall& call, const EntryPoint& entry, const Word64* words, bool large_counts) {
+  const Carried carried = init_any(call, entry, words, large_counts);
   if ((!carried.done || carried.on_copies) && find_functions() != nullptr) tell_if_not_covered(call.comm(), entry.function, carried);
   return carried;
 }
@@ -188,49 +177,37 @@ Startable* find(MPI_Request request) {
   return ours == nullptr ? find_persistent_on_copies(request) : ours->persistent();
 }
 
-// The names with counts of MPI_Count, too.
-constexpr const char* kAlltoall[] = {"MPI_Alltoall_init", "MPI_Alltoall_init_c"};
-constexpr const char* kAlltoallv[] = {"MPI_Alltoallv_init", "MPI_Alltoallv_init_c"};
-constexpr const char* kAlltoallw[] = {"MPI_Alltoallw_init", "MPI_Alltoallw_init_c"};
-constexpr const char* kAllreduce[] = {"MPI_Allreduce_init", "MPI_Allreduce_init_c"};
-constexpr const char* kAllgather[] = {"MPI_Allgather_init", "MPI_Allgather_init_c"};
-constexpr const char* kReduceScatter[] = {"MPI_Reduce_scatter_block_init", "MPI_Reduce_scatter_block_init_c"};
-
-EntryPoint entry_of(const char* const (&names)[2], bool large_counts, CallCounter* counter) {
-  return {names[0], counter, names[large_counts ? 1 : 0]};
-}
-
 }  // namespace
 
 Carried init_alltoall(const Word64* words, bool large_counts, CallCounter* counter) {
   note_arguments(RecordedKind::alltoall, words, large_counts);
-  return init_any(AlltoallCall(words, large_counts), entry_of(kAlltoall, large_counts, counter), words);
+  return init_any(AlltoallCall(words, large_counts), {"MPI_Alltoall_init", counter}, words, large_counts);
 }
 
 Carried init_alltoallv(const Word64* words, bool large_counts, CallCounter* counter) {
   note_arguments(RecordedKind::alltoallv, words, large_counts);
-  return init_any<VectorCall>(AlltoallvCall(words, large_counts), entry_of(kAlltoallv, large_counts, counter), words);
+  return init_any<VectorCall>(AlltoallvCall(words, large_counts), {"MPI_Alltoallv_init", counter}, words, large_counts);
 }
 
 Carried init_alltoallw(const Word64* words, bool large_counts, CallCounter* counter) {
   note_arguments(RecordedKind::alltoallw, words, large_counts);
-  return init_any<VectorCall>(AlltoallwCall(words, large_counts), entry_of(kAlltoallw, large_counts, counter), words);
+  return init_any<VectorCall>(AlltoallwCall(words, large_counts), {"MPI_Alltoallw_init", counter}, words, large_counts);
 }
 
 Carried init_allreduce(const Word64* words, bool large_counts, CallCounter* counter) {
   note_arguments(RecordedKind::allreduce, words, large_counts);
-  return init_reduction(AllreduceCall(words, large_counts), entry_of(kAllreduce, large_counts, counter), words);
+  return init_reduction(AllreduceCall(words, large_counts), {"MPI_Allreduce_init", counter}, words, large_counts);
 }
 
 Carried init_allgather(const Word64* words, bool large_counts, CallCounter* counter) {
   note_arguments(RecordedKind::allgather, words, large_counts);
-  return init_any(AlltoallCall(words, large_counts, Collective::allgather), entry_of(kAllgather, large_counts, counter), words);
+  return init_any(AlltoallCall(words, large_counts, Collective::allgather), {"MPI_Allgather_init", counter}, words, large_counts);
 }
 
 Carried init_reduce_scatter_block(const Word64* words, bool large_counts, CallCounter* counter) {
   note_arguments(RecordedKind::reduce_scatter_block, words, large_counts);
   const AllreduceCall call(words, large_counts, Collective::reduce_scatter_block);
-  return init_reduction(call, entry_of(kReduceScatter, large_counts, counter), words);
+  return init_reduction(call, {"MPI_Reduce_scatter_block_init", counter}, words, large_counts);
 }
 
 Carried start_requests(Word64 count, Word64 requests) {

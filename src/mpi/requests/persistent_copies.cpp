@@ -9,7 +9,6 @@
 #include "mpi/interpose/arguments.h"
 #include "mpi/library/library.h"
 #include "mpi/requests/copied_call.h"
-#include "mpi/requests/tokens.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -27,15 +26,14 @@ class PersistentOnCopies final : public PendingCopiedCall, public Startable {
  public:
   ~PersistentOnCopies() override {
     if (native != handles().request_null) (void)pmpi().Request_free(&native);
-    has_program_its_token ? close_token(token) : drop_token(token);
   }
 
   int start() override {
     if (!fill()) return MPI_ERR_OTHER;
     if (const int started = start_token(token); started != MPI_SUCCESS) return started;
-    state_.store(State::active, std::memory_order_relaxed);
+    becomes_active();
     if (const int started = pmpi().Start(&native); started != MPI_SUCCESS) {
-      state_.store(State::inactive, std::memory_order_relaxed);
+      becomes_inactive();
       complete_token(token, started);
       return started;
     }
@@ -44,11 +42,7 @@ class PersistentOnCopies final : public PendingCopiedCall, public Startable {
   }
   void finish() override {
     take_back();
-    const Token its = token;
-    const int result = code;
-    const bool freed = state_.exchange(State::inactive) == State::freed;
-    complete_token(its, result);
-    if (freed) delete this;
+    if (end(true, code)) delete this;
   }
   void free() override {
     {
@@ -56,15 +50,8 @@ class PersistentOnCopies final : public PendingCopiedCall, public Startable {
       std::erase(known(), this);
     }
     count.fetch_sub(1);
-    if (state_.exchange(State::freed) == State::inactive) delete this;
+    if (release()) delete this;
   }
-
-  Token token;
-  bool has_program_its_token = false;
-
- private:
-  enum class State { inactive, active, freed };
-  std::atomic<State> state_{State::inactive};
 };
 
 }  // namespace

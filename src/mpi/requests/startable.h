@@ -1,5 +1,9 @@
-// What MPI_Start and MPI_Request_free are ours for.
+// Persistent calls whose request, in the program's hands, is a token: what MPI_Start and MPI_Request_free are ours for.
 #pragma once
+
+#include <atomic>
+
+#include "mpi/requests/tokens.h"
 
 namespace crossrail::mpi {
 
@@ -10,8 +14,28 @@ class Startable {
   // The program frees its request: this goes as well, when what is under way has ended.
   virtual void free() = 0;
 
+  Token token;
+  bool has_program_its_token = false;
+
  protected:
-  ~Startable() = default;
+  ~Startable() { has_program_its_token ? close_token(token) : drop_token(token); }
+
+  void becomes_active() { state_.store(State::active, std::memory_order_relaxed); }
+  void becomes_inactive() { state_.store(State::inactive, std::memory_order_relaxed); }
+  // The call has ended; if somebody waits for it, the token is completed, after which the program may start it again, or free it. True: it
+  // has been freed meanwhile, and is to be deleted.
+  bool end(bool waited_for, int code) {
+    const Token its = token;
+    const bool freed = state_.exchange(State::inactive) == State::freed;
+    if (waited_for) complete_token(its, code);
+    return freed;
+  }
+  // For `free`. True: nothing is under way, so it is to be deleted.
+  bool release() { return state_.exchange(State::freed) == State::inactive; }
+
+ private:
+  enum class State { inactive, active, freed };
+  std::atomic<State> state_{State::inactive};
 };
 
 }  // namespace crossrail::mpi
