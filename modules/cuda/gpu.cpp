@@ -105,7 +105,7 @@ bool default_streams_end(Clock::time_point limit) {
 // Within a call of ours, which asks about several pieces of memory, once is enough.
 void look_at_copies() {
   constexpr Clock::duration kShortestCopy = std::chrono::microseconds(4);
-  constexpr Clock::duration kLeast = std::chrono::microseconds(100), kMost = std::chrono::milliseconds(20);
+  constexpr Clock::duration kLeast = std::chrono::microseconds(100), kMost = std::chrono::milliseconds(100);
   static thread_local Clock::time_point looked;
   static thread_local Clock::duration patience = kMost;
   const Clock::time_point now = Clock::now();

@@ -79,6 +79,21 @@ static void chain_of_communicators(MPI_Comm parent, int count) {
   wait_all(exchanges, 8, "chain of communicators");
 }
 
+/* MPICH waits in MPI_Comm_disconnect until no request refers to the communicator. */
+static void disconnected_after_few(MPI_Comm parent, int count) {
+  for (int many = 1; many <= 4; ++many) {
+    Exchange exchanges[4];
+    MPI_Comm comm;
+    MPI_OK(MPI_Comm_dup(parent, &comm));
+    if (rank_in(comm) == 0) usleep(2000); /* the others have begun theirs, and wait */
+    for (int i = 0; i < many; ++i) begin_exchange(&exchanges[i], comm, i, count, i);
+    wait_all(exchanges, many, "communicator to be disconnected");
+    MPI_OK(MPI_Comm_disconnect(&comm));
+    CHECK(comm == MPI_COMM_NULL, "the handle is not null");
+    MPI_OK(checked_alltoall(parent, 3, 1));
+  }
+}
+
 static void out_of_order(MPI_Comm comm, int count) {
   Exchange exchanges[kPending];
   Random own = random_from((uint64_t)rank_in(comm) + random_word(&common));
@@ -172,6 +187,8 @@ int main(int argc, char** argv) {
     communicator_freed_while_pending(comm, count);
     begin_case(kSeconds, "chain of communicators, %d ints", count);
     chain_of_communicators(comm, count);
+    begin_case(kSeconds, "disconnected after few exchanges, %d ints", count);
+    disconnected_after_few(comm, count);
     begin_case(kSeconds, "completed out of order, %d ints", count);
     out_of_order(comm, count);
     begin_case(kSeconds, "hundreds");

@@ -70,7 +70,7 @@ def _simple(rank, step):
     if step["op"] == "delay" and step["rank"] in (-1, rank.rank):
         rank.say(f"{'compute' if step['computes'] else 'usleep'}({step['us']});")
     elif step["op"] == "free":
-        rank.say(f"if (c{step['team']} != MPI_COMM_NULL) MPI_Comm_free(&c{step['team']});")
+        rank.say(f"if (c{step['team']} != MPI_COMM_NULL) MPI_Comm_{'disconnect' if step['way'] else 'free'}(&c{step['team']});")
     elif step["op"] == "set":
         value = "" if step["value"] == "-" else step["value"].replace("~", " ")
         rank.say(f'set("{step["name"]}", "{value}");')

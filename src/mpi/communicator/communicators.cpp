@@ -227,6 +227,11 @@ bool finalizing() { return finalize_has_begun; }
 
 void* begin_to_free(MPI_Comm comm) { return record_without_attribute(comm); }
 
+void begin_to_disconnect(MPI_Comm comm) {
+  CommunicatorRecord* record = nullptr;
+  if (find(comm, record) && record != nullptr && record->early != nullptr) record->early->leave_nothing_under_way();
+}
+
 void freed(void* begun) {
   if (begun != nullptr) (void)forget(static_cast<CommunicatorRecord*>(begun)->comm, MPI_KEYVAL_INVALID, begun, nullptr);
 }

@@ -56,6 +56,8 @@ void unuse(CommunicatorRecord& record);
 // The program frees a communicator, has freed it: for records of which the MPI library does not tell.
 void* begin_to_free(MPI_Comm comm);
 void freed(void* begun);
+// The program calls MPI_Comm_disconnect, in which MPICH waits for its last request on the communicator, ours included, before it deletes attributes.
+void begin_to_disconnect(MPI_Comm comm);
 
 // True from the beginning of MPI_Finalize on: nothing of MPI's needs to be given back any more.
 bool finalizing();

@@ -20,6 +20,13 @@ std::string first_kind_of_segment() {
   return kinds.substr(0, kinds.find(','));
 }
 
+// A rank that has returned from a collective call of the MPI library may still have to move messages for those that are in it.
+void let_mpi_progress(MPI_Comm comm) {
+  int flag = 0;
+  (void)pmpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, MPI_STATUS_IGNORE);
+  sched_yield();
+}
+
 }  // namespace
 
 EarlyOpening::EarlyOpening(MPI_Comm comm) : comm_(comm) {
@@ -41,6 +48,10 @@ EarlyOpening::~EarlyOpening() {
   if (stage_ == Stage::invited && !finalizing()) invitation_->end();
   cancelled_ = true;
   while (fiber_ != nullptr && !fiber_->finished()) fiber_->resume();
+}
+
+void EarlyOpening::leave_nothing_under_way() {
+  if (stage_ == Stage::invited) invitation_->end_with_all();
 }
 
 void EarlyOpening::open(void* opening) {
@@ -97,8 +108,8 @@ bool EarlyOpening::conclude(std::uint64_t calls_begun) {
     communicator.reset();
     return false;
   }
-  for (; stage_ == Stage::opening; sched_yield()) go_on(calls_begun);
-  while (!table_->decided()) sched_yield();
+  for (; stage_ == Stage::opening; let_mpi_progress(comm_)) go_on(calls_begun);
+  while (!table_->decided()) let_mpi_progress(comm_);
   return !table_->carries_none();
 }
 

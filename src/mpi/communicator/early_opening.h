@@ -32,6 +32,9 @@ class EarlyOpening {
   // or give up together. True if `communicator` carries all from now on.
   bool conclude(std::uint64_t calls_begun);
 
+  // The program is about to wait until nothing is under way on the communicator.
+  void leave_nothing_under_way();
+
   std::unique_ptr<Communicator> communicator;
 
  private:

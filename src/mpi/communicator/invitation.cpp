@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <limits>
 #include <mutex>
 #include <vector>
 
@@ -48,7 +49,11 @@ std::shared_ptr<Invitation> Invitation::send(MPI_Comm comm, const Message& messa
 void Invitation::test() {
   int arrived = 0;
   MPI_Status status;
-  if (pmpi().Testall(1, &request_, &arrived, &status) != MPI_SUCCESS || arrived == 0) return;
+  if (pmpi().Testall(1, &request_, &arrived, &status) != MPI_SUCCESS) {
+    message_.magic = 0;
+  } else if (arrived == 0) {
+    return;
+  }
   {
     const std::lock_guard lock(mutex);
     std::erase_if(under_way(), [this](const auto& one) { return one.get() == this; });
@@ -67,9 +72,13 @@ void Invitation::look_at_all() {
   looking.clear(std::memory_order_release);
 }
 
-void Invitation::end() {
+void Invitation::end() { end_within(kMostNs); }
+
+void Invitation::end_with_all() { end_within(std::numeric_limits<std::int64_t>::max()); }
+
+void Invitation::end_within(std::int64_t most_ns) {
   const std::int64_t began = now_ns();
-  while (!arrived() && !this_thread_looks && now_ns() - began < kMostNs) {
+  while (!arrived() && !this_thread_looks && now_ns() - began < most_ns) {
     look_at_all();
     sched_yield();
   }

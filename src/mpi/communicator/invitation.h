@@ -26,9 +26,12 @@ class Invitation {
   // if MPI refuses.
   static std::shared_ptr<Invitation> send(MPI_Comm comm, const Message& message);
   const Message& message() const { return message_; }
+  // Also where it has failed, which makes the message nobody's.
   bool arrived() const { return arrived_.load(std::memory_order_acquire); }
   // Waits for it, but not for ever: some rank may never make the call that this one has made.
   void end();
+  // The same where all ranks are sure to make it.
+  void end_with_all();
 
   // Looks which of all those under way have arrived. A communicator that the program has freed may stay until then.
   static void look_at_all();
@@ -38,6 +41,7 @@ class Invitation {
  private:
   static constexpr std::uint64_t kMagic = 0x6c69617273736f72;
   void test();
+  void end_within(std::int64_t most_ns);
 
   MPI_Request request_{};
   Message message_;

@@ -31,6 +31,10 @@ void* free_begins(Word64 comm_address) {
   return comm_address == 0 || find_functions() == nullptr ? nullptr : begin_to_free(*reinterpret_cast<MPI_Comm*>(comm_address));
 }
 
+void disconnect_begins(Word64 comm_address) {
+  if (comm_address != 0 && find_functions() != nullptr) begin_to_disconnect(*reinterpret_cast<MPI_Comm*>(comm_address));
+}
+
 void free_ends(void* begun) { freed(begun); }
 
 }  // namespace crossrail::mpi

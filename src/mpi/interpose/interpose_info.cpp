@@ -43,6 +43,11 @@ Word64 free_communicator(NextCall& next, Word64 address) {
   return code;
 }
 
+Word64 disconnect_communicator(NextCall& next, Word64 address) {
+  if (!is_within_another(next)) disconnect_begins(address);
+  return free_communicator(next, address);
+}
+
 }  // namespace
 }  // namespace crossrail::mpi
 
@@ -75,5 +80,5 @@ WHOLE_CALL(MPI_Comm_idup_with_info, 4, copy_with_info)
 WHOLE_CALL(PMPI_Comm_idup_with_info, 4, copy_with_info)
 WHOLE_CALL(MPI_Comm_free, 1, free_communicator)
 WHOLE_CALL(PMPI_Comm_free, 1, free_communicator)
-WHOLE_CALL(MPI_Comm_disconnect, 1, free_communicator)
-WHOLE_CALL(PMPI_Comm_disconnect, 1, free_communicator)
+WHOLE_CALL(MPI_Comm_disconnect, 1, disconnect_communicator)
+WHOLE_CALL(PMPI_Comm_disconnect, 1, disconnect_communicator)
