@@ -39,6 +39,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/communicator/error_notices.cpp
     src/mpi/communicator/message_space.cpp
     src/mpi/communicator/notice_box.cpp
+    src/mpi/communicator/notice_reader.cpp
     src/mpi/interpose/allreduce_call.cpp
     src/mpi/interpose/alltoall_call.cpp
     src/mpi/interpose/vector_call.cpp

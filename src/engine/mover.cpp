@@ -2,13 +2,13 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
 #include <system_error>
 
 #include "base/log.h"
+#include "base/signals_blocked.h"
 
 namespace crossrail {
 namespace {
@@ -23,21 +23,6 @@ constexpr microseconds kLongestNap{1000};
 constexpr microseconds kLinger{20};
 // Without any pending call, before it sleeps: waking a thread for every call would cost more than the naps.
 constexpr int kIdleNaps = 50;
-
-// The program's handlers are for its own threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 

@@ -119,6 +119,13 @@ void* malloc(size_t bytes) {
   return NULL;
 }
 
+int posix_memalign(void** piece, size_t alignment, size_t bytes) {
+  static int (*next)(void**, size_t, size_t);
+  if (fails("memory", "posix_memalign", __builtin_return_address(0))) return ENOMEM;
+  if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, "posix_memalign");
+  return next(piece, alignment, bytes);
+}
+
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 #define SYSTEM(type, name, parameters, arguments, result, number)                   \
   type name parameters {                                                            \

@@ -14,6 +14,7 @@
 #include "mpi/statistics/report_file.h"
 #include "mpi/communicator/mpi_exchange.h"
 #include "mpi/communicator/mpi_links.h"
+#include "mpi/communicator/notice_reader.h"
 #include "mpi/communicator/open_communicator.h"
 #include "mpi/communicator/private_communicators.h"
 #include "mpi/communicator/rank_order.h"
@@ -215,6 +216,7 @@ void open_early(CommunicatorRecord& record) {
 void begin_finalize() {
   if (finalize_has_begun.exchange(true)) return;
   Invitation::end_all();
+  NoticeReader::of_process().stop();
   close_before_finalize();
   CommonCommunicator::of_process().end();
   free_short_float_operations();

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "mpi/communicator/communicators.h"
+#include "mpi/communicator/notice_reader.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/progress_hook.h"
 #include "mpi/statistics/counters.h"
@@ -126,7 +127,11 @@ bool ErrorNotices::drain() {
 }
 
 void ErrorNotices::read_all() {
-  if (may_make_progress()) space_.box->fetch();  // otherwise the next look from outside does
+  if (may_make_progress()) {
+    space_.box->fetch();
+  } else {
+    NoticeReader::of_process().read(space_.box);
+  }
   for (Notice notice{}; space_.box->take(space_.own_key, notice);) {
     const auto from = static_cast<int>(notice.from);
     Record& known = record(notice.slot);

@@ -1,5 +1,7 @@
 #include "mpi/communicator/notice_box.h"
 
+#include <sched.h>
+
 #include "mpi/library/fault_tolerance.h"
 #include "mpi/library/pmpi.h"
 
@@ -44,6 +46,10 @@ void NoticeBox::fetch() {
     keep(notice);
   }
   fetching_.clear(std::memory_order_release);
+}
+
+void NoticeBox::end() {
+  while (fetching_.test_and_set(std::memory_order_acquire)) sched_yield();
 }
 
 bool NoticeBox::take(std::uint64_t key, Notice& notice) {

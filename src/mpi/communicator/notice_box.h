@@ -34,6 +34,8 @@ class NoticeBox {
   void on_late_error(std::function<void(std::uint64_t)> heard) { late_error_ = std::move(heard); }
   // Receives what has arrived, unless another thread, or a call further up, is at it. Not from inside the MPI library.
   void fetch();
+  // Before its communicator is freed: nothing is fetched any more, when this returns.
+  void end();
   // The next one that has been received for this key; false if there is none.
   bool take(std::uint64_t key, Notice& notice);
   void send(const Notice& notice, int rank, MPI_Request& request) const;

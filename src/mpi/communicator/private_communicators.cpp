@@ -56,6 +56,7 @@ bool close_further(Closing& one) {
   int passed = 1;
   if (one.barrier != handles().request_null) (void)pmpi().Testall(1, &one.barrier, &passed, MPI_STATUSES_IGNORE);
   if (passed == 0) return false;
+  one.notices->space().box->end();
   one.notices.reset();
   (void)pmpi().Comm_free(&comm);
   --all().count;

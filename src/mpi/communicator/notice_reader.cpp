@@ -1,0 +1,58 @@
+#include "mpi/communicator/notice_reader.h"
+
+#include <system_error>
+#include <utility>
+
+#include "base/log.h"
+#include "base/signals_blocked.h"
+
+namespace crossrail::mpi {
+
+NoticeReader& NoticeReader::of_process() {
+  static NoticeReader& one = *new NoticeReader;  // outlives every static object
+  return one;
+}
+
+void NoticeReader::read(std::shared_ptr<NoticeBox> box) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  asked_.insert(std::move(box));
+  if (!std::exchange(started_, true)) start();
+  wake_.notify_one();
+}
+
+void NoticeReader::start() {
+  const SignalsBlocked blocked;
+  try {
+    thread_ = std::thread([this] { run(); });
+    (void)pthread_setname_np(thread_.native_handle(), "crossrail-reader");
+  } catch (const std::system_error& error) {
+    log_line(LogLevel::error, "no thread that reads what other ranks say of errors while this one waits in MPI: %s", error.what());
+  }
+}
+
+void NoticeReader::stop() {
+  std::thread ending;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    asked_.clear();
+    wake_.notify_one();
+    std::swap(ending, thread_);
+  }
+  if (ending.joinable()) ending.join();
+}
+
+void NoticeReader::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stopping_ || !asked_.empty(); });
+    if (stopping_) return;
+    const auto boxes = std::exchange(asked_, {});
+    lock.unlock();
+    for (const auto& box : boxes) box->fetch();
+    lock.lock();
+  }
+}
+
+}  // namespace crossrail::mpi
