@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <list>
 #include <memory>
+#include <unordered_map>
 
 #include "comm/plan.h"
 
@@ -15,14 +16,20 @@ class PlanCache {
   explicit PlanCache(std::size_t capacity) : capacity_(capacity < 1 ? 1 : capacity) {}
   // Null if there is none.
   Plan* find(const Shape& shape);
-  // Drops the least recently used plan when full.
+  // Of a Shape that has none. Drops the least recently used plan when full.
   Plan& add(std::unique_ptr<Plan> plan);
   std::size_t size() const { return plans_.size(); }
-  void clear() { plans_.clear(); }
+  void clear();
 
  private:
+  using Plans = std::list<std::unique_ptr<Plan>>;
+  struct Hash {
+    std::size_t operator()(const Shape& shape) const { return shape.hash(); }
+  };
+
   std::size_t capacity_;
-  std::list<std::unique_ptr<Plan>> plans_;  // most recently used first
+  Plans plans_;  // most recently used first
+  std::unordered_map<Shape, Plans::iterator, Hash> places_;
 };
 
 }  // namespace crossrail

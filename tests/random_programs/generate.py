@@ -28,7 +28,7 @@ SETTINGS = {  # what each program begins with, and what it may be instead
     "CROSSRAIL_SINGLE_COPY": ("1", ["0"]),
     "CROSSRAIL_SEGMENT": ("memfd,shm", ["shm", "none"]),
     "CROSSRAIL_PATIENCE": ("500", ["20", "5"]),
-    "CROSSRAIL_PLANS": ("64", ["1", "2"]),
+    "CROSSRAIL_PLANS": ("512", ["1", "2"]),
     "CROSSRAIL_GUARD": ("1", ["0", "2", "100"]),
 }
 INFO_KEYS = ["-", "crossrail_reproducible=1", "crossrail_reproducible=1", "crossrail_reproducible=0", "crossrail_slots=1"]
