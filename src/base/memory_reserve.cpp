@@ -8,6 +8,8 @@
 #include <mutex>
 #include <new>
 
+#include "base/bytes.h"
+
 namespace crossrail {
 namespace {
 
@@ -19,7 +21,6 @@ struct alignas(MemoryReserve::kAlignment) Piece {
 
 alignas(MemoryReserve::kAlignment) std::byte reserve[MemoryReserve::kBytes];
 constinit std::mutex mutex;
-bool begun = false;
 
 std::byte* end() { return reserve + sizeof reserve; }
 Piece* first_piece() { return reinterpret_cast<Piece*>(reserve); }
@@ -48,10 +49,9 @@ void say_once() {
 
 void* MemoryReserve::take(std::size_t bytes, std::size_t alignment) {
   if (alignment > kAlignment || bytes > kBytes) return nullptr;
-  const std::size_t whole = sizeof(Piece) + (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  const std::size_t whole = sizeof(Piece) + round_up(bytes, kAlignment);
   const std::lock_guard lock(mutex);
-  if (!begun) *first_piece() = {kBytes, false};
-  begun = true;
+  if (first_piece()->bytes == 0) first_piece()->bytes = kBytes;  // the first time
   for (Piece* piece = first_piece(); !is_end(piece); piece = behind(piece)) {
     if (piece->taken) continue;
     join_with_free_ones_behind(piece);
@@ -88,9 +88,11 @@ void* take_or_throw(void* piece, std::size_t bytes, std::size_t alignment) {
   return piece;
 }
 
-void* aligned(std::size_t bytes, std::size_t alignment) {
+void* plain(std::size_t bytes) { return std::malloc(bytes == 0 ? 1 : bytes); }
+
+void* aligned(std::size_t bytes, std::align_val_t alignment) {
   void* piece = nullptr;
-  return posix_memalign(&piece, alignment, bytes == 0 ? 1 : bytes) == 0 ? piece : nullptr;
+  return posix_memalign(&piece, static_cast<std::size_t>(alignment), bytes == 0 ? 1 : bytes) == 0 ? piece : nullptr;
 }
 
 void give_back(void* piece) {
@@ -104,18 +106,14 @@ void give_back(void* piece) {
 }  // namespace
 
 // The other forms are made of these, in the C++ library.
-void* operator new(std::size_t bytes) { return take_or_throw(std::malloc(bytes == 0 ? 1 : bytes), bytes, MemoryReserve::kAlignment); }
+void* operator new(std::size_t bytes) { return take_or_throw(plain(bytes), bytes, MemoryReserve::kAlignment); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return take_or_throw(aligned(bytes, static_cast<std::size_t>(alignment)), bytes, static_cast<std::size_t>(alignment));
+  return take_or_throw(aligned(bytes, alignment), bytes, static_cast<std::size_t>(alignment));
 }
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return std::malloc(bytes == 0 ? 1 : bytes); }
-void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return std::malloc(bytes == 0 ? 1 : bytes); }
-void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return aligned(bytes, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return aligned(bytes, static_cast<std::size_t>(alignment));
-}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return plain(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return plain(bytes); }
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept { return aligned(bytes, alignment); }
+void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept { return aligned(bytes, alignment); }
 void operator delete(void* piece) noexcept { give_back(piece); }
 void operator delete(void* piece, std::size_t) noexcept { give_back(piece); }
 void operator delete(void* piece, std::align_val_t) noexcept { give_back(piece); }

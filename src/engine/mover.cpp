@@ -1,14 +1,11 @@
 #include "engine/mover.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
 
-#include "base/log.h"
-#include "base/signals_blocked.h"
+#include "base/own_thread.h"
 
 namespace crossrail {
 namespace {
@@ -31,13 +28,7 @@ bool Mover::is_there() {
   if (tried_) return thread_.joinable();
   tried_ = true;
   started_.store(true, std::memory_order_release);
-  const SignalsBlocked blocked;
-  try {
-    thread_ = std::thread([this] { run(); });
-    (void)pthread_setname_np(thread_.native_handle(), "crossrail-mover");
-  } catch (const std::system_error& error) {
-    log_line(LogLevel::error, "no thread for nonblocking calls, which are native: %s", error.what());
-  }
+  thread_ = start_own_thread("crossrail-mover", "no thread for nonblocking calls, which are native", [this] { run(); });
   return thread_.joinable();
 }
 

@@ -2,9 +2,8 @@
  * malloc and operator new that come from its library are counted.
  *
  *   allocations CALLS */
-#include <dlfcn.h>
-
 #include "check.h"
+#include "from_crossrail.h"
 
 enum { kBlock = 40, kMost = 16 };
 
@@ -12,13 +11,11 @@ static int counting, allocations;
 
 static void note(const void* caller) {
   if (!counting) return;
-  counting = 0; /* dladdr may allocate */
-  Dl_info info;
-  if (dladdr(caller, &info) != 0 && info.dli_fname != NULL && strstr(info.dli_fname, "libcrossrail") != NULL) ++allocations;
+  counting = 0;
+  if (from_crossrail(caller)) ++allocations;
   counting = 1;
 }
 
-extern void* __libc_malloc(size_t bytes);
 void* malloc(size_t bytes) {
   note(__builtin_return_address(0));
   return __libc_malloc(bytes);

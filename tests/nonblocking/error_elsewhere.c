@@ -2,21 +2,18 @@
  * hear of it there.
  *
  *   error_elsewhere wait|waitany|test */
-#include <dlfcn.h>
-
 #include "check.h"
 #include "deadline.h"
+#include "from_crossrail.h"
 
 enum { kSeconds = 30, kInts = 300000, kLarge = kInts * (int)sizeof(int) / 2 };
 
 static int failing, failed;
 
-extern void* __libc_malloc(size_t bytes);
 void* malloc(size_t bytes) {
   if (!failing || bytes < kLarge) return __libc_malloc(bytes);
-  failing = 0; /* dladdr may allocate */
-  Dl_info info;
-  const int ours = dladdr(__builtin_return_address(0), &info) != 0 && info.dli_fname != NULL && strstr(info.dli_fname, "libcrossrail") != NULL;
+  failing = 0;
+  const int ours = from_crossrail(__builtin_return_address(0));
   failed |= ours;
   failing = !ours;
   return ours ? NULL : __libc_malloc(bytes);

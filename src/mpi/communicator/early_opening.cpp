@@ -20,13 +20,6 @@ std::string first_kind_of_segment() {
   return kinds.substr(0, kinds.find(','));
 }
 
-// A rank that has returned from a collective call of the MPI library may still have to move messages for those that are in it.
-void let_mpi_progress(MPI_Comm comm) {
-  int flag = 0;
-  (void)pmpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, MPI_STATUS_IGNORE);
-  sched_yield();
-}
-
 }  // namespace
 
 EarlyOpening::EarlyOpening(MPI_Comm comm) : comm_(comm) {
@@ -51,7 +44,7 @@ EarlyOpening::~EarlyOpening() {
 }
 
 void EarlyOpening::leave_nothing_under_way() {
-  if (stage_ == Stage::invited) invitation_->end_with_all();
+  if (stage_ == Stage::invited) invitation_->end(Invitation::kForEver);  // all ranks make this call, too
 }
 
 void EarlyOpening::open(void* opening) {
@@ -108,8 +101,11 @@ bool EarlyOpening::conclude(std::uint64_t calls_begun) {
     communicator.reset();
     return false;
   }
-  for (; stage_ == Stage::opening; let_mpi_progress(comm_)) go_on(calls_begun);
-  while (!table_->decided()) let_mpi_progress(comm_);
+  // A rank that has returned from a collective call of the MPI library may still have to move messages for those that are in it.
+  for (; stage_ == Stage::opening || !table_->decided(); sched_yield()) {
+    go_on(calls_begun);
+    let_mpi_progress(comm_);
+  }
   return !table_->carries_none();
 }
 

@@ -2,7 +2,6 @@
 
 #include <sched.h>
 
-#include <limits>
 #include <mutex>
 #include <vector>
 
@@ -13,8 +12,6 @@ namespace crossrail::mpi {
 namespace {
 
 using Invitations = std::vector<std::shared_ptr<Invitation>>;
-
-constexpr std::int64_t kMostNs = 2'000'000'000;
 
 std::mutex mutex;  // of the list
 Invitations& under_way() {
@@ -72,11 +69,7 @@ void Invitation::look_at_all() {
   looking.clear(std::memory_order_release);
 }
 
-void Invitation::end() { end_within(kMostNs); }
-
-void Invitation::end_with_all() { end_within(std::numeric_limits<std::int64_t>::max()); }
-
-void Invitation::end_within(std::int64_t most_ns) {
+void Invitation::end(std::int64_t most_ns) {
   const std::int64_t began = now_ns();
   while (!arrived() && !this_thread_looks && now_ns() - began < most_ns) {
     look_at_all();

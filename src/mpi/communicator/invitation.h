@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "mpi/library/flavour.h"
@@ -28,10 +30,9 @@ class Invitation {
   const Message& message() const { return message_; }
   // Also where it has failed, which makes the message nobody's.
   bool arrived() const { return arrived_.load(std::memory_order_acquire); }
-  // Waits for it, but not for ever: some rank may never make the call that this one has made.
-  void end();
-  // The same where all ranks are sure to make it.
-  void end_with_all();
+  // Waits for it, so long at most: some rank may never make the call that this one has made.
+  static constexpr std::int64_t kMostNs = 2'000'000'000, kForEver = std::numeric_limits<std::int64_t>::max();
+  void end(std::int64_t most_ns = kMostNs);
 
   // Looks which of all those under way have arrived. A communicator that the program has freed may stay until then.
   static void look_at_all();
@@ -41,7 +42,6 @@ class Invitation {
  private:
   static constexpr std::uint64_t kMagic = 0x6c69617273736f72;
   void test();
-  void end_within(std::int64_t most_ns);
 
   MPI_Request request_{};
   Message message_;

@@ -287,9 +287,7 @@ Status MpiLinks::judge() {
 
 // On a fiber the MPI library is in its progress, or will be soon.
 void MpiLinks::progress() {
-  if (fiber_ != nullptr) return;
-  int flag = 0;
-  (void)pmpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, peers_->user, &flag, MPI_STATUS_IGNORE);
+  if (fiber_ == nullptr) let_mpi_progress(peers_->user);
 }
 
 }  // namespace crossrail::mpi

@@ -1,10 +1,8 @@
 #include "mpi/communicator/notice_reader.h"
 
-#include <system_error>
 #include <utility>
 
-#include "base/log.h"
-#include "base/signals_blocked.h"
+#include "base/own_thread.h"
 
 namespace crossrail::mpi {
 
@@ -17,18 +15,10 @@ void NoticeReader::read(std::shared_ptr<NoticeBox> box) {
   const std::lock_guard lock(mutex_);
   if (stopping_) return;
   asked_.insert(std::move(box));
-  if (!std::exchange(started_, true)) start();
-  wake_.notify_one();
-}
-
-void NoticeReader::start() {
-  const SignalsBlocked blocked;
-  try {
-    thread_ = std::thread([this] { run(); });
-    (void)pthread_setname_np(thread_.native_handle(), "crossrail-reader");
-  } catch (const std::system_error& error) {
-    log_line(LogLevel::error, "no thread that reads what other ranks say of errors while this one waits in MPI: %s", error.what());
+  if (!std::exchange(started_, true)) {
+    thread_ = start_own_thread("crossrail-reader", "no thread that reads what other ranks say of errors while this one waits in MPI", [this] { run(); });
   }
+  wake_.notify_one();
 }
 
 void NoticeReader::stop() {

@@ -22,7 +22,6 @@ class NoticeReader {
   void stop();
 
  private:
-  void start();
   void run();
 
   std::mutex mutex_;  // never held while MPI is called

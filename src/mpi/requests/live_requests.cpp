@@ -61,11 +61,8 @@ AfterWait complete_seen(OurRequest& ours, MPI_Request& request, bool quickly) {
 // MPICH 4.0 moves nothing in MPI_Wait but what is polled; others may wait for collectives of its own, which go on
 // neither there nor in MPI_Iprobe. In MPICH 5.0 MPI_Iprobe on MPI_COMM_SELF moves nothing at all.
 void make_progress(const OurRequest& pending) {
+  if (!mover_advances() && !hooked_into_mpich()) return let_mpi_progress(handles().comm_self);
   int flag = 0;
-  if (!mover_advances() && !hooked_into_mpich()) {
-    (void)pmpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, handles().comm_self, &flag, MPI_STATUS_IGNORE);
-    return;
-  }
   static thread_local bool inside = false;  // the MPI library may poll meanwhile
   if (inside) return;
   inside = true;

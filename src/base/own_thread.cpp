@@ -1,0 +1,43 @@
+#include "base/own_thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <system_error>
+#include <utility>
+
+#include "base/log.h"
+
+namespace crossrail {
+namespace {
+
+// Threads are made with the signals of those who make them.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+std::thread start_own_thread(const char* name, const char* trouble, std::function<void()> run) {
+  const SignalsBlocked blocked;
+  try {
+    std::thread made(std::move(run));
+    (void)pthread_setname_np(made.native_handle(), name);
+    return made;
+  } catch (const std::system_error& error) {
+    log_line(LogLevel::error, "%s: %s", trouble, error.what());
+    return {};
+  }
+}
+
+}  // namespace crossrail

@@ -1,0 +1,13 @@
+/* For programs that have a malloc of their own. */
+#pragma once
+
+#include <dlfcn.h>
+#include <string.h>
+
+extern void* __libc_malloc(size_t bytes);
+
+/* Whether this address lies in a library of crossrail's. May allocate. */
+static inline int from_crossrail(const void* caller) {
+  Dl_info info;
+  return dladdr(caller, &info) != 0 && info.dli_fname != NULL && strstr(info.dli_fname, "libcrossrail") != NULL;
+}
