@@ -18,7 +18,7 @@ struct Piece {
   std::byte* touchable;
   std::size_t bytes;
   std::uint64_t id;
-  int descriptor;
+  int descriptor;  // -1 where the piece was mapped from another rank
   crossrail_memory_kind kind;
   bool shareable;
   bool ours;  // of the module, not of the program
@@ -52,7 +52,6 @@ void* map_piece(int descriptor, Piece piece) {
                                                                : mmap(nullptr, piece.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (touchable == MAP_FAILED || address == MAP_FAILED) return nullptr;
   piece.touchable = static_cast<std::byte*>(touchable);
-  piece.descriptor = descriptor;
   const std::lock_guard lock(device().mutex);
   piece.id = ++device().ids;
   device().pieces[reinterpret_cast<std::uintptr_t>(address)] = piece;
@@ -65,9 +64,9 @@ void* make_piece(Piece piece) {
     if (device().options.most_bytes != 0 && device().bytes + piece.bytes > device().options.most_bytes) return nullptr;
     device().bytes += piece.bytes;
   }
-  const int descriptor = memfd_create("host device", MFD_CLOEXEC);
-  if (descriptor < 0 || ftruncate(descriptor, static_cast<off_t>(piece.bytes)) != 0) return nullptr;
-  return map_piece(descriptor, piece);
+  piece.descriptor = memfd_create("host device", MFD_CLOEXEC);
+  if (piece.descriptor < 0 || ftruncate(piece.descriptor, static_cast<off_t>(piece.bytes)) != 0) return nullptr;
+  return map_piece(piece.descriptor, piece);
 }
 
 void drop_piece(void* address, bool counted) {
@@ -76,7 +75,7 @@ void drop_piece(void* address, bool counted) {
   if (found == device().pieces.end()) return;
   munmap(found->second.touchable, found->second.bytes);
   munmap(address, found->second.bytes);
-  close(found->second.descriptor);
+  if (found->second.descriptor >= 0) close(found->second.descriptor);
   if (counted) device().bytes -= found->second.bytes;
   device().pieces.erase(found);
 }
@@ -160,7 +159,8 @@ const char* open_memory(crossrail_queue*, const crossrail_handle* handle, const 
   const host_device_options& options = device().options;
   if (options.refuse_all_maps != 0 || (options.refuse_maps != 0 && handle->kind == 0)) return "mapping refused";
   ++device().maps;
-  *mapped = map_piece(dup(chunks[0].descriptor), {nullptr, handle->bytes, 0, -1, CROSSRAIL_MEMORY_DEVICE, false, true});
+  // Keeps no descriptor: peers map more pieces than a process may have open files.
+  *mapped = map_piece(chunks[0].descriptor, {nullptr, handle->bytes, 0, -1, CROSSRAIL_MEMORY_DEVICE, false, true});
   return *mapped == nullptr ? "cannot be mapped" : nullptr;
 }
 
