@@ -1,4 +1,4 @@
-"""The last line of `make test`: how many tests ran, how many could not and why.
+"""The last lines of `make test`: what the failed tests said, how many ran, how many could not and why.
 
 usage: test_summary.py FILE   what `ctest --output-junit FILE` wrote
 """
@@ -9,6 +9,8 @@ import xml.etree.ElementTree as xml
 from collections import Counter
 
 MOST_REASONS = 6
+MOST_SAID = 25  # lines of a failed test
+FAILURE = re.compile(r"\b(failure|error|wrong)\b", re.IGNORECASE)
 PREFIX = re.compile(r"^.*?\bskipped: ", re.IGNORECASE)
 
 
@@ -21,13 +23,21 @@ def reason(test):
     return PREFIX.sub("", said[-1]).rstrip(".") if said else "no reason given"
 
 
+def trouble(test):
+    """What a failed test printed, under its name: from where it first speaks of a failure, else the end."""
+    lines = (test.findtext("system-out") or "").rstrip().splitlines()
+    begin = next((at for at, line in enumerate(lines) if FAILURE.search(line)), max(0, len(lines) - MOST_SAID))
+    return [f"{test.get('name')} failed:", *(f"  {line}" for line in lines[begin:begin + MOST_SAID])]
+
+
 def summary(root):
     """The lines to print; the last one has the numbers."""
     tests = list(root.iter("testcase"))
     counted = Counter(test.get("status") for test in tests)
     missing = [test for test in tests if test.get("status") in ("notrun", "disabled")]
     reasons = Counter(map(reason, missing)).most_common()
-    lines = [f"  {count} could not run: {words}" for words, count in reasons[:MOST_REASONS]]
+    lines = [line for test in tests if test.get("status") == "fail" for line in trouble(test)]
+    lines += [f"  {count} could not run: {words}" for words, count in reasons[:MOST_REASONS]]
     rest = sum(count for _, count in reasons[MOST_REASONS:])
     if rest:
         lines.append(f"  {rest} could not run for other reasons")

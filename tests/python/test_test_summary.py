@@ -1,4 +1,4 @@
-"""The last line of `make test`."""
+"""The last lines of `make test`."""
 
 import subprocess
 import sys
@@ -27,8 +27,16 @@ def test_it_says_how_many_ran_and_why_others_could_not(tmp_path):
     (tmp_path / "tests.xml").write_text(CASES)
     done = run(tmp_path / "tests.xml")
     assert done.returncode == 0
-    assert done.stdout.splitlines() == ["  2 could not run: no GPU", "  1 could not run: no reason given", "  1 could not run: disabled",
+    assert done.stdout.splitlines() == ["c failed:", "  wrong", "  2 could not run: no GPU", "  1 could not run: no reason given", "  1 could not run: disabled",
                                         "3 tests ran: 2 passed, 1 failed, 4 could not run here."]
+
+
+def test_a_failed_test_is_quoted_from_its_first_failure_on(tmp_path):
+    quoted = [f"line {number}" for number in range(100)]
+    for lines, first in ((quoted, "  line 75"), ([*quoted[:10], "x.cpp:3: Failure", *quoted[10:]], "  x.cpp:3: Failure")):
+        (tmp_path / "tests.xml").write_text(f'<testsuite><testcase name="a" status="fail"><system-out>{chr(10).join(lines)}</system-out></testcase></testsuite>')
+        said = run(tmp_path / "tests.xml").stdout.splitlines()
+        assert said[:2] == ["a failed:", first] and len(said) == 27
 
 
 def test_where_all_ran_nothing_else_is_said(tmp_path):
