@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/own_thread.h"
+
 namespace gpu {
 namespace {
 
@@ -136,10 +138,13 @@ struct End {
   }
 };
 
-void start() {
+// False if the system gives no thread.
+bool start() {
   static End end;
-  keeper().started = true;
-  std::thread(keep_clear).detach();
+  std::thread made = crossrail::start_own_thread("crossrail-later", keep_clear);
+  keeper().started = made.joinable();
+  if (made.joinable()) made.detach();
+  return keeper().started;
 }
 
 }  // namespace
@@ -147,9 +152,12 @@ void start() {
 void do_later(Place& place, const Leftover& leftover) {
   if (!place.marked) return do_all(place, {leftover});
   Keeper& all = keeper();
-  const std::lock_guard lock(all.mutex);
+  std::unique_lock lock(all.mutex);
+  if (!all.started && !start()) {
+    lock.unlock();
+    return do_all(place, {leftover});
+  }
   all.all.push_back({&place, leftover});
-  if (!all.started) start();
   all.changed.notify_all();
 }
 

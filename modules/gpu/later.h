@@ -8,7 +8,7 @@ namespace gpu {
 
 enum class Chore { free_memory, close_mapping, unregister_pages, free_host };
 
-// Once the place's context is idle; at once where a driver cannot tell when that is.
+// Once the place's context is idle; at once where a driver cannot tell when that is, or the system gives no thread.
 struct Leftover {
   Chore chore;
   Address at;

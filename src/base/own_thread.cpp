@@ -3,10 +3,9 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <cerrno>
 #include <system_error>
 #include <utility>
-
-#include "base/log.h"
 
 namespace crossrail {
 namespace {
@@ -28,14 +27,14 @@ class SignalsBlocked {
 
 }  // namespace
 
-std::thread start_own_thread(const char* name, const char* trouble, std::function<void()> run) {
+std::thread start_own_thread(const char* name, std::function<void()> run) {
   const SignalsBlocked blocked;
   try {
     std::thread made(std::move(run));
     (void)pthread_setname_np(made.native_handle(), name);
     return made;
   } catch (const std::system_error& error) {
-    log_line(LogLevel::error, "%s: %s", trouble, error.what());
+    errno = error.code().value();
     return {};
   }
 }

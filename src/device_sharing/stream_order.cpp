@@ -4,13 +4,20 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "base/own_thread.h"
+
 namespace crossrail {
 
 Status StreamOrder::open(std::size_t bytes) {
   CROSSRAIL_TRY(queue_.may_wait_for_peers());
   CROSSRAIL_TRY(buffers_.open(bytes));
-  if (!watcher_.joinable()) watcher_ = std::jthread([this](std::stop_token stop) { watch(stop); });
-  return {};
+  if (!watcher_.joinable()) watcher_ = start_own_thread("crossrail-peers", [this] { watch(stop_.get_token()); });
+  return watcher_.joinable() ? Status{} : failed(Code::unsupported, "no thread to look after the ranks that calls in streams wait for");
+}
+
+void StreamOrder::stop_watching() {
+  stop_.request_stop();
+  if (watcher_.joinable()) watcher_.join();
 }
 
 Status StreamOrder::check_peers() const { return lost_.load() ? failed(Code::peer_lost, "a rank has ended") : Status{}; }
@@ -32,7 +39,7 @@ Status StreamOrder::counted(void* stream, crossrail_counted_exchange exchange) {
   return queue_.enqueue_counted(exchange);
 }
 
-void StreamOrder::watch(std::stop_token stop) {
+void StreamOrder::watch(const std::stop_token& stop) {
   constexpr auto kPause = std::chrono::milliseconds(100);
   std::mutex mutex;
   std::condition_variable_any stopped;

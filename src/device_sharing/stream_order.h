@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <stop_token>
 #include <thread>
 
 #include "device_sharing/receive_buffers.h"
@@ -15,9 +16,11 @@ class StreamOrder {
  public:
   StreamOrder(const ReceiveBuffers::Parts& parts, ControlBlock& control, Links& links)
       : queue_(parts.queue), control_(control), links_(links), buffers_(parts, control) {}
+  ~StreamOrder() { stop_watching(); }
+  StreamOrder(const StreamOrder&) = delete;
 
   // What every call needs. Made when a call is planned, by all ranks alike, for receive buffers of `bytes`. Errors,
-  // on all ranks alike: no_memory, unsupported.
+  // on all ranks alike: no_memory, unsupported; on this one: unsupported, where it gets no thread.
   Status open(std::size_t bytes);
   // Errors: peer_lost.
   Status check_peers() const;
@@ -32,17 +35,18 @@ class StreamOrder {
   // Every rank's blocks, once all ranks have come; a barrier is to follow.
   Status counted(void* stream, crossrail_counted_exchange exchange);
   // No thread looks after the peers any longer.
-  void stop_watching() { watcher_ = std::jthread(); }
+  void stop_watching();
 
  private:
-  void watch(std::stop_token stop);
+  void watch(const std::stop_token& stop);
 
   DeviceQueue& queue_;
   ControlBlock& control_;
   Links& links_;
   ReceiveBuffers buffers_;  // calls that do not return before their end have others: they may run meanwhile
   std::atomic<bool> lost_{false};
-  std::jthread watcher_;
+  std::stop_source stop_;
+  std::thread watcher_;
 };
 
 }  // namespace crossrail

@@ -3,8 +3,11 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 
+#include "base/log.h"
 #include "base/own_thread.h"
 
 namespace crossrail {
@@ -28,7 +31,8 @@ bool Mover::is_there() {
   if (tried_) return thread_.joinable();
   tried_ = true;
   started_.store(true, std::memory_order_release);
-  thread_ = start_own_thread("crossrail-mover", "no thread for nonblocking calls, which are native", [this] { run(); });
+  thread_ = start_own_thread("crossrail-mover", [this] { run(); });
+  if (!thread_.joinable()) log_line(LogLevel::error, "no thread for nonblocking calls, which are native: %s", std::strerror(errno));
   return thread_.joinable();
 }
 

@@ -1,7 +1,10 @@
 #include "mpi/communicator/notice_reader.h"
 
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
+#include "base/log.h"
 #include "base/own_thread.h"
 
 namespace crossrail::mpi {
@@ -16,7 +19,10 @@ void NoticeReader::read(std::shared_ptr<NoticeBox> box) {
   if (stopping_) return;
   asked_.insert(std::move(box));
   if (!std::exchange(started_, true)) {
-    thread_ = start_own_thread("crossrail-reader", "no thread that reads what other ranks say of errors while this one waits in MPI", [this] { run(); });
+    thread_ = start_own_thread("crossrail-reader", [this] { run(); });
+    if (!thread_.joinable()) {
+      log_line(LogLevel::error, "no thread that reads what other ranks say of errors while this one waits in MPI: %s", std::strerror(errno));
+    }
   }
   wake_.notify_one();
 }
