@@ -82,8 +82,8 @@ class NodePart {
   }
 
  private:
-  // So much of some ranks' elements stays in a processor's caches while they are combined.
-  static constexpr std::size_t kBlockBytes = 8 * 1024;
+  // So much of as many ranks' elements as a Tree keeps at a time stays in a core's first cache while they are combined.
+  static constexpr std::size_t kBlockBytes = 4 * 1024;
 
   template <class Byte>
   Byte* at(Byte* base, std::size_t element) const {
