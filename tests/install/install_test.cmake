@@ -49,6 +49,15 @@ check_stranger(${PREFIX}/consumer/stranger)
 run(readelf -d ${PREFIX}/consumer/stranger)
 expect("NEEDED.*libcrossrail\\.so\\.${API_VERSION}\\]")
 
+# A program may have an operator new of its own: no library shows names of C++, which the program's would stand in for.
+file(GLOB shown ${libraries}/libcrossrail*.so ${libraries}/crossrail/*.so)
+foreach(library IN LISTS shown)
+  run(nm -D --defined-only ${library})
+  if(output MATCHES "[^\n]* _Z[^\n]*")
+    message(FATAL_ERROR "${library} exports a name of C++: ${CMAKE_MATCH_0}")
+  endif()
+endforeach()
+
 # Only the C API is seen from outside, and symbols for debuggers are not installed with --strip.
 run(nm -D --defined-only ${libraries}/libcrossrail.so)
 string(REPLACE "\n" ";" lines "${output}")
