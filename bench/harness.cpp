@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <random>
 
@@ -119,8 +120,13 @@ void run_sizes(const Bench& bench, Report& report) {
   for (std::size_t at = 0; at < blocks.size(); ++at) {
     const double seconds = share_of_time(bench, static_cast<int>(blocks.size() - at));
     if (seconds <= 0) return report.cut_short(blocks[at]);
-    Size size = make_size(bench, blocks[at], seconds);
-    run_size(bench, size, report);
+    try {
+      Size size = make_size(bench, blocks[at], seconds);
+      run_size(bench, size, report);
+    } catch (const std::bad_alloc&) {
+      std::fprintf(stderr, "bench: there is no memory for blocks of %zu bytes on %d ranks\n", blocks[at], bench.ranks);
+      MPI_Abort(MPI_COMM_WORLD, 2);
+    }
     report.keep();
   }
 }

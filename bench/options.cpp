@@ -101,7 +101,9 @@ std::vector<std::size_t> blocks_of(const Options& options) {
   const std::size_t first = std::max<std::size_t>(options.half_steps ? multiple : 1, options.min_bytes);
   std::vector<std::size_t> blocks;
   for (int step = 0;; ++step) {
-    std::size_t block = first << (options.half_steps ? step / 2 : step);
+    const int doubled = options.half_steps ? step / 2 : step;
+    if (first > options.max_bytes >> doubled) return blocks;  // before it is more than a number holds
+    std::size_t block = first << doubled;
     if (options.half_steps) {
       const double exact = static_cast<double>(block) * (step % 2 == 0 ? 1.0 : std::sqrt(2.0));
       block = static_cast<std::size_t>(std::llround(exact / static_cast<double>(multiple))) * multiple;
@@ -142,7 +144,7 @@ std::string complaint(const Options& options) {
   if (blocks_of(options).empty()) {
     const bool derived = options.datatype != kContiguous;
     return "there is no size from " + std::to_string(options.min_bytes) + " to " + std::to_string(options.max_bytes) + " bytes" +
-           (derived ? " that is a multiple of " + std::to_string(kBlockUnit) + ", as --datatype needs" : "");
+           (derived ? " that is a multiple of " + std::to_string(kBlockUnit) + ", as --datatype needs" : options.half_steps ? " that is a multiple of 16, as --step sqrt2 needs" : "");
   }
   if (options.form != Form::blocking && !options.peers.empty()) return "--peer is measured with blocking calls only";
   if (options.form == Form::blocking && options.tests > 0) return "--tests is for nonblocking and persistent calls: a blocking one has nothing to test";

@@ -1,8 +1,15 @@
 """The terminal: one console for results, one for warnings."""
 
+import os
 import sys
 
 from rich.console import Console
+
+if sys.stdout is None:  # closed by whoever started this
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")
+for stream in (sys.stdout, sys.stderr):
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="replace")  # what the terminal has no sign for is no reason to fail
 
 out = Console(highlight=False)
 

@@ -18,7 +18,7 @@ from crossrail.flavours import find_flavour
 from crossrail.launchers import Job, command_line, find_launcher, own_settings, preload_value
 from crossrail.places import data_folder, preload_library
 from crossrail.report.call_reports import JobReport, read_folder
-from crossrail.supervise import supervise
+from crossrail.supervise import Interruptions, supervise
 
 PSEUDOPOTENTIAL = "Si.pz-vbc.UPF"
 ENERGY = re.compile(r"^!?\s+total energy\s+=.*Ry", re.MULTILINE)
@@ -90,7 +90,7 @@ def seconds_of(pattern: Optional[re.Pattern], text: str) -> Optional[float]:
 
 
 def play(subject: Subject, ranks: int, carried: bool) -> Outcome:
-    """Runs the subject once; with `carried`, crossrail is preloaded, counts the calls and records them. Raises CliError if it cannot start."""
+    """Runs the subject once; with `carried`, crossrail is preloaded, counts the calls and records them. Raises CliError if it cannot start, KeyboardInterrupt if the user stops it."""
     found = find_flavour(subject.words[0])
     if not found:
         raise CliError(f"'{subject.words[0]}' loads no MPI library.")
@@ -103,7 +103,9 @@ def play(subject: Subject, ranks: int, carried: bool) -> Outcome:
         job = Job(find_launcher(found.flavour, found.library), ranks, subject.words, [], own)
         with open(folder / "printed", "w+", encoding="utf-8", errors="replace") as file:
             start = time.perf_counter()
-            code = supervise(command_line(job), {**subject.environment, "ESPRESSO_TMPDIR": str(folder / "scratch")}, file)
+            with Interruptions() as interruptions:
+                code = supervise(command_line(job), {**subject.environment, "ESPRESSO_TMPDIR": str(folder / "scratch")}, file)
+                interruptions.stop_if_any()
             wall_s = time.perf_counter() - start
             file.seek(0)
             printed = file.read()

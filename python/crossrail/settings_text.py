@@ -5,6 +5,9 @@ Rows and what was given come from the library (core.settings, core.settings_give
 
 from typing import Any, Dict, List
 
+from crossrail import core
+from crossrail.errors import CliError
+
 KINDS = {
     "path": "a path", "algorithm": "an algorithm, with parameters if need be: pairwise, or node_shared packet=512", "bytes": "a size: 64M",
     "segments": "memfd, shm and none, with commas between them", "nodes": "numbers with commas between them: 0,0,1,1",
@@ -26,6 +29,13 @@ def set_words(given: Dict[str, Any]) -> List[str]:
 def wrong_words(given: Dict[str, Any]) -> List[str]:
     """A sentence without a full stop for everything that makes no sense."""
     return [one["wrong"] for one in given["given"] if one["wrong"]]
+
+
+def check_that_on(done: str) -> None:
+    """Raises CliError where crossrail is switched off, so that only the native MPI would be `done`."""
+    said = [f"CROSSRAIL={one['value']}, {one['from']}" for one in core.settings_given()["given"] if one["variable"] == "CROSSRAIL"]
+    if next(row["value"] for row in core.settings() if row["variable"] == "CROSSRAIL") == "0":
+        raise CliError(f"crossrail is switched off ({said[-1]}): nothing but the native MPI would be {done}.")
 
 
 def file_name_of(variable: str) -> str:

@@ -4,16 +4,19 @@ from typing import Any, Dict, List
 
 from crossrail.errors import CliError
 
+MOST = 1 << 50  # no machine has as much
 FACTORS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
 def parse_size(text: str) -> int:
-    """'1K', '4KiB', '2MB' or '512' in bytes (K is 1024). Raises CliError for anything else."""
+    """'1K', '4KiB', '2MB' or '512' in bytes (K is 1024). Raises CliError for anything else, or more than any machine has."""
     letters = text.strip().upper()
     number = letters.rstrip("KMGIB")
     unit = letters[len(number):].replace("IB", "").replace("B", "")
     if not number.isdigit() or unit not in FACTORS:
         raise CliError(f"'{text}' is not a size; write for example 512, 1K or 2M.")
+    if len(number) > 18 or int(number) * FACTORS[unit] > MOST:
+        raise CliError(f"'{text}' is more than {MOST >> 40} TiB.")
     return int(number) * FACTORS[unit]
 
 

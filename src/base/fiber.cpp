@@ -24,25 +24,30 @@
 namespace crossrail {
 namespace {
 
-// Reserved; only what is touched becomes memory. Device drivers are called on it.
-constexpr std::size_t kStackBytes = std::size_t{1} << 20;
+// Reserved; only what is touched becomes memory. Device drivers are called on it, and the program's signal handlers, which may need
+// as much as on a stack of the program's; the less where address space is scarce.
+constexpr std::size_t kStackBytes[] = {std::size_t{8} << 20, std::size_t{1} << 20};
 
 // Pages for a stack, the lowest of which stops a stack that overflows.
 struct Pages {
   Pages() {
     guard = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    void* const mapped = mmap(nullptr, guard + kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (mapped == MAP_FAILED) return;
-    memory = static_cast<std::byte*>(mapped);
-    (void)mprotect(memory, guard, PROT_NONE);
+    for (const std::size_t wanted : kStackBytes) {
+      void* const mapped = mmap(nullptr, guard + wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+      if (mapped == MAP_FAILED) continue;
+      memory = static_cast<std::byte*>(mapped);
+      bytes = wanted;
+      (void)mprotect(memory, guard, PROT_NONE);
+      return;
+    }
   }
   ~Pages() {
-    if (memory != nullptr) (void)munmap(memory, guard + kStackBytes);
+    if (memory != nullptr) (void)munmap(memory, guard + bytes);
   }
   Pages(const Pages&) = delete;
   std::byte* bottom() const { return memory + guard; }
   std::byte* memory = nullptr;
-  std::size_t guard = 0;
+  std::size_t guard = 0, bytes = 0;
 };
 
 }  // namespace
@@ -60,7 +65,7 @@ struct Fiber::Stack {
     stack->arrived_inside();
     run_jobs(*stack->owner);
   }
-  void prepare() { inside = boost::context::detail::make_fcontext(pages.bottom() + kStackBytes, kStackBytes, enter); }
+  void prepare() { inside = boost::context::detail::make_fcontext(pages.bottom() + pages.bytes, pages.bytes, enter); }
   void jump_in() { inside = boost::context::detail::jump_fcontext(inside, this).fctx; }
   void jump_out() { outside = boost::context::detail::jump_fcontext(outside, nullptr).fctx; }
 #else
@@ -73,7 +78,7 @@ struct Fiber::Stack {
   void prepare() {
     getcontext(&inside);
     inside.uc_stack.ss_sp = pages.bottom();
-    inside.uc_stack.ss_size = kStackBytes;
+    inside.uc_stack.ss_size = pages.bytes;
     const auto word = reinterpret_cast<std::size_t>(this);
     makecontext(&inside, reinterpret_cast<void (*)()>(enter), 2, static_cast<unsigned>(word), static_cast<unsigned>(word >> 32));
   }
@@ -84,12 +89,12 @@ struct Fiber::Stack {
   // The sanitizers hear of every switch.
 #ifdef CROSSRAIL_ASAN
   // Frames of a job that was dropped are still marked: whatever is mapped there next shall not meet them.
-  ~Stack() { ASAN_UNPOISON_MEMORY_REGION(pages.bottom(), pages.memory == nullptr ? 0 : kStackBytes); }
+  ~Stack() { ASAN_UNPOISON_MEMORY_REGION(pages.bottom(), pages.bytes); }
   void* shadow_inside = nullptr;
   void* shadow_outside = nullptr;
   const void* outside_bottom = nullptr;
   std::size_t outside_bytes = 0;
-  void leaving_outside() { __sanitizer_start_switch_fiber(&shadow_outside, pages.bottom(), kStackBytes); }
+  void leaving_outside() { __sanitizer_start_switch_fiber(&shadow_outside, pages.bottom(), pages.bytes); }
   void arrived_outside() { __sanitizer_finish_switch_fiber(shadow_outside, nullptr, nullptr); }
   void leaving_inside() { __sanitizer_start_switch_fiber(&shadow_inside, outside_bottom, outside_bytes); }
   void arrived_inside() { __sanitizer_finish_switch_fiber(shadow_inside, &outside_bottom, &outside_bytes); }

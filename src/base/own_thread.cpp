@@ -10,12 +10,14 @@
 namespace crossrail {
 namespace {
 
-// Threads are made with the signals of those who make them.
+// Threads are made with the signals of those who make them. Not those that say what this very thread has done: the program may have
+// pages that its handler makes touchable, and where such a signal is blocked the kernel ends the process.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
     sigset_t all;
     sigfillset(&all);
+    for (const int its_own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&all, its_own);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

@@ -12,14 +12,34 @@
 #include <map>
 #include <mutex>
 
+#include "base/bytes.h"
+
 namespace crossrail {
+
+namespace {
+
+// The program may have protected pages that its signal handler makes writable: the kernel only says that it cannot write there.
+void make_writable(std::byte* begin, std::size_t bytes) {
+  for (std::byte* at = begin; at < begin + bytes; at += kPageBytes - reinterpret_cast<std::uintptr_t>(at) % kPageBytes) {
+    volatile std::byte& one = *at;
+    one = one;
+  }
+}
+
+}  // namespace
 
 Status read_process(int pid, void* to, std::uint64_t address, std::size_t bytes) {
   auto* into = static_cast<std::byte*>(to);
+  const std::byte* made_writable = nullptr;
   while (bytes > 0) {
     const iovec local{into, bytes};
     const iovec remote{reinterpret_cast<void*>(address), bytes};
     const ssize_t got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+    if (got < 0 && errno == EFAULT && made_writable != into) {
+      make_writable(into, bytes);
+      made_writable = into;
+      continue;
+    }
     if (got < 0 && errno == ESRCH) return failure(Code::peer_lost, "process %d has ended", pid);
     if (got <= 0) {
       return failure(Code::system, "process_vm_readv of %zu bytes from process %d: %s", bytes, pid,

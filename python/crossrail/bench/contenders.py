@@ -51,7 +51,9 @@ def contender_names(wanted: Optional[str], collective: str, memory: str, native:
     names: List[str] = []
     for word in (wanted or "auto").split(","):
         names += ["auto", *core.algorithm_names(collective, core.memory_kind(memory))] if word == "all" else [word]
-    others = [name for name in dict.fromkeys(word.strip() for word in names) if name != "native"]
+    others = [name for name in dict.fromkeys(word.strip() for word in names) if name not in ("native", "")]
+    if not others and not any(word.strip() for word in names):
+        raise CliError("No contender is named: --algorithms native,auto.")
     for name in others:
         if name not in NO_ALGORITHMS and find(name) is None:
             check_spec(collective, name, core.memory_kind(memory))

@@ -12,9 +12,14 @@ from pathlib import Path
 from typing import Any, Dict, List
 
 from crossrail.errors import CliError
+from crossrail.json_shape import misfit
+from crossrail.outputs import write_file
 
 FORMAT, VERSION = "crossrail recorded calls", 1
 OF_A_PROCESS = ("rank", "host", "wall_seconds", "finished")
+SHAPE = {"program": str, "mpi": str, "flavour": str, "ranks": int, "processes": [
+    {"rank": int, "wall_seconds": float, "seconds": float, "calls": int, "calls_left_out": int, "seconds_left_out": float, "several_threads": bool,
+     "communicators": [{"ranks": [[int]]}], "types": [{"bytes": int, "extent?": int, "pieces?": [[int]]}], "events": [dict], "sequence": [object]}]}
 
 Recording = Dict[str, Any]
 
@@ -53,23 +58,34 @@ def left_out_sentence(recording: Recording) -> str:
 def write_recording(path: Path, reports: List[Dict[str, Any]]) -> Recording:
     """Writes the file and returns what it holds; raises CliError as `merge`, or where it cannot be written."""
     recording = merge(reports)
-    try:
-        path.write_text(json.dumps(recording, separators=(",", ":")) + "\n")
-    except OSError as error:
-        raise CliError(f"{path} cannot be written: {error.strerror}.") from error
+    write_file(path, json.dumps(recording, separators=(",", ":")) + "\n")
     return recording
 
 
 def read_recording(path: Path) -> Recording:
     """Raises CliError where the file is not there, or is none of `crossrail run --record`."""
     try:
-        recording = json.loads(path.read_text())
+        recording = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CliError(f"{path} cannot be read: {error.strerror}.") from error
     except ValueError:
         raise CliError(f"{path} is no JSON: name a file that 'crossrail run --record' has written.") from None
     if not isinstance(recording, dict) or recording.get("format") != FORMAT:
         raise CliError(f"{path} holds no recorded calls: name a file that 'crossrail run --record' has written.")
-    if recording.get("version") != VERSION:
+    if recording.get("version", VERSION) != VERSION:
         raise CliError(f"{path} is of version {recording.get('version')}; this crossrail reads version {VERSION}.")
+    check_recording(recording)
     return recording
+
+
+def check_recording(recording: Recording) -> None:
+    """Raises CliError where parts are missing, or are not what they should be."""
+    wrong = misfit(recording, {"version": int, **SHAPE})
+    if wrong:
+        raise CliError(f"The recording is damaged: {wrong}.")
+    ranks, processes = recording["ranks"], recording["processes"]
+    if ranks < 1 or [process["rank"] for process in processes] != list(range(ranks)):
+        raise CliError(f"The recording is damaged: it is of {ranks} ranks and has the calls of {len(processes)}, or not in their order.")
+    for process in processes:
+        if any(len(row) != 3 or not 0 <= row[0] <= row[0] + (row[1] - 1) * row[2] < ranks for one in process["communicators"] for row in one["ranks"]):
+            raise CliError(f"The recording is damaged: a communicator of rank {process['rank']} has ranks that there are not.")

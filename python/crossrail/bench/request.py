@@ -1,5 +1,6 @@
 """What a bench is asked to do. A request is put together once and never changed."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
@@ -118,7 +119,7 @@ def check_request(request: BenchRequest) -> None:
     if what.memory not in MEMORIES or what.step not in (None, *STEPS):
         raise CliError("The memory is host or cuda, the step 2 or sqrt2.")
     if request.where.ranks < 2:
-        raise CliError("An alltoall needs at least 2 ranks: -n 2.")
+        raise CliError("A collective call needs at least 2 ranks: -n 2.")
     if what.max_bytes < max(1, what.min_bytes):
         raise CliError(f"There is no size to measure: --min {compact(what.min_bytes)} is more than --max {compact(what.max_bytes)}.")
     if what.empty and what.collective not in vector_names():
@@ -129,6 +130,15 @@ def check_request(request: BenchRequest) -> None:
         raise CliError("--peer is measured with blocking calls only.")
     check_datatype(what)
     check_buffers(what)
+    if request.effort.repetitions is not None and request.effort.repetitions < 1:
+        raise CliError("There is nothing to measure without a repetition: --repetitions is at least 1.")
+    check_seconds("--max-time", request.effort.most_seconds)
+
+
+def check_seconds(option: str, seconds: Optional[float]) -> None:
+    """Raises CliError for what is no length of time; None: not given."""
+    if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
+        raise CliError(f"{option} takes seconds, more than 0.")
 
 
 def bench_options(request: BenchRequest) -> List[str]:

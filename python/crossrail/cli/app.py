@@ -67,7 +67,7 @@ def main(words: Optional[List[str]] = None) -> int:
         warn(str(error))
         return error.exit_code
     except OSError as error:
-        warn(f"{error.filename or 'A file'}: {error.strerror}.")
+        warn(f"{error.filename or 'The output cannot be written'}: {error.strerror}.")
         return EXIT_CODE
     except (KeyboardInterrupt, typer.Abort):
         warn("Stopped.")

@@ -19,9 +19,11 @@ from crossrail.collectives import any_of, call_names, exchange_names, find_call,
 from crossrail.console import out, warn
 from crossrail.errors import EXIT_CODE, CliError, Stopped, did_you_mean
 from crossrail.machine.lstopo import lstopo_picture
+from crossrail.outputs import check_files, check_folder, write_file
 from crossrail.report.measurement_tables import show_measurement
 from crossrail.report.measurement_text import measurement_csv, osu_lines
-from crossrail.report.page import render_page, write_page
+from crossrail.report.page import render_page
+from crossrail.settings_text import check_that_on
 from crossrail.sizes import parse_size
 
 FORMATS = ("table", "osu")
@@ -69,7 +71,7 @@ def save_measurement(measurement: Measurement, folder: Path) -> Path:
     """Writes the JSON as COLLECTIVE_FLAVOUR_RANKSranks_NODESnodes_MACHINE.json, with memory, datatype, buffers and empty blocks
     before the machine where they are not the usual ones; returns its path."""
     machine = measurement["machine"].get("name") or measurement["machine"].get("host", "machine")
-    plain_name = re.sub(r"[^a-z0-9]+", "_", machine.lower()).strip("_")
+    plain_name = re.sub(r"\W+", "_", machine.lower()).strip("_")
     empty = f"{measurement['empty_percent']}empty_" if measurement.get("empty_percent") else ""
     memory = f"{measurement['memory']}_" if on_device(measurement) else ""
     datatype = measurement.get("datatype", CONTIGUOUS)
@@ -78,7 +80,7 @@ def save_measurement(measurement: Measurement, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / (f"{measurement['collective']}_{measurement['flavour']}_{measurement['ranks']}ranks_"
                      f"{measurement['nodes']}nodes_{memory}{types}{buffers}{empty}{plain_name}.json")
-    path.write_text(json.dumps(measurement, indent=1) + "\n")
+    write_file(path, json.dumps(measurement, indent=1) + "\n")
     return path
 
 
@@ -96,20 +98,9 @@ def check_outputs(outputs: Outputs) -> Outputs:
     """The same. Raises CliError before anything is measured where the result could not be written."""
     if outputs.form not in FORMATS:
         raise CliError(f"The format is {any_of(list(FORMATS))}, not '{outputs.form}'.{did_you_mean(outputs.form, FORMATS)}")
-    files = [file for file in (outputs.html, outputs.csv) if file]
-    for file in files:
-        if file.is_dir():
-            raise CliError(f"{file} is a folder; name a file.")
-        if file.exists() and not os.access(file, os.W_OK):
-            raise CliError(f"Nothing can be written to {file}.")
-    for folder, made in ((outputs.folder, True), *((file.absolute().parent, False) for file in files)):
-        if folder is None:
-            continue
-        there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists())
-        if there != folder.absolute() and not made:
-            raise CliError(f"There is no folder {folder}.")
-        if not there.is_dir() or not os.access(there, os.W_OK):
-            raise CliError(f"Nothing can be written to {folder}.")
+    check_files(outputs.html, outputs.csv)
+    if outputs.folder:
+        check_folder(outputs.folder, made=True)
     return outputs
 
 
@@ -135,11 +126,11 @@ def conclude(measurement: Measurement, outputs: Outputs, algorithms: str = "") -
     if outputs.folder:
         say(f"Saved as {save_measurement(measurement, outputs.folder)}.")
     if outputs.csv:
-        write_page(outputs.csv, measurement_csv(measurement))
+        write_file(outputs.csv, measurement_csv(measurement))
         say(f"A line for every size and contender: {outputs.csv}.")
     if outputs.html:
         name = reference(measurement).replace("native", "the native MPI")
-        write_page(outputs.html, render_page(f"crossrail against {name}", "", [measurement], lstopo_picture()))
+        write_file(outputs.html, render_page(f"crossrail against {name}", "", [measurement], lstopo_picture()))
         say(f"Plots in {outputs.html}.")
     return code_of(measurement, algorithms)
 
@@ -193,6 +184,10 @@ def bench_command(
     check_request(BenchRequest(what, where, effort))
     outputs = check_outputs(Outputs(output, html, csv, form_of_output))
     rivals = resolve_contenders(what, where, algorithms, native_cuda)
+    if rivals.names != ("native",):
+        check_that_on("measured")
+    if os.environ.get(found.setting):
+        warn(f"{found.setting} does not count here: --algorithms says what is measured.")
     show_notes(rivals.notes, outputs)
     request = BenchRequest(replace(what, contenders=rivals.names, peers=rivals.peers), replace(where, environment=rivals.environment), effort)
     with Console(stderr=True).status(f"measuring {collective} on {where.ranks} ranks…"):

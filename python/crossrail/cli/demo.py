@@ -18,10 +18,11 @@ from crossrail.demonstration import Outcome, Subject, espresso, play, same_resul
 from crossrail.errors import CliError
 from crossrail.flavours import find_flavour
 from crossrail.launchers import core_count
+from crossrail.outputs import write_file
 from crossrail.places import source_tree
 from crossrail.report.call_tables import show_report
 from crossrail.report.document import scrolling
-from crossrail.report.page import render_page, write_page
+from crossrail.report.page import render_page
 from crossrail.report.replay_tables import replay_html, show_replay
 from crossrail.report.time_share import run_time
 from crossrail.sizes import format_count
@@ -158,7 +159,7 @@ def demo_command(
     show_replay(replayed)
     html.parent.mkdir(parents=True, exist_ok=True)
     body = introduction(subject, rows, sentence) + "".join(f"<p>{escape(words)}</p>" for words in limits) + replay_html(replayed)
-    write_page(html, render_page("crossrail: the demo", body, []))
+    write_file(html, render_page("crossrail: the demo", body, []))
     out.print(f"The same as a page: {html}.")
     raise typer.Exit(0 if right and not replayed["different"] and not replayed["failed"] else 1)
 

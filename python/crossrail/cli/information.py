@@ -49,6 +49,7 @@ Examples:
   CROSSRAIL_ALLTOALL=bruck crossrail explain alltoall --ranks 8 --bytes 1K
 """
 
+MOST_RANKS = 1_000_000  # more than any machine has
 THROUGH_HOST = "the blocks go through host memory, by an algorithm for host memory where there is one"
 
 
@@ -163,8 +164,8 @@ def node_numbers(ranks: Optional[int], nodes: int, node_of: Optional[str]) -> Li
         return numbers
     if ranks is None:
         raise CliError("Say how many ranks: --ranks 8, or list their nodes: --node-of 0,0,1,1.")
-    if ranks < 1 or nodes < 1 or nodes > ranks:
-        raise CliError("--ranks must be at least 1, and --nodes between 1 and the number of ranks.")
+    if not 1 <= ranks <= MOST_RANKS or nodes < 1 or nodes > ranks:
+        raise CliError(f"--ranks must be between 1 and {MOST_RANKS}, and --nodes between 1 and the number of ranks.")
     return [rank * nodes // ranks for rank in range(ranks)]
 
 

@@ -1,6 +1,7 @@
 """`crossrail replay`."""
 
 import json
+import math
 from pathlib import Path
 from typing import Optional
 
@@ -11,9 +12,10 @@ from crossrail.bench.replay import ReplayChoice, replay
 from crossrail.bench.request import Where
 from crossrail.console import out
 from crossrail.errors import CliError
+from crossrail.outputs import check_files, write_file
 from crossrail.places import FLAVOURS
-from crossrail.report.page import check_page, write_page
 from crossrail.report.replay_tables import replay_csv, show_replay
+from crossrail.settings_text import check_that_on
 
 REPLAY_HELP = """Make the recorded calls of a program again, natively and with crossrail in turns.
 
@@ -44,10 +46,12 @@ def replay_command(
     csv: Optional[Path] = typer.Option(None, "--csv", help="Write a line for every call to this file.", show_default=False),
 ) -> None:
     """See REPLAY_HELP."""
-    for written in (output, csv):
-        check_page(written)
+    check_files(output, csv)
     if flavour and flavour not in FLAVOURS:
         raise CliError(f"'{flavour}' is no flavour of MPI known here; take one of {', '.join(FLAVOURS)}.")
+    check_that_on("replayed")
+    if not math.isfinite(most_seconds):
+        raise CliError("--max-time takes seconds.")
     recording = read_recording(file)
     where = Where(ranks or recording["ranks"], flavour, launcher, tuple(context.obj.launcher), hosts)
     with out.status("replaying the recorded calls…"):
@@ -56,9 +60,9 @@ def replay_command(
     if left_out_sentence(recording):
         out.print(left_out_sentence(recording), soft_wrap=True)
     if output:
-        write_page(output, json.dumps(replayed) + "\n")
+        write_file(output, json.dumps(replayed) + "\n")
     if csv:
-        write_page(csv, replay_csv(replayed))
+        write_file(csv, replay_csv(replayed))
     raise typer.Exit(1 if replayed["different"] or replayed["failed"] else 0)
 
 

@@ -7,11 +7,11 @@ import typer
 
 from crossrail.console import out
 from crossrail.errors import CliError
+from crossrail.outputs import check_files, write_file
 from crossrail.report.call_csv import call_csv
 from crossrail.report.call_reports import read_folder
 from crossrail.report.call_tables import show_report
 from crossrail.report.calls_page import render_calls
-from crossrail.report.page import check_page, write_page
 
 REPORT_HELP = """Show what the processes of a job counted.
 
@@ -33,17 +33,17 @@ def report_command(
     """See REPORT_HELP."""
     if not folder.is_dir():
         raise CliError(f"There is no folder {folder}.")
-    for file in (html, csv):
-        check_page(file)
+    check_files(html, csv)
     report = read_folder(folder)
-    if not report.processes and not report.unreadable:
-        raise CliError(f"{folder} holds no report of a process (*.json).")
+    if not report.processes:
+        left = f": {', '.join(report.unreadable[:3])} {'is' if len(report.unreadable) == 1 else 'are'} none, or incomplete" if report.unreadable else " (*.json)"
+        raise CliError(f"{folder} holds no report of a process{left}.")
     show_report(report)
     if html:
-        write_page(html, render_calls(report))
+        write_file(html, render_calls(report))
         out.print(f"The same as a page: {html}")
     if csv:
-        write_page(csv, call_csv(report))
+        write_file(csv, call_csv(report))
         out.print(f"A line for every process and function: {csv}")
 
 

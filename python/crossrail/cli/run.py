@@ -13,6 +13,7 @@ from crossrail.couriers import MOST as MOST_COURIERS, couriers_of
 from crossrail.errors import CliError
 from crossrail.jobs import RunChoice, prepare, resolve_flavour
 from crossrail.launchers import command_line
+from crossrail.outputs import check_files
 from crossrail.places import preload_library
 from crossrail.report.reported_run import ReportChoice, run_here, run_with_report
 from crossrail.report.traced_run import traced
@@ -100,6 +101,7 @@ def run_command(
             warn("The command shown starts no helper processes: 'crossrail run' does.")
         typer.echo(" ".join(shlex.quote(word) for word in command_line(job)))
         return
+    check_files(html, record, trace)
     tell_settings()
     if not (report or report_folder or html or record or trace or couriers):
         words = command_line(job)

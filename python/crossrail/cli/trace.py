@@ -6,7 +6,7 @@ import typer
 
 from crossrail.console import out
 from crossrail.errors import CliError
-from crossrail.report.page import check_page
+from crossrail.outputs import check_files
 from crossrail.report.trace import read_parts, trace_sentence, write_trace
 
 TRACE_HELP = """Make one file of the traces of a job's processes.
@@ -27,7 +27,7 @@ def trace_command(
     """See TRACE_HELP."""
     if not folder.is_dir():
         raise CliError(f"There is no folder {folder}.")
-    check_page(file)
+    check_files(file)
     parts = read_parts(folder)
     if not parts:
         raise CliError(f"{folder} holds no trace of a process (*.trace).")

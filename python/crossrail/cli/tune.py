@@ -17,6 +17,7 @@ from crossrail import core
 from crossrail.bench.contenders import NATIVE_LEFT_OUT, default_ranks, native_takes_part
 from crossrail.bench.request import BenchRequest, Effort, What, Where
 from crossrail.bench.run import Starter
+from crossrail.settings_text import check_that_on
 from crossrail.collectives import any_of, for_help, names, vector_names
 from crossrail.console import out, warn
 from crossrail.errors import CliError, Stopped
@@ -100,8 +101,9 @@ def check(request: TuneRequest) -> None:
         raise CliError("Tuning needs at least 2 ranks: -n 2.")
     if request.rounds < FEWEST_ROUNDS:
         raise CliError(f"Medians need at least {FEWEST_ROUNDS} rounds: --rounds {FEWEST_ROUNDS}.")
-    if os.environ.get("CROSSRAIL") == "0" or os.environ.get("CROSSRAIL_NODES"):
-        raise CliError("Tuning measures the machine as it is: unset CROSSRAIL and CROSSRAIL_NODES.")
+    check_that_on("tuned")
+    if os.environ.get("CROSSRAIL_NODES"):
+        raise CliError("Tuning measures the machine as it is: unset CROSSRAIL_NODES.")
     changed = [name for name, preset in DEVICE_PRESETS.items() if request.memory == "device" and os.environ.get(name, preset) != preset]
     if changed:
         raise CliError(f"A table must hold without settings that change what it says: unset {', '.join(changed)}.")
@@ -170,7 +172,7 @@ def comments(request: TuneRequest, machine: Dict[str, Any], campaigns: List[Camp
     layouts = ", ".join(f"{one.layout.ranks} on {one.layout.nodes}" for one in campaigns)
     where = f"{machine.get('cpu') or 'unknown processor'}, {machine.get('cores', core_count())} cores, host {machine.get('host', '?')}"
     hosts = [f"The nodes are {request.bench.where.hosts} hosts of a cluster on this one machine."] if request.bench.where.hosts else []
-    return [f"Tuning table for crossrail. Put into force by CROSSRAIL_TUNING={request.output.name} (with its path).",
+    return [f"Tuning table for crossrail. Put into force by CROSSRAIL_TUNING={shlex.quote(request.output.name)} (with its path).",
             f"Machine: {where}", *hosts,
             f"MPI: {campaigns[0].mpi}",
             *([f"Device memory of {campaigns[0].device}"] if campaigns[0].device else []),
@@ -193,8 +195,9 @@ def tune(request: TuneRequest, resume: bool) -> bool:
     out.print(f"Written to {request.output}" + (f", above what was there before ({kept} row{'s' if kept != 1 else ''})." if kept else "."))
     example = campaigns[0].layout
     start = f"cluster -H {request.bench.where.hosts}" if request.bench.where.hosts else "run"
-    out.print(f"Use it:   CROSSRAIL_TUNING={request.output} crossrail {start} -n {example.ranks} -- ./app\n"
-              f"Look:     CROSSRAIL_TUNING={request.output} crossrail explain {request.bench.what.collective} -n {example.ranks} --nodes {example.nodes} --bytes 1K"
+    table = shlex.quote(str(request.output))
+    out.print(f"Use it:   CROSSRAIL_TUNING={table} crossrail {start} -n {example.ranks} -- ./app\n"
+              f"Look:     CROSSRAIL_TUNING={table} crossrail explain {request.bench.what.collective} -n {example.ranks} --nodes {example.nodes} --bytes 1K"
               + (f" --mpi {example.mpi}" if example.mpi else "")
               + (f" --memory {request.bench.what.memory}" if request.memory == "device" else ""))
     for campaign in campaigns:

@@ -6,6 +6,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
+from crossrail.json_shape import misfit
+
+COUNTS = {str: int}
+CALL = {"name": str, "interface?": str, "carried?": int, "native?": int, "errors?": int, "seconds?": float, "bytes?": int, "sent_bytes?": int,
+        "histogram?": COUNTS, "algorithms?": COUNTS, "native_because?": COUNTS,
+        "overlap?": {str: {"calls": int, "starting": float, "waiting": float, "under_way": float}}}
+PLAN = {"collective": str, "algorithm": str, "block_bytes": int, "ranks": int, "nodes": int, "calls": int, "sends": float, "sent_bytes": float,
+        "staged_bytes": float, "queue_pairs": int, "node_bytes": int, "scratch_bytes": int}
+COMPARED = {"collective": str, "least_bytes": int, "most_bytes": int, "windows": int, "given_back": int, "taken_back": int, "carried_seconds": float,
+            "native_seconds": float}
+PROCESS = {"rank": int, "world_size?": int, "host?": str, "mpi?": str, "wall_seconds?": float, "finished?": bool, "calls": [CALL], "plans?": [PLAN],
+           "compared?": [COMPARED], "time_line?": {"part_seconds": float, "carried": [float], "native": [float]}}
 
 @dataclass
 class Overlap:
@@ -173,11 +185,18 @@ def add_up(processes: List[Dict[str, Any]], unreadable: Tuple[str, ...] = ()) ->
 
 
 def read_folder(folder: Path) -> JobReport:
-    """Reads every *.json of the folder; a process that was killed may leave half a file, which is named."""
+    """Reads every *.json of the folder; a process that was killed may leave half a file, which is named, as is what is no report."""
     processes, unreadable = [], []
     for path in sorted(folder.glob("*.json")):
         try:
-            processes.append(json.loads(path.read_text()))
-        except (OSError, ValueError):
+            process = json.loads(path.read_text(encoding="utf-8"))
+            good = not misfit(process, PROCESS)
+            if good:
+                add_up([process])  # numbers that make no sense
+        except (OSError, ValueError, ArithmeticError, TypeError):
+            good = False
+        if good:
+            processes.append(process)
+        else:
             unreadable.append(path.name)
     return add_up(processes, tuple(unreadable))

@@ -132,7 +132,8 @@ def heading(report: JobReport) -> str:
     """Who reported."""
     hosts = {process.get("host") for process in report.processes}
     mpi = report.processes[0].get("mpi", "").split(",")[0].strip() if report.processes else ""
-    return f"crossrail: {len(report.processes)} processes on {len(hosts)} host{'' if len(hosts) == 1 else 's'}, {mpi}"
+    count = len(report.processes)
+    return f"crossrail: {count} process{'' if count == 1 else 'es'} on {len(hosts)} host{'' if len(hosts) == 1 else 's'}, {mpi}"
 
 
 def warnings(report: JobReport) -> List[str]:

@@ -75,8 +75,22 @@ def show_unclear(measurement: Measurement, name: str) -> None:
         out.print(Text(f"In brackets: 95 % confidence interval of the median, within this run.{apart}", "dim"))
 
 
+def native_table(measurement: Measurement) -> Table:
+    """Medians by size of the native MPI, where nothing is compared with it."""
+    table = Table()
+    for heading in ("block", "native p50 µs", "native p99", "data"):
+        table.add_column(heading, justify="left" if heading in WORDS[1:] else "right")
+    for one in measurement["results"]:
+        checked = "right" if measurement.get("checked") else "not checked"
+        table.add_row(format_size(one["bytes"]), format_median_us(one), format_time_us(one["p99_us"]),
+                      Text(f"{one['wrong']} wrong", "bold red") if one["wrong"] else checked)
+    return table
+
+
 def show_host_measurement(measurement: Measurement) -> None:
     """Prints a table for every contender, and the mean of the small sizes."""
+    if not rivals(measurement):
+        out.print(native_table(measurement))
     for name in rivals(measurement):
         out.print(comparison_table(measurement, name))
         show_unclear(measurement, name)

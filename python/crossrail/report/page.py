@@ -2,12 +2,10 @@
 
 import json
 from html import escape
-from pathlib import Path
-from typing import List, Optional
+from typing import List
 
 from crossrail.bench.measurements import (Comparison, Measurement, caveats, compare, not_run_sentences, rivals, small_speedup, title, verdict,
                                           wrong_blocks)
-from crossrail.errors import CliError
 from crossrail.report.chart_drawing import draw
 from crossrail.report.contender_tables import comparison_table, medians_table, parts_table
 from crossrail.report.document import document
@@ -68,17 +66,3 @@ def render_page(heading: str, introduction: str, measurements: List[Measurement]
         body.append('<p class="faint">The contenders take turns in the same run. Each time is the longest over all ranks of one repetition; p50 is the median '
                     "(in brackets, where it is known, its 95 % confidence interval within this run), p99 what one call in a hundred exceeds.</p>")
     return document(heading, [*body, f'<script type="application/json" id="measurements">{data}</script>'])
-
-
-def check_page(path: Optional[Path]) -> None:
-    """Before anything is measured. Raises CliError where the folder of the file is missing."""
-    if path and not path.absolute().parent.is_dir():
-        raise CliError(f"There is no folder {path.absolute().parent} for {path.name}.")
-
-
-def write_page(path: Path, page: str) -> None:
-    """Writes a page. Raises CliError where that cannot be."""
-    try:
-        path.write_text(page)
-    except OSError as error:
-        raise CliError(f"{path} cannot be written: {error.strerror}.") from error

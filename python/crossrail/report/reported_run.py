@@ -10,10 +10,10 @@ from crossrail.bench.recording import left_out_sentence, write_recording
 from crossrail.console import out, warn
 from crossrail.errors import CliError
 from crossrail.launchers import Job, command_line
+from crossrail.outputs import write_file
 from crossrail.report.call_reports import read_folder
 from crossrail.report.call_tables import show_report
 from crossrail.report.calls_page import render_calls
-from crossrail.report.page import check_page, write_page
 from crossrail.supervise import supervise
 
 
@@ -47,8 +47,6 @@ def keep_recording(path: Path, processes: List[Dict[str, Any]], code: int) -> No
 def run_with_report(job: Job, choice: ReportChoice, start: Callable[[Job], int] = run_here) -> int:
     """Runs the job by `start`, then prints what its processes counted; the folder is kept if the user named it."""
     folder = choice.folder
-    check_page(choice.html)
-    check_page(choice.record)
     place = Path(folder).resolve() if folder else Path(tempfile.mkdtemp(prefix="crossrail."))
     if folder and place.is_dir() and any(place.glob("*.json")):
         raise CliError(f"{place} already holds reports; name an empty folder.")
@@ -62,7 +60,7 @@ def run_with_report(job: Job, choice: ReportChoice, start: Callable[[Job], int] 
         if choice.shown:
             show_report(report)
         if choice.html:
-            write_page(choice.html, render_calls(report))
+            write_file(choice.html, render_calls(report))
             out.print(f"The same as a page: {choice.html}")
         if choice.record:
             keep_recording(choice.record, report.processes, code)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
+from crossrail.console import warn
 from crossrail.errors import CliError
 
 FORMAT = b"crtrace1"
@@ -91,8 +92,14 @@ def read_part(path: Path) -> Optional[Part]:
 
 
 def read_parts(folder: Path) -> List[Part]:
-    """In the order of their ranks."""
-    parts = [part for part in map(read_part, sorted(folder.glob("*.trace"))) if part]
+    """In the order of their ranks. What is no trace of a process, or not all of one, is said and left out."""
+    parts = []
+    for path in sorted(folder.glob("*.trace")):
+        part = read_part(path)
+        if part:
+            parts.append(part)
+        else:
+            warn(f"{path.name} is incomplete and was left out.")
     return sorted(parts, key=lambda part: (part.rank < 0, part.rank, part.realtime))
 
 

@@ -10,17 +10,7 @@ from typing import Iterator, Optional
 from crossrail.console import out, warn
 from crossrail.errors import CliError
 from crossrail.launchers import Job
-from crossrail.report.page import check_page
 from crossrail.report.trace import read_parts, trace_sentence, write_trace
-
-
-def check_file(path: Path) -> None:
-    """Before the job begins. Raises CliError where the file cannot be written."""
-    check_page(path)
-    try:
-        path.open("ab").close()
-    except OSError as error:
-        raise CliError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def keep_trace(path: Path, folder: Path) -> bool:
@@ -47,7 +37,6 @@ def traced(job: Job, path: Optional[Path]) -> Iterator[None]:
     if not path:
         yield
         return
-    check_file(path)
     folder = Path(tempfile.mkdtemp(prefix=f"{path.name}.parts.", dir=path.absolute().parent))
     job.environment["CROSSRAIL_TRACE"] = str(folder)
     kept = True

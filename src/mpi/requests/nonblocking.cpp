@@ -95,8 +95,10 @@ Carried start(const Call& arguments, const EntryPoint& entry, MPI_Request* reque
   return carried;
 }
 
-// In a program of sessions only there is no MPI_COMM_SELF, with which waits make progress and types are packed.
+// In a program of sessions only there is no MPI_COMM_SELF, with which waits make progress and types are packed. MPI_Finalize first deletes
+// attributes, whose functions may call MPI, when nothing advances calls any longer.
 bool may_be_pending() {
+  if (finalizing()) return false;
   // As on all ranks: who advances calls, which threads' levels decide, is told when the communicator opens.
   static std::atomic<bool> known{false};
   if (known.load(std::memory_order_relaxed)) return true;

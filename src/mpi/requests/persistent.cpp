@@ -140,7 +140,7 @@ Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* reques
 // As on all ranks; whether this one can have tokens, the others are told.
 bool may_be_pending() {
   int initialized = 0;
-  if (find_functions() == nullptr || !has_progress_hook()) return false;
+  if (find_functions() == nullptr || !has_progress_hook() || finalizing()) return false;
   (void)pmpi().Initialized(&initialized);
   return initialized != 0;
 }

@@ -1,0 +1,37 @@
+"""Whether JSON from a file is what is expected: the types of its parts.
+
+A shape is a type (float takes whole numbers too, object everything), `[shape]` for a list of such, `{name: shape}` for an object, where a name that ends
+in '?' may be missing, and `{str: shape}` for an object with any names. Names that are not in the shape are let be.
+"""
+
+from typing import Any
+
+WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", list: "a list", dict: "an object"}
+
+
+def is_a(value: Any, kind: type) -> bool:
+    """True is no number, though Python has it so."""
+    if isinstance(value, bool):
+        return kind in (bool, object)
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
+def misfit(value: Any, shape: Any, place: str = "it") -> str:
+    """'calls[0].name is not a text' for the first part that is not as the shape has it; empty where all are."""
+    kind = dict if isinstance(shape, dict) else list if isinstance(shape, list) else shape
+    if not is_a(value, kind):
+        return f"{place} is not {WORDS[kind]}"
+    if isinstance(shape, list):
+        inner = [(f"{place}[{number}]", one, shape[0]) for number, one in enumerate(value)]
+    elif isinstance(shape, dict) and str in shape:
+        inner = [(f"{place}.{name}", one, shape[str]) for name, one in value.items()]
+    elif isinstance(shape, dict):
+        missing = [name for name in shape if not name.endswith("?") and name not in value]
+        if missing:
+            return f"{place} has no '{missing[0]}'"
+        known = {name.rstrip("?"): one for name, one in shape.items()}
+        prefix = "" if place == "it" else f"{place}."
+        inner = [(prefix + name, value[name], one) for name, one in known.items() if name in value]
+    else:
+        return ""
+    return next(filter(None, (misfit(one, its, where) for where, one, its in inner)), "")
