@@ -87,5 +87,6 @@ def check_recording(recording: Recording) -> None:
     if ranks < 1 or [process["rank"] for process in processes] != list(range(ranks)):
         raise CliError(f"The recording is damaged: it is of {ranks} ranks and has the calls of {len(processes)}, or not in their order.")
     for process in processes:
-        if any(len(row) != 3 or not 0 <= row[0] <= row[0] + (row[1] - 1) * row[2] < ranks for one in process["communicators"] for row in one["ranks"]):
+        rows = [row for one in process["communicators"] for row in one["ranks"]]
+        if not all(len(row) == 3 and row[1] > 0 and {row[0], row[0] + (row[1] - 1) * row[2]} <= set(range(ranks)) for row in rows):
             raise CliError(f"The recording is damaged: a communicator of rank {process['rank']} has ranks that there are not.")

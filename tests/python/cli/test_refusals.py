@@ -49,11 +49,32 @@ def catalogue(monkeypatch):
     ("bench alltoall --output /dev/null/x", "Nothing can be written to /dev/null/x."),
     ("bench ialltoall --empty 50", "--empty is for alltoallv."),
     ("tune alltoall --algorithms node_shared_colour=3", "node_shared has no parameter 'colour'"),
+    ("bench alltoall --max 99999999999999999999", "'99999999999999999999' is more than 1024 TiB."),
+    ("bench alltoall --algorithms ,", "No contender is named"),
+    ("bench alltoall --repetitions 0", "--repetitions is at least 1"),
+    ("bench alltoall --max-time nan", "--max-time takes seconds, more than 0."),
+    ("bench alltoall --csv /tmp/x --html /tmp/x", "Two results would be written to /tmp/x"),
+    ("explain alltoall --bytes 999999999999999999999", "is more than 1024 TiB"),
 ])
 def test_one_sentence_with_its_exit_code(words, sentence, capsys):
     assert main([*(word.replace("shared_", "shared ").replace("bruck_", "bruck ") for word in words.split()), "-n", "2"]) == 2
     said = capsys.readouterr().err
     assert sentence in said and said.startswith("crossrail: ") and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", ["bench alltoall -n 2", "tune alltoall -n 2", "replay x.json"])
+@pytest.mark.parametrize("value", ["0", "off", "no", "neither"])
+def test_what_is_switched_off_is_not_measured(words, value, monkeypatch, capsys):
+    monkeypatch.setattr(core, "settings", lambda: [{"variable": "CROSSRAIL", "value": "0"}])
+    monkeypatch.setattr(core, "settings_given", lambda: {"files": [], "given": [
+        {"variable": "CROSSRAIL", "value": value, "from": "environment", "used": value != "neither", "wrong": ""}]})
+    assert main(words.split()) == 2
+    assert f"crossrail is switched off (CROSSRAIL={value}, environment)" in capsys.readouterr().err
+
+
+def test_ranks_have_an_end(capsys):
+    assert main(["explain", "alltoall", "--bytes", "1K", "--ranks", "100000000"]) == 2
+    assert "--ranks must be between 1 and 1000000" in capsys.readouterr().err
 
 
 def test_parameters_are_those_of_the_row():

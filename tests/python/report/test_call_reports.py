@@ -9,7 +9,7 @@ from crossrail.errors import CliError
 from crossrail.report import call_tables
 from crossrail.report.calls_page import render_calls
 from crossrail.report.call_reports import Overlap, add_up, read_folder
-from crossrail.report.page import write_page
+from crossrail.outputs import write_file
 
 
 def process(rank, carried, native=0, **more):
@@ -117,7 +117,7 @@ def test_the_page_has_the_same_tables():
 
 def test_a_page_that_cannot_be_written_is_one_sentence(tmp_path):
     with pytest.raises(CliError, match="cannot be written"):
-        write_page(tmp_path, "a folder is no file")
+        write_file(tmp_path, "a folder is no file")
 
 
 def comparison(**more):

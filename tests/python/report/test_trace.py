@@ -102,7 +102,7 @@ def test_files_that_are_no_traces_are_left_out(tmp_path, capsys):
         write_trace(tmp_path, read_parts(tmp_path))
 
 
-@pytest.mark.parametrize("file, sentence", [("/nosuch/trace.json", "There is no folder"), ("{folder}", "cannot be written: Is a directory")])
+@pytest.mark.parametrize("file, sentence", [("/nosuch/trace.json", "There is no folder"), ("{folder}", "is a folder; name a file")])
 def test_a_file_that_cannot_be_written_is_refused_before_the_job(file, sentence, tmp_path, capsys):
     launched = tmp_path / "launched"
     launcher = tmp_path / "mpirun"
