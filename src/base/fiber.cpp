@@ -38,6 +38,7 @@ struct Pages {
       memory = static_cast<std::byte*>(mapped);
       bytes = wanted;
       (void)mprotect(memory, guard, PROT_NONE);
+      (void)madvise(bottom(), bytes, MADV_NOHUGEPAGE);  // of which the first touch would take one
       return;
     }
   }

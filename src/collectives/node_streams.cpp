@@ -2,19 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
-#include <new>
-#include <span>
 
 namespace crossrail {
 
 Status read_part(Links& links, int rank, const Part& to, std::uint64_t address) {
   if (to.layout == nullptr) return links.read_peer(rank, to.base + to.begin, address, to.bytes);
-  // Not on the stack, of which the program's thread may have little.
-  constexpr std::size_t kRowBytes = 64 * 1024;
-  const std::unique_ptr<std::byte[]> large(new (std::nothrow) std::byte[kRowBytes]);
-  std::array<std::byte, 2048> small;
-  const std::span<std::byte> row = large != nullptr ? std::span(large.get(), kRowBytes) : std::span<std::byte>(small);
+  std::array<std::byte, 16 * 1024> row;  // the program's thread may have little stack
   for (std::size_t at = 0; at < to.bytes; at += row.size()) {
     const std::size_t part = std::min(row.size(), to.bytes - at);
     CROSSRAIL_TRY(links.read_peer(rank, row.data(), address + at, part));

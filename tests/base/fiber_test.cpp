@@ -180,7 +180,7 @@ TEST(Fiber, has_a_deep_stack) {
 TEST(Fiber, stops_where_its_stack_ends) {
   const auto overflow = [] {
     Fiber fiber;
-    Job job{fiber, [&](Fiber& mine) { (void)dive(mine, 2000); }};
+    Job job{fiber, [&](Fiber& mine) { (void)dive(mine, 16000); }};
     job.start();
   };
   EXPECT_DEATH(overflow(), "");

@@ -5,13 +5,13 @@ import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import List, Optional, Sequence
+from typing import List, Optional
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from crossrail.bench.contenders import default_ranks, resolve_contenders
+from crossrail.bench.contenders import Contenders, default_ranks, resolve_contenders
 from crossrail.bench.measurements import Measurement, not_run_sentences, on_device, reference, verdict, wrong_blocks
 from crossrail.bench.request import CONTIGUOUS, BenchRequest, Effort, What, Where, check_request, shortest_datatype
 from crossrail.bench.run import measure
@@ -104,9 +104,14 @@ def check_outputs(outputs: Outputs) -> Outputs:
     return outputs
 
 
-def show_notes(notes: Sequence[str], outputs: Outputs) -> None:
-    """Prints who is left out; with --format osu not on standard output."""
-    for note in notes:
+def look_ahead(rivals: Contenders, setting: str, outputs: Outputs) -> None:
+    """Raises CliError where crossrail is switched off and is to be measured. Prints that `setting`, which names an algorithm, does not count, and
+    who is left out; with --format osu not on standard output."""
+    if rivals.names != ("native",):
+        check_that_on("measured")
+    if os.environ.get(setting):
+        warn(f"{setting} does not count here: --algorithms says what is measured.")
+    for note in rivals.notes:
         if outputs.form == "osu":
             typer.echo(note, err=True)
         else:
@@ -184,11 +189,7 @@ def bench_command(
     check_request(BenchRequest(what, where, effort))
     outputs = check_outputs(Outputs(output, html, csv, form_of_output))
     rivals = resolve_contenders(what, where, algorithms, native_cuda)
-    if rivals.names != ("native",):
-        check_that_on("measured")
-    if os.environ.get(found.setting):
-        warn(f"{found.setting} does not count here: --algorithms says what is measured.")
-    show_notes(rivals.notes, outputs)
+    look_ahead(rivals, found.setting, outputs)
     request = BenchRequest(replace(what, contenders=rivals.names, peers=rivals.peers), replace(where, environment=rivals.environment), effort)
     with Console(stderr=True).status(f"measuring {collective} on {where.ranks} ranks…"):
         measurement = measure(request, machine)
