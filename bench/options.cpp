@@ -95,9 +95,15 @@ Options read_options(int argc, char** argv) {
   return options;
 }
 
+namespace {
+
+// Of which every block is a multiple.
+std::size_t unit_of(const Options& options) { return options.datatype != kContiguous ? kBlockUnit : options.half_steps ? 16 : 1; }
+
+}  // namespace
+
 std::vector<std::size_t> blocks_of(const Options& options) {
-  const bool derived = options.datatype != kContiguous;
-  const std::size_t multiple = derived ? kBlockUnit : 16;
+  const std::size_t multiple = unit_of(options);
   const std::size_t first = std::max<std::size_t>(options.half_steps ? multiple : 1, options.min_bytes);
   std::vector<std::size_t> blocks;
   for (int step = 0;; ++step) {
@@ -109,7 +115,7 @@ std::vector<std::size_t> blocks_of(const Options& options) {
       block = static_cast<std::size_t>(std::llround(exact / static_cast<double>(multiple))) * multiple;
     }
     if (block > options.max_bytes) return blocks;
-    const bool whole = !derived || block % kBlockUnit == 0;
+    const bool whole = block % multiple == 0;
     if (whole && (blocks.empty() || block > blocks.back())) blocks.push_back(block);
   }
 }
@@ -142,9 +148,9 @@ std::string complaint(const Options& options) {
   if (const std::string about = complaint_about_buffers(options); !about.empty()) return about;
   if (const std::string about = complaint_about_datatype(options); !about.empty()) return about;
   if (blocks_of(options).empty()) {
-    const bool derived = options.datatype != kContiguous;
+    const char* const needing = options.datatype != kContiguous ? "--datatype" : "--step sqrt2";
     return "there is no size from " + std::to_string(options.min_bytes) + " to " + std::to_string(options.max_bytes) + " bytes" +
-           (derived ? " that is a multiple of " + std::to_string(kBlockUnit) + ", as --datatype needs" : options.half_steps ? " that is a multiple of 16, as --step sqrt2 needs" : "");
+           (unit_of(options) > 1 ? " that is a multiple of " + std::to_string(unit_of(options)) + ", as " + needing + " needs" : "");
   }
   if (options.form != Form::blocking && !options.peers.empty()) return "--peer is measured with blocking calls only";
   if (options.form == Form::blocking && options.tests > 0) return "--tests is for nonblocking and persistent calls: a blocking one has nothing to test";

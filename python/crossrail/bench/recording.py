@@ -17,7 +17,7 @@ from crossrail.outputs import write_file
 
 FORMAT, VERSION = "crossrail recorded calls", 1
 OF_A_PROCESS = ("rank", "host", "wall_seconds", "finished")
-SHAPE = {"program": str, "mpi": str, "flavour": str, "ranks": int, "processes": [
+SHAPE = {"version": int, "program": str, "mpi": str, "flavour": str, "ranks": int, "processes": [
     {"rank": int, "wall_seconds": float, "seconds": float, "calls": int, "calls_left_out": int, "seconds_left_out": float, "several_threads": bool,
      "communicators": [{"ranks": [[int]]}], "types": [{"bytes": int, "extent?": int, "pieces?": [[int]]}], "events": [dict], "sequence": [object]}]}
 
@@ -80,7 +80,7 @@ def read_recording(path: Path) -> Recording:
 
 def check_recording(recording: Recording) -> None:
     """Raises CliError where parts are missing, or are not what they should be."""
-    wrong = misfit(recording, {"version": int, **SHAPE})
+    wrong = misfit(recording, SHAPE)
     if wrong:
         raise CliError(f"The recording is damaged: {wrong}.")
     ranks, processes = recording["ranks"], recording["processes"]
@@ -88,5 +88,5 @@ def check_recording(recording: Recording) -> None:
         raise CliError(f"The recording is damaged: it is of {ranks} ranks and has the calls of {len(processes)}, or not in their order.")
     for process in processes:
         rows = [row for one in process["communicators"] for row in one["ranks"]]
-        if not all(len(row) == 3 and row[1] > 0 and {row[0], row[0] + (row[1] - 1) * row[2]} <= set(range(ranks)) for row in rows):
+        if not all(len(row) == 3 and row[1] > 0 and all(0 <= end < ranks for end in (row[0], row[0] + (row[1] - 1) * row[2])) for row in rows):
             raise CliError(f"The recording is damaged: a communicator of rank {process['rank']} has ranks that there are not.")

@@ -1,7 +1,6 @@
 """`crossrail replay`."""
 
 import json
-import math
 from pathlib import Path
 from typing import Optional
 
@@ -9,7 +8,7 @@ import typer
 
 from crossrail.bench.recording import left_out_sentence, read_recording
 from crossrail.bench.replay import ReplayChoice, replay
-from crossrail.bench.request import Where
+from crossrail.bench.request import Where, check_seconds
 from crossrail.console import out
 from crossrail.errors import CliError
 from crossrail.outputs import check_files, write_file
@@ -50,8 +49,7 @@ def replay_command(
     if flavour and flavour not in FLAVOURS:
         raise CliError(f"'{flavour}' is no flavour of MPI known here; take one of {', '.join(FLAVOURS)}.")
     check_that_on("replayed")
-    if not math.isfinite(most_seconds):
-        raise CliError("--max-time takes seconds.")
+    check_seconds("--max-time", most_seconds or None)  # 0: one turn of each
     recording = read_recording(file)
     where = Where(ranks or recording["ranks"], flavour, launcher, tuple(context.obj.launcher), hosts)
     with out.status("replaying the recorded calls…"):

@@ -17,12 +17,12 @@ from crossrail import core
 from crossrail.bench.contenders import NATIVE_LEFT_OUT, default_ranks, native_takes_part
 from crossrail.bench.request import BenchRequest, Effort, What, Where
 from crossrail.bench.run import Starter
-from crossrail.settings_text import check_that_on
 from crossrail.collectives import any_of, for_help, names, vector_names
 from crossrail.console import out, warn
 from crossrail.errors import CliError, Stopped
 from crossrail.launchers import core_count
 from crossrail.machine.description import describe_machine
+from crossrail.settings_text import check_that_on
 from crossrail.sizes import format_size, parse_numbers, parse_size
 from crossrail.supervise import Interruptions
 from crossrail.tuning.campaign import Campaign, Context, Goal

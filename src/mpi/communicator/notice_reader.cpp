@@ -19,7 +19,7 @@ void NoticeReader::read(std::shared_ptr<NoticeBox> box) {
   if (stopping_) return;
   asked_.insert(std::move(box));
   if (!std::exchange(started_, true)) {
-    thread_ = start_own_thread("crossrail-reader", [this] { run(); });
+    thread_ = start_own_thread("crossrail-reads", [this] { run(); });
     if (!thread_.joinable()) {
       log_line(LogLevel::error, "no thread that reads what other ranks say of errors while this one waits in MPI: %s", std::strerror(errno));
     }

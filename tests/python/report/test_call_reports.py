@@ -6,10 +6,10 @@ import pytest
 from rich.console import Console
 
 from crossrail.errors import CliError
+from crossrail.outputs import write_file
 from crossrail.report import call_tables
 from crossrail.report.calls_page import render_calls
 from crossrail.report.call_reports import Overlap, add_up, read_folder
-from crossrail.outputs import write_file
 
 
 def process(rank, carried, native=0, **more):
