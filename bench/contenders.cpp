@@ -117,6 +117,7 @@ bool make_contenders(Bench& bench) {
   if (set != nullptr) {
     (void)set("CROSSRAIL_PMPI", "0");   // what is called by such names is the MPI library's
     (void)set("CROSSRAIL_GUARD", "0");  // each contender carries all of its calls
+    (void)set("CROSSRAIL_OPEN_AFTER", "0");
   }
   std::vector<Contender> all;
   for (const std::string& name : bench.options.contenders) {

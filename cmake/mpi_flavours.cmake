@@ -44,10 +44,11 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/interpose/alltoall_call.cpp
     src/mpi/interpose/vector_call.cpp
     src/mpi/interpose/carry.cpp
-    src/mpi/interpose/carry_frequent.cpp
-    src/mpi/interpose/carry_alltoall.cpp
+    src/mpi/interpose/carry_regular.cpp
     src/mpi/interpose/carry_vector.cpp
     src/mpi/communicator/communicators.cpp
+    src/mpi/communicator/opening.cpp
+    src/mpi/communicator/first_calls.cpp
     src/mpi/communicator/courier_team.cpp
     src/mpi/communicator/rank_order.cpp
     src/mpi/communicator/records_by_handle.cpp

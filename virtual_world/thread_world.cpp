@@ -59,8 +59,9 @@ void ThreadWorld::open(Communicator& communicator, const WorldOptions& options) 
   topology.single_copy = topology.shared_segment && options.single_copy;
   communicator.settings = options.settings;
   settle(topology, communicator.settings);
-  communicator.tuning = options.tuning;
-  if (options.built_in_tuning) (void)read_tuning(default_tuning(), "default.csv", communicator.tuning);
+  std::vector<TuningRow> tuning = options.tuning;
+  if (options.built_in_tuning) (void)read_tuning(default_tuning(), "default.csv", tuning);
+  communicator.tuning = std::make_shared<const std::vector<TuningRow>>(std::move(tuning));
   communicator.open_slots([&](int slot) { return std::make_unique<ThreadLinks>(exchange_, topology.rank, slot); });
   if (!topology.shared_segment) return;
   communicator.place_slots(segments_[topology.node()].data.get(), options.epochs_before);

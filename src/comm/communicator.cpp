@@ -79,6 +79,16 @@ void Communicator::place_slots(std::byte* segment, std::uint64_t epochs_before) 
   }
 }
 
+void Communicator::add_persistent(Slot& slot) {
+  const std::lock_guard lock(persistent_mutex_);
+  persistent_.push_back(&slot);
+}
+
+void Communicator::remove_persistent(const Slot& slot) {
+  const std::lock_guard lock(persistent_mutex_);
+  std::erase(persistent_, &slot);
+}
+
 void Communicator::break_up(Code code, const Slot& where) {
   broken = true;
   const auto tell = [&](Slot& one) {
@@ -86,7 +96,8 @@ void Communicator::break_up(Code code, const Slot& where) {
     if (one.control != nullptr) one.control->break_up(code, met);
   };
   for (const auto& one : slots) tell(*one);
-  for (Slot* one : persistent) tell(*one);
+  const std::lock_guard lock(persistent_mutex_);
+  for (Slot* one : persistent_) tell(*one);
 }
 
 }  // namespace crossrail

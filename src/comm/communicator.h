@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "base/settings.h"
@@ -42,11 +43,10 @@ struct Communicator {
   static constexpr std::uint64_t kMostPendingSlots = 32;
   Topology topology;
   Settings settings;   // rank 0's where the scope is the communicator
-  std::vector<TuningRow> tuning;  // rank 0's
+  std::shared_ptr<const std::vector<TuningRow>> tuning;  // rank 0's; communicators with the same ones share them
   SharedMemory memory;
   std::unique_ptr<CourierTeam> couriers;  // helper processes that move messages between nodes; null: not all ranks have some
   std::vector<std::unique_ptr<Slot>> slots;  // the first for blocking calls
-  std::vector<Slot*> persistent;             // one for every persistent call, its owner
   std::uint64_t pending_calls = 0;           // begun so far
   bool memory_only = false;  // pending calls are moved by a thread that calls neither MPI nor devices
   std::array<PendingDecision, 16> decisions;  // the last ones, by hash
@@ -75,8 +75,15 @@ struct Communicator {
     std::uint64_t epochs_before = 0;
   };
   void place_slot(Slot& slot, const SlotPart& part);
+  // Slots of persistent calls, which own them. By any thread.
+  void add_persistent(Slot& slot);
+  void remove_persistent(const Slot& slot);
   // After an error in a call on `where`: tells all ranks of the node.
   void break_up(Code code, const Slot& where);
+
+ private:
+  std::mutex persistent_mutex_;
+  std::vector<Slot*> persistent_;
 };
 
 }  // namespace crossrail

@@ -140,7 +140,10 @@ bool is_device_memory(const void* pointer) {
   return false;
 }
 
-bool driver_may_come() { return driver_present() || std::any_of(std::begin(kVendors), std::end(kVendors), has_devices); }
+bool driver_may_come() {
+  static const bool has_any = std::any_of(std::begin(kVendors), std::end(kVendors), has_devices);
+  return has_any || driver_present();
+}
 
 Status copy(void* to, const void* from, std::size_t bytes) {
   const crossrail_device_module* present = module();

@@ -41,7 +41,7 @@ std::unique_ptr<Plan> unplanned(Slot& slot, const Shape& shape, const Candidate&
 }
 
 std::vector<Candidate> candidates_if_pending(const Communicator& communicator, const Shape& shape, const Ground& ground) {
-  return choose_without_native(communicator.tuning, wanted_algorithm(communicator.settings, shape.collective), ground, shape);
+  return choose_without_native(*communicator.tuning, wanted_algorithm(communicator.settings, shape.collective), ground, shape);
 }
 
 // Once the sides of a call are known to be on devices, so is which ranks share one.
@@ -58,10 +58,10 @@ std::vector<Candidate> candidates_for(const Slot& slot, const Shape& shape, cons
   const Ground ground = ground_for(slot, shape, seen);
   if (slot.pending) return candidates_if_pending(communicator, shape, ground);
   if (seen.never_native) {
-    auto carried = choose_anything_but_native(communicator.tuning, wanted_algorithm(communicator.settings, shape.collective), ground, shape);
+    auto carried = choose_anything_but_native(*communicator.tuning, wanted_algorithm(communicator.settings, shape.collective), ground, shape);
     if (!carried.empty()) return carried;
   }
-  return choose(communicator.tuning, wanted_algorithm(communicator.settings, shape.collective), ground, shape);
+  return choose(*communicator.tuning, wanted_algorithm(communicator.settings, shape.collective), ground, shape);
 }
 
 Status make_plan(Slot& slot, const Shape& shape, const Seen& seen, Plan*& made) {

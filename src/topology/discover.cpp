@@ -76,8 +76,11 @@ void describe_cores(Location& location) {
 }  // namespace
 
 std::uint64_t own_pid_space() {
-  struct stat space {};
-  return stat("/proc/self/ns/pid", &space) == 0 ? space.st_ino : 0;
+  static const std::uint64_t number = [] {
+    struct stat space {};
+    return stat("/proc/self/ns/pid", &space) == 0 ? space.st_ino : 0;
+  }();
+  return number;
 }
 
 namespace {

@@ -54,7 +54,7 @@ class Sweep:
 
     def run(self, nodes, site, rank):
         settings = [f"LD_PRELOAD={':'.join(self.preloads)}", f"FAULT_KINDS={self.options.kinds}", f"FAULT_AT={site}",
-                    f"FAULT_RANK={rank}", "CROSSRAIL_PATIENCE=50"]
+                    f"FAULT_RANK={rank}", "CROSSRAIL_PATIENCE=50", "CROSSRAIL_OPEN_AFTER=0"]
         settings += [f"CROSSRAIL_NODES={nodes}"] if nodes else []
         settings += ["FAULT_AGAIN=1"] if self.options.again else []
         command = [self.mpi.launcher, *self.mpi.launcher_args, "-n", str(RANKS), "env", *settings, str(self.program), "threads"]

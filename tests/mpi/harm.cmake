@@ -2,7 +2,7 @@
 # system calls, pending messages, reused buffers, late ranks, thousands of communicators.
 foreach(program disagreement disagreement_vector bad_arguments bad_vectors killed_rank pending_send reuse late_ranks
     many_communicators refused_reductions disagreement_reduction forbid_process_vm late_then_free error_behind written_after_error spawned fault_tolerant report_kept
-    error_strings freed_after_error)
+    error_strings freed_after_error short_lived)
   mpi_test_program(${program} ${program}.c)
 endforeach()
 mpi_test_program(allocations allocations.c FLAGS -rdynamic)
@@ -190,6 +190,14 @@ foreach(mpi openmpi4 openmpi5 mpich4 mpich5 intel)
 endforeach()
 mpi_test(no_single_copy openmpi4 4 ARGS --set CROSSRAIL_SINGLE_COPY=0 --set CROSSRAIL_LOG=1
   --forbid-text "single copy allowed" --expect-carried MPI_Alltoall:40:node_shared differential 53 120)
+
+# Communicators that see few calls share nothing; requests take over what others have left.
+foreach(mpi IN LISTS MPI_TEST_MPIS)
+  mpi_test(short_lived ${mpi} 3 ARGS --set CROSSRAIL_OPEN_AFTER=100000000 --expect-native MPI_Alltoall:3000 short_lived 20)
+  mpi_test(short_lived_at_once ${mpi} 3 ARGS --expect-carried MPI_Alltoall:3000 short_lived 20)
+  mpi_test(short_lived_long ${mpi} 3 ARGS --set CROSSRAIL_OPEN_AFTER=100000000 --expect-carried MPI_Alltoall:500 short_lived 4 100000)
+  mpi_test(short_lived_nodes ${mpi} 4 ARGS --set CROSSRAIL_NODES=0,0,1,1 --set CROSSRAIL_OPEN_AFTER=1 short_lived 20 2000)
+endforeach()
 
 foreach(mpi IN LISTS MPI_TEST_MPIS)
   mpi_test(pending_send ${mpi} 2 ARGS --expect-carried MPI_Alltoall:20 pending_send)

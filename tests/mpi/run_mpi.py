@@ -100,6 +100,8 @@ def command_line(mpi, options, flavour, report):
         settings.append("ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1")  # what MPI libraries leave is not ours
     if flavour != "none":
         settings.append(f"CROSSRAIL_REPORT={report}")
+        if not any(one.startswith("CROSSRAIL_OPEN_AFTER=") for one in settings):
+            settings.append("CROSSRAIL_OPEN_AFTER=0")  # what is tried here is crossrail
     found = preloads(mpi, options, flavour)
     if found:
         settings.append("LD_PRELOAD=" + ":".join(found))

@@ -169,7 +169,7 @@ def _in_place(making, step, team):
         return True
     if step["mode"] == "b" or step["form"] in "ag":
         return "typed_in_place" not in making.avoided
-    return team["opened"] and "in_place" not in making.avoided
+    return making.opens_at_once and team["opened"] and "in_place" not in making.avoided
 
 
 def random_call(making, number):

@@ -30,6 +30,7 @@ SETTINGS = {  # what each program begins with, and what it may be instead
     "CROSSRAIL_PATIENCE": ("500", ["20", "5"]),
     "CROSSRAIL_PLANS": ("512", ["1", "2"]),
     "CROSSRAIL_GUARD": ("1", ["0", "2", "100"]),
+    "CROSSRAIL_OPEN_AFTER": ("0", ["200", "20"]),
 }
 INFO_KEYS = ["-", "crossrail_reproducible=1", "crossrail_reproducible=1", "crossrail_reproducible=0", "crossrail_slots=1"]
 
@@ -42,6 +43,7 @@ class Making:
         self.ranks, self.avoided, self.threads = ranks, avoided, threads
         self.teams = {0: {"groups": [list(range(ranks))], "inter": False, "opened": True}}
         self.number = 0
+        self.opens_at_once = True
         self.parts = [[]]
         self.seed = seed
 
@@ -60,6 +62,8 @@ def _settings(making):
         chance = 0.5 if usual == "-" else 0.12
         value = random.choice(others) if odd < 0.75 and random.random() < chance else usual
         steps.append({"op": "set", "name": name, "value": value})
+        if name == "CROSSRAIL_OPEN_AFTER":
+            making.opens_at_once = value == "0"
     nodes = "-"
     if random.random() < 0.4 and making.ranks > 1:
         many = random.randint(2, min(3, making.ranks))

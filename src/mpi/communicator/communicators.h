@@ -8,6 +8,8 @@
 #include "comm/communicator.h"
 #include "device/device.h"
 #include "mpi/communicator/early_opening.h"
+#include "mpi/communicator/first_calls.h"
+#include "mpi/communicator/persistent_slot.h"
 #include "mpi/library/flavour.h"
 #include "mpi/interpose/vector_call.h"
 
@@ -15,16 +17,13 @@ namespace crossrail::mpi {
 
 struct CommunicatorRecord {
   MPI_Comm comm{};
-  // By the first blocking collective call on it, or between nonblocking ones, which may not wait for other ranks
-  // and are native until then.
-  bool opened = false;
-  std::uint64_t nonblocking_calls = 0;  // begun before it was opened
-  std::uint64_t frequent_calls = 0;     // record_for_frequent(), before it was opened
+  bool opened = false;  // opening.h; calls are native until then
+  FirstCalls first_calls;
+  std::int64_t first_call_began_ns = 0;
   std::unique_ptr<EarlyOpening> early;  // between its second nonblocking call and its opening
   std::unique_ptr<Communicator> communicator;  // null: every call on it is native
   VectorCall::Facts facts;                     // of blocking v-collectives
-  std::size_t persistent_made = 0;             // slots for persistent calls so far
-  std::vector<bool> persistent_in_use;         // their numbers
+  PersistentSlots persistent;
   std::atomic<int> uses{1};                    // by the MPI communicator and by pending and persistent calls
   bool freed = false;                          // the MPI communicator has gone
 
@@ -32,22 +31,10 @@ struct CommunicatorRecord {
   bool has_nothing_to_do() const { return communicator->native_only && !device::driver_present(); }
 };
 
-// The record of `comm`; at its first call, which is collective, made by all ranks together.
-// Null where there can be none (no such communicator, MPI not running): the call is native.
-CommunicatorRecord* record_of(MPI_Comm comm);
-// The same for MPI_Allreduce, MPI_Allgather and MPI_Reduce_scatter_block, of which programs make one or two on communicators that they make
-// by the dozen: not opened, and the call native, until there have been a few, unless CROSSRAIL_REPRODUCIBLE asks for all of them. At the
-// beginning of every such call and whatever its arguments, so that all ranks count alike.
-CommunicatorRecord* record_for_frequent(MPI_Comm comm);
-// The same for a call that may not wait, at its beginning and whatever its arguments, so that all ranks count alike.
-// Null too where it has not been opened for this call, or calls cannot be pending on it.
-CommunicatorRecord* record_for_pending(MPI_Comm comm);
-// A blocking collective call on `comm` that is not ours begins: opens it if nonblocking calls have wanted that. All
-// ranks alike, since collective calls are in the same order everywhere.
-void open_if_wanted(MPI_Comm comm);
-
-// Why no call on a communicator that has, or should have, been opened is carried; null: calls may be.
-const char* why_never_carried(const CommunicatorRecord* record);
+// Whether there can be a record for `comm`; null if it has none.
+bool find(MPI_Comm comm, CommunicatorRecord*& record);
+// The record that `comm` has, or a new one that is not opened. Null where there can be none (no such communicator, MPI not running).
+CommunicatorRecord* look_up(MPI_Comm comm);
 
 // Keeps a record until `unuse`, also after its communicator has been freed.
 void use(CommunicatorRecord& record);

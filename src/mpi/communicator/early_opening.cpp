@@ -14,6 +14,7 @@ namespace crossrail::mpi {
 namespace {
 
 constexpr std::int64_t kLingerNs = 100'000;
+constexpr int kCallsThatLinger = 16;
 
 std::string first_kind_of_segment() {
   const std::string& kinds = process_settings().segment;
@@ -23,28 +24,42 @@ std::string first_kind_of_segment() {
 }  // namespace
 
 EarlyOpening::EarlyOpening(MPI_Comm comm) : comm_(comm) {
-  if (pmpi().Comm_size(comm, &ranks_) != MPI_SUCCESS || pmpi().Comm_rank(comm, &rank_) != MPI_SUCCESS) return;
+  if (pmpi().Comm_size(comm, &ranks_) != MPI_SUCCESS || pmpi().Comm_rank(comm, &rank_) != MPI_SUCCESS) stage_ = Stage::given_up;
+}
+
+Invitation::Message EarlyOpening::place_to_meet() {
   Invitation::Message message;
   const std::string kind = first_kind_of_segment();
-  if (rank_ == 0 && kind != "none" && memory_.create(kind.c_str(), OpeningTable::bytes(ranks_)).ok()) {
-    const Location here = discover_location(-1);
-    message.machine = here.machine;
-    message.pid_space = here.pid_space;
-    message.address = memory_.address();
-  }
-  invitation_ = Invitation::send(comm, message);
-  if (invitation_ != nullptr) stage_ = Stage::invited;
+  if (kind == "none" || !memory_.create(kind.c_str(), OpeningTable::bytes(ranks_)).ok()) return message;
+  const Location here = discover_location(-1);
+  message.machine = here.machine;
+  message.pid_space = here.pid_space;
+  message.address = memory_.address();
+  return message;
+}
+
+void EarlyOpening::invite(bool wanted) {
+  const bool tells = wanted && rank_ == 0 && !told_;
+  told_ = told_ || tells;
+  if (wanted) calls_that_linger_ = kCallsThatLinger;
+  Invitation::Message nothing;
+  nothing.later = 1;
+  const auto sent = Invitation::send(comm_, tells ? place_to_meet() : nothing);
+  if (sent != nullptr) invitations_.push_back(sent);
+  else if (stage_ == Stage::waiting) stage_ = Stage::given_up;
 }
 
 // A communicator with a collective under way is not freed.
 EarlyOpening::~EarlyOpening() {
-  if (stage_ == Stage::invited && !finalizing()) invitation_->end();
+  for (const auto& one : invitations_) {
+    if (!finalizing()) one->end();
+  }
   cancelled_ = true;
   while (fiber_ != nullptr && !fiber_->finished()) fiber_->resume();
 }
 
 void EarlyOpening::leave_nothing_under_way() {
-  if (stage_ == Stage::invited) invitation_->end(Invitation::kForEver);  // all ranks make this call, too
+  for (const auto& one : invitations_) one->end(Invitation::kForEver);  // all ranks make this call, too
 }
 
 void EarlyOpening::open(void* opening) {
@@ -53,8 +68,7 @@ void EarlyOpening::open(void* opening) {
   mine.communicator = open_communicator(mine.comm_, exchange);
 }
 
-void EarlyOpening::join() {
-  const Invitation::Message& message = invitation_->message();
+void EarlyOpening::join(const Invitation::Message& message) {
   stage_ = Stage::given_up;
   if (!message.is_from(discover_location(-1)) || message.address.bytes != OpeningTable::bytes(ranks_)) return;
   if (rank_ != 0 && !memory_.attach(message.address).ok()) return;
@@ -62,14 +76,25 @@ void EarlyOpening::join() {
   if (!fiber_->usable()) return;
   table_ = std::make_unique<OpeningTable>(memory_.data(), rank_, ranks_);
   stage_ = Stage::opening;
+  calls_that_linger_ = kCallsThatLinger;
   fiber_->start(open, this);
 }
 
-void EarlyOpening::go_on(std::uint64_t calls_begun) {
-  if (stage_ == Stage::invited) {
-    Invitation::look_at_all();
-    if (invitation_->arrived()) join();
+void EarlyOpening::look_at_invitations() {
+  if (!invitations_.empty()) Invitation::look_at_all();
+  for (; !invitations_.empty() && invitations_.front()->arrived(); invitations_.pop_front()) {
+    const Invitation::Message& message = invitations_.front()->message();
+    if (stage_ == Stage::waiting && message.later == 0) join(message);
   }
+}
+
+bool EarlyOpening::nothing_under_way() {
+  look_at_invitations();
+  return invitations_.empty();
+}
+
+void EarlyOpening::go_on(std::uint64_t calls_begun) {
+  look_at_invitations();
   if (stage_ != Stage::opening) return;
   fiber_->resume();
   if (!fiber_->finished()) return;
@@ -83,13 +108,14 @@ bool EarlyOpening::carries(std::uint64_t call) {
   if (lingers) --calls_that_linger_;
   do {
     go_on(call - 1);
-  } while (lingers && (stage_ == Stage::invited || stage_ == Stage::opening) && now_ns() - began < kLingerNs);
+  } while (lingers && (stage_ == Stage::opening || (stage_ == Stage::waiting && !invitations_.empty())) && now_ns() - began < kLingerNs);
   return stage_ == Stage::finished && table_->carries(call);
 }
 
 bool EarlyOpening::conclude(std::uint64_t calls_begun) {
-  for (; stage_ == Stage::invited; sched_yield()) go_on(calls_begun);
-  int refused = stage_ == Stage::given_up ? 1 : 0, worst = 1;
+  for (; stage_ == Stage::waiting && !invitations_.empty(); sched_yield()) go_on(calls_begun);
+  const bool may_come = stage_ == Stage::waiting;  // nobody has told where to meet
+  int refused = may_come || stage_ == Stage::given_up ? 1 : 0, worst = 1;
   const int code = pmpi().Allreduce(&refused, &worst, 1, handles().whole_number, handles().maximum, comm_);
   if (code != MPI_SUCCESS && table_ != nullptr && refused == 0) {  // the others may have gone on in the table
     cancelled_ = true;
@@ -97,7 +123,7 @@ bool EarlyOpening::conclude(std::uint64_t calls_begun) {
     table_->finish(false, calls_begun);
   }
   if (code != MPI_SUCCESS || worst != 0) {
-    stage_ = Stage::given_up;
+    if (!may_come) stage_ = Stage::given_up;
     communicator.reset();
     return false;
   }

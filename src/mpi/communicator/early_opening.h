@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 
 #include "base/fiber.h"
@@ -17,14 +18,15 @@ namespace crossrail::mpi {
 
 class EarlyOpening {
  public:
-  // All ranks begin it at the same call on `comm`, an intracommunicator: its first rank tells the others where to meet, in a
-  // nonblocking broadcast.
   explicit EarlyOpening(MPI_Comm comm);
   // Gives up what has not been finished.
   ~EarlyOpening();
   EarlyOpening(const EarlyOpening&) = delete;
   EarlyOpening& operator=(const EarlyOpening&) = delete;
 
+  // All ranks at the same call on the communicator: in a nonblocking broadcast its first rank tells the others where to meet, or, not `wanted` by
+  // it, or told before, nothing.
+  void invite(bool wanted);
   // This rank begins its nonblocking call of this number on the communicator. True, for the same call on all
   // ranks: `communicator` carries it, and all later ones. May take some time, but waits for nobody.
   bool carries(std::uint64_t call);
@@ -32,27 +34,32 @@ class EarlyOpening {
   // or give up together. True if `communicator` carries all from now on.
   bool conclude(std::uint64_t calls_begun);
 
+  // Whether this may go without waiting for other ranks, which have calls to make that this one has made.
+  bool nothing_under_way();
   // The program is about to wait until nothing is under way on the communicator.
   void leave_nothing_under_way();
 
   std::unique_ptr<Communicator> communicator;
 
  private:
-  enum class Stage { invited, opening, finished, given_up };
+  enum class Stage { waiting, opening, finished, given_up };  // waiting: for an invitation that says where to meet
 
+  void look_at_invitations();
   void go_on(std::uint64_t calls_begun);
-  void join();
+  void join(const Invitation::Message& message);
+  Invitation::Message place_to_meet();
   static void open(void* opening);
 
   MPI_Comm comm_;
-  Stage stage_ = Stage::given_up;
-  std::shared_ptr<Invitation> invitation_;
+  Stage stage_ = Stage::waiting;
+  std::deque<std::shared_ptr<Invitation>> invitations_;  // not looked at yet
   SharedMemory memory_;
   std::unique_ptr<OpeningTable> table_;
   std::unique_ptr<Fiber> fiber_;
   bool cancelled_ = false;
+  bool told_ = false;  // the others, by this rank
   int rank_ = 0, ranks_ = 0;
-  int calls_that_linger_ = 16;  // the other ranks are likely to come by soon
+  int calls_that_linger_ = 0;  // while the other ranks are likely to come by
 };
 
 }  // namespace crossrail::mpi

@@ -18,6 +18,7 @@ class Invitation {
   // Where the OpeningTable lies; zero bytes if the first rank could not make one.
   struct Message {
     std::uint64_t magic = kMagic;
+    std::uint64_t later = 0;  // not zero: it says nothing
     std::uint64_t machine = 0, pid_space = 0;  // of Location: where the address means something
     SharedMemoryAddress address{};
 

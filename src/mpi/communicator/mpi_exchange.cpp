@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kLongNs = 10'000'000'000;
 constexpr int kTestsBetweenYields = 100;
 // Of what ranks write for each other, beyond the sizes of it; to be counted up when its meaning changes.
-constexpr std::uint64_t kProtocol = 3;
+constexpr std::uint64_t kProtocol = 4;
 
 int protocol() {
   std::uint64_t hash = kHashSeed;
@@ -40,9 +40,10 @@ void complain_of_waiting() {
 
 }  // namespace
 
-bool MpiExchange::meet(bool able) {
+bool MpiExchange::meet(bool able, bool& wanted) {
   begun_ = true;
-  const int mine[] = {protocol(), -protocol(), able ? 0 : 1};
+  enum Wish { not_wanted, wants_it, not_able };
+  const int mine[] = {protocol(), -protocol(), !able ? not_able : wanted ? wants_it : not_wanted};
   int largest[3] = {};
   MPI_Request request = handles().request_null;
   if (pmpi().Iallreduce(mine, largest, 3, handles().whole_number, handles().maximum, comm_, &request) != MPI_SUCCESS) return fail();
@@ -54,7 +55,8 @@ bool MpiExchange::meet(bool able) {
     (void)sched_yield();
     if (now_ns() - began > kLongNs) complain_of_waiting();
   }
-  over_ = largest[0] != -largest[1] || largest[2] != 0;
+  over_ = largest[0] != -largest[1] || largest[2] == not_able;
+  wanted = largest[2] == wants_it;
   if (largest[0] == -largest[1]) return !over_;
   static std::atomic<bool> said{false};
   int rank = 0;

@@ -19,10 +19,13 @@ class MpiExchange final : public Exchange {
   ~MpiExchange() override { give_up(); }
 
   // Before anything else is exchanged: waits until all ranks are here, and says so if that takes long; a rank may be late, or
-  // run without crossrail. False on all ranks alike if not all are able to go on, or not all run the same build of it.
-  bool meet(bool able);
+  // run without crossrail. False on all ranks alike if not all are able to go on, or not all run the same build of it. `wanted`: by this
+  // rank, then by any.
+  bool meet(bool able, bool& wanted);
   bool broadcast(std::string& text) override;
   bool all(bool mine) override { return tell(mine, nullptr, 0); }
+  // As all(), and every rank gets the bits that any rank has set.
+  bool any(bool mine, void* bits, std::size_t bytes) { return tell(mine, bits, bytes); }
   bool from_node_leader(const Topology& topology, void* record, std::size_t bytes) override;
   bool in_blocking_call() const override { return true; }
   bool is_over() const override { return over_; }
@@ -49,7 +52,7 @@ class MpiExchange final : public Exchange {
 
   // False: no answer.
   bool combine(const Round& mine, Round& of_all);
-  // Bytes of which each is not zero on one rank at most. False if any rank has given up, or says false.
+  // Bits that any rank has set are set on all. False if any rank has given up, or says false.
   bool tell(bool mine, void* payload, std::size_t bytes);
   bool fail() {
     give_up();

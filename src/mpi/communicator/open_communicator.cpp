@@ -57,6 +57,33 @@ std::string read_table(const std::string& path) {
   return file.text;
 }
 
+struct TableFile {
+  std::string name, text;
+  bool operator==(const TableFile&) const = default;
+};
+
+std::vector<TuningRow> read_rows(const TableFile& file, bool speaks) {
+  std::vector<TuningRow> rows;
+  const Status read = read_tuning(file.text, file.name, rows);
+  if (!read.ok() && speaks) log_line(LogLevel::error, "tuning table: %s: what follows is not used", read.what);
+  const Status built_in = read_tuning(default_tuning(), "default.csv", rows);
+  if (!built_in.ok()) log_line(LogLevel::error, "built-in tuning table: %s", built_in.what);
+  return rows;
+}
+
+// A process opens many communicators, all with the same table: the last one that was read stays, and reading it takes as long as a hundred calls.
+std::shared_ptr<const std::vector<TuningRow>> rows_of(const TableFile& file, bool speaks) {
+  static std::mutex mutex;
+  static TableFile& last = *new TableFile;
+  static std::shared_ptr<const std::vector<TuningRow>>& rows = *new std::shared_ptr<const std::vector<TuningRow>>;
+  const std::lock_guard lock(mutex);
+  if (rows == nullptr || file != last) {
+    rows = std::make_shared<const std::vector<TuningRow>>(read_rows(file, speaks));
+    last = file;
+  }
+  return rows;
+}
+
 // A process opens many communicators, all with the same settings.
 void say_once(const std::string& sentence) {
   static std::mutex mutex;
@@ -83,11 +110,10 @@ bool take_over_settings(Communicator& communicator, const std::vector<Location>&
   if (!communicator.settings.tuning.empty()) {
     std::string table = leads ? read_table(communicator.settings.tuning) : std::string();
     if (!exchange.broadcast(table)) return false;
-    const Status read = read_tuning(table, communicator.settings.tuning, communicator.tuning);
-    if (!read.ok() && leads) log_line(LogLevel::error, "tuning table: %s: what follows is not used", read.what);
+    communicator.tuning = rows_of({communicator.settings.tuning, table}, leads);
+  } else {
+    communicator.tuning = rows_of({}, leads);
   }
-  const Status built_in = read_tuning(default_tuning(), "default.csv", communicator.tuning);
-  if (!built_in.ok()) log_line(LogLevel::error, "built-in tuning table: %s", built_in.what);
   return true;
 }
 
@@ -172,7 +198,7 @@ void decide_pending(Communicator& communicator, const std::vector<Location>& loc
 bool without_algorithm(Communicator& communicator, const std::vector<Location>& locations) {
   const Topology& topology = communicator.topology;
   const bool devices = std::any_of(locations.begin(), locations.end(), [](const Location& at) { return at.devices != 0; });
-  communicator.native_only = !could_serve(communicator.tuning, communicator.settings, topology, devices);
+  communicator.native_only = !could_serve(*communicator.tuning, communicator.settings, topology, devices);
   if (!communicator.native_only) return false;
   if (topology.rank == 0) log_line(LogLevel::plan, "communicator of %s: no algorithm for it, all calls are native", topology.text().c_str());
   communicator.settings.slots = 0;

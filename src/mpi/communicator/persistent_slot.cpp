@@ -1,7 +1,10 @@
 #include "mpi/communicator/persistent_slot.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "device/device.h"
+#include "mpi/communicator/communicators.h"
 #include "mpi/communicator/mpi_exchange.h"
 #include "mpi/communicator/mpi_links.h"
 
@@ -12,29 +15,20 @@ constexpr std::size_t kFirst = 1 + Communicator::kMostPendingSlots;
 constexpr std::size_t kMost = MpiLinks::kMostSlots - kFirst;
 // Calls of a later slot of the same number come after all of the earlier one's, of which notices may be on their way.
 constexpr std::uint64_t kCallsBetweenSlots = std::uint64_t{1} << 32;
+// Programs that make a request for a call or two seldom have more at a time.
+constexpr std::size_t kMostIdle = 8;
 
-}  // namespace
-
-PersistentSlot::~PersistentSlot() {
-  std::erase(record.communicator->persistent, slot.get());
-  record.persistent_in_use[number] = false;
+const std::shared_ptr<MpiPeers>& peers_of(const CommunicatorRecord& record) {
+  return static_cast<MpiLinks&>(*record.communicator->slot().links).peers();
 }
 
-std::unique_ptr<PersistentSlot> open_persistent_slot(CommunicatorRecord& record, Code able) {
+std::unique_ptr<PersistentSlot> make(CommunicatorRecord& record, const PersistentSlots::Next& next, MpiExchange& exchange) {
   Communicator& communicator = *record.communicator;
   const Topology& topology = communicator.topology;
-  MpiExchange exchange(record.comm, topology.size, 0);
-  // The same number everywhere: tags are made of it.
-  const std::size_t made_before = record.persistent_made++;
-  const std::size_t number = kFirst + made_before % kMost;
-  record.persistent_in_use.resize(MpiLinks::kMostSlots);
-  const bool is_free = !record.persistent_in_use[number];
-  if (!exchange.all(is_free && able == Code::ok)) return nullptr;
-  record.persistent_in_use[number] = true;
-  auto made = std::make_unique<PersistentSlot>(record, number);
-  const auto& peers = static_cast<MpiLinks&>(*communicator.slot().links).peers();
-  MpiLinks::Placement placement{number, communicator.settings.patience_ms, topology.oversubscribed};
-  placement.calls_before = made_before / kMost * kCallsBetweenSlots;
+  auto made = std::make_unique<PersistentSlot>(record, next.number);
+  const auto& peers = peers_of(record);
+  MpiLinks::Placement placement{next.number, communicator.settings.patience_ms, topology.oversubscribed};
+  placement.calls_before = next.had_before * kCallsBetweenSlots;
   auto links = std::make_unique<MpiLinks>(peers, placement);
   MpiLinks& its_links = *links;
   made->slot = std::make_unique<Slot>(communicator, std::move(links), 1 + 1);  // plans for host and for device memory
@@ -45,8 +39,84 @@ std::unique_ptr<PersistentSlot> open_persistent_slot(CommunicatorRecord& record,
     its_links.watch(made->slot->control.get());
   }
   if (exchange.finish(true) == MpiExchange::End::refused) return nullptr;
-  communicator.persistent.push_back(made->slot.get());
+  communicator.add_persistent(*made->slot);
   return made;
+}
+
+// What is known of devices would be looked for anew, and memory that a plan keeps on them would stay.
+bool worth_keeping(const PersistentSlot& slot) {
+  const Communicator& communicator = *slot.record.communicator;
+  const bool unbroken = !communicator.broken && (slot.slot->control == nullptr || !slot.slot->control->broken_up());
+  return unbroken && !slot.record.freed && !finalizing() && !device::driver_present();
+}
+
+}  // namespace
+
+PersistentSlot::~PersistentSlot() {
+  if (slot != nullptr) record.communicator->remove_persistent(*slot);
+  record.persistent.in_use(number, false);
+}
+
+PersistentSlots::Offer PersistentSlots::offer() {
+  const std::size_t next = kFirst + made_ % kMost;
+  const std::lock_guard lock(mutex_);
+  Offer mine{Numbers().set(), in_use_[next]};
+  if (device::driver_present()) return mine;
+  for (const auto& one : idle_) mine.not_idle.reset(one->number);
+  return mine;
+}
+
+PersistentSlots::Next PersistentSlots::next() {
+  const Next next{kFirst + made_ % kMost, made_ / kMost};
+  ++made_;
+  return next;
+}
+
+void PersistentSlots::in_use(std::size_t number, bool is) {
+  const std::lock_guard lock(mutex_);
+  in_use_.set(number, is);
+}
+
+std::unique_ptr<PersistentSlot> PersistentSlots::take(std::size_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto at = std::find_if(idle_.begin(), idle_.end(), [number](const auto& one) { return one->number == number; });
+  std::unique_ptr<PersistentSlot> taken = std::move(*at);
+  idle_.erase(at);
+  return taken;
+}
+
+bool PersistentSlots::keep(std::unique_ptr<PersistentSlot>& slot) {
+  const std::lock_guard lock(mutex_);
+  if (idle_.size() >= kMostIdle) return false;
+  idle_.push_back(std::move(slot));
+  return true;
+}
+
+void GiveBack::operator()(PersistentSlot* slot) const {
+  std::unique_ptr<PersistentSlot> whole(slot);
+  if (!worth_keeping(*whole)) return;
+  whole->slot->pending = false;
+  whole->slot->run_on(nullptr);
+  whole->slot->packing = {};
+  (void)whole->record.persistent.keep(whole);
+}
+
+PersistentSlotInUse open_persistent_slot(CommunicatorRecord& record, Code able) {
+  MpiExchange exchange(record.comm, record.communicator->topology.size, 0);
+  PersistentSlots& slots = record.persistent;
+  PersistentSlots::Offer offers = slots.offer();
+  if (!exchange.any(able == Code::ok, &offers, sizeof offers)) return nullptr;
+  if (!offers.not_idle.all()) {
+    exchange.abandon();
+    return PersistentSlotInUse(slots.take((~offers.not_idle)._Find_first()).release());
+  }
+  const PersistentSlots::Next next = slots.next();
+  if (offers.next_in_use) {
+    exchange.abandon();
+    return nullptr;
+  }
+  slots.in_use(next.number, true);
+  return PersistentSlotInUse(make(record, next, exchange).release());
 }
 
 }  // namespace crossrail::mpi

@@ -4,6 +4,7 @@
 #include "mpi/library/error_codes.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/communicator/communicators.h"
+#include "mpi/communicator/opening.h"
 #include "mpi/interpose/arguments.h"
 #include "mpi/interpose/complete_call.h"
 #include "mpi/requests/copied_calls.h"

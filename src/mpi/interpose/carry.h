@@ -11,6 +11,8 @@ namespace crossrail::mpi {
 
 using Word64 = std::intptr_t;
 
+struct CommunicatorRecord;
+
 struct Carried {
   bool done = false;  // false: hand the untouched arguments to the MPI library
   int code = 0;       // MPI's, where done
@@ -19,6 +21,7 @@ struct Carried {
   std::uint64_t block_bytes = 0;
   std::uint64_t blocks = 1;  // that this rank sends, of that size on average
   bool on_copies = false;  // done, by the MPI library on copies of the buffers
+  CommunicatorRecord* first_call_on = nullptr;  // not done, since this communicator is not open yet
   SpeedGuard* timed = nullptr;  // where the time of this call is wanted: to be told when it has ended, natively too
 };
 // The MPI library's, for this reason.
@@ -27,9 +30,11 @@ inline Carried left(const char* native_because) {
   carried.native_because = native_because;
   return carried;
 }
+void first_call_ended(CommunicatorRecord& record);
 // The call has ended, by whichever way.
 inline void has_ended(const Carried& carried) {
   if (carried.timed != nullptr) carried.timed->ended(carried.code == 0);
+  if (carried.first_call_on != nullptr) first_call_ended(*carried.first_call_on);
 }
 
 // The arguments of the C calls, in their order: 7 of MPI_Alltoall and MPI_Allgather, 6 of MPI_Allreduce and

@@ -1,8 +1,8 @@
 // MPI_Alltoallv and MPI_Alltoallw.
 
 #include "device/device.h"
-#include "mpi/communicator/communicators.h"
 #include "mpi/interpose/complete_call.h"
+#include "mpi/interpose/worth_opening.h"
 #include "mpi/interpose/vector_call.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/requests/copied_calls.h"
@@ -31,15 +31,34 @@ bool carry_surveyed(const CallPlace& place, VectorCall& call, VectorCall::Facts&
   return true;
 }
 
-// Native from the start: mostly there is nothing to know.
-bool carry_native(const CallPlace& place, VectorCall& call, VectorCall::Facts& facts, Carried& carried) {
-  if (counting()) carried.block_bytes = call.estimated_block_bytes(place.communicator.topology.size);
-  complete_call(place, run_collective(place.communicator, VectorCall::kShape, {}), carried);
-  if (carried.done || !device::driver_present() || mpi_takes_device_memory()) return false;
-  const Survey found = call.survey(place.communicator.topology.size, facts);
+// The MPI library's, which may know nothing of device memory; mostly there is nothing else to find out.
+bool survey_for_copies(int ranks, VectorCall& call, VectorCall::Facts& facts, Carried& carried) {
+  if (!device::driver_present() || mpi_takes_device_memory()) return false;
+  const Survey found = call.survey(ranks, facts);
   carried.done = found.answer == Survey::Answer::refused;
   carried.code = found.code;
   return found.answer == Survey::Answer::carry;
+}
+
+bool carry_native(const CallPlace& place, VectorCall& call, VectorCall::Facts& facts, Carried& carried) {
+  const int ranks = place.communicator.topology.size;
+  if (counting()) carried.block_bytes = call.estimated_block_bytes(ranks);
+  complete_call(place, run_collective(place.communicator, VectorCall::kShape, {}), carried);
+  return !carried.done && survey_for_copies(ranks, call, facts, carried);
+}
+
+bool leave_first(CommunicatorRecord& record, VectorCall& call, Carried& carried) {
+  const int ranks = ranks_of(record);
+  if (counting()) carried.block_bytes = call.estimated_block_bytes(ranks);
+  carried.blocks = static_cast<std::uint64_t>(ranks);
+  leave_first_call(record, carried);
+  return survey_for_copies(ranks, call, record.facts, carried);
+}
+
+bool carry_opened(const char* function, CommunicatorRecord& record, VectorCall& call, Carried& carried) {
+  const CallPlace place{function, call.comm(), *record.communicator, VectorCall::kShape};
+  carried.blocks = static_cast<std::uint64_t>(record.communicator->topology.size);
+  return already_native(place) ? carry_native(place, call, record.facts, carried) : carry_surveyed(place, call, record.facts, carried);
 }
 
 struct Called {
@@ -50,15 +69,11 @@ struct Called {
 };
 
 Carried try_to_carry(const Called& called, VectorCall& call) {
-  const char* const function = called.function;
   Carried carried;
+  CommunicatorRecord* const record = record_for_blocking(call.comm(), Collective::alltoallv, worth_it(call));
   if (call.left_to_mpi()) return left(native_because::kArguments);
-  CommunicatorRecord* record = record_of(call.comm());
   if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
-  Communicator& communicator = *record->communicator;
-  carried.blocks = static_cast<std::uint64_t>(communicator.topology.size);
-  const CallPlace place{function, call.comm(), communicator, VectorCall::kShape};
-  const bool known = already_native(place) ? carry_native(place, call, record->facts, carried) : carry_surveyed(place, call, record->facts, carried);
+  const bool known = record->opened ? carry_opened(called.function, *record, call, carried) : leave_first(*record, call, carried);
   if (known && !carried.done) carry_copies({called.large_counts ? called.large : called.function, called.words}, call, record->facts, carried);
   return carried;
 }

@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "comm/counted_buffers.h"
 #include "mpi/buffers/datatypes.h"
-#include "mpi/communicator/communicators.h"
+#include "mpi/communicator/opening.h"
 #include "mpi/interpose/allreduce_call.h"
 #include "mpi/interpose/alltoall_call.h"
 #include "mpi/interpose/complete_call.h"

@@ -6,6 +6,7 @@
 #include "crossrail/crossrail.h"
 #include "mpi/buffers/datatypes.h"
 #include "mpi/buffers/reductions.h"
+#include "mpi/communicator/opening.h"
 #include "mpi/communicator/mpi_exchange.h"
 #include "mpi/communicator/persistent_slot.h"
 #include "mpi/interpose/complete_call.h"
@@ -59,7 +60,7 @@ Status make(MPI_Comm comm, int key, crossrail_shared_device*& made) {
   for (const int one : keys) {
     if (one < 0) return failed(Code::invalid, "a key is negative");
   }
-  auto slot = open_persistent_slot(*record, Code::ok);
+  std::unique_ptr<PersistentSlot> slot(open_persistent_slot(*record, Code::ok).release());  // not for others afterwards
   if (slot == nullptr) return failed(Code::no_memory, "the node has no memory left for it, or too many are there");
   auto device = std::make_unique<crossrail_shared_device>(*record, std::move(slot), keys);
   CROSSRAIL_TRY(device->device.open());

@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "mpi/buffers/prepared_buffers.h"
 #include "mpi/communicator/rank_order.h"
+#include "mpi/interpose/worth_opening.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/polled_requests.h"
 #include "mpi/library/progress_hook.h"
@@ -71,7 +72,7 @@ int begin(std::unique_ptr<Nonblocking<Call>> whole, MPI_Request* request) {
 template <class Call>
 Carried start(const Call& arguments, const EntryPoint& entry, MPI_Request* request) {
   Carried carried;
-  CommunicatorRecord* const record = record_for_pending(arguments.comm());
+  CommunicatorRecord* const record = record_for_pending(arguments.comm(), worth_it(arguments));
   if (record == nullptr) return left(native_because::kNothingPending);
   if (arguments.left_to_mpi() || request == nullptr) return left(native_because::kArguments);
   Communicator& communicator = *record->communicator;

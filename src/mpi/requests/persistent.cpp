@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "mpi/communicator/opening.h"
 #include "mpi/communicator/persistent_slot.h"
 #include "mpi/communicator/rank_order.h"
 #include "mpi/interpose/complete_call.h"
@@ -60,7 +61,7 @@ class Persistent : public OurRequest, public Startable {
     if (release()) delete this;
   }
 
-  std::unique_ptr<PersistentSlot> slot_of_its_own;
+  PersistentSlotInUse slot_of_its_own;
   LiveRequest live;
 
  private:

@@ -1,0 +1,192 @@
+#include "mpi/communicator/opening.h"
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <vector>
+
+#include "base/settings.h"
+#include "base/trace.h"
+#include "selection/parameters.h"
+#include "mpi/communicator/info_keys.h"
+#include "mpi/communicator/mpi_exchange.h"
+#include "mpi/communicator/mpi_links.h"
+#include "mpi/communicator/open_communicator.h"
+#include "mpi/communicator/rank_order.h"
+#include "mpi/library/pmpi.h"
+#include "mpi/statistics/native_reasons.h"
+
+namespace crossrail::mpi {
+namespace {
+
+// Records on which there have been nonblocking calls, which cannot wait for other ranks.
+std::atomic<int> wanted{0};
+
+bool is_wanted(const CommunicatorRecord& record) { return !record.opened && record.first_calls.nonblocking() > 0; }
+
+void opened(CommunicatorRecord& record, std::unique_ptr<Communicator> communicator) {
+  wanted_no_more(record);
+  record.communicator = std::move(communicator);
+  if (record.early != nullptr && record.early->nothing_under_way()) record.early.reset();
+  record.opened = true;
+}
+
+enum class May {
+  open,
+  nobody,    // all ranks find the same
+  not_here,  // the MPI library has refused this rank something, of which the others do not know
+};
+
+// Processes that this one has spawned, was spawned by or has connected to may run without crossrail. Whoever is in a
+// communicator of several worlds misses somebody in its own, so that all ranks see the same.
+May all_in_this_world(MPI_Comm comm, int size) {
+  int initialized = 0;
+  (void)pmpi().Initialized(&initialized);
+  if (initialized == 0) return May::open;  // sessions
+  MPI_Group members, world;
+  if (pmpi().Comm_group(comm, &members) != MPI_SUCCESS) return May::not_here;
+  May may = May::not_here;
+  if (pmpi().Comm_group(handles().comm_world, &world) == MPI_SUCCESS) {
+    std::vector<int> ranks(static_cast<std::size_t>(size)), there(ranks.size(), MPI_UNDEFINED);
+    std::iota(ranks.begin(), ranks.end(), 0);
+    if (pmpi().Group_translate_ranks(members, size, ranks.data(), world, there.data()) == MPI_SUCCESS) {
+      may = std::find(there.begin(), there.end(), MPI_UNDEFINED) == there.end() ? May::open : May::nobody;
+    }
+    (void)pmpi().Group_free(&world);
+  }
+  (void)pmpi().Group_free(&members);
+  return may;
+}
+
+bool is_inter(MPI_Comm comm) {
+  int inter = 0;
+  return pmpi().Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter != 0;
+}
+
+// Whether a communicator may be ours; so many ranks. A handle that has a record is one, for which this cannot but succeed.
+May may_open(MPI_Comm comm, int& size) {
+  if (is_inter(comm)) return May::nobody;
+  if (pmpi().Comm_size(comm, &size) != MPI_SUCCESS) return May::nobody;
+  return all_in_this_world(comm, size);
+}
+
+// In a blocking call that all ranks are in. Not opened if no rank wants it.
+void open(CommunicatorRecord& record, bool wanted_here) {
+  const trace::Slice traced(trace::on() ? trace::begin({"open communicator", trace::Kind::phase}) : 0);
+  if (record.early != nullptr && record.early->conclude(record.first_calls.nonblocking())) {
+    opened(record, std::move(record.early->communicator));
+    return;
+  }
+  int size = 0;
+  const May may = may_open(record.comm, size);
+  if (may == May::nobody) return opened(record, nullptr);
+  MpiExchange exchange(record.comm, size, sizeof(Location));
+  std::unique_ptr<Communicator> made;
+  try {
+    bool wanted_anywhere = wanted_here;
+    const bool able = exchange.meet(may == May::open, wanted_anywhere);
+    if (able && !wanted_anywhere) return exchange.abandon();
+    if (able) made = open_communicator(record.comm, exchange);
+  } catch (const std::bad_alloc&) {
+    made.reset();  // the others hear of it from the exchange
+  }
+  if (made == nullptr) return opened(record, nullptr);
+  const MpiExchange::End end = exchange.finish(true);
+  // The others believe that it is open: they hear of it in their first call.
+  if (end == MpiExchange::End::uncertain) {
+    made->break_up(Code::system, made->slot());
+    made->slot().links->report_error(Code::system);
+  }
+  opened(record, end == MpiExchange::End::refused ? nullptr : std::move(made));
+}
+
+// Who names an algorithm or an order wants to have it.
+bool settings_want_it(const Settings& own) {
+  if (own.reproducible != 0 || info_key_was_given()) return true;
+  return std::any_of(std::begin(kCollectives), std::end(kCollectives), [&](Collective one) { return !wanted_algorithm(own, one).empty(); });
+}
+
+bool wants_it(const CommunicatorRecord& record) {
+  const Settings& own = process_settings();
+  return record.first_calls.worth_opening(trace::now_ns(), static_cast<std::int64_t>(own.open_after_us) * 1000) || settings_want_it(own);
+}
+
+// This rank begins a nonblocking call on a communicator that has not been opened.
+void open_early(CommunicatorRecord& record, const WorthIt& worth_it) {
+  Invitation::look_at_all();
+  if (is_inter(record.comm)) return;
+  FirstCalls& calls = record.first_calls;
+  const bool due = calls.begin_nonblocking(trace::now_ns()) && pmpi().Ibcast != nullptr;
+  if (calls.nonblocking() == 1) wanted.fetch_add(1, std::memory_order_relaxed);
+  if ((due || calls.nonblocking() == 1) && worth_it(record)) calls.was_long();
+  if (due && record.early == nullptr) {
+    int size = 0;
+    if (may_open(record.comm, size) == May::nobody) return;
+    record.early = std::make_unique<EarlyOpening>(record.comm);
+  }
+  if (due) record.early->invite(wants_it(record));
+  if (record.early != nullptr && record.early->carries(calls.nonblocking())) opened(record, std::move(record.early->communicator));
+}
+
+}  // namespace
+
+void wanted_no_more(const CommunicatorRecord& record) {
+  if (is_wanted(record)) wanted.fetch_sub(1, std::memory_order_relaxed);
+}
+
+CommunicatorRecord* record_of(MPI_Comm comm) {
+  CommunicatorRecord* const record = look_up(comm);
+  if (record != nullptr && !record->opened) open(*record, true);
+  return record;
+}
+
+CommunicatorRecord* record_for_blocking(MPI_Comm comm, Collective collective, const WorthIt& worth_it) {
+  CommunicatorRecord* const record = look_up(comm);
+  if (record == nullptr || record->opened || finalizing()) return record;
+  const bool alltoall = collective == Collective::alltoall || collective == Collective::alltoallv;
+  const bool due = record->first_calls.begin_blocking(alltoall);
+  if (is_inter(comm)) {
+    opened(*record, nullptr);
+  } else if ((alltoall && comm == handles().comm_world) || rank_order_from_the_start(comm)) {
+    open(*record, true);
+  } else if (due) {
+    open(*record, worth_it(*record) || wants_it(*record));
+  }
+  return record;
+}
+
+void first_call_begins(CommunicatorRecord& record) {
+  use(record);
+  record.first_call_began_ns = trace::now_ns();
+}
+
+void first_call_ended(CommunicatorRecord& record) {
+  record.first_calls.took(trace::now_ns() - record.first_call_began_ns);
+  unuse(record);
+}
+
+CommunicatorRecord* record_for_pending(MPI_Comm comm, const WorthIt& worth_it) {
+  CommunicatorRecord* const record = look_up(comm);
+  if (record != nullptr && !record->opened) open_early(*record, worth_it);
+  const bool usable = record != nullptr && record->communicator != nullptr && record->communicator->slots.size() > 1;
+  return usable ? record : nullptr;
+}
+
+void open_if_wanted(MPI_Comm comm) {
+  if (wanted.load(std::memory_order_relaxed) == 0) return;
+  CommunicatorRecord* record = nullptr;
+  if (find(comm, record) && record != nullptr && is_wanted(*record) && record->first_calls.begin_other()) open(*record, wants_it(*record));
+}
+
+const char* why_never_carried(const CommunicatorRecord* record) {
+  if (record == nullptr) return native_because::kNoRecord;
+  if (record->communicator == nullptr && process_settings().enabled == 0) return native_because::kOff;
+  if (!record->opened) return nullptr;
+  if (record->communicator == nullptr) return native_because::kNotOpened;
+  return record->has_nothing_to_do() ? native_because::kNoAlgorithm : nullptr;
+}
+
+}  // namespace crossrail::mpi
