@@ -2,7 +2,9 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/settings.h"
 #include "mpi/communicator/communicators.h"
@@ -13,8 +15,7 @@
 namespace crossrail::mpi {
 namespace {
 
-constexpr std::int64_t kLingerNs = 100'000;
-constexpr int kCallsThatLinger = 16;
+constexpr std::int64_t kLingerNs = 100'000, kLingerInAllNs = 400'000;
 
 std::string first_kind_of_segment() {
   const std::string& kinds = process_settings().segment;
@@ -39,9 +40,8 @@ Invitation::Message EarlyOpening::place_to_meet() {
 }
 
 void EarlyOpening::invite(bool wanted) {
-  const bool tells = wanted && rank_ == 0 && !told_;
-  told_ = told_ || tells;
-  if (wanted) calls_that_linger_ = kCallsThatLinger;
+  const bool told_before = std::exchange(told_, told_ || wanted), tells = wanted && rank_ == 0 && !told_before;
+  if (wanted && !told_before) may_linger_ns_ = kLingerInAllNs;
   Invitation::Message nothing;
   nothing.later = 1;
   const auto sent = Invitation::send(comm_, tells ? place_to_meet() : nothing);
@@ -76,7 +76,7 @@ void EarlyOpening::join(const Invitation::Message& message) {
   if (!fiber_->usable()) return;
   table_ = std::make_unique<OpeningTable>(memory_.data(), rank_, ranks_);
   stage_ = Stage::opening;
-  calls_that_linger_ = kCallsThatLinger;
+  may_linger_ns_ = kLingerInAllNs;
   fiber_->start(open, this);
 }
 
@@ -103,12 +103,15 @@ void EarlyOpening::go_on(std::uint64_t calls_begun) {
 }
 
 bool EarlyOpening::carries(std::uint64_t call) {
-  const std::int64_t began = now_ns();
-  const bool lingers = calls_that_linger_ > 0;
-  if (lingers) --calls_that_linger_;
-  do {
+  const std::int64_t began = now_ns(), most = std::min(kLingerNs, may_linger_ns_);
+  std::int64_t spent = 0;
+  go_on(call - 1);
+  while ((stage_ == Stage::opening || (stage_ == Stage::waiting && !invitations_.empty())) && spent < most) {
+    let_mpi_progress(comm_);  // the others may be in a wait for this rank's calls
     go_on(call - 1);
-  } while (lingers && (stage_ == Stage::opening || (stage_ == Stage::waiting && !invitations_.empty())) && now_ns() - began < kLingerNs);
+    spent = now_ns() - began;
+  }
+  may_linger_ns_ -= spent;
   return stage_ == Stage::finished && table_->carries(call);
 }
 

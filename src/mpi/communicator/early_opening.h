@@ -57,9 +57,9 @@ class EarlyOpening {
   std::unique_ptr<OpeningTable> table_;
   std::unique_ptr<Fiber> fiber_;
   bool cancelled_ = false;
-  bool told_ = false;  // the others, by this rank
+  bool told_ = false;  // whether this rank has wanted it before: the others have been told, if it is the first
   int rank_ = 0, ranks_ = 0;
-  int calls_that_linger_ = 0;  // while the other ranks are likely to come by
+  std::int64_t may_linger_ns_ = 0;  // while the other ranks are likely to come by
 };
 
 }  // namespace crossrail::mpi

@@ -1,10 +1,15 @@
 #include "mpi/communicator/first_calls.h"
 
+#include <bit>
+
 namespace crossrail::mpi {
 namespace {
 
-// 0, 1, 2, 4, 8, ... calls before this one: so ranks ask each other seldom, and not much later than they could.
-bool asks_after(std::uint64_t calls) { return (calls & (calls - 1)) == 0; }
+constexpr std::int64_t kOpeningsWorthNonblocking = 5;
+
+bool is_power_of_four(std::uint64_t number) { return std::has_single_bit(number) && std::countr_zero(number) % 2 == 0; }
+// 0, 2, 8, 32, ... calls before this one: asking costs about as much as a short call.
+bool asks_after(std::uint64_t calls) { return calls == 0 || (calls % 2 == 0 && is_power_of_four(calls / 2)); }
 
 }  // namespace
 
@@ -15,7 +20,7 @@ bool FirstCalls::begin_blocking(bool alltoall) {
 
 bool FirstCalls::begin_nonblocking(std::int64_t now_ns) {
   const std::uint64_t before = nonblocking_++;
-  if (before > 0) return asks_after(before);
+  if (before > 0) return is_power_of_four(before);
   blocking_ = 0;
   first_nonblocking_ns_ = now_ns;
   return false;
@@ -24,8 +29,8 @@ bool FirstCalls::begin_nonblocking(std::int64_t now_ns) {
 bool FirstCalls::begin_other() { return nonblocking_ > 0 && asks_after(blocking_++); }
 
 bool FirstCalls::worth_opening(std::int64_t now_ns, std::int64_t opening_ns) const {
-  // How long nonblocking calls take nobody knows: what counts is that a few of them, and the program, have taken much longer.
-  const bool many = nonblocking_ > kFew && now_ns - first_nonblocking_ns_ >= opening_ns;
+  // How long nonblocking calls take nobody knows: what counts is that a few of them, with all that the program has done, have taken much longer.
+  const bool many = nonblocking_ > kFew && now_ns - first_nonblocking_ns_ >= kOpeningsWorthNonblocking * opening_ns;
   return opening_ns == 0 || long_one_ || many || blocking_ns_ >= opening_ns;
 }
 
