@@ -18,10 +18,11 @@ bool suits(const TuningRow& row, const Topology& topology) {
   return row.nodes.contains(count(topology.node_count())) && row.ranks_per_node.contains(count(topology.largest_node()));
 }
 
-bool matches(const TuningRow& row, const Case& one, const std::string& memory) {
-  return row.collective == name_of(one.shape.collective) && row.memory == memory && suits(row, one.ground.topology) &&
-         row.ranks_per_device.contains(count(one.ground.ranks_per_device)) && one.shape.block_bytes <= row.up_to_bytes &&
-         row.mpi.contains(one.mpi);
+// Numbers before names: every new Shape is compared with all rows.
+bool matches(const TuningRow& row, const Case& one, std::string_view memory) {
+  return one.shape.block_bytes <= row.up_to_bytes && suits(row, one.ground.topology) &&
+         row.ranks_per_device.contains(count(one.ground.ranks_per_device)) && row.mpi.contains(one.mpi) && row.memory == memory &&
+         row.collective == name_of(one.shape.collective);
 }
 
 // Whether what the collective combines must be in the order of the ranks, which the MPI library promises nobody.

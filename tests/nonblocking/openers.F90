@@ -1,4 +1,4 @@
-! Every blocking collective that opens a communicator for nonblocking calls does so from Fortran: by mpif.h, 'use mpi'
+! Every blocking collective in which all ranks wait opens a communicator for nonblocking calls, from Fortran, too: by mpif.h, 'use mpi'
 ! (-DUSE_MODULE) and 'use mpi_f08' (-DUSE_F08). The second MPI_IALLTOALL on each communicator can be carried.
 #ifdef USE_F08
 #define COMM_TYPE type(MPI_Comm)

@@ -16,8 +16,6 @@ Span span_of(const Side& side) {
   return {true_lower + (extent < 0 ? steps : 0), static_cast<std::size_t>(true_extent + (extent < 0 ? -steps : steps))};
 }
 
-bool is_on_device(const void* address) { return address != nullptr && address != MPI_IN_PLACE && device::is_device_memory(address); }
-
 bool in_device_memory(const void* address, const Span& span) {
   return span.bytes > 0 && device::is_device_memory(static_cast<const std::byte*>(address) + span.lower);
 }

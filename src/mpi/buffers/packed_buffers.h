@@ -22,8 +22,6 @@ struct Span {
   std::size_t bytes = 0;
 };
 Span span_of(const Side& side);
-// Whether a buffer that the program gives is in a device's memory, if nothing more is known of it than its address; not MPI_IN_PLACE.
-bool is_on_device(const void* address);
 // Whether the first of these bytes is in a device's memory.
 bool in_device_memory(const void* address, const Span& span);
 

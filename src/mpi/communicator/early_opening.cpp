@@ -51,8 +51,9 @@ void EarlyOpening::invite(bool wanted) {
 
 // A communicator with a collective under way is not freed.
 EarlyOpening::~EarlyOpening() {
+  const std::int64_t began = now_ns();
   for (const auto& one : invitations_) {
-    if (!finalizing()) one->end();
+    if (!finalizing()) one->end(std::max<std::int64_t>(0, began + Invitation::kMostNs - now_ns()));
   }
   cancelled_ = true;
   while (fiber_ != nullptr && !fiber_->finished()) fiber_->resume();

@@ -114,23 +114,6 @@ bool wants_it(const CommunicatorRecord& record) {
   return record.first_calls.worth_opening(trace::now_ns(), static_cast<std::int64_t>(own.open_after_us) * 1000) || settings_want_it(own);
 }
 
-// This rank begins a nonblocking call on a communicator that has not been opened.
-void open_early(CommunicatorRecord& record, const WorthIt& worth_it) {
-  Invitation::look_at_all();
-  if (is_inter(record.comm)) return;
-  FirstCalls& calls = record.first_calls;
-  const bool due = calls.begin_nonblocking(trace::now_ns()) && pmpi().Ibcast != nullptr;
-  if (calls.nonblocking() == 1) wanted.fetch_add(1, std::memory_order_relaxed);
-  if ((due || calls.nonblocking() == 1) && worth_it(record)) calls.was_long();
-  if (due && record.early == nullptr) {
-    int size = 0;
-    if (may_open(record.comm, size) == May::nobody) return;
-    record.early = std::make_unique<EarlyOpening>(record.comm);
-  }
-  if (due) record.early->invite(wants_it(record));
-  if (record.early != nullptr && record.early->carries(calls.nonblocking())) opened(record, std::move(record.early->communicator));
-}
-
 }  // namespace
 
 void wanted_no_more(const CommunicatorRecord& record) {
@@ -143,20 +126,39 @@ CommunicatorRecord* record_of(MPI_Comm comm) {
   return record;
 }
 
-CommunicatorRecord* record_for_blocking(MPI_Comm comm, Collective collective, const WorthIt& worth_it) {
+CommunicatorRecord* record_for_call(MPI_Comm comm) {
   CommunicatorRecord* const record = look_up(comm);
-  if (record == nullptr || record->opened || finalizing()) return record;
-  const bool alltoall = collective == Collective::alltoall || collective == Collective::alltoallv;
-  const bool due = record->first_calls.begin_blocking(alltoall);
-  if (is_inter(comm)) {
-    opened(*record, nullptr);
-  } else if ((alltoall && comm == handles().comm_world) || rank_order_from_the_start(comm)) {
-    open(*record, true);
-  } else if (due) {
-    open(*record, worth_it(*record) || wants_it(*record));
-  }
+  if (record != nullptr && !record->opened && is_inter(comm)) opened(*record, nullptr);
   return record;
 }
+
+void count_blocking(CommunicatorRecord& record, Collective collective, bool worth_it) {
+  if (finalizing()) return;
+  const bool alltoall = collective == Collective::alltoall || collective == Collective::alltoallv;
+  const bool due = record.first_calls.begin_blocking(alltoall);
+  if ((alltoall && record.comm == handles().comm_world) || rank_order_from_the_start(record.comm)) {
+    open(record, true);
+  } else if (due) {
+    open(record, worth_it || wants_it(record));
+  }
+}
+
+void count_nonblocking(CommunicatorRecord& record, bool worth_it) {
+  Invitation::look_at_all();
+  FirstCalls& calls = record.first_calls;
+  const bool due = calls.begin_nonblocking(trace::now_ns()) && pmpi().Ibcast != nullptr;
+  if (calls.nonblocking() == 1) wanted.fetch_add(1, std::memory_order_relaxed);
+  if (worth_it) calls.was_long();
+  if (due && record.early == nullptr) {
+    int size = 0;
+    if (may_open(record.comm, size) == May::nobody) return;
+    record.early = std::make_unique<EarlyOpening>(record.comm);
+  }
+  if (due) record.early->invite(wants_it(record));
+  if (record.early != nullptr && record.early->carries(calls.nonblocking())) opened(record, std::move(record.early->communicator));
+}
+
+bool can_have_pending_calls(const CommunicatorRecord& record) { return record.communicator != nullptr && record.communicator->slots.size() > 1; }
 
 void first_call_begins(CommunicatorRecord& record) {
   use(record);
@@ -166,13 +168,6 @@ void first_call_begins(CommunicatorRecord& record) {
 void first_call_ended(CommunicatorRecord& record) {
   record.first_calls.took(trace::now_ns() - record.first_call_began_ns);
   unuse(record);
-}
-
-CommunicatorRecord* record_for_pending(MPI_Comm comm, const WorthIt& worth_it) {
-  CommunicatorRecord* const record = look_up(comm);
-  if (record != nullptr && !record->opened) open_early(*record, worth_it);
-  const bool usable = record != nullptr && record->communicator != nullptr && record->communicator->slots.size() > 1;
-  return usable ? record : nullptr;
 }
 
 void open_if_wanted(MPI_Comm comm) {

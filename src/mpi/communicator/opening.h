@@ -11,23 +11,18 @@ namespace crossrail::mpi {
 // Null where there can be none (no such communicator, MPI not running): the call is native.
 CommunicatorRecord* record_of(MPI_Comm comm);
 
-// Whether a call alone makes it worth while to open its communicator, as this rank sees it.
-struct WorthIt {
-  const void* call;
-  bool (*asked)(const void* call, const CommunicatorRecord& record);
-  bool operator()(const CommunicatorRecord& record) const { return asked(call, record); }
-};
-
-// The same for a blocking call, at its beginning and whatever its arguments, so that all ranks count alike. It may not be open yet: then
-// the call is the MPI library's. MPI_COMM_WORLD is opened by MPI_Alltoall(v, w) at once, and any where CROSSRAIL_REPRODUCIBLE
-// asks for it in the environment or by an info key.
-CommunicatorRecord* record_for_blocking(MPI_Comm comm, Collective collective, const WorthIt& worth_it);
-// Between these such a call is timed. The record stays.
+// The same for a call without which it may stay as it is: not opened yet, and the call is the MPI library's, unless one of the next two opens it.
+CommunicatorRecord* record_for_call(MPI_Comm comm);
+// A blocking call begins on one that is not open, which the MPI library would not refuse: on all ranks alike. `worth_it`: to open it for this
+// call alone. MPI_COMM_WORLD is opened by MPI_Alltoall(v, w) at once, and any where CROSSRAIL_REPRODUCIBLE asks for it in the environment or by
+// an info key.
+void count_blocking(CommunicatorRecord& record, Collective collective, bool worth_it);
+// A nonblocking one.
+void count_nonblocking(CommunicatorRecord& record, bool worth_it);
+bool can_have_pending_calls(const CommunicatorRecord& record);
+// Between these a blocking call is timed that is the MPI library's. The record stays.
 void first_call_begins(CommunicatorRecord& record);
 void first_call_ended(CommunicatorRecord& record);
-// The same for a call that may not wait, at its beginning and whatever its arguments, so that all ranks count alike.
-// Null too where it has not been opened for this call, or calls cannot be pending on it.
-CommunicatorRecord* record_for_pending(MPI_Comm comm, const WorthIt& worth_it);
 // A blocking collective call on `comm` that is not ours begins: may open it if there have been nonblocking calls. All
 // ranks alike, since collective calls are in the same order everywhere.
 void open_if_wanted(MPI_Comm comm);

@@ -20,9 +20,6 @@ class AllreduceCall {
   MPI_Comm comm() const { return comm_; }
   // What the MPI library refuses itself, or has to carry: operations that are not MPI's own.
   bool left_to_mpi() const;
-  // What this rank combines, of arguments that need not be right otherwise.
-  std::uint64_t estimated_bytes(int ranks) const { return recv_.count * size_of(recv_.type) * static_cast<std::uint64_t>(scatters() ? ranks : 1); }
-  bool begins_on_device() const { return is_on_device(send_.address) || is_on_device(recv_.address); }
   // Finds out what the type is. To be left: also what is not defined by the standard, and may be by the MPI library.
   Survey survey(int ranks, Facts&);
 

@@ -20,9 +20,6 @@ class AlltoallCall {
   MPI_Comm comm() const { return comm_; }
   // Arguments that the MPI library refuses itself, before it communicates: it shall say so.
   bool left_to_mpi() const;
-  // What all ranks send to this one, of arguments that need not be right otherwise.
-  std::uint64_t estimated_bytes(int ranks) const { return recv_.count * size_of(recv_.type) * static_cast<std::uint64_t>(ranks); }
-  bool begins_on_device() const { return is_on_device(send_.address) || is_on_device(recv_.address); }
   // Finds out what the types are, among so many ranks.
   Survey survey(int ranks, Facts&);
 

@@ -29,9 +29,9 @@ void run(const Names& names, const Call& call, CommunicatorRecord& record, Carri
 }
 
 template <class Call>
-Carried try_to_carry(Call call, Collective collective, const Names& names, const Word64* words) {
+Carried try_to_carry(Call call, const Names& names, const Word64* words) {
   Carried carried;
-  CommunicatorRecord* const record = record_for_blocking(call.comm(), collective, worth_it(call));
+  CommunicatorRecord* const record = record_for_call(call.comm());
   if (call.left_to_mpi()) return left(native_because::kArguments);
   if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
   typename Call::Facts none;
@@ -40,6 +40,8 @@ Carried try_to_carry(Call call, Collective collective, const Names& names, const
   carried.code = found.code;
   carried.native_because = native_because::kArguments;
   if (found.answer != Survey::Answer::carry) return carried;
+  count_blocking(*record, call, none);
+  if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
   carried.block_bytes = call.block_bytes();
   carried.done = false;
   if (record->opened) run(names, call, *record, carried);
@@ -49,12 +51,12 @@ Carried try_to_carry(Call call, Collective collective, const Names& names, const
 }
 
 Carried exchange(Collective collective, const Names& names, const Word64* words, bool large_counts) {
-  return noted(try_to_carry(AlltoallCall(words, large_counts, collective), collective, names, words));
+  return noted(try_to_carry(AlltoallCall(words, large_counts, collective), names, words));
 }
 
 Carried reduce(Collective collective, const Names& names, const Word64* words, bool large_counts) {
   const AllreduceCall call(words, large_counts, collective);
-  const Carried carried = try_to_carry(call, collective, names, words);
+  const Carried carried = try_to_carry(call, names, words);
   tell_if_not_covered(call.comm(), names.function, carried);
   return noted(carried);
 }

@@ -47,12 +47,19 @@ bool carry_native(const CallPlace& place, VectorCall& call, VectorCall::Facts& f
   return !carried.done && survey_for_copies(ranks, call, facts, carried);
 }
 
-bool leave_first(CommunicatorRecord& record, VectorCall& call, Carried& carried) {
+// On a communicator that is not open: it may be afterwards.
+bool survey_first(CommunicatorRecord& record, VectorCall& call, Carried& carried) {
   const int ranks = ranks_of(record);
-  if (counting()) carried.block_bytes = call.estimated_block_bytes(ranks);
+  const Survey found = call.survey(ranks, record.facts);
+  carried.done = found.answer == Survey::Answer::refused;
+  carried.code = found.code;
+  carried.native_because = native_because::kArguments;
+  if (found.answer != Survey::Answer::carry) return false;
+  carried.block_bytes = call.block_bytes();
   carried.blocks = static_cast<std::uint64_t>(ranks);
-  leave_first_call(record, carried);
-  return survey_for_copies(ranks, call, record.facts, carried);
+  count_blocking(record, call, record.facts);
+  if (!record.opened) leave_first_call(record, carried);
+  return true;
 }
 
 bool carry_opened(const char* function, CommunicatorRecord& record, VectorCall& call, Carried& carried) {
@@ -70,10 +77,15 @@ struct Called {
 
 Carried try_to_carry(const Called& called, VectorCall& call) {
   Carried carried;
-  CommunicatorRecord* const record = record_for_blocking(call.comm(), Collective::alltoallv, worth_it(call));
+  CommunicatorRecord* const record = record_for_call(call.comm());
   if (call.left_to_mpi()) return left(native_because::kArguments);
+  bool known = false;
+  if (record != nullptr && !record->opened) {
+    known = survey_first(*record, call, carried);
+    if (!known) return carried;
+  }
   if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
-  const bool known = record->opened ? carry_opened(called.function, *record, call, carried) : leave_first(*record, call, carried);
+  if (record->opened) known = carry_opened(called.function, *record, call, carried);
   if (known && !carried.done) carry_copies({called.large_counts ? called.large : called.function, called.words}, call, record->facts, carried);
   return carried;
 }

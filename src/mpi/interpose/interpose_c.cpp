@@ -176,18 +176,18 @@ CROSSRAIL_EXPORT Word64 PMPI_Request_free(Word64 request) {
   return crossrail::mpi::hand_on_free(next, request);
 }
 
-#define BLOCKING_AS(symbol, name, words, comm)              \
+#define BLOCKING_AS(symbol, name, words, comm, all_wait)    \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {           \
     static crossrail::mpi::NextCall next(#symbol);          \
     if (next.is_nested()) return next(NAMES_##words);       \
     const crossrail::mpi::TracedFunction traced(name);      \
-    crossrail::mpi::blocking_collective(a##comm);           \
+    if (all_wait) crossrail::mpi::blocking_collective(a##comm); \
     const crossrail::mpi::InNextCall inside;                \
     return next(NAMES_##words);                             \
   }
-#define BLOCKING(name, lower, upper, words, comm)  \
-  BLOCKING_AS(MPI_##name, "MPI_" #name, words, comm)   \
-  BLOCKING_AS(PMPI_##name, "MPI_" #name, words, comm)
+#define BLOCKING(name, lower, upper, words, comm, all_wait)     \
+  BLOCKING_AS(MPI_##name, "MPI_" #name, words, comm, all_wait)  \
+  BLOCKING_AS(PMPI_##name, "MPI_" #name, words, comm, all_wait)
 #include "mpi/interpose/blocking.def"
 #include "mpi/recording/recorder.h"
 
@@ -211,7 +211,7 @@ INITIATED(MPI_Alltoallw_init_c, init_alltoallw, true, 11)
 INITIATED(MPI_Allreduce_init_c, init_allreduce, true, 8)
 INITIATED(MPI_Allgather_init_c, init_allgather, true, 9)
 INITIATED(MPI_Reduce_scatter_block_init_c, init_reduce_scatter_block, true, 8)
-BLOCKING(Bcast_c, , , 5, 5)
-BLOCKING(Reduce_c, , , 7, 7)
+BLOCKING(Bcast_c, , , 5, 5, false)
+BLOCKING(Reduce_c, , , 7, 7, false)
 #endif
 #undef BLOCKING

@@ -204,18 +204,18 @@ MANGLED(STARTALL, startall, STARTALL)
 MANGLED(REQUEST_FREE, request_free, REQUEST_FREE)
 
 // Blocking collectives that are not ours, as in blocking.def.
-#define BLOCKING_AS(symbol, name, words, comm)         \
+#define BLOCKING_AS(symbol, name, words, comm, all_wait) \
   CROSSRAIL_EXPORT void symbol(WORDS_##words) {        \
     static crossrail::mpi::NextCall next(#symbol);     \
     const crossrail::mpi::TracedFunction traced(name);  \
-    crossrail::mpi::blocking_fortran(a##comm);         \
+    if (all_wait) crossrail::mpi::blocking_fortran(a##comm); \
     const crossrail::mpi::InNextCall inside;           \
     (void)next(NAMES_##words);                         \
   }
-#define BLOCKING_4_1(symbol, name) BLOCKING_AS(symbol, name, 5, 1)
-#define BLOCKING_5_5(symbol, name) BLOCKING_AS(symbol, name, 6, 5)
-#define BLOCKING_7_7(symbol, name) BLOCKING_AS(symbol, name, 8, 7)
+#define BLOCKING_4_1(symbol, name) BLOCKING_AS(symbol, name, 5, 1, true)
+#define BLOCKING_5_5(symbol, name) BLOCKING_AS(symbol, name, 6, 5, false)
+#define BLOCKING_7_7(symbol, name) BLOCKING_AS(symbol, name, 8, 7, false)
 #define NAMED(entry, name, lower, upper) \
   entry(mpi_##lower##_, name) entry(mpi_##lower, name) entry(mpi_##lower##__, name) entry(MPI_##upper, name) entry(ompi_##lower##_f, name)
-#define BLOCKING(name, lower, upper, words, comm) NAMED(BLOCKING_##words##_##comm, "MPI_" #name, lower, upper)
+#define BLOCKING(name, lower, upper, words, comm, all_wait) NAMED(BLOCKING_##words##_##comm, "MPI_" #name, lower, upper)
 #include "mpi/interpose/blocking.def"

@@ -25,10 +25,8 @@ class VectorCall {
   // Arguments that the MPI library refuses itself, before it communicates: it shall say so.
   bool left_to_mpi() const;
   Survey survey(int ranks, Facts& facts);
-  // Mean bytes of what this rank sends to another, of arguments that need not be right otherwise.
+  // Mean bytes of what this rank sends to another, of arguments that need not be right.
   std::uint64_t estimated_block_bytes(int ranks) const { return mean_block_bytes(in_place() ? recv_ : send_, ranks); }
-  std::uint64_t estimated_bytes(int ranks) const { return estimated_block_bytes(ranks) * static_cast<std::uint64_t>(ranks); }
-  bool begins_on_device() const { return is_on_device(send_.address) || is_on_device(recv_.address); }
 
   // Once surveyed:
   Shape shape() const { return kShape; }

@@ -1,11 +1,14 @@
-// Calls on a communicator that has not been opened: whether one is worth opening it for.
+// Calls on a communicator that has not been opened, of which a survey has found that the MPI library would not refuse them: others are not
+// counted, since the program may repeat them on the rank that they were wrong on.
 #pragma once
 
+#include "collectives/algorithm.h"
 #include "device/device.h"
 #include "mpi/communicator/opening.h"
 #include "mpi/interpose/carry.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/requests/copied_calls.h"
+#include "mpi/requests/entry_points.h"
 #include "mpi/statistics/native_reasons.h"
 
 namespace crossrail::mpi {
@@ -19,17 +22,21 @@ inline int ranks_of(const CommunicatorRecord& record) {
   return pmpi().Comm_size(record.comm, &ranks) == MPI_SUCCESS ? ranks : 0;
 }
 
-// Its types are not looked at: to find out what is wrong with them would raise errors.
+// Whether it is worth while for this call alone, as this rank sees it.
 template <class Call>
-bool worth_opening(const Call& call, const CommunicatorRecord& record) {
-  if (call.left_to_mpi()) return false;
-  if (call.estimated_bytes(ranks_of(record)) >= kLongBytes) return true;
-  return device::driver_present() && !mpi_takes_device_memory() && call.begins_on_device();
+bool worth_opening(const Call& call, const typename Call::Facts& facts, int ranks) {
+  if (call.block_bytes() * static_cast<std::uint64_t>(blocks_sent(call, ranks)) >= kLongBytes) return true;
+  return device::driver_present() && !mpi_takes_device_memory() && call.touches_devices(facts);
 }
 
+// The same on all ranks. MPI libraries do not wait for others in it, and programs may rely on that.
+inline bool moves_nothing(const Shape& shape) { return shape.block_bytes == 0 && row_of(shape.collective).counts != Counts::vector; }
+
+// At the beginning of a blocking call; afterwards it may be open.
 template <class Call>
-WorthIt worth_it(const Call& call) {
-  return {&call, [](const void* its, const CommunicatorRecord& record) { return worth_opening(*static_cast<const Call*>(its), record); }};
+void count_blocking(CommunicatorRecord& record, const Call& call, const typename Call::Facts& facts) {
+  const Shape shape = call.shape();
+  if (!record.opened && (record.comm == handles().comm_world || !moves_nothing(shape))) count_blocking(record, shape.collective, worth_opening(call, facts, ranks_of(record)));
 }
 
 // The call is the MPI library's, since the communicator is not open.

@@ -69,12 +69,29 @@ int begin(std::unique_ptr<Nonblocking<Call>> whole, MPI_Request* request) {
   return MPI_SUCCESS;
 }
 
+// On a communicator that is not open: it may be afterwards. False: the call is not ours, whatever it is.
+template <class Call>
+bool survey_first(CommunicatorRecord& record, Call call, Carried& carried) {
+  typename Call::Facts facts;
+  const int ranks = ranks_of(record);
+  const Survey found = call.survey(ranks, facts);
+  carried.done = found.answer != Survey::Answer::leave;
+  carried.code = found.code;
+  carried.native_because = native_because::kArguments;
+  if (found.answer != Survey::Answer::carry) return false;
+  carried.done = false;
+  if (!moves_nothing(call.shape())) count_nonblocking(record, worth_opening(call, facts, ranks));
+  return true;
+}
+
 template <class Call>
 Carried start(const Call& arguments, const EntryPoint& entry, MPI_Request* request) {
   Carried carried;
-  CommunicatorRecord* const record = record_for_pending(arguments.comm(), worth_it(arguments));
+  CommunicatorRecord* const record = record_for_call(arguments.comm());
   if (record == nullptr) return left(native_because::kNothingPending);
   if (arguments.left_to_mpi() || request == nullptr) return left(native_because::kArguments);
+  if (!record->opened && !survey_first(*record, arguments, carried)) return carried;
+  if (!can_have_pending_calls(*record)) return left(native_because::kNothingPending);
   Communicator& communicator = *record->communicator;
   auto whole = std::make_unique<Nonblocking<Call>>(arguments, *record, entry.function);
   Call& call = whole->call;
