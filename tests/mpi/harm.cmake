@@ -2,7 +2,7 @@
 # system calls, pending messages, reused buffers, late ranks, thousands of communicators.
 foreach(program disagreement disagreement_vector bad_arguments bad_vectors killed_rank pending_send reuse late_ranks
     many_communicators refused_reductions disagreement_reduction forbid_process_vm late_then_free error_behind written_after_error spawned fault_tolerant report_kept
-    error_strings freed_after_error short_lived)
+    error_strings freed_after_error short_lived first_calls)
   mpi_test_program(${program} ${program}.c)
 endforeach()
 mpi_test_program(allocations allocations.c FLAGS -rdynamic)
@@ -197,6 +197,16 @@ foreach(mpi IN LISTS MPI_TEST_MPIS)
   mpi_test(short_lived_at_once ${mpi} 3 ARGS --expect-carried MPI_Alltoall:3000 short_lived 20)
   mpi_test(short_lived_long ${mpi} 3 ARGS --set CROSSRAIL_OPEN_AFTER=100000000 --expect-carried MPI_Alltoall:500 short_lived 4 100000)
   mpi_test(short_lived_nodes ${mpi} 4 ARGS --set CROSSRAIL_NODES=0,0,1,1 --set CROSSRAIL_OPEN_AFTER=1 short_lived 20 2000)
+endforeach()
+
+foreach(mpi IN LISTS MPI_TEST_MPIS)
+  foreach(after 0 200)
+    if(NOT mpi MATCHES "mpich5")  # PyPI's does not look at arguments
+      mpi_test(first_calls_repeated_${after} ${mpi} 3 ARGS --set CROSSRAIL_OPEN_AFTER=${after} first_calls repeated)
+    endif()
+    mpi_test(first_calls_ahead_${after} ${mpi} 2 ARGS --set CROSSRAIL_OPEN_AFTER=${after} first_calls ahead)
+    mpi_test(first_calls_freed_${after} ${mpi} 2 ARGS --set CROSSRAIL_OPEN_AFTER=${after} first_calls freed)
+  endforeach()
 endforeach()
 
 foreach(mpi IN LISTS MPI_TEST_MPIS)
