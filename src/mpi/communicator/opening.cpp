@@ -178,9 +178,8 @@ void open_if_wanted(MPI_Comm comm) {
 
 const char* why_never_carried(const CommunicatorRecord* record) {
   if (record == nullptr) return native_because::kNoRecord;
-  if (record->communicator == nullptr && process_settings().enabled == 0) return native_because::kOff;
-  if (!record->opened) return nullptr;
-  if (record->communicator == nullptr) return native_because::kNotOpened;
+  if (!record->opened) return nullptr;  // where this process has it switched off, too: rank 0's settings hold
+  if (record->communicator == nullptr) return process_settings().enabled == 0 ? native_because::kOff : native_because::kNotOpened;
   return record->has_nothing_to_do() ? native_because::kNoAlgorithm : nullptr;
 }
 

@@ -2,6 +2,7 @@
 // counted, since the program may repeat them on the rank that they were wrong on.
 #pragma once
 
+#include "base/settings.h"
 #include "collectives/algorithm.h"
 #include "device/device.h"
 #include "mpi/communicator/opening.h"
@@ -41,7 +42,7 @@ void count_blocking(CommunicatorRecord& record, const Call& call, const typename
 
 // The call is the MPI library's, since the communicator is not open.
 inline void leave_first_call(CommunicatorRecord& record, Carried& carried) {
-  carried.native_because = native_because::kFirstCalls;
+  carried.native_because = process_settings().enabled == 0 ? native_because::kOff : native_because::kFirstCalls;
   carried.first_call_on = &record;
   first_call_begins(record);
 }
