@@ -20,7 +20,7 @@ struct CommunicatorRecord {
   bool opened = false;  // opening.h; calls are native until then
   FirstCalls first_calls;
   std::int64_t first_call_began_ns = 0;
-  std::unique_ptr<EarlyOpening> early;  // between its second nonblocking call and its opening
+  std::unique_ptr<EarlyOpening> early;  // from its second nonblocking call on, until it is open and all ranks have heard
   std::unique_ptr<Communicator> communicator;  // null: every call on it is native
   VectorCall::Facts facts;                     // of blocking v-collectives
   PersistentSlots persistent;

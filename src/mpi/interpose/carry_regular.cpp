@@ -35,15 +35,12 @@ Carried try_to_carry(Call call, const Names& names, const Word64* words) {
   if (call.left_to_mpi()) return left(native_because::kArguments);
   if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
   typename Call::Facts none;
-  const Survey found = call.survey(ranks_of(*record), none);
-  carried.done = found.answer != Survey::Answer::leave;
-  carried.code = found.code;
-  carried.native_because = native_because::kArguments;
-  if (found.answer != Survey::Answer::carry) return carried;
-  count_blocking(*record, call, none);
-  if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
+  if (!is_ours(call.survey(ranks_of(*record), none), carried)) return carried;
+  if (!record->opened) {
+    count_blocking(*record, call, none);
+    if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
+  }
   carried.block_bytes = call.block_bytes();
-  carried.done = false;
   if (record->opened) run(names, call, *record, carried);
   else leave_first_call(*record, carried);
   if (!carried.done) carry_copies({names.native, words}, call, none, carried);

@@ -16,11 +16,7 @@ namespace {
 // These return whether the sides are known to make sense.
 bool carry_surveyed(const CallPlace& place, VectorCall& call, VectorCall::Facts& facts, Carried& carried) {
   const Topology& topology = place.communicator.topology;
-  const Survey found = call.survey(topology.size, facts);
-  carried.done = found.answer != Survey::Answer::leave;
-  carried.code = found.code;
-  carried.native_because = native_because::kArguments;
-  if (found.answer != Survey::Answer::carry) return false;
+  if (!is_ours(call.survey(topology.size, facts), carried)) return false;
   carried.block_bytes = call.block_bytes();
   if (call.unequal(topology.rank, facts)) {
     refuse_unequal_sides(place, carried);
@@ -50,11 +46,7 @@ bool carry_native(const CallPlace& place, VectorCall& call, VectorCall::Facts& f
 // On a communicator that is not open: it may be afterwards.
 bool survey_first(CommunicatorRecord& record, VectorCall& call, Carried& carried) {
   const int ranks = ranks_of(record);
-  const Survey found = call.survey(ranks, record.facts);
-  carried.done = found.answer == Survey::Answer::refused;
-  carried.code = found.code;
-  carried.native_because = native_because::kArguments;
-  if (found.answer != Survey::Answer::carry) return false;
+  if (!is_ours(call.survey(ranks, record.facts), carried)) return false;
   carried.block_bytes = call.block_bytes();
   carried.blocks = static_cast<std::uint64_t>(ranks);
   count_blocking(record, call, record.facts);

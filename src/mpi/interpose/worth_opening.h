@@ -33,11 +33,11 @@ bool worth_opening(const Call& call, const typename Call::Facts& facts, int rank
 // The same on all ranks. MPI libraries do not wait for others in it, and programs may rely on that.
 inline bool moves_nothing(const Shape& shape) { return shape.block_bytes == 0 && row_of(shape.collective).counts != Counts::vector; }
 
-// At the beginning of a blocking call; afterwards it may be open.
+// At the beginning of a blocking call on a communicator that is not open; afterwards it may be.
 template <class Call>
 void count_blocking(CommunicatorRecord& record, const Call& call, const typename Call::Facts& facts) {
   const Shape shape = call.shape();
-  if (!record.opened && (record.comm == handles().comm_world || !moves_nothing(shape))) count_blocking(record, shape.collective, worth_opening(call, facts, ranks_of(record)));
+  if (record.comm == handles().comm_world || !moves_nothing(shape)) count_blocking(record, shape.collective, worth_opening(call, facts, ranks_of(record)));
 }
 
 // The call is the MPI library's, since the communicator is not open.

@@ -1,4 +1,4 @@
-// What the entry points of nonblocking and persistent calls share.
+// What the entry points of blocking, nonblocking and persistent calls share.
 #pragma once
 
 #include "mpi/interpose/allreduce_call.h"
@@ -6,6 +6,7 @@
 #include "mpi/interpose/vector_call.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/requests/copied_calls.h"
+#include "mpi/statistics/native_reasons.h"
 
 namespace crossrail::mpi {
 
@@ -16,6 +17,14 @@ struct EntryPoint {
   CallCounter* counter;
   const char* native = nullptr;  // the MPI library's own, of a nonblocking call
 };
+
+// What a survey has found. False: the call is none of ours; done if its error has been raised already.
+inline bool is_ours(const Survey& found, Carried& carried) {
+  carried.done = found.answer == Survey::Answer::refused;
+  carried.code = found.code;
+  carried.native_because = native_because::kArguments;
+  return found.answer == Survey::Answer::carry;
+}
 
 // How many blocks a rank sends, for statistics.
 inline int blocks_sent(const VectorCall&, int ranks) { return ranks; }

@@ -74,12 +74,7 @@ template <class Call>
 bool survey_first(CommunicatorRecord& record, Call call, Carried& carried) {
   typename Call::Facts facts;
   const int ranks = ranks_of(record);
-  const Survey found = call.survey(ranks, facts);
-  carried.done = found.answer != Survey::Answer::leave;
-  carried.code = found.code;
-  carried.native_because = native_because::kArguments;
-  if (found.answer != Survey::Answer::carry) return false;
-  carried.done = false;
+  if (!is_ours(call.survey(ranks, facts), carried)) return false;
   if (!moves_nothing(call.shape())) count_nonblocking(record, worth_opening(call, facts, ranks));
   return true;
 }
@@ -95,11 +90,7 @@ Carried start(const Call& arguments, const EntryPoint& entry, MPI_Request* reque
   Communicator& communicator = *record->communicator;
   auto whole = std::make_unique<Nonblocking<Call>>(arguments, *record, entry.function);
   Call& call = whole->call;
-  const Survey found = call.survey(communicator.topology.size, whole->facts);
-  carried.done = found.answer != Survey::Answer::leave;
-  carried.code = found.code;
-  carried.native_because = native_because::kArguments;
-  if (found.answer != Survey::Answer::carry) return carried;
+  if (!is_ours(call.survey(communicator.topology.size, whole->facts), carried)) return carried;
   if (!can_be_pending(communicator, call.shape())) return left(native_because::kNoRowFits);
   Nonblocking<Call>& pending = *whole;
   pending.slot = communicator.next_pending_slot();
@@ -109,6 +100,7 @@ Carried start(const Call& arguments, const EntryPoint& entry, MPI_Request* reque
   whole->use.count_for(entry.counter, call.block_bytes(), blocks_sent(call, communicator.topology.size));
   call.keep_types(whole->facts, whole->use.types);
   whole->find_buffers();
+  carried.done = true;
   carried.code = begin(std::move(whole), request);
   return carried;
 }

@@ -118,11 +118,8 @@ Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* reques
   if (record->communicator->native_only) return left(native_because::kNoAlgorithm);
   if (record->communicator->slots.size() < 2) return left(native_because::kNothingPending);
   auto whole = std::make_unique<PersistentOf<Call>>(arguments, *record, entry.function);
-  const Survey found = whole->call.survey(record->communicator->topology.size, whole->facts);
-  carried.done = found.answer != Survey::Answer::leave;
-  carried.code = found.code;
-  carried.native_because = native_because::kArguments;
-  if (found.answer != Survey::Answer::carry) return carried;
+  if (!is_ours(whole->call.survey(record->communicator->topology.size, whole->facts), carried)) return carried;
+  carried.done = true;
   bool native = true;
   if (const Status prepared = prepare(*whole, entry, native); !prepared.ok()) {
     carried.code = raise({entry.function, record->comm}, prepared);
