@@ -1,6 +1,7 @@
 #include "buffers.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "device_memory.h"
@@ -48,17 +49,31 @@ Source source_of(Memory memory, const Contender& contender) {
 }
 
 Buffers::Buffers(const Source& source, const GrowableBuffer& room, int sets) : source_(source), room_(room), sets_(sets) {
+  allocate();
+}
+
+Buffers::~Buffers() { release(); }
+
+void Buffers::allocate() {
   for (Set& set : sets_) {
     set.send = source_.allocate(room_.send_bytes + kGuardBytes);
     set.recv = source_.allocate(room_.recv_bytes + kGuardBytes);
   }
 }
 
-Buffers::~Buffers() {
+void Buffers::release() {
   for (const Set& set : sets_) {
     source_.release(set.send);
     source_.release(set.recv);
   }
+}
+
+void Buffers::renew() {
+  release();
+  allocate();
+  if (complete()) return;
+  std::fprintf(stderr, "bench: there is no memory left for buffers of %zu and %zu bytes\n", room_.send_bytes, room_.recv_bytes);
+  MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
 bool Buffers::complete() const {

@@ -30,6 +30,8 @@ class Buffers {
   Buffers& operator=(const Buffers&) = delete;
 
   bool complete() const;  // false: there was no room
+  // Gives all sets back and allocates others. Ends the program where there is no room for them.
+  void renew();
   std::size_t sets() const { return sets_.size(); }
   const void* send(std::size_t call) const { return sets_[call % sets_.size()].send; }
   void* recv(std::size_t call) const { return sets_[call % sets_.size()].recv; }
@@ -51,6 +53,9 @@ class Buffers {
     void* send;
     void* recv;
   };
+
+  void allocate();
+  void release();
 
   Source source_;
   GrowableBuffer room_;

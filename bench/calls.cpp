@@ -7,7 +7,8 @@
 namespace bench {
 
 Calls::Calls(const Collective& collective, const Options& options, const Contender& contender, const Exchange& exchange, Buffers& buffers)
-    : collective_(collective), form_(options.form), in_place_(options.in_place), off_cache_(options.off_cache), contender_(contender), exchange_(exchange), buffers_(buffers) {
+    : collective_(collective), form_(options.form), in_place_(options.in_place), off_cache_(options.off_cache), fresh_(options.fresh),
+      contender_(contender), exchange_(exchange), buffers_(buffers) {
   if (form_ != Form::persistent || !buffers_.complete()) return;
   const double began = MPI_Wtime();
   for (std::size_t set = 0; set < buffers_.sets() && init_code_ == MPI_SUCCESS; ++set) {

@@ -34,6 +34,7 @@ class Calls {
   const Exchange& exchange() const { return exchange_; }
   Buffers& buffers() { return buffers_; }
   bool off_cache() const { return off_cache_; }
+  bool fresh() const { return fresh_; }
   double init_seconds() const { return init_seconds_; }  // that making a persistent request took
 
  private:
@@ -41,7 +42,7 @@ class Calls {
 
   const Collective& collective_;
   Form form_;
-  bool in_place_, off_cache_;
+  bool in_place_, off_cache_, fresh_;
   const Contender& contender_;
   const Exchange& exchange_;
   Buffers& buffers_;

@@ -17,6 +17,9 @@ std::string last_algorithm() {
   return last == nullptr ? "native" : last();
 }
 
+// The collective whose algorithms carry the calls.
+const char* carried_as(const Collective& collective) { return collective.carried_as != nullptr ? collective.carried_as : collective.name; }
+
 // CROSSRAIL_ALLTOALLV for alltoallv, in whatever form.
 std::string variable_of(const std::string& collective) {
   std::string variable = "CROSSRAIL_";
@@ -38,7 +41,7 @@ using Set = int (*)(const char* variable, const char* value);
 // False where crossrail knows no such algorithm or parameter.
 bool tell_crossrail(const Bench& bench, Set set, const std::string& contender) {
   if (bench.collective.same_as != nullptr) set(variable_of(bench.collective.same_as).c_str(), "");
-  return set(variable_of(bench.collective.name).c_str(), wanted_of(bench, contender).c_str()) == 0;
+  return set(variable_of(carried_as(bench.collective)).c_str(), wanted_of(bench, contender).c_str()) == 0;
 }
 
 // A communicator of one rank on which crossrail leaves MPI_Alltoall to MPI.
@@ -56,7 +59,7 @@ bool everywhere(bool mine, const Bench& bench) { return first_without(mine, benc
 // The first calls, which is where crossrail and peers look at a communicator: at the ninth MPI_Allreduce. False where a peer cannot
 // work.
 bool first_call_works(const Bench& bench, const Contender& contender) {
-  Size size = make_size(bench, bench.options.datatype == kContiguous ? 1 : kBlockUnit, 0);
+  Size size = make_size(bench, bench.options.datatype == kContiguous ? bench.options.unit : kBlockUnit, 0);
   Buffers& buffers = buffers_of(bench, contender, size);
   if (!everywhere(buffers.complete(), bench)) return false;
   Calls calls(bench.collective, bench.options, contender, size.exchange, buffers);
@@ -71,7 +74,7 @@ bool first_call_works(const Bench& bench, const Contender& contender) {
 bool admit(Bench& bench, Set set, Contender contender) {
   MPI_Comm_dup(MPI_COMM_WORLD, &contender.comm);
   if (contender.crossrails() && !everywhere(tell_crossrail(bench, set, contender.name), bench)) {
-    if (bench.rank == 0) std::fprintf(stderr, "bench: %s has no algorithm '%s'\n", bench.collective.name, contender.name.c_str());
+    if (bench.rank == 0) std::fprintf(stderr, "bench: %s has no algorithm '%s'\n", carried_as(bench.collective), contender.name.c_str());
     return false;
   }
   if (contender.native() || first_call_works(bench, contender)) {

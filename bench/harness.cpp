@@ -152,15 +152,14 @@ std::string complaint(const Bench& bench) {
   }
   const std::string name = capitalized(name_of(collective, options.form));
   if (options.form == Form::persistent && collective.init == nullptr) return "this MPI has no MPI_" + name + " and no MPIX_" + name;
-  if (collective.types == Types::own && options.datatype != kContiguous) {
-    return std::string(collective.name) + " is measured on elements in a row only: no --datatype";
-  }
+  if (collective.types != Types::any && options.datatype != kContiguous) return std::string(collective.name) + " has elements of its own: no --datatype";
+  if (collective.types == Types::subarrays && options.in_place) return "the subarrays that are sent and received lie apart: no --in-place";
   const std::string about_options = complaint(options);
-  if (!about_options.empty() || options.empty_percent == 0) return about_options;
-  if (!collective.has_empty_blocks) return std::string("all blocks of ") + collective.name + " are equally long: no --empty-percent";
+  if (!about_options.empty() || (options.empty_percent == 0 && options.counts == Counts::equal)) return about_options;
+  if (!collective.lengths_differ) return std::string("all blocks of ") + collective.name + " are equally long: no --empty-percent, no --counts";
   const bool same = collective.same_as != nullptr &&
                     std::find(options.contenders.begin(), options.contenders.end(), collective.same_as) != options.contenders.end();
-  return same ? std::string(collective.same_as) + " makes the same exchange only where no block is empty" : "";
+  return same ? std::string(collective.same_as) + " makes the same exchange only where all blocks are equally long" : "";
 }
 
 // Every rank takes a device where device memory is asked for; says who has none.
@@ -189,6 +188,7 @@ int run(const Collective& collective, int argc, char** argv) {
   Bench bench{collective, read_options(argc, argv), 0, 1, now(), {}};
   MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &bench.ranks);
+  if (collective.types == Types::subarrays) bench.options.unit = kComplexBytes;
   limit_life(bench.options.most_seconds);
   const std::string wrong = complaint(bench);
   if (!wrong.empty() && bench.rank == 0) std::fprintf(stderr, "bench: %s\n", wrong.c_str());

@@ -38,6 +38,10 @@ struct LoadedPeer {
 
 enum class Memory { host, cuda };
 
+// How long the blocks of a size are: all alike; or by Zipf's law, so that the most goes to rank 0, half as much to rank 1, a third as much
+// to rank 2, and the mean is the size.
+enum class Counts { equal, zipf };
+
 // MPI_Alltoall, MPI_Ialltoall, MPI_Alltoall_init: of every collective one of these is measured.
 enum class Form { blocking, nonblocking, persistent };
 
@@ -56,12 +60,15 @@ struct Options {
   int buffers = 1;              // sets of buffers used in turn: more than one defeats the caches
   int ranks = 0;                // that were asked for; 0: it is not known
   int empty_percent = 0;        // pairs of ranks whose block is empty
+  Counts counts = Counts::equal;
   std::string datatype = kContiguous;  // of both sides, or SENDER:RECEIVER where they differ (datatype.h)
   Form form = Form::blocking;
   bool in_place = false;        // MPI_IN_PLACE for the send buffer
   bool off_cache = false;       // the buffers are flushed from the caches before every timed call
+  bool fresh = false;           // the buffers are allocated before every call and freed behind it, and timed with it
   int tests = 0;                // calls of MPI_Test in the work between start and wait
   std::string output;           // JSON file; empty: only the table
+  std::size_t unit = 1;         // bytes of which every block is a multiple, for the collective's sake
 };
 
 Options read_options(int argc, char** argv);
@@ -94,9 +101,10 @@ struct Contender {
 
 // The calls of one size, as this rank makes them.
 struct Exchange {
-  std::size_t block;  // bytes from one rank to one other, where not empty
+  std::size_t block;  // bytes from one rank to one other, where not empty; the mean where lengths differ
   int rank, ranks;
   int empty_percent;
+  Counts counts;
   const Datatype *sent, *received;
 };
 
@@ -104,12 +112,14 @@ struct GrowableBuffer {
   std::size_t send_bytes, recv_bytes;
 };
 
-enum class Types { any, own };
+// Of the data: any datatype (Exchange::sent and received); elements of its own in a row; subarrays of complex numbers.
+enum class Types { any, own, subarrays };
+constexpr std::size_t kComplexBytes = 2 * sizeof(double);
 
 struct Collective {
   const char* name;
-  bool has_empty_blocks;  // understands Exchange::empty_percent
-  const char* same_as;    // collective that is a contender where no block is empty; or null
+  bool lengths_differ;  // understands Exchange::empty_percent and counts
+  const char* same_as;  // collective that is a contender where all blocks are equally long; or null
   // Makes ready for the calls of a size; returns the bytes of this rank's buffers.
   GrowableBuffer (*prepare)(const Exchange& exchange);
   void (*fill)(std::byte* send, const Exchange& exchange, std::uint64_t seed);
@@ -121,7 +131,8 @@ struct Collective {
   int (*init)(const void* send, void* recv, const Exchange& exchange, const Contender& contender, MPI_Request* request);
   // Bytes a second that leave one rank.
   double (*bandwidth)(const Exchange& exchange, double seconds);
-  Types types = Types::any;  // own: of its elements; it does not look at Exchange::sent and received
+  Types types = Types::any;
+  const char* carried_as = nullptr;  // the collective whose algorithms carry it, where that has another name
 };
 
 // Runs the collective over all sizes and contenders, prints a table on rank 0 and writes JSON.

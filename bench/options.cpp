@@ -43,6 +43,14 @@ bool takes_half_steps(const std::string& word) {
   return word == "sqrt2";
 }
 
+Counts counts_of(const std::string& word) {
+  if (word != "equal" && word != "zipf") {
+    std::fprintf(stderr, "bench: --counts is equal or zipf, not '%s'\n", word.c_str());
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  return word == "zipf" ? Counts::zipf : Counts::equal;
+}
+
 Form form_of(const std::string& word) {
   if (word == "blocking") return Form::blocking;
   if (word == "nonblocking") return Form::nonblocking;
@@ -53,22 +61,32 @@ Form form_of(const std::string& word) {
   return Form::persistent;
 }
 
+struct Flags {
+  int in_place = 0, off_cache = 0, fresh = 0;
+};
+
+std::vector<option> known_options(Flags& flags) {
+  return {{"min-bytes", 1, nullptr, 'm'},  {"max-bytes", 1, nullptr, 'M'},
+          {"algorithms", 1, nullptr, 'a'}, {"repetitions", 1, nullptr, 'r'},
+          {"seconds", 1, nullptr, 's'},    {"max-time", 1, nullptr, 't'},
+          {"buffers", 1, nullptr, 'b'},    {"empty-percent", 1, nullptr, 'e'},
+          {"output", 1, nullptr, 'o'},     {"peer", 1, nullptr, 'p'},
+          {"memory", 1, nullptr, 'k'},     {"step", 1, nullptr, 'S'},
+          {"form", 1, nullptr, 'f'},       {"tests", 1, nullptr, 'T'},
+          {"ranks", 1, nullptr, 'n'},      {"datatype", 1, nullptr, 'd'},
+          {"in-place", 0, &flags.in_place, 1},   {"off-cache", 0, &flags.off_cache, 1},
+          {"counts", 1, nullptr, 'c'},     {"fresh", 0, &flags.fresh, 1},
+          {nullptr, 0, nullptr, 0}};
+}
+
 }  // namespace
 
 Options read_options(int argc, char** argv) {
   Options options;
   bool named = false;
-  static const option longs[] = {{"min-bytes", 1, nullptr, 'm'},  {"max-bytes", 1, nullptr, 'M'},
-                                 {"algorithms", 1, nullptr, 'a'}, {"repetitions", 1, nullptr, 'r'},
-                                 {"seconds", 1, nullptr, 's'},    {"max-time", 1, nullptr, 't'},
-                                 {"buffers", 1, nullptr, 'b'},    {"empty-percent", 1, nullptr, 'e'},
-                                 {"output", 1, nullptr, 'o'},     {"peer", 1, nullptr, 'p'},
-                                 {"memory", 1, nullptr, 'k'},     {"step", 1, nullptr, 'S'},
-                                 {"form", 1, nullptr, 'f'},       {"tests", 1, nullptr, 'T'},
-                                 {"ranks", 1, nullptr, 'n'},      {"datatype", 1, nullptr, 'd'},
-                                 {"in-place", 0, nullptr, 'I'},   {"off-cache", 0, nullptr, 'C'},
-                                 {nullptr, 0, nullptr, 0}};
-  for (int got; (got = getopt_long(argc, argv, "", longs, nullptr)) != -1;) {
+  Flags flags;
+  const std::vector<option> longs = known_options(flags);
+  for (int got; (got = getopt_long(argc, argv, "", longs.data(), nullptr)) != -1;) {
     switch (got) {
       case 'm': options.min_bytes = std::strtoull(optarg, nullptr, 10); break;
       case 'M': options.max_bytes = std::strtoull(optarg, nullptr, 10); break;
@@ -84,13 +102,14 @@ Options read_options(int argc, char** argv) {
       case 'S': options.half_steps = takes_half_steps(optarg); break;
       case 'n': options.ranks = std::atoi(optarg); break;
       case 'd': options.datatype = shortest(optarg); break;
-      case 'I': options.in_place = true; break;
-      case 'C': options.off_cache = true; break;
+      case 'c': options.counts = counts_of(optarg); break;
       case 'f': options.form = form_of(optarg); break;
       case 'T': options.tests = std::max(0, std::atoi(optarg)); break;
+      case 0: break;  // a flag
       default: MPI_Abort(MPI_COMM_WORLD, 2);
     }
   }
+  options.in_place = flags.in_place != 0, options.off_cache = flags.off_cache != 0, options.fresh = flags.fresh != 0;
   if (!named) options.contenders = names_of(options.memory == Memory::host ? "native,auto" : "auto");
   return options;
 }
@@ -98,13 +117,13 @@ Options read_options(int argc, char** argv) {
 namespace {
 
 // Of which every block is a multiple.
-std::size_t unit_of(const Options& options) { return options.datatype != kContiguous ? kBlockUnit : options.half_steps ? 16 : 1; }
+std::size_t unit_of(const Options& options) { return options.datatype != kContiguous ? kBlockUnit : options.half_steps ? 16 : options.unit; }
 
 }  // namespace
 
 std::vector<std::size_t> blocks_of(const Options& options) {
   const std::size_t multiple = unit_of(options);
-  const std::size_t first = std::max<std::size_t>(options.half_steps ? multiple : 1, options.min_bytes);
+  const std::size_t first = std::max<std::size_t>(options.half_steps || options.unit > 1 ? multiple : 1, options.min_bytes);
   std::vector<std::size_t> blocks;
   for (int step = 0;; ++step) {
     const int doubled = options.half_steps ? step / 2 : step;
@@ -133,8 +152,12 @@ std::string complaint_about_datatype(const Options& options) {
 
 std::string complaint_about_buffers(const Options& options) {
   const bool derived = options.datatype != kContiguous;
-  if (options.in_place && (derived || options.memory != Memory::host || options.empty_percent > 0 || !options.peers.empty())) {
-    return "--in-place is measured on contiguous data in host memory, without empty blocks and without --peer";
+  const bool equal = options.empty_percent == 0 && options.counts == Counts::equal;
+  if (options.in_place && (derived || options.memory != Memory::host || !equal || !options.peers.empty())) {
+    return "--in-place is measured on contiguous data in host memory, with blocks of equal length and without --peer";
+  }
+  if (options.fresh && (options.form != Form::blocking || options.memory == Memory::host || options.buffers > 1)) {
+    return "--fresh is measured with blocking calls in device memory, without --buffers";
   }
   if (options.off_cache && (options.form != Form::blocking || options.memory != Memory::host || !options.peers.empty())) {
     return "--off-cache is measured with blocking calls in host memory, without --peer";
@@ -148,9 +171,9 @@ std::string complaint(const Options& options) {
   if (const std::string about = complaint_about_buffers(options); !about.empty()) return about;
   if (const std::string about = complaint_about_datatype(options); !about.empty()) return about;
   if (blocks_of(options).empty()) {
-    const char* const needing = options.datatype != kContiguous ? "--datatype" : "--step sqrt2";
+    const char* const needing = options.datatype != kContiguous ? "--datatype" : options.half_steps ? "--step sqrt2" : "complex numbers";
     return "there is no size from " + std::to_string(options.min_bytes) + " to " + std::to_string(options.max_bytes) + " bytes" +
-           (unit_of(options) > 1 ? " that is a multiple of " + std::to_string(unit_of(options)) + ", as " + needing + " needs" : "");
+           (unit_of(options) > 1 ? " that is a multiple of " + std::to_string(unit_of(options)) + ", for " + needing : "");
   }
   if (options.form != Form::blocking && !options.peers.empty()) return "--peer is measured with blocking calls only";
   if (options.form == Form::blocking && options.tests > 0) return "--tests is for nonblocking and persistent calls: a blocking one has nothing to test";

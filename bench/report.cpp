@@ -113,7 +113,8 @@ std::string Report::memory() const {
 std::string Report::header() const {
   const int cores = usable_cores();
   const std::string tests = options_.form == Form::blocking ? "" : "\"tests\":" + std::to_string(options_.tests) + ",";
-  const std::string buffers = std::string(options_.in_place ? "\"in_place\":true," : "") + (options_.off_cache ? "\"off_cache\":true," : "");
+  const std::string buffers = std::string(options_.in_place ? "\"in_place\":true," : "") + (options_.off_cache ? "\"off_cache\":true," : "") +
+                              (options_.fresh ? "\"fresh\":true," : "") + (options_.counts == Counts::zipf ? "\"counts\":\"zipf\"," : "");
   char text[2048];
   std::snprintf(text, sizeof text,
                 "{\"collective\":\"%s\",\"mpi\":\"%s\",\"flavour\":\"%s\",\"ranks\":%d,\"nodes\":%d,\"ranks_per_node\":%d,"

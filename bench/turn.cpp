@@ -24,7 +24,7 @@ double slowest(double seconds) {
 
 Size make_size(const Bench& bench, std::size_t block, double seconds) {
   static const Datatypes types = datatypes_of(bench.options.datatype);
-  Size size{{block, bench.rank, bench.ranks, bench.options.empty_percent, &types.sent, &types.received}, {}, seconds, {}};
+  Size size{{block, bench.rank, bench.ranks, bench.options.empty_percent, bench.options.counts, &types.sent, &types.received}, {}, seconds, {}};
   size.room = bench.collective.prepare(size.exchange);
   return size;
 }
@@ -43,6 +43,7 @@ std::uint64_t checked_call(const Bench& bench, Calls& calls) {
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   ++seed;
+  if (bench.options.fresh) buffers.renew();
   bench.collective.fill(buffers.outgoing(), calls.exchange(), seed);
   if (bench.options.in_place) buffers.ship_in_place();
   else buffers.ship();
@@ -69,8 +70,22 @@ double batch_off_cache(Calls& calls, int count) {
   return seconds;
 }
 
+// With the allocation of every call's buffers, and the release of those of the call before.
+double batch_fresh(Calls& calls, int count) {
+  calls.buffers().renew();
+  calls.run(0);
+  PMPI_Barrier(MPI_COMM_WORLD);
+  const double began = now();
+  for (int done = 0; done < count; ++done) {
+    calls.buffers().renew();
+    calls.run(0);
+  }
+  return now() - began;
+}
+
 double batch(Calls& calls, int count) {
   if (calls.off_cache()) return batch_off_cache(calls, count);
+  if (calls.fresh()) return batch_fresh(calls, count);
   const LoadedPeer& peer = calls.contender().peer;
   calls.run(0);
   MPI_Barrier(MPI_COMM_WORLD);

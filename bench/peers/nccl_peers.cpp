@@ -1,5 +1,6 @@
 // NCCL as a contender (../peer.h), with data usable on return, as in MPI:
 //   nccl_send_recv   grouped ncclSend and ncclRecv, which is what NCCL's users wrote before there was
+//   nccl_send_recv_vector     the same for MPI_Alltoallv
 //   nccl_alltoall    ncclAlltoAll (2.28), here on memory it does not know, and in
 //   nccl_symmetric   memory of its own in symmetric windows, with copy engines (NCCL_CTA_POLICY_ZERO);
 //   nccl_allreduce            ncclAllReduce of floats or bytes, on memory it does not know, and in
@@ -152,6 +153,26 @@ const char* version() {
   return text.c_str();
 }
 
+struct Block {
+  char* at;
+  std::size_t bytes;
+};
+
+// Of a peer, each function tells the block that is sent to it or received from it; empty ones are left out.
+template <typename Out, typename In>
+int call_send_recv(MPI_Comm comm, Out out, In in) {
+  const Record& record = record_of(comm, false);
+  if (!record.works) return MPI_ERR_OTHER;
+  ncclResult_t result = nccl().begin();
+  for (int peer = 0; peer < record.ranks && result == ncclSuccess; ++peer) {
+    const Block sent = out(peer), received = in(peer);
+    if (sent.bytes > 0) result = nccl().send(sent.at, sent.bytes, ncclInt8, peer, record.comm, record.stream);
+    if (result == ncclSuccess && received.bytes > 0) result = nccl().receive(received.at, received.bytes, ncclInt8, peer, record.comm, record.stream);
+  }
+  const ncclResult_t ended = nccl().end();
+  return finish(record, result == ncclSuccess ? ended : result, "ncclSend and ncclRecv");
+}
+
 int call_alltoall(Record& record, const void* send, void* recv, std::size_t bytes) {
   return finish(record, nccl().alltoall(send, recv, bytes, ncclInt8, record.comm, record.stream), "ncclAlltoAll");
 }
@@ -198,23 +219,24 @@ bool in_window(const Record& record, void* memory) {
 }  // namespace
 
 PEER const char* nccl_send_recv_version() { return version(); }
+PEER const char* nccl_send_recv_vector_version() { return version(); }
 PEER const char* nccl_alltoall_version() { return version(); }
 PEER const char* nccl_symmetric_version() { return version(); }
 PEER const char* nccl_allreduce_version() { return version(); }
 PEER const char* nccl_symmetric_allreduce_version() { return version(); }
 
 PEER int nccl_send_recv(const void* send, int count, MPI_Datatype type, void* recv, int, MPI_Datatype, MPI_Comm comm) {
-  Record& record = record_of(comm, false);
-  if (!record.works) return MPI_ERR_OTHER;
   const std::size_t bytes = bytes_of(count, type);
-  ncclResult_t result = nccl().begin();
-  for (int peer = 0; peer < record.ranks && result == ncclSuccess; ++peer) {
-    result = nccl().send(static_cast<const char*>(send) + peer * bytes, bytes, ncclInt8, peer, record.comm, record.stream);
-    if (result != ncclSuccess) break;
-    result = nccl().receive(static_cast<char*>(recv) + peer * bytes, bytes, ncclInt8, peer, record.comm, record.stream);
-  }
-  const ncclResult_t ended = nccl().end();
-  return finish(record, result == ncclSuccess ? ended : result, "ncclSend and ncclRecv");
+  const auto block = [&](const void* buffer) { return [=](int peer) { return Block{const_cast<char*>(static_cast<const char*>(buffer)) + peer * bytes, bytes}; }; };
+  return call_send_recv(comm, block(send), block(recv));
+}
+
+PEER int nccl_send_recv_vector(const void* send, const int* counts, const int* places, MPI_Datatype type, void* recv, const int* recv_counts,
+                               const int* recv_places, MPI_Datatype recv_type, MPI_Comm comm) {
+  const auto block = [](const void* buffer, const int* lengths, const int* starts, MPI_Datatype of) {
+    return [=](int peer) { return Block{const_cast<char*>(static_cast<const char*>(buffer)) + bytes_of(starts[peer], of), bytes_of(lengths[peer], of)}; };
+  };
+  return call_send_recv(comm, block(send, counts, places, type), block(recv, recv_counts, recv_places, recv_type));
 }
 
 PEER int nccl_alltoall(const void* send, int count, MPI_Datatype type, void* recv, int, MPI_Datatype, MPI_Comm comm) {

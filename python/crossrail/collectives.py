@@ -28,8 +28,18 @@ class Collective:
     @property
     def forms(self) -> Dict[str, str]:
         """The names of its calls, as `crossrail bench` takes them, with the form of each: {'ialltoall': 'nonblocking', ...}."""
-        names = {name.format(self.name): form for form, name in NAME_OF_FORM.items()}
-        return {name: form for name, form in names.items() if f"MPI_{name.capitalize()}" in self.mpi}
+        return {NAME_OF_FORM[form].format(name): form for name in self.kinds for form in NAME_OF_FORM
+                if f"MPI_{NAME_OF_FORM[form].format(name).capitalize()}" in self.mpi}
+
+    @property
+    def kinds(self) -> List[str]:
+        """The names of its blocking calls, its own first: of alltoallv, alltoallw, too. Each has a bench program."""
+        names = [name[len("MPI_"):].lower() for name in self.mpi if not name.endswith("_init")]
+        return [name for name in names if not (name.startswith("i") and name[1:] in names)]
+
+    def kind_of(self, call: str) -> str:
+        """The blocking call beside one of its calls: 'ialltoallw' -> 'alltoallw'."""
+        return next(name for name in self.kinds if call in [word.format(name) for word in NAME_OF_FORM.values()])
 
 
 def collectives() -> List[Collective]:

@@ -16,11 +16,13 @@ def missing():
 def test_the_calls_of_the_collectives():
     assert names() == ["alltoall", "alltoallv", "allreduce"]
     assert call_names() == ["alltoall", "ialltoall", "alltoall_init", "alltoallv", "ialltoallv", "alltoallv_init",
-                            "allreduce", "iallreduce", "allreduce_init"]
+                            "alltoallw", "ialltoallw", "alltoallw_init", "allreduce", "iallreduce", "allreduce_init"]
     assert vector_names() == ["alltoallv"] and not find("alltoallv").knows_sizes and find("alltoall").knows_sizes
     assert find_call("alltoall")[1] == "blocking" and find_call("ialltoallv")[0].name == "alltoallv"
     assert exchange_names() == ["alltoall", "alltoallv"]
     assert find("allreduce").reduces and find("allreduce").knows_sizes and not find("alltoall").reduces
+    assert [find("alltoallv").kind_of(call) for call in ("alltoallv", "ialltoallw", "alltoallw_init")] == ["alltoallv", "alltoallw", "alltoallw"]
+    assert find_call("ialltoallw") == (find("alltoallv"), "nonblocking") and find("iallreduce") is None
     assert find_call("alltoall_init")[1] == "persistent" and find("nothing") is None
     with pytest.raises(CliError, match="no collective 'allgather' here; there are alltoall, ialltoall"):
         find_call("allgather")

@@ -40,7 +40,7 @@ def native_takes_part(what: What, where: Where, native_cuda: Optional[bool]) -> 
     """Whether the native MPI can be measured. `native_cuda`: what the user says of it; asked of the library where that is None."""
     if what.memory == "host":
         return True
-    return takes_device_memory(chosen_launcher(what.collective, where)) if native_cuda is None else native_cuda
+    return takes_device_memory(chosen_launcher(what.program, where)) if native_cuda is None else native_cuda
 
 
 def contender_names(wanted: Optional[str], collective: str, memory: str, native: bool) -> List[str]:
@@ -69,5 +69,5 @@ def resolve_contenders(what: What, where: Where, wanted: str, native_cuda: Optio
         return Contenders(names, what.peers, {}, notes)
     if what.datatype != CONTIGUOUS:
         return Contenders(names, what.peers, {}, (*notes, PEERS_LEFT_OUT))
-    peers = device_peers(what.collective, chosen_flavour(where.flavour))
+    peers = device_peers(what.program, chosen_flavour(where.flavour))
     return Contenders(names, (*peers.options, *what.peers), peers.environment, (*notes, *peers.missing))

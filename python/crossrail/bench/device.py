@@ -15,7 +15,8 @@ from crossrail.launchers import Launcher
 from crossrail.places import bench_folders, first_file
 
 NCCL_LIBRARY = "nccl_peers"
-NCCL_PEERS = {"alltoall": ("nccl_send_recv", "nccl_alltoall", "nccl_symmetric"), "allreduce": ("nccl_allreduce", "nccl_symmetric_allreduce")}
+NCCL_PEERS = {"alltoall": ("nccl_send_recv", "nccl_alltoall", "nccl_symmetric"), "alltoallv": ("nccl_send_recv_vector",),
+              "allreduce": ("nccl_allreduce", "nccl_symmetric_allreduce")}
 COPY_ENGINES = "copy_engine_limit"
 
 # Run by any interpreter; the package may lie in several places.

@@ -171,8 +171,10 @@ def title(measurement: Measurement) -> str:
     empty = measurement.get("empty_percent", 0)
     return (f"MPI_{measurement['collective'].capitalize()}, {measurement['ranks']} ranks on {nodes} "
             f"node{'s' if nodes != 1 else ''}, {measurement.get('mpi', 'MPI')}" + (f", {empty} % of the blocks empty" if empty else "")
+            + (", lengths of blocks by Zipf's law" if measurement.get("counts") == "zipf" else "")
             + (f", datatype {measurement['datatype']}" if measurement.get("datatype", "contiguous") != "contiguous" else "")
             + (", in place" if measurement.get("in_place") else "") + (", off cache" if measurement.get("off_cache") else "")
+            + (", buffers allocated for every call" if measurement.get("fresh") else "")
             + (f", memory of {device_name(measurement)}" if on_device(measurement) else ""))
 
 
@@ -190,6 +192,8 @@ def caveats(measurement: Measurement) -> List[str]:
                      "not of the hardware.")
     if measurement.get("off_cache"):
         notes.append("The buffers were flushed from the caches before every call, and each call was timed by itself; what the libraries keep stays cached.")
+    elif measurement.get("fresh"):
+        notes.append("The buffers were allocated before every call and freed behind it, and timed with it.")
     elif measurement.get("rotating_buffers", 1) == 1:
         notes.append("The same buffers in every repetition: small sizes stay in the caches.")
     if measurement.get("hosts_of_one_machine"):

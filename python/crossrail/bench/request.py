@@ -5,13 +5,16 @@ from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
 from crossrail.algorithms import compact
-from crossrail.collectives import BLOCKING, any_of, exchange_names, find, vector_names
-from crossrail.errors import CliError
+from crossrail.collectives import BLOCKING, NAME_OF_FORM, any_of, exchange_names, find, vector_names
+from crossrail.errors import CliError, did_you_mean
 
 MEMORIES = ("host", "cuda")
 STEPS = ("2", "sqrt2")
 CONTIGUOUS = "contiguous"
 DATATYPES = (CONTIGUOUS, "vector", "indexed", "resized", "subarray")
+EQUAL = "equal"
+COUNTS = (EQUAL, "zipf")
+COMPLEX_BYTES = 16  # alltoallw's blocks are multiples of it
 BLOCK_UNIT = 64  # bytes; of derived types every block is a multiple
 
 
@@ -21,9 +24,10 @@ class What:
 
     `memory`: of the buffers, host or cuda. `step`: from a size to the next, 2 or sqrt2. `empty`: percent of the blocks.
     `form`: blocking, nonblocking or persistent calls; of the last two `tests` calls of MPI_Test are made in the work between
-    start and wait. `contenders`: native, auto, algorithms. `peers`: contenders from other libraries, NAME=LIBRARY:SYMBOL.
+    start and wait. `kind`: the call where the collective has several: alltoallw of alltoallv. `contenders`: native, auto, algorithms. `peers`: contenders from other libraries, NAME=LIBRARY:SYMBOL.
     `datatype`: of both sides, or SENDER:RECEIVER where they differ (bench/datatype.h).
-    `in_place`: with MPI_IN_PLACE. `off_cache`: every timed call finds its buffers outside the caches.
+    `in_place`: with MPI_IN_PLACE. `off_cache`: every timed call finds its buffers outside the caches. `counts`: of blocks, equal or
+    zipf. `fresh`: buffers are allocated before and freed behind every call, and timed with it. `buffers`: sets of them, used in turn.
     """
 
     collective: str
@@ -39,6 +43,25 @@ class What:
     datatype: str = CONTIGUOUS
     in_place: bool = False
     off_cache: bool = False
+    counts: str = EQUAL
+    fresh: bool = False
+    kind: str = ""
+    buffers: int = 1
+
+    @property
+    def program(self) -> str:
+        """The name of the bench program."""
+        return self.kind or self.collective
+
+    @property
+    def call(self) -> str:
+        """The name of the call: 'ialltoallw'."""
+        return NAME_OF_FORM[self.form].format(self.program)
+
+    @property
+    def lengths_differ(self) -> bool:
+        """Whether blocks are not equally long."""
+        return bool(self.empty) or self.counts != EQUAL
 
 
 @dataclass(frozen=True)
@@ -96,8 +119,8 @@ def check_datatype(what: What) -> None:
         raise CliError(f"The datatype is {any_of(list(DATATYPES))}, or two of them as SENDER:RECEIVER, not '{what.datatype}'.")
     if what.datatype == CONTIGUOUS:
         return
-    if what.collective not in exchange_names():
-        raise CliError(f"What {what.collective} reduces are elements in a row: --datatype is for {any_of(exchange_names())}.")
+    if what.program not in exchange_names():
+        raise CliError(f"{what.program} has elements of its own: --datatype is for {any_of(exchange_names())}.")
     if what.peers:
         raise CliError("--peer is measured on contiguous data only.")
     if what.max_bytes < BLOCK_UNIT:
@@ -107,10 +130,23 @@ def check_datatype(what: What) -> None:
 def check_buffers(what: What) -> None:
     """Raises CliError for buffers that cannot be measured so."""
     plain = what.memory == "host" and not what.peers
-    if what.in_place and (not plain or what.empty or what.datatype != CONTIGUOUS):
-        raise CliError("--in-place is for contiguous data in host memory, without --empty and --peer.")
+    if what.in_place and (not plain or what.lengths_differ or what.datatype != CONTIGUOUS or what.kind == "alltoallw"):
+        raise CliError("--in-place is for contiguous data in host memory, without --empty, --counts and --peer.")
     if what.off_cache and (not plain or what.form != BLOCKING):
         raise CliError("--off-cache is for blocking calls in host memory, without --peer.")
+    if what.fresh and (what.memory == "host" or what.form != BLOCKING or what.buffers > 1):
+        raise CliError("--fresh is for blocking calls in device memory, without --buffers: --memory cuda.")
+
+
+def check_lengths(what: What) -> None:
+    """Raises CliError for lengths of blocks that there are not, or that the collective does not have."""
+    if what.counts not in COUNTS:
+        raise CliError(f"The counts are {any_of(list(COUNTS))}, not '{what.counts}'.{did_you_mean(what.counts, COUNTS)}")
+    if what.kind == "alltoallw" and what.max_bytes < COMPLEX_BYTES:
+        raise CliError(f"Blocks of complex numbers are multiples of {COMPLEX_BYTES} bytes: --max {compact(what.max_bytes)} leaves none.")
+    if what.lengths_differ and what.program not in vector_names():
+        option = "--empty" if what.empty else "--counts"
+        raise CliError(f"All blocks of {what.program} are equally long: {option} is for {any_of(vector_names())}.")
 
 
 def check_request(request: BenchRequest) -> None:
@@ -122,12 +158,11 @@ def check_request(request: BenchRequest) -> None:
         raise CliError("A collective call needs at least 2 ranks: -n 2.")
     if what.max_bytes < max(1, what.min_bytes):
         raise CliError(f"There is no size to measure: --min {compact(what.min_bytes)} is more than --max {compact(what.max_bytes)}.")
-    if what.empty and what.collective not in vector_names():
-        raise CliError(f"All blocks of {what.collective} are equally long: --empty is for {any_of(vector_names())}.")
     if what.tests and what.form == BLOCKING:
         raise CliError(f"A blocking call has nothing to test: --tests is for {any_of(later_calls(what.collective))}.")
     if what.peers and what.form != BLOCKING:
         raise CliError("--peer is measured with blocking calls only.")
+    check_lengths(what)
     check_datatype(what)
     check_buffers(what)
     if request.effort.repetitions is not None and request.effort.repetitions < 1:
@@ -147,7 +182,9 @@ def bench_options(request: BenchRequest) -> List[str]:
     numbers = {"--repetitions": effort.repetitions, "--seconds": effort.seconds, "--max-time": effort.most_seconds,
                "--empty-percent": what.empty or None, "--step": what.step,
                "--memory": None if what.memory == "host" else what.memory, "--form": None if what.form == BLOCKING else what.form,
-               "--tests": what.tests or None, "--datatype": None if what.datatype == CONTIGUOUS else what.datatype}
+               "--tests": what.tests or None, "--counts": None if what.counts == EQUAL else what.counts,
+               "--buffers": what.buffers if what.buffers > 1 else None,
+               "--datatype": None if what.datatype == CONTIGUOUS else what.datatype}
     given = [(option, value) for option, value in numbers.items() if value is not None]
-    flags = [option for option, wanted in (("--in-place", what.in_place), ("--off-cache", what.off_cache)) if wanted]
+    flags = [option for option, wanted in (("--in-place", what.in_place), ("--off-cache", what.off_cache), ("--fresh", what.fresh)) if wanted]
     return flags + [word for option, value in [*given, *(("--peer", peer) for peer in what.peers)] for word in (option, str(value))]

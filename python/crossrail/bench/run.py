@@ -62,14 +62,14 @@ def chosen_flavour(flavour: Optional[str]) -> str:
     return flavour or (built[0] if built else "openmpi")
 
 
-def chosen_launcher(collective: str, where: Where) -> Launcher:
+def chosen_launcher(program: str, where: Where) -> Launcher:
     """The launcher asked for, else the one of the MPI library that the bench program loads."""
     flavour = chosen_flavour(where.flavour)
     if where.launcher:
         launcher = named_launcher(where.launcher)
         check_launcher(launcher, flavour, "that of the bench program; --mpi chooses another one")
         return launcher
-    found = find_flavour(str(bench_program(collective, flavour)))
+    found = find_flavour(str(bench_program(program, flavour)))
     return find_launcher(flavour, found.library if found else None)
 
 
@@ -77,11 +77,11 @@ def bench_job(request: BenchRequest, output: Path) -> Job:
     """The bench program as a job with crossrail preloaded; raises CliError when a part of it is missing."""
     what, where = request.what, request.where
     flavour = chosen_flavour(where.flavour)
-    program = bench_program(what.collective, flavour)
+    program = bench_program(what.program, flavour)
     words = [str(program), "--min-bytes", str(what.min_bytes), "--max-bytes", str(what.max_bytes),
              "--algorithms", ",".join(what.contenders), "--output", str(output), "--ranks", str(where.ranks), *bench_options(request)]
     environment = {**own_settings(), **where.environment, "LD_PRELOAD": preload_value(preload_library(flavour))}
-    return Job(chosen_launcher(what.collective, where), where.ranks, words, list(where.launcher_words), environment)
+    return Job(chosen_launcher(what.program, where), where.ranks, words, list(where.launcher_words), environment)
 
 
 def commit() -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from crossrail.bench.contenders import Contenders, default_ranks, resolve_contenders
 from crossrail.bench.measurements import Measurement, not_run_sentences, on_device, reference, verdict, wrong_blocks
-from crossrail.bench.request import CONTIGUOUS, BenchRequest, Effort, What, Where, check_request, shortest_datatype
+from crossrail.bench.request import CONTIGUOUS, EQUAL, BenchRequest, Effort, What, Where, check_request, shortest_datatype
 from crossrail.bench.run import measure
 from crossrail.collectives import any_of, call_names, exchange_names, find_call, for_help, vector_names
 from crossrail.console import out, warn
@@ -43,6 +43,8 @@ Examples:
   crossrail bench alltoall -n 8 --max 64K --algorithms "native,auto,bruck,node_shared packet=512"
   crossrail bench alltoallv -n 8 --algorithms native,auto,alltoall
   crossrail bench alltoallv -n 8 --empty 90 --max-time 60
+  crossrail bench alltoallv --memory cuda --counts zipf --min 1K --max 16M
+  crossrail bench alltoallw -n 8 --min 16 --max 4M
   crossrail bench alltoall -n 8 --datatype vector:contiguous --min 64
   crossrail bench alltoall -n 8 --off-cache --csv alltoall.csv
   crossrail bench allreduce -n 8 --in-place --format osu
@@ -50,6 +52,7 @@ Examples:
   crossrail bench alltoall_init -n 8 --min 64K
   crossrail bench alltoall -H 4 -n 56
   crossrail bench alltoall -H 4 -n 56 --max 1K --peer theirs=/path/libtheirs.so:their_alltoall
+  crossrail bench alltoall --memory cuda --fresh --min 1K --max 16M
   crossrail bench alltoall --memory cuda --algorithms all --min 16 --max 64M --step sqrt2
   crossrail bench alltoall -n 56 --html report.html --machine "cluster A" -- --bind-to core
 
@@ -57,6 +60,8 @@ Examples:
 of 11), resized (MPI_Type_create_resized: a double in 16 bytes) or subarray (MPI_Type_create_subarray: two columns of 4 x 4 doubles), of both sides,
 or SENDER:RECEIVER. Sizes are those of the data; those that are no multiple of 64 bytes are left out. Gaps are checked to stay as they were.
 NCCL and the copy engines take contiguous data only, and so do functions of --peer.
+alltoallw exchanges subarrays of complex numbers, as libraries for Fourier transforms do: of a three-dimensional array the last axis is distributed
+before, the middle one afterwards. --counts zipf: the most goes to rank 0, half as much to rank 1, a third to rank 2; sizes are the mean.
 
 Of nonblocking and persistent calls (ialltoall, alltoall_init) the start, the wait, and the overlap with work put between them
 are measured, as osu_ialltoall and IMB-NBC do; --tests makes calls of MPI_Test in that work.
@@ -76,7 +81,8 @@ def save_measurement(measurement: Measurement, folder: Path) -> Path:
     memory = f"{measurement['memory']}_" if on_device(measurement) else ""
     datatype = measurement.get("datatype", CONTIGUOUS)
     types = "" if datatype == CONTIGUOUS else datatype.replace(":", "_to_") + "_"
-    buffers = "".join(f"{name}_" for name in ("in_place", "off_cache") if measurement.get(name))
+    buffers = "".join(f"{name}_" for name in ("in_place", "off_cache", "fresh") if measurement.get(name))
+    buffers += "zipf_" if measurement.get("counts") == "zipf" else ""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / (f"{measurement['collective']}_{measurement['flavour']}_{measurement['ranks']}ranks_"
                      f"{measurement['nodes']}nodes_{memory}{types}{buffers}{empty}{plain_name}.json")
@@ -154,6 +160,14 @@ def code_of(measurement: Measurement, algorithms: str) -> int:
     return EXIT_CODE if missing or measurement.get("failed") else 0
 
 
+def measured(request: BenchRequest, rivals: Contenders, machine: Optional[str]) -> Measurement:
+    """The measurement of the request with these contenders; meanwhile standard error says so."""
+    with_rivals = replace(request, what=replace(request.what, contenders=rivals.names, peers=rivals.peers),
+                          where=replace(request.where, environment=rivals.environment))
+    with Console(stderr=True).status(f"measuring {request.what.call} on {request.where.ranks} ranks…"):
+        return measure(with_rivals, machine)
+
+
 def bench_command(
     context: typer.Context,
     collective: str = typer.Argument(..., help=f"The call: {for_help(call_names)}."),
@@ -171,10 +185,13 @@ def bench_command(
     repetitions: Optional[int] = typer.Option(None, "--repetitions", help="Repetitions of every size.", show_default=False),
     tests: int = typer.Option(0, "--tests", min=0, help="Calls of MPI_Test in the work between start and wait (nonblocking and persistent calls)."),
     empty: int = typer.Option(0, "--empty", min=0, max=100, help=f"Percent of the blocks that are empty ({for_help(vector_names)})."),
+    counts: str = typer.Option(EQUAL, "--counts", help=f"Lengths of the blocks: equal, or by Zipf's law; see above ({for_help(vector_names)})."),
     datatype: str = typer.Option(CONTIGUOUS, "--datatype", help=f"Of both sides, or SENDER:RECEIVER; see above ({for_help(exchange_names)})."),
     most_seconds: Optional[float] = typer.Option(None, "--max-time", help="Seconds for all; large sizes are left out when they are over.", show_default=False),
     in_place: bool = typer.Option(False, "--in-place", help="With MPI_IN_PLACE: send and receive in one buffer."),
     off_cache: bool = typer.Option(False, "--off-cache", help="Flush the buffers from the caches before every timed call."),
+    fresh: bool = typer.Option(False, "--fresh", help="Allocate the buffers before every call, free them behind it, and time that with it (--memory cuda)."),
+    buffers: int = typer.Option(1, "--buffers", min=1, help="Sets of buffers, used in turn."),
     csv: Optional[Path] = typer.Option(None, "--csv", help="Write a line for every size and contender to this file.", show_default=False),
     form_of_output: str = typer.Option("table", "--format", help="On the terminal: table, or osu (columns of the OSU micro-benchmarks)."),
     output: Optional[Path] = typer.Option(None, "--output", help="Folder for the result (JSON).", show_default=False),
@@ -183,17 +200,14 @@ def bench_command(
 ) -> None:
     """See BENCH_HELP."""
     found, form = find_call(collective)
-    what = What(found.name, parse_size(smallest), parse_size(largest), step, memory, empty, (), tuple(peers), form, tests, shortest_datatype(datatype), in_place, off_cache)
+    what = What(found.name, parse_size(smallest), parse_size(largest), step, memory, empty, (), tuple(peers), form, tests, shortest_datatype(datatype), in_place, off_cache,
+                counts, fresh, found.kind_of(collective), buffers)
     where = Where(default_ranks(memory) if ranks is None else ranks, flavour, launcher, tuple(context.obj.launcher), hosts)
-    effort = Effort(repetitions, most_seconds=most_seconds)
-    check_request(BenchRequest(what, where, effort))
+    check_request(request := BenchRequest(what, where, Effort(repetitions, most_seconds=most_seconds)))
     outputs = check_outputs(Outputs(output, html, csv, form_of_output))
     rivals = resolve_contenders(what, where, algorithms, native_cuda)
     look_ahead(rivals, found.setting, outputs)
-    request = BenchRequest(replace(what, contenders=rivals.names, peers=rivals.peers), replace(where, environment=rivals.environment), effort)
-    with Console(stderr=True).status(f"measuring {collective} on {where.ranks} ranks…"):
-        measurement = measure(request, machine)
-    raise typer.Exit(conclude(measurement, outputs, algorithms))
+    raise typer.Exit(conclude(measured(request, rivals, machine), outputs, algorithms))
 
 
 def register(app: typer.Typer) -> None:

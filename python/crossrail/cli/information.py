@@ -205,7 +205,7 @@ def explain_through_host(question: core.Question, answer: Dict[str, Any]) -> Non
 
 
 def explain_command(
-    collective: str = typer.Argument(..., help=f"The call: {for_help(call_names)}; for MPI_Alltoallw, alltoallv."),
+    collective: str = typer.Argument(..., help=f"The call: {for_help(call_names)}."),
     block: Optional[str] = typer.Option(None, "--bytes", help="Bytes from one rank to one other: 16, 1K, 2M. Of " + for_help(vector_names) + " no rank knows them.", show_default=False),
     ranks: Optional[int] = typer.Option(None, "--ranks", "-n", help="Ranks of the communicator.", show_default=False),
     nodes: int = typer.Option(1, "--nodes", help="Spread the ranks over so many nodes."),

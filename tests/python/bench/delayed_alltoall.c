@@ -1,7 +1,7 @@
 /* Stands for crossrail in front of a bench program, with nonblocking calls whose behaviour is known: the data are there at
  * once, but the call has not ended before a time that passes by itself (all of it hides behind work) and a time that MPI_Wait
- * works for (none of it does). DELAY_US and WORK_US give them. The one algorithm is "delayed"; MPI_Alltoall stays native,
- * but spoils the byte of what is received at the offset SPOIL, where that is set. */
+ * works for (none of it does). DELAY_US and WORK_US give them. The one algorithm is "delayed"; MPI_Alltoall,
+ * MPI_Alltoallv and MPI_Alltoallw stay native, but spoil the byte of what is received at the offset SPOIL, where that is set. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +23,25 @@ int crossrail_set(const char *variable, const char *value) {
 
 const char *crossrail_last_algorithm(void) { return last; }
 
-int MPI_Alltoall(const void *from, int count, MPI_Datatype type, void *to, int received, MPI_Datatype as, MPI_Comm comm) {
-  const int code = PMPI_Alltoall(from, count, type, to, received, as, comm);
+static int spoiled(int code, void *to) {
   const char *spoil = getenv("SPOIL");
   if (spoil) ((char *)to)[atoi(spoil)] ^= 1;
   last = "native";
   return code;
+}
+
+int MPI_Alltoall(const void *from, int count, MPI_Datatype type, void *to, int received, MPI_Datatype as, MPI_Comm comm) {
+  return spoiled(PMPI_Alltoall(from, count, type, to, received, as, comm), to);
+}
+
+int MPI_Alltoallv(const void *from, const int *counts, const int *places, MPI_Datatype type, void *to, const int *received, const int *at, MPI_Datatype as,
+                  MPI_Comm comm) {
+  return spoiled(PMPI_Alltoallv(from, counts, places, type, to, received, at, as, comm), to);
+}
+
+int MPI_Alltoallw(const void *from, const int *counts, const int *places, const MPI_Datatype *types, void *to, const int *received, const int *at,
+                  const MPI_Datatype *as, MPI_Comm comm) {
+  return spoiled(PMPI_Alltoallw(from, counts, places, types, to, received, at, as, comm), to);
 }
 
 int MPI_Ialltoall(const void *from, int count, MPI_Datatype type, void *to, int received, MPI_Datatype as, MPI_Comm comm,

@@ -70,7 +70,8 @@ def test_nccl_is_a_contender_where_it_is_found(monkeypatch, tmp_path):
     assert peers.environment == {"CROSSRAIL_NCCL": "/p/libnccl.so.2"}
     (tmp_path / "bench/libcopy_engine_limit_openmpi.so").touch()
     assert device_peers("alltoall", "openmpi").options[-1].endswith(":copy_engine_limit")
-    assert device_peers("alltoallv", "openmpi").options == []
+    assert [option.split("=")[0] for option in device_peers("alltoallv", "openmpi").options] == ["nccl_send_recv_vector"]
+    assert device_peers("alltoallw", "openmpi").options == []
     assert device_peers("allreduce", "openmpi").options == [f"{name}={library}:{name}" for name in ("nccl_allreduce", "nccl_symmetric_allreduce")]
 
 

@@ -96,6 +96,15 @@ def test_buffers_are_said_wherever_a_measurement_is(measurement, tmp_path):
     assert any("flushed" in note for note in caveats(measurement)) and not any("stay in the caches" in note for note in caveats(measurement))
 
 
+def test_fresh_buffers_and_lengths_are_said_too(measurement, tmp_path):
+    options = bench_options(BenchRequest(What("alltoallv", memory="cuda", counts="zipf", fresh=True), Where(2)))
+    assert options == ["--fresh", "--memory", "cuda", "--counts", "zipf"] and bench_options(request_of(buffers=32)) == ["--buffers", "32"]
+    measurement.update(fresh=True, counts="zipf")
+    assert title(measurement).endswith(", lengths of blocks by Zipf's law, buffers allocated for every call")
+    assert "fresh_zipf" in save_measurement(measurement, tmp_path).name
+    assert any("allocated before every call" in note for note in caveats(measurement)) and not any("stay in the caches" in note for note in caveats(measurement))
+
+
 @pytest.mark.parametrize("more", [{"datatype": "vector"}, {"memory": "cuda"}, {"peers": ("a=b:c",)}])
 def test_in_place_where_it_cannot_be(more):
     check_request(request_of(in_place=True))

@@ -11,6 +11,7 @@ import pytest
 from crossrail.launchers import Job, Launcher, command_line
 
 PROGRAM = Path(os.environ.get("CROSSRAIL_BUILD", "/nothing")) / "bench/alltoall_openmpi"
+VECTOR, SUBARRAYS = (PROGRAM.with_name(name) for name in ("alltoallv_openmpi", "alltoallw_openmpi"))
 
 
 @pytest.fixture(scope="module")
@@ -24,13 +25,13 @@ def stand_in(tmp_path_factory):
     return library
 
 
-def run(stand_in, *words, **variables):
-    """Runs the bench program on 2 ranks with a block of 8 bytes; its exit code, its words, its JSON (None without)."""
+def run(stand_in, *words, program=PROGRAM, **variables):
+    """Runs a bench program on 2 ranks with a block of 8 bytes; its exit code, its words, its JSON (None without)."""
     output = stand_in.with_suffix(".json")
     output.unlink(missing_ok=True)
     environment = {"LD_PRELOAD": str(stand_in), "DELAY_US": "0", "WORK_US": "0", **variables}
     options = ["--min-bytes", "8", "--max-bytes", "8", "--repetitions", "15", "--output", str(output)]
-    words = command_line(Job(Launcher(shutil.which("mpirun.openmpi"), "openmpi"), 2, [str(PROGRAM), *options, *words], [], environment))
+    words = command_line(Job(Launcher(shutil.which("mpirun.openmpi"), "openmpi"), 2, [str(program), *options, *words], [], environment))
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
     return done.returncode, done.stdout.decode(), json.loads(output.read_text()) if output.exists() else None
 
@@ -118,6 +119,38 @@ def test_buffers_in_place_and_off_the_caches(stand_in, words, marks):
     assert code == 1 and of_contender(measurement, "auto")["wrong"] > 0 and of_contender(measurement, "native")["wrong"] == 0
 
 
+def test_lengths_by_zipfs_law(stand_in):
+    code, _, measurement = run(stand_in, "--max-bytes", "128", "--counts", "zipf", program=VECTOR)
+    assert code == 0 and measurement["counts"] == "zipf" and {one["wrong"] for one in measurement["results"]} == {0}
+    one = measurement["results"][0]  # what leaves a rank, in the mean over ranks, is a block: bandwidth is counted so
+    assert one["gb_s"] == pytest.approx(one["bytes"] / one["p50_us"] * 1e-3, abs=1e-4)
+    # Of blocks of 64 bytes rank 0 receives 64 from each, as 2/3 of 128 are cut to a multiple of 64, and rank 1 nothing.
+    for spoilt in ("0", "60"):
+        code, _, measurement = run(stand_in, "--min-bytes", "64", "--max-bytes", "64", "--counts", "zipf", program=VECTOR, SPOIL=spoilt)
+        assert code == 1 and of_contender(measurement, "auto")["wrong"] > 0 and of_contender(measurement, "native")["wrong"] == 0
+
+
+def test_subarrays_of_complex_numbers(stand_in):
+    code, _, measurement = run(stand_in, "--max-bytes", "1024", program=SUBARRAYS)
+    assert code == 0 and measurement["collective"] == "alltoallw" and sorted({one["bytes"] for one in measurement["results"]}) == [2**power for power in range(4, 11)]
+    assert {one["wrong"] for one in measurement["results"]} == {0}
+    for spoilt in ("0", "90"):  # of two blocks of 128 bytes
+        code, _, measurement = run(stand_in, "--min-bytes", "128", "--max-bytes", "128", program=SUBARRAYS, SPOIL=spoilt)
+        assert code == 1 and of_contender(measurement, "auto")["wrong"] > 0 and of_contender(measurement, "native")["wrong"] == 0
+
+
+@pytest.mark.parametrize("program, words, sentence", [
+    (SUBARRAYS, ["--in-place"], "no --in-place"), (SUBARRAYS, ["--datatype", "vector"], "alltoallw has elements of its own: no --datatype"),
+    (SUBARRAYS, [], "there is no size from 8 to 8 bytes that is a multiple of 16, for complex numbers"),
+    (PROGRAM, ["--counts", "zipf"], "all blocks of alltoall are equally long"), (VECTOR, ["--counts", "some"], "--counts is equal or zipf, not 'some'"),
+    (VECTOR, ["--counts", "zipf", "--algorithms", "auto,alltoall"], "alltoall makes the same exchange only where all blocks are equally long"),
+    (VECTOR, ["--fresh"], "--fresh is measured with blocking calls in device memory"),
+])
+def test_lengths_and_buffers_that_cannot_be(stand_in, program, words, sentence):
+    code, said, _ = run(stand_in, *words, program=program)
+    assert code != 0 and sentence in said
+
+
 def test_the_interval_of_the_median(stand_in):
     _, _, measurement = run(stand_in, "--algorithms", "native")
     one = of_contender(measurement, "native")
@@ -139,7 +172,7 @@ def test_the_interval_of_the_median(stand_in):
     (["--datatype", "strided"], "--datatype is contiguous, vector, indexed, resized or subarray, or two of them as SENDER:RECEIVER, not 'strided'"),
     (["--datatype", "vector:"], "not 'vector:'"),
     (["--datatype", "vector:vector:vector"], "not 'vector:vector:vector'"),
-    (["--datatype", "vector"], "there is no size from 8 to 8 bytes that is a multiple of 64, as --datatype needs"),
+    (["--datatype", "vector"], "there is no size from 8 to 8 bytes that is a multiple of 64, for --datatype"),
     (["--datatype", "contiguous:vector", "--max-bytes", "64", "--peer", "a=/b:c"], "--peer is measured on contiguous data only"),
     (["--peer", "a=/nosuch.so:c"], "cannot load the peer 'a': /nosuch.so: cannot open"),
 ])
