@@ -1,6 +1,6 @@
 """The last lines of `make test`: what the failed tests said, how many ran, how many could not and why.
 
-usage: test_summary.py FILE   what `ctest --output-junit FILE` wrote
+usage: test_summary.py FILE [TESTS]   what `ctest --output-junit FILE` wrote; how many tests there are in all
 """
 
 import re
@@ -30,8 +30,8 @@ def trouble(test):
     return [f"{test.get('name')} failed:", *(f"  {line}" for line in lines[begin:begin + MOST_SAID])]
 
 
-def summary(root):
-    """The lines to print; the last one has the numbers."""
+def summary(root, known=0):
+    """The lines to print; the last one has the numbers. `known`: tests in all, 0 where that is not known."""
     tests = list(root.iter("testcase"))
     counted = Counter(test.get("status") for test in tests)
     missing = [test for test in tests if test.get("status") in ("notrun", "disabled")]
@@ -42,11 +42,14 @@ def summary(root):
     if rest:
         lines.append(f"  {rest} could not run for other reasons")
     could_not = f", {len(missing)} could not run here" if missing else ""
-    return [*lines, f"{counted['run'] + counted['fail']} tests ran: {counted['run']} passed, {counted['fail']} failed{could_not}."]
+    others = max(0, known - len(tests))
+    left = f", {others} of other shares left out ('make test SHARE=all' runs them)" if others else ""
+    return [*lines, f"{counted['run'] + counted['fail']} tests ran: {counted['run']} passed, {counted['fail']} failed{could_not}{left}."]
 
 
 if __name__ == "__main__":
     try:
-        print("\n".join(summary(xml.parse(sys.argv[1]).getroot())))
+        known = sys.argv[2] if len(sys.argv) > 2 else ""
+        print("\n".join(summary(xml.parse(sys.argv[1]).getroot(), int(known) if known.isdigit() else 0)))
     except (OSError, xml.ParseError, IndexError) as error:
         sys.exit(f"test_summary.py: there is no account of the tests ({error})")

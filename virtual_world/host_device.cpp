@@ -134,6 +134,16 @@ const char* copy(void* to, const void* from, size_t bytes) {
   return nullptr;
 }
 
+const char* copy_rows(const crossrail_rows* rows, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t row = 0; row < rows[i].count; ++row) {
+      const size_t at = row * rows[i].pitch;
+      (void)copy(static_cast<char*>(rows[i].to) + at, static_cast<const char*>(rows[i].from) + at, rows[i].bytes);
+    }
+  }
+  return nullptr;
+}
+
 const char* allocate(const crossrail_memory*, size_t bytes, void** memory) {
   *memory = make_piece({nullptr, bytes, 0, -1, CROSSRAIL_MEMORY_DEVICE, true, true});
   return *memory == nullptr ? "out of memory" : nullptr;
@@ -199,7 +209,7 @@ HOST_DEVICE_VISIBLE int host_device_queue_allowed(void) { return ++device().queu
 HOST_DEVICE_VISIBLE const crossrail_device_module* host_device_module(void) {
   namespace world = crossrail::virtual_world;
   static const crossrail_device_module module = {
-      CROSSRAIL_DEVICE_MODULE_VERSION, "host", classify, describe, copy, allocate, release, export_memory, open_memory, close_memory,
+      CROSSRAIL_DEVICE_MODULE_VERSION, "host", classify, describe, copy, copy_rows, allocate, release, export_memory, open_memory, close_memory,
       world::identity, world::open_queue, world::close_queue, world::open_pages, world::close_pages, world::exchange, world::packets,
       world::packets_bytes, world::barrier, world::exchange_counted, world::combines, world::combine, world::combine_packets, world::combine_packets_bytes,
       world::pack, world::look, world::drain};

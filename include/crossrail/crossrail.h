@@ -130,6 +130,15 @@ int crossrail_alltoallv_on_stream(const void *sendbuf, const int sendcounts[], c
 int crossrail_allreduce_on_stream(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                   void *stream);
 
+/* MPI_Allgather in the order of `stream`, on the same terms; `sendbuf` may be MPI_IN_PLACE. */
+int crossrail_allgather_on_stream(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                                  MPI_Datatype recvtype, MPI_Comm comm, void *stream);
+
+/* MPI_Reduce_scatter_block in the order of `stream`, on the terms of crossrail_allreduce_on_stream, but not in place. A rank's block may be
+ * received where it lies in what the rank sends: at sendbuf + rank x recvcount elements. */
+int crossrail_reduce_scatter_block_on_stream(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op,
+                                             MPI_Comm comm, void *stream);
+
 /* Floats of 8 and 16 bits, for which few MPI libraries have types: IEEE's binary16; the upper half of a float; and two of the Open Compute
  * Project's, of which E4M3 has no infinity. */
 typedef enum crossrail_format {

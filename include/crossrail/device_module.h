@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define CROSSRAIL_DEVICE_MODULE_VERSION 6
+#define CROSSRAIL_DEVICE_MODULE_VERSION 7
 
 typedef enum crossrail_memory_kind {
   CROSSRAIL_MEMORY_HOST = 0,    /* also host memory that the driver knows (pinned, registered) */
@@ -63,6 +63,13 @@ typedef struct crossrail_block {
   const void *from;
   size_t bytes;
 } crossrail_block;
+
+/* `count` rows of `bytes`, `pitch` apart on both sides, which is not less where there are several. */
+typedef struct crossrail_rows {
+  void *to;
+  const void *from;
+  size_t bytes, count, pitch;
+} crossrail_rows;
 
 typedef enum crossrail_engine {
   CROSSRAIL_ENGINE_KERNEL = 0,  /* one kernel launch */
@@ -189,6 +196,8 @@ typedef struct crossrail_device_module {
   void (*describe)(const void *pointer, size_t bytes, crossrail_memory *memory);
   /* Copies between memory of any kind; returns when the bytes have arrived. */
   const char *(*copy)(void *to, const void *from, size_t bytes);
+  /* The same of rows, and of nothing between them; each side of them all is memory of one kind. */
+  const char *(*copy_rows)(const crossrail_rows *rows, size_t count);
 
   /* Shareable memory of our own, zeroed, beside `near`. */
   const char *(*alloc)(const crossrail_memory *near, size_t bytes, void **memory);
@@ -234,7 +243,7 @@ typedef struct crossrail_device_module {
 
 /* The one symbol of a module. */
 typedef const crossrail_device_module *(*crossrail_device_module_entry)(void);
-#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v6"
+#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v7"
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "crossrail/device_module.h"
+
 namespace gpu {
 
 inline constexpr const char* kName = "cuda";
@@ -68,6 +70,7 @@ struct Entry<CUresult(CUDAAPI*)(Arguments...)> {
   ENTRY(unregister_host, cuMemHostUnregister)             \
   ENTRY(address_of_host, cuMemHostGetDevicePointer)       \
   ENTRY(copy, cuMemcpyAsync)                              \
+  ENTRY(copy_2d, cuMemcpy2DAsync)                         \
   ENTRY(set_bytes, cuMemsetD8Async)                       \
   ENTRY(make_stream, cuStreamCreateWithPriority)          \
   ENTRY(destroy_stream, cuStreamDestroy)                  \
@@ -117,6 +120,17 @@ struct Driver {
   GPU_ENTRIES(GPU_FIELD)
 #undef GPU_FIELD
   bool complete = false;  // all that a module cannot do without
+
+  Result copy_rows(CUdeviceptr to, CUdeviceptr from, const crossrail_rows& rows, CUstream stream) const {
+    CUDA_MEMCPY2D how{};
+    how.srcMemoryType = how.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+    how.srcDevice = from;
+    how.dstDevice = to;
+    how.srcPitch = how.dstPitch = rows.pitch;
+    how.WidthInBytes = rows.bytes;
+    how.Height = rows.count;
+    return copy_2d(&how, stream);
+  }
 };
 const Driver& driver();
 

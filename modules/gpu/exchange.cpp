@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/of_thread.h"
 #include "queue.h"
 #include "sharing.h"
 
@@ -66,7 +67,7 @@ struct Sides {
   int locals = 0, remotes = 0;
 };
 const Sides& sides_of(const crossrail_queue& queue, const crossrail_exchange& exchange) {
-  static thread_local Sides sides;
+  Sides& sides = crossrail::of_thread<Sides, Sides>();
   sides.local.assign(exchange.block_count, 0);
   sides.locals = sides.remotes = 0;
   const Place& place = *queue.place;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "base/of_thread.h"
 #include "own_memory.h"
 #include "place.h"
 
@@ -163,7 +164,7 @@ crossrail_memory_kind classify(const void* pointer) {
 }
 
 void describe(const void* pointer, size_t bytes, crossrail_memory* memory) {
-  static thread_local Cache cache;
+  Cache& cache = crossrail::of_thread<Cache, Cache>();
   const Address begin = address(pointer);
   const Address end = begin + (bytes == 0 ? 1 : bytes);
   for (size_t i = 0; i < kKnown; ++i) {

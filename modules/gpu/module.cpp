@@ -11,7 +11,14 @@
 namespace gpu {
 namespace {
 
-const char* copy_at(const Facts& facts, void* to, const void* from, size_t bytes) {
+const char* enqueue(const crossrail_rows& rows, Stream stream) {
+  const bool some = rows.bytes > 0 && rows.count > 0;
+  if (some && rows.count > 1) GPU_TRY(driver().copy_rows(address(rows.to), address(rows.from), rows, stream));
+  else if (some) GPU_TRY(driver().copy(address(rows.to), address(rows.from), rows.bytes, stream));
+  return nullptr;
+}
+
+const char* copy_at(const Facts& facts, const crossrail_rows* rows, size_t count) {
   crossrail_memory near{};
   near.device = facts.ordinal;
   near.context = facts.context;
@@ -21,21 +28,35 @@ const char* copy_at(const Facts& facts, void* to, const void* from, size_t bytes
   const Uncaptured uncaptured;
   const At at(*place);
   GPU_TRY(at.result());
-  GPU_TRY(driver().copy(address(to), address(from), bytes, place->stream));
-  return text(driver().await_stream(place->stream));
+  for (size_t i = 0; i < count && wrong == nullptr; ++i) wrong = enqueue(rows[i], place->stream);
+  const char* const waited = text(driver().await_stream(place->stream));
+  return wrong != nullptr ? wrong : waited;
+}
+
+const char* copy_rows(const crossrail_rows* rows, size_t count) {
+  if (count == 0) return nullptr;
+  // Looked at first of all: the program's own copies to either may still be under way, and what it has written must not come after.
+  crossrail_memory looked_at{};
+  for (size_t i = 0; i < count; ++i) {
+    const size_t reach = rows[i].bytes + (rows[i].count > 1 ? rows[i].pitch * (rows[i].count - 1) : 0);
+    if (i == 0) describe(rows[i].from, reach, &looked_at);
+    describe(rows[i].to, reach, &looked_at);
+  }
+  Facts facts = facts_of(rows->to);
+  if (!facts.device) facts = facts_of(rows->from);
+  if (facts.device) return copy_at(facts, rows, count);
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t row = 0; row < rows[i].count; ++row) {
+      const size_t at = row * rows[i].pitch;
+      std::memcpy(static_cast<char*>(rows[i].to) + at, static_cast<const char*>(rows[i].from) + at, rows[i].bytes);
+    }
+  }
+  return nullptr;
 }
 
 const char* copy(void* to, const void* from, size_t bytes) {
-  if (bytes == 0) return nullptr;
-  // Looked at first of all: the program's own copies to either may still be under way, and what it has written must not come after.
-  crossrail_memory looked_at{};
-  describe(from, bytes, &looked_at);
-  describe(to, bytes, &looked_at);
-  Facts facts = facts_of(to);
-  if (!facts.device) facts = facts_of(from);
-  if (facts.device) return copy_at(facts, to, from, bytes);
-  std::memcpy(to, from, bytes);
-  return nullptr;
+  const crossrail_rows row{to, from, bytes, 1, bytes};
+  return copy_rows(&row, bytes > 0 ? 1 : 0);
 }
 
 const char* give_back(void* memory) {
@@ -81,6 +102,7 @@ crossrail_device_module table() {
   module.classify = classify;
   module.describe = describe;
   module.copy = copy;
+  module.copy_rows = copy_rows;
   module.alloc = alloc;
   module.free = give_back;
   module.export_memory = export_memory;
@@ -110,7 +132,7 @@ crossrail_device_module table() {
 }  // namespace
 }  // namespace gpu
 
-extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v6(void) {
+extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v7(void) {
   static const crossrail_device_module module = gpu::table();
   return gpu::driver().complete ? &module : nullptr;
 }

@@ -12,7 +12,7 @@ std::mutex& guard() {
 }
 
 Context primary_context(int device) {
-  static std::vector<Context> contexts;
+  static auto& contexts = *new std::vector<Context>;
   const std::lock_guard lock(guard());
   if (contexts.size() <= static_cast<size_t>(device)) contexts.resize(device + 1);
   Context& context = contexts[device];
@@ -68,7 +68,7 @@ Context context_on(int device) {
 At::At(const Place& place) : gone_(generation_of(place.context) != place.generation), current_(gone_ ? nullptr : place.context) {}
 
 Place* place_of(const crossrail_memory& memory, const char** wrong) {
-  static std::vector<std::unique_ptr<Place>> places;
+  static auto& places = *new std::vector<std::unique_ptr<Place>>;  // until the last of the functions that the process calls at its end
   Context context = static_cast<Context>(memory.context);
   if (context == nullptr) context = context_on(memory.device);
   if (context == nullptr) {

@@ -36,7 +36,7 @@ struct Openings {
   std::map<Address, Opened> all;
 };
 Openings& openings() {
-  static Openings one;
+  static Openings& one = *new Openings;
   return one;
 }
 

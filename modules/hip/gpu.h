@@ -14,6 +14,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "crossrail/device_module.h"
+
 namespace gpu {
 
 inline constexpr const char* kName = "hip";
@@ -96,6 +98,7 @@ struct Entry<Result(Wanted...)> {
   ENTRY(unregister_host, hipHostUnregister, void*)                                                  \
   ENTRY(address_of_host, hipHostGetDevicePointer, void**, void*, unsigned)                          \
   ENTRY(copy_as, hipMemcpyAsync, void*, const void*, size_t, hipMemcpyKind, hipStream_t)            \
+  ENTRY(copy_2d, hipMemcpy2DAsync, void*, size_t, const void*, size_t, size_t, size_t, hipMemcpyKind, hipStream_t) \
   ENTRY(set_bytes, hipMemsetAsync, void*, int, size_t, hipStream_t)                                 \
   ENTRY(open_stream, hipStreamCreateWithPriority, hipStream_t*, unsigned, int)                      \
   ENTRY(destroy_stream, hipStreamDestroy, hipStream_t)                                              \
@@ -141,6 +144,9 @@ struct Driver {
   Result allocate(Address* made, size_t bytes) const;
   Result copy(Address to, Address from, size_t bytes, Stream stream) const {
     return copy_as(to, from, bytes, hipMemcpyDefault, stream);
+  }
+  Result copy_rows(Address to, Address from, const crossrail_rows& rows, Stream stream) const {
+    return copy_2d(to, rows.pitch, from, rows.pitch, rows.bytes, rows.count, hipMemcpyDefault, stream);
   }
   Result load_function(Function function) const;
   // A graph's kernel is one of the program's own for HIP, not one of an image: plain launches instead.

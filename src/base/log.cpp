@@ -32,7 +32,7 @@ void log_line(LogLevel level, const char* format, ...) {
 
 bool first_time(const char* key) {
   static std::mutex mutex;
-  static std::set<std::string> seen;
+  static auto& seen = *new std::set<std::string>;
   const std::lock_guard lock(mutex);
   return seen.insert(key).second;
 }

@@ -66,7 +66,7 @@ void apply_communicator_settings(const std::string& text, Settings& settings) {
 }
 
 const std::vector<SettingRow>& setting_rows() {
-  static const std::vector<SettingRow> rows = {
+  static const auto& rows = *new std::vector<SettingRow>{
 #define SETTING(member, variable, kind, preset, scope, help) \
   {variable, #kind, #scope, help, text_of(preset)},
 #include "base/settings.def"

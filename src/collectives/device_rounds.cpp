@@ -79,18 +79,24 @@ Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round, c
 }
 
 Status enqueue_round(Plan& plan, const Buffers& buffers, const DeviceRound& whole, const MappedExchange& how) {
-  DeviceSharing& devices = *plan.devices;
-  CROSSRAIL_TRY(devices.streams().check_peers());
-  if (devices.any_staged(plan.mapped)) return failed(Code::unsupported, "some rank's memory cannot be mapped by others");
-  CROSSRAIL_TRY(devices.map_peers(plan.mapped));
-  devices.keep_mapped(plan.mapped);
-  lay_out(plan, buffers, whole, how.side);
-  CROSSRAIL_TRY(devices.streams().barrier(buffers.stream));
-  CROSSRAIL_TRY(devices.streams().exchange(buffers.stream, plan.device_blocks.exchanged, how.engine));
-  return devices.streams().barrier(buffers.stream);
+  return run_in_stream(plan, buffers, [&] {
+    lay_out(plan, buffers, whole, how.side);
+    return plan.devices->streams().exchange(buffers.stream, plan.device_blocks.exchanged, how.engine);
+  });
 }
 
 }  // namespace
+
+Status begin_in_stream(Plan& plan, const Buffers& buffers) {
+  DeviceSharing& devices = *plan.devices;
+  CROSSRAIL_TRY(devices.streams().check_peers());
+  for (const MappedSide side : {MappedSide::send, MappedSide::recv}) {
+    if (includes(plan.mapped, side) && devices.any_staged(side)) return failed(Code::unsupported, "some rank's memory cannot be mapped by others");
+  }
+  CROSSRAIL_TRY(devices.map_peers(plan.mapped));
+  devices.keep_mapped(plan.mapped);
+  return devices.streams().barrier(buffers.stream);
+}
 
 std::byte* sent_block(const Plan& plan, const Buffers& buffers, const DeviceRound& round, int number) {
   const auto at = static_cast<std::size_t>(number);

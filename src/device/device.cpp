@@ -145,18 +145,38 @@ bool driver_may_come() {
   return has_any || driver_present();
 }
 
-Status copy(void* to, const void* from, std::size_t bytes) {
+namespace {
+
+// The one that knows one of them. Null where there is none.
+const crossrail_device_module* module_for(const void* to, const void* from) {
   const crossrail_device_module* present = module();
-  if (present == nullptr) {
-    std::memcpy(to, from, bytes);
-    return {};
-  }
-  for (std::size_t i = 1; i < kMost; ++i) {
+  for (std::size_t i = 1; i < kMost && present != nullptr; ++i) {
     const crossrail_device_module* const other = modules[i].load(std::memory_order_acquire);
     if (other == nullptr) break;
     if (other->classify(to) == CROSSRAIL_MEMORY_DEVICE || other->classify(from) == CROSSRAIL_MEMORY_DEVICE) present = other;
   }
-  return answered(present->copy(to, from, bytes));
+  return present;
+}
+
+}  // namespace
+
+Status copy(void* to, const void* from, std::size_t bytes) {
+  const crossrail_device_module* const present = module_for(to, from);
+  if (present != nullptr) return answered(present->copy(to, from, bytes));
+  std::memcpy(to, from, bytes);
+  return {};
+}
+
+Status copy_rows(std::span<const crossrail_rows> rows) {
+  if (rows.empty()) return {};
+  const crossrail_device_module* const present = module_for(rows.front().to, rows.front().from);
+  if (present != nullptr) return answered(present->copy_rows(rows.data(), rows.size()));
+  for (const crossrail_rows& one : rows) {
+    for (std::size_t at = 0; at < one.count * one.pitch; at += one.pitch) {
+      std::memcpy(static_cast<std::byte*>(one.to) + at, static_cast<const std::byte*>(one.from) + at, one.bytes);
+    }
+  }
+  return {};
 }
 
 Status answered(const char* wrong) {

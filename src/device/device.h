@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "base/status.h"
 #include "crossrail/device_module.h"
@@ -32,6 +33,8 @@ bool is_device_memory(const void* pointer);
 
 // Copies between memory of any kind; returns when the bytes have arrived. Errors: system.
 Status copy(void* to, const void* from, std::size_t bytes);
+// The same of rows, and of nothing between them; each side of them all is memory of one kind.
+Status copy_rows(std::span<const crossrail_rows> rows);
 
 // What a module answers, as a Status. Errors: system.
 Status answered(const char* wrong);

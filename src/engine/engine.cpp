@@ -13,7 +13,7 @@ namespace crossrail {
 namespace {
 
 Plan& native_plan() {
-  static Plan native;
+  static Plan& native = *new Plan;
   return native;
 }
 
@@ -83,6 +83,11 @@ Status plan_on_devices(Slot& slot, const Shape& shape, const DeviceCall& call, P
   return {};
 }
 
+// In place, what peers have not read yet would be written over.
+bool writes_over_itself(const Shape& shape, const UserBuffers& user) {
+  return shape.in_place || (shape.collective == Collective::reduce_scatter_block && user.in_place());
+}
+
 // Leaves `plan` null where the call must go through host memory: some rank has a side there, no
 // algorithm fits, or (seen by all ranks alike) some rank cannot map the memory of another.
 Status run_on_devices(Slot& slot, Shape shape, UserBuffers& user, Plan*& plan) {
@@ -91,9 +96,7 @@ Status run_on_devices(Slot& slot, Shape shape, UserBuffers& user, Plan*& plan) {
   shape.memory = Memory::device;
   DeviceCall call = user.on_devices();
   if (call.places == nullptr) call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
-  // In place, what peers have not read yet must not be written over.
-  const bool written_over = shape.in_place || (shape.collective == Collective::reduce_scatter_block && user.in_place());
-  call.send.ours = call.send.ours || written_over;
+  call.send.ours = call.send.ours || writes_over_itself(shape, user);
   Plan* known = nullptr;
   CROSSRAIL_TRY(plan_on_devices(slot, shape, call, known));
   if (known == nullptr) return {};
@@ -176,11 +179,11 @@ Outcome run_collective(Communicator& communicator, const Shape& shape, const Buf
 namespace {
 
 // What would have to be staged is nowhere, as the others see it: staging takes its turn, and streams do not.
-DeviceCall call_without_staging(UserBuffers& user, std::uint64_t block_bytes) {
+DeviceCall call_without_staging(const Shape& shape, UserBuffers& user, int ranks) {
   DeviceCall call = user.on_devices();
-  call.block_bytes = block_bytes;
+  call.block_bytes = device_block_bytes(shape, ranks);
   call.stays = true;
-  if (call.send.ours || call.recv.ours) call.send = call.recv = {};
+  if (call.send.ours || call.recv.ours || writes_over_itself(shape, user)) call.send = call.recv = {};
   return call;
 }
 
@@ -191,14 +194,15 @@ Status enqueue(Slot& slot, const Shape& shape, UserBuffers& user, void* stream) 
   if (!slot.devices->active()) return failed(Code::unsupported, "some rank has no device module, or memory that no other can map");
   if (shape.in_place) return failed(Code::unsupported, "not in place");
   Plan* plan = nullptr;
-  DeviceCall call = call_without_staging(user, device_block_bytes(shape, slot.owner.topology.size));
+  DeviceCall call = call_without_staging(shape, user, slot.owner.topology.size);
   // All are to hear, and are here now: this call is refused for what was wrong with the one before.
   const std::string wrong_before = slot.devices->queue().wrong_so_far();
   if (!wrong_before.empty()) call.send = call.recv = {};
   CROSSRAIL_TRY(plan_on_devices(slot, shape, call, plan));
   if (!wrong_before.empty()) return failure(Code::unsupported, "%s", wrong_before.c_str());
   if (plan == nullptr) {
-    return failed(Code::unsupported, "some rank's buffers are not in device memory that the others can map, or have gaps, or its counts of an earlier call were wrong");
+    return failed(Code::unsupported, "some rank's buffers are not in device memory that the others can map, or have gaps, or are one where results would be "
+                                     "written over what others read, or its counts of an earlier call were wrong");
   }
   Buffers buffers = user.device_buffers();
   buffers.stream = stream == nullptr ? CROSSRAIL_DEFAULT_STREAM : stream;

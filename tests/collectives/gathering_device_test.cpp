@@ -1,5 +1,7 @@
 // Every row of allgather and reduce_scatter_block for device memory against the definitions, with ranks as threads.
 
+#include <deque>
+
 #include "tests/collectives/device_case.h"
 #include "tests/collectives/gathering_case.h"
 
@@ -157,6 +159,53 @@ TEST_P(EveryGatheringOnDevices, goes_another_way_where_nothing_can_be_mapped) {
       ++call;
       EXPECT_STRNE(checked(communicator, shape_of(count, call), call, Side::apart).plan->algorithm, GetParam().name);
     }
+  });
+}
+
+// Several calls in a stream; nobody waits for them before all are asked for. In place is for allgather only.
+TEST_P(EveryGatheringOnDevices, goes_in_the_order_of_streams) {
+  const bool gathers = GetParam().collective == Collective::allgather;
+  for (const unsigned delay_us : {0u, 300u}) {
+    set({.delay_us = delay_us});
+    virtual_world::world({0, 0, 0}, forced(), [&](Communicator& communicator) {
+      void* const stream = host_device_open_stream();
+      for (const std::size_t count : {1u, 100u, 5000u, 20001u}) {
+        const Shape shape = shape_of(count, count);
+        std::deque<OnDevice> calls;
+        for (std::uint64_t call = 1; call <= 5; ++call) {
+          calls.emplace_back(communicator.topology, shape, call, gathers && call % 2 == 0 ? Side::in_place : Side::apart, Kinds{});
+          const Status status = run_on_stream(communicator, shape, calls.back(), stream);
+          EXPECT_TRUE(status.ok()) << status.what;
+        }
+        host_device_wait(stream);
+        EXPECT_TRUE(communicator.slot().control->barrier().ok());
+        for (OnDevice& one : calls) EXPECT_EQ(one.wrong(), "") << count;
+        Shape planned = shape;
+        planned.memory = Memory::device;
+        planned.order = Order::stream;
+        const Plan* const plan = communicator.slot().plans.find(planned);
+        ASSERT_NE(plan, nullptr);
+        EXPECT_STREQ(plan->algorithm, GetParam().name);
+      }
+      host_device_close_stream(stream);
+    });
+  }
+}
+
+// On all ranks alike, and nothing is harmed: reductions in place, of one rank only, too; memory that no peer can map.
+TEST_P(EveryGatheringOnDevices, refuses_in_streams_what_would_be_staged) {
+  const bool gathers = GetParam().collective == Collective::allgather;
+  virtual_world::world({0, 0, 0}, forced(), [&](Communicator& communicator) {
+    const Shape shape = shape_of(100, 0);
+    const auto refused = [&](Side side, Kinds kinds) {
+      OnDevice one(communicator.topology, shape, 1, side, kinds);
+      const Status status = run_on_stream(communicator, shape, one, nullptr);
+      EXPECT_EQ(status.code, Code::unsupported) << status.what;
+    };
+    if (!gathers) refused(Side::in_place, {});
+    if (!gathers) refused(communicator.topology.rank == 1 ? Side::in_place : Side::apart, {});
+    refused(Side::apart, {HOST_DEVICE_UNSHAREABLE, HOST_DEVICE_UNSHAREABLE});
+    EXPECT_STREQ(checked(communicator, shape, 2, Side::apart).plan->algorithm, GetParam().name);
   });
 }
 

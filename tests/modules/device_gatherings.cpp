@@ -1,13 +1,22 @@
-// MPI_Allgather and MPI_Reduce_scatter_block on device memory, blocking and nonblocking, compared with the definition: the blocks of all
-// ranks, gathered in host memory. In place and not, all kinds of memory, odd addresses, short and long blocks.
+// MPI_Allgather and MPI_Reduce_scatter_block on device memory, blocking, nonblocking and in a stream's order (crossrail_allgather_on_stream,
+// crossrail_reduce_scatter_block_on_stream; captured, too), compared with the definition: the blocks of all ranks, gathered in host
+// memory. In place and not, all kinds of memory, odd addresses, short and long blocks.
 
 #include "device_exchange.h"
+
+#include <crossrail/crossrail.h>
+#include <dlfcn.h>
 
 namespace {
 
 using namespace device_test;
 
-enum class Form { blocking, nonblocking };
+enum class Form { blocking, nonblocking, stream, graph };
+constexpr const char* kForms[] = {"blocking", "nonblocking", "stream's", "captured"};
+
+decltype(&crossrail_allgather_on_stream) gather_on_stream = nullptr;
+decltype(&crossrail_reduce_scatter_block_on_stream) scatter_on_stream = nullptr;
+cudaStream_t stream = nullptr;
 
 struct Case {
   bool gathers;
@@ -38,7 +47,32 @@ std::vector<int> expected(const Case& one, std::uint64_t seed) {
   return all;
 }
 
+int enqueue(const Case& one, const void* from, void* to) {
+  return one.gathers ? gather_on_stream(from, one.count, MPI_INT, to, one.count, MPI_INT, MPI_COMM_WORLD, stream)
+                     : scatter_on_stream(from, to, one.count, MPI_INT, MPI_SUM, MPI_COMM_WORLD, stream);
+}
+
+int call_in_stream(const Case& one, const void* from, void* to) {
+  if (one.form == Form::stream) {
+    const int code = enqueue(one, from, to);
+    require(cudaStreamSynchronize(stream), "the stream");
+    return code;
+  }
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t ready = nullptr;
+  require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
+  const int code = enqueue(one, from, to);
+  require(cudaStreamEndCapture(stream, &graph), "end of capture");
+  require(cudaGraphInstantiate(&ready, graph, 0), "instantiate");
+  for (int launch = 0; launch < 3; ++launch) require(cudaGraphLaunch(ready, stream), "launch");
+  require(cudaStreamSynchronize(stream), "the stream");
+  require(cudaGraphExecDestroy(ready), "destroy");
+  require(cudaGraphDestroy(graph), "destroy");
+  return code;
+}
+
 int call(const Case& one, const void* from, void* to) {
+  if (one.form == Form::stream || one.form == Form::graph) return call_in_stream(one, from, to);
   MPI_Request request = MPI_REQUEST_NULL;
   int code = MPI_SUCCESS;
   if (one.form == Form::blocking) {
@@ -73,7 +107,7 @@ void run_case(const Case& one, std::uint64_t seed) {
   put(image, shift, right);
   const std::vector<unsigned char> got = recv.read();
   if (code != MPI_SUCCESS || got != image || send.read() != sent) {
-    complain("%s%s of %d ints from %s to %s%s at %zu: code %d, by %s", one.form == Form::blocking ? "" : "nonblocking ", one.gathers ? "allgather" : "reduce_scatter_block",
+    complain("%s %s of %d ints from %s to %s%s at %zu: code %d, by %s", kForms[static_cast<int>(one.form)], one.gathers ? "allgather" : "reduce_scatter_block",
              one.count, name_of(one.from), name_of(one.to), one.in_place ? " in place" : "", shift, code, carried_by.c_str());
   }
 }
@@ -121,6 +155,27 @@ void again_and_again() {
   }
 }
 
+// Each rank has a device to itself, and all are on one node; no reduction is in place.
+void in_streams() {
+  if (size > devices || gather_on_stream == nullptr || std::getenv("CROSSRAIL_NODES") != nullptr) return;
+  require(cudaStreamCreate(&stream), "a stream");
+  std::uint64_t seed = 30'000;
+  for (const bool gathers : {true, false}) {
+    for (const int count : {0, 1, 17, 1000, 4099, 50'000, 1 << 20}) {
+      for (const Form form : {Form::stream, Form::graph, Form::stream}) {
+        ++seed;
+        run_case({gathers, form, Kind::device, Kind::device, gathers && seed % 2 == 0, count, seed % 5}, seed);
+        MPI_Barrier(MPI_COMM_WORLD);
+      }
+    }
+  }
+  int* row = nullptr;
+  require(cudaMalloc(reinterpret_cast<void**>(&row), sizeof(int) * 100 * static_cast<std::size_t>(size)), "cudaMalloc");
+  if (scatter_on_stream(MPI_IN_PLACE, row, 100, MPI_INT, MPI_SUM, MPI_COMM_WORLD, stream) == MPI_SUCCESS) complain("a reduction in place is not refused");
+  require(cudaFree(row), "cudaFree");
+  require(cudaStreamDestroy(stream), "a stream");
+}
+
 void expect_algorithm(bool gathers, const char* on_one_node) {
   run_case({gathers, Form::blocking, Kind::device, Kind::device, false, 1000, 0}, 1);
   // Of two nodes (two_nodes.sh) with a rank each there are no lanes.
@@ -137,6 +192,9 @@ int main(int argc, char** argv) {
   all_counts();
   all_kinds_of_memory();
   again_and_again();
+  gather_on_stream = reinterpret_cast<decltype(gather_on_stream)>(dlsym(RTLD_DEFAULT, "crossrail_allgather_on_stream"));
+  scatter_on_stream = reinterpret_cast<decltype(scatter_on_stream)>(dlsym(RTLD_DEFAULT, "crossrail_reduce_scatter_block_on_stream"));
+  in_streams();
   expect_algorithm(true, "ipc_push");
   expect_algorithm(false, "ipc_pull");
   return finish("device_gatherings");

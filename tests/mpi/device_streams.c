@@ -1,5 +1,5 @@
-/* crossrail_alltoall_on_stream and crossrail_alltoallv_on_stream among processes, on a device that is made of host memory
- * (virtual_world/host_device.h): in order with the stream's other work, on the default stream too, and refusals
+/* crossrail_alltoall_on_stream, crossrail_alltoallv_on_stream, crossrail_allgather_on_stream and crossrail_reduce_scatter_block_on_stream
+ * among processes, on a device that is made of host memory (virtual_world/host_device.h): in order with the stream's other work, on the default stream too, and refusals
  * on all ranks alike. HOST_DEVICE is the path of the driver.
  *
  *   device_streams CALLS */
@@ -220,6 +220,52 @@ static void refusals(void) {
   free(host);
 }
 
+typedef int scatter_on_stream_function(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, void*);
+
+/* What one rank gets of an allgather, or of a sum that is scattered. */
+static int gathered(int rank, int peer, int at, int call, int sums) {
+  if (!sums) return number(peer, peer, at + call);
+  int sum = 0;
+  for (int from = 0; from < size_of_comm(MPI_COMM_WORLD); ++from) sum = (int)((unsigned)sum + (unsigned)number(from, rank, at + call));
+  return sum;
+}
+
+static void gathering_rounds(int count, int calls, void* stream) {
+  on_stream_function* const gather = (on_stream_function*)dlsym(RTLD_DEFAULT, "crossrail_allgather_on_stream");
+  scatter_on_stream_function* const scatter = (scatter_on_stream_function*)dlsym(RTLD_DEFAULT, "crossrail_reduce_scatter_block_on_stream");
+  CHECK(gather != NULL && scatter != NULL, "a function is missing");
+  if (gather == NULL || scatter == NULL) return;
+  const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD);
+  const size_t bytes = sizeof(int) * (size_t)count * (size_t)size;
+  int *send = device_alloc(bytes, 0), *recv = device_alloc(bytes, 0), *filled = malloc(bytes), *got = malloc(bytes);
+  for (int call = 0; call < calls; ++call) {
+    const int sums = call % 2, in_place = call % 4 == 2, sent = sums ? size : 1, received = sums ? 1 : size;
+    int wrong = 0;
+    for (int peer = 0; peer < sent; ++peer) {
+      for (int at = 0; at < count; ++at) filled[peer * count + at] = number(rank, sums ? peer : rank, at + call);
+    }
+    memset(got, 0xEE, bytes);
+    const size_t block = sizeof(int) * (size_t)count;
+    const crossrail_block in = {in_place ? recv + rank * count : send, filled, block * (size_t)sent}, poison = {recv, got, bytes}, out = {got, recv, bytes};
+    copy(stream, &poison);
+    copy(stream, &in);
+    CHECK((sums ? scatter(send, recv, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD, stream)
+                : gather(in_place ? MPI_IN_PLACE : send, count, MPI_INT, recv, count, MPI_INT, MPI_COMM_WORLD, stream)) == MPI_SUCCESS, "call %d refused", call);
+    copy(stream, &out);
+    wait_for(stream);
+    for (int peer = 0; peer < received; ++peer) {
+      for (int at = 0; at < count; ++at) wrong += got[peer * count + at] != gathered(rank, peer, at, call, sums);
+    }
+    CHECK(wrong == 0, "%d of %d ints, call %d: %d wrong", rank, count, call, wrong);
+  }
+  CHECK(scatter(MPI_IN_PLACE, recv, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD, stream) != MPI_SUCCESS, "a reduction in place is not refused");
+  MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+  device_free(send);
+  device_free(recv);
+  free(filled);
+  free(got);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int calls = argc > 1 ? atoi(argv[1]) : 10;
@@ -232,6 +278,7 @@ int main(int argc, char** argv) {
     rounds(counts[i], calls, stream);
     rounds(counts[i], calls, NULL);
     refusals();
+    gathering_rounds(counts[i], calls, stream);
   }
   vector_rounds(calls, stream);
   vector_refusals();

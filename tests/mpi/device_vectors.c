@@ -2,7 +2,7 @@
  * (virtual_world/host_device.h) and that no processor can touch; by crossrail or by an MPI library which knows nothing of
  * devices. HOST_DEVICE is the path of the driver.
  *
- *   device_vectors [CALLS [scattered]]    scattered: blocks of both kinds of memory, which no MPI library is handed copies of */
+ *   device_vectors [CALLS [scattered]]    scattered: blocks of both kinds of memory */
 #include <dlfcn.h>
 #include <stdint.h>
 

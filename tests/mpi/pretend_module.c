@@ -15,9 +15,16 @@ static const char* copy(void* to, const void* from, size_t bytes) {
   return NULL;
 }
 
-const crossrail_device_module* crossrail_device_module_v6(void);
-const crossrail_device_module* crossrail_device_module_v6(void) {
+static const char* copy_rows(const crossrail_rows* rows, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t row = 0; row < rows[i].count; ++row) copy((char*)rows[i].to + row * rows[i].pitch, (const char*)rows[i].from + row * rows[i].pitch, rows[i].bytes);
+  }
+  return NULL;
+}
+
+const crossrail_device_module* crossrail_device_module_v7(void);
+const crossrail_device_module* crossrail_device_module_v7(void) {
   static const crossrail_device_module module = {
-      .version = CROSSRAIL_DEVICE_MODULE_VERSION, .name = "pretend", .classify = classify, .copy = copy};
+      .version = CROSSRAIL_DEVICE_MODULE_VERSION, .name = "pretend", .classify = classify, .copy = copy, .copy_rows = copy_rows};
   return &module;
 }

@@ -19,8 +19,8 @@ skipped: no GPU
 </testsuite>"""
 
 
-def run(path):
-    return subprocess.run([sys.executable, SCRIPT, path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+def run(path, *words):
+    return subprocess.run([sys.executable, SCRIPT, path, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
 
 def test_it_says_how_many_ran_and_why_others_could_not(tmp_path):
@@ -47,3 +47,10 @@ def test_where_all_ran_nothing_else_is_said(tmp_path):
 def test_without_an_account_there_is_a_sentence(tmp_path):
     done = run(tmp_path / "nosuch.xml")
     assert done.returncode == 1 and "no account of the tests" in done.stdout and "Traceback" not in done.stdout
+
+
+def test_tests_of_other_shares_are_counted(tmp_path):
+    (tmp_path / "tests.xml").write_text('<testsuite><testcase name="a" status="run"/></testsuite>')
+    assert run(tmp_path / "tests.xml", "5").stdout == "1 tests ran: 1 passed, 0 failed, 4 of other shares left out ('make test SHARE=all' runs them).\n"
+    for known in ("1", "", "many"):
+        assert run(tmp_path / "tests.xml", known).stdout == "1 tests ran: 1 passed, 0 failed.\n"

@@ -2,7 +2,8 @@
 //        mapped from each other; the processors meet before it and see its end.
 // When   One node.
 // Cost   One meeting of processors + one kernel launch + m(p-1) bytes out of every device.
-// Needs  Device memory that can be mapped by peers; else, and for gaps, memory of ours on the way. Parameter: memcpy_threshold. Setting: CROSSRAIL_SMS.
+// Needs  Device memory that can be mapped by peers; else, and for gaps, memory of ours on the way. In a stream's order: only what can be
+//        mapped. Parameter: memcpy_threshold. Setting: CROSSRAIL_SMS.
 // From   IPC paper, section III-A, with one block for all.
 
 #include "collectives/device_rounds.h"
@@ -30,26 +31,37 @@ void lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   }
 }
 
+crossrail_engine engine_of(const Plan& plan) {
+  return engine_for(plan, engine_for_length(plan, plan.shape.block_bytes, plan.parameter(parameters::memcpy_threshold)));
+}
+
 Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   DeviceSharing& devices = *plan.devices;
   DeviceWork staging, exchange;
   CROSSRAIL_TRY(stage_in(plan, buffers, sent_round(plan, round), staging));
   CROSSRAIL_TRY(meet_staged(plan, staging, round.from > 0));
   lay_out(plan, buffers, round);
-  const crossrail_engine engine = engine_for_length(plan, plan.shape.block_bytes, plan.parameter(parameters::memcpy_threshold));
-  CROSSRAIL_TRY(devices.queue().begin_exchange(plan.device_blocks.exchanged, engine_for(plan, engine), exchange, Launch::one_a_device));
+  CROSSRAIL_TRY(devices.queue().begin_exchange(plan.device_blocks.exchanged, engine_of(plan), exchange, Launch::one_a_device));
   CROSSRAIL_TRY(devices.queue().finish(exchange));
   return stage_out(plan, buffers, round);
 }
 
+Status enqueue(Plan& plan, const Buffers& buffers, const DeviceRound& whole) {
+  return run_in_stream(plan, buffers, [&] {
+    lay_out(plan, buffers, whole);
+    return plan.devices->streams().exchange(buffers.stream, plan.device_blocks.exchanged, engine_of(plan));
+  });
+}
+
 }  // namespace
 
-bool fits(const Topology& topology, const Shape& shape) { return on_one_node(topology) && shape.order == Order::call; }
+bool fits(const Topology& topology, const Shape&) { return on_one_node(topology); }
 
 Status plan(Plan& plan) { return plan_mapped(plan, MappedSide::recv); }
 
 Status run(Plan& plan, const Buffers& buffers) {
   const std::size_t block = plan.shape.block_bytes;
+  if (plan.shape.order == Order::stream) return enqueue(plan, buffers, round_of(plan, 0, block));
   CROSSRAIL_TRY(plan.devices->map_peers(plan.mapped));
   const std::size_t chunk = plan.devices->chunk();
   for (std::size_t from = 0; from < block; from += chunk) {

@@ -43,17 +43,7 @@ Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
 }
 
 Status enqueue(Plan& plan, const Buffers& buffers, const DeviceRound& whole) {
-  DeviceSharing& devices = *plan.devices;
-  CROSSRAIL_TRY(devices.streams().check_peers());
-  if (devices.any_staged(MappedSide::send) || devices.any_staged(MappedSide::recv)) {
-    return failed(Code::unsupported, "some rank's memory cannot be mapped by others");
-  }
-  CROSSRAIL_TRY(devices.map_peers(plan.mapped));
-  devices.keep_mapped(plan.mapped);
-  const crossrail_combination own = lay_out(plan, buffers, whole).front();
-  CROSSRAIL_TRY(devices.streams().barrier(buffers.stream));
-  CROSSRAIL_TRY(devices.streams().combination(buffers.stream, own));
-  return devices.streams().barrier(buffers.stream);
+  return run_in_stream(plan, buffers, [&] { return plan.devices->streams().combination(buffers.stream, lay_out(plan, buffers, whole).front()); });
 }
 
 }  // namespace

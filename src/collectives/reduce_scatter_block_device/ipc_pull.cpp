@@ -3,7 +3,7 @@
 // When   One node, any number of elements.
 // Cost   One meeting of processors + one kernel launch + m(p-1) bytes into every device.
 // Needs  What is sent in device memory that peers can map; else, in place and where elements have gaps, memory of ours on the way, in rounds
-//        where CROSSRAIL_DEVICE_SCRATCH is less. Setting: CROSSRAIL_SMS.
+//        where CROSSRAIL_DEVICE_SCRATCH is less. In a stream's order: only what can be mapped, and not in place. Setting: CROSSRAIL_SMS.
 // From   As allreduce_device/two_shot_pull.
 
 #include "collectives/allreduce_device/combined.h"
@@ -33,10 +33,14 @@ Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   return stage_out(plan, buffers, {round.from, round.bytes, round.block, round.block});
 }
 
+Status enqueue(Plan& plan, const Buffers& buffers, const DeviceRound& whole) {
+  return run_in_stream(plan, buffers, [&] { return plan.devices->streams().combination(buffers.stream, lay_out(plan, buffers, whole).front()); });
+}
+
 }  // namespace
 
 bool fits(const Topology& topology, const Shape& shape) {
-  return on_one_node(topology) && shape.order == Order::call && topology.size <= CROSSRAIL_MOST_OPERANDS &&
+  return on_one_node(topology) && topology.size <= CROSSRAIL_MOST_OPERANDS &&
          allreduce_device::known_to_devices(shape.reduction);
 }
 
@@ -49,6 +53,7 @@ Status plan(Plan& plan) {
 
 Status run(Plan& plan, const Buffers& buffers) {
   const std::size_t block = plan.shape.block_bytes;
+  if (plan.shape.order == Order::stream) return enqueue(plan, buffers, round_of(plan, 0, block));
   CROSSRAIL_TRY(plan.devices->map_peers(plan.mapped));
   const std::size_t chunk = plan.devices->chunk(), element = bytes_of(plan.shape.reduction.element);
   const std::size_t step = chunk < block ? chunk / element * element : block;

@@ -2,6 +2,7 @@
 
 #include "device/device.h"
 #include "comm/plan.h"
+#include "mpi/buffers/side_parts.h"
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
@@ -90,8 +91,9 @@ Status PackedBuffers::open(Buffers& buffers, const Plan* plan) {
     return {};
   }
   recv_.side = &recv;
-  // Gaps of the receiving side go back to the device as they came.
-  CROSSRAIL_TRY(stage(memory_.staged_recv, in_place || !recv.facts.in_a_row_of(recv.count), recv_));
+  // Gaps that cannot be told from data go back to the device as they came.
+  const bool with_gaps = !recv.facts.in_a_row_of(recv.count) && recv.facts.layout == nullptr;
+  CROSSRAIL_TRY(stage(memory_.staged_recv, in_place || with_gaps, recv_));
   Way out = recv_;
   if (!in_place) {
     out = Way{};
@@ -115,8 +117,7 @@ Status PackedBuffers::close() {
   if (recv_.packed) CROSSRAIL_TRY(unpack(recv_row_, typed(recv_)));
   Status copied;
   if (recv_.staged) {
-    const Span span = span_of(*recv_.side);
-    copied = device::copy(moved(recv_.side->address, span.lower), moved(recv_.host, span.lower), span.bytes);
+    for (const SidePart& part : parts_of(*recv_.side)) copied = copy_part(static_cast<std::byte*>(recv_.side->address), recv_.host, part);
   }
   memory_.shrink();
   return copied;

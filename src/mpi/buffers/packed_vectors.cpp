@@ -4,6 +4,7 @@
 
 #include "comm/plan.h"
 #include "device/device.h"
+#include "mpi/buffers/side_parts.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -217,7 +218,7 @@ Status PackedVectors::gather(const Side& from, std::byte* row) {
   return pack(memory, row);
 }
 
-// And back. What lies in the gaps of a block in device memory goes back there as it came.
+// And back. Gaps in device memory that cannot be told from data go back there as they came.
 Status PackedVectors::scatter(const std::byte* row, const Side& to) {
   const std::size_t bytes = to.count * to.facts.bytes;
   if (to.facts.in_a_row_of(to.count)) return device::copy(moved(to.address, to.facts.lower), row, bytes);
@@ -226,10 +227,11 @@ Status PackedVectors::scatter(const std::byte* row, const Side& to) {
   const Span span = span_of(to);
   std::byte* const staged = memory_.staged_recv.memory.get();
   std::byte* const first = moved(to.address, span.lower);
-  CROSSRAIL_TRY(device::copy(staged, first, span.bytes));
-  memory.address = moved(staged, -span.lower);
+  if (to.facts.layout == nullptr) CROSSRAIL_TRY(device::copy(staged, first, span.bytes));
+  std::byte* const image = moved(staged, -span.lower);
+  memory.address = image;
   CROSSRAIL_TRY(unpack(row, memory));
-  return device::copy(first, staged, span.bytes);
+  return copy_part(static_cast<std::byte*>(to.address), image, parts_of(to).front());
 }
 
 }  // namespace crossrail::mpi

@@ -22,7 +22,7 @@ struct TypeRow {
 };
 
 const std::vector<TypeRow>& types() {
-  static const std::vector<TypeRow> all = {
+  static const auto& all = *new std::vector<TypeRow>{
 #define TYPE(name, ...) {MPI_##name, __VA_ARGS__},
 #include "mpi/buffers/reduced_types.def"
 #undef TYPE
@@ -36,7 +36,7 @@ struct OperationRow {
 };
 
 const std::vector<OperationRow>& operations() {
-  static const std::vector<OperationRow> all = {
+  static const auto& all = *new std::vector<OperationRow>{
       {MPI_SUM, Operation::sum},           {MPI_PROD, Operation::product},         {MPI_MIN, Operation::minimum},
       {MPI_MAX, Operation::maximum},       {MPI_LAND, Operation::logical_and},     {MPI_LOR, Operation::logical_or},
       {MPI_LXOR, Operation::logical_xor},  {MPI_BAND, Operation::bitwise_and},     {MPI_BOR, Operation::bitwise_or},

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/of_thread.h"
 #include "base/setting_check.h"
 #include "mpi/library/pmpi.h"
 #include "selection/parameters.h"
@@ -139,7 +140,8 @@ void begin_copies_with(MPI_Comm comm, MPI_Info info) {
   if (comm == handles().comm_null || info == MPI_INFO_NULL || !functions().complete()) return;
   const std::vector<std::string> keys = our_keys(info);
   if (keys.empty() || find_or_make(comm) == nullptr) return;
-  static thread_local Kept given;
+  struct Given {};
+  Kept& given = of_thread<Kept, Given>();
   given = {};
   keep_all(given, comm, info, keys);
   for_copies = &given;

@@ -16,22 +16,21 @@ AllreduceCall::AllreduceCall(const Word64* words, bool large_counts, Collective 
 
 bool AllreduceCall::left_to_mpi() const {
   if (negative_ || recv_.type == handles().type_null || recv_.address == MPI_IN_PLACE) return true;
-  if (combining_of(op_).operation == Operation::none) return true;
   // The MPICH family refuses two sides that are the same; Open MPI does not look.
   return !library_is_open_mpi() && send_.address == recv_.address && recv_.count > 0;
 }
+
+bool AllreduceCall::has_own_operation() const { return combining_of(op_).operation == Operation::none; }
 
 Survey AllreduceCall::survey(int ranks, Facts&) {
   if (const int code = describe(recv_.type, comm_, recv_.facts); !recv_.facts.usable) return {Survey::Answer::refused, code};
   send_.facts = recv_.facts;
   reduction_ = recv_.facts.predefined ? reduction_of(combining_of(op_), recv_.type, recv_.facts.bytes) : Reduction{};
   const bool null_without_reason = recv_.count > 0 && (recv_.address == nullptr || send_.address == nullptr);
-  if (reduction_.operation == Operation::none || null_without_reason) return {Survey::Answer::leave};
   block_bytes_ = recv_.facts.bytes * recv_.count;
-  if (!scatters()) return {};
-  send_.count *= static_cast<std::uint64_t>(ranks);
-  if (in_place()) recv_.count = send_.count;
-  return {};
+  if (scatters()) send_.count *= static_cast<std::uint64_t>(ranks);
+  if (scatters() && in_place()) recv_.count = send_.count;
+  return {reduction_.operation == Operation::none || null_without_reason ? Survey::Answer::leave : Survey::Answer::carry};
 }
 
 Shape AllreduceCall::shape() const {

@@ -5,6 +5,7 @@
 
 #include "comm/shape.h"
 #include "mpi/buffers/packed_buffers.h"
+#include "mpi/buffers/side_parts.h"
 #include "mpi/buffers/vector_side.h"
 #include "mpi/interpose/arguments.h"
 
@@ -18,9 +19,12 @@ class AllreduceCall {
 
   AllreduceCall(const Word64* words, bool large_counts, Collective collective = Collective::allreduce);
   MPI_Comm comm() const { return comm_; }
-  // What the MPI library refuses itself, or has to carry: operations that are not MPI's own.
+  // What the MPI library refuses itself.
   bool left_to_mpi() const;
-  // Finds out what the type is. To be left: also what is not defined by the standard, and may be by the MPI library.
+  // One of the program's operations, which only the MPI library can do.
+  bool has_own_operation() const;
+  // Finds out what the type is. To be left: also operations that are not MPI's own, and what is not defined by the standard, and may be by
+  // the MPI library.
   Survey survey(int ranks, Facts&);
 
   // Then:
@@ -34,6 +38,8 @@ class AllreduceCall {
   const Side& received() const { return recv_; }
   Span span_sent(const Facts&) const { return in_place() ? Span{} : span_of(send_); }
   Span span_received(const Facts&) const { return span_of(recv_); }
+  SideParts parts_sent(const Facts&) const { return in_place() ? SideParts{} : parts_of(send_); }
+  SideParts parts_received(const Facts&) const { return parts_of(recv_); }
   bool touches_devices(const Facts& facts) const {
     return in_device_memory(send_.address, span_sent(facts)) || in_device_memory(recv_.address, span_received(facts));
   }

@@ -5,6 +5,7 @@
 
 #include "comm/shape.h"
 #include "mpi/buffers/packed_buffers.h"
+#include "mpi/buffers/side_parts.h"
 #include "mpi/buffers/vector_side.h"
 #include "mpi/interpose/arguments.h"
 
@@ -34,6 +35,8 @@ class AlltoallCall {
   const Side& received() const { return recv_; }
   Span span_sent(const Facts&) const { return in_place() ? Span{} : span_of(send_); }
   Span span_received(const Facts&) const { return span_of(recv_); }
+  SideParts parts_sent(const Facts&) const { return in_place() ? SideParts{} : parts_of(send_); }
+  SideParts parts_received(const Facts&) const { return parts_of(recv_); }
   bool touches_devices(const Facts& facts) const {
     return in_device_memory(send_.address, span_sent(facts)) || in_device_memory(recv_.address, span_received(facts));
   }

@@ -28,22 +28,34 @@ void run(const Names& names, const Call& call, CommunicatorRecord& record, Carri
   complete_call(place, run_collective(place.communicator, shape, packed), carried);
 }
 
+// Returns what is known so far: whether the call is done, and what `call` touches.
+template <class Call>
+bool look_at(Call& call, const Names& names, CommunicatorRecord& record, Carried& carried) {
+  typename Call::Facts none;
+  if (!is_ours(call.survey(ranks_of(record), none), carried)) return !carried.done;
+  if (!record.opened) count_blocking(record, call, none);
+  if (const char* const reason = why_never_carried(&record); reason != nullptr) {
+    carried.native_because = reason;
+    return true;
+  }
+  carried.block_bytes = call.block_bytes();
+  if (record.opened) run(names, call, record, carried);
+  else leave_first_call(record, carried);
+  return !carried.done;
+}
+
 template <class Call>
 Carried try_to_carry(Call call, const Names& names, const Word64* words) {
   Carried carried;
+  typename Call::Facts none;
   CommunicatorRecord* const record = record_for_call(call.comm());
   if (call.left_to_mpi()) return left(native_because::kArguments);
-  if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
-  typename Call::Facts none;
-  if (!is_ours(call.survey(ranks_of(*record), none), carried)) return carried;
-  if (!record->opened) {
-    count_blocking(*record, call, none);
-    if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
+  if (const char* const reason = why_never_carried(record); reason != nullptr) {
+    carried = left(reason);
+    if (needs_copies(call, none)) carry_copies({names.native, words}, call, none, carried);
+  } else if (look_at(call, names, *record, carried)) {
+    carry_copies({names.native, words}, call, none, carried);
   }
-  carried.block_bytes = call.block_bytes();
-  if (record->opened) run(names, call, *record, carried);
-  else leave_first_call(*record, carried);
-  if (!carried.done) carry_copies({names.native, words}, call, none, carried);
   return carried;
 }
 

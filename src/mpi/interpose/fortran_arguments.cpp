@@ -1,5 +1,6 @@
 #include "mpi/interpose/fortran_arguments.h"
 
+#include "base/of_thread.h"
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
@@ -100,7 +101,10 @@ bool alltoallw_arguments(const Word64* words, Word64* arguments) {
   const auto handle = reinterpret_cast<MPI_Comm>(comm);
   if (handle == handles().comm_null || pmpi().Comm_test_inter(handle, &inter) != MPI_SUCCESS || inter != 0) return false;
   if (pmpi().Comm_size(handle, &ranks) != MPI_SUCCESS) return false;
-  static thread_local std::vector<MPI_Datatype> sent, received;
+  struct Sent {};
+  struct Received {};
+  auto& sent = of_thread<std::vector<MPI_Datatype>, Sent>();
+  auto& received = of_thread<std::vector<MPI_Datatype>, Received>();
   const Word64 sendbuf = c_address(words[0]);
   const bool in_place = sendbuf == reinterpret_cast<Word64>(MPI_IN_PLACE);
   const Word64 found[9] = {sendbuf,

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/of_thread.h"
 #include "mpi/interpose/fortran_arguments.h"
 #include "mpi/interpose/next_call.h"
 #include "mpi/interpose/words.h"
@@ -91,7 +92,8 @@ void offer(Entry& entry, const Word64 (&words)[count]) {
 
 // MPI_Start and MPI_Startall. False: none of the requests is ours.
 bool start_ours(int count, Word64 requests, Word64 code) {
-  static thread_local std::vector<MPI_Request> converted;
+  struct Converted {};
+  auto& converted = of_thread<std::vector<MPI_Request>, Converted>();
   converted.resize(static_cast<std::size_t>(std::max(count, 0)));
   for (int one = 0; one < count; ++one) converted[one] = conversions().request(reinterpret_cast<const MPI_Fint*>(requests)[one]);
   const Carried carried = start_requests(count, reinterpret_cast<Word64>(converted.data()));

@@ -1,4 +1,5 @@
-// crossrail_alltoall_on_stream, crossrail_alltoallv_on_stream, crossrail_allreduce_on_stream.
+// crossrail_alltoall_on_stream, crossrail_alltoallv_on_stream, crossrail_allreduce_on_stream, crossrail_allgather_on_stream,
+// crossrail_reduce_scatter_block_on_stream.
 
 #include "base/log.h"
 #include "comm/counted_buffers.h"
@@ -24,10 +25,10 @@ bool sides_differ(const AlltoallCall& call) { return call.unequal(); }
 bool sides_differ(const AllreduceCall&) { return false; }
 
 template <class Call>
-int enqueue(const char* function, const Word64* words, void* stream) {
+int enqueue(const char* function, Collective collective, const Word64* words, void* stream) {
   const trace::Slice traced(trace_function(function));
   if (find_functions() == nullptr) return MPI_ERR_OTHER;
-  Call call(words, false);
+  Call call(words, false, collective);
   if (call.left_to_mpi()) return refuse(function, "arguments that make no sense, or that only the MPI library can take");
   CommunicatorRecord* record = record_of(call.comm());
   if (record == nullptr || record->communicator == nullptr) return refuse(function, "crossrail does not carry this communicator");
@@ -84,7 +85,15 @@ CROSSRAIL_VISIBLE int crossrail_alltoall_on_stream(const void* sendbuf, int send
   using crossrail::mpi::word_of;
   const crossrail::mpi::Word64 words[] = {word_of(sendbuf), word_of(sendcount), word_of(sendtype), word_of(recvbuf),
                                           word_of(recvcount), word_of(recvtype), word_of(comm)};
-  return crossrail::mpi::enqueue<crossrail::mpi::AlltoallCall>("crossrail_alltoall_on_stream", words, stream);
+  return crossrail::mpi::enqueue<crossrail::mpi::AlltoallCall>("crossrail_alltoall_on_stream", crossrail::Collective::alltoall, words, stream);
+}
+
+CROSSRAIL_VISIBLE int crossrail_allgather_on_stream(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                                    int recvcount, MPI_Datatype recvtype, MPI_Comm comm, void* stream) {
+  using crossrail::mpi::word_of;
+  const crossrail::mpi::Word64 words[] = {word_of(sendbuf), word_of(sendcount), word_of(sendtype), word_of(recvbuf),
+                                          word_of(recvcount), word_of(recvtype), word_of(comm)};
+  return crossrail::mpi::enqueue<crossrail::mpi::AlltoallCall>("crossrail_allgather_on_stream", crossrail::Collective::allgather, words, stream);
 }
 
 CROSSRAIL_VISIBLE int crossrail_alltoallv_on_stream(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
@@ -98,5 +107,13 @@ CROSSRAIL_VISIBLE int crossrail_allreduce_on_stream(const void* sendbuf, void* r
                                                     MPI_Comm comm, void* stream) {
   using crossrail::mpi::word_of;
   const crossrail::mpi::Word64 words[] = {word_of(sendbuf), word_of(recvbuf), word_of(count), word_of(datatype), word_of(op), word_of(comm)};
-  return crossrail::mpi::enqueue<crossrail::mpi::AllreduceCall>("crossrail_allreduce_on_stream", words, stream);
+  return crossrail::mpi::enqueue<crossrail::mpi::AllreduceCall>("crossrail_allreduce_on_stream", crossrail::Collective::allreduce, words, stream);
+}
+
+CROSSRAIL_VISIBLE int crossrail_reduce_scatter_block_on_stream(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype,
+                                                               MPI_Op op, MPI_Comm comm, void* stream) {
+  using crossrail::mpi::word_of;
+  const crossrail::mpi::Word64 words[] = {word_of(sendbuf), word_of(recvbuf), word_of(recvcount), word_of(datatype), word_of(op), word_of(comm)};
+  return crossrail::mpi::enqueue<crossrail::mpi::AllreduceCall>("crossrail_reduce_scatter_block_on_stream", crossrail::Collective::reduce_scatter_block,
+                                                                words, stream);
 }

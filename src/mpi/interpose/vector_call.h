@@ -6,6 +6,7 @@
 
 #include "comm/shape.h"
 #include "mpi/buffers/packed_vectors.h"
+#include "mpi/buffers/side_parts.h"
 
 namespace crossrail::mpi {
 
@@ -35,8 +36,10 @@ class VectorCall {
   bool in_place() const { return send_.address == MPI_IN_PLACE; }
   Span span_sent(const Facts& facts) const { return in_place() ? Span{} : span_of(send_, facts.out); }
   Span span_received(const Facts& facts) const { return span_of(recv_, facts.in); }
+  SideParts parts_sent(const Facts& facts) const { return in_place() ? SideParts{} : parts_of(send_, facts.out); }
+  SideParts parts_received(const Facts& facts) const { return parts_of(recv_, facts.in); }
   bool touches_devices(const Facts& facts) const {
-    return in_device_memory(send_.address, span_sent(facts)) || in_device_memory(recv_.address, span_received(facts));
+    return in_device_memory(send_.address, parts_sent(facts)) || in_device_memory(recv_.address, parts_received(facts));
   }
   // Arrays of types that our caller has made, and types that the program may free: ours take their place. The
   // arrays of counts are the program's, which keeps them as they are until the call has ended.

@@ -11,22 +11,40 @@
 
 namespace crossrail::mpi {
 
-// One side, if it is in device memory.
+// Addresses for what a side spans, of which pages come into being where they are touched: between parts of it may lie terabytes.
+class SpannedMemory {
+ public:
+  SpannedMemory() = default;
+  SpannedMemory(const SpannedMemory&) = delete;
+  SpannedMemory& operator=(const SpannedMemory&) = delete;
+  ~SpannedMemory();
+  // Once. Errors: no_memory.
+  Status reserve(std::size_t bytes);
+  std::byte* address() const { return address_; }
+
+ private:
+  std::byte* address_ = nullptr;
+  std::size_t bytes_ = 0;
+  GrowableBuffer short_;  // the program's allocator is quicker with little memory
+};
+
+// One side, if it is in device memory, or some of it.
 class Copy {
  public:
   // Memory for it; `address` becomes that of what stands for the side. It is not `other`, that of the other side: data may begin behind
   // their address, and MPI libraries take two equal ones for a call in place.
-  Status place(Word64& address, const Span& span, Word64 other);
-  // Gaps, too: they go back as they came.
+  Status place(Word64& address, const CopiedSide& side, Word64 other);
+  void keep_layouts() { mpi::keep_layouts(parts_); }
+  // Of what is received, too: not all of it need be written.
   Status fill() const;
   Status give_back() const;
-  bool needed() const { return bytes_ > 0; }
+  bool needed() const { return address_ != nullptr; }
 
  private:
-  std::byte* device_ = nullptr;
-  std::size_t bytes_ = 0;
-  std::byte* at_ = nullptr;
-  GrowableBuffer memory_;
+  std::byte* program_ = nullptr;  // the side's address
+  std::byte* address_ = nullptr;  // that of what stands for it
+  SideParts parts_;
+  SpannedMemory memory_;
 };
 
 struct CopiedCall {
@@ -34,6 +52,8 @@ struct CopiedCall {
 
   // Makes of the call's words those with the addresses of copies. False if there is nothing to copy, or no memory for it.
   bool place(const Word64* words, const SidesOfCall& sides, Words& own);
+  // It ends when the program may have freed its types.
+  void keep_layouts() { sent.keep_layouts(), received.keep_layouts(); }
   bool fill() const { return sent.fill().ok() && received.fill().ok(); }
   void take_back();
 

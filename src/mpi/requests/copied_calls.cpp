@@ -1,6 +1,7 @@
 #include "mpi/requests/copied_calls.h"
 
 #include <sched.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -54,20 +55,44 @@ bool may_be_under_way(MPI_Request request) {
 
 }  // namespace
 
-Status Copy::place(Word64& address, const Span& span, Word64 other) {
-  std::byte* const first = moved(reinterpret_cast<void*>(address), span.lower);
-  if (span.bytes == 0 || !device::is_device_memory(first)) return {};
-  CROSSRAIL_TRY(memory_.reserve(span.bytes + kApart));
-  device_ = first;
-  bytes_ = span.bytes;
-  at_ = memory_.memory.get();
-  if (word_of(moved(at_, -span.lower)) == other) at_ += kApart;
-  address = word_of(moved(at_, -span.lower));
+Status SpannedMemory::reserve(std::size_t bytes) {
+  constexpr std::size_t kShort = std::size_t{64} << 20;
+  if (bytes <= kShort) {
+    CROSSRAIL_TRY(short_.reserve(bytes));
+    address_ = short_.memory.get();
+    return {};
+  }
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return failure(Code::no_memory, "no addresses for %zu bytes", bytes);
+  address_ = static_cast<std::byte*>(memory);
+  bytes_ = bytes;
   return {};
 }
 
-Status Copy::fill() const { return needed() ? device::copy(at_, device_, bytes_) : Status{}; }
-Status Copy::give_back() const { return needed() ? device::copy(device_, at_, bytes_) : Status{}; }
+SpannedMemory::~SpannedMemory() {
+  if (bytes_ > 0) munmap(address_, bytes_);
+}
+
+Status Copy::place(Word64& address, const CopiedSide& side, Word64 other) {
+  program_ = reinterpret_cast<std::byte*>(address);
+  if (!in_device_memory(program_, side.parts)) return {};
+  CROSSRAIL_TRY(memory_.reserve(side.span.bytes + kApart));
+  address_ = moved(memory_.address(), -side.span.lower);
+  if (word_of(address_) == other) address_ += kApart;
+  address = word_of(address_);
+  parts_ = side.parts;
+  return {};
+}
+
+Status Copy::fill() const {
+  for (const SidePart& part : parts_) CROSSRAIL_TRY(copy_part(address_, program_, part));
+  return {};
+}
+
+Status Copy::give_back() const {
+  for (const SidePart& part : parts_) CROSSRAIL_TRY(copy_part(program_, address_, part));
+  return {};
+}
 
 bool CopiedCall::place(const Word64* words, const SidesOfCall& sides, Words& own) {
   std::copy_n(words, sides.last_word + 1, own.begin());
@@ -124,6 +149,7 @@ Carried start_on_copies(const char* function, const Word64* words, const SidesOf
   Carried carried;
   void* const next = library_symbol(function);
   if (next == nullptr || !call->place(words, sides, own) || !call->fill()) return carried;
+  call->keep_layouts();
   own[sides.last_word] = word_of(&call->native);
   carried.done = carried.on_copies = true;
   carried.code = call_with(next, own);

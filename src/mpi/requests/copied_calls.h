@@ -6,18 +6,27 @@
 
 #include "device/device.h"
 #include "mpi/interpose/carry.h"
-#include "mpi/buffers/packed_buffers.h"
+#include "mpi/buffers/side_parts.h"
 
 namespace crossrail::mpi {
 
 // Whether the MPI library says that it takes device pointers.
 bool mpi_takes_device_memory();
 
-// The addresses of a call's two sides among its words, with what they span; empty where there is nothing to send.
+struct CopiedSide {
+  Span span;
+  SideParts parts;
+};
+
+// The addresses of a call's two sides among its words, with what they touch; empty where there is nothing to send.
 struct SidesOfCall {
-  Span sent, received;
+  CopiedSide sent, received;
   std::size_t send_word, receive_word, last_word;  // the last is the request, of those that have one
 };
+template <class Call>
+SidesOfCall sides_of(const Call& call, const typename Call::Facts& facts, std::size_t last_word) {
+  return {{call.span_sent(facts), call.parts_sent(facts)}, {call.span_received(facts), call.parts_received(facts)}, 0, Call::kReceiveWord, last_word};
+}
 
 // Calls the function of this name with copies of what is in device memory. Not done if no side is there.
 Carried call_on_copies(const char* function, const Word64* words, const SidesOfCall& sides);
@@ -34,8 +43,7 @@ struct NativeCall {
 template <class Call>
 void carry_copies(const NativeCall& native, const Call& call, const typename Call::Facts& facts, Carried& carried) {
   if (!device::driver_present() || mpi_takes_device_memory()) return;
-  const Carried copied = call_on_copies(native.function, native.words,
-                                        {call.span_sent(facts), call.span_received(facts), 0, Call::kReceiveWord, Call::kWords - 1});
+  const Carried copied = call_on_copies(native.function, native.words, sides_of(call, facts, Call::kWords - 1));
   if (!copied.done) return;
   carried.done = carried.on_copies = true;
   carried.code = copied.code;

@@ -48,7 +48,7 @@ bool needs_copies(Call& call, typename Call::Facts& facts) {
   if (call.comm() == handles().comm_null || pmpi().Comm_size(call.comm(), &ranks) != MPI_SUCCESS) return false;
   // Between groups there are as many blocks as the other one has ranks; such calls are the MPI library's, as blocking ones are.
   if (pmpi().Comm_test_inter(call.comm(), &between_groups) != MPI_SUCCESS || between_groups != 0) return false;
-  return call.survey(ranks, facts).answer == Survey::Answer::carry;
+  return call.survey(ranks, facts).answer != Survey::Answer::refused;
 }
 
 // The address of the program's request, after so many words.

@@ -124,7 +124,7 @@ template <class Call>
 Carried start_natively(Call call, const EntryPoint& entry, const Word64* words) {
   typename Call::Facts facts;
   if (request_at(words, Call::kWords) == nullptr || !has_progress_hook() || !needs_copies(call, facts)) return {};
-  return start_on_copies(entry.native, words, {call.span_sent(facts), call.span_received(facts), 0, Call::kReceiveWord, Call::kWords});
+  return start_on_copies(entry.native, words, sides_of(call, facts, Call::kWords));
 }
 
 template <class Call>

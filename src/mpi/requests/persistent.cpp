@@ -112,6 +112,9 @@ template <class Call>
 Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* request) {
   Carried carried;
   if (arguments.left_to_mpi() || request == nullptr) return left(native_because::kArguments);
+  if constexpr (std::is_same_v<Call, AllreduceCall>) {
+    if (arguments.has_own_operation()) return left(native_because::kArguments);  // not worth opening a communicator
+  }
   CommunicatorRecord* const record = record_of(arguments.comm());
   if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
   // Others may have turned away already: only ranks with a driver look further on such a communicator.
@@ -148,7 +151,7 @@ template <class Call>
 Carried init_natively(Call call, const char* function, const Word64* words, bool large_counts) {
   typename Call::Facts facts;
   if (!needs_copies(call, facts)) return {};
-  const SidesOfCall sides{call.span_sent(facts), call.span_received(facts), 0, Call::kReceiveWord, Call::kWords + 1};
+  const SidesOfCall sides = sides_of(call, facts, Call::kWords + 1);
   const std::string name = std::string(function).substr(3) + (large_counts ? "_c" : ""), standard = "PMPI" + name;
   if (library_symbol(standard.c_str()) != nullptr) return init_on_copies(standard.c_str(), words, sides);
   return init_on_copies(("PMPIX" + name).c_str(), words, sides);  // Open MPI 4

@@ -62,6 +62,7 @@ Carried init_on_copies(const char* function, const Word64* words, const SidesOfC
   Carried carried;
   void* const next = library_symbol(function);
   if (next == nullptr || !call->place(words, sides, own) || !tokens_possible() || open_token(call->token) != MPI_SUCCESS) return carried;
+  call->keep_layouts();
   own[sides.last_word] = word_of(&call->native);
   carried.done = carried.on_copies = true;
   carried.code = call_with(next, own);

@@ -1,0 +1,100 @@
+#include "mpi/buffers/side_parts.h"
+
+#include <algorithm>
+
+#include "device/device.h"
+
+namespace crossrail::mpi {
+namespace {
+
+SidePart part_of(const Side& side, std::ptrdiff_t offset) {
+  if (side.facts.in_a_row_of(side.count)) return {offset + side.facts.lower, side.count * side.facts.bytes, 0, nullptr, nullptr};
+  if (side.facts.layout != nullptr) return {offset, 0, side.count, side.facts.layout, nullptr};
+  const Span span = span_of(side);
+  return {offset + span.lower, span.bytes, 0, nullptr, nullptr};
+}
+
+bool is_empty(const Side& side) { return side.count == 0 || side.facts.bytes == 0; }
+
+// Rows on their way to device::copy_rows, many at a time.
+class Rows {
+ public:
+  Rows(std::byte* to, std::byte* from) : to_(to), from_(from) {}
+  // From an offset on.
+  Status add(std::ptrdiff_t offset, const Pieces& like) {
+    constexpr std::int64_t kMostPitch = std::int64_t{1} << 30;  // devices have a limit
+    const auto bytes = static_cast<std::int64_t>(like.bytes);
+    if (like.count == 1 || (like.stride >= bytes && like.stride <= kMostPitch)) return add_rows(offset, like.bytes, like.count, like.count == 1 ? like.bytes : like.stride);
+    for (std::uint64_t piece = 0; piece < like.count; ++piece) {
+      CROSSRAIL_TRY(add_rows(offset + static_cast<std::int64_t>(piece) * like.stride, like.bytes, 1, like.bytes));
+    }
+    return {};
+  }
+  Status finish() {
+    const Status status = device::copy_rows(rows_);
+    rows_.clear();
+    return status;
+  }
+
+ private:
+  Status add_rows(std::ptrdiff_t offset, std::size_t bytes, std::size_t count, std::size_t pitch) {
+    constexpr std::size_t kMost = 1024;
+    rows_.push_back({moved(to_, offset), moved(from_, offset), bytes, count, pitch});
+    return rows_.size() < kMost ? Status{} : finish();
+  }
+  std::byte *to_, *from_;
+  std::vector<crossrail_rows> rows_;
+};
+
+}  // namespace
+
+SideParts parts_of(const Side& side) {
+  if (is_empty(side)) return {};
+  return {part_of(side, 0)};
+}
+
+SideParts parts_of(const VectorSide& side, const SideFacts& facts) {
+  SideParts parts;
+  for (int rank = 0; rank < static_cast<int>(facts.blocks.size()); ++rank) {
+    const Side block{side.address, static_cast<std::uint64_t>(side.counts[rank]), side.type_for(rank), facts.facts[side.has_types() ? rank : 0]};
+    if (facts.blocks[rank].bytes > 0) parts.push_back(part_of(block, side.displacements[rank] * facts.unit));
+  }
+  return parts;
+}
+
+void keep_layouts(SideParts& parts) {
+  for (SidePart& part : parts) {
+    if (part.layout == nullptr) continue;
+    part.kept = std::make_shared<const Layout>(*part.layout);
+    part.layout = part.kept.get();
+  }
+}
+
+bool in_device_memory(const void* address, const SideParts& parts) {
+  const auto on_device = [address](std::ptrdiff_t offset) { return device::is_device_memory(moved(const_cast<void*>(address), offset)); };
+  return std::any_of(parts.begin(), parts.end(), [&](const SidePart& part) {
+    if (part.layout == nullptr) return on_device(part.offset);
+    const auto& pieces = part.layout->pieces;
+    const auto last = address == nullptr ? pieces.end() : pieces.begin() + 1;
+    return std::any_of(pieces.begin(), last, [&](const Pieces& piece) { return on_device(part.offset + piece.offset); });
+  });
+}
+
+Status copy_part(std::byte* to, std::byte* from, const SidePart& part) {
+  if (part.layout == nullptr) return device::copy(moved(to, part.offset), moved(from, part.offset), part.bytes);
+  const Layout& layout = *part.layout;
+  Rows rows(to, from);
+  // Elements of one piece each are rows themselves.
+  if (layout.pieces.size() == 1 && layout.pieces[0].count == 1) {
+    const Pieces& only = layout.pieces[0];
+    CROSSRAIL_TRY(rows.add(part.offset + only.offset, {0, only.bytes, part.elements, layout.extent, 0}));
+    return rows.finish();
+  }
+  for (std::uint64_t element = 0; element < part.elements; ++element) {
+    const std::ptrdiff_t first = part.offset + static_cast<std::int64_t>(element) * layout.extent;
+    for (const Pieces& piece : layout.pieces) CROSSRAIL_TRY(rows.add(first + piece.offset, piece));
+  }
+  return rows.finish();
+}
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,36 @@
+// What a side touches in its memory, without the gaps of its datatype: the program may write these while a call is under way, and they may
+// be no memory at all. So device memory is copied part by part.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "mpi/buffers/packed_buffers.h"
+#include "mpi/buffers/vector_side.h"
+
+namespace crossrail::mpi {
+
+struct SidePart {
+  std::ptrdiff_t offset = 0;  // from the side's address
+  std::uint64_t bytes = 0;    // in a row, where there is no layout
+  std::uint64_t elements = 0;
+  const Layout* layout = nullptr;         // as long as the type lives, or `kept`
+  std::shared_ptr<const Layout> kept;
+};
+using SideParts = std::vector<SidePart>;
+
+// The gaps of a type that cannot be taken apart are in them.
+SideParts parts_of(const Side& side);
+SideParts parts_of(const VectorSide& side, const SideFacts& facts);
+// For a call that ends when the types may have gone.
+void keep_layouts(SideParts& parts);
+
+// Whether some part begins in a device's memory; where the address is null (MPI_BOTTOM), some piece of one.
+bool in_device_memory(const void* address, const SideParts& parts);
+
+// From one address that a side may have to another. Errors: system.
+Status copy_part(std::byte* to, std::byte* from, const SidePart& part);
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,122 @@
+/* On memory of a device that is made of host memory (virtual_world/host_device.h), by crossrail or by an MPI library on copies: pending
+ * calls that receive into the gaps of each other's datatypes, while the program writes what belongs to no call; operations of the
+ * program's; datatypes and operations freed while a call is pending. HOST_DEVICE is the path of the driver.
+ *
+ *   device_gaps [CALLS] */
+#include <dlfcn.h>
+
+#include "check.h"
+
+enum { kRanks = 16, kRows = 300, kColumns = 4 }; /* a column for each of three calls, and one that is the program's own */
+
+static void* (*device_alloc)(size_t, int);
+static void (*device_free)(void*);
+static void* (*touchable)(const void*);
+
+static void open_driver(void) {
+  void* driver = dlopen(getenv("HOST_DEVICE"), RTLD_NOW | RTLD_GLOBAL);
+  if (driver == NULL) fprintf(stderr, "%s\n", dlerror());
+  device_alloc = (void* (*)(size_t, int))dlsym(driver, "host_device_alloc");
+  device_free = (void (*)(void*))dlsym(driver, "host_device_free");
+  touchable = (void* (*)(const void*))dlsym(driver, "host_device_touchable");
+}
+
+/* A column of so many rows; a block's columns follow those of the rank before. */
+static MPI_Datatype column(int rows) {
+  MPI_Datatype one, type;
+  MPI_OK(MPI_Type_vector(rows, 1, kColumns, MPI_INT, &one));
+  MPI_OK(MPI_Type_create_resized(one, 0, (MPI_Aint)sizeof(int) * rows * kColumns, &type));
+  MPI_OK(MPI_Type_commit(&type));
+  MPI_OK(MPI_Type_free(&one));
+  return type;
+}
+
+typedef enum { kAlltoall, kAlltoallw, kAllgather, kForms } form;
+
+/* Starts the call of one column. The type is the program's no longer. */
+static void start(form how, int* send, int* recv, int at, MPI_Comm comm, MPI_Request* request) {
+  const int size = size_of_comm(comm);
+  MPI_Datatype type = column(kRows), types[kRanks];
+  int ones[kRanks], places[kRanks];
+  for (int peer = 0; peer < size; ++peer) ones[peer] = 1, types[peer] = type, places[peer] = peer * kRows * kColumns * (int)sizeof(int);
+  if (how == kAlltoall) MPI_OK(MPI_Ialltoall(send + at, 1, type, recv + at, 1, type, comm, request));
+  if (how == kAlltoallw) MPI_OK(MPI_Ialltoallw(send + at, ones, places, types, recv + at, ones, places, types, comm, request));
+  if (how == kAllgather) MPI_OK(MPI_Iallgather(send + at, 1, type, recv + at, 1, type, comm, request));
+  if (how == kAlltoallw) MPI_OK(MPI_Wait(request, MPI_STATUS_IGNORE)); /* arrays and types are needed that long */
+  MPI_Type_free(&type);
+}
+
+static void columns(form how, int call, MPI_Comm comm) {
+  const int rank = rank_in(comm), size = size_of_comm(comm);
+  const size_t ints = (size_t)size * kRows * kColumns;
+  int *const send = device_alloc(sizeof(int) * ints, 0), *const recv = device_alloc(sizeof(int) * ints, 0);
+  int *const sent = touchable(send), *const got = touchable(recv);
+  for (size_t at = 0; at < ints; ++at) sent[at] = number(rank, (int)at, call), got[at] = -1;
+  MPI_Request requests[kColumns - 1];
+  for (int at = 0; at < kColumns - 1; ++at) start(how, send, recv, at, comm, &requests[at]);
+  for (size_t row = 0; row < (size_t)size * kRows; ++row) got[row * kColumns + kColumns - 1] = call;
+  for (int at = 0; at < kColumns - 1; ++at) MPI_OK(MPI_Wait(&requests[(at + call) % (kColumns - 1)], MPI_STATUS_IGNORE));
+  int wrong = 0;
+  for (size_t at = 0; at < ints; ++at) {
+    const int in_block = (int)(at % (kRows * kColumns)), from = (int)(at / (kRows * kColumns)), of = how == kAllgather ? in_block : rank * kRows * kColumns + in_block;
+    wrong += got[at] != (at % kColumns == kColumns - 1 ? call : number(from, of, call));
+  }
+  CHECK(wrong == 0, "%d of %zu ints wrong in columns, form %d, call %d", wrong, ints, (int)how, call);
+  MPI_OK(MPI_Barrier(comm));
+  device_free(send);
+  device_free(recv);
+}
+
+/* Does not commute: the first of the two wins, but for what it lacks. */
+static void first_known(void* in, void* inout, int* count, MPI_Datatype* type) {
+  (void)type;
+  for (int at = 0; at < *count; ++at) {
+    const int first = ((const int*)in)[at];
+    if (first >= 0) ((int*)inout)[at] = first;
+  }
+}
+
+static int known_by(int at, int size) { return at % (2 * size); } /* the lowest rank that knows it; a half is known to nobody */
+
+static void own_operation(int call, MPI_Comm comm) {
+  const int rank = rank_in(comm), size = size_of_comm(comm), count = 777;
+  int *const send = device_alloc(sizeof(int) * (size_t)count, 0), *const recv = device_alloc(sizeof(int) * (size_t)count, 0);
+  int *const sent = touchable(send), *const got = touchable(recv), in_place = call % 3 == 2, pending = call % 2;
+  MPI_Op op;
+  MPI_OK(MPI_Op_create(first_known, 0, &op));
+  for (int at = 0; at < count; ++at) {
+    got[at] = -7;
+    (in_place ? got : sent)[at] = rank >= known_by(at, size) ? number(rank, at, call) & 0xffff : -1;
+  }
+  const void* const from = in_place ? MPI_IN_PLACE : send;
+  if (pending) {
+    MPI_Request request;
+    MPI_OK(MPI_Iallreduce(from, recv, count, MPI_INT, op, comm, &request));
+    MPI_OK(MPI_Op_free(&op));
+    MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  } else {
+    MPI_OK(MPI_Allreduce(from, recv, count, MPI_INT, op, comm));
+    MPI_OK(MPI_Op_free(&op));
+  }
+  int wrong = 0;
+  for (int at = 0; at < count; ++at) wrong += got[at] != (known_by(at, size) < size ? number(known_by(at, size), at, call) & 0xffff : -1);
+  CHECK(wrong == 0, "%d wrong by an operation of the program's%s%s", wrong, pending ? ", pending" : "", in_place ? ", in place" : "");
+  device_free(send);
+  device_free(recv);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  open_driver();
+  MPI_Comm again;
+  MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &again));
+  for (int call = 0; call < (argc > 1 ? atoi(argv[1]) : 20); ++call) {
+    for (int how = 0; how < kForms; ++how) columns((form)how, call, call % 2 ? again : MPI_COMM_WORLD);
+    own_operation(call, call % 2 ? MPI_COMM_WORLD : again);
+    own_operation(call, MPI_COMM_SELF);
+  }
+  MPI_OK(MPI_Comm_free(&again));
+  const int result = verdict();
+  MPI_Finalize();
+  return result;
+}
