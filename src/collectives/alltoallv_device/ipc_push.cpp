@@ -2,7 +2,8 @@
 //        evenly among its multiprocessors, or, where blocks are long, by its copy engines.
 // When   One node, device memory.
 // Cost   One meeting of processors, in which every rank says where its blocks go + one kernel launch + the bytes of the
-//        rank that has most. Empty blocks cost nothing. Blocks with gaps are packed and unpacked by a kernel each.
+//        rank that has most. Empty blocks cost nothing. Blocks with gaps are packed by a kernel each, straight into the receivers'
+//        memory where every rank has a device or launches for itself, and unpacked there by another one.
 // Needs  Receiving sides in device memory that peers can map, in a row; else, and in place, memory of ours on the way, in
 //        rounds where CROSSRAIL_DEVICE_SCRATCH is less. In a stream's order: only what can be mapped, no gaps, always the
 //        kernel, which reads lengths and places from arrays of the program's. Parameter: memcpy_threshold (bytes of a rank's longest block).
@@ -43,34 +44,54 @@ OwnSide sent(const Buffers& buffers) {
 }
 OwnSide received(const Buffers& buffers) { return {MappedSide::recv, buffers.recv, buffers.in, buffers.in_layouts}; }
 
+// Whoever launches for itself alone reads what it sends where the program has it: nobody else need have that mapped, and in place it is
+// written over at the end only.
+bool sends_as_it_lies(const Plan& plan) { return !plan.devices->queue().launches_for_others(); }
+
 // Where a block of this rank's lies in this round.
 std::byte* own_block(const Plan& plan, const OwnSide& side, int peer, const Round& round) {
   const DeviceSharing& devices = *plan.devices;
-  if (devices.staged(side.which)) return devices.staging(side.which) + static_cast<std::size_t>(peer) * devices.chunk();
+  const bool as_it_lies = side.which == MappedSide::send && sends_as_it_lies(plan);
+  if (devices.staged(side.which) && !as_it_lies) return devices.staging(side.which) + static_cast<std::size_t>(peer) * devices.chunk();
   return moved(side.base, side.blocks[peer].offset) + round.from;
 }
+
+// Of a block with gaps, between the program's memory and a row.
+struct Packing {
+  const OwnSide& side;
+  const DeviceLayout& layout;
+  int peer;
+  std::byte* row;
+  std::size_t first, bytes;
+};
+Status begin_packing(Plan& plan, const Packing& one) {
+  const DeviceLayout& layout = one.layout;
+  return plan.devices->queue().begin_packing({layout.segments.data(), layout.segments.size(), layout.id, layout.element_bytes, layout.extent,
+                                              moved(one.side.base, one.side.blocks[one.peer].offset), one.row, one.first, one.bytes,
+                                              one.side.which == MappedSide::recv ? 1 : 0, nullptr});
+}
+
+const DeviceLayout* layout_of(const OwnSide& side, int peer) { return side.layouts == nullptr ? nullptr : side.layouts[peer]; }
 
 // Between a side of the program's and memory of ours. `bytes(peer)`: of the whole block.
 template <class Bytes>
 Status begin_staged(Plan& plan, const OwnSide& side, const Round& round, Bytes bytes) {
-  DeviceQueue& queue = plan.devices->queue();
   const bool unpack = side.which == MappedSide::recv;
   BlockList& copies = plan.device_blocks.staged;
   for (int peer = 0; peer < plan.group.size(); ++peer) {
     const std::size_t length = round.of(bytes(peer));
     std::byte* const ours = own_block(plan, side, peer, round);
     std::byte* const user = moved(side.base, side.blocks[peer].offset);
-    const DeviceLayout* const layout = side.layouts == nullptr ? nullptr : side.layouts[peer];
+    const DeviceLayout* const layout = layout_of(side, peer);
     copies[static_cast<std::size_t>(peer)] = {unpack ? user + round.from : ours, unpack ? ours : user + round.from, layout == nullptr ? length : 0};
     if (layout == nullptr || length == 0) continue;
-    CROSSRAIL_TRY(queue.begin_packing({layout->segments.data(), layout->segments.size(), layout->id, layout->element_bytes, layout->extent, user,
-                                       ours, round.from, length, unpack ? 1 : 0, nullptr}));
+    CROSSRAIL_TRY(begin_packing(plan, {side, *layout, peer, ours, round.from, length}));
   }
   return {};
 }
 
 Status stage_in(Plan& plan, const Buffers& buffers, const Round& round, DeviceWork& work) {
-  if (!plan.devices->staged(MappedSide::send)) return {};
+  if (!plan.devices->staged(MappedSide::send) || sends_as_it_lies(plan)) return {};
   CROSSRAIL_TRY(begin_staged(plan, sent(buffers), round, [&](int peer) { return buffers.out[peer].bytes; }));
   return plan.devices->queue().begin_copies(plan.device_blocks.staged, work);
 }
@@ -107,6 +128,22 @@ void lay_out(Plan& plan, const Buffers& buffers, const Round& round) {
   }
 }
 
+// What has gaps is packed to where it goes: nothing of it is left to exchange.
+Status pack_straight(Plan& plan, const Buffers& buffers, const Round& round) {
+  const OwnSide side = sent(buffers);
+  if (side.layouts == nullptr || !sends_as_it_lies(plan)) return {};
+  const int size = plan.group.size(), rank = plan.group.index();
+  for (int step = 0; step < size; ++step) {
+    const int peer = (rank + step) % size;
+    crossrail_block& block = plan.device_blocks.exchanged[static_cast<std::size_t>(step)];
+    const DeviceLayout* const layout = side.layouts[peer];
+    if (layout == nullptr || block.bytes == 0) continue;
+    CROSSRAIL_TRY(begin_packing(plan, {side, *layout, peer, static_cast<std::byte*>(block.to), round.from, block.bytes}));
+    block = {nullptr, nullptr, 0};
+  }
+  return {};
+}
+
 crossrail_engine engine_of(const Plan& plan) {
   std::size_t longest = 0;
   for (const crossrail_block& block : plan.device_blocks.exchanged) longest = std::max(longest, block.bytes);
@@ -119,6 +156,7 @@ Status run_round(Plan& plan, const Buffers& buffers, const Round& round) {
   CROSSRAIL_TRY(stage_in(plan, buffers, round, staging));
   CROSSRAIL_TRY(meet_staged(plan, staging, round.from > 0));
   lay_out(plan, buffers, round);
+  CROSSRAIL_TRY(pack_straight(plan, buffers, round));
   CROSSRAIL_TRY(devices.queue().begin_exchange(plan.device_blocks.exchanged, engine_of(plan), exchange, Launch::one_a_device));
   CROSSRAIL_TRY(devices.queue().finish(exchange));
   return stage_out(plan, buffers, round);
