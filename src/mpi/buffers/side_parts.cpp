@@ -16,7 +16,8 @@ SidePart part_of(const Side& side, std::ptrdiff_t offset) {
 
 bool is_empty(const Side& side) { return side.count == 0 || side.facts.bytes == 0; }
 
-// Rows on their way to device::copy_rows, many at a time.
+// Rows on their way to device::copy_rows, many at a time; one by one where their addresses are absolute ones (of MPI_BOTTOM, which is null),
+// which may be of all kinds of memory.
 class Rows {
  public:
   Rows(std::byte* to, std::byte* from) : to_(to), from_(from) {}
@@ -24,7 +25,8 @@ class Rows {
   Status add(std::ptrdiff_t offset, const Pieces& like) {
     constexpr std::int64_t kMostPitch = std::int64_t{1} << 30;  // devices have a limit
     const auto bytes = static_cast<std::int64_t>(like.bytes);
-    if (like.count == 1 || (like.stride >= bytes && like.stride <= kMostPitch)) return add_rows(offset, like.bytes, like.count, like.count == 1 ? like.bytes : like.stride);
+    if (like.count == 1) return add_rows(offset, like.bytes, 1, like.bytes);
+    if (like.stride >= bytes && like.stride <= kMostPitch) return add_rows(offset, like.bytes, like.count, static_cast<std::size_t>(like.stride));
     for (std::uint64_t piece = 0; piece < like.count; ++piece) {
       CROSSRAIL_TRY(add_rows(offset + static_cast<std::int64_t>(piece) * like.stride, like.bytes, 1, like.bytes));
     }
@@ -38,9 +40,9 @@ class Rows {
 
  private:
   Status add_rows(std::ptrdiff_t offset, std::size_t bytes, std::size_t count, std::size_t pitch) {
-    constexpr std::size_t kMost = 1024;
+    const std::size_t most = to_ == nullptr || from_ == nullptr ? 1 : 1024;
     rows_.push_back({moved(to_, offset), moved(from_, offset), bytes, count, pitch});
-    return rows_.size() < kMost ? Status{} : finish();
+    return rows_.size() < most ? Status{} : finish();
   }
   std::byte *to_, *from_;
   std::vector<crossrail_rows> rows_;

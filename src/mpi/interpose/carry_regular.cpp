@@ -28,7 +28,7 @@ void run(const Names& names, const Call& call, CommunicatorRecord& record, Carri
   complete_call(place, run_collective(place.communicator, shape, packed), carried);
 }
 
-// Returns what is known so far: whether the call is done, and what `call` touches.
+// False: the call is done. Else it is the MPI library's, and the call has been surveyed.
 template <class Call>
 bool look_at(Call& call, const Names& names, CommunicatorRecord& record, Carried& carried) {
   typename Call::Facts none;
