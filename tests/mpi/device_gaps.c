@@ -3,23 +3,11 @@
  * program's; datatypes and operations freed while a call is pending. HOST_DEVICE is the path of the driver.
  *
  *   device_gaps [CALLS] */
-#include <dlfcn.h>
 
 #include "check.h"
+#include "device_memory_of_tests.h"
 
 enum { kRanks = 16, kRows = 300, kColumns = 4 }; /* a column for each of three calls, and one that is the program's own */
-
-static void* (*device_alloc)(size_t, int);
-static void (*device_free)(void*);
-static void* (*touchable)(const void*);
-
-static void open_driver(void) {
-  void* driver = dlopen(getenv("HOST_DEVICE"), RTLD_NOW | RTLD_GLOBAL);
-  if (driver == NULL) fprintf(stderr, "%s\n", dlerror());
-  device_alloc = (void* (*)(size_t, int))dlsym(driver, "host_device_alloc");
-  device_free = (void (*)(void*))dlsym(driver, "host_device_free");
-  touchable = (void* (*)(const void*))dlsym(driver, "host_device_touchable");
-}
 
 /* A column of so many rows; a block's columns follow those of the rank before. */
 static MPI_Datatype column(int rows) {

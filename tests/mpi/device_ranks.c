@@ -8,12 +8,9 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "device_memory_of_tests.h"
 
 enum { kHost, kPlain, kUnshareable, kManaged, kKinds };
-
-static void* (*device_alloc)(size_t, int);
-static void (*device_free)(void*);
-static void* (*touchable)(const void*);
 
 static uint64_t state;
 static unsigned draw(unsigned below) {
@@ -27,14 +24,6 @@ struct side {
   char* memory;
   MPI_Datatype type;
 };
-
-static void open_driver(void) {
-  void* driver = dlopen(getenv("HOST_DEVICE"), RTLD_NOW | RTLD_GLOBAL);
-  if (driver == NULL) fprintf(stderr, "%s\n", dlerror());
-  device_alloc = (void* (*)(size_t, int))dlsym(driver, "host_device_alloc");
-  device_free = (void (*)(void*))dlsym(driver, "host_device_free");
-  touchable = (void* (*)(const void*))dlsym(driver, "host_device_touchable");
-}
 
 /* Whether device memory was used as such, and not by way of the host. */
 static int carried_on_device(void) {

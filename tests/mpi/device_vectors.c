@@ -3,24 +3,12 @@
  * devices. HOST_DEVICE is the path of the driver.
  *
  *   device_vectors [CALLS [scattered]]    scattered: blocks of both kinds of memory */
-#include <dlfcn.h>
 #include <stdint.h>
 
 #include "check.h"
+#include "device_memory_of_tests.h"
 
 enum { kMostRanks = 16 };
-
-static void* (*device_alloc)(size_t, int);
-static void (*device_free)(void*);
-static void* (*touchable)(const void*);
-
-static void open_driver(void) {
-  void* driver = dlopen(getenv("HOST_DEVICE"), RTLD_NOW | RTLD_GLOBAL);
-  if (driver == NULL) fprintf(stderr, "%s\n", dlerror());
-  device_alloc = (void* (*)(size_t, int))dlsym(driver, "host_device_alloc");
-  device_free = (void (*)(void*))dlsym(driver, "host_device_free");
-  touchable = (void* (*)(const void*))dlsym(driver, "host_device_touchable");
-}
 
 /* Blocks of different lengths, two ints apart, the odd ints of the type left out; in place every second time. */
 static void vector(MPI_Comm comm, int call, int by_types) {

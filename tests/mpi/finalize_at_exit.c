@@ -1,9 +1,9 @@
 /* Calls, and MPI_Finalize, in a function that the process calls at its end, after the static objects and the thread's own of all libraries have
  * been destroyed: it was registered before any of them was there. With HOST_DEVICE, the path of a driver, on device memory, too. */
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "device_memory_of_tests.h"
 
 enum { kCount = 3000, kRanks = 16 };
 
@@ -37,11 +37,8 @@ int main(int argc, char** argv) {
   atexit(at_the_end);
   MPI_Init(&argc, &argv);
   const size_t bytes = sizeof(int) * kCount * (size_t)size_of_comm(MPI_COMM_WORLD);
-  const char* const driver = getenv("HOST_DEVICE");
-  if (driver != NULL) {
-    void* const library = dlopen(driver, RTLD_NOW | RTLD_GLOBAL);
-    void* (*const device_alloc)(size_t, int) = (void* (*)(size_t, int))dlsym(library, "host_device_alloc");
-    void* (*const touchable)(const void*) = (void* (*)(const void*))dlsym(library, "host_device_touchable");
+  if (getenv("HOST_DEVICE") != NULL) {
+    open_driver();
     send = device_alloc(bytes, 0), recv = device_alloc(bytes, 0), sent = touchable(send), got = touchable(recv);
   } else {
     send = sent = malloc(bytes), recv = got = malloc(bytes);
