@@ -187,6 +187,7 @@ static void fill_operands(const Exchange* exchange, int receives, const Area* ar
 
 void refill(Exchange* exchange) {
   ++exchange->starts;
+  exchange->written_between = 0;
   if (!exchange->in_place) {
     seal_area(&exchange->from, 0);
     fill_area(&exchange->from, key_of(exchange, world_rank(), 0));
@@ -278,6 +279,7 @@ void check_exchange(Exchange* exchange) {
   should.memory = malloc(should.bytes);
   should.base = should.memory + (exchange->to.base - exchange->to.memory);
   fill_area(&should, key_of(exchange, world_rank(), 1));
+  if (exchange->written_between) change_between(exchange, &should);
   if (reduces(exchange) && exchange->in_place) fill_operands(exchange, 1, &should);
   if (reduces(exchange)) expect_results(exchange, &should);
   for (int i = 0; i < exchange->blocks && !reduces(exchange); ++i) expect_block(exchange, i, should.base);

@@ -19,6 +19,7 @@ enum { kAbsoluteOut = 1, kAbsoluteIn = 2, kTypesFreedEarly = 4, kNullWhenEmpty =
 
 typedef struct {
   int number, in_place, large, flags, starts;
+  int written_between; /* since it was filled */
   char form; /* a, v, w: alltoalls; g: allgather; r: allreduce; s: reduce_scatter_block */
   char mode; /* b, n or p */
   uint64_t seed;
@@ -45,6 +46,9 @@ void refill(Exchange* exchange);
 /* Calls MPI; a blocking call has ended then. Returns MPI's code. */
 int call_mpi(Exchange* exchange, MPI_Request* request);
 void check_exchange(Exchange* exchange);
+/* Of every other exchange that is pending: the program writes what lies between what it receives. */
+void write_between(Exchange* exchange);
+void change_between(const Exchange* exchange, const Area* area);
 /* And the operation. */
 void free_types_early(Exchange* exchange);
 void free_arguments_of(Exchange* exchange);

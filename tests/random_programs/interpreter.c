@@ -92,6 +92,7 @@ static void call_step(Script* script, uint64_t seed) {
     free_exchange(exchange);
     return;
   }
+  if (exchange->mode == 'n') write_between(exchange);
   Operation* const one = operation_of(exchange->number);
   *one = (Operation){.request = request, .ended = exchange_ended, .exchange = exchange, .active = exchange->mode == 'n'};
 }
@@ -116,7 +117,10 @@ static void start_step(Script* script) {
   }
   if (count == 1 && found == 1) MPI_OK(MPI_Start(&requests[0]));
   if (count > 1) MPI_OK(MPI_Startall(found, requests));
-  for (int i = 0; i < found; ++i) of[i]->request = requests[i];
+  for (int i = 0; i < found; ++i) {
+    of[i]->request = requests[i];
+    write_between(of[i]->exchange);
+  }
 }
 
 /* drop NUMBER: a persistent request, after its last end */

@@ -152,8 +152,16 @@ bool add_predefined(MPI_Datatype type, std::vector<Pieces>& pieces) {
   MPI_Aint lower = 0, extent = 0;
   (void)pmpi().Type_get_true_extent(type, &lower, &extent);
   const std::uint64_t bytes = size_of(type);
-  if (static_cast<std::uint64_t>(extent) != bytes) return false;  // MPI_SHORT_INT: a gap that nothing describes
-  if (bytes > 0) pieces.push_back({lower, bytes});
+  if (static_cast<std::uint64_t>(extent) == bytes) {
+    if (bytes > 0) pieces.push_back({lower, bytes});
+    return true;
+  }
+  // A value and an int, as in a struct of C: MPI_SHORT_INT.
+  constexpr std::uint64_t kInt = sizeof(int);
+  const std::uint64_t value = bytes - kInt, place = (value + kInt - 1) / kInt * kInt;
+  if (bytes <= kInt || lower != 0 || static_cast<std::uint64_t>(extent) != place + kInt) return false;
+  pieces.push_back({0, value});
+  pieces.push_back({static_cast<std::int64_t>(place), kInt});
   return true;
 }
 

@@ -1,0 +1,49 @@
+/* What lies between the data of a receive side, and around them, is the program's also while a call is pending. (The C programs that
+ * shrink.py prints do not write there.) */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exchanges.h"
+
+enum { kChange = 0x5a };
+
+/* One for every byte of the area that the call may write. */
+static unsigned char* data_of(const Exchange* exchange, const Area* area) {
+  unsigned char* const marks = calloc(area->bytes + 1, 1);
+  unsigned char* const base = marks + (area->base - area->memory);
+  for (int i = 0; i < exchange->in.blocks; ++i) {
+    const Type* const type = type_of(&exchange->in, i);
+    for (int64_t copy = 0; copy < count_of(&exchange->in, i); ++copy) {
+      unsigned char* const element = base + place_of(&exchange->in, i) + copy * extent_of(type);
+      for (size_t run = 0; run < type->runs.count; ++run) memset(element + type->runs.run[run].offset, 1, (size_t)type->runs.run[run].bytes);
+    }
+  }
+  return marks;
+}
+
+void change_between(const Exchange* exchange, const Area* area) {
+  unsigned char* const data = data_of(exchange, area);
+  for (size_t i = 0; i < area->bytes; ++i) {
+    if (!data[i]) area->memory[i] ^= kChange;
+  }
+  free(data);
+}
+
+/* To the device: nothing but that. */
+static void ship_between(const Exchange* exchange, const Area* area) {
+  unsigned char* const data = data_of(exchange, area);
+  for (size_t first = 0; first < area->bytes;) {
+    size_t end = first;
+    while (end < area->bytes && !data[end]) ++end;
+    if (end > first) open_driver_of_process()->copy(area->on_device + first, area->memory + first, end - first);
+    for (first = end; first < area->bytes && data[first];) ++first;
+  }
+  free(data);
+}
+
+void write_between(Exchange* exchange) {
+  if (reduces(exchange) || exchange->number % 2 != 0) return;
+  exchange->written_between = 1;
+  change_between(exchange, &exchange->to);
+  if (exchange->to.on_device != NULL) ship_between(exchange, &exchange->to);
+}
