@@ -3,8 +3,6 @@
 #include <array>
 #include <memory>
 #include <mutex>
-#include <utility>
-#include <vector>
 
 #include "mpi/buffers/flatten.h"
 #include "mpi/library/pmpi.h"
@@ -177,22 +175,6 @@ int describe_derived(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) {
 
 }  // namespace
 
-namespace {
-
-// Of predefined types with gaps, which are those of a value and an int.
-const Layout* layout_of_pair(MPI_Datatype type) {
-  static std::mutex& mutex = *new std::mutex;
-  static auto& known = *new std::vector<std::pair<MPI_Datatype, std::shared_ptr<const Layout>>>;
-  const std::lock_guard<std::mutex> lock(mutex);
-  for (const auto& [of, layout] : known) {
-    if (of == type) return layout.get();
-  }
-  known.emplace_back(type, flatten(type));
-  return known.back().second.get();
-}
-
-}  // namespace
-
 int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) {
   Remembered& slot = remembered(type);
   if (slot.type == type && slot.facts.predefined) {
@@ -214,7 +196,7 @@ int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) {
   if (!facts.predefined) return describe_derived(type, comm, facts);
   facts.usable = true;
   facts.contiguous = facts.in_a_row = fills_extent(type);
-  if (!facts.contiguous) facts.layout = layout_of_pair(type);
+  if (!facts.contiguous) facts.layout = layout_of_predefined(type);
   slot = {type, facts};
   return MPI_SUCCESS;
 }

@@ -1,5 +1,9 @@
 #include "mpi/buffers/flatten.h"
 
+#include <mutex>
+#include <utility>
+#include <vector>
+
 #include "mpi/buffers/datatypes.h"
 #include "mpi/library/pmpi.h"
 
@@ -206,6 +210,17 @@ std::shared_ptr<const Layout> flatten(MPI_Datatype type) {
   std::uint64_t found = 0;
   for (const Pieces& one : layout->pieces) found += one.bytes * one.count;
   return found == layout->element_bytes && found > 0 ? layout : nullptr;
+}
+
+const Layout* layout_of_predefined(MPI_Datatype type) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& known = *new std::vector<std::pair<MPI_Datatype, std::shared_ptr<const Layout>>>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  for (const auto& [of, layout] : known) {
+    if (of == type) return layout.get();
+  }
+  known.emplace_back(type, flatten(type));
+  return known.back().second.get();
 }
 
 }  // namespace crossrail::mpi

@@ -12,4 +12,7 @@ namespace crossrail::mpi {
 // million lines of pieces, or has no data.
 std::shared_ptr<const Layout> flatten(MPI_Datatype type);
 
+// Of a predefined type with gaps, which are those of a value and an int; it stays. Null as above.
+const Layout* layout_of_predefined(MPI_Datatype type);
+
 }  // namespace crossrail::mpi
