@@ -17,8 +17,8 @@
 namespace {
 
 using bench::Exchange;
-
 using bench::kComplexBytes;
+
 constexpr int kAxes = 3;
 
 // Which part of this rank's array a block is.

@@ -113,6 +113,9 @@ foreach(mpi openmpi4 mpich4)
     mpi_test(${name} ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
       --set CROSSRAIL_ALLTOALLV=${alltoallv} --set CROSSRAIL_ALLTOALL=${alltoallv} ${carried} device_vectors 8 scattered)
   endforeach()
+  # Switched off: on copies, all of them.
+  mpi_test(device_vectors_off ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
+    --set CROSSRAIL=0 --expect-carried MPI_Alltoallv:16:native --expect-carried MPI_Alltoallw:32:native device_vectors 8 scattered)
 endforeach()
 # On several nodes: blocks for the node's own ranks from device to device, the others by messages. And all ranks on one device.
 foreach(mpi openmpi4 mpich4)

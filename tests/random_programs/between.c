@@ -21,29 +21,33 @@ static unsigned char* data_of(const Exchange* exchange, const Area* area) {
   return marks;
 }
 
-void change_between(const Exchange* exchange, const Area* area) {
-  unsigned char* const data = data_of(exchange, area);
+static void change(const Area* area, const unsigned char* data) {
   for (size_t i = 0; i < area->bytes; ++i) {
     if (!data[i]) area->memory[i] ^= kChange;
   }
+}
+
+void change_between(const Exchange* exchange, const Area* area) {
+  unsigned char* const data = data_of(exchange, area);
+  change(area, data);
   free(data);
 }
 
 /* To the device: nothing but that. */
-static void ship_between(const Exchange* exchange, const Area* area) {
-  unsigned char* const data = data_of(exchange, area);
+static void ship(const Area* area, const unsigned char* data) {
   for (size_t first = 0; first < area->bytes;) {
     size_t end = first;
     while (end < area->bytes && !data[end]) ++end;
     if (end > first) open_driver_of_process()->copy(area->on_device + first, area->memory + first, end - first);
     for (first = end; first < area->bytes && data[first];) ++first;
   }
-  free(data);
 }
 
 void write_between(Exchange* exchange) {
   if (reduces(exchange) || exchange->number % 2 != 0) return;
+  unsigned char* const data = data_of(exchange, &exchange->to);
   exchange->written_between = 1;
-  change_between(exchange, &exchange->to);
-  if (exchange->to.on_device != NULL) ship_between(exchange, &exchange->to);
+  change(&exchange->to, data);
+  if (exchange->to.on_device != NULL) ship(&exchange->to, data);
+  free(data);
 }

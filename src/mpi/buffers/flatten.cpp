@@ -213,7 +213,7 @@ std::shared_ptr<const Layout> flatten(MPI_Datatype type) {
 }
 
 const Layout* layout_of_predefined(MPI_Datatype type) {
-  static std::mutex& mutex = *new std::mutex;
+  static std::mutex mutex;
   static auto& known = *new std::vector<std::pair<MPI_Datatype, std::shared_ptr<const Layout>>>;
   const std::lock_guard<std::mutex> lock(mutex);
   for (const auto& [of, layout] : known) {

@@ -13,17 +13,16 @@ std::ptrdiff_t offset_between(const std::byte* base, const std::byte* at) {
   return static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(base));
 }
 
-// The block as it lies in the user's memory, by the arguments of the call.
-Side block_in(const VectorSide& side, const SideFacts& facts, int rank) {
-  return {moved(side.address, side.displacements[rank] * facts.unit), static_cast<std::uint64_t>(side.counts[rank]),
-          side.type_for(rank), facts.facts[side.has_types() ? rank : 0]};
-}
-
 bool in_device_memory(const Side& block) {
   return device::is_device_memory(moved(block.address, span_of(block).lower));
 }
 
 }  // namespace
+
+Side block_in(const VectorSide& side, const SideFacts& facts, int rank) {
+  return {moved(side.address, side.displacements[rank] * facts.unit), static_cast<std::uint64_t>(side.counts[rank]),
+          side.type_for(rank), facts.facts[side.has_types() ? rank : 0]};
+}
 
 Span span_of(const VectorSide& side, const SideFacts& facts) {
   std::ptrdiff_t lower = 0, upper = 0;

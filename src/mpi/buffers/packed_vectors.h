@@ -14,6 +14,9 @@ struct SurveyedSide {
   SideFacts& room;
 };
 
+// A block as it lies in the program's memory, by the arguments of the call.
+Side block_in(const VectorSide& side, const SideFacts& facts, int rank);
+
 // The bytes that all blocks of a side touch, gaps between them too.
 Span span_of(const VectorSide& side, const SideFacts& facts);
 

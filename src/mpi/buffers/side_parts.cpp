@@ -7,6 +7,7 @@
 namespace crossrail::mpi {
 namespace {
 
+// `offset`: where the address of `side`, which may be one block of a whole one, lies from that of the whole one.
 SidePart part_of(const Side& side, std::ptrdiff_t offset) {
   if (side.facts.in_a_row_of(side.count)) return {offset + side.facts.lower, side.count * side.facts.bytes, 0, nullptr, nullptr};
   if (side.facts.layout != nullptr) return {offset, 0, side.count, side.facts.layout, nullptr};
@@ -58,8 +59,7 @@ SideParts parts_of(const Side& side) {
 SideParts parts_of(const VectorSide& side, const SideFacts& facts) {
   SideParts parts;
   for (int rank = 0; rank < static_cast<int>(facts.blocks.size()); ++rank) {
-    const Side block{side.address, static_cast<std::uint64_t>(side.counts[rank]), side.type_for(rank), facts.facts[side.has_types() ? rank : 0]};
-    if (facts.blocks[rank].bytes > 0) parts.push_back(part_of(block, side.displacements[rank] * facts.unit));
+    if (facts.blocks[rank].bytes > 0) parts.push_back(part_of(block_in(side, facts, rank), side.displacements[rank] * facts.unit));
   }
   return parts;
 }

@@ -7,8 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "mpi/buffers/packed_buffers.h"
-#include "mpi/buffers/vector_side.h"
+#include "mpi/buffers/packed_vectors.h"
 
 namespace crossrail::mpi {
 

@@ -30,8 +30,7 @@ void run(const Names& names, const Call& call, CommunicatorRecord& record, Carri
 
 // False: the call is done. Else it is the MPI library's, and the call has been surveyed.
 template <class Call>
-bool look_at(Call& call, const Names& names, CommunicatorRecord& record, Carried& carried) {
-  typename Call::Facts none;
+bool look_at(Call& call, typename Call::Facts& none, const Names& names, CommunicatorRecord& record, Carried& carried) {
   if (!is_ours(call.survey(ranks_of(record), none), carried)) return !carried.done;
   if (!record.opened) count_blocking(record, call, none);
   if (const char* const reason = why_never_carried(&record); reason != nullptr) {
@@ -50,12 +49,9 @@ Carried try_to_carry(Call call, const Names& names, const Word64* words) {
   typename Call::Facts none;
   CommunicatorRecord* const record = record_for_call(call.comm());
   if (call.left_to_mpi()) return left(native_because::kArguments);
-  if (const char* const reason = why_never_carried(record); reason != nullptr) {
-    carried = left(reason);
-    if (needs_copies(call, none)) carry_copies({names.native, words}, call, none, carried);
-  } else if (look_at(call, names, *record, carried)) {
-    carry_copies({names.native, words}, call, none, carried);
-  }
+  const NativeCall native{names.native, words};
+  if (const char* const reason = why_never_carried(record); reason != nullptr) return left_on_copies(reason, native, call, none);
+  if (look_at(call, none, names, *record, carried)) carry_copies(native, call, none, carried);
   return carried;
 }
 

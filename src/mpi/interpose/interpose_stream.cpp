@@ -21,13 +21,12 @@ int refuse(const char* function, const char* why) {
   return MPI_ERR_OTHER;
 }
 
-bool sides_differ(const AlltoallCall& call) { return call.unequal(); }
-bool sides_differ(const AllreduceCall&) { return false; }
-
-template <class Call>
-int enqueue(const char* function, Collective collective, const Word64* words, void* stream) {
+// The arguments are those of MPI's function.
+template <class Call, class... Arguments>
+int enqueue(const char* function, Collective collective, void* stream, Arguments... arguments) {
   const trace::Slice traced(trace_function(function));
   if (find_functions() == nullptr) return MPI_ERR_OTHER;
+  const Word64 words[] = {word_of(arguments)...};
   Call call(words, false, collective);
   if (call.left_to_mpi()) return refuse(function, "arguments that make no sense, or that only the MPI library can take");
   CommunicatorRecord* record = record_of(call.comm());
@@ -37,7 +36,7 @@ int enqueue(const char* function, Collective collective, const Word64* words, vo
   const Survey found = call.survey(communicator.topology.size, none);
   if (found.answer == Survey::Answer::leave) return refuse(function, "a buffer is null, or only the MPI library can take the type");
   if (found.answer == Survey::Answer::refused) return found.code;
-  if (sides_differ(call)) return refuse(function, "the two sides differ in size");
+  if (call.unequal()) return refuse(function, "the two sides differ in size");
   PackedBuffers packed = call.packed(communicator.slot().packing, call.comm(), none);
   const Status status = run_on_stream(communicator, call.shape(), packed, stream);
   return status.ok() ? MPI_SUCCESS : refuse(function, status.what);
@@ -82,18 +81,14 @@ int enqueue_counted(const char* function, const CountedArguments& send, const Co
 
 CROSSRAIL_VISIBLE int crossrail_alltoall_on_stream(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                                                    int recvcount, MPI_Datatype recvtype, MPI_Comm comm, void* stream) {
-  using crossrail::mpi::word_of;
-  const crossrail::mpi::Word64 words[] = {word_of(sendbuf), word_of(sendcount), word_of(sendtype), word_of(recvbuf),
-                                          word_of(recvcount), word_of(recvtype), word_of(comm)};
-  return crossrail::mpi::enqueue<crossrail::mpi::AlltoallCall>("crossrail_alltoall_on_stream", crossrail::Collective::alltoall, words, stream);
+  return crossrail::mpi::enqueue<crossrail::mpi::AlltoallCall>("crossrail_alltoall_on_stream", crossrail::Collective::alltoall, stream, sendbuf,
+                                                               sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 
 CROSSRAIL_VISIBLE int crossrail_allgather_on_stream(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                                                     int recvcount, MPI_Datatype recvtype, MPI_Comm comm, void* stream) {
-  using crossrail::mpi::word_of;
-  const crossrail::mpi::Word64 words[] = {word_of(sendbuf), word_of(sendcount), word_of(sendtype), word_of(recvbuf),
-                                          word_of(recvcount), word_of(recvtype), word_of(comm)};
-  return crossrail::mpi::enqueue<crossrail::mpi::AlltoallCall>("crossrail_allgather_on_stream", crossrail::Collective::allgather, words, stream);
+  return crossrail::mpi::enqueue<crossrail::mpi::AlltoallCall>("crossrail_allgather_on_stream", crossrail::Collective::allgather, stream, sendbuf,
+                                                               sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 
 CROSSRAIL_VISIBLE int crossrail_alltoallv_on_stream(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
@@ -105,15 +100,12 @@ CROSSRAIL_VISIBLE int crossrail_alltoallv_on_stream(const void* sendbuf, const i
 
 CROSSRAIL_VISIBLE int crossrail_allreduce_on_stream(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
                                                     MPI_Comm comm, void* stream) {
-  using crossrail::mpi::word_of;
-  const crossrail::mpi::Word64 words[] = {word_of(sendbuf), word_of(recvbuf), word_of(count), word_of(datatype), word_of(op), word_of(comm)};
-  return crossrail::mpi::enqueue<crossrail::mpi::AllreduceCall>("crossrail_allreduce_on_stream", crossrail::Collective::allreduce, words, stream);
+  return crossrail::mpi::enqueue<crossrail::mpi::AllreduceCall>("crossrail_allreduce_on_stream", crossrail::Collective::allreduce, stream, sendbuf,
+                                                                recvbuf, count, datatype, op, comm);
 }
 
 CROSSRAIL_VISIBLE int crossrail_reduce_scatter_block_on_stream(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype,
                                                                MPI_Op op, MPI_Comm comm, void* stream) {
-  using crossrail::mpi::word_of;
-  const crossrail::mpi::Word64 words[] = {word_of(sendbuf), word_of(recvbuf), word_of(recvcount), word_of(datatype), word_of(op), word_of(comm)};
   return crossrail::mpi::enqueue<crossrail::mpi::AllreduceCall>("crossrail_reduce_scatter_block_on_stream", crossrail::Collective::reduce_scatter_block,
-                                                                words, stream);
+                                                                stream, sendbuf, recvbuf, recvcount, datatype, op, comm);
 }

@@ -51,6 +51,14 @@ bool needs_copies(Call& call, typename Call::Facts& facts) {
   return call.survey(ranks, facts).answer != Survey::Answer::refused;
 }
 
+// A blocking call that is the MPI library's for this reason, on copies where it needs them.
+template <class Call>
+Carried left_on_copies(const char* reason, const NativeCall& native, Call& call, typename Call::Facts& facts) {
+  Carried carried = left(reason);
+  if (needs_copies(call, facts)) carry_copies(native, call, facts, carried);
+  return carried;
+}
+
 // The address of the program's request, after so many words.
 inline MPI_Request* request_at(const Word64* words, std::size_t number) { return reinterpret_cast<MPI_Request*>(words[number]); }
 
