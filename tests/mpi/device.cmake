@@ -75,15 +75,18 @@ mpi_test_program(copies_apart copies_apart.c BUILDS openmpi4 openmpi5 mpich5)
 foreach(mpi openmpi4 openmpi5 mpich5)
   mpi_test(copies_apart ${mpi} 2 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 copies_apart)
 endforeach()
-mpi_test_program(device_gaps device_gaps.c BUILDS openmpi4 openmpi5 mpich5)
-foreach(mpi openmpi4 openmpi5 mpich5)
+mpi_test_program(device_gaps device_gaps.c BUILDS openmpi4 openmpi5 mpich4 mpich5)
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   foreach(after 0 200)
     mpi_test(device_gaps_${after} ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
       --set CROSSRAIL_OPEN_AFTER=${after} device_gaps)
   endforeach()
+  mpi_test(device_gaps_threads ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 device_gaps 20 threads)
 endforeach()
-mpi_test(device_gaps_native openmpi4 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
-  --set CROSSRAIL_ALLTOALL=native --set CROSSRAIL_ALLTOALLV=native --set CROSSRAIL_ALLGATHER=native device_gaps)
+foreach(mpi openmpi4 mpich4)
+  mpi_test(device_gaps_native ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
+    --set CROSSRAIL_ALLTOALL=native --set CROSSRAIL_ALLTOALLV=native --set CROSSRAIL_ALLGATHER=native device_gaps)
+endforeach()
 mpi_test_program(finalize_at_exit finalize_at_exit.c BUILDS openmpi4 openmpi5 mpich4)
 foreach(mpi openmpi4 openmpi5 mpich4)  # PyPI's MPICH 5 kills such jobs at times
   mpi_test(finalize_at_exit ${mpi} 3 ARGS finalize_at_exit)

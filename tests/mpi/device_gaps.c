@@ -2,7 +2,7 @@
  * calls that receive into the gaps of each other's datatypes, while the program writes what belongs to no call; operations of the
  * program's; datatypes and operations freed while a call is pending. HOST_DEVICE is the path of the driver.
  *
- *   device_gaps [CALLS] */
+ *   device_gaps [CALLS [threads]]    threads: any thread may call MPI */
 
 #include "check.h"
 #include "device_memory_of_tests.h"
@@ -34,6 +34,31 @@ static void start(form how, int* send, int* recv, int at, MPI_Comm comm, MPI_Req
   MPI_Type_free(&type);
 }
 
+/* By what the program may wait with, or ask. */
+static void complete(MPI_Request* requests, int call) {
+  const int count = kColumns - 1;
+  int done = 0, which, indices[kColumns - 1];
+  switch (call % 6) {
+    case 0: MPI_OK(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE)); break;
+    case 1:
+      for (int at = 0; at < count; ++at) MPI_OK(MPI_Waitany(count, requests, &which, MPI_STATUS_IGNORE));
+      break;
+    case 2:
+      while (!done) MPI_OK(MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE));
+      break;
+    case 3:
+      for (; done < count; done += which) MPI_OK(MPI_Waitsome(count, requests, &which, indices, MPI_STATUSES_IGNORE));
+      break;
+    case 4:
+      for (int at = 0; at < count; ++at) {
+        for (done = 0; !done;) MPI_OK(MPI_Request_get_status(requests[at], &done, MPI_STATUS_IGNORE));
+      }
+      /* fall through */
+    default:
+      for (int at = 0; at < count; ++at) MPI_OK(MPI_Wait(&requests[(at + call) % count], MPI_STATUS_IGNORE));
+  }
+}
+
 static void columns(form how, int call, MPI_Comm comm) {
   const int rank = rank_in(comm), size = size_of_comm(comm);
   const size_t ints = (size_t)size * kRows * kColumns;
@@ -43,7 +68,7 @@ static void columns(form how, int call, MPI_Comm comm) {
   MPI_Request requests[kColumns - 1];
   for (int at = 0; at < kColumns - 1; ++at) start(how, send, recv, at, comm, &requests[at]);
   for (size_t row = 0; row < (size_t)size * kRows; ++row) got[row * kColumns + kColumns - 1] = call;
-  for (int at = 0; at < kColumns - 1; ++at) MPI_OK(MPI_Wait(&requests[(at + call) % (kColumns - 1)], MPI_STATUS_IGNORE));
+  complete(requests, call);
   int wrong = 0;
   for (size_t at = 0; at < ints; ++at) {
     const int in_block = (int)(at % (kRows * kColumns)), from = (int)(at / (kRows * kColumns)), of = how == kAllgather ? in_block : rank * kRows * kColumns + in_block;
@@ -94,7 +119,8 @@ static void own_operation(int call, MPI_Comm comm) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int level = 0;
+  MPI_OK(MPI_Init_thread(&argc, &argv, argc > 2 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level));
   open_driver();
   MPI_Comm again;
   MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &again));

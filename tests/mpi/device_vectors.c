@@ -85,6 +85,86 @@ static void scattered(MPI_Comm comm, int call) {
   CHECK(wrong == 0, "%d wrong in memory of the host and of the device on %d ranks", wrong, size);
 }
 
+/* `count` ints, in turns in host memory and in allocations of the device of different lengths, by one type of absolute addresses. */
+enum { kPieces = 6 };
+typedef struct {
+  int *pieces[kPieces], *values[kPieces];
+  MPI_Datatype type;
+} spread;
+
+static spread spread_out(int count, int on_device) {
+  spread it;
+  int lengths[kPieces];
+  MPI_Aint places[kPieces];
+  for (int piece = 0; piece < kPieces; ++piece) {
+    const int here = piece % 3 == 1 ? 0 : on_device;
+    const size_t bytes = sizeof(int) * (size_t)(count + 4 * piece);
+    it.pieces[piece] = here ? device_alloc(bytes, 0) : malloc(bytes);
+    it.values[piece] = here ? touchable(it.pieces[piece]) : it.pieces[piece];
+    for (int at = 0; at < count + 4 * piece; ++at) it.values[piece][at] = -1;
+    lengths[piece] = count / kPieces + (piece == 0 ? count % kPieces : 0);
+    places[piece] = (MPI_Aint)(intptr_t)(it.pieces[piece] + piece);
+  }
+  MPI_OK(MPI_Type_create_hindexed(kPieces, lengths, places, MPI_INT, &it.type));
+  MPI_OK(MPI_Type_commit(&it.type));
+  return it;
+}
+
+static int* int_of(const spread* it, int at, int count) {
+  const int first = count / kPieces + count % kPieces, each = count / kPieces;
+  const int piece = at < first ? 0 : 1 + (at - first) / each;
+  return &it->values[piece][piece + (piece == 0 ? at : (at - first) % each)];
+}
+
+static int wrong_around(const spread* it, int count) {
+  int wrong = 0;
+  for (int piece = 0; piece < kPieces; ++piece) {
+    const int length = count / kPieces + (piece == 0 ? count % kPieces : 0);
+    for (int at = 0; at < count + 4 * piece; ++at) wrong += (at < piece || at >= piece + length) && it->values[piece][at] != -1;
+  }
+  return wrong;
+}
+
+static void gather_up(spread* it, int on_device) {
+  MPI_OK(MPI_Type_free(&it->type));
+  for (int piece = 0; piece < kPieces; ++piece) {
+    if (piece % 3 == 1 || !on_device) free(it->pieces[piece]);
+    else device_free(it->pieces[piece]);
+  }
+}
+
+/* Data of one type that lie in memory of both kinds; every third call has them in the host's only, and odd ranks in every other one. */
+static void spread_types(MPI_Comm comm, int call) {
+  const int rank = rank_in(comm), size = size_of_comm(comm), count = 60 + call;
+  const int on_device = call % 3 != 0 && !(call % 2 != 0 && rank % 2 != 0);
+  spread from[kMostRanks], to[kMostRanks];
+  int ones[kMostRanks], zeros[kMostRanks], wrong = 0;
+  MPI_Datatype out[kMostRanks], in[kMostRanks];
+  for (int peer = 0; peer < size; ++peer) {
+    from[peer] = spread_out(count, on_device);
+    to[peer] = spread_out(count, peer % 4 == 3 ? 0 : on_device);
+    for (int at = 0; at < count; ++at) *int_of(&from[peer], at, count) = number(rank, peer, at + call);
+    ones[peer] = 1, zeros[peer] = 0, out[peer] = from[peer].type, in[peer] = to[peer].type;
+  }
+  MPI_Request request;
+  if (call % 5 != 4) MPI_OK(MPI_Alltoallw(MPI_BOTTOM, ones, zeros, out, MPI_BOTTOM, ones, zeros, in, comm));
+  else {
+    MPI_OK(MPI_Ialltoallw(MPI_BOTTOM, ones, zeros, out, MPI_BOTTOM, ones, zeros, in, comm, &request));
+    MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  }
+  for (int peer = 0; peer < size; ++peer) {
+    for (int at = 0; at < count; ++at) wrong += *int_of(&to[peer], at, count) != number(peer, rank, at + call);
+    wrong += wrong_around(&to[peer], count);
+  }
+  CHECK(wrong == 0, "%d wrong in types over memory of both kinds on %d ranks", wrong, size);
+  int* const all = device_alloc(sizeof(int) * (size_t)(size * count), 0);
+  MPI_OK(MPI_Allgather(MPI_BOTTOM, 1, from[0].type, all, count, MPI_INT, comm));
+  for (int at = 0; at < size * count; ++at) wrong += ((int*)touchable(all))[at] != number(at / count, 0, at % count + call);
+  CHECK(wrong == 0, "%d wrong gathered from memory of both kinds on %d ranks", wrong, size);
+  device_free(all);
+  for (int peer = 0; peer < size; ++peer) gather_up(&from[peer], on_device), gather_up(&to[peer], peer % 4 == 3 ? 0 : on_device);
+}
+
 static void plain(MPI_Comm comm, int call) {
   const int rank = rank_in(comm), size = size_of_comm(comm), count = 1000;
   int* const send = device_alloc(sizeof(int) * (size_t)(size * count), 0);
@@ -136,6 +216,7 @@ int main(int argc, char** argv) {
       vector(comms[which], call, 1);
       plain(comms[which], call);
       if (argc > 2) scattered(comms[which], call);
+      if (argc > 2) spread_types(comms[which], call);
     }
   }
   if (size_of_comm(MPI_COMM_WORLD) > 1) between_groups();

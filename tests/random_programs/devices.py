@@ -2,7 +2,7 @@
 a driver the interpreter has these areas on the heap."""
 import random as random_numbers
 
-from reductions import FORMS, OWN
+from reductions import FORMS
 from smaller import DEVICE, teams_of
 
 WHOLE, PART, UNSHAREABLE, MANAGED, CHUNKS = range(DEVICE + 1, DEVICE + 6)  # areas.h
@@ -48,11 +48,7 @@ def of_batch(random, ranks):
 
 def _may_lie_there(step, teams, avoided):
     """Whether crossrail promises to carry such a call on device memory, or to give the MPI library copies."""
-    if teams[step["team"]]["inter"] or step["form"] in FORMS and step["operation"] in OWN:
-        return False
-    if step["mode"] == "p" and "persistent_on_devices" in avoided:
-        return False
-    return step["mode"] != "n" or "pending_on_devices" not in avoided
+    return not teams[step["team"]]["inter"] and (step["mode"] != "p" or "persistent_on_devices" not in avoided)
 
 
 def _kind(random, how, key):

@@ -21,9 +21,8 @@ AVOIDED = {
                  "typed_on_grids", "complex", "put_of_some", "communicators_of_threads"},
     "openmpi5": {"displacements_alone", "freed_types", "in_place", "freed_communicator", "typed_between_groups",
                  "gather_between_groups", "complex", "communicators_of_threads"},
-    # Whose progress cannot be hooked: nobody would bring back what nonblocking calls got copies of.
-    "mpich4": {"typed_in_place", "in_place", "inactive", "put", "group", "gather_between_groups", "persistent_gather", "pending_on_devices",
-               "persistent_on_devices"},
+    # Whose progress cannot be hooked: nobody would bring back what persistent calls got copies of.
+    "mpich4": {"typed_in_place", "in_place", "inactive", "put", "group", "gather_between_groups", "persistent_gather", "persistent_on_devices"},
     # And what crossrail does wrong: at MPI_THREAD_MULTIPLE, MPICH 5 frees such a communicator's record while it holds its lock.
     # A persistent call over messages may wait for ever for one that was sent (its first start, then MPI_Waitall).
     "mpich5": {"inactive", "gather_between_groups"},

@@ -17,18 +17,19 @@ Span span_of(const Side& side) {
   return {true_lower + (extent < 0 ? steps : 0), static_cast<std::size_t>(true_extent + (extent < 0 ? -steps : steps))};
 }
 
-bool in_device_memory(const void* address, const Span& span) {
-  return span.bytes > 0 && device::is_device_memory(static_cast<const std::byte*>(address) + span.lower);
+bool lies_apart(const void* address, const Side& side) {
+  return address == nullptr && side.facts.layout != nullptr && !side.facts.in_a_row_of(side.count) && kinds_of_memory(side).some;
 }
 
 Status PackedBuffers::stage(GrowableBuffer& room, bool with_content, Way& way) {
   const Side& side = *way.side;
   way.host = static_cast<std::byte*>(side.address);
   way.gaps = !side.facts.in_a_row_of(side.count) && side.count > 0 && side.facts.bytes > 0;
-  way.packed = way.gaps && !(as_they_lie_ && side.facts.layout != nullptr);
+  way.apart = devices_ && lies_apart(side.address, side);
+  way.packed = way.gaps && (way.apart || !(as_they_lie_ && side.facts.layout != nullptr));
   const Span span = span_of(side);
   std::byte* const first = moved(side.address, span.lower);
-  way.staged = devices_ && span.bytes > 0 && device::is_device_memory(first);
+  way.staged = devices_ && !way.apart && span.bytes > 0 && device::is_device_memory(first);
   if (!way.staged) return {};
   CROSSRAIL_TRY(memory_.reserve_staged(room, span.bytes));
   way.host = moved(room.memory.get(), -span.lower);
@@ -54,6 +55,7 @@ DeviceSide on_device(const Side& side) {
   const Span span = span_of(side);
   const std::byte* const first = moved(side.address, span.lower);
   if (!device::is_device_memory(first) || device_layout_of(side.type) == nullptr) return {};
+  if (side.address == nullptr && !kinds_of_memory(side).all) return {};
   return {first, span.bytes, true};
 }
 
@@ -106,7 +108,7 @@ Status PackedBuffers::open(Buffers& buffers, const Plan* plan) {
   std::byte* const row = memory_.packed.memory.get();
   recv_row_ = recv_.packed ? row : first(recv_);
   std::byte* const send_row = out.packed ? row + (in_place ? 0 : recv_bytes) : first(out);
-  if (out.packed) CROSSRAIL_TRY(pack(typed(out), send_row));
+  if (out.packed) CROSSRAIL_TRY(out.apart ? gather_pieces(send_row, *out.side) : pack(typed(out), send_row));
   buffers = {send_row, recv_row_};
   buffers.send_gaps = out.gaps && !out.packed ? out.side->facts.layout : nullptr;
   buffers.recv_gaps = recv_.gaps && !recv_.packed ? recv_.side->facts.layout : nullptr;
@@ -114,7 +116,7 @@ Status PackedBuffers::open(Buffers& buffers, const Plan* plan) {
 }
 
 Status PackedBuffers::close() {
-  if (recv_.packed) CROSSRAIL_TRY(unpack(recv_row_, typed(recv_)));
+  if (recv_.packed) CROSSRAIL_TRY(recv_.apart ? scatter_pieces(recv_row_, *recv_.side) : unpack(recv_row_, typed(recv_)));
   Status copied;
   if (recv_.staged) {
     for (const SidePart& part : parts_of(*recv_.side)) copied = copy_part(static_cast<std::byte*>(recv_.side->address), recv_.host, part);

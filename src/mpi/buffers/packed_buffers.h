@@ -22,8 +22,9 @@ struct Span {
   std::size_t bytes = 0;
 };
 Span span_of(const Side& side);
-// Whether the first of these bytes is in a device's memory.
-bool in_device_memory(const void* address, const Span& span);
+// Whether the bytes of a side that has a layout are at absolute addresses (it is that of MPI_BOTTOM, null), some of them in a device's memory:
+// others may be elsewhere, and nothing may lie between them.
+bool lies_apart(const void* address, const Side& side);
 
 class PackedBuffers final : public UserBuffers {
  public:
@@ -47,6 +48,7 @@ class PackedBuffers final : public UserBuffers {
     bool staged = false;
     bool gaps = false;
     bool packed = false;  // because of them
+    bool apart = false;   // and piece by piece
   };
   Status stage(GrowableBuffer& room, bool with_content, Way& way);
   TypedMemory typed(const Way& way) const;

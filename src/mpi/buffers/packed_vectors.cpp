@@ -49,7 +49,7 @@ bool PackedVectors::taken_as_it_lies(int rank) const {
 
 // `copied`: it lies where another goes, and will be overwritten.
 bool PackedVectors::by_row(const Side& block, int rank, bool copied) const {
-  if (devices_ && in_device_memory(block)) return true;
+  if (devices_ && (in_device_memory(block) || lies_apart(block.address, block))) return true;
   const bool as_it_lies = taken_as_it_lies(rank);
   if (copied && !as_it_lies) return true;
   return !block.facts.in_a_row_of(block.count) && !(as_it_lies && block.facts.layout != nullptr);
@@ -67,7 +67,7 @@ PackedVectors::Way PackedVectors::way_of(const SurveyedSide& surveyed, bool copi
     room.by_row[rank] = 1;
     way.row_bytes += room.blocks[rank].bytes;
     const bool gaps = !block.facts.in_a_row_of(block.count);
-    if (gaps && devices_ && in_device_memory(block)) way.staged_bytes = std::max(way.staged_bytes, span_of(block).bytes);
+    if (gaps && devices_ && in_device_memory(block) && !lies_apart(block.address, block)) way.staged_bytes = std::max(way.staged_bytes, span_of(block).bytes);
   }
   return way;
 }
@@ -155,6 +155,7 @@ DeviceSide PackedVectors::on_device(const SurveyedSide& surveyed) {
     room.device_layouts[rank] = nullptr;
     if (block.bytes == 0) continue;
     const Side user = block_in(surveyed.side, room, rank);
+    if (base == nullptr && !kinds_of_memory(user).all) return {};
     const bool gaps = !user.facts.in_a_row_of(user.count);
     if (gaps) {
       if (!found.ours && !in_device_memory(user)) return {};
@@ -207,6 +208,7 @@ Buffers PackedVectors::device_buffers() {
 Status PackedVectors::gather(const Side& from, std::byte* row) {
   const std::size_t bytes = from.count * from.facts.bytes;
   if (from.facts.in_a_row_of(from.count)) return device::copy(row, moved(from.address, from.facts.lower), bytes);
+  if (devices_ && lies_apart(from.address, from)) return gather_pieces(row, from);
   TypedMemory memory{from.address, from.count, from.type, from.facts.bytes, from.facts.layout, comm_};
   if (devices_ && in_device_memory(from)) {
     const Span span = span_of(from);
@@ -221,6 +223,7 @@ Status PackedVectors::gather(const Side& from, std::byte* row) {
 Status PackedVectors::scatter(const std::byte* row, const Side& to) {
   const std::size_t bytes = to.count * to.facts.bytes;
   if (to.facts.in_a_row_of(to.count)) return device::copy(moved(to.address, to.facts.lower), row, bytes);
+  if (devices_ && lies_apart(to.address, to)) return scatter_pieces(row, to);
   TypedMemory memory{to.address, to.count, to.type, to.facts.bytes, to.facts.layout, comm_};
   if (!devices_ || !in_device_memory(to)) return unpack(row, memory);
   const Span span = span_of(to);

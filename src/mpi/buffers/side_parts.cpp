@@ -49,6 +49,21 @@ class Rows {
   std::vector<crossrail_rows> rows_;
 };
 
+// Calls `visit` with the offset and length of each piece, in the order of MPI, until it says false. Returns whether it never did.
+template <class Visit>
+bool for_each_piece(const SidePart& part, Visit visit) {
+  if (part.layout == nullptr) return visit(part.offset, part.bytes);
+  for (std::uint64_t element = 0; element < part.elements; ++element) {
+    const std::ptrdiff_t first = part.offset + static_cast<std::int64_t>(element) * part.layout->extent;
+    for (const Pieces& like : part.layout->pieces) {
+      for (std::uint64_t piece = 0; piece < like.count; ++piece) {
+        if (!visit(first + like.offset + static_cast<std::int64_t>(piece) * like.stride, like.bytes)) return false;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 SideParts parts_of(const Side& side) {
@@ -73,13 +88,43 @@ void keep_layouts(SideParts& parts) {
 }
 
 bool in_device_memory(const void* address, const SideParts& parts) {
-  const auto on_device = [address](std::ptrdiff_t offset) { return device::is_device_memory(moved(const_cast<void*>(address), offset)); };
+  const auto on_host = [address](std::ptrdiff_t offset, std::size_t) { return !device::is_device_memory(moved(const_cast<void*>(address), offset)); };
   return std::any_of(parts.begin(), parts.end(), [&](const SidePart& part) {
-    if (part.layout == nullptr) return on_device(part.offset);
-    const auto& pieces = part.layout->pieces;
-    const auto last = address == nullptr ? pieces.end() : pieces.begin() + 1;
-    return std::any_of(pieces.begin(), last, [&](const Pieces& piece) { return on_device(part.offset + piece.offset); });
+    if (address == nullptr || part.layout == nullptr) return !for_each_piece(part, on_host);
+    return !on_host(part.offset + part.layout->pieces.front().offset, 0);
   });
+}
+
+KindsOfMemory kinds_of_memory(const Side& side) {
+  if (is_empty(side)) return {};
+  KindsOfMemory kinds{false, true};
+  for_each_piece(part_of(side, 0), [&](std::ptrdiff_t offset, std::size_t) {
+    const bool on_device = device::is_device_memory(moved(side.address, offset));
+    kinds.some = kinds.some || on_device;
+    kinds.all = kinds.all && on_device;
+    return kinds.all || !kinds.some;
+  });
+  return kinds;
+}
+
+Status gather_pieces(std::byte* row, const Side& from) {
+  Status copied;
+  for_each_piece(part_of(from, 0), [&](std::ptrdiff_t offset, std::size_t bytes) {
+    copied = device::copy(row, moved(from.address, offset), bytes);
+    row += bytes;
+    return copied.ok();
+  });
+  return copied;
+}
+
+Status scatter_pieces(const std::byte* row, const Side& to) {
+  Status copied;
+  for_each_piece(part_of(to, 0), [&](std::ptrdiff_t offset, std::size_t bytes) {
+    copied = device::copy(moved(to.address, offset), row, bytes);
+    row += bytes;
+    return copied.ok();
+  });
+  return copied;
 }
 
 Status copy_part(std::byte* to, std::byte* from, const SidePart& part) {

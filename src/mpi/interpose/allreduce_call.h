@@ -41,7 +41,7 @@ class AllreduceCall {
   SideParts parts_sent(const Facts&) const { return in_place() ? SideParts{} : parts_of(send_); }
   SideParts parts_received(const Facts&) const { return parts_of(recv_); }
   bool touches_devices(const Facts& facts) const {
-    return in_device_memory(send_.address, span_sent(facts)) || in_device_memory(recv_.address, span_received(facts));
+    return in_device_memory(send_.address, parts_sent(facts)) || in_device_memory(recv_.address, parts_received(facts));
   }
   // Types of MPI's own stay.
   void keep_types(const Facts&, std::vector<MPI_Datatype>&) {}

@@ -100,7 +100,7 @@ void waitall_begins(Word64 count, Word64 requests) {
 }
 
 void look_begins() {
-  if (any_requests()) advance_before_look();
+  if (any_requests() || any_copied_calls()) advance_before_look();
 }
 
 const char* last_algorithm() { return last_algorithm_of_thread; }

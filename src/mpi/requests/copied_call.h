@@ -72,6 +72,7 @@ struct PendingCopiedCall : CopiedCall {
   // The exchange is over: completes the program's request. Not touched any more then, as the program may free it.
   virtual void finish() = 0;
 
+  bool awaited_elsewhere = false;  // by a thread of ours, which alone may use `native`
   MPI_Request native = handles().request_null;
   MPI_Request request = handles().request_null;  // the program's
 };

@@ -7,11 +7,14 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <tuple>
 #include <vector>
 
+#include "base/own_thread.h"
 #include "device/device.h"
 #include "mpi/library/library.h"
+#include "mpi/library/polled_requests.h"
 #include "mpi/library/progress_hook.h"
 #include "mpi/requests/copied_call.h"
 #include "mpi/requests/pending.h"
@@ -21,11 +24,39 @@ namespace {
 
 constexpr std::size_t kApart = 64;
 
-// Its request is a generalized one.
+// Its request is a generalized one. Where the MPI library's progress has no hook, it is polled, or a thread waits for the exchange.
 struct NonblockingOnCopies final : PendingCopiedCall {
   void finish() override {
     take_back();
+    ended.store(true, std::memory_order_relaxed);
     (void)pmpi().Grequest_complete(request);
+  }
+  // Returns MPI's code. Afterwards the call may be gone.
+  int open(MPI_Request* its) {
+    const int opened = start_request({query, free, cancel, poll, wait}, this, &request);
+    *its = request;
+    awaited_elsewhere = mover_completes();
+    put_under_way(*this);
+    if (awaited_elsewhere) await_elsewhere();
+    return opened;
+  }
+
+ private:
+  void await_elsewhere() {
+    std::thread waits = start_own_thread("crossrail-copy", [this] { await_exchange(); });
+    if (waits.joinable()) waits.detach();
+    else await_exchange();
+  }
+  void await_exchange();
+  static int poll(void*, MPI_Status*) {
+    (void)advance_copied_calls();
+    return MPI_SUCCESS;
+  }
+  static int wait(int count, void** calls, double, MPI_Status*) {
+    for (int one = 0; one < count; ++one) {
+      while (!static_cast<NonblockingOnCopies*>(calls[one])->ended.load(std::memory_order_relaxed)) (void)advance_copied_calls();
+    }
+    return MPI_SUCCESS;
   }
   static int query(void* call, MPI_Status* status) {
     fill_status(status, MPI_UNDEFINED, MPI_UNDEFINED);
@@ -36,6 +67,8 @@ struct NonblockingOnCopies final : PendingCopiedCall {
     return MPI_SUCCESS;
   }
   static int cancel(void*, int) { return MPI_ERR_REQUEST; }
+
+  std::atomic<bool> ended{false};
 };
 
 std::mutex mutex;  // of the list
@@ -45,12 +78,28 @@ std::vector<PendingCopiedCall*>& under_way() {
 }
 std::atomic<int> count{0};
 std::atomic_flag looking;  // one thread at a time; also when a test leads to the hook again
+std::atomic<int> ending{0};  // threads that complete one that is no longer in the list
 
-// A thread that looks may be about to complete one that is no longer in the list.
+void end(PendingCopiedCall& call) {
+  ending.fetch_add(1);
+  {
+    const std::lock_guard lock(mutex);
+    std::erase(under_way(), &call);
+  }
+  call.finish();
+  count.fetch_sub(1);
+  ending.fetch_sub(1);
+}
+
 bool may_be_under_way(MPI_Request request) {
   const std::lock_guard lock(mutex);
   const auto is_its = [request](const PendingCopiedCall* one) { return one->request == request; };
-  return looking.test(std::memory_order_acquire) || std::any_of(under_way().begin(), under_way().end(), is_its);
+  return ending.load() != 0 || std::any_of(under_way().begin(), under_way().end(), is_its);
+}
+
+void NonblockingOnCopies::await_exchange() {
+  code = pmpi().Wait(&native, MPI_STATUS_IGNORE);
+  end(*this);
 }
 
 }  // namespace
@@ -107,7 +156,7 @@ void CopiedCall::take_back() {
 bool PendingCopiedCall::over() {
   int done = 0;
   MPI_Status status;
-  if (!may_test_in_hook(&native, 1)) return false;
+  if (awaited_elsewhere || !may_test_in_hook(&native, 1)) return false;
   code = pmpi().Test(&native, &done, &status);  // MPI_Testall of MPICH 5.0 takes no persistent collective
   return code != MPI_SUCCESS || done != 0;
 }
@@ -154,11 +203,7 @@ Carried start_on_copies(const char* function, const Word64* words, const SidesOf
   carried.done = carried.on_copies = true;
   carried.code = call_with(next, own);
   if (carried.code != MPI_SUCCESS) return carried;
-  auto& request = *reinterpret_cast<MPI_Request*>(words[sides.last_word]);
-  using Its = NonblockingOnCopies;
-  carried.code = pmpi().Grequest_start(Its::query, Its::free, Its::cancel, call.get(), &call->request);
-  request = call->request;
-  put_under_way(*call.release());  // MPI frees it
+  carried.code = call.release()->open(reinterpret_cast<MPI_Request*>(words[sides.last_word]));  // MPI frees it
   return carried;
 }
 
@@ -170,23 +215,17 @@ int advance_copied_calls() {
     over = under_way();
   }
   std::erase_if(over, [](PendingCopiedCall* one) { return !one->over(); });
-  for (PendingCopiedCall* one : over) {
-    {
-      const std::lock_guard lock(mutex);
-      std::erase(under_way(), one);
-    }
-    one->finish();
-    count.fetch_sub(1);
-  }
+  for (PendingCopiedCall* one : over) end(*one);
   looking.clear(std::memory_order_release);
   return static_cast<int>(over.size());
 }
 
 void await_copied_calls(const MPI_Request* requests, int count_of_all) {
-  if (requests == nullptr || !hooked_into_mpich()) return;
+  if (requests == nullptr || (!hooked_into_mpich() && !mover_advances())) return;
   for (int one = 0; one < count_of_all; ++one) {
     int over = requests[one] == handles().request_null ? 1 : 0;
     while (over == 0 && may_be_under_way(requests[one])) {
+      if (mover_advances()) (void)advance_copied_calls();
       if (pmpi().Request_get_status(requests[one], &over, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
       if (over == 0) sched_yield();
     }

@@ -7,6 +7,7 @@
 #include "mpi/library/pmpi.h"
 #include "mpi/library/polled_requests.h"
 #include "mpi/library/progress_hook.h"
+#include "mpi/requests/copied_calls.h"
 #include "mpi/requests/ended_calls.h"
 #include "mpi/requests/failures.h"
 #include "mpi/requests/pending.h"
@@ -82,6 +83,7 @@ AfterWait await_ours(MPI_Request* request) {
 void advance_before_look() {
   if (!mover_advances()) return;
   (void)pending_calls().advance();
+  (void)advance_copied_calls();
   complete_ended();
 }
 

@@ -10,7 +10,6 @@
 #include "mpi/interpose/worth_opening.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/polled_requests.h"
-#include "mpi/library/progress_hook.h"
 #include "mpi/requests/copied_calls.h"
 #include "mpi/recording/recorder.h"
 #include "mpi/requests/entry_points.h"
@@ -123,7 +122,7 @@ bool may_be_pending() {
 template <class Call>
 Carried start_natively(Call call, const EntryPoint& entry, const Word64* words) {
   typename Call::Facts facts;
-  if (request_at(words, Call::kWords) == nullptr || !has_progress_hook() || !needs_copies(call, facts)) return {};
+  if (request_at(words, Call::kWords) == nullptr || who_advances() == Advancing::nobody || !needs_copies(call, facts)) return {};
   return start_on_copies(entry.native, words, sides_of(call, facts, Call::kWords));
 }
 
