@@ -4,6 +4,7 @@
 #   cmake/setup.sh build|demo|test   says what it is going to install, and does it (make deps, make demo, make test)
 #   cmake/setup.sh docs              fetches MkDocs into build/docs_venv (make docs, .ci/run)
 #   cmake/setup.sh pages             installs Chromium by apt, for the tests that look at the HTML pages (.ci/run)
+#   cmake/setup.sh slurm             installs Slurm by apt, for the test that runs jobs of a cluster of its own (.ci/run)
 #   cmake/setup.sh wheel             fetches scikit-build-core into build/wheels, for the test that builds a wheel (.ci/run)
 # Where nothing is missing it is done at once and needs no network. On Debian and Ubuntu with root or sudo it uses
 # apt, else PyPI's wheels, which go into build/.
@@ -14,13 +15,14 @@ wheels=$tree/build/wheels
 venv=$tree/build/venv
 docs_venv=$tree/build/docs_venv
 PATH=$venv/bin:$PATH
-case $purpose in check | build | demo | test | wheel | docs | pages) ;; *) echo "usage: cmake/setup.sh [check|build|demo|test|wheel|docs|pages]" >&2; exit 2 ;; esac
+case $purpose in check | build | demo | test | wheel | docs | pages | slurm) ;; *) echo "usage: cmake/setup.sh [check|build|demo|test|wheel|docs|pages|slurm]" >&2; exit 2 ;; esac
 
 build_packages="g++ gfortran cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libmpich-dev mpich
   libhwloc-dev libboost-context-dev libgtest-dev python3-typer python3-rich python3-pip"
 test_packages="python3-mpi4py python3-numpy python3-pytest iproute2"
 hip_packages="libamdhip64-dev hipcc clang-19 clang-tools-19 lld-19"  # to compile the HIP module; not everywhere
 demo_packages="quantum-espresso quantum-espresso-data"
+slurm_packages="slurmctld slurmd slurm-client munge"
 
 say() { echo "setup: $*"; }
 
@@ -167,10 +169,18 @@ fetch_browser() {
   install_packages chromium || say "chromium cannot be installed; the pages are not looked at in a browser"
 }
 
+# Without it the test of its jobs is skipped.
+fetch_slurm() {
+  [ -n "$(missing_of $slurm_packages)" ] || return 0
+  say "apt-get is going to install: $slurm_packages"
+  install_packages $slurm_packages || say "Slurm cannot be installed; its test is skipped"
+}
+
 case $purpose in
   check) check; exit ;;
   docs) fetch_site_tools; exit ;;
   pages) fetch_browser; exit 0 ;;
+  slurm) fetch_slurm; exit 0 ;;
   wheel) fetch_backend; exit 0 ;;
 esac
 # The header of the MPI-5 standard ABI comes with MPICH 5; the tests run under both.

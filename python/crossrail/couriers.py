@@ -72,6 +72,9 @@ class CourierJob:
         self.errors.close()
 
 
+# Under Slurm: what srun starts shares processors with the program's step, which would wait for them otherwise. Also that of mpirun.
+BESIDE_OTHERS = {"SLURM_OVERLAP": "1"}
+
 # The words that start a job, and variables of its launcher.
 Starting = Callable[[Job], Tuple[List[str], Dict[str, str]]]
 
@@ -87,12 +90,12 @@ def start(job: Job, count: int, starting: Starting = starting_here) -> Optional[
         warn("Several programs in one job have no helper processes; they run without them.")
         return None
     program = str(bench_program("courier", job.flavour))
-    words = job.launcher_words + (["--overlap"] if job.launcher.family == "srun" else [])
     key = secrets.token_hex(8)
     started: List[CourierJob] = []
     until = time.monotonic() + START_S
     for number in range(count):
-        started.append(CourierJob(*starting(Job(job.launcher, job.ranks, [program, key, str(number)], words))))
+        words, variables = starting(Job(job.launcher, job.ranks, [program, key, str(number)], job.launcher_words))
+        started.append(CourierJob(words, {**variables, **BESIDE_OTHERS}))
     failed = [one for one in started if not one.wait_until_ready(until)]
     if not failed:
         job.environment["CROSSRAIL_HELPERS"] = f"{key}:{count}"

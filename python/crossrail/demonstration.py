@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Dict, List, Optional
 
 from crossrail.errors import CliError
 from crossrail.flavours import find_flavour
+from crossrail.job_folder import job_folder
 from crossrail.launchers import Job, command_line, find_launcher, own_settings, preload_value
 from crossrail.places import data_folder, preload_library
 from crossrail.report.call_reports import JobReport, read_folder
@@ -94,13 +94,13 @@ def play(subject: Subject, ranks: int, carried: bool) -> Outcome:
     found = find_flavour(subject.words[0])
     if not found:
         raise CliError(f"'{subject.words[0]}' loads no MPI library.")
-    with tempfile.TemporaryDirectory(prefix="crossrail.") as name:
-        folder = Path(name)
+    launcher = find_launcher(found.flavour, found.library)
+    with job_folder(launcher, []) as folder:
         own = {}
         if carried:
             own = {**own_settings(), "LD_PRELOAD": preload_value(preload_library(found.flavour)), "CROSSRAIL_REPORT": str(folder),
                    "CROSSRAIL_RECORD": "1"}
-        job = Job(find_launcher(found.flavour, found.library), ranks, subject.words, [], own)
+        job = Job(launcher, ranks, subject.words, [], own)
         with open(folder / "printed", "w+", encoding="utf-8", errors="replace") as file:
             start = time.perf_counter()
             with Interruptions() as interruptions:

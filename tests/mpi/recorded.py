@@ -14,8 +14,9 @@ def expected_events(rank):
         call("allreduce", 1, [[5, 1, 1]], [], in_place=True, operation="maximum", element="float64"),
         call("alltoallv", 0, mixed, mixed),
         call("alltoallw", 0, [[1, 2, WORLD]], [[1, 2, WORLD]]),
-        call("alltoall", 0, [[7, 3, WORLD]], [[7, 3, WORLD]], form="nonblocking"),
-        call("alltoall", 0, [[9, 3, WORLD]], [[9, 3, WORLD]], form="nonblocking"),
+        call("alltoall", 0, [[1, 3, WORLD]], [[1, 3, WORLD]]),
+        call("alltoall", 0, [[7, 4, WORLD]], [[7, 4, WORLD]], form="nonblocking"),
+        call("alltoall", 0, [[9, 4, WORLD]], [[9, 4, WORLD]], form="nonblocking"),
         {"complete": [1]},
         {"complete": [0]},
         call("alltoall", 2, [], [[1, 0, WORLD]], in_place=True),
@@ -24,11 +25,11 @@ def expected_events(rank):
 
 def expected(rank):
     return {
-        "calls": 223, "calls_left_out": 0, "several_threads": False,
+        "calls": 224, "calls_left_out": 0, "several_threads": False,
         "communicators": [{"size": 4, "ranks": [[0, 4, 1]]}, {"size": 2, "ranks": [[rank % 2, 2, 2]]}, {"size": 4, "ranks": [[3, 4, -1]]}],
-        "types": [{"bytes": 4}, {"bytes": 8}, {"bytes": 8, "extent": 16, "pieces": [[0, 4, 2, 12]]}, {"bytes": 1}],
+        "types": [{"bytes": 4}, {"bytes": 8}, {"bytes": 8, "extent": 16, "pieces": [[0, 4, 2, 12]]}, {"bytes": 4800, "extent": 38400}, {"bytes": 1}],
         "events": expected_events(rank),
-        "sequence": [(100, [(0, 100), (1, 100)]), (2, 1), (3, 1), (10, [(4, 10), (5, 10), (6, 10), (7, 10)]), (8, 1)],
+        "sequence": [(100, [(0, 100), (1, 100)]), (2, 1), (3, 1), (4, 1), (10, [(5, 10), (6, 10), (7, 10), (8, 10)]), (9, 1)],
     }
 
 

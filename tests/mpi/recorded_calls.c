@@ -36,6 +36,20 @@ static void vectors(void) {
   MPI_Type_free(&column);
 }
 
+/* More pieces than are recorded. */
+static void many_pieces(void) {
+  enum { kPieces = 1200, kInts = 8 * kPieces };
+  static int places[kPieces], out[16 * kInts], in[16 * kInts];
+  MPI_Datatype pieces, type;
+  for (int piece = 1; piece < kPieces; ++piece) places[piece] = places[piece - 1] + 2 + piece * piece % 5;
+  MPI_Type_create_indexed_block(kPieces, 1, places, MPI_INT, &pieces);
+  MPI_Type_create_resized(pieces, 0, sizeof(int) * kInts, &type);
+  MPI_Type_commit(&type);
+  MPI_OK(MPI_Alltoall(out, 1, type, in, 1, type, MPI_COMM_WORLD));
+  MPI_Type_free(&type);
+  MPI_Type_free(&pieces);
+}
+
 static void later(void) {
   static char out[2][64], in[2][64];
   MPI_Request requests[2];
@@ -55,6 +69,7 @@ int main(int argc, char** argv) {
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
   blocking(half);
   vectors();
+  many_pieces();
   later();
   MPI_Comm_free(&half);
   MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &half); /* often the same handle */

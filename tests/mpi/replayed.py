@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 RANKS = 4
-CALLS = {"alltoall": 101, "ialltoall": 20, "alltoallv": 1, "alltoallw": 1, "allreduce": 100}  # of each
+CALLS = {"alltoall": 102, "ialltoall": 20, "alltoallv": 1, "alltoallw": 1, "allreduce": 100}  # of each
 
 
 def start(words, **environment):

@@ -13,7 +13,7 @@ from crossrail import couriers
 from crossrail.launchers import Job, Launcher
 
 ROOT = Path(__file__).resolve().parents[2]
-READY = "echo $$ >>{folder}/started; printf '%s\n' \"$*\" >>{folder}/words; echo ready; exec sleep 60"
+READY = "echo $$ >>{folder}/started; echo $SLURM_OVERLAP >>{folder}/overlap; printf '%s\n' \"$*\" >>{folder}/words; echo ready; exec sleep 60"
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_steps_of_slurm_share_the_nodes(job, tmp_path):
     launcher_does(tmp_path, READY)
     job.launcher.family = "srun"
     with couriers.couriers_of(job, 1):
-        assert "--overlap" in (tmp_path / "words").read_text()
+        assert (tmp_path / "overlap").read_text() == "1\n"
 
 
 def processes_named(text):

@@ -3,9 +3,7 @@
 import json
 import math
 import statistics
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
 from crossrail.bench.recording import Recording
@@ -13,6 +11,7 @@ from crossrail.bench.replay_program import replay_program
 from crossrail.bench.request import Where
 from crossrail.bench.run import Starter, chosen_flavour, chosen_launcher, words_of_peers
 from crossrail.errors import CliError, Stopped
+from crossrail.job_folder import job_folder
 from crossrail.launchers import Job, own_settings, preload_value
 from crossrail.places import bench_program, built_flavours, preload_library
 from crossrail.supervise import Interruptions
@@ -90,12 +89,12 @@ def own_seconds(recording: Recording) -> Tuple[float, float]:
     return statistics.mean(walls), max(0.0, statistics.mean(outside))
 
 
-def replay_job(recording: Recording, where: Where, words: List[str]) -> Job:
-    """The bench program with crossrail preloaded; the flavour is the recorded one where that is built."""
+def replay_job(recording: Recording, where: Where) -> Job:
+    """The bench program, without its options, with crossrail preloaded; the flavour is the recorded one where that is built."""
     flavour = where.flavour or (recording["flavour"] if recording["flavour"] in built_flavours() else chosen_flavour(None))
     place = Where(where.ranks, flavour, where.launcher, where.launcher_words, where.hosts, where.environment)
     environment = {**own_settings(), **where.environment, "LD_PRELOAD": preload_value(preload_library(flavour))}
-    return Job(chosen_launcher("replay", place), where.ranks, [str(bench_program("replay", flavour)), *words], list(where.launcher_words), environment)
+    return Job(chosen_launcher("replay", place), where.ranks, [str(bench_program("replay", flavour))], list(where.launcher_words), environment)
 
 
 def replay(recording: Recording, where: Where, choice: ReplayChoice = ReplayChoice()) -> Dict[str, Any]:
@@ -106,12 +105,14 @@ def replay(recording: Recording, where: Where, choice: ReplayChoice = ReplayChoi
     if where.ranks != recording["ranks"]:
         raise CliError(f"The calls of {recording['ranks']} ranks were recorded: they can be replayed on as many only, not {where.ranks}.")
     text = replay_program(recording)
-    with tempfile.TemporaryDirectory(prefix="crossrail.") as folder, Interruptions() as interruptions, Starter(where.hosts, where.ranks) as start:
-        program, output = Path(folder) / "calls", Path(folder) / "replayed.json"
+    job = replay_job(recording, where)
+    with job_folder(job.launcher, job.launcher_words) as folder, Interruptions() as interruptions, Starter(where.hosts, where.ranks) as start:
+        program, output = folder / "calls", folder / "replayed.json"
         program.write_text(text)
-        words = ["--program", str(program), "--output", str(output), "--turns", str(choice.turns), "--max-time", str(choice.most_seconds)]
-        with open(Path(folder) / "printed", "w+", encoding="utf-8", errors="replace") as printed:
-            code = start(replay_job(recording, where, words + ([] if choice.gaps else ["--no-gaps"])), printed)
+        job.program += ["--program", str(program), "--output", str(output), "--turns", str(choice.turns), "--max-time", str(choice.most_seconds)]
+        job.program += [] if choice.gaps else ["--no-gaps"]
+        with open(folder / "printed", "w+", encoding="utf-8", errors="replace") as printed:
+            code = start(job, printed)
             printed.seek(0)
             said = printed.read().strip()
         if interruptions.any():

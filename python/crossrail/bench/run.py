@@ -3,7 +3,6 @@
 import datetime
 import json
 import subprocess
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Callable, List, Optional
@@ -16,6 +15,7 @@ from crossrail.cluster.launch import run_on
 from crossrail.cluster.plan import distribute
 from crossrail.errors import CliError, Stopped
 from crossrail.flavours import find_flavour
+from crossrail.job_folder import job_folder
 from crossrail.launchers import Job, Launcher, check_launcher, command_line, core_count, find_launcher, named_launcher, own_settings, preload_value
 from crossrail.machine.description import describe_machine
 from crossrail.places import bench_program, built_flavours, preload_library, source_tree
@@ -107,9 +107,10 @@ def run_bench(request: BenchRequest, start: Start) -> Measurement:
     What the program prints is shown only when it fails, in the CliError raised then: its own sentences where it refuses.
     Unfinished where it has measured some sizes. Wrong data are no failure here: they are counted in the measurement.
     """
-    with tempfile.TemporaryDirectory(prefix="crossrail.") as folder:
-        output = Path(folder) / "measurement.json"
-        with open(Path(folder) / "printed", "w+", encoding="utf-8", errors="replace") as printed:
+    where = request.where
+    with job_folder(chosen_launcher(request.what.program, where), where.launcher_words) as folder:
+        output = folder / "measurement.json"
+        with open(folder / "printed", "w+", encoding="utf-8", errors="replace") as printed:
             code = start(bench_job(request, output), printed)
             printed.seek(0)
             said = printed.read().strip()

@@ -8,12 +8,12 @@ from typing import Dict, List, Optional
 
 from crossrail.cluster.hosts import Cluster
 from crossrail.errors import CliError
+from crossrail.job_folder import NAMING_HOSTS
 from crossrail.launchers import Job, command_line
 from crossrail.supervise import supervise
 
 INTERFACE = "eth0"
 OTHER_NETWORKS = "^openib,ofi,uct,ugni,usnic,portals4"  # shared memory and TCP stay
-NAMING_HOSTS = ("--host", "-host", "-H", "--hostfile", "-hostfile", "-hosts", "--hosts", "-f", "--machinefile", "-machinefile")
 MAPPING = ("--map-by", "-map-by", "--rankfile", "-rankfile", "--rank-by", "-npernode", "--npernode", "-N")
 BINDING = ("--bind-to", "-bind-to", "--bind-to-core", "--cpu-set")
 

@@ -25,7 +25,7 @@ OVERLAP_EXPLANATION = (
     "us when the program learns of it). hidden: 1 − (starting + waiting) / under way, at least 0: what part of that time the program was elsewhere, "
     "with work of its own or in other MPI calls. It is the most that can have been hidden: a call does not end while nothing advances it.")
 NOTHING = ("No process wrote a report: the program made no collective call, is statically linked, was killed, or was "
-           "started by a wrapper that drops LD_PRELOAD.")
+           "started by a wrapper that drops LD_PRELOAD; or its nodes do not see this folder (then use --report-folder on a shared file system).")
 
 
 def span(counts: List[int]) -> str:

@@ -1,14 +1,14 @@
 """Running a job and printing what its processes counted."""
 
-import shutil
-import tempfile
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, ContextManager, Dict, List, Optional
 
 from crossrail.bench.recording import left_out_sentence, write_recording
 from crossrail.console import out, warn
 from crossrail.errors import CliError
+from crossrail.job_folder import job_folder
 from crossrail.launchers import Job, command_line
 from crossrail.outputs import write_file
 from crossrail.report.call_reports import read_folder
@@ -44,17 +44,21 @@ def keep_recording(path: Path, processes: List[Dict[str, Any]], code: int) -> No
     out.print(" ".join(filter(None, [f"The calls of {recording['ranks']} ranks: {path}.", left_out_sentence(recording)])), soft_wrap=True)
 
 
+def kept_folder(name: str) -> ContextManager[Path]:
+    """The folder that the user has named, made where there is none. Raises CliError where it has reports already."""
+    folder = Path(name).resolve()
+    if folder.is_dir() and any(folder.glob("*.json")):
+        raise CliError(f"{folder} already holds reports; name an empty folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    return nullcontext(folder)
+
+
 def run_with_report(job: Job, choice: ReportChoice, start: Callable[[Job], int] = run_here) -> int:
     """Runs the job by `start`, then prints what its processes counted; the folder is kept if the user named it."""
-    folder = choice.folder
-    place = Path(folder).resolve() if folder else Path(tempfile.mkdtemp(prefix="crossrail."))
-    if folder and place.is_dir() and any(place.glob("*.json")):
-        raise CliError(f"{place} already holds reports; name an empty folder.")
-    place.mkdir(parents=True, exist_ok=True)
-    job.environment["CROSSRAIL_REPORT"] = str(place)
-    if choice.record:
-        job.environment["CROSSRAIL_RECORD"] = "1"
-    try:
+    with kept_folder(choice.folder) if choice.folder else job_folder(job.launcher, job.launcher_words) as place:
+        job.environment["CROSSRAIL_REPORT"] = str(place)
+        if choice.record:
+            job.environment["CROSSRAIL_RECORD"] = "1"
         code = start(job)
         report = read_folder(place)
         if choice.shown:
@@ -65,6 +69,3 @@ def run_with_report(job: Job, choice: ReportChoice, start: Callable[[Job], int] 
         if choice.record:
             keep_recording(choice.record, report.processes, code)
         return code
-    finally:
-        if not folder:
-            shutil.rmtree(place, ignore_errors=True)

@@ -48,15 +48,17 @@ std::vector<int> world_ranks(MPI_Comm comm, int size) {
 
 constexpr std::size_t kMostPieces = 256;
 
+// A member of its object; nothing where there are too many.
 std::string pieces_json(const TypeFacts& facts) {
-  if (facts.in_a_row) return "[[" + std::to_string(facts.lower) + "," + std::to_string(facts.bytes) + ",1,0]]";
-  if (facts.layout == nullptr || facts.layout->pieces.size() > kMostPieces) return "null";
+  const std::string name = ",\"pieces\":";
+  if (facts.in_a_row) return name + "[[" + std::to_string(facts.lower) + "," + std::to_string(facts.bytes) + ",1,0]]";
+  if (facts.layout == nullptr || facts.layout->pieces.size() > kMostPieces) return "";
   std::string json;
   for (const Pieces& one : facts.layout->pieces) {
     json += (json.empty() ? "[" : ",[") + std::to_string(one.offset) + "," + std::to_string(one.bytes) + "," + std::to_string(one.count) + "," +
             std::to_string(one.stride) + "]";
   }
-  return "[" + json + "]";
+  return name + "[" + json + "]";
 }
 
 bool on_device(Word64 address) { return address != 0 && device::driver_present() && device::is_device_memory(reinterpret_cast<void*>(address)); }
@@ -82,7 +84,7 @@ std::int64_t RecordedEvents::type(MPI_Datatype type, MPI_Comm comm) {
   if (!facts.contiguous) {
     MPI_Aint lower = 0, extent = 0;
     (void)pmpi().Type_get_extent(type, &lower, &extent);
-    text += ",\"extent\":" + std::to_string(static_cast<long long>(extent)) + ",\"pieces\":" + pieces_json(facts);
+    text += ",\"extent\":" + std::to_string(static_cast<long long>(extent)) + pieces_json(facts);
   }
   const auto [at, fresh] = types_.try_emplace(text + "}", static_cast<int>(type_texts_.size()));
   if (fresh) type_texts_.push_back(&at->first);

@@ -39,6 +39,14 @@ def test_the_processes_become_one_file(tmp_path):
     assert left_out_sentence(recording).startswith("1 of 9 calls of all processes, 0.125 s of a process")
 
 
+def test_types_of_more_pieces_than_are_recorded_are_rows_of_bytes(tmp_path):
+    reports = [report(1), report(0)]
+    for one in reports:
+        del one["recorded"]["types"][1]["pieces"]
+    write_recording(tmp_path / "calls.json", reports)
+    assert "type 8 16 0" in replay_program(read_recording(tmp_path / "calls.json"))
+
+
 def test_the_bench_program_reads_communicators_by_their_order_on_all_ranks():
     text = replay_program(merge([report(0), report(1)]))
     part = text.split("rank\n")[1].splitlines()
