@@ -48,11 +48,13 @@ bool PackedVectors::taken_as_it_lies(int rank) const {
 }
 
 // `copied`: it lies where another goes, and will be overwritten.
-bool PackedVectors::by_row(const Side& block, int rank, bool copied) const {
-  if (devices_ && (in_device_memory(block) || lies_apart(block.address, block))) return true;
+Travels PackedVectors::how(const Side& block, int rank, bool copied) const {
+  if (devices_ && lies_apart(block.address, block)) return Travels::by_pieces;
+  if (devices_ && in_device_memory(block)) return Travels::by_row;
   const bool as_it_lies = taken_as_it_lies(rank);
-  if (copied && !as_it_lies) return true;
-  return !block.facts.in_a_row_of(block.count) && !(as_it_lies && block.facts.layout != nullptr);
+  if (copied && !as_it_lies) return Travels::by_row;
+  const bool ready = block.facts.in_a_row_of(block.count) || (as_it_lies && block.facts.layout != nullptr);
+  return ready ? Travels::as_it_lies : Travels::by_row;
 }
 
 PackedVectors::Way PackedVectors::way_of(const SurveyedSide& surveyed, bool copied) const {
@@ -60,14 +62,14 @@ PackedVectors::Way PackedVectors::way_of(const SurveyedSide& surveyed, bool copi
   SideFacts& room = surveyed.room;
   const int ranks = static_cast<int>(room.blocks.size());
   for (int rank = 0; rank < ranks; ++rank) {
-    room.by_row[rank] = 0;
+    room.travels[rank] = Travels::as_it_lies;
     if (room.blocks[rank].bytes == 0) continue;
     const Side block = block_of(way, rank);
-    if (!by_row(block, rank, copied)) continue;
-    room.by_row[rank] = 1;
+    const Travels travels = room.travels[rank] = how(block, rank, copied);
+    if (travels == Travels::as_it_lies) continue;
     way.row_bytes += room.blocks[rank].bytes;
     const bool gaps = !block.facts.in_a_row_of(block.count);
-    if (gaps && devices_ && in_device_memory(block) && !lies_apart(block.address, block)) way.staged_bytes = std::max(way.staged_bytes, span_of(block).bytes);
+    if (gaps && travels == Travels::by_row && devices_ && in_device_memory(block)) way.staged_bytes = std::max(way.staged_bytes, span_of(block).bytes);
   }
   return way;
 }
@@ -104,8 +106,8 @@ Status PackedVectors::lay_out(const Way& out, Buffers& buffers) {
   recv_base_ = place(recv_, row + out.row_bytes);
   const int ranks = static_cast<int>(out.room->blocks.size());
   for (int rank = 0; rank < ranks; ++rank) {
-    if (out.room->by_row[rank] == 0) continue;
-    CROSSRAIL_TRY(gather(block_of(out, rank), moved(send_base, out.room->blocks[rank].offset)));
+    const Travels travels = out.room->travels[rank];
+    if (travels != Travels::as_it_lies) CROSSRAIL_TRY(gather(block_of(out, rank), travels, moved(send_base, out.room->blocks[rank].offset)));
   }
   buffers = {send_base, recv_base_, out.room->blocks.data(), recv_.room->blocks.data(), in_place() && plan_ != nullptr};
   return {};
@@ -120,7 +122,7 @@ std::byte* PackedVectors::place(const Way& way, std::byte* row) const {
     Block& block = way.room->blocks[rank];
     block.layout = nullptr;
     if (block.bytes == 0) continue;
-    if (way.room->by_row[rank] == 0) {
+    if (way.room->travels[rank] == Travels::as_it_lies) {
       const Side user = block_of(way, static_cast<int>(rank));
       const bool gaps = !user.facts.in_a_row_of(user.count);
       block.offset = offset_between(base, moved(user.address, gaps ? 0 : user.facts.lower));
@@ -136,8 +138,9 @@ std::byte* PackedVectors::place(const Way& way, std::byte* row) const {
 Status PackedVectors::close() {
   const int ranks = recv_.row_bytes == 0 ? 0 : static_cast<int>(recv_.room->blocks.size());
   for (int rank = 0; rank < ranks; ++rank) {
-    if (recv_.room->by_row[rank] == 0) continue;
-    CROSSRAIL_TRY(scatter(moved(recv_base_, recv_.room->blocks[rank].offset), block_of(recv_, rank)));
+    const Travels travels = recv_.room->travels[rank];
+    if (travels == Travels::as_it_lies) continue;
+    CROSSRAIL_TRY(scatter(moved(recv_base_, recv_.room->blocks[rank].offset), block_of(recv_, rank), travels));
   }
   memory_.shrink();
   return {};
@@ -205,10 +208,10 @@ Buffers PackedVectors::device_buffers() {
 }
 
 // A block of the user's, packed, to a row; blocks with gaps in device memory by way of host memory.
-Status PackedVectors::gather(const Side& from, std::byte* row) {
+Status PackedVectors::gather(const Side& from, Travels how, std::byte* row) {
+  if (how == Travels::by_pieces) return gather_pieces(row, from);
   const std::size_t bytes = from.count * from.facts.bytes;
   if (from.facts.in_a_row_of(from.count)) return device::copy(row, moved(from.address, from.facts.lower), bytes);
-  if (devices_ && lies_apart(from.address, from)) return gather_pieces(row, from);
   TypedMemory memory{from.address, from.count, from.type, from.facts.bytes, from.facts.layout, comm_};
   if (devices_ && in_device_memory(from)) {
     const Span span = span_of(from);
@@ -220,10 +223,10 @@ Status PackedVectors::gather(const Side& from, std::byte* row) {
 }
 
 // And back. Gaps in device memory that cannot be told from data go back there as they came.
-Status PackedVectors::scatter(const std::byte* row, const Side& to) {
+Status PackedVectors::scatter(const std::byte* row, const Side& to, Travels how) {
+  if (how == Travels::by_pieces) return scatter_pieces(row, to);
   const std::size_t bytes = to.count * to.facts.bytes;
   if (to.facts.in_a_row_of(to.count)) return device::copy(moved(to.address, to.facts.lower), row, bytes);
-  if (devices_ && lies_apart(to.address, to)) return scatter_pieces(row, to);
   TypedMemory memory{to.address, to.count, to.type, to.facts.bytes, to.facts.layout, comm_};
   if (!devices_ || !in_device_memory(to)) return unpack(row, memory);
   const Span span = span_of(to);

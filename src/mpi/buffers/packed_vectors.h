@@ -43,14 +43,14 @@ class PackedVectors final : public UserBuffers {
     std::size_t staged_bytes = 0;  // most that a block with gaps in device memory spans
   };
   bool taken_as_it_lies(int rank) const;
-  bool by_row(const Side& block, int rank, bool copied) const;
+  Travels how(const Side& block, int rank, bool copied) const;
   Way way_of(const SurveyedSide& surveyed, bool copied) const;
   Status lay_out(const Way& out, Buffers& buffers);
   std::byte* place(const Way& way, std::byte* row) const;
   Side block_of(const Way& way, int rank) const;
   static DeviceSide on_device(const SurveyedSide& surveyed);
-  Status gather(const Side& from, std::byte* row);
-  Status scatter(const std::byte* row, const Side& to);
+  Status gather(const Side& from, Travels how, std::byte* row);
+  Status scatter(const std::byte* row, const Side& to, Travels how);
 
   PackingMemory& memory_;
   MPI_Comm comm_;

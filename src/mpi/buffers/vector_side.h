@@ -20,12 +20,15 @@ struct VectorSide {
   MPI_Datatype type_for(int rank) const { return has_types() ? types[rank] : type; }
 };
 
+// How the engine finds a block: as it lies, or in a row of ours, packed at once or piece by piece (lies_apart).
+enum class Travels : char { as_it_lies, by_row, by_pieces };
+
 // What a survey finds out of a side. Kept with the communicator, so that its calls allocate nothing.
 struct SideFacts {
   // One for every rank:
   std::vector<Block> blocks;     // offsets from the side's address, as they lie
   std::vector<TypeFacts> facts;  // of MPI_Alltoallw's types; the first is of MPI_Alltoallv's one
-  std::vector<char> by_row;      // whether the engine finds the block in a row of ours
+  std::vector<Travels> travels;
   // Where it may be on a device:
   std::vector<DevicePlace> places;                  // of the side that receives
   std::vector<const DeviceLayout*> device_layouts;  // of blocks with gaps
@@ -35,7 +38,7 @@ struct SideFacts {
     if (!blocks.empty()) return;
     blocks.resize(ranks);
     facts.resize(ranks);
-    by_row.resize(ranks);
+    travels.resize(ranks);
     places.resize(ranks);
     device_layouts.resize(ranks);
   }
