@@ -117,10 +117,11 @@ bool native_can_run(const Bench& bench) {
 bool make_contenders(Bench& bench) {
   if (!native_can_run(bench)) return false;
   const auto set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "crossrail_set"));
-  if (set != nullptr) {
-    (void)set("CROSSRAIL_PMPI", "0");   // what is called by such names is the MPI library's
-    (void)set("CROSSRAIL_GUARD", "0");  // each contender carries all of its calls
-    (void)set("CROSSRAIL_OPEN_AFTER", "0");
+  // What is called by PMPI_ names is the MPI library's; each contender carries all of its calls.
+  for (const char* variable : {"CROSSRAIL_PMPI", "CROSSRAIL_GUARD", "CROSSRAIL_OPEN_AFTER"}) {
+    if (set == nullptr || set(variable, "0") == 0) continue;
+    if (bench.rank == 0) std::fprintf(stderr, "bench: crossrail refuses %s=0: native calls could not be told from its own\n", variable);
+    return false;
   }
   std::vector<Contender> all;
   for (const std::string& name : bench.options.contenders) {

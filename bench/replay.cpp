@@ -165,7 +165,8 @@ int run(const ReplayOptions& options) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const auto set = reinterpret_cast<int (*)(const char*, const char*)>(dlsym(RTLD_DEFAULT, "crossrail_set"));
   if (set == nullptr) refuse(rank, "crossrail is not preloaded");
-  set("CROSSRAIL_PMPI", "0");  // what is called by such names is the MPI library's
+  // What is called by such names is the MPI library's.
+  if (set("CROSSRAIL_PMPI", "0") != 0) refuse(rank, "crossrail refuses CROSSRAIL_PMPI=0: native calls could not be told from its own");
   std::istringstream text(part_of_rank(options.program, rank, ranks));
   Program program;
   if (sum(!read(text, program)) != 0) refuse(rank, "the recorded calls make no sense");

@@ -23,13 +23,15 @@
 
 namespace {
 
+void give_up(const char* why) {
+  std::fprintf(stderr, "%s\n", why);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 template <class Function>
 Function* find(const char* name) {
   auto* const found = reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
-  if (found == nullptr) {
-    std::fprintf(stderr, "%s is not there: preload crossrail\n", name);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
+  if (found == nullptr) give_up((std::string(name) + " is not there: preload crossrail").c_str());
   return found;
 }
 
@@ -211,7 +213,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int place = rank % options.per_gpu;
-  (void)find<decltype(crossrail_set)>("crossrail_set")("CROSSRAIL_PMPI", "0");  // what is called by such names is the MPI library's
+  // What is called by such names is the MPI library's.
+  if (find<decltype(crossrail_set)>("crossrail_set")("CROSSRAIL_PMPI", "0") != 0) give_up("crossrail refuses CROSSRAIL_PMPI=0");
   const Device device(options, rank / options.per_gpu);
   if (rank == 0) {
     std::printf("# allreduce of floats, %d GPUs, up to %d processes each\n", size / options.per_gpu, options.per_gpu);

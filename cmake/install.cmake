@@ -17,6 +17,7 @@ install(TARGETS ${modules} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # For programs that use the C API: the headers, a pkg-config file, a CMake package.
 install(DIRECTORY include/crossrail DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 crossrail_relative_path(${CMAKE_INSTALL_LIBDIR}/pkgconfig . prefix)
+string(REGEX REPLACE "/$" "" prefix "${prefix}")
 set(CROSSRAIL_PC_PREFIX "\${pcfiledir}/${prefix}")
 if(IS_ABSOLUTE "${prefix}")
   set(CROSSRAIL_PC_PREFIX ${prefix})

@@ -1,7 +1,7 @@
 /* crossrail: the public C API (C99).
  *
- * Programs need none of it: preloaded (LD_PRELOAD) or linked, crossrail carries MPI_Alltoall under
- * its own name. These functions tell what crossrail would do and why; the command line is built on
+ * Programs need none of it: preloaded (LD_PRELOAD) or linked, crossrail carries MPI_Alltoall, MPI_Allreduce and others (crossrail_collectives)
+ * under their own names. These functions tell what crossrail would do and why; the command line is built on
  * them. They live in libcrossrail.so, which knows no MPI.
  *
  * Texts are UTF-8 JSON, owned by the library and valid until this thread's next call. */
@@ -32,8 +32,10 @@ const char *crossrail_collectives(void);
  * processes (of a rank: itself and its helpers), where no more than there are take part. */
 const char *crossrail_catalogue(void);
 
-/* [{"variable": "CROSSRAIL_SCRATCH", "kind": "bytes", "scope": "communicator", "preset": "67108864",
- *   "value": "67108864", "help": "..."}, ...] */
+/* [{"variable": "CROSSRAIL_SCRATCH", "kind": "bytes", "scope": "communicator", "preset": "0", "value": "67108864",
+ *   "help": "..."}, ...]
+ * "value": the one that holds. "scope": communicator, rank 0's value holds for all ranks of one; process, each its own; environment, the same, and
+ * never from a file; start and launch, as process and environment, but as it is when the process begins. */
 const char *crossrail_settings(void);
 
 /* What this process was given by its environment and by configuration files, the strongest last, and what is wrong with it:
@@ -60,7 +62,7 @@ typedef struct crossrail_question {
 
 /* {"topology": "8 ranks on 1 node", "mpi": "openmpi4.1.6", "chosen": "node_shared", "segment_bytes_per_node": 123,
  *  "candidates": [{"algorithm": "node_shared", "origin": "default.csv:8", "parameters": {"chunk": 32768, "packet": 512}}, ...],
- *  "passed_over": [{"algorithm": "bruck", "why": "no row names it"}, ...], "warning": ""}
+ *  "passed_over": [{"algorithm": "bruck", "why": "no row names it"}, ...], "enabled": true, "warning": ""}
  * The first candidate is the one chosen, should its plan not fail; all its parameters have values. Uses this process's settings
  * and tuning table. {"error": "..."} if the question makes no sense. */
 const char *crossrail_explain(const crossrail_question *question);
@@ -77,7 +79,7 @@ const char *crossrail_machine(void);
 
 /* Changes a setting of this process, as if its variable had been in the environment. Communicators
  * whose first collective call (of MPI_Allreduce the ninth) is still to come will use it; call it on all their ranks alike.
- * Returns 0, or 1 if there is no such setting or the value makes no sense. */
+ * Returns 0, or 1 if there is no such setting, the value makes no sense, or its scope is start or launch: those do not change. */
 int crossrail_set(const char *variable, const char *value);
 
 /* What carried this thread's last collective call: an algorithm's name, or "native". */
@@ -149,8 +151,9 @@ typedef enum crossrail_format {
 } crossrail_format;
 
 /* Gives an operation that does to floats of such a format what `operation` does: MPI_SUM, MPI_PROD, MPI_MIN or MPI_MAX. It may be given to any MPI
- * function that takes operations of the program's, with any datatype without gaps, taken as such floats one after the other. crossrail
- * carries it with the datatypes of MPI's own that are as long as one float: MPI_UINT16_T, MPI_BYTE, ... All ranks give the same.
+ * function that takes operations of the program's, with any datatype without gaps whose elements are one or more such floats, one after the
+ * other; any other ends the program, as an operation cannot return an error. crossrail
+ * carries it with the datatypes of MPI's own that are as long as one float: MPI_UINT16_T, or MPI_BYTE for 8 bits, ... All ranks give the same.
  *
  * Two floats are combined as floats of 32 bits and rounded to the nearest, of two to the even one. What is too large becomes infinite, or no
  * number in E4M3. MPI has been initialized; the operation lives until MPI_Finalize, is not to be freed, and is the same one for all

@@ -133,6 +133,8 @@ def find_flavour(program: str) -> Optional[Found]:
     """
     path = shutil.which(program)
     if not path:
+        if Path(program).is_dir():
+            raise NotExecutable(f"'{program}' is a folder; name a program.")
         if Path(program).is_file():
             raise NotExecutable(f"The program '{program}' is not executable.")
         raise NoProgram(f"The program '{program}' is not found.")

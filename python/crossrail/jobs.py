@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Dict, List, Optional
 
 from crossrail.console import warn
@@ -9,7 +10,7 @@ from crossrail.errors import CliError
 from crossrail.flavours import Found, find_flavour
 from crossrail.launchers import (Job, Launcher, absent_launcher, check_launcher, core_count, find_launcher, flavour_on_path, named_launcher, own_settings,
                                  preload_value, recognise)
-from crossrail.places import FLAVOURS, preload_library
+from crossrail.places import check_flavour, preload_library
 
 
 @dataclass
@@ -31,6 +32,8 @@ def refuse_other_flavour(program: str, flavour: str) -> None:
     try:
         found = find_flavour(program)
     except CliError:
+        if Path(program).is_dir():
+            raise
         return  # it loads several, and --mpi decides, or is to be found only where it will run
     if found and found.flavour != flavour:
         raise CliError(f"'{program}' is of the flavour {found.flavour} ({found.reason}), not {flavour}: leave out --mpi.")
@@ -39,8 +42,7 @@ def refuse_other_flavour(program: str, flavour: str) -> None:
 def resolve_flavour(program: str, choice: RunChoice) -> Found:
     """The user's flavour, else the program's, else that of the mpirun on PATH; raises CliError when none tells."""
     if choice.flavour:
-        if choice.flavour not in FLAVOURS:
-            raise CliError(f"'{choice.flavour}' is no flavour of MPI known here; take one of {', '.join(FLAVOURS)}.")
+        check_flavour(choice.flavour)
         refuse_other_flavour(program, choice.flavour)
         return Found(choice.flavour, None, "--mpi says so")
     found = find_flavour(program)

@@ -1,23 +1,41 @@
 """Whether JSON from a file is what is expected: the types of its parts.
 
-A shape is a type (float takes whole numbers too, object everything), `[shape]` for a list of such, `{name: shape}` for an object, where a name that ends
-in '?' may be missing, and `{str: shape}` for an object with any names. Names that are not in the shape are let be.
+A shape is a type (float takes whole numbers too, object everything), Count or Amount, a tuple of texts for one of them, `[shape]` for a list of such,
+`{name: shape}` for an object, where a name that ends in '?' may be missing, and `{str: shape}` for an object with any names. Names that are not in the shape
+are let be.
 """
 
 from typing import Any
 
-WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", list: "a list", dict: "an object"}
+
+class Count(int):
+    """In a shape: a whole number, 0 or more."""
+
+
+class Amount(float):
+    """In a shape: a number, 0 or more."""
+
+
+WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", list: "a list", dict: "an object",
+         Count: "a whole number, 0 or more", Amount: "a number, 0 or more"}
+LARGEST = 1 << 64  # no whole number that crossrail writes is as large, and sums of those are numbers
 
 
 def is_a(value: Any, kind: type) -> bool:
     """True is no number, though Python has it so."""
+    if kind in (Count, Amount):
+        return is_a(value, kind.__base__) and value >= 0
     if isinstance(value, bool):
         return kind in (bool, object)
+    if isinstance(value, int) and abs(value) >= LARGEST:
+        return False
     return isinstance(value, (int, float) if kind is float else kind)
 
 
 def misfit(value: Any, shape: Any, place: str = "it") -> str:
     """'calls[0].name is not a text' for the first part that is not as the shape has it; empty where all are."""
+    if isinstance(shape, tuple):
+        return "" if value in shape else f"{place} is none of {', '.join(shape)}"
     kind = dict if isinstance(shape, dict) else list if isinstance(shape, list) else shape
     if not is_a(value, kind):
         return f"{place} is not {WORDS[kind]}"

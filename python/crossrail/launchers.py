@@ -15,6 +15,7 @@ NAMES = {
     "hydra": ("mpirun", "mpiexec.hydra", "mpirun.mpich", "mpiexec", "mpiexec.mpich"),
 }
 FAMILY_OF_FLAVOUR = {"openmpi": ("openmpi",), "mpich": ("hydra",), "abi": ("hydra", "openmpi")}
+MOST_RANKS = (1 << 31) - 1  # MPI counts them in an int
 PLACEMENT = ("--oversubscribe", "-oversubscribe", "--map-by", "-map-by", "--hostfile", "-hostfile", "--host", "-host", "-H")
 
 

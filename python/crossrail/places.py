@@ -32,7 +32,7 @@ def library_folders() -> List[Path]:
     """Folders that may hold the libraries, best first. CROSSRAIL_LIBRARY_DIR, where set, is the only one."""
     chosen = os.environ.get("CROSSRAIL_LIBRARY_DIR")
     if chosen:
-        return [Path(chosen).resolve()]
+        return [Path(os.path.realpath(chosen))]
     tree = source_tree()
     if tree:
         return [tree / "build"]
@@ -75,10 +75,15 @@ def core_library() -> Path:
     return found
 
 
+def check_flavour(flavour: Optional[str]) -> None:
+    """Raises CliError for what is none; None: not given."""
+    if flavour is not None and flavour not in FLAVOURS:
+        raise CliError(f"'{flavour}' is no flavour of MPI known here; take one of {', '.join(FLAVOURS)}.")
+
+
 def preload_library(flavour: str) -> Path:
     """The library to preload under `flavour`; raises CliError when it is not built or cannot be preloaded."""
-    if flavour not in FLAVOURS:
-        raise CliError(f"'{flavour}' is no flavour of MPI known here; take one of {', '.join(FLAVOURS)}.")
+    check_flavour(flavour)
     name = f"libcrossrail_mpi_{flavour}.so"
     found = first_file(library_folders(), name)
     if not found:

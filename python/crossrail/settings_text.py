@@ -13,7 +13,8 @@ KINDS = {
     "segments": "memfd, shm and none, with commas between them", "nodes": "numbers with commas between them: 0,0,1,1",
     "count": "a number", "level": "0, 1 or 2", "flag": "0 or 1; off, no, false; on, yes, true",
 }
-SCOPES = {"communicator": "all ranks", "process": "each process", "environment": "each process"}
+SCOPES = {"communicator": "all ranks", **dict.fromkeys(("process", "environment", "start", "launch"), "each process")}
+NEVER_IN_FILES = ("environment", "launch")
 
 
 def origins(given: Dict[str, Any]) -> Dict[str, str]:
@@ -48,7 +49,7 @@ def configuration_file(rows: List[Dict[str, str]]) -> str:
     lines = ["# Settings of crossrail: lines of 'name = value'. The environment (CROSSRAIL_SLOTS=2) comes before the user's file",
              "# (~/.config/crossrail.conf), that before the site's (/etc/crossrail.conf). Take away the first '#' of a line to change it."]
     for row in rows:
-        if row["scope"] == "environment":
+        if row["scope"] in NEVER_IN_FILES:
             continue
         lines += ["", f"# {row['help']}", f"# Takes {KINDS[row['kind']]}; for {SCOPES[row['scope']]}.", f"#{file_name_of(row['variable'])} = {row['preset']}".rstrip()]
     return "\n".join(lines) + "\n"
@@ -77,7 +78,7 @@ def settings_page(rows: List[Dict[str, str]]) -> str:
         "but for `crossrail_reproducible`, which all ranks must give alike ([why](reproducible.md)).", "",
         "| variable | in a file | takes | default | one for | meaning |", "|---|---|---|---|---|---|"]
     for row in rows:
-        name = f"`{file_name_of(row['variable'])}`" if row["scope"] != "environment" else "-"
+        name = f"`{file_name_of(row['variable'])}`" if row["scope"] not in NEVER_IN_FILES else "-"
         preset = f"`{row['preset']}`" if row["preset"] else "-"
         meaning = row["help"].replace("|", "\\|")
         lines.append(f"| `{row['variable']}` | {name} | {KINDS[row['kind']]} | {preset} | {SCOPES[row['scope']]} | {meaning} |")

@@ -5,13 +5,13 @@ from typing import Any, Dict, List
 from crossrail.errors import CliError
 
 MOST = 1 << 50  # no machine has as much
-FACTORS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
+FACTORS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 
 
 def parse_size(text: str) -> int:
     """'1K', '4KiB', '2MB' or '512' in bytes (K is 1024). Raises CliError for anything else, or more than any machine has."""
     letters = text.strip().upper()
-    number = letters.rstrip("KMGIB")
+    number = letters.rstrip("KMGTIB")
     unit = letters[len(number):].replace("IB", "").replace("B", "")
     if not number.isdigit() or unit not in FACTORS:
         raise CliError(f"'{text}' is not a size; write for example 512, 1K or 2M.")
@@ -33,21 +33,39 @@ def format_count(count: int) -> str:
     return f"{count:,}".replace(",", " ")
 
 
+def format_means(means: List[float]) -> List[str]:
+    """A column of counts in the mean: whole, or all with a decimal where they are not. ['3 706', '12']."""
+    whole = all(abs(one - round(one)) < 1e-9 for one in means)
+    return [f"{one:,.{0 if whole else 1}f}".replace(",", " ") for one in means]
+
+
+def three_digits(value: float) -> str:
+    """A number with three digits, zeros at its end as well, so that those of a column are alike: 0.380, 4.00, 61.0, 100, 3 859.
+
+    Below 1 three decimals: times are measured in nanoseconds. Nothing at all is '0', hardly anything '<0.001'.
+    """
+    if value == 0 or abs(value) >= 999.5:
+        return format_count(round(value))
+    if abs(value) >= 0.9995:
+        return f"{value:#.3g}".rstrip(".")
+    return f"{value:.3f}" if abs(value) >= 0.0005 else "<0.001"
+
+
 def format_time_us(time_us: float) -> str:
-    """Microseconds with three digits: 1.23, 45.6, 1234."""
-    return f"{time_us:.0f}" if time_us >= 100 else f"{time_us:.3g}"
+    """Microseconds: 1.23, 45.6, 1 234."""
+    return three_digits(time_us)
 
 
 def format_median_us(result: Dict[str, Any]) -> str:
-    """'7.77 [7.74, 7.8]': a median and its confidence interval, where there is one."""
+    """'7.77 [7.74, 7.80]': a median and its confidence interval, where there is one."""
     low, high = result.get("p50_low_us"), result.get("p50_high_us")
     between = "" if low is None or high is None else f" [{format_time_us(low)}, {format_time_us(high)}]"
     return format_time_us(result["p50_us"]) + between
 
 
-def parse_numbers(text: str) -> List[int]:
-    """'0,0,1,1' -> [0, 0, 1, 1]. Raises CliError for anything else."""
+def parse_numbers(text: str, example: str = "0,0,1,1") -> List[int]:
+    """'0,0,1,1' -> [0, 0, 1, 1]. Raises CliError for anything else, with an example."""
     try:
         return [int(word) for word in text.split(",")]
     except ValueError:
-        raise CliError(f"'{text}' is not a list of numbers; write for example 0,0,1,1.") from None
+        raise CliError(f"'{text}' is not a list of numbers; write for example {example}.") from None

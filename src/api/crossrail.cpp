@@ -7,6 +7,7 @@
 #include "base/settings.h"
 #include "collectives/algorithm.h"
 #include "base/json.h"
+#include "selection/parameters.h"
 
 using crossrail::json_text;
 
@@ -67,7 +68,9 @@ __attribute__((visibility("default"))) const char* crossrail_catalogue(void) {
 
 __attribute__((visibility("default"))) const char* crossrail_settings(void) {
   static thread_local std::string json;
-  const auto values = crossrail::setting_values(crossrail::process_settings());
+  crossrail::Settings settings = crossrail::process_settings();
+  (void)crossrail::ignore_senseless_algorithms(settings);
+  const auto values = crossrail::setting_values(settings);
   const auto& rows = crossrail::setting_rows();
   json = "[";
   for (std::size_t row = 0; row < rows.size(); ++row) {

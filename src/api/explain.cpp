@@ -90,6 +90,14 @@ std::vector<Candidate> candidates_for(const Ground& ground, const Settings& sett
 
 bool known_form(const std::string& form) { return form == "blocking" || form == "nonblocking" || form == "persistent"; }
 
+// Calls in a stream's order are for ranks that can wait for each other on their devices; there is no other way for them.
+std::string refused_on_streams(const crossrail_question& question, const CollectiveRow& row, const Topology& topology) {
+  if (!topology.one_node()) return "calls in a stream's order are for ranks on one node";
+  if (question.ranks_per_device > 1) return "calls in a stream's order are for ranks with a device of their own each";
+  const bool may_be_in_place = row.collective == Collective::allreduce || row.collective == Collective::allgather;
+  return question.in_place != 0 && !may_be_in_place ? "such calls in a stream's order are not in place" : "";
+}
+
 std::string explain(const crossrail_question& question) {
   const CollectiveRow* collective = find_collective(question.collective == nullptr ? "" : question.collective);
   if (collective == nullptr) return "{\"error\":" + json_text("collective: one of " + collective_names()) + "}";
@@ -115,7 +123,12 @@ std::string explain(const crossrail_question& question) {
   if (collective->counts == Counts::vector) shape = {collective->collective, Memory::host, false, 0};
   // Of all that are reduced; what they are decides nothing, but whether their order shows.
   if (collective->reduces) shape.reduction = {Operation::sum, topology.rank_order ? Element::float64 : Element::uint8};
-  const auto candidates = candidates_for(ground, settings, shape, {tuning_rows(warning), form == "nonblocking"});
+  auto candidates = candidates_for(ground, settings, shape, {tuning_rows(warning), form == "nonblocking"});
+  const std::string refused = order == Order::stream ? refused_on_streams(question, *collective, topology) : "";
+  if (!refused.empty()) {
+    candidates.clear();
+    warning += (warning.empty() ? "" : "; ") + refused;
+  }
   const auto segment = control_block_layout(topology.largest_node(), topology.scratch_bytes).total_bytes();
   const bool on = process_settings().enabled != 0;
   return "{\"topology\":" + json_text(topology.text()) + ",\"mpi\":" + json_text(topology.mpi) + ",\"chosen\":" +

@@ -133,28 +133,33 @@ Fiber::~Fiber() = default;
 // The bottom of the stack: one job after the other, so that a stack is prepared once.
 void Fiber::run_jobs(Fiber& fiber) {
   while (true) {
+    fiber.mode_.set();
     fiber.job_(fiber.argument_);
     fiber.finished_ = true;
     fiber.suspend();
   }
 }
 
-void Fiber::start(void (*job)(void*), void* argument) {
+void Fiber::start(void (*job)(void*), void* argument, const FloatMode& mode) {
   job_ = job;
   argument_ = argument;
+  mode_ = mode;
   finished_ = false;
   go_on();
 }
 
 void Fiber::go_on() {
   stack_->leaving_outside();
-  stack_->jump_in();
+  stack_->jump_in();  // which restores the mode outside
+  FloatMode::add(raised_);
   stack_->arrived_outside();
 }
 
 void Fiber::suspend() {
   stack_->leaving_inside();
+  raised_ = FloatMode::raised();
   stack_->jump_out();
+  mode_.set();
   stack_->arrived_inside();
 }
 

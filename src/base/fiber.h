@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/float_mode.h"
+
 namespace crossrail {
 
 class Fiber {
@@ -22,8 +24,9 @@ class Fiber {
 
   // False if there is no memory for the stack.
   bool usable() const { return stack_ != nullptr; }
-  // Runs job(argument) until it returns or waits. The fiber must be free.
-  void start(void (*job)(void*), void* argument);
+  // Runs job(argument) until it returns or waits. The fiber must be free. The job computes in this mode to its end; flags that it raises are
+  // those of who has resumed it.
+  void start(void (*job)(void*), void* argument, const FloatMode& mode = FloatMode::of_this_thread());
   // Goes on if what the job waits for is there: whether it did. By one thread at a time, any.
   bool resume() {
     if (finished_ || !waits_for_(condition_)) return false;
@@ -62,6 +65,8 @@ class Fiber {
   std::unique_ptr<Stack> stack_;
   void (*job_)(void*) = nullptr;
   void* argument_ = nullptr;
+  FloatMode mode_;
+  FloatMode::Flags raised_{};
   bool (*waits_for_)(void*) = nullptr;
   void* condition_ = nullptr;
   bool finished_ = true;

@@ -65,7 +65,7 @@ void take(SettingSources& sources, GivenSetting given) {
   const std::string said = in_environment ? given.variable + "=" + printable(given.text) : given.from + ": " + given.variable + " = " + printable(given.text);
   if (row == nullptr) {
     given.problem = (in_environment ? given.variable : said) + " is not a setting of crossrail: ignored" + suggestion(given.variable);
-  } else if (!in_environment && std::strcmp(row->scope, "environment") == 0) {
+  } else if (!in_environment && (std::strcmp(row->scope, "environment") == 0 || std::strcmp(row->scope, "launch") == 0)) {
     given.problem = said + " is ignored: it must be in the environment";
   } else if (const std::string takes = what_it_takes(*row, given.text); takes.empty()) {
     (void)assign_setting(sources.settings, given.variable, given.text);

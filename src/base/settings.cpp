@@ -39,6 +39,9 @@ const Settings& process_settings() {
 }
 
 bool change_process_setting(const std::string& variable, const std::string& value) {
+  const SettingRow* const row = setting_row(variable);
+  const auto has_scope = [row](const char* scope) { return std::strcmp(row->scope, scope) == 0; };
+  if (row == nullptr || has_scope("start") || has_scope("launch")) return false;
   return assign_setting(process_setting_sources().settings, variable, value);
 }
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <limits>
 #include <mutex>
 #include <string_view>
 
@@ -15,7 +13,8 @@ namespace {
 // u: the usual way, o: the other one. Those of capital letters do not count: a call is slower behind one of the other kind, which
 // has left ranks and caches otherwise. So a look only tells whether the other way may be worth confirming.
 constexpr std::string_view kLook = "uuou", kConfirmation = "UUuuuuOOoooo";
-constexpr float kWorthConfirming = 1.5F;  // times the usual way
+// Worth confirming: quicker than one and a half times the usual way.
+constexpr std::uint64_t kWorthHalves = 3;
 constexpr int kConfirmations = 2;
 constexpr std::uint64_t kLongestInterval = 100;  // in first intervals
 
@@ -29,8 +28,8 @@ std::int64_t now_ns() {
 // v-calls a rank may have nothing to do.
 bool quickest_counts(Collective collective) { return row_of(collective).counts != Counts::vector; }
 
-// Of times the largest value is found by all ranks: the slowest, or the quickest by its inverse.
-float value_of(Collective collective, float seconds) { return quickest_counts(collective) ? 1 / seconds : seconds; }
+// Of times the largest value is found by all ranks: the slowest, or the quickest by what is left to the most.
+SpeedGuard::Nanoseconds value_of(Collective collective, SpeedGuard::Nanoseconds time) { return quickest_counts(collective) ? ~time : time; }
 
 bool is_other(char call) { return call == 'o' || call == 'O'; }
 
@@ -66,23 +65,23 @@ std::size_t SpeedGuard::class_of(const Shape& shape) {
   return at;
 }
 
-std::span<float> SpeedGuard::to_agree(const Shape& shape) {
+std::span<SpeedGuard::Nanoseconds> SpeedGuard::to_agree(const Shape& shape) {
   SizeClass& one = classes_[class_of(shape)];
   const std::size_t samples = (one.confirming ? kConfirmation : kLook).size();
-  return static_cast<std::size_t>(one.sample) < samples ? std::span<float>() : std::span(one.values.data(), samples);
+  return static_cast<std::size_t>(one.sample) < samples ? std::span<Nanoseconds>() : std::span(one.values.data(), samples);
 }
 
 SpeedGuard::Compared SpeedGuard::compare(const SizeClass& one) const {
   const std::string_view pattern = one.confirming ? kConfirmation : kLook;
-  Compared seen{0, std::numeric_limits<float>::infinity(), 0};
+  Compared seen{0, kFailed, 0};
   for (std::size_t at = 0; at < pattern.size(); ++at) {
-    const float seconds = value_of(one.collective, one.values[at]);  // its own inverse
+    const std::uint64_t time = value_of(one.collective, one.values[at]);  // its own inverse
     if (pattern[at] == 'U' || pattern[at] == 'O') continue;
     if (is_other(pattern[at])) {
-      seen.slowest_other = std::max(seen.slowest_other, seconds);
+      seen.slowest_other = std::max(seen.slowest_other, time);
     } else {
-      seen.slowest_usual = std::max(seen.slowest_usual, seconds);
-      seen.quickest_usual = std::min(seen.quickest_usual, seconds);
+      seen.slowest_usual = std::max(seen.slowest_usual, time);
+      seen.quickest_usual = std::min(seen.quickest_usual, time);
     }
   }
   return seen;
@@ -90,9 +89,9 @@ SpeedGuard::Compared SpeedGuard::compare(const SizeClass& one) const {
 
 // A slower other way makes the next window wait longer.
 void SpeedGuard::close(SizeClass& one, const Compared& seen) {
-  const bool known = std::isfinite(seen.slowest_other) && seen.quickest_usual > 0;
-  const float times_slower = known ? std::clamp(seen.slowest_other / seen.quickest_usual, 1.0F, static_cast<float>(kLongestInterval)) : 1;
-  const auto at_least = static_cast<std::uint64_t>(static_cast<float>(calls_between_) * times_slower);
+  const bool known = seen.slowest_other != kFailed && seen.quickest_usual > 0;
+  const std::uint64_t percent = known ? std::clamp(100 * seen.slowest_other / seen.quickest_usual, std::uint64_t{100}, 100 * kLongestInterval) : 100;
+  const std::uint64_t at_least = calls_between_ * percent / 100;
   one.window = one.calls + std::max(one.interval, at_least);
   one.interval = std::min(2 * one.interval, kLongestInterval * calls_between_);
   one.confirming = false;
@@ -104,7 +103,8 @@ SpeedGuard::Verdict SpeedGuard::judge(const Shape& shape) {
   const Compared seen = compare(one);
   const bool was_given_back = one.given_back, was_confirming = one.confirming;
   one.sample = 0;
-  const bool quicker = seen.slowest_other < (was_confirming ? seen.quickest_usual : kWorthConfirming * seen.slowest_usual);
+  const bool quicker = seen.slowest_other != kFailed &&
+                       2 * seen.slowest_other < (was_confirming ? 2 * seen.quickest_usual : kWorthHalves * seen.slowest_usual);
   one.confirming = quicker;
   if (quicker && was_confirming && ++one.confirmed == kConfirmations) {
     one.given_back = !one.given_back;
@@ -117,8 +117,8 @@ SpeedGuard::Verdict SpeedGuard::judge(const Shape& shape) {
   ++noted.windows;
   noted.given_back += changed && one.given_back ? 1 : 0;
   noted.taken_back += changed && !one.given_back ? 1 : 0;
-  (was_given_back ? noted.native_seconds : noted.carried_seconds) = seen.quickest_usual;
-  (was_given_back ? noted.carried_seconds : noted.native_seconds) = seen.slowest_other;
+  (was_given_back ? noted.native_ns : noted.carried_ns) = static_cast<Nanoseconds>(seen.quickest_usual);
+  (was_given_back ? noted.carried_ns : noted.native_ns) = static_cast<Nanoseconds>(seen.slowest_other);
   return !changed ? Verdict::as_before : one.given_back ? Verdict::given_back : Verdict::taken_back;
 }
 
@@ -130,23 +130,22 @@ bool SpeedGuard::native(const Shape& shape) {
   const std::string_view pattern = one.confirming ? kConfirmation : kLook;
   const auto sample = static_cast<std::size_t>(one.sample++);
   timed_ = at;
-  one.values[sample] = value_of(one.collective, std::numeric_limits<float>::infinity());  // should it fail
+  one.values[sample] = value_of(one.collective, kFailed);  // should it fail
   began_ns_ = now_ns();
   return is_other(pattern[sample]) != one.given_back;
 }
 
 void SpeedGuard::ended(bool well) {
-  constexpr float kNsASecond = 1e9F;
   if (!well) {
     timed_ = kNone;
     return;
   }
-  took(static_cast<float>(std::max<std::int64_t>(1, now_ns() - began_ns_)) / kNsASecond);
+  took(static_cast<Nanoseconds>(std::clamp<std::int64_t>(now_ns() - began_ns_, 1, kFailed - 1)));
 }
 
-void SpeedGuard::took(float seconds) {
+void SpeedGuard::took(Nanoseconds time) {
   SizeClass& one = classes_[timed_];
-  one.values[static_cast<std::size_t>(one.sample - 1)] = value_of(one.collective, seconds);
+  one.values[static_cast<std::size_t>(one.sample - 1)] = value_of(one.collective, time);
   timed_ = kNone;
 }
 

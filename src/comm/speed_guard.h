@@ -6,6 +6,7 @@
 // one. Now and then a call of a class goes the other way, with calls of the usual way beside it, and all are timed
 // (a look). If the other way was not much slower, some calls of either way tell (two confirmations, in each of which
 // every call of the other way must have been quicker than every one of the usual way). Then the ways change places.
+// No floating-point numbers: the program may have asked for traps of theirs, and looks at their flags.
 // Windows come ever more seldom, so that the time spent in slower calls stays about a part in `calls_between`.
 #pragma once
 
@@ -26,7 +27,9 @@ class SpeedGuard {
 
   // A call of this Shape begins. All ranks call these alike, in this order.
   // Not empty: a window has ended. Every value is to be replaced by the largest of all ranks, before `judge`.
-  std::span<float> to_agree(const Shape& shape);
+  using Nanoseconds = std::uint32_t;
+  static constexpr Nanoseconds kFailed = ~Nanoseconds{0};
+  std::span<Nanoseconds> to_agree(const Shape& shape);
   // Where the program's calls go from now on changes. Only after to_agree.
   enum class Verdict { as_before, given_back, taken_back };
   Verdict judge(const Shape& shape);
@@ -36,7 +39,7 @@ class SpeedGuard {
   // Whether the call that has begun is timed; then `ended` belongs at its end, by whichever way it went.
   bool timing() const { return timed_ != kNone; }
   void ended(bool well = true);
-  void took(float seconds);  // tests: instead of `ended`
+  void took(Nanoseconds time);  // tests: instead of `ended`
 
  private:
   static constexpr int kMostSamples = 12;
@@ -51,10 +54,10 @@ class SpeedGuard {
     std::uint64_t window = 0;    // begins after so many calls
     std::uint64_t interval = 0;  // to the next one
     int sample = 0;              // of the window
-    std::array<float, kMostSamples> values{};
+    std::array<Nanoseconds, kMostSamples> values{};
   };
-  struct Compared {  // seconds
-    float slowest_usual, quickest_usual, slowest_other;
+  struct Compared {
+    std::uint64_t slowest_usual, quickest_usual, slowest_other;  // ns; kFailed at most
   };
   std::size_t class_of(const Shape& shape);
   Compared compare(const SizeClass& one) const;
@@ -72,7 +75,7 @@ struct ComparedCalls {
   std::uint64_t least_bytes, most_bytes;  // of a block; of v-calls 0 and 0
   std::uint64_t windows = 0;
   std::uint64_t given_back = 0, taken_back = 0;  // so often
-  float carried_seconds = 0, native_seconds = 0;  // a call, in the last window; the quickest of either way
+  SpeedGuard::Nanoseconds carried_ns = 0, native_ns = 0;  // a call, in the last window; the quickest of either way
 };
 std::vector<ComparedCalls> compared_calls();
 

@@ -1,7 +1,5 @@
 #include "engine/compared.h"
 
-#include <bit>
-
 #include "base/log.h"
 #include "engine/engine.h"
 #include "selection/parameters.h"
@@ -10,12 +8,8 @@ namespace crossrail {
 namespace {
 
 // What was timed is judged in the next call, where all ranks wait for each other with patience.
-Status judge_times(Slot& slot, const Shape& shape, std::span<float> values) {
-  for (float& value : values) {
-    std::uint32_t largest = 0;  // floats that are not negative are in the order of their bits
-    CROSSRAIL_TRY(agree_on_largest(slot, std::bit_cast<std::uint32_t>(value), largest));
-    value = std::bit_cast<float>(largest);
-  }
+Status judge_times(Slot& slot, const Shape& shape, std::span<SpeedGuard::Nanoseconds> values) {
+  for (SpeedGuard::Nanoseconds& value : values) CROSSRAIL_TRY(agree_on_largest(slot, value, value));
   const SpeedGuard::Verdict verdict = slot.owner.guard.judge(shape);
   if (verdict == SpeedGuard::Verdict::as_before || slot.owner.topology.rank != 0) return {};
   log_line(LogLevel::plan, "%s of %llu bytes and the like: %s", name_of(shape.collective), static_cast<unsigned long long>(shape.block_bytes),

@@ -16,6 +16,7 @@ void count(std::atomic<std::uint64_t>& number, std::uint64_t more) {
 }  // namespace
 
 void PendingCalls::start(PendingCall& call) {
+  call.float_mode = FloatMode::of_this_thread();
   count_.fetch_add(1, std::memory_order_relaxed);
   const bool first = enter();
   if (!first) {
@@ -120,7 +121,7 @@ bool PendingCalls::begin(PendingCall& call) {
   fiber->traced = call.traced;
   call.slot->run_on(fiber);
   running_.push_back(&call);
-  fiber->start(run, &call);
+  fiber->start(run, &call, call.float_mode);
   return true;
 }
 

@@ -23,6 +23,7 @@ struct PendingCall {
   UserBuffers* user = nullptr;
   bool messages = false;  // whether they were open when the call was made
   std::uint64_t traced = 0;  // its event in the trace
+  FloatMode float_mode;  // of the thread that has started it
   bool refused = false;   // this rank's own two sides differ in size: the others are told instead
   // Told when it has ended; the call is not touched any more after that.
   void (*ended)(PendingCall&) = nullptr;

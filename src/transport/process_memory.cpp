@@ -1,5 +1,6 @@
 #include "transport/process_memory.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/uio.h>
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "base/bytes.h"
 
@@ -26,11 +28,25 @@ void make_writable(std::byte* begin, std::size_t bytes) {
   }
 }
 
+// Some thread that is not the first one; 0: there is none.
+int other_thread_of(int pid) {
+  const std::string folder = "/proc/" + std::to_string(pid) + "/task";
+  DIR* const threads = opendir(folder.c_str());
+  int found = 0;
+  for (const dirent* one = threads == nullptr ? nullptr : readdir(threads); one != nullptr; one = readdir(threads)) {
+    const int thread = std::atoi(one->d_name);
+    if (thread > 0 && thread != pid) found = thread;
+  }
+  if (threads != nullptr) closedir(threads);
+  return found;
+}
+
 }  // namespace
 
 Status read_process(int pid, void* to, std::uint64_t address, std::size_t bytes) {
   auto* into = static_cast<std::byte*>(to);
   const std::byte* made_writable = nullptr;
+  bool tried_other = false;
   while (bytes > 0) {
     const iovec local{into, bytes};
     const iovec remote{reinterpret_cast<void*>(address), bytes};
@@ -40,7 +56,14 @@ Status read_process(int pid, void* to, std::uint64_t address, std::size_t bytes)
       made_writable = into;
       continue;
     }
-    if (got < 0 && errno == ESRCH) return failure(Code::peer_lost, "process %d has ended", pid);
+    if (got < 0 && errno == ESRCH) {
+      // By the number of its first thread there is no memory once that has ended, though others go on.
+      const int other = tried_other ? 0 : other_thread_of(pid);
+      if (other == 0) return failure(Code::peer_lost, "process %d has ended", pid);
+      tried_other = true;
+      pid = other;
+      continue;
+    }
     if (got <= 0) {
       return failure(Code::system, "process_vm_readv of %zu bytes from process %d: %s", bytes, pid,
                      got == 0 ? "nothing read" : std::strerror(errno));

@@ -133,6 +133,14 @@ TEST(Explain, memory_of_devices_and_streams) {
   asked = question(64, 4, two_nodes);
   asked.memory = "stream";
   EXPECT_EQ(explained(asked)["chosen"].text, "none");
+  EXPECT_NE(explained(asked)["warning"].text.find("on one node"), std::string::npos);
+  asked.node_of = nullptr;
+  asked.in_place = 1;
+  EXPECT_EQ(explained(asked)["chosen"].text, "none");
+  asked.in_place = 0;
+  asked.ranks_per_device = 2;
+  EXPECT_EQ(explained(asked)["chosen"].text, "none");
+  asked = question(64, 4, two_nodes);
   asked.memory = "device";
   EXPECT_EQ(explained(asked)["chosen"].text, "pairwise");
   EXPECT_EQ(explained(asked)["candidates"].list[0]["parameters"]["piece"].number, 1 << 20);

@@ -17,6 +17,16 @@ TEST(Json, every_text_comes_back_as_it_was) {
   }
 }
 
+TEST(Json, bytes_that_are_no_characters_are_replaced) {
+  const std::string replaced = "\\ufffd";
+  for (const auto& [text, json] : {std::pair<std::string, std::string>{"a\xe9", "a" + replaced}, {"\xff/\xfe", replaced + "/" + replaced},
+                                   {"\xc3", replaced}, {"\xc3\xa9", "\xc3\xa9"}, {"\xe2\x82", replaced + replaced}, {"\xe2\x82\xac", "\xe2\x82\xac"},
+                                   {"\xc0\xaf", replaced + replaced}, {"\xed\xa0\x80", replaced + replaced + replaced},
+                                   {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"}, {"\xf4\x90\x80\x80", replaced + replaced + replaced + replaced}}) {
+    EXPECT_EQ(json_text(text), "\"" + json + "\"");
+  }
+}
+
 TEST(JsonReader, refuses_what_is_no_json) {
   for (const char* text : {"", "{", "[1,]", "{\"a\":1,}", "{a:1}", "\"a", "\"\n\"", "[1 2]", "{\"a\" 1}", "1 2", "tru",
                            "\"\\x\"", "{\"a\":1,\"a\":2}", "[]]"}) {

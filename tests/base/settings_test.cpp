@@ -80,13 +80,21 @@ TEST(Settings, flags_are_numbers_or_words) {
   }
 }
 
+TEST(Settings, what_was_read_when_the_process_began_does_not_change) {
+  for (const char* variable : {"CROSSRAIL_REPORT", "CROSSRAIL_TRACE", "CROSSRAIL_RECORD", "CROSSRAIL_CONFIG", "CROSSRAIL_HELPERS", "CROSSRAIL_NOTHING"}) {
+    EXPECT_FALSE(change_process_setting(variable, "1")) << variable;
+  }
+  const std::string before = std::to_string(process_settings().pmpi);
+  for (const char* value : {"0", "1", before.c_str()}) EXPECT_TRUE(change_process_setting("CROSSRAIL_PMPI", value));
+}
+
 TEST(Settings, rows_are_complete_and_named_alike) {
   std::set<std::string> variables;
   for (const SettingRow& row : setting_rows()) {
     EXPECT_TRUE(std::string(row.variable).rfind("CROSSRAIL", 0) == 0) << row.variable;
     EXPECT_TRUE(variables.insert(row.variable).second) << row.variable;
     EXPECT_TRUE(std::set<std::string>({"path", "algorithm", "segments", "nodes", "bytes", "count", "level", "flag"}).count(row.kind)) << row.variable;
-    EXPECT_TRUE(std::set<std::string>({"communicator", "process", "environment"}).count(row.scope)) << row.variable;
+    EXPECT_TRUE(std::set<std::string>({"communicator", "process", "start", "environment", "launch"}).count(row.scope)) << row.variable;
     EXPECT_GT(std::string(row.help).size(), 10u) << row.variable;
   }
   const auto values = setting_values(Settings{});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <random>
@@ -17,6 +18,10 @@ const Shape kVector{Collective::alltoallv, Memory::host, false, 0};
 // Seconds that a call takes on a rank.
 using Seconds = std::function<float(int rank, bool native)>;
 
+SpeedGuard::Nanoseconds nanoseconds(float seconds) {
+  return std::isinf(seconds) ? SpeedGuard::kFailed : static_cast<SpeedGuard::Nanoseconds>(std::lround(seconds * 1e9));
+}
+
 // Ranks that make calls together: each with its guard, as in the engine.
 struct Ranks {
   explicit Ranks(int count, std::uint64_t between = kBetween) : guards(count, SpeedGuard(between)) {}
@@ -25,7 +30,7 @@ struct Ranks {
   bool call(const Shape& shape, const Seconds& seconds) {
     const std::size_t values = guards[0].to_agree(shape).size();
     for (std::size_t at = 0; at < values; ++at) {
-      float largest = 0;
+      SpeedGuard::Nanoseconds largest = 0;
       for (SpeedGuard& guard : guards) largest = std::max(largest, guard.to_agree(shape)[at]);
       for (SpeedGuard& guard : guards) guard.to_agree(shape)[at] = largest;
     }
@@ -34,7 +39,7 @@ struct Ranks {
       if (values != 0) (void)guards[rank].judge(shape);
       native.push_back(guards[rank].native(shape));
       timed = guards[rank].timing();
-      if (timed) guards[rank].took(seconds(static_cast<int>(rank), native.back()));
+      if (timed) guards[rank].took(nanoseconds(seconds(static_cast<int>(rank), native.back())));
     }
     EXPECT_TRUE(std::equal(native.begin() + 1, native.end(), native.begin()));  // all ranks alike
     return native.front();
@@ -152,8 +157,8 @@ TEST(SpeedGuard, says_what_it_has_compared) {
   EXPECT_EQ(one->least_bytes, 65'536u);
   EXPECT_EQ(one->windows, 3u);
   EXPECT_EQ(one->given_back, 1u);
-  EXPECT_FLOAT_EQ(one->carried_seconds, 20e-6F);
-  EXPECT_FLOAT_EQ(one->native_seconds, 10e-6F);
+  EXPECT_EQ(one->carried_ns, 20'000u);
+  EXPECT_EQ(one->native_ns, 10'000u);
 }
 
 }  // namespace

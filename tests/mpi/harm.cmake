@@ -2,8 +2,17 @@
 # system calls, pending messages, reused buffers, late ranks, thousands of communicators.
 foreach(program disagreement disagreement_vector bad_arguments bad_vectors killed_rank pending_send reuse late_ranks
     many_communicators refused_reductions disagreement_reduction forbid_process_vm late_then_free error_behind written_after_error spawned fault_tolerant report_kept
-    error_strings freed_after_error short_lived first_calls)
+    error_strings freed_after_error short_lived first_calls calls_in_delete_functions)
   mpi_test_program(${program} ${program}.c)
+endforeach()
+mpi_test_program(float_environment float_environment.c FLAGS -Wl,--no-as-needed -lm)
+# The program's own ways with floating-point numbers, and with attributes.
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
+  foreach(after 0 200)
+    mpi_test(float_environment_${after} ${mpi} 2 ARGS --set CROSSRAIL_OPEN_AFTER=${after} float_environment)
+    mpi_test(calls_in_delete_functions_${after} ${mpi} 3 ARGS --set CROSSRAIL_OPEN_AFTER=${after} calls_in_delete_functions)
+    mpi_test(calls_in_delete_functions_late_${after} ${mpi} 3 ARGS --set CROSSRAIL_OPEN_AFTER=${after} calls_in_delete_functions late)
+  endforeach()
 endforeach()
 mpi_test_program(allocations allocations.c FLAGS -rdynamic)
 

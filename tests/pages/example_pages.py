@@ -10,6 +10,7 @@ from crossrail.machine.lstopo import lstopo_picture
 from crossrail.report.call_reports import add_up
 from crossrail.report.calls_page import render_calls
 from crossrail.report.page import render_page
+from crossrail.report.replay_tables import replay_html
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["native", "auto", "pairwise", "linear", "bruck radix=8", "node_leaders", "leader_pipelined leaders=3 packet=65536", "matrix_block", "scatter_destination",
@@ -40,6 +41,18 @@ def twenty():
                         for power in range(0, 24)])
 
 
+def usual():
+    """What `crossrail bench` measures on a small machine: few repetitions, the slowest of them a thousand times slower, times of all lengths."""
+    return measurement([result(name, 2**power, time, p99_us=time * (700 if power % 3 == at else 1.3), repetitions=30, algorithm="node_single_copy")
+                        for at, name in enumerate(("native", "auto")) for power in range(0, 15) for time in [(0.38 + at / 10) * 2**(power * power / 15)]])
+
+
+def reduction():
+    """Elements instead of blocks; a spread that no axis holds."""
+    return measurement([result(name, 2**power, 2.0 + power, **({"p99_us": 1e6} if power == 4 else {})) for name in ("native", "auto", "ring") for power in range(0, 9)],
+                       collective="allreduce")
+
+
 def quartiles(middle, unit):
     """Around a median."""
     return {f"p25_{unit}": 0.9 * middle, f"p50_{unit}": middle, f"p75_{unit}": 1.1 * middle}
@@ -65,16 +78,27 @@ def process(rank, algorithm):
     blocking = {"name": "MPI_Alltoall", "interface": "c", "carried": 3000, "native": 10, "errors": 0, "seconds": 1.5 + 0.5 * rank, "bytes": 1 << 30, "sent_bytes": 1 << 30,
                 "histogram": sizes, "algorithms": {algorithm: 3000, "native": 10}, "native_because": {"the first calls of a communicator, which nobody has opened": 10}}
     pending = {**blocking, "name": "MPI_Ialltoall", "seconds": 0.5, "start_seconds": 0.1, "wait_seconds": 0.4, "life_seconds": 2.0}
+    reduced = {**blocking, "name": "MPI_Allreduce", "carried": 40, "algorithms": {algorithm: 40}, "native_because": {}}
+    compared = [{"collective": "alltoall", "least_bytes": 2**power, "most_bytes": 2**(power + 1), "windows": 3, "given_back": 1, "taken_back": 0,
+                 "carried_seconds": 4e-7 * 2**power, "native_seconds": 5e-7 * 2**power} for power in range(0, 21, 5)]
     line = {"part_seconds": 0.1, "carried": [0.003 * (at % 30) for at in range(40)], "native": [0.08 if at < 5 else 0.005 for at in range(40)]}
     return {"rank": rank, "world_size": 3, "host": "a-host-with-a-long-name.of-a-cluster.example", "pid": 10 + rank, "mpi": "Open MPI v4.1.4", "wall_seconds": 4.0,
-            "finished": rank == 0, "time_line": line, "calls": [blocking, pending]}
+            "finished": rank == 0, "time_line": line, "calls": [blocking, pending, reduced], "compared": compared}
+
+
+def replayed():
+    """Recorded calls that were replayed seven times natively and with crossrail."""
+    turns = [{"inside": [1.4 + at / 10, 0.0072 + at / 1e4, 0.38]} for at in range(7)]
+    return {"program": "pw.x", "ranks": 2, "names": ["alltoall", "alltoallv", "allreduce"], "calls": [7718, 50, 1606], "native": turns,
+            "crossrail": [{"inside": [value / (3 if place == 1 else 1.02) for place, value in enumerate(turn["inside"])]} for turn in reversed(turns)],
+            "outside_seconds": 3.1, "wall_seconds": 4.3, "different": 0, "failed": 0, "checked_calls": 3706, "gaps": True}
 
 
 def demo():
     """The demo's page."""
-    rows = [("last result", "-62.14 Ry", "-62.14 Ry"), ("its own clock for FFT exchanges (fft_scatt)", "0.190 s (0.181 to 0.202)", "0.170 s (0.166 to 0.175)")]
+    rows = [("last result", "total energy = -63.34474154 Ry", "total energy = -63.34474154 Ry"), ("MPI_Alltoall left native, all ranks", "-", "1 036"), ("its own clock for FFT exchanges (fft_scatt)", "0.190 s (0.181 to 0.202)", "0.170 s (0.166 to 0.175)")]
     subject = SimpleNamespace(title="pw.x of Quantum ESPRESSO: two silicon atoms")
-    return render_page("crossrail: the demo", introduction(subject, rows, "All 7 results agree to the last printed digit, in 6 runs."), [])
+    return render_page("crossrail: the demo", introduction(subject, rows, "All 7 results agree to the last printed digit, in 6 runs.") + replay_html(replayed()), [])
 
 
 def write_pages(folder):
@@ -82,6 +106,8 @@ def write_pages(folder):
     pages = {
         "devices": render_page("crossrail against the best of NCCL", "", [stored("alltoall_cuda_2_h200")], lstopo_picture()),
         "hosts": render_page("crossrail against the native MPI", "", [stored("alltoall_mpich-5.0.2_4_hosts_56_ranks")]),
+        "usual": render_page("crossrail against the native MPI", "", [usual()]),
+        "reduction": render_page("Elements", "", [reduction()]),
         "alike": render_page("Ten contenders", "", [ten_alike()]),
         "many": render_page("Twenty contenders, one size, wrong data", "", [twenty(), measurement([result(name, 1024, 3.0 + at, wrong=at % 2) for at, name in enumerate(NAMES)])]),
         "parts": render_page("Nonblocking", "", [in_parts()]),

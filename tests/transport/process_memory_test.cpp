@@ -77,6 +77,10 @@ TEST(Alive, a_process_lives_as_long_as_any_of_its_threads) {
   };
   while (state() != "Z") sched_yield();
   EXPECT_TRUE(process_alive(child)) << "only its main thread has ended";
+  static const std::uint32_t number = 4711;
+  std::uint32_t seen = 0;
+  EXPECT_TRUE(read_process(child, &seen, reinterpret_cast<std::uint64_t>(&number), sizeof seen).ok());
+  EXPECT_EQ(seen, number);
   close(pipe_ends[1]);
   siginfo_t info{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);

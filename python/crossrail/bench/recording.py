@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Any, Dict, List
 
 from crossrail.errors import CliError
-from crossrail.json_shape import misfit
+from crossrail.inputs import parse_json
+from crossrail.json_shape import Amount, Count, misfit
 from crossrail.outputs import write_file
+from crossrail.places import FLAVOURS
 
 FORMAT, VERSION = "crossrail recorded calls", 1
 OF_A_PROCESS = ("rank", "host", "wall_seconds", "finished")
-SHAPE = {"version": int, "program": str, "mpi": str, "flavour": str, "ranks": int, "processes": [
-    {"rank": int, "wall_seconds": float, "seconds": float, "calls": int, "calls_left_out": int, "seconds_left_out": float, "several_threads": bool,
-     "communicators": [{"ranks": [[int]]}], "types": [{"bytes": int, "extent?": int, "pieces?": [[int]]}], "events": [dict], "sequence": [object]}]}
+SHAPE = {"version": int, "program": str, "mpi": str, "flavour": FLAVOURS, "ranks": int, "processes": [
+    {"rank": int, "wall_seconds": Amount, "seconds": Amount, "calls": Count, "calls_left_out": Count, "seconds_left_out": Amount, "several_threads": bool,
+     "communicators": [{"ranks": [[int]]}], "types": [{"bytes": Count, "extent?": int, "pieces?": [[int]]}], "events": [dict], "sequence": [object]}]}
 
 Recording = Dict[str, Any]
 
@@ -30,6 +32,11 @@ def inside_seconds(process: Dict[str, Any]) -> float:
     return float(sum(line.get("carried", ())) + sum(line.get("native", ())))
 
 
+def in_order(processes: List[Dict[str, Any]], ranks: int) -> bool:
+    """Whether they are those of so many ranks, each once."""
+    return len(processes) == ranks and all(process["rank"] == rank for rank, process in enumerate(processes))
+
+
 def merge(reports: List[Dict[str, Any]]) -> Recording:
     """One recording out of the reports of all processes. Raises CliError where a process is missing or there are several jobs."""
     known = [report for report in reports if report.get("recorded", {}).get("sequence")]
@@ -37,7 +44,7 @@ def merge(reports: List[Dict[str, Any]]) -> Recording:
         raise CliError("Nothing was recorded: the program made no collective call that crossrail knows, or did not load crossrail.")
     ranks = max(int(report["world_size"]) for report in known)
     known.sort(key=lambda report: report["rank"])
-    if [report["rank"] for report in known] != list(range(ranks)):
+    if not in_order(known, ranks):
         raise CliError(f"{len(known)} recordings of {ranks} ranks: processes left no report, or belong to several jobs, so nothing can be replayed.")
     first = known[0]
     processes = [{**{what: report[what] for what in OF_A_PROCESS}, "inside_seconds": inside_seconds(report), **report["recorded"]} for report in known]
@@ -65,7 +72,7 @@ def write_recording(path: Path, reports: List[Dict[str, Any]]) -> Recording:
 def read_recording(path: Path) -> Recording:
     """Raises CliError where the file is not there, or is none of `crossrail run --record`."""
     try:
-        recording = json.loads(path.read_text(encoding="utf-8"))
+        recording = parse_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CliError(f"{path} cannot be read: {error.strerror}.") from error
     except ValueError:
@@ -84,9 +91,9 @@ def check_recording(recording: Recording) -> None:
     if wrong:
         raise CliError(f"The recording is damaged: {wrong}.")
     ranks, processes = recording["ranks"], recording["processes"]
-    if ranks < 1 or [process["rank"] for process in processes] != list(range(ranks)):
+    if ranks < 1 or not in_order(processes, ranks):
         raise CliError(f"The recording is damaged: it is of {ranks} ranks and has the calls of {len(processes)}, or not in their order.")
     for process in processes:
         rows = [row for one in process["communicators"] for row in one["ranks"]]
-        if not all(len(row) == 3 and row[1] > 0 and all(0 <= end < ranks for end in (row[0], row[0] + (row[1] - 1) * row[2])) for row in rows):
+        if not all(len(row) == 3 and 0 < row[1] <= ranks and all(0 <= end < ranks for end in (row[0], row[0] + (row[1] - 1) * row[2])) for row in rows):
             raise CliError(f"The recording is damaged: a communicator of rank {process['rank']} has ranks that there are not.")

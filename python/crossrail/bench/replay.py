@@ -16,6 +16,7 @@ from crossrail.launchers import Job, own_settings, preload_value
 from crossrail.places import bench_program, built_flavours, preload_library
 from crossrail.supervise import Interruptions
 
+FEWEST_TURNS = 6  # of which a median has a 95 % confidence interval
 WRONG = 1  # exit code of the bench program where results differ
 
 

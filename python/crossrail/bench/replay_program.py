@@ -77,6 +77,8 @@ def step_words(steps: List[Any], lines: List[str]) -> None:
             lines.append("]")
         else:
             event, times, gaps, _ = step
+            if times < 1 or gaps < 0:
+                raise ValueError(f"a step {step}")
             lines.append(f"e {event} {gaps / times:.9f}")
 
 
@@ -100,5 +102,5 @@ def replay_program(recording: Recording) -> str:
     try:
         order = places(recording)
         return "\n".join(line for process in recording["processes"] for line in process_words(process, order)) + "\n"
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, ArithmeticError, RecursionError) as error:
         raise CliError(f"The recording is damaged: {error!r}.") from None

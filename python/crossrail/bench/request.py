@@ -7,6 +7,7 @@ from typing import Dict, List, Optional, Tuple
 from crossrail.algorithms import compact
 from crossrail.collectives import BLOCKING, NAME_OF_FORM, any_of, exchange_names, find, vector_names
 from crossrail.errors import CliError, did_you_mean
+from crossrail.places import check_flavour
 
 MEMORIES = ("host", "cuda")
 STEPS = ("2", "sqrt2")
@@ -154,6 +155,7 @@ def check_request(request: BenchRequest) -> None:
     what = request.what
     if what.memory not in MEMORIES or what.step not in (None, *STEPS):
         raise CliError("The memory is host or cuda, the step 2 or sqrt2.")
+    check_flavour(request.where.flavour)
     if request.where.ranks < 2:
         raise CliError("A collective call needs at least 2 ranks: -n 2.")
     if what.max_bytes < max(1, what.min_bytes):

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import List, Optional
+from typing import Any, List, Optional
 
 import typer
 from typer.completion import completion_init
@@ -11,13 +11,16 @@ from crossrail import __version__
 from crossrail.cli.words import split_cluster, split_marked, split_run
 from crossrail.console import warn
 from crossrail.errors import EXIT_CODE, CliError, Stopped, did_you_mean
+from crossrail.inputs import printable
 
-HELP = """crossrail carries MPI_Alltoall of unmodified programs through the shared memory of the node.
+HELP = """crossrail carries MPI_Alltoall, MPI_Allreduce and others of unmodified programs: through the memory of a node, from GPU to GPU, and in fewer
+messages between nodes.
 
 Start a program with it: crossrail run -n 8 ./app. Whatever it does not handle goes, untouched, to the
 MPI library; tables call that "native". crossrail's own errors are one sentence, and exit code 2.
 """
 
+MOST_SHOWN = 200  # letters of an unforeseen error
 COMPLETION = "_CROSSRAIL_COMPLETE"  # set by the installed shell completion, which asks this program
 
 app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, rich_markup_mode=None,
@@ -52,15 +55,32 @@ def usage_sentence(error: Exception, command: List[str], known: List[str]) -> st
     return f"{sentence}.{near}" if not sentence.endswith("?") else sentence
 
 
+def unforeseen_sentence(error: Exception) -> str:
+    """What to do about an error of crossrail's own making."""
+    words = " ".join(printable(f"{type(error).__name__}: {error}").split())[:MOST_SHOWN]
+    return (f"This should not have happened: {words}. Please report it, with the command and what PYTHONDEVMODE=1 before it prints.")
+
+
+def refuse_empty_paths(command: Any, words: List[str]) -> None:
+    """Raises CliError for an option whose file or folder has no name, which would be the current folder."""
+    options = {option for one in (command.params if command else []) if one.type.name == "path" for option in one.opts}
+    for word, following in zip(words, [*words[1:], None]):
+        if (word in options and following == "") or (word.endswith("=") and word[:-1] in options):
+            raise CliError(f"{word.rstrip('=')} needs the name of a file or folder; none is given.")
+
+
 def main(words: Optional[List[str]] = None) -> int:
     """Runs the command line (default: this process's); returns the exit code."""
     words = list(sys.argv[1:] if words is None else words)
     command = words[:1]
     split = {("run",): split_run, ("cluster",): split_cluster}.get(tuple(command), split_marked)
     parts = split(words[1:])
-    register()
-    commands = typer.main.get_command(app)
+    known: List[str] = []
     try:
+        register()
+        commands = typer.main.get_command(app)
+        known = sorted(commands.commands)
+        refuse_empty_paths(commands.commands.get(words[0]) if words else None, parts.own)
         code = commands.main(args=command + parts.own, obj=parts, prog_name="crossrail", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except CliError as error:
@@ -76,8 +96,8 @@ def main(words: Optional[List[str]] = None) -> int:
         return stop.exit_code
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-    except Exception as error:  # the parser's own, whose module may be part of Typer
-        if not hasattr(error, "format_message"):
+    except Exception as error:  # the parser's own, whose module may be part of Typer, or what nobody has foreseen
+        if not hasattr(error, "format_message") and sys.flags.dev_mode:
             raise
-        warn(usage_sentence(error, command, sorted(commands.commands)))
+        warn(usage_sentence(error, command, known) if hasattr(error, "format_message") else unforeseen_sentence(error))
         return EXIT_CODE

@@ -18,6 +18,7 @@ from crossrail.bench.run import measure
 from crossrail.collectives import any_of, call_names, exchange_names, find_call, for_help, vector_names
 from crossrail.console import out, warn
 from crossrail.errors import EXIT_CODE, CliError, Stopped, did_you_mean
+from crossrail.launchers import MOST_RANKS
 from crossrail.machine.lstopo import lstopo_picture
 from crossrail.outputs import check_files, check_folder, write_file
 from crossrail.report.measurement_tables import show_measurement
@@ -170,8 +171,8 @@ def measured(request: BenchRequest, rivals: Contenders, machine: Optional[str]) 
 
 def bench_command(
     context: typer.Context,
-    collective: str = typer.Argument(..., help=f"The call: {for_help(call_names)}."),
-    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", help="Number of ranks; the cores of this machine (or its GPUs) if not given.", show_default=False),
+    collective: str = typer.Argument(..., help=f"The call: {for_help(call_names)}.", show_default=False),
+    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", max=MOST_RANKS, help="Number of ranks; the cores of this machine (or its GPUs) if not given.", show_default=False),
     hosts: Optional[int] = typer.Option(None, "-H", "--hosts", help="On a cluster of so many hosts that lives on this machine; see 'crossrail cluster --help'.", show_default=False),
     flavour: Optional[str] = typer.Option(None, "--mpi", help="Flavour of MPI: openmpi, mpich or abi; the first one built if not given.", show_default=False),
     launcher: Optional[str] = typer.Option(None, "--launcher", help="mpirun, mpiexec or srun to use.", show_default=False),

@@ -13,9 +13,10 @@ from crossrail.cluster.plan import resolve_ranks
 from crossrail.couriers import MOST as MOST_COURIERS, couriers_of
 from crossrail.errors import CliError
 from crossrail.jobs import RunChoice, prepare
-from crossrail.launchers import core_count
+from crossrail.launchers import MOST_RANKS, core_count
+from crossrail.outputs import check_files
 from crossrail.report.reported_run import ReportChoice, run_with_report
-from crossrail.report.traced_run import traced
+from crossrail.report.traced_run import run_traced
 
 CLUSTER_HELP = """Start an MPI program with crossrail on a cluster that lives on this machine.
 
@@ -37,7 +38,7 @@ The exit code is the launcher's.
 def cluster_command(
     context: typer.Context,
     hosts: Optional[int] = typer.Option(None, "-H", "--hosts", help="Number of hosts; 2 if not given.", show_default=False),
-    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", help="Number of ranks (also -np); one a core if not given.", show_default=False),
+    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", max=MOST_RANKS, help="Number of ranks (also -np); one a core if not given.", show_default=False),
     per_host: Optional[str] = typer.Option(None, "--per-host", help="Ranks of each host instead: 3,1,2.", show_default=False),
     bandwidth: Optional[str] = typer.Option(None, "--bandwidth", help="What each host can send, and receive: 10gbit, 800mbit.", show_default=False),
     native: bool = typer.Option(False, "--native", help="Without crossrail, to compare."),
@@ -56,16 +57,23 @@ def cluster_command(
         raise CliError("No program is given: crossrail cluster -H 2 -n 4 -- ./app")
     if native and (report or report_folder or html or trace or couriers):
         raise CliError("With --native there is no crossrail to report, to trace, or to help: leave out --native, or --report, --trace and --helpers-per-gpu.")
+    if not show:
+        check_files(html, trace)
     distributed = resolve_ranks(hosts, ranks, per_host, core_count())
     job = prepare(parts.program, parts.launcher, RunChoice(flavour, launcher, sum(distributed), native))
     with Cluster(distributed, bandwidth) as cluster:
         if show:
             typer.echo(" ".join(shlex.quote(word) for word in cluster_start(cluster, job).words))
             return
-        with traced(job, trace), couriers_of(job, couriers, lambda one: astuple(cluster_start(cluster, one))):
-            if report or report_folder or html:
-                raise typer.Exit(run_with_report(job, ReportChoice(report_folder, html), lambda one: run_on(cluster, one)))
-            raise typer.Exit(run_on(cluster, job))
+
+        def run() -> int:
+            """The job beside its helper processes."""
+            with couriers_of(job, couriers, lambda one: astuple(cluster_start(cluster, one))):
+                if report or report_folder or html:
+                    return run_with_report(job, ReportChoice(report_folder, html), lambda one: run_on(cluster, one))
+                return run_on(cluster, job)
+
+        raise typer.Exit(run_traced(job, trace, run))
 
 
 def register(app: typer.Typer) -> None:

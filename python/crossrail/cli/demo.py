@@ -17,8 +17,8 @@ from crossrail.console import out
 from crossrail.demonstration import Outcome, Subject, espresso, play, same_results, transposition
 from crossrail.errors import CliError
 from crossrail.flavours import find_flavour
-from crossrail.launchers import core_count
-from crossrail.outputs import write_file
+from crossrail.launchers import MOST_RANKS, core_count
+from crossrail.outputs import check_files, check_folder, write_file
 from crossrail.places import source_tree
 from crossrail.report.call_tables import show_report
 from crossrail.report.document import scrolling
@@ -123,8 +123,8 @@ def show_rows(subject: Subject, ranks: int, rows: List[tuple]) -> None:
 
 def introduction(subject: Subject, rows: List[tuple], sentence: str) -> str:
     """The page's first part, as HTML."""
-    body = "".join(f'<tr><td class="word">{escape(what)}</td><td>{escape(plain)}</td><td>{escape(carried)}</td></tr>' for what, plain, carried in rows)
-    table = f'<table><thead><tr><th class="word">what</th><th>without crossrail</th><th>with crossrail</th></tr></thead><tbody>{body}</tbody></table>'
+    body = "".join(f'<tr><td class="word">{escape(what)}</td><td class="text">{escape(plain)}</td><td class="text">{escape(carried)}</td></tr>' for what, plain, carried in rows)
+    table = f'<table><thead><tr><th class="word">what</th><th class="text">without crossrail</th><th class="text">with crossrail</th></tr></thead><tbody>{body}</tbody></table>'
     return f"<h2>{escape(subject.title)}</h2><p>{escape(sentence)}</p>{scrolling(table, 'The program without and with crossrail')}"
 
 
@@ -135,11 +135,14 @@ def default_page() -> Path:
 
 
 def demo_command(
-    ranks: int = typer.Option(max(2, core_count()), "-n", "--ranks", help="Number of ranks."),
+    ranks: int = typer.Option(max(2, core_count()), "-n", "--ranks", max=MOST_RANKS, help="Number of ranks."),
     rounds: int = typer.Option(3, "--rounds", help="Runs of each kind."),
     html: Path = typer.Option(default_page(), "--html", help="Write the page to this file."),
 ) -> None:
     """See DEMO_HELP."""
+    check_folder(html.parent, made=True)
+    html.parent.mkdir(parents=True, exist_ok=True)
+    check_files(html)
     with tempfile.TemporaryDirectory(prefix="crossrail.") as folder:
         subject = resolve_subject(Path(folder))
         ranks = allowed_ranks(subject, ranks)
@@ -153,11 +156,10 @@ def demo_command(
     time = run_time(carried[0].report)
     limits = time.sentences() if time else []
     for words in limits:
-        out.print(words, soft_wrap=True)
+        out.print(words)
     with out.status("replaying the program's calls…"):
         replayed = replay(merge(carried[0].report.processes), Where(ranks, flavour), REPLAY)
     show_replay(replayed)
-    html.parent.mkdir(parents=True, exist_ok=True)
     body = introduction(subject, rows, sentence) + "".join(f"<p>{escape(words)}</p>" for words in limits) + replay_html(replayed)
     write_file(html, render_page("crossrail: the demo", body, []))
     out.print(f"The same as a page: {html}.")

@@ -16,6 +16,7 @@ from crossrail.console import out
 from crossrail.errors import CliError
 from crossrail.machine.lstopo import lstopo_picture
 from crossrail.machine.picture import draw_machine
+from crossrail.outputs import check_files, write_file
 from crossrail.settings_text import SCOPES, configuration_file, origins, set_words, settings_page
 from crossrail.sizes import format_size, parse_numbers, parse_size
 
@@ -86,9 +87,10 @@ def info_command(
     """See INFO_HELP."""
     if picture and picture.suffix.lower() != ".svg":
         raise CliError(f"The drawing is SVG: name a file that ends in .svg, not {picture.name}.")
+    check_files(picture)
     machine = core.machine()
     if picture:
-        picture.write_text(lstopo_picture() or draw_machine(machine))
+        write_file(picture, lstopo_picture() or draw_machine(machine))
         out.print(f"Drawn in {picture}.")
     elif as_json:
         typer.echo(json.dumps(machine, indent=1))
@@ -205,7 +207,7 @@ def explain_through_host(question: core.Question, answer: Dict[str, Any]) -> Non
 
 
 def explain_command(
-    collective: str = typer.Argument(..., help=f"The call: {for_help(call_names)}."),
+    collective: str = typer.Argument(..., help=f"The call: {for_help(call_names)}.", show_default=False),
     block: Optional[str] = typer.Option(None, "--bytes", help="Bytes from one rank to one other: 16, 1K, 2M. Of " + for_help(vector_names) + " no rank knows them.", show_default=False),
     ranks: Optional[int] = typer.Option(None, "--ranks", "-n", help="Ranks of the communicator.", show_default=False),
     nodes: int = typer.Option(1, "--nodes", help="Spread the ranks over so many nodes."),

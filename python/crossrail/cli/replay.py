@@ -10,9 +10,9 @@ from crossrail.bench.recording import left_out_sentence, read_recording
 from crossrail.bench.replay import ReplayChoice, replay
 from crossrail.bench.request import Where, check_seconds
 from crossrail.console import out
-from crossrail.errors import CliError
+from crossrail.launchers import MOST_RANKS
 from crossrail.outputs import check_files, write_file
-from crossrail.places import FLAVOURS
+from crossrail.places import check_flavour
 from crossrail.report.replay_tables import replay_csv, show_replay
 from crossrail.settings_text import check_that_on
 
@@ -33,8 +33,8 @@ Words behind '--' are the launcher's. The exit code is 1 where results differ.
 
 def replay_command(
     context: typer.Context,
-    file: Path = typer.Argument(..., help="The recorded calls."),
-    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, help="Number of ranks: as many as were recorded.", show_default=False),
+    file: Path = typer.Argument(..., help="The recorded calls.", show_default=False),
+    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, max=MOST_RANKS, help="Number of ranks: as many as were recorded.", show_default=False),
     flavour: Optional[str] = typer.Option(None, "--mpi", help="Flavour of MPI: openmpi, mpich or abi; the recorded one.", show_default=False),
     launcher: Optional[str] = typer.Option(None, "--launcher", help="mpirun, mpiexec or srun to use.", show_default=False),
     hosts: Optional[int] = typer.Option(None, "-H", "--hosts", min=1, help="On so many hosts of a cluster on this machine.", show_default=False),
@@ -45,9 +45,8 @@ def replay_command(
     csv: Optional[Path] = typer.Option(None, "--csv", help="Write a line for every call to this file.", show_default=False),
 ) -> None:
     """See REPLAY_HELP."""
-    check_files(output, csv)
-    if flavour and flavour not in FLAVOURS:
-        raise CliError(f"'{flavour}' is no flavour of MPI known here; take one of {', '.join(FLAVOURS)}.")
+    check_files(output, csv, read=[file])
+    check_flavour(flavour)
     check_that_on("replayed")
     check_seconds("--max-time", most_seconds or None)  # 0: one turn of each
     recording = read_recording(file)

@@ -26,14 +26,14 @@ Examples:
 
 
 def report_command(
-    folder: Path = typer.Argument(..., help="Folder of the processes' files."),
+    folder: Path = typer.Argument(..., help="Folder of the processes' files.", show_default=False),
     html: Optional[Path] = typer.Option(None, "--html", help="Write the report to this file, too, as a page.", show_default=False),
     csv: Optional[Path] = typer.Option(None, "--csv", help="Write a line for every process and function to this file.", show_default=False),
 ) -> None:
     """See REPORT_HELP."""
     if not folder.is_dir():
         raise CliError(f"There is no folder {folder}.")
-    check_files(html, csv)
+    check_files(html, csv, read=folder.glob("*.json"))
     report = read_folder(folder)
     if not report.processes:
         left = f": {', '.join(report.unreadable[:3])} {'is' if len(report.unreadable) == 1 else 'are'} none, or incomplete" if report.unreadable else " (*.json)"

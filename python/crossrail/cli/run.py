@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Optional
 
@@ -12,11 +13,11 @@ from crossrail.console import warn
 from crossrail.couriers import MOST as MOST_COURIERS, couriers_of
 from crossrail.errors import CliError
 from crossrail.jobs import RunChoice, prepare, resolve_flavour
-from crossrail.launchers import command_line
+from crossrail.launchers import MOST_RANKS, Job, command_line
 from crossrail.outputs import check_files
 from crossrail.places import preload_library
 from crossrail.report.reported_run import ReportChoice, run_here, run_with_report
-from crossrail.report.traced_run import traced
+from crossrail.report.traced_run import run_traced
 from crossrail.settings_text import set_words
 
 RUN_HELP = """Start an MPI program with crossrail preloaded.
@@ -71,9 +72,22 @@ def tell_settings() -> None:
         warn(f"settings: {', '.join(words)}")
 
 
+def show_job(job: Job, reported: ReportChoice, trace: Optional[Path], couriers: int) -> None:
+    """Prints the command that starts the job, and says what it leaves out."""
+    if reported.folder:
+        job.environment["CROSSRAIL_REPORT"] = os.path.realpath(reported.folder)
+    elif reported.shown:
+        warn("The command shown makes no report: name a folder with --report-folder, and read it with 'crossrail report'.")
+    if trace:
+        warn("The command shown makes no trace: set CROSSRAIL_TRACE to a folder, and read it with 'crossrail trace'.")
+    if couriers:
+        warn("The command shown starts no helper processes: 'crossrail run' does.")
+    typer.echo(" ".join(shlex.quote(word) for word in command_line(job)))
+
+
 def run_command(
     context: typer.Context,
-    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, help="Number of ranks (also -np).", show_default=False),
+    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, max=MOST_RANKS, help="Number of ranks (also -np).", show_default=False),
     flavour: Optional[str] = typer.Option(None, "--mpi", help="Flavour of MPI: openmpi, mpich or abi.", show_default=False),
     launcher: Optional[str] = typer.Option(None, "--launcher", help="mpirun, mpiexec or srun to use.", show_default=False),
     report: bool = typer.Option(False, "--report", help="Afterwards, print which calls were carried, and their sizes."),
@@ -90,27 +104,23 @@ def run_command(
     if not parts.program:
         raise CliError("No program is given: crossrail run -n 4 -- ./app")
     job = prepare(parts.program, parts.launcher, RunChoice(flavour, launcher, ranks, shown=show))
+    reported = ReportChoice(report_folder, html, record, report or bool(report_folder or html))
     if show:
-        if report_folder:
-            job.environment["CROSSRAIL_REPORT"] = str(Path(report_folder).resolve())
-        elif report or html:
-            warn("The command shown makes no report: name a folder with --report-folder, and read it with 'crossrail report'.")
-        if trace:
-            warn("The command shown makes no trace: set CROSSRAIL_TRACE to a folder, and read it with 'crossrail trace'.")
-        if couriers:
-            warn("The command shown starts no helper processes: 'crossrail run' does.")
-        typer.echo(" ".join(shlex.quote(word) for word in command_line(job)))
+        show_job(job, reported, trace, couriers)
         return
     check_files(html, record, trace)
     tell_settings()
     if not (report or report_folder or html or record or trace or couriers):
         words = command_line(job)
         os.execv(words[0], words)
-    with traced(job, trace), couriers_of(job, couriers):
-        if not (report or report_folder or html or record):
-            raise typer.Exit(run_here(job))
-        shown = report or bool(report_folder or html)
-        raise typer.Exit(run_with_report(job, ReportChoice(report_folder, html, record, shown)))
+    start = partial(run_with_report, job, reported) if report or report_folder or html or record else partial(run_here, job)
+
+    def run() -> int:
+        """The job beside its helper processes."""
+        with couriers_of(job, couriers):
+            return start()
+
+    raise typer.Exit(run_traced(job, trace, run))
 
 
 def lib_command(

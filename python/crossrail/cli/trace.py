@@ -21,13 +21,13 @@ Example:
 
 
 def trace_command(
-    folder: Path = typer.Argument(..., help="Folder of the processes' files."),
-    file: Path = typer.Argument(..., help="The trace to write."),
+    folder: Path = typer.Argument(..., help="Folder of the processes' files.", show_default=False),
+    file: Path = typer.Argument(..., help="The trace to write.", show_default=False),
 ) -> None:
     """See TRACE_HELP."""
     if not folder.is_dir():
         raise CliError(f"There is no folder {folder}.")
-    check_files(file)
+    check_files(file, read=folder.glob("*.trace"))
     parts = read_parts(folder)
     if not parts:
         raise CliError(f"{folder} holds no trace of a process (*.trace).")

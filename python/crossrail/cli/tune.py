@@ -15,13 +15,15 @@ from rich.text import Text
 
 from crossrail import core
 from crossrail.bench.contenders import NATIVE_LEFT_OUT, default_ranks, native_takes_part
-from crossrail.bench.request import BenchRequest, Effort, What, Where
+from crossrail.bench.request import BenchRequest, Effort, What, Where, check_seconds
 from crossrail.bench.run import Starter
 from crossrail.collectives import any_of, for_help, names, vector_names
 from crossrail.console import out, warn
 from crossrail.errors import CliError, Stopped
-from crossrail.launchers import core_count
+from crossrail.launchers import MOST_RANKS, core_count
 from crossrail.machine.description import describe_machine
+from crossrail.outputs import check_files
+from crossrail.places import check_flavour
 from crossrail.settings_text import check_that_on
 from crossrail.sizes import format_size, parse_numbers, parse_size
 from crossrail.supervise import Interruptions
@@ -30,7 +32,7 @@ from crossrail.tuning.candidates import parse_algorithms
 from crossrail.tuning.decision import FEWEST_ROUNDS, Range
 from crossrail.tuning.launch import JobLaunch
 from crossrail.tuning.record import Record
-from crossrail.tuning.table import Tuned, write_table
+from crossrail.tuning.table import Tuned, older_rows, write_table
 
 TUNE_HELP = """Measure this machine or cluster and write a tuning table for it.
 
@@ -97,8 +99,8 @@ def check(request: TuneRequest) -> None:
     known = sorted({row["collective"] for row in core.catalogue() if row["memory"] == request.memory})
     if request.bench.what.collective not in known:
         raise CliError(f"'{request.bench.what.collective}' is not carried in {request.memory} memory; take one of {', '.join(known)}.")
-    if min(request.ranks) < 2:
-        raise CliError("Tuning needs at least 2 ranks: -n 2.")
+    if min(request.ranks) < 2 or max(request.ranks) > MOST_RANKS:
+        raise CliError(f"Tuning needs at least 2 ranks, -n 2, and there are no more than {MOST_RANKS}.")
     if request.rounds < FEWEST_ROUNDS:
         raise CliError(f"Medians need at least {FEWEST_ROUNDS} rounds: --rounds {FEWEST_ROUNDS}.")
     check_that_on("tuned")
@@ -107,8 +109,10 @@ def check(request: TuneRequest) -> None:
     changed = [name for name, preset in DEVICE_PRESETS.items() if request.memory == "device" and os.environ.get(name, preset) != preset]
     if changed:
         raise CliError(f"A table must hold without settings that change what it says: unset {', '.join(changed)}.")
-    if not request.output.parent.is_dir():
-        raise CliError(f"There is no folder {request.output.parent}.")
+    check_seconds("--seconds", request.bench.effort.seconds)
+    check_flavour(request.bench.where.flavour)
+    check_files(request.output, request.measurements)
+    older_rows(request.output)
 
 
 def identity(request: TuneRequest, machine: Dict[str, Any]) -> Dict[str, Any]:
@@ -208,7 +212,7 @@ def tune(request: TuneRequest, resume: bool) -> bool:
 
 def tune_command(
     context: typer.Context,
-    collective: str = typer.Argument(..., help=f"The collective: {for_help(names)}."),
+    collective: str = typer.Argument(..., help=f"The collective: {for_help(names)}.", show_default=False),
     ranks: Optional[str] = typer.Option(None, "-n", "--ranks", help="Numbers of ranks in all, separated by commas: 4,16,56; the cores of this machine (or its GPUs) if not given.", show_default=False),
     hosts: Optional[int] = typer.Option(None, "-H", "--hosts", help="On a cluster of so many hosts that lives on this machine; see 'crossrail cluster --help'.", show_default=False),
     flavour: Optional[str] = typer.Option(None, "--mpi", help="Flavour of MPI: openmpi, mpich or abi; the first one built if not given.", show_default=False),
@@ -235,7 +239,7 @@ def tune_command(
     kind = core.memory_kind(memory)
     sizes = powers(parse_size(smallest), parse_size(largest or LARGEST[kind]))
     wanted = parse_algorithms(collective, algorithms, kind) if algorithms else None
-    request = TuneRequest(bench, parse_numbers(ranks or str(default_ranks(memory))), sizes, rounds, wanted,
+    request = TuneRequest(bench, parse_numbers(ranks or str(default_ranks(memory)), "4,16,56"), sizes, rounds, wanted,
                           output or Path(f"tuned_{os.uname().nodename}.csv"), command)
     check(request)
     request = replace(request, native=native_takes_part(bench.what, bench.where, native_cuda))

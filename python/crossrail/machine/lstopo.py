@@ -45,8 +45,9 @@ def restyle(drawn: str, scale: float = 1.25) -> str:
     parts: List[str] = [element(one) for one in root.iter()]
     if not any(part.startswith("<rect") for part in parts) or not all(sizes.values()):
         raise ValueError("lstopo drew nothing")
+    width, height = sizes["width"] + 1, sizes["height"] + 1  # half of the outermost frame's line lies outside it
     return (f'<svg xmlns="http://www.w3.org/2000/svg" class="machine" role="img" aria-label="The machine: packages, caches, cores, memory, cards" '
-            f'width="{scale * sizes["width"]:g}" height="{scale * sizes["height"]:g}" viewBox="0 0 {sizes["width"]:g} {sizes["height"]:g}">'
+            f'width="{scale * width:g}" height="{scale * height:g}" viewBox="-0.5 -0.5 {width:g} {height:g}">'
             f"<style>{STYLE}</style>{''.join(parts)}</svg>\n")
 
 

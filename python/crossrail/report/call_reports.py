@@ -1,23 +1,23 @@
 """What the processes of a job counted: reading the files of CROSSRAIL_REPORT and adding them up."""
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
-from crossrail.json_shape import misfit
+from crossrail.inputs import parse_json, printable
+from crossrail.json_shape import Amount, Count, misfit
 
-COUNTS = {str: int}
-CALL = {"name": str, "interface?": str, "carried?": int, "native?": int, "errors?": int, "seconds?": float, "bytes?": int, "sent_bytes?": int,
+COUNTS = {str: Count}
+CALL = {"name": str, "interface?": str, "carried?": Count, "native?": Count, "errors?": Count, "seconds?": Amount, "bytes?": Count, "sent_bytes?": Count,
         "histogram?": COUNTS, "algorithms?": COUNTS, "native_because?": COUNTS,
-        "overlap?": {str: {"calls": int, "starting": float, "waiting": float, "under_way": float}}}
-PLAN = {"collective": str, "algorithm": str, "block_bytes": int, "ranks": int, "nodes": int, "calls": int, "sends": float, "sent_bytes": float,
-        "staged_bytes": float, "queue_pairs": int, "node_bytes": int, "scratch_bytes": int}
-COMPARED = {"collective": str, "least_bytes": int, "most_bytes": int, "windows": int, "given_back": int, "taken_back": int, "carried_seconds": float,
-            "native_seconds": float}
-PROCESS = {"rank": int, "world_size?": int, "host?": str, "mpi?": str, "wall_seconds?": float, "finished?": bool, "calls": [CALL], "plans?": [PLAN],
-           "compared?": [COMPARED], "time_line?": {"part_seconds": float, "carried": [float], "native": [float]}}
+        "overlap?": {str: {"calls": Count, "starting": Amount, "waiting": Amount, "under_way": Amount}}}
+PLAN = {"collective": str, "algorithm": str, "block_bytes": Count, "ranks": Count, "nodes": Count, "calls": Count, "sends": Amount, "sent_bytes": Amount,
+        "staged_bytes": Amount, "queue_pairs": Count, "node_bytes": Count, "scratch_bytes": Count}
+COMPARED = {"collective": str, "least_bytes": Count, "most_bytes": Count, "windows": Count, "given_back": Count, "taken_back": Count, "carried_seconds": Amount,
+            "native_seconds": Amount}
+PROCESS = {"rank": int, "world_size?": int, "host?": str, "mpi?": str, "wall_seconds?": Amount, "finished?": bool, "calls": [CALL], "plans?": [PLAN],
+           "compared?": [COMPARED], "time_line?": {"part_seconds": Amount, "carried": [Amount], "native": [Amount]}}
 
 @dataclass
 class Overlap:
@@ -189,7 +189,7 @@ def read_folder(folder: Path) -> JobReport:
     processes, unreadable = [], []
     for path in sorted(folder.glob("*.json")):
         try:
-            process = json.loads(path.read_text(encoding="utf-8"))
+            process = parse_json(path.read_text(encoding="utf-8"))
             good = not misfit(process, PROCESS)
             if good:
                 add_up([process])  # numbers that make no sense
@@ -198,5 +198,5 @@ def read_folder(folder: Path) -> JobReport:
         if good:
             processes.append(process)
         else:
-            unreadable.append(path.name)
+            unreadable.append(printable(path.name))
     return add_up(processes, tuple(unreadable))

@@ -9,13 +9,14 @@ from crossrail import collectives
 from crossrail.console import out
 from crossrail.errors import CliError
 from crossrail.report.call_reports import CallSummary, JobReport
+from crossrail.report.size_words import size_words
 from crossrail.report.time_share import (REASON_HEADINGS, REASON_WORDS, SHARE_EXPLANATION, SHARE_HEADINGS, SHARE_WORDS, reason_rows, run_time,
                                          share_rows)
-from crossrail.sizes import format_count, format_size
+from crossrail.sizes import format_count, format_means, format_size, format_time_us
 
 CALL_HEADINGS = ("call", "interface", "carried", "native", "errors", "seconds, slowest", "algorithms (all processes)")
 CALL_WORDS = (0, 1, 6)  # columns that are no numbers
-BAR_WIDTH = 32
+BAR_WIDTH, BESIDE_BARS = 32, 28  # letters: of the longest bar, and of the size and the count beside it
 MOST_PLANS = 16
 OVERLAP_HEADINGS = ("call", "interface", "carried by", "calls", "starting s", "waiting s", "under way s", "hidden")
 OVERLAP_WORDS = 3  # so many columns first
@@ -72,11 +73,11 @@ def overlap_rows(report: JobReport) -> List[List[str]]:
 
 def histogram_lines(call: CallSummary) -> List[Text]:
     """A bar for every size class: calls over all processes with a block up to that size."""
-    largest = max(call.histogram.values())
+    largest, width = max(call.histogram.values()), max(1, min(BAR_WIDTH, out.width - BESIDE_BARS))
     lines = []
     for bound, count in sorted(call.histogram.items()):
-        bar = "█" * max(1, round(BAR_WIDTH * count / largest))
-        lines.append(Text.assemble((f"  up to {format_size(bound):>9} ", "dim"), (bar.ljust(BAR_WIDTH), "cyan"),
+        bar = "█" * max(1, round(width * count / largest))
+        lines.append(Text.assemble((f"  up to {format_size(bound):>9} ", "dim"), (bar.ljust(width), "cyan"),
                                    f" {format_count(count)}"))
     return lines
 
@@ -95,15 +96,16 @@ def traffic_table(report: JobReport) -> Table:
     table = Table()
     for heading in ("plan", "block", "ranks/nodes", "calls", "sends", "on the network", "staged", "queue pairs", "memory"):
         table.add_column(heading, justify="left" if heading == "plan" else "right", no_wrap=True)
-    for plan in report.traffic[:MOST_PLANS]:
+    plans = report.traffic[:MOST_PLANS]
+    for plan, sends in zip(plans, format_means([plan.sends for plan in plans])):
         block = format_size(plan.block_bytes) if plan.block_bytes or knows_sizes(plan.collective) else "any"
         table.add_row(f"{plan.collective} {plan.algorithm}", block, f"{plan.ranks}/{plan.nodes}", format_count(plan.calls),
-                      f"{plan.sends:g}", format_size(round(plan.sent_bytes)), format_size(round(plan.staged_bytes)),
+                      sends, format_size(round(plan.sent_bytes)), format_size(round(plan.staged_bytes)),
                       format_count(plan.queue_pairs), format_size(plan.memory_bytes))
     return table
 
 
-COMPARISON_HEADINGS = ("collective", "block", "compared", "carried us", "native us", "given back", "taken back")
+COMPARISON_HEADINGS = ("collective", "block", "compared", "carried µs", "native µs", "given back", "taken back")
 COMPARISON_WORDS = 2  # so many columns first
 COMPARISON_EXPLANATION = ("Now and then some blocking calls are timed by both ways (CROSSRAIL_GUARD); where the MPI library's own was clearly the faster one, it "
                           "has had such calls from then on, until it was slower. Times of a call in the last comparison.")
@@ -113,7 +115,7 @@ def comparison_rows(report: JobReport) -> List[List[str]]:
     """What was compared with the MPI library's own collectives."""
     microseconds = 1e6
     return [[one.collective, f"{format_size(one.least_bytes)} to {format_size(one.most_bytes)}" if one.most_bytes else "any", f"{format_count(one.windows)}×",
-             f"{one.carried_seconds * microseconds:.1f}", f"{one.native_seconds * microseconds:.1f}",
+             format_time_us(one.carried_seconds * microseconds), format_time_us(one.native_seconds * microseconds),
              f"{format_count(one.given_back)}×" if one.given_back else "-", f"{format_count(one.taken_back)}×" if one.taken_back else "-"]
             for one in report.comparisons]
 
@@ -139,8 +141,8 @@ def heading(report: JobReport) -> str:
 def warnings(report: JobReport) -> List[str]:
     """What is missing from the report."""
     missing = report.expected - len(report.processes)
-    ranks = [f"{missing} of {report.expected} ranks left no report here: killed, or on other nodes (then use --report-folder on a "
-             "shared file system)."] if missing > 0 else []
+    why = ": killed, or on other nodes (then use --report-folder on a shared file system)." if missing > len(report.unreadable) else " that can be read."
+    ranks = [f"{missing} of {report.expected} ranks left no report here{why}"] if missing > 0 else []
     return ranks + [f"{name} is incomplete and was left out." for name in report.unreadable]
 
 
@@ -180,7 +182,7 @@ def show_sizes(report: JobReport) -> None:
     """The sizes of calls that have them; of calls that are only counted, none are known."""
     for call in report.calls:
         if call.histogram and call.bytes:
-            out.print(Text(f"{call.name} ({call.interface}): size of a block, from one rank to one other; calls of all processes", "bold"))
+            out.print(Text(f"{call.name} ({call.interface}): sizes ({size_words(call.name)}); calls of all processes", "bold"))
             for line in histogram_lines(call):
                 out.print(line)
 

@@ -7,6 +7,7 @@ from crossrail.report.call_reports import CallSummary, JobReport
 from crossrail.report.call_tables import (CALL_HEADINGS, CALL_WORDS, COMPARISON_EXPLANATION, COMPARISON_HEADINGS, COMPARISON_WORDS, NOTHING, OVERLAP_EXPLANATION, OVERLAP_HEADINGS, OVERLAP_WORDS, call_rows,
                                           comparison_rows, heading, overlap_rows, warnings)
 from crossrail.report.document import document, html_table
+from crossrail.report.size_words import size_words
 from crossrail.report.time_line_chart import time_line_figure
 from crossrail.report.time_share import (REASON_HEADINGS, REASON_WORDS, SHARE_EXPLANATION, SHARE_HEADINGS, SHARE_WORDS, reason_rows, run_time, shared_line,
                                          share_rows)
@@ -18,8 +19,8 @@ def histogram(call: CallSummary) -> str:
     largest = max(call.histogram.values())
     rows = "".join(f'<tr><td>up to {format_size(bound)}</td><td class="bars"><span class="bar fill c0" style="width: {max(1, round(100 * count / largest))}%">'
                    f"</span></td><td>{format_count(count)}</td></tr>" for bound, count in sorted(call.histogram.items()))
-    return (f"<h2>{escape(call.name)} ({escape(call.interface)}): size of a block</h2>"
-            f'<p class="faint">From one rank to one other; calls of all processes.</p><table>{rows}</table>')
+    return (f"<h2>{escape(call.name)} ({escape(call.interface)}): sizes</h2>"
+            f'<p class="faint">{size_words(call.name).capitalize()}; calls of all processes.</p><table>{rows}</table>')
 
 
 def first_look(report: JobReport) -> List[str]:

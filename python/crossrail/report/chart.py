@@ -7,7 +7,7 @@ from typing import List, Optional, Tuple
 from crossrail.sizes import format_time_us
 
 MOST_SIZES = 12  # labels on the axis of sizes, where there is room
-BAND_REACH = 4.0  # bands stretch the axis by this factor beyond the medians at most
+BAND_REACH = 100.0  # bands stretch the axis by this factor beyond the medians at most
 
 
 @dataclass
@@ -24,7 +24,8 @@ class Series:
 class Chart:
     """Both axes are logarithmic, but that of the values where they go from 0 to `linear_to`.
 
-    `unit` follows values in tooltips (' µs' also scales the ticks to ms and s); `reference` draws a line at that value; `bands` says what they are.
+    `unit` follows values in tooltips (' µs' also scales the ticks to ms and s); `reference` draws a line at that value; `bands` says what they are,
+    `size_label` what sizes are.
     """
 
     caption: str
@@ -34,6 +35,7 @@ class Chart:
     reference: Optional[float] = None
     linear_to: Optional[float] = None
     bands: str = ""
+    size_label: str = "bytes from each rank to each other"
 
 
 @dataclass

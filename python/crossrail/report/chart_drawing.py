@@ -4,6 +4,7 @@ from html import escape
 from typing import List, Tuple
 
 from crossrail.report.chart import Chart, Frame, Scale, Series, across, format_tick, format_value, size_ticks, up
+from crossrail.report.chart_bands import CUT, band, is_cut
 from crossrail.report.chart_labels import LABEL_DISTANCE, name_lines, names_width, place_names
 from crossrail.report.chart_style import CHART_STYLE, colour_number, dash_of, key, mark_path
 from crossrail.report.size_bars import size_bars
@@ -44,19 +45,9 @@ def axes(chart: Chart, frame: Frame) -> List[str]:
         parts.append(f'<line class="reference" x1="{frame.left:g}" x2="{frame.plot_right:g}" y1="{y:.1f}" y2="{y:.1f}"/>')
     middle = (frame.top + frame.plot_bottom) / 2
     parts.append(f'<text class="axis" x="{(frame.left + frame.plot_right) / 2:g}" y="{frame.height - 8:g}" text-anchor="middle">'
-                 "bytes from each rank to each other</text>")
+                 f"{escape(chart.size_label)}</text>")
     parts.append(f'<text class="axis" transform="translate(12 {middle:g}) rotate(-90)" text-anchor="middle">{escape(chart.value_label)}</text>')
     return parts
-
-
-def band(series: Series, along: Scale, height: Scale) -> str:
-    """The area between the lows and the highs; that of other contenders is seen where the reader points at their line."""
-    known = [(size, max(low, height.low), min(high, height.high)) for size, low, high in series.band if high > height.low and low < height.high]
-    if len(known) < 2:
-        return ""
-    edge = [(size, high) for size, _, high in known] + [(size, low) for size, low, _ in reversed(known)]
-    points = " ".join(f"{along.place(size):.1f},{height.place(value):.1f}" for size, value in edge)
-    return f'<polygon class="band c{colour_number(series.colour)}{"" if series.colour < 2 else " asked"}" points="{points}"/>'
 
 
 def points_of(series: Series, along: Scale, height: Scale, unit: str) -> List[str]:
@@ -109,6 +100,7 @@ def notes(chart: Chart) -> str:
     said = ["Above the dashed line: faster."] if chart.reference else []
     if any(len(series.band) > 1 for series in chart.series):
         said.append(chart.bands + (" Those of other contenders show up under the pointer." if any(series.colour > 1 and series.band for series in chart.series) else ""))
+        said += [CUT] if is_cut(chart, up(chart, narrow_frame())[0]) else []
     return " ".join([*said, "A click on a name hides its line."])
 
 

@@ -67,5 +67,5 @@ svg text {{ font: 12px system-ui, sans-serif; fill: var(--faint); }} svg .name {
 .grid {{ stroke: var(--line); }} .grid.minor {{ stroke-opacity: .45; }} .reference {{ stroke: var(--faint); stroke-dasharray: 4 4; }}
 .line {{ fill: none; stroke-width: 1.5; stroke-linejoin: round; }} .line.c1 {{ stroke-width: 2.5; }} .line.c0 {{ stroke-width: 3.5; }}
 .point {{ stroke: var(--card); stroke-width: 1; }} .hit {{ fill: transparent; stroke: none; }} .band {{ fill-opacity: .16; stroke: none; }}
-.leader {{ fill: none; stroke-width: 1; stroke-opacity: .6; }} .series .band.asked {{ visibility: hidden; }}
+.leader {{ fill: none; stroke-width: 1; stroke-opacity: .6; }} .series .asked {{ visibility: hidden; }}
 """ + "".join(colour_rules())

@@ -7,8 +7,9 @@ from crossrail.bench.measurements import NCCL, Comparison, Measurement, contende
 from crossrail.report.chart_style import colour_of, key
 from crossrail.report.document import html_table, scrolling
 from crossrail.report.parts_table import EXPLANATION, part_headings, part_rows
-from crossrail.sizes import format_median_us, format_size, format_time_us
+from crossrail.sizes import format_count, format_median_us, format_size, format_time_us, three_digits
 
+MANY_REPETITIONS = 100  # from where the 99th percentile is not the slowest call
 SHOWN_NAMES = {"native": "native MPI", "auto": "crossrail"}
 
 
@@ -30,19 +31,39 @@ def comparison_cells(one: Comparison) -> List[str]:
     cells = [format_size(one.bytes)]
     for result in (one.native, one.own):
         cells += [format_time_us(result["min_us"]) if "min_us" in result else "-", format_median_us(result), format_time_us(result["p99_us"])]
-    return [*cells, f"{one.speedup:.2f}×", f"{one.own['gb_s']:.3g}" if one.own.get("gb_s") else "-", one.own["algorithm"],
+    return [*cells, f"{one.speedup:.2f}×", three_digits(one.own["gb_s"]) if one.own.get("gb_s") else "-", one.own["algorithm"],
             f"{one.wrong} wrong" if one.wrong else "right"]
+
+
+def few_repetitions(measurement: Measurement) -> List[str]:
+    """A sentence on what the 99th percentile of few repetitions is; none where all contenders had a hundred at least."""
+    counts = [one["repetitions"] for one in measurement["results"] if one.get("repetitions", MANY_REPETITIONS) < MANY_REPETITIONS]
+    if not counts:
+        return []
+    range_of = format_count(min(counts)) + (f" to {format_count(max(counts))}" if max(counts) > min(counts) else "")
+    where = "" if len(counts) == len(measurement["results"]) else " at some sizes"
+    return [f"There were {range_of} repetitions{where}: of fewer than {MANY_REPETITIONS} the p99 is the slowest call, or close to it."]
 
 
 def comparison_table(measurement: Measurement, comparisons: List[Comparison]) -> str:
     """Crossrail against the reference by size. The column on the data is there where something was wrong: else the verdict says it for all."""
     if not comparisons:
         return ""
-    headings = ["block", f"{shown(reference(measurement))} min µs", "p50", "p99", "crossrail min µs", "p50", "p99", "times faster", "GB/s", "algorithm", "data"]
+    headings = ["block", *("min", "p50", "p99") * 2, "times faster", "GB/s", "algorithm", "data"]
     wrong = any(one.wrong for one in comparisons)
     last = None if wrong else -1
-    return ("<h3>crossrail by size</h3>" + html_table(headings[:last], [comparison_cells(one)[:last] for one in comparisons], (9, 10), "crossrail by size")
-            + '<p class="faint note">min, p50, p99: the fastest call, the median, what one call in a hundred exceeds; GB/s: what a rank sends in a median call of crossrail.</p>')
+    groups = (f'<tr class="groups"><td></td><th scope="colgroup" colspan="3">{escape(shown(reference(measurement)))}, µs</th>'
+              f'<th scope="colgroup" colspan="3">crossrail, µs</th><td colspan="{len(headings[7:last])}"></td></tr>')
+    note = " ".join(["min, p50, p99: the fastest call, the median, what one call in a hundred exceeds; GB/s: what a rank sends in a median call of crossrail.",
+                     *few_repetitions(measurement)])
+    return ("<h3>crossrail by size</h3>" + html_table(headings[:last], [comparison_cells(one)[:last] for one in comparisons], (9, 10), "crossrail by size", groups)
+            + f'<p class="faint note">{note}</p>')
+
+
+def named(name: str, style: int) -> str:
+    """A contender as the heading of a column, which may break between words; its mark stays with the first."""
+    first, *others = escape(name).split(" ")
+    return " ".join([f'<span class="whole">{key(style)}{first}</span>', *others])
 
 
 def medians_table(measurement: Measurement) -> str:
@@ -51,7 +72,7 @@ def medians_table(measurement: Measurement) -> str:
     if len(names) < 3:
         return ""
     medians = {name: {one["bytes"]: one["p50_us"] for one in results_of(measurement, name)} for name in names}
-    head = "".join(f'<th scope="col">{key(style[name])}{escape(shown(name))}</th>' for name in names)
+    head = "".join(f'<th scope="col" class="text">{named(shown(name), style[name])}</th>' for name in names)
     body = ""
     for size in sorted({one["bytes"] for one in measurement["results"]}):
         least = min(times[size] for times in medians.values() if size in times)

@@ -8,7 +8,7 @@ from rich.text import Text
 from crossrail.bench.device import COPY_ENGINES
 from crossrail.bench.measurements import NCCL, Measurement, contenders, reference, results_of, rivals
 from crossrail.console import out
-from crossrail.sizes import format_size, format_time_us
+from crossrail.sizes import format_size, format_time_us, three_digits
 
 HEADINGS = ("block", "crossrail p50 µs", "p99", "GB/s", "algorithm", "reference p50 µs", "which", "times faster", "copies alone", "data")
 
@@ -29,7 +29,7 @@ def device_rows(measurement: Measurement, contender: str) -> List[List[str]]:
 def device_row(own: Dict[str, Any], other: Optional[Dict[str, Any]], limit: Optional[Dict[str, Any]]) -> List[str]:
     """One size: crossrail's result, the reference's and the copy engines'."""
     wrong = own.get("wrong", 0) + (other or {}).get("wrong", 0)
-    return [format_size(own["bytes"]), format_time_us(own["p50_us"]), format_time_us(own["p99_us"]), f"{own.get('gb_s', 0):.4g}", own["algorithm"],
+    return [format_size(own["bytes"]), format_time_us(own["p50_us"]), format_time_us(own["p99_us"]), three_digits(own.get("gb_s", 0)), own["algorithm"],
             format_time_us(other["p50_us"]) if other else "-", other["contender"].removeprefix(f"{NCCL}_") if other else "-",
             f"{other['p50_us'] / own['p50_us']:.2f}" if other and own["p50_us"] > 0 else "-",
             format_time_us(limit["p50_us"]) if limit else "-", f"{wrong} wrong" if wrong else "right"]

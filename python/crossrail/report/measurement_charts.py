@@ -5,6 +5,7 @@ from typing import Any, Dict, List, Tuple
 from crossrail.bench.measurements import Comparison, Measurement, compare, contenders, interval, reference, results_of, rivals
 from crossrail.report.chart import Chart, Series
 from crossrail.report.contender_tables import shown, styles
+from crossrail.report.size_words import size_axis
 
 TIME_BANDS = "Bands: from the fastest call to the 99th percentile."
 RATIO_BANDS = "Bands: what the 95 % confidence intervals of both medians, within this run, allow."
@@ -18,7 +19,7 @@ def spread(one: Dict[str, Any]) -> List[Tuple[float, float, float]]:
 
 def latency_chart(measurement: Measurement) -> Chart:
     """Median time against block size, a line for every contender."""
-    chart = Chart("Time of a call (median)", "time of a call", " µs", bands=TIME_BANDS)
+    chart = Chart("Time of a call (median)", "time of a call", " µs", bands=TIME_BANDS, size_label=size_axis(measurement["collective"]))
     style = styles(measurement)
     for name in contenders(measurement):
         results = [one for one in results_of(measurement, name) if one["bytes"] > 0 and one["p50_us"] > 0]
@@ -36,7 +37,7 @@ def speedup_chart(measurement: Measurement) -> Chart:
     """How many times faster than the reference, for crossrail and every other contender."""
     compared = shown(reference(measurement))
     chart = Chart(f"How many times faster than {compared}", f"time of {compared} / of contender", "", reference=1.0,
-                  bands=RATIO_BANDS)
+                  bands=RATIO_BANDS, size_label=size_axis(measurement["collective"]))
     style = styles(measurement)
     for name in rivals(measurement):
         known = [one for one in compare(measurement, name) if one.bytes > 0 and one.speedup > 0]
@@ -46,7 +47,8 @@ def speedup_chart(measurement: Measurement) -> Chart:
 
 def overlap_chart(measurement: Measurement) -> Chart:
     """How much of a call hides behind work, a line for every contender; without lines for blocking calls."""
-    chart = Chart("Part of the call that hides behind work (median)", "part hidden", " %", linear_to=100.0, bands=OVERLAP_BANDS)
+    chart = Chart("Part of the call that hides behind work (median)", "part hidden", " %", linear_to=100.0, bands=OVERLAP_BANDS,
+                  size_label=size_axis(measurement["collective"]))
     style = styles(measurement)
     for name in contenders(measurement):
         parts = [(one["bytes"], one["overlap"]) for one in results_of(measurement, name) if "overlap" in one and one["bytes"] > 0]

@@ -7,6 +7,7 @@ from rich.text import Text
 from crossrail.bench.measurements import (Measurement, caveats, compare, interval, is_clear, lag_behind_alltoall, not_run_sentences, on_device, rivals, small_speedup,
                                           times_faster, title, verdict, wrong_blocks)
 from crossrail.console import out
+from crossrail.report.contender_tables import few_repetitions
 from crossrail.report.device_tables import show_device_measurement
 from crossrail.report.parts_table import EXPLANATION, has_parts, part_headings, part_rows
 from crossrail.sizes import format_median_us, format_size, format_time_us
@@ -108,5 +109,5 @@ def show_measurement(measurement: Measurement) -> None:
     out.print(Text(verdict(measurement), "bold red" if wrong_blocks(measurement) else "green"))
     for sentence in not_run_sentences(measurement):
         out.print(Text(sentence, "bold red"))
-    for note in caveats(measurement):
+    for note in [*([] if has_parts(measurement) else few_repetitions(measurement)), *caveats(measurement)]:
         out.print(Text(note, "dim"))

@@ -25,7 +25,7 @@ def tiles(measurement: Measurement, comparisons: List[Comparison]) -> str:
     ordered = sorted((one for one in comparisons if one.speedup > 0), key=lambda one: one.speedup)
     cells = [ratio_tile(small.mean, f"{small.sizes} (geometric mean)")] if small else []
     for one, words in ((ordered[-1], "at best"), (ordered[0], "at worst")) if len(ordered) > 1 else ():
-        cells.append(ratio_tile(one.speedup, f"{words}: {format_size(one.bytes)} blocks"))
+        cells.append(ratio_tile(one.speedup, f"{words}: {format_size(one.bytes)}"))
     if measurement["results"]:
         cells.append((str(wrong_blocks(measurement)) if measurement.get("checked") else "-", "wrong blocks" if measurement.get("checked") else "data not checked"))
     return '<div class="tiles">' + "".join(f"<div><b>{escape(value)}</b>{escape(words)}</div>" for value, words in cells) + "</div>"

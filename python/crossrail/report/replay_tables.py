@@ -2,25 +2,44 @@
 
 import csv
 import io
+import math
 from html import escape
 from typing import Any, Dict, List
 
 from rich.table import Table
 from rich.text import Text
 
-from crossrail.bench.replay import Line, Median, lines
+from crossrail.bench.replay import FEWEST_TURNS, Line, Median, lines
 from crossrail.console import out
-from crossrail.report.document import scrolling
-from crossrail.sizes import format_count
+from crossrail.report.document import html_table
+from crossrail.sizes import format_count, format_means
 
-HEADINGS = ("call", "calls of a rank", "native s", "crossrail s", "gain s", "")
+HEADINGS = ("call", "calls of a rank", "native s", "crossrail s", "gain s", "difference")
+WORDS = (0, 5)  # columns that are no numbers
+ALIKE = 2.0  # the recorded run's time in its calls and the replay's may differ by this factor; with more it is another situation
+NOTICED = 0.01  # of the run
 COLUMNS = ("call", "calls_per_rank", "native_s", "native_low_s", "native_high_s", "crossrail_s", "crossrail_low_s", "crossrail_high_s", "gain_s", "gain_low_s",
            "gain_high_s")
 
 
-def median_text(median: Median) -> str:
+def decimals(replayed_lines: List[Line]) -> int:
+    """The same for all seconds of the table, so that they stand below each other and add up: two digits of the least median, 3 to 6."""
+    least = min((median.value for one in replayed_lines for median in (one.native, one.crossrail) if median.value > 0), default=1.0)
+    return min(6, max(3, 1 - math.floor(math.log10(least))))
+
+
+def median_text(median: Median, places: int) -> str:
     """'0.190 [0.181, 0.202]'."""
-    return f"{median.value:.4g}" + (f" [{median.low:.4g}, {median.high:.4g}]" if median.low is not None else "")
+    low, high = median.low, median.high
+    return f"{median.value:.{places}f}" + (f" [{low:.{places}f}, {high:.{places}f}]" if low is not None else "")
+
+
+def replay_rows(replayed: Dict[str, Any]) -> List[List[str]]:
+    """The cells of HEADINGS, a row for every kind of call, the last for all."""
+    found = lines(replayed)
+    places = decimals(found)
+    return [[one.name, calls, *(median_text(median, places) for median in (one.native, one.crossrail, one.gain)), verdict_of(one)]
+            for one, calls in zip(found, format_means([one.calls for one in found]))]
 
 
 def verdict_of(one: Line) -> str:
@@ -41,16 +60,34 @@ def who_is_wrong(replayed: Dict[str, Any]) -> List[str]:
     return said
 
 
+def unlike_the_recorded_run(replayed: Dict[str, Any], carried: float) -> str:
+    """A sentence where the calls took a much different time while they were recorded; empty where that is alike, or too little to matter to the run."""
+    recorded = replayed["wall_seconds"] - replayed["outside_seconds"]
+    if recorded / ALIKE <= carried <= recorded * ALIKE or abs(carried - recorded) < NOTICED * replayed["wall_seconds"]:
+        return ""
+    why = "this machine is busier or slower than it was" if carried > recorded else "ranks waited for each other longer there, or the machine was busier"
+    return f"Inside its calls that run spent {recorded:.3g} s, the replay with crossrail {carried:.3g} s: {why}. So nothing is concluded for the program."
+
+
+def estimate(replayed: Dict[str, Any]) -> List[str]:
+    """What its calls as replayed would make of the recorded run, as far as that can be told."""
+    total, outside = lines(replayed)[-1], replayed["outside_seconds"]
+    own = f"The program's own work took {outside:.3f} s of the recorded run ({replayed['wall_seconds']:.3f} s)."
+    unlike = unlike_the_recorded_run(replayed, total.crossrail.value)
+    if unlike:
+        return [own, unlike]
+    native, carried = outside + total.native.value, outside + total.crossrail.value
+    said = f"{own} With its calls as replayed it would take {native:.3f} s natively, {carried:.3f} s with crossrail"
+    if total.gain.low is None:
+        return [f"{said}.", f"How much of the difference is noise cannot be told from fewer than {FEWEST_TURNS} turns of each kind (--turns, --max-time)."]
+    gain, low, high = (100 * seconds / native if native else 0 for seconds in (native - carried, total.gain.low, total.gain.high))
+    return [f"{said}: {native - carried:+.3f} s, {gain:+.1f} % of the run.",
+            f"With 95 % confidence the gain is {low:+.1f} % to {high:+.1f} %" + ("." if total.certain else ": no difference beyond noise.")]
+
+
 def sentences(replayed: Dict[str, Any]) -> List[str]:
     """What it would give the program, and what was checked."""
-    total = lines(replayed)[-1]
-    outside = replayed["outside_seconds"]
-    native, carried = outside + total.native.value, outside + total.crossrail.value
-    said = [f"The program's own work took {outside:.3f} s of the recorded run ({replayed['wall_seconds']:.3f} s). With its calls as replayed it would take "
-            f"{native:.3f} s natively, {carried:.3f} s with crossrail: {native - carried:+.3f} s, {100 * (native - carried) / native if native else 0:+.1f} % of the run."]
-    if total.gain.low is not None:
-        share = [100 * bound / native if native else 0 for bound in (total.gain.low, total.gain.high)]
-        said.append(f"With 95 % confidence the gain is {share[0]:+.1f} % to {share[1]:+.1f} %" + ("." if total.certain else ": no difference beyond noise."))
+    said = estimate(replayed)
     if replayed["different"] or replayed["failed"]:
         said.append(f"WRONG: {replayed['different']} results differ, {replayed['failed']} calls failed, of {replayed['checked_calls']} that were compared.")
     else:
@@ -61,29 +98,31 @@ def sentences(replayed: Dict[str, Any]) -> List[str]:
     return said
 
 
+def times(count: int) -> str:
+    """'once', '7 times'."""
+    return "once" if count == 1 else f"{count} times"
+
+
 def show_replay(replayed: Dict[str, Any]) -> None:
     """Prints the table and the sentences."""
     turns = len(replayed["native"])
-    out.print(Text(f"\nThe calls of {replayed['program']}, {replayed['ranks']} ranks, replayed {turns} times natively and {turns} times with crossrail, in turns", "bold"))
+    out.print(Text(f"\nThe calls of {replayed['program']}, {replayed['ranks']} ranks, replayed {times(turns)} natively and {times(turns)} with crossrail, in turns", "bold"))
     table = Table()
     for number, heading in enumerate(HEADINGS):
-        table.add_column(heading, justify="left" if number in (0, 5) else "right")
-    for one in lines(replayed):
-        table.add_row(one.name, f"{one.calls:.6g}", median_text(one.native), median_text(one.crossrail), median_text(one.gain), verdict_of(one))
+        table.add_column(heading, justify="left" if number in WORDS else "right")
+    for row in replay_rows(replayed):
+        table.add_row(*row)
     out.print(table)
     out.print("Seconds a rank spends inside the calls, waiting for late ranks included: mean over the ranks, median over the turns"
-              + (" [95 % confidence interval]." if turns > 5 else "."), soft_wrap=True)
+              + (" [95 % confidence interval]." if turns >= FEWEST_TURNS else "."))
     for sentence in sentences(replayed):
-        out.print(sentence, soft_wrap=True)
+        out.print(Text(sentence))
 
 
 def replay_html(replayed: Dict[str, Any]) -> str:
     """The same as a section of a page."""
-    body = "".join(f'<tr><td class="word">{escape(one.name)}</td><td>{one.calls:.6g}</td><td>{median_text(one.native)}</td><td>{median_text(one.crossrail)}</td>'
-                   f'<td>{median_text(one.gain)}</td><td class="word">{verdict_of(one)}</td></tr>' for one in lines(replayed))
-    head = "".join(f'<th class="word">{heading}</th>' if number in (0, 5) else f"<th>{heading}</th>" for number, heading in enumerate(HEADINGS))
     return (f"<h2>The calls of {escape(replayed['program'])} replayed</h2>" + "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences(replayed))
-            + scrolling(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", "The replay"))
+            + html_table(HEADINGS, replay_rows(replayed), WORDS, "The replay"))
 
 
 def replay_csv(replayed: Dict[str, Any]) -> str:

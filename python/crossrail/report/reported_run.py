@@ -1,17 +1,18 @@
 """Running a job and printing what its processes counted."""
 
+import os
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, ContextManager, Dict, List, Optional
 
 from crossrail.bench.recording import left_out_sentence, write_recording
-from crossrail.console import out, warn
+from crossrail.console import out
 from crossrail.errors import CliError
 from crossrail.job_folder import job_folder
 from crossrail.launchers import Job, command_line
-from crossrail.outputs import write_file
-from crossrail.report.call_reports import read_folder
+from crossrail.outputs import result_kept, write_file
+from crossrail.report.call_reports import JobReport, read_folder
 from crossrail.report.call_tables import show_report
 from crossrail.report.calls_page import render_calls
 from crossrail.supervise import supervise
@@ -32,21 +33,21 @@ class ReportChoice:
     shown: bool = True
 
 
-def keep_recording(path: Path, processes: List[Dict[str, Any]], code: int) -> None:
-    """Writes the file of recorded calls; of a program that has failed its exit code matters more than that there is nothing to write."""
-    try:
-        recording = write_recording(path, processes)
-    except CliError as error:
-        if not code:
-            raise
-        warn(str(error))
-        return
+def keep_page(path: Path, report: JobReport) -> None:
+    """Writes the report as a page. Raises CliError."""
+    write_file(path, render_calls(report))
+    out.print(f"The same as a page: {path}")
+
+
+def keep_recording(path: Path, processes: List[Dict[str, Any]]) -> None:
+    """Writes the file of recorded calls. Raises CliError, also where there are none."""
+    recording = write_recording(path, processes)
     out.print(" ".join(filter(None, [f"The calls of {recording['ranks']} ranks: {path}.", left_out_sentence(recording)])), soft_wrap=True)
 
 
 def kept_folder(name: str) -> ContextManager[Path]:
     """The folder that the user has named, made where there is none. Raises CliError where it has reports already."""
-    folder = Path(name).resolve()
+    folder = Path(os.path.realpath(name))
     if folder.is_dir() and any(folder.glob("*.json")):
         raise CliError(f"{folder} already holds reports; name an empty folder.")
     folder.mkdir(parents=True, exist_ok=True)
@@ -64,8 +65,7 @@ def run_with_report(job: Job, choice: ReportChoice, start: Callable[[Job], int] 
         if choice.shown:
             show_report(report)
         if choice.html:
-            write_file(choice.html, render_calls(report))
-            out.print(f"The same as a page: {choice.html}")
+            code = result_kept(lambda: keep_page(choice.html, report), code)
         if choice.record:
-            keep_recording(choice.record, report.processes, code)
+            code = result_kept(lambda: keep_recording(choice.record, report.processes), code)
         return code

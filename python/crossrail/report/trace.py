@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from crossrail.console import warn
-from crossrail.errors import CliError
+from crossrail.inputs import printable
+from crossrail.outputs import writing
 
 FORMAT = b"crtrace1"
 HEAD = struct.Struct("<8sQQqqiiii256s")
@@ -99,7 +100,7 @@ def read_parts(folder: Path) -> List[Part]:
         if part:
             parts.append(part)
         else:
-            warn(f"{path.name} is incomplete and was left out.")
+            warn(f"{printable(path.name)} is incomplete and was left out.")
     return sorted(parts, key=lambda part: (part.rank < 0, part.rank, part.realtime))
 
 
@@ -179,17 +180,14 @@ def write_trace(path: Path, parts: List[Part], until: Optional[int] = None) -> N
     times = [(event.began + offsets[part.host], event.ended + offsets[part.host] if event.ended else 0) for part in parts for event in part.events]
     first = min((began for began, _ in times), default=0)
     last = max(max((max(one) for one in times), default=0), until or 0)
-    try:
-        with path.open("w") as file:
-            file.write('{"displayTimeUnit":"ns","otherData":' + json.dumps(metadata(parts, offsets)) + ',"traceEvents":[')
-            before = "\n"
-            for part, pid in zip(parts, track_numbers(parts)):
-                for entry in entries_of(part, pid, Clock(offsets[part.host], first, last)):
-                    file.write(before + json.dumps(entry, separators=(",", ":")))
-                    before = ",\n"
-            file.write("\n]}\n")
-    except OSError as error:
-        raise CliError(f"{path} cannot be written: {error.strerror}.") from error
+    with writing(path) as file:
+        file.write('{"displayTimeUnit":"ns","otherData":' + json.dumps(metadata(parts, offsets)) + ',"traceEvents":[')
+        before = "\n"
+        for part, pid in zip(parts, track_numbers(parts)):
+            for entry in entries_of(part, pid, Clock(offsets[part.host], first, last)):
+                file.write(before + json.dumps(entry, separators=(",", ":")))
+                before = ",\n"
+        file.write("\n]}\n")
 
 
 def trace_sentence(path: Path, parts: List[Part]) -> str:

@@ -3,48 +3,42 @@
 import shutil
 import tempfile
 import time
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Iterator, Optional
+from typing import Callable, Optional
 
-from crossrail.console import out, warn
-from crossrail.errors import CliError
+from crossrail.console import out
+from crossrail.errors import EXIT_CODE, CliError
 from crossrail.launchers import Job
+from crossrail.outputs import result_kept
 from crossrail.report.trace import read_parts, trace_sentence, write_trace
 
 
-def keep_trace(path: Path, folder: Path) -> bool:
-    """Makes the trace of what the processes have left; what is wrong is said, the program's exit code matters more. False: it is not written."""
+def keep_trace(path: Path, folder: Path) -> None:
+    """Makes the trace of what the processes have left, which is removed. Raises CliError where there is nothing, or where it cannot be written: then it stays."""
     parts = read_parts(folder)
+    if parts:
+        try:
+            write_trace(path, parts, time.time_ns())
+        except CliError as error:
+            raise CliError(f"{error} What the processes have written stays in {folder}: crossrail trace {folder} FILE.") from None
+        out.print(trace_sentence(path, parts), soft_wrap=True)
+    shutil.rmtree(folder, ignore_errors=True)
     if not parts:
-        warn(f"{path}: nothing to trace, no process has made a call that crossrail sees.")
-        return True
-    try:
-        write_trace(path, parts, time.time_ns())
-    except CliError as error:
-        warn(f"{error} What the processes have written stays in {folder}: crossrail trace {folder} FILE.")
-        return False
-    out.print(trace_sentence(path, parts), soft_wrap=True)
-    return True
+        raise CliError(f"{path}: nothing to trace. No process has made a call that crossrail sees, or none could write beside this file.")
 
 
-@contextmanager
-def traced(job: Job, path: Optional[Path]) -> Iterator[None]:
-    """The job that runs meanwhile leaves a trace in this file, however it ends; None: it leaves none.
+def run_traced(job: Job, path: Optional[Path], run: Callable[[], int]) -> int:
+    """Runs the job, which leaves a trace in this file, however it ends; None: it leaves none. Returns its exit code, or 2 where only the trace failed.
 
     Its processes write beside the file, in a folder that all hosts see if they see the file's.
     """
     if not path:
-        yield
-        return
+        return run()
     folder = Path(tempfile.mkdtemp(prefix=f"{path.name}.parts.", dir=path.absolute().parent))
     job.environment["CROSSRAIL_TRACE"] = str(folder)
-    kept = True
+    code = EXIT_CODE
     try:
-        yield
+        code = run()
     finally:
-        try:
-            kept = keep_trace(path, folder)
-        finally:
-            if kept:
-                shutil.rmtree(folder, ignore_errors=True)
+        code = result_kept(lambda: keep_trace(path, folder), code)
+    return code

@@ -88,6 +88,8 @@ class Campaign:
         seen = self.context.record.get(key)
         if seen is None:
             measurement = self.context.launch(["native"] if self.goal.memory == "host" else ["auto"], self.goal.sizes[:1])
+            if not measurement["results"]:
+                raise CliError(f"The first job, {self.goal.ranks} ranks, ended without a measurement: nothing can be tuned.")
             seen = {name: measurement[name] for name in ("nodes", "ranks_per_node", "mpi")}
             seen["ran"] = measurement["results"][0]["algorithm"]
             seen["device"] = device_name(measurement) if on_device(measurement) else ""

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any, Dict
 
 from crossrail.errors import CliError
+from crossrail.inputs import parse_json, read_text
+from crossrail.outputs import write_file
 
 
 class Record:
-    """Lines {"key": ..., "value": ...}; the first one tells what is measured.
+    """Lines {"key": ..., "value": ...}; the first one tells what is measured. The file is made with the first measurement.
 
     Raises CliError where the file is there and `resume` is false, or where it tells of another run.
     """
@@ -24,27 +26,28 @@ class Record:
         for name in about:
             if before.get(name) != about[name]:
                 raise CliError(f"{path} is of another run: {name} was {before.get(name)!r}, now it is {about[name]!r}.")
-        if "about" not in self.values:
-            self.keep("about", about)
+        self.about = {} if "about" in self.values else {"about": about}
 
     def read(self) -> None:
         """Takes in what is there; half a last line, of a run that was killed, is cut off."""
-        text = self.path.read_text()
+        text = read_text(self.path)
         whole = text[:text.rfind("\n") + 1]
         for number, line in enumerate(whole.splitlines(), 1):
             try:
-                one = json.loads(line)
+                one = parse_json(line)
                 self.values[one["key"]] = one["value"]
             except (ValueError, KeyError, TypeError):
                 raise CliError(f"{self.path}:{number}: this is no line of a measurement.") from None
         if whole != text:
-            self.path.write_text(whole)
+            write_file(self.path, whole)
 
     def keep(self, key: str, value: Any) -> None:
         """Adds a line."""
-        self.values[key] = value
+        new = {**self.about, key: value}
+        self.about = {}
+        self.values.update(new)
         with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps({"key": key, "value": value}) + "\n")
+            file.writelines(json.dumps({"key": name, "value": one}) + "\n" for name, one in new.items())
 
     def get(self, key: str) -> Any:
         """What was kept under a key; None where nothing was."""

@@ -8,13 +8,18 @@ from typing import Dict, List, Optional, Set
 
 from crossrail.algorithms import compact
 from crossrail.errors import CliError
+from crossrail.inputs import printable, read_text
+from crossrail.outputs import writing
 from crossrail.tuning.candidates import Layout
 from crossrail.tuning.decision import Range
 
 COLUMNS = ["collective", "memory", "mpi", "nodes", "ranks_per_node", "ranks_per_device", "up_to_bytes", "algorithm", "parameters"]
 KEY = slice(0, 6)  # all before up_to_bytes
+RANGE = re.compile(r"\*|\d+(-\d*)?")  # of numbers
 LEFT_OUT = {"mpi": "*", "ranks_per_device": "*", "parameters": ""}  # columns that a table may lack
 WITHOUT_HEADER = [name for name in COLUMNS if name not in ("mpi", "ranks_per_device")]
+
+MOST_SHOWN = 100  # letters of a row
 
 Row = List[str]
 
@@ -72,33 +77,54 @@ def all_rows(tuned: List[Tuned]) -> List[Row]:
     return rows
 
 
+def problem_of_row(columns: List[str], cells: List[str]) -> str:
+    """What is wrong with a row, as the library sees it (src/selection/tuning_table.cpp): 'without algorithm'; empty: nothing."""
+    named = {**LEFT_OUT, **dict(zip(columns, cells))}
+    if len(cells) > len(columns):
+        return "of more cells than columns"
+    missing = [name for name in COLUMNS if name not in named]
+    odd = [name for name in ("nodes", "ranks_per_node") if name in named and not RANGE.fullmatch(named[name])]
+    return f"without {missing[0]}" if missing else f"of which {odd[0]} is no number, range or *" if odd else ""
+
+
 def read_rows(text: str) -> List[Row]:
-    """The rows of a table, whose header names its columns, with the cells of COLUMNS. Raises CliError for a cell that is missing."""
+    """The rows of a table, whose header names its columns, with the cells of COLUMNS. Raises CliError for what is no table."""
     columns, rows = WITHOUT_HEADER, []
-    for row in csv.reader(line.partition("#")[0] for line in text.splitlines()):
-        cells = [cell.strip() for cell in row]
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.partition("#")[0].split(",")]
         if "collective" in cells:
             columns = cells
+            unknown = [name for name in columns if name not in COLUMNS]
+            if unknown:
+                raise CliError(f"It has a column '{printable(unknown[0])}'.")
         elif any(cells):
+            wrong = problem_of_row(columns, cells)
+            if wrong:
+                raise CliError(f"It has a row {wrong}: {printable(line.strip())[:MOST_SHOWN]}")
             named = {**LEFT_OUT, **dict(zip(columns, cells))}
-            missing = [name for name in COLUMNS if name not in named]
-            if missing:
-                raise CliError(f"The table that is there has a row without {missing[0]}: {','.join(row)}")
             rows.append([named[name] for name in COLUMNS])
     return rows
 
 
-def kept_rows(text: str, rows: List[Row]) -> List[Row]:
+def older_rows(path: Path) -> List[Row]:
+    """The rows of the table that is in this file. Raises CliError where it is something else, which nobody wants to lose."""
+    try:
+        return read_rows(read_text(path)) if path.is_file() else []
+    except CliError as error:
+        raise CliError(f"{path} is there, and is no tuning table to add to. {error}") from None
+
+
+def kept_rows(older: List[Row], rows: List[Row]) -> List[Row]:
     """The rows of an older table that the new ones do not replace."""
     replaced = [row[KEY] for row in rows]
-    return [row for row in read_rows(text) if row[KEY] not in replaced]
+    return [row for row in older if row[KEY] not in replaced]
 
 
 def write_table(path: Path, comments: List[str], tuned: List[Tuned]) -> Optional[int]:
     """Writes the table; rows of a table already there that are not replaced stay, below. Returns their number."""
     rows = all_rows(tuned)
-    older = kept_rows(path.read_text(), rows) if path.exists() else []
-    with open(path, "w", encoding="utf-8", newline="") as file:
+    older = kept_rows(older_rows(path), rows)
+    with writing(path) as file:
         table = csv.writer(file, lineterminator="\n")
         file.writelines(f"# {comment}\n" for comment in comments)
         table.writerows([COLUMNS, *rows])

@@ -5,6 +5,8 @@
 #include <mutex>
 
 #include "mpi/buffers/flatten.h"
+#include "mpi/buffers/type_contents.h"
+#include "mpi/library/library.h"
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
@@ -24,25 +26,6 @@ std::uint64_t size_of(MPI_Datatype type) {
   int bytes = 0;
   (void)pmpi().Type_size(type, &bytes);
   return bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes);
-}
-
-bool is_predefined(int combiner) {
-  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
-}
-
-namespace {
-
-bool ask_combiner(MPI_Datatype type, int& combiner) {
-  int integers = 0, addresses = 0, types = 0;
-  return pmpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS;
-}
-
-}  // namespace
-
-int combiner_of(MPI_Datatype type) {
-  int combiner = MPI_COMBINER_NAMED;
-  return ask_combiner(type, combiner) ? combiner : MPI_COMBINER_NAMED;
 }
 
 namespace {
@@ -242,10 +225,30 @@ struct Piece {
   int count;
 };
 
-// MPI_Pack counts in int: pieces of whole elements, none over 1 GiB (or one element).
+// With large counts, which not all libraries have, and not all headers.
+using LargePack = int (*)(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Count*, MPI_Comm);
+using LargeUnpack = int (*)(const void*, MPI_Count, MPI_Count*, void*, MPI_Count, MPI_Datatype, MPI_Comm);
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  // at a time, of elements that are not longer
+constexpr std::uint64_t kMostOfInt = (std::uint64_t{1} << 31) - 1;
+
+Status as_long_elements(const TypedMemory& memory, std::byte* row, bool packs) {
+  static const auto pack_large = reinterpret_cast<LargePack>(library_symbol("PMPI_Pack_c"));
+  static const auto unpack_large = reinterpret_cast<LargeUnpack>(library_symbol("PMPI_Unpack_c"));
+  if (pack_large == nullptr || unpack_large == nullptr) {
+    return failure(Code::unsupported, "a datatype of %llu bytes cannot be packed by this MPI library", static_cast<unsigned long long>(memory.element_bytes));
+  }
+  const FromSomewhere from(memory);
+  const auto count = static_cast<MPI_Count>(memory.count), bytes = static_cast<MPI_Count>(memory.count * memory.element_bytes);
+  MPI_Count position = 0;
+  const int code = packs ? pack_large(from.address, count, from.type, row, bytes, &position, memory.comm)
+                         : unpack_large(row, bytes, &position, from.address, count, from.type, memory.comm);
+  return code == MPI_SUCCESS && position == bytes ? Status{} : failure(Code::system, "packing a datatype: error %d", code);
+}
+
+// MPI_Pack counts in int: pieces of whole elements.
 template <class Move>
 Status in_pieces(const TypedMemory& memory, Move move) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
   if (memory.element_bytes == 0) return {};
   const FromSomewhere from(memory);
   MPI_Aint lower = 0, extent = 0;
@@ -274,6 +277,7 @@ Status pack(const TypedMemory& from, std::byte* row) {
     from.layout->gather(row, static_cast<const std::byte*>(from.address), 0, from.count * from.element_bytes);
     return {};
   }
+  if (from.element_bytes > kMostOfInt) return as_long_elements(from, row, true);
   return in_pieces(from, [&](const Piece& piece, std::uint64_t offset, int bytes, int& position) {
     return pmpi().Pack(piece.address, piece.count, piece.type, row + offset, bytes, &position, from.comm);
   });
@@ -284,6 +288,7 @@ Status unpack(const std::byte* row, const TypedMemory& to) {
     to.layout->scatter(static_cast<std::byte*>(to.address), row, 0, to.count * to.element_bytes);
     return {};
   }
+  if (to.element_bytes > kMostOfInt) return as_long_elements(to, const_cast<std::byte*>(row), false);
   return in_pieces(to, [&](const Piece& piece, std::uint64_t offset, int bytes, int& position) {
     return pmpi().Unpack(row + offset, bytes, &position, piece.address, piece.count, piece.type, to.comm);
   });

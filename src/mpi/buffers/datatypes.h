@@ -37,10 +37,6 @@ bool begins_at_its_address(MPI_Datatype type, const TypeFacts& facts);
 // Of data in one element, of any type that is not null.
 std::uint64_t size_of(MPI_Datatype type);
 
-// How a type was made; and whether that is no way to make one, but a type of MPI's own.
-int combiner_of(MPI_Datatype type);
-bool is_predefined(int combiner);
-
 // `count` elements at a user's address to a row of bytes, and back. Errors: system.
 struct TypedMemory {
   void* address;

@@ -5,12 +5,17 @@
 #include <vector>
 
 #include "mpi/buffers/datatypes.h"
+#include "mpi/buffers/type_contents.h"
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
 namespace {
 
 constexpr std::size_t kMostPieces = std::size_t{1} << 18;
+// Of types so long that no MPI_Pack with ints takes them.
+constexpr std::size_t kMostOfLong = std::size_t{1} << 24;
+constexpr std::uint64_t kLong = std::uint64_t{1} << 31;
+thread_local std::size_t most_pieces = kMostPieces;
 
 // While this thread takes a type apart: the MPI library has refused to say something.
 thread_local bool something_untold = false;
@@ -21,32 +26,6 @@ MPI_Aint extent_of(MPI_Datatype type) {
   return extent;
 }
 
-// What a constructor was called with.
-struct Contents {
-  int combiner = MPI_COMBINER_NAMED;
-  std::vector<int> integers;
-  std::vector<MPI_Aint> addresses;
-  std::vector<MPI_Datatype> types;
-
-  explicit Contents(MPI_Datatype type) {
-    int integer_count = 0, address_count = 0, type_count = 0;
-    if (pmpi().Type_get_envelope(type, &integer_count, &address_count, &type_count, &combiner) != MPI_SUCCESS) combiner = MPI_UNDEFINED;
-    if (combiner == MPI_UNDEFINED || is_predefined(combiner)) return;
-    integers.resize(static_cast<std::size_t>(integer_count) + 1);
-    addresses.resize(static_cast<std::size_t>(address_count) + 1);
-    types.resize(static_cast<std::size_t>(type_count) + 1, handles().type_null);
-    if (pmpi().Type_get_contents(type, integer_count, address_count, type_count, integers.data(), addresses.data(), types.data()) != MPI_SUCCESS) {
-      combiner = MPI_UNDEFINED;
-    }
-  }
-  Contents(const Contents&) = delete;
-  ~Contents() {
-    for (MPI_Datatype& part : types) {
-      if (part != handles().type_null && !is_predefined(combiner_of(part))) (void)pmpi().Type_free(&part);
-    }
-  }
-};
-
 // Copies of an element, one `extent` after the other.
 struct Copies {
   std::int64_t at;
@@ -55,9 +34,9 @@ struct Copies {
 };
 
 bool too_many(std::vector<Pieces>& pieces) {
-  if (pieces.size() <= kMostPieces) return false;
+  if (pieces.size() <= most_pieces) return false;
   join(pieces);
-  return pieces.size() > kMostPieces / 2;
+  return pieces.size() > most_pieces / 2;
 }
 
 // False where there are too many.
@@ -87,10 +66,9 @@ bool flatten_element(MPI_Datatype type, std::vector<Pieces>& element) {
 
 // `count` blocks of as many elements of the first type, `stride` bytes apart.
 struct Line {
-  int count, block_length;
-  std::int64_t stride;
+  std::int64_t count, block_length, stride;
 };
-bool add_line(const Contents& contents, std::vector<Pieces>& pieces, Line line) {
+bool add_line(const TypeContents& contents, std::vector<Pieces>& pieces, Line line) {
   std::vector<Pieces> element, block;
   if (!flatten_element(contents.types[0], element)) return false;
   if (!add(block, element, {0, line.block_length, extent_of(contents.types[0])})) return false;
@@ -99,13 +77,13 @@ bool add_line(const Contents& contents, std::vector<Pieces>& pieces, Line line) 
 }
 
 // The lines of a subarray, the last dimension of C's order innermost.
-bool add_subarray(const Contents& contents, std::vector<Pieces>& pieces) {
+bool add_subarray(const TypeContents& contents, std::vector<Pieces>& pieces) {
   std::vector<Pieces> element;
   if (!flatten_element(contents.types[0], element)) return false;
-  const int dimensions = contents.integers[0];
-  const int* const sizes = contents.integers.data() + 1;
-  const int* const subsizes = sizes + dimensions;
-  const int* const starts = subsizes + dimensions;
+  const auto dimensions = static_cast<int>(contents.integers[0]);
+  const std::int64_t* const sizes = contents.integers.data() + 1;
+  const std::int64_t* const subsizes = sizes + dimensions;
+  const std::int64_t* const starts = subsizes + dimensions;
   const bool c_order = contents.integers[static_cast<std::size_t>(1 + 3 * dimensions)] == MPI_ORDER_C;
   const std::int64_t extent = extent_of(contents.types[0]);
   std::vector<std::int64_t> step(static_cast<std::size_t>(dimensions)), at(static_cast<std::size_t>(dimensions));
@@ -132,22 +110,27 @@ bool add_subarray(const Contents& contents, std::vector<Pieces>& pieces) {
 
 // Blocks of one type, of lengths and places by number.
 template <class Length, class PlaceOf>
-bool add_blocks(const Contents& contents, std::vector<Pieces>& pieces, Length length, PlaceOf place) {
+bool add_blocks(const TypeContents& contents, std::vector<Pieces>& pieces, Length length, PlaceOf place) {
   std::vector<Pieces> element;
   if (!flatten_element(contents.types[0], element)) return false;
   const std::int64_t extent = extent_of(contents.types[0]);
-  for (int block = 0; block < contents.integers[0]; ++block) {
+  for (std::size_t block = 0; block < static_cast<std::size_t>(contents.integers[0]); ++block) {
     if (!add(pieces, element, {place(block, extent), length(block), extent})) return false;
   }
   return true;
 }
 
-bool add_struct(const Contents& contents, std::vector<Pieces>& pieces) {
+bool add_struct(const TypeContents& contents, std::vector<Pieces>& pieces) {
   const auto count = static_cast<std::size_t>(contents.integers[0]);
+  std::vector<Pieces> element;
+  std::int64_t extent = 0;
   for (std::size_t block = 0; block < count; ++block) {
-    std::vector<Pieces> element;
-    if (!flatten_element(contents.types[block], element)) return false;
-    if (!add(pieces, element, {contents.addresses[block], contents.integers[1 + block], extent_of(contents.types[block])})) return false;
+    if (block == 0 || contents.types[block] != contents.types[block - 1]) {
+      element.clear();
+      if (!flatten_element(contents.types[block], element)) return false;
+      extent = extent_of(contents.types[block]);
+    }
+    if (!add(pieces, element, {contents.addresses[block], contents.integers[1 + block], extent})) return false;
   }
   return true;
 }
@@ -170,17 +153,17 @@ bool add_predefined(MPI_Datatype type, std::vector<Pieces>& pieces) {
 }
 
 bool flatten_into(MPI_Datatype type, std::vector<Pieces>& pieces) {
-  const Contents contents(type);
+  const TypeContents contents(type);
   const auto& integers = contents.integers;
   const auto& addresses = contents.addresses;
   if (is_predefined(contents.combiner)) return add_predefined(type, pieces);
   const std::size_t count = integers.empty() ? 0 : static_cast<std::size_t>(integers[0]);
-  const auto second = [&](int) { return integers[1]; };
-  const auto listed = [&](int block) { return integers[1 + static_cast<std::size_t>(block)]; };
+  const auto second = [&](std::size_t) { return integers[1]; };
+  const auto listed = [&](std::size_t block) { return integers[1 + block]; };
   const auto in_extents = [&](std::size_t from) {
-    return [&integers, from](int block, std::int64_t extent) { return integers[from + static_cast<std::size_t>(block)] * extent; };
+    return [&integers, from](std::size_t block, std::int64_t extent) { return integers[from + block] * extent; };
   };
-  const auto in_bytes = [&](int block, std::int64_t) { return addresses[static_cast<std::size_t>(block)]; };
+  const auto in_bytes = [&](std::size_t block, std::int64_t) { return addresses[block]; };
   switch (contents.combiner) {
     case MPI_COMBINER_DUP:
     case MPI_COMBINER_RESIZED: return flatten_into(contents.types[0], pieces);
@@ -202,6 +185,7 @@ bool flatten_into(MPI_Datatype type, std::vector<Pieces>& pieces) {
 std::shared_ptr<const Layout> flatten(MPI_Datatype type) {
   auto layout = std::make_shared<Layout>();
   something_untold = false;
+  most_pieces = size_of(type) < kLong ? kMostPieces : kMostOfLong;
   if (!flatten_into(type, layout->pieces)) return nullptr;
   join(layout->pieces);
   layout->element_bytes = size_of(type);

@@ -8,8 +8,8 @@
 
 namespace crossrail::mpi {
 
-// Null where it is not known how (MPI_Type_create_darray, large counts), or the type falls into more than a quarter of a
-// million lines of pieces, or has no data.
+// Null where it is not known how (MPI_Type_create_darray), or the type falls into more than a quarter of a
+// million lines of pieces (of 2 GiB and more: 16 million), or has no data.
 std::shared_ptr<const Layout> flatten(MPI_Datatype type);
 
 // Of a predefined type with gaps, which are those of a value and an int; it stays. Null as above.

@@ -82,6 +82,14 @@ struct Remembered {
 };
 thread_local Remembered last;
 
+thread_local Freeing* innermost = nullptr;
+
+bool is_being_freed(MPI_Comm comm) {
+  const Freeing* one = innermost;
+  while (one != nullptr && one->comm != comm) one = one->outer;
+  return one != nullptr;
+}
+
 }  // namespace
 
 bool find(MPI_Comm comm, CommunicatorRecord*& record) {
@@ -97,6 +105,7 @@ bool find(MPI_Comm comm, CommunicatorRecord*& record) {
 }
 
 CommunicatorRecord* look_up(MPI_Comm comm) {
+  if (is_being_freed(comm)) return nullptr;
   const std::uint64_t now = generation.load(std::memory_order_acquire);
   if (last.generation == now && last.comm == comm) return last.record;
   CommunicatorRecord* record = nullptr;
@@ -126,15 +135,22 @@ void observe_finalize(void (*observer)()) { finalize_observer = observer; }
 
 bool finalizing() { return finalize_has_begun; }
 
-void* begin_to_free(MPI_Comm comm) { return record_without_attribute(comm); }
+// With a broadcast of ours under way MPICH would delete the attributes later, also those of the program.
+Freeing* begin_to_free(MPI_Comm comm) {
+  const CommunicatorRecord* const record = record_by_handle(comm);
+  if (record != nullptr && record->early != nullptr) record->early->leave_nothing_under_way(Invitation::kMostNs);
+  return innermost = new Freeing{comm, record_without_attribute(comm), innermost};
+}
 
 void begin_to_disconnect(MPI_Comm comm) {
   CommunicatorRecord* record = nullptr;
   if (find(comm, record) && record != nullptr && record->early != nullptr) record->early->leave_nothing_under_way();
 }
 
-void freed(void* begun) {
-  if (begun != nullptr) (void)forget(static_cast<CommunicatorRecord*>(begun)->comm, MPI_KEYVAL_INVALID, begun, nullptr);
+void freed(Freeing* begun, bool well) {
+  const std::unique_ptr<Freeing> one(begun);
+  innermost = one->outer;
+  if (well && one->record != nullptr) (void)forget(one->comm, MPI_KEYVAL_INVALID, one->record, nullptr);
 }
 
 void use(CommunicatorRecord& record) { record.uses.fetch_add(1, std::memory_order_relaxed); }

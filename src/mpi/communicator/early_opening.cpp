@@ -51,16 +51,14 @@ void EarlyOpening::invite(bool wanted) {
 
 // A communicator with a collective under way is not freed.
 EarlyOpening::~EarlyOpening() {
-  const std::int64_t began = now_ns();
-  for (const auto& one : invitations_) {
-    if (!finalizing()) one->end(std::max<std::int64_t>(0, began + Invitation::kMostNs - now_ns()));
-  }
+  if (!finalizing()) leave_nothing_under_way(Invitation::kMostNs);
   cancelled_ = true;
   while (fiber_ != nullptr && !fiber_->finished()) fiber_->resume();
 }
 
-void EarlyOpening::leave_nothing_under_way() {
-  for (const auto& one : invitations_) one->end(Invitation::kForEver);  // all ranks make this call, too
+void EarlyOpening::leave_nothing_under_way(std::int64_t most_ns) {
+  const std::int64_t began = now_ns();
+  for (const auto& one : invitations_) one->end(most_ns == Invitation::kForEver ? most_ns : std::max<std::int64_t>(0, began + most_ns - now_ns()));
 }
 
 void EarlyOpening::open(void* opening) {

@@ -36,8 +36,8 @@ class EarlyOpening {
 
   // Whether this may go without waiting for other ranks, which have calls to make that this one has made.
   bool nothing_under_way();
-  // The program is about to wait until nothing is under way on the communicator.
-  void leave_nothing_under_way();
+  // The program is about to wait until nothing is under way on the communicator, or to free it. May take so long.
+  void leave_nothing_under_way(std::int64_t most_ns = Invitation::kForEver);
 
   std::unique_ptr<Communicator> communicator;
 

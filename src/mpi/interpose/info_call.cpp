@@ -35,6 +35,8 @@ void disconnect_begins(Word64 comm_address) {
   if (comm_address != 0 && find_functions() != nullptr) begin_to_disconnect(*reinterpret_cast<MPI_Comm*>(comm_address));
 }
 
-void free_ends(void* begun) { freed(begun); }
+void free_ends(void* begun, bool well) {
+  if (begun != nullptr) freed(static_cast<Freeing*>(begun), well);
+}
 
 }  // namespace crossrail::mpi

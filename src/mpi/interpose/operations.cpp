@@ -13,13 +13,13 @@ namespace {
 
 Status find(crossrail_format format, MPI_Op operation, MPI_Op* op) {
   constexpr Element kElements[] = {Element::none, Element::float16, Element::bfloat16, Element::float8_e4m3, Element::float8_e5m2};
-  if (find_functions() == nullptr) return failed(Code::invalid, "there is no MPI library that crossrail knows");
+  CROSSRAIL_TRY(mpi_is_up());
   if (op == nullptr) return failed(Code::invalid, "there is no place for the operation");
-  int initialized = 0;
-  if (pmpi().Initialized(&initialized) != MPI_SUCCESS || initialized == 0) return failed(Code::invalid, "MPI has not been initialized");
   const auto number = static_cast<std::size_t>(format);
   if (number == 0 || number >= std::size(kElements)) return failed(Code::invalid, "no such format");
-  return short_float_operation({combining_of(operation).operation, kElements[number]}, *op);
+  const Reduction wanted = combining_of(operation);
+  if (wanted.element != Element::none) return failed(Code::invalid, "it is such an operation already");
+  return short_float_operation({wanted.operation, kElements[number]}, *op);
 }
 
 }  // namespace

@@ -110,7 +110,11 @@ using crossrail::mpi::refuse;
 using crossrail::mpi::refuse_null;
 
 CROSSRAIL_VISIBLE int crossrail_shared_device_create(MPI_Comm comm, int key, crossrail_shared_device** device) {
-  if (crossrail::mpi::find_functions() == nullptr) return MPI_ERR_OTHER;
+  // Without MPI there are no codes of crossrail's own.
+  if (const crossrail::Status up = crossrail::mpi::mpi_is_up(); !up.ok()) {
+    crossrail::log_line(crossrail::LogLevel::error, "%s: %s", __func__, up.what);
+    return MPI_ERR_OTHER;
+  }
   if (device == nullptr) return refuse_null(__func__);
   *device = nullptr;
   return answer(__func__, crossrail::mpi::make(comm, key, *device));

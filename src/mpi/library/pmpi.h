@@ -46,6 +46,15 @@ inline void let_mpi_progress(MPI_Comm comm) {
   (void)pmpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, MPI_STATUS_IGNORE);
 }
 
+// Whether other functions may be called: MPI libraries end the program where they may not. Errors: invalid.
+inline Status mpi_is_up() {
+  int initialized = 0, finalized = 0;
+  if (find_functions() == nullptr) return failed(Code::invalid, "there is no MPI library that crossrail knows");
+  if (pmpi().Initialized(&initialized) != MPI_SUCCESS || initialized == 0) return failed(Code::invalid, "MPI has not been initialized");
+  if (pmpi().Finalized(&finalized) != MPI_SUCCESS || finalized != 0) return failed(Code::invalid, "MPI has been finalized");
+  return {};
+}
+
 // Errors: system.
 inline Status from_mpi(int code, const char* function) {
   return code == MPI_SUCCESS ? Status{} : failure(Code::system, "%s returned error %d", function, code);

@@ -1,6 +1,5 @@
 #include "mpi/statistics/compared_json.h"
 
-#include <cmath>
 #include <cstdio>
 
 #include "comm/speed_guard.h"
@@ -11,14 +10,14 @@ std::string compared_json() {
   std::string json = "[";
   for (const ComparedCalls& one : compared_calls()) {
     const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
-    const auto seconds = [](float value) { return std::isfinite(value) ? static_cast<double>(value) : 0.0; };
+    const auto seconds = [](SpeedGuard::Nanoseconds time) { return time == SpeedGuard::kFailed ? 0.0 : time * 1e-9; };
     char text[320];
     std::snprintf(text, sizeof text,
                   "%s{\"collective\":\"%s\",\"least_bytes\":%llu,\"most_bytes\":%llu,\"windows\":%llu,\"given_back\":%llu,"
                   "\"taken_back\":%llu,\"carried_seconds\":%.9f,\"native_seconds\":%.9f}",
                   json.size() == 1 ? "" : ",", name_of(one.collective), number(one.least_bytes), number(one.most_bytes),
-                  number(one.windows), number(one.given_back), number(one.taken_back), seconds(one.carried_seconds),
-                  seconds(one.native_seconds));
+                  number(one.windows), number(one.given_back), number(one.taken_back), seconds(one.carried_ns),
+                  seconds(one.native_ns));
     json += text;
   }
   return json + "]";

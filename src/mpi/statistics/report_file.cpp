@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <string>
 
+#include "base/float_mode.h"
 #include "base/host_name.h"
 #include "base/log.h"
 #include "base/settings.h"
@@ -65,6 +66,7 @@ std::string file_of_this_process() {
 bool replace_report(bool finished) {
   static std::atomic<int> written{0};  // by several threads at a time
   const std::string path = file_of_this_process(), unfinished = path + "." + std::to_string(written++) + ".part";
+  const QuietFloats quiet;
   const std::string text = report_json(finished);
   errno = EFBIG;
   if (may_be_so_long(text.size()) && write_whole(unfinished, text) && std::rename(unfinished.c_str(), path.c_str()) == 0) return true;

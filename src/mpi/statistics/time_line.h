@@ -26,11 +26,13 @@ class TimeLine {
   std::int64_t began_ns() const { return began_ns_; }
 
  private:
+  using Nanoseconds = std::array<std::int64_t, kParts>;  // no floats in calls: the program may have asked for traps
+  static void halve(Nanoseconds& parts);
   void widen();
   mutable std::mutex mutex_;
   std::int64_t began_ns_;
   std::int64_t part_ns_ = 10'000'000;
-  Seconds carried_{}, native_{};
+  Nanoseconds carried_{}, native_{};
 };
 
 }  // namespace crossrail::mpi

@@ -110,8 +110,8 @@ def test_the_best_of_nccl_is_the_reference(measurement):
 
 def test_the_table_has_the_ratio_and_the_limit(measurement):
     rows = device_rows(measurement, own_contender(measurement))
-    assert rows[0] == ["16 B", "5", "10", "1", "auto", "10", "send_recv", "2.00", "-", "right"]
-    assert rows[1][5:] == ["10", "alltoall", "1.00", "4", "right"] and len(rows[0]) == len(HEADINGS)
+    assert rows[0] == ["16 B", "5.00", "10.0", "1.00", "auto", "10.0", "send_recv", "2.00", "-", "right"]
+    assert rows[1][5:] == ["10.0", "alltoall", "1.00", "4.00", "right"] and len(rows[0]) == len(HEADINGS)
     measurement["results"] = [one for one in measurement["results"] if not one["contender"].startswith("nccl")]
     assert device_rows(measurement, "auto")[0][5:8] == ["-", "-", "-"]
 
@@ -130,7 +130,7 @@ def test_measurements_are_shown_and_drawn(measurement, capsys, tmp_path):
     assert page.count('<svg class="wide"') == 2 and "faster than best NCCL" in page
     assert draw_image(measurement, "figure", tmp_path) == "images/figure.svg"
     assert "![Time of a call against block size](images/figure.svg)" in markdown_section(measurement, "images/figure.svg")
-    assert "| 16 B | 5 | 10 | 1 | auto | 10 | send_recv | 2.00 | - | right |" in markdown_section(measurement)
+    assert "| 16 B | 5.00 | 10.0 | 1.00 | auto | 10.0 | send_recv | 2.00 | - | right |" in markdown_section(measurement)
 
 
 def test_the_designs_have_a_line_each(measurement):

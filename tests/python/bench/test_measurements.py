@@ -77,7 +77,7 @@ def test_a_datatype_is_named_wherever_a_measurement_is(measurement, capsys, tmp_
 
 def test_the_maintainers_tables(measurement):
     section = markdown_section(measurement)
-    assert "| 1 KiB | 8 | 16 | 1 | 2 | 8.00 | `node_shared` |" in section
+    assert "| 1 KiB | 8.00 | 16.0 | 1.00 | 2.00 | 8.00 | `node_shared` |" in section
     assert replace_tables(f"a\n{BEGIN}\nold\n{END}\nb", ["new"]) == f"a\n{BEGIN}\n\nnew\n{END}\nb"
     with pytest.raises(CliError):
         replace_tables("no marks", ["new"])

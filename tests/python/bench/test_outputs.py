@@ -41,8 +41,8 @@ def test_intervals_tell_a_difference_from_noise(measurement, capsys):
     assert interval(measurement["results"][0]) == (3.5, 4.5) and interval({"p50_us": 1.0}) is None
     show_measurement(measurement)
     said = capsys.readouterr().out
-    assert "4 [3.5, 4.5]" in said and "They overlap at 16 B: no difference beyond the noise there." in " ".join(said.split())
-    assert "2 [1.5, 2.5]" in render_page("t", "", [measurement])
+    assert "4.00 [3.50, 4.50]" in said and "They overlap at 16 B: no difference beyond the noise there." in " ".join(said.split())
+    assert "2.00 [1.50, 2.50]" in render_page("t", "", [measurement])
 
 
 def test_measurements_without_intervals_are_shown_as_before(measurement, capsys):

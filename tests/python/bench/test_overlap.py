@@ -119,6 +119,11 @@ def test_buffers_in_place_and_off_the_caches(stand_in, words, marks):
     assert code == 1 and of_contender(measurement, "auto")["wrong"] > 0 and of_contender(measurement, "native")["wrong"] == 0
 
 
+def test_native_calls_that_cannot_be_told_from_carried_ones_are_not_measured(stand_in):
+    code, said, measurement = run(stand_in, REFUSES="CROSSRAIL_PMPI")
+    assert code == 2 and measurement is None and "refuses CROSSRAIL_PMPI=0" in said
+
+
 def test_lengths_by_zipfs_law(stand_in):
     code, _, measurement = run(stand_in, "--max-bytes", "128", "--counts", "zipf", program=VECTOR)
     assert code == 0 and measurement["counts"] == "zipf" and {one["wrong"] for one in measurement["results"]} == {0}

@@ -11,7 +11,7 @@ from crossrail.bench.replay_program import replay_program
 from crossrail.bench.request import Where
 from crossrail.cli.app import main
 from crossrail.errors import CliError
-from crossrail.report.replay_tables import replay_csv, sentences, who_is_wrong
+from crossrail.report.replay_tables import replay_csv, sentences, show_replay, who_is_wrong
 
 CALL = {"call": "alltoall", "form": "blocking", "comm": 0, "in_place": False, "memory": ["host", "host"], "sent": [[3, 0, 2]], "received": [[3, 0, 2]]}
 
@@ -29,7 +29,7 @@ def report(rank):
 def replayed(native, carried, different=0):
     turns = [[{"inside": [one, 0, 0], "wall": [one]} for one in values] for values in (native, carried)]
     return {"ranks": 2, "names": ["alltoall", "ialltoall", "alltoall_init"], "calls": [200, 0, 0], "native": turns[0], "crossrail": turns[1], "gaps": True,
-            "checked_calls": 200, "different": different, "failed": 0, "program": "./app", "wall_seconds": 2.0, "outside_seconds": 1.0}
+            "checked_calls": 200, "different": different, "failed": 0, "program": "./app", "wall_seconds": 1.4, "outside_seconds": 1.0}
 
 
 def test_the_processes_become_one_file(tmp_path):
@@ -94,6 +94,56 @@ def test_what_it_would_give_the_program():
     assert "no difference beyond noise" in sentences(replayed([0.5] * 3 + [0.4] * 3, [0.45] * 6))[1]
     assert "WRONG: 3 results differ" in " ".join(sentences(replayed([1.0], [1.0], different=3)))
     assert replay_csv(faster).splitlines()[1].startswith("MPI_Alltoall,100,0.5,0.5,0.6,0.25,")
+
+
+def test_nothing_is_concluded_from_few_turns():
+    said = " ".join(sentences(replayed([0.5], [0.25])))
+    assert "1.500 s natively, 1.250 s with crossrail. How much of the difference is noise cannot be told from fewer than 6 turns" in said and "%" not in said
+
+
+@pytest.mark.parametrize("carried, wall, words", [(0.9, 1.4, "spent 0.4 s, the replay with crossrail 0.9 s: this machine is busier"),
+                                                  (0.1, 1.4, "spent 0.4 s, the replay with crossrail 0.1 s: ranks waited"), (0.7, 1.4, ""), (0.001, 1.004, "")])
+def test_nothing_is_concluded_for_another_situation(carried, wall, words):
+    said = " ".join(sentences({**replayed([0.5] * 6, [carried] * 6), "wall_seconds": wall}))
+    assert (words in said and "nothing is concluded" in said and "%" not in said) if words else ("% of the run" in said and "concluded" not in said)
+
+
+def test_one_turn_is_once(capsys):
+    show_replay(replayed([0.5], [0.25]))
+    show_replay(replayed([0.5] * 2, [0.25] * 2))
+    said = " ".join(capsys.readouterr().out.split())
+    assert "replayed once natively and once with crossrail" in said and "replayed 2 times natively and 2 times with crossrail" in said
+
+
+@pytest.mark.parametrize("change, sentence", [
+    ({"ranks": 1_000_000_000}, "it is of 1000000000 ranks and has the calls of 2"), ({"flavour": "foo"}, "flavour is none of openmpi, mpich, abi"),
+    ({"wall_seconds": -5}, r"processes[1].wall_seconds is not a number, 0 or more"), ({"wall_seconds": float("nan")}, "is no JSON"),
+    ({"calls": -1}, "processes[1].calls is not a whole number, 0 or more"), ({"seconds": 10 ** 400}, "seconds is not a number"),
+    ({"communicators": [{"ranks": [[0, 1_000_000_000, 0]]}]}, "a communicator of rank 1"), ({"sequence": [[0, 0, 0, 0]]}, "a step [0, 0, 0, 0]")])
+def test_damaged_recordings_are_refused_at_once(change, sentence, tmp_path, capsys):
+    recording = merge([report(0), report(1)])
+    recording.update((name, value) for name, value in change.items() if name in recording)
+    recording["processes"][1].update((name, value) for name, value in change.items() if name not in recording)
+    (tmp_path / "calls.json").write_text(json.dumps(recording))
+    assert main(["replay", str(tmp_path / "calls.json")]) == 2
+    assert sentence in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_deep_file_is_refused(tmp_path, capsys):
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    assert main(["replay", str(tmp_path / "deep.json")]) == 2 and main(["report", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "deep.json is no JSON" in said and "deep.json is none, or incomplete" in said
+
+
+@pytest.mark.parametrize("option", ["--output", "--csv"])
+def test_the_recording_is_not_written_over(option, tmp_path, capsys):
+    file, other = tmp_path / "calls.json", tmp_path / "link.json"
+    file.write_text(json.dumps(merge([report(0), report(1)])))
+    other.symlink_to(file)
+    before = file.read_text()
+    assert main(["replay", str(file), option, str(other)]) == 2
+    assert "is what is read here" in capsys.readouterr().err and file.read_text() == before
 
 
 @pytest.mark.parametrize("content, sentence", [

@@ -44,8 +44,8 @@ def test_the_configuration_file_is_readable_and_has_all_settings(tmp_path):
     for row in json.loads(done.stdout):
         name = file_name_of(row["variable"])
         assert row["value"] == row["preset"]
-        assert (f"\n{name} =" in lines) == (row["scope"] != "environment"), name
-        if row["preset"] and row["scope"] != "environment":
+        assert (f"\n{name} =" in lines) == (row["scope"] not in ("environment", "launch")), name
+        if row["preset"] and row["scope"] not in ("environment", "launch"):
             assert row["from"].startswith(f"{tmp_path}/crossrail.conf:"), name
 
 
@@ -61,6 +61,12 @@ def test_the_list_says_from_where(tmp_path):
     assert (rows["CROSSRAIL_PLANS"]["value"], rows["CROSSRAIL_PLANS"]["from"]) == ("7", f"{tmp_path}/crossrail.conf:2")
     assert rows["CROSSRAIL_GUARD"]["from"] == "default"
     assert f"{tmp_path}/crossrail.conf:2" in crossrail("list", "--settings", folder=tmp_path, COLUMNS="400").stdout
+
+
+def test_a_value_that_is_ignored_is_not_shown_as_the_one_that_holds(tmp_path):
+    rows = settings(tmp_path, CROSSRAIL_ALLTOALL="nonsense", CROSSRAIL_SCRATCH="lots")
+    for name in ("CROSSRAIL_ALLTOALL", "CROSSRAIL_SCRATCH"):
+        assert (rows[name]["value"], rows[name]["from"]) == (rows[name]["preset"], "default")
 
 
 @pytest.mark.parametrize("name, value, sentence", [

@@ -1,12 +1,13 @@
 """Every command with wrong arguments: one sentence and the exit code, never a traceback."""
 
 import shlex
+from types import SimpleNamespace
 
 import pytest
 
 from crossrail import core, jobs
 from crossrail.bench import run as bench_run
-from crossrail.cli import app as cli_app
+from crossrail.cli import app as cli_app, demo
 from crossrail.cli.app import main
 from crossrail.cli.words import split_run
 from crossrail.errors import CliError
@@ -25,6 +26,23 @@ WRONG = [
     ("run -n 2 --mpi pmix -- /bin/true", 2, "'pmix' is no flavour of MPI"),
     ("run -n 2 --mpi openmpi --launcher nosuch -- /bin/true", 2, "The launcher 'nosuch' is not found."),
     ("run -n 2 --mpi openmpi --launcher /bin/false --show -- /bin/true", 2, "names neither"),
+    ("run /etc", 126, "'/etc' is a folder; name a program."),
+    ("run --mpi openmpi /etc", 126, "'/etc' is a folder; name a program."),
+    ("lib /etc", 126, "'/etc' is a folder; name a program."),
+    ("run --html '' -- /bin/true", 2, "--html needs the name of a file or folder; none is given."),
+    ("run --trace= -- /bin/true", 2, "--trace needs the name"),
+    ("run -n 99999999999999999999 -- /bin/true", 2, "99999999999999999999 is not in the range"),
+    ("cluster -H 2 -n 99999999999999999999 -- /bin/true", 2, "is not in the range"),
+    ("bench alltoall -n 2147483648", 2, "is not in the range"),
+    ("tune alltoall -n 4,2147483648", 2, "there are no more than 2147483647"),
+    ("tune alltoall -n x", 2, "write for example 4,16,56."),
+    ("bench alltoall --mpi foo", 2, "'foo' is no flavour of MPI known here; take one of openmpi, mpich, abi."),
+    ("tune alltoall -n 2 --mpi foo", 2, "'foo' is no flavour of MPI known here; take one of openmpi, mpich, abi."),
+    ("tune alltoall -n 2 --seconds 0", 2, "--seconds takes seconds, more than 0."),
+    ("tune alltoall -n 2 --seconds -1", 2, "--seconds takes seconds, more than 0."),
+    ("tune alltoall -n 2 --output /etc", 2, "/etc is a folder; name a file."),
+    ("demo --html /dev/null/x/demo.html", 2, "Nothing can be written to /dev/null/x."),
+    ("demo --html /etc", 2, "/etc is a folder; name a file."),
     ("lib", 2, "Which MPI?"),
     ("lib /nosuch/app", 127, "is not found"),
     ("lib --mpi intel", 2, "'intel' is no flavour"),
@@ -52,6 +70,7 @@ WRONG = [
 def nothing_starts(monkeypatch):
     """A small catalogue; no job may start."""
     monkeypatch.setattr(core, "catalogue", lambda: CATALOGUE)
+    monkeypatch.setattr(demo, "resolve_subject", lambda folder: pytest.fail("the demo was started"))
     monkeypatch.setattr(bench_run, "run_bench", lambda request, start: pytest.fail("a bench was started"))
 
 
@@ -68,6 +87,19 @@ def test_ctrl_c_has_a_shells_exit_code(monkeypatch, capsys):
 
     monkeypatch.setattr(cli_app.typer.main, "get_command", lambda _app: type("Commands", (), {"main": interrupted, "commands": {}}))
     assert main(["doctor"]) == 130 and "Stopped" in capsys.readouterr().err
+
+
+def test_what_nobody_has_foreseen_is_a_sentence(monkeypatch, capsys):
+    def broken(*_words, **_options):
+        raise ZeroDivisionError("division by\nzero")
+
+    monkeypatch.setattr(cli_app.typer.main, "get_command", lambda _app: type("Commands", (), {"main": broken, "commands": {}}))
+    assert main(["doctor"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("crossrail: This should not have happened: ZeroDivisionError: division by zero. Please report it") and said.count("\n") == 1
+    monkeypatch.setattr(cli_app.sys, "flags", SimpleNamespace(dev_mode=True))
+    with pytest.raises(ZeroDivisionError):
+        main(["doctor"])
 
 
 def test_srun_has_an_option_mpi_of_its_own():

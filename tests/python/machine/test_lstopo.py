@@ -18,7 +18,7 @@ DRAWN = """<?xml version='1.0' encoding='UTF-8'?>
 def test_the_picture_has_the_colours_of_the_pages():
     made = lstopo.restyle(DRAWN)
     root = xml.fromstring(made)
-    assert root.get("viewBox") == "0 0 322 286" and '<rect class="core" x="14"' in made and "Core &lt;0&gt;" in made
+    assert root.get("viewBox") == "-0.5 -0.5 323 287" and '<rect class="core" x="14"' in made and "Core &lt;0&gt;" in made
     assert "rgb(" not in made and "prefers-color-scheme: dark" in made
     assert "onclick" not in made and "<script" not in made and " id=" not in made
 

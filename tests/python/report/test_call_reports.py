@@ -1,15 +1,18 @@
 """Adding up what the processes counted, and showing it."""
 
 import json
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from crossrail.errors import CliError
+from crossrail.launchers import Job, Launcher
 from crossrail.outputs import write_file
 from crossrail.report import call_tables
 from crossrail.report.calls_page import render_calls
 from crossrail.report.call_reports import Overlap, add_up, read_folder
+from crossrail.report.reported_run import ReportChoice, run_with_report
 
 
 def process(rank, carried, native=0, **more):
@@ -74,6 +77,12 @@ def test_traffic_is_that_of_the_busiest_node(monkeypatch):
     assert "alltoall leader_pipelined" in shown(add_up(processes), monkeypatch)
 
 
+def test_sizes_are_said_to_be_those_of_what_the_call_moves(monkeypatch):
+    reduced = add_up([process(0, 5, name="MPI_Iallreduce")])
+    assert "sizes (the elements of one rank)" in shown(reduced, monkeypatch) and "The elements of one rank; calls" in render_calls(reduced)
+    assert "From one rank to one other; calls" in render_calls(add_up([process(0, 5)]))
+
+
 def test_nothing_and_missing_ranks_are_said(monkeypatch):
     assert "No process wrote a report" in shown(add_up([]), monkeypatch)
     assert "1 of 2 ranks left no report" in shown(add_up([process(0, 5)]), monkeypatch)
@@ -118,6 +127,18 @@ def test_the_page_has_the_same_tables():
 def test_a_page_that_cannot_be_written_is_one_sentence(tmp_path):
     with pytest.raises(CliError, match="cannot be written"):
         write_file(tmp_path, "a folder is no file")
+
+
+@pytest.mark.parametrize("what", ["html", "record"])
+@pytest.mark.parametrize("code, expected", [(0, 2), (7, 7)])
+def test_a_result_that_cannot_be_kept_is_told_by_the_exit_code(what, code, expected, tmp_path, capsys):
+    def start(job):
+        (Path(job.environment["CROSSRAIL_REPORT"]) / "0.json").write_text(json.dumps(process(0, 5)))
+        return code
+
+    choice = ReportChoice(str(tmp_path), shown=False, **{what: Path("/dev/full")})
+    assert run_with_report(Job(Launcher("/bin/true", "openmpi"), 1, ["./app"]), choice, start) == expected
+    assert ("No space left" if what == "html" else "Nothing was recorded") in capsys.readouterr().err
 
 
 def comparison(**more):

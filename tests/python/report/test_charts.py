@@ -7,11 +7,14 @@ import xml.etree.ElementTree as xml
 import pytest
 
 from crossrail.report.chart import Chart, Series, format_tick, size_ticks, value_range, value_ticks
+from crossrail.report.chart_bands import CUT, within
 from crossrail.report.chart_drawing import draw, draw_file
 from crossrail.report.chart_labels import LABEL_DISTANCE, LONGEST, name_lines, place_names
 from crossrail.report.chart_style import COLOURS, DARK, LIGHT, MARKS, colour_number, dash_of
-from crossrail.report.contender_tables import medians_table, styles
+from crossrail.report.contender_tables import few_repetitions, medians_table, styles
+from crossrail.report.measurement_charts import latency_chart
 from crossrail.report.page import machine_line, origin_line, render_page
+from crossrail.report.size_words import size_axis, size_words
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -90,9 +93,34 @@ def test_crossrail_is_drawn_last_and_so_on_top():
 def test_a_band_is_drawn_where_the_spread_is_known_and_stretches_the_axis_only_so_far():
     own = Series("crossrail", 0, [(1, 10.0), (8, 10.0)], [(1, 9.0, 15.0), (8, 1e-3, 1e9)])
     chart = Chart("c", "v", " µs", [own], bands="Bands: all of it.")
-    assert value_range(chart) == (2.5, 40.0)
+    assert value_range(chart) == (0.1, 1000.0)
     assert 'class="band c0"' in draw(chart) and "Bands: all of it." in draw(chart)
     assert "band" not in draw(Chart("c", "v", " µs", [Series("crossrail", 0, own.points)], bands="Bands"))
+
+
+def test_a_band_within_the_reach_of_the_axis_is_drawn_whole_and_one_beyond_is_cut_with_an_arrow_and_a_note():
+    held = Chart("c", "v", " µs", [Series("crossrail", 0, [(1, 10.0), (8, 10.0)], [(1, 9.0, 15.0), (8, 1.0, 900.0)])], bands="Bands.")
+    assert CUT not in draw(held) and "cut" not in draw(held)
+    beyond = Chart("c", "v", " µs", [Series("crossrail", 0, [(1, 10.0), (8, 10.0)], [(1, 9.0, 15.0), (8, 1.0, 9e5)])], bands="Bands.")
+    assert CUT in draw(beyond) and draw(beyond).count('class="point cut c0"') == 2
+
+
+def test_a_cut_edge_runs_along_the_edge_of_the_plot():
+    assert within([(0, 50), (10, -50), (20, 50)], 0, 100) == [(0, 50), (5, 0), (10, 0), (15, 0), (20, 50)]
+    assert within([(0, -100), (8, 300)], 0, 100) == [(0, 0), (2, 0), (4, 100), (8, 100)]
+    assert within([(0, 1), (10, 2)], 0, 100) == [(0, 1), (10, 2)]
+
+
+def test_the_axis_of_sizes_says_of_what():
+    assert [size_axis(call) for call in ("ialltoall", "MPI_Iallreduce")] == ["bytes from each rank to each other", "bytes of the elements of one rank"]
+    assert "bytes of the block of one rank" in draw(latency_chart({"collective": "iallgather", "results": [contender("auto", size, 1.0) for size in (1, 2)]}))
+    assert size_words("MPI_Reduce_scatter_block_init") == "the block each rank gets" and size_words("MPI_Ialltoallv") == size_words("alltoallw")
+
+
+def test_what_the_99th_percentile_of_few_repetitions_is():
+    few = {"results": [{**contender("auto", 8, 1.0), "repetitions": count} for count in (30, 60, 1000)]}
+    assert few_repetitions(few) == ["There were 30 to 60 repetitions at some sizes: of fewer than 100 the p99 is the slowest call, or close to it."]
+    assert few_repetitions({"results": few["results"][2:]}) == few_repetitions({"results": [contender("auto", 8, 1.0)]}) == []
 
 
 def test_charts_with_one_size_are_bars_and_without_points_nothing():
@@ -109,7 +137,7 @@ def contender(name, size, time):
 def test_the_table_has_all_contenders_and_the_least_in_bold():
     measurement = {"results": [contender(name, 8, 1.0 + at) for at, name in enumerate(("auto", "native", "a<b", "ring"))] + [contender("ring", 16, 9.0)]}
     table = medians_table(measurement)
-    assert all(name in table for name in ("crossrail", "native MPI", "a&lt;b", "ring")) and "<td class=best>1</td>" in table and table.count("<td>-</td>") == 3
+    assert all(name in table for name in ("crossrail", "native</span> MPI", "a&lt;b", "ring")) and "<td class=best>1.00</td>" in table and table.count("<td>-</td>") == 3
     assert styles(measurement) == {"native": 1, "auto": 0, "a<b": 2, "ring": 3}
 
 

@@ -34,7 +34,7 @@ def measurement():
 
 
 def test_a_median_with_its_spread():
-    assert spread(quartiles(2.0)) == "2 ±10%" and spread({"p25_us": 0.0, "p50_us": 0.0, "p75_us": 0.0}) == "0"
+    assert spread(quartiles(2.0)) == "2.00 ±10%" and spread({"p25_us": 0.0, "p50_us": 0.0, "p75_us": 0.0}) == "0"
     assert percent(quartiles(80, "percent")) == "80 ±8"
 
 
@@ -42,12 +42,12 @@ def test_a_row_for_every_size_and_contender(measurement):
     assert has_parts(measurement)
     assert part_headings(measurement)[:8] == ["block", "contender", "algorithm", "pure", "start", "wait", "compute", "total"]
     rows = part_rows(measurement)
-    assert [row[:4] for row in rows] == [["8 B", "native", "native", "4 ±10%"], ["8 B", "crossrail", "native", "2 ±10%"],
-                                         ["16 B", "native", "native", "6 ±10%"], ["16 B", "crossrail", "native", "6 ±10%"]]
-    assert rows[1][-4:] == ["80 ±8", "1", "2.00", "right"] and rows[0][-2] == "-"
+    assert [row[:4] for row in rows] == [["8 B", "native", "native", "4.00 ±10%"], ["8 B", "crossrail", "native", "2.00 ±10%"],
+                                         ["16 B", "native", "native", "6.00 ±10%"], ["16 B", "crossrail", "native", "6.00 ±10%"]]
+    assert rows[1][-4:] == ["80 ±8", "1.00", "2.00", "right"] and rows[0][-2] == "-"
     for one in measurement["results"]:
         one["init_us"] = 3.0
-    assert part_headings(measurement)[3] == "init" and part_rows(measurement)[0][3] == "3"
+    assert part_headings(measurement)[3] == "init" and part_rows(measurement)[0][3] == "3.00"
 
 
 def test_tables_and_pages(measurement, capsys):
@@ -55,7 +55,7 @@ def test_tables_and_pages(measurement, capsys):
     shown = capsys.readouterr().out
     assert "MPI_Ialltoall, 2 ranks" in shown and "80 ±8" in shown and "blocking call of the same contender" in shown
     page = render_page("Title", "", [measurement])
-    assert page.count('<svg class="wide"') == 3 and "overlap %" in page and "80 ±8" in page
+    assert page.count('<svg class="wide"') == 3 and "overlap\u00a0%" in page and "80 ±8" in page
     drawn = xml.fromstring(draw_file(overlap_chart(measurement)))
     assert len(drawn.findall(".//{http://www.w3.org/2000/svg}polyline")) == 2
 

@@ -6,6 +6,8 @@ import pytest
 
 from crossrail.cli.app import main
 from crossrail.errors import CliError
+from crossrail.launchers import Job, Launcher
+from crossrail.report import traced_run
 from crossrail.report.trace import (CALL, EVENT, EVENTS_AT, FORMAT, HEAD, MESSAGE, PENDING, PHASE, TEXT_BYTES, TEXTS_AT, WAIT, read_parts, trace_sentence,
                                     write_trace)
 
@@ -100,6 +102,24 @@ def test_files_that_are_no_traces_are_left_out(tmp_path, capsys):
     write_part(tmp_path, [event(1, CALL, ALLTOALL, 5000, 6000)])
     with pytest.raises(CliError, match="cannot be written"):
         write_trace(tmp_path, read_parts(tmp_path))
+
+
+@pytest.mark.parametrize("file, leaves, code, expected", [("t.json", True, 0, 0), ("t.json", False, 0, 2), ("t.json", False, 7, 7), ("/dev/full", True, 0, 2),
+                                                         ("/dev/full", True, 7, 7)])
+def test_a_trace_that_is_lost_is_told_by_the_exit_code(file, leaves, code, expected, tmp_path, monkeypatch, capsys):
+    """`leaves`: a process leaves something; the folder of what cannot be put together stays."""
+    parts = tmp_path / "parts"
+    monkeypatch.setattr(traced_run.tempfile, "mkdtemp", lambda prefix, dir: parts.mkdir() or str(parts))
+    job = Job(Launcher("/bin/true", "openmpi"), 1, ["./app"])
+
+    def run():
+        if leaves:
+            write_part(parts, [event(1, CALL, ALLTOALL, 5000, 6000)])
+        return code
+
+    assert traced_run.run_traced(job, tmp_path / file, run) == expected and job.environment["CROSSRAIL_TRACE"] == str(parts)
+    assert parts.exists() == (leaves and file == "/dev/full") and ("nothing to trace" in capsys.readouterr().err) == (not leaves)
+    assert traced_run.run_traced(job, None, lambda: 3) == 3
 
 
 @pytest.mark.parametrize("file, sentence", [("/nosuch/trace.json", "There is no folder"), ("{folder}", "is a folder; name a file")])

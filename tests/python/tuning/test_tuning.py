@@ -12,7 +12,7 @@ from crossrail.tuning.campaign import Campaign, Context, Goal
 from crossrail.tuning.candidates import Layout
 from crossrail.tuning.decision import Evidence, Range, beats, decide, decide_once, winner_of, worth_measuring
 from crossrail.tuning.record import Record
-from crossrail.tuning.table import Tuned, all_rows, kept_rows, spans, write_table
+from crossrail.tuning.table import Tuned, all_rows, kept_rows, read_rows, spans, write_table
 
 ROUNDS = 5
 SIZES = [1 << power for power in range(13)]
@@ -132,11 +132,11 @@ def test_the_rows_of_a_table(tmp_path):
     rows = all_rows([many, few])
     assert [",".join(row) for row in rows] == ["alltoall,host,*,1,4,*,64,bruck,", "alltoall,host,*,1,4,*,8K,native,",
                                                 "alltoallv,host,openmpi,2,4,*,*,node_shared,direct=8K"]
-    assert kept_rows("# old\nalltoall,host,1,4,*,linear,\nalltoall,host,1,8,*,linear,  # why\n", rows) == [["alltoall", "host", "*", "1", "8", "*", "*", "linear", ""]]
-    assert kept_rows("nodes,collective,memory,algorithm,mpi,ranks_per_node,up_to_bytes\n1,alltoall,host,bruck,mpich5-,8,1K\n", rows) == [
+    assert kept_rows(read_rows("# old\nalltoall,host,1,4,*,linear,\nalltoall,host,1,8,*,linear,  # why\n"), rows) == [["alltoall", "host", "*", "1", "8", "*", "*", "linear", ""]]
+    assert kept_rows(read_rows("nodes,collective,memory,algorithm,mpi,ranks_per_node,up_to_bytes\n1,alltoall,host,bruck,mpich5-,8,1K\n"), rows) == [
         ["alltoall", "host", "mpich5-", "1", "8", "*", "1K", "bruck", ""]]
     with pytest.raises(CliError, match="a row without algorithm: alltoall,host,1,8,64"):
-        kept_rows("alltoall,host,1,8,64\n", rows)
+        kept_rows(read_rows("alltoall,host,1,8,64\n"), rows)
     path = tmp_path / "table.csv"
     assert write_table(path, ["from here"], [few]) == 0 and write_table(path, ["from there"], [many]) == 2
     assert path.read_text().splitlines()[:3] == ["# from there", "collective,memory,mpi,nodes,ranks_per_node,ranks_per_device,up_to_bytes,algorithm,parameters",

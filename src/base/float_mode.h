@@ -1,0 +1,91 @@
+// How a thread's floating-point numbers behave (rounding, traps, denormal numbers as zero), and the flags of what has happened to them.
+//
+// Programs change both (fesetround, feenableexcept, -ffast-math) and ask for the flags. What is computed for a pending call is
+// computed as the program's thread would have done it when it made the call, whoever advances it.
+#pragma once
+
+#include <cstdint>
+
+#if !defined(__x86_64__)
+#include <cfenv>
+#endif
+
+namespace crossrail {
+
+#if defined(__x86_64__)
+
+// One that nobody has made is that of a new program.
+class FloatMode {
+ public:
+  static FloatMode of_this_thread() {
+    FloatMode mode;
+    mode.vectors_ = vectors();
+    asm volatile("fnstcw %0" : "=m"(mode.others_));
+    return mode;
+  }
+  // With no flags.
+  void set() const {
+    set_vectors(vectors_ & ~kFlags);
+    asm volatile("fldcw %0" : : "m"(others_));
+  }
+  // Flags of the thread as it is now; those of long doubles are not looked at.
+  using Flags = std::uint32_t;
+  static Flags raised() { return vectors() & kFlags; }
+  static void add(Flags flags) {
+    const std::uint32_t now = vectors();
+    if ((now & flags) != flags) set_vectors(now | flags);
+  }
+
+ private:
+  static constexpr std::uint32_t kFlags = 0x3f;
+  static std::uint32_t vectors() {
+    std::uint32_t word = 0;
+    asm volatile("stmxcsr %0" : "=m"(word));
+    return word;
+  }
+  static void set_vectors(std::uint32_t word) { asm volatile("ldmxcsr %0" : : "m"(word)); }
+  std::uint32_t vectors_ = 0x1f80;  // MXCSR
+  std::uint16_t others_ = 0x37f;    // the control word of long doubles
+};
+
+#else
+
+class FloatMode {
+ public:
+  static FloatMode of_this_thread() {
+    FloatMode mode;
+    (void)std::fegetenv(&mode.environment_);
+    return mode;
+  }
+  void set() const {
+    (void)std::fesetenv(&environment_);
+    (void)std::feclearexcept(FE_ALL_EXCEPT);
+  }
+  using Flags = int;
+  static Flags raised() { return std::fetestexcept(FE_ALL_EXCEPT); }
+  static void add(Flags flags) {
+    if (flags != 0 && std::fetestexcept(flags) != flags) (void)std::feraiseexcept(flags);
+  }
+
+ private:
+  std::fenv_t environment_ = *FE_DFL_ENV;
+};
+
+#endif
+
+// While one lives this thread computes without traps, and what it does leaves no flags.
+class QuietFloats {
+ public:
+  QuietFloats() { FloatMode{}.set(); }
+  ~QuietFloats() {
+    mode_.set();
+    FloatMode::add(flags_);
+  }
+  QuietFloats(const QuietFloats&) = delete;
+
+ private:
+  FloatMode mode_ = FloatMode::of_this_thread();
+  FloatMode::Flags flags_ = FloatMode::raised();
+};
+
+}  // namespace crossrail
