@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -156,7 +157,7 @@ void CopiedCall::take_back() {
 bool PendingCopiedCall::over() {
   int done = 0;
   MPI_Status status;
-  if (awaited_elsewhere || !may_test_in_hook(&native, 1)) return false;
+  if (!may_test_in_hook(&native, 1)) return false;
   code = pmpi().Test(&native, &done, &status);  // MPI_Testall of MPICH 5.0 takes no persistent collective
   return code != MPI_SUCCESS || done != 0;
 }
@@ -212,7 +213,8 @@ int advance_copied_calls() {
   std::vector<PendingCopiedCall*> over;
   {
     const std::lock_guard lock(mutex);
-    over = under_way();
+    // Others may be gone at any time.
+    std::copy_if(under_way().begin(), under_way().end(), std::back_inserter(over), [](const PendingCopiedCall* one) { return !one->awaited_elsewhere; });
   }
   std::erase_if(over, [](PendingCopiedCall* one) { return !one->over(); });
   for (PendingCopiedCall* one : over) end(*one);
