@@ -65,6 +65,30 @@ static void add_copies(Whole* whole, const Type* part, int64_t at, int64_t copie
   }
 }
 
+/* Every other type is made with large counts where the MPI library has these: it says less of such types. (The C programs that shrink.py prints
+ * have ints.) */
+#if MPI_VERSION >= 4
+enum { kHasLarge = 1 };
+#else
+enum { kHasLarge = 0 };
+#define MPI_Type_contiguous_c(...) (void)0
+#define MPI_Type_vector_c(...) (void)0
+#define MPI_Type_create_hvector_c(...) (void)0
+#define MPI_Type_create_indexed_block_c(...) (void)0
+#define MPI_Type_create_hindexed_c(...) (void)0
+#define MPI_Type_indexed_c(...) (void)0
+#define MPI_Type_create_struct_c(...) (void)0
+#define MPI_Type_create_subarray_c(...) (void)0
+#define MPI_Type_create_resized_c(...) (void)0
+#endif
+static int made;
+/* Calls the function that makes a type, or the other one. */
+#define MAKE(with_ints, with_large)                  \
+  do {                                               \
+    if (kHasLarge && made++ % 2 != 0) with_large;    \
+    else with_ints;                                  \
+  } while (0)
+
 static Type read_any(Script* script, int wanted);
 
 static void drop_part(Type* part) { free_type(part); }
@@ -85,10 +109,13 @@ static Type regular(Script* script, const char* how, int wanted) {
   const int64_t length = contiguous ? 1 : next_number(script), stride = contiguous ? 1 : next_number(script);
   Type part = read_any(script, wanted);
   for (int64_t i = 0; i < count; ++i) add_copies(&whole, &part, i * stride * (in_bytes ? 1 : extent_of(&part)), length);
-  if (wanted && contiguous) MPI_Type_contiguous((int)count, part.made, &whole.type.made);
-  if (wanted && in_bytes) MPI_Type_create_hvector((int)count, (int)length, stride, part.made, &whole.type.made);
+  MPI_Datatype* const to = &whole.type.made;
+  if (wanted && contiguous) MAKE(MPI_Type_contiguous((int)count, part.made, to), MPI_Type_contiguous_c(count, part.made, to));
+  if (wanted && in_bytes) {
+    MAKE(MPI_Type_create_hvector((int)count, (int)length, stride, part.made, to), MPI_Type_create_hvector_c(count, length, stride, part.made, to));
+  }
   if (wanted && !contiguous && !in_bytes) {
-    MPI_Type_vector((int)count, (int)length, (int)stride, part.made, &whole.type.made);
+    MAKE(MPI_Type_vector((int)count, (int)length, (int)stride, part.made, to), MPI_Type_vector_c(count, length, stride, part.made, to));
   }
   drop_part(&part);
   return whole.type;
@@ -99,6 +126,7 @@ static Type irregular(Script* script, const char* how, int wanted) {
   Whole whole = {.type = {.made = MPI_DATATYPE_NULL}};
   int lengths[kMostParts], places[kMostParts];
   MPI_Aint bytes[kMostParts];
+  MPI_Count large_lengths[kMostParts], large_places[kMostParts];
   const int parts = (int)next_number(script), one_length = strcmp(how, "iblock") == 0, in_bytes = strcmp(how, "hindexed") == 0;
   if (parts > kMostParts) give_up("%d parts of a type", parts);
   const int length = one_length ? (int)next_number(script) : 0;
@@ -106,12 +134,22 @@ static Type irregular(Script* script, const char* how, int wanted) {
     lengths[i] = one_length ? length : (int)next_number(script);
     bytes[i] = next_number(script);
     places[i] = (int)bytes[i];
+    large_lengths[i] = lengths[i];
+    large_places[i] = bytes[i];
   }
   Type part = read_any(script, wanted);
   for (int i = 0; i < parts; ++i) add_copies(&whole, &part, bytes[i] * (in_bytes ? 1 : extent_of(&part)), lengths[i]);
-  if (wanted && one_length) MPI_Type_create_indexed_block(parts, length, places, part.made, &whole.type.made);
-  if (wanted && in_bytes) MPI_Type_create_hindexed(parts, lengths, bytes, part.made, &whole.type.made);
-  if (wanted && !one_length && !in_bytes) MPI_Type_indexed(parts, lengths, places, part.made, &whole.type.made);
+  MPI_Datatype* const to = &whole.type.made;
+  if (wanted && one_length) {
+    MAKE(MPI_Type_create_indexed_block(parts, length, places, part.made, to), MPI_Type_create_indexed_block_c(parts, length, large_places, part.made, to));
+  }
+  if (wanted && in_bytes) {
+    MAKE(MPI_Type_create_hindexed(parts, lengths, bytes, part.made, to), MPI_Type_create_hindexed_c(parts, large_lengths, large_places, part.made, to));
+  }
+  if (wanted && !one_length && !in_bytes) {
+    MAKE(MPI_Type_indexed(parts, lengths, places, part.made, to), MPI_Type_indexed_c(parts, large_lengths, large_places, part.made, to));
+  }
+  (void)large_lengths, (void)large_places; /* where there are no large counts */
   drop_part(&part);
   return whole.type;
 }
@@ -121,6 +159,7 @@ static Type structure(Script* script, int wanted) {
   Whole whole = {.type = {.made = MPI_DATATYPE_NULL}};
   int lengths[kMostParts];
   MPI_Aint bytes[kMostParts];
+  MPI_Count large_lengths[kMostParts], large_places[kMostParts];
   Type parts[kMostParts];
   MPI_Datatype types[kMostParts];
   const int count = (int)next_number(script);
@@ -130,9 +169,13 @@ static Type structure(Script* script, int wanted) {
     bytes[i] = next_number(script);
     parts[i] = read_any(script, wanted);
     types[i] = parts[i].made;
+    large_lengths[i] = lengths[i];
+    large_places[i] = bytes[i];
     add_copies(&whole, &parts[i], bytes[i], lengths[i]);
   }
-  if (wanted) MPI_Type_create_struct(count, lengths, bytes, types, &whole.type.made);
+  MPI_Datatype* const to = &whole.type.made;
+  if (wanted) MAKE(MPI_Type_create_struct(count, lengths, bytes, types, to), MPI_Type_create_struct_c(count, large_lengths, large_places, types, to));
+  (void)large_lengths, (void)large_places;
   for (int i = 0; i < count; ++i) drop_part(&parts[i]);
   return whole.type;
 }
@@ -142,9 +185,11 @@ static Type subarray(Script* script, int wanted) {
   Whole whole = {.type = {.made = MPI_DATATYPE_NULL}};
   const int by_rows = next_word(script)[0] == 'C';
   int all[2], some[2], from[2];
+  MPI_Count large_all[2], large_some[2], large_from[2];
   for (int i = 0; i < 2; ++i) all[i] = (int)next_number(script);
   for (int i = 0; i < 2; ++i) some[i] = (int)next_number(script);
   for (int i = 0; i < 2; ++i) from[i] = (int)next_number(script);
+  for (int i = 0; i < 2; ++i) large_all[i] = all[i], large_some[i] = some[i], large_from[i] = from[i];
   Type part = read_any(script, wanted);
   const int slow = by_rows ? 0 : 1, fast = 1 - slow;
   for (int i = 0; i < some[slow]; ++i) {
@@ -152,9 +197,13 @@ static Type subarray(Script* script, int wanted) {
   }
   whole.type.lower = 0;
   whole.type.upper = (int64_t)all[0] * all[1] * extent_of(&part);
+  const int order = by_rows ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
+  MPI_Datatype* const to = &whole.type.made;
   if (wanted) {
-    MPI_Type_create_subarray(2, all, some, from, by_rows ? MPI_ORDER_C : MPI_ORDER_FORTRAN, part.made, &whole.type.made);
+    MAKE(MPI_Type_create_subarray(2, all, some, from, order, part.made, to),
+         MPI_Type_create_subarray_c(2, large_all, large_some, large_from, order, part.made, to));
   }
+  (void)large_all, (void)large_some, (void)large_from;
   drop_part(&part);
   return whole.type;
 }
@@ -170,7 +219,8 @@ static Type changed(Script* script, const char* how, int wanted) {
     whole.type.lower = lower;
     whole.type.upper = lower + extent;
   }
-  if (wanted && resized) MPI_Type_create_resized(part.made, lower, extent, &whole.type.made);
+  MPI_Datatype* const to = &whole.type.made;
+  if (wanted && resized) MAKE(MPI_Type_create_resized(part.made, lower, extent, to), MPI_Type_create_resized_c(part.made, lower, extent, to));
   if (wanted && !resized) MPI_Type_dup(part.made, &whole.type.made);
   drop_part(&part);
   return whole.type;
