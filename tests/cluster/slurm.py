@@ -31,7 +31,7 @@ SlurmdUser=root
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool.%n
+SlurmdSpoolDir={folder}/spool
 SlurmdPidFile={folder}/%n.pid
 SlurmctldPidFile={folder}/controller.pid
 SlurmctldLogFile={folder}/controller.log
@@ -91,7 +91,7 @@ def running(words, environment):
 
 def configure(cluster, folder):
     """Writes Slurm's files; returns the environment in which its commands find them."""
-    for part in ("state", "work", *(f"spool.{host.name}" for host in cluster.hosts), *(f"tmp.{host.name}" for host in cluster.hosts)):
+    for part in ("state", "work", "spool", *(f"tmp.{host.name}" for host in cluster.hosts)):
         (folder / part).mkdir()
     nodes = "\n".join(f"NodeName={host.name} NodeAddr={host.address} CPUs=2 State=UNKNOWN" for host in cluster.hosts)
     places = {"names": [host.name for host in cluster.hosts], "addresses": [host.address for host in cluster.hosts]}
@@ -104,10 +104,11 @@ def configure(cluster, folder):
 
 
 def start(stack, cluster, folder, environment):
-    """All daemons; returns whether the nodes came up."""
+    """All daemons; returns whether the nodes came up and run jobs."""
     files = {"socket": "munge.socket", "key-file": "munge.key", "pid-file": "munge.pid", "seed-file": "munge.seed", "log-file": "munge.log"}
     stack.enter_context(running(["munged", "--foreground", "--force", *(f"--{what}={folder / name}" for what, name in files.items())], environment))
-    inside = "" if str(folder).startswith("/tmp/") or str(TREE).startswith("/tmp/") else "mount -t tmpfs tmpfs /tmp; "
+    # Each host has files of its own: what daemons keep, and /tmp, unless the tree lies there.
+    inside = f"mount -t tmpfs tmpfs {folder}/spool; " + ("" if str(TREE).startswith("/tmp/") else "mount -t tmpfs tmpfs /tmp; ")
     for number, host in enumerate(cluster.hosts):
         if number == 0:
             stack.enter_context(running([*cluster.entering(host), "slurmctld", "-D"], environment))
@@ -118,9 +119,18 @@ def start(stack, cluster, folder, environment):
         seen = subprocess.run([*cluster.entering(cluster.hosts[0]), "sinfo", "-h", "-t", "idle", "-o", "%D"], env=environment, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True, check=False)
         if seen.stdout.strip() == str(len(cluster.hosts)):
-            return True
+            return runs_jobs(cluster, environment)
         time.sleep(0.3)
     return False
+
+
+def runs_jobs(cluster, environment):
+    """Whether this Slurm works at all, which is no matter of crossrail's."""
+    words = [*cluster.entering(cluster.hosts[0]), "srun", "--mpi=pmix", "-N", str(len(cluster.hosts)), "true"]
+    try:
+        return subprocess.run(words, env=environment, timeout=60, check=False).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def say_logs(folder):
@@ -173,13 +183,13 @@ def main(argv):
     missing = [name for name in (*DAEMONS, *COMMANDS) if not shutil.which(name, path=f"/usr/sbin:{os.environ['PATH']}")]
     if missing:
         skip(f"{', '.join(missing)} are not installed (Debian: slurmctld slurmd slurm-client munge)")
-    folder = Path(tempfile.mkdtemp(prefix="slurm.", dir=options.libraries))
+    folder = Path(tempfile.mkdtemp(prefix="slurm.", dir="/var/tmp"))  # names of sockets are short
     try:
         with Cluster([2, 2]) as cluster, ExitStack() as stack:
             environment = configure(cluster, folder)
             if not start(stack, cluster, folder, environment):
                 say_logs(folder)
-                skip(f"Slurm does not start on {socket.gethostname()}: see the logs above")
+                skip(f"Slurm does not work on {socket.gethostname()}: see the logs above")
             found = complaints(run_job(options, mpi, cluster, folder, environment))
             if found:
                 say_logs(folder)
