@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -13,17 +12,10 @@
 #include <thread>
 #include <vector>
 
+#include "tests/base/fiber_job.h"
+
 namespace crossrail::tests {
 namespace {
-
-// A job that is a function object; alive as long as it runs.
-struct Job {
-  Fiber& fiber;
-  std::function<void(Fiber&)> body;
-  void start() {
-    fiber.start([](void* self) { static_cast<Job*>(self)->body(static_cast<Job*>(self)->fiber); }, this);
-  }
-};
 
 TEST(Fiber, a_job_that_does_not_wait_has_finished_at_once) {
   Fiber fiber;

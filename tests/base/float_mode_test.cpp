@@ -3,23 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cfenv>
-#include <functional>
 #include <limits>
 #include <vector>
 
 #include "base/fiber.h"
+#include "tests/base/fiber_job.h"
 
 namespace crossrail::tests {
 namespace {
-
-// A job that is a function object; alive as long as it runs.
-struct Job {
-  Fiber& fiber;
-  std::function<void(Fiber&)> body;
-  void start() {
-    fiber.start([](void* self) { static_cast<Job*>(self)->body(static_cast<Job*>(self)->fiber); }, this);
-  }
-};
 
 // Volatile, so that it is computed when it is written.
 double sum_of(double larger, double smaller) {

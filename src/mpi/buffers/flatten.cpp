@@ -185,10 +185,10 @@ bool flatten_into(MPI_Datatype type, std::vector<Pieces>& pieces) {
 std::shared_ptr<const Layout> flatten(MPI_Datatype type) {
   auto layout = std::make_shared<Layout>();
   something_untold = false;
-  most_pieces = size_of(type) < kLong ? kMostPieces : kMostOfLong;
+  layout->element_bytes = size_of(type);
+  most_pieces = layout->element_bytes < kLong ? kMostPieces : kMostOfLong;
   if (!flatten_into(type, layout->pieces)) return nullptr;
   join(layout->pieces);
-  layout->element_bytes = size_of(type);
   layout->extent = extent_of(type);
   if (something_untold) return nullptr;
   std::uint64_t found = 0;
