@@ -167,21 +167,30 @@ void run_counted(const CountedWork& work) {
   }
 }
 
-// The bytes of one segment after the other, as the definition has it.
-void run_pack(const crossrail_packing& asked, const std::vector<crossrail_segment>& segments) {
+// Where byte `at` of elements lies, and how many follow it there: one run after the other, as the definition has it.
+static crossrail_block place_of(const crossrail_elements& side, const std::vector<crossrail_segment>& segments, std::uint64_t at) {
   // Elements need not begin where their bytes do: only what is there is in an allocation.
-  auto* const elements = static_cast<std::byte*>(asked.elements);
-  std::byte* const row = touch(asked.row);
-  for (std::uint64_t at = asked.first; at < asked.first + asked.bytes;) {
-    const std::uint64_t element = at / asked.element_bytes;
-    std::uint64_t rest = at % asked.element_bytes;
-    std::size_t segment = 0;
-    while (rest >= segments[segment].bytes) rest -= segments[segment++].bytes;
-    const std::uint64_t bytes = std::min<std::uint64_t>(segments[segment].bytes - rest, asked.first + asked.bytes - at);
-    std::byte* const there =
-        touch(elements + static_cast<std::int64_t>(element) * asked.extent + segments[segment].offset + static_cast<std::int64_t>(rest));
-    std::byte* const here = row + (at - asked.first);
-    std::memcpy(asked.unpack != 0 ? there : here, asked.unpack != 0 ? here : there, bytes);
+  auto* const first = static_cast<std::byte*>(side.at);
+  at += side.first;
+  if (side.element_bytes == 0) return {first + at, nullptr, SIZE_MAX};
+  std::byte* const element = first + static_cast<std::int64_t>(at / side.element_bytes) * side.extent;
+  std::uint64_t rest = at % side.element_bytes;
+  if (segments.empty()) {
+    const std::int64_t run = static_cast<std::int64_t>(rest / side.runs.bytes);
+    rest %= side.runs.bytes;
+    return {element + side.runs.offset + run * side.runs.stride + static_cast<std::int64_t>(rest), nullptr, side.runs.bytes - rest};
+  }
+  std::size_t segment = 0;
+  while (rest >= segments[segment].bytes) rest -= segments[segment++].bytes;
+  return {element + segments[segment].offset + static_cast<std::int64_t>(rest), nullptr, segments[segment].bytes - rest};
+}
+
+void run_movement(const KeptMovement& kept) {
+  const crossrail_movement& asked = kept.asked;
+  for (std::uint64_t at = 0; at < asked.bytes;) {
+    const crossrail_block from = place_of(asked.from, kept.from, at), to = place_of(asked.to, kept.to, at);
+    const std::size_t bytes = std::min({from.bytes, to.bytes, static_cast<std::size_t>(asked.bytes - at)});
+    std::memcpy(touch(to.to), touch(from.to), bytes);
     at += bytes;
   }
 }

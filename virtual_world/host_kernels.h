@@ -39,6 +39,11 @@ struct CountedWork {
 };
 CountedWork counted_work(const crossrail_counted_exchange& asked);
 void run_counted(const CountedWork& work);
-void run_pack(const crossrail_packing& asked, const std::vector<crossrail_segment>& segments);
+// With copies of its lists.
+struct KeptMovement {
+  crossrail_movement asked;
+  std::vector<crossrail_segment> from, to;
+};
+void run_movement(const KeptMovement& kept);
 
 }  // namespace crossrail::virtual_world

@@ -157,11 +157,16 @@ const char* exchange_counted(crossrail_queue* queue, const crossrail_counted_exc
   return nullptr;
 }
 
-const char* pack(crossrail_queue* queue, const crossrail_packing* asked) {
-  worker_for(queue, asked->stream)
-      .post([copy = *asked, segments = std::vector<crossrail_segment>(asked->segments, asked->segments + asked->segment_count)] {
-        run_pack(copy, segments);
-      });
+const char* move(crossrail_queue* queue, const crossrail_movements* asked) {
+  const auto list_of = [](const crossrail_elements& side) {
+    return side.segments == nullptr ? std::vector<crossrail_segment>{} : std::vector<crossrail_segment>(side.segments, side.segments + side.segment_count);
+  };
+  std::vector<KeptMovement> kept;
+  for (int i = 0; i < asked->count; ++i) kept.push_back({asked->all[i], list_of(asked->all[i].from), list_of(asked->all[i].to)});
+  worker_for(queue, asked->stream).post([kept = std::move(kept), flag = asked->flag, value = asked->value] {
+    for (const KeptMovement& one : kept) run_movement(one);
+    if (flag != nullptr) write_word(flag, value);
+  });
   return nullptr;
 }
 

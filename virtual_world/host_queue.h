@@ -22,7 +22,7 @@ const char* combine(crossrail_queue* queue, const crossrail_combination* asked);
 const char* combine_packets(crossrail_queue* queue, const crossrail_packets* asked, const crossrail_reduction* reduction);
 const char* barrier(crossrail_queue* queue, const crossrail_barrier* asked);
 const char* exchange_counted(crossrail_queue* queue, const crossrail_counted_exchange* asked);
-const char* pack(crossrail_queue* queue, const crossrail_packing* asked);
+const char* move(crossrail_queue* queue, const crossrail_movements* asked);
 const char* look(crossrail_queue* queue);
 const char* drain(crossrail_queue* queue);
 

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define CROSSRAIL_DEVICE_MODULE_VERSION 7
+#define CROSSRAIL_DEVICE_MODULE_VERSION 8
 
 typedef enum crossrail_memory_kind {
   CROSSRAIL_MEMORY_HOST = 0,    /* also host memory that the driver knows (pinned, registered) */
@@ -160,6 +160,7 @@ typedef struct crossrail_combination {
   const void *const *from;
   void *const *to;
   int from_count, to_count; /* at most CROSSRAIL_MOST_OPERANDS each */
+  int turn;                 /* with which row of `from` to begin reading, where ranks combine at the same time: each with another one */
   size_t bytes;             /* of a row, whole elements */
   int multiprocessors;      /* this and the rest like crossrail_exchange */
   void *stream;
@@ -167,23 +168,41 @@ typedef struct crossrail_combination {
   uint64_t value;
 } crossrail_combination;
 
-/* Elements of a datatype in device memory, and their bytes in a row. */
+/* Where elements of a datatype lie in device memory: runs of bytes, in the order of an element's bytes. */
 typedef struct crossrail_segment {
   int64_t offset; /* from the element's address */
   uint64_t bytes;
 } crossrail_segment;
-typedef struct crossrail_packing {
-  const crossrail_segment *segments; /* of one element, in the order of its bytes; host memory, read before return */
+/* Runs of one length, from one to the next equally far. */
+typedef struct crossrail_runs {
+  int64_t offset; /* of the first, from the element's address */
+  uint64_t bytes;
+  int64_t stride;
+} crossrail_runs;
+typedef struct crossrail_elements {
+  void *at;                          /* the first one; of a row: its first byte */
+  uint64_t element_bytes;            /* sum of its runs'; 0: a row of bytes, of which the rest is not asked for */
+  int64_t extent;                    /* from one element to the next */
+  uint64_t first;                    /* of all elements' bytes one after the other: where the movement begins */
+  const crossrail_segment *segments; /* an element's runs; host memory, read before return; NULL: they are `runs` */
   uint64_t segment_count;
-  uint64_t layout;      /* id of the list, of no other one ever: the module may keep a copy of it on the device */
-  uint64_t element_bytes; /* sum of the segments' */
-  int64_t extent;       /* from one element to the next */
-  void *elements;
-  void *row;
-  uint64_t first, bytes; /* of all elements' bytes in a row: which to move; row[0] is byte `first` */
-  int unpack;            /* 0: elements to row, 1: row to elements */
+  uint64_t layout;                   /* id of the list, of no other one ever: the module may keep a copy of it on the device */
+  crossrail_runs runs;
+} crossrail_elements;
+typedef struct crossrail_movement {
+  crossrail_elements from, to;
+  uint64_t bytes;
+} crossrail_movement;
+
+/* Elements to where others lie: as with crossrail_exchange, by kernels. */
+typedef struct crossrail_movements {
+  const crossrail_movement *all;
+  int count;          /* any number */
+  int multiprocessors;
   void *stream;
-} crossrail_packing;
+  uint64_t *flag;
+  uint64_t value;
+} crossrail_movements;
 
 typedef struct crossrail_device_module {
   int version;      /* CROSSRAIL_DEVICE_MODULE_VERSION */
@@ -234,7 +253,7 @@ typedef struct crossrail_device_module {
    * block_bytes there. At most CROSSRAIL_MOST_COMBINING ranks. */
   const char *(*combine_packets)(crossrail_queue *queue, const crossrail_packets *packets, const crossrail_reduction *reduction);
   size_t (*combine_packets_bytes)(size_t block_bytes, const crossrail_reduction *reduction);
-  const char *(*pack)(crossrail_queue *queue, const crossrail_packing *packing);
+  const char *(*move)(crossrail_queue *queue, const crossrail_movements *movements);
   /* NULL unless the device has met an error that stops the queue. Does not wait. */
   const char *(*look)(crossrail_queue *queue);
   /* Waits until the queue's own streams are empty (not the device). */
@@ -243,7 +262,7 @@ typedef struct crossrail_device_module {
 
 /* The one symbol of a module. */
 typedef const crossrail_device_module *(*crossrail_device_module_entry)(void);
-#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v7"
+#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v8"
 
 #ifdef __cplusplus
 }

@@ -149,6 +149,7 @@ const char* launch_combination(crossrail_queue& queue, const crossrail_combinati
   task.signal.value = asked.value;
   task.from_count = static_cast<uint32_t>(asked.from_count);
   task.to_count = static_cast<uint32_t>(asked.to_count);
+  task.turn = static_cast<uint32_t>(asked.turn);
   uint64_t addresses = 0;
   for (int i = 0; i < asked.from_count; ++i) {
     task.from[i] = static_cast<const char*>(asked.from[i]);
@@ -183,7 +184,7 @@ int combines(const crossrail_reduction* reduction) { return find(*reduction).com
 
 const char* combine(crossrail_queue* queue, const crossrail_combination* combination) {
   const bool right = combination->from_count >= 1 && combination->from_count <= CROSSRAIL_MOST_OPERANDS && combination->to_count >= 0 &&
-                     combination->to_count <= CROSSRAIL_MOST_OPERANDS;
+                     combination->to_count <= CROSSRAIL_MOST_OPERANDS && combination->turn >= 0;
   if (!right) return "too many rows of elements";
   const At at(*queue->place);
   GPU_TRY(at.result());

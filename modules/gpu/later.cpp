@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/own_thread.h"
@@ -25,9 +26,20 @@ struct Keeper {
   std::vector<Pending> all;
   const Place* clearing = nullptr;  // whose leftovers have been taken and are not done yet
   bool started = false, hurry = false, ends = false, over = false;
+  bool patient = true;  // whoever wants it cleared waits longer
 };
 Keeper& keeper() {
   static Keeper& one = *new Keeper;
+  return one;
+}
+
+// Kernels that wait for other ranks. The mutex is held while one is launched, and while something is done later.
+struct Waiting {
+  std::mutex mutex;
+  uint64_t launched = 0;
+};
+Waiting& waiting() {
+  static Waiting& one = *new Waiting;
   return one;
 }
 
@@ -68,7 +80,8 @@ void await_quiet(Place& place) {
   constexpr auto kMoment = std::chrono::microseconds(200), kNoWait = std::chrono::microseconds(100);
   constexpr size_t kLast = 2;  // marks
   const Uncaptured uncaptured;
-  for (auto pause = std::chrono::milliseconds(1);; pause *= 4) {
+  constexpr auto kFirstPause = std::chrono::milliseconds(1);
+  for (auto pause = kFirstPause;; pause *= 4) {
     const At at(place);
     if (at.result() != kSuccess) return;
     await_idle(place.marks);
@@ -78,8 +91,9 @@ void await_quiet(Place& place) {
     await_idle(place.marks);
     if (Clock::now() - began < kNoWait || place.marks.size() < kLast) return;
     std::unique_lock lock(keeper().mutex);
-    keeper().changed.wait_for(lock, pause, [] { return keeper().ends; });
+    keeper().changed.wait_for(lock, pause, [] { return keeper().ends || keeper().hurry; });
     if (keeper().ends) return;
+    if (std::exchange(keeper().hurry, false)) pause = kFirstPause;
   }
 }
 
@@ -91,8 +105,23 @@ void renew_marks(Place& place) {
   if (at.result() == kSuccess) make_marks(place.marks);
 }
 
+// Until the place is quiet, and none has been launched that may wait; those that have been launched before are over then. Where one
+// call follows the other without a pause, that does not come: in the end it is done between two of them.
+std::unique_lock<std::mutex> await_chance(Place& place) {
+  constexpr int kMost = 20;
+  std::unique_lock none(waiting().mutex);
+  for (int look = 0; look < kMost; ++look) {
+    const uint64_t before = waiting().launched;
+    none.unlock();
+    await_quiet(place);
+    none.lock();
+    if (waiting().launched == before) break;
+  }
+  return none;
+}
+
 void clear(Place& place) {
-  await_quiet(place);
+  const std::unique_lock<std::mutex> none_waits = await_chance(place);
   std::unique_lock lock(keeper().mutex);
   if (keeper().ends) return;
   const std::vector<Leftover> leftovers = take(place);
@@ -161,8 +190,9 @@ void do_later(Place& place, const Leftover& leftover) {
   all.changed.notify_all();
 }
 
+// An idle device may take that long where processors are busy, too. After one that was not idle in time the next is given up sooner.
 bool cleared_soon(Place& place) {
-  constexpr auto kSoon = std::chrono::milliseconds(2);
+  constexpr auto kPatient = std::chrono::milliseconds(30), kImpatient = std::chrono::milliseconds(2);
   Keeper& all = keeper();
   std::unique_lock lock(all.mutex);
   const auto clear = [&] {
@@ -171,7 +201,19 @@ bool cleared_soon(Place& place) {
   if (clear()) return false;
   all.hurry = true;
   all.changed.notify_all();
-  return all.changed.wait_for(lock, kSoon, clear);
+  const bool cleared = all.changed.wait_for(lock, all.patient ? kPatient : kImpatient, clear);
+  all.patient = cleared;
+  return cleared;
+}
+
+LaunchOfWaiting::LaunchOfWaiting(bool waits) : waits_(waits) {
+  if (!waits_) return;
+  waiting().mutex.lock();
+  ++waiting().launched;
+}
+
+LaunchOfWaiting::~LaunchOfWaiting() {
+  if (waits_) waiting().mutex.unlock();
 }
 
 bool catch_up(Place& place) {

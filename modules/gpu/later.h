@@ -17,6 +17,18 @@ struct Leftover {
 void do_later(Place& place, const Leftover& leftover);
 // All of it now, though that waits. False if there was nothing.
 bool catch_up(Place& place);
+// Lives while a kernel that waits for other ranks is launched: nothing is begun meanwhile that would wait for it with the driver's locks in its
+// hands, so that this process could launch nothing until the others have come, who may wait for this process.
+class LaunchOfWaiting {
+ public:
+  explicit LaunchOfWaiting(bool waits);
+  ~LaunchOfWaiting();
+  LaunchOfWaiting(const LaunchOfWaiting&) = delete;
+  LaunchOfWaiting& operator=(const LaunchOfWaiting&) = delete;
+
+ private:
+  bool waits_;
+};
 // Whether there was something, and it is done now: waits a little for that, but not for a busy device.
 bool cleared_soon(Place& place);
 

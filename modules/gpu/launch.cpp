@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "later.h"
 #include "queue.h"
 
 namespace gpu {
@@ -21,6 +22,14 @@ void remember(KernelGraph& graph, const Work& work) {
   graph.threads = work.threads;
   const char* task = static_cast<const char*>(work.task);
   graph.task.assign(task, task + work.task_bytes);
+}
+
+bool waits_for_ranks(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::packets_few: case Kernel::packets_many: case Kernel::combine_packets:
+    case Kernel::barrier_few: case Kernel::barrier_many: case Kernel::meet_few: case Kernel::meet_many: return true;
+    default: return false;
+  }
 }
 
 Launch launch_of(const crossrail_queue& queue, const Work& work) {
@@ -99,6 +108,7 @@ const char* announce(crossrail_queue& queue, const kernels::Signal& signal, Stre
 
 const char* launch_work(crossrail_queue& queue, const Work& work, void* stream) {
   if (queue.place->kernels_wrong != nullptr) return queue.place->kernels_wrong;
+  const LaunchOfWaiting now(waits_for_ranks(work.kernel));
   if (stream == nullptr) {
     if (const char* wrong = follow_persistent(queue); wrong != nullptr) return wrong;
     return launch_own(queue, work);

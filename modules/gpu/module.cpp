@@ -125,14 +125,14 @@ crossrail_device_module table() {
   module.combine = combine;
   module.combine_packets = combine_packets;
   module.combine_packets_bytes = combine_packets_bytes;
-  module.pack = pack;
+  module.move = move;
   return module;
 }
 
 }  // namespace
 }  // namespace gpu
 
-extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v7(void) {
+extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v8(void) {
   static const crossrail_device_module module = gpu::table();
   return gpu::driver().complete ? &module : nullptr;
 }

@@ -37,7 +37,7 @@ const char* open_place(Context context, Place& place) {
 
 constexpr const char* kKernelNames[kKernelCount] = {"exchange_few", "exchange_many", "packets_few",
                                                     "packets_many", "barrier_few",      "barrier_many",
-                                                    "pack",         "persistent",      "announce",
+                                                    "move",         "persistent",      "announce",
                                                     "combine_few",  "combine_many",    "combine_packets",
                                                     "meet_few",     "meet_many",       "counted_few",  "counted_many"};
 

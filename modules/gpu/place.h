@@ -11,7 +11,7 @@
 namespace gpu {
 
 enum class Kernel {
-  exchange_few, exchange_many, packets_few, packets_many, barrier_few, barrier_many, pack, persistent, announce, combine_few, combine_many, combine_packets,
+  exchange_few, exchange_many, packets_few, packets_many, barrier_few, barrier_many, move, persistent, announce, combine_few, combine_many, combine_packets,
   meet_few, meet_many, counted_few, counted_many
 };
 inline constexpr int kKernelCount = 16;

@@ -42,14 +42,13 @@ struct KernelGraph {
   std::vector<char> task;
 };
 
-// A datatype's segments, as the kernel wants them.
+// A datatype's list of runs, as the kernel wants it.
 struct Layout {
-  bool even = false;             // equally long and equally spaced
-  uint64_t grain = 0;            // power of two up to 16 that divides all offsets and lengths
-  int64_t offset = 0, stride = 0;  // bytes
-  uint64_t segment_bytes = 0;
-  uint64_t segment_count = 0;
-  struct Lists {                 // on the device, in units of `unit` bytes
+  bool even = false;        // equally long and equally spaced
+  uint64_t grain = 0;       // power of two up to 16 that divides all offsets and lengths
+  crossrail_runs runs{};    // where even
+  uint64_t run_count = 0;
+  struct Lists {            // on the device, in units of so many bytes
     int64_t* offsets;
     uint64_t* starts;
   };
@@ -168,7 +167,7 @@ int combines(const crossrail_reduction* reduction);
 const char* combine(crossrail_queue* queue, const crossrail_combination* combination);
 const char* combine_packets(crossrail_queue* queue, const crossrail_packets* packets, const crossrail_reduction* reduction);
 size_t combine_packets_bytes(size_t block_bytes, const crossrail_reduction* reduction);
-const char* pack(crossrail_queue* queue, const crossrail_packing* packing);
+const char* move(crossrail_queue* queue, const crossrail_movements* movements);
 void close_layouts(crossrail_queue& queue);
 
 }  // namespace gpu

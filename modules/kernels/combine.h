@@ -48,7 +48,51 @@ struct Operands {
   const char* const* from;
   char* const* to;
   uint32_t from_count, to_count;
+  uint32_t turn;  // with which row to begin, counted around
 };
+
+constexpr uint32_t kTogether = 4;  // rows whose units are on their way at the same time
+
+// Some units of rows that follow each other. All are asked for before the first is used, beginning with another row on every device:
+// where all begin with the same one, what leaves its device holds them up.
+struct RowsTogether {
+  Unit units[kTogether][kInFlight];
+  uint32_t count, turn;
+
+  // `read(row, i)`: unit i.
+  template <class Read>
+  GPU_INLINE void fetch(Read read) {
+#pragma unroll
+    for (uint32_t slot = 0; slot < kTogether; ++slot) {
+      if (slot >= count) break;
+      const uint32_t row = slot + turn < count ? slot + turn : slot + turn - count;
+#pragma unroll
+      for (unsigned i = 0; i < kInFlight; ++i) units[slot][i] = read(row, i);
+    }
+  }
+  // Registers cannot be indexed.
+  GPU_INLINE void take(uint32_t row, Unit (&taken)[kInFlight]) const {
+    const uint32_t slot = row >= turn ? row - turn : row + count - turn;
+#pragma unroll
+    for (unsigned i = 0; i < kInFlight; ++i) {
+      taken[i] = units[0][i];
+#pragma unroll
+      for (uint32_t other = 1; other < kTogether; ++other) {
+        if (slot == other) taken[i] = units[other][i];
+      }
+    }
+  }
+};
+
+// Whether those of a thread's units that there are have 16 bytes each and lie at multiples of 16.
+GPU_INLINE bool all_whole(const UnitsOf& units, uint64_t base, uint64_t threads) {
+  if (units.elements.align != sizeof(Unit) || units.elements.unit_bytes != sizeof(Unit)) return false;
+  const uint64_t short_one = units.elements.bytes % sizeof(Unit) != 0 ? units.elements.bytes / sizeof(Unit) : ~uint64_t{0};
+  for (unsigned i = 0; i < kInFlight; ++i) {
+    if (base + i * threads == short_one) return false;
+  }
+  return true;
+}
 
 // One text for all kernels: it takes long to compile.
 GPU_NOINLINE void combine_operands(const Elements& elements, const Operands& all) {
@@ -58,17 +102,27 @@ GPU_NOINLINE void combine_operands(const Elements& elements, const Operands& all
   const uint64_t step = threads * kInFlight;
   for (uint64_t base = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; base < count; base += step) {
     Unit sum[kInFlight] = {};
+    const bool whole = all_whole(units, base, threads);
+    const uint32_t most = whole ? kTogether : 1;
+    RowsTogether rows = {};
+    for (uint32_t first = 0; first < all.from_count; first += most) {
+      rows.count = all.from_count - first < most ? all.from_count - first : most;
+      rows.turn = all.turn % rows.count;
+      const auto inside = [&](unsigned i) { return base + i * threads < count; };
+      if (whole) {
+        rows.fetch([&](uint32_t row, unsigned i) {
+          return inside(i) ? gpu::load(reinterpret_cast<const Unit*>(all.from[first + row]) + base + i * threads) : Unit{};
+        });
+      } else {
 #pragma unroll
-    for (unsigned i = 0; i < kInFlight; ++i) {
-      if (base + i * threads < count) sum[i] = units.read(all.from[0], base + i * threads);
-    }
-    for (uint32_t rank = 1; rank < all.from_count; ++rank) {
-      Unit next[kInFlight] = {};
-#pragma unroll
-      for (unsigned i = 0; i < kInFlight; ++i) {
-        if (base + i * threads < count) next[i] = units.read(all.from[rank], base + i * threads);
+        for (unsigned i = 0; i < kInFlight; ++i) rows.units[0][i] = inside(i) ? units.read(all.from[first], base + i * threads) : Unit{};
       }
-      combine_units(elements.combination, sum, next);
+#pragma unroll 1
+      for (uint32_t row = 0; row < rows.count; ++row) {
+        Unit next[kInFlight];
+        rows.take(row, first + row == 0 ? sum : next);
+        if (first + row > 0) combine_units(elements.combination, sum, next);
+      }
     }
     for (uint32_t rank = 0; rank < all.to_count; ++rank) {
 #pragma unroll
@@ -82,7 +136,7 @@ GPU_NOINLINE void combine_operands(const Elements& elements, const Operands& all
 template <unsigned kMost>
 GPU_INLINE void combine(const CombineTask<kMost>& task) {
   const uint64_t before = last_value(task.signal);
-  combine_operands(task.elements, {task.from, task.to, task.from_count, task.to_count});
+  combine_operands(task.elements, {task.from, task.to, task.from_count, task.to_count, task.turn});
   finish(task.signal, before);
 }
 

@@ -109,6 +109,8 @@ struct CombineTask {
   Signal signal;
   Elements elements;
   uint32_t from_count, to_count;
+  uint32_t turn;  // which row is read first
+  uint32_t unused;
   const char* from[kMost];
   char* to[kMost];
 };
@@ -159,23 +161,38 @@ struct CountedTask {
 };
 static_assert(sizeof(CountedMeeting<kManyRanks>) <= 4096 && sizeof(CountedTask<kManyRanks>) <= 4096);
 
-// All positions, lengths and counts in units.
-struct PackTask {
-  char* elements;
-  char* row;
-  const int64_t* offsets;    // of segments; null: equally long and equally spaced
-  const uint64_t* starts;    // of segments in an element's row, and its end
-  int64_t offset, stride;    // of the first of equally spaced segments, to the next
-  uint64_t segment_units;
-  uint64_t segment_count;
-  uint64_t element_units;
+// Where elements of a datatype lie: runs. All positions, lengths and counts in units of a movement.
+struct Placing {
+  char* at;
+  uint64_t element_units;    // 0: a row
   int64_t extent;
-  uint64_t first, count;
-  uint32_t unit;             // bytes: 16, 8, 4, 2 or 1
-  uint32_t narrow;           // 1: 32 bits hold all positions in the row
-  uint32_t unpack;
-  uint32_t unused;
+  uint64_t first;            // of all elements' units: where the movement begins
+  const int64_t* offsets;    // of an element's runs; null: equally long and equally spaced
+  const uint64_t* starts;    // of the runs among the element's units
+  uint64_t run_count;        // of these
+  int64_t offset, stride;    // of the first of equally spaced runs, to the next
+  uint64_t run_units;
 };
+// Tiles are numbered through all movements of a task; `first_tile` counts those of the ones before.
+struct Movement {
+  Placing from, to;
+  uint64_t count;
+  uint64_t first_tile;
+  uint32_t unit;             // bytes: 16, 8, 4, 2 or 1
+  uint32_t narrow;           // 1: 32 bits hold all positions
+};
+constexpr unsigned kMoveThreads = 256;  // of a CTA that moves elements
+constexpr unsigned kMostMovements = 16;
+struct MoveTask {
+  Signal signal;
+  uint64_t tiles;
+  uint32_t count;
+  uint32_t even;             // 1: all movements have equally many tiles
+  uint32_t a_thread;         // units of a tile that one thread moves
+  uint32_t unused;
+  Movement movements[kMostMovements];
+};
+static_assert(sizeof(MoveTask) <= 4096, "more than a launch can carry");
 
 // A command of the persistent kernel is made of stamped words: half data, half the command's number,
 // which says by itself that the data has arrived. Three pairs of words (16 bytes each, 8 of data) tell

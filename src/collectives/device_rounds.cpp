@@ -50,20 +50,20 @@ Status begin_staged(Plan& plan, const Pieces& pieces, const DeviceRound& round, 
   DeviceQueue& queue = plan.devices->queue();
   std::byte* const ours = plan.devices->staging(pieces.unpack ? MappedSide::recv : MappedSide::send);
   auto& blocks = plan.device_blocks.staged;
+  auto& movements = plan.device_blocks.movements;
   for (std::size_t number = 0; number < blocks.size(); ++number) {
     std::byte* const piece = ours + number * plan.devices->chunk();
     const std::size_t first = number * round.block + round.from, bytes = round.of(static_cast<int>(number));
-    if (pieces.layout != nullptr && bytes > 0) {
-      const DeviceLayout& layout = *pieces.layout;
-      CROSSRAIL_TRY(queue.begin_packing({layout.segments.data(), layout.segments.size(), layout.id, layout.element_bytes, layout.extent,
-                                         pieces.user, piece, first, bytes, pieces.unpack ? 1 : 0, nullptr}));
-      blocks[number] = {piece, piece, 0};
+    if (pieces.layout != nullptr) {
+      const crossrail_elements user = pieces.layout->elements(pieces.user, first), ours_there = device::row(piece);
+      movements[number] = {pieces.unpack ? ours_there : user, pieces.unpack ? user : ours_there, bytes};
     } else {
       std::byte* const user = pieces.user + first;
-      blocks[number] = {pieces.unpack ? user : piece, pieces.unpack ? piece : user, pieces.layout == nullptr ? bytes : 0};
+      blocks[number] = {pieces.unpack ? user : piece, pieces.unpack ? piece : user, bytes};
     }
   }
-  return queue.begin_copies(blocks, work);
+  if (pieces.layout == nullptr) return queue.begin_copies(blocks, work);
+  return queue.begin_movements({movements.data(), blocks.size()}, work, Launch::own);
 }
 
 Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round, const MappedExchange& how) {
@@ -158,7 +158,8 @@ Status plan_mapped(Plan& plan, MappedSide side) {
     plan.mapped = MappedSide::both;  // what is sent, too: the launcher reads it
     launched = plan.devices->queue().launched();
   }
-  plan.device_blocks = {std::vector<crossrail_block>(ranks * launched.size()), std::vector<crossrail_block>(ranks), launched};
+  const std::size_t moved = ranks * launched.size();
+  plan.device_blocks = {std::vector<crossrail_block>(moved), std::vector<crossrail_block>(ranks), std::vector<crossrail_movement>(std::max(moved, ranks)), launched};
   return plan_order(plan);
 }
 

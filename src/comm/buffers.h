@@ -23,6 +23,14 @@ struct DeviceLayout {
   std::uint64_t id = 0;                     // nobody else's in this process
   std::uint64_t element_bytes = 0;
   std::int64_t extent = 0;
+  bool even = false;  // all segments are `runs`, which another process can be told
+  crossrail_runs runs{};
+
+  // Elements at `at`, from byte `first` of them on.
+  crossrail_elements elements(std::byte* at, std::uint64_t first) const {
+    if (even) return {at, element_bytes, extent, first, nullptr, 0, 0, runs};
+    return {at, element_bytes, extent, first, segments.data(), segments.size(), id, {}};
+  }
 };
 
 struct Buffers {

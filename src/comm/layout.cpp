@@ -127,6 +127,8 @@ std::unique_ptr<DeviceLayout> for_devices(const Layout& layout) {
   device->id = ++made;
   device->element_bytes = layout.element_bytes;
   device->extent = layout.extent;
+  device->even = layout.pieces.size() == 1;
+  if (device->even) device->runs = {layout.pieces[0].offset, layout.pieces[0].bytes, layout.pieces[0].stride};
   return device;
 }
 

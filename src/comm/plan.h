@@ -43,6 +43,7 @@ struct Traffic {
 // On devices: what rounds are laid out in, one for every block, and the members whose blocks this rank moves (DeviceQueue::launched).
 struct DeviceBlocks {
   std::vector<crossrail_block> exchanged, staged;
+  std::vector<crossrail_movement> movements;  // of blocks with gaps
   std::vector<int> launched;
 };
 

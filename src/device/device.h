@@ -39,4 +39,7 @@ Status copy_rows(std::span<const crossrail_rows> rows);
 // What a module answers, as a Status. Errors: system.
 Status answered(const char* wrong);
 
+// Bytes in a row, as one side of a movement.
+inline crossrail_elements row(std::byte* at) { return {at, 0, 0, 0, nullptr, 0, 0, {}}; }
+
 }  // namespace crossrail::device

@@ -84,6 +84,10 @@ struct DeviceLines {
 struct DevicePlace {
   std::uint64_t received_at, sent_from;  // where they begin, from the beginning of its receiving and of its sending side
   std::uint64_t received, sent;          // bytes
+  // How what is received lies there, where it has gaps: element_bytes is 0 where it has none.
+  std::uint64_t element_bytes = 0;
+  std::int64_t extent = 0;
+  crossrail_runs runs{};
 };
 
 inline std::size_t device_flags_bytes(int node_size) {

@@ -129,6 +129,17 @@ Status DeviceQueue::begin_exchange(const std::vector<crossrail_block>& blocks, c
   return device::answered(module_->exchange(queue_, &asked));
 }
 
+Status DeviceQueue::begin_movements(std::span<const crossrail_movement> movements, DeviceWork& work, Launch launch) {
+  DeviceFlags& mine = flags(control_.node_rank());
+  work = {launch == Launch::own ? ++local_ : ++exchanges_, launch};
+  if (launch == Launch::one_a_device && launched().empty()) return {};
+  work.traced = trace_pieces(launch == Launch::own ? "copies" : "exchange", movements);
+  if (launch == Launch::own && work.traced != 0) traced_copies_.push_back(work.traced);
+  const crossrail_movements asked{movements.data(), static_cast<int>(movements.size()), limits_.multiprocessors, nullptr,
+                                  launch == Launch::own ? &mine.local : &mine.done, work.number};
+  return device::answered(module_->move(queue_, &asked));
+}
+
 Status DeviceQueue::begin_combinations(std::span<crossrail_combination> combinations, DeviceWork& work, Launch launch) {
   DeviceFlags& mine = flags(control_.node_rank());
   work = {launch == Launch::own ? ++local_ : ++exchanges_, launch};
@@ -153,8 +164,6 @@ Status DeviceQueue::begin_copies(const std::vector<crossrail_block>& blocks, Dev
                                  limits_.multiprocessors, 0, nullptr, &flags(control_.node_rank()).local, work.number};
   return device::answered(module_->exchange(queue_, &asked));
 }
-
-Status DeviceQueue::begin_packing(crossrail_packing packing) { return device::answered(module_->pack(queue_, &packing)); }
 
 Status DeviceQueue::ask(const crossrail_packets& packets, const crossrail_reduction* reduction) {
   return device::answered(reduction == nullptr ? module_->packets(queue_, &packets) : module_->combine_packets(queue_, &packets, reduction));

@@ -84,6 +84,8 @@ class DeviceQueue {
 
   // The blocks are moved, then all ranks are told. Each rank has its own blocks and engine; for whom another one launches has none.
   Status begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work, Launch launch = Launch::every_rank);
+  // The same of elements, to where others lie, or this rank's own work.
+  Status begin_movements(std::span<const crossrail_movement> movements, DeviceWork& work, Launch launch);
   // The same of rows that are combined (CROSSRAIL_MOST_OPERANDS at most each), one after the other, or this rank's own work; what
   // signals their end is filled in here.
   Status begin_combinations(std::span<crossrail_combination> combinations, DeviceWork& work, Launch launch);
@@ -92,8 +94,6 @@ class DeviceQueue {
   }
   // This rank's own: copies ...
   Status begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work);
-  // ... what copies that begin after it follow ...
-  Status begin_packing(crossrail_packing packing);
   // ... and packets: done when this rank has all of its blocks, combined where `reduction` is not null.
   Status begin_packets(crossrail_packets packets, DeviceWork& work, const crossrail_reduction* reduction = nullptr);
   bool done(const DeviceWork& work) const;

@@ -87,7 +87,8 @@ ExportedSide DeviceSharing::locate(const DeviceSide& side, MappedSide which, Wan
   queue_.module().describe(side.address, side.bytes, &facts);
   if (facts.kind == CROSSRAIL_MEMORY_HOST || !queue_.open(facts) || !queue_.reaches(facts)) return {};
   if (places_ != nullptr && !covers(facts, side)) return {};
-  if (side.ours) return stage(which);
+  if (side.gaps && (no_staging_ || queue_.module().move == nullptr)) return {};
+  if (side.ours || (side.gaps && which == MappedSide::send && wanted.mapped)) return stage(which);
   if (!wanted.mapped) return {Residency::device, 0, 0, 0};
   if (wanted.stays ? mappings_->can_pin(facts) : mappings_->worth_mapping(facts)) return share(facts, side.address, which);
   const ExportedSide staged = stage(which);  // there may be no memory for that
@@ -150,6 +151,13 @@ std::byte* DeviceSharing::receives_at(int owner, int peer, std::size_t from) con
   const ExportedSide& side = all_[static_cast<std::size_t>(owner)].recv;
   std::byte* const base = mappings_->at(owner, side);
   return side.residency == Residency::staged ? base + static_cast<std::size_t>(peer) * chunk_ : base + place(owner, peer).received_at + from;
+}
+
+crossrail_elements DeviceSharing::receives(int owner, int peer, std::size_t from) const {
+  const DevicePlace& its = place(owner, peer);
+  const bool row = its.element_bytes == 0 || all_[static_cast<std::size_t>(owner)].recv.residency == Residency::staged;
+  if (row) return device::row(receives_at(owner, peer, from));
+  return {receives_at(owner, peer, 0), its.element_bytes, its.extent, from, nullptr, 0, 0, its.runs};
 }
 
 const std::byte* DeviceSharing::sends_from(int owner, int peer, std::size_t from) const {

@@ -24,13 +24,14 @@
 
 namespace crossrail {
 
-// The sides of one call, as the program has them. A side of which `ours` is true (it has gaps, or what
+// The sides of one call, as the program has them. A side of which `ours` is true (it has gaps that others cannot be told, or what
 // is sent in place) is staged whatever its memory.
 struct DeviceSide {
   const void* address = nullptr;
   std::size_t bytes = 0;  // from `address` on, that the call may touch
   bool ours = false;
   bool empty = false;  // no bytes: of a v-call
+  bool gaps = false;   // between bytes of it: others can write to it as its places tell, but not read it
 };
 // What a call needs of every rank besides.
 struct DeviceNeeds {
@@ -98,6 +99,7 @@ class DeviceSharing {
   // that mapped.
   const DevicePlace& place(int owner, int peer) const { return rendezvous_.place(owner, peer); }
   std::byte* receives_at(int owner, int peer, std::size_t from) const;
+  crossrail_elements receives(int owner, int peer, std::size_t from) const;  // the same, with the gaps that it has there
   const std::byte* sends_from(int owner, int peer, std::size_t from) const;
   // For a call that stays under way.
   void keep_mapped(MappedSide sides);

@@ -183,7 +183,8 @@ DeviceCall call_without_staging(const Shape& shape, UserBuffers& user, int ranks
   DeviceCall call = user.on_devices();
   call.block_bytes = device_block_bytes(shape, ranks);
   call.stays = true;
-  if (call.send.ours || call.recv.ours || writes_over_itself(shape, user)) call.send = call.recv = {};
+  const auto as_it_lies = [](const DeviceSide& side) { return !side.ours && !side.gaps; };
+  if (!as_it_lies(call.send) || !as_it_lies(call.recv) || writes_over_itself(shape, user)) call.send = call.recv = {};
   return call;
 }
 

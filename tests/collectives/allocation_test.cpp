@@ -124,7 +124,7 @@ const crossrail_device_module* quiet_device() {
     quiet.exchange = [](crossrail_queue* queue, const crossrail_exchange* asked) { return uncounted<&Module::exchange>(queue, asked); };
     quiet.packets = [](crossrail_queue* queue, const crossrail_packets* asked) { return uncounted<&Module::packets>(queue, asked); };
     quiet.barrier = [](crossrail_queue* queue, const crossrail_barrier* asked) { return uncounted<&Module::barrier>(queue, asked); };
-    quiet.pack = [](crossrail_queue* queue, const crossrail_packing* asked) { return uncounted<&Module::pack>(queue, asked); };
+    quiet.move = [](crossrail_queue* queue, const crossrail_movements* asked) { return uncounted<&Module::move>(queue, asked); };
     return quiet;
   }();
   return &module;

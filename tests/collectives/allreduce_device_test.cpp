@@ -9,9 +9,21 @@ namespace {
 
 const Nodes kWorlds[] = {{0, 0}, {0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};
 
-class EveryReductionOnDevices : public testing::TestWithParam<Algorithm>, protected WithHostDevice {
+// A row, with parameters.
+struct Forced : Algorithm {
+  std::string parameters;
+};
+
+std::vector<Forced> all_forced() {
+  std::vector<Forced> all;
+  for (const Algorithm& row : catalogue(Collective::allreduce, Memory::device)) all.push_back({row, ""});
+  all.push_back({*find_algorithm(Collective::allreduce, "two_shot_pull", Memory::device), " halves=64"});
+  return all;
+}
+
+class EveryReductionOnDevices : public testing::TestWithParam<Forced>, protected WithHostDevice {
  protected:
-  static virtual_world::WorldOptions forced() { return forced_reduction(GetParam().name); }
+  static virtual_world::WorldOptions forced() { return forced_reduction(GetParam().name + GetParam().parameters); }
   static bool fits(const Communicator& communicator, const Shape& shape, Order order = Order::call) {
     return GetParam().fits(communicator.topology, on_devices(shape, order));
   }
@@ -31,8 +43,8 @@ class EveryReductionOnDevices : public testing::TestWithParam<Algorithm>, protec
 };
 
 INSTANTIATE_TEST_SUITE_P(allreduce, EveryReductionOnDevices,
-                         testing::ValuesIn(catalogue(Collective::allreduce, Memory::device).begin(), catalogue(Collective::allreduce, Memory::device).end()),
-                         [](const auto& row) { return std::string(row.param.name); });
+                         testing::ValuesIn(all_forced()),
+                         [](const auto& row) { return std::string(row.param.name) + (row.param.parameters.empty() ? "" : "_in_halves"); });
 
 TEST_P(EveryReductionOnDevices, agrees_with_the_definition) {
   for (const Nodes& nodes : kWorlds) {

@@ -143,7 +143,7 @@ void test_all(const char* program, const char* library) {
   unsetenv("CROSSRAIL_LAUNCH");
   run_step("streams", test_streams);
   run_step("persistent", test_persistent);
-  run_step("packing", test_packing);
+  run_step("movement", test_movement);
   run_step("combining", test_combining);
   run_step("ids", test_ids);
   const int before = wrong;

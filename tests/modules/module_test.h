@@ -64,7 +64,7 @@ void test_persistent();
 void test_sharing(const char* program, const char* library);
 void test_ids();
 void test_receive_buffers();
-void test_packing();
+void test_movement();
 void test_combining();
 void measure();
 int run_child(int socket);

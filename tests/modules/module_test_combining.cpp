@@ -112,8 +112,8 @@ bool run_combination(Queue& queue, const Reduction& reduction, const Rows& wante
     to.push_back(memory.back()->at + wanted.shift);
   }
   rows.pop_back();
-  crossrail_combination asked{asked_for(reduction), from.data(), to.data(), static_cast<int>(from.size()), static_cast<int>(to.size()), bytes,
-                              0, nullptr, queue.flag(), ++queue.value};
+  crossrail_combination asked{asked_for(reduction), from.data(), to.data(), static_cast<int>(from.size()), static_cast<int>(to.size()),
+                              static_cast<int>(wanted.count % 7), bytes, 0, nullptr, queue.flag(), ++queue.value};
   require(module->combine(queue, &asked), "combine");
   if (!queue.await(queue.value)) return false;
   const Bytes expected = combined(reduction, rows);

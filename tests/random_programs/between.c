@@ -5,7 +5,8 @@
 
 #include "exchanges.h"
 
-enum { kChange = 0x5a };
+/* Gaps in a device's memory that are written, the first ones: a copy each, which takes a slice of time where processes share a device. */
+enum { kChange = 0x5a, kMostCopies = 40 };
 
 /* One for every byte of the area that the call may write. */
 static unsigned char* data_of(const Exchange* exchange, const Area* area) {
@@ -17,6 +18,11 @@ static unsigned char* data_of(const Exchange* exchange, const Area* area) {
       unsigned char* const element = base + place_of(&exchange->in, i) + copy * extent_of(type);
       for (size_t run = 0; run < type->runs.count; ++run) memset(element + type->runs.run[run].offset, 1, (size_t)type->runs.run[run].bytes);
     }
+  }
+  int gaps = 0;
+  for (size_t i = 0; exchange->to.on_device != NULL && i < area->bytes; ++i) {
+    gaps += !marks[i] && (i == 0 || marks[i - 1]);
+    if (gaps > kMostCopies) marks[i] = 1;
   }
   return marks;
 }

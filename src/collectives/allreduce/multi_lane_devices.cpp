@@ -149,6 +149,7 @@ class NodeOnDevices {
     asked.from_count = from.count;
     asked.to = to.all;
     asked.to_count = to.count;
+    asked.turn = rank_;
     asked.bytes = mine.count * element_bytes_;
     return asked;
   }

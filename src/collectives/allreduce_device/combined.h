@@ -37,6 +37,7 @@ class Shares {
     combination.to = share.to;
     combination.from_count = rows.from;
     combination.to_count = rows.to;
+    combination.turn = plan.group.index();
     combination.bytes = bytes;
     return share;
   }

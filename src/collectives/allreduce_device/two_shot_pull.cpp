@@ -1,13 +1,18 @@
 // What   Both halves of a two-shot allreduce in one kernel: every device reads its rank's share of all ranks' elements where they lie,
 //        combines them, and writes the results to all ranks at once. A unit is read from everybody before it is written
-//        anywhere, and by one device only: so calls may be in place, and nothing is waited for between the halves.
+//        anywhere, and by one device only: so calls may be in place, and nothing is waited for between the halves. Large shares are combined
+//        by one launch and written to the other ranks by a second: what devices read and write at the same time holds each other up.
 // When   One node, any number of elements.
 // Cost   One meeting of processors + one kernel launch + m(p-1)/p bytes into and out of every device, twice.
+//        Parameter: halves (bytes of a share).
 // Needs  Both sides in device memory that peers can map; else, and where elements have gaps, memory of ours on the way, in rounds where
 //        CROSSRAIL_DEVICE_SCRATCH is less. Setting: CROSSRAIL_SMS. In a stream's order: only what can be mapped.
 // From   Reduce-scatter and allgather: Rabenseifner 2004; over mapped memory: multi-rail poster, MSCCL++ (two-shot).
 
+#include <algorithm>
+
 #include "collectives/allreduce_device/combined.h"
+#include "collectives/parameters.h"
 
 namespace crossrail::allreduce_device::two_shot_pull {
 namespace {
@@ -24,12 +29,29 @@ std::span<crossrail_combination> lay_out(Plan& plan, const Buffers& buffers, con
       continue;
     }
     const Share share = shares.add(plan, {size, size}, round.of(number));
-    for (int peer = 0; peer < size; ++peer) {
+    for (int step = 0; step < size; ++step) {
+      const int peer = (plan.group.index() + step) % size;
       share.from[peer] = block_of(plan, buffers, round, {peer, MappedSide::send, number});
-      share.to[peer] = block_of(plan, buffers, round, {peer, MappedSide::recv, number});
+      share.to[step] = block_of(plan, buffers, round, {peer, MappedSide::recv, number});
     }
   }
   return shares.all();
+}
+
+// Whether the halves go one after the other: all ranks come to the same answer.
+bool is_apart(const Plan& plan, const DeviceRound& round) {
+  return round.bytes >= plan.parameter(parameters::halves) && plan.devices->queue().devices().size() > 1;
+}
+
+// Combined to this rank's memory only; `plan.device_blocks.exchanged` takes the results to the others.
+void set_apart(Plan& plan, std::span<crossrail_combination> shares) {
+  auto& blocks = plan.device_blocks.exchanged;
+  std::fill(blocks.begin(), blocks.end(), crossrail_block{});
+  std::size_t next = 0;
+  for (crossrail_combination& share : shares) {
+    for (int other = 1; other < share.to_count; ++other) blocks[next++] = {share.to[other], share.to[0], share.bytes};
+    share.to_count = 1;
+  }
 }
 
 Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
@@ -37,13 +59,24 @@ Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   DeviceWork staging, work;
   CROSSRAIL_TRY(stage_in(plan, buffers, round, staging));
   CROSSRAIL_TRY(meet_staged(plan, staging, round.from > 0));
-  CROSSRAIL_TRY(devices.queue().begin_combinations(lay_out(plan, buffers, round), work, Launch::one_a_device));
+  const auto shares = lay_out(plan, buffers, round);
+  const bool apart = is_apart(plan, round);
+  if (apart) set_apart(plan, shares);
+  CROSSRAIL_TRY(devices.queue().begin_combinations(shares, work, Launch::one_a_device));
+  if (apart) CROSSRAIL_TRY(devices.queue().begin_exchange(plan.device_blocks.exchanged, CROSSRAIL_ENGINE_KERNEL, work, Launch::one_a_device));
   CROSSRAIL_TRY(devices.queue().finish(work));
   return stage_out(plan, buffers, round);
 }
 
 Status enqueue(Plan& plan, const Buffers& buffers, const DeviceRound& whole) {
-  return run_in_stream(plan, buffers, [&] { return plan.devices->streams().combination(buffers.stream, lay_out(plan, buffers, whole).front()); });
+  return run_in_stream(plan, buffers, [&]() -> Status {
+    StreamOrder& streams = plan.devices->streams();
+    const auto shares = lay_out(plan, buffers, whole);
+    const bool apart = is_apart(plan, whole);
+    if (apart) set_apart(plan, shares);
+    CROSSRAIL_TRY(streams.combination(buffers.stream, shares.front()));
+    return apart ? streams.exchange(buffers.stream, plan.device_blocks.exchanged, CROSSRAIL_ENGINE_KERNEL) : Status{};
+  });
 }
 
 }  // namespace

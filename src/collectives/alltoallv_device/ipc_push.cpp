@@ -2,14 +2,15 @@
 //        evenly among its multiprocessors, or, where blocks are long, by its copy engines.
 // When   One node, device memory.
 // Cost   One meeting of processors, in which every rank says where its blocks go + one kernel launch + the bytes of the
-//        rank that has most. Empty blocks cost nothing. Blocks with gaps are packed by a kernel each, straight into the receivers'
-//        memory where every rank has a device or launches for itself, and unpacked there by another one.
+//        rank that has most. Empty blocks cost nothing. Blocks with gaps go from where they lie to where they belong, where a rank launches
+//        for itself and the receiver's gaps are runs of one length, equally far from each other; else by way of rows.
 // Needs  Receiving sides in device memory that peers can map, in a row; else, and in place, memory of ours on the way, in
 //        rounds where CROSSRAIL_DEVICE_SCRATCH is less. In a stream's order: only what can be mapped, no gaps, always the
 //        kernel, which reads lengths and places from arrays of the program's. Parameter: memcpy_threshold (bytes of a rank's longest block).
 // From   IPC paper, section III-C.
 
 #include <algorithm>
+#include <span>
 
 #include "collectives/algorithm.h"
 #include "collectives/device_lengths.h"
@@ -56,92 +57,94 @@ std::byte* own_block(const Plan& plan, const OwnSide& side, int peer, const Roun
   return moved(side.base, side.blocks[peer].offset) + round.from;
 }
 
-// Of a block with gaps, between the program's memory and a row.
-struct Packing {
-  const OwnSide& side;
-  const DeviceLayout& layout;
-  int peer;
-  std::byte* row;
-  std::size_t first, bytes;
-};
-Status begin_packing(Plan& plan, const Packing& one) {
-  const DeviceLayout& layout = one.layout;
-  return plan.devices->queue().begin_packing({layout.segments.data(), layout.segments.size(), layout.id, layout.element_bytes, layout.extent,
-                                              moved(one.side.base, one.side.blocks[one.peer].offset), one.row, one.first, one.bytes,
-                                              one.side.which == MappedSide::recv ? 1 : 0, nullptr});
+const DeviceLayout* layout_of(const OwnSide& side, int peer) { return side.layouts == nullptr ? nullptr : side.layouts[peer]; }
+
+// Where a block of the program's lies, with its gaps.
+crossrail_elements elements_of(const OwnSide& side, int peer, const Round& round) {
+  std::byte* const at = moved(side.base, side.blocks[peer].offset);
+  const DeviceLayout* const layout = layout_of(side, peer);
+  return layout == nullptr ? device::row(at + round.from) : layout->elements(at, round.from);
 }
 
-const DeviceLayout* layout_of(const OwnSide& side, int peer) { return side.layouts == nullptr ? nullptr : side.layouts[peer]; }
+bool has_gaps(const crossrail_elements& elements) { return elements.element_bytes != 0; }
+
+// What moves: as blocks, where nothing has gaps.
+struct Moves {
+  explicit Moves(Plan& plan, BlockList& in) : movements(plan.device_blocks.movements), blocks(in) {}
+  void add(const crossrail_elements& to, const crossrail_elements& from, std::size_t bytes) {
+    const bool none = bytes == 0;
+    movements[count] = none ? crossrail_movement{} : crossrail_movement{from, to, bytes};
+    blocks[count++] = none ? crossrail_block{} : crossrail_block{to.at, from.at, bytes};
+    gaps = gaps || (!none && (has_gaps(to) || has_gaps(from)));
+  }
+  std::span<const crossrail_movement> all() const { return {movements.data(), count}; }
+
+  std::vector<crossrail_movement>& movements;
+  BlockList& blocks;
+  std::size_t count = 0;
+  bool gaps = false;
+};
 
 // Between a side of the program's and memory of ours. `bytes(peer)`: of the whole block.
 template <class Bytes>
-Status begin_staged(Plan& plan, const OwnSide& side, const Round& round, Bytes bytes) {
+Moves lay_out_staged(Plan& plan, const OwnSide& side, const Round& round, Bytes bytes) {
   const bool unpack = side.which == MappedSide::recv;
-  BlockList& copies = plan.device_blocks.staged;
+  Moves moves(plan, plan.device_blocks.staged);
   for (int peer = 0; peer < plan.group.size(); ++peer) {
-    const std::size_t length = round.of(bytes(peer));
-    std::byte* const ours = own_block(plan, side, peer, round);
-    std::byte* const user = moved(side.base, side.blocks[peer].offset);
-    const DeviceLayout* const layout = layout_of(side, peer);
-    copies[static_cast<std::size_t>(peer)] = {unpack ? user + round.from : ours, unpack ? ours : user + round.from, layout == nullptr ? length : 0};
-    if (layout == nullptr || length == 0) continue;
-    CROSSRAIL_TRY(begin_packing(plan, {side, *layout, peer, ours, round.from, length}));
+    const crossrail_elements ours = device::row(own_block(plan, side, peer, round)), user = elements_of(side, peer, round);
+    moves.add(unpack ? user : ours, unpack ? ours : user, round.of(bytes(peer)));
   }
-  return {};
+  return moves;
+}
+
+Status begin_own(DeviceQueue& queue, const Moves& moves, DeviceWork& work) {
+  return moves.gaps ? queue.begin_movements(moves.all(), work, Launch::own) : queue.begin_copies(moves.blocks, work);
 }
 
 Status stage_in(Plan& plan, const Buffers& buffers, const Round& round, DeviceWork& work) {
   if (!plan.devices->staged(MappedSide::send) || sends_as_it_lies(plan)) return {};
-  CROSSRAIL_TRY(begin_staged(plan, sent(buffers), round, [&](int peer) { return buffers.out[peer].bytes; }));
-  return plan.devices->queue().begin_copies(plan.device_blocks.staged, work);
+  return begin_own(plan.devices->queue(), lay_out_staged(plan, sent(buffers), round, [&](int peer) { return buffers.out[peer].bytes; }), work);
 }
 
 // What has come, and no more: where a sender had less, the program's memory stays as it was.
 Status stage_out(Plan& plan, const Buffers& buffers, const Round& round) {
   DeviceSharing& devices = *plan.devices;
   if (!devices.staged(MappedSide::recv)) return {};
-  CROSSRAIL_TRY(begin_staged(plan, received(buffers), round, [&](int peer) { return devices.place(peer, plan.group.index()).sent; }));
   DeviceWork work;
-  CROSSRAIL_TRY(devices.queue().begin_copies(plan.device_blocks.staged, work));
+  const auto arrived = [&](int peer) -> std::size_t { return devices.place(peer, plan.group.index()).sent; };
+  CROSSRAIL_TRY(begin_own(devices.queue(), lay_out_staged(plan, received(buffers), round, arrived), work));
   return devices.queue().finish(work);
 }
 
-// What a rank sends to another one, which has it mapped.
-crossrail_block block_between(const Plan& plan, const Buffers& buffers, const Round& round, const Pair& pair) {
+// Where what a rank sends to another one goes, and lies: this rank has both mapped.
+crossrail_elements target(const Plan& plan, const Buffers& buffers, const Round& round, const Pair& pair) {
   const DeviceSharing& devices = *plan.devices;
-  const std::size_t bytes = round.of(devices.place(pair.sender, pair.receiver).sent);
-  if (bytes == 0) return {nullptr, nullptr, 0};
-  const int rank = plan.group.index();
-  return {pair.receiver == rank ? own_block(plan, received(buffers), pair.sender, round) : devices.receives_at(pair.receiver, pair.sender, round.from),
-          pair.sender == rank ? own_block(plan, sent(buffers), pair.receiver, round) : devices.sends_from(pair.sender, pair.receiver, round.from), bytes};
+  if (pair.receiver != plan.group.index()) return devices.receives(pair.receiver, pair.sender, round.from);
+  const OwnSide side = received(buffers);
+  return devices.staged(side.which) ? device::row(own_block(plan, side, pair.sender, round)) : elements_of(side, pair.sender, round);
+}
+crossrail_elements source(const Plan& plan, const Buffers& buffers, const Round& round, const Pair& pair) {
+  const DeviceSharing& devices = *plan.devices;
+  if (pair.sender != plan.group.index()) return device::row(const_cast<std::byte*>(devices.sends_from(pair.sender, pair.receiver, round.from)));
+  const OwnSide side = sent(buffers);
+  if (sends_as_it_lies(plan) || !devices.staged(side.which)) return elements_of(side, pair.receiver, round);
+  return device::row(own_block(plan, side, pair.receiver, round));
 }
 
 // First the rank's own, then rank + 1, rank + 2, ..., so that every device receives from one other at a time; of all for whom
 // this rank launches.
-void lay_out(Plan& plan, const Buffers& buffers, const Round& round) {
+Moves lay_out(Plan& plan, const Buffers& buffers, const Round& round) {
   const int size = plan.group.size();
-  std::size_t next = 0;
+  Moves moves(plan, plan.device_blocks.exchanged);
   for (int step = 0; step < size; ++step) {
     for (const int sender : plan.device_blocks.launched) {
-      plan.device_blocks.exchanged[next++] = block_between(plan, buffers, round, {sender, (sender + step) % size});
+      const Pair pair{sender, (sender + step) % size};
+      const std::size_t bytes = round.of(plan.devices->place(pair.sender, pair.receiver).sent);
+      if (bytes == 0) moves.add({}, {}, 0);
+      else moves.add(target(plan, buffers, round, pair), source(plan, buffers, round, pair), bytes);
     }
   }
-}
-
-// What has gaps is packed to where it goes: nothing of it is left to exchange.
-Status pack_straight(Plan& plan, const Buffers& buffers, const Round& round) {
-  const OwnSide side = sent(buffers);
-  if (side.layouts == nullptr || !sends_as_it_lies(plan)) return {};
-  const int size = plan.group.size(), rank = plan.group.index();
-  for (int step = 0; step < size; ++step) {
-    const int peer = (rank + step) % size;
-    crossrail_block& block = plan.device_blocks.exchanged[static_cast<std::size_t>(step)];
-    const DeviceLayout* const layout = side.layouts[peer];
-    if (layout == nullptr || block.bytes == 0) continue;
-    CROSSRAIL_TRY(begin_packing(plan, {side, *layout, peer, static_cast<std::byte*>(block.to), round.from, block.bytes}));
-    block = {nullptr, nullptr, 0};
-  }
-  return {};
+  return moves;
 }
 
 crossrail_engine engine_of(const Plan& plan) {
@@ -152,13 +155,14 @@ crossrail_engine engine_of(const Plan& plan) {
 
 Status run_round(Plan& plan, const Buffers& buffers, const Round& round) {
   DeviceSharing& devices = *plan.devices;
+  DeviceQueue& queue = devices.queue();
   DeviceWork staging, exchange;
   CROSSRAIL_TRY(stage_in(plan, buffers, round, staging));
   CROSSRAIL_TRY(meet_staged(plan, staging, round.from > 0));
-  lay_out(plan, buffers, round);
-  CROSSRAIL_TRY(pack_straight(plan, buffers, round));
-  CROSSRAIL_TRY(devices.queue().begin_exchange(plan.device_blocks.exchanged, engine_of(plan), exchange, Launch::one_a_device));
-  CROSSRAIL_TRY(devices.queue().finish(exchange));
+  const Moves moves = lay_out(plan, buffers, round);
+  CROSSRAIL_TRY(moves.gaps ? queue.begin_movements(moves.all(), exchange, Launch::one_a_device)
+                           : queue.begin_exchange(moves.blocks, engine_of(plan), exchange, Launch::one_a_device));
+  CROSSRAIL_TRY(queue.finish(exchange));
   return stage_out(plan, buffers, round);
 }
 

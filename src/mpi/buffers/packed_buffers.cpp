@@ -56,7 +56,7 @@ DeviceSide on_device(const Side& side) {
   const std::byte* const first = moved(side.address, span.lower);
   if (!device::is_device_memory(first) || device_layout_of(side.type) == nullptr) return {};
   if (side.address == nullptr && !kinds_of_memory(side).all) return {};
-  return {first, span.bytes, true};
+  return {first, span.bytes, true, false, true};
 }
 
 }  // namespace

@@ -131,15 +131,18 @@ Status copy_part(std::byte* to, std::byte* from, const SidePart& part) {
   if (part.layout == nullptr) return device::copy(moved(to, part.offset), moved(from, part.offset), part.bytes);
   const Layout& layout = *part.layout;
   Rows rows(to, from);
-  // Elements of one piece each are rows themselves.
-  if (layout.pieces.size() == 1 && layout.pieces[0].count == 1) {
-    const Pieces& only = layout.pieces[0];
-    CROSSRAIL_TRY(rows.add(part.offset + only.offset, {0, only.bytes, part.elements, layout.extent, 0}));
-    return rows.finish();
-  }
-  for (std::uint64_t element = 0; element < part.elements; ++element) {
-    const std::ptrdiff_t first = part.offset + static_cast<std::int64_t>(element) * layout.extent;
-    for (const Pieces& piece : layout.pieces) CROSSRAIL_TRY(rows.add(first + piece.offset, piece));
+  // As few copies as there may be, of many rows each: the pieces of an element, or one of them in all elements.
+  for (const Pieces& piece : layout.pieces) {
+    const std::ptrdiff_t first = part.offset + piece.offset;
+    if (piece.count > part.elements) {
+      for (std::uint64_t element = 0; element < part.elements; ++element) {
+        CROSSRAIL_TRY(rows.add(first + static_cast<std::int64_t>(element) * layout.extent, piece));
+      }
+      continue;
+    }
+    for (std::uint64_t number = 0; number < piece.count; ++number) {
+      CROSSRAIL_TRY(rows.add(first + static_cast<std::int64_t>(number) * piece.stride, {0, piece.bytes, part.elements, layout.extent, 0}));
+    }
   }
   return rows.finish();
 }
