@@ -120,6 +120,16 @@ foreach(mpi openmpi4 mpich4)
   mpi_test(device_vectors_off ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
     --set CROSSRAIL=0 --expect-carried MPI_Alltoallv:16:native --expect-carried MPI_Alltoallw:32:native device_vectors 8 scattered)
 endforeach()
+# Gaps on both sides, from where the blocks lie to where they belong; from rows where one launches for all; in rounds where runs are short.
+mpi_test_program(device_straight device_straight.c BUILDS openmpi4 mpich4)
+foreach(mpi openmpi4 mpich4)
+  foreach(setting CROSSRAIL_DEVICES=1 HOST_DEVICE_SHARED=1 CROSSRAIL_DEVICE_SCRATCH=4K CROSSRAIL_DEVICE_STAGED_USES=0)
+    string(REGEX REPLACE "[^0-9A-Za-z]+" "_" name "device_straight_${setting}")
+    string(TOLOWER ${name} name)
+    mpi_test(${name} ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
+      --set "${setting}" --expect-carried MPI_Alltoallw:60:ipc_push device_straight 180)
+  endforeach()
+endforeach()
 # On several nodes: blocks for the node's own ranks from device to device, the others by messages. And all ranks on one device.
 foreach(mpi openmpi4 mpich4)
   mpi_test(device_vectors_shared ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
