@@ -19,12 +19,12 @@ struct Block {
 
 // How the elements of a datatype lie in device memory, where not in a row.
 struct DeviceLayout {
-  std::vector<crossrail_segment> segments;  // of one element, in the order of its bytes
-  std::uint64_t id = 0;                     // nobody else's in this process
   std::uint64_t element_bytes = 0;
   std::int64_t extent = 0;
-  bool even = false;  // all segments are `runs`, which another process can be told
+  bool even = false;  // an element is `runs`, which another process can be told
   crossrail_runs runs{};
+  std::vector<crossrail_segment> segments;  // else: of one element, in the order of its bytes
+  std::uint64_t id = 0;                     // and the list's, nobody else's in this process
 
   // Elements at `at`, from byte `first` of them on.
   crossrail_elements elements(std::byte* at, std::uint64_t first) const {

@@ -114,10 +114,17 @@ void copy_part(const Part& to, const Part& from) {
 std::unique_ptr<DeviceLayout> for_devices(const Layout& layout) {
   constexpr std::uint64_t kMostSegments = std::uint64_t{1} << 20;
   static std::atomic<std::uint64_t> made{0};
+  auto device = std::make_unique<DeviceLayout>();
+  device->element_bytes = layout.element_bytes;
+  device->extent = layout.extent;
+  device->even = layout.pieces.size() == 1;
+  if (device->even) {
+    device->runs = {layout.pieces[0].offset, layout.pieces[0].bytes, layout.pieces[0].stride};
+    return device;
+  }
   std::uint64_t segments = 0;
   for (const Pieces& one : layout.pieces) segments += one.count;
   if (segments > kMostSegments) return nullptr;
-  auto device = std::make_unique<DeviceLayout>();
   device->segments.reserve(segments);
   for (const Pieces& one : layout.pieces) {
     for (std::uint64_t piece = 0; piece < one.count; ++piece) {
@@ -125,10 +132,6 @@ std::unique_ptr<DeviceLayout> for_devices(const Layout& layout) {
     }
   }
   device->id = ++made;
-  device->element_bytes = layout.element_bytes;
-  device->extent = layout.extent;
-  device->even = layout.pieces.size() == 1;
-  if (device->even) device->runs = {layout.pieces[0].offset, layout.pieces[0].bytes, layout.pieces[0].stride};
   return device;
 }
 

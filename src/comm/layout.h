@@ -47,7 +47,7 @@ struct Part {
 // As many bytes as the receiver's.
 void copy_part(const Part& to, const Part& from);
 
-// For device modules. Null where it is more than a million segments.
+// For device modules. Null where it is more than a million segments that are no line of equal ones.
 struct DeviceLayout;
 std::unique_ptr<DeviceLayout> for_devices(const Layout& layout);
 
