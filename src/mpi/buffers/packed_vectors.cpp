@@ -160,9 +160,9 @@ DeviceSide PackedVectors::on_device(const SurveyedSide& surveyed) {
   auto* const base = static_cast<std::byte*>(surveyed.side.address);
   std::ptrdiff_t lower = PTRDIFF_MAX, upper = PTRDIFF_MIN;
   DeviceSide found;
+  std::fill(room.device_layouts.begin(), room.device_layouts.end(), nullptr);  // those of calls before may be gone
   for (int rank = 0; rank < static_cast<int>(room.blocks.size()); ++rank) {
     Block& block = room.blocks[rank];
-    room.device_layouts[rank] = nullptr;
     if (block.bytes == 0) continue;
     const Side user = block_in(surveyed.side, room, rank);
     if (base == nullptr && !kinds_of_memory(user).all) return {};
