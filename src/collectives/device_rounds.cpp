@@ -55,8 +55,8 @@ Status begin_staged(Plan& plan, const Pieces& pieces, const DeviceRound& round, 
     std::byte* const piece = ours + number * plan.devices->chunk();
     const std::size_t first = number * round.block + round.from, bytes = round.of(static_cast<int>(number));
     if (pieces.layout != nullptr) {
-      const crossrail_elements user = pieces.layout->elements(pieces.user, first), ours_there = device::row(piece);
-      movements[number] = {pieces.unpack ? ours_there : user, pieces.unpack ? user : ours_there, bytes};
+      const crossrail_elements user = pieces.layout->elements(pieces.user, first), staged = device::row(piece);
+      movements[number] = {pieces.unpack ? staged : user, pieces.unpack ? user : staged, bytes};
     } else {
       std::byte* const user = pieces.user + first;
       blocks[number] = {pieces.unpack ? user : piece, pieces.unpack ? piece : user, bytes};

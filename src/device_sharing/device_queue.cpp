@@ -120,37 +120,41 @@ trace::Number DeviceQueue::trace_pieces(const char* name, const Pieces& pieces) 
   return trace_work(name, bytes);
 }
 
+bool DeviceQueue::number(DeviceWork& work, Launch launch) {
+  work = {launch == Launch::own ? ++local_ : ++exchanges_, launch};
+  return launch != Launch::one_a_device || !launched().empty();
+}
+
+std::uint64_t* DeviceQueue::flag_of(Launch launch) const {
+  DeviceFlags& mine = flags(control_.node_rank());
+  return launch == Launch::own ? &mine.local : &mine.done;
+}
+
 Status DeviceQueue::begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work, Launch launch) {
-  work = {++exchanges_, launch};
-  if (launch == Launch::one_a_device && launched().empty()) return {};
+  if (!number(work, launch)) return {};
   work.traced = trace_pieces("exchange", blocks);
   const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), engine, limits_.multiprocessors,
-                                 limits_.persistent_us, nullptr, &flags(control_.node_rank()).done, work.number};
+                                 limits_.persistent_us, nullptr, flag_of(launch), work.number};
   return device::answered(module_->exchange(queue_, &asked));
 }
 
 Status DeviceQueue::begin_movements(std::span<const crossrail_movement> movements, DeviceWork& work, Launch launch) {
-  DeviceFlags& mine = flags(control_.node_rank());
-  work = {launch == Launch::own ? ++local_ : ++exchanges_, launch};
-  if (launch == Launch::one_a_device && launched().empty()) return {};
+  if (!number(work, launch)) return {};
   work.traced = trace_pieces(launch == Launch::own ? "copies" : "exchange", movements);
   if (launch == Launch::own && work.traced != 0) traced_copies_.push_back(work.traced);
-  const crossrail_movements asked{movements.data(), static_cast<int>(movements.size()), limits_.multiprocessors, nullptr,
-                                  launch == Launch::own ? &mine.local : &mine.done, work.number};
+  const crossrail_movements asked{movements.data(), static_cast<int>(movements.size()), limits_.multiprocessors, nullptr, flag_of(launch), work.number};
   return device::answered(module_->move(queue_, &asked));
 }
 
 Status DeviceQueue::begin_combinations(std::span<crossrail_combination> combinations, DeviceWork& work, Launch launch) {
-  DeviceFlags& mine = flags(control_.node_rank());
-  work = {launch == Launch::own ? ++local_ : ++exchanges_, launch};
-  if (launch == Launch::one_a_device && launched().empty()) return {};
+  if (!number(work, launch)) return {};
   work.traced = trace_pieces("combination", combinations);
   for (crossrail_combination& combination : combinations) {
     combination.multiprocessors = limits_.multiprocessors;
     combination.stream = nullptr;
     combination.flag = nullptr;
     combination.value = work.number;
-    if (&combination == &combinations.back()) combination.flag = launch == Launch::own ? &mine.local : &mine.done;
+    if (&combination == &combinations.back()) combination.flag = flag_of(launch);
     const char* const wrong = module_->combine(queue_, &combination);
     if (wrong != nullptr) return device::answered(wrong);
   }

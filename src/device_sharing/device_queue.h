@@ -123,6 +123,9 @@ class DeviceQueue {
 
  private:
   DeviceFlags& flags(int rank) const { return region_.flags[rank]; }
+  // Gives work its number. False: another rank launches it.
+  bool number(DeviceWork& work, Launch launch);
+  std::uint64_t* flag_of(Launch launch) const;
   const std::vector<int>& tellers(Launch launch) const { return launch == Launch::one_a_device ? launchers_ : ranks_; }
   Status finish_exchange(const DeviceWork& work);
   Status finish_by(int peer, const DeviceWork& work);

@@ -49,7 +49,7 @@ static Block block_of(int call, int sender, int receiver, int received) {
 
 static int value(int call, int sender, int receiver, int at) { return (int)(mixed(call, sender, receiver, at) & 0x7FFFFFFF); }
 
-/* Calls `visit(room's int, which of the block)` in the order of the data. */
+/* For every int of a block, in the order of the data: `place` in its room, `at` in the block. */
 #define EACH_INT(block, place, at)                                                                     \
   for (int run_ = 0, at = 0; run_ < (block).runs; ++run_)                                              \
     for (int in_ = 0, place = (block).first + run_ * (block).stride; in_ < (block).length; ++in_, ++place, ++at)

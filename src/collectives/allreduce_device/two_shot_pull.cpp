@@ -56,15 +56,16 @@ void set_apart(Plan& plan, std::span<crossrail_combination> shares) {
 
 Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   DeviceSharing& devices = *plan.devices;
-  DeviceWork staging, work;
+  DeviceWork staging, combined, spread;
   CROSSRAIL_TRY(stage_in(plan, buffers, round, staging));
   CROSSRAIL_TRY(meet_staged(plan, staging, round.from > 0));
   const auto shares = lay_out(plan, buffers, round);
   const bool apart = is_apart(plan, round);
   if (apart) set_apart(plan, shares);
-  CROSSRAIL_TRY(devices.queue().begin_combinations(shares, work, Launch::one_a_device));
-  if (apart) CROSSRAIL_TRY(devices.queue().begin_exchange(plan.device_blocks.exchanged, CROSSRAIL_ENGINE_KERNEL, work, Launch::one_a_device));
-  CROSSRAIL_TRY(devices.queue().finish(work));
+  CROSSRAIL_TRY(devices.queue().begin_combinations(shares, combined, Launch::one_a_device));
+  if (apart) CROSSRAIL_TRY(devices.queue().begin_exchange(plan.device_blocks.exchanged, CROSSRAIL_ENGINE_KERNEL, spread, Launch::one_a_device));
+  CROSSRAIL_TRY(devices.queue().finish(combined));
+  if (apart) CROSSRAIL_TRY(devices.queue().finish(spread));
   return stage_out(plan, buffers, round);
 }
 

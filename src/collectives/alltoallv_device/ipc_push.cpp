@@ -49,12 +49,9 @@ OwnSide received(const Buffers& buffers) { return {MappedSide::recv, buffers.rec
 // written over at the end only.
 bool sends_as_it_lies(const Plan& plan) { return !plan.devices->queue().launches_for_others(); }
 
-// Where a block of this rank's lies in this round.
-std::byte* own_block(const Plan& plan, const OwnSide& side, int peer, const Round& round) {
-  const DeviceSharing& devices = *plan.devices;
-  const bool as_it_lies = side.which == MappedSide::send && sends_as_it_lies(plan);
-  if (devices.staged(side.which) && !as_it_lies) return devices.staging(side.which) + static_cast<std::size_t>(peer) * devices.chunk();
-  return moved(side.base, side.blocks[peer].offset) + round.from;
+// A block of a side that is staged, in this round.
+crossrail_elements staged_block(const Plan& plan, MappedSide side, int peer) {
+  return device::row(plan.devices->staging(side) + static_cast<std::size_t>(peer) * plan.devices->chunk());
 }
 
 const DeviceLayout* layout_of(const OwnSide& side, int peer) { return side.layouts == nullptr ? nullptr : side.layouts[peer]; }
@@ -64,6 +61,12 @@ crossrail_elements elements_of(const OwnSide& side, int peer, const Round& round
   std::byte* const at = moved(side.base, side.blocks[peer].offset);
   const DeviceLayout* const layout = layout_of(side, peer);
   return layout == nullptr ? device::row(at + round.from) : layout->elements(at, round.from);
+}
+
+// Where what moves a block of this rank's finds it.
+crossrail_elements own_block(const Plan& plan, const OwnSide& side, int peer, const Round& round) {
+  const bool as_it_lies = side.which == MappedSide::send && sends_as_it_lies(plan);
+  return plan.devices->staged(side.which) && !as_it_lies ? staged_block(plan, side.which, peer) : elements_of(side, peer, round);
 }
 
 bool has_gaps(const crossrail_elements& elements) { return elements.element_bytes != 0; }
@@ -91,7 +94,7 @@ Moves lay_out_staged(Plan& plan, const OwnSide& side, const Round& round, Bytes 
   const bool unpack = side.which == MappedSide::recv;
   Moves moves(plan, plan.device_blocks.staged);
   for (int peer = 0; peer < plan.group.size(); ++peer) {
-    const crossrail_elements ours = device::row(own_block(plan, side, peer, round)), user = elements_of(side, peer, round);
+    const crossrail_elements ours = staged_block(plan, side.which, peer), user = elements_of(side, peer, round);
     moves.add(unpack ? user : ours, unpack ? ours : user, round.of(bytes(peer)));
   }
   return moves;
@@ -118,17 +121,12 @@ Status stage_out(Plan& plan, const Buffers& buffers, const Round& round) {
 
 // Where what a rank sends to another one goes, and lies: this rank has both mapped.
 crossrail_elements target(const Plan& plan, const Buffers& buffers, const Round& round, const Pair& pair) {
-  const DeviceSharing& devices = *plan.devices;
-  if (pair.receiver != plan.group.index()) return devices.receives(pair.receiver, pair.sender, round.from);
-  const OwnSide side = received(buffers);
-  return devices.staged(side.which) ? device::row(own_block(plan, side, pair.sender, round)) : elements_of(side, pair.sender, round);
+  if (pair.receiver == plan.group.index()) return own_block(plan, received(buffers), pair.sender, round);
+  return plan.devices->receives(pair.receiver, pair.sender, round.from);
 }
 crossrail_elements source(const Plan& plan, const Buffers& buffers, const Round& round, const Pair& pair) {
-  const DeviceSharing& devices = *plan.devices;
-  if (pair.sender != plan.group.index()) return device::row(const_cast<std::byte*>(devices.sends_from(pair.sender, pair.receiver, round.from)));
-  const OwnSide side = sent(buffers);
-  if (sends_as_it_lies(plan) || !devices.staged(side.which)) return elements_of(side, pair.receiver, round);
-  return device::row(own_block(plan, side, pair.receiver, round));
+  if (pair.sender == plan.group.index()) return own_block(plan, sent(buffers), pair.receiver, round);
+  return device::row(const_cast<std::byte*>(plan.devices->sends_from(pair.sender, pair.receiver, round.from)));
 }
 
 // First the rank's own, then rank + 1, rank + 2, ..., so that every device receives from one other at a time; of all for whom

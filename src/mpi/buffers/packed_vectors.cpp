@@ -172,7 +172,6 @@ DeviceSide PackedVectors::on_device(const SurveyedSide& surveyed) {
       found.gaps = true;
       room.device_layouts[rank] = device_layout_of(user.type);
       if (room.device_layouts[rank] == nullptr) return {};
-      found.ours = found.ours || !can_be_written(*room.device_layouts[rank]);
     }
     const Span span = span_of(user);
     const std::ptrdiff_t first = offset_between(base, moved(user.address, span.lower));
@@ -190,8 +189,7 @@ DeviceSide PackedVectors::on_device(const SurveyedSide& surveyed) {
 DeviceCall PackedVectors::on_devices() {
   if (in_place()) send_side_.room = recv_side_.room;
   DeviceCall call{on_device(send_side_), on_device(recv_side_)};
-  call.send.ours = false;
-  call.recv.ours = call.recv.ours || in_place();
+  call.recv.ours = in_place();
   SideFacts &out = send_side_.room, &in = recv_side_.room;
   const auto lower = [](const SurveyedSide& side, const DeviceSide& found) {
     return offset_between(static_cast<const std::byte*>(side.side.address), static_cast<const std::byte*>(found.address));
@@ -201,10 +199,11 @@ DeviceCall PackedVectors::on_devices() {
   for (std::size_t rank = 0; rank < in.blocks.size(); ++rank) {
     const Block &to = out.blocks[rank], &from = in.blocks[rank];
     in.places[rank] = {place(from, received), place(to, sent), from.bytes, to.bytes};
-    if (const DeviceLayout* const gaps = in.device_layouts[rank]; gaps != nullptr && can_be_written(*gaps)) {
+    if (const DeviceLayout* const gaps = in.device_layouts[rank]; gaps != nullptr) {
       in.places[rank].element_bytes = gaps->element_bytes;
       in.places[rank].extent = gaps->extent;
       in.places[rank].runs = gaps->runs;
+      call.recv.ours = call.recv.ours || !can_be_written(*gaps);
     }
     call.block_bytes = std::max({call.block_bytes, from.bytes, to.bytes});
   }
