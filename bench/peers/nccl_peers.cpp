@@ -4,7 +4,8 @@
 //   nccl_alltoall    ncclAlltoAll (2.28), here on memory it does not know, and in
 //   nccl_symmetric   memory of its own in symmetric windows, with copy engines (NCCL_CTA_POLICY_ZERO);
 //   nccl_allreduce            ncclAllReduce of floats or bytes, on memory it does not know, and in
-//   nccl_symmetric_allreduce  symmetric windows.
+//   nccl_symmetric_allreduce  symmetric windows;
+//   nccl_alltoall_in_a_row, nccl_allreduce_in_a_row   20 calls, then the stream is waited for; the time of one.
 // NCCL is the library that CROSSRAIL_NCCL names, or the dynamic loader's libnccl.so.2. Multicast is off:
 // on machines that share their GPUs' switches with others it must be.
 
@@ -20,6 +21,8 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "in_a_row.h"
 
 #define PEER extern "C" __attribute__((visibility("default")))
 
@@ -139,8 +142,10 @@ std::size_t bytes_of(int count, MPI_Datatype type) {
   return static_cast<std::size_t>(count) * static_cast<std::size_t>(bytes);
 }
 
+bool wait(const Record& record) { return fine(cudaStreamSynchronize(record.stream), "cudaStreamSynchronize"); }
+
 int finish(const Record& record, ncclResult_t result, const char* what) {
-  const bool done = fine(result, what) && fine(cudaStreamSynchronize(record.stream), "cudaStreamSynchronize");
+  const bool done = fine(result, what) && wait(record);
   return done ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
@@ -173,20 +178,27 @@ int call_send_recv(MPI_Comm comm, Out out, In in) {
   return finish(record, result == ncclSuccess ? ended : result, "ncclSend and ncclRecv");
 }
 
-int call_alltoall(Record& record, const void* send, void* recv, std::size_t bytes) {
-  return finish(record, nccl().alltoall(send, recv, bytes, ncclInt8, record.comm, record.stream), "ncclAlltoAll");
+ncclResult_t enqueue_alltoall(const Record& record, const void* send, void* recv, std::size_t bytes) {
+  return nccl().alltoall(send, recv, bytes, ncclInt8, record.comm, record.stream);
 }
 
 // The sums that the bench makes: of floats, and of bytes.
-int call_allreduce(Record& record, const void* send, void* recv, int count, MPI_Datatype type) {
+ncclResult_t enqueue_allreduce(const Record& record, const void* send, void* recv, int count, MPI_Datatype type) {
   const bool floats = type == MPI_FLOAT;
   if (!floats && type != MPI_UNSIGNED_CHAR) {
     went_wrong("sums of floats and of unsigned bytes only");
-    return MPI_ERR_OTHER;
+    return ncclInvalidArgument;
   }
-  const ncclDataType_t elements = floats ? ncclFloat32 : ncclUint8;
-  return finish(record, nccl().allreduce(send, recv, static_cast<std::size_t>(count), elements, ncclSum, record.comm, record.stream), "ncclAllReduce");
+  return nccl().allreduce(send, recv, static_cast<std::size_t>(count), floats ? ncclFloat32 : ncclUint8, ncclSum, record.comm, record.stream);
 }
+
+int call_allreduce(const Record& record, const void* send, void* recv, int count, MPI_Datatype type) {
+  return finish(record, enqueue_allreduce(record, send, recv, count, type), "ncclAllReduce");
+}
+
+bool has_alltoall() { return nccl().alltoall != nullptr || went_wrong("ncclAlltoAll needs NCCL 2.28"); }
+
+double seconds_of_alltoall, seconds_of_allreduce;
 
 // Memory of nccl_symmetric_alloc.
 struct Allocation {
@@ -224,6 +236,8 @@ PEER const char* nccl_alltoall_version() { return version(); }
 PEER const char* nccl_symmetric_version() { return version(); }
 PEER const char* nccl_allreduce_version() { return version(); }
 PEER const char* nccl_symmetric_allreduce_version() { return version(); }
+PEER const char* nccl_alltoall_in_a_row_version() { return version(); }
+PEER const char* nccl_allreduce_in_a_row_version() { return version(); }
 
 PEER int nccl_send_recv(const void* send, int count, MPI_Datatype type, void* recv, int, MPI_Datatype, MPI_Comm comm) {
   const std::size_t bytes = bytes_of(count, type);
@@ -241,18 +255,14 @@ PEER int nccl_send_recv_vector(const void* send, const int* counts, const int* p
 
 PEER int nccl_alltoall(const void* send, int count, MPI_Datatype type, void* recv, int, MPI_Datatype, MPI_Comm comm) {
   Record& record = record_of(comm, false);
-  if (!record.works) return MPI_ERR_OTHER;
-  if (nccl().alltoall == nullptr) {
-    went_wrong("ncclAlltoAll needs NCCL 2.28");
-    return MPI_ERR_OTHER;
-  }
-  return call_alltoall(record, send, recv, bytes_of(count, type));
+  if (!record.works || !has_alltoall()) return MPI_ERR_OTHER;
+  return finish(record, enqueue_alltoall(record, send, recv, bytes_of(count, type)), "ncclAlltoAll");
 }
 
 PEER int nccl_symmetric(const void* send, int count, MPI_Datatype type, void* recv, int, MPI_Datatype, MPI_Comm comm) {
   Record& record = record_of(comm, true);
   if (!record.works || !in_window(record, const_cast<void*>(send)) || !in_window(record, recv)) return MPI_ERR_OTHER;
-  return call_alltoall(record, send, recv, bytes_of(count, type));
+  return finish(record, enqueue_alltoall(record, send, recv, bytes_of(count, type)), "ncclAlltoAll");
 }
 
 PEER int nccl_allreduce(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op, MPI_Comm comm) {
@@ -265,6 +275,22 @@ PEER int nccl_symmetric_allreduce(const void* send, void* recv, int count, MPI_D
   if (!record.works || !in_window(record, const_cast<void*>(send)) || !in_window(record, recv)) return MPI_ERR_OTHER;
   return call_allreduce(record, send, recv, count, type);
 }
+
+PEER int nccl_alltoall_in_a_row(const void* send, int count, MPI_Datatype type, void* recv, int, MPI_Datatype, MPI_Comm comm) {
+  const Record& record = record_of(comm, false);
+  if (!record.works || !has_alltoall()) return MPI_ERR_OTHER;
+  const auto enqueue = [&] { return fine(enqueue_alltoall(record, send, recv, bytes_of(count, type)), "ncclAlltoAll"); };
+  return in_a_row::measure(seconds_of_alltoall, enqueue, [&] { return wait(record); }) ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+PEER double nccl_alltoall_in_a_row_seconds() { return seconds_of_alltoall; }
+
+PEER int nccl_allreduce_in_a_row(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op, MPI_Comm comm) {
+  const Record& record = record_of(comm, false);
+  if (!record.works) return MPI_ERR_OTHER;
+  const auto enqueue = [&] { return fine(enqueue_allreduce(record, send, recv, count, type), "ncclAllReduce"); };
+  return in_a_row::measure(seconds_of_allreduce, enqueue, [&] { return wait(record); }) ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+PEER double nccl_allreduce_in_a_row_seconds() { return seconds_of_allreduce; }
 
 PEER void* nccl_symmetric_alloc(std::size_t bytes) {
   void* memory = nullptr;

@@ -7,6 +7,8 @@
 // A kernel of at most so many threads a CTA.
 #define GPU_KERNEL_OF(threads) extern "C" __global__ void __launch_bounds__(threads)
 #define GPU_KERNEL GPU_KERNEL_OF(1024)
+// And of so few registers that this many CTAs fit on a multiprocessor.
+#define GPU_KERNEL_BESIDE(threads, ctas) extern "C" __global__ void __launch_bounds__(threads, ctas)
 #define GPU_INLINE __device__ __forceinline__
 #define GPU_NOINLINE static __device__ __noinline__
 // Arguments that may be indexed where they lie.
@@ -76,6 +78,9 @@ GPU_INLINE void fence_total() { asm volatile("fence.sc.sys;" ::: "memory"); }
 
 // Counts to `limit`, then from 0 again; the count before.
 GPU_INLINE uint32_t count_around(uint32_t* counter, uint32_t limit) { return atomicInc(counter, limit); }
+
+// The upper 64 bits of the product.
+GPU_INLINE uint64_t multiply_high(uint64_t a, uint64_t b) { return __umul64hi(a, b); }
 
 GPU_INLINE void sync_threads() { __syncthreads(); }
 GPU_INLINE void sync_lanes() { __syncwarp(); }

@@ -134,12 +134,16 @@ uint32_t unit_bytes_of(const Found& found) {
   return kernels::kUnitBytes % found.element_bytes == 0 ? static_cast<uint32_t>(kernels::kUnitBytes) : found.element_bytes;
 }
 
-unsigned grid_for(const crossrail_queue& queue, const crossrail_combination& asked, const kernels::Elements& elements) {
-  constexpr uint64_t kUnitsOfACta = kernels::kCombineThreads * 4;
+unsigned ctas(uint64_t units, uint64_t of_each) { return static_cast<unsigned>((units + of_each - 1) / of_each); }
+
+// One CTA as long as one tile does: the first to count arrivals costs a microsecond. Then as many as have a unit for every thread, up to one a
+// multiprocessor; where results go to others, tiles that would be left over make it two, so that one reads while the other writes.
+unsigned grid_for(const crossrail_queue& queue, const crossrail_combination& asked, const Groups& groups, uint64_t units) {
   const auto all = static_cast<unsigned>(queue.place->multiprocessors);
-  const unsigned most = asked.multiprocessors > 0 ? std::min(static_cast<unsigned>(asked.multiprocessors), 2 * all) : all;
-  const uint64_t units = elements.bytes / elements.unit_bytes + 1;
-  return static_cast<unsigned>(std::clamp<uint64_t>((units + kUnitsOfACta - 1) / kUnitsOfACta, 1, most));
+  const unsigned allowed = asked.multiprocessors > 0 ? std::min(static_cast<unsigned>(asked.multiprocessors), 2 * all) : asked.to_count > 1 ? 2 * all : all;
+  const uint64_t tile = uint64_t{groups.across} * kernels::kEach;
+  if (units <= tile) return 1;
+  return std::min(allowed, std::max(ctas(units, tile), std::min(all, ctas(units, groups.across))));
 }
 
 template <unsigned kMost>
@@ -160,13 +164,22 @@ const char* launch_combination(crossrail_queue& queue, const crossrail_combinati
     addresses |= reinterpret_cast<uint64_t>(asked.to[i]);
   }
   if (const char* wrong = tell_elements(asked.reduction, asked.bytes, addresses, task.elements); wrong != nullptr) return wrong;
-  const unsigned grid = grid_for(queue, asked, task.elements);
-  const uint64_t units = task.elements.bytes / task.elements.unit_bytes + 1;
-  const auto threads = static_cast<unsigned>(std::min<uint64_t>((units + kernels::kWarpLanes - 1) / kernels::kWarpLanes * kernels::kWarpLanes, kernels::kCombineThreads));
-  return launch_work(queue, {kernel, grid, threads, &task, sizeof task, &task.signal, false}, asked.stream);
+  const uint64_t units = (task.elements.bytes + task.elements.unit_bytes - 1) / task.elements.unit_bytes;
+  const Groups groups = groups_of(asked.from_count, units);
+  task.rows = groups.rows;
+  const unsigned grid = grid_for(queue, asked, groups, units);
+  return launch_work(queue, {kernel, grid, groups.threads, &task, sizeof task, &task.signal, false}, asked.stream);
 }
 
 }  // namespace
+
+Groups groups_of(int rows, uint64_t units) {
+  constexpr uint32_t kLine = 128 / kernels::kUnitBytes;  // units of what devices send each other
+  const auto together = std::min(static_cast<uint32_t>(rows), uint32_t{kernels::kFewRanks});
+  const uint64_t most = kernels::kCombineThreads / together / kLine * kLine;
+  const auto across = static_cast<uint32_t>(std::min((std::max<uint64_t>(units, 1) + kLine - 1) / kLine * kLine, most));
+  return {together, across, (across * together + kernels::kWarpLanes - 1) / kernels::kWarpLanes * kernels::kWarpLanes};
+}
 
 const char* tell_elements(const crossrail_reduction& reduction, size_t bytes, uint64_t addresses, kernels::Elements& elements) {
   const Found found = find(reduction);

@@ -81,9 +81,8 @@ const char* lists_for(crossrail_queue& queue, const crossrail_elements& side, ui
     const Layout::Lists lists{offsets, reinterpret_cast<uint64_t*>(offsets + segments.size())};
     found = layout.lists.emplace(unit, lists).first;
   }
-  placing.offsets = found->second.offsets;
-  placing.starts = found->second.starts;
-  placing.run_count = layout.run_count;
+  placing.is_listed = 1;
+  placing.listed = {found->second.offsets, found->second.starts, layout.run_count};
   return nullptr;
 }
 
@@ -120,27 +119,25 @@ const char* place_side(crossrail_queue& queue, const Side& side, uint32_t unit, 
   placing.first = asked.first / unit;
   if (side.is_row()) return nullptr;
   placing.element_units = asked.element_bytes / unit;
+  placing.by_element = kernels::divisor_of(placing.element_units);
   placing.extent = asked.extent / int64_t{unit};
   if (side.layout != nullptr && !side.layout->even) return lists_for(queue, asked, unit, *side.layout, placing);
   const crossrail_runs& runs = side.runs();
-  placing.offset = runs.offset / int64_t{unit};
-  placing.stride = runs.stride / int64_t{unit};
-  placing.run_units = runs.bytes / unit;
+  const uint64_t units = runs.bytes / unit;
+  placing.even = {runs.offset / int64_t{unit}, runs.stride / int64_t{unit}, units, kernels::divisor_of(units)};
   return nullptr;
 }
-
-bool is_narrow(const kernels::Placing& placing, uint64_t count) { return ((placing.first + count) | placing.element_units) >> 32 == 0; }
 
 const char* describe_movement(crossrail_queue& queue, const crossrail_movement& asked, kernels::Movement& movement) {
   Layout *from = nullptr, *to = nullptr;
   if (const char* wrong = known_side(queue, asked.from, &from); wrong != nullptr) return wrong;
   if (const char* wrong = known_side(queue, asked.to, &to); wrong != nullptr) return wrong;
   const Side source{asked.from, from}, target{asked.to, to};
-  movement.unit = static_cast<uint32_t>(grain_of(source.odds() | target.odds() | asked.bytes));
-  movement.count = asked.bytes / movement.unit;
-  if (const char* wrong = place_side(queue, source, movement.unit, movement.from); wrong != nullptr) return wrong;
-  if (const char* wrong = place_side(queue, target, movement.unit, movement.to); wrong != nullptr) return wrong;
-  movement.narrow = is_narrow(movement.from, movement.count) && is_narrow(movement.to, movement.count) ? 1 : 0;
+  const auto unit = static_cast<uint32_t>(grain_of(source.odds() | target.odds() | asked.bytes));
+  movement.unit = unit;
+  movement.count = asked.bytes / unit;
+  if (const char* wrong = place_side(queue, source, unit, movement.from); wrong != nullptr) return wrong;
+  if (const char* wrong = place_side(queue, target, unit, movement.to); wrong != nullptr) return wrong;
   return nullptr;
 }
 

@@ -136,6 +136,12 @@ inline unsigned barrier_threads(const crossrail_barrier& barrier) {
 }
 
 // combine.cpp: elements as kernels see them; `addresses` have in them every bit that some row's address has.
+// How threads of a CTA share rows of so many units: `rows` groups of `across` threads.
+struct Groups {
+  uint32_t rows, across;
+  unsigned threads;
+};
+Groups groups_of(int rows, uint64_t units);
 const char* tell_elements(const crossrail_reduction& reduction, size_t bytes, uint64_t addresses, kernels::Elements& elements);
 
 // persistent.cpp

@@ -148,9 +148,10 @@ const char* combine_packets(crossrail_queue* queue, const crossrail_packets* pac
   GPU_TRY(at.result());
   if (const char* wrong = tell(*queue, *packets, task.packets); wrong != nullptr) return wrong;
   const uint64_t units = travelling / kernels::kUnitBytes;
-  const auto grid = static_cast<unsigned>(std::clamp<uint64_t>((units + kernels::kCombineThreads - 1) / kernels::kCombineThreads, 1, kMostCtas / 2));
-  const auto threads = static_cast<unsigned>(round_up(std::min<uint64_t>(units, kernels::kCombineThreads), kernels::kWarpLanes));
-  return launch_work(*queue, {Kernel::combine_packets, grid, threads, &task, sizeof task, &task.packets.signal, true}, packets->stream);
+  const Groups groups = groups_of(packets->ranks, units);
+  const uint64_t tile = uint64_t{groups.across} * kernels::kEach;
+  const auto grid = static_cast<unsigned>(std::clamp<uint64_t>((units + tile - 1) / tile, 1, kMostCtas / 2));
+  return launch_work(*queue, {Kernel::combine_packets, grid, groups.threads, &task, sizeof task, &task.packets.signal, true}, packets->stream);
 }
 
 const char* barrier(crossrail_queue* queue, const crossrail_barrier* barrier) {

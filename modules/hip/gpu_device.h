@@ -16,6 +16,8 @@
   extern "C" __attribute__((global)) __attribute__((launch_bounds(threads)))                             \
   __attribute__((amdgpu_flat_work_group_size(1, threads))) void
 #define GPU_KERNEL GPU_KERNEL_OF(1024)
+// And of so few registers that this many CTAs fit on a multiprocessor, which the compiler sees to by itself.
+#define GPU_KERNEL_BESIDE(threads, ctas) GPU_KERNEL_OF(threads)
 #define GPU_INLINE __attribute__((device)) __attribute__((always_inline)) inline
 #define GPU_NOINLINE static __attribute__((device)) __attribute__((noinline))
 #define GPU_ARGUMENT const
@@ -91,6 +93,9 @@ GPU_INLINE void fence_total() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
 GPU_INLINE uint32_t count_around(uint32_t* counter, uint32_t limit) {
   return __builtin_amdgcn_atomic_inc32(counter, limit, __ATOMIC_RELAXED, "agent");
 }
+
+// The upper 64 bits of the product.
+GPU_INLINE uint64_t multiply_high(uint64_t a, uint64_t b) { return static_cast<uint64_t>(static_cast<unsigned __int128>(a) * b >> 64); }
 
 // Each wavefront's writes have left it before the others go on: a fence of one thread is then for all.
 GPU_INLINE void sync_threads() {

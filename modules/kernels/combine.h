@@ -1,10 +1,14 @@
 // Elements of several ranks combined, in the order of the ranks.
 //
 //   combine           one launch reads a part of all ranks' elements where they lie and writes the results to all ranks.
-//                     It never waits for anything. A thread reads a unit of everybody before it writes that unit anywhere,
+//                     It never waits for anything. Units are read from everybody before they are written anywhere,
 //                     so the results may go where the elements lie.
 //   combine_packets   every rank sends all of its elements to all others in packets (packets.h), and combines what
 //                     comes.
+//
+// Both go tile by tile: a group of a CTA's threads brings each rank's row to shared memory, all threads combine them there, and each
+// group takes the results to a rank. Rows travel at the same time, and there is little text for a thread to go through: a kernel's text
+// comes from memory when it starts, which for few elements lasts longer than all else.
 #pragma once
 
 #include "operators.h"
@@ -44,176 +48,185 @@ struct UnitsOf {
   }
 };
 
-struct Operands {
-  const char* const* from;
-  char* const* to;
-  uint32_t from_count, to_count;
-  uint32_t turn;  // with which row to begin, counted around
+// Rows of units one after the other in shared memory, a group of threads to each.
+struct Tile {
+  Unit* units;
+  uint32_t across;       // threads of a group
+  uint32_t group, lane;  // this thread's; threads that are left over have groups behind the last row
+
+  GPU_INLINE Tile(Unit* at, uint32_t rows) : units(at), across(blockDim.x / rows & ~7u) {
+    group = threadIdx.x / across;
+    lane = threadIdx.x % across;
+  }
+  GPU_INLINE uint32_t width() const { return across * kEach; }
+  // The i-th of the units that this thread brings.
+  GPU_INLINE Unit& own(uint32_t row, uint32_t i) const { return units[row * width() + i * across + lane]; }
 };
 
-constexpr uint32_t kTogether = 4;  // rows whose units are on their way at the same time
-
-// Some units of rows that follow each other. All are asked for before the first is used, beginning with another row on every device:
-// where all begin with the same one, what leaves its device holds them up.
-struct RowsTogether {
-  Unit units[kTogether][kInFlight];
-  uint32_t count, turn;
-
-  // `read(row, i)`: unit i.
-  template <class Read>
-  GPU_INLINE void fetch(Read read) {
-#pragma unroll
-    for (uint32_t slot = 0; slot < kTogether; ++slot) {
-      if (slot >= count) break;
-      const uint32_t row = slot + turn < count ? slot + turn : slot + turn - count;
-#pragma unroll
-      for (unsigned i = 0; i < kInFlight; ++i) units[slot][i] = read(row, i);
+// Row 0 becomes the first `rows` rows combined. One text for all kernels: it takes long to compile.
+GPU_NOINLINE void combine_rows(Combination combination, Unit* units, uint32_t width, uint32_t rows) {
+  for (uint32_t at = threadIdx.x; at < width; at += blockDim.x) {
+    Unit sum[1] = {units[at]};
+#pragma unroll 1
+    for (uint32_t row = 1; row < rows; ++row) {
+      const Unit next[1] = {units[row * width + at]};
+      combine_units(combination, sum, next);
     }
+    units[at] = sum[0];
   }
-  // Registers cannot be indexed.
-  GPU_INLINE void take(uint32_t row, Unit (&taken)[kInFlight]) const {
-    const uint32_t slot = row >= turn ? row - turn : row + count - turn;
-#pragma unroll
-    for (unsigned i = 0; i < kInFlight; ++i) {
-      taken[i] = units[0][i];
-#pragma unroll
-      for (uint32_t other = 1; other < kTogether; ++other) {
-        if (slot == other) taken[i] = units[other][i];
-      }
-    }
-  }
-};
-
-// Whether those of a thread's units that there are have 16 bytes each and lie at multiples of 16.
-GPU_INLINE bool all_whole(const UnitsOf& units, uint64_t base, uint64_t threads) {
-  if (units.elements.align != sizeof(Unit) || units.elements.unit_bytes != sizeof(Unit)) return false;
-  const uint64_t short_one = units.elements.bytes % sizeof(Unit) != 0 ? units.elements.bytes / sizeof(Unit) : ~uint64_t{0};
-  for (unsigned i = 0; i < kInFlight; ++i) {
-    if (base + i * threads == short_one) return false;
-  }
-  return true;
 }
 
-// One text for all kernels: it takes long to compile.
-GPU_NOINLINE void combine_operands(const Elements& elements, const Operands& all) {
-  const UnitsOf units{elements};
-  const uint64_t count = units.count();
-  const uint64_t threads = uint64_t{gridDim.x} * blockDim.x;
-  const uint64_t step = threads * kInFlight;
-  for (uint64_t base = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; base < count; base += step) {
-    Unit sum[kInFlight] = {};
-    const bool whole = all_whole(units, base, threads);
-    const uint32_t most = whole ? kTogether : 1;
-    RowsTogether rows = {};
-    for (uint32_t first = 0; first < all.from_count; first += most) {
-      rows.count = all.from_count - first < most ? all.from_count - first : most;
-      rows.turn = all.turn % rows.count;
-      const auto inside = [&](unsigned i) { return base + i * threads < count; };
-      if (whole) {
-        rows.fetch([&](uint32_t row, unsigned i) {
-          return inside(i) ? gpu::load(reinterpret_cast<const Unit*>(all.from[first + row]) + base + i * threads) : Unit{};
-        });
-      } else {
+// A thread's units of a row: `first`, and then one after every `step`.
+struct OwnUnits {
+  const UnitsOf& units;
+  uint64_t first, step;
+  uint64_t count;  // of the row
+  uint64_t whole;  // those of 16 bytes at multiples of 16
+
+  GPU_INLINE OwnUnits(const UnitsOf& all, uint64_t from, uint64_t apart) : units(all), first(from), step(apart), count(all.count()) {
+    const bool aligned = all.elements.align == sizeof(Unit) && all.elements.unit_bytes == sizeof(Unit);
+    whole = aligned ? all.elements.bytes / sizeof(Unit) : 0;
+  }
+
+  // `take(i, unit)`. Whole ones are all asked for before the first is taken.
+  template <class Take>
+  GPU_INLINE void read(const char* from, Take take) const {
+    Unit got[kEach] = {};
 #pragma unroll
-        for (unsigned i = 0; i < kInFlight; ++i) rows.units[0][i] = inside(i) ? units.read(all.from[first], base + i * threads) : Unit{};
-      }
+    for (unsigned i = 0; i < kEach; ++i) {
+      if (first + i * step < whole) got[i] = gpu::load(reinterpret_cast<const Unit*>(from) + first + i * step);
+    }
+#pragma unroll
+    for (unsigned i = 0; i < kEach; ++i) take(i, got[i]);
+    if (whole == count) return;
 #pragma unroll 1
-      for (uint32_t row = 0; row < rows.count; ++row) {
-        Unit next[kInFlight];
-        rows.take(row, first + row == 0 ? sum : next);
-        if (first + row > 0) combine_units(elements.combination, sum, next);
-      }
+    for (unsigned i = 0; i < kEach; ++i) {
+      const uint64_t number = first + i * step;
+      if (number >= whole && number < count) take(i, units.read(from, number));
     }
-    for (uint32_t rank = 0; rank < all.to_count; ++rank) {
+  }
+
+  // `result(i)`: a unit.
+  template <class Result>
+  GPU_INLINE void write(char* to, Result result) const {
 #pragma unroll
-      for (unsigned i = 0; i < kInFlight; ++i) {
-        if (base + i * threads < count) units.write(all.to[rank], base + i * threads, sum[i]);
-      }
+    for (unsigned i = 0; i < kEach; ++i) {
+      if (first + i * step < whole) gpu::store(reinterpret_cast<Unit*>(to) + first + i * step, result(i));
     }
+    if (whole == count) return;
+#pragma unroll 1
+    for (unsigned i = 0; i < kEach; ++i) {
+      const uint64_t number = first + i * step;
+      if (number >= whole && number < count) units.write(to, number, result(i));
+    }
+  }
+};
+
+// The rows of all ranks in one tile, as many at a time as there are groups; then row 0 is what they come to.
+template <unsigned kMost>
+GPU_INLINE void combine_tile(const CombineTask<kMost>& task, const Tile& tile, const OwnUnits& own) {
+  for (uint32_t done = 0; done < task.from_count;) {
+    const uint32_t kept = done > 0 ? 1 : 0;  // row 0 is what the rows so far have come to
+    const uint32_t fresh = task.from_count - done < task.rows - kept ? task.from_count - done : task.rows - kept;
+    if (tile.group < fresh) {
+      // Each device begins with another rank: where all begin with the same, what leaves its device holds them up.
+      const uint32_t row = (tile.group + task.turn) % fresh;
+      own.read(task.from[done + row], [&](unsigned i, const Unit& unit) { tile.own(kept + row, i) = unit; });
+    }
+    gpu::sync_threads();
+    combine_rows(task.elements.combination, tile.units, tile.width(), kept + fresh);
+    gpu::sync_threads();
+    done += fresh;
   }
 }
 
 template <unsigned kMost>
 GPU_INLINE void combine(const CombineTask<kMost>& task) {
+  __shared__ Unit shared[kCombineThreads * kEach];
   const uint64_t before = last_value(task.signal);
-  combine_operands(task.elements, {task.from, task.to, task.from_count, task.to_count, task.turn});
+  const UnitsOf units{task.elements};
+  const Tile tile(shared, task.rows);
+  const uint64_t count = units.count(), step = uint64_t{gridDim.x} * tile.width();
+  for (uint64_t first = uint64_t{blockIdx.x} * tile.width(); first < count; first += step) {
+    const OwnUnits own(units, first + tile.lane, tile.across);
+    combine_tile(task, tile, own);
+    // Groups take turns; those behind the last row have no units.
+    for (uint32_t rank = tile.group; tile.group < task.rows && rank < task.to_count; rank += task.rows) {
+      own.write(task.to[rank], [&](unsigned i) { return tile.own(0, i); });
+    }
+    gpu::sync_threads();
+  }
   finish(task.signal, before);
 }
 
-// A unit travels in two packets.
+// A unit travels in two packets. The group of a row sends to the rank whose row it receives.
 struct CombiningRound {
   Round<kFewRanks> round;
   const UnitsOf& units;
+  const Tile& tile;
+  uint32_t peer;
+  uint64_t count;
 
   GPU_INLINE gpu::Pair* packets(uint32_t to, uint32_t from, uint64_t number) const { return round.region(to, from) + 2 * number; }
 
-  GPU_INLINE void send(uint64_t number) const {
+  GPU_INLINE void send(uint64_t first) const {
     const PacketsTask<kFewRanks>& task = round.task;
-    const Unit unit = units.read(task.send, number);
-    for (uint32_t step = 1; step < task.ranks; ++step) {
-      const uint32_t peer = (task.rank + step) % task.ranks;
+    if (tile.group >= task.ranks || peer == task.rank) return;
+    for (uint64_t number = first + tile.lane; number < count && number < first + tile.width(); number += tile.across) {
+      const Unit unit = units.read(task.send, number);
       gpu::Pair* const to = packets(peer, task.rank, number);
       gpu::store_system(to, stamp(unit.low, round.number));
       gpu::store_system(to + 1, stamp(unit.high, round.number));
     }
   }
 
-  // Some ranks' units, this rank's own from its memory. False: given up.
-  GPU_INLINE bool receive(uint32_t first, uint64_t number, Unit (&got)[kInFlight]) {
+  // To the tile; this rank's own from its memory. False: given up.
+  GPU_INLINE bool receive(uint64_t first) {
     const PacketsTask<kFewRanks>& task = round.task;
-    gpu::Pair low[kInFlight] = {}, high[kInFlight] = {};
-    const auto awaited = [&](unsigned i) { return first + i < task.ranks && first + i != task.rank; };
+    if (tile.group >= task.ranks) return true;
+    if (peer == task.rank) {
+      OwnUnits(units, first + tile.lane, tile.across).read(task.send, [&](unsigned i, const Unit& unit) { tile.own(peer, i) = unit; });
+      return true;
+    }
+    gpu::Pair low[kEach] = {}, high[kEach] = {};
+    const gpu::Pair* const at = packets(task.rank, peer, first + tile.lane);
+    const auto here = [&](unsigned i) { return first + tile.lane + i * tile.across >= count || (stamped(low[i], round.number) && stamped(high[i], round.number)); };
     for (bool all = false; !all;) {
       all = true;
 #pragma unroll
-      for (unsigned i = 0; i < kInFlight; ++i) {
-        if (!awaited(i) || (stamped(low[i], round.number) && stamped(high[i], round.number))) continue;
-        low[i] = gpu::load_system(packets(task.rank, first + i, number));
-        high[i] = gpu::load_system(packets(task.rank, first + i, number) + 1);
-        all = all && stamped(low[i], round.number) && stamped(high[i], round.number);
+      for (unsigned i = 0; i < kEach; ++i) {
+        if (here(i)) continue;
+        low[i] = gpu::load_system(at + 2 * i * tile.across);
+        high[i] = gpu::load_system(at + 2 * i * tile.across + 1);
+        all = all && here(i);
       }
       if (!all && round.told_to_abort()) return false;
     }
 #pragma unroll
-    for (unsigned i = 0; i < kInFlight; ++i) {
-      if (first + i == task.rank) got[i] = units.read(task.send, number);
-      else got[i] = {data_of(low[i]), data_of(high[i])};
-    }
-    return true;
-  }
-
-  GPU_INLINE bool combine(uint64_t number) {
-    const PacketsTask<kFewRanks>& task = round.task;
-    Unit sum[1] = {};
-    for (uint32_t first = 0; first < task.ranks; first += kInFlight) {
-      Unit got[kInFlight];
-      if (!receive(first, number, got)) return false;
-      // In turn through one place: the loop's text is long, and registers have no index.
-#pragma unroll 1
-      for (uint32_t rank = first; rank < first + kInFlight && rank < task.ranks; ++rank) {
-        const Unit next[1] = {got[0]};
-        if (rank == 0) sum[0] = next[0];
-        else combine_units(units.elements.combination, sum, next);
-#pragma unroll
-        for (unsigned i = 0; i + 1 < kInFlight; ++i) got[i] = got[i + 1];
-      }
-    }
-    units.write(task.recv, number, sum[0]);
+    for (unsigned i = 0; i < kEach; ++i) tile.own(peer, i) = {data_of(low[i]), data_of(high[i])};
     return true;
   }
 };
 
 GPU_INLINE void combine_packets(const CombinePacketsTask& whole) {
+  __shared__ Unit shared[kCombineThreads * kEach];
   const PacketsTask<kFewRanks>& task = whole.packets;
   const uint64_t before = last_value(task.signal);
   BufferTail* tail = reinterpret_cast<BufferTail*>(task.buffers[task.rank] + task.tail);
   const UnitsOf units{whole.elements};
-  const uint64_t count = units.count();
-  CombiningRound round{{task, round_after(tail->round)}, units};
-  const uint64_t first = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x, threads = uint64_t{gridDim.x} * blockDim.x;
-  for (uint64_t number = first; number < count; number += threads) round.send(number);
+  const Tile tile(shared, task.ranks);
+  CombiningRound round{{task, round_after(tail->round)}, units, tile, (task.rank + 1 + tile.group) % task.ranks, units.count()};
+  const uint64_t begin = uint64_t{blockIdx.x} * tile.width(), step = uint64_t{gridDim.x} * tile.width();
+  for (uint64_t first = begin; first < round.count; first += step) round.send(first);
   bool stayed = true;
-  for (uint64_t number = first; stayed && number < count; number += threads) stayed = round.combine(number);
+  for (uint64_t first = begin; first < round.count; first += step) {
+    stayed = stayed && round.receive(first);
+    gpu::sync_threads();
+    combine_rows(whole.elements.combination, shared, tile.width(), task.ranks);
+    // By the threads that have combined them.
+    for (uint64_t at = threadIdx.x; at < tile.width() && first + at < round.count; at += blockDim.x) units.write(task.recv, first + at, shared[at]);
+    gpu::sync_threads();
+  }
   end_round(task, round.round.number, before, stayed);
 }
 

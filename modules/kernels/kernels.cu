@@ -21,7 +21,7 @@ GPU_KERNEL meet_few(GPU_ARGUMENT kernels::CountedMeeting<kernels::kFewRanks> tas
 GPU_KERNEL meet_many(GPU_ARGUMENT kernels::CountedMeeting<kernels::kManyRanks> task) { kernels::meet_counted(task); }
 GPU_KERNEL_OF(kernels::kCountedThreads) counted_few(GPU_ARGUMENT kernels::CountedTask<kernels::kFewRanks> task) { kernels::exchange_counted(task); }
 GPU_KERNEL_OF(kernels::kCountedThreads) counted_many(GPU_ARGUMENT kernels::CountedTask<kernels::kManyRanks> task) { kernels::exchange_counted(task); }
-GPU_KERNEL_OF(kernels::kMoveThreads) move(GPU_ARGUMENT kernels::MoveTask task) { kernels::move_elements(task); }
+GPU_KERNEL_BESIDE(kernels::kMoveThreads, 4) move(GPU_ARGUMENT kernels::MoveTask task) { kernels::move_elements(task); }
 GPU_KERNEL persistent(GPU_ARGUMENT kernels::PersistentTask task) { kernels::stay(task); }
 
 // After other work of a stream that is not ours: one thread tells the host.

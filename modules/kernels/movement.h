@@ -6,12 +6,16 @@
 
 namespace kernels {
 
+GPU_INLINE uint64_t quotient(uint64_t number, const Divisor& by) {
+  return by.multiplier == 0 ? number : gpu::multiply_high(number, by.multiplier) >> by.shift;
+}
+
 // The last run that starts at `within` or before.
-GPU_INLINE uint64_t run_at(const Placing& side, uint64_t within) {
-  uint64_t low = 0, high = side.run_count;
+GPU_INLINE uint64_t run_at(const ListedRuns& runs, uint64_t within) {
+  uint64_t low = 0, high = runs.count;
   while (high - low > 1) {
     const uint64_t middle = low + (high - low) / 2;
-    if (side.starts[middle] <= within) {
+    if (runs.starts[middle] <= within) {
       low = middle;
     } else {
       high = middle;
@@ -21,45 +25,43 @@ GPU_INLINE uint64_t run_at(const Placing& side, uint64_t within) {
 }
 
 // Where unit `number` of a movement lies, in units.
-template <class Index>
 GPU_INLINE int64_t place_of(const Placing& side, uint64_t number) {
   const uint64_t at = side.first + number;
   if (side.element_units == 0) return static_cast<int64_t>(at);
-  const Index element = static_cast<Index>(at) / static_cast<Index>(side.element_units);
-  const Index within = static_cast<Index>(at) - element * static_cast<Index>(side.element_units);
+  const uint64_t element = quotient(at, side.by_element);
+  const uint64_t within = at - element * side.element_units;
   const int64_t start = static_cast<int64_t>(element) * side.extent;
-  if (side.offsets != nullptr) {
-    const uint64_t run = run_at(side, within);
-    return start + side.offsets[run] + static_cast<int64_t>(within - side.starts[run]);
+  if (side.is_listed != 0) {
+    const uint64_t run = run_at(side.listed, within);
+    return start + side.listed.offsets[run] + static_cast<int64_t>(within - side.listed.starts[run]);
   }
-  const Index run = within / static_cast<Index>(side.run_units);
-  const Index rest = within - run * static_cast<Index>(side.run_units);
-  return start + side.offset + static_cast<int64_t>(run) * side.stride + static_cast<int64_t>(rest);
+  const uint64_t run = quotient(within, side.even.by_units);
+  return start + side.even.offset + static_cast<int64_t>(run) * side.even.stride + static_cast<int64_t>(within - run * side.even.units);
 }
 
-template <class Unit, class Index>
+// Units `base` and, a CTA's threads on, up to kMany - 1 more.
+template <class Unit, unsigned kMany>
+GPU_INLINE void move_units_of(const Movement& movement, uint64_t base) {
+  Unit held[kMany];
+#pragma unroll
+  for (unsigned i = 0; i < kMany; ++i) {
+    const uint64_t at = base + uint64_t{i} * blockDim.x;
+    if (at < movement.count) held[i] = gpu::load(reinterpret_cast<const Unit*>(movement.from.at) + place_of(movement.from, at));
+  }
+#pragma unroll
+  for (unsigned i = 0; i < kMany; ++i) {
+    const uint64_t at = base + uint64_t{i} * blockDim.x;
+    if (at < movement.count) gpu::store(reinterpret_cast<Unit*>(movement.to.at) + place_of(movement.to, at), held[i]);
+  }
+}
+
+// Few units are not worth the longer text, which comes from memory when the kernel starts.
+template <class Unit>
 GPU_INLINE void move_tile(const Movement& movement, uint64_t tile, uint32_t a_thread) {
   const uint64_t base = tile * a_thread * blockDim.x + threadIdx.x;
-  Unit held[kInFlight];
-#pragma unroll
-  for (unsigned i = 0; i < kInFlight; ++i) {
-    const uint64_t at = base + uint64_t{i} * blockDim.x;
-    if (i < a_thread && at < movement.count) held[i] = gpu::load(reinterpret_cast<const Unit*>(movement.from.at) + place_of<Index>(movement.from, at));
-  }
-#pragma unroll
-  for (unsigned i = 0; i < kInFlight; ++i) {
-    const uint64_t at = base + uint64_t{i} * blockDim.x;
-    if (i < a_thread && at < movement.count) gpu::store(reinterpret_cast<Unit*>(movement.to.at) + place_of<Index>(movement.to, at), held[i]);
-  }
-}
-
-template <class Unit>
-GPU_INLINE void move_tile_of(const Movement& movement, uint64_t tile, uint32_t a_thread) {
-  if (movement.narrow != 0) {
-    move_tile<Unit, uint32_t>(movement, tile, a_thread);
-  } else {
-    move_tile<Unit, uint64_t>(movement, tile, a_thread);
-  }
+  if (a_thread == kInFlight) return move_units_of<Unit, kInFlight>(movement, base);
+#pragma unroll 1
+  for (unsigned i = 0; i < a_thread; ++i) move_units_of<Unit, 1>(movement, base + uint64_t{i} * blockDim.x);
 }
 
 // Movements of equally many tiles take turns, so that all peers are served at once.
@@ -75,11 +77,11 @@ GPU_INLINE void move_tile_number(const MoveTask& task, uint64_t number) {
   }
   const Movement& movement = task.movements[which];
   switch (movement.unit) {
-    case 16: return move_tile_of<gpu::Pair>(movement, tile, task.a_thread);
-    case 8: return move_tile_of<uint64_t>(movement, tile, task.a_thread);
-    case 4: return move_tile_of<uint32_t>(movement, tile, task.a_thread);
-    case 2: return move_tile_of<uint16_t>(movement, tile, task.a_thread);
-    default: return move_tile_of<uint8_t>(movement, tile, task.a_thread);
+    case 16: return move_tile<gpu::Pair>(movement, tile, task.a_thread);
+    case 8: return move_tile<uint64_t>(movement, tile, task.a_thread);
+    case 4: return move_tile<uint32_t>(movement, tile, task.a_thread);
+    case 2: return move_tile<uint16_t>(movement, tile, task.a_thread);
+    default: return move_tile<uint8_t>(movement, tile, task.a_thread);
   }
 }
 

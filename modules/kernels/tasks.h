@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "divisor.h"
+
 namespace kernels {
 
 constexpr unsigned kWarpLanes = 32;      // lanes that share small pieces; a wavefront may hold two such groups
@@ -94,6 +96,7 @@ enum class Combination : uint32_t {
 };
 
 constexpr unsigned kCombineThreads = 512;  // of a CTA that combines
+constexpr unsigned kEach = 4;              // units that one thread brings at a time
 
 // Elements in units of 16 bytes, or of one element that does not divide them.
 struct Elements {
@@ -110,7 +113,7 @@ struct CombineTask {
   Elements elements;
   uint32_t from_count, to_count;
   uint32_t turn;  // which row is read first
-  uint32_t unused;
+  uint32_t rows;  // brought at a time, at least 2 where there are more: groups of threads
   const char* from[kMost];
   char* to[kMost];
 };
@@ -162,24 +165,34 @@ struct CountedTask {
 static_assert(sizeof(CountedMeeting<kManyRanks>) <= 4096 && sizeof(CountedTask<kManyRanks>) <= 4096);
 
 // Where elements of a datatype lie: runs. All positions, lengths and counts in units of a movement.
+struct EvenRuns {
+  int64_t offset, stride;    // of the first, to the next
+  uint64_t units;            // of each
+  Divisor by_units;
+};
+struct ListedRuns {
+  const int64_t* offsets;
+  const uint64_t* starts;    // among an element's units
+  uint64_t count;
+};
 struct Placing {
   char* at;
   uint64_t element_units;    // 0: a row
+  Divisor by_element;
   int64_t extent;
   uint64_t first;            // of all elements' units: where the movement begins
-  const int64_t* offsets;    // of an element's runs; null: equally long and equally spaced
-  const uint64_t* starts;    // of the runs among the element's units
-  uint64_t run_count;        // of these
-  int64_t offset, stride;    // of the first of equally spaced runs, to the next
-  uint64_t run_units;
+  uint64_t is_listed;
+  union {
+    EvenRuns even;
+    ListedRuns listed;       // `is_listed`: lengths or spaces differ
+  };
 };
 // Tiles are numbered through all movements of a task; `first_tile` counts those of the ones before.
 struct Movement {
   Placing from, to;
   uint64_t count;
   uint64_t first_tile;
-  uint32_t unit;             // bytes: 16, 8, 4, 2 or 1
-  uint32_t narrow;           // 1: 32 bits hold all positions
+  uint64_t unit;             // bytes: 16, 8, 4, 2 or 1
 };
 constexpr unsigned kMoveThreads = 256;  // of a CTA that moves elements
 constexpr unsigned kMostMovements = 16;

@@ -1,0 +1,73 @@
+// crossrail's own calls in a stream's order as contenders (../peer.h):
+//   stream_alltoall, stream_allreduce    one call, and then the stream is waited for
+//   stream_alltoall_in_a_row, stream_allreduce_in_a_row   20 calls one after the other, then the stream is waited for; the time of one
+// For a bench that runs with crossrail loaded.
+
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <cstdio>
+
+#include "crossrail/crossrail.h"
+#include "in_a_row.h"
+
+#define PEER extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+decltype(&crossrail_alltoall_on_stream) alltoall_on_stream;
+decltype(&crossrail_allreduce_on_stream) allreduce_on_stream;
+cudaStream_t stream;
+double seconds_of_alltoall, seconds_of_allreduce;
+
+bool went_wrong(const char* what) {
+  std::fprintf(stderr, "stream_order: %s\n", what);
+  return false;
+}
+
+bool open() {
+  alltoall_on_stream = reinterpret_cast<decltype(alltoall_on_stream)>(dlsym(RTLD_DEFAULT, "crossrail_alltoall_on_stream"));
+  allreduce_on_stream = reinterpret_cast<decltype(allreduce_on_stream)>(dlsym(RTLD_DEFAULT, "crossrail_allreduce_on_stream"));
+  if (alltoall_on_stream == nullptr || allreduce_on_stream == nullptr) return went_wrong("crossrail is not loaded");
+  const cudaError_t result = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  return result == cudaSuccess || went_wrong(cudaGetErrorString(result));
+}
+
+bool is_open() {
+  static const bool opened = open();
+  return opened;
+}
+
+bool wait() {
+  const cudaError_t result = cudaStreamSynchronize(stream);
+  return result == cudaSuccess || went_wrong(cudaGetErrorString(result));
+}
+
+int code(bool right) { return right ? MPI_SUCCESS : MPI_ERR_OTHER; }
+
+}  // namespace
+
+PEER int stream_alltoall(const void* send, int count, MPI_Datatype type, void* recv, int recv_count, MPI_Datatype recv_type, MPI_Comm comm) {
+  if (!is_open()) return MPI_ERR_OTHER;
+  const int result = alltoall_on_stream(send, count, type, recv, recv_count, recv_type, comm, stream);
+  return wait() ? result : MPI_ERR_OTHER;
+}
+
+PEER int stream_allreduce(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  if (!is_open()) return MPI_ERR_OTHER;
+  const int result = allreduce_on_stream(send, recv, count, type, op, comm, stream);
+  return wait() ? result : MPI_ERR_OTHER;
+}
+
+PEER int stream_alltoall_in_a_row(const void* send, int count, MPI_Datatype type, void* recv, int recv_count, MPI_Datatype recv_type, MPI_Comm comm) {
+  const auto enqueue = [&] { return alltoall_on_stream(send, count, type, recv, recv_count, recv_type, comm, stream) == MPI_SUCCESS; };
+  return code(is_open() && in_a_row::measure(seconds_of_alltoall, enqueue, wait));
+}
+PEER double stream_alltoall_in_a_row_seconds() { return seconds_of_alltoall; }
+
+PEER int stream_allreduce_in_a_row(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  const auto enqueue = [&] { return allreduce_on_stream(send, recv, count, type, op, comm, stream) == MPI_SUCCESS; };
+  return code(is_open() && in_a_row::measure(seconds_of_allreduce, enqueue, wait));
+}
+PEER double stream_allreduce_in_a_row_seconds() { return seconds_of_allreduce; }
