@@ -113,7 +113,13 @@ const char* open_pages(crossrail_queue*, void* pages, size_t, void** mapped) {
 }
 void close_pages(crossrail_queue*, void*) {}
 
+static void meet(crossrail_queue* queue, const crossrail_barrier* asked, void* stream) {
+  if (asked == nullptr) return;
+  worker_for(queue, stream).post([copy = *asked, buffers = std::vector<void*>(asked->buffers, asked->buffers + asked->ranks)] { run_barrier(copy, buffers); });
+}
+
 const char* exchange(crossrail_queue* queue, const crossrail_exchange* asked) {
+  meet(queue, asked->before, asked->stream);
   worker_for(queue, asked->stream)
       .post([blocks = std::vector<crossrail_block>(asked->blocks, asked->blocks + asked->block_count), flag = asked->flag,
              value = asked->value] {
@@ -122,6 +128,7 @@ const char* exchange(crossrail_queue* queue, const crossrail_exchange* asked) {
         }
         if (flag != nullptr) write_word(flag, value);
       });
+  meet(queue, asked->after, asked->stream);
   return nullptr;
 }
 
@@ -132,9 +139,11 @@ const char* packets(crossrail_queue* queue, const crossrail_packets* asked) {
 }
 
 const char* combine(crossrail_queue* queue, const crossrail_combination* asked) {
+  meet(queue, asked->before, asked->stream);
   worker_for(queue, asked->stream)
       .post([copy = *asked, from = std::vector<const void*>(asked->from, asked->from + asked->from_count),
              to = std::vector<void*>(asked->to, asked->to + asked->to_count)] { run_combination(copy, from, to); });
+  meet(queue, asked->after, asked->stream);
   return nullptr;
 }
 
@@ -147,8 +156,7 @@ const char* combine_packets(crossrail_queue* queue, const crossrail_packets* ask
 }
 
 const char* barrier(crossrail_queue* queue, const crossrail_barrier* asked) {
-  worker_for(queue, asked->stream)
-      .post([copy = *asked, buffers = std::vector<void*>(asked->buffers, asked->buffers + asked->ranks)] { run_barrier(copy, buffers); });
+  meet(queue, asked, asked->stream);
   return nullptr;
 }
 

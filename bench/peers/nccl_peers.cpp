@@ -6,83 +6,24 @@
 //   nccl_allreduce            ncclAllReduce of floats or bytes, on memory it does not know, and in
 //   nccl_symmetric_allreduce  symmetric windows;
 //   nccl_alltoall_in_a_row, nccl_allreduce_in_a_row   20 calls, then the stream is waited for; the time of one.
-// NCCL is the library that CROSSRAIL_NCCL names, or the dynamic loader's libnccl.so.2. Multicast is off:
-// on machines that share their GPUs' switches with others it must be.
 
 #include <cuda_runtime.h>
-#include <dlfcn.h>
 #include <mpi.h>
-#include <nccl.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "in_a_row.h"
+#include "nccl_library.h"
 
 #define PEER extern "C" __attribute__((visibility("default")))
 
 namespace {
 
-struct Library {
-  decltype(&ncclGetVersion) version;
-  decltype(&ncclGetErrorString) text;
-  decltype(&ncclGetUniqueId) make_id;
-  decltype(&ncclCommInitRankConfig) open;
-  decltype(&ncclGroupStart) begin;
-  decltype(&ncclGroupEnd) end;
-  decltype(&ncclSend) send;
-  decltype(&ncclRecv) receive;
-  decltype(&ncclAlltoAll) alltoall;
-  decltype(&ncclAllReduce) allreduce;
-  decltype(&ncclMemAlloc) allocate;
-  decltype(&ncclMemFree) release;
-  decltype(&ncclCommWindowRegister) add_window;
-  decltype(&ncclCommWindowDeregister) remove_window;
-  std::string problem;  // empty: it is complete
-};
-
-Library load() {
-  Library nccl{};
-  setenv("NCCL_NVLS_ENABLE", "0", 1);
-  const char* named = std::getenv("CROSSRAIL_NCCL");
-  void* library = dlopen(named != nullptr && *named != '\0' ? named : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    nccl.problem = std::string(dlerror()) + " (CROSSRAIL_NCCL can name it)";
-    return nccl;
-  }
-  const auto find = [&](auto& entry, const char* name) {
-    entry = reinterpret_cast<std::remove_reference_t<decltype(entry)>>(dlsym(library, name));
-    if (entry == nullptr) nccl.problem += std::string(nccl.problem.empty() ? "it lacks " : ", ") + name;
-  };
-  find(nccl.version, "ncclGetVersion");
-  find(nccl.text, "ncclGetErrorString");
-  find(nccl.make_id, "ncclGetUniqueId");
-  find(nccl.open, "ncclCommInitRankConfig");
-  find(nccl.begin, "ncclGroupStart");
-  find(nccl.end, "ncclGroupEnd");
-  find(nccl.send, "ncclSend");
-  find(nccl.receive, "ncclRecv");
-  find(nccl.allreduce, "ncclAllReduce");
-  if (!nccl.problem.empty()) return nccl;
-  // What older libraries do not have; those who need it look whether it is there.
-  find(nccl.alltoall, "ncclAlltoAll");
-  find(nccl.allocate, "ncclMemAlloc");
-  find(nccl.release, "ncclMemFree");
-  find(nccl.add_window, "ncclCommWindowRegister");
-  find(nccl.remove_window, "ncclCommWindowDeregister");
-  nccl.problem.clear();
-  return nccl;
-}
-
-const Library& nccl() {
-  static const Library loaded = load();
-  return loaded;
-}
+using nccl_library::nccl;
 
 bool went_wrong(const std::string& what) {
   std::fprintf(stderr, "nccl_peers: %s\n", what.c_str());

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define CROSSRAIL_DEVICE_MODULE_VERSION 8
+#define CROSSRAIL_DEVICE_MODULE_VERSION 9
 
 typedef enum crossrail_memory_kind {
   CROSSRAIL_MEMORY_HOST = 0,    /* also host memory that the driver knows (pinned, registered) */
@@ -78,6 +78,16 @@ typedef enum crossrail_engine {
   CROSSRAIL_ENGINE_PERSISTENT = 2 /* a kernel that stays for a while and waits for the next exchange */
 } crossrail_engine;
 
+/* A barrier of the ranks of a node in device order, through lines at the end of their receive buffers (see crossrail_packets). That
+ * a kernel has given up waiting is not told. */
+typedef struct crossrail_barrier {
+  int rank, ranks;
+  void *const *buffers;
+  size_t buffer_bytes;
+  const uint64_t *abort;
+  void *stream;
+} crossrail_barrier;
+
 /* Blocks to be copied, in this order where order matters to speed; memory of the queue's device, of
  * peers (open_memory), or anything else the device can reach. */
 typedef struct crossrail_exchange {
@@ -90,6 +100,9 @@ typedef struct crossrail_exchange {
   uint64_t *flag;          /* is set to `value` once all blocks have arrived, seen by every process that
                               shares it; in memory given to open_pages; NULL: none */
   uint64_t value;
+  /* With the program's stream: barriers of the ranks before anything is moved and after everything has been, in the kernel itself where
+   * that is possible; their own streams are not asked for. NULL: none. */
+  const crossrail_barrier *before, *after;
 } crossrail_exchange;
 
 /* All-to-all of small blocks through receive buffers: device memory of every rank, mapped by all. A packet
@@ -110,16 +123,6 @@ typedef struct crossrail_packets {
 } crossrail_packets;
 
 #define CROSSRAIL_MOST_COMBINING 8
-
-/* A barrier of the ranks of a node in device order, through lines at the end of their receive buffers. That
- * a kernel has given up waiting is not told. */
-typedef struct crossrail_barrier {
-  int rank, ranks;
-  void *const *buffers;
-  size_t buffer_bytes;
-  const uint64_t *abort;
-  void *stream;
-} crossrail_barrier;
 
 /* One side of an exchange whose blocks, one to or from every rank, the device finds when it gets there: block i has counts[i]
  * elements, from element displacements[i] on. Each array lies in device memory, which is read then, or in host memory, which is
@@ -166,6 +169,7 @@ typedef struct crossrail_combination {
   void *stream;
   uint64_t *flag;
   uint64_t value;
+  const crossrail_barrier *before, *after;
 } crossrail_combination;
 
 /* Where elements of a datatype lie in device memory: runs of bytes, in the order of an element's bytes. */
@@ -262,7 +266,7 @@ typedef struct crossrail_device_module {
 
 /* The one symbol of a module. */
 typedef const crossrail_device_module *(*crossrail_device_module_entry)(void);
-#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v8"
+#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v9"
 
 #ifdef __cplusplus
 }

@@ -147,8 +147,7 @@ unsigned grid_for(const crossrail_queue& queue, const crossrail_combination& ask
 }
 
 template <unsigned kMost>
-const char* launch_combination(crossrail_queue& queue, const crossrail_combination& asked, Kernel kernel) {
-  kernels::CombineTask<kMost> task{};
+const char* tell_rows(const crossrail_queue& queue, const crossrail_combination& asked, kernels::CombineTask<kMost>& task) {
   if (const char* wrong = translate(queue, asked.flag, &task.signal.flag); wrong != nullptr) return wrong;
   task.signal.value = asked.value;
   task.from_count = static_cast<uint32_t>(asked.from_count);
@@ -163,18 +162,60 @@ const char* launch_combination(crossrail_queue& queue, const crossrail_combinati
     task.to[i] = static_cast<char*>(asked.to[i]);
     addresses |= reinterpret_cast<uint64_t>(asked.to[i]);
   }
-  if (const char* wrong = tell_elements(asked.reduction, asked.bytes, addresses, task.elements); wrong != nullptr) return wrong;
-  const uint64_t units = (task.elements.bytes + task.elements.unit_bytes - 1) / task.elements.unit_bytes;
+  return tell_elements(asked.reduction, asked.bytes, addresses, task.elements);
+}
+
+uint64_t units_of(const kernels::Elements& elements) { return (elements.bytes + elements.unit_bytes - 1) / elements.unit_bytes; }
+
+template <unsigned kMost>
+const char* launch_combination(crossrail_queue& queue, const crossrail_combination& asked, Kernel kernel) {
+  kernels::CombineTask<kMost> task{};
+  if (const char* wrong = tell_rows(queue, asked, task); wrong != nullptr) return wrong;
+  const uint64_t units = units_of(task.elements);
   const Groups groups = groups_of(asked.from_count, units);
   task.rows = groups.rows;
   const unsigned grid = grid_for(queue, asked, groups, units);
   return launch_work(queue, {kernel, grid, groups.threads, &task, sizeof task, &task.signal, false}, asked.stream);
 }
 
+int most_rows(const crossrail_combination& asked) { return std::max(asked.from_count, asked.to_count); }
+
+const char* combine_alone(crossrail_queue& queue, const crossrail_combination& asked) {
+  if (most_rows(asked) <= static_cast<int>(kernels::kFewRanks)) return launch_combination<kernels::kFewRanks>(queue, asked, Kernel::combine_few);
+  return launch_combination<kernels::kManyRanks>(queue, asked, Kernel::combine_many);
+}
+
+// In one kernel, where few CTAs can do it; `there` says whether it was so.
+const char* combine_between(crossrail_queue& queue, const crossrail_combination& asked, const Meetings& meetings, bool& there) {
+  there = false;
+  if (!meetings.few_ranks() || most_rows(asked) > static_cast<int>(kernels::kFewRanks)) return nullptr;
+  kernels::CombineBetween task{};
+  if (const char* wrong = tell_rows(queue, asked, task.combine); wrong != nullptr) return wrong;
+  const uint64_t units = units_of(task.combine.elements);
+  const Groups groups = groups_of(asked.from_count, units);
+  const unsigned tiles = std::max(1u, ctas(units, uint64_t{groups.across} * kernels::kEach));
+  if (tiles > kernels::kMostMeetingCtas) return nullptr;
+  const unsigned grid = asked.multiprocessors > 0 ? std::min(tiles, static_cast<unsigned>(asked.multiprocessors)) : tiles;
+  there = true;
+  task.combine.rows = groups.rows;
+  if (const char* wrong = tell_meetings(queue, meetings, task.meeting); wrong != nullptr) return wrong;
+  return launch_work(queue, {Kernel::combine_between, grid, groups.threads, &task, sizeof task, nullptr, false}, asked.stream);
+}
+
+const char* combine_with_barriers(crossrail_queue& queue, const crossrail_combination& asked) {
+  const Meetings meetings{asked.before, asked.after};
+  if (!meetings.any()) return combine_alone(queue, asked);
+  bool there = false;
+  if (const char* wrong = combine_between(queue, asked, meetings, there); wrong != nullptr || there) return wrong;
+  if (const char* wrong = meet_alone(queue, asked.before, asked.stream); wrong != nullptr) return wrong;
+  if (const char* wrong = combine_alone(queue, asked); wrong != nullptr) return wrong;
+  return meet_alone(queue, asked.after, asked.stream);
+}
+
 }  // namespace
 
 Groups groups_of(int rows, uint64_t units) {
-  constexpr uint32_t kLine = 128 / kernels::kUnitBytes;  // units of what devices send each other
+  constexpr uint32_t kLine = kernels::kLineUnits;
   const auto together = std::min(static_cast<uint32_t>(rows), uint32_t{kernels::kFewRanks});
   const uint64_t most = kernels::kCombineThreads / together / kLine * kLine;
   const auto across = static_cast<uint32_t>(std::min((std::max<uint64_t>(units, 1) + kLine - 1) / kLine * kLine, most));
@@ -201,9 +242,7 @@ const char* combine(crossrail_queue* queue, const crossrail_combination* combina
   if (!right) return "too many rows of elements";
   const At at(*queue->place);
   GPU_TRY(at.result());
-  const int rows = std::max(combination->from_count, combination->to_count);
-  if (rows <= static_cast<int>(kernels::kFewRanks)) return launch_combination<kernels::kFewRanks>(*queue, *combination, Kernel::combine_few);
-  return launch_combination<kernels::kManyRanks>(*queue, *combination, Kernel::combine_many);
+  return combine_with_barriers(*queue, *combination);
 }
 
 size_t combine_packets_bytes(size_t block_bytes, const crossrail_reduction* reduction) {

@@ -49,6 +49,32 @@ const char* exchange_by_kernel(crossrail_queue& queue, const crossrail_exchange&
   return nullptr;
 }
 
+constexpr uint64_t kBetweenBytes = 1 << 20;  // of all blocks: more are worth kernels of their own for the barriers
+
+// Whether all of it, barriers included, is one kernel.
+bool fits_between(const crossrail_exchange& exchange, const Meetings& meetings) {
+  if (exchange.engine == CROSSRAIL_ENGINE_COPY || !meetings.few_ranks()) return false;
+  uint64_t bytes = 0;
+  unsigned count = 0;
+  for (int i = 0; i < exchange.block_count; ++i) {
+    bytes += exchange.blocks[i].bytes;
+    count += exchange.blocks[i].bytes > 0 ? 1 : 0;
+  }
+  return count <= kernels::kFewBlocks && bytes <= kBetweenBytes;
+}
+
+const char* exchange_between(crossrail_queue& queue, const crossrail_exchange& exchange, const Meetings& meetings) {
+  kernels::ExchangeBetween task{};
+  if (const char* wrong = tell_meetings(queue, meetings, task.meeting); wrong != nullptr) return wrong;
+  kernels::Block blocks[kernels::kManyBlocks];
+  int next = 0;
+  task.exchange.list.count = gather(exchange, next, blocks);
+  std::copy_n(blocks, task.exchange.list.count, task.exchange.blocks);
+  const Cut wanted = cut(task.exchange.list, task.exchange.blocks, std::min(most_grid(queue, exchange), kernels::kMostMeetingCtas));
+  task.exchange.lanes = wanted.lanes;
+  return launch_work(queue, {Kernel::exchange_between, wanted.grid, wanted.threads, &task, sizeof task, nullptr, false}, exchange.stream);
+}
+
 const char* exchange_with(crossrail_queue& queue, const crossrail_exchange& exchange) {
   const At at(*queue.place);
   GPU_TRY(at.result());
@@ -163,7 +189,14 @@ const char* exchange_by_copies(crossrail_queue& queue, const crossrail_exchange&
 const char* exchange(crossrail_queue* queue, const crossrail_exchange* exchange) {
   if (exchange->stream == nullptr && exchange->engine == CROSSRAIL_ENGINE_KERNEL) return exchange_with(*queue, *exchange);
   const Uncaptured uncaptured;
-  return exchange_with(*queue, *exchange);
+  const Meetings meetings{exchange->before, exchange->after};
+  if (!meetings.any()) return exchange_with(*queue, *exchange);
+  const At at(*queue->place);
+  GPU_TRY(at.result());
+  if (fits_between(*exchange, meetings)) return exchange_between(*queue, *exchange, meetings);
+  if (const char* wrong = meet_alone(*queue, exchange->before, exchange->stream); wrong != nullptr) return wrong;
+  if (const char* wrong = exchange_with(*queue, *exchange); wrong != nullptr) return wrong;
+  return meet_alone(*queue, exchange->after, exchange->stream);
 }
 
 }  // namespace gpu

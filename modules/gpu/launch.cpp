@@ -27,7 +27,8 @@ void remember(KernelGraph& graph, const Work& work) {
 bool waits_for_ranks(Kernel kernel) {
   switch (kernel) {
     case Kernel::packets_few: case Kernel::packets_many: case Kernel::combine_packets:
-    case Kernel::barrier_few: case Kernel::barrier_many: case Kernel::meet_few: case Kernel::meet_many: return true;
+    case Kernel::barrier_few: case Kernel::barrier_many: case Kernel::meet_few: case Kernel::meet_many:
+    case Kernel::exchange_between: case Kernel::combine_between: return true;
     default: return false;
   }
 }

@@ -132,7 +132,7 @@ crossrail_device_module table() {
 }  // namespace
 }  // namespace gpu
 
-extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v8(void) {
+extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v9(void) {
   static const crossrail_device_module module = gpu::table();
   return gpu::driver().complete ? &module : nullptr;
 }

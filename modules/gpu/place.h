@@ -12,9 +12,9 @@ namespace gpu {
 
 enum class Kernel {
   exchange_few, exchange_many, packets_few, packets_many, barrier_few, barrier_many, move, persistent, announce, combine_few, combine_many, combine_packets,
-  meet_few, meet_many, counted_few, counted_many
+  meet_few, meet_many, counted_few, counted_many, exchange_between, combine_between
 };
-inline constexpr int kKernelCount = 16;
+inline constexpr int kKernelCount = 18;
 
 struct Place {
   Context context = nullptr;

@@ -135,14 +135,25 @@ inline unsigned barrier_threads(const crossrail_barrier& barrier) {
   return (static_cast<unsigned>(barrier.ranks) + kernels::kWarpLanes - 1) / kernels::kWarpLanes * kernels::kWarpLanes;
 }
 
+// The barriers that are asked for around a piece of work in the program's stream.
+struct Meetings {
+  const crossrail_barrier *before, *after;
+
+  bool any() const { return before != nullptr || after != nullptr; }
+  bool few_ranks() const { return (before != nullptr ? before : after)->ranks <= static_cast<int>(kernels::kFewRanks); }
+};
+const char* tell_meetings(const crossrail_queue& queue, const Meetings& meetings, kernels::MeetingTask& task);
+// One of them as a kernel of its own, if there is one.
+const char* meet_alone(crossrail_queue& queue, const crossrail_barrier* barrier, void* stream);
+
 // combine.cpp: elements as kernels see them; `addresses` have in them every bit that some row's address has.
+const char* tell_elements(const crossrail_reduction& reduction, size_t bytes, uint64_t addresses, kernels::Elements& elements);
 // How threads of a CTA share rows of so many units: `rows` groups of `across` threads.
 struct Groups {
   uint32_t rows, across;
   unsigned threads;
 };
 Groups groups_of(int rows, uint64_t units);
-const char* tell_elements(const crossrail_reduction& reduction, size_t bytes, uint64_t addresses, kernels::Elements& elements);
 
 // persistent.cpp
 bool persistent_fits(crossrail_queue& queue, const crossrail_exchange& exchange);

@@ -118,6 +118,21 @@ const char* tell_barrier(const crossrail_queue& queue, const crossrail_barrier& 
 template const char* tell_barrier(const crossrail_queue&, const crossrail_barrier&, kernels::BarrierTask<kernels::kFewRanks>&);
 template const char* tell_barrier(const crossrail_queue&, const crossrail_barrier&, kernels::BarrierTask<kernels::kManyRanks>&);
 
+const char* tell_meetings(const crossrail_queue& queue, const Meetings& meetings, kernels::MeetingTask& task) {
+  const crossrail_barrier& barrier = *(meetings.before != nullptr ? meetings.before : meetings.after);
+  if (const char* wrong = check(barrier); wrong != nullptr) return wrong;
+  task.before = meetings.before != nullptr ? 1 : 0;
+  task.after = meetings.after != nullptr ? 1 : 0;
+  return tell_barrier(queue, barrier, task.barrier);
+}
+
+const char* meet_alone(crossrail_queue& queue, const crossrail_barrier* barrier, void* stream) {
+  if (barrier == nullptr) return nullptr;
+  crossrail_barrier in_stream = *barrier;
+  in_stream.stream = stream;
+  return gpu::barrier(&queue, &in_stream);
+}
+
 size_t packets_bytes(int ranks, size_t block_bytes) {
   const uint64_t region = round_up(units_of(block_bytes) * kernels::kPacketBytes, kLineBytes);
   return 2 * static_cast<size_t>(ranks) * region + tail_bytes(ranks);

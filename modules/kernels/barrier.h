@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu_device.h"
+#include "signal.h"
 #include "tasks.h"
 
 namespace kernels {
@@ -14,17 +15,15 @@ GPU_INLINE BarrierLine* lines_of(const BarrierTask<kMost>& task, uint32_t rank) 
   return reinterpret_cast<BarrierLine*>(task.buffers[rank] + task.tail + sizeof(BufferTail));
 }
 
-// `tell(peer, line)` writes what a peer is to know beside the number.
-template <unsigned kMost, class Tell>
-GPU_INLINE void meet(const BarrierTask<kMost>& task, Tell tell) {
-  BufferTail* tail = reinterpret_cast<BufferTail*>(task.buffers[task.rank] + task.tail);
-  const uint64_t number = tail->barrier + 1;
-  gpu::fence_system();  // what kernels before have written is seen before the number
-  for (uint32_t peer = threadIdx.x; peer < task.ranks; peer += blockDim.x) {
-    BarrierLine* line = &lines_of(task, peer)[task.rank];
-    tell(peer, line);
-    gpu::store_release(&line->barrier, number);
-  }
+// Of one thread, whose fence is behind it: one fence is enough for all peers, and each costs half a microsecond.
+template <unsigned kMost>
+GPU_INLINE void tell_number(const BarrierTask<kMost>& task, uint64_t number) {
+  for (uint32_t peer = 0; peer < task.ranks; ++peer) gpu::store_system(&lines_of(task, peer)[task.rank].barrier, number);
+}
+
+// Until all have told it, or this rank is told to give up. All threads of the CTA come here.
+template <unsigned kMost>
+GPU_INLINE void await_peers(const BarrierTask<kMost>& task, uint64_t number) {
   const BarrierLine* own = lines_of(task, task.rank);
   bool stayed = true;
   for (uint32_t peer = threadIdx.x; stayed && peer < task.ranks; peer += blockDim.x) {
@@ -36,7 +35,22 @@ GPU_INLINE void meet(const BarrierTask<kMost>& task, Tell tell) {
     }
   }
   gpu::sync_threads();
-  if (threadIdx.x == 0) tail->barrier = number;
+}
+
+template <unsigned kMost>
+GPU_INLINE BufferTail* tail_of(const BarrierTask<kMost>& task) {
+  return reinterpret_cast<BufferTail*>(task.buffers[task.rank] + task.tail);
+}
+
+// `tell(peer, line)` writes what a peer is to know beside the number.
+template <unsigned kMost, class Tell>
+GPU_INLINE void meet(const BarrierTask<kMost>& task, Tell tell) {
+  const uint64_t number = tail_of(task)->barrier + 1;
+  for (uint32_t peer = threadIdx.x; peer < task.ranks; peer += blockDim.x) tell(peer, &lines_of(task, peer)[task.rank]);
+  gpu::fence_system();  // this, and what kernels before have written, is seen before the number
+  for (uint32_t peer = threadIdx.x; peer < task.ranks; peer += blockDim.x) gpu::store_system(&lines_of(task, peer)[task.rank].barrier, number);
+  await_peers(task, number);
+  if (threadIdx.x == 0) tail_of(task)->barrier = number;
 }
 
 struct NothingToTell {
@@ -47,5 +61,35 @@ template <unsigned kMost>
 GPU_INLINE void barrier(const BarrierTask<kMost>& task) {
   meet(task, NothingToTell{});
 }
+
+// Barriers in a kernel that does something between them, with any number of CTAs. All of them wait, so they must leave room for others'.
+struct Between {
+  const MeetingTask& task;
+  uint64_t number;  // of the last barrier
+
+  // The first CTA, which starts first, tells that this rank has come.
+  GPU_INLINE explicit Between(const MeetingTask& asked) : task(asked), number(tail_of(asked.barrier)->barrier) {
+    if (task.before == 0) return;
+    ++number;
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+      gpu::fence_system();  // what kernels before have written
+      tell_number(task.barrier, number);
+    }
+    await_peers(task.barrier, number);
+  }
+  // By the last CTA: the others have read the number when they come here.
+  GPU_INLINE void leave() {
+    __shared__ uint32_t last;
+    BufferTail* const tail = tail_of(task.barrier);
+    if (task.after != 0) ++number;
+    const bool is_last = last_of_all(&tail->arrivals);
+    if (is_last && task.after != 0) tell_number(task.barrier, number);
+    if (threadIdx.x == 0) last = is_last ? 1 : 0;
+    gpu::sync_threads();
+    if (last == 0) return;
+    if (task.after != 0) await_peers(task.barrier, number);
+    if (threadIdx.x == 0) tail->barrier = number;
+  }
+};
 
 }  // namespace kernels

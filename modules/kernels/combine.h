@@ -54,7 +54,7 @@ struct Tile {
   uint32_t across;       // threads of a group
   uint32_t group, lane;  // this thread's; threads that are left over have groups behind the last row
 
-  GPU_INLINE Tile(Unit* at, uint32_t rows) : units(at), across(blockDim.x / rows & ~7u) {
+  GPU_INLINE Tile(Unit* at, uint32_t rows) : units(at), across(blockDim.x / rows / kLineUnits * kLineUnits) {
     group = threadIdx.x / across;
     lane = threadIdx.x % across;
   }

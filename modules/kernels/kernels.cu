@@ -10,10 +10,20 @@
 
 GPU_KERNEL exchange_few(GPU_ARGUMENT kernels::FewBlocks task) { kernels::exchange(task); }
 GPU_KERNEL exchange_many(GPU_ARGUMENT kernels::ManyBlocks task) { kernels::exchange(task); }
+GPU_KERNEL exchange_between(GPU_ARGUMENT kernels::ExchangeBetween task) {
+  kernels::Between barriers(task.meeting);
+  kernels::exchange(task.exchange);
+  barriers.leave();
+}
 GPU_KERNEL packets_few(GPU_ARGUMENT kernels::PacketsTask<kernels::kFewRanks> task) { kernels::exchange_packets(task); }
 GPU_KERNEL packets_many(GPU_ARGUMENT kernels::PacketsTask<kernels::kManyRanks> task) { kernels::exchange_packets(task); }
 GPU_KERNEL_OF(kernels::kCombineThreads) combine_few(GPU_ARGUMENT kernels::CombineTask<kernels::kFewRanks> task) { kernels::combine(task); }
 GPU_KERNEL_OF(kernels::kCombineThreads) combine_many(GPU_ARGUMENT kernels::CombineTask<kernels::kManyRanks> task) { kernels::combine(task); }
+GPU_KERNEL_OF(kernels::kCombineThreads) combine_between(GPU_ARGUMENT kernels::CombineBetween task) {
+  kernels::Between barriers(task.meeting);
+  kernels::combine(task.combine);
+  barriers.leave();
+}
 GPU_KERNEL_OF(kernels::kCombineThreads) combine_packets(GPU_ARGUMENT kernels::CombinePacketsTask task) { kernels::combine_packets(task); }
 GPU_KERNEL barrier_few(GPU_ARGUMENT kernels::BarrierTask<kernels::kFewRanks> task) { kernels::barrier(task); }
 GPU_KERNEL barrier_many(GPU_ARGUMENT kernels::BarrierTask<kernels::kManyRanks> task) { kernels::barrier(task); }

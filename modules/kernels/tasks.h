@@ -97,6 +97,7 @@ enum class Combination : uint32_t {
 
 constexpr unsigned kCombineThreads = 512;  // of a CTA that combines
 constexpr unsigned kEach = 4;              // units that one thread brings at a time
+constexpr uint32_t kLineUnits = 128 / kUnitBytes;  // of what devices send each other; a group of threads has whole ones
 
 // Elements in units of 16 bytes, or of one element that does not divide them.
 struct Elements {
@@ -131,6 +132,21 @@ struct BarrierTask {
   const uint64_t* abort;
   uint32_t rank, ranks;
   char* buffers[kMost];
+};
+
+// Barriers of few ranks around what a kernel does.
+struct MeetingTask {
+  BarrierTask<kFewRanks> barrier;
+  uint32_t before, after;  // 1: there is one
+};
+constexpr unsigned kMostMeetingCtas = 32;  // that wait in one kernel: those of several calls at a time must fit on a device
+struct ExchangeBetween {
+  MeetingTask meeting;
+  FewBlocks exchange;
+};
+struct CombineBetween {
+  MeetingTask meeting;
+  CombineTask<kFewRanks> combine;
 };
 
 constexpr unsigned kCountedThreads = 512;  // of a CTA that moves them

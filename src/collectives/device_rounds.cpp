@@ -79,15 +79,14 @@ Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round, c
 }
 
 Status enqueue_round(Plan& plan, const Buffers& buffers, const DeviceRound& whole, const MappedExchange& how) {
-  return run_in_stream(plan, buffers, [&] {
-    lay_out(plan, buffers, whole, how.side);
-    return plan.devices->streams().exchange(buffers.stream, plan.device_blocks.exchanged, how.engine);
-  });
+  CROSSRAIL_TRY(map_for_stream(plan));
+  lay_out(plan, buffers, whole, how.side);
+  return plan.devices->streams().exchange(buffers.stream, plan.device_blocks.exchanged, how.engine, Meet::both);
 }
 
 }  // namespace
 
-Status begin_in_stream(Plan& plan, const Buffers& buffers) {
+Status map_for_stream(Plan& plan) {
   DeviceSharing& devices = *plan.devices;
   CROSSRAIL_TRY(devices.streams().check_peers());
   for (const MappedSide side : {MappedSide::send, MappedSide::recv}) {
@@ -95,7 +94,7 @@ Status begin_in_stream(Plan& plan, const Buffers& buffers) {
   }
   CROSSRAIL_TRY(devices.map_peers(plan.mapped));
   devices.keep_mapped(plan.mapped);
-  return devices.streams().barrier(buffers.stream);
+  return {};
 }
 
 std::byte* sent_block(const Plan& plan, const Buffers& buffers, const DeviceRound& round, int number) {

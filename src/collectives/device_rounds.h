@@ -73,15 +73,9 @@ struct MappedExchange {
 };
 Status run_mapped(Plan& plan, const Buffers& buffers, const MappedExchange& how);
 
-// In a stream's order, of the plan's sides, which peers can map, or the call is refused on all ranks: `enqueue`, which returns a Status,
-// asks for work between two barriers in the stream.
-Status begin_in_stream(Plan& plan, const Buffers& buffers);
-template <typename Enqueue>
-Status run_in_stream(Plan& plan, const Buffers& buffers, Enqueue enqueue) {
-  CROSSRAIL_TRY(begin_in_stream(plan, buffers));
-  CROSSRAIL_TRY(enqueue());
-  return plan.devices->streams().barrier(buffers.stream);
-}
+// Before work in a stream's order, which must begin and end with barriers of the ranks: the plan's sides are mapped by the peers, or the
+// call is refused on all ranks.
+Status map_for_stream(Plan& plan);
 
 // Sides that are staged: what is sent, brought to memory of ours; what has come, to the program's. The former
 // may still be under way on return, in front of what the device is asked next.

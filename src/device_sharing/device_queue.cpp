@@ -134,7 +134,7 @@ Status DeviceQueue::begin_exchange(const std::vector<crossrail_block>& blocks, c
   if (!number(work, launch)) return {};
   work.traced = trace_pieces("exchange", blocks);
   const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), engine, limits_.multiprocessors,
-                                 limits_.persistent_us, nullptr, flag_of(launch), work.number};
+                                 limits_.persistent_us, nullptr, flag_of(launch), work.number, nullptr, nullptr};
   return device::answered(module_->exchange(queue_, &asked));
 }
 
@@ -165,7 +165,7 @@ Status DeviceQueue::begin_copies(const std::vector<crossrail_block>& blocks, Dev
   work = {++local_, Launch::own, trace_pieces("copies", blocks)};
   if (work.traced != 0) traced_copies_.push_back(work.traced);
   const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), CROSSRAIL_ENGINE_KERNEL,
-                                 limits_.multiprocessors, 0, nullptr, &flags(control_.node_rank()).local, work.number};
+                                 limits_.multiprocessors, 0, nullptr, &flags(control_.node_rank()).local, work.number, nullptr, nullptr};
   return device::answered(module_->exchange(queue_, &asked));
 }
 
@@ -241,8 +241,8 @@ Status DeviceQueue::finish_own(std::uint64_t number) {
   return gave_up(told) ? failed(Code::system, "a kernel has given up waiting for other ranks") : Status{};
 }
 
-Status DeviceQueue::enqueue_exchange(void* stream, const std::vector<crossrail_block>& blocks, crossrail_engine engine) {
-  const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), engine, limits_.multiprocessors, 0, stream, nullptr, 0};
+Status DeviceQueue::enqueue_exchange(void* stream, const std::vector<crossrail_block>& blocks, const InStream& how) {
+  const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), how.engine, limits_.multiprocessors, 0, stream, nullptr, 0, how.before, how.after};
   return device::answered(module_->exchange(queue_, &asked));
 }
 

@@ -103,7 +103,11 @@ class DeviceQueue {
   Status finish_launched(const DeviceWork& work) { return finish_by(launcher_, work); }
 
   // ----- in the order of a stream of the program's: nothing is told, nobody waits
-  Status enqueue_exchange(void* stream, const std::vector<crossrail_block>& blocks, crossrail_engine engine);
+  struct InStream {
+    crossrail_engine engine;
+    const crossrail_barrier *before, *after;
+  };
+  Status enqueue_exchange(void* stream, const std::vector<crossrail_block>& blocks, const InStream& how);
   Status enqueue_combination(void* stream, crossrail_combination combination);
   Status enqueue_packets(void* stream, crossrail_packets packets, const crossrail_reduction* reduction = nullptr);
   Status enqueue_barrier(const crossrail_barrier& barrier);

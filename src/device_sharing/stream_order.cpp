@@ -28,6 +28,18 @@ Status StreamOrder::barrier(void* stream) {
   return queue_.enqueue_barrier(barrier);
 }
 
+Status StreamOrder::exchange(void* stream, const std::vector<crossrail_block>& blocks, crossrail_engine engine, Meet meet) {
+  const crossrail_barrier barrier = buffers_.barrier();
+  return queue_.enqueue_exchange(stream, blocks, {engine, meet == Meet::after ? nullptr : &barrier, meet == Meet::before ? nullptr : &barrier});
+}
+
+Status StreamOrder::combination(void* stream, crossrail_combination combination, Meet meet) {
+  const crossrail_barrier barrier = buffers_.barrier();
+  combination.before = meet == Meet::after ? nullptr : &barrier;
+  combination.after = meet == Meet::before ? nullptr : &barrier;
+  return queue_.enqueue_combination(stream, combination);
+}
+
 Status StreamOrder::packets(void* stream, crossrail_packets packets, const crossrail_reduction* reduction) {
   buffers_.address(packets);
   return queue_.enqueue_packets(stream, packets, reduction);

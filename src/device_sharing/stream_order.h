@@ -12,6 +12,9 @@
 
 namespace crossrail {
 
+// Around a piece of work: a barrier of the ranks before it, after it, or both.
+enum class Meet { before, after, both };
+
 class StreamOrder {
  public:
   StreamOrder(const ReceiveBuffers::Parts& parts, ControlBlock& control, Links& links)
@@ -27,10 +30,8 @@ class StreamOrder {
 
   // Every rank's work before it in its stream is done.
   Status barrier(void* stream);
-  Status exchange(void* stream, const std::vector<crossrail_block>& blocks, crossrail_engine engine) {
-    return queue_.enqueue_exchange(stream, blocks, engine);
-  }
-  Status combination(void* stream, const crossrail_combination& combination) { return queue_.enqueue_combination(stream, combination); }
+  Status exchange(void* stream, const std::vector<crossrail_block>& blocks, crossrail_engine engine, Meet meet);
+  Status combination(void* stream, crossrail_combination combination, Meet meet);
   Status packets(void* stream, crossrail_packets packets, const crossrail_reduction* reduction = nullptr);
   // Every rank's blocks, once all ranks have come; a barrier is to follow.
   Status counted(void* stream, crossrail_counted_exchange exchange);

@@ -1,8 +1,9 @@
-// Two ranks with queues of their own, on two devices where there are two: packets and barriers.
+// Two ranks with queues of their own, on two devices where there are two: packets, barriers, and work between barriers.
 
 #include <cstring>
 #include <memory>
 
+#include "comm/reduction.h"
 #include "module_test_mapped.h"
 
 namespace module_test {
@@ -24,6 +25,7 @@ struct Ranks {
       recvs[i] = std::make_unique<Memory>(device, kRanks * kMostBlock + 64);
       require(cudaSetDevice(device), "cudaSetDevice");
       require(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking), "stream");
+      if (devices > 1 && cudaDeviceEnablePeerAccess(1 - device, 0) != cudaSuccess) (void)cudaGetLastError();  // it may be so already
     }
     require(cudaSetDevice(0), "cudaSetDevice");
   }
@@ -103,6 +105,54 @@ void run_captured(Ranks& ranks, std::size_t bytes) {
   for (const cudaGraphExec_t executable : executables) require(cudaGraphExecDestroy(executable), "destroy");
 }
 
+// Blocks pushed by all ranks between barriers, in the order of their streams.
+void exchange_between(Ranks& ranks, int rank, std::size_t bytes) {
+  const crossrail_barrier barrier = ranks.barrier(rank);
+  crossrail_block blocks[kRanks];
+  for (int peer = 0; peer < kRanks; ++peer) blocks[peer] = {ranks.recvs[peer]->at + rank * bytes, ranks.sends[rank]->at + peer * bytes, bytes};
+  const crossrail_exchange asked{blocks, kRanks, CROSSRAIL_ENGINE_KERNEL, 0, 0, ranks.streams[rank], nullptr, 0, &barrier, &barrier};
+  require(module->exchange(*ranks.queues[rank], &asked), "exchange between barriers");
+}
+
+// Each rank's half of everybody's bytes, combined; in two pieces of work where `apart`: to the rank's own, and from there to the other's.
+void combine_between(Ranks& ranks, int rank, std::size_t bytes, bool apart) {
+  const crossrail_barrier barrier = ranks.barrier(rank);
+  const crossrail_reduction bits{static_cast<int>(crossrail::Operation::bitwise_xor), static_cast<int>(crossrail::Element::byte)};
+  const std::size_t at = rank * (bytes / 2), share = rank == 0 ? bytes / 2 : bytes - bytes / 2;
+  const void* const from[] = {ranks.sends[0]->at + at, ranks.sends[1]->at + at};
+  void* const to[] = {ranks.recvs[rank]->at + at, ranks.recvs[1 - rank]->at + at};
+  const crossrail_combination asked{bits, from, to, kRanks, apart ? 1 : kRanks, rank, share, 0, ranks.streams[rank], nullptr, 0, &barrier, apart ? nullptr : &barrier};
+  require(module->combine(*ranks.queues[rank], &asked), "combine between barriers");
+  if (!apart) return;
+  const crossrail_block block{to[1], to[0], share};
+  const crossrail_exchange spread{&block, 1, CROSSRAIL_ENGINE_KERNEL, 0, 0, ranks.streams[rank], nullptr, 0, nullptr, &barrier};
+  require(module->exchange(*ranks.queues[rank], &spread), "exchange before a barrier");
+}
+
+void run_between(Ranks& ranks, std::size_t bytes, int calls) {
+  const auto finish = [&] {
+    for (const cudaStream_t stream : ranks.streams) require(cudaStreamSynchronize(stream), "synchronise");
+  };
+  ranks.fill(static_cast<unsigned>(bytes) + 7);
+  for (int call = 0; call < calls; ++call) {
+    for (int rank = 0; rank < kRanks; ++rank) exchange_between(ranks, rank, bytes);
+  }
+  finish();
+  ranks.check(bytes, 0, "exchange between barriers");
+  for (const bool apart : {false, true}) {
+    ranks.fill(static_cast<unsigned>(bytes) + (apart ? 11 : 9));
+    for (int call = 0; call < calls; ++call) {
+      for (int rank = 0; rank < kRanks; ++rank) combine_between(ranks, rank, bytes, apart);
+    }
+    finish();
+    for (int rank = 0; rank < kRanks; ++rank) {
+      Bytes expected(ranks.recvs[rank]->bytes, kPoison);
+      for (std::size_t i = 0; i < bytes; ++i) expected[i] = ranks.images[0][i] ^ ranks.images[1][i];
+      expect(ranks.recvs[rank]->read() == expected, "combination between barriers: rank %d, %zu bytes%s", rank, bytes, apart ? ", apart" : "");
+    }
+  }
+}
+
 // A rank whose peer never comes is called back.
 void run_alone() {
   Ranks ranks;
@@ -111,6 +161,7 @@ void run_alone() {
   require(module->packets(*ranks.queues[0], &packets), "packets");
   crossrail_barrier barrier = ranks.barrier(0);
   require(module->barrier(*ranks.queues[0], &barrier), "barrier");
+  exchange_between(ranks, 0, 100);
   const double began = now_us();
   while (now_us() - began < 20000) {
   }
@@ -118,6 +169,7 @@ void run_alone() {
   __atomic_store_n(ranks.queues[0]->flag(1), 1, __ATOMIC_RELEASE);
   ranks.queues[0]->await(~std::uint64_t{5});
   require(module->drain(*ranks.queues[0]), "drain");
+  require(cudaStreamSynchronize(ranks.streams[0]), "synchronise");
 }
 
 }  // namespace
@@ -135,6 +187,8 @@ void test_receive_buffers() {
     }
     run_captured(ranks, 256);
     run_captured(ranks, 40000);
+    for (const std::size_t bytes : {1, 16, 100, 4096, 4099, 32768, 70000}) run_between(ranks, bytes, 1);
+    for (const std::size_t bytes : {16, 4099, 70000}) run_between(ranks, bytes, 100);
   }
   // Beside what is freed later of the ranks before.
   for (int again = 0; again < 20; ++again) run_alone();

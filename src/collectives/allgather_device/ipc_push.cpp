@@ -47,10 +47,9 @@ Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
 }
 
 Status enqueue(Plan& plan, const Buffers& buffers, const DeviceRound& whole) {
-  return run_in_stream(plan, buffers, [&] {
-    lay_out(plan, buffers, whole);
-    return plan.devices->streams().exchange(buffers.stream, plan.device_blocks.exchanged, engine_of(plan));
-  });
+  CROSSRAIL_TRY(map_for_stream(plan));
+  lay_out(plan, buffers, whole);
+  return plan.devices->streams().exchange(buffers.stream, plan.device_blocks.exchanged, engine_of(plan), Meet::both);
 }
 
 }  // namespace

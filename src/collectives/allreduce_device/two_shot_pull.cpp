@@ -70,14 +70,13 @@ Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
 }
 
 Status enqueue(Plan& plan, const Buffers& buffers, const DeviceRound& whole) {
-  return run_in_stream(plan, buffers, [&]() -> Status {
-    StreamOrder& streams = plan.devices->streams();
-    const auto shares = lay_out(plan, buffers, whole);
-    const bool apart = is_apart(plan, whole);
-    if (apart) set_apart(plan, shares);
-    CROSSRAIL_TRY(streams.combination(buffers.stream, shares.front()));
-    return apart ? streams.exchange(buffers.stream, plan.device_blocks.exchanged, CROSSRAIL_ENGINE_KERNEL) : Status{};
-  });
+  CROSSRAIL_TRY(map_for_stream(plan));
+  StreamOrder& streams = plan.devices->streams();
+  const auto shares = lay_out(plan, buffers, whole);
+  const bool apart = is_apart(plan, whole);
+  if (apart) set_apart(plan, shares);
+  CROSSRAIL_TRY(streams.combination(buffers.stream, shares.front(), apart ? Meet::before : Meet::both));
+  return apart ? streams.exchange(buffers.stream, plan.device_blocks.exchanged, CROSSRAIL_ENGINE_KERNEL, Meet::after) : Status{};
 }
 
 }  // namespace

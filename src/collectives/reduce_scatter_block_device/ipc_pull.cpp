@@ -34,7 +34,8 @@ Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
 }
 
 Status enqueue(Plan& plan, const Buffers& buffers, const DeviceRound& whole) {
-  return run_in_stream(plan, buffers, [&] { return plan.devices->streams().combination(buffers.stream, lay_out(plan, buffers, whole).front()); });
+  CROSSRAIL_TRY(map_for_stream(plan));
+  return plan.devices->streams().combination(buffers.stream, lay_out(plan, buffers, whole).front(), Meet::both);
 }
 
 }  // namespace
