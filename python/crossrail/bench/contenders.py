@@ -11,6 +11,7 @@ from crossrail.bench.run import chosen_flavour, chosen_launcher
 from crossrail.collectives import BLOCKING, find
 from crossrail.errors import CliError
 from crossrail.launchers import core_count
+from crossrail.places import bench_folders, first_file
 
 NO_ALGORITHMS = ("auto", "passed")  # crossrail's own choice; calls that it hands back
 NATIVE_LEFT_OUT = "native is not measured: this MPI library does not say that it takes device memory (--native-cuda, if it does)."
@@ -60,14 +61,23 @@ def contender_names(wanted: Optional[str], collective: str, memory: str, native:
     return ["native", *others] if native else others
 
 
+def where_it_lies(peer: str) -> str:
+    """A contender of --peer whose library is named without a folder, and lies beside the benches: with its path."""
+    name, _, function = peer.partition("=")
+    library, _, symbol = function.rpartition(":")
+    found = first_file(bench_folders(), library) if library and "/" not in library else None
+    return f"{name}={found}:{symbol}" if found else peer
+
+
 def resolve_contenders(what: What, where: Where, wanted: str, native_cuda: Optional[bool]) -> Contenders:
     """Everyone that takes part, for the --algorithms and --peer of the user; peers that belong to device memory come by themselves."""
     native = native_takes_part(what, where, native_cuda)
     names = tuple(contender_names(wanted, what.collective, what.memory, native))
+    own_peers = tuple(where_it_lies(peer) for peer in what.peers)
     notes = () if native else (NATIVE_LEFT_OUT,)
     if what.memory == "host" or what.form != BLOCKING:
-        return Contenders(names, what.peers, {}, notes)
+        return Contenders(names, own_peers, {}, notes)
     if what.datatype != CONTIGUOUS:
-        return Contenders(names, what.peers, {}, (*notes, PEERS_LEFT_OUT))
+        return Contenders(names, own_peers, {}, (*notes, PEERS_LEFT_OUT))
     peers = device_peers(what.program, chosen_flavour(where.flavour))
-    return Contenders(names, (*peers.options, *what.peers), peers.environment, (*notes, *peers.missing))
+    return Contenders(names, (*peers.options, *own_peers), peers.environment, (*notes, *peers.missing))

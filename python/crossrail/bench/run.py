@@ -97,7 +97,7 @@ def commit() -> str:
 
 def words_of_peers(said: str) -> List[str]:
     """What the bench and its peers have to say on contenders that were left out, each sentence once."""
-    lines = [line for line in said.splitlines() if line.startswith(("bench: ", "nccl_peers: ", "copy_engine_limit: "))]
+    lines = [line for line in said.splitlines() if line.startswith(("bench: ", "nccl_peers: ", "copy_engine_limit: ", "stream_order: "))]
     return list(dict.fromkeys(lines))[:10]
 
 

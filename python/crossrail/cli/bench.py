@@ -54,6 +54,7 @@ Examples:
   crossrail bench alltoall -H 4 -n 56
   crossrail bench alltoall -H 4 -n 56 --max 1K --peer theirs=/path/libtheirs.so:their_alltoall
   crossrail bench alltoall --memory cuda --fresh --min 1K --max 16M
+  crossrail bench alltoall --memory cuda --peer row=libstream_order_openmpi.so:stream_alltoall_in_a_row
   crossrail bench alltoall --memory cuda --algorithms all --min 16 --max 64M --step sqrt2
   crossrail bench alltoall -n 56 --html report.html --machine "cluster A" -- --bind-to core
 

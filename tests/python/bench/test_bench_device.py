@@ -7,7 +7,7 @@ import pytest
 from crossrail import core
 from crossrail.bench import contenders as bench_contenders
 from crossrail.bench import device as bench_device
-from crossrail.bench.contenders import PEERS_LEFT_OUT, contender_names, resolve_contenders
+from crossrail.bench.contenders import PEERS_LEFT_OUT, contender_names, resolve_contenders, where_it_lies
 from crossrail.bench.device import Peers, device_peers, takes_device_memory
 from crossrail.bench.measurements import BEST_NCCL, best_of, caveats, compare, on_device, reference, rivals, title
 from crossrail.bench.request import BenchRequest, What, Where, bench_options
@@ -146,3 +146,20 @@ def test_a_machine_without_a_gpu_is_told_so(monkeypatch, capsys):
     assert "sees no GPU here" in capsys.readouterr().err
     assert main(["bench", "alltoall", "-n", "2", "--memory", "tape"]) == 2
     assert "host or cuda" in capsys.readouterr().err
+
+
+def test_a_peer_beside_the_benches_needs_no_path(tmp_path, monkeypatch):
+    (tmp_path / "bench").mkdir()
+    library = tmp_path / "bench" / "libmine.so"
+    library.touch()
+    monkeypatch.setenv("CROSSRAIL_LIBRARY_DIR", str(tmp_path))
+    assert where_it_lies("row=libmine.so:calls") == f"row={library}:calls"
+    assert where_it_lies("row=libother.so:calls") == "row=libother.so:calls"
+    assert where_it_lies("row=/far/libmine.so:calls") == "row=/far/libmine.so:calls"
+    assert where_it_lies("nonsense") == "nonsense"
+
+
+def test_calls_in_a_row_are_no_reference():
+    results = [{"bytes": 8, "contender": "auto", "p50_us": 9.0}, {"bytes": 8, "contender": "nccl_alltoall", "p50_us": 18.0},
+               {"bytes": 8, "contender": "nccl_alltoall_in_a_row", "p50_us": 6.0}]
+    assert [one.speedup for one in compare({"memory": "cuda", "results": results})] == [2.0]
