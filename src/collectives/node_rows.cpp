@@ -149,6 +149,7 @@ void NodeRows::write_slot(Plan& plan, const Buffers& buffers, std::size_t peer, 
   slot.bytes = block.bytes;
   if (offered(plan, buffers, block)) {
     slot.place = row.base + static_cast<std::uint64_t>(block.offset);
+    streams_.offer(static_cast<int>(peer), part);
   } else if (block.bytes > longest_) {
     slot.place = kStreamed;
     streams_.send(plan, static_cast<int>(peer), part);

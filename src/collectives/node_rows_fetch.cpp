@@ -46,7 +46,7 @@ Status NodeRows::fetch_slot(Plan& plan, const Buffers& buffers, int peer) {
     streams_.receive(peer, to);
     return {};
   }
-  if (to.bytes > longest_) return read_part(*plan.links, rank_of_[peer], to, slot.place);
+  if (to.bytes > longest_) return streams_.fetch(*plan.links, peer, to, slot.place);
   const std::size_t first = std::min(to.bytes, kInlineBytes);
   to.put(slot.data, 0, first);
   if (to.bytes > first) to.put(control.bulk(epoch_ & 1, peer) + slot.place, first, to.bytes - first);
@@ -124,7 +124,8 @@ Status NodeRows::fetch(Plan& plan, const Buffers& buffers) {
   }
   CROSSRAIL_TRY(streams_.finish(plan));
   control.post(fetched, epoch_);
-  return {};
+  // Here, and not in `finish`: who asks for a block does nothing else until it has come, and this rank may wait for him before that.
+  return offered_ ? streams_.serve(plan, [&](int peer) { return control.has_come(peer, fetched, epoch_); }) : Status{};
 }
 
 Status NodeRows::finish(Plan& plan) {

@@ -5,6 +5,17 @@
 
 namespace crossrail {
 
+struct NodeStreams::Lines {
+  alignas(kCacheLineBytes) Word put;    // chunks so far, by the sender
+  alignas(kCacheLineBytes) Word taken;  // by the receiver
+};
+
+namespace {
+
+constexpr std::size_t kMostChunkBytes = 32 * 1024;
+constexpr std::size_t kRing = 4;
+constexpr std::uint64_t kAsked = ~std::uint64_t{0};  // instead of a number of chunks taken
+
 Status read_part(Links& links, int rank, const Part& to, std::uint64_t address) {
   if (to.layout == nullptr) return links.read_peer(rank, to.base + to.begin, address, to.bytes);
   std::array<std::byte, 16 * 1024> row;  // the program's thread may have little stack
@@ -15,16 +26,6 @@ Status read_part(Links& links, int rank, const Part& to, std::uint64_t address) 
   }
   return {};
 }
-
-struct NodeStreams::Lines {
-  alignas(kCacheLineBytes) Word put;    // chunks so far, by the sender
-  alignas(kCacheLineBytes) Word taken;  // by the receiver
-};
-
-namespace {
-
-constexpr std::size_t kMostChunkBytes = 32 * 1024;
-constexpr std::size_t kRing = 4;
 
 }  // namespace
 
@@ -42,6 +43,8 @@ Status NodeStreams::plan(const Plan& plan) {
   out_.resize(static_cast<std::size_t>(layout.node_size));
   in_.resize(static_cast<std::size_t>(layout.node_size));
   active_.resize(static_cast<std::size_t>(layout.node_size));
+  offers_.resize(static_cast<std::size_t>(layout.node_size));
+  offered_.resize(static_cast<std::size_t>(layout.node_size));
   return {};
 }
 
@@ -50,7 +53,7 @@ void NodeStreams::begin(ControlBlock& control, int half, Sides sides) {
   half_ = half;
   in_place_ = sides == Sides::in_place;
   for (const int peer : active()) out_[static_cast<std::size_t>(peer)] = in_[static_cast<std::size_t>(peer)] = {};
-  active_count_ = 0;
+  active_count_ = offered_count_ = 0;
 }
 
 NodeStreams::Lines& NodeStreams::lines_of(int owner, int peer) const {
@@ -65,22 +68,57 @@ std::size_t NodeStreams::length(const Way& way, std::uint64_t number) const {
   return std::min(chunk_bytes_, way.part.bytes - number * chunk_bytes_);
 }
 
+void NodeStreams::activate(int peer) {
+  const auto at = static_cast<std::size_t>(peer);
+  if (in_[at].chunks == 0 && out_[at].chunks == 0) active_[active_count_++] = peer;
+}
+
 void NodeStreams::send(Plan& plan, int peer, const Part& part) {
   if (part.bytes == 0) return;
-  Way& way = out_[static_cast<std::size_t>(peer)];
-  way = {part, chunks_in(part.bytes)};
-  if (in_[static_cast<std::size_t>(peer)].chunks == 0) active_[active_count_++] = peer;
+  activate(peer);
+  out_[static_cast<std::size_t>(peer)] = {part, chunks_in(part.bytes)};
   Lines& lines = lines_of(control_->node_rank(), peer);
   lines.put.store(0, std::memory_order_relaxed);
   lines.taken.store(0, std::memory_order_relaxed);
   (void)push(plan, peer);
 }
 
+void NodeStreams::offer(int peer, const Part& part) {
+  if (part.bytes == 0) return;
+  Lines& lines = lines_of(control_->node_rank(), peer);
+  lines.put.store(0, std::memory_order_relaxed);
+  lines.taken.store(0, std::memory_order_relaxed);
+  offers_[static_cast<std::size_t>(peer)] = part;
+  offered_[offered_count_++] = peer;
+}
+
 void NodeStreams::receive(int peer, const Part& part) {
   if (part.bytes == 0) return;
-  Way& way = in_[static_cast<std::size_t>(peer)];
-  way = {part, chunks_in(part.bytes)};
-  if (out_[static_cast<std::size_t>(peer)].chunks == 0) active_[active_count_++] = peer;
+  activate(peer);
+  in_[static_cast<std::size_t>(peer)] = {part, chunks_in(part.bytes)};
+}
+
+Status NodeStreams::fetch(Links& links, int peer, const Part& part, std::uint64_t address) {
+  const Status read = read_part(links, control_->rank_of(peer), part, address);
+  if (read.ok() || read.code == Code::peer_lost || part.bytes == 0) return read;
+  receive(peer, part);
+  lines_of(peer, control_->node_rank()).taken.store(kAsked, std::memory_order_release);
+  return {};
+}
+
+bool NodeStreams::asked(int peer) const {
+  return out_[static_cast<std::size_t>(peer)].chunks == 0 && lines_of(control_->node_rank(), peer).taken.load(std::memory_order_acquire) == kAsked;
+}
+
+bool NodeStreams::any_asked() const {
+  const std::span<const int> offered(offered_.data(), offered_count_);
+  return std::any_of(offered.begin(), offered.end(), [this](int peer) { return asked(peer); });
+}
+
+void NodeStreams::send_what_is_asked(Plan& plan) {
+  for (std::size_t i = 0; i < offered_count_; ++i) {
+    if (asked(offered_[i])) send(plan, offered_[i], offers_[static_cast<std::size_t>(offered_[i])]);
+  }
 }
 
 std::uint64_t NodeStreams::can_send(int peer) const {
@@ -126,11 +164,12 @@ bool NodeStreams::any_can_move() const {
     const auto at = static_cast<std::size_t>(peer);
     if (can_send(peer) > out_[at].moved || can_receive(peer) > in_[at].moved) return true;
   }
-  return false;
+  return any_asked();
 }
 
 Status NodeStreams::finish(Plan& plan) {
   for (;;) {
+    send_what_is_asked(plan);
     bool moved = false;
     int waited_for = -1;
     for (const int peer : active()) {

@@ -4,6 +4,9 @@
 // overwritten chunk by chunk as it leaves.
 //
 // A rank's bulk region has a share for every peer: two counters, then a ring of chunks.
+//
+// Blocks that peers read from their owner's memory may turn out not to be readable, on any call: processes may have changed their user,
+// or the system its mind. Who cannot read one asks for it, by the counter of chunks taken, and it comes in chunks as well.
 #pragma once
 
 #include <span>
@@ -13,9 +16,6 @@
 #include "comm/layout.h"
 
 namespace crossrail {
-
-// A block at `address` of another rank's memory, to where it goes; by way of the caches if it has gaps there.
-Status read_part(Links& links, int rank, const Part& to, std::uint64_t address);
 
 class NodeStreams {
  public:
@@ -28,10 +28,26 @@ class NodeStreams {
   void begin(ControlBlock& control, int half, Sides sides);
   // The block for a peer (its node rank): its first chunks are there when this returns, to be announced to the peer.
   void send(Plan& plan, int peer, const Part& part);
+  // A block that the peer is to read where it lies, before he is told where that is. It must stay until `serve` has returned.
+  void offer(int peer, const Part& part);
   // The block of a peer who has announced it.
   void receive(int peer, const Part& part);
+  // One that a peer has offered at `address` of its memory; by way of the caches if it has gaps where it goes. Errors: peer_lost.
+  Status fetch(Links& links, int peer, const Part& part, std::uint64_t address);
   // Moves until all have gone and come. `plan` is for what is counted.
   Status finish(Plan& plan);
+  // Until `has_read(peer)` is true of all to whom a block was offered: they may ask for it.
+  template <class HasRead>
+  Status serve(Plan& plan, HasRead has_read) {
+    for (std::size_t i = 0; i < offered_count_; ++i) {
+      const int peer = offered_[i];
+      while (!has_read(peer)) {
+        CROSSRAIL_TRY(finish(plan));
+        CROSSRAIL_TRY(control_->await(peer, [&] { return has_read(peer) || any_asked(); }));
+      }
+    }
+    return {};
+  }
 
  private:
   struct Lines;
@@ -49,6 +65,10 @@ class NodeStreams {
   bool push(Plan& plan, int peer);
   bool pull(int peer);
   bool any_can_move() const;
+  bool asked(int peer) const;
+  bool any_asked() const;
+  void send_what_is_asked(Plan& plan);
+  void activate(int peer);
   std::span<const int> active() const { return {active_.data(), active_count_}; }
 
   ControlBlock* control_ = nullptr;
@@ -59,6 +79,9 @@ class NodeStreams {
   std::vector<Way> out_, in_;    // by node rank
   std::vector<int> active_;      // node ranks with a block, the first so many
   std::size_t active_count_ = 0;
+  std::vector<Part> offers_;     // by node rank
+  std::vector<int> offered_;     // to whom, the first so many
+  std::size_t offered_count_ = 0;
 };
 
 }  // namespace crossrail

@@ -126,7 +126,7 @@ TEST(Explain, memory_of_devices_and_streams) {
     asked.memory = memory;
     const JsonValue answer = explained(asked);
     EXPECT_EQ(answer["chosen"].text, "hybrid");
-    EXPECT_EQ(answer["candidates"].list[0]["parameters"]["ipc_threshold"].number, asked.memory[0] == 's' ? 4096 : 0);
+    EXPECT_EQ(answer["candidates"].list[0]["parameters"]["ipc_threshold"].number, asked.memory[0] == 's' ? 32768 : 0);
     EXPECT_EQ(answer["candidates"].list.back()["algorithm"].text, asked.memory[0] == 's' ? "hybrid" : "native");
   }
   const int two_nodes[] = {0, 0, 1, 1};

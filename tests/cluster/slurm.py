@@ -51,7 +51,7 @@ say srun "$COMMAND_LINE" run --launcher srun --mpi=pmix --report -- "$PROGRAMS/h
 say launcher "$COMMAND_LINE" run --launcher "$LAUNCHER" -n 4 --report -- "$PROGRAMS/hosts" 2,2
 say helpers_srun env CROSSRAIL_LOG=1 "$COMMAND_LINE" run --launcher srun --mpi=pmix -n 4 --helpers-per-gpu 1 -- "$PROGRAMS/hosts" 2,2
 say helpers_launcher env CROSSRAIL_LOG=1 "$COMMAND_LINE" run --launcher "$LAUNCHER" -n 4 --helpers-per-gpu 1 -- "$PROGRAMS/hosts" 2,2
-say bench "$COMMAND_LINE" bench alltoall --mpi "$FLAVOUR" --launcher srun -n 4 --min 64 --max 128 --max-time 1 -- --mpi=pmix
+say bench "$COMMAND_LINE" bench alltoall --mpi "$FLAVOUR" --launcher srun -n 4 --min 64 --max 128 --max-time 10 -- --mpi=pmix
 say by_hand srun --mpi=pmix --export=ALL,LD_PRELOAD="$LIBRARY" "$PROGRAMS/hosts" 2,2
 say left_behind find . -mindepth 1
 echo "== end"

@@ -1,5 +1,6 @@
 // Every row of alltoallv's catalogue against the definition: worlds x kinds of counts.
 
+#include <atomic>
 #include <thread>
 
 #include "selection/parameters.h"
@@ -80,6 +81,11 @@ TEST_P(EveryVectorRow, is_right_whatever_is_shared) {
   virtual_world::WorldOptions unreadable = forced(GetParam().name);
   unreadable.links.readable = [](int rank) { return rank % 2 == 0; };
   for (const Nodes& nodes : kManyCallWorlds) virtual_world::world(nodes, unreadable, all_counts);
+  // What was allowed when the communicator was opened may be refused later, to some ranks or at times.
+  virtual_world::WorldOptions refused = forced(GetParam().name);
+  std::atomic<unsigned> reads{0};
+  refused.links.may_read = [&](int rank) { return rank % 2 == 0 && ++reads % 3 != 0; };
+  for (const Nodes& nodes : kManyCallWorlds) virtual_world::world(nodes, refused, all_counts);
 }
 
 TEST_P(EveryVectorRow, obeys_its_parameters) {

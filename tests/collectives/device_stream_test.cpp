@@ -120,9 +120,9 @@ TEST_P(EveryRowOnStreams, goes_beside_other_calls) {
 
 TEST_F(Streams, take_the_rows_of_the_tables_for_streams) {
   virtual_world::WorldOptions options;
-  options.settings.memcpy_threshold = 10000;
+  options.settings.memcpy_threshold = 20000;
   virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
-    const std::pair<std::size_t, const char*> parts[] = {{100, "packet"}, {4095, "packet"}, {4096, "ipc_kernel_push"}, {10000, "ipc_copy_push"}};
+    const std::pair<std::size_t, const char*> parts[] = {{100, "packet"}, {16384, "packet"}, {16400, "ipc_kernel_push"}, {20000, "ipc_copy_push"}};
     for (const auto& [bytes, part] : parts) {
       run_calls(communicator, bytes, nullptr);
       EXPECT_STREQ(stream_plan(communicator, bytes)->part, part) << bytes;
@@ -144,7 +144,7 @@ void expect_refused(Communicator& communicator, const Shape& shape, UserBuffers&
 
 TEST_F(Streams, refuse_what_they_cannot_do) {
   virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
-    for (const std::size_t bytes : {64, 5000}) {
+    for (const std::size_t bytes : {64, 50000}) {
       const Shape shape = alltoall_shape(bytes);
       DeviceCase one(communicator, shape, {});
       std::vector<std::byte> host(one.bytes());
@@ -155,9 +155,9 @@ TEST_F(Streams, refuse_what_they_cannot_do) {
       expect_refused(communicator, alltoall_shape(bytes, true), one.buffers(), "not in place");
       run_calls(communicator, bytes, nullptr);
     }
-    DeviceCase unshareable(communicator, alltoall_shape(5000), {HOST_DEVICE_PLAIN, HOST_DEVICE_UNSHAREABLE});
-    expect_refused(communicator, alltoall_shape(5000), unshareable.buffers(), "cannot be mapped");
-    run_calls(communicator, 5000, nullptr);
+    DeviceCase unshareable(communicator, alltoall_shape(50000), {HOST_DEVICE_PLAIN, HOST_DEVICE_UNSHAREABLE});
+    expect_refused(communicator, alltoall_shape(50000), unshareable.buffers(), "cannot be mapped");
+    run_calls(communicator, 50000, nullptr);
   });
 }
 
@@ -176,9 +176,9 @@ TEST_F(Streams, refuse_ranks_that_share_a_device) {
 TEST_F(Streams, refuse_memory_that_no_peer_can_map) {
   set({.refuse_maps = 1});
   virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
-    DeviceCase one(communicator, alltoall_shape(5000), {});
-    expect_refused(communicator, alltoall_shape(5000), one.buffers(), "mapping refused");
-    expect_refused(communicator, alltoall_shape(5000), one.buffers(), "cannot be mapped");
+    DeviceCase one(communicator, alltoall_shape(50000), {});
+    expect_refused(communicator, alltoall_shape(50000), one.buffers(), "mapping refused");
+    expect_refused(communicator, alltoall_shape(50000), one.buffers(), "cannot be mapped");
     run_calls(communicator, 64, nullptr);
   });
 }

@@ -197,6 +197,12 @@ foreach(mpi openmpi4 openmpi5 mpich4 mpich5 intel)
     --expect-text "single copy not allowed" --forbid-text "single copy allowed"
     --expect-carried MPI_Alltoall:40:node_shared differential 53 120)
 endforeach()
+mpi_test_program(reading_refused reading_refused.c FLAGS -rdynamic)
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
+  foreach(whom all one now_and_then)
+    mpi_test(reading_refused_${whom} ${mpi} 4 ARGS --set CROSSRAIL_GUARD=0 --expect-carried MPI_Alltoall:12:node_single_copy reading_refused ${whom})
+  endforeach()
+endforeach()
 mpi_test(no_single_copy openmpi4 4 ARGS --set CROSSRAIL_SINGLE_COPY=0 --set CROSSRAIL_LOG=1
   --forbid-text "single copy allowed" --expect-carried MPI_Alltoall:40:node_shared differential 53 120)
 

@@ -4,7 +4,7 @@
 // Cost   Two flag latencies + (p-1)(system call + m copied).
 // Needs  A shared segment, process_vm_readv allowed between the ranks; a copy of the whole buffer for
 //        memory that a device driver has mapped. A rank whose blocks have gaps, and all in place, send
-//        theirs in chunks through the segment instead (NodeStreams).
+//        theirs in chunks through the segment instead (NodeStreams); so come those that cannot be read after all.
 // From   OHIO paper, section VII (kernel-assisted future work); Linux process_vm_readv(2).
 
 #include "collectives/alltoall/send_side.h"
@@ -18,13 +18,17 @@ constexpr std::uint64_t kStreamed = ~std::uint64_t{0};
 
 Status offer(Plan& plan, const Buffers& buffers, NodeStreams& streams, std::uint64_t& offered) {
   const std::size_t block = plan.shape.block_bytes;
-  if (!plan.shape.in_place && buffers.send_gaps == nullptr) {
-    return plan.links->export_range(buffers.send, block * static_cast<std::size_t>(plan.group.size()), offered);
-  }
+  const bool apart = !plan.shape.in_place && buffers.send_gaps == nullptr;
   offered = kStreamed;
+  if (apart) CROSSRAIL_TRY(plan.links->export_range(buffers.send, block * static_cast<std::size_t>(plan.group.size()), offered));
   for (int step = 1; step < plan.group.size(); ++step) {
     const int peer = (plan.group.index() + step) % plan.group.size();
-    streams.send(plan, peer, buffers.sent(static_cast<std::size_t>(peer) * block, block));
+    const Part part = buffers.sent(static_cast<std::size_t>(peer) * block, block);
+    if (apart) {
+      streams.offer(peer, part);
+    } else {
+      streams.send(plan, peer, part);
+    }
   }
   return {};
 }
@@ -62,16 +66,17 @@ Status run(Plan& plan, const Buffers& buffers) {
     if (address == kStreamed) {
       streams.receive(peer, part);
     } else {
-      CROSSRAIL_TRY(read_part(*plan.links, plan.group[peer], part, address + rank * block));
+      CROSSRAIL_TRY(streams.fetch(*plan.links, peer, part, address + rank * block));
     }
   }
   copy_own_block(plan, buffers);
   CROSSRAIL_TRY(streams.finish(plan));
   control.my_lines().finished.word[epoch & 1].store(flag, std::memory_order_release);
+  const auto has_read = [&](int peer) { return control.lines(peer).finished.word[epoch & 1].load(std::memory_order_acquire) == flag; };
+  CROSSRAIL_TRY(streams.serve(plan, has_read));
   for (int step = 1; step < size; ++step) {
     const int peer = (rank + step) % size;
-    const Word& finished = control.lines(peer).finished.word[epoch & 1];
-    CROSSRAIL_TRY(control.await(peer, [&] { return finished.load(std::memory_order_acquire) == flag; }));
+    CROSSRAIL_TRY(control.await(peer, [&] { return has_read(peer); }));
   }
   control.seen_all(epoch);
   return {};
