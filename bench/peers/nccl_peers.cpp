@@ -137,6 +137,10 @@ int call_allreduce(const Record& record, const void* send, void* recv, int count
   return finish(record, enqueue_allreduce(record, send, recv, count, type), "ncclAllReduce");
 }
 
+int call_alltoall(const Record& record, const void* send, void* recv, std::size_t bytes) {
+  return finish(record, enqueue_alltoall(record, send, recv, bytes), "ncclAlltoAll");
+}
+
 bool has_alltoall() { return nccl().alltoall != nullptr || went_wrong("ncclAlltoAll needs NCCL 2.28"); }
 
 double seconds_of_alltoall, seconds_of_allreduce;
@@ -197,13 +201,13 @@ PEER int nccl_send_recv_vector(const void* send, const int* counts, const int* p
 PEER int nccl_alltoall(const void* send, int count, MPI_Datatype type, void* recv, int, MPI_Datatype, MPI_Comm comm) {
   Record& record = record_of(comm, false);
   if (!record.works || !has_alltoall()) return MPI_ERR_OTHER;
-  return finish(record, enqueue_alltoall(record, send, recv, bytes_of(count, type)), "ncclAlltoAll");
+  return call_alltoall(record, send, recv, bytes_of(count, type));
 }
 
 PEER int nccl_symmetric(const void* send, int count, MPI_Datatype type, void* recv, int, MPI_Datatype, MPI_Comm comm) {
   Record& record = record_of(comm, true);
   if (!record.works || !in_window(record, const_cast<void*>(send)) || !in_window(record, recv)) return MPI_ERR_OTHER;
-  return finish(record, enqueue_alltoall(record, send, recv, bytes_of(count, type)), "ncclAlltoAll");
+  return call_alltoall(record, send, recv, bytes_of(count, type));
 }
 
 PEER int nccl_allreduce(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op, MPI_Comm comm) {

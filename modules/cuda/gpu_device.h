@@ -64,9 +64,6 @@ GPU_INLINE uint64_t load_acquire(const uint64_t* from) {
   asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
   return value;
 }
-GPU_INLINE void store_release(uint64_t* to, uint64_t value) {
-  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
-}
 
 // What is written before is seen, by all devices and processors, before what is written after; what
 // is read after is as new as what was read before.

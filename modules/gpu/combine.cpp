@@ -141,9 +141,8 @@ unsigned ctas(uint64_t units, uint64_t of_each) { return static_cast<unsigned>((
 unsigned grid_for(const crossrail_queue& queue, const crossrail_combination& asked, const Groups& groups, uint64_t units) {
   const auto all = static_cast<unsigned>(queue.place->multiprocessors);
   const unsigned allowed = asked.multiprocessors > 0 ? std::min(static_cast<unsigned>(asked.multiprocessors), 2 * all) : asked.to_count > 1 ? 2 * all : all;
-  const uint64_t tile = uint64_t{groups.across} * kernels::kEach;
-  if (units <= tile) return 1;
-  return std::min(allowed, std::max(ctas(units, tile), std::min(all, ctas(units, groups.across))));
+  if (units <= groups.tile_units()) return 1;
+  return std::min(allowed, std::max(ctas(units, groups.tile_units()), std::min(all, ctas(units, groups.across))));
 }
 
 template <unsigned kMost>
@@ -193,7 +192,7 @@ const char* combine_between(crossrail_queue& queue, const crossrail_combination&
   if (const char* wrong = tell_rows(queue, asked, task.combine); wrong != nullptr) return wrong;
   const uint64_t units = units_of(task.combine.elements);
   const Groups groups = groups_of(asked.from_count, units);
-  const unsigned tiles = std::max(1u, ctas(units, uint64_t{groups.across} * kernels::kEach));
+  const unsigned tiles = std::max(1u, ctas(units, groups.tile_units()));
   if (tiles > kernels::kMostMeetingCtas) return nullptr;
   const unsigned grid = asked.multiprocessors > 0 ? std::min(tiles, static_cast<unsigned>(asked.multiprocessors)) : tiles;
   there = true;
@@ -218,8 +217,8 @@ Groups groups_of(int rows, uint64_t units) {
   constexpr uint32_t kLine = kernels::kLineUnits;
   const auto together = std::min(static_cast<uint32_t>(rows), uint32_t{kernels::kFewRanks});
   const uint64_t most = kernels::kCombineThreads / together / kLine * kLine;
-  const auto across = static_cast<uint32_t>(std::min((std::max<uint64_t>(units, 1) + kLine - 1) / kLine * kLine, most));
-  return {together, across, (across * together + kernels::kWarpLanes - 1) / kernels::kWarpLanes * kernels::kWarpLanes};
+  const auto across = static_cast<uint32_t>(std::min(round_up(std::max<uint64_t>(units, 1), kLine), most));
+  return {together, across, static_cast<unsigned>(round_up(across * together, kernels::kWarpLanes))};
 }
 
 const char* tell_elements(const crossrail_reduction& reduction, size_t bytes, uint64_t addresses, kernels::Elements& elements) {

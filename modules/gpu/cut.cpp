@@ -13,8 +13,6 @@ constexpr uint64_t kSmallBytes = 32 << 10;  // of all blocks: one CTA does it wi
 constexpr uint64_t kCtaBytes = 8 << 10;     // worth another CTA
 constexpr unsigned kCtaThreads = 512;
 
-uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
-
 struct Sizes {
   uint64_t total = 0, most = 0;
   bool equal = true;

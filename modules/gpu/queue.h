@@ -119,6 +119,8 @@ void close_graphs(crossrail_queue& queue);
 // Tells the host after all that is in the stream.
 const char* announce(crossrail_queue& queue, const kernels::Signal& signal, Stream stream);
 
+inline uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+
 // cut.cpp: blocks cut into pieces for a kernel. Empty blocks have been left out.
 struct Cut {
   unsigned grid, threads, lanes;
@@ -152,6 +154,7 @@ const char* tell_elements(const crossrail_reduction& reduction, size_t bytes, ui
 struct Groups {
   uint32_t rows, across;
   unsigned threads;
+  uint64_t tile_units() const { return uint64_t{across} * kernels::kEach; }  // of a row
 };
 Groups groups_of(int rows, uint64_t units);
 

@@ -16,7 +16,6 @@ constexpr uint64_t kUnitsOfACta = 1024;
 constexpr unsigned kCtaThreads = 512;
 constexpr unsigned kMostCtas = 64;          // all of them must be on the device at once
 
-uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 uint64_t tail_bytes(int ranks) {
   return round_up(sizeof(kernels::BufferTail) + ranks * sizeof(kernels::BarrierLine), kLineBytes);
 }
@@ -164,7 +163,7 @@ const char* combine_packets(crossrail_queue* queue, const crossrail_packets* pac
   if (const char* wrong = tell(*queue, *packets, task.packets); wrong != nullptr) return wrong;
   const uint64_t units = travelling / kernels::kUnitBytes;
   const Groups groups = groups_of(packets->ranks, units);
-  const uint64_t tile = uint64_t{groups.across} * kernels::kEach;
+  const uint64_t tile = groups.tile_units();
   const auto grid = static_cast<unsigned>(std::clamp<uint64_t>((units + tile - 1) / tile, 1, kMostCtas / 2));
   return launch_work(*queue, {Kernel::combine_packets, grid, groups.threads, &task, sizeof task, &task.packets.signal, true}, packets->stream);
 }

@@ -77,9 +77,6 @@ GPU_INLINE void store_system(Pair* to, Pair value) {
 GPU_INLINE uint64_t load_acquire(const uint64_t* from) {
   return __hip_atomic_load(from, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
-GPU_INLINE void store_release(uint64_t* to, uint64_t value) {
-  __hip_atomic_store(to, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
-}
 
 // What is written before is seen, by all devices and processors, before what is written after; what
 // is read after is as new as what was read before.

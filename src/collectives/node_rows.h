@@ -26,10 +26,9 @@ class NodeRows {
   Status plan(const Plan& plan);
   // This rank's blocks for its node leave ...
   Status publish(Plan& plan, const Buffers& buffers);
-  // ... those of the others for this rank come ...
+  // ... those of the others for this rank come, and nobody reads this rank's own memory any more: who may not read it asks for his block, and
+  // does nothing else until it has come.
   Status fetch(Plan& plan, const Buffers& buffers);
-  // ... and nobody reads this rank's own memory any more.
-  Status finish(Plan& plan);
 
  private:
   // Of a block, as its receiver finds it. Unlike: in another form or length than expected, or not at all.
@@ -79,6 +78,7 @@ class NodeRows {
   Status fetch_slot(Plan& plan, const Buffers& buffers, int peer);
   Status fetch_unlike(Plan& plan, const Buffers& buffers, int peer);
   Status fetch_uniform(ControlBlock& control, int peer, const Part& to) const;
+  Status await_readers(Plan& plan);
 
   std::size_t ranks_ = 0;         // of the node
   std::vector<int> rank_of_;      // written out: rows are short, and looked up again and again

@@ -124,13 +124,12 @@ Status NodeRows::fetch(Plan& plan, const Buffers& buffers) {
   }
   CROSSRAIL_TRY(streams_.finish(plan));
   control.post(fetched, epoch_);
-  // Here, and not in `finish`: who asks for a block does nothing else until it has come, and this rank may wait for him before that.
-  return offered_ ? streams_.serve(plan, [&](int peer) { return control.has_come(peer, fetched, epoch_); }) : Status{};
+  return offered_ ? await_readers(plan) : Status{};
 }
 
-Status NodeRows::finish(Plan& plan) {
+Status NodeRows::await_readers(Plan& plan) {
   ControlBlock& control = *plan.control;
-  if (!offered_) return {};
+  CROSSRAIL_TRY(streams_.serve(plan, [&](int peer) { return control.has_come(peer, fetched, epoch_); }));
   for (int step = 1; step < control.node_size(); ++step) {
     const int peer = (control.node_rank() + step) % control.node_size();
     if (readers_[epoch_ & 1][static_cast<std::size_t>(peer)] != 0) CROSSRAIL_TRY(control.wait(peer, fetched, epoch_));

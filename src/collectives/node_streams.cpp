@@ -73,21 +73,23 @@ void NodeStreams::activate(int peer) {
   if (in_[at].chunks == 0 && out_[at].chunks == 0) active_[active_count_++] = peer;
 }
 
+void NodeStreams::begin_lines(int peer) {
+  Lines& lines = lines_of(control_->node_rank(), peer);
+  lines.put.store(0, std::memory_order_relaxed);
+  lines.taken.store(0, std::memory_order_relaxed);
+}
+
 void NodeStreams::send(Plan& plan, int peer, const Part& part) {
   if (part.bytes == 0) return;
   activate(peer);
   out_[static_cast<std::size_t>(peer)] = {part, chunks_in(part.bytes)};
-  Lines& lines = lines_of(control_->node_rank(), peer);
-  lines.put.store(0, std::memory_order_relaxed);
-  lines.taken.store(0, std::memory_order_relaxed);
+  begin_lines(peer);
   (void)push(plan, peer);
 }
 
 void NodeStreams::offer(int peer, const Part& part) {
   if (part.bytes == 0) return;
-  Lines& lines = lines_of(control_->node_rank(), peer);
-  lines.put.store(0, std::memory_order_relaxed);
-  lines.taken.store(0, std::memory_order_relaxed);
+  begin_lines(peer);
   offers_[static_cast<std::size_t>(peer)] = part;
   offered_[offered_count_++] = peer;
 }

@@ -69,6 +69,7 @@ class NodeStreams {
   bool any_asked() const;
   void send_what_is_asked(Plan& plan);
   void activate(int peer);
+  void begin_lines(int peer);  // of what goes to the peer
   std::span<const int> active() const { return {active_.data(), active_count_}; }
 
   ControlBlock* control_ = nullptr;

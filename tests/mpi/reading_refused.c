@@ -32,7 +32,7 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec* to, unsigned long to_cou
   return syscall(SYS_process_vm_readv, pid, to, to_count, from, from_count, flags);
 }
 
-/* Rank r sends r + 1 times as much to whom it sends most. Every other int of what is received is a gap where `gaps`. */
+/* Long blocks of different lengths, and a few of 17 ints. Every other int of what is received is a gap where `gaps`. */
 static void vector(int salt, int gaps) {
   const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD);
   int sent[64], send_at[64], received[64], receive_at[64], send_all = 0, receive_all = 0;

@@ -178,7 +178,6 @@ Status run(Plan& plan, const Buffers& buffers) {
   CROSSRAIL_TRY(state.rows.publish(plan, buffers));
   copy_own_block(plan, buffers);
   CROSSRAIL_TRY(exchange_short(plan, buffers, memory));
-  CROSSRAIL_TRY(state.rows.finish(plan));
   return finish_steps(plan, buffers, state.throttle, is_message);
 }
 

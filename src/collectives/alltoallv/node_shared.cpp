@@ -23,8 +23,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   auto& rows = plan.kept<NodeRows>();
   CROSSRAIL_TRY(rows.publish(plan, buffers));
   copy_own_block(plan, buffers);
-  CROSSRAIL_TRY(rows.fetch(plan, buffers));
-  return rows.finish(plan);
+  return rows.fetch(plan, buffers);
 }
 
 }  // namespace crossrail::alltoallv::node_shared
