@@ -107,6 +107,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/library/polled_requests.cpp
     src/mpi/library/progress_hook.cpp
     src/mpi/buffers/packed_buffers.cpp
+    src/mpi/buffers/packing.cpp
     src/mpi/buffers/packed_vectors.cpp
     src/mpi/buffers/side_parts.cpp
     src/mpi/buffers/type_contents.cpp
