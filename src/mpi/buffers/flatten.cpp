@@ -76,9 +76,9 @@ bool add_line(const TypeContents& contents, std::vector<Pieces>& pieces, Line li
   return add(pieces, block, {0, line.count, line.stride});
 }
 
-// The lines of a subarray, the last dimension of C's order innermost.
+// The lines of a subarray, the last dimension of C's order innermost, a plane of them at a time.
 bool add_subarray(const TypeContents& contents, std::vector<Pieces>& pieces) {
-  std::vector<Pieces> element;
+  std::vector<Pieces> element, line;
   if (!flatten_element(contents.types[0], element)) return false;
   const auto dimensions = static_cast<int>(contents.integers[0]);
   const std::int64_t* const sizes = contents.integers.data() + 1;
@@ -88,22 +88,25 @@ bool add_subarray(const TypeContents& contents, std::vector<Pieces>& pieces) {
   const std::int64_t extent = extent_of(contents.types[0]);
   std::vector<std::int64_t> step(static_cast<std::size_t>(dimensions)), at(static_cast<std::size_t>(dimensions));
   std::vector<int> order(static_cast<std::size_t>(dimensions));  // innermost first
-  std::int64_t lines = 1, begin = 0, stride = extent;
+  std::int64_t planes = 1, begin = 0, stride = extent;
   for (int inner = 0; inner < dimensions; ++inner) {
     const int dimension = c_order ? dimensions - 1 - inner : inner;
     order[static_cast<std::size_t>(inner)] = dimension;
     step[static_cast<std::size_t>(inner)] = stride;
     begin += starts[dimension] * stride;
     stride *= sizes[dimension];
-    if (inner > 0) lines *= subsizes[dimension];
+    if (inner > 1) planes *= subsizes[dimension];
   }
-  for (std::int64_t line = 0; line < lines; ++line) {
-    std::int64_t rest = line, offset = begin;
-    for (std::size_t inner = 1; inner < order.size(); ++inner) {
+  if (!add(line, element, {0, subsizes[order[0]], extent})) return false;
+  join(line);
+  const std::int64_t lines = dimensions > 1 ? subsizes[order[1]] : 1, apart = dimensions > 1 ? step[1] : 0;
+  for (std::int64_t plane = 0; plane < planes; ++plane) {
+    std::int64_t rest = plane, offset = begin;
+    for (std::size_t inner = 2; inner < order.size(); ++inner) {
       offset += rest % subsizes[order[inner]] * step[inner];
       rest /= subsizes[order[inner]];
     }
-    if (!add(pieces, element, {offset, subsizes[order[0]], extent})) return false;
+    if (!add(pieces, line, {offset, lines, apart})) return false;
   }
   return true;
 }
