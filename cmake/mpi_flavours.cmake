@@ -111,6 +111,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/buffers/packed_vectors.cpp
     src/mpi/buffers/side_parts.cpp
     src/mpi/buffers/type_contents.cpp
+    src/mpi/buffers/type_record.cpp
     src/mpi/buffers/reductions.cpp
     src/mpi/buffers/short_float_operations.cpp
     src/mpi/buffers/vector_side.cpp)

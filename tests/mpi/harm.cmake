@@ -310,3 +310,10 @@ foreach(mpi openmpi4 mpich4)
       ENVIRONMENT "CROSSRAIL_LIBRARY_DIR=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
   endif()
 endforeach()
+
+# Types that cost much to take apart, new in every call or used again, by several threads.
+mpi_test_program(types_used_again types_used_again.c BUILDS openmpi4 openmpi5 mpich4 mpich5 FLAGS -rdynamic)
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
+  mpi_test(types_used_again ${mpi} 3 ARGS --expect-carried MPI_Alltoall:20 --expect-carried MPI_Alltoallw:20 types_used_again 2)
+  mpi_test(types_used_again_threads ${mpi} 2 ARGS types_used_again 2 threads)
+endforeach()

@@ -4,9 +4,10 @@
 #include <memory>
 #include <mutex>
 
+#include "device/device.h"
 #include "mpi/buffers/flatten.h"
 #include "mpi/buffers/type_contents.h"
-#include "mpi/library/library.h"
+#include "mpi/buffers/type_record.h"
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
@@ -30,40 +31,6 @@ std::uint64_t size_of(MPI_Datatype type) {
 
 namespace {
 
-// Kept as an attribute of a derived type.
-struct TypeRecord {
-  TypeFacts facts;
-  std::shared_ptr<const Layout> layout;
-  std::mutex mutex;  // of what follows
-  bool device_layout_made = false;
-  std::unique_ptr<DeviceLayout> device_layout;
-};
-
-// A duplicate has the same layout.
-int copy_record(MPI_Datatype, int, void*, void* value, void* copy, int* flag) {
-  const auto& record = *static_cast<const TypeRecord*>(value);
-  auto* const made = new TypeRecord;
-  made->facts = record.facts;
-  made->layout = record.layout;
-  *static_cast<void**>(copy) = made;
-  *flag = 1;
-  return MPI_SUCCESS;
-}
-
-int forget_record(MPI_Datatype, int, void* value, void*) {
-  delete static_cast<TypeRecord*>(value);
-  return MPI_SUCCESS;
-}
-
-int record_keyval() {
-  static const int keyval = [] {
-    int made = MPI_KEYVAL_INVALID;
-    (void)pmpi().Type_create_keyval(copy_record, forget_record, &made, nullptr);
-    return made;
-  }();
-  return keyval;
-}
-
 // One element fills its extent from its first byte to its last.
 bool fills_extent(MPI_Datatype type) {
   MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
@@ -72,17 +39,6 @@ bool fills_extent(MPI_Datatype type) {
   const std::uint64_t bytes = size_of(type);
   return lower == 0 && true_lower == 0 && static_cast<std::uint64_t>(extent) == bytes &&
          static_cast<std::uint64_t>(true_extent) == bytes;
-}
-
-// What the pieces of a derived type say. Size equal to extent is not enough: an indexed type may visit its bytes in another
-// order.
-void learn(const std::shared_ptr<const Layout>& layout, TypeFacts& facts) {
-  if (layout == nullptr) return;
-  const Pieces& first = layout->pieces.front();
-  facts.in_a_row = layout->pieces.size() == 1 && first.count == 1;
-  facts.lower = facts.in_a_row ? first.offset : 0;
-  facts.contiguous = facts.in_a_row && layout->extent == static_cast<std::int64_t>(facts.bytes);
-  if (!facts.contiguous) facts.layout = layout.get();
 }
 
 // A type that is not committed is refused, with MPI's own error raised on `comm`: by MPI_Pack in
@@ -114,60 +70,47 @@ Remembered& remembered(MPI_Datatype type) {
   return slots[(word ^ word >> 6 ^ word >> 12) % kRemembered];
 }
 
-}  // namespace
-
-namespace {
-
-int find_record(MPI_Datatype type, TypeRecord*& record) {
-  void* value = nullptr;
-  int found = 0;
-  record = nullptr;
-  if (record_keyval() == MPI_KEYVAL_INVALID) return MPI_SUCCESS;
-  const int code = pmpi().Type_get_attr(type, record_keyval(), &value, &found);
-  if (code == MPI_SUCCESS && found != 0) record = static_cast<TypeRecord*>(value);
-  return code;
+// Where taking it apart must not wait: MPI tells data in device memory from gaps no more than we do without its layout, and packs no elements
+// of 2 GiB and more where it has no MPI_Pack_c.
+bool needs_layout(const TypeFacts& facts) {
+  constexpr std::uint64_t kMostPacked = (std::uint64_t{1} << 31) - 1;
+  return facts.bytes > kMostPacked || device::driver_present();
 }
 
-// A type of which nothing can be remembered: MPI packs it.
-void know_little(TypeFacts& facts) {
-  facts.in_a_row = facts.contiguous = false;
-  facts.lower = 0;
-  facts.layout = nullptr;
+void tell(MPI_Datatype type, TypeRecord& record, Effort effort, TypeFacts& facts) {
+  if (!record.is_apart() && (effort == Effort::any || !record.seen_by_this_call() || needs_layout(record.facts()))) record.take_apart(type);
+  facts = record.facts();
 }
 
-// One record a type, whatever threads come at the same time: who is given its layout keeps it.
-int describe_derived(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) {
+// One record a type, whatever threads come at the same time.
+int describe_derived(MPI_Datatype type, MPI_Comm comm, Effort effort, TypeFacts& facts) {
   if (const int code = check_committed(type, comm, facts.usable); !facts.usable) return code;
   static std::mutex making;
   const std::lock_guard<std::mutex> lock(making);
   TypeRecord* known = nullptr;
-  (void)find_record(type, known);
+  (void)TypeRecord::find(type, known);
   if (known != nullptr) {
-    facts = known->facts;
+    tell(type, *known, effort, facts);
     return MPI_SUCCESS;
   }
-  auto record = std::make_unique<TypeRecord>();
-  record->layout = flatten(type);
-  learn(record->layout, facts);
-  record->facts = facts;
-  const bool kept = record_keyval() != MPI_KEYVAL_INVALID && pmpi().Type_set_attr(type, record_keyval(), record.get()) == MPI_SUCCESS;
-  if (!kept) know_little(facts);
-  if (kept) (void)record.release();
+  auto record = std::make_unique<TypeRecord>(type, facts);
+  TypeFacts found;
+  tell(type, *record, effort, found);
+  // Where nothing can be remembered, MPI packs it.
+  if (TypeRecord::keep(type, std::move(record))) facts = found;
   return MPI_SUCCESS;
 }
 
-}  // namespace
-
-int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) {
+int describe_with(MPI_Datatype type, MPI_Comm comm, Effort effort, TypeFacts& facts) {
   Remembered& slot = remembered(type);
   if (slot.type == type && slot.facts.predefined) {
     facts = slot.facts;
     return MPI_SUCCESS;
   }
   TypeRecord* record = nullptr;
-  const int looked = find_record(type, record);
+  const int looked = TypeRecord::find(type, record);
   if (record != nullptr) {
-    facts = record->facts;
+    tell(type, *record, effort, facts);
     return MPI_SUCCESS;
   }
   facts = {};
@@ -176,7 +119,7 @@ int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) {
   if (looked != MPI_SUCCESS && !known) return looked;  // it is no type
   facts.bytes = size_of(type);
   facts.predefined = known && is_predefined(combiner);
-  if (!facts.predefined) return describe_derived(type, comm, facts);
+  if (!facts.predefined) return describe_derived(type, comm, effort, facts);
   facts.usable = true;
   facts.contiguous = facts.in_a_row = fills_extent(type);
   if (!facts.contiguous) facts.layout = layout_of_predefined(type);
@@ -184,13 +127,16 @@ int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) {
   return MPI_SUCCESS;
 }
 
+}  // namespace
+
+int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) { return describe_with(type, comm, effort_of_this_call(), facts); }
+int describe_whole(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) { return describe_with(type, comm, Effort::any, facts); }
+
 const DeviceLayout* device_layout_of(MPI_Datatype type) {
   TypeRecord* record = nullptr;
-  if (find_record(type, record) != MPI_SUCCESS || record == nullptr || record->layout == nullptr) return nullptr;
-  const std::lock_guard<std::mutex> lock(record->mutex);
-  if (!record->device_layout_made) record->device_layout = for_devices(*record->layout);
-  record->device_layout_made = true;
-  return record->device_layout.get();
+  if (TypeRecord::find(type, record) != MPI_SUCCESS || record == nullptr) return nullptr;
+  if (!record->is_apart()) record->take_apart(type);
+  return record->device_layout();
 }
 
 }  // namespace crossrail::mpi

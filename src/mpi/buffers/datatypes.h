@@ -22,9 +22,16 @@ struct TypeFacts {
   bool in_a_row_of(std::uint64_t count) const { return contiguous || (in_a_row && count == 1); }
 };
 
+// A call of the program's begins on this thread, or one that will be started many times.
+enum class CallRuns { once, often };
+void begin_call(CallRuns runs);
+
 // Facts of a datatype, remembered with it. Returns the MPI library's code; it may be MPI_SUCCESS
 // for a type that is not usable (MPICH 5, after a user's error handler has run).
+// The layout of a type that costs much to take apart is not known in the first call that uses it, unless that call runs often.
 int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts);
+// The same with the layout, whatever it costs.
+int describe_whole(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts);
 
 // Where the bytes of a type that has been described lie, for devices that pack and unpack by themselves. As long as the type
 // lives. Null where it is not known, or the type falls into more than a million segments: such data go through host memory.

@@ -17,6 +17,12 @@ constexpr std::size_t kMostOfLong = std::size_t{1} << 24;
 constexpr std::uint64_t kLong = std::uint64_t{1} << 31;
 thread_local std::size_t most_pieces = kMostPieces;
 
+// What is left of the effort that this thread makes, in words of contents read and pieces written: some 25 ns each.
+thread_local Work work;
+constexpr std::uint64_t kLittleWork = 256;
+constexpr std::uint64_t kBytesCopiedMeanwhile = 512;  // at least, in the time of one word
+constexpr std::uint64_t kAnyWork = ~std::uint64_t{0};
+
 // While this thread takes a type apart: the MPI library has refused to say something.
 thread_local bool something_untold = false;
 
@@ -42,11 +48,13 @@ bool too_many(std::vector<Pieces>& pieces) {
 // False where there are too many.
 bool add(std::vector<Pieces>& pieces, const std::vector<Pieces>& element, const Copies& copies) {
   if (copies.count <= 0) return true;
+  if (!work.spend(1)) return false;
   if (element.size() == 1 && element.front().count == 1) {
     pieces.push_back({copies.at + element.front().offset, element.front().bytes, static_cast<std::uint64_t>(copies.count), copies.extent});
     return !too_many(pieces);
   }
   for (std::int64_t copy = 0; copy < copies.count; ++copy) {
+    if (!work.spend(element.size())) return false;
     for (Pieces one : element) {
       one.offset += copies.at + copy * copies.extent;
       pieces.push_back(one);
@@ -156,7 +164,7 @@ bool add_predefined(MPI_Datatype type, std::vector<Pieces>& pieces) {
 }
 
 bool flatten_into(MPI_Datatype type, std::vector<Pieces>& pieces) {
-  const TypeContents contents(type);
+  const TypeContents contents(type, work);
   const auto& integers = contents.integers;
   const auto& addresses = contents.addresses;
   if (is_predefined(contents.combiner)) return add_predefined(type, pieces);
@@ -185,18 +193,19 @@ bool flatten_into(MPI_Datatype type, std::vector<Pieces>& pieces) {
 
 }  // namespace
 
-std::shared_ptr<const Layout> flatten(MPI_Datatype type) {
+Flattened flatten(MPI_Datatype type, Effort effort) {
   auto layout = std::make_shared<Layout>();
   something_untold = false;
   layout->element_bytes = size_of(type);
+  work = {effort == Effort::any ? kAnyWork : kLittleWork + layout->element_bytes / kBytesCopiedMeanwhile};
   most_pieces = layout->element_bytes < kLong ? kMostPieces : kMostOfLong;
-  if (!flatten_into(type, layout->pieces)) return nullptr;
+  if (!flatten_into(type, layout->pieces)) return {nullptr, work.exceeded};
   join(layout->pieces);
   layout->extent = extent_of(type);
-  if (something_untold) return nullptr;
+  if (something_untold) return {};
   std::uint64_t found = 0;
   for (const Pieces& one : layout->pieces) found += one.bytes * one.count;
-  return found == layout->element_bytes && found > 0 ? layout : nullptr;
+  return {found == layout->element_bytes && found > 0 ? layout : nullptr};
 }
 
 const Layout* layout_of_predefined(MPI_Datatype type) {
@@ -206,7 +215,7 @@ const Layout* layout_of_predefined(MPI_Datatype type) {
   for (const auto& [of, layout] : known) {
     if (of == type) return layout.get();
   }
-  known.emplace_back(type, flatten(type));
+  known.emplace_back(type, flatten(type, Effort::any).layout);
   return known.back().second.get();
 }
 

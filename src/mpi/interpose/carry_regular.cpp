@@ -45,6 +45,7 @@ bool look_at(Call& call, typename Call::Facts& none, const Names& names, Communi
 
 template <class Call>
 Carried try_to_carry(Call call, const Names& names, const Word64* words) {
+  begin_call(CallRuns::once);
   Carried carried;
   typename Call::Facts none;
   CommunicatorRecord* const record = record_for_call(call.comm());

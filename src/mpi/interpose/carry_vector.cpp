@@ -68,6 +68,7 @@ struct Called {
 };
 
 Carried try_to_carry(const Called& called, VectorCall& call) {
+  begin_call(CallRuns::once);
   Carried carried;
   CommunicatorRecord* const record = record_for_call(call.comm());
   if (call.left_to_mpi()) return left(native_because::kArguments);

@@ -79,7 +79,7 @@ int RecordedEvents::communicator(MPI_Comm comm) {
 
 std::int64_t RecordedEvents::type(MPI_Datatype type, MPI_Comm comm) {
   TypeFacts facts;
-  if (type == handles().type_null || describe(type, comm, facts) != MPI_SUCCESS || !facts.usable) return -1;
+  if (type == handles().type_null || describe_whole(type, comm, facts) != MPI_SUCCESS || !facts.usable) return -1;
   std::string text = "{\"bytes\":" + std::to_string(facts.bytes);
   if (!facts.contiguous) {
     MPI_Aint lower = 0, extent = 0;

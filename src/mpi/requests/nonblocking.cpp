@@ -128,6 +128,7 @@ Carried start_natively(Call call, const EntryPoint& entry, const Word64* words) 
 
 template <class Call>
 Carried start_any(const Call& call, const EntryPoint& entry, const Word64* words) {
+  begin_call(CallRuns::once);
   if (!may_be_pending()) return left(native_because::kNoRecord);
   const Carried carried = start(call, entry, request_at(words, Call::kWords));
   if (carried.done) return carried;

@@ -160,6 +160,7 @@ Carried init_natively(Call call, const char* function, const Word64* words, bool
 template <class Call>
 Carried init_any(const Call& call, const EntryPoint& entry, const Word64* words, bool large_counts) {
   MPI_Request* const request = request_at(words, Call::kWords + 1);
+  begin_call(CallRuns::often);
   if (!may_be_pending() || request == nullptr) return {};
   const Carried carried = init(call, entry, request);
   if (carried.done) return carried;
