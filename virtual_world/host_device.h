@@ -19,6 +19,7 @@ struct host_device_options {
   unsigned delay_us;   // most that a piece of work is late
   int refuse_queues;   // so many times a queue cannot be opened
   int generation;      // of the context: another one after every reset
+  int break_lines;     // packets of 128 bytes may arrive in pieces
 };
 void host_device_set(const host_device_options* options);
 

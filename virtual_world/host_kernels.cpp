@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "collectives/combine.h"
+#include "virtual_world/host_queue.h"
 
 namespace crossrail::virtual_world {
 
@@ -12,13 +13,15 @@ static constexpr std::size_t kSlotHead = 64;
 
 static std::size_t barrier_bytes(int ranks) { return kSlotHead * (1 + static_cast<std::size_t>(ranks)); }
 
-size_t packets_bytes(int ranks, size_t block_bytes) {
+// Slots are the same for all forms.
+int has_packets(crossrail_queue*, crossrail_packet_form form) { return form == CROSSRAIL_PACKETS_LL || device_options().break_lines == 0 ? 1 : 0; }
+size_t packets_bytes(crossrail_packet_form, int ranks, size_t block_bytes) {
   return kSlotHead + 2 * static_cast<std::size_t>(ranks) * (kSlotHead + (block_bytes + 63) / 64 * 64) + barrier_bytes(ranks);
 }
 
-// Block `peer` of what is sent goes to that rank, or one block to all; `take` gets what came from a rank. False: given up.
+// Block `peer` of what is sent goes to that rank; `take` gets what came from a rank. False: given up.
 template <class Take>
-static bool run_round(const crossrail_packets& asked, const std::vector<void*>& buffers, bool one_block, Take take) {
+static bool run_round(const crossrail_packets& asked, const std::vector<void*>& buffers, Take take) {
   const std::size_t slot = (asked.buffer_bytes - kSlotHead - barrier_bytes(asked.ranks)) / (2 * static_cast<std::size_t>(asked.ranks)) / 64 * 64;
   std::byte* const mine = touch(buffers[static_cast<std::size_t>(asked.rank)]);
   const std::uint64_t round = read_word(mine) + 1;
@@ -30,7 +33,7 @@ static bool run_round(const crossrail_packets& asked, const std::vector<void*>& 
   for (int step = 0; step < asked.ranks; ++step) {
     const int peer = (asked.rank + step) % asked.ranks;
     std::byte* const its = slot_of(touch(buffers[static_cast<std::size_t>(peer)]), asked.rank);
-    std::memcpy(its + kSlotHead, send + (one_block ? 0 : static_cast<std::size_t>(peer) * asked.block_bytes), asked.block_bytes);
+    std::memcpy(its + kSlotHead, send + static_cast<std::size_t>(peer) * asked.send_pitch, asked.block_bytes);
     write_word(its, round);
   }
   for (int peer = 0; peer < asked.ranks; ++peer) {
@@ -48,8 +51,8 @@ static void tell(const crossrail_packets& asked, bool stayed) {
 
 void run_packets(const crossrail_packets& asked, const std::vector<void*>& buffers) {
   std::byte* const recv = touch(asked.recv);
-  const bool stayed = run_round(asked, buffers, false, [&](int peer, const std::byte* block) {
-    std::memcpy(recv + static_cast<std::size_t>(peer) * asked.block_bytes, block, asked.block_bytes);
+  const bool stayed = run_round(asked, buffers, [&](int peer, const std::byte* block) {
+    std::memcpy(recv + static_cast<std::size_t>(peer) * asked.recv_pitch, block, asked.block_bytes);
   });
   tell(asked, stayed);
 }
@@ -63,7 +66,7 @@ size_t combine_packets_bytes(size_t block_bytes, const crossrail_reduction*) { r
 void run_combine_packets(const crossrail_packets& asked, const std::vector<void*>& buffers, const crossrail_reduction& reduction) {
   const Reduction wanted = reduction_of(reduction);
   std::vector<std::byte> sum(asked.block_bytes);
-  const bool stayed = run_round(asked, buffers, true, [&](int peer, const std::byte* row) {
+  const bool stayed = run_round(asked, buffers, [&](int peer, const std::byte* row) {
     if (peer == 0) std::memcpy(sum.data(), row, sum.size());
     else combine_of(wanted)(sum.data(), row, sum.data(), sum.size() / bytes_of(wanted.element));
   });

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define CROSSRAIL_DEVICE_MODULE_VERSION 9
+#define CROSSRAIL_DEVICE_MODULE_VERSION 10
 
 typedef enum crossrail_memory_kind {
   CROSSRAIL_MEMORY_HOST = 0,    /* also host memory that the driver knows (pinned, registered) */
@@ -105,6 +105,14 @@ typedef struct crossrail_exchange {
   const crossrail_barrier *before, *after;
 } crossrail_exchange;
 
+/* What packets look like. */
+typedef enum crossrail_packet_form {
+  CROSSRAIL_PACKETS_LL = 0,    /* 16 bytes that one thread writes at once, 8 of them data */
+  CROSSRAIL_PACKETS_LL128 = 1  /* 128 bytes that eight threads write at once, 120 of them data; at most CROSSRAIL_MOST_COMBINING ranks */
+} crossrail_packet_form;
+
+#define CROSSRAIL_MOST_COMBINING 8
+
 /* All-to-all of small blocks through receive buffers: device memory of every rank, mapped by all. A packet
  * is data and the number of its round together, so that no other signal is needed. Nobody needs to know
  * that the others have come: the kernel waits for their packets. */
@@ -112,17 +120,17 @@ typedef struct crossrail_packets {
   const void *send; /* block i goes to rank i; any memory the device can reach */
   void *recv;       /* block i comes from rank i; does not overlap `send` */
   size_t block_bytes;
+  size_t send_pitch, recv_pitch; /* bytes from one block to the next; 0: all ranks get the same one */
   int rank, ranks;
   void *const *buffers;   /* of every rank, as mapped here; own included */
-  size_t buffer_bytes;    /* at least packets_bytes(ranks, block_bytes), zero before the first round; all
-                             rounds through a buffer have the same ranks and buffer_bytes, block_bytes may vary */
+  size_t buffer_bytes;    /* at least packets_bytes(form, ranks, block_bytes), zero before the first round; all
+                             rounds through a buffer have the same form, ranks and buffer_bytes, block_bytes may vary */
   const uint64_t *abort;  /* in memory given to open_pages: the kernel gives up once it is not 0 */
   void *stream;           /* like crossrail_exchange */
   uint64_t *flag;
   uint64_t value;         /* ~value is written instead when the kernel has given up: the buffers are then of no more use */
+  crossrail_packet_form form;
 } crossrail_packets;
-
-#define CROSSRAIL_MOST_COMBINING 8
 
 /* One side of an exchange whose blocks, one to or from every rank, the device finds when it gets there: block i has counts[i]
  * elements, from element displacements[i] on. Each array lies in device memory, which is read then, or in host memory, which is
@@ -246,14 +254,16 @@ typedef struct crossrail_device_module {
   /* These return before the work is done; work of one queue (or stream) is done in order. */
   const char *(*exchange)(crossrail_queue *queue, const crossrail_exchange *exchange);
   const char *(*packets)(crossrail_queue *queue, const crossrail_packets *packets);
-  size_t (*packets_bytes)(int ranks, size_t block_bytes);
+  size_t (*packets_bytes)(crossrail_packet_form form, int ranks, size_t block_bytes);
+  /* Whether packets of that form arrive whole, at the queue's device and from it at all others. */
+  int (*has_packets)(crossrail_queue *queue, crossrail_packet_form form);
   const char *(*barrier)(crossrail_queue *queue, const crossrail_barrier *barrier);
   const char *(*exchange_counted)(crossrail_queue *queue, const crossrail_counted_exchange *exchange);
   /* Whether there are kernels for it. */
   int (*combines)(const crossrail_reduction *reduction);
   const char *(*combine)(crossrail_queue *queue, const crossrail_combination *combination);
-  /* Every rank's elements, `block_bytes` at `send`, go to all others in packets and become one, in the order of the ranks, at `recv`, which
-   * may be `send`. Rounds of the receive buffers, as of packets, that need combine_packets_bytes(block_bytes, reduction) instead of
+  /* Blocks of elements as of packets; what comes becomes one block, in the order of the ranks, at `recv`, which may be `send` where all
+   * ranks get the same one. Rounds of the receive buffers, as of packets, that need combine_packets_bytes(block_bytes, reduction) instead of
    * block_bytes there. At most CROSSRAIL_MOST_COMBINING ranks. */
   const char *(*combine_packets)(crossrail_queue *queue, const crossrail_packets *packets, const crossrail_reduction *reduction);
   size_t (*combine_packets_bytes)(size_t block_bytes, const crossrail_reduction *reduction);
@@ -266,7 +276,7 @@ typedef struct crossrail_device_module {
 
 /* The one symbol of a module. */
 typedef const crossrail_device_module *(*crossrail_device_module_entry)(void);
-#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v9"
+#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v10"
 
 #ifdef __cplusplus
 }

@@ -159,6 +159,19 @@ bool writes_values(int device) {
   return driver().write_value && driver().device_attribute(&can, kAttribute, device) == kSuccess && can != 0;
 }
 
+bool whole_lines(int device) {
+  int count = 0, peers = 0;
+  if (driver().device_count(&count) != kSuccess) return false;
+  for (int peer = 0; peer < count; ++peer) {
+    int reached = 0, atomic = 0;
+    if (peer == device || driver().link_attribute(&reached, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, device, peer) != kSuccess || reached == 0) continue;
+    ++peers;
+    if (driver().link_attribute(&atomic, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, device, peer) != kSuccess || atomic == 0) return false;
+  }
+  int switched = 0;
+  return peers > 0 || (driver().device_attribute(&switched, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, device) == kSuccess && switched != 0);
+}
+
 namespace {
 
 // A kernel that does nothing, translated once for the current device: to load it is quick then.

@@ -61,6 +61,8 @@ struct Entry<CUresult(CUDAAPI*)(Arguments...)> {
   ENTRY(primary_state, cuDevicePrimaryCtxGetState)        \
   ENTRY(device_uuid, cuDeviceGetUuid)                     \
   ENTRY(device_attribute, cuDeviceGetAttribute)           \
+  ENTRY(device_count, cuDeviceGetCount)                   \
+  ENTRY(link_attribute, cuDeviceGetP2PAttribute)          \
   ENTRY(capture_mode, cuThreadExchangeStreamCaptureMode)  \
   ENTRY(allocate, cuMemAlloc)                             \
   ENTRY(free, cuMemFree)                                  \
@@ -183,6 +185,9 @@ Pool pool_of(const void* pointer);
 uint64_t identity_of(int device);
 int multiprocessors_of(int device);
 bool writes_values(int device);  // whether its streams write 64-bit words
+// Whether 128 bytes that a warp writes at once arrive at once at all devices that this one can reach. Links that do atomic operations
+// do so (NVLink); where only this device is shown to the program, devices that are made for a switch of such links.
+bool whole_lines(int device);
 
 // Whether what is put into the stream becomes part of a graph. No harm to the capture.
 inline bool is_captured(Stream stream) {

@@ -119,6 +119,7 @@ crossrail_device_module table() {
   if (kernel_image() == nullptr) return module;
   module.packets = packets;
   module.packets_bytes = packets_bytes;
+  module.has_packets = has_packets;
   module.barrier = barrier;
   module.exchange_counted = exchange_counted;
   module.combines = combines;
@@ -132,7 +133,7 @@ crossrail_device_module table() {
 }  // namespace
 }  // namespace gpu
 
-extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v9(void) {
+extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v10(void) {
   static const crossrail_device_module module = gpu::table();
   return gpu::driver().complete ? &module : nullptr;
 }

@@ -32,6 +32,7 @@ const char* open_place(Context context, Place& place) {
   place.multiprocessors = multiprocessors_of(place.device);
   place.identity = identity_of(place.device);
   place.writes_values = writes_values(place.device);
+  place.whole_lines = whole_lines(place.device);
   return nullptr;
 }
 
@@ -40,7 +41,7 @@ constexpr const char* kKernelNames[kKernelCount] = {"exchange_few", "exchange_ma
                                                     "move",         "persistent",      "announce",
                                                     "combine_few",  "combine_many",    "combine_packets",
                                                     "meet_few",     "meet_many",       "counted_few",  "counted_many",
-                                                    "exchange_between", "combine_between"};
+                                                    "exchange_between", "combine_between", "lines", "combine_lines"};
 
 const char* find_kernels(Place& place) {
   Image image{};

@@ -12,9 +12,9 @@ namespace gpu {
 
 enum class Kernel {
   exchange_few, exchange_many, packets_few, packets_many, barrier_few, barrier_many, move, persistent, announce, combine_few, combine_many, combine_packets,
-  meet_few, meet_many, counted_few, counted_many, exchange_between, combine_between
+  meet_few, meet_many, counted_few, counted_many, exchange_between, combine_between, lines, combine_lines
 };
-inline constexpr int kKernelCount = 18;
+inline constexpr int kKernelCount = 20;
 
 struct Place {
   Context context = nullptr;
@@ -22,6 +22,7 @@ struct Place {
   int device = -1;
   int multiprocessors = 0;
   bool writes_values = false;  // streams do so by themselves
+  bool whole_lines = false;    // what eight threads write to other devices at once, 128 bytes, arrives so
   uint64_t identity = 0;
   Stream stream = nullptr;  // for what is waited for at once
   Function kernels[kKernelCount] = {};

@@ -15,11 +15,20 @@ constexpr uint64_t kUnitsOfOneCta = 2048;   // of all blocks: more are shared by
 constexpr uint64_t kUnitsOfACta = 1024;
 constexpr unsigned kCtaThreads = 512;
 constexpr unsigned kMostCtas = 64;          // all of them must be on the device at once
+constexpr uint64_t kPairsOfAWarp = kernels::kPairsAtATime * kernels::kWarpLanes / kernels::kLineUnits;
 
 uint64_t tail_bytes(int ranks) {
   return round_up(sizeof(kernels::BufferTail) + ranks * sizeof(kernels::BarrierLine), kLineBytes);
 }
 uint64_t units_of(size_t block_bytes) { return (block_bytes + kernels::kPacketData - 1) / kernels::kPacketData; }
+uint64_t pairs_of(size_t block_bytes) {
+  constexpr uint64_t kPairData = kernels::kUnitsOfAPair * kernels::kUnitBytes;
+  return (block_bytes + kPairData - 1) / kPairData;
+}
+uint64_t region_for(crossrail_packet_form form, size_t block_bytes) {
+  if (form == CROSSRAIL_PACKETS_LL128) return pairs_of(block_bytes) * kernels::kPairBytes;
+  return round_up(units_of(block_bytes) * kernels::kPacketBytes, kLineBytes);
+}
 
 struct ReceiveBuffer {
   uint64_t tail = 0, region_bytes = 0;
@@ -36,9 +45,16 @@ const char* check(int rank, int ranks, size_t buffer_bytes) {
   return buffer_bytes < tail_bytes(ranks) ? "receive buffers that are too small" : nullptr;
 }
 
-uint32_t align_of(const crossrail_packets& packets) {
-  const uint64_t all = reinterpret_cast<uint64_t>(packets.send) | reinterpret_cast<uint64_t>(packets.recv) |
-                       (packets.ranks > 1 ? packets.block_bytes : 0) | kernels::kPacketData;
+const char* check(const crossrail_packets& packets, size_t block_bytes) {
+  if (const char* wrong = check(packets.rank, packets.ranks, packets.buffer_bytes); wrong != nullptr) return wrong;
+  if (packets.form == CROSSRAIL_PACKETS_LL128 && packets.ranks > CROSSRAIL_MOST_COMBINING) return "too many ranks for packets of 128 bytes";
+  return packets_bytes(packets.form, packets.ranks, block_bytes) > packets.buffer_bytes ? "blocks too large for the receive buffers" : nullptr;
+}
+
+// Of all blocks, at most `most`.
+uint32_t align_of(const crossrail_packets& packets, uint64_t most) {
+  const uint64_t pitches = packets.ranks > 1 ? packets.send_pitch | packets.recv_pitch : 0;
+  const uint64_t all = reinterpret_cast<uint64_t>(packets.send) | reinterpret_cast<uint64_t>(packets.recv) | pitches | most;
   return static_cast<uint32_t>(all & (~all + 1));
 }
 
@@ -54,6 +70,14 @@ Cut cut_packets(const crossrail_queue& queue, const crossrail_packets& packets) 
   return {grid, kCtaThreads, grid == 1 ? kernels::kWarpLanes : kCtaThreads};
 }
 
+// Warps that each have pairs of lines of one block.
+Cut cut_lines(const crossrail_packets& packets) {
+  constexpr uint64_t kWarpsOfACta = kernels::kLineThreads / kernels::kWarpLanes;
+  const uint64_t warps = packets.ranks * ((pairs_of(packets.block_bytes) + kPairsOfAWarp - 1) / kPairsOfAWarp);
+  const auto grid = static_cast<unsigned>(std::clamp<uint64_t>((warps + kWarpsOfACta - 1) / kWarpsOfACta, 1, kernels::kMostMeetingCtas));
+  return {grid, static_cast<unsigned>(std::min(warps, kWarpsOfACta)) * kernels::kWarpLanes, kernels::kWarpLanes};
+}
+
 template <unsigned kMost>
 const char* tell(const crossrail_queue& queue, const crossrail_packets& packets, kernels::PacketsTask<kMost>& task) {
   if (const char* wrong = translate(queue, packets.flag, &task.signal.flag); wrong != nullptr) return wrong;
@@ -64,6 +88,8 @@ const char* tell(const crossrail_queue& queue, const crossrail_packets& packets,
   task.send = static_cast<const char*>(packets.send);
   task.recv = static_cast<char*>(packets.recv);
   task.block_bytes = packets.block_bytes;
+  task.send_pitch = packets.send_pitch;
+  task.recv_pitch = packets.recv_pitch;
   task.region_bytes = buffer.region_bytes;
   task.tail = buffer.tail;
   task.abort = abort_flag;
@@ -77,9 +103,10 @@ template <unsigned kMost>
 const char* launch_packets(crossrail_queue& queue, const crossrail_packets& packets, Kernel kernel) {
   kernels::PacketsTask<kMost> task{};
   if (const char* wrong = tell(queue, packets, task); wrong != nullptr) return wrong;
-  const Cut wanted = cut_packets(queue, packets);
+  const bool lines = packets.form == CROSSRAIL_PACKETS_LL128;
+  const Cut wanted = lines ? cut_lines(packets) : cut_packets(queue, packets);
   task.lanes = wanted.lanes;
-  task.align = align_of(packets);
+  task.align = align_of(packets, lines ? kernels::kUnitBytes : kernels::kPacketData);
   return launch_work(queue, {kernel, wanted.grid, wanted.threads, &task, sizeof task, &task.signal, true}, packets.stream);
 }
 
@@ -88,6 +115,23 @@ const char* launch_barrier(crossrail_queue& queue, const crossrail_barrier& barr
   kernels::BarrierTask<kMost> task{};
   if (const char* wrong = tell_barrier(queue, barrier, task); wrong != nullptr) return wrong;
   return launch_work(queue, {kernel, 1, barrier_threads(barrier), &task, sizeof task, nullptr, false}, barrier.stream);
+}
+
+// One CTA a tile of all ranks' rows, as long as there are not too many.
+struct CombiningCut {
+  Kernel kernel;
+  unsigned grid, threads;
+};
+CombiningCut cut_combining(const crossrail_packets& packets, uint64_t travelling) {
+  const auto grid_of = [](uint64_t all, uint64_t tile) { return static_cast<unsigned>(std::clamp<uint64_t>((all + tile - 1) / tile, 1, kernels::kMostMeetingCtas)); };
+  if (packets.form == CROSSRAIL_PACKETS_LL) {
+    const uint64_t units = travelling / kernels::kUnitBytes;
+    const Groups groups = groups_of(packets.ranks, units);
+    return {Kernel::combine_packets, grid_of(units, groups.tile_units()), groups.threads};
+  }
+  const uint64_t pairs = pairs_of(travelling), most = kernels::kCombineThreads / kernels::kWarpLanes / static_cast<unsigned>(packets.ranks);
+  const uint64_t warps = std::clamp<uint64_t>((pairs + kPairsOfAWarp - 1) / kPairsOfAWarp, 1, most);  // of a row
+  return {Kernel::combine_lines, grid_of(pairs, warps * kPairsOfAWarp), static_cast<unsigned>(warps) * static_cast<unsigned>(packets.ranks) * kernels::kWarpLanes};
 }
 
 // No packets would come, and without packets nobody may go on to the next round.
@@ -132,17 +176,18 @@ const char* meet_alone(crossrail_queue& queue, const crossrail_barrier* barrier,
   return gpu::barrier(&queue, &in_stream);
 }
 
-size_t packets_bytes(int ranks, size_t block_bytes) {
-  const uint64_t region = round_up(units_of(block_bytes) * kernels::kPacketBytes, kLineBytes);
-  return 2 * static_cast<size_t>(ranks) * region + tail_bytes(ranks);
+size_t packets_bytes(crossrail_packet_form form, int ranks, size_t block_bytes) {
+  return 2 * static_cast<size_t>(ranks) * region_for(form, block_bytes) + tail_bytes(ranks);
 }
 
+int has_packets(crossrail_queue* queue, crossrail_packet_form form) { return form == CROSSRAIL_PACKETS_LL || queue->place->whole_lines ? 1 : 0; }
+
 const char* packets(crossrail_queue* queue, const crossrail_packets* packets) {
-  if (const char* wrong = check(packets->rank, packets->ranks, packets->buffer_bytes); wrong != nullptr) return wrong;
+  if (const char* wrong = check(*packets, packets->block_bytes); wrong != nullptr) return wrong;
   if (packets->block_bytes == 0) return announce_nothing(*queue, *packets);
-  if (packets_bytes(packets->ranks, packets->block_bytes) > packets->buffer_bytes) return "blocks too large for the receive buffers";
   const At at(*queue->place);
   GPU_TRY(at.result());
+  if (packets->form == CROSSRAIL_PACKETS_LL128) return launch_packets<kernels::kFewRanks>(*queue, *packets, Kernel::lines);
   if (packets->ranks <= static_cast<int>(kernels::kFewRanks)) {
     return launch_packets<kernels::kFewRanks>(*queue, *packets, Kernel::packets_few);
   }
@@ -150,22 +195,18 @@ const char* packets(crossrail_queue* queue, const crossrail_packets* packets) {
 }
 
 const char* combine_packets(crossrail_queue* queue, const crossrail_packets* packets, const crossrail_reduction* reduction) {
-  if (const char* wrong = check(packets->rank, packets->ranks, packets->buffer_bytes); wrong != nullptr) return wrong;
-  if (packets->ranks > CROSSRAIL_MOST_COMBINING) return "too many ranks that combine packets";
   const size_t travelling = combine_packets_bytes(packets->block_bytes, reduction);
-  if (packets_bytes(packets->ranks, travelling) > packets->buffer_bytes) return "blocks too large for the receive buffers";
+  if (const char* wrong = check(*packets, travelling); wrong != nullptr) return wrong;
+  if (packets->ranks > CROSSRAIL_MOST_COMBINING) return "too many ranks that combine packets";
   kernels::CombinePacketsTask task{};
-  const uint64_t addresses = reinterpret_cast<uint64_t>(packets->send) | reinterpret_cast<uint64_t>(packets->recv);
+  const uint64_t addresses = reinterpret_cast<uint64_t>(packets->send) | reinterpret_cast<uint64_t>(packets->recv) | packets->send_pitch;
   if (const char* wrong = tell_elements(*reduction, packets->block_bytes, addresses, task.elements); wrong != nullptr) return wrong;
   if (packets->block_bytes == 0) return announce_nothing(*queue, *packets);
   const At at(*queue->place);
   GPU_TRY(at.result());
   if (const char* wrong = tell(*queue, *packets, task.packets); wrong != nullptr) return wrong;
-  const uint64_t units = travelling / kernels::kUnitBytes;
-  const Groups groups = groups_of(packets->ranks, units);
-  const uint64_t tile = groups.tile_units();
-  const auto grid = static_cast<unsigned>(std::clamp<uint64_t>((units + tile - 1) / tile, 1, kMostCtas / 2));
-  return launch_work(*queue, {Kernel::combine_packets, grid, groups.threads, &task, sizeof task, &task.packets.signal, true}, packets->stream);
+  const CombiningCut wanted = cut_combining(*packets, travelling);
+  return launch_work(*queue, {wanted.kernel, wanted.grid, wanted.threads, &task, sizeof task, &task.packets.signal, true}, packets->stream);
 }
 
 const char* barrier(crossrail_queue* queue, const crossrail_barrier* barrier) {

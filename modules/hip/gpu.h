@@ -190,6 +190,7 @@ Pool pool_of(const void* pointer);
 uint64_t identity_of(int device);
 int multiprocessors_of(int device);
 inline bool writes_values(int) { return static_cast<bool>(driver().write_value); }
+inline bool whole_lines(int) { return false; }  // not known
 
 // Whether what is put into the stream becomes part of a graph.
 inline bool is_captured(Stream stream) {

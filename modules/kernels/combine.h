@@ -16,38 +16,6 @@
 
 namespace kernels {
 
-GPU_INLINE Unit read_whole(const char* from, uint32_t align) {
-  if (align == sizeof(Unit)) return gpu::load(reinterpret_cast<const Unit*>(from));
-  return {read_unit(from, kPacketData, align), read_unit(from + kPacketData, kPacketData, align)};
-}
-GPU_INLINE void write_whole(char* to, const Unit& unit, uint32_t align) {
-  if (align == sizeof(Unit)) return gpu::store(reinterpret_cast<Unit*>(to), unit);
-  write_unit(to, unit.low, kPacketData, align);
-  write_unit(to + kPacketData, unit.high, kPacketData, align);
-}
-
-GPU_INLINE uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
-// Unit `number`: 16 bytes, fewer of odd elements and at the end.
-struct UnitsOf {
-  const Elements& elements;
-  GPU_INLINE uint64_t count() const { return (elements.bytes + elements.unit_bytes - 1) / elements.unit_bytes; }
-  GPU_INLINE uint64_t bytes(uint64_t number) const { return least(elements.unit_bytes, elements.bytes - number * elements.unit_bytes); }
-  GPU_INLINE Unit read(const char* from, uint64_t number) const {
-    const char* at = from + number * elements.unit_bytes;
-    const uint64_t many = bytes(number);
-    if (many == sizeof(Unit)) return read_whole(at, elements.align);
-    return {read_unit(at, least(many, kPacketData), elements.align), many > kPacketData ? read_unit(at + kPacketData, many - kPacketData, elements.align) : 0};
-  }
-  GPU_INLINE void write(char* to, uint64_t number, const Unit& unit) const {
-    char* at = to + number * elements.unit_bytes;
-    const uint64_t many = bytes(number);
-    if (many == sizeof(Unit)) return write_whole(at, unit, elements.align);
-    write_unit(at, unit.low, least(many, kPacketData), elements.align);
-    if (many > kPacketData) write_unit(at + kPacketData, unit.high, many - kPacketData, elements.align);
-  }
-};
-
 // Rows of units one after the other in shared memory, a group of threads to each.
 struct Tile {
   Unit* units;
@@ -76,55 +44,9 @@ GPU_NOINLINE void combine_rows(Combination combination, Unit* units, uint32_t wi
   }
 }
 
-// A thread's units of a row: `first`, and then one after every `step`.
-struct OwnUnits {
-  const UnitsOf& units;
-  uint64_t first, step;
-  uint64_t count;  // of the row
-  uint64_t whole;  // those of 16 bytes at multiples of 16
-
-  GPU_INLINE OwnUnits(const UnitsOf& all, uint64_t from, uint64_t apart) : units(all), first(from), step(apart), count(all.count()) {
-    const bool aligned = all.elements.align == sizeof(Unit) && all.elements.unit_bytes == sizeof(Unit);
-    whole = aligned ? all.elements.bytes / sizeof(Unit) : 0;
-  }
-
-  // `take(i, unit)`. Whole ones are all asked for before the first is taken.
-  template <class Take>
-  GPU_INLINE void read(const char* from, Take take) const {
-    Unit got[kEach] = {};
-#pragma unroll
-    for (unsigned i = 0; i < kEach; ++i) {
-      if (first + i * step < whole) got[i] = gpu::load(reinterpret_cast<const Unit*>(from) + first + i * step);
-    }
-#pragma unroll
-    for (unsigned i = 0; i < kEach; ++i) take(i, got[i]);
-    if (whole == count) return;
-#pragma unroll 1
-    for (unsigned i = 0; i < kEach; ++i) {
-      const uint64_t number = first + i * step;
-      if (number >= whole && number < count) take(i, units.read(from, number));
-    }
-  }
-
-  // `result(i)`: a unit.
-  template <class Result>
-  GPU_INLINE void write(char* to, Result result) const {
-#pragma unroll
-    for (unsigned i = 0; i < kEach; ++i) {
-      if (first + i * step < whole) gpu::store(reinterpret_cast<Unit*>(to) + first + i * step, result(i));
-    }
-    if (whole == count) return;
-#pragma unroll 1
-    for (unsigned i = 0; i < kEach; ++i) {
-      const uint64_t number = first + i * step;
-      if (number >= whole && number < count) units.write(to, number, result(i));
-    }
-  }
-};
-
 // The rows of all ranks in one tile, as many at a time as there are groups; then row 0 is what they come to.
 template <unsigned kMost>
-GPU_INLINE void combine_tile(const CombineTask<kMost>& task, const Tile& tile, const OwnUnits& own) {
+GPU_INLINE void combine_tile(const CombineTask<kMost>& task, const Tile& tile, const OwnUnits<kEach>& own) {
   for (uint32_t done = 0; done < task.from_count;) {
     const uint32_t kept = done > 0 ? 1 : 0;  // row 0 is what the rows so far have come to
     const uint32_t fresh = task.from_count - done < task.rows - kept ? task.from_count - done : task.rows - kept;
@@ -148,7 +70,7 @@ GPU_INLINE void combine(const CombineTask<kMost>& task) {
   const Tile tile(shared, task.rows);
   const uint64_t count = units.count(), step = uint64_t{gridDim.x} * tile.width();
   for (uint64_t first = uint64_t{blockIdx.x} * tile.width(); first < count; first += step) {
-    const OwnUnits own(units, first + tile.lane, tile.across);
+    const OwnUnits<kEach> own(units, first + tile.lane, tile.across);
     combine_tile(task, tile, own);
     // Groups take turns; those behind the last row have no units.
     for (uint32_t rank = tile.group; tile.group < task.rows && rank < task.to_count; rank += task.rows) {
@@ -173,7 +95,7 @@ struct CombiningRound {
     const PacketsTask<kFewRanks>& task = round.task;
     if (tile.group >= task.ranks || peer == task.rank) return;
     for (uint64_t number = first + tile.lane; number < count && number < first + tile.width(); number += tile.across) {
-      const Unit unit = units.read(task.send, number);
+      const Unit unit = units.read(task.send + peer * task.send_pitch, number);
       gpu::Pair* const to = packets(peer, task.rank, number);
       gpu::store_system(to, stamp(unit.low, round.number));
       gpu::store_system(to + 1, stamp(unit.high, round.number));
@@ -185,7 +107,7 @@ struct CombiningRound {
     const PacketsTask<kFewRanks>& task = round.task;
     if (tile.group >= task.ranks) return true;
     if (peer == task.rank) {
-      OwnUnits(units, first + tile.lane, tile.across).read(task.send, [&](unsigned i, const Unit& unit) { tile.own(peer, i) = unit; });
+      OwnUnits<kEach>(units, first + tile.lane, tile.across).read(task.send + peer * task.send_pitch, [&](unsigned i, const Unit& unit) { tile.own(peer, i) = unit; });
       return true;
     }
     gpu::Pair low[kEach] = {}, high[kEach] = {};

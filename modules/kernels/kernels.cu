@@ -4,6 +4,7 @@
 #include "barrier.h"
 #include "combine.h"
 #include "counted.h"
+#include "lines.h"
 #include "movement.h"
 #include "packets.h"
 #include "persistent.h"
@@ -25,6 +26,8 @@ GPU_KERNEL_OF(kernels::kCombineThreads) combine_between(GPU_ARGUMENT kernels::Co
   barriers.leave();
 }
 GPU_KERNEL_OF(kernels::kCombineThreads) combine_packets(GPU_ARGUMENT kernels::CombinePacketsTask task) { kernels::combine_packets(task); }
+GPU_KERNEL_BESIDE(kernels::kLineThreads, 2) lines(GPU_ARGUMENT kernels::PacketsTask<kernels::kFewRanks> task) { kernels::exchange_lines(task); }
+GPU_KERNEL_OF(kernels::kCombineThreads) combine_lines(GPU_ARGUMENT kernels::CombinePacketsTask task) { kernels::combine_lines(task); }
 GPU_KERNEL barrier_few(GPU_ARGUMENT kernels::BarrierTask<kernels::kFewRanks> task) { kernels::barrier(task); }
 GPU_KERNEL barrier_many(GPU_ARGUMENT kernels::BarrierTask<kernels::kManyRanks> task) { kernels::barrier(task); }
 GPU_KERNEL meet_few(GPU_ARGUMENT kernels::CountedMeeting<kernels::kFewRanks> task) { kernels::meet_counted(task); }

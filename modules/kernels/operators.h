@@ -1,16 +1,12 @@
 // Two elements become one, 16 bytes of them at a time: what src/collectives/combine_elements.h does, to the same bits.
 #pragma once
 
-#include "gpu_device.h"
-#include "tasks.h"
+#include "units.h"
 
 #define SHORT_FLOAT_FUNCTION GPU_INLINE
 #include "comm/short_floats.h"
 
 namespace kernels {
-
-// A unit: what a thread combines at once, 16 bytes or one element that does not divide them. Bytes behind it are anything.
-using Unit = gpu::Pair;
 
 template <class Type, unsigned kFirst>
 GPU_INLINE Type part_of(const Unit& unit) {

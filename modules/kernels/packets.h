@@ -9,6 +9,7 @@
 #include "move.h"
 #include "signal.h"
 #include "stamped.h"
+#include "units.h"
 
 namespace kernels {
 
@@ -16,45 +17,6 @@ constexpr unsigned kSpinsBetweenLooks = 4096;  // a look at `abort` reads host m
 
 // Never 0, and parities alternate also where the number starts again.
 GPU_INLINE uint32_t round_after(uint32_t round) { return round + 1 == 0 ? 2 : round + 1; }
-
-template <class Part>
-GPU_INLINE uint64_t read_parts(const char* from) {
-  uint64_t data = 0;
-#pragma unroll
-  for (unsigned i = 0; i < kPacketData / sizeof(Part); ++i) {
-    data |= uint64_t{gpu::load(reinterpret_cast<const Part*>(from) + i)} << (i * 8 * sizeof(Part) & 63);
-  }
-  return data;
-}
-template <class Part>
-GPU_INLINE void write_parts(char* to, uint64_t data) {
-#pragma unroll
-  for (unsigned i = 0; i < kPacketData / sizeof(Part); ++i) {
-    gpu::store(reinterpret_cast<Part*>(to) + i, static_cast<Part>(data >> (i * 8 * sizeof(Part) & 63)));
-  }
-}
-
-// Up to 8 bytes of a block; only its last unit has fewer.
-GPU_INLINE uint64_t read_unit(const char* from, uint64_t bytes, uint32_t align) {
-  if (bytes >= kPacketData) {
-    if (align == 8) return read_parts<uint64_t>(from);
-    if (align == 4) return read_parts<uint32_t>(from);
-    if (align == 2) return read_parts<uint16_t>(from);
-    return read_parts<uint8_t>(from);
-  }
-  uint64_t data = 0;
-  for (unsigned i = 0; i < bytes; ++i) data |= uint64_t{static_cast<uint8_t>(from[i])} << (8 * i);
-  return data;
-}
-GPU_INLINE void write_unit(char* to, uint64_t data, uint64_t bytes, uint32_t align) {
-  if (bytes >= kPacketData) {
-    if (align == 8) return write_parts<uint64_t>(to, data);
-    if (align == 4) return write_parts<uint32_t>(to, data);
-    if (align == 2) return write_parts<uint16_t>(to, data);
-    return write_parts<uint8_t>(to, data);
-  }
-  for (unsigned i = 0; i < bytes; ++i) to[i] = static_cast<char>(data >> (8 * i));
-}
 
 // One group's share of one block: units first, first + step, ...
 struct Share {
@@ -76,8 +38,8 @@ struct Round {
   GPU_INLINE uint64_t rest(uint64_t unit) const { return task.block_bytes - unit * kPacketData; }
 
   GPU_INLINE void send(const Share& share) const {
-    const char* from = task.send + share.peer * task.block_bytes;
-    char* own = task.recv + share.peer * task.block_bytes;
+    const char* from = task.send + share.peer * task.send_pitch;
+    char* own = task.recv + share.peer * task.recv_pitch;
     gpu::Pair* packets = region(share.peer, task.rank);
     for (uint64_t base = share.first; base < share.units; base += kInFlight * share.step) {
       uint64_t data[kInFlight];
@@ -106,7 +68,7 @@ struct Round {
   // False: given up.
   GPU_INLINE bool receive(const Share& share) {
     if (share.peer == task.rank) return true;
-    char* to = task.recv + share.peer * task.block_bytes;
+    char* to = task.recv + share.peer * task.recv_pitch;
     const gpu::Pair* packets = region(task.rank, share.peer);
     for (uint64_t base = share.first; base < share.units; base += kInFlight * share.step) {
       gpu::Pair got[kInFlight] = {};
@@ -156,7 +118,8 @@ template <unsigned kMost>
 GPU_INLINE void end_round(const PacketsTask<kMost>& task, uint32_t round, uint64_t before, bool stayed) {
   BufferTail* tail = reinterpret_cast<BufferTail*>(task.buffers[task.rank] + task.tail);
   if (!stayed) tail->gave_up = 1;
-  if (!last_of_all(&tail->arrivals)) return;
+  // Where nobody is told, the kernel's end is all that anybody waits for.
+  if (!(task.signal.flag != nullptr ? last_of_all(&tail->arrivals) : last_to_come(&tail->arrivals))) return;
   tail->round = round;
   erase_some(task, round);
   const uint64_t value = value_of(task.signal, before);

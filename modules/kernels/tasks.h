@@ -79,6 +79,7 @@ struct PacketsTask {
   const char* send;
   char* recv;
   uint64_t block_bytes;
+  uint64_t send_pitch, recv_pitch;  // to the next block
   uint64_t region_bytes;  // one sender's in one half
   uint64_t tail;          // offset of the BufferTail; BarrierLines follow
   const uint64_t* abort;
@@ -98,6 +99,12 @@ enum class Combination : uint32_t {
 constexpr unsigned kCombineThreads = 512;  // of a CTA that combines
 constexpr unsigned kEach = 4;              // units that one thread brings at a time
 constexpr uint32_t kLineUnits = 128 / kUnitBytes;  // of what devices send each other; a group of threads has whole ones
+
+// Of packets that are lines (lines.h): two of them carry so many units, and a group of lanes has so many pairs at a time.
+constexpr unsigned kUnitsOfAPair = 15;
+constexpr uint64_t kPairBytes = 2 * kLineUnits * kUnitBytes;
+constexpr unsigned kPairsAtATime = 2;
+constexpr unsigned kLineThreads = 512;  // of a CTA
 
 // Elements in units of 16 bytes, or of one element that does not divide them.
 struct Elements {
@@ -119,7 +126,6 @@ struct CombineTask {
   char* to[kMost];
 };
 
-// packets_bytes and so on as of PacketsTask; `send` is what goes to all.
 struct CombinePacketsTask {
   PacketsTask<kFewRanks> packets;
   Elements elements;

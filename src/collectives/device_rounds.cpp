@@ -1,5 +1,7 @@
 #include "collectives/device_rounds.h"
 
+#include "collectives/device_packets.h"
+
 #include <numeric>
 
 namespace crossrail {
@@ -146,7 +148,7 @@ Status stage_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
 Status plan_order(Plan& plan) {
   if (plan.shape.order == Order::call) return {};
   CROSSRAIL_TRY(plan.devices->queue().may_wait_for_peers());
-  return plan.devices->streams().open(receive_buffer_bytes(plan));
+  return plan.devices->streams().open(kLL.most_bytes(plan.group.size()));
 }
 
 Status plan_mapped(Plan& plan, MappedSide side) {

@@ -35,16 +35,6 @@ std::size_t device_block_bytes(const Shape& shape, int ranks);
 
 inline bool on_one_node(const Topology& topology) { return topology.one_node() && topology.shared_segment; }
 
-// Of the largest block that goes by packets; its whole row can be staged. And of the receive buffers for it,
-// which are the same for all sizes.
-inline std::size_t most_packet_bytes(int ranks) {
-  constexpr std::size_t kMost = 16 * 1024, kMostOfRow = std::size_t{1} << 20;
-  return std::min(kMost, kMostOfRow / static_cast<std::size_t>(ranks));
-}
-inline std::size_t receive_buffer_bytes(const Plan& plan) {
-  return plan.devices->queue().module().packets_bytes(plan.group.size(), most_packet_bytes(plan.group.size()));
-}
-
 // What all calls in a stream's order need of the ranks' devices; others need nothing.
 Status plan_order(Plan& plan);
 // For rows whose ranks write to (MappedSide::recv), read from (MappedSide::send) or do both with their peers' buffers. Where ranks

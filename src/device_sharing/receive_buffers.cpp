@@ -2,49 +2,55 @@
 
 namespace crossrail {
 
-Status ReceiveBuffers::open(std::size_t bytes) {
-  if (!all_.empty()) return {};
+Status ReceiveBuffers::open(crossrail_packet_form form, std::size_t most_bytes) {
+  Area& area = form == CROSSRAIL_PACKETS_LL128 ? ll128_ : ll_;
+  if (!area.all.empty()) return {};
   const crossrail_device_module& module = parts_.queue.module();
+  const std::size_t bytes = module.packets_bytes(form, control_.node_size(), most_bytes);
   ExportedSide mine;
-  void* memory = own_;
-  if (memory != nullptr || module.alloc(&parts_.queue.home(), bytes, &memory) == nullptr) {
-    own_ = static_cast<std::byte*>(memory);
-    bytes_ = bytes;
+  void* memory = area.own;
+  const bool whole = module.has_packets(parts_.queue.handle(), form) != 0;
+  if (whole && (memory != nullptr || module.alloc(&parts_.queue.home(), bytes, &memory) == nullptr)) {
+    area.own = static_cast<std::byte*>(memory);
+    area.bytes = bytes;
     crossrail_memory facts{};
     module.describe(memory, bytes, &facts);
     mine = parts_.mappings.export_side(facts, memory);
   }
-  return map(mine);
+  return map(mine, area);
 }
 
-Status ReceiveBuffers::map(const ExportedSide& mine) {
+Status ReceiveBuffers::map(const ExportedSide& mine, Area& area) {
   const int ranks = control_.node_size();
   DeviceDescriptors all(static_cast<std::size_t>(ranks));
   CROSSRAIL_TRY(parts_.rendezvous.exchange_descriptors({mine, mine, 0, parts_.mappings.freed()}, all));
   for (const DeviceDescriptor& one : all) {
-    if (!one.on_device()) return failed(Code::no_memory, "no device memory for the receive buffers of packets");
+    if (!one.on_device()) return failed(Code::no_memory, "no device memory for the receive buffers of packets, or links that would break them");
   }
   CROSSRAIL_TRY(parts_.mappings.map(MappedSide::recv, all, parts_.queue.handle()));
   parts_.mappings.keep(MappedSide::recv, all);
   for (int rank = 0; rank < ranks; ++rank) {
-    all_.push_back(rank == control_.node_rank() ? own_ : parts_.mappings.at(rank, all[static_cast<std::size_t>(rank)].recv));
+    area.all.push_back(rank == control_.node_rank() ? area.own : parts_.mappings.at(rank, all[static_cast<std::size_t>(rank)].recv));
   }
   return {};
 }
 
 void ReceiveBuffers::address(crossrail_packets& packets) const {
+  const Area& area = packets.form == CROSSRAIL_PACKETS_LL128 ? ll128_ : ll_;
   packets.rank = control_.node_rank();
   packets.ranks = control_.node_size();
-  packets.buffers = all_.data();
-  packets.buffer_bytes = bytes_;
+  packets.buffers = area.all.data();
+  packets.buffer_bytes = area.bytes;
 }
 
 crossrail_barrier ReceiveBuffers::barrier() const {
-  return {control_.node_rank(), control_.node_size(), all_.data(), bytes_, parts_.queue.abort_flag(), nullptr};
+  return {control_.node_rank(), control_.node_size(), ll_.all.data(), ll_.bytes, parts_.queue.abort_flag(), nullptr};
 }
 
 ReceiveBuffers::~ReceiveBuffers() {
-  if (own_ != nullptr) (void)parts_.queue.module().free(own_);
+  for (const Area* area : {&ll_, &ll128_}) {
+    if (area->own != nullptr) (void)parts_.queue.module().free(area->own);
+  }
 }
 
 }  // namespace crossrail

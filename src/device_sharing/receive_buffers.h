@@ -1,5 +1,6 @@
-// ReceiveBuffers: device memory of every rank that all ranks of the node have mapped for good, into which their
-// kernels write packets, data and flag together (an LL protocol), and the lines of their barriers.
+// ReceiveBuffers: device memory of every rank that all ranks of the node have mapped for good, into which their kernels write packets,
+// data and flag together, and the lines of their barriers. Each form of packets has memory of its own: what is data in one would be a
+// flag in the other.
 #pragma once
 
 #include <vector>
@@ -21,21 +22,25 @@ class ReceiveBuffers {
   ReceiveBuffers(const ReceiveBuffers&) = delete;
   ReceiveBuffers& operator=(const ReceiveBuffers&) = delete;
 
-  // All ranks come with the same `bytes`, which stay the same from the first time on, when no call's work is
-  // under way. Errors, on all ranks alike: no_memory, unsupported.
-  Status open(std::size_t bytes);
-  // Fills in where the packets go.
+  // For blocks of up to `most_bytes`. All ranks come with the same, which stays the same for a form from the first time on, when no
+  // call's work is under way. Errors, on all ranks alike: no_memory, unsupported.
+  Status open(crossrail_packet_form form, std::size_t most_bytes);
+  // Fills in where the packets go, by their form.
   void address(crossrail_packets& packets) const;
+  // By the lines behind LL packets.
   crossrail_barrier barrier() const;
 
  private:
-  Status map(const ExportedSide& mine);
+  struct Area {
+    std::byte* own = nullptr;
+    std::size_t bytes = 0;
+    std::vector<void*> all;  // by node rank, once they are mapped
+  };
+  Status map(const ExportedSide& mine, Area& area);
 
   Parts parts_;
   ControlBlock& control_;
-  std::byte* own_ = nullptr;
-  std::size_t bytes_ = 0;
-  std::vector<void*> all_;  // by node rank, once they are mapped
+  Area ll_, ll128_;
 };
 
 }  // namespace crossrail

@@ -22,9 +22,11 @@ class StreamOrder {
   ~StreamOrder() { stop_watching(); }
   StreamOrder(const StreamOrder&) = delete;
 
-  // What every call needs. Made when a call is planned, by all ranks alike, for receive buffers of `bytes`. Errors,
-  // on all ranks alike: no_memory, unsupported; on this one: unsupported, where it gets no thread.
-  Status open(std::size_t bytes);
+  // What every call needs, and receive buffers for LL packets of blocks up to `most_bytes`. Made when a call is planned, by all
+  // ranks alike. Errors, on all ranks alike: no_memory, unsupported; on this one: unsupported, where it gets no thread.
+  Status open(std::size_t most_bytes);
+  // Receive buffers for packets of that form, as ReceiveBuffers::open; after `open`.
+  Status open_packets(crossrail_packet_form form, std::size_t most_bytes) { return buffers_.open(form, most_bytes); }
   // Errors: peer_lost.
   Status check_peers() const;
 

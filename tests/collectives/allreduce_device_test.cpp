@@ -175,7 +175,7 @@ TEST_P(EveryReductionOnDevices, goes_in_the_order_of_streams) {
         for (OnDevice& one : calls) EXPECT_EQ(one.wrong(), "") << count;
         const Plan* const plan = communicator.slot().plans.find(on_devices(shape, Order::stream));
         ASSERT_NE(plan, nullptr);
-        EXPECT_STREQ(plan->algorithm, fits(communicator, shape, Order::stream) ? GetParam().name : "two_shot_pull");
+        EXPECT_STREQ(plan->algorithm, fits(communicator, shape, Order::stream) ? GetParam().name : "ll128_one_shot");
       }
       host_device_close_stream(stream);
     });

@@ -83,7 +83,7 @@ TEST_P(EveryRowOnStreams, agrees_with_the_definition) {
           run_calls(communicator, bytes, stream);
           const Plan* const plan = stream_plan(communicator, bytes);
           const bool fits = GetParam().fits(communicator.topology, device_shape(bytes, false, Order::stream));
-          EXPECT_STREQ(plan->algorithm, fits ? GetParam().name : "hybrid") << bytes;
+          EXPECT_STREQ(plan->algorithm, fits ? GetParam().name : "ll128") << bytes;
         }
         host_device_close_stream(stream);
       });
@@ -120,6 +120,18 @@ TEST_P(EveryRowOnStreams, goes_beside_other_calls) {
 
 TEST_F(Streams, take_the_rows_of_the_tables_for_streams) {
   virtual_world::WorldOptions options;
+  virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
+    const std::pair<std::size_t, const char*> rows[] = {{100, "ll128"}, {std::size_t{1} << 20, "ll128"}, {(std::size_t{1} << 20) + 1, "hybrid"}};
+    for (const auto& [bytes, row] : rows) {
+      run_calls(communicator, bytes, nullptr);
+      EXPECT_STREQ(stream_plan(communicator, bytes)->algorithm, row) << bytes;
+    }
+  });
+}
+
+TEST_F(Streams, go_other_ways_where_links_break_packets_of_128_bytes) {
+  set({.break_lines = 1});
+  virtual_world::WorldOptions options;
   options.settings.memcpy_threshold = 20000;
   virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
     const std::pair<std::size_t, const char*> parts[] = {{100, "packet"}, {16384, "packet"}, {16400, "ipc_kernel_push"}, {20000, "ipc_copy_push"}};
@@ -143,6 +155,7 @@ void expect_refused(Communicator& communicator, const Shape& shape, UserBuffers&
 }
 
 TEST_F(Streams, refuse_what_they_cannot_do) {
+  set({.break_lines = 1});
   virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
     for (const std::size_t bytes : {64, 50000}) {
       const Shape shape = alltoall_shape(bytes);
@@ -174,7 +187,7 @@ TEST_F(Streams, refuse_ranks_that_share_a_device) {
 }
 
 TEST_F(Streams, refuse_memory_that_no_peer_can_map) {
-  set({.refuse_maps = 1});
+  set({.refuse_maps = 1, .break_lines = 1});
   virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
     DeviceCase one(communicator, alltoall_shape(50000), {});
     expect_refused(communicator, alltoall_shape(50000), one.buffers(), "mapping refused");

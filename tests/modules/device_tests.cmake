@@ -28,6 +28,8 @@ foreach(program alltoall allreduce gatherings algorithms kinds reuse types vecto
   gpu_test(device_${program} device_${program})
 endforeach()
 gpu_test(device_allreduce_packets device_allreduce LAUNCH -x CROSSRAIL_ALLREDUCE=ll_one_shot)
+gpu_test(device_on_stream_ll128 device_on_stream LAUNCH -x CROSSRAIL_ALLTOALL=ll128 -x CROSSRAIL_ALLREDUCE=ll128_one_shot)
+gpu_test(device_allreduce_ll128 device_allreduce LAUNCH -x CROSSRAIL_ALLREDUCE=ll128_one_shot)
 foreach(program alltoall allreduce gatherings kinds reuse pending waits vectors)
   gpu_test(device_nodes_${program} device_${program} BEFORE ${CMAKE_CURRENT_SOURCE_DIR}/two_nodes.sh)
 endforeach()
@@ -49,7 +51,7 @@ gpu_test(device_pid_spaces device_pid_spaces BEFORE ${CMAKE_CURRENT_SOURCE_DIR}/
 # for mpirun's own exit status says nothing then.
 execute_process(COMMAND mpirun --version OUTPUT_VARIABLE mpirun_version ERROR_QUIET RESULT_VARIABLE ignored)
 if(mpirun_version MATCHES "\\(Open MPI\\) 4\\.")
-  foreach(algorithm auto packet ipc_kernel_push ipc_kernel_pull ipc_copy_push ipc_copy_pull hybrid)
+  foreach(algorithm auto packet ll128 ipc_kernel_push ipc_kernel_pull ipc_copy_push ipc_copy_pull hybrid)
     foreach(case before middle)
       set(name device_killed_${case}_${algorithm})
       gpu_test(${name} device_killed ARGS ${case} ${algorithm} LAUNCH --mca orte_enable_recovery 1)

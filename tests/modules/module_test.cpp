@@ -69,6 +69,15 @@ crossrail_memory facts_of(const void* pointer, std::size_t bytes) {
   return memory;
 }
 
+std::vector<crossrail_packet_form> forms() {
+  std::vector<crossrail_packet_form> all{CROSSRAIL_PACKETS_LL};
+  Queue first(0), last(devices - 1);
+  const bool whole = module->has_packets(first, CROSSRAIL_PACKETS_LL128) != 0 && module->has_packets(last, CROSSRAIL_PACKETS_LL128) != 0;
+  if (whole) all.push_back(CROSSRAIL_PACKETS_LL128);
+  if (!whole) std::puts("packets of 128 bytes not tested: the devices' links may break them");
+  return all;
+}
+
 Queue::Queue(int device) : near(device, 256) {
   const crossrail_memory facts = facts_of(near.at, 256);
   require(module->open_queue(&facts, &queue), "open_queue");

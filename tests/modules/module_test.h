@@ -55,6 +55,8 @@ struct Queue {
   Memory near;
 };
 
+std::vector<crossrail_packet_form> forms();  // of packets that arrive whole on these devices
+
 double now_us();
 double median(std::vector<double> times);
 

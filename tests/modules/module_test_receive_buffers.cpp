@@ -13,8 +13,8 @@ constexpr int kRanks = 2;
 constexpr std::size_t kMostBlock = 70000;
 
 struct Ranks {
-  Ranks() {
-    buffer_bytes = module->packets_bytes(kRanks, kMostBlock);
+  explicit Ranks(crossrail_packet_form wanted = CROSSRAIL_PACKETS_LL) : form(wanted) {
+    buffer_bytes = module->packets_bytes(form, kRanks, kMostBlock);
     for (int i = 0; i < kRanks; ++i) {
       const int device = devices > 1 ? i : 0;
       queues[i] = std::make_unique<Queue>(device);
@@ -37,8 +37,8 @@ struct Ranks {
     }
   }
   crossrail_packets packets(int rank, std::size_t bytes, unsigned shift) {
-    return {sends[rank]->at + shift, recvs[rank]->at + 2 * shift, bytes, rank, kRanks, buffers, buffer_bytes,
-            queues[rank]->flag(1), nullptr, queues[rank]->flag(), 0};
+    return {sends[rank]->at + shift, recvs[rank]->at + 2 * shift, bytes, bytes, bytes, rank, kRanks, buffers, buffer_bytes,
+            queues[rank]->flag(1), nullptr, queues[rank]->flag(), 0, form};
   }
   crossrail_barrier barrier(int rank) { return {rank, kRanks, buffers, buffer_bytes, queues[rank]->flag(1), nullptr}; }
   void fill(unsigned seed) {
@@ -63,6 +63,7 @@ struct Ranks {
   cudaStream_t streams[kRanks] = {};
   void* buffers[kRanks] = {};
   std::size_t buffer_bytes = 0;
+  crossrail_packet_form form;
 };
 
 bool run_round(Ranks& ranks, std::size_t bytes, unsigned shift) {
@@ -154,8 +155,8 @@ void run_between(Ranks& ranks, std::size_t bytes, int calls) {
 }
 
 // A rank whose peer never comes is called back.
-void run_alone() {
-  Ranks ranks;
+void run_alone(crossrail_packet_form form) {
+  Ranks ranks(form);
   crossrail_packets packets = ranks.packets(0, 100, 0);
   packets.value = 5;
   require(module->packets(*ranks.queues[0], &packets), "packets");
@@ -172,26 +173,39 @@ void run_alone() {
   require(cudaStreamSynchronize(ranks.streams[0]), "synchronise");
 }
 
+bool run_rounds(Ranks& ranks) {
+  for (const std::size_t bytes : {1, 4, 7, 8, 16, 100, 112, 239, 240, 241, 1024, 4099, 4096, 65536, 70000, 24, 0, 8}) {
+    for (const unsigned shift : {0u, 1u, 2u, 4u, 8u}) {
+      if (!run_round(ranks, bytes, shift)) return false;
+    }
+  }
+  for (int again = 0; again < 300; ++again) {
+    if (!run_round(ranks, 8 + static_cast<std::size_t>(again) * 37 % 3000, 0)) return false;
+  }
+  for (int again = 0; again < 300; ++again) {
+    if (!run_round(ranks, 16 * (1 + static_cast<std::size_t>(again) * 37 % 4000), 0)) return false;
+  }
+  run_captured(ranks, 256);
+  run_captured(ranks, 40000);
+  return true;
+}
+
 }  // namespace
 
 void test_receive_buffers() {
+  for (const crossrail_packet_form form : forms()) {
+    Ranks ranks(form);
+    if (!run_rounds(ranks)) return;
+  }
   {
     Ranks ranks;
-    for (const std::size_t bytes : {1, 4, 7, 8, 16, 100, 1024, 4099, 4096, 65536, 70000, 24, 0, 8}) {
-      for (const unsigned shift : {0u, 1u, 2u, 4u}) {
-        if (!run_round(ranks, bytes, shift)) return;
-      }
-    }
-    for (int again = 0; again < 300; ++again) {
-      if (!run_round(ranks, 8 + static_cast<std::size_t>(again) * 37 % 3000, 0)) return;
-    }
-    run_captured(ranks, 256);
-    run_captured(ranks, 40000);
     for (const std::size_t bytes : {1, 16, 100, 4096, 4099, 32768, 70000}) run_between(ranks, bytes, 1);
     for (const std::size_t bytes : {16, 4099, 70000}) run_between(ranks, bytes, 100);
   }
   // Beside what is freed later of the ranks before.
-  for (int again = 0; again < 20; ++again) run_alone();
+  for (const crossrail_packet_form form : forms()) {
+    for (int again = 0; again < 20; ++again) run_alone(form);
+  }
 }
 
 }  // namespace module_test

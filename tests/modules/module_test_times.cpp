@@ -95,13 +95,13 @@ void time_packets() {
   Queue queue(0);
   for (const std::size_t bytes : {16, 1024, 16384}) {
     void* buffer = nullptr;
-    const std::size_t buffer_bytes = module->packets_bytes(1, bytes);
+    const std::size_t buffer_bytes = module->packets_bytes(CROSSRAIL_PACKETS_LL, 1, bytes);
     const crossrail_memory place = facts_of(queue.near.at, 1);
     require(module->alloc(&place, buffer_bytes, &buffer), "alloc");
     Memory send(0, bytes), recv(0, bytes);
     std::vector<double> times;
     for (int i = 0; i < 2000; ++i) {
-      crossrail_packets packets{send.at, recv.at, bytes, 0, 1, &buffer, buffer_bytes, nullptr, nullptr, queue.flag(), ++queue.value};
+      crossrail_packets packets{send.at, recv.at, bytes, bytes, bytes, 0, 1, &buffer, buffer_bytes, nullptr, nullptr, queue.flag(), ++queue.value, CROSSRAIL_PACKETS_LL};
       const double began = now_us();
       require(module->packets(queue, &packets), "packets");
       if (!queue.await(queue.value)) std::exit(1);

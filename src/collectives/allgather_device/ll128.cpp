@@ -1,0 +1,23 @@
+// What   Every device sends its rank's block to all others in packets of 128 bytes, data and the number of the round together, through
+//        receive buffers, and puts what comes where the program wants it.
+// When   One node, in a stream's order, blocks up to some hundred kilobytes. Calls that return when they are done end sooner with ipc_push.
+// Cost   One kernel launch + one flight over the links; 16/15 m(p-1) bytes out of every device.
+// Needs  As alltoall_device/ll128.
+// From   NCCL's LL128 protocol.
+
+#include "collectives/device_packets.h"
+
+namespace crossrail::allgather_device::ll128 {
+
+bool fits(const Topology& topology, const Shape& shape) { return shape.order == Order::stream && kLL128.takes(topology, shape.block_bytes); }
+
+Status plan(Plan& plan) { return plan_packets(plan, kLL128); }
+
+Status run(Plan& plan, const Buffers& buffers) {
+  const std::size_t block = plan.shape.block_bytes;
+  const bool in_place = buffers.send == buffers.recv;  // each rank by itself
+  const std::byte* const own = buffers.send + (in_place ? block * static_cast<std::size_t>(plan.group.index()) : 0);
+  return enqueue_packets(plan, buffers.stream, kLL128, {own, buffers.recv, 0, block});
+}
+
+}  // namespace crossrail::allgather_device::ll128

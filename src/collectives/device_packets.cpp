@@ -1,0 +1,97 @@
+#include "collectives/device_packets.h"
+
+#include "collectives/allreduce_device/combined.h"
+
+namespace crossrail {
+namespace {
+
+crossrail_packets packets_of(const Plan& plan, const PacketForm& form, const PacketSides& sides) {
+  crossrail_packets packets{};
+  packets.form = form.form;
+  packets.send = sides.send;
+  packets.recv = sides.recv;
+  packets.block_bytes = plan.shape.block_bytes;
+  packets.send_pitch = sides.send_pitch;
+  packets.recv_pitch = sides.recv_pitch;
+  return packets;
+}
+
+Status enqueue(Plan& plan, void* stream, const crossrail_packets& packets, const crossrail_reduction* reduction) {
+  CROSSRAIL_TRY(plan.devices->streams().check_peers());
+  return plan.devices->streams().packets(stream, packets, reduction);
+}
+
+// A call that returns when it is done; its packets are of its round. Nobody but this rank touches its sides, so that one round may
+// follow another.
+struct Call {
+  Plan& plan;
+  const Buffers& buffers;
+  crossrail_packets packets;
+  const crossrail_reduction* reduction;
+
+  Status run(const DeviceRound& round) {
+    DeviceSharing& devices = *plan.devices;
+    DeviceWork work;
+    CROSSRAIL_TRY(stage_in(plan, buffers, round, work));
+    packets.block_bytes = round.bytes;
+    packets.send = sent_block(plan, buffers, round, 0);
+    packets.recv = received_block(plan, buffers, round, 0);
+    if (reduction == nullptr) packets.send_pitch = devices.staged(MappedSide::send) ? devices.chunk() : round.block;
+    if (reduction == nullptr) packets.recv_pitch = devices.staged(MappedSide::recv) ? devices.chunk() : round.block;
+    devices.receive_buffers().address(packets);
+    CROSSRAIL_TRY(devices.queue().begin_packets(packets, work, reduction));
+    CROSSRAIL_TRY(devices.queue().finish(work));
+    return stage_out(plan, buffers, round);
+  }
+};
+
+}  // namespace
+
+bool PacketForm::takes_elements(const Topology& topology, const Shape& shape) const {
+  if (topology.size > CROSSRAIL_MOST_COMBINING || !allreduce_device::known_to_devices(shape.reduction)) return false;
+  constexpr std::size_t kUnit = 16;
+  const std::size_t element = bytes_of(shape.reduction.element);
+  const std::size_t unit = kUnit % element == 0 ? kUnit : element;
+  return takes(topology, (shape.block_bytes + unit - 1) / unit * kUnit);
+}
+
+Status plan_packets(Plan& plan, const PacketForm& form) {
+  CROSSRAIL_TRY(plan.devices->queue().may_wait_for_peers());
+  CROSSRAIL_TRY(plan_mapped(plan, MappedSide::none));
+  const std::size_t most = form.most_bytes(plan.group.size());
+  if (plan.shape.order == Order::stream) return plan.devices->streams().open_packets(form.form, most);
+  return plan.devices->receive_buffers().open(form.form, most);
+}
+
+Status plan_combined_packets(Plan& plan, const PacketForm& form) {
+  CROSSRAIL_TRY(allreduce_device::has_kernels(plan));
+  return plan_packets(plan, form);
+}
+
+Status enqueue_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides) {
+  return enqueue(plan, stream, packets_of(plan, form, sides), nullptr);
+}
+
+Status enqueue_combined_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides) {
+  const crossrail_reduction reduction = allreduce_device::reduction_of(plan);
+  return enqueue(plan, stream, packets_of(plan, form, sides), &reduction);
+}
+
+Status exchange_packets(Plan& plan, const Buffers& buffers, const PacketForm& form) {
+  const std::size_t block = plan.shape.block_bytes, chunk = plan.devices->chunk();
+  if (plan.shape.order == Order::stream) return enqueue_packets(plan, buffers.stream, form, {buffers.send, buffers.recv, block, block});
+  Call call{plan, buffers, packets_of(plan, form, {}), nullptr};
+  for (std::size_t from = 0; from < block; from += chunk) CROSSRAIL_TRY(call.run(round_of(plan, from, std::min(chunk, block - from))));
+  return {};
+}
+
+Status reduce_packets(Plan& plan, const Buffers& buffers, const PacketForm& form) {
+  if (plan.shape.order == Order::stream) return enqueue_combined_packets(plan, buffers.stream, form, {buffers.send, buffers.recv, 0, 0});
+  // One block of all elements. All ranks see alike whether there is room to stage.
+  const std::size_t bytes = plan.shape.block_bytes;
+  if (plan.devices->chunk() * static_cast<std::size_t>(plan.group.size()) < bytes) return failed(Code::unsupported, "no room to stage all elements");
+  const crossrail_reduction reduction = allreduce_device::reduction_of(plan);
+  return Call{plan, buffers, packets_of(plan, form, {}), &reduction}.run({0, bytes, bytes, bytes});
+}
+
+}  // namespace crossrail

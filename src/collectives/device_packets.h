@@ -1,0 +1,42 @@
+// Rounds of packets through the ranks' receive buffers: what collectives by packets share.
+#pragma once
+
+#include "collectives/device_rounds.h"
+
+namespace crossrail {
+
+// A form, the longest block that goes by it, the most bytes of all blocks, and the most ranks.
+struct PacketForm {
+  crossrail_packet_form form;
+  std::size_t most, most_of_row;
+  int most_ranks;
+
+  std::size_t most_bytes(int ranks) const { return std::min(most, most_of_row / static_cast<std::size_t>(ranks)); }
+  bool takes(const Topology& topology, std::size_t bytes) const {
+    return on_one_node(topology) && topology.size <= most_ranks && bytes <= most_bytes(topology.size);
+  }
+  // Elements that become others: as many as fit travel in a unit, or one that does not divide it.
+  bool takes_elements(const Topology& topology, const Shape& shape) const;
+};
+inline constexpr PacketForm kLL{CROSSRAIL_PACKETS_LL, 16 * 1024, std::size_t{1} << 20, 1 << 20};
+inline constexpr PacketForm kLL128{CROSSRAIL_PACKETS_LL128, std::size_t{1} << 20, std::size_t{4} << 20, CROSSRAIL_MOST_COMBINING};
+
+Status plan_packets(Plan& plan, const PacketForm& form);
+// Of packets that are combined on their way.
+Status plan_combined_packets(Plan& plan, const PacketForm& form);
+
+// Blocks of a side follow each other in so many bytes; 0: one for all ranks.
+struct PacketSides {
+  const std::byte* send;
+  std::byte* recv;
+  std::size_t send_pitch, recv_pitch;
+};
+// In a stream's order: every rank's block for each other; and those that a rank gets become one, by the plan's reduction.
+Status enqueue_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides);
+Status enqueue_combined_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides);
+
+// An alltoall, and an allreduce, in either order.
+Status exchange_packets(Plan& plan, const Buffers& buffers, const PacketForm& form);
+Status reduce_packets(Plan& plan, const Buffers& buffers, const PacketForm& form);
+
+}  // namespace crossrail
