@@ -162,6 +162,7 @@ const char* barrier(crossrail_queue* queue, const crossrail_barrier* asked) {
 
 const char* exchange_counted(crossrail_queue* queue, const crossrail_counted_exchange* asked) {
   worker_for(queue, asked->barrier.stream).post([work = counted_work(*asked)] { run_counted(work); });
+  meet(queue, &asked->barrier, asked->barrier.stream);
   return nullptr;
 }
 

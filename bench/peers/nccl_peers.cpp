@@ -5,7 +5,7 @@
 //   nccl_symmetric   memory of its own in symmetric windows, with copy engines (NCCL_CTA_POLICY_ZERO);
 //   nccl_allreduce            ncclAllReduce of floats or bytes, on memory it does not know, and in
 //   nccl_symmetric_allreduce  symmetric windows;
-//   nccl_alltoall_in_a_row, nccl_allreduce_in_a_row   20 calls, then the stream is waited for; the time of one.
+//   nccl_alltoall_in_a_row, nccl_allreduce_in_a_row, nccl_send_recv_vector_in_a_row   20 calls, then the stream is waited for; the time of one.
 
 #include <cuda_runtime.h>
 #include <mpi.h>
@@ -106,9 +106,7 @@ struct Block {
 
 // Of a peer, each function tells the block that is sent to it or received from it; empty ones are left out.
 template <typename Out, typename In>
-int call_send_recv(MPI_Comm comm, Out out, In in) {
-  const Record& record = record_of(comm, false);
-  if (!record.works) return MPI_ERR_OTHER;
+ncclResult_t enqueue_send_recv(const Record& record, Out out, In in) {
   ncclResult_t result = nccl().begin();
   for (int peer = 0; peer < record.ranks && result == ncclSuccess; ++peer) {
     const Block sent = out(peer), received = in(peer);
@@ -116,7 +114,17 @@ int call_send_recv(MPI_Comm comm, Out out, In in) {
     if (result == ncclSuccess && received.bytes > 0) result = nccl().receive(received.at, received.bytes, ncclInt8, peer, record.comm, record.stream);
   }
   const ncclResult_t ended = nccl().end();
-  return finish(record, result == ncclSuccess ? ended : result, "ncclSend and ncclRecv");
+  return result == ncclSuccess ? ended : result;
+}
+
+template <typename Out, typename In>
+int call_send_recv(MPI_Comm comm, Out out, In in) {
+  const Record& record = record_of(comm, false);
+  return record.works ? finish(record, enqueue_send_recv(record, out, in), "ncclSend and ncclRecv") : MPI_ERR_OTHER;
+}
+
+auto blocks_of(const void* buffer, const int* lengths, const int* starts, MPI_Datatype of) {
+  return [=](int peer) { return Block{const_cast<char*>(static_cast<const char*>(buffer)) + bytes_of(starts[peer], of), bytes_of(lengths[peer], of)}; };
 }
 
 ncclResult_t enqueue_alltoall(const Record& record, const void* send, void* recv, std::size_t bytes) {
@@ -143,7 +151,7 @@ int call_alltoall(const Record& record, const void* send, void* recv, std::size_
 
 bool has_alltoall() { return nccl().alltoall != nullptr || went_wrong("ncclAlltoAll needs NCCL 2.28"); }
 
-double seconds_of_alltoall, seconds_of_allreduce;
+double seconds_of_alltoall, seconds_of_allreduce, seconds_of_send_recv;
 
 // Memory of nccl_symmetric_alloc.
 struct Allocation {
@@ -183,6 +191,7 @@ PEER const char* nccl_allreduce_version() { return version(); }
 PEER const char* nccl_symmetric_allreduce_version() { return version(); }
 PEER const char* nccl_alltoall_in_a_row_version() { return version(); }
 PEER const char* nccl_allreduce_in_a_row_version() { return version(); }
+PEER const char* nccl_send_recv_vector_in_a_row_version() { return version(); }
 
 PEER int nccl_send_recv(const void* send, int count, MPI_Datatype type, void* recv, int, MPI_Datatype, MPI_Comm comm) {
   const std::size_t bytes = bytes_of(count, type);
@@ -192,11 +201,18 @@ PEER int nccl_send_recv(const void* send, int count, MPI_Datatype type, void* re
 
 PEER int nccl_send_recv_vector(const void* send, const int* counts, const int* places, MPI_Datatype type, void* recv, const int* recv_counts,
                                const int* recv_places, MPI_Datatype recv_type, MPI_Comm comm) {
-  const auto block = [](const void* buffer, const int* lengths, const int* starts, MPI_Datatype of) {
-    return [=](int peer) { return Block{const_cast<char*>(static_cast<const char*>(buffer)) + bytes_of(starts[peer], of), bytes_of(lengths[peer], of)}; };
-  };
-  return call_send_recv(comm, block(send, counts, places, type), block(recv, recv_counts, recv_places, recv_type));
+  return call_send_recv(comm, blocks_of(send, counts, places, type), blocks_of(recv, recv_counts, recv_places, recv_type));
 }
+
+PEER int nccl_send_recv_vector_in_a_row(const void* send, const int* counts, const int* places, MPI_Datatype type, void* recv, const int* recv_counts,
+                                        const int* recv_places, MPI_Datatype recv_type, MPI_Comm comm) {
+  const Record& record = record_of(comm, false);
+  if (!record.works) return MPI_ERR_OTHER;
+  const auto out = blocks_of(send, counts, places, type), in = blocks_of(recv, recv_counts, recv_places, recv_type);
+  const auto enqueue = [&] { return fine(enqueue_send_recv(record, out, in), "ncclSend and ncclRecv"); };
+  return in_a_row::measure(seconds_of_send_recv, enqueue, [&] { return wait(record); }) ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+PEER double nccl_send_recv_vector_in_a_row_seconds() { return seconds_of_send_recv; }
 
 PEER int nccl_alltoall(const void* send, int count, MPI_Datatype type, void* recv, int, MPI_Datatype, MPI_Comm comm) {
   Record& record = record_of(comm, false);

@@ -1,6 +1,8 @@
 // crossrail's own calls in a stream's order as contenders (../peer.h):
 //   stream_alltoall, stream_allreduce    one call, and then the stream is waited for
-//   stream_alltoall_in_a_row, stream_allreduce_in_a_row   20 calls one after the other, then the stream is waited for; the time of one
+//   stream_alltoall_in_a_row, stream_allreduce_in_a_row, stream_alltoallv_in_a_row
+//                                        20 calls one after the other, then the stream is waited for; the time of one
+//   stream_alltoallv_counted_in_a_row    the same with counts and displacements in device memory
 // For a bench that runs with crossrail loaded.
 
 #include <cuda_runtime.h>
@@ -8,6 +10,7 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <vector>
 
 #include "crossrail/crossrail.h"
 #include "in_a_row.h"
@@ -18,8 +21,9 @@ namespace {
 
 decltype(&crossrail_alltoall_on_stream) alltoall_on_stream;
 decltype(&crossrail_allreduce_on_stream) allreduce_on_stream;
+decltype(&crossrail_alltoallv_on_stream) alltoallv_on_stream;
 cudaStream_t stream;
-double seconds_of_alltoall, seconds_of_allreduce;
+double seconds_of_alltoall, seconds_of_allreduce, seconds_of_alltoallv, seconds_of_counted;
 
 bool went_wrong(const char* what) {
   std::fprintf(stderr, "stream_order: %s\n", what);
@@ -29,7 +33,8 @@ bool went_wrong(const char* what) {
 bool open() {
   alltoall_on_stream = reinterpret_cast<decltype(alltoall_on_stream)>(dlsym(RTLD_DEFAULT, "crossrail_alltoall_on_stream"));
   allreduce_on_stream = reinterpret_cast<decltype(allreduce_on_stream)>(dlsym(RTLD_DEFAULT, "crossrail_allreduce_on_stream"));
-  if (alltoall_on_stream == nullptr || allreduce_on_stream == nullptr) return went_wrong("crossrail is not loaded");
+  alltoallv_on_stream = reinterpret_cast<decltype(alltoallv_on_stream)>(dlsym(RTLD_DEFAULT, "crossrail_alltoallv_on_stream"));
+  if (alltoall_on_stream == nullptr || allreduce_on_stream == nullptr || alltoallv_on_stream == nullptr) return went_wrong("crossrail is not loaded");
   const cudaError_t result = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
   return result == cudaSuccess || went_wrong(cudaGetErrorString(result));
 }
@@ -45,6 +50,42 @@ bool wait() {
 }
 
 int code(bool right) { return right ? MPI_SUCCESS : MPI_ERR_OTHER; }
+
+// Both sides of a v-call.
+struct Vectors {
+  const void* send;
+  const int *counts, *places;
+  MPI_Datatype type;
+  void* recv;
+  const int *recv_counts, *recv_places;
+  MPI_Datatype recv_type;
+  MPI_Comm comm;
+};
+
+bool alltoallv_in_a_row(const Vectors& call, double& seconds) {
+  const auto enqueue = [&] {
+    return alltoallv_on_stream(call.send, call.counts, call.places, call.type, call.recv, call.recv_counts, call.recv_places, call.recv_type, call.comm, stream) == MPI_SUCCESS;
+  };
+  return in_a_row::measure(seconds, enqueue, wait);
+}
+
+// The arrays of a call in device memory, which is kept.
+bool on_device(Vectors& call) {
+  static int* memory = nullptr;
+  int ranks = 0;
+  PMPI_Comm_size(call.comm, &ranks);
+  const auto many = static_cast<std::size_t>(ranks);
+  std::vector<int> all;
+  for (const int* array : {call.counts, call.places, call.recv_counts, call.recv_places}) all.insert(all.end(), array, array + ranks);
+  const std::size_t bytes = all.size() * sizeof(int);
+  if (memory == nullptr && cudaMalloc(reinterpret_cast<void**>(&memory), bytes) != cudaSuccess) return went_wrong("no device memory");
+  if (cudaMemcpy(memory, all.data(), bytes, cudaMemcpyHostToDevice) != cudaSuccess) return went_wrong("the arrays cannot be copied");
+  call.counts = memory;
+  call.places = memory + many;
+  call.recv_counts = memory + 2 * many;
+  call.recv_places = memory + 3 * many;
+  return true;
+}
 
 }  // namespace
 
@@ -71,3 +112,16 @@ PEER int stream_allreduce_in_a_row(const void* send, void* recv, int count, MPI_
   return code(is_open() && in_a_row::measure(seconds_of_allreduce, enqueue, wait));
 }
 PEER double stream_allreduce_in_a_row_seconds() { return seconds_of_allreduce; }
+
+PEER int stream_alltoallv_in_a_row(const void* send, const int* counts, const int* places, MPI_Datatype type, void* recv, const int* recv_counts,
+                                   const int* recv_places, MPI_Datatype recv_type, MPI_Comm comm) {
+  return code(is_open() && alltoallv_in_a_row({send, counts, places, type, recv, recv_counts, recv_places, recv_type, comm}, seconds_of_alltoallv));
+}
+PEER double stream_alltoallv_in_a_row_seconds() { return seconds_of_alltoallv; }
+
+PEER int stream_alltoallv_counted_in_a_row(const void* send, const int* counts, const int* places, MPI_Datatype type, void* recv, const int* recv_counts,
+                                           const int* recv_places, MPI_Datatype recv_type, MPI_Comm comm) {
+  Vectors call{send, counts, places, type, recv, recv_counts, recv_places, recv_type, comm};
+  return code(is_open() && on_device(call) && alltoallv_in_a_row(call, seconds_of_counted));
+}
+PEER double stream_alltoallv_counted_in_a_row_seconds() { return seconds_of_counted; }

@@ -143,7 +143,7 @@ typedef struct crossrail_counted_side {
 } crossrail_counted_side;
 
 /* All-to-all of such blocks. The ranks meet as in a barrier, in whose lines each tells the others where their blocks go and how
- * long they may be; then each writes its own there, and no more than fits. That all have arrived takes another barrier. */
+ * long they may be; then each writes its own there, and no more than fits; then all meet once more. */
 typedef struct crossrail_counted_exchange {
   crossrail_barrier barrier; /* with the stream */
   crossrail_counted_side send, recv;

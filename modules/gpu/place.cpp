@@ -40,8 +40,8 @@ constexpr const char* kKernelNames[kKernelCount] = {"exchange_few", "exchange_ma
                                                     "packets_many", "barrier_few",      "barrier_many",
                                                     "move",         "persistent",      "announce",
                                                     "combine_few",  "combine_many",    "combine_packets",
-                                                    "meet_few",     "meet_many",       "counted_few",  "counted_many",
-                                                    "exchange_between", "combine_between", "lines", "combine_lines"};
+                                                    "meet_many",    "counted_many",
+                                                    "exchange_between", "combine_between", "lines", "combine_lines", "counted_between"};
 
 const char* find_kernels(Place& place) {
   Image image{};

@@ -12,9 +12,9 @@ namespace gpu {
 
 enum class Kernel {
   exchange_few, exchange_many, packets_few, packets_many, barrier_few, barrier_many, move, persistent, announce, combine_few, combine_many, combine_packets,
-  meet_few, meet_many, counted_few, counted_many, exchange_between, combine_between, lines, combine_lines
+  meet_many, counted_many, exchange_between, combine_between, lines, combine_lines, counted_between
 };
-inline constexpr int kKernelCount = 20;
+inline constexpr int kKernelCount = 19;
 
 struct Place {
   Context context = nullptr;

@@ -54,6 +54,7 @@ GPU_INLINE void meet(const BarrierTask<kMost>& task, Tell tell) {
 }
 
 struct NothingToTell {
+  static constexpr bool kTells = false;
   GPU_INLINE void operator()(uint32_t, BarrierLine*) const {}
 };
 
@@ -64,30 +65,40 @@ GPU_INLINE void barrier(const BarrierTask<kMost>& task) {
 
 // Barriers in a kernel that does something between them, with any number of CTAs. All of them wait, so they must leave room for others'.
 struct Between {
-  const MeetingTask& task;
+  const BarrierTask<kFewRanks>& task;
+  bool after;
   uint64_t number;  // of the last barrier
 
-  // The first CTA, which starts first, tells that this rank has come.
-  GPU_INLINE explicit Between(const MeetingTask& asked) : task(asked), number(tail_of(asked.barrier)->barrier) {
-    if (task.before == 0) return;
+  GPU_INLINE Between(const BarrierTask<kFewRanks>& ranks, bool meets_after) : task(ranks), after(meets_after), number(tail_of(ranks)->barrier) {}
+  GPU_INLINE explicit Between(const MeetingTask& asked) : Between(asked.barrier, asked.after != 0) {
+    if (asked.before != 0) come(NothingToTell{});
+  }
+
+  // The first CTA, which starts first, tells that this rank has come, and what peers are to know beside that.
+  template <class Tell>
+  GPU_INLINE void come(Tell tell) {
     ++number;
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-      gpu::fence_system();  // what kernels before have written
-      tell_number(task.barrier, number);
+    if (Tell::kTells && blockIdx.x == 0) {
+      if (threadIdx.x < task.ranks) tell(threadIdx.x, &lines_of(task, threadIdx.x)[task.rank]);
+      gpu::sync_threads();
     }
-    await_peers(task.barrier, number);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+      gpu::fence_system();  // this, and what kernels before have written
+      tell_number(task, number);
+    }
+    await_peers(task, number);
   }
   // By the last CTA: the others have read the number when they come here.
   GPU_INLINE void leave() {
     __shared__ uint32_t last;
-    BufferTail* const tail = tail_of(task.barrier);
-    if (task.after != 0) ++number;
+    BufferTail* const tail = tail_of(task);
+    if (after) ++number;
     const bool is_last = last_of_all(&tail->arrivals);
-    if (is_last && task.after != 0) tell_number(task.barrier, number);
+    if (is_last && after) tell_number(task, number);
     if (threadIdx.x == 0) last = is_last ? 1 : 0;
     gpu::sync_threads();
     if (last == 0) return;
-    if (task.after != 0) await_peers(task.barrier, number);
+    if (after) await_peers(task, number);
     if (threadIdx.x == 0) tail->barrier = number;
   }
 };

@@ -27,6 +27,7 @@ GPU_INLINE void tell_wrong(uint64_t* word, uint64_t kind, uint32_t peer) { gpu::
 
 template <unsigned kMost>
 struct TellRoom {
+  static constexpr bool kTells = true;
   const CountedMeeting<kMost>& task;
   GPU_INLINE void operator()(uint32_t peer, BarrierLine* line) const {
     const CountedBlock block = counted_block(task.recv, peer);
@@ -41,11 +42,10 @@ GPU_INLINE void meet_counted(const CountedMeeting<kMost>& task) {
   meet(task.barrier, TellRoom<kMost>{task});
 }
 
-// First the rank's own, then rank + 1, rank + 2, ...
+// First the rank's own, then rank + 1, rank + 2, ... `number` is the meeting's.
 template <unsigned kMost>
-GPU_INLINE void find_blocks(const CountedTask<kMost>& task, Block* blocks) {
+GPU_INLINE void find_blocks(const CountedTask<kMost>& task, uint64_t number, Block* blocks) {
   const BarrierTask<kMost>& met = task.barrier;
-  const uint64_t number = reinterpret_cast<const BufferTail*>(met.buffers[met.rank] + met.tail)->barrier;
   for (uint32_t step = threadIdx.x; step < met.ranks; step += blockDim.x) {
     const uint32_t peer = (met.rank + step) % met.ranks;
     const BarrierLine& line = lines_of(met, met.rank)[peer];
@@ -78,11 +78,11 @@ GPU_INLINE uint32_t cut_blocks(Blocks& list, Block* blocks) {
 }
 
 template <unsigned kMost>
-GPU_INLINE void exchange_counted(const CountedTask<kMost>& task) {
+GPU_INLINE void move_counted(const CountedTask<kMost>& task, uint64_t number) {
   __shared__ Block blocks[kMost];
   __shared__ Blocks list;
   __shared__ uint32_t lanes;
-  find_blocks(task, blocks);
+  find_blocks(task, number, blocks);
   gpu::sync_threads();
   if (threadIdx.x == 0) {
     list.count = task.barrier.ranks;
@@ -93,6 +93,18 @@ GPU_INLINE void exchange_counted(const CountedTask<kMost>& task) {
   const Group group{thread % lanes, lanes};
   const uint64_t groups = gridDim.x * blockDim.x / lanes;
   for (uint64_t piece = thread / lanes; piece < list.pieces; piece += groups) move_piece(piece_of(list, blocks, piece), group);
+}
+
+template <unsigned kMost>
+GPU_INLINE void exchange_counted(const CountedTask<kMost>& task) {
+  move_counted(task, tail_of(task.barrier)->barrier);
+}
+
+GPU_INLINE void exchange_counted_between(const CountedBetween& task) {
+  Between barriers(task.exchange.barrier, true);
+  barriers.come(TellRoom<kFewRanks>{task.meeting});
+  move_counted(task.exchange, barriers.number);
+  barriers.leave();
 }
 
 }  // namespace kernels

@@ -30,10 +30,9 @@ GPU_KERNEL_BESIDE(kernels::kLineThreads, 2) lines(GPU_ARGUMENT kernels::PacketsT
 GPU_KERNEL_OF(kernels::kCombineThreads) combine_lines(GPU_ARGUMENT kernels::CombinePacketsTask task) { kernels::combine_lines(task); }
 GPU_KERNEL barrier_few(GPU_ARGUMENT kernels::BarrierTask<kernels::kFewRanks> task) { kernels::barrier(task); }
 GPU_KERNEL barrier_many(GPU_ARGUMENT kernels::BarrierTask<kernels::kManyRanks> task) { kernels::barrier(task); }
-GPU_KERNEL meet_few(GPU_ARGUMENT kernels::CountedMeeting<kernels::kFewRanks> task) { kernels::meet_counted(task); }
 GPU_KERNEL meet_many(GPU_ARGUMENT kernels::CountedMeeting<kernels::kManyRanks> task) { kernels::meet_counted(task); }
-GPU_KERNEL_OF(kernels::kCountedThreads) counted_few(GPU_ARGUMENT kernels::CountedTask<kernels::kFewRanks> task) { kernels::exchange_counted(task); }
 GPU_KERNEL_OF(kernels::kCountedThreads) counted_many(GPU_ARGUMENT kernels::CountedTask<kernels::kManyRanks> task) { kernels::exchange_counted(task); }
+GPU_KERNEL_OF(kernels::kCountedThreads) counted_between(GPU_ARGUMENT kernels::CountedBetween task) { kernels::exchange_counted_between(task); }
 GPU_KERNEL_BESIDE(kernels::kMoveThreads, 4) move(GPU_ARGUMENT kernels::MoveTask task) { kernels::move_elements(task); }
 GPU_KERNEL persistent(GPU_ARGUMENT kernels::PersistentTask task) { kernels::stay(task); }
 

@@ -184,6 +184,11 @@ struct CountedTask {
   char* to[kMost];
   uint64_t* wrong;
 };
+// Few ranks: both meetings in the kernel that moves the blocks.
+struct CountedBetween {
+  CountedMeeting<kFewRanks> meeting;
+  CountedTask<kFewRanks> exchange;
+};
 static_assert(sizeof(CountedMeeting<kManyRanks>) <= 4096 && sizeof(CountedTask<kManyRanks>) <= 4096);
 
 // Where elements of a datatype lie: runs. All positions, lengths and counts in units of a movement.

@@ -260,8 +260,6 @@ Status DeviceQueue::enqueue_packets(void* stream, crossrail_packets packets, con
   return ask(packets, reduction);
 }
 
-Status DeviceQueue::enqueue_barrier(const crossrail_barrier& barrier) { return device::answered(module_->barrier(queue_, &barrier)); }
-
 Status DeviceQueue::enqueue_counted(crossrail_counted_exchange exchange) {
   exchange.multiprocessors = limits_.multiprocessors;
   exchange.wrong = &flags(control_.node_rank()).wrong;

@@ -110,7 +110,6 @@ class DeviceQueue {
   Status enqueue_exchange(void* stream, const std::vector<crossrail_block>& blocks, const InStream& how);
   Status enqueue_combination(void* stream, crossrail_combination combination);
   Status enqueue_packets(void* stream, crossrail_packets packets, const crossrail_reduction* reduction = nullptr);
-  Status enqueue_barrier(const crossrail_barrier& barrier);
   Status enqueue_counted(crossrail_counted_exchange exchange);
   // What was wrong with the blocks of such exchanges since this was last asked; empty if nothing was.
   std::string wrong_so_far();

@@ -22,12 +22,6 @@ void StreamOrder::stop_watching() {
 
 Status StreamOrder::check_peers() const { return lost_.load() ? failed(Code::peer_lost, "a rank has ended") : Status{}; }
 
-Status StreamOrder::barrier(void* stream) {
-  crossrail_barrier barrier = buffers_.barrier();
-  barrier.stream = stream;
-  return queue_.enqueue_barrier(barrier);
-}
-
 Status StreamOrder::exchange(void* stream, const std::vector<crossrail_block>& blocks, crossrail_engine engine, Meet meet) {
   const crossrail_barrier barrier = buffers_.barrier();
   return queue_.enqueue_exchange(stream, blocks, {engine, meet == Meet::after ? nullptr : &barrier, meet == Meet::before ? nullptr : &barrier});

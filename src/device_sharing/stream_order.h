@@ -30,12 +30,10 @@ class StreamOrder {
   // Errors: peer_lost.
   Status check_peers() const;
 
-  // Every rank's work before it in its stream is done.
-  Status barrier(void* stream);
   Status exchange(void* stream, const std::vector<crossrail_block>& blocks, crossrail_engine engine, Meet meet);
   Status combination(void* stream, crossrail_combination combination, Meet meet);
   Status packets(void* stream, crossrail_packets packets, const crossrail_reduction* reduction = nullptr);
-  // Every rank's blocks, once all ranks have come; a barrier is to follow.
+  // Every rank's blocks, between two barriers.
   Status counted(void* stream, crossrail_counted_exchange exchange);
   // No thread looks after the peers any longer.
   void stop_watching();
