@@ -40,6 +40,23 @@ constexpr CUmemAccessDesc access_for(int device) {
   return access;
 }
 
+bool may_be_written(const void* pointer, int device) {
+  const CUmemLocation location = access_for(device).location;
+  unsigned long long flags = 0;
+  return driver().get_access(&flags, &location, address(pointer)) == kSuccess && flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+}
+
+// Memory that the program has mapped itself has no context, and the device on which it lies need not reach it at this address: then
+// the thread's own device does.
+void find_who_reaches(const void* pointer, Facts& facts) {
+  Context now = nullptr;
+  int device = -1;
+  if (driver().current_context(&now) != kSuccess || now == nullptr || driver().context_device(&device) != kSuccess) return;
+  if (device == facts.ordinal || (primary_is_active(facts.ordinal) && may_be_written(pointer, facts.ordinal))) return;
+  facts.ordinal = device;
+  facts.context = now;
+}
+
 void* as_shareable(int descriptor) { return reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)); }
 
 CUDA_KERNEL_NODE_PARAMS node_of(const Launch& launch, void** arguments) {
@@ -76,7 +93,9 @@ Facts facts_of(const void* pointer) {
                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT};
   void* values[] = {&type, &managed, &ordinal, &context};
   if (driver().pointer_attributes(4, wanted, values, address(pointer)) != kSuccess || type == 0) return {};
-  return {true, type == CU_MEMORYTYPE_DEVICE, managed != 0, ordinal, context};
+  Facts facts{true, type == CU_MEMORYTYPE_DEVICE, managed != 0, ordinal, context};
+  if (facts.device && !facts.managed && context == nullptr) find_who_reaches(pointer, facts);
+  return facts;
 }
 
 uint64_t buffer_id(const void* pointer) {

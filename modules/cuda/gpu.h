@@ -115,7 +115,8 @@ struct Entry<CUresult(CUDAAPI*)(Arguments...)> {
   ENTRY(unreserve, cuMemAddressFree)                      \
   ENTRY(map, cuMemMap)                                    \
   ENTRY(unmap, cuMemUnmap)                                \
-  ENTRY(set_access, cuMemSetAccess)
+  ENTRY(set_access, cuMemSetAccess)                       \
+  ENTRY(get_access, cuMemGetAccess)
 
 struct Driver {
 #define GPU_FIELD(word, symbol) Entry<decltype(&symbol)> word;

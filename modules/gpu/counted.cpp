@@ -59,22 +59,24 @@ const char* launch_apart(crossrail_queue& queue, const crossrail_counted_exchang
   return meet_alone(queue, &barrier, barrier.stream);
 }
 
-constexpr uint64_t kBytesOfACta = uint64_t{1} << 14;  // that are known beforehand: more are shared by several
+constexpr uint64_t kBytesOfACta = uint64_t{1} << 14;   // more are shared by several
+constexpr uint64_t kBetweenBytes = uint64_t{8} << 20;   // more need more CTAs than may wait for other ranks
+constexpr uint64_t kAverageBytes = kBytesOfACta * kernels::kMostMeetingCtas;  // where the host does not know how many are sent
 
-// CTAs for what is sent, as far as the host knows that.
-template <unsigned kMost>
-uint64_t ctas_for(const kernels::CountedSide<kMost>& side, int ranks) {
-  if (side.counts != nullptr) return kernels::kMostMeetingCtas;
+uint64_t bytes_sent(const crossrail_counted_exchange& asked) {
+  if (classify(asked.send.counts) != CROSSRAIL_MEMORY_HOST) return kAverageBytes;
   uint64_t bytes = 0;
-  for (int i = 0; i < ranks; ++i) bytes += static_cast<uint64_t>(std::max(side.own_counts[i], 0)) * static_cast<uint64_t>(side.element_bytes);
-  return bytes / kBytesOfACta + 1;
+  for (int i = 0; i < asked.barrier.ranks; ++i) {
+    bytes += static_cast<uint64_t>(std::max(asked.send.counts[i], 0)) * static_cast<uint64_t>(asked.send.element_bytes);
+  }
+  return bytes;
 }
 
-const char* launch_between(crossrail_queue& queue, const crossrail_counted_exchange& asked) {
+const char* launch_between(crossrail_queue& queue, const crossrail_counted_exchange& asked, uint64_t bytes) {
   kernels::CountedBetween task{};
   if (const char* wrong = tell(queue, asked, task.meeting, task.exchange); wrong != nullptr) return wrong;
   const uint64_t most = std::min(most_grid(queue, asked), kernels::kMostMeetingCtas);
-  const auto grid = static_cast<unsigned>(std::min(ctas_for(task.exchange.send, asked.barrier.ranks), most));
+  const auto grid = static_cast<unsigned>(std::min(bytes / kBytesOfACta + 1, most));
   return launch_work(queue, {Kernel::counted_between, grid, kernels::kCountedThreads, &task, sizeof task, nullptr, false}, asked.barrier.stream);
 }
 
@@ -85,8 +87,10 @@ const char* exchange_counted(crossrail_queue* queue, const crossrail_counted_exc
   if (exchange->wrong == nullptr) return "no word for what is wrong with the blocks";
   const At at(*queue->place);
   GPU_TRY(at.result());
-  const bool few = exchange->barrier.ranks <= static_cast<int>(kernels::kFewRanks);
-  return few ? launch_between(*queue, *exchange) : launch_apart(*queue, *exchange);
+  const uint64_t bytes = bytes_sent(*exchange);
+  // Each rank may choose for itself: the meetings are the same.
+  const bool between = exchange->barrier.ranks <= static_cast<int>(kernels::kFewRanks) && bytes <= kBetweenBytes;
+  return between ? launch_between(*queue, *exchange, bytes) : launch_apart(*queue, *exchange);
 }
 
 }  // namespace gpu
