@@ -28,6 +28,33 @@ void each(std::byte* first, const Pieces& like, std::uint64_t count, Copy copy) 
   }
 }
 
+// One load and one store of each end, which may overlap in the middle.
+template <class Word>
+inline void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) {
+  Word first, last;
+  std::memcpy(&first, from, sizeof first);
+  std::memcpy(&last, from + bytes - sizeof last, sizeof last);
+  std::memcpy(to, &first, sizeof first);
+  std::memcpy(to + bytes - sizeof last, &last, sizeof last);
+}
+
+struct Sixteen {
+  std::uint64_t low, high;
+};
+
+// Of pieces whose lengths differ: a call of memcpy takes longer than what it copies.
+inline void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes > 32 || bytes < 4) {
+    std::memcpy(to, from, bytes);
+  } else if (bytes >= 16) {
+    copy_ends<Sixteen>(to, from, bytes);
+  } else if (bytes >= 8) {
+    copy_ends<std::uint64_t>(to, from, bytes);
+  } else {
+    copy_ends<std::uint32_t>(to, from, bytes);
+  }
+}
+
 // A stretch of the bytes of pieces or elements.
 struct Stretch {
   std::uint64_t at;
@@ -62,6 +89,16 @@ void walk(const Layout& layout, std::byte* base, Stretch wanted, Copy copy) {
   auto pieces = std::upper_bound(layout.pieces.begin(), layout.pieces.end(), rest,
                                  [](std::uint64_t value, const Pieces& one) { return value < one.at; }) - 1;
   for (;;) {
+    // Mostly whole ones; there is no need to divide for those.
+    for (; rest == pieces->at && pieces->bytes * pieces->count < wanted.bytes; rest = pieces->at) {
+      std::byte* const first = moved(base, pieces->offset);
+      if (pieces->count == 1) copy(first, pieces->bytes);
+      else each(first, *pieces, pieces->count, copy);
+      wanted.bytes -= pieces->bytes * pieces->count;
+      if (++pieces != layout.pieces.end()) continue;
+      pieces = layout.pieces.begin();
+      base = moved(base, layout.extent);
+    }
     wanted.bytes -= walk_pieces(*pieces, base, {rest - pieces->at, wanted.bytes}, copy);
     if (wanted.bytes == 0) return;
     if (++pieces == layout.pieces.end()) {
@@ -76,14 +113,14 @@ void walk(const Layout& layout, std::byte* base, Stretch wanted, Copy copy) {
 
 void Layout::gather(std::byte* row, const std::byte* base, std::size_t at, std::size_t bytes) const {
   walk(*this, const_cast<std::byte*>(base), {at, bytes}, [&row](const std::byte* from, std::size_t part) {
-    std::memcpy(row, from, part);
+    copy_short(row, from, part);
     row += part;
   });
 }
 
 void Layout::scatter(std::byte* base, const std::byte* row, std::size_t at, std::size_t bytes) const {
   walk(*this, base, {at, bytes}, [&row](std::byte* to, std::size_t part) {
-    std::memcpy(to, row, part);
+    copy_short(to, row, part);
     row += part;
   });
 }
@@ -103,6 +140,10 @@ void copy_part(const Part& to, const Part& from) {
   if (to.base == from.base && to.begin == from.begin && to.layout == from.layout) return;  // in place
   if (from.layout == nullptr) return to.put(from.base + from.begin, 0, to.bytes);
   if (to.layout == nullptr) return from.take(to.base + to.begin, 0, to.bytes);
+  if (to.layout == from.layout && to.begin == from.begin) {
+    const auto apart = static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(to.base) - reinterpret_cast<std::uintptr_t>(from.base));
+    return walk(*from.layout, from.base, {from.begin, to.bytes}, [apart](std::byte* at, std::size_t part) { copy_short(moved(at, apart), at, part); });
+  }
   std::array<std::byte, 16 * 1024> row;
   for (std::size_t at = 0; at < to.bytes; at += row.size()) {
     const std::size_t part = std::min(row.size(), to.bytes - at);

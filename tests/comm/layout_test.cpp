@@ -28,7 +28,7 @@ std::vector<Pieces> random_pieces(std::mt19937_64& random) {
   std::vector<Pieces> pieces;
   std::int64_t at = static_cast<std::int64_t>(random() % 5);
   const std::uint64_t kinds = 1 + random() % 6;
-  constexpr std::uint64_t kBytes[] = {1, 3, 4, 8, 16, 32, 100};
+  constexpr std::uint64_t kBytes[] = {1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 17, 31, 32, 33, 100};
   for (std::uint64_t kind = 0; kind < kinds; ++kind) {
     const std::uint64_t bytes = kBytes[random() % std::size(kBytes)], count = 1 + random() % 5;
     const auto stride = static_cast<std::int64_t>(bytes + random() % 3 * (random() % 9));
@@ -118,6 +118,23 @@ TEST(Layout, parts_of_unlike_layouts_are_copied) {
     from->gather(sent.data(), source.data(), 0, bytes);
     to->gather(received.data(), target.data(), 0, bytes);
     ASSERT_EQ(sent, received);
+  }
+}
+
+TEST(Layout, parts_of_one_layout_are_copied_piece_by_piece) {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 300; ++round) {
+    const auto layout = random_layout(random);
+    const std::size_t elements = 1 + random() % 50, all = elements * layout->element_bytes;
+    const std::size_t begin = random() % all, bytes = random() % (all - begin + 1);
+    std::vector<std::byte> source(elements * static_cast<std::size_t>(layout->extent) + 1000);
+    for (std::byte& one : source) one = static_cast<std::byte>(random());
+    std::vector<std::byte> target(source.size(), std::byte{0x5A}), expected = target;
+    copy_part({target.data(), layout.get(), begin, bytes}, {source.data(), layout.get(), begin, bytes});
+    std::vector<std::byte> row(bytes);
+    layout->gather(row.data(), source.data(), begin, bytes);
+    layout->scatter(expected.data(), row.data(), begin, bytes);
+    ASSERT_EQ(target, expected);
   }
 }
 
