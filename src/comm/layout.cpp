@@ -19,6 +19,8 @@ void each_of(std::byte* first, std::int64_t stride, std::uint64_t count, Copy co
 template <class Copy>
 void each(std::byte* first, const Pieces& like, std::uint64_t count, Copy copy) {
   switch (like.bytes) {
+    case 1: return each_of<1>(first, like.stride, count, copy);
+    case 2: return each_of<2>(first, like.stride, count, copy);
     case 4: return each_of<4>(first, like.stride, count, copy);
     case 8: return each_of<8>(first, like.stride, count, copy);
     case 16: return each_of<16>(first, like.stride, count, copy);

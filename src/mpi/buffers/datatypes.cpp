@@ -132,6 +132,15 @@ int describe_with(MPI_Datatype type, MPI_Comm comm, Effort effort, TypeFacts& fa
 int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) { return describe_with(type, comm, effort_of_this_call(), facts); }
 int describe_whole(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) { return describe_with(type, comm, Effort::any, facts); }
 
+bool make_alike(MPI_Datatype type, MPI_Datatype& alike) {
+  MPI_Datatype made = type;
+  if (pmpi().Type_contiguous(1, type, &made) != MPI_SUCCESS || pmpi().Type_commit(&made) != MPI_SUCCESS) return false;
+  TypeRecord* record = nullptr;
+  if (TypeRecord::find(type, record) == MPI_SUCCESS && record != nullptr) (void)TypeRecord::keep(made, std::make_unique<TypeRecord>(*record));
+  alike = made;
+  return true;
+}
+
 const DeviceLayout* device_layout_of(MPI_Datatype type) {
   TypeRecord* record = nullptr;
   if (TypeRecord::find(type, record) != MPI_SUCCESS || record == nullptr) return nullptr;

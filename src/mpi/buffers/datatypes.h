@@ -41,6 +41,10 @@ const DeviceLayout* device_layout_of(MPI_Datatype type);
 // are used with MPI_BOTTOM, which is null.
 bool begins_at_its_address(MPI_Datatype type, const TypeFacts& facts);
 
+// A type of ours with the same data, which stays where `type` is freed; what is known of the one is of the other. Not a duplicate, for which
+// the program's callbacks would be called to copy its attributes, and might refuse. False where MPI makes none.
+bool make_alike(MPI_Datatype type, MPI_Datatype& alike);
+
 // Of data in one element, of any type that is not null.
 std::uint64_t size_of(MPI_Datatype type);
 

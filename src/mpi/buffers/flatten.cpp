@@ -191,6 +191,18 @@ bool flatten_into(MPI_Datatype type, std::vector<Pieces>& pieces) {
   }
 }
 
+// Whether MPI says that the data lie there, too. Open MPI 4 takes a stride of -1 byte for another one.
+bool lies_so(MPI_Datatype type, const std::vector<Pieces>& pieces) {
+  std::int64_t lowest = INT64_MAX, end = INT64_MIN;
+  for (const Pieces& one : pieces) {
+    const std::int64_t last = one.offset + static_cast<std::int64_t>(one.count - 1) * one.stride;
+    lowest = std::min({lowest, one.offset, last});
+    end = std::max(end, std::max(one.offset, last) + static_cast<std::int64_t>(one.bytes));
+  }
+  MPI_Aint lower = 0, extent = 0;
+  return pmpi().Type_get_true_extent(type, &lower, &extent) == MPI_SUCCESS && lower == lowest && extent == end - lowest;
+}
+
 }  // namespace
 
 Flattened flatten(MPI_Datatype type, Effort effort) {
@@ -202,7 +214,7 @@ Flattened flatten(MPI_Datatype type, Effort effort) {
   if (!flatten_into(type, layout->pieces)) return {nullptr, work.exceeded};
   join(layout->pieces);
   layout->extent = extent_of(type);
-  if (something_untold) return {};
+  if (something_untold || !lies_so(type, layout->pieces)) return {};
   std::uint64_t found = 0;
   for (const Pieces& one : layout->pieces) found += one.bytes * one.count;
   return {found == layout->element_bytes && found > 0 ? layout : nullptr};

@@ -19,7 +19,7 @@ class TypeRecord {
  public:
   // Seen by the call that runs on this thread, taken apart if that costs little. `facts`: all but those that it tells.
   TypeRecord(MPI_Datatype type, const TypeFacts& facts);
-  // Of a duplicate, which has the same layout.
+  // Of a type with the same data.
   TypeRecord(const TypeRecord& of);
   TypeRecord& operator=(const TypeRecord&) = delete;
 

@@ -56,8 +56,7 @@ Survey AlltoallCall::survey(int ranks, Facts&) {
 MPI_Datatype kept_type(MPI_Datatype type, const TypeFacts& facts, std::vector<MPI_Datatype>& ours) {
   if (facts.contiguous || facts.predefined) return type;
   MPI_Datatype own = type;
-  if (pmpi().Type_dup(type, &own) != MPI_SUCCESS) return type;
-  ours.push_back(own);
+  if (make_alike(type, own)) ours.push_back(own);
   return own;
 }
 

@@ -40,7 +40,7 @@ class AlltoallCall {
   bool touches_devices(const Facts& facts) const {
     return in_device_memory(send_.address, parts_sent(facts)) || in_device_memory(recv_.address, parts_received(facts));
   }
-  // Types that are needed later may be freed by the program before: duplicates of ours, to be freed, take their place.
+  // Types that are needed later may be freed by the program before: types of ours, to be freed, take their place.
   void keep_types(const Facts&, std::vector<MPI_Datatype>& ours);
   Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts&) const { return {memory, packing_comm, sent(), recv_}; }
 
@@ -55,7 +55,7 @@ class AlltoallCall {
   std::uint64_t block_bytes_ = 0;
 };
 
-// A duplicate of a type that is needed to reach its data; itself where a row of bytes is all there is to know.
+// A type of ours alike one that is needed to reach its data; itself where a row of bytes is all there is to know.
 MPI_Datatype kept_type(MPI_Datatype type, const TypeFacts& facts, std::vector<MPI_Datatype>& ours);
 
 }  // namespace crossrail::mpi
