@@ -104,7 +104,7 @@ def demo():
 def write_pages(folder):
     """Writes all pages into a folder. Returns the paths."""
     pages = {
-        "devices": render_page("crossrail against the best of NCCL", "", [stored("alltoall_cuda_2_h200")], lstopo_picture()),
+        "devices": render_page("crossrail against the best of NCCL", "", [stored("other/alltoall_cuda_2_h200_by_algorithm")], lstopo_picture()),
         "hosts": render_page("crossrail against the native MPI", "", [stored("alltoall_mpich-5.0.2_4_hosts_56_ranks")]),
         "usual": render_page("crossrail against the native MPI", "", [usual()]),
         "reduction": render_page("Elements", "", [reduction()]),
