@@ -10,6 +10,12 @@ namespace kernels {
 
 constexpr unsigned kSpinsBetweenGlances = 4096;
 
+// Of this rank's own receive buffer, of packets' and barriers' tasks.
+template <class Task>
+GPU_INLINE BufferTail* tail_of(const Task& task) {
+  return reinterpret_cast<BufferTail*>(task.buffers[task.rank] + task.tail);
+}
+
 template <unsigned kMost>
 GPU_INLINE BarrierLine* lines_of(const BarrierTask<kMost>& task, uint32_t rank) {
   return reinterpret_cast<BarrierLine*>(task.buffers[rank] + task.tail + sizeof(BufferTail));
@@ -35,11 +41,6 @@ GPU_INLINE void await_peers(const BarrierTask<kMost>& task, uint64_t number) {
     }
   }
   gpu::sync_threads();
-}
-
-template <unsigned kMost>
-GPU_INLINE BufferTail* tail_of(const BarrierTask<kMost>& task) {
-  return reinterpret_cast<BufferTail*>(task.buffers[task.rank] + task.tail);
 }
 
 // `tell(peer, line)` writes what a peer is to know beside the number.

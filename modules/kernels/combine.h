@@ -46,7 +46,7 @@ GPU_NOINLINE void combine_rows(Combination combination, Unit* units, uint32_t wi
 
 // The rows of all ranks in one tile, as many at a time as there are groups; then row 0 is what they come to.
 template <unsigned kMost>
-GPU_INLINE void combine_tile(const CombineTask<kMost>& task, const Tile& tile, const OwnUnits<kEach>& own) {
+GPU_INLINE void combine_tile(const CombineTask<kMost>& task, const Tile& tile, const OwnUnits& own) {
   for (uint32_t done = 0; done < task.from_count;) {
     const uint32_t kept = done > 0 ? 1 : 0;  // row 0 is what the rows so far have come to
     const uint32_t fresh = task.from_count - done < task.rows - kept ? task.from_count - done : task.rows - kept;
@@ -70,7 +70,7 @@ GPU_INLINE void combine(const CombineTask<kMost>& task) {
   const Tile tile(shared, task.rows);
   const uint64_t count = units.count(), step = uint64_t{gridDim.x} * tile.width();
   for (uint64_t first = uint64_t{blockIdx.x} * tile.width(); first < count; first += step) {
-    const OwnUnits<kEach> own(units, first + tile.lane, tile.across);
+    const OwnUnits own(units, first + tile.lane, tile.across);
     combine_tile(task, tile, own);
     // Groups take turns; those behind the last row have no units.
     for (uint32_t rank = tile.group; tile.group < task.rows && rank < task.to_count; rank += task.rows) {
@@ -107,7 +107,7 @@ struct CombiningRound {
     const PacketsTask<kFewRanks>& task = round.task;
     if (tile.group >= task.ranks) return true;
     if (peer == task.rank) {
-      OwnUnits<kEach>(units, first + tile.lane, tile.across).read(task.send + peer * task.send_pitch, [&](unsigned i, const Unit& unit) { tile.own(peer, i) = unit; });
+      OwnUnits(units, first + tile.lane, tile.across).read(task.send + peer * task.send_pitch, [&](unsigned i, const Unit& unit) { tile.own(peer, i) = unit; });
       return true;
     }
     gpu::Pair low[kEach] = {}, high[kEach] = {};
@@ -134,10 +134,9 @@ GPU_INLINE void combine_packets(const CombinePacketsTask& whole) {
   __shared__ Unit shared[kCombineThreads * kEach];
   const PacketsTask<kFewRanks>& task = whole.packets;
   const uint64_t before = last_value(task.signal);
-  BufferTail* tail = reinterpret_cast<BufferTail*>(task.buffers[task.rank] + task.tail);
   const UnitsOf units{whole.elements};
   const Tile tile(shared, task.ranks);
-  CombiningRound round{{task, round_after(tail->round)}, units, tile, (task.rank + 1 + tile.group) % task.ranks, units.count()};
+  CombiningRound round{next_round(task), units, tile, (task.rank + 1 + tile.group) % task.ranks, units.count()};
   const uint64_t begin = uint64_t{blockIdx.x} * tile.width(), step = uint64_t{gridDim.x} * tile.width();
   for (uint64_t first = begin; first < round.count; first += step) round.send(first);
   bool stayed = true;

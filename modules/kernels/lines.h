@@ -162,8 +162,7 @@ GPU_INLINE bool receive_lines(Round<kMost>& round, const LineShare& share) {
 template <unsigned kMost>
 GPU_INLINE void exchange_lines(const PacketsTask<kMost>& task) {
   const uint64_t before = last_value(task.signal);
-  const BufferTail* tail = reinterpret_cast<BufferTail*>(task.buffers[task.rank] + task.tail);
-  Round<kMost> round{task, round_after(tail->round)};
+  Round<kMost> round = next_round(task);
   const Elements bytes{task.block_bytes, Combination::none, sizeof(Unit), task.align, 0};
   const UnitsOf units{bytes};
   const uint32_t warp = (blockIdx.x * blockDim.x + threadIdx.x) / kWarpLanes;
@@ -229,10 +228,9 @@ GPU_INLINE void combine_lines(const CombinePacketsTask& whole) {
   __shared__ Unit shared[kCombineThreads / kLineLanes * kPairsAtATime * kUnitsOfAPair];
   const PacketsTask<kFewRanks>& task = whole.packets;
   const uint64_t before = last_value(task.signal);
-  const BufferTail* tail = reinterpret_cast<BufferTail*>(task.buffers[task.rank] + task.tail);
   const UnitsOf units{whole.elements};
   const LineTile tile(shared, task.ranks);
-  Round<kFewRanks> round{task, round_after(tail->round)};
+  Round<kFewRanks> round = next_round(task);
   const uint32_t peer = (task.rank + 1 + tile.group) % task.ranks;
   const uint64_t count = units.count(), begin = uint64_t{blockIdx.x} * tile.width, step = uint64_t{gridDim.x} * tile.width;
   for (uint64_t first = begin; first < count && tile.group < task.ranks && peer != task.rank; first += step) {

@@ -6,6 +6,7 @@
 // All CTAs must be on the device at once: each sends all it has to before it waits for anything.
 #pragma once
 
+#include "barrier.h"
 #include "move.h"
 #include "signal.h"
 #include "stamped.h"
@@ -95,6 +96,11 @@ struct Round {
   }
 };
 
+template <unsigned kMost>
+GPU_INLINE Round<kMost> next_round(const PacketsTask<kMost>& task) {
+  return {task, round_after(tail_of(task)->round)};
+}
+
 // A packet that nobody has written for 2^32 rounds would be taken for a new one. So its owner erases it before, a few
 // packets in some rounds: those of the round's half have been read, and peers write there only when they have
 // the next round from this rank.
@@ -116,7 +122,7 @@ GPU_INLINE void erase_some(const PacketsTask<kMost>& task, uint32_t round) {
 // The last CTA to come here ends the round for its rank.
 template <unsigned kMost>
 GPU_INLINE void end_round(const PacketsTask<kMost>& task, uint32_t round, uint64_t before, bool stayed) {
-  BufferTail* tail = reinterpret_cast<BufferTail*>(task.buffers[task.rank] + task.tail);
+  BufferTail* tail = tail_of(task);
   if (!stayed) tail->gave_up = 1;
   // Where nobody is told, the kernel's end is all that anybody waits for.
   if (!(task.signal.flag != nullptr ? last_of_all(&tail->arrivals) : last_to_come(&tail->arrivals))) return;
@@ -130,8 +136,7 @@ GPU_INLINE void end_round(const PacketsTask<kMost>& task, uint32_t round, uint64
 template <unsigned kMost>
 GPU_INLINE void exchange_packets(const PacketsTask<kMost>& task) {
   const uint64_t before = last_value(task.signal);
-  BufferTail* tail = reinterpret_cast<BufferTail*>(task.buffers[task.rank] + task.tail);
-  Round<kMost> round{task, round_after(tail->round)};
+  Round<kMost> round = next_round(task);
   const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned lane = thread % task.lanes;
   const uint32_t groups = gridDim.x * blockDim.x / task.lanes;

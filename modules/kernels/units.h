@@ -84,8 +84,7 @@ struct UnitsOf {
   GPU_INLINE void write(char* to, uint64_t number, const Unit& unit) const { write_some(at(to, number), unit, bytes(number), elements.align); }
 };
 
-// A thread's units of a row, `kMost` of them: `first`, and then one after every `step`.
-template <unsigned kMost>
+// A thread's units of a row: `first`, and then one after every `step`.
 struct OwnUnits {
   const UnitsOf& units;
   uint64_t first, step;
@@ -97,16 +96,16 @@ struct OwnUnits {
   // `take(i, unit)`. Whole ones are all asked for before the first is taken.
   template <class Take>
   GPU_INLINE void read(const char* from, Take take) const {
-    Unit got[kMost] = {};
+    Unit got[kEach] = {};
 #pragma unroll
-    for (unsigned i = 0; i < kMost; ++i) {
+    for (unsigned i = 0; i < kEach; ++i) {
       if (first + i * step < whole) got[i] = gpu::load(reinterpret_cast<const Unit*>(from) + first + i * step);
     }
 #pragma unroll
-    for (unsigned i = 0; i < kMost; ++i) take(i, got[i]);
+    for (unsigned i = 0; i < kEach; ++i) take(i, got[i]);
     if (whole == count) return;
 #pragma unroll 1
-    for (unsigned i = 0; i < kMost; ++i) {
+    for (unsigned i = 0; i < kEach; ++i) {
       const uint64_t number = first + i * step;
       if (number >= whole && number < count) take(i, units.read(from, number));
     }
@@ -116,12 +115,12 @@ struct OwnUnits {
   template <class Result>
   GPU_INLINE void write(char* to, Result result) const {
 #pragma unroll
-    for (unsigned i = 0; i < kMost; ++i) {
+    for (unsigned i = 0; i < kEach; ++i) {
       if (first + i * step < whole) gpu::store(reinterpret_cast<Unit*>(to) + first + i * step, result(i));
     }
     if (whole == count) return;
 #pragma unroll 1
-    for (unsigned i = 0; i < kMost; ++i) {
+    for (unsigned i = 0; i < kEach; ++i) {
       const uint64_t number = first + i * step;
       if (number >= whole && number < count) units.write(to, number, result(i));
     }

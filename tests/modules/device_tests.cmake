@@ -28,6 +28,7 @@ foreach(program alltoall allreduce gatherings algorithms kinds reuse types vecto
   gpu_test(device_${program} device_${program})
 endforeach()
 gpu_test(device_allreduce_packets device_allreduce LAUNCH -x CROSSRAIL_ALLREDUCE=ll_one_shot)
+gpu_test(device_on_stream_packets device_on_stream LAUNCH -x CROSSRAIL_ALLTOALL=hybrid -x CROSSRAIL_ALLREDUCE=ll_one_shot)
 gpu_test(device_on_stream_ll128 device_on_stream LAUNCH -x CROSSRAIL_ALLTOALL=ll128 -x CROSSRAIL_ALLREDUCE=ll128_one_shot)
 gpu_test(device_allreduce_ll128 device_allreduce LAUNCH -x CROSSRAIL_ALLREDUCE=ll128_one_shot)
 foreach(program alltoall allreduce gatherings kinds reuse pending waits vectors)

@@ -61,6 +61,7 @@ run() {
 }
 
 for program in alltoall allreduce gatherings algorithms kinds reuse types vectors pending on_stream waits; do run device_$program "" "$programs/device_$program"; done
+run device_on_stream_packets "-x CROSSRAIL_ALLTOALL=hybrid -x CROSSRAIL_ALLREDUCE=ll_one_shot" "$programs/device_on_stream"
 run device_on_stream_ll128 "-x CROSSRAIL_ALLTOALL=ll128 -x CROSSRAIL_ALLREDUCE=ll128_one_shot" "$programs/device_on_stream"
 run device_allreduce_packets "-x CROSSRAIL_ALLREDUCE=ll_one_shot" "$programs/device_allreduce"
 run device_allreduce_ll128 "-x CROSSRAIL_ALLREDUCE=ll128_one_shot" "$programs/device_allreduce"

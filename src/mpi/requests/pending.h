@@ -58,7 +58,7 @@ class PendingUse {
   // Gives back what is MPI's, where that may not wait for the end of this. The communicator's record stays if its error
   // handler has yet to be called.
   void release(bool keeps_record);
-  // Duplicates of types that the call needs.
+  // Types of ours that the call needs.
   std::vector<MPI_Datatype> types;
   std::atomic<bool> raised{false};  // the error handler has been called, or is about to be
 
