@@ -1,5 +1,7 @@
 #include "collectives/device_packets.h"
 
+#include <algorithm>
+
 #include "collectives/allreduce_device/combined.h"
 
 namespace crossrail {

@@ -1,6 +1,8 @@
 // Rounds of packets through the ranks' receive buffers: what collectives by packets share.
 #pragma once
 
+#include <algorithm>
+
 #include "collectives/device_rounds.h"
 
 namespace crossrail {

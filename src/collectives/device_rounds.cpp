@@ -2,6 +2,7 @@
 
 #include "collectives/device_packets.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace crossrail {

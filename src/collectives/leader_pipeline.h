@@ -6,6 +6,8 @@
 // step 2 to the second, ...; with more leaders than steps, long regions travel in parts.
 #pragma once
 
+#include <algorithm>
+
 #include "collectives/nodes.h"
 #include "collectives/parameters.h"
 

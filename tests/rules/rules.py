@@ -21,6 +21,10 @@ PUBLIC_HEADERS = {"device": {"crossrail/device_module.h"}}
 VENDOR = r"\b(?:cuda|hip|rocm|hsa|sycl|nccl|rccl|nvml|cu|ze)(?:[A-Z_]\w*)\b|\bCU(?:DA)?_\w+|\bHIP_\w+"
 VENDOR_CONDITION = r"CUDA|NVCC|NVIDIA|\bHIP|ROCM|AMDGPU|_HIP|SYCL|LEVEL_ZERO|INTEL_GPU"
 BANNED_WORDS = {"utils", "helper", "helpers", "misc", "impl", "mgr", "ctx", "legacy"}
+ALGORITHMS = (
+    "all_of|any_of|clamp|copy|copy_n|count|count_if|equal|fill|fill_n|find|find_if|lower_bound|max|max_element|min|min_element|mismatch"
+    "|none_of|remove_if|reverse|rotate|sort|stable_sort|transform|unique|upper_bound"
+)
 GROWS = (
     r"\bnew\b|\b(?:malloc|calloc|realloc|strdup|aligned_alloc|posix_memalign)\s*\(|\bmake_(?:unique|shared)\b"
     r"|\.(?:push_back|emplace_back|emplace|insert|resize|reserve|append|assign)\s*\("
@@ -75,6 +79,15 @@ def collectives_know_no_mpi_and_no_vendor(path, text):
         return []
     code = without_comments(text, keep_strings=False)
     return _matches(r"\bP?MPI_\w+|\bgetenv\b|" + VENDOR, code, "not in src/collectives")
+
+
+def algorithms_are_included(path, text):
+    """What uses std::min and the like includes <algorithm>: precompiled headers hide that it is missing, until a package is built."""
+    if not _is_cpp(path) or not path.startswith(("src/", "modules/")):
+        return []
+    code = without_comments(text, keep_strings=False)
+    missing = all(name != "<algorithm>" for _, name in includes(text))
+    return _matches(r"\bstd::(?:%s)\(" % ALGORITHMS, code, "without <algorithm>") if missing else []
 
 
 def no_condition_on_a_vendor(path, text):
@@ -166,6 +179,7 @@ RULES = (
     layering,
     mpi_only_behind_its_door,
     collectives_know_no_mpi_and_no_vendor,
+    algorithms_are_included,
     no_condition_on_a_vendor,
     short_files,
     short_functions,

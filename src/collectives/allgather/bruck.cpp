@@ -5,6 +5,8 @@
 // Needs  Scratch for all blocks.
 // From   Bruck et al. 1997, section 4; Thakur, Rabenseifner, Gropp 2005, section 4.1.
 
+#include <algorithm>
+
 #include "collectives/allgather/own_block.h"
 
 namespace crossrail::allgather::bruck {

@@ -5,6 +5,8 @@
 // Needs  Shared node memory for a part of every rank's block, twice. Parameter: part (most of a block at a time).
 // From   Traeff and Hunold 2020, section 3 (allgather on lanes); the nodes may differ.
 
+#include <algorithm>
+
 #include "collectives/allgather/own_block.h"
 #include "collectives/combine.h"
 #include "collectives/parameters.h"

@@ -5,6 +5,8 @@
 // Needs  A shared segment on the node. Parameters: packet (longest block that travels in packets), part (most of a block in one epoch).
 // From   Ours; epochs and halves are explained in transport/control_block.h.
 
+#include <algorithm>
+
 #include "collectives/allgather/own_block.h"
 #include "collectives/combine.h"
 #include "collectives/packets.h"

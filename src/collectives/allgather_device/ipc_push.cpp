@@ -6,6 +6,8 @@
 //        mapped. Parameter: memcpy_threshold. Setting: CROSSRAIL_SMS.
 // From   IPC paper, section III-A, with one block for all.
 
+#include <algorithm>
+
 #include "collectives/device_rounds.h"
 #include "collectives/parameters.h"
 

@@ -8,6 +8,8 @@
 //        (of each rank, its helpers among them, that share long messages).
 // From   Multi-process-per-GPU allreduce paper, algorithm 2; Traeff and Hunold 2020.
 
+#include <algorithm>
+
 #include "collectives/allreduce/lanes.h"
 #include "collectives/allreduce/messages.h"
 #include "collectives/parameters.h"

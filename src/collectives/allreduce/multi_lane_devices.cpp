@@ -8,6 +8,8 @@
 //        ours, and parts then one after the other. No long double.
 // From   Multi-rail poster: the network's part of a chunk begins the moment it is reduced ("early-triggered pipelining").
 
+#include <algorithm>
+
 #include "collectives/allreduce/lanes.h"
 #include "collectives/allreduce_device/combined.h"
 

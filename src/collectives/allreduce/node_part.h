@@ -3,6 +3,8 @@
 // them out.
 #pragma once
 
+#include <algorithm>
+
 #include "collectives/allreduce/tree.h"
 
 namespace crossrail::allreduce {

@@ -8,6 +8,8 @@
 //        are staged in one epoch).
 // From   Ours; reduce-scatter and allgather as in Rabenseifner 2004. Epochs and halves are explained in transport/control_block.h.
 
+#include <algorithm>
+
 #include "collectives/allreduce/node_part.h"
 #include "collectives/parameters.h"
 

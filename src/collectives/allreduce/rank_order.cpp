@@ -10,6 +10,8 @@
 // From   Scatter and gather of a long reduction: Thakur, Rabenseifner, Gropp 2005, section 4; that an order fixed by ranks makes sums
 //        reproducible, and what it costs: Balaji and Kimpe 2013; Demmel and Nguyen 2015 have sums that no order changes, by other means.
 
+#include <algorithm>
+
 #include "collectives/allreduce/messages.h"
 #include "collectives/allreduce/tree.h"
 #include "collectives/parameters.h"

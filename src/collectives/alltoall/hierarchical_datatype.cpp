@@ -8,6 +8,8 @@
 // From   Traeff, Rougier, MPI collectives and datatypes for hierarchical all-to-all communication,
 //        EuroMPI 2014; OHIO paper, Table I. There the datatype engine moves the blocks; here loops do.
 
+#include <algorithm>
+
 #include "collectives/alltoall/node_regions.h"
 
 namespace crossrail::alltoall::hierarchical_datatype {

@@ -6,6 +6,8 @@
 //        for each of the rank's processes where that is more), processes (of each rank, its helpers among them, that share long messages).
 // From   OHIO paper, section III-A (partners of a step) and Table I.
 
+#include <algorithm>
+
 #include "collectives/alltoall/pairwise_devices.h"
 #include "collectives/alltoall/send_side.h"
 #include "collectives/partners.h"

@@ -9,6 +9,8 @@
 
 #include "collectives/alltoall/pairwise_devices.h"
 
+#include <algorithm>
+
 #include "collectives/alltoall/send_side.h"
 #include "collectives/partners.h"
 

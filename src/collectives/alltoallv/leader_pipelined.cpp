@@ -10,6 +10,8 @@
 //        its peers in their memory (IPC paper, section III-C). Across nodes no counts are exchanged:
 //        a receiver's own say what comes.
 
+#include <algorithm>
+
 #include "collectives/alltoallv/messages.h"
 #include "collectives/leader_pipeline.h"
 #include "collectives/node_rows.h"

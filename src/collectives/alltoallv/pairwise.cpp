@@ -6,6 +6,8 @@
 //        processes (of each rank, its helpers among them, that share long messages).
 // From   OHIO paper, section III-A (partners of a step) and Table I.
 
+#include <algorithm>
+
 #include "collectives/alltoallv/messages.h"
 #include "collectives/alltoallv/pairwise_devices.h"
 #include "collectives/partners.h"

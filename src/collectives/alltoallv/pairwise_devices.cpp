@@ -9,6 +9,8 @@
 
 #include "collectives/alltoallv/pairwise_devices.h"
 
+#include <algorithm>
+
 #include "collectives/device_lengths.h"
 #include "collectives/partners.h"
 

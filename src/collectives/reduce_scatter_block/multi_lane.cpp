@@ -6,6 +6,8 @@
 // Needs  Shared node memory for a part of every block of the node's ranks, twice. Parameter: part (most of a block at a time).
 // From   Traeff and Hunold 2020, section 3 (reduce-scatter on lanes); the nodes may differ.
 
+#include <algorithm>
+
 #include "collectives/parameters.h"
 #include "collectives/reduce_scatter_block/own_block.h"
 #include "collectives/servers.h"

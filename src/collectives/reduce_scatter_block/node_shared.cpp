@@ -5,6 +5,8 @@
 // Needs  A shared segment on the node. Parameters: packet (longest row of blocks that travels in packets), part (most of a block in one epoch).
 // From   Ours, the first half of allreduce's node_shared; epochs and halves are explained in transport/control_block.h.
 
+#include <algorithm>
+
 #include "collectives/packets.h"
 #include "collectives/parameters.h"
 #include "collectives/reduce_scatter_block/own_block.h"

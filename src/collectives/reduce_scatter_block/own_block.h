@@ -2,6 +2,8 @@
 // goes to the beginning of the same memory, over the block for the first rank.
 #pragma once
 
+#include <algorithm>
+
 #include "collectives/allreduce/tree.h"
 
 namespace crossrail::reduce_scatter_block {

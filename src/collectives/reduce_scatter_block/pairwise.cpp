@@ -5,6 +5,8 @@
 // Needs  Scratch for two parts of a block, each 16 MiB at most; in the order of the ranks for one of every rank, 16 MiB together.
 // From   Thakur, Rabenseifner, Gropp 2005, section 4.4.
 
+#include <algorithm>
+
 #include "collectives/reduce_scatter_block/own_block.h"
 
 namespace crossrail::reduce_scatter_block::pairwise {

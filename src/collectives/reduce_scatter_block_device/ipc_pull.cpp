@@ -6,6 +6,8 @@
 //        where CROSSRAIL_DEVICE_SCRATCH is less. In a stream's order: only what can be mapped, and not in place. Setting: CROSSRAIL_SMS.
 // From   As allreduce_device/two_shot_pull.
 
+#include <algorithm>
+
 #include "collectives/allreduce_device/combined.h"
 
 namespace crossrail::reduce_scatter_block_device::ipc_pull {

@@ -1,5 +1,6 @@
 #include "mpi/buffers/flatten.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 #include <vector>

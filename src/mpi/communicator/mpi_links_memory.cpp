@@ -1,5 +1,6 @@
 // MpiLinks: memory that ranks of a node share, or read of each other.
 
+#include <algorithm>
 #include <cstring>
 
 #include "device/device.h"

@@ -1,5 +1,7 @@
 #include "mpi/interpose/fortran_arguments.h"
 
+#include <algorithm>
+
 #include "base/of_thread.h"
 #include "mpi/library/pmpi.h"
 

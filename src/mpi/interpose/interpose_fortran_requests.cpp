@@ -1,6 +1,7 @@
 // As interpose_fortran.cpp, for nonblocking and persistent calls: they give the program a request. Waiting for it
 // needs nothing of ours.
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
