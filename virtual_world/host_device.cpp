@@ -119,8 +119,12 @@ void describe(const void* pointer, size_t bytes, crossrail_memory* memory) {
   if (!find_piece(pointer, base, piece)) return;
   *memory = {piece.kind, piece.shareable ? 1 : 0, 0, nullptr, piece.id, reinterpret_cast<void*>(base), piece.bytes,
              static_cast<std::uint64_t>(device().options.generation)};
+  // What lies in the first chunk is other memory than both.
   constexpr std::uint64_t kOther = std::uint64_t{1} << 40;
-  if (piece.chunks && bytes < piece.bytes / 2) memory->allocation += kOther;
+  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(pointer) + bytes, border = base + piece.bytes / 2;
+  if (!piece.chunks || end > border) return;
+  memory->allocation += kOther;
+  memory->bytes = border - base;
 }
 
 crossrail_memory_kind classify(const void* pointer) {
@@ -160,8 +164,8 @@ const char* export_memory(const crossrail_memory* memory, crossrail_handle* hand
   if (!find_piece(memory->base, base, piece) || !piece.shareable) return "not shareable";
   handle->kind = piece.ours ? 1 : 0;
   handle->chunk_count = 1;
-  handle->bytes = piece.bytes;
-  chunks[0] = {piece.bytes, dup(piece.descriptor), 0};
+  handle->bytes = memory->bytes;
+  chunks[0] = {memory->bytes, dup(piece.descriptor), 0};
   return nullptr;
 }
 

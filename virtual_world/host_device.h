@@ -23,7 +23,7 @@ struct host_device_options {
 };
 void host_device_set(const host_device_options* options);
 
-// CHUNKS: a part of it is described as other memory than the whole.
+// CHUNKS: two in a row; what lies in the first is described as other memory than both.
 enum host_device_kind { HOST_DEVICE_PLAIN, HOST_DEVICE_UNSHAREABLE, HOST_DEVICE_MANAGED, HOST_DEVICE_CHUNKS };
 // A program's device memory. Null if there is none left.
 void* host_device_alloc(size_t bytes, enum host_device_kind kind);

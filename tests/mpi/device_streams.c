@@ -94,15 +94,22 @@ typedef struct {
   lists* device; /* of what is sent, and of what is received */
   int *filled, *got, *poison;
   lists* kept;
+  MPI_Datatype from_bottom; /* an int, with the address of `send` in it */
 } vectors;
 
 static vectors open_vectors(int calls, void* stream) {
-  vectors v = {calls, (size_t)(size_of_comm(MPI_COMM_WORLD) * (kMost + 1)), stream, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+  vectors v = {calls, (size_t)(size_of_comm(MPI_COMM_WORLD) * (kMost + 1)), stream, NULL, NULL, NULL, NULL, NULL, NULL, NULL, MPI_DATATYPE_NULL};
   const size_t bytes = sizeof(int) * v.all;
   v.send = device_alloc(bytes, 0), v.recv = device_alloc(bytes, 0), v.device = device_alloc(2 * sizeof(lists), 0);
   v.filled = malloc(bytes * (size_t)calls), v.got = malloc(bytes * (size_t)calls), v.poison = malloc(bytes);
   v.kept = malloc(2 * sizeof(lists) * (size_t)calls);
   memset(v.poison, 0xEE, bytes);
+  const MPI_Aint address = (MPI_Aint)(intptr_t)v.send;
+  MPI_Datatype there;
+  MPI_Type_create_hindexed(1, (int[]){1}, &address, MPI_INT, &there);
+  MPI_Type_create_resized(there, address, sizeof(int), &v.from_bottom);
+  MPI_Type_commit(&v.from_bottom);
+  MPI_Type_free(&there);
   return v;
 }
 
@@ -111,6 +118,7 @@ static void close_vectors(vectors* v) {
   void* const host[] = {v->filled, v->got, v->poison, v->kept};
   for (size_t i = 0; i < sizeof device / sizeof device[0]; ++i) device_free(device[i]);
   for (size_t i = 0; i < sizeof host / sizeof host[0]; ++i) free(host[i]);
+  MPI_Type_free(&v->from_bottom);
 }
 
 /* Every other call has some of its arrays in host memory, written over once it has returned. What comes is received as bytes. */
@@ -129,7 +137,9 @@ static void vector_call(vectors* v, int call) {
   for (int i = 0; i < 3; ++i) copy(v->stream, &in[i]);
   lists host[2] = {*sent, *received};
   const lists* const device = v->device;
-  CHECK(vector_on_stream(v->send, some ? host[0].counts : device[0].counts, device[0].places, MPI_INT, v->recv, device[1].counts,
+  const int absolute = call % 3 == 0;
+  CHECK(vector_on_stream(absolute ? MPI_BOTTOM : v->send, some ? host[0].counts : device[0].counts, device[0].places,
+                         absolute ? v->from_bottom : MPI_INT, v->recv, device[1].counts,
                          some ? host[1].places : device[1].places, MPI_BYTE, MPI_COMM_WORLD, v->stream) == MPI_SUCCESS, "call %d of vectors refused", call);
   memset(host, 0x55, sizeof host);
   copy(v->stream, &out);

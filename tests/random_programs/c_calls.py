@@ -123,17 +123,17 @@ class Rank:
         if member is None:
             return
         number, form = step["number"], step["form"]
-        name = CALLS[form]
-        name = {"b": f"MPI_{name}", "n": f"MPI_I{name.lower()}", "p": f"{name.upper()}_INIT"}[step["mode"]]
-        more = {"b": "", "n": f", &r{number}", "p": f", MPI_INFO_NULL, &r{number}"}[step["mode"]]
+        name, mode = CALLS[form], step["mode"].replace("q", "b")[0]  # in a stream's order: there are no devices here
+        name = {"b": f"MPI_{name}", "n": f"MPI_I{name.lower()}", "p": f"{name.upper()}_INIT"}[mode]
+        more = {"b": "", "n": f", &r{number}", "p": f", MPI_INFO_NULL, &r{number}"}[mode]
         self.calls[number] = step
         arguments = self.arguments(step, member)
         self.fill(number, step["in_place"])
-        if step["mode"] != "b":
+        if mode != "b":
             self.say(f"MPI_Request r{number} = MPI_REQUEST_NULL;")
             self.requests.append(number)
         self.say(f"OK({name}({arguments}, c{step['team']}{more})); /* step {number} */")
-        if step["mode"] == "b":
+        if mode == "b":
             self.check(number)
 
     def arguments(self, step, member):

@@ -4,6 +4,7 @@
 
 #include "exchanges.h"
 #include "persistent.h"
+#include "streams.h"
 
 typedef struct {
   void* address;
@@ -87,7 +88,7 @@ static int first_of(const int* counts) { return counts == NULL ? 0 : counts[0]; 
 /* By the mode: MPI_Name, MPI_Iname or MPI_Name_init, `suffix` _c or nothing. */
 #define CALL(name, nonblocking, suffix, ...)                                              \
   do {                                                                                    \
-    if (one->mode == 'b') return MPI_##name##suffix(__VA_ARGS__, comm);                   \
+    if (one->mode == 'b' || one->mode == 'q') return MPI_##name##suffix(__VA_ARGS__, comm);                   \
     IF_PERSISTENT(MPI_##name##_init##suffix(__VA_ARGS__, comm, MPI_INFO_NULL, request));  \
     return MPI_##nonblocking##suffix(__VA_ARGS__, comm, request);                         \
   } while (0)
@@ -130,13 +131,53 @@ static Arguments prepare(Exchange* one, int receives) {
   return arguments_of(side, types, address);
 }
 
+/* Counts and places, one array behind the other, on the device; where the side has none there, as they were. */
+static Arguments with_lists_on_device(Exchange* one, int receives, const Arguments* given) {
+  Arguments made = *given;
+  const size_t bytes = sizeof(int) * (size_t)(receives ? one->in : one->out).blocks;
+  if (open_driver_of_process() == NULL || one->form != 'v' || (one->flags & (receives ? kListsIn : kListsOut)) == 0) return made;
+  if (one->lists[receives].at == NULL) one->lists[receives] = take_device_memory(kWholeAllocation, 2 * bytes);
+  int* const there = (int*)(void*)one->lists[receives].at;
+  open_driver_of_process()->copy(there, given->counts, bytes);
+  open_driver_of_process()->copy(there + bytes / sizeof(int), given->places, bytes);
+  made.counts = there;
+  made.places = there + bytes / sizeof(int);
+  return made;
+}
+
+/* Whether it has been enqueued. */
+static int call_in_stream(Exchange* one, const Arguments* given) {
+  const StreamCalls* const calls = stream_calls();
+  void* const stream = stream_of(one->stream);
+  const MPI_Comm comm = one->comm;
+  const Arguments *out = &given[0], *in = &given[1];
+  if (calls == NULL || one->form == 'w' || (one->form == 'v' && one->in_place)) return 0;
+  if (one->form == 'a') return calls->alltoall(PLAIN, comm, stream) == MPI_SUCCESS;
+  if (one->form == 'g') return calls->allgather(PLAIN, comm, stream) == MPI_SUCCESS;
+  if (one->form == 'r') return calls->allreduce(REDUCED, comm, stream) == MPI_SUCCESS;
+  if (one->form == 's') return calls->reduce_scatter_block(REDUCED, comm, stream) == MPI_SUCCESS;
+  const Arguments lists[2] = {with_lists_on_device(one, 0, out), with_lists_on_device(one, 1, in)};
+  out = &lists[0], in = &lists[1];
+  return calls->alltoallv(SENT_INTS, out->types[0], RECEIVED_INTS, in->types[0], comm, stream) == MPI_SUCCESS;
+}
+
+static int call_by_mode(Exchange* one, const Arguments* both, MPI_Request* request) {
+  if (one->mode == 'q' && (one->enqueued = call_in_stream(one, both)) != 0) return MPI_SUCCESS;
+#if LARGE_COUNTS
+  if (one->large) return call_large(one, &both[0], &both[1], request);
+#endif
+  return call_ints(one, &both[0], &both[1], request);
+}
+
+int call_again(Exchange* one) {
+  Arguments both[2];
+  for (int i = 0; i < 2; ++i) memcpy(&both[i], one->arguments[i], sizeof both[i]);
+  return call_by_mode(one, both, NULL);
+}
+
 int call_mpi(Exchange* one, MPI_Request* request) {
   Arguments both[2] = {one->in_place ? ignored() : prepare(one, 0), prepare(one, 1)};
-#if LARGE_COUNTS
-  const int code = one->large ? call_large(one, &both[0], &both[1], request) : call_ints(one, &both[0], &both[1], request);
-#else
-  const int code = call_ints(one, &both[0], &both[1], request);
-#endif
+  const int code = call_by_mode(one, both, request);
   for (int i = 0; i < 2; ++i) {
     one->arguments[i] = malloc(sizeof both[i]);
     memcpy(one->arguments[i], &both[i], sizeof both[i]);
@@ -146,6 +187,7 @@ int call_mpi(Exchange* one, MPI_Request* request) {
 
 void free_arguments_of(Exchange* one) {
   for (int i = 0; i < 2; ++i) {
+    if (one->lists[i].at != NULL) give_device_memory_back(&one->lists[i]);
     free(one->given[i]);
     if (one->arguments[i] == NULL) continue;
     free_arguments(one->arguments[i]);

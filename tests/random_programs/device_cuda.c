@@ -20,7 +20,7 @@ typedef struct {
   int flags;
 } Access;
 
-enum { kPinned = 1, kFileDescriptors = 1, kOnDevice = 1, kReadAndWrite = 3, kForAllStreams = 1 };
+enum { kPinned = 1, kFileDescriptors = 1, kOnDevice = 1, kReadAndWrite = 3, kForAllStreams = 1, kNotWithDefaultStream = 1, kRelaxed = 2 };
 
 static struct {
   int (*init)(unsigned);
@@ -42,6 +42,13 @@ static struct {
   int (*map)(Address, size_t, size_t, unsigned long long, unsigned long long);
   int (*unmap)(Address, size_t);
   int (*allow)(Address, size_t, const Access*, size_t);
+  int (*open_stream)(void**, unsigned);
+  int (*begin_capture)(void*, int);
+  int (*end_capture)(void*, void**);
+  int (*instantiate)(void**, void*, unsigned long long);
+  int (*launch)(void*, void*);
+  int (*drop)(void*);
+  int (*drop_graph)(void*);
 } cuda;
 static void* context;
 static int device;
@@ -123,6 +130,29 @@ static void copy(void* to, const void* from, size_t bytes) {
   CUDA_OK(copy, (Address)(uintptr_t)to, (Address)(uintptr_t)from, bytes);
 }
 
+static void* open_stream(void) {
+  void* stream = NULL;
+  use_context();
+  CUDA_OK(open_stream, &stream, kNotWithDefaultStream);
+  return stream;
+}
+
+static void wait_for(void* stream) { CUDA_OK(wait, stream); }
+
+/* Memory may be allocated meanwhile. */
+static void begin_capture(void* stream) { CUDA_OK(begin_capture, stream, kRelaxed); }
+
+static void* end_capture(void* stream) {
+  void *graph = NULL, *ready = NULL;
+  CUDA_OK(end_capture, stream, &graph);
+  CUDA_OK(instantiate, &ready, graph, 0);
+  CUDA_OK(drop_graph, graph);
+  return ready;
+}
+
+static void launch(void* graph, void* stream) { CUDA_OK(launch, graph, stream); }
+static void drop_graph(void* graph) { CUDA_OK(drop, graph); }
+
 /* A real device behaves as it does. */
 static void behave(int delay_us, int refuses_maps) { (void)delay_us, (void)refuses_maps; }
 
@@ -135,7 +165,10 @@ static int find_all(void* library) {
              {&cuda.alloc_in_pool, "cuMemAllocAsync"}, {&cuda.free_in_pool, "cuMemFreeAsync"}, {&cuda.wait, "cuStreamSynchronize"},
              {&cuda.alloc_managed, "cuMemAllocManaged"}, {&cuda.granularity, "cuMemGetAllocationGranularity"},
              {&cuda.reserve, "cuMemAddressReserve"}, {&cuda.free_reserved, "cuMemAddressFree"}, {&cuda.create, "cuMemCreate"},
-             {&cuda.release, "cuMemRelease"}, {&cuda.map, "cuMemMap"}, {&cuda.unmap, "cuMemUnmap"}, {&cuda.allow, "cuMemSetAccess"}};
+             {&cuda.release, "cuMemRelease"}, {&cuda.map, "cuMemMap"}, {&cuda.unmap, "cuMemUnmap"}, {&cuda.allow, "cuMemSetAccess"},
+             {&cuda.open_stream, "cuStreamCreate"}, {&cuda.begin_capture, "cuStreamBeginCapture_v2"}, {&cuda.end_capture, "cuStreamEndCapture"},
+             {&cuda.instantiate, "cuGraphInstantiateWithFlags"}, {&cuda.launch, "cuGraphLaunch"}, {&cuda.drop, "cuGraphExecDestroy"},
+             {&cuda.drop_graph, "cuGraphDestroy"}};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
     *(void**)all[i].function = dlsym(library, all[i].name);
     if (*(void**)all[i].function == NULL) return 0;
@@ -144,7 +177,7 @@ static int find_all(void* library) {
 }
 
 const Driver* cuda_driver(void* library, int rank) {
-  static const Driver made = {take, give_back, copy, behave};
+  static const Driver made = {take, give_back, copy, open_stream, wait_for, begin_capture, end_capture, launch, drop_graph, behave};
   int devices = 0;
   if (!find_all(library)) return NULL;
   CUDA_OK(init, 0);

@@ -26,6 +26,8 @@ static struct {
   void (*free)(void*);
   void* (*touchable)(const void*);
   void (*set)(const HostDeviceOptions*);
+  void* (*open_stream)(void);
+  void (*wait)(void*);
 } host;
 
 static void take_host(DeviceMemory* memory, size_t bytes) {
@@ -45,11 +47,15 @@ static void host_behaves(int delay_us, int refuses_maps) {
 }
 
 static const Driver* host_driver(void* library) {
-  static const Driver made = {take_host, give_host, copy_host, host_behaves};
+  static Driver made = {.take = take_host, .give_back = give_host, .copy = copy_host, .behave = host_behaves};
   *(void**)&host.alloc = dlsym(library, "host_device_alloc");
   *(void**)&host.free = dlsym(library, "host_device_free");
   *(void**)&host.touchable = dlsym(library, "host_device_touchable");
   *(void**)&host.set = dlsym(library, "host_device_set");
+  *(void**)&host.open_stream = dlsym(library, "host_device_open_stream");
+  *(void**)&host.wait = dlsym(library, "host_device_wait");
+  made.open_stream = host.open_stream;
+  made.wait = host.wait;
   return host.alloc != NULL && host.free != NULL && host.touchable != NULL && host.set != NULL ? &made : NULL;
 }
 

@@ -19,6 +19,14 @@ typedef struct {
   void (*take)(DeviceMemory* memory, size_t bytes);
   void (*give_back)(DeviceMemory* memory);
   void (*copy)(void* to, const void* from, size_t bytes);
+  /* Streams of the program; null is the default one. */
+  void* (*open_stream)(void);
+  void (*wait)(void* stream);
+  /* What a stream is asked from here on stands in the graph that `end_capture` gives; both are null where a driver has no graphs. */
+  void (*begin_capture)(void* stream);
+  void* (*end_capture)(void* stream);
+  void (*launch)(void* graph, void* stream);
+  void (*drop_graph)(void* graph);
   /* How its pretended device behaves from now on: most microseconds that work is late; whether memory of the program's cannot be mapped. */
   void (*behave)(int delay_us, int refuses_maps);
 } Driver;

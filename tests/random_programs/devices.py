@@ -2,10 +2,11 @@
 a driver the interpreter has these areas on the heap."""
 import random as random_numbers
 
+from bursts import put_bursts_into
 from reductions import FORMS
-from smaller import DEVICE, teams_of
+from smaller import CHUNKS, DEVICE, teams_of
 
-WHOLE, PART, UNSHAREABLE, MANAGED, CHUNKS = range(DEVICE + 1, DEVICE + 6)  # areas.h
+WHOLE, PART, UNSHAREABLE, MANAGED = range(DEVICE + 1, CHUNKS)  # areas.h
 PLAIN = [DEVICE, DEVICE, DEVICE, PART, PART, WHOLE, CHUNKS]
 ANY = PLAIN + [UNSHAREABLE, UNSHAREABLE, MANAGED, MANAGED]
 # Without ipc_resident_push: a persistent call for which it is asked fails where it cannot be planned, instead of going by host memory.
@@ -60,8 +61,8 @@ def _kind(random, how, key):
     return random.choice(PLAIN if how == "plain" else ANY)
 
 
-def _place(random, step):
-    how = random.choices(["host", "plain", "any", "out", "in", "mixed"], [12, 40, 20, 5, 5, 18])[0]
+def _place(random, step, ways=None):
+    how = random.choice(ways) if ways else random.choices(["host", "plain", "any", "out", "in", "mixed"], [12, 40, 20, 5, 5, 18])[0]
     for member in step["members"] if how != "host" else []:
         for key in ("out", "in"):
             kind = _kind(random, how, key)
@@ -89,6 +90,7 @@ def put_on_devices(program, avoided, job):
     for step in program["parts"][0]:
         if step["op"] == "set" and SETTINGS.get(step["name"], "1")[0] == "-" and random.random() < 0.6:
             step["value"] = random.choice(SETTINGS[step["name"]][1]) if random.random() < 0.6 else "-"
+    put_bursts_into(program, avoided, lambda step: _place(random, step, ["plain"] * 14 + ["any", "mixed"]))
     program["parts"][0][:0] = settings
     program["devices"] = job
     return program

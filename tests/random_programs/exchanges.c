@@ -123,7 +123,9 @@ Exchange* read_exchange(Script* script, uint64_t seed) {
   exchange->team = team_of((int)next_number(script));
   exchange->comm = exchange->team->comm;
   exchange->form = next_word(script)[0];
-  exchange->mode = next_word(script)[0];
+  const char* const mode = next_word(script);
+  exchange->mode = mode[0];
+  exchange->stream = mode[0] == 'q' ? atoi(mode + 1) : 0;
   exchange->in_place = (int)next_number(script);
   exchange->large = (int)next_number(script);
   exchange->seed = mixed(seed, (uint64_t)exchange->number);

@@ -15,13 +15,16 @@ typedef struct {
   int64_t *counts, *places;
 } Side;
 
-enum { kAbsoluteOut = 1, kAbsoluteIn = 2, kTypesFreedEarly = 4, kNullWhenEmpty = 8 };
+/* Lists: the counts and places of a side lie in device memory. */
+enum { kAbsoluteOut = 1, kAbsoluteIn = 2, kTypesFreedEarly = 4, kNullWhenEmpty = 8, kListsOut = 16, kListsIn = 32 };
 
 typedef struct {
   int number, in_place, large, flags, starts;
   int written_between; /* since it was filled */
   char form; /* a, v, w: alltoalls; g: allgather; r: allreduce; s: reduce_scatter_block */
-  char mode; /* b, n or p */
+  char mode; /* b, n, p; q: in the order of a stream, where crossrail is there and does not refuse it, otherwise as b */
+  int stream; /* q: its number */
+  int enqueued; /* q: not refused */
   uint64_t seed;
   const Team* team;
   MPI_Comm comm; /* of when it was made: the team may be freed before */
@@ -35,6 +38,7 @@ typedef struct {
   MPI_Datatype* given[2];
   int own_types[2];
   void* arguments[2];
+  DeviceMemory lists[2];
 } Exchange;
 
 /* Reads the step's line and those of the members after it; NULL where this rank is no member. */
@@ -45,6 +49,8 @@ static inline int reduces(const Exchange* exchange) { return exchange->form == '
 void refill(Exchange* exchange);
 /* Calls MPI; a blocking call has ended then. Returns MPI's code. */
 int call_mpi(Exchange* exchange, MPI_Request* request);
+/* The same call of mode q once more. */
+int call_again(Exchange* exchange);
 void check_exchange(Exchange* exchange);
 /* Of every other exchange that is pending: the program writes what lies between what it receives. */
 void write_between(Exchange* exchange);

@@ -12,6 +12,7 @@
 
 #include "check.h"
 #include "device_memory.h"
+#include "streams.h"
 #include "traffic.h"
 
 enum { kMostThreads = 4 };
@@ -87,6 +88,10 @@ static void call_step(Script* script, uint64_t seed) {
   const int code = call_mpi(exchange, &request);
   CHECK(code == MPI_SUCCESS, "WRONG rank %d: step %d: error %d", world_rank(), exchange->number, code);
   if (exchange->flags & kTypesFreedEarly) free_types_early(exchange);
+  if (exchange->mode == 'q') {
+    keep_queued(exchange);
+    return;
+  }
   if (exchange->mode == 'b') {
     check_exchange(exchange);
     free_exchange(exchange);
@@ -142,7 +147,7 @@ static int step(Thread* thread) {
   snprintf(word, sizeof at_word[0], "%.15s", next);
   ++at_step[thread_number];
   if (strcmp(word, "comm") == 0) make_team(script);
-  else if (strcmp(word, "free") == 0) free_team(script);
+  else if (strcmp(word, "free") == 0) drain_streams(), free_team(script);
   else if (strcmp(word, "set") == 0) set_step(script);
   else if (strcmp(word, "call") == 0) call_step(script, thread->seed);
   else if (strcmp(word, "start") == 0) start_step(script);
@@ -152,6 +157,9 @@ static int step(Thread* thread) {
   else if (strcmp(word, "other") == 0) other_step(script);
   else if (strcmp(word, "delay") == 0) delay_step(script);
   else if (strcmp(word, "driver") == 0) driver_step(script);
+  else if (strcmp(word, "drain") == 0) drain_streams();
+  else if (strcmp(word, "capture") == 0) capture_step(script);
+  else if (strcmp(word, "launch") == 0) launch_step(script);
   else if (strcmp(word, "thread") == 0 || strcmp(word, "end") == 0) return 0;
   else give_up("no step '%s'", word);
   return 1;
@@ -189,6 +197,7 @@ static void run_program(const char* text, uint64_t seed, int own_thread) {
   } else {
     run_thread(&parts[0]);
   }
+  drain_streams();
   for (int i = 1; i < count; ++i) pthread_create(&threads[i], NULL, run_thread, &parts[i]);
   for (int i = 1; i < count; ++i) pthread_join(threads[i], NULL);
   finish_operations();

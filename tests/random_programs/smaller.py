@@ -4,7 +4,7 @@ import copy
 from datatypes import bounds, side_form
 from reductions import FORMS
 
-DEVICE = 5  # areas.h: this and what comes behind
+DEVICE, CHUNKS = 5, 10  # areas.h: of device memory the first, and the last
 
 
 def teams_of(program):
@@ -184,6 +184,11 @@ def _bytes_with(scale):
     return change
 
 
+def in_bytes(step, times):
+    """The same data as bytes one behind the other, or so many times as much."""
+    return _changed(step, _bytes_with(lambda number: number * times))
+
+
 def _plain(step):
     step["large"] = False
     for member in step["members"]:
@@ -224,7 +229,7 @@ def simpler_calls(step):
         for at, kind in enumerate(member[key]["types"]):
             if flat(kind) is not None:
                 found.append(_changed(step, _flattened(index, at)))
-    if step["mode"] == "n":
+    if step["mode"][0] in "nq":
         found.insert(0, {**copy.deepcopy(step), "mode": "b"})
     return [made for made in found if made != step]
 

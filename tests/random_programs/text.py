@@ -55,6 +55,8 @@ def _step(step):
         return [[op] + [step[key] for key in ("number", "team", "kind", "bytes")]]
     if op == "driver":
         return [[op, step["delay_us"], step["refuses_maps"]]]
+    if op in ("drain", "capture", "launch"):
+        return [[op] + [step[key] for key in ("stream", "times") if key in step]]
     return [[op, step["rank"], step["us"], step["computes"]]]
 
 

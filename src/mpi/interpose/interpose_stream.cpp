@@ -56,7 +56,8 @@ int describe_side(const CountedArguments& given, MPI_Comm comm, crossrail_counte
   TypeFacts facts;
   if (const int code = describe(given.type, comm, facts); !facts.usable) return code == MPI_SUCCESS ? MPI_ERR_TYPE : code;
   possible = possible && facts.contiguous && facts.bytes < kMostBytes && given.address != MPI_IN_PLACE;
-  std::byte* const base = given.address == nullptr ? nullptr : moved(given.address, facts.lower);
+  // MPI_BOTTOM is null, too: then the type itself says where its data lie.
+  std::byte* const base = given.address == nullptr && facts.lower == 0 ? nullptr : moved(given.address, facts.lower);
   side = {base, given.counts, given.displacements, static_cast<std::int64_t>(facts.bytes), 0, 0};
   return MPI_SUCCESS;
 }

@@ -1,0 +1,24 @@
+/* Calls in the order of a stream (mode q of exchanges.h): one behind the other in up to three streams, without waiting for any, until the
+ * step `drain`; or all between `capture` and `launch` in a graph that is launched again and again. */
+#pragma once
+
+#include "exchanges.h"
+
+typedef struct {
+  int (*alltoall)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, void*);
+  int (*allgather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, void*);
+  int (*allreduce)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, void*);
+  int (*reduce_scatter_block)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, void*);
+  int (*alltoallv)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype, MPI_Comm, void*);
+} StreamCalls;
+
+/* crossrail's; NULL without crossrail. */
+const StreamCalls* stream_calls(void);
+/* Stream 0 is the default one. NULL without a driver, too. */
+void* stream_of(int number);
+/* A call of mode q that has been made: it is checked, and freed, once the streams are drained. */
+void keep_queued(Exchange* exchange);
+/* The steps `drain`; `capture STREAM`; and `launch TIMES`, after which the calls since `capture` have ended. */
+void drain_streams(void);
+void capture_step(Script* script);
+void launch_step(Script* script);
