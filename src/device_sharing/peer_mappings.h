@@ -4,6 +4,9 @@
 // another one, which they then map in place of the one before. Memory that was freed and allocated again at the
 // same address, which the driver gives another allocation id, is never taken for the old one.
 //
+// To map memory in the place of other memory costs more than to stage it, so what is in use stays: of more allocations in turn than there
+// are entries, or bytes that may be mapped, the others are staged.
+//
 // Memory is not free before all have unmapped it. Owners look in every call at some entries whether their memory is
 // still there, so peers let go of what has been freed within a few calls; and of the memory of one owner they keep no
 // more than `most_mapped_bytes` from one call to the next.
@@ -26,7 +29,7 @@ class PeerMappings {
  public:
   struct Limits {
     std::uint64_t staged_uses;        // of memory, before it is mapped
-    std::uint64_t most_mapped_bytes;  // of an owner's memory, between calls
+    std::uint64_t most_mapped_bytes;  // of what an owner's program has, between calls
   };
   // This rank's lines are set up here, which all ranks do before any exports.
   PeerMappings(DeviceLines* lines, ControlBlock& control, const Limits& limits);
@@ -43,7 +46,7 @@ class PeerMappings {
   std::uint64_t begin_call();
   std::uint64_t freed() const { return freed_; }
   // Whether memory of the program's, once more used, is to be mapped and not staged.
-  bool worth_mapping(const crossrail_memory& memory) { return entry_of(memory) >= 0 || unmapped_.worth_mapping(memory); }
+  bool worth_mapping(const crossrail_memory& memory);
   // Not to lose its entry as long as it lives: kernels that nobody waits for may use it. Not all entries can be pinned.
   bool can_pin(const crossrail_memory& memory);
   void pin(const ExportedSide& mine);
@@ -81,7 +84,7 @@ class PeerMappings {
   struct Mapped {
     std::uint64_t version = 0;
     std::shared_ptr<Mapping> mapping;
-    std::uint64_t bytes = 0;  // that count against the limit; 0: kept
+    std::uint64_t bytes = 0;  // that count against the limit; 0: kept, or of ours
     std::uint64_t used = 0;   // number of the call that used it last
   };
   std::size_t index(int owner, int entry) const {
@@ -94,6 +97,10 @@ class PeerMappings {
   static constexpr int kMostPinned = DeviceLines::kExported - 64;
   int entry_of(const crossrail_memory& memory) const;
   int entry_for(const crossrail_memory& memory);
+  bool is_mapped(int entry) const;
+  bool has_room(const crossrail_memory& memory, int entry) const;
+  bool is_idle(int entry) const;
+  int oldest_mapped() const;
   int free_entry() const;
   int oldest_entry() const;
   bool is_freed(int entry) const;

@@ -3,17 +3,12 @@
 namespace crossrail {
 
 UnmappedAllocations::One& UnmappedAllocations::find(const crossrail_memory& memory) {
-  One* oldest = &all_[0];
+  constexpr std::size_t kMost = 2048;
   ++clock_;
-  for (One& one : all_) {
-    if (one.last != 0 && one.allocation == memory.allocation && one.base == memory.base) {
-      one.last = clock_;
-      return one;
-    }
-    if (one.last < oldest->last) oldest = &one;
-  }
-  *oldest = {memory.allocation, memory.base, 0, 0, clock_};
-  return *oldest;
+  if (all_.size() >= kMost) std::erase_if(all_, [&](const auto& one) { return one.second.last + kMost / 2 < clock_; });
+  One& one = all_[{memory.allocation, memory.base}];
+  one.last = clock_;
+  return one;
 }
 
 bool UnmappedAllocations::worth_mapping(const crossrail_memory& memory) {

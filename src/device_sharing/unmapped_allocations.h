@@ -3,8 +3,9 @@
 // what a program allocates for one call is never mapped; and for a while after peers have refused it.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <functional>
+#include <unordered_map>
 
 #include "device/device.h"
 
@@ -20,18 +21,24 @@ class UnmappedAllocations {
   void refused(const crossrail_memory& memory);
 
  private:
+  struct Key {
+    std::uint64_t allocation;
+    const void* base;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const { return std::hash<const void*>()(key.base) ^ (std::hash<std::uint64_t>()(key.allocation) << 1); }
+  };
   struct One {
-    std::uint64_t allocation = 0;
-    const void* base = nullptr;
     std::uint64_t uses = 0;
     std::uint64_t not_before = 0;  // so many uses
-    std::uint64_t last = 0;        // 0: nothing here
+    std::uint64_t last = 0;        // when it was looked for
   };
   One& find(const crossrail_memory& memory);
 
   std::uint64_t staged_uses_;
   std::uint64_t clock_ = 0;
-  std::array<One, 64> all_{};  // the one that was not used for longest makes room
+  std::unordered_map<Key, One, Hash> all_;  // what was not used for longest makes room
 };
 
 }  // namespace crossrail

@@ -49,18 +49,66 @@ TEST_F(Memory, is_mapped_when_it_is_used_again) {
   EXPECT_EQ(host_device_pieces(), 0);
 }
 
-// Many allocations in turn are each mapped once.
+// Pairs of buffers in turn.
+struct Turns {
+  Turns(Communicator& of, int many) : communicator(of) {
+    for (int i = 0; i < many; ++i) cases.push_back(std::make_unique<DeviceCase>(of, alltoall_shape(700), Kinds{}));
+  }
+  // How often one of this rank's two sides was staged.
+  int round() {
+    int staged = 0;
+    for (const auto& one : cases) {
+      (void)one->call(++calls);
+      const DeviceSharing& devices = *communicator.slot().devices;
+      staged += (devices.staged(MappedSide::send) ? 1 : 0) + (devices.staged(MappedSide::recv) ? 1 : 0);
+    }
+    return staged;
+  }
+  Communicator& communicator;
+  std::vector<std::unique_ptr<DeviceCase>> cases;
+  std::uint64_t calls = 0;
+};
+
+// Hundreds of allocations in turn are each mapped once. One side is mapped.
 TEST_F(Memory, of_many_buffers_stays_mapped) {
   virtual_world::world({0, 0, 0}, pushed_to_memory(), [](Communicator& communicator) {
-    std::vector<std::unique_ptr<DeviceCase>> cases;
-    for (int i = 0; i < 100; ++i) cases.push_back(std::make_unique<DeviceCase>(communicator, alltoall_shape(700), Kinds{}));
-    std::uint64_t call = 0;
-    const auto round = [&] {
-      for (const auto& one : cases) (void)one->call(++call);
-    };
-    for (int again = 0; again < 3; ++again) round();
+    Turns turns(communicator, 100);
+    for (int again = 0; again < 4; ++again) (void)turns.round();
     const int before = maps_now(communicator);
-    for (int again = 0; again < 3; ++again) round();
+    EXPECT_EQ(turns.round(), 0);
+    EXPECT_EQ(turns.round(), 0);
+    EXPECT_EQ(maps_now(communicator), before);
+  });
+}
+
+// Of more than can be mapped, nothing is mapped in place of what is in use: the others are staged. When that has gone, they are mapped.
+TEST_F(Memory, of_too_many_buffers_is_staged) {
+  virtual_world::world({0, 0}, pushed_to_memory(), [](Communicator& communicator) {
+    Turns turns(communicator, 300);
+    for (int again = 0; again < 4; ++again) (void)turns.round();
+    const int before = maps_now(communicator), staged = turns.round();
+    EXPECT_GT(staged, 0);
+    EXPECT_LT(staged, 300);
+    EXPECT_EQ(turns.round(), staged);
+    EXPECT_LE(maps_now(communicator), before + 2 * 2 * 2) << "memory of ours, given back in the meantime";
+    EXPECT_TRUE(communicator.slot().control->barrier().ok());
+    turns.cases.resize(50);
+    for (int again = 0; again < 20; ++again) (void)turns.round();
+    EXPECT_EQ(turns.round(), 0);
+  });
+}
+
+// The same for bytes.
+TEST_F(Memory, of_too_many_bytes_is_staged) {
+  virtual_world::WorldOptions options = pushed_to_memory();
+  options.settings.device_mapped_bytes = 20000;  // of one side of some
+  virtual_world::world({0, 0}, options, [](Communicator& communicator) {
+    Turns turns(communicator, 30);
+    for (int again = 0; again < 4; ++again) (void)turns.round();
+    const int before = maps_now(communicator), staged = turns.round();
+    EXPECT_GT(staged, 10);
+    EXPECT_LT(staged, 30);
+    EXPECT_EQ(turns.round(), staged);
     EXPECT_EQ(maps_now(communicator), before);
   });
 }

@@ -1,0 +1,181 @@
+// PeerMappings: what this rank exports.
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "device/device.h"
+#include "device_sharing/peer_mappings.h"
+
+namespace crossrail {
+
+void PeerMappings::drop(int entry) {
+  Own& own = own_[entry];
+  close_descriptors(own.descriptors);
+  if (own.list >= 0) ::close(own.list);
+  if (own.pinned) --pins_;
+  own = Own{};
+}
+
+// Asked for all of it: of several chunks a part is described as other memory.
+bool PeerMappings::is_freed(int entry) const {
+  const Own& own = own_[entry];
+  if (own.used == 0) return false;
+  crossrail_memory now{};
+  device::module()->describe(own.memory.base, own.memory.bytes, &now);
+  return now.allocation != own.memory.allocation || now.base != own.memory.base;
+}
+
+// Peers shall not hold it any longer.
+void PeerMappings::drop_freed(int entry) {
+  if (!is_freed(entry)) return;
+  drop(entry);
+  lines_[control_.node_rank()].exported[entry].version.fetch_add(1, std::memory_order_release);
+  ++freed_;
+}
+
+void PeerMappings::look_at_all() {
+  for (int entry = 0; entry < entries_; ++entry) drop_freed(entry);
+}
+
+std::uint64_t PeerMappings::begin_call() {
+  // To ask takes some 0.2 us.
+  constexpr int kCallsALook = 4, kEntriesALook = 32;
+  if (++calls_ % kCallsALook != 0 || entries_ == 0) return freed_;
+  for (int look = 0; look <= entries_ / kEntriesALook; ++look) {
+    looked_ = (looked_ + 1) % entries_;
+    drop_freed(looked_);
+  }
+  return freed_;
+}
+
+bool PeerMappings::can_pin(const crossrail_memory& memory) {
+  const int entry = entry_of(memory);
+  if (entry >= 0 && own_[entry].pinned) return true;
+  if (entry < 0 && !unmapped_.may_be_mapped(memory)) return false;
+  if (pins_ >= kMostPinned) look_at_all();
+  return pins_ < kMostPinned;
+}
+
+bool PeerMappings::is_mapped(int entry) const { return entry >= 0 && mapped_[index(control_.node_rank(), entry)].version != 0; }
+
+bool PeerMappings::is_idle(int entry) const {
+  constexpr std::uint64_t kIdleCalls = 2048;
+  return entry >= 0 && calls_ - own_[entry].used > kIdleCalls;
+}
+
+// Of those that count against the limit.
+int PeerMappings::oldest_mapped() const {
+  int oldest = -1;
+  for (int entry = 0; entry < entries_; ++entry) {
+    if (mapped_[index(control_.node_rank(), entry)].bytes == 0) continue;
+    if (oldest < 0 || own_[entry].used < own_[oldest].used) oldest = entry;
+  }
+  return oldest;
+}
+
+// Without taking the place of what has been used of late. What alone is more than may stay mapped is mapped for each call.
+bool PeerMappings::has_room(const crossrail_memory& memory, int entry) const {
+  const std::uint64_t kept = bytes_of_[static_cast<std::size_t>(control_.node_rank())], most = limits_.most_mapped_bytes;
+  if (memory.bytes <= most && kept + memory.bytes > most && !is_idle(oldest_mapped())) return false;
+  return entry >= 0 || free_entry() >= 0 || is_idle(oldest_entry());
+}
+
+bool PeerMappings::worth_mapping(const crossrail_memory& memory) {
+  const int entry = entry_of(memory);
+  return is_mapped(entry) || (unmapped_.worth_mapping(memory) && has_room(memory, entry));
+}
+
+void PeerMappings::pin(const ExportedSide& mine) {
+  if (!own_[mine.entry].pinned) ++pins_;
+  own_[mine.entry].pinned = true;
+}
+
+int PeerMappings::entry_of(const crossrail_memory& memory) const {
+  for (int entry = 0; entry < entries_; ++entry) {
+    const Own& own = own_[entry];
+    if (own.used != 0 && own.memory.allocation == memory.allocation && own.memory.base == memory.base) return entry;
+  }
+  return -1;
+}
+
+int PeerMappings::free_entry() const {
+  for (int entry = 0; entry < entries_; ++entry) {
+    if (own_[entry].used == 0) return entry;
+  }
+  return entries_ < DeviceLines::kExported ? entries_ : -1;
+}
+
+// A free entry, else the one that has not been used for longest; not one of this very call.
+int PeerMappings::entry_for(const crossrail_memory& memory) {
+  int entry = free_entry();
+  if (entry < 0) {
+    look_at_all();
+    entry = free_entry();
+  }
+  if (entry < 0) entry = oldest_entry();
+  if (entry < 0) return -1;
+  entries_ = std::max(entries_, entry + 1);
+  drop(entry);
+  own_[entry].memory = memory;
+  ExportedAllocation& mine = lines_[control_.node_rank()].exported[entry];
+  mine.allocation = memory.allocation;
+  mine.base = reinterpret_cast<std::uint64_t>(memory.base);
+  mine.version.fetch_add(1, std::memory_order_release);
+  return entry;
+}
+
+int PeerMappings::oldest_entry() const {
+  int oldest = -1;
+  for (int one = 0; one < DeviceLines::kExported; ++one) {
+    if (own_[one].pinned || own_[one].used == calls_) continue;
+    if (oldest < 0 || own_[one].used < own_[oldest].used) oldest = one;
+  }
+  return oldest;
+}
+
+ExportedSide PeerMappings::export_side(const crossrail_memory& memory, const void* address) {
+  int entry = entry_of(memory);
+  if (entry < 0 && memory.shareable != 0) entry = entry_for(memory);
+  if (entry < 0) return {};
+  own_[entry].used = calls_;
+  ExportedSide side;
+  side.residency = Residency::device;
+  side.entry = static_cast<std::uint8_t>(entry);
+  side.version = lines_[control_.node_rank()].exported[entry].version.load(std::memory_order_relaxed);
+  side.offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - static_cast<const std::byte*>(memory.base));
+  return side;
+}
+
+// Now that it is to be mapped: exports it, and sends its descriptors to all peers.
+void PeerMappings::hand_out(const ExportedSide& mine) {
+  const int rank = control_.node_rank();
+  Own& own = own_[mine.entry];
+  ExportedAllocation& exported = lines_[rank].exported[mine.entry];
+  own.descriptors.resize(CROSSRAIL_MOST_CHUNKS);
+  exported.handle = crossrail_handle{};
+  if (device::module()->export_memory(&own.memory, &exported.handle, own.descriptors.data()) != nullptr) exported.handle = crossrail_handle{};
+  own.descriptors.resize(exported.handle.chunk_count);
+  bool all = true;
+  for (int peer = 0; peer < control_.node_size() && !own.descriptors.empty(); ++peer) {
+    const bool maps = peer != rank && lines_[peer].identity != 0;  // without a queue it does not
+    if (maps) all = send_descriptors(lines_[peer].socket, label(rank, mine.entry, peer), own.descriptors).ok() && all;
+  }
+  if (!all) own.list = list_descriptors(own.descriptors);
+  exported.list = own.list;
+}
+
+// After all have been asked: whether a peer has refused it, so that it is not exported again.
+bool PeerMappings::refused(const ExportedSide& mine) {
+  if (mine.residency == Residency::empty) return false;
+  Own& own = own_[mine.entry];
+  close_descriptors(own.descriptors);
+  if (own.list >= 0) ::close(own.list);
+  own.list = -1;
+  if (lines_[control_.node_rank()].exported[mine.entry].refused.load(std::memory_order_acquire) != mine.version) return false;
+  unmapped_.refused(own.memory);
+  drop(mine.entry);
+  return true;
+}
+
+}  // namespace crossrail
