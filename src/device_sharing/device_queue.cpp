@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 
 #include "device/device.h"
 
@@ -201,20 +202,22 @@ Status DeviceQueue::check_health() {
 }
 
 // Waits for a word that a device writes. Now and then looks whether our own device still works and
-// whether the ranks that it may wait for still live. One that has ended may have done its part before: the word is
-// waited for as long once more.
+// whether the ranks that it may wait for still live. One that has ended may have done its part before, and our own device be late: the
+// word is waited for a while longer.
 template <class Ready>
 Status DeviceQueue::await(int peer, Ready ready) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kLonger = std::chrono::milliseconds(100);
   unsigned looks = 0;
-  bool suspected = false;
+  Clock::time_point suspected = Clock::time_point::max();
   Status found;
   CROSSRAIL_TRY(control_.await(peer, [&] {
     if (ready()) return true;
     if (++looks % kLooksAQuestion != 0) return false;
     found = check_health();
-    const bool sure = suspected || found.code != Code::peer_lost;
-    suspected = found.code == Code::peer_lost;
-    return !found.ok() && sure;
+    if (found.code != Code::peer_lost) return !found.ok();
+    suspected = std::min(suspected, Clock::now());
+    return Clock::now() - suspected > kLonger;
   }, kSpinNs));
   return ready() ? Status{} : found;
 }
