@@ -8,10 +8,10 @@ JOBS := $(shell cores=`nproc 2>/dev/null || echo 2`; [ $$cores -lt 16 ] && echo 
 .PHONY: build deps demo test test-gpu bench bench-gpu docs clean
 .DEFAULT_GOAL := build
 
-build:            ## everything, into build/
+build:            ## all that is installed, into build/: no tests
 	@cmake/setup.sh check
 	@cmake --preset release
-	@cmake --build --preset release
+	@cmake --build --preset release --target install_parts
 
 deps:             ## says what is missing, and installs it: apt with root or sudo, else PyPI's wheels into build/
 	@cmake/setup.sh build

@@ -14,6 +14,9 @@ foreach(module crossrail_cuda crossrail_hip)
 endforeach()
 install(TARGETS ${modules} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
+# All that is installed, without the tests: what `make` builds.
+add_custom_target(install_parts DEPENDS crossrail ${modules} ${CROSSRAIL_BENCH_PARTS})
+
 # For programs that use the C API: the headers, a pkg-config file, a CMake package.
 install(DIRECTORY include/crossrail DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 crossrail_relative_path(${CMAKE_INSTALL_LIBDIR}/pkgconfig . prefix)
@@ -72,6 +75,7 @@ if(CROSSRAIL_PAGES_PYTHON)
       ${CROSSRAIL_PAGES_PYTHON} ${PROJECT_SOURCE_DIR}/cmake/command_pages.py ${pages}
     DEPENDS cmake/command_pages.py ${texts} COMMENT "Writing the manual page and the shell completion" VERBATIM)
   add_custom_target(crossrail_pages ALL DEPENDS ${pages}/crossrail.1)
+  add_dependencies(install_parts crossrail_pages)
   if(SKBUILD)
     install(FILES ${pages}/crossrail.1 DESTINATION ${SKBUILD_DATA_DIR}/share/man/man1)
   else()

@@ -1,4 +1,4 @@
-"""quick_start.py PAGE BUILD FOLDER: runs the commands of docs/quick_start.md in a home folder of its own and compares what they print.
+"""quick_start.py PAGE BUILD FOLDER: runs the commands of PAGE (docs/quick_start.md, docs/index.md) in a home folder of its own and compares what they print.
 
 All but `make`: BUILD is what it has made. Numbers may differ. Exits 77 (skipped) where there is no mpicc on PATH.
 """
