@@ -144,6 +144,7 @@ Outcome end_broken(Slot& slot, const Status& met, bool can_be_done_again) {
   const Code code = met.code == Code::given_back ? Code::broken : met.code;
   break_up(slot, code);
   const bool given_back = can_be_done_again && !slot.pending && judge(slot).code == Code::given_back;
+  if (given_back && met.code == Code::mismatch) log_line(LogLevel::error, "%s: others are in the MPI library with it, which is to say what is wrong", slot.error.c_str());
   return {given_back ? Status{} : Status{code, slot.error.c_str()}, &native_plan()};
 }
 
@@ -160,7 +161,11 @@ Outcome run_collective(Slot& slot, const Shape& shape, UserBuffers& user) {
   if (maybe_on_devices) status = run_on_devices(slot, shape, user, plan);
   if (status.ok() && plan == nullptr) status = run_on_host(slot, shape, user, plan);
   if (!status.ok()) return end_broken(slot, status, !in_place);
-  if (plan->native() || end_call(slot)) return {status, plan};
+  if (plan->native()) {
+    if (slot.control != nullptr) slot.control->go_native();
+    return {status, plan};
+  }
+  if (end_call(slot)) return {status, plan};
   // All has come, but others in this call may have gone to the MPI library.
   const bool given_back = !in_place && !slot.pending && judge(slot).code == Code::given_back;
   if (given_back) slot.owner.broken = true;

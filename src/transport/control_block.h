@@ -36,6 +36,7 @@ struct alignas(kCacheLineBytes) CallDescriptor {
   Word bytes;  // bytes of a block, for the message about a mismatch
   Word in_place;
   Word ended;  // number of the call, once this rank has all that it was to receive
+  Word native; // number of the call, once this rank is in the MPI library with it
 };
 
 // Blocks that peers may read straight from their owner's memory.
@@ -105,12 +106,8 @@ class ControlBlock {
   RankLines& lines(int node_rank) { return lines_[node_rank]; }
   RankLines& my_lines() { return lines_[node_rank()]; }
   // Packets of a half lie close together: `stride` packets for every rank.
-  Packet* packets(int half, int node_rank, std::size_t stride) {
-    return packets_[half] + static_cast<std::size_t>(node_rank) * stride;
-  }
-  std::byte* bulk(int half, int node_rank) {
-    return bulk_[half] + static_cast<std::size_t>(node_rank) * placement_.layout.bulk_bytes;
-  }
+  Packet* packets(int half, int node_rank, std::size_t stride) { return packets_[half] + static_cast<std::size_t>(node_rank) * stride; }
+  std::byte* bulk(int half, int node_rank) { return bulk_[half] + static_cast<std::size_t>(node_rank) * placement_.layout.bulk_bytes; }
 
   // Waits suspend this fiber from now on; null: they spin.
   void run_on(Fiber* fiber) { fiber_ = fiber; }
@@ -132,6 +129,7 @@ class ControlBlock {
     my_lines().descriptor[call_ & 1].ended.store(call_, std::memory_order_release);
     return !broken_up();
   }
+  void go_native() { my_lines().descriptor[call_ & 1].native.store(call_, std::memory_order_release); }
 
   std::uint64_t next_epoch() {
     my_lines().entered.flag.store(++epoch_ << kHashBits, std::memory_order_release);
@@ -218,15 +216,15 @@ class ControlBlock {
 
   // After an error nobody can trust the epochs: tells all ranks of the node to stop using them. Who comes first
   // says in which call it was met and judges the calls after it.
-  enum class Met : std::uint8_t { here, on_another_slot };
+  // native: a call that others are in the MPI library with, which knows what is to become of it.
+  enum class Met : std::uint8_t { here, on_another_slot, native };
   void break_up(Code code, Met met = Met::here);
   bool broken_up() { return broken().load(std::memory_order_relaxed) != 0; }
-  // Whether it was this rank that came first, with an error of its own.
-  bool met_here() const { return met_here_; }
+  // How, if it was this rank that came first; else on_another_slot.
+  Met met() const { return met_; }
   // Of a broken slot: what becomes of the call that this rank is in, the same on all ranks that are or will be in
-  // it. Code::given_back: the MPI library carries it. All calls are that no rank had begun when the error
-  // was met; so is the last one that was begun, unless the error was met in it, or some rank has ended it
-  // already, or its buffers cannot be sent from once more. The others end with the error.
+  // it. Code::given_back: the MPI library carries it. All calls are that no rank had begun when the error was met; so is the last one
+  // that was begun, unless the error was met in it, or some rank has ended it already, or its buffers cannot be sent from once more.
   Status judge();
 
  private:
@@ -294,7 +292,7 @@ class ControlBlock {
   std::uint64_t half_user_[2] = {};  // number of the plan that wrote there last; 0: whoever
   std::uint64_t agreement_ = 0;
   std::uint64_t shape_hash_ = 0;
-  bool met_here_ = false;
+  Met met_ = Met::on_another_slot;
 };
 
 }  // namespace crossrail

@@ -46,7 +46,7 @@ trace::Number ControlBlock::trace_wait(int peer) const {
 void ControlBlock::break_up(Code code, Met met) {
   std::uint64_t none = 0;
   if (!broken().compare_exchange_strong(none, with_code(call_, code))) return;
-  met_here_ = met == Met::here;
+  met_ = met;
   // A rank publishes that it begins or ends a call, then looks whether there is an error, without a fence
   // between: what it has stored until now, it may have stored unseen.
   nap(kSettleNs);
@@ -58,10 +58,10 @@ std::uint64_t ControlBlock::find_verdict(Met met) {
   for (int peer = 0; peer < node_size(); ++peer) {
     for (const CallDescriptor& one : lines(peer).descriptor) last = std::max(last, one.call.load(std::memory_order_acquire));
   }
-  bool given_back = met == Met::on_another_slot || last > call_;
+  bool given_back = met != Met::here || last > call_;
   for (int peer = 0; peer < node_size(); ++peer) {
     const CallDescriptor& one = lines(peer).descriptor[last & 1];
-    if (one.call.load(std::memory_order_acquire) != last) continue;
+    if (one.call.load(std::memory_order_acquire) != last || one.native.load(std::memory_order_acquire) == last) continue;
     const bool in_place = one.in_place.load(std::memory_order_acquire) != 0;
     given_back = given_back && !in_place && one.ended.load(std::memory_order_acquire) != last;
   }
@@ -145,7 +145,7 @@ Status ControlBlock::check_peer(int peer, std::uint64_t& its_call) {
   const bool same_call = its_call == call_;
   its_call = std::max(its_call, later);
   if (!same_call || its_shape == shape_hash_) return {};
-  break_up(Code::mismatch);
+  break_up(Code::mismatch, descriptor.native.load(std::memory_order_acquire) == call_ ? Met::native : Met::here);
   return failure(Code::mismatch, "call %llu: rank %d has blocks of %llu bytes, rank %d of %llu (or another collective or operation)",
                  static_cast<unsigned long long>(call_), rank_of(node_rank()),
                  static_cast<unsigned long long>(my_lines().descriptor[call_ & 1].bytes.load(std::memory_order_relaxed)),

@@ -15,6 +15,7 @@ struct Statement {
   std::uint64_t ended = 0;     // the last one in which it has all that it was to receive
   std::uint64_t in_place = 0;  // 1 if the one begun was in place: it cannot be done again
   std::uint64_t met = 0;       // in which it met the error itself; 0: in none, or it has heard of it
+  std::uint64_t native = 0;    // with which another rank is in the MPI library: it has found out
 };
 
 class Verdict {
@@ -27,6 +28,7 @@ class Verdict {
   // In any order. Of a rank that says more than once only `met` counts: kAllCalls where it will not wait any longer.
   void hear(int rank, const Statement& said) {
     met_ = std::max(met_, said.met);
+    native_ = std::max(native_, said.native);
     if (heard_[static_cast<std::size_t>(rank)]) return;
     heard_[static_cast<std::size_t>(rank)] = true;
     ++count_;
@@ -38,9 +40,11 @@ class Verdict {
   bool heard_any() const { return count_ > 0; }
 
   // Given back are all calls that no rank had begun; so is the last one that was begun, unless the error was met
-  // in it, some rank has ended it, or it is in place. The others end with the error.
+  // in it, some rank has ended it, or it is in place. The others end with the error. What some rank has begun with the MPI library
+  // is given back at once: nobody hears of that rank before it has ended.
   On on(std::uint64_t call) const {
     if (call <= met_) return On::error;
+    if (call == native_) return ended_ < call ? On::given_back : On::error;
     if (count_ < heard_.size()) return On::unknown;
     if (call != last_) return call > last_ ? On::given_back : On::error;
     return ended_ < last_ && !in_place_ ? On::given_back : On::error;
@@ -49,7 +53,7 @@ class Verdict {
  private:
   std::vector<bool> heard_;
   std::size_t count_ = 0;
-  std::uint64_t last_ = 0, ended_ = 0, met_ = 0;
+  std::uint64_t last_ = 0, ended_ = 0, met_ = 0, native_ = 0;
   bool in_place_ = false;  // in the last one
 };
 

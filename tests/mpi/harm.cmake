@@ -29,6 +29,11 @@ foreach(algorithm linear pairwise bruck)
   mpi_test(disagreement_nodes_${algorithm} openmpi4 4 SECONDS 80 ARGS --set CROSSRAIL_ALLTOALL=${algorithm}
     --set CROSSRAIL_NODES=0,0,1,1 disagreement small_warm)
 endforeach()
+# Others are in the MPI library with the call: its errors, or none, and no wait for ever.
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
+  mpi_test(disagreement_with_native ${mpi} 4 SECONDS 40 ARGS --set CROSSRAIL_NODES=0,0,1,1 --expect-text "others are in the MPI library"
+    --exit nonzero --no-pass disagreement small_large fatal)
+endforeach()
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5 intel)
   mpi_test(disagreement_fatal ${mpi} 2 SECONDS 80 ARGS --exit nonzero --no-pass --forbid-text SURVIVED
     disagreement small_warm fatal)

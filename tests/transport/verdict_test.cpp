@@ -34,6 +34,14 @@ TEST(Verdict, waits_for_all_but_in_the_call_of_the_error_and_before) {
   EXPECT_EQ(verdict.on(6), On::given_back);
 }
 
+TEST(Verdict, gives_back_at_once_what_another_rank_has_begun_natively) {
+  Verdict verdict(3);
+  verdict.hear(1, {5, 4, 0, 0, 5});
+  EXPECT_EQ(verdict.on(5), On::given_back) << "the native rank says nothing before its call has ended";
+  EXPECT_EQ(verdict.on(6), On::unknown);
+  EXPECT_EQ(on({{5, 5, 0, 0, 0}, {5, 4, 0, 0, 5}, {5, 4, 0, 0, 0}}, 5), On::error) << "a rank has ended it";
+}
+
 TEST(Verdict, gives_back_the_last_call_and_all_later_ones) {
   const std::vector<Statement> said{{3, 2, 0, 3}, {7, 6, 0, 0}, {4, 3, 0, 0}};
   for (const std::uint64_t call : {3u, 4u, 5u, 6u}) EXPECT_EQ(on(said, call), On::error) << call;

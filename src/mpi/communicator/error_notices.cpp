@@ -83,7 +83,10 @@ void ErrorNotices::tell(Record& own, std::span<const int> peers) {
 void ErrorNotices::state(std::size_t slot, Code code, Met met) {
   if (said_) return;
   said_ = true;
-  if (slot == kBlockingSlot && met == Met::here && !verdict_.heard_any()) own_.met = own_.begun;
+  if (slot == kBlockingSlot && !verdict_.heard_any()) {
+    if (met == Met::here) own_.met = own_.begun;
+    if (met == Met::native) own_.native = own_.begun;
+  }
   verdict_.hear(rank_, own_);
   Notice notice = record(slot).mine;
   notice.code = static_cast<std::uint64_t>(code);
@@ -176,13 +179,13 @@ Status ErrorNotices::judge(std::int64_t most_ns) {
   for (const std::int64_t began = now_ns();; (void)nanosleep(&kNap, nullptr)) {
     const std::lock_guard lock(mutex_);
     ++inside_;
-    state(kBlockingSlot, Code::broken, Met::elsewhere);
+    state(kBlockingSlot, Code::broken, Met::on_another_slot);
     read_all();
     const Verdict::On found = verdict_.on(record(kBlockingSlot).mine.call);
     if (found == Verdict::On::unknown && now_ns() - began > most_ns) {
       own_.met = Verdict::kAllCalls;
       said_ = false;
-      state(kBlockingSlot, Code::broken, Met::elsewhere);
+      state(kBlockingSlot, Code::broken, Met::on_another_slot);
     }
     --inside_;
     if (found == Verdict::On::given_back) return failed(Code::given_back, "another rank met an error in a call before");

@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "mpi/communicator/message_space.h"
+#include "transport/control_block.h"
 #include "transport/verdict.h"
 
 namespace crossrail::mpi {
@@ -22,7 +23,7 @@ class ErrorNotices {
   struct Call {
     std::uint64_t number, shape, bytes, in_place;
   };
-  enum class Met { here, elsewhere };
+  using Met = ControlBlock::Met;
 
   struct Place {
     MessageSpace space;

@@ -276,8 +276,7 @@ Status MpiLinks::check_health() {
 void MpiLinks::report_error(Code code) {
   if (peers_->messages_open()) peers_->notices->leave_messages();
   if (!judges_) return;
-  const bool met_here = control_ == nullptr || control_->met_here();
-  peers_->notices->report_error(placement_.slot, code, met_here ? ErrorNotices::Met::here : ErrorNotices::Met::elsewhere);
+  peers_->notices->report_error(placement_.slot, code, control_ == nullptr ? ControlBlock::Met::here : control_->met());
 }
 
 Status MpiLinks::judge() {
