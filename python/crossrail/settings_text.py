@@ -17,9 +17,14 @@ SCOPES = {"communicator": "all ranks", **dict.fromkeys(("process", "environment"
 NEVER_IN_FILES = ("environment", "launch")
 
 
-def origins(given: Dict[str, Any]) -> Dict[str, str]:
-    """From where every variable that is set has its value: 'environment', '/etc/crossrail.conf:3', 'found' for a tuning table."""
-    return {one["variable"]: one["from"] for one in given["given"] if one["used"]}
+def origins(given: Dict[str, Any], rows: List[Dict[str, str]]) -> Dict[str, str]:
+    """From where every variable that is set has its value: 'environment', '/etc/crossrail.conf:3', 'found' for a tuning table.
+
+    A value that makes no sense, but is not the default, is of what was given last: a table that is not there.
+    """
+    preset = {row["variable"] for row in rows if row["value"] == row["preset"]}
+    senseless = {one["variable"]: f"{one['from']} (wrong)" for one in given["given"] if one["wrong"] and one["variable"] not in preset}
+    return {**senseless, **{one["variable"]: one["from"] for one in given["given"] if one["used"]}}
 
 
 def set_words(given: Dict[str, Any]) -> List[str]:

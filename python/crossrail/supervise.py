@@ -17,6 +17,24 @@ def exit_code(returned: int) -> int:
     return 128 - returned if returned < 0 else returned
 
 
+ENDING_SIGNALS = {one.value: one.name for one in (signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV,
+                                                  signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU, signal.SIGSYS)}
+
+
+def ending(code: int, bare_signals: bool = False) -> str:
+    """How a job ended, by the exit code of its launcher: 'The program was ended by signal 11 (SIGSEGV).'; empty where all is well.
+
+    `bare_signals`: of a program that a signal has ended the launcher tells that number instead of 128 more, as Hydra does.
+    """
+    if code == 0:
+        return ""
+    name = ENDING_SIGNALS.get(code - 128)
+    if name:
+        return f"The program was ended by signal {code - 128} ({name})."
+    name = ENDING_SIGNALS.get(code) if bare_signals and code > 2 else None
+    return f"The program ended with exit code {code}" + (f", or by signal {code} ({name}): this launcher tells either by that number." if name else ".")
+
+
 def supervise(command: List[str], environment: Optional[Dict[str, str]] = None, output=None,
               last_resort: Optional[Callable[[], None]] = None) -> int:
     """Runs the command, passing signals on, and returns its exit code; `output` (a file) takes stdout and stderr.

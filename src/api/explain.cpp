@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/table.h"
+#include "api/why_not.h"
 #include "base/json.h"
 #include "base/settings.h"
 #include "comm/communicator.h"
@@ -35,6 +36,12 @@ std::string json_of(const std::vector<Candidate>& candidates) {
   return json + "]";
 }
 
+std::string why_passed_over(const Algorithm& row, const Topology& topology, const Shape& shape) {
+  if (row.fits(topology, shape)) return "no row of the tuning tables names it for this layout and size";
+  const std::string needed = needed_by(row, topology, shape);
+  return needed.empty() ? "does not fit this layout and size" : "does not fit: it needs " + needed;
+}
+
 // Rows of the catalogue that are not among the candidates: because they do not fit, or because
 // no row of the tables names them here.
 std::string passed_over(const std::vector<Candidate>& candidates, const Topology& topology, const Shape& shape) {
@@ -44,8 +51,7 @@ std::string passed_over(const std::vector<Candidate>& candidates, const Topology
     for (const Candidate& one : candidates) candidate = candidate || one.algorithm == &row;
     if (candidate) continue;
     json += (json.size() == 1 ? "" : ",") + std::string("{\"algorithm\":") + json_text(row.name) + ",\"why\":" +
-            json_text(row.fits(topology, shape) ? "no row of the tuning tables names it for this layout and size"
-                                                : "does not fit this layout and size") + "}";
+            json_text(why_passed_over(row, topology, shape)) + "}";
   }
   return json + "]";
 }

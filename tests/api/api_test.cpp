@@ -120,6 +120,33 @@ TEST(Explain, every_row_is_a_candidate_or_passed_over_with_a_reason) {
   }
 }
 
+std::string why(const crossrail_question& asked, const char* algorithm) {
+  const JsonValue answer = explained(asked);
+  for (const auto& one : answer["passed_over"].list) {
+    if (one["algorithm"].text == algorithm) return one["why"].text;
+  }
+  return "a candidate";
+}
+
+TEST(Explain, what_a_row_needs_is_said) {
+  const int two_nodes[] = {0, 0, 1, 1};
+  EXPECT_EQ(why(question(64, 4, two_nodes), "node_shared"), "does not fit: it needs all ranks on one node");
+  EXPECT_EQ(why(question(1 << 20, 64), "leader_staged"), "does not fit: it needs blocks of at most 9728 bytes");
+  EXPECT_EQ(why(question(64, 8), "linear"), "no row of the tuning tables names it for this layout and size");
+  crossrail_question asked = question(64, 8);
+  asked.shared_segment = 0;
+  EXPECT_EQ(why(asked, "node_shared"), "does not fit: it needs memory that ranks share");
+  EXPECT_EQ(why(asked, "node_single_copy"), "does not fit: it needs process_vm_readv");
+  asked = question(64, 4, two_nodes);
+  asked.shared_segment = 0;
+  EXPECT_EQ(why(asked, "node_shared"), "does not fit: it needs all ranks on one node and memory that ranks share");
+  EXPECT_EQ(why(question(64, 1), "node_shared"), "does not fit this layout and size") << "nobody to share with";
+  asked = question(64, 4);
+  asked.memory = "device";
+  asked.collective = "allgather";
+  EXPECT_EQ(why(asked, "ll128"), "does not fit: it needs a call in a stream's order");
+}
+
 TEST(Explain, memory_of_devices_and_streams) {
   crossrail_question asked = question(64, 4);
   for (const char* memory : {"device", "stream"}) {

@@ -7,7 +7,8 @@
 
 enum { kBlock = 40, kMost = 16 };
 
-static int counting, allocations;
+static _Thread_local int counting; /* not in the thread that writes reports */
+static int allocations;
 
 static void note(const void* caller) {
   if (!counting) return;

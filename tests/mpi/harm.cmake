@@ -36,7 +36,7 @@ foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
 endforeach()
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5 intel)
   mpi_test(disagreement_fatal ${mpi} 2 SECONDS 80 ARGS --exit nonzero --no-pass --forbid-text SURVIVED
-    disagreement small_warm fatal)
+    --expect-carried MPI_Alltoall:50 --expect-errors MPI_Alltoall:1 disagreement small_warm fatal)
 endforeach()
 
 # What MPI_Error_string says. MPICH 4.0 mistakes strings of codes under its own classes.
@@ -284,6 +284,9 @@ foreach(mpi openmpi4 mpich4)
   foreach(how killed aborts)
     mpi_test(report_${how} ${mpi} 2 SECONDS 80 ARGS --exit nonzero --no-pass --expect-carried MPI_Alltoall:100 report_kept ${how})
   endforeach()
+  mpi_test(report_crashes_soon ${mpi} 2 SECONDS 80 ARGS --exit nonzero --no-pass --set CROSSRAIL_GUARD=0 --expect-carried MPI_Alltoall:20
+    report_kept crashes_soon)
+  mpi_test(report_killed_at_once ${mpi} 2 SECONDS 80 ARGS --exit nonzero --no-pass --expect-carried MPI_Alltoall:1 report_kept killed_at_once)
 endforeach()
 mpi_test(report_limited openmpi4 2 SECONDS 80 ARGS --expect-text "cannot write" report_kept limited)
 

@@ -94,6 +94,17 @@ def counted_wrong(result, options):
     return wrong
 
 
+def errors_wrong(result, options):
+    """All processes together must have counted at least this many calls that ended with an error."""
+    wrong = []
+    for want in getattr(options, "expect_errors", []):  # only run_mpi.py has it
+        name, _, least = want.partition(":")
+        number = sum(calls(report, name)["errors"] for report in result.reports)
+        if number < int(least or 1):
+            wrong.append(f"{number} calls of {name} counted as errors, not {least or 1}")
+    return wrong
+
+
 def overlap(report, name):
     """The times of nonblocking or persistent calls, carried or native, and the time elsewhere while they were under way."""
     total = dict.fromkeys(("calls", "starting", "waiting", "under_way"), 0)
@@ -153,7 +164,7 @@ def complaints(result, options):
     expected = options.n if passes is None else passes
     if not options.no_pass and passed != expected:
         wrong.append(f"{passed} ranks said PASS, not {expected}")
-    return wrong + counted_wrong(result, options) + overlap_wrong(result, options) + text_wrong(result, options)
+    return wrong + counted_wrong(result, options) + errors_wrong(result, options) + overlap_wrong(result, options) + text_wrong(result, options)
 
 
 def result_lines(result):

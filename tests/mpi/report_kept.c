@@ -1,6 +1,6 @@
-/* Calls for a while, and then an end that leaves a program no time: what was counted is kept. Or a limit on files: the program
- * goes on, without a report.
- *   report_kept killed|aborts|limited */
+/* Calls for a while, and then an end that leaves a program no time: what was counted is kept, even if that was in its first moments.
+ * Or a limit on files: the program goes on, without a report.
+ *   report_kept killed|aborts|crashes_soon|killed_at_once|limited */
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -8,17 +8,34 @@
 
 #include "check.h"
 
+static void call_for_two_seconds_and_a_half(int limited) {
+  for (int i = 0; i < 250; ++i) {
+    MPI_OK(checked_alltoall(MPI_COMM_WORLD, 100, i));
+    usleep(10000);
+    const struct rlimit limit = {64, 64};
+    if (i == 10 && limited && setrlimit(RLIMIT_FSIZE, &limit) != 0) complain(__FILE__, __LINE__, "no limit on files");
+  }
+}
+
+/* Long enough for what the thread that writes has to do on a busy machine, and shorter than a second. */
+static void call_and_work(void) {
+  for (int i = 0; i < 20; ++i) MPI_OK(checked_alltoall(MPI_COMM_WORLD, 100, i));
+  usleep(500000);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const char* const how = argc > 1 ? argv[1] : "killed";
-  for (int i = 0; i < 250; ++i) {  // about two and a half seconds
-    MPI_OK(checked_alltoall(MPI_COMM_WORLD, 100, i));
-    usleep(10000);
-    if (i == 10 && strcmp(how, "limited") == 0) {
-      const struct rlimit limit = {64, 64};
-      if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
-    }
+  if (strcmp(how, "killed_at_once") == 0) {
+    MPI_OK(checked_alltoall(MPI_COMM_WORLD, 100, 0));
+    MPI_OK(MPI_Barrier(MPI_COMM_WORLD));  // the end of one ends the other
+    raise(SIGKILL);
   }
+  if (strcmp(how, "crashes_soon") == 0) {
+    call_and_work();
+    raise(SIGSEGV);
+  }
+  call_for_two_seconds_and_a_half(strcmp(how, "limited") == 0);
   if (strcmp(how, "killed") == 0) raise(SIGKILL);
   if (strcmp(how, "aborts") == 0) abort();
   const int result = verdict();

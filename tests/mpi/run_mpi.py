@@ -49,6 +49,7 @@ def parse(argv):
     add("--passes", type=int, help="ranks that say PASS; all unless told")
     add("--expect-carried", action="append", default=[], metavar="NAME[:LEAST[:ALGORITHM]]")
     add("--expect-native", action="append", default=[], metavar="NAME[:LEAST]")
+    add("--expect-errors", action="append", default=[], metavar="NAME[:LEAST]", help="of all ranks together: the first one ends the others")
     add("--expect-overlap", action="append", default=[], metavar="RANK:NAME:WHAT:LEAST",
         help="calls, or seconds starting, waiting, under_way, elsewhere")
     add("--expect-text", action="append", default=[], metavar="REGEX")

@@ -11,7 +11,8 @@
 /* A layout of so many blocks is longer than what three ranks pack. */
 enum { kBlocks = 20000, kShort = 700, kLayoutBytes = 1200 * 1000, kThreads = 4, kMostRanks = 4 };
 
-static int counting, layouts;
+static _Thread_local int counting; /* not in the thread that writes reports */
+static int layouts;
 
 static void note(const void* caller, size_t bytes) {
   if (!counting || bytes < kLayoutBytes) return;

@@ -150,11 +150,18 @@ def check_lengths(what: What) -> None:
         raise CliError(f"All blocks of {what.program} are equally long: {option} is for {any_of(vector_names())}.")
 
 
+def check_words(what: What) -> None:
+    """Raises CliError for a memory or a step that there is not."""
+    if what.memory not in MEMORIES:
+        raise CliError(f"The memory is {any_of(list(MEMORIES))}, not '{what.memory}'.")
+    if what.step not in (None, *STEPS):
+        raise CliError(f"The step is {any_of(list(STEPS))}, not '{what.step}'.")
+
+
 def check_request(request: BenchRequest) -> None:
     """Raises CliError for a request that cannot be measured."""
     what = request.what
-    if what.memory not in MEMORIES or what.step not in (None, *STEPS):
-        raise CliError("The memory is host or cuda, the step 2 or sqrt2.")
+    check_words(what)
     check_flavour(request.where.flavour)
     if request.where.ranks < 2:
         raise CliError("A collective call needs at least 2 ranks: -n 2.")

@@ -17,7 +17,7 @@ from crossrail.errors import CliError
 from crossrail.machine.lstopo import lstopo_picture
 from crossrail.machine.picture import draw_machine
 from crossrail.outputs import check_files, write_file
-from crossrail.settings_text import SCOPES, configuration_file, origins, set_words, settings_page
+from crossrail.settings_text import SCOPES, configuration_file, origins, set_words, settings_page, wrong_words
 from crossrail.sizes import format_size, parse_numbers, parse_size
 
 INFO_HELP = """Show this machine: packages, NUMA domains, cores, caches, GPUs, network cards.
@@ -27,11 +27,12 @@ Examples:
   crossrail info
   crossrail info --picture machine.svg
 """
-LIST_HELP = """List the algorithms, or the settings.
+LIST_HELP = """List the algorithms, of one collective if it is named, or the settings.
 
 \b
 Examples:
   crossrail list
+  crossrail list alltoall
   crossrail list --settings
   crossrail list --conf > ~/.config/crossrail.conf
 """
@@ -114,11 +115,25 @@ def settings_table() -> Table:
     table = Table()
     for heading in ("variable", "value", "from", "one for", "what it does"):
         table.add_column(heading, no_wrap=heading == "variable")
-    origin = origins(core.settings_given())
+    origin = origins(core.settings_given(), core.settings())
     for row in core.settings():
         given = origin.get(row["variable"])
         table.add_row(row["variable"], Text(row["value"] or "-", "bold yellow" if given else ""), given or "default", SCOPES[row["scope"]], row["help"])
     return table
+
+
+def show_settings() -> None:
+    """The settings, and what of those that are given makes no sense."""
+    out.print(settings_table())
+    for sentence in wrong_words(core.settings_given()):
+        out.print(Text(f"{sentence}.", "yellow"))
+    out.print("Where one value is for all ranks, it is rank 0's.")
+
+
+def listed(collective: Optional[str]) -> List[Dict[str, Any]]:
+    """The rows of the catalogue, all or those of this call. Raises CliError for one that there is not."""
+    name = find_call(collective)[0].name if collective else None
+    return [row for row in core.catalogue() if name in (None, row["collective"])]
 
 
 def algorithms_table(rows: List[Dict[str, Any]]) -> Table:
@@ -131,30 +146,38 @@ def algorithms_table(rows: List[Dict[str, Any]]) -> Table:
     return table
 
 
+def show_algorithms(rows: List[Dict[str, Any]]) -> None:
+    """These rows of the catalogue, and what comes after them."""
+    out.print(algorithms_table(rows))
+    if any(row["parameters"] for row in rows):
+        out.print(parameter_table(rows))
+    out.print('After the last candidate comes "native": the call goes, untouched, to the MPI library.')
+    if any(row["memory"] == "device" for row in rows):
+        out.print(f"After the last one for device memory, {THROUGH_HOST}.")
+
+
 def list_command(
+    collective: Optional[str] = typer.Argument(None, help=f"The algorithms of this call only: {for_help(call_names)}.", show_default=False),
     settings: bool = typer.Option(False, "--settings", help="List the settings: their values, and from where they are."),
     conf: bool = typer.Option(False, "--conf", help="Print a configuration file with all settings and their defaults."),
     markdown: bool = typer.Option(False, "--markdown", help="With --settings: print docs/settings.md."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """See LIST_HELP."""
+    if collective and (settings or conf):
+        raise CliError(f"Settings are listed for all collectives at once: leave out '{collective}'.")
     if conf:
         typer.echo(configuration_file(core.settings()), nl=False)
     elif settings and markdown:
         typer.echo(settings_page(core.settings()), nl=False)
     elif as_json:
-        origin = origins(core.settings_given()) if settings else {}
-        rows = [{**row, "from": origin.get(row["variable"], "default")} for row in core.settings()] if settings else core.catalogue()
+        origin = origins(core.settings_given(), core.settings()) if settings else {}
+        rows = [{**row, "from": origin.get(row["variable"], "default")} for row in core.settings()] if settings else listed(collective)
         typer.echo(json.dumps(rows, indent=1))
     elif settings:
-        out.print(settings_table())
-        out.print("Where one value is for all ranks, it is rank 0's.")
+        show_settings()
     else:
-        rows = core.catalogue()
-        out.print(algorithms_table(rows))
-        out.print(parameter_table(rows))
-        out.print('After the last candidate comes "native": the call goes, untouched, to the MPI library.')
-        out.print(f"After the last one for device memory, {THROUGH_HOST}.")
+        show_algorithms(listed(collective))
 
 
 def node_numbers(ranks: Optional[int], nodes: int, node_of: Optional[str]) -> List[int]:
@@ -169,6 +192,19 @@ def node_numbers(ranks: Optional[int], nodes: int, node_of: Optional[str]) -> Li
     if not 1 <= ranks <= MOST_RANKS or nodes < 1 or nodes > ranks:
         raise CliError(f"--ranks must be between 1 and {MOST_RANKS}, and --nodes between 1 and the number of ranks.")
     return [rank * nodes // ranks for rank in range(ranks)]
+
+
+def passed_over_table(others: List[Dict[str, str]]) -> Table:
+    """One row for every reason, with the algorithms that it holds for."""
+    by_reason: Dict[str, List[str]] = {}
+    for other in others:
+        by_reason.setdefault(other["why"], []).append(other["algorithm"])
+    table = Table()
+    for heading in ("algorithms", "why"):
+        table.add_column(heading)
+    for why, names in by_reason.items():
+        table.add_row(", ".join(names), why)
+    return table
 
 
 def show_explanation(answer: Dict[str, Any]) -> None:
@@ -186,14 +222,9 @@ def show_explanation(answer: Dict[str, Any]) -> None:
         parameters = " ".join(f"{name}={compact(value)}" for name, value in candidate.get("parameters", {}).items())
         table.add_row(candidate["algorithm"], candidate.get("origin", ""), parameters or "-")
     out.print(table)
-    passed_over = Table()
-    passed_over.add_column("algorithm")
-    passed_over.add_column("why")
-    for other in answer.get("passed_over", []):
-        passed_over.add_row(other["algorithm"], other["why"])
-    if passed_over.row_count:
+    if answer.get("passed_over"):
         out.print(Text("Passed over:", "bold"))
-        out.print(passed_over)
+        out.print(passed_over_table(answer["passed_over"]))
 
 
 def explain_through_host(question: core.Question, answer: Dict[str, Any]) -> None:

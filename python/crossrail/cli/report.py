@@ -16,7 +16,8 @@ from crossrail.report.calls_page import render_calls
 REPORT_HELP = """Show what the processes of a job counted.
 
 FOLDER holds the files that 'crossrail run --report-folder FOLDER' or CROSSRAIL_REPORT=FOLDER in the job's environment left:
-one a process, replaced about once a second while the program runs, so that a job that was killed has them, too.
+one a process, written at its first call and replaced while the program runs, in the end about once a second, so that a job that was
+killed or has crashed has them, too.
 
 \b
 Examples:

@@ -118,13 +118,14 @@ class Comparison:
 
 @dataclass
 class JobReport:
-    """All that a job counted; `expected` is the size of the largest world seen, `unreadable` names broken files."""
+    """All that a job counted; `expected` is the size of the largest world seen, `unreadable` names broken files, `ending` says how the job ended."""
 
     processes: List[Dict[str, Any]]
     calls: List[CallSummary]
     unreadable: List[str]
     traffic: List[PlanTraffic] = field(default_factory=list)
     comparisons: List[Comparison] = field(default_factory=list)
+    ending: str = ""
 
     @property
     def expected(self) -> int:

@@ -25,7 +25,7 @@ OVERLAP_EXPLANATION = (
     "a call among the requests, whatever else was waited for; under way: while at least one such call had begun and had not ended (native calls end for "
     "us when the program learns of it). hidden: 1 − (starting + waiting) / under way, at least 0: what part of that time the program was elsewhere, "
     "with work of its own or in other MPI calls. It is the most that can have been hidden: a call does not end while nothing advances it.")
-NOTHING = ("No process wrote a report: the program made no collective call, is statically linked, was killed, or was "
+NOTHING = ("No collective call of MPI was seen, and no process wrote a report: the program made none before it ended, is statically linked, or was "
            "started by a wrapper that drops LD_PRELOAD; or its nodes do not see this folder (then use --report-folder on a shared file system).")
 
 
@@ -139,11 +139,11 @@ def heading(report: JobReport) -> str:
 
 
 def warnings(report: JobReport) -> List[str]:
-    """What is missing from the report."""
+    """How the job ended, and what is missing from the report."""
     missing = report.expected - len(report.processes)
     why = ": killed, or on other nodes (then use --report-folder on a shared file system)." if missing > len(report.unreadable) else " that can be read."
     ranks = [f"{missing} of {report.expected} ranks left no report here{why}"] if missing > 0 else []
-    return ranks + [f"{name} is incomplete and was left out." for name in report.unreadable]
+    return [report.ending] * bool(report.ending) + ranks + [f"{name} is incomplete and was left out." for name in report.unreadable]
 
 
 def show_run_time(report: JobReport) -> None:
@@ -189,12 +189,12 @@ def show_sizes(report: JobReport) -> None:
 
 def show_report(report: JobReport) -> None:
     """Prints who reported, how long that took, the calls, and the sizes of those that have them."""
-    if not report.processes:
-        out.print(Text(NOTHING, "yellow"))
-        return
-    out.print(Text(f"\n{heading(report)}", "bold"))
-    for text in warnings(report):
+    if report.processes:
+        out.print(Text(f"\n{heading(report)}", "bold"))
+    for text in warnings(report) + ([] if report.processes else [NOTHING]):
         out.print(Text(text, "yellow"))
+    if not report.processes:
+        return
     if not report.calls:
         out.print("No collective call was made.")
         return

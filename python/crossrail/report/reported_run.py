@@ -15,7 +15,7 @@ from crossrail.outputs import result_kept, write_file
 from crossrail.report.call_reports import JobReport, read_folder
 from crossrail.report.call_tables import show_report
 from crossrail.report.calls_page import render_calls
-from crossrail.supervise import supervise
+from crossrail.supervise import ending, supervise
 
 
 def run_here(job: Job) -> int:
@@ -62,6 +62,7 @@ def run_with_report(job: Job, choice: ReportChoice, start: Callable[[Job], int] 
             job.environment["CROSSRAIL_RECORD"] = "1"
         code = start(job)
         report = read_folder(place)
+        report.ending = ending(code, job.launcher.family == "hydra")
         if choice.shown:
             show_report(report)
         if choice.html:

@@ -12,20 +12,27 @@
 #include "mpi/requests/request_table.h"
 #include "mpi/statistics/counters.h"
 #include "mpi/statistics/native_reasons.h"
+#include "mpi/statistics/report_file.h"
 #include "mpi/statistics/traffic.h"
 
 namespace crossrail::mpi {
 
-void call_error_handler(MPI_Comm comm, int code) { (void)pmpi().Comm_call_errhandler(comm, code); }
+namespace {
 
-int raise(const Failed& call, const Status& status) {
-  log_line(LogLevel::error, "%s: %s", call.function, status.what);
-  const int code = error_code(status.code, status.what);
-  call_error_handler(call.comm, code);
-  return code;
+// What the program gets as the code.
+int logged(const char* function, const Status& status) {
+  log_line(LogLevel::error, "%s: %s", function, status.what);
+  return error_code(status.code, status.what);
 }
 
-namespace {
+// Blocking calls are counted before the handler is called.
+void fail(const Failed& call, const Status& status, Carried& carried) {
+  carried.done = true;
+  carried.algorithm = "error";
+  carried.code = logged(call.function, status);
+  carried.to_be_raised = true;
+  carried.raised_on = word_of(call.comm);
+}
 
 thread_local const char* last_algorithm_of_thread = "native";
 
@@ -39,6 +46,21 @@ const char* why_native(const CallPlace& place, const Plan& plan) {
 
 }  // namespace
 
+void call_error_handler(MPI_Comm comm, int code) {
+  write_report_now();
+  (void)pmpi().Comm_call_errhandler(comm, code);
+}
+
+int raise(const Failed& call, const Status& status) {
+  const int code = logged(call.function, status);
+  call_error_handler(call.comm, code);
+  return code;
+}
+
+void raise_error(const Carried& carried) {
+  if (carried.to_be_raised) call_error_handler(handle_from<MPI_Comm>(carried.raised_on), carried.code);
+}
+
 bool already_native(const CallPlace& place) {
   if (place.communicator.broken) return true;
   const Plan* known = place.communicator.slot().plans.find(place.shape);
@@ -47,8 +69,7 @@ bool already_native(const CallPlace& place) {
 
 void refuse_unequal_sides(const CallPlace& place, Carried& carried) {
   withdraw(place.communicator.slot(), place.shape, Code::mismatch);
-  carried.done = true;
-  carried.code = raise({place.function, place.comm}, failed(Code::mismatch, "the send and the receive side of this rank differ in size"));
+  fail({place.function, place.comm}, failed(Code::mismatch, "the send and the receive side of this rank differ in size"), carried);
 }
 
 void complete_call(const CallPlace& place, const Outcome& outcome, Carried& carried) {
@@ -56,9 +77,7 @@ void complete_call(const CallPlace& place, const Outcome& outcome, Carried& carr
   SpeedGuard& guard = place.communicator.guard;
   carried.timed = guard.timing() ? &guard : nullptr;
   if (!outcome.status.ok()) {
-    carried.done = true;
-    carried.algorithm = "error";
-    carried.code = raise({place.function, place.comm}, outcome.status);
+    fail({place.function, place.comm}, outcome.status, carried);
     return;
   }
   carried.done = !outcome.plan->native();

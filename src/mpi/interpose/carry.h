@@ -22,6 +22,8 @@ struct Carried {
   std::uint64_t blocks = 1;  // that this rank sends, of that size on average
   bool on_copies = false;  // done, by the MPI library on copies of the buffers
   CommunicatorRecord* first_call_on = nullptr;  // not done, since this communicator is not open yet
+  bool to_be_raised = false;  // done, with an error of which the error handler of this communicator is to be told
+  Word64 raised_on = 0;
   SpeedGuard* timed = nullptr;  // where the time of this call is wanted: to be told when it has ended, natively too
 };
 // The MPI library's, for this reason.
@@ -36,6 +38,9 @@ inline void has_ended(const Carried& carried) {
   if (carried.timed != nullptr) carried.timed->ended(carried.code == 0);
   if (carried.first_call_on != nullptr) first_call_ended(*carried.first_call_on);
 }
+
+// The last thing of a call, after it has been counted: an error handler may end the process.
+void raise_error(const Carried& carried);
 
 // The arguments of the C calls, in their order: 7 of MPI_Alltoall and MPI_Allgather, 6 of MPI_Allreduce and
 // MPI_Reduce_scatter_block, 9 of the others. Counts are int

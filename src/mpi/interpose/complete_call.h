@@ -15,12 +15,13 @@ struct CallPlace {
   const Shape& shape;
 };
 
+// Which may end the process: what has been counted is written before.
 void call_error_handler(MPI_Comm comm, int code);
-// Logs the error and calls the handler: what the program gets as the code.
 struct Failed {
   const char* function;
   MPI_Comm comm;
 };
+// Logs the error and calls the handler: what the program gets as the code.
 int raise(const Failed& call, const Status& status);
 
 // True where it is known already that the MPI library gets the call: nothing needs preparing.

@@ -36,10 +36,13 @@ Word64 offer(Entry& entry, const Word64 (&words)[count]) {
   Carried carried = entry.carry(words, entry.large_counts);
   if (!carried.done) carried.code = call_next(entry.next, words, std::make_index_sequence<count>());
   has_ended(carried);
-  if (began == 0) return carried.code;
-  (void)trace_returns(traced, carried, carried.code == 0);
-  record_call(RecordedForm::blocking, carried.code == 0, began);
-  entry.counter.add(carried, now_ns() - began);
+  if (began != 0) {
+    (void)trace_returns(traced, carried, carried.code == 0);
+    record_call(RecordedForm::blocking, carried.code == 0, began);
+    ask_world();
+    entry.counter.add(carried, now_ns() - began);
+  }
+  raise_error(carried);
   return carried.code;
 }
 

@@ -82,10 +82,13 @@ void offer(Entry& entry, const Word64 (&words)[count]) {
     *code = carried.code;
   }
   has_ended(carried);
-  if (began == 0) return;
-  (void)trace_returns(traced, carried, code == nullptr ? carried.code == 0 : *code == 0);
-  record_call(RecordedForm::blocking, carried.code == 0, began);
-  entry.counter.add(carried, now_ns() - began);
+  if (began != 0) {
+    (void)trace_returns(traced, carried, code == nullptr ? carried.code == 0 : *code == 0);
+    record_call(RecordedForm::blocking, carried.code == 0, began);
+    ask_world();
+    entry.counter.add(carried, now_ns() - began);
+  }
+  raise_error(carried);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -88,6 +89,38 @@ bool first_of_the_job() {
   return true;
 }
 
+// Ranks that the launcher says it has started; 0: it does not say. Not Slurm's number of tasks, which holds for a whole batch job.
+int ranks_started() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    const char* const size = std::getenv(name);
+    if (size != nullptr) return std::atoi(size);
+  }
+  return 0;
+}
+
+// A variable of the library's; the program may have its own copy, which then is the one in use.
+const void* data_of(const Library& of, const char* name) {
+  const void* const address = dlsym(RTLD_DEFAULT, name);
+  return address != nullptr ? address : dlsym(of.handle, name);
+}
+
+// The size of MPI_COMM_WORLD, whatever the flavour; 0 where MPI does not run. That handle is known of all.
+int world_size(const Library& of) {
+  constexpr std::intptr_t kMpich = 0x44000000, kAbi = 0x101;
+  const auto initialized = reinterpret_cast<int (*)(int*)>(dlsym(of.handle, "PMPI_Initialized"));
+  const auto comm_size = reinterpret_cast<int (*)(std::intptr_t, int*)>(dlsym(of.handle, "PMPI_Comm_size"));
+  const std::string_view flavour = of.flavour;
+  const auto world = flavour == "openmpi" ? reinterpret_cast<std::intptr_t>(data_of(of, "ompi_mpi_comm_world")) : flavour == "abi" ? kAbi : kMpich;
+  int runs = 0, size = 0;
+  if (initialized == nullptr || comm_size == nullptr || world == 0 || initialized(&runs) != 0 || runs == 0) return 0;
+  return comm_size(world, &size) == 0 ? size : 0;
+}
+
+// What a launcher of another MPI does: every process is rank 0 of 1.
+const char* if_alone(const Library& found) {
+  return ranks_started() > 1 && world_size(found) == 1 ? "; each process is alone in its MPI_COMM_WORLD: the launcher belongs to another MPI" : "";
+}
+
 Library find() {
   Library found;
   found.handle = find_handle();
@@ -98,8 +131,8 @@ Library find() {
   if (!found.ours && first_of_the_job()) {
     log_line(LogLevel::error,
              "this library is for the %s flavour of MPI, the program runs %s (%s): its calls go to MPI untouched; "
-             "preload what 'crossrail lib --mpi %s' prints",
-             CROSSRAIL_FLAVOUR, found.flavour, found.version, found.flavour);
+             "preload what 'crossrail lib --mpi %s' prints%s",
+             CROSSRAIL_FLAVOUR, found.flavour, found.version, found.flavour, if_alone(found));
   }
   return found;
 }

@@ -69,7 +69,7 @@ void CallCounter::add(const Carried& carried, std::int64_t nanoseconds) {
   if (!carried.done && carried.native_because != nullptr) reasons_.add(carried.native_because);
   const std::int64_t now = now_ns();
   if (nanoseconds > 0) note_inside(carried.done ? By::crossrail : By::native, now, nanoseconds);
-  if (reporting()) write_report_if_due(now);
+  note_counted_call();
 }
 
 bool reporting() {
@@ -135,7 +135,7 @@ void note_world(int rank, int size) {
 
 void ask_world() {
   int rank = 0, size = 0, initialized = 0, finalized = 0;
-  if (!(reporting() || tracing()) || world_size.load() >= 0) return;
+  if (!(reporting() || tracing()) || world_size.load() >= 0 || find_functions() == nullptr) return;
   if (pmpi().Initialized(&initialized) != MPI_SUCCESS || initialized == 0) return;
   if (pmpi().Finalized(&finalized) != MPI_SUCCESS || finalized != 0) return;
   if (pmpi().Comm_rank(handles().comm_world, &rank) != MPI_SUCCESS) return;

@@ -85,7 +85,7 @@ void note_world(int rank, int size);
 // Communicators opened on which calls may be carried. Counted always.
 void note_opened();
 std::uint64_t communicators_opened();
-// The program ends MPI: the last time to ask, where nothing else has told.
+// Asks MPI for it, once, where nothing else has told. For threads that may call MPI.
 void ask_world();
 
 }  // namespace crossrail::mpi

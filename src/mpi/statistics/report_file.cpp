@@ -10,13 +10,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include "base/float_mode.h"
 #include "base/host_name.h"
 #include "base/log.h"
+#include "base/own_thread.h"
 #include "base/settings.h"
 #include "mpi/statistics/counters.h"
 #include "mpi/statistics/report_json.h"
@@ -75,45 +78,88 @@ bool replace_report(bool finished) {
   return false;
 }
 
-std::atomic<std::uint64_t> calls_in_last_report{0};
-std::atomic<std::int64_t> due_ns{0};  // of the next one while the program runs; 0: not known yet
-constexpr std::int64_t kNever = INT64_MAX;
+constexpr std::int64_t kMillisecond = 1'000'000, kSecond = 1'000'000'000, kFilesEachSecond = 1000;
+
+std::atomic<std::uint64_t> calls_in_last_report{0};  // of the process's end
+std::atomic<std::uint64_t> calls_in_this_report{0};  // of those that are written meanwhile
+std::atomic<bool> begun{false}, ended{false}, writing{false};
+
+// Of several threads one writes at a time, so that what has been counted last is written last. A signal handler that ends the process
+// may have come into the middle of it: no longer than this.
+class Writing {
+ public:
+  Writing() {
+    constexpr int kTries = 2000;
+    for (int tries = 0; writing.exchange(true) && tries < kTries; ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ~Writing() { writing = false; }
+  Writing(const Writing&) = delete;
+};
+
+void write_meanwhile() {
+  const Writing alone;
+  if (ended) return;
+  calls_in_this_report = calls_counted();
+  (void)replace_report(false);
+}
+
+// A process that was forked begins anew, without the thread.
+void forked() {
+  calls_in_last_report = calls_in_this_report = 0;
+  begun = ended = writing = false;
+}
 
 // Whatever way the process ends, short of _exit and signals, all of it is in its report.
 struct ReportAtExit {
   ReportAtExit() {
     if (reporting()) (void)report_folder();
-    (void)pthread_atfork(nullptr, nullptr, [] { calls_in_last_report = 0; });
+    (void)pthread_atfork(nullptr, nullptr, forked);
   }
   ~ReportAtExit() {
     if (reporting() && calls_counted() != 0 && calls_counted() != calls_in_last_report.load()) write_report();
   }
 } report_at_exit;
 
-// By the whole job no more than a thousand files a second, and by this process no more than one part in a hundred of its time.
-std::int64_t pause_ns(std::int64_t spent_ns) {
-  constexpr std::int64_t kSecond = 1'000'000'000, kFilesEachSecond = 1000, kShare = 100;
-  return std::max({kSecond, known_world().size * kSecond / kFilesEachSecond, spent_ns * kShare});
+// By the whole job no more than a thousand files a second, and by this process no more than one part in a hundred of its time. What has
+// run for a short time only may crash as soon: then they follow each other more closely.
+std::int64_t pause_ns(std::int64_t age_ns, std::int64_t spent_ns) {
+  constexpr std::int64_t kShortest = 5 * kMillisecond, kShare = 100;
+  return std::max({std::clamp(age_ns, kShortest, kSecond), known_world().size * kSecond / kFilesEachSecond, spent_ns * kShare});
+}
+
+// Since the first call, in a thread of its own: also what was called just before a long time without calls is written.
+void keep_report(std::int64_t first_ns) {
+  std::int64_t spent_ns = now_ns() - first_ns;
+  while (!ended) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(pause_ns(now_ns() - first_ns, spent_ns)));
+    if (calls_counted() == calls_in_this_report.load()) continue;
+    const std::int64_t began_ns = now_ns();
+    write_meanwhile();
+    spent_ns = now_ns() - began_ns;
+  }
 }
 
 }  // namespace
 
 void write_report() {
   if (!reporting()) return;
-  due_ns = kNever;
+  const Writing alone;
+  ended = true;
   calls_in_last_report = calls_counted();
   (void)replace_report(true);
 }
 
-void write_report_if_due(std::int64_t now) {
-  if (!reporting()) return;
-  std::int64_t due = due_ns.load(std::memory_order_relaxed);
-  if (due == 0) due_ns.compare_exchange_strong(due, now + pause_ns(0));
-  if (due == 0 || now < due || !due_ns.compare_exchange_strong(due, kNever)) return;
-  const bool kept = replace_report(false);
-  const std::int64_t then = now_ns();
-  std::int64_t never = kNever;
-  if (kept) due_ns.compare_exchange_strong(never, then + pause_ns(then - now));
+void write_report_now() {
+  if (reporting()) write_meanwhile();
+}
+
+void note_counted_call() {
+  if (!reporting() || begun.load(std::memory_order_relaxed) || begun.exchange(true)) return;
+  const std::int64_t now = now_ns();
+  if (known_world().size <= kFilesEachSecond) write_meanwhile();
+  std::thread keeper = start_own_thread("crossrail-count", [now] { keep_report(now); });
+  if (keeper.joinable()) keeper.detach();
+  else log_line(LogLevel::error, "CROSSRAIL_REPORT: no thread, so the report is written at the end only: %s", strerror(errno));
 }
 
 }  // namespace crossrail::mpi

@@ -76,6 +76,7 @@ Word64 read_c_handle(Word64 address, int index) { return word_of(reinterpret_cas
 void note_made(const Made& made, const Carried& carried, const RequestsAt& request) {
   const TracedSizes sizes = trace_returns(made.traced, carried, carried.code == MPI_SUCCESS);
   record_made(made, carried.code == MPI_SUCCESS, request);
+  ask_world();
   const std::int64_t spent_ns = now_ns() - made.began_ns;
   const bool nonblocking = made.form == Form::nonblocking;
   const bool succeeded = carried.code == MPI_SUCCESS;

@@ -128,3 +128,24 @@ def test_the_users_file_comes_before_the_sites(tmp_path):
     assert rows["CROSSRAIL_SLOTS"] == ("3", f"{tmp_path}/crossrail.conf:1")
     assert rows["CROSSRAIL_PLANS"] == ("9", "/etc/crossrail.conf:2")
     assert rows["CROSSRAIL_TUNING"] == ("/etc/crossrail-tuning.csv", "found")
+
+
+def test_a_table_that_is_not_there_is_said_where_settings_are_listed(tmp_path):
+    missing = str(tmp_path / "missing.csv")
+    row = settings(tmp_path, CROSSRAIL_TUNING=missing)["CROSSRAIL_TUNING"]
+    assert (row["value"], row["from"]) == (missing, "environment (wrong)")
+    shown = crossrail("list", "--settings", folder=tmp_path, CROSSRAIL_TUNING=missing, COLUMNS="400").stdout
+    assert f"CROSSRAIL_TUNING: {missing} is not there: the built-in table is used." in shown
+
+
+def test_what_a_call_cannot_have_is_explained_by_what_it_would_need(tmp_path):
+    shown = crossrail("explain", "alltoall", "--ranks", "8", "--nodes", "2", "--bytes", "1M", folder=tmp_path, COLUMNS="400").stdout
+    assert "node_shared, node_single_copy" in shown and "does not fit: it needs all ranks on one node" in shown
+    assert shown.count("no row of the tuning tables names it") == 1
+
+
+def test_the_list_of_one_collective(tmp_path):
+    shown = crossrail("list", "ialltoallv", folder=tmp_path, COLUMNS="400").stdout
+    assert " alltoallv " in shown and " alltoall " not in shown and "allreduce" not in shown
+    rows = json.loads(crossrail("list", "allreduce", "--json", folder=tmp_path).stdout)
+    assert {row["collective"] for row in rows} == {"allreduce"}

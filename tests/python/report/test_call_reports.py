@@ -84,8 +84,33 @@ def test_sizes_are_said_to_be_those_of_what_the_call_moves(monkeypatch):
 
 
 def test_nothing_and_missing_ranks_are_said(monkeypatch):
-    assert "No process wrote a report" in shown(add_up([]), monkeypatch)
+    assert "No collective call of MPI was seen" in shown(add_up([]), monkeypatch)
     assert "1 of 2 ranks left no report" in shown(add_up([process(0, 5)]), monkeypatch)
+
+
+@pytest.mark.parametrize("family, code, sentence", [
+    ("openmpi", 0, ""), ("openmpi", 139, "The program was ended by signal 11 (SIGSEGV)."), ("openmpi", 11, "The program ended with exit code 11."),
+    ("hydra", 9, "The program ended with exit code 9, or by signal 9 (SIGKILL): this launcher tells either by that number."),
+    ("hydra", 1, "The program ended with exit code 1."), ("srun", 143, "The program was ended by signal 15 (SIGTERM)."), ("srun", 255, "The program ended with exit code 255.")])
+def test_how_the_program_ended_is_said(family, code, sentence, tmp_path, monkeypatch):
+    console = Console(width=160, record=True, highlight=False)
+    monkeypatch.setattr(call_tables, "out", console)
+
+    def start(job):
+        (Path(job.environment["CROSSRAIL_REPORT"]) / "0.json").write_text(json.dumps(process(0, 5)))
+        return code
+
+    page = tmp_path / "r.html"
+    assert run_with_report(Job(Launcher("/bin/true", family), 1, ["./app"]), ReportChoice(str(tmp_path / "r"), page), start) == code
+    text = console.export_text()
+    assert ("The program" in text) == bool(sentence) and sentence in text and sentence in page.read_text()
+
+
+def test_a_program_without_calls_of_mpi_is_told_together_with_its_end(monkeypatch):
+    nothing = add_up([])
+    nothing.ending = "The program was ended by signal 11 (SIGSEGV)."
+    text = shown(nothing, monkeypatch)
+    assert text.startswith(nothing.ending) and "No collective call of MPI was seen" in text
 
 
 def test_a_range_where_processes_differ():
@@ -121,7 +146,7 @@ def test_the_page_has_the_same_tables():
     page = render_calls(report)
     assert "Nonblocking and persistent calls" in page and "80 %" in page and "a&lt;b 10" in page and "up to 1 KiB" in page
     assert "1 of 2 ranks left no report" in page and "Nonblocking" not in render_calls(add_up([process(0, 5)]))
-    assert "No process wrote a report" in render_calls(add_up([]))
+    assert "No collective call of MPI was seen" in render_calls(add_up([]))
 
 
 def test_a_page_that_cannot_be_written_is_one_sentence(tmp_path):
