@@ -4,7 +4,6 @@ Each rank finds one process of every such job on its node, by the key in CROSSRA
 own job is what it would be without them.
 """
 
-import ctypes
 import os
 import secrets
 import select
@@ -18,11 +17,11 @@ from typing import Callable, Dict, Iterator, List, Optional, Tuple
 from crossrail.console import warn
 from crossrail.launchers import Job, command_line
 from crossrail.places import bench_program
+from crossrail.supervise import ending_with_parent
 
 MOST = 15  # of a rank
 START_S = 60.0
 END_S = 5.0
-PR_SET_PDEATHSIG = 1
 
 
 class CourierJob:
@@ -30,17 +29,17 @@ class CourierJob:
 
     def __init__(self, words: List[str], more_environment: Dict[str, str]) -> None:
         self.errors = tempfile.TemporaryFile()
-        library = ctypes.CDLL(None, use_errno=True)
+        end_with_parent = ending_with_parent()
 
-        def end_with_parent() -> None:
-            """In the child: launchers end their ranks when they are told to end."""
+        def begin() -> None:
+            """In the child."""
             os.setpgid(0, 0)  # Ctrl-C is for the program
-            library.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+            end_with_parent()
 
         environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "CROSSRAIL_HELPERS")}
         environment.update(more_environment)
         self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors,
-                                        env=environment, preexec_fn=end_with_parent)
+                                        env=environment, preexec_fn=begin)
 
     def wait_until_ready(self, until: float) -> bool:
         """Whether all of its processes are there before the monotonic time `until`."""
@@ -59,17 +58,26 @@ class CourierJob:
         lines = [line.strip() for line in self.errors.read().decode(errors="replace").splitlines()]
         return next((line for line in lines if any(letter.isalnum() for letter in line)), "")
 
-    def end(self) -> None:
-        """Ends the launcher and, through it, its processes."""
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            if self.process.poll() is None:
-                self.process.send_signal(number)
-                try:
-                    self.process.wait(END_S)
-                except subprocess.TimeoutExpired:
-                    continue
-        self.process.stdout.close()
-        self.errors.close()
+    def ended(self, until: float) -> bool:
+        """Whether the launcher ends before the monotonic time `until`."""
+        try:
+            self.process.wait(max(0.0, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+
+def end(jobs: List[CourierJob]) -> None:
+    """Ends the launchers, all at a time, and through them their processes: some take a second or two."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for one in jobs:
+            one.process.send_signal(number)  # nothing where it has ended
+        until = time.monotonic() + END_S
+        if all([one.ended(until) for one in jobs]):
+            break
+    for one in jobs:
+        one.process.stdout.close()
+        one.errors.close()
 
 
 # Under Slurm: what srun starts shares processors with the program's step, which would wait for them otherwise. Also that of mpirun.
@@ -92,18 +100,22 @@ def start(job: Job, count: int, starting: Starting = starting_here) -> Optional[
     program = str(bench_program("courier", job.flavour))
     key = secrets.token_hex(8)
     started: List[CourierJob] = []
+    failed: List[CourierJob] = []
     until = time.monotonic() + START_S
-    for number in range(count):
-        words, variables = starting(Job(job.launcher, job.ranks, [program, key, str(number)], job.launcher_words))
-        started.append(CourierJob(words, {**variables, **BESIDE_OTHERS}))
-    failed = [one for one in started if not one.wait_until_ready(until)]
+    # One first: launchers of Open MPI 4 that make the folder of all their jobs at the same time may fail in it.
+    for numbers in (range(1), range(1, count)):
+        for number in numbers:
+            words, variables = starting(Job(job.launcher, job.ranks, [program, key, str(number)], job.launcher_words))
+            started.append(CourierJob(words, {**variables, **BESIDE_OTHERS}))
+        failed = [started[number] for number in numbers if not started[number].wait_until_ready(until)]
+        if failed:
+            break
     if not failed:
         job.environment["CROSSRAIL_HELPERS"] = f"{key}:{count}"
         return started
     why = failed[0].problem()
     warn(f"The helper processes do not start{': ' + why if why else ''}; the program runs without them.")
-    for one in started:
-        one.end()
+    end(started)
     return None
 
 
@@ -114,5 +126,4 @@ def couriers_of(job: Job, count: int, starting: Starting = starting_here) -> Ite
     try:
         yield
     finally:
-        for one in started or []:
-            one.end()
+        end(started or [])

@@ -1,5 +1,6 @@
 """Starting a command and waiting for it, as a shell would."""
 
+import ctypes
 import os
 import signal
 import socket
@@ -10,6 +11,7 @@ from typing import Callable, Dict, List, Optional
 from crossrail.errors import CliError
 
 GRACE_S = 5.0  # from a signal to the last resort
+PR_SET_PDEATHSIG = 1
 
 
 def exit_code(returned: int) -> int:
@@ -35,6 +37,18 @@ def ending(code: int, bare_signals: bool = False) -> str:
     return f"The program ended with exit code {code}" + (f", or by signal {code} ({name}): this launcher tells either by that number." if name else ".")
 
 
+def ending_with_parent() -> Callable[[], None]:
+    """What a started command does first, so that it is told to end when this process ends, even killed. Launchers then end their ranks."""
+    library, parent = ctypes.CDLL(None, use_errno=True), os.getpid()
+
+    def in_child() -> None:
+        library.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:  # it has ended before
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    return in_child
+
+
 def supervise(command: List[str], environment: Optional[Dict[str, str]] = None, output=None,
               last_resort: Optional[Callable[[], None]] = None) -> int:
     """Runs the command, passing signals on, and returns its exit code; `output` (a file) takes stdout and stderr.
@@ -57,7 +71,7 @@ def supervise(command: List[str], environment: Optional[Dict[str, str]] = None, 
     before = {number: signal.signal(number, heed) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         child.append(subprocess.Popen(command, env={**os.environ, **(environment or {})}, stdout=output,
-                                      stderr=subprocess.STDOUT if output else None))
+                                      stderr=subprocess.STDOUT if output else None, preexec_fn=ending_with_parent()))
         return exit_code(child[0].wait())
     except OSError as error:
         raise CliError(f"'{command[0]}' cannot be started: {error.strerror}.") from None

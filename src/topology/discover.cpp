@@ -1,7 +1,6 @@
 // Where this process runs: host, pid namespace, cores, NUMA domain.
 
 #include <sched.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/host_name.h"
 #include "base/log.h"
+#include "base/process_name.h"
 #include "base/random.h"
 #include "base/settings.h"
 #include "topology/topology.h"
@@ -76,10 +76,7 @@ void describe_cores(Location& location) {
 }  // namespace
 
 std::uint64_t own_pid_space() {
-  static const std::uint64_t number = [] {
-    struct stat space {};
-    return stat("/proc/self/ns/pid", &space) == 0 ? space.st_ino : 0;
-  }();
+  static const std::uint64_t number = pid_space();
   return number;
 }
 

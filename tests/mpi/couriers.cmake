@@ -19,3 +19,6 @@ if(CROSSRAIL_BENCH)
       --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 ${shared} --expect-carried MPI_Alltoall:30:pairwise device_ranks 12 30 150000)
   endforeach()
 endif()
+# For tests/python/couriers: 'crossrail run --helpers-per-gpu'.
+mpi_test_program(helped helped.c BUILDS openmpi4 openmpi5 mpich4 mpich5)
+mpi_test_fortran(helped_f08 helped.f90)

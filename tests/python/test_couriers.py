@@ -1,9 +1,5 @@
 """Jobs of helper processes: started before the program, ended after it; without them where they do not come up."""
 
-import os
-import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -12,7 +8,6 @@ import pytest
 from crossrail import couriers
 from crossrail.launchers import Job, Launcher
 
-ROOT = Path(__file__).resolve().parents[2]
 READY = "echo $$ >>{folder}/started; echo $SLURM_OVERLAP >>{folder}/overlap; printf '%s\n' \"$*\" >>{folder}/words; echo ready; exec sleep 60"
 
 
@@ -52,6 +47,13 @@ def test_as_many_jobs_as_asked_for_placed_as_the_program_is(job, tmp_path):
     assert not any(lives(process) for process in started)
 
 
+def test_the_first_is_ready_before_others_are_started(job, tmp_path):
+    launcher_does(tmp_path, "echo begins >>{folder}/order; sleep 0.3; echo ready >>{folder}/order; " + READY)
+    with couriers.couriers_of(job, 3):
+        order = (tmp_path / "order").read_text().split()
+    assert order[:4] == ["begins", "ready", "begins", "begins"]
+
+
 def test_none_where_none_is_asked_for(job):
     with couriers.couriers_of(job, 0):
         assert "CROSSRAIL_HELPERS" not in job.environment
@@ -87,24 +89,17 @@ def test_steps_of_slurm_share_the_nodes(job, tmp_path):
         assert (tmp_path / "overlap").read_text() == "1\n"
 
 
-def processes_named(text):
-    return subprocess.run(["pgrep", "-f", text], stdout=subprocess.PIPE, text=True, check=False).stdout.split()
+def test_all_are_ended_at_a_time(job, tmp_path):
+    launcher_does(tmp_path, "trap 'sleep 1; exit' TERM; " + READY.replace("exec sleep 60", "while :; do sleep 0.05; done"))
+    with couriers.couriers_of(job, 4):
+        began = time.monotonic()
+    assert time.monotonic() - began < 3
+    assert not any(lives(process) for process in map(int, (tmp_path / "started").read_text().split()))
 
 
-@pytest.mark.skipif(not shutil.which("mpirun.openmpi"), reason="there is no mpirun.openmpi")
-def test_a_run_with_them_leaves_none_behind(tmp_path):
-    build = Path(os.environ.get("CROSSRAIL_BUILD", ROOT / "build"))
-    program = build / "tests/mpi/programs/openmpi4/long_messages"
-    if not program.exists() or not (build / "bench/courier_openmpi").exists():
-        pytest.skip("the programs for it are not built")
-    environment = {**os.environ, "CROSSRAIL_LIBRARY_DIR": str(build), "CROSSRAIL_NODES": "0,1", "CROSSRAIL_LOG": "1",
-                   "CROSSRAIL_ALLREDUCE": "multi_lane processes=8", "CROSSRAIL_CONFIG": "none"}
-    words = [sys.executable, "-m", "crossrail", "run", "--mpi", "openmpi", "-n", "2", "--helpers-per-gpu", "1", "--bind-to", "none", "--oversubscribe", "--",
-             str(program), "7", "4"]
-    done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100, check=False)
-    assert done.returncode == 0 and done.stdout.count("PASS") == 2, done.stdout
-    assert "helper processes: 1 a rank" in done.stdout and "2 processes a rank" in done.stdout
-    until = time.monotonic() + 5
-    while processes_named(f"{build}/bench/courier_openmpi") and time.monotonic() < until:
-        time.sleep(0.1)
-    assert not processes_named(f"{build}/bench/courier_openmpi")
+def test_those_that_do_not_heed_are_killed(job, tmp_path, monkeypatch):
+    monkeypatch.setattr(couriers, "END_S", 0.3)
+    launcher_does(tmp_path, "trap '' TERM; " + READY.replace("exec sleep 60", "while :; do sleep 0.05; done"))
+    with couriers.couriers_of(job, 2):
+        pass
+    assert not any(lives(process) for process in map(int, (tmp_path / "started").read_text().split()))

@@ -4,7 +4,7 @@ import os
 import shlex
 from functools import partial
 from pathlib import Path
-from typing import Optional
+from typing import Dict, Optional
 
 import typer
 
@@ -14,6 +14,7 @@ from crossrail.couriers import MOST as MOST_COURIERS, couriers_of
 from crossrail.errors import CliError
 from crossrail.jobs import RunChoice, prepare, resolve_flavour
 from crossrail.launchers import MOST_RANKS, Job, command_line
+from crossrail.mps import mps_of
 from crossrail.outputs import check_files
 from crossrail.places import preload_library
 from crossrail.report.reported_run import ReportChoice, run_here, run_with_report
@@ -36,6 +37,7 @@ Examples:
   crossrail run -n 4 --mpi mpich -- python3 transform.py
   crossrail run -n 256 --launcher srun --mpi=pmix -- ./app
   crossrail run -n 4 --helpers-per-gpu 3 -- ./app
+  crossrail run -n 8 --mps -- ./app
 
 --report prints for every function how many calls were carried and how many left native, the seconds spent in it by the
 slowest process, algorithms, traffic and sizes; for nonblocking and persistent calls also the seconds in starting and in
@@ -47,6 +49,8 @@ waiting for them, how long they were under way, and what part of that was hidden
 
 --helpers-per-gpu 3 starts three processes beside each rank, which sleep until the rank has long messages of its GPU's memory for other nodes, and then move
 a share of them each: for networks that one process cannot fill. The program sees nothing of them.
+
+--mps starts an MPS daemon for this job, so that processes that share a GPU use it at the same time, and ends it afterwards. On this host only.
 
 --show needs no launcher on this machine: the command may be for another one. With --launcher srun, --mpi takes srun's words (pmix, pmi2), too.
 
@@ -72,16 +76,16 @@ def tell_settings() -> None:
         warn(f"settings: {', '.join(words)}")
 
 
-def show_job(job: Job, reported: ReportChoice, trace: Optional[Path], couriers: int) -> None:
-    """Prints the command that starts the job, and says what it leaves out."""
+def show_job(job: Job, reported: ReportChoice, trace: Optional[Path], beside: Dict[str, bool]) -> None:
+    """Prints the command that starts the job, and says what it leaves out; `beside`: what 'crossrail run' would start, or not."""
     if reported.folder:
         job.environment["CROSSRAIL_REPORT"] = os.path.realpath(reported.folder)
     elif reported.shown:
         warn("The command shown makes no report: name a folder with --report-folder, and read it with 'crossrail report'.")
     if trace:
         warn("The command shown makes no trace: set CROSSRAIL_TRACE to a folder, and read it with 'crossrail trace'.")
-    if couriers:
-        warn("The command shown starts no helper processes: 'crossrail run' does.")
+    for what in (name for name, wanted in beside.items() if wanted):
+        warn(f"The command shown starts no {what}: 'crossrail run' does.")
     typer.echo(" ".join(shlex.quote(word) for word in command_line(job)))
 
 
@@ -97,6 +101,7 @@ def run_command(
     trace: Optional[Path] = typer.Option(None, "--trace", help="Write what every rank did, and when, to this file, for ui.perfetto.dev.", show_default=False),
     couriers: int = typer.Option(0, "--helpers-per-gpu", min=0, max=MOST_COURIERS,
                                  help="Processes beside each rank that move long messages of device memory between nodes."),
+    mps: bool = typer.Option(False, "--mps", help="Start an MPS daemon for this job, and end it afterwards."),
     show: bool = typer.Option(False, "--show", help="Print the command instead of running it."),
 ) -> None:
     """See RUN_HELP."""
@@ -106,18 +111,18 @@ def run_command(
     job = prepare(parts.program, parts.launcher, RunChoice(flavour, launcher, ranks, shown=show))
     reported = ReportChoice(report_folder, html, record, report or bool(report_folder or html))
     if show:
-        show_job(job, reported, trace, couriers)
+        show_job(job, reported, trace, {"helper processes": couriers > 0, "MPS daemon": mps})
         return
     check_files(html, record, trace)
     tell_settings()
-    if not (report or report_folder or html or record or trace or couriers):
+    if not (report or report_folder or html or record or trace or couriers or mps):
         words = command_line(job)
         os.execv(words[0], words)
     start = partial(run_with_report, job, reported) if report or report_folder or html or record else partial(run_here, job)
 
     def run() -> int:
-        """The job beside its helper processes."""
-        with couriers_of(job, couriers):
+        """The job beside its MPS daemon and its helper processes."""
+        with mps_of(job, mps), couriers_of(job, couriers):
             return start()
 
     raise typer.Exit(run_traced(job, trace, run))

@@ -3,10 +3,12 @@
 // from other couriers of its job. It sleeps while there are none, and ends with the launcher's word.
 
 #include <sched.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -157,6 +159,20 @@ void leave_bound_core() {
   CPU_FREE(cpus);
 }
 
+// What has started this process on its node, and ends it. Where that is killed itself, not all MPI libraries tell.
+const pid_t launcher = getppid();
+void end_without_launcher(int) {
+  if (getppid() != launcher) _exit(1);
+}
+void watch_launcher() {
+  constexpr itimerval kEveryTwoSeconds{{2, 0}, {2, 0}};
+  struct sigaction action {};
+  action.sa_handler = end_without_launcher;
+  action.sa_flags = SA_RESTART;
+  (void)sigaction(SIGALRM, &action, nullptr);
+  (void)setitimer(ITIMER_REAL, &kEveryTwoSeconds, nullptr);
+}
+
 int largest_tag() {
   void* value = nullptr;
   int found = 0;
@@ -193,6 +209,7 @@ int main(int count, char** words) {
     std::fprintf(stderr, "usage: crossrail_courier KEY JOB (started by 'crossrail run --helpers-per-gpu')\n");
     return 2;
   }
+  crossrail::courier::watch_launcher();
   MPI_Init(&count, &words);
   return crossrail::courier::run(words[1], std::atoi(words[2]));
 }

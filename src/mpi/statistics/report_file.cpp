@@ -17,9 +17,9 @@
 #include <thread>
 
 #include "base/float_mode.h"
-#include "base/host_name.h"
 #include "base/log.h"
 #include "base/own_thread.h"
+#include "base/process_name.h"
 #include "base/settings.h"
 #include "mpi/statistics/counters.h"
 #include "mpi/statistics/report_json.h"
@@ -62,7 +62,7 @@ const std::string& report_folder() {
 }
 
 std::string file_of_this_process() {
-  return report_folder() + "/" + host_name() + "." + std::to_string(static_cast<int>(getpid())) + ".json";
+  return report_folder() + "/" + process_name() + ".json";
 }
 
 // Under another name first: who reads the folder, or this process's end, never finds half of it.
@@ -121,10 +121,10 @@ struct ReportAtExit {
 } report_at_exit;
 
 // By the whole job no more than a thousand files a second, and by this process no more than one part in a hundred of its time. What has
-// run for a short time only may crash as soon: then they follow each other more closely.
+// run for a short time only may crash as soon: then they follow each other more closely, slow ones each ten times as late as the one before.
 std::int64_t pause_ns(std::int64_t age_ns, std::int64_t spent_ns) {
   constexpr std::int64_t kShortest = 5 * kMillisecond, kShare = 100;
-  return std::max({std::clamp(age_ns, kShortest, kSecond), known_world().size * kSecond / kFilesEachSecond, spent_ns * kShare});
+  return std::max({std::clamp(age_ns, kShortest, kSecond), known_world().size * kSecond / kFilesEachSecond, std::min(spent_ns * kShare, 10 * age_ns)});
 }
 
 // Since the first call, in a thread of its own: also what was called just before a long time without calls is written.
