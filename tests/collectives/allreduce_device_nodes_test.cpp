@@ -8,8 +8,10 @@ namespace {
 
 const Nodes kWorlds[] = {{0, 1}, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 0, 0, 1, 1}, {0, 0, 1, 1, 2, 2, 2}, {0, 0, 0, 0, 1, 2, 2, 2}};
 
-// Lanes that halve what is long, and lanes that never do: of two nodes, the devices combine what these exchange.
-virtual_world::WorldOptions in_lanes(bool halve = true) { return forced_reduction(halve ? "multi_lane" : "multi_lane halving=1G"); }
+// Lanes that halve what is long, that never do (of two nodes, the devices combine what these exchange), and in which all goes round.
+constexpr const char *kHalving = "multi_lane", *kWhole = "multi_lane halving=1G", *kCircling = "multi_lane circling=0";
+constexpr const char* kWays[] = {kHalving, kWhole, kCircling};
+virtual_world::WorldOptions in_lanes(const char* way = kHalving) { return forced_reduction(way); }
 
 class DevicesOfNodes : public testing::Test, protected WithHostDevice {
  protected:
@@ -32,8 +34,8 @@ class DevicesOfNodes : public testing::Test, protected WithHostDevice {
 
 TEST_F(DevicesOfNodes, agree_with_the_definition) {
   for (const Nodes& nodes : kWorlds) {
-    for (const bool halve : {true, false}) {
-      virtual_world::world(nodes, in_lanes(halve), [](Communicator& communicator) { EXPECT_EQ(all_calls(communicator), kCalls); });
+    for (const char* const way : kWays) {
+      virtual_world::world(nodes, in_lanes(way), [](Communicator& communicator) { EXPECT_EQ(all_calls(communicator), kCalls); });
     }
   }
 }
@@ -45,8 +47,8 @@ TEST_F(DevicesOfNodes, wait_for_work_that_is_late) {
 
 // More than fits a part: many of them, one after the other in the two halves of the host room.
 TEST_F(DevicesOfNodes, go_part_by_part) {
-  for (const bool halve : {true, false}) {
-    virtual_world::world({0, 0, 1, 1, 1}, in_lanes(halve), [](Communicator& communicator) {
+  for (const char* const way : kWays) {
+    virtual_world::world({0, 0, 1, 1, 1}, in_lanes(way), [](Communicator& communicator) {
       for (std::uint64_t call = 1; call <= 6; ++call) {
         const Outcome outcome = checked(communicator, allreduce_shape(700001), call, call % 2 == 0 ? Side::in_place : Side::apart);
         EXPECT_EQ(outcome.plan->calls_on_devices, call);
@@ -57,7 +59,7 @@ TEST_F(DevicesOfNodes, go_part_by_part) {
 
 TEST_F(DevicesOfNodes, stage_what_cannot_be_mapped) {
   for (const bool both : {false, true}) {
-    virtual_world::world({0, 0, 0, 1, 1}, in_lanes(both), [&](Communicator& communicator) {
+    virtual_world::world({0, 0, 0, 1, 1}, in_lanes(both ? kHalving : kWhole), [&](Communicator& communicator) {
       const bool odd = communicator.topology.rank % 2 != 0;
       const Kinds kinds{odd || both ? HOST_DEVICE_UNSHAREABLE : HOST_DEVICE_PLAIN, odd && !both ? HOST_DEVICE_PLAIN : HOST_DEVICE_UNSHAREABLE};
       EXPECT_EQ(all_calls(communicator, kinds), kCalls);
@@ -80,7 +82,7 @@ TEST_F(DevicesOfNodes, go_another_way_where_they_cannot) {
 
 // Two nodes of which one goes by its processors: the messages are the same.
 TEST_F(DevicesOfNodes, exchange_whole_shares_with_processors) {
-  virtual_world::world({0, 0, 1, 1}, in_lanes(false), [&](Communicator& communicator) {
+  virtual_world::world({0, 0, 1, 1}, in_lanes(kWhole), [&](Communicator& communicator) {
     for (std::uint64_t call = 1; call <= 4; ++call) {
       const Shape shape = allreduce_shape(700001);
       if (communicator.topology.node() == 0) {

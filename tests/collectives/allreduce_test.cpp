@@ -239,7 +239,8 @@ TEST_P(EveryRow, gives_all_ranks_the_same_bits) {
 // Parts and lanes of all sizes.
 TEST(Parameters, are_obeyed) {
   for (const char* wanted : {"node_shared packet=0 part=64", "node_shared packet=0 part=100", "node_shared packet=64K", "node_shared part=1G",
-                             "multi_lane part=64", "multi_lane split=0", "multi_lane split=64 halving=0", "multi_lane split=1G", "multi_lane part=1K split=64 halving=1G"}) {
+                             "multi_lane part=64", "multi_lane split=0", "multi_lane split=64 halving=0", "multi_lane split=1G", "multi_lane part=1K split=64 halving=1G",
+                             "multi_lane circling=0", "multi_lane part=1K split=0 circling=0", "multi_lane part=64 split=0 circling=4", "multi_lane part=3K split=64 halving=1K circling=500"}) {
     for (const Nodes& nodes : worlds()) {
       SCOPED_TRACE(text_of(nodes) + " " + wanted);
       virtual_world::world(nodes, forced(wanted), [](Communicator& communicator) {

@@ -188,3 +188,15 @@ foreach(mpi openmpi4 mpich4)
       --set CROSSRAIL_NODES=${nodes} --no-pass --expect-text "all sums are right" shared_device_example 2)
   endforeach()
 endforeach()
+# Children of processes whose device memory is in use.
+mpi_test_program(device_children device_children.c BUILDS openmpi4 openmpi5 mpich4 mpich5)
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
+  foreach(setting CROSSRAIL_DEVICES=1 HOST_DEVICE_SHARED=1 CROSSRAIL_DEVICE_STAGED_USES=0)
+    string(REGEX REPLACE "[^0-9A-Za-z]+" "_" name "device_children_${setting}")
+    string(TOLOWER ${name} name)
+    mpi_test(${name} ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --set ${setting}
+      --clean-shm --expect-carried MPI_Alltoall:10 --expect-carried MPI_Ialltoall:50 --expect-carried MPI_Iallreduce:50 device_children)
+  endforeach()
+endforeach()
+mpi_test(device_children_nodes openmpi4 4 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
+  --set CROSSRAIL_NODES=0,0,1,1 --expect-carried MPI_Alltoall:10 device_children)

@@ -132,6 +132,8 @@ foreach(algorithm recursive_doubling rabenseifner ring multi_lane)
   endforeach()
   mpi_test(reductions_${algorithm} openmpi5 3 ARGS ${options} reductions 6 300)
 endforeach()
+mpi_test(reductions_multi_lane_ring openmpi4 5 ARGS --set "CROSSRAIL_ALLREDUCE=multi_lane part=4K split=64 circling=0" --set CROSSRAIL_NODES=0,1,0,2,2
+  --expect-carried MPI_Allreduce:60:multi_lane reductions 12 300)
 mpi_test(reductions_nodes openmpi4 5 ARGS --set CROSSRAIL_NODES=0,1,0,2,2 --expect-carried MPI_Allreduce:60 reductions 7 300)
 mpi_test(reductions_no_segment openmpi4 4 ARGS --set CROSSRAIL_SEGMENT=none reductions 8 300)
 mpi_test(reductions_little_scratch mpich4 4 ARGS --set CROSSRAIL_SCRATCH=64K reductions 9 300)
@@ -223,4 +225,13 @@ foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   mpi_test(setting_files ${mpi} 4 ARGS ${by_rank} --expect-carried MPI_Alltoall:900:bruck reuse 1000 4)
   mpi_test(setting_files_comms ${mpi} 4 ARGS ${by_rank} differential 61 150)
   mpi_test(setting_files_nodes ${mpi} 4 ARGS ${by_rank} --set CROSSRAIL_NODES=0,0,1,1 differential 61 100)
+endforeach()
+
+# More than 2^31 elements, where they are asked for (CROSSRAIL_LARGE_TESTS=1) and there is memory for them, one such test at a time.
+mpi_test_program(long_counts long_counts.c BUILDS mpich4 mpich5)
+foreach(mpi mpich4 mpich5)
+  mpi_test(long_counts ${mpi} 2 SECONDS 150 ARGS --needs "printenv CROSSRAIL_LARGE_TESTS >/dev/null && awk '/^MemAvailable/ {exit $2 < 16 * 1024 * 1024}' /proc/meminfo"
+    --set CROSSRAIL_ALLREDUCE=node_shared --expect-carried MPI_Allreduce_c:2:node_shared --expect-carried MPI_Alltoall_c:1 --expect-carried MPI_Allgather_c:1 long_counts)
+  set_property(TEST mpi.long_counts.${mpi}.2 PROPERTY RESOURCE_LOCK long_counts)
+  set_property(TEST mpi.long_counts.${mpi}.2 APPEND PROPERTY LABELS large)
 endforeach()

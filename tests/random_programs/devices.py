@@ -14,7 +14,7 @@ SETTINGS = {  # as in generate.py
     "CROSSRAIL_ALLTOALL": ("-", ["packet", "ll128", "ipc_kernel_push", "ipc_kernel_pull", "ipc_copy_push", "ipc_copy_pull", "hybrid",
                                  "pairwise"]),
     "CROSSRAIL_ALLTOALLV": ("-", ["ipc_push", "ipc_push~memcpy_threshold=100", "pairwise"]),
-    "CROSSRAIL_ALLREDUCE": ("-", ["ll_one_shot", "ll128_one_shot", "two_shot_pull", "two_shot_pull~halves=64", "multi_lane", "multi_lane~part=1K"]),
+    "CROSSRAIL_ALLREDUCE": ("-", ["ll_one_shot", "ll128_one_shot", "two_shot_pull", "two_shot_pull~halves=64", "multi_lane", "multi_lane~part=1K", "multi_lane~part=1K~circling=0"]),
     "CROSSRAIL_ALLGATHER": ("-", ["ipc_push", "ipc_push~memcpy_threshold=100"]),
     "CROSSRAIL_REDUCE_SCATTER_BLOCK": ("-", ["ipc_pull"]),
     "CROSSRAIL_DEVICES": ("1", ["0"]),

@@ -19,7 +19,7 @@ SETTINGS = {  # what each program begins with, and what it may be instead
                                   "node_shared~packet=64~direct=256", "leader_pipelined", "leader_pipelined~coalesce=100~leaders=2",
                                   "leader_pipelined~coalesce=64K~split=1K"]),
     "CROSSRAIL_ALLREDUCE": ("-", ["recursive_doubling", "rabenseifner", "ring", "node_shared", "node_shared~packet=64~part=1K", "rank_order",
-                                  "rank_order~whole=64~part=1K", "rank_order~around=64", "multi_lane", "multi_lane~part=1K~halving=64"]),
+                                  "rank_order~whole=64~part=1K", "rank_order~around=64", "multi_lane", "multi_lane~part=1K~halving=64", "multi_lane~part=1K~split=64~circling=0"]),
     "CROSSRAIL_ALLGATHER": ("-", ["ring", "bruck", "node_shared", "node_shared~packet=64~part=1K", "multi_lane", "multi_lane~part=1K"]),
     "CROSSRAIL_REDUCE_SCATTER_BLOCK": ("-", ["pairwise", "node_shared", "node_shared~packet=64~part=1K", "multi_lane", "multi_lane~part=1K"]),
     "CROSSRAIL_REPRODUCIBLE": ("0", ["1"]),

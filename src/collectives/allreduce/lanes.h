@@ -8,16 +8,19 @@ namespace crossrail::allreduce::multi_lane {
 
 struct Lanes {
   std::size_t grain;    // elements
-  std::size_t halving;  // bytes
+  std::size_t halving, circling;  // bytes
   std::size_t stride;   // from one rank's region to the next one's
 };
 
 // Of a part of so many elements.
 inline Shares shares_of(const Plan& plan, std::size_t count) { return {count, plan.kept<Lanes>().grain, plan.topology->smallest_node()}; }
 
-// Whether lanes combine so many elements by halving them; else in whole messages.
-inline bool halves(const Plan& plan, std::size_t elements) {
-  return elements * bytes_of(plan.shape.reduction.element) >= plan.kept<Lanes>().halving;
+// How a lane combines so many elements: in whole messages, by halving them, or in a ring.
+enum class InLane : std::uint8_t { whole, halved, ring };
+inline InLane in_lane(const Plan& plan, std::size_t elements) {
+  const Lanes& lanes = plan.kept<Lanes>();
+  const std::size_t bytes = elements * bytes_of(plan.shape.reduction.element);
+  return bytes >= lanes.circling ? InLane::ring : bytes >= lanes.halving ? InLane::halved : InLane::whole;
 }
 // This rank's share, combined with those of its lane on all nodes, where it lies.
 Status across_nodes(Plan& plan, const Elements& share);

@@ -1,11 +1,11 @@
 // What   In every node the elements are combined, each of the first ranks having a share; the ranks that have the same share in
 //        their nodes (a lane) combine the nodes' results by messages; then each node's ranks copy all shares. Part by part.
 // When   Several nodes: what crosses the network is as little as one rank of a node has, and all ranks of a node send it.
-// Cost   Lanes of n nodes, l of them: as recursive doubling or Rabenseifner's for m/l bytes on n ranks; in the node, as node_shared.
+// Cost   Lanes of n nodes, l of them: as recursive doubling, Rabenseifner's or a ring for m/l bytes on n ranks; in the node, as node_shared.
 //        Few elements take one lane: that of the leaders.
 // Needs  Shared node memory for the elements of a node's ranks, twice. Parameters: part (most bytes of a rank's elements at a time; 512 KiB
-//        for each of its processes where that is more), split (fewest bytes that are worth a lane of their own), halving (fewest bytes of a lane that are halved), processes
-//        (of each rank, its helpers among them, that share long messages).
+//        for each of its processes where that is more), split (fewest bytes that are worth a lane of their own), halving (fewest bytes of a lane that are halved), circling
+//        (fewest that go round in a ring), processes (of each rank, its helpers among them, that share long messages).
 // From   Multi-process-per-GPU allreduce paper, algorithm 2; Traeff and Hunold 2020.
 
 #include <algorithm>
@@ -45,7 +45,12 @@ Status run_part(Plan& plan, const Elements& elements, std::byte* memory) {
 
 Status across_nodes(Plan& plan, const Elements& share) {
   const Exchange lane{plan, plan.topology->lane, combiner_of(plan), plan.scratch()};
-  return halves(plan, share.count) ? rabenseifner::reduce(lane, share) : recursive_doubling::reduce(lane, share);
+  switch (in_lane(plan, share.count)) {
+    case InLane::ring: return ring::reduce(lane, share);
+    case InLane::halved: return rabenseifner::reduce(lane, share);
+    case InLane::whole: break;
+  }
+  return recursive_doubling::reduce(lane, share);
 }
 
 bool fits(const Topology& topology, const Shape& shape) {
@@ -60,7 +65,7 @@ Status plan(Plan& plan) {
   plan.chunk_bytes = part_at_most(plan);
   const std::size_t stride = round_up(plan.chunk_bytes, element_bytes > kCacheLineBytes ? 1 : kCacheLineBytes);
   const std::size_t grain = std::max<std::size_t>(kCacheLineBytes, plan.parameter(parameters::split));
-  plan.keep(Lanes{(grain + element_bytes - 1) / element_bytes, plan.parameter(parameters::halving), stride});
+  plan.keep(Lanes{(grain + element_bytes - 1) / element_bytes, plan.parameter(parameters::halving), plan.parameter(parameters::circling), stride});
   plan_on_devices(plan);
   const Status opened = plan.open_messages_and_memory(2 * stride * static_cast<std::size_t>(plan.topology->node_size()));
   const Status reserved = plan.reserve_scratch(std::max(plan.chunk_bytes, NodePart::scratch_bytes(plan.topology->node_size())));

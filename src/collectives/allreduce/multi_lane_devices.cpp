@@ -27,7 +27,7 @@ class NodeOnDevices {
       : plan_(plan), buffers_(buffers), devices_(*plan.devices), rank_(plan.control->node_rank()), ranks_(plan.control->node_size()),
         element_bytes_(bytes_of(plan.shape.reduction.element)) {
     const Part largest{0, 0, std::min(plan.chunk_bytes, plan.shape.block_bytes) / element_bytes_};
-    paired_ = plan.topology->lane.size() == 2 && !halves(plan, share(largest).count);
+    paired_ = plan.topology->lane.size() == 2 && in_lane(plan, share(largest).count) == InLane::whole;
   }
 
   // Some rank's elements go through device memory of ours: a part at a time.
