@@ -91,8 +91,8 @@ def put_bursts_into(program, avoided, place):
     where the sides of a call lie."""
     making = _making(program, avoided)
     random, part = making.random, program["parts"][0]
-    for _ in range(random.choice([0, 0, 1, 1, 2, 3])):
-        at = random.randint(0, len(part))
+    # From the last one on, so that none comes into another: a communicator's calls would be in two streams.
+    for at in sorted((random.randint(0, len(part)) for _ in range(random.choice([0, 0, 1, 1, 2, 3]))), reverse=True):
         teams = {0}
         for step in part[:at]:
             if step["op"] == "comm" and not step["inter"] and step["how"] != "oneself":
