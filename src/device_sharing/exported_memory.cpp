@@ -64,14 +64,23 @@ bool PeerMappings::is_idle(int entry) const {
   return entry >= 0 && calls_ - own_[entry].used > kIdleCalls;
 }
 
-// Of those that count against the limit.
-int PeerMappings::oldest_mapped() const {
+// The one that has not been used for longest of those that may go; -1: none may.
+template <class May>
+int PeerMappings::oldest_that(May may_go) const {
   int oldest = -1;
   for (int entry = 0; entry < entries_; ++entry) {
-    if (mapped_[index(control_.node_rank(), entry)].bytes == 0) continue;
-    if (oldest < 0 || own_[entry].used < own_[oldest].used) oldest = entry;
+    if (may_go(entry) && (oldest < 0 || own_[entry].used < own_[oldest].used)) oldest = entry;
   }
   return oldest;
+}
+
+// Of those that count against the limit.
+int PeerMappings::oldest_mapped() const {
+  return oldest_that([this](int entry) { return mapped_[index(control_.node_rank(), entry)].bytes != 0; });
+}
+
+int PeerMappings::oldest_entry() const {
+  return oldest_that([this](int entry) { return !own_[entry].pinned && own_[entry].used != calls_; });
 }
 
 // Without taking the place of what has been used of late. What alone is more than may stay mapped is mapped for each call.
@@ -123,15 +132,6 @@ int PeerMappings::entry_for(const crossrail_memory& memory) {
   mine.base = reinterpret_cast<std::uint64_t>(memory.base);
   mine.version.fetch_add(1, std::memory_order_release);
   return entry;
-}
-
-int PeerMappings::oldest_entry() const {
-  int oldest = -1;
-  for (int one = 0; one < DeviceLines::kExported; ++one) {
-    if (own_[one].pinned || own_[one].used == calls_) continue;
-    if (oldest < 0 || own_[one].used < own_[oldest].used) oldest = one;
-  }
-  return oldest;
 }
 
 ExportedSide PeerMappings::export_side(const crossrail_memory& memory, const void* address) {

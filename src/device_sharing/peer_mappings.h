@@ -100,6 +100,8 @@ class PeerMappings {
   bool is_mapped(int entry) const;
   bool has_room(const crossrail_memory& memory, int entry) const;
   bool is_idle(int entry) const;
+  template <class May>
+  int oldest_that(May may_go) const;
   int oldest_mapped() const;
   int free_entry() const;
   int oldest_entry() const;

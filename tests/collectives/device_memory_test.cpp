@@ -64,6 +64,10 @@ struct Turns {
     }
     return staged;
   }
+  // Until all that is to be mapped is.
+  void settle() {
+    for (int again = 0; again < 4; ++again) (void)round();
+  }
   Communicator& communicator;
   std::vector<std::unique_ptr<DeviceCase>> cases;
   std::uint64_t calls = 0;
@@ -73,7 +77,7 @@ struct Turns {
 TEST_F(Memory, of_many_buffers_stays_mapped) {
   virtual_world::world({0, 0, 0}, pushed_to_memory(), [](Communicator& communicator) {
     Turns turns(communicator, 100);
-    for (int again = 0; again < 4; ++again) (void)turns.round();
+    turns.settle();
     const int before = maps_now(communicator);
     EXPECT_EQ(turns.round(), 0);
     EXPECT_EQ(turns.round(), 0);
@@ -85,7 +89,7 @@ TEST_F(Memory, of_many_buffers_stays_mapped) {
 TEST_F(Memory, of_too_many_buffers_is_staged) {
   virtual_world::world({0, 0}, pushed_to_memory(), [](Communicator& communicator) {
     Turns turns(communicator, 300);
-    for (int again = 0; again < 4; ++again) (void)turns.round();
+    turns.settle();
     const int before = maps_now(communicator), staged = turns.round();
     EXPECT_GT(staged, 0);
     EXPECT_LT(staged, 300);
@@ -104,7 +108,7 @@ TEST_F(Memory, of_too_many_bytes_is_staged) {
   options.settings.device_mapped_bytes = 20000;  // of one side of some
   virtual_world::world({0, 0}, options, [](Communicator& communicator) {
     Turns turns(communicator, 30);
-    for (int again = 0; again < 4; ++again) (void)turns.round();
+    turns.settle();
     const int before = maps_now(communicator), staged = turns.round();
     EXPECT_GT(staged, 10);
     EXPECT_LT(staged, 30);

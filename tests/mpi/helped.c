@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "session.h"
 
 enum { kInts = 256 * 1024, kCalls = 14 }; /* a communicator is opened at its ninth MPI_Allreduce */
 
@@ -71,17 +71,11 @@ static void spawn(char* program) {
 }
 
 static int in_a_session(void) {
-#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#if HAVE_SESSIONS
   MPI_Session session;
-  MPI_Group group;
-  MPI_Comm comm;
-  MPI_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session));
-  MPI_OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &group));
-  MPI_OK(MPI_Comm_create_from_group(group, "crossrail.helped", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm));
-  MPI_OK(MPI_Group_free(&group));
+  MPI_Comm comm = open_session(&session, "crossrail.helped");
   exchange(comm);
-  MPI_OK(MPI_Comm_free(&comm));
-  MPI_OK(MPI_Session_finalize(&session));
+  close_session(&session, &comm);
   return verdict();
 #else
   return 77;

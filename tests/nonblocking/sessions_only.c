@@ -1,11 +1,11 @@
 /* A program of sessions, without MPI_Init: there is no world and no MPI_COMM_SELF. Nonblocking and persistent exchanges are the MPI
  * library's there, also on communicators that a blocking exchange has opened, and right. */
-#include "check.h"
 #include "deadline.h"
 #include "exchange.h"
 #include "persistent.h"
+#include "session.h"
 
-#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#if HAVE_SESSIONS
 enum { kPending = 6, kStarts = 5, kSeconds = 60 };
 
 static void outstanding(MPI_Comm comm, int count) {
@@ -49,13 +49,9 @@ static void started_again(MPI_Comm comm, int form, int count) {
 
 int main(void) {
   MPI_Session session;
-  MPI_Group group;
   MPI_Comm comm, dup;
   begin_case(kSeconds, "a session");
-  MPI_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session));
-  MPI_OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &group));
-  MPI_OK(MPI_Comm_create_from_group(group, "crossrail.pending", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm));
-  MPI_OK(MPI_Group_free(&group));
+  comm = open_session(&session, "crossrail.pending");
   outstanding(comm, 10);
   MPI_OK(MPI_Barrier(comm));
   for (int form = 0; form < kForms; ++form) started_again(comm, form, 40);
@@ -63,8 +59,7 @@ int main(void) {
   MPI_OK(checked_alltoall(dup, 7, 1));
   outstanding(dup, 3000);
   MPI_OK(MPI_Comm_free(&dup));
-  MPI_OK(MPI_Comm_free(&comm));
-  MPI_OK(MPI_Session_finalize(&session));
+  close_session(&session, &comm);
   return verdict();
 }
 #else

@@ -10,9 +10,10 @@ from typing import List, Sequence
 from crossrail.places import FLAVOURS
 
 VALUE_OPTIONS = ("-n", "--ranks", "--mpi", "--launcher", "--report-folder", "--html", "--record", "--trace", "--helpers-per-gpu")
-FLAG_OPTIONS = ("--report", "--show", "--mps", "--help", "-h")
+COMMON_FLAG_OPTIONS = ("--report", "--show", "--help", "-h")
+FLAG_OPTIONS = (*COMMON_FLAG_OPTIONS, "--mps")
 CLUSTER_VALUE_OPTIONS = (*VALUE_OPTIONS, "-H", "--hosts", "--per-host", "--bandwidth")
-CLUSTER_FLAG_OPTIONS = ("--report", "--show", "--help", "-h", "--native")
+CLUSTER_FLAG_OPTIONS = (*COMMON_FLAG_OPTIONS, "--native")
 
 
 @dataclass
