@@ -60,8 +60,8 @@ static inline int size_of_comm(MPI_Comm comm) {
 /* One alltoall of `count` ints a block, checked against the definition. Returns MPI's code. */
 static inline int checked_alltoall(MPI_Comm comm, int count, int salt) {
   const int rank = rank_in(comm), size = size_of_comm(comm);
-  int* send = malloc(sizeof(int) * (size_t)(size * count + 1));
-  int* recv = malloc(sizeof(int) * (size_t)(size * count + 1));
+  int* send = (int*)malloc(sizeof(int) * (size_t)(size * count + 1));
+  int* recv = (int*)malloc(sizeof(int) * (size_t)(size * count + 1));
   for (int to = 0; to < size; ++to) {
     for (int i = 0; i < count; ++i) send[to * count + i] = number(rank, to, i + salt);
   }

@@ -60,6 +60,10 @@ function(mpi_test_program name)
   endif()
   file(GLOB headers CONFIGURE_DEPENDS ${MPI_TEST_SOURCES}/*.h ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
   list(TRANSFORM ARG_UNPARSED_ARGUMENTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set(compiler ${CMAKE_C_COMPILER} -std=gnu11)
+  if(ARG_UNPARSED_ARGUMENTS MATCHES "\\.cpp")
+    set(compiler ${CMAKE_CXX_COMPILER} -std=c++20 -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)
+  endif()
   set(outputs "")
   foreach(build IN LISTS ARG_BUILDS)
     if(NOT MPI_TEST_${build}_INCLUDE OR NOT MPI_TEST_${build}_LIBRARY)
@@ -67,7 +71,7 @@ function(mpi_test_program name)
     endif()
     set(output ${MPI_TEST_PROGRAMS}/${build}/${name})
     add_custom_command(OUTPUT ${output}
-      COMMAND ${CMAKE_C_COMPILER} -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-stringop-overflow ${MPI_TEST_${build}_FLAGS}
+      COMMAND ${compiler} -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-stringop-overflow ${MPI_TEST_${build}_FLAGS}
         -I${MPI_TEST_${build}_INCLUDE} -I${MPI_TEST_SOURCES} ${ARG_FLAGS} ${ARG_UNPARSED_ARGUMENTS}
         -o ${output} ${MPI_TEST_${build}_LIBRARY} -Wl,--allow-shlib-undefined -pthread -ldl
       DEPENDS ${ARG_UNPARSED_ARGUMENTS} ${headers} VERBATIM)

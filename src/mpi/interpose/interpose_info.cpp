@@ -11,7 +11,7 @@ namespace crossrail::mpi {
 namespace {
 
 // Whatever CROSSRAIL_PMPI says: Open MPI's Fortran bindings come by PMPI_ names.
-bool is_within_another(const NextCall& next) { return next.name()[0] == 'P' && InNextCall::depth > 0; }
+bool is_within_another(const NextCall& next) { return next.name()[0] == 'P' && InNextCall::is_there(); }
 
 // Makes the call; false where what has become of it is nothing to us.
 template <class... Words>

@@ -1,6 +1,7 @@
 // Calling the next definition of an interposed name, and counting the call.
 #pragma once
 
+#include "base/on_stack.h"
 #include "base/settings.h"
 #include "mpi/interpose/carry.h"
 #include "mpi/statistics/counters.h"
@@ -13,12 +14,11 @@ inline constexpr Word64 kNoLibrary = 16;
 
 // While the next definition of a name is called for the program: what it calls by PMPI_ names, as tools and Fortran's forms
 // do, is that same call.
-class InNextCall {
+class InNextCall : public OnStack<InNextCall> {
  public:
-  InNextCall() { ++depth; }
-  ~InNextCall() { --depth; }
-  InNextCall(const InNextCall&) = delete;
-  static inline thread_local int depth = 0;
+  InNextCall() = default;
+  // Asked by an entry point.
+  [[gnu::always_inline]] static bool is_there() { return count(__builtin_frame_address(0)) > 0; }
 };
 
 class NextCall {
@@ -28,7 +28,7 @@ class NextCall {
   // By a PMPI_ name, and to be handed on: CROSSRAIL_PMPI says so, or ...
   bool left_to_mpi() const { return name_[0] == 'P' && process_settings().pmpi == 0; }
   // ... it is within the next definition of another one.
-  bool is_nested() const { return name_[0] == 'P' && (InNextCall::depth > 0 || left_to_mpi()); }
+  [[gnu::always_inline]] bool is_nested() const { return name_[0] == 'P' && (InNextCall::is_there() || left_to_mpi()); }
 
   template <class... Words>
   Word64 operator()(Words... words) {

@@ -25,7 +25,6 @@ struct FailedCall {
 
 namespace {
 
-thread_local Completion* innermost = nullptr;
 thread_local int own_looks = 0;
 
 // A status with this tag is of a call that has failed, and its source is the error. No message has such a tag.
@@ -49,22 +48,16 @@ int tell_end(OurRequest& call, MPI_Status* status) {
   fill_status(status, MPI_UNDEFINED, MPI_UNDEFINED);
   if (own_looks > 0) return MPI_SUCCESS;
   const int code = call.use.code(call);
-  if (code == MPI_SUCCESS || innermost == nullptr) return code;
+  if (code == MPI_SUCCESS) return code;
+  Completion* const innermost = Completion::innermost(__builtin_frame_address(0));
+  if (innermost == nullptr) return code;
   FailedCall::add(*innermost, call, code);
   status->MPI_SOURCE = code;
   status->MPI_TAG = kFailedTag;
   return MPI_SUCCESS;
 }
 
-Completion::Completion() : active_(any_requests()) {
-  if (!active_) return;
-  outer_ = innermost;
-  innermost = this;
-}
-
 Completion::~Completion() {
-  if (!active_) return;
-  innermost = outer_;
   while (first_ != nullptr) {
     const FailedCall* const one = first_;
     first_ = one->next;

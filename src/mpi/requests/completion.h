@@ -7,18 +7,18 @@
 // by way of the MPI library. No mpi.h here, as in carry.h.
 #pragma once
 
+#include "base/on_stack.h"
 #include "mpi/interpose/carry.h"
 
 namespace crossrail::mpi {
 
 struct FailedCall;
 
-// In each wrapped function, around the MPI library's; where no request of ours is live, it does nothing.
-class Completion {
+// In each wrapped function, around the MPI library's.
+class Completion : public OnStack<Completion> {
  public:
-  Completion();
+  Completion() = default;
   ~Completion();
-  Completion(const Completion&) = delete;
 
   // The code for the program instead of the MPI library's, with one status, `count` of them, or as many as the int at
   // this address says.
@@ -31,8 +31,6 @@ class Completion {
   void raise_errors();
 
   FailedCall* first_ = nullptr;
-  Completion* outer_ = nullptr;
-  bool active_;
 };
 
 }  // namespace crossrail::mpi

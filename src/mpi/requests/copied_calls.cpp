@@ -79,6 +79,9 @@ std::vector<PendingCopiedCall*>& under_way() {
 }
 std::atomic<int> count{0};
 std::atomic_flag looking;  // one thread at a time; also when a test leads to the hook again
+struct EndOfLook {  // also where an operation of the program's throws
+  ~EndOfLook() { looking.clear(std::memory_order_release); }
+};
 std::atomic<int> ending{0};  // threads that complete one that is no longer in the list
 
 void end(PendingCopiedCall& call) {
@@ -210,6 +213,7 @@ Carried start_on_copies(const char* function, const Word64* words, const SidesOf
 
 int advance_copied_calls() {
   if (!any_copied_calls() || looking.test_and_set(std::memory_order_acquire)) return 0;
+  const EndOfLook at_end;
   std::vector<PendingCopiedCall*> over;
   {
     const std::lock_guard lock(mutex);
@@ -218,7 +222,6 @@ int advance_copied_calls() {
   }
   std::erase_if(over, [](PendingCopiedCall* one) { return !one->over(); });
   for (PendingCopiedCall* one : over) end(*one);
-  looking.clear(std::memory_order_release);
   return static_cast<int>(over.size());
 }
 

@@ -66,10 +66,12 @@ void make_progress(const OurRequest& pending) {
   int flag = 0;
   static thread_local bool inside = false;  // the MPI library may poll meanwhile
   if (inside) return;
-  inside = true;
+  const struct Inside {
+    Inside() { inside = true; }
+    ~Inside() { inside = false; }  // also where an operation of the program's throws, which the MPI library carries meanwhile
+  } here;
   const OwnLook look;
   (void)pmpi().Request_get_status(pending.request, &flag, MPI_STATUS_IGNORE);
-  inside = false;
 }
 
 AfterWait await_ours(MPI_Request* request) {

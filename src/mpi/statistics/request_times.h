@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/on_stack.h"
 #include "mpi/interpose/carry.h"
 #include "mpi/recording/recorder.h"
 #include "mpi/statistics/counters.h"
@@ -38,26 +39,22 @@ struct Completed {
 };
 
 // Lives while the program completes these requests, or asks whether they are complete.
-class CompletionTime {
+class CompletionTime : public OnStack<CompletionTime> {
  public:
   CompletionTime(const char* function, const RequestsAt& requests, const Completed& completed)
       : function_(function), requests_(requests), completed_(completed), counted_(counting() && requests.address != 0) {
-    if (counted_ && depth_++ == 0) look();
+    if (counted_ && outermost()) look();  // a tool's function calls MPI's, which is one of these, too
   }
   ~CompletionTime() {
-    if (counted_) --depth_;
     if (began_ns_ != 0) end();
     if (recorded_.any()) recorded_.end(requests_, [this](int index) { return completes(index); });
   }
-  CompletionTime(const CompletionTime&) = delete;
-  CompletionTime& operator=(const CompletionTime&) = delete;
 
  private:
   struct Native {
     int index;
     Word64 handle;
   };
-  static inline thread_local int depth_ = 0;  // a tool's function calls MPI's, which is one of these, too
   void look();
   void end();
   bool completes(int index) const;

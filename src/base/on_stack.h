@@ -1,0 +1,59 @@
+// Objects on the stack of functions that call the program, of which a thread knows the innermost. Operations of the program's may leave these
+// functions by longjmp, which runs no destructors: what lies where nobody's stack is any more, or has been written over, has been left.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace crossrail {
+
+// Whether a function whose frame is at `here`, or what it was called by, cannot have this object in its frame. False where one of them is
+// on another stack than the thread's own: a fiber's.
+bool left_on_stack(const volatile std::uint64_t* mark, std::uint64_t made_with, const void* here);
+
+template <class Kind>
+class OnStack {
+ public:
+  OnStack(const OnStack&) = delete;
+  OnStack& operator=(const OnStack&) = delete;
+
+  // That are there, as seen by a function whose frame is at `here`; it has none itself.
+  static int count(const void* here) {
+    forget_left(here);
+    return count_;
+  }
+  // Null: none.
+  static Kind* innermost(const void* here) {
+    const int there = count(here);
+    return there == 0 ? nullptr : static_cast<Kind*>(known_[there - 1].object);
+  }
+
+ protected:
+  OnStack() {
+    forget_left(this);
+    index_ = count_ < kMost ? count_ : kMost - 1;
+    mark_ = ++marks_;
+    known_[index_] = {this, mark_};
+    count_ = index_ + 1;
+  }
+  ~OnStack() { count_ = index_; }
+  bool outermost() const { return index_ == 0; }
+
+ private:
+  static constexpr int kMost = 32;
+  struct Known {
+    OnStack* object;
+    std::uint64_t mark;
+  };
+  static void forget_left(const void* here) {
+    while (count_ > 0 && left_on_stack(&known_[count_ - 1].object->mark_, known_[count_ - 1].mark, here)) --count_;
+  }
+
+  volatile std::uint64_t mark_;
+  int index_;
+  static inline thread_local Known known_[kMost]{};
+  static inline thread_local int count_ = 0;
+  static inline thread_local std::uint64_t marks_ = 0;
+};
+
+}  // namespace crossrail
