@@ -40,19 +40,21 @@ constexpr CUmemAccessDesc access_for(int device) {
   return access;
 }
 
-bool may_be_written(const void* pointer, int device) {
+// None of memory of pools, which the driver does not tell.
+unsigned long long access_of(const void* pointer, int device) {
   const CUmemLocation location = access_for(device).location;
   unsigned long long flags = 0;
-  return driver().get_access(&flags, &location, address(pointer)) == kSuccess && flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return driver().get_access(&flags, &location, address(pointer)) == kSuccess ? flags : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
-// Memory that the program has mapped itself has no context, and the device on which it lies need not reach it at this address: then
-// the thread's own device does.
+// Memory that the program has mapped itself has no context, and the device on which it lies need not reach it at this address where the
+// thread's own device does.
 void find_who_reaches(const void* pointer, Facts& facts) {
   Context now = nullptr;
   int device = -1;
   if (driver().current_context(&now) != kSuccess || now == nullptr || driver().context_device(&device) != kSuccess) return;
-  if (device == facts.ordinal || (primary_is_active(facts.ordinal) && may_be_written(pointer, facts.ordinal))) return;
+  if (device == facts.ordinal || access_of(pointer, device) == CU_MEM_ACCESS_FLAGS_PROT_NONE) return;
+  if (primary_is_active(facts.ordinal) && access_of(pointer, facts.ordinal) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return;
   facts.ordinal = device;
   facts.context = now;
 }

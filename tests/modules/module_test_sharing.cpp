@@ -160,6 +160,13 @@ void share_all(int socket) {
   require(module->free(own), "free");
 }
 
+void lies_at_home(const Pooled& pooled) {
+  const int home = facts_of(pooled.at, 1).device;
+  require(cudaSetDevice(devices - 1), "cudaSetDevice");
+  expect(facts_of(pooled.at, 1).device == home, "a pool's memory lies on device %d, whichever is current", home);
+  require(cudaSetDevice(0), "cudaSetDevice");
+}
+
 void refuse_others() {
   Mapped mapped(2, false);
   Pooled pooled(1 << 20, false), exportable(1 << 20, true);
@@ -169,6 +176,7 @@ void refuse_others() {
   int host = 0;
   expect(facts_of(mapped.at, 4096).shareable == 0 && facts_of(mapped.at, 1).kind == CROSSRAIL_MEMORY_DEVICE, "chunks not to be shared");
   expect(facts_of(pooled.at, 4096).shareable == 0 && facts_of(pooled.at, 1).kind == CROSSRAIL_MEMORY_DEVICE, "a pool not to be shared");
+  lies_at_home(pooled);
   expect(facts_of(exportable.at, 4096).shareable == 0, "a pool, since its memory would have to be freed here first");
   expect(facts_of(managed, 4096).shareable == 0 && module->classify(managed) == CROSSRAIL_MEMORY_MANAGED, "managed memory");
   expect(facts_of(pinned, 4096).shareable == 0 && module->classify(pinned) == CROSSRAIL_MEMORY_HOST, "pinned memory");

@@ -137,13 +137,20 @@ static void* open_stream(void) {
   return stream;
 }
 
-static void wait_for(void* stream) { CUDA_OK(wait, stream); }
+static void wait_for(void* stream) {
+  use_context();
+  CUDA_OK(wait, stream);
+}
 
 /* Memory may be allocated meanwhile. */
-static void begin_capture(void* stream) { CUDA_OK(begin_capture, stream, kRelaxed); }
+static void begin_capture(void* stream) {
+  use_context();
+  CUDA_OK(begin_capture, stream, kRelaxed);
+}
 
 static void* end_capture(void* stream) {
   void *graph = NULL, *ready = NULL;
+  use_context();
   CUDA_OK(end_capture, stream, &graph);
   CUDA_OK(instantiate, &ready, graph, 0);
   CUDA_OK(drop_graph, graph);

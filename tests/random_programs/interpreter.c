@@ -219,8 +219,11 @@ static void read_options(int argc, char** argv) {
   for (int i = 4; i < argc; ++i) {
     if (strcmp(argv[i], "careful") == 0) careful = 1;
     else if (strncmp(argv[i], "driver=", 7) == 0) driver = argv[i] + 7;
-    else if (strncmp(argv[i], "driverless=", 11) == 0 && atoi(argv[i] + 11) == world_rank()) driver = "";
     else if (strncmp(argv[i], "driverless=", 11) != 0) give_up("no option '%s'", argv[i]);
+    else {
+      if (atoi(argv[i] + 11) == world_rank()) driver = "";
+      make_no_graphs();
+    }
   }
   if (driver != NULL && driver[0] != '\0') open_driver(driver, world_rank());
 }

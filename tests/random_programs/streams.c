@@ -11,6 +11,7 @@ static void* streams[kStreams];
 static Exchange* queued[kMostQueued];
 static int queued_calls;
 static int captured; /* the number of the stream; 0: none */
+static int no_graphs;
 
 const StreamCalls* stream_calls(void) {
   static StreamCalls found;
@@ -54,7 +55,9 @@ static void free_queued(void) {
   queued_calls = 0;
 }
 
-static int can_capture(void) { return open_driver_of_process() != NULL && open_driver_of_process()->begin_capture != NULL; }
+void make_no_graphs(void) { no_graphs = 1; }
+
+static int can_capture(void) { return !no_graphs && open_driver_of_process() != NULL && open_driver_of_process()->begin_capture != NULL; }
 
 void capture_step(Script* script) {
   const int number = (int)next_number(script);

@@ -18,6 +18,8 @@ const StreamCalls* stream_calls(void);
 void* stream_of(int number);
 /* A call of mode q that has been made: it is checked, and freed, once the streams are drained. */
 void keep_queued(Exchange* exchange);
+/* On all ranks where one has no driver: graphs would leave calls out that it makes again, those of no data. */
+void make_no_graphs(void);
 /* The steps `drain`; `capture STREAM`; and `launch TIMES`, after which the calls since `capture` have ended. */
 void drain_streams(void);
 void capture_step(Script* script);
