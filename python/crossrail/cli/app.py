@@ -1,8 +1,11 @@
 """The command line: `crossrail COMMAND ...`."""
 
+import inspect
 import os
+import re
 import sys
-from typing import Any, List, Optional
+from pathlib import Path
+from typing import Any, List, Optional, get_args, get_type_hints
 
 import typer
 from typer.completion import completion_init
@@ -50,7 +53,7 @@ def register() -> None:
 def usage_sentence(error: Exception, command: List[str], known: List[str]) -> str:
     """What the parser found wrong, as a sentence; where a command is misspelled, with the nearest one."""
     sentence = " ".join(str(error.format_message()).split()).rstrip(".")  # type: ignore[attr-defined]
-    sentence = sentence.replace(" Did you mean", ". Did you mean")
+    sentence = re.sub(r"\.? Did you mean", ". Did you mean", sentence)
     near = did_you_mean(command[0], known) if command and command[0] not in known else ""
     return f"{sentence}.{near}" if not sentence.endswith("?") else sentence
 
@@ -63,7 +66,9 @@ def unforeseen_sentence(error: Exception) -> str:
 
 def refuse_empty_paths(command: Any, words: List[str]) -> None:
     """Raises CliError for an option whose file or folder has no name, which would be the current folder."""
-    options = {option for one in (command.params if command else []) if one.type.name == "path" for option in one.opts}
+    # By the function's annotations: how parameters tell their types differs between versions of Typer.
+    kinds = get_type_hints(inspect.unwrap(command.callback)) if command else {}
+    options = {option for one in (command.params if command else []) if Path in (kinds.get(one.name), *get_args(kinds.get(one.name))) for option in one.opts}
     for word, following in zip(words, [*words[1:], None]):
         if (word in options and following == "") or (word.endswith("=") and word[:-1] in options):
             raise CliError(f"{word.rstrip('=')} needs the name of a file or folder; none is given.")

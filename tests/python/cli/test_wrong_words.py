@@ -14,15 +14,19 @@ from crossrail.errors import CliError
 
 CATALOGUE = [{"collective": "alltoall", "memory": "host", "name": name, "summary": "", "parameters": []} for name in ("bruck", "node_shared")]
 
+# The parser's words, and those of the newest Typer.
+OUT_OF_RANGE = "is not in the range|Input should be"
+NO_INTEGER = "'two' is not a valid integer|Input should be a valid integer"
+
 WRONG = [
     ("runn -n 2 ./app", 2, "Did you mean 'run'?"),
     ("--versio", 2, "--version"),
     ("run", 2, "No program is given"),
     ("run -n 2 /nosuch/app", 127, "The program '/nosuch/app' is not found."),
     ("run -n 2 /etc/passwd", 126, "The program '/etc/passwd' is not executable."),
-    ("run -n 0 -- /bin/true", 2, "0 is not in the range"),
-    ("run -n -3 -- /bin/true", 2, "-3 is not in the range"),
-    ("run -n two -- /bin/true", 2, "'two' is not a valid integer"),
+    ("run -n 0 -- /bin/true", 2, OUT_OF_RANGE),
+    ("run -n -3 -- /bin/true", 2, OUT_OF_RANGE),
+    ("run -n two -- /bin/true", 2, NO_INTEGER),
     ("run -n 2 --mpi pmix -- /bin/true", 2, "'pmix' is no flavour of MPI"),
     ("run -n 2 --mpi openmpi --launcher nosuch -- /bin/true", 2, "The launcher 'nosuch' is not found."),
     ("run -n 2 --mpi openmpi --launcher /bin/false --show -- /bin/true", 2, "names neither"),
@@ -31,9 +35,9 @@ WRONG = [
     ("lib /etc", 126, "'/etc' is a folder; name a program."),
     ("run --html '' -- /bin/true", 2, "--html needs the name of a file or folder; none is given."),
     ("run --trace= -- /bin/true", 2, "--trace needs the name"),
-    ("run -n 99999999999999999999 -- /bin/true", 2, "99999999999999999999 is not in the range"),
-    ("cluster -H 2 -n 99999999999999999999 -- /bin/true", 2, "is not in the range"),
-    ("bench alltoall -n 2147483648", 2, "is not in the range"),
+    ("run -n 99999999999999999999 -- /bin/true", 2, OUT_OF_RANGE),
+    ("cluster -H 2 -n 99999999999999999999 -- /bin/true", 2, OUT_OF_RANGE),
+    ("bench alltoall -n 2147483648", 2, OUT_OF_RANGE),
     ("tune alltoall -n 4,2147483648", 2, "there are no more than 2147483647"),
     ("tune alltoall -n x", 2, "write for example 4,16,56."),
     ("bench alltoall --mpi foo", 2, "'foo' is no flavour of MPI known here; take one of openmpi, mpich, abi."),
@@ -52,8 +56,8 @@ WRONG = [
     ("bench", 2, "Missing argument"),
     ("bench alltoal", 2, "Did you mean 'alltoall'?"),
     ("bench alltoall --algorithms bruk", 2, "Did you mean 'bruck'?"),
-    ("bench alltoall --algoritms bruck", 2, "Did you mean --algorithms?"),
-    ("bench alltoall -n two", 2, "'two' is not a valid integer"),
+    ("bench alltoall --algoritms bruck", 2, "Did you mean --algorithms?|Possible options: --algorithms"),
+    ("bench alltoall -n two", 2, NO_INTEGER),
     ("bench alltoall --min lots", 2, "'lots' is not a size"),
     ("bench alltoall --max", 2, "requires an argument"),
     ("bench alltoall --memory hip -n 2", 2, "The memory is host or cuda, not 'hip'."),
@@ -62,7 +66,7 @@ WRONG = [
     ("bench alltoall --output /dev/null/x", 2, "Nothing can be written to /dev/null/x."),
     ("tune alltoall --algorithms bruk -n 2", 2, "Did you mean 'bruck'?"),
     ("doctor extra", 2, "unexpected extra argument"),
-    ("doctor --cleen", 2, "Did you mean --clean?"),
+    ("doctor --cleen", 2, "Did you mean --clean?|Possible options: --clean"),
     ("info --nosuch", 2, "No such option: --nosuch."),
     ("cluster -H 2 -n 4", 2, "No program is given"),
 ]
@@ -80,7 +84,7 @@ def nothing_starts(monkeypatch):
 def test_one_sentence_and_the_exit_code(words, code, sentence, capsys):
     assert main(shlex.split(words)) == code
     said = capsys.readouterr().err
-    assert sentence in said and said.startswith("crossrail: ") and said.count("\n") == 1 and "Traceback" not in said
+    assert any(one in said for one in sentence.split("|")) and said.startswith("crossrail: ") and said.count("\n") == 1 and "Traceback" not in said and ".." not in said
 
 
 def test_ctrl_c_has_a_shells_exit_code(monkeypatch, capsys):
