@@ -40,15 +40,13 @@ constexpr CUmemAccessDesc access_for(int device) {
   return access;
 }
 
-// None of memory of pools, which the driver does not tell.
 unsigned long long access_of(const void* pointer, int device) {
   const CUmemLocation location = access_for(device).location;
   unsigned long long flags = 0;
-  return driver().get_access(&flags, &location, address(pointer)) == kSuccess ? flags : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  return driver().get_access(&flags, &location, address(pointer)) == kSuccess ? flags : CU_MEM_ACCESS_FLAGS_PROT_NONE;  // of pools
 }
 
-// Memory that the program has mapped itself has no context, and the device on which it lies need not reach it at this address where the
-// thread's own device does.
+// Memory that the program has mapped itself has no context, and at this address perhaps only the thread's own device reaches it.
 void find_who_reaches(const void* pointer, Facts& facts) {
   Context now = nullptr;
   int device = -1;
