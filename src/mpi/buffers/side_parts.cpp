@@ -49,6 +49,35 @@ class Rows {
   std::vector<crossrail_rows> rows_;
 };
 
+// Copies of pieces, of which those in one allocation of a device go together: where processes share it, to wait for each may take milliseconds.
+class PieceCopies {
+ public:
+  // `piece` is the side with pieces.
+  Status add(std::byte* to, const std::byte* from, const std::byte* piece, std::size_t bytes) {
+    if (!is_near(piece, bytes)) {
+      CROSSRAIL_TRY(finish());
+      near_ = {};
+      if (device::module() != nullptr) device::module()->describe(piece, bytes, &near_);
+    }
+    if (!is_near(piece, bytes)) return device::copy(to, from, bytes);
+    rows_.push_back({to, from, bytes, 1, bytes});
+    return rows_.size() < 1024 ? Status{} : finish();
+  }
+  Status finish() {
+    const Status status = device::copy_rows(rows_);
+    rows_.clear();
+    return status;
+  }
+
+ private:
+  bool is_near(const std::byte* piece, std::size_t bytes) const {
+    const auto at = reinterpret_cast<std::uintptr_t>(piece), base = reinterpret_cast<std::uintptr_t>(near_.base);
+    return near_.kind == CROSSRAIL_MEMORY_DEVICE && at >= base && bytes <= near_.bytes && at - base <= near_.bytes - bytes;
+  }
+  crossrail_memory near_{};
+  std::vector<crossrail_rows> rows_;
+};
+
 // Calls `visit` with the offset and length of each piece, in the order of MPI, until it says false. Returns whether it never did.
 template <class Visit>
 bool for_each_piece(const SidePart& part, Visit visit) {
@@ -108,23 +137,27 @@ KindsOfMemory kinds_of_memory(const Side& side) {
 }
 
 Status gather_pieces(std::byte* row, const Side& from) {
+  PieceCopies copies;
   Status copied;
   for_each_piece(part_of(from, 0), [&](std::ptrdiff_t offset, std::size_t bytes) {
-    copied = device::copy(row, moved(from.address, offset), bytes);
+    std::byte* const piece = moved(from.address, offset);
+    copied = copies.add(row, piece, piece, bytes);
     row += bytes;
     return copied.ok();
   });
-  return copied;
+  return copied.ok() ? copies.finish() : copied;
 }
 
 Status scatter_pieces(const std::byte* row, const Side& to) {
+  PieceCopies copies;
   Status copied;
   for_each_piece(part_of(to, 0), [&](std::ptrdiff_t offset, std::size_t bytes) {
-    copied = device::copy(moved(to.address, offset), row, bytes);
+    std::byte* const piece = moved(to.address, offset);
+    copied = copies.add(piece, row, piece, bytes);
     row += bytes;
     return copied.ok();
   });
-  return copied;
+  return copied.ok() ? copies.finish() : copied;
 }
 
 Status copy_part(std::byte* to, std::byte* from, const SidePart& part) {
