@@ -6,28 +6,10 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "device_driver.h"
+
 namespace bench::device {
 namespace {
-
-// The driver's types, so that no header of CUDA's is needed.
-using Result = int;
-using Address = unsigned long long;
-
-struct Driver {
-  Result (*init)(unsigned flags);
-  Result (*count)(int* devices);
-  Result (*get)(int* device, int ordinal);
-  Result (*name)(char* text, int length, int device);
-  Result (*version)(int* number);
-  Result (*retain)(void** context, int device);
-  Result (*make_current)(void* context);
-  Result (*allocate)(Address* memory, std::size_t bytes);
-  Result (*release)(Address memory);
-  Result (*copy)(Address to, Address from, std::size_t bytes);
-  Result (*set)(Address memory, unsigned char value, std::size_t bytes);
-  Result (*wait)(void* stream);
-  Result (*text)(Result result, const char** text);
-};
 
 Driver driver;
 Facts taken;
@@ -48,9 +30,11 @@ void insist(Result result, const char* what) {
 std::string load_driver() {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return std::string("there is no driver (") + dlerror() + ")";
+  if (simulated_driver(library, driver)) return "";
   std::string missing;
+  const auto look_up = [&](auto& entry, const char* name) { entry = reinterpret_cast<std::remove_reference_t<decltype(entry)>>(dlsym(library, name)); };
   const auto find = [&](auto& entry, const char* name) {
-    entry = reinterpret_cast<std::remove_reference_t<decltype(entry)>>(dlsym(library, name));
+    look_up(entry, name);
     if (entry == nullptr) missing = std::string("the driver lacks ") + name;
   };
   find(driver.init, "cuInit");
@@ -66,6 +50,11 @@ std::string load_driver() {
   find(driver.set, "cuMemsetD8_v2");
   find(driver.wait, "cuStreamSynchronize");
   find(driver.text, "cuGetErrorString");
+  look_up(driver.share, "cuIpcGetMemHandle");
+  look_up(driver.open_shared, "cuIpcOpenMemHandle_v2");
+  look_up(driver.close_shared, "cuIpcCloseMemHandle");
+  look_up(driver.allocate_pinned, "cuMemHostAlloc");
+  look_up(driver.release_pinned, "cuMemFreeHost");
   return missing;
 }
 
@@ -132,6 +121,28 @@ void set(void* memory, int value, std::size_t bytes) {
   if (bytes == 0) return;
   insist(driver.set(address_of(memory), static_cast<unsigned char>(value), bytes), "set memory");
   insist(driver.wait(nullptr), "wait for a memory set");
+}
+
+bool share(void* memory, Handle& handle) { return driver.share != nullptr && driver.share(&handle, address_of(memory)) == 0; }
+
+void* open_shared(const Handle& handle) {
+  constexpr unsigned kLazyPeerAccess = 1;
+  Address memory = 0;
+  if (driver.open_shared == nullptr || driver.open_shared(&memory, handle, kLazyPeerAccess) != 0) return nullptr;
+  return reinterpret_cast<void*>(memory);
+}
+
+void close_shared(void* memory) {
+  if (memory != nullptr) insist(driver.close_shared(address_of(memory)), "close memory of another process");
+}
+
+void* allocate_pinned(std::size_t bytes) {
+  void* memory = nullptr;
+  return driver.allocate_pinned(&memory, bytes, 0) == 0 ? memory : nullptr;
+}
+
+void release_pinned(void* memory) {
+  if (memory != nullptr) insist(driver.release_pinned(memory), "free host memory");
 }
 
 }  // namespace bench::device

@@ -67,6 +67,7 @@ struct Options {
   bool off_cache = false;       // the buffers are flushed from the caches before every timed call
   bool fresh = false;           // the buffers are allocated before every call and freed behind it, and timed with it
   int tests = 0;                // calls of MPI_Test in the work between start and wait
+  int processes = 0;            // of a GPU, in the ping-pong; 0: this is another bench
   std::string output;           // JSON file; empty: only the table
   std::size_t unit = 1;         // bytes of which every block is a multiple, for the collective's sake
 };

@@ -76,6 +76,7 @@ std::vector<option> known_options(Flags& flags) {
           {"ranks", 1, nullptr, 'n'},      {"datatype", 1, nullptr, 'd'},
           {"in-place", 0, &flags.in_place, 1},   {"off-cache", 0, &flags.off_cache, 1},
           {"counts", 1, nullptr, 'c'},     {"fresh", 0, &flags.fresh, 1},
+          {"processes", 1, nullptr, 'P'},
           {nullptr, 0, nullptr, 0}};
 }
 
@@ -104,6 +105,7 @@ Options read_options(int argc, char** argv) {
       case 'd': options.datatype = shortest(optarg); break;
       case 'c': options.counts = counts_of(optarg); break;
       case 'f': options.form = form_of(optarg); break;
+      case 'P': options.processes = std::atoi(optarg); break;
       case 'T': options.tests = std::max(0, std::atoi(optarg)); break;
       case 0: break;  // a flag
       default: MPI_Abort(MPI_COMM_WORLD, 2);

@@ -57,7 +57,7 @@ std::string json_of(const Row& row, Form form) {
                 row.bandwidth * 1e-9, static_cast<unsigned long long>(row.wrong), row.checked ? "" : ",\"checked\":false",
                 row.wanted ? "" : ",\"not_run\":true");
   return "{\"bytes\":" + std::to_string(row.bytes) + ",\"contender\":\"" + row.contender + "\",\"algorithm\":\"" + row.algorithm + "\"" + text +
-         (row.overlap ? json_of(*row.overlap, form) : "") + "}";
+         (row.processes > 0 ? ",\"processes\":" + std::to_string(row.processes) : "") + (row.overlap ? json_of(*row.overlap, form) : "") + "}";
 }
 
 }  // namespace

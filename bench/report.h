@@ -21,6 +21,7 @@ struct Row {
   bool checked;  // false: a peer that does not make the whole exchange
   bool wanted = true;  // false: another algorithm ran than the contender's name says
   std::optional<Overlap> overlap;  // where the call has parts
+  int processes = 0;               // of a GPU, where the bench knows
 };
 
 class Report {

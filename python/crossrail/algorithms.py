@@ -1,6 +1,6 @@
 """An algorithm with parameters, in the words that settings, tables and --algorithms take: 'node_shared packet=1K'."""
 
-from typing import Dict, Tuple
+from typing import Dict, List, Tuple
 
 from crossrail import core
 from crossrail.errors import CliError, did_you_mean
@@ -34,10 +34,17 @@ def split_spec(spec: str) -> Tuple[str, Dict[str, int]]:
     return name, {word.partition("=")[0]: parse_size(word.partition("=")[2]) for word in words}
 
 
+def across_nodes(collective: str) -> List[str]:
+    """The algorithms whose messages between nodes helper processes may share. They take device memory, too, on several nodes."""
+    return [name for name in core.algorithm_names(collective) if any(one["name"] == "processes" for one in core.parameters(collective, name))]
+
+
 def check_spec(collective: str, spec: str, memory: str = "host") -> None:
     """Raises CliError for an algorithm that the catalogue lacks for this memory, and for a parameter that it does not have."""
     name, given = split_spec(parse_spec(spec) or "''")
     known = core.algorithm_names(collective, memory)
+    if memory == "device" and name in across_nodes(collective):
+        known, memory = [name], "host"
     if name not in known:
         raise CliError(f"{collective} has no algorithm '{name}' for {memory} memory; it has {', '.join(known) or 'none'}.{did_you_mean(name, known)}")
     names = [one["name"] for one in core.parameters(collective, name, memory)]

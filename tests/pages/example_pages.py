@@ -53,6 +53,19 @@ def reduction():
                        collective="allreduce")
 
 
+def by_processes():
+    """An allreduce of device memory by helper processes against NCCL, and a ping-pong by processes a GPU: the more, the faster, but for short ones."""
+    allreduce, ping_pong = [], []
+    for power in range(10, 27):
+        for count in (1, 2, 4, 8, 16):
+            share = 2**power / (2e3 * min(count, max(1, 2**power >> 17)) ** 0.8)
+            allreduce.append(result("auto", 2**power, 30 + share, helpers=count - 1, algorithm="multi_lane"))
+            allreduce.append(result("nccl_allreduce", 2**power, 80 + 2**power / 2.5e3, helpers=count - 1))
+            ping_pong.append(result("staged", 2**power, 18 + 2 * count + share / 2, processes=count, algorithm="host_copies"))
+    place = {"memory": "cuda", "device": "NVIDIA H100 80GB HBM3", "driver": "580.1", "nodes": 2, "process_counts": [1, 2, 4, 8, 16]}
+    return [measurement(allreduce, **{**place, "collective": "allreduce", "ranks": 2}), measurement(ping_pong, **{**place, "collective": "pingpong", "ranks": 32, "gpus": 1})]
+
+
 def quartiles(middle, unit):
     """Around a median."""
     return {f"p25_{unit}": 0.9 * middle, f"p50_{unit}": middle, f"p75_{unit}": 1.1 * middle}
@@ -108,6 +121,7 @@ def write_pages(folder):
         "hosts": render_page("crossrail against the native MPI", "", [stored("alltoall_mpich-5.0.2_4_hosts_56_ranks")]),
         "usual": render_page("crossrail against the native MPI", "", [usual()]),
         "reduction": render_page("Elements", "", [reduction()]),
+        "processes": render_page("Several processes a GPU", "", by_processes()),
         "alike": render_page("Ten contenders", "", [ten_alike()]),
         "many": render_page("Twenty contenders, one size, wrong data", "", [twenty(), measurement([result(name, 1024, 3.0 + at, wrong=at % 2) for at, name in enumerate(NAMES)])]),
         "parts": render_page("Nonblocking", "", [in_parts()]),

@@ -47,6 +47,17 @@ def contenders(measurement: Measurement) -> List[str]:
     return first + [name for name in seen if name not in first]
 
 
+def processes_of(result: Dict[str, Any]) -> int:
+    """How many processes moved a GPU's data: the rank with its helpers, or those of a ping-pong."""
+    return result.get("processes", result.get("helpers", 0) + 1)
+
+
+def of_processes(measurement: Measurement, count: int) -> Measurement:
+    """The part of a measurement by processes that was measured with so many."""
+    part = {name: [row for row in measurement[name] if processes_of(row) == count] for name in ("results", "not_run") if name in measurement}
+    return {**{name: value for name, value in measurement.items() if name != "process_counts"}, **part}
+
+
 def on_device(measurement: Measurement) -> bool:
     """Whether the buffers were in device memory."""
     return measurement.get("memory", "host") != "host"
@@ -168,6 +179,8 @@ def is_clear(one: Comparison) -> bool:
 
 def title(measurement: Measurement) -> str:
     """'MPI_Alltoall, 8 ranks on 1 node, Open MPI v4.1.4', and the share of empty blocks where there are any."""
+    if measurement["collective"] == "pingpong":
+        return ping_pong_title(measurement)
     nodes = measurement.get("nodes", 1)
     empty = measurement.get("empty_percent", 0)
     return (f"MPI_{measurement['collective'].capitalize()}, {measurement['ranks']} ranks on {nodes} "
@@ -176,7 +189,22 @@ def title(measurement: Measurement) -> str:
             + (f", datatype {measurement['datatype']}" if measurement.get("datatype", "contiguous") != "contiguous" else "")
             + (", in place" if measurement.get("in_place") else "") + (", off cache" if measurement.get("off_cache") else "")
             + (", buffers allocated for every call" if measurement.get("fresh") else "")
-            + (f", memory of {device_name(measurement)}" if on_device(measurement) else ""))
+            + (f", memory of {device_name(measurement)}" if on_device(measurement) else "")
+            + (f", {count_words(*measurement['process_counts'])} a GPU" if measurement.get("process_counts") else ""))
+
+
+def count_words(*counts: int) -> str:
+    """'1 process', '4 processes', '1, 2 and 4 processes'."""
+    numbers = " and ".join(filter(None, [", ".join(map(str, counts[:-1])), *map(str, counts[-1:])]))
+    return f"{numbers} process{'es' if counts != (1,) else ''}"
+
+
+def ping_pong_title(measurement: Measurement) -> str:
+    """'Ping-pong between two nodes, 1 GPU a node, 1, 2 and 4 processes a GPU, Open MPI v4.1.4, host memory'."""
+    gpus = measurement.get("gpus", 1)
+    place = f"copies to and from the memory of {device_name(measurement)}" if on_device(measurement) else "host memory"
+    return (f"Ping-pong between two nodes, {gpus} GPU{'s' if gpus != 1 else ''} a node, {count_words(*measurement['process_counts'])} a GPU, "
+            f"{measurement.get('mpi', 'MPI')}, {place}")
 
 
 def device_name(measurement: Measurement) -> str:
@@ -197,6 +225,8 @@ def caveats(measurement: Measurement) -> List[str]:
         notes.append("The buffers were allocated before every call and freed behind it, and timed with it.")
     elif measurement.get("rotating_buffers", 1) == 1:
         notes.append("The same buffers in every repetition: small sizes stay in the caches.")
+    if measurement["collective"] == "pingpong" and measurement.get("nodes", 1) == 1:
+        notes.append("All processes were on one node: messages went through its memory, not over a network.")
     if measurement.get("hosts_of_one_machine"):
         notes.append("The hosts are namespaces of one machine: bytes between them pass through its kernel, not through network cards.")
     for mark, words in (("stopped", "was stopped"), ("failed", "failed")):

@@ -4,10 +4,12 @@ import math
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
-from crossrail.algorithms import compact
-from crossrail.collectives import BLOCKING, NAME_OF_FORM, any_of, exchange_names, find, vector_names
+from crossrail.algorithms import across_nodes, compact
+from crossrail.collectives import BLOCKING, NAME_OF_FORM, any_of, exchange_names, find, names, vector_names
+from crossrail.couriers import MOST
 from crossrail.errors import CliError, did_you_mean
 from crossrail.places import check_flavour
+from crossrail.sizes import parse_numbers
 
 MEMORIES = ("host", "cuda")
 STEPS = ("2", "sqrt2")
@@ -15,6 +17,7 @@ CONTIGUOUS = "contiguous"
 DATATYPES = (CONTIGUOUS, "vector", "indexed", "resized", "subarray")
 EQUAL = "equal"
 COUNTS = (EQUAL, "zipf")
+PING_PONG = "pingpong"
 COMPLEX_BYTES = 16  # alltoallw's blocks are multiples of it
 BLOCK_UNIT = 64  # bytes; of derived types every block is a multiple
 
@@ -29,6 +32,7 @@ class What:
     `datatype`: of both sides, or SENDER:RECEIVER where they differ (bench/datatype.h).
     `in_place`: with MPI_IN_PLACE. `off_cache`: every timed call finds its buffers outside the caches. `counts`: of blocks, equal or
     zipf. `fresh`: buffers are allocated before and freed behind every call, and timed with it. `buffers`: sets of them, used in turn.
+    `processes`: of a GPU, in the ping-pong; else 0.
     """
 
     collective: str
@@ -48,6 +52,7 @@ class What:
     fresh: bool = False
     kind: str = ""
     buffers: int = 1
+    processes: int = 0
 
     @property
     def program(self) -> str:
@@ -69,7 +74,8 @@ class What:
 class Where:
     """The ranks, and the MPI that starts them: flavour and launcher, found here where they are None.
 
-    `hosts`: on a cluster of so many hosts that lives on this machine. `environment`: for the ranks.
+    `hosts`: on a cluster of so many hosts that lives on this machine. `environment`: for the ranks. `couriers`: helper processes beside each rank
+    that share its long messages to other nodes.
     """
 
     ranks: int
@@ -78,6 +84,7 @@ class Where:
     launcher_words: Tuple[str, ...] = ()
     hosts: Optional[int] = None
     environment: Dict[str, str] = field(default_factory=dict)
+    couriers: int = 0
 
 
 @dataclass(frozen=True)
@@ -150,6 +157,24 @@ def check_lengths(what: What) -> None:
         raise CliError(f"All blocks of {what.program} are equally long: {option} is for {any_of(vector_names())}.")
 
 
+def distinct_counts(text: str, option: str, least: int, most: int) -> List[int]:
+    """The numbers of a list such as 0,1,3, each once. Raises CliError for anything else, or numbers that are too small or too large."""
+    counts = list(dict.fromkeys(parse_numbers(text, f"{least},1,3" if least == 0 else "1,2,4,8")))
+    if min(counts) < least or max(counts) > most:
+        raise CliError(f"{option} takes numbers from {least} to {most}, not '{text}'.")
+    return counts
+
+
+def courier_counts(text: Optional[str], collective: str) -> List[int]:
+    """The numbers of helper processes in --helpers-per-gpu; none where it is not given. Raises CliError where no algorithm has a use for them."""
+    if text is None:
+        return []
+    if not across_nodes(collective):
+        able = [name for name in names() if across_nodes(name)]
+        raise CliError(f"No algorithm of {collective} shares its messages with helper processes: --helpers-per-gpu is for {any_of(able)}.")
+    return distinct_counts(text, "--helpers-per-gpu", 0, MOST)
+
+
 def check_words(what: What) -> None:
     """Raises CliError for a memory or a step that there is not."""
     if what.memory not in MEMORIES:
@@ -192,7 +217,7 @@ def bench_options(request: BenchRequest) -> List[str]:
                "--empty-percent": what.empty or None, "--step": what.step,
                "--memory": None if what.memory == "host" else what.memory, "--form": None if what.form == BLOCKING else what.form,
                "--tests": what.tests or None, "--counts": None if what.counts == EQUAL else what.counts,
-               "--buffers": what.buffers if what.buffers > 1 else None,
+               "--buffers": what.buffers if what.buffers > 1 else None, "--processes": what.processes or None,
                "--datatype": None if what.datatype == CONTIGUOUS else what.datatype}
     given = [(option, value) for option, value in numbers.items() if value is not None]
     flags = [option for option, wanted in (("--in-place", what.in_place), ("--off-cache", what.off_cache), ("--fresh", what.fresh)) if wanted]

@@ -4,15 +4,17 @@ import datetime
 import json
 import subprocess
 from contextlib import ExitStack
+from dataclasses import astuple
 from pathlib import Path
 from typing import IO, Callable, List, Optional
 
 from crossrail import core
 from crossrail.bench.measurements import Measurement, set_aside_not_run
-from crossrail.bench.request import BenchRequest, Where, bench_options
+from crossrail.bench.request import PING_PONG, BenchRequest, Where, bench_options
 from crossrail.cluster.hosts import Cluster
-from crossrail.cluster.launch import run_on
+from crossrail.cluster.launch import cluster_start, run_on
 from crossrail.cluster.plan import distribute
+from crossrail.couriers import couriers_of
 from crossrail.errors import CliError, Stopped
 from crossrail.flavours import find_flavour
 from crossrail.job_folder import job_folder
@@ -34,9 +36,10 @@ class Unfinished(CliError):
 
 
 class Starter:
-    """Starts jobs on this machine, or on a cluster made at the first job; `with` removes the cluster."""
+    """Starts jobs on this machine, or on a cluster made at the first job; `with` removes the cluster. Each rank has so many helper processes."""
 
-    def __init__(self, hosts: Optional[int], ranks: int) -> None:
+    def __init__(self, hosts: Optional[int], ranks: int, couriers: int = 0) -> None:
+        self.couriers = couriers
         self.distributed = distribute(ranks, hosts) if hosts else []
         self.cluster: Optional[Cluster] = None
         self.stack = ExitStack()
@@ -50,10 +53,20 @@ class Starter:
 
     def __call__(self, job: Job, output: IO[str]) -> int:
         if not self.distributed:
-            return supervise(command_line(job), output=output)
+            with couriers_of(job, self.couriers):
+                self.check_couriers(job)
+                return supervise(command_line(job), output=output)
         if not self.cluster:
             self.cluster = self.stack.enter_context(Cluster(self.distributed))
-        return run_on(self.cluster, job, output=output)
+        cluster = self.cluster
+        with couriers_of(job, self.couriers, lambda one: astuple(cluster_start(cluster, one))):
+            self.check_couriers(job)
+            return run_on(cluster, job, output=output)
+
+    def check_couriers(self, job: Job) -> None:
+        """Raises CliError where the helper processes have not come up: what would be measured is something else."""
+        if self.couriers and "CROSSRAIL_HELPERS" not in job.environment:
+            raise CliError(f"Nothing is measured with {self.couriers} helper processes a GPU, since they do not start.")
 
 
 def chosen_flavour(flavour: Optional[str]) -> str:
@@ -74,14 +87,15 @@ def chosen_launcher(program: str, where: Where) -> Launcher:
 
 
 def bench_job(request: BenchRequest, output: Path) -> Job:
-    """The bench program as a job with crossrail preloaded; raises CliError when a part of it is missing."""
+    """The bench program as a job with crossrail preloaded, but for messages of the MPI library's own; raises CliError when a part of it is missing."""
     what, where = request.what, request.where
     flavour = chosen_flavour(where.flavour)
     program = bench_program(what.program, flavour)
     words = [str(program), "--min-bytes", str(what.min_bytes), "--max-bytes", str(what.max_bytes),
              "--algorithms", ",".join(what.contenders), "--output", str(output), "--ranks", str(where.ranks), *bench_options(request)]
-    environment = {**own_settings(), **where.environment, "LD_PRELOAD": preload_value(preload_library(flavour))}
-    return Job(chosen_launcher(what.program, where), where.ranks, words, list(where.launcher_words), environment)
+    preloaded = {} if what.program == PING_PONG else {"LD_PRELOAD": preload_value(preload_library(flavour))}
+    environment = {**own_settings(), **where.environment, **preloaded}
+    return Job(chosen_launcher(what.program, where), where.ranks, words, list(where.launcher_words), environment, flavour)
 
 
 def commit() -> str:
@@ -138,7 +152,7 @@ def measure(request: BenchRequest, machine_name: Optional[str] = None) -> Measur
 
     A measurement that ended too early has the sizes before: it is marked 'stopped' where the user did it, else 'failed' (a sentence).
     """
-    with Interruptions() as interruptions, Starter(request.where.hosts, request.where.ranks) as start:
+    with Interruptions() as interruptions, Starter(request.where.hosts, request.where.ranks, request.where.couriers) as start:
         try:
             measurement = run_bench(request, start)
         except Unfinished as error:

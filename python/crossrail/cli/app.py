@@ -77,6 +77,7 @@ def refuse_empty_paths(command: Any, words: List[str]) -> None:
 def main(words: Optional[List[str]] = None) -> int:
     """Runs the command line (default: this process's); returns the exit code."""
     words = list(sys.argv[1:] if words is None else words)
+    words[:2] = words[1:2] if words[:2] == ["bench", "pingpong"] else words[:2]  # a command with options of its own
     command = words[:1]
     split = {("run",): split_run, ("cluster",): split_cluster}.get(tuple(command), split_marked)
     parts = split(words[1:])

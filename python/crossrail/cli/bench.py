@@ -5,15 +5,18 @@ import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import List, Optional
+from typing import List, Optional, Sequence
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from crossrail.bench.by_processes import measure_ping_pong, measure_with_couriers
 from crossrail.bench.contenders import Contenders, default_ranks, resolve_contenders
 from crossrail.bench.measurements import Measurement, not_run_sentences, on_device, reference, verdict, wrong_blocks
-from crossrail.bench.request import CONTIGUOUS, EQUAL, BenchRequest, Effort, What, Where, check_request, shortest_datatype
+from crossrail.bench.device import gpu_count
+from crossrail.bench.request import (CONTIGUOUS, EQUAL, PING_PONG, BenchRequest, Effort, What, Where, check_request, distinct_counts, courier_counts,
+                                     shortest_datatype)
 from crossrail.bench.run import measure
 from crossrail.collectives import any_of, call_names, exchange_names, find_call, for_help, vector_names
 from crossrail.console import out, warn
@@ -56,7 +59,9 @@ Examples:
   crossrail bench alltoall --memory cuda --fresh --min 1K --max 16M
   crossrail bench alltoall --memory cuda --peer row=libstream_order_openmpi.so:stream_alltoall_in_a_row
   crossrail bench alltoall --memory cuda --algorithms all --min 16 --max 64M --step sqrt2
+  crossrail bench allreduce --memory cuda -H 2 -n 2 --min 64K --max 64M --helpers-per-gpu 0,1,3,7 --html report.html
   crossrail bench alltoall -n 56 --html report.html --machine "cluster A" -- --bind-to core
+  crossrail bench pingpong --help
 
 --datatype: contiguous; vector (MPI_Type_vector: 8 doubles, every second one of 15), indexed (MPI_Type_indexed: 1, 3, 2 and 2 doubles
 of 11), resized (MPI_Type_create_resized: a double in 16 bytes) or subarray (MPI_Type_create_subarray: two columns of 4 x 4 doubles), of both sides,
@@ -68,10 +73,34 @@ before, the middle one afterwards. --counts zipf: the most goes to rank 0, half 
 Of nonblocking and persistent calls (ialltoall, alltoall_init) the start, the wait, and the overlap with work put between them
 are measured, as osu_ialltoall and IMB-NBC do; --tests makes calls of MPI_Test in that work.
 
+--helpers-per-gpu 0,1,3: each number of helper processes beside a rank is measured by a job of its own, one after the other; of all there is one
+result, whose page has the times, the bandwidth and the gain by number of processes. Helper processes share long messages between nodes; see 'crossrail run --help'.
+
 Ctrl-C keeps the sizes measured so far, in the files asked for, too. In brackets: the 95 % confidence interval of the median (order statistics).
 
 The exit code is 1 when any byte was wrong, 130 after Ctrl-C, 2 when an algorithm that was asked for did not run, or nothing could be measured.
 """
+
+
+PING_PONG_HELP = """Measure messages between two nodes that several processes of each GPU send, a share of its buffer each.
+
+Each process has a partner on the other node, to which it sends its share of the buffer of its GPU, and which sends its own share back; the time is half of
+that, of the slowest process. Sizes are those of a GPU's buffer. With --memory cuda a share is copied to host memory before it is sent, and to the GPU when it
+has come; with --memory host it lies there, and no GPU is needed. Each number of processes is a job of its own. Messages are the MPI library's: crossrail has no
+part in them. It is the benchmark of figure 5 of "Optimizing Allreduce Operations for Modern Heterogeneous Architectures with Multiple Processes per GPU".
+
+\b
+Examples:
+  crossrail bench pingpong -H 2 --processes 1,2,4,8 --max 64M --html pingpong.html
+  crossrail bench pingpong -H 2 --memory cuda --gpus 1
+  crossrail bench pingpong --launcher mpirun --processes 1,4,16 --gpus 4 --memory cuda -- --hostfile two_nodes --map-by node
+
+The launcher has to start as many processes on each of two nodes; on each, those of a GPU follow each other. Without a second node, halves of this one send
+each other messages. Where processes share a GPU, NVIDIA's MPS lets them copy at the same time (nvidia-cuda-mps-control -d).
+
+The exit code is that of 'crossrail bench'.
+"""
+MOST_PROCESSES = 256  # of a GPU
 
 
 def save_measurement(measurement: Measurement, folder: Path) -> Path:
@@ -84,6 +113,7 @@ def save_measurement(measurement: Measurement, folder: Path) -> Path:
     datatype = measurement.get("datatype", CONTIGUOUS)
     types = "" if datatype == CONTIGUOUS else datatype.replace(":", "_to_") + "_"
     buffers = "".join(f"{name}_" for name in ("in_place", "off_cache", "fresh") if measurement.get(name))
+    buffers += "_".join(map(str, measurement["process_counts"])) + "processes_" if measurement.get("process_counts") else ""
     buffers += "zipf_" if measurement.get("counts") == "zipf" else ""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / (f"{measurement['collective']}_{measurement['flavour']}_{measurement['ranks']}ranks_"
@@ -143,7 +173,8 @@ def conclude(measurement: Measurement, outputs: Outputs, algorithms: str = "") -
         say(f"A line for every size and contender: {outputs.csv}.")
     if outputs.html:
         name = reference(measurement).replace("native", "the native MPI")
-        write_file(outputs.html, render_page(f"crossrail against {name}", "", [measurement], lstopo_picture()))
+        heading = "Several processes a GPU" if measurement.get("process_counts") else f"crossrail against {name}"
+        write_file(outputs.html, render_page(heading, "", [measurement], lstopo_picture()))
         say(f"Plots in {outputs.html}.")
     return code_of(measurement, algorithms)
 
@@ -162,12 +193,17 @@ def code_of(measurement: Measurement, algorithms: str) -> int:
     return EXIT_CODE if missing or measurement.get("failed") else 0
 
 
-def measured(request: BenchRequest, rivals: Contenders, machine: Optional[str]) -> Measurement:
-    """The measurement of the request with these contenders; meanwhile standard error says so."""
+def measured(request: BenchRequest, rivals: Contenders, machine: Optional[str], couriers: Sequence[int] = ()) -> Measurement:
+    """The measurement of the request with these contenders, and numbers of helper processes; meanwhile standard error says so."""
     with_rivals = replace(request, what=replace(request.what, contenders=rivals.names, peers=rivals.peers),
                           where=replace(request.where, environment=rivals.environment))
     with Console(stderr=True).status(f"measuring {request.what.call} on {request.where.ranks} ranks…"):
-        return measure(with_rivals, machine)
+        return measure_with_couriers(with_rivals, couriers, machine) if couriers else measure(with_rivals, machine)
+
+
+def gpus_of_a_node(given: Optional[int], memory: str, hosts: Optional[int]) -> int:
+    """What the user says, else those here, dealt to the hosts of a cluster on this machine."""
+    return given or (max(1, gpu_count() // (hosts or 1)) if memory == "cuda" else 1)
 
 
 def bench_command(
@@ -194,6 +230,7 @@ def bench_command(
     off_cache: bool = typer.Option(False, "--off-cache", help="Flush the buffers from the caches before every timed call."),
     fresh: bool = typer.Option(False, "--fresh", help="Allocate the buffers before every call, free them behind it, and time that with it (--memory cuda)."),
     buffers: int = typer.Option(1, "--buffers", min=1, help="Sets of buffers, used in turn."),
+    couriers: Optional[str] = typer.Option(None, "--helpers-per-gpu", help="Numbers of helper processes beside each rank, separated by commas: 0,1,3; each by a job of its own.", show_default=False),
     csv: Optional[Path] = typer.Option(None, "--csv", help="Write a line for every size and contender to this file.", show_default=False),
     form_of_output: str = typer.Option("table", "--format", help="On the terminal: table, or osu (columns of the OSU micro-benchmarks)."),
     output: Optional[Path] = typer.Option(None, "--output", help="Folder for the result (JSON).", show_default=False),
@@ -206,12 +243,45 @@ def bench_command(
                 counts, fresh, found.kind_of(collective), buffers)
     where = Where(default_ranks(memory) if ranks is None else ranks, flavour, launcher, tuple(context.obj.launcher), hosts)
     check_request(request := BenchRequest(what, where, Effort(repetitions, most_seconds=most_seconds)))
+    counts, outputs = courier_counts(couriers, found.name), check_outputs(Outputs(output, html, csv, form_of_output))
+    look_ahead(rivals := resolve_contenders(what, where, algorithms, native_cuda), found.setting, outputs)
+    raise typer.Exit(conclude(measured(request, rivals, machine, counts), outputs, algorithms))
+
+
+def ping_pong_command(
+    context: typer.Context,
+    processes: str = typer.Option("1,2,4,8,16", "--processes", help="Numbers of processes of a GPU, separated by commas."),
+    gpus: Optional[int] = typer.Option(None, "--gpus", min=1, help="GPUs of a node; with --memory cuda those that are here (-H: dealt to the hosts), else 1.", show_default=False),
+    hosts: Optional[int] = typer.Option(None, "-H", "--hosts", help="2: on a cluster of two hosts that lives on this machine.", show_default=False),
+    memory: str = typer.Option("host", "--memory", help="Where the buffers are: host, or cuda, with copies in host memory."),
+    flavour: Optional[str] = typer.Option(None, "--mpi", help="Flavour of MPI: openmpi, mpich or abi; the first one built if not given.", show_default=False),
+    launcher: Optional[str] = typer.Option(None, "--launcher", help="mpirun, mpiexec or srun to use.", show_default=False),
+    smallest: str = typer.Option("1K", "--min", help="Smallest buffer of a GPU."),
+    largest: str = typer.Option("64M", "--max", help="Largest one."),
+    step: Optional[str] = typer.Option(None, "--step", help="From a size to the next: 2 or sqrt2.", show_default=False),
+    repetitions: Optional[int] = typer.Option(None, "--repetitions", help="Repetitions of every size.", show_default=False),
+    most_seconds: Optional[float] = typer.Option(None, "--max-time", help="Seconds for all; large sizes are left out when they are over.", show_default=False),
+    csv: Optional[Path] = typer.Option(None, "--csv", help="Write a line for every size and number of processes to this file.", show_default=False),
+    form_of_output: str = typer.Option("table", "--format", help="On the terminal: table, or osu (columns of the OSU micro-benchmarks)."),
+    output: Optional[Path] = typer.Option(None, "--output", help="Folder for the result (JSON).", show_default=False),
+    html: Optional[Path] = typer.Option(None, "--html", help="Write a page with plots to this file.", show_default=False),
+    machine: Optional[str] = typer.Option(None, "--machine", help="Name of this machine, for the page and the result.", show_default=False),
+) -> None:
+    """See PING_PONG_HELP."""
+    if hosts not in (None, 2):
+        raise CliError(f"The ping-pong is one between two nodes: -H 2, not {hosts}.")
+    counts = distinct_counts(processes, "--processes", 1, MOST_PROCESSES)
+    what = What(PING_PONG, parse_size(smallest), parse_size(largest), step, memory, contenders=())
+    where, effort = Where(2, flavour, launcher, tuple(context.obj.launcher), hosts), Effort(repetitions, most_seconds=most_seconds)
+    check_request(BenchRequest(what, where, effort))
     outputs = check_outputs(Outputs(output, html, csv, form_of_output))
-    rivals = resolve_contenders(what, where, algorithms, native_cuda)
-    look_ahead(rivals, found.setting, outputs)
-    raise typer.Exit(conclude(measured(request, rivals, machine), outputs, algorithms))
+    choice = {"counts": counts, "gpus": gpus_of_a_node(gpus, memory, hosts), "machine": machine}
+    with Console(stderr=True).status(f"measuring messages with {processes} processes a GPU…"):
+        measurement = measure_ping_pong(what, where, effort, choice)
+    raise typer.Exit(conclude(measurement, outputs))
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command of this file."""
+    """Adds the commands of this file; the second one is 'bench pingpong' in the user's words."""
     app.command("bench", help=BENCH_HELP)(bench_command)
+    app.command(PING_PONG, help=PING_PONG_HELP, hidden=True)(ping_pong_command)

@@ -21,7 +21,7 @@ from crossrail.report.traced_run import run_traced
 CLUSTER_HELP = """Start an MPI program with crossrail on a cluster that lives on this machine.
 
 Every host is a network namespace with its own name, cores, address and shared memory; the MPI's own mpirun starts
-ranks on all of them, and bytes between hosts go through TCP. Needs root and iproute2. Ranks are distributed in blocks.
+ranks on all of them, and bytes between hosts go through TCP. Needs root and iproute2. Ranks are distributed in blocks, and so are the GPUs where there are enough.
 Words before '--' that are not options of crossrail go to that mpirun.
 
 \b

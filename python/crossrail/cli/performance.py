@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import List, Sequence
+from typing import List, Sequence, Tuple
 
 import typer
 
@@ -10,10 +10,12 @@ from crossrail.bench.measurements import Measurement, caveats, compare, on_devic
 from crossrail.console import out
 from crossrail.errors import CliError
 from crossrail.places import source_tree
+from crossrail.report.chart import Chart
 from crossrail.report.chart_drawing import draw_file
 from crossrail.report.design_chart import design_chart
 from crossrail.report.device_tables import HEADINGS, device_rows, own_contender
 from crossrail.report.measurement_charts import latency_chart
+from crossrail.report.process_tables import charts, markdown_lines
 from crossrail.sizes import format_size, format_time_us
 
 BEGIN, END = "<!-- tables: written by 'crossrail performance' from bench/results -->", "<!-- end of tables -->"
@@ -58,14 +60,17 @@ def device_lines(measurement: Measurement, image: str) -> List[str]:
     return picture + markdown_table(headings, device_rows(measurement, contender), ("algorithm", "which", "data"))
 
 
-def markdown_section(measurement: Measurement, image: str = "") -> str:
-    """Heading, machine, table, caveats of one measurement; `image` is the picture's path as the page sees it."""
+def markdown_section(measurement: Measurement, images: Sequence[str] = ()) -> str:
+    """Heading, machine, table, caveats of one measurement; `images` are the pictures' paths as the page sees them."""
     machine = measurement.get("machine", {})
     name = machine.get("name") or machine.get("host", "unnamed machine")
     lines = [f"### {title(measurement)}: {name}", "",
              f"{machine.get('cpu', '')} {measurement.get('cores', '?')} cores; {measurement.get('date', '')}, "
              f"crossrail {measurement.get('commit', '')}. {verdict(measurement)}".strip(), ""]
-    lines += device_lines(measurement, image) if on_device(measurement) else host_lines(measurement)
+    if measurement.get("process_counts"):
+        lines += markdown_lines(measurement, list(images))
+    else:
+        lines += device_lines(measurement, "".join(images)) if on_device(measurement) else host_lines(measurement)
     return "\n".join(lines + [""] + caveats(measurement) + [""])
 
 
@@ -77,15 +82,22 @@ def replace_tables(page: str, sections: List[str]) -> str:
     return f"{before}{BEGIN}\n\n" + "\n".join(sections) + f"\n{END}{after}"
 
 
-def draw_image(measurement: Measurement, name: str, docs: Path) -> str:
-    """Writes the picture of a measurement on device memory; returns its path below docs, '' where there is nothing to draw."""
+def pictures_of(measurement: Measurement) -> List[Tuple[str, Chart]]:
+    """The charts of a measurement by the number of processes, or on device memory, each with the end of its file's name."""
+    if measurement.get("process_counts"):
+        return [(f"_{word}", chart) for word, chart in charts(measurement)]
     chart = design_chart if measurement["collective"] == "alltoall" else latency_chart
-    drawn = draw_file(chart(measurement)) if on_device(measurement) else ""
-    if not drawn:
-        return ""
+    return [("", chart(measurement))] if on_device(measurement) else []
+
+
+def draw_images(measurement: Measurement, name: str, docs: Path) -> List[str]:
+    """Writes the pictures of a measurement; returns their paths below docs, without those that have nothing to show."""
+    drawn = [(f"images/{name}{end}.svg", draw_file(chart)) for end, chart in pictures_of(measurement)]
     (docs / "images").mkdir(parents=True, exist_ok=True)
-    (docs / "images" / f"{name}.svg").write_text(drawn)
-    return f"images/{name}.svg"
+    for path, text in drawn:
+        if text:
+            (docs / path).write_text(text)
+    return [path for path, text in drawn if text]
 
 
 def performance_command() -> None:
@@ -99,7 +111,7 @@ def performance_command() -> None:
     page = tree / "docs/performance.md"
     before = page.read_text() if page.exists() else NEW_PAGE
     measurements = {file.stem: json.loads(file.read_text()) for file in files}
-    page.write_text(replace_tables(before, [markdown_section(one, draw_image(one, name, page.parent)) for name, one in measurements.items()]))
+    page.write_text(replace_tables(before, [markdown_section(one, draw_images(one, name, page.parent)) for name, one in measurements.items()]))
     out.print(f"{page}: {len(files)} measurements.")
 
 

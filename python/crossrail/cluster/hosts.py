@@ -1,4 +1,4 @@
-"""A cluster on one machine: hosts as namespaces with a name, cores, an address and a shared memory of their own.
+"""A cluster on one machine: hosts as namespaces with a name, cores, an address and a shared memory of their own, and a part of the GPUs.
 
     with Cluster([2, 2]) as cluster:
         code = run_on(cluster, job)          # crossrail.cluster.launch
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Dict, Iterator, List, Optional
 
 from crossrail.cluster import network
-from crossrail.cluster.plan import Host, crowded, lay_out, parse_bandwidth, usable_cores
+from crossrail.cluster.plan import Host, crowded, lay_out, parse_bandwidth, usable_cores, visible_gpus
 from crossrail.errors import CliError
 
 # In the host: its own /dev/shm and name, then the command on its cores. With the IPC namespace, UCX takes the hosts
@@ -33,7 +33,7 @@ case ${1##*@} in
 *) echo "crossrail: the cluster has no host '$1'." >&2; exit 255 ;;
 esac
 shift
-exec nsenter --net=%s/"$name" unshare --uts --mount --ipc sh -c %s "$name" "$cores" sh -c "$*"
+exec nsenter --net=%s/"$name" unshare --uts --mount --ipc sh -c %s "$name" "$cores" env $own sh -c "$*"
 """
 
 counter = itertools.count()
@@ -44,9 +44,14 @@ def cores_text(host: Host) -> str:
     return ",".join(str(core) for core in host.cores)
 
 
+def own_variables(host: Host) -> List[str]:
+    """NAME=VALUE of what processes on the host find in their environment: its GPUs."""
+    return [f"CUDA_VISIBLE_DEVICES={','.join(host.gpus)}"] if host.gpus else []
+
+
 def agent_text(hosts: List[Host]) -> str:
     """The script that stands for ssh."""
-    cases = [f"{host.address}|{host.name}) name={host.name} cores={cores_text(host)} ;;" for host in hosts]
+    cases = [f"{host.address}|{host.name}) name={host.name} cores={cores_text(host)} own={shlex.quote(' '.join(own_variables(host)))} ;;" for host in hosts]
     return AGENT % ("\n".join(cases), network.NAMESPACES, shlex.quote(ENTER))
 
 
@@ -77,7 +82,7 @@ class Cluster:
         self.bits = parse_bandwidth(bandwidth) if bandwidth else None
         self.name = f"crossrail-{os.getpid()}-{network.start_of(os.getpid())}-{next(counter)}"
         self.switch = f"{self.name}-switch"
-        self.hosts = lay_out(self.name, ranks, usable_cores())
+        self.hosts = lay_out(self.name, ranks, usable_cores(), visible_gpus())
         self.folder: Optional[Path] = None
         self.handlers: Dict[int, object] = {}
 
@@ -114,8 +119,9 @@ class Cluster:
 
     def entering(self, host: Host) -> List[str]:
         """The words to put before a command that is to run on a host."""
+        own = own_variables(host)
         return ["nsenter", f"--net={network.NAMESPACES / host.name}", "unshare", "--uts", "--mount", "--ipc",
-                "sh", "-c", ENTER, host.name, cores_text(host)]
+                "sh", "-c", ENTER, host.name, cores_text(host), *(["env", *own] if own else [])]
 
     def __enter__(self) -> "Cluster":
         network.require(bandwidth=self.bits is not None)

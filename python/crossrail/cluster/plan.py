@@ -4,10 +4,11 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import List, Optional
+from typing import List, Optional, Sequence, Tuple, TypeVar
 
 from crossrail.errors import CliError
 
+Item = TypeVar("Item")
 MOST_HOSTS = 250
 SUBNET = "10.83.0"
 UNIT_BITS = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9, "tbit": 10**12}
@@ -15,13 +16,15 @@ UNIT_BITS = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9, "tbit": 10**
 
 @dataclass
 class Host:
-    """One host: its number from 1, its name (also that of its network namespace), its address, ranks and cores."""
+    """One host: its number from 1, its name (also that of its network namespace), its address, ranks and cores; `gpus` as CUDA_VISIBLE_DEVICES
+    names them, where the machine has enough of them for all hosts."""
 
     number: int
     name: str
     address: str
     ranks: int
     cores: List[int]
+    gpus: Tuple[str, ...] = ()
 
 
 def distribute(ranks: int, hosts: int) -> List[int]:
@@ -53,7 +56,7 @@ def resolve_ranks(hosts: Optional[int], ranks: Optional[int], per_host: Optional
     return distribute(max(cores, hosts) if ranks is None else ranks, hosts)
 
 
-def blocks(cores: List[int], sizes: List[int]) -> List[List[int]]:
+def blocks(cores: List[Item], sizes: List[int]) -> List[List[Item]]:
     """`cores` cut into consecutive blocks of these sizes."""
     starts = [sum(sizes[:index]) for index in range(len(sizes))]
     return [cores[start:start + size] for start, size in zip(starts, sizes)]
@@ -94,10 +97,19 @@ def usable_cores() -> List[int]:
     return sorted(os.sched_getaffinity(0), key=place)
 
 
-def lay_out(name: str, ranks: List[int], cores: List[int]) -> List[Host]:
-    """The hosts NAME-1, NAME-2, … with their addresses and cores."""
+def visible_gpus() -> List[str]:
+    """NVIDIA's GPUs, as CUDA_VISIBLE_DEVICES names them; what it says where it is set."""
+    said = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if said is not None:
+        return [word.strip() for word in said.split(",") if word.strip()]
+    return [str(number) for number, _ in enumerate(Path("/dev").glob("nvidia[0-9]*"))]
+
+
+def lay_out(name: str, ranks: List[int], cores: List[int], gpus: Sequence[str] = ()) -> List[Host]:
+    """The hosts NAME-1, NAME-2, … with their addresses and cores, and GPUs where there is one for each host at least."""
     distributed = distribute_cores(cores, ranks)
-    return [Host(index + 1, f"{name}-{index + 1}", f"{SUBNET}.{index + 1}", ranks[index], distributed[index])
+    dealt = blocks(list(gpus), distribute(len(gpus), len(ranks))) if len(gpus) >= len(ranks) else [[] for _ in ranks]
+    return [Host(index + 1, f"{name}-{index + 1}", f"{SUBNET}.{index + 1}", ranks[index], distributed[index], tuple(dealt[index]))
             for index in range(len(ranks))]
 
 

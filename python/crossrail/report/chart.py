@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import List, Optional, Tuple
 
-from crossrail.sizes import format_time_us
+from crossrail.sizes import format_size, format_time_us
 
 MOST_SIZES = 12  # labels on the axis of sizes, where there is room
 BAND_REACH = 100.0  # bands stretch the axis by this factor beyond the medians at most
@@ -25,7 +25,7 @@ class Chart:
     """Both axes are logarithmic, but that of the values where they go from 0 to `linear_to`.
 
     `unit` follows values in tooltips (' µs' also scales the ticks to ms and s); `reference` draws a line at that value; `bands` says what they are,
-    `size_label` what sizes are.
+    `size_label` what sizes are; with `numbers` they are no bytes.
     """
 
     caption: str
@@ -36,6 +36,11 @@ class Chart:
     linear_to: Optional[float] = None
     bands: str = ""
     size_label: str = "bytes from each rank to each other"
+    numbers: bool = False
+
+    def size_text(self, size: float) -> str:
+        """A size in words: '1 KiB', or a number."""
+        return f"{size:g}" if self.numbers else format_size(size)
 
 
 @dataclass

@@ -8,7 +8,6 @@ from crossrail.report.chart_bands import CUT, band, is_cut
 from crossrail.report.chart_labels import LABEL_DISTANCE, name_lines, names_width, place_names
 from crossrail.report.chart_style import CHART_STYLE, colour_number, dash_of, key, mark_path
 from crossrail.report.size_bars import size_bars
-from crossrail.sizes import format_size
 
 WIDE, NARROW = 1000.0, 430.0  # pixels of a picture for a screen and for a telephone
 MARK_DISTANCE = 30.0  # pixels between two marks of a line
@@ -39,7 +38,7 @@ def axes(chart: Chart, frame: Frame) -> List[str]:
         parts.append(f'<line class="grid" x1="{frame.left:g}" x2="{frame.plot_right:g}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text class="tick" x="{frame.left - 8:g}" y="{y + 4:.1f}" text-anchor="end">{format_tick(value, chart.unit)}</text>')
     for size in sizes:
-        parts.append(f'<text class="tick" x="{along.place(size):.1f}" y="{frame.plot_bottom + 18:g}" text-anchor="middle">{format_size(size)}</text>')
+        parts.append(f'<text class="tick" x="{along.place(size):.1f}" y="{frame.plot_bottom + 18:g}" text-anchor="middle">{chart.size_text(size)}</text>')
     if chart.reference:
         y = height.place(chart.reference)
         parts.append(f'<line class="reference" x1="{frame.left:g}" x2="{frame.plot_right:g}" y1="{y:.1f}" y2="{y:.1f}"/>')
@@ -50,7 +49,7 @@ def axes(chart: Chart, frame: Frame) -> List[str]:
     return parts
 
 
-def points_of(series: Series, along: Scale, height: Scale, unit: str) -> List[str]:
+def points_of(series: Series, along: Scale, height: Scale, chart: Chart) -> List[str]:
     """Marks, a little apart from each other, and what a pointer finds at every point."""
     parts, last = [], None
     for size, value in series.points:
@@ -58,7 +57,7 @@ def points_of(series: Series, along: Scale, height: Scale, unit: str) -> List[st
         if last is None or x - last >= MARK_DISTANCE or size == series.points[-1][0]:
             parts.append(f'<path class="point c{colour_number(series.colour)}" d="{mark_path(series.colour, x, y)}"/>')
             last = x
-        tip = f"{series.name}, {format_size(size)}: {format_value(value, unit)}"
+        tip = f"{series.name}, {chart.size_text(size)}: {format_value(value, chart.unit)}"
         parts.append(f'<circle class="hit" cx="{x:.1f}" cy="{y:.1f}" r="7"><title>{escape(tip)}</title></circle>')
     return parts
 
@@ -85,7 +84,7 @@ def lines(chart: Chart, frame: Frame) -> List[str]:
         name = name_of(series, end, middle, frame) if frame.named else ""
         drawn[series.name] = (series.colour, f'<g class="series" data-name="{escape(series.name)}">{band(series, along, height)}'
                               f'<polyline class="line c{colour_number(series.colour)}"{dash} points="{path}"/>'
-                              f'{"".join(points_of(series, along, height, chart.unit))}{name}</g>')
+                              f'{"".join(points_of(series, along, height, chart))}{name}</g>')
     return [text for _, text in sorted(drawn.values(), key=lambda one: -one[0])]
 
 

@@ -4,12 +4,13 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from crossrail.bench.measurements import (Measurement, caveats, compare, interval, is_clear, lag_behind_alltoall, not_run_sentences, on_device, rivals, small_speedup,
-                                          times_faster, title, verdict, wrong_blocks)
+from crossrail.bench.measurements import (Measurement, caveats, compare, count_words, interval, is_clear, lag_behind_alltoall, not_run_sentences, of_processes,
+                                          on_device, rivals, small_speedup, times_faster, title, verdict, wrong_blocks)
 from crossrail.console import out
 from crossrail.report.contender_tables import few_repetitions
 from crossrail.report.device_tables import show_device_measurement
 from crossrail.report.parts_table import EXPLANATION, has_parts, part_headings, part_rows
+from crossrail.report.process_tables import show_by_processes
 from crossrail.sizes import format_median_us, format_size, format_time_us
 
 WORDS = ("block", "contender", "algorithm", "data")  # columns aligned to the left
@@ -98,11 +99,21 @@ def show_host_measurement(measurement: Measurement) -> None:
         show_small(measurement, name)
 
 
+def show_tables(measurement: Measurement) -> None:
+    """Prints the tables; those of a measurement by the number of processes with each of them, and beside each other."""
+    show = show_parts if has_parts(measurement) else show_device_measurement if on_device(measurement) else show_host_measurement
+    if not measurement.get("process_counts"):
+        return show(measurement)
+    for count in measurement["process_counts"] if measurement["collective"] != "pingpong" else ():
+        out.print(Text(f"With {count_words(count)} a GPU", "bold"))
+        show(of_processes(measurement, count))
+    return show_by_processes(measurement)
+
+
 def show_measurement(measurement: Measurement) -> None:
     """Prints the tables, and what limits the numbers."""
     out.print(Text(title(measurement), "bold"))
-    show = show_parts if has_parts(measurement) else show_device_measurement if on_device(measurement) else show_host_measurement
-    show(measurement)
+    show_tables(measurement)
     lag = lag_behind_alltoall(measurement)
     if lag:
         out.print(Text(lag, "bold"))

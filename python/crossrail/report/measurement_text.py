@@ -4,11 +4,11 @@ import csv
 import io
 from typing import Any, Dict, List
 
-from crossrail.bench.measurements import Measurement, contenders, results_of, title
+from crossrail.bench.measurements import Measurement, contenders, count_words, of_processes, results_of, title
 
 SETTING = ("collective", "mpi", "ranks", "nodes", "memory", "datatype", "empty_percent", "counts", "in_place", "off_cache", "fresh")
 RESULT = ("bytes", "contender", "algorithm", "repetitions", "min_us", "mean_us", "p50_us", "p50_low_us", "p50_high_us", "p99_us", "max_us", "gb_s", "wrong",
-          "not_run")
+          "not_run", "helpers", "processes")
 USUAL = {"memory": "host", "datatype": "contiguous", "empty_percent": 0, "counts": "equal"}
 
 
@@ -36,10 +36,10 @@ def osu_lines(measurement: Measurement) -> List[str]:
     A result without a mean (of older benches) has its median in that place, and the head says so.
     """
     lines = [f"# crossrail bench: {title(measurement)}", "# Times are those of the slowest rank: average, least and most over the repetitions."]
-    for name in contenders(measurement):
-        results = results_of(measurement, name)
+    parts = [(f", {count_words(count)} a GPU", of_processes(measurement, count)) for count in measurement.get("process_counts", [])] or [("", measurement)]
+    for name, words, results in [(name, words, results_of(part, name)) for words, part in parts for name in contenders(part)]:
         middle = "Avg" if all("mean_us" in one for one in results) else "Median"
-        lines += [f"# Contender: {name}", f"{'# Size':<14}{middle + ' Latency(us)':>20}{'Min Latency(us)':>20}{'Max Latency(us)':>20}{'Iterations':>14}"]
+        lines += [f"# Contender: {name}{words}", f"{'# Size':<14}{middle + ' Latency(us)':>20}{'Min Latency(us)':>20}{'Max Latency(us)':>20}{'Iterations':>14}"]
         for one in results:
             average = one["mean_us"] if middle == "Avg" else one["p50_us"]
             lines.append(f"{one['bytes']:<14}{average:>20.2f}{one['min_us']:>20.2f}{one['max_us']:>20.2f}{one['repetitions']:>14}")

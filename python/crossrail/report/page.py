@@ -11,6 +11,7 @@ from crossrail.report.contender_tables import comparison_table, medians_table, p
 from crossrail.report.document import document
 from crossrail.report.measurement_charts import latency_chart, overlap_chart, speedup_chart
 from crossrail.report.parts_table import has_parts
+from crossrail.report.process_tables import process_section
 from crossrail.sizes import format_size
 
 
@@ -49,9 +50,12 @@ def section(measurement: Measurement) -> str:
     comparisons = compare(measurement) if "auto" in rivals(measurement) else []
     kind = ' class="bad"' if wrong_blocks(measurement) else ""
     notes = "".join(f'<p class="faint">{escape(note)}</p>' for note in [*not_run_sentences(measurement), *caveats(measurement)])
+    head = (f'<h2>{escape(title(measurement))}</h2><p class="faint">{escape(origin_line(measurement))}</p>'
+            f"<p{kind}>{escape(verdict(measurement))}</p>")
+    if measurement.get("process_counts"):
+        return f"{head}{process_section(measurement)}{notes}"
     tables = parts_table(measurement) if has_parts(measurement) else comparison_table(measurement, comparisons) + medians_table(measurement)
-    return (f'<h2>{escape(title(measurement))}</h2><p class="faint">{escape(origin_line(measurement))}</p>'
-            f"<p{kind}>{escape(verdict(measurement))}</p>{tiles(measurement, comparisons)}"
+    return (f"{head}{tiles(measurement, comparisons)}"
             f"{draw(latency_chart(measurement))}{draw(speedup_chart(measurement))}{draw(overlap_chart(measurement))}{tables}{notes}")
 
 

@@ -5,13 +5,13 @@ every job, until it is near again. As many further rounds have only the winners 
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from crossrail import collectives, core
+from crossrail import collectives
 from crossrail.bench.measurements import Measurement, device_name, on_device
 from crossrail.errors import CliError
 from crossrail.sizes import format_size
-from crossrail.tuning.candidates import Layout, candidates, chosen_now, effect, short_mpi
+from crossrail.tuning.candidates import Layout, algorithms_for, candidates, chosen_now, effect, short_mpi
 from crossrail.tuning.decision import Evidence, Range, Times, decide, decide_once, found_once, found_winners, worth_measuring
 from crossrail.tuning.record import Record
 
@@ -24,7 +24,8 @@ Launch = Callable[[List[str], List[int]], Measurement]  # contenders, sizes in b
 class Goal:
     """What to tune: `ranks` in all, sizes in bytes (each twice the one before), `wanted` algorithms (None: all).
 
-    `rounds` find the winners, as many confirm them. `memory`: host or device. `native`: whether it can be measured.
+    `rounds` find the winners, as many confirm them. `memory`: host or device. `native`: whether it can be measured. `processes`: of a rank, that
+    share long messages: the numbers to be tried.
     """
 
     collective: str
@@ -34,6 +35,7 @@ class Goal:
     wanted: Optional[List[str]] = None
     memory: str = "host"
     native: bool = True
+    processes: Tuple[int, ...] = (1,)
 
     @property
     def any_size(self) -> bool:
@@ -95,7 +97,7 @@ class Campaign:
             seen["device"] = device_name(measurement) if on_device(measurement) else ""
             self.context.record.keep(key, seen)
         self.layout = Layout(self.goal.ranks, seen["nodes"], seen["ranks_per_node"], self.goal.memory,
-                             short_mpi(self.goal.collective, seen["mpi"]))
+                             short_mpi(self.goal.collective, seen["mpi"]), self.goal.processes)
         self.mpi, self.device = seen["mpi"], seen.get("device", "")
         return seen.get("ran", "native")
 
@@ -107,7 +109,7 @@ class Campaign:
         if not any(candidates(goal.collective, layout, size) for size in goal.sizes):
             raise CliError(f"No algorithm for device memory fits {layout.ranks} ranks on {layout.nodes} nodes: nothing can be tuned.")
         expected = chosen_now(goal.collective, layout, goal.sizes[0])
-        if expected != "native" and ran not in core.algorithm_names(goal.collective, goal.memory):
+        if expected != "native" and ran not in algorithms_for(goal.collective, layout):
             raise CliError(f"The data went through host memory ({ran} ran, not {expected}): nothing can be tuned. 'crossrail run' with CROSSRAIL_LOG=1 "
                           "says what is missing.")
 

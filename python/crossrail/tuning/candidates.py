@@ -2,10 +2,10 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from crossrail import core
-from crossrail.algorithms import check_spec, parse_spec, spec_of, split_spec
+from crossrail.algorithms import across_nodes, check_spec, parse_spec, spec_of, split_spec
 from crossrail.collectives import find
 
 
@@ -13,7 +13,8 @@ from crossrail.collectives import find
 class Layout:
     """Where the ranks of a measured communicator are, in blocks; `ranks_per_node` is that of the largest node.
 
-    `memory`: where their data are, host or device. `mpi`: the short name of the MPI library, openmpi4.1.6.
+    `memory`: where their data are, host or device. `mpi`: the short name of the MPI library, openmpi4.1.6. `processes`: how many of a rank
+    share long messages, itself among them: the numbers to be tried.
     """
 
     ranks: int
@@ -21,6 +22,12 @@ class Layout:
     ranks_per_node: int
     memory: str = "host"
     mpi: str = ""
+    processes: Tuple[int, ...] = (1,)
+
+    @property
+    def catalogue(self) -> str:
+        """The memory by which the catalogue has the algorithms: between nodes, those for host memory move device memory, too."""
+        return "host" if self.nodes > 1 else self.memory
 
     @property
     def node_of(self) -> List[int]:
@@ -29,8 +36,8 @@ class Layout:
 
     @property
     def limits(self) -> Dict[str, int]:
-        """Units of parameters of which there are only so many: larger values do the same. Measured jobs have no helper processes."""
-        return {"processes": 1, "ranks": self.ranks, "nodes": self.nodes, "node_ranks": min(Counter(self.node_of).values())}
+        """Units of parameters of which there are only so many: larger values do the same."""
+        return {"processes": max(self.processes), "ranks": self.ranks, "nodes": self.nodes, "node_ranks": min(Counter(self.node_of).values())}
 
 
 def parse_algorithms(collective: str, text: str, memory: str = "host") -> List[str]:
@@ -39,6 +46,13 @@ def parse_algorithms(collective: str, text: str, memory: str = "host") -> List[s
     for spec in specs:
         check_spec(collective, spec, memory)
     return specs
+
+
+def algorithms_for(collective: str, layout: Layout) -> List[str]:
+    """The algorithms for the layout's memory; for device memory of several nodes, those that take it there."""
+    if layout.memory == "device" and layout.nodes > 1:
+        return across_nodes(collective)
+    return core.algorithm_names(collective, layout.memory)
 
 
 def defaults(collective: str, memory: str, name: str) -> Dict[str, int]:
@@ -68,17 +82,22 @@ def chosen_now(collective: str, layout: Layout, block: int, ran: Optional[str] =
     `ran`: the algorithm seen to run, where it is not the first that should fit. Where device memory goes through host
     memory, that is one for host memory, and tables say native.
     """
-    if ran and layout.memory == "device" and ran not in core.algorithm_names(collective, layout.memory):
+    if ran and layout.memory == "device" and ran not in algorithms_for(collective, layout):
         ran = "native"
     found = [one for one in answer_for(collective, layout, block)["candidates"] if one["origin"] != "setting"]
     found = [one for one in found if ran in (None, one["algorithm"])] or [{"algorithm": ran}]
-    return short(collective, layout.memory, found[0]["algorithm"], found[0].get("parameters", {}))
+    return short(collective, layout.catalogue, found[0]["algorithm"], found[0].get("parameters", {}))
 
 
 def fitting(collective: str, layout: Layout, block: int) -> List[str]:
     """The algorithms of the catalogue that fit."""
     unfit = {one["algorithm"] for one in answer_for(collective, layout, block)["passed_over"] if one["why"].startswith("does not fit")}
-    return [name for name in core.algorithm_names(collective, layout.memory) if name not in unfit]
+    return [name for name in algorithms_for(collective, layout) if name not in unfit]
+
+
+def worth_trying(layout: Layout, parameter: Dict[str, Any]) -> List[int]:
+    """The values of a parameter that are tried; of processes those there are."""
+    return list(layout.processes) if parameter["unit"] == "processes" else parameter["values"]
 
 
 def variants(collective: str, layout: Layout, name: str, now: str) -> List[str]:
@@ -88,8 +107,8 @@ def variants(collective: str, layout: Layout, name: str, now: str) -> List[str]:
     """
     chosen, given = split_spec(now)
     base = given if chosen == name else {}
-    changed = [{**base, one["name"]: value} for one in core.parameters(collective, name, layout.memory) for value in one["values"]]
-    return list(dict.fromkeys(short(collective, layout.memory, name, parameters) for parameters in [base, *changed]))
+    changed = [{**base, one["name"]: value} for one in core.parameters(collective, name, layout.catalogue) for value in worth_trying(layout, one)]
+    return list(dict.fromkeys(short(collective, layout.catalogue, name, parameters) for parameters in [base, *changed]))
 
 
 def effect(collective: str, layout: Layout, spec: str, block: int) -> str:
@@ -97,7 +116,7 @@ def effect(collective: str, layout: Layout, spec: str, block: int) -> str:
     name, given = split_spec(spec)
     known = find(collective)
     doing: Dict[str, int] = {}
-    for one in core.parameters(collective, name, layout.memory):
+    for one in core.parameters(collective, name, layout.catalogue):
         value = given.get(one["name"], one["default"])
         if one["unit"] in layout.limits:
             value = max(1, min(value, layout.limits[one["unit"]]))

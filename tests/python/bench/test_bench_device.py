@@ -13,7 +13,7 @@ from crossrail.bench.measurements import BEST_NCCL, best_of, caveats, compare, o
 from crossrail.bench.request import BenchRequest, What, Where, bench_options
 from crossrail.bench.run import words_of_peers
 from crossrail.cli.app import main
-from crossrail.cli.performance import draw_image, markdown_section
+from crossrail.cli.performance import draw_images, markdown_section
 from crossrail.launchers import Launcher
 from crossrail.report.chart_drawing import draw_file
 from crossrail.report.design_chart import design_chart, designs
@@ -128,8 +128,8 @@ def test_measurements_are_shown_and_drawn(measurement, capsys, tmp_path):
     assert "best NCCL" in capsys.readouterr().out
     page = render_page("Title", "", [measurement])
     assert page.count('<svg class="wide"') == 2 and "faster than best NCCL" in page
-    assert draw_image(measurement, "figure", tmp_path) == "images/figure.svg"
-    assert "![Time of a call against block size](images/figure.svg)" in markdown_section(measurement, "images/figure.svg")
+    assert draw_images(measurement, "figure", tmp_path) == ["images/figure.svg"]
+    assert "![Time of a call against block size](images/figure.svg)" in markdown_section(measurement, ["images/figure.svg"])
     assert "| 16 B | 5.00 | 10.0 | 1.00 | auto | 10.0 | send_recv | 2.00 | - | right |" in markdown_section(measurement)
 
 

@@ -13,10 +13,11 @@ from crossrail.jobs import RunChoice, resolve_flavour
 from crossrail.launchers import Launcher
 
 PACKET = {"name": "packet", "default": 1024, "unit": "row_bytes", "values": [512, 1024], "help": "of data and flags"}
+PROCESSES = {"name": "processes", "default": 1, "unit": "processes", "values": [1, 2], "help": "of a rank"}
 CATALOGUE = [{"collective": "alltoall", "memory": "host", "name": "bruck", "summary": "", "parameters": []},
              {"collective": "alltoall", "memory": "host", "name": "node_shared", "summary": "", "parameters": [PACKET]},
              {"collective": "alltoall", "memory": "device", "name": "packet", "summary": "", "parameters": []},
-             {"collective": "alltoallv", "memory": "host", "name": "pairwise", "summary": "", "parameters": []}]
+             {"collective": "alltoallv", "memory": "host", "name": "pairwise", "summary": "", "parameters": [PROCESSES]}]
 
 
 @pytest.fixture(autouse=True)
@@ -63,10 +64,34 @@ def catalogue(monkeypatch):
     ("bench alltoall --repetitions 0", "--repetitions is at least 1"),
     ("bench alltoall --max-time nan", "--max-time takes seconds, more than 0."),
     ("bench alltoall --csv x --html x", "Two results would be written to x"),
+    ("bench alltoall --helpers-per-gpu 0,1", "No algorithm of alltoall shares its messages with helper processes: --helpers-per-gpu is for alltoallv."),
+    ("tune alltoall --helpers-per-gpu 0,1", "No algorithm of alltoall shares its messages with helper processes"),
+    ("bench alltoallv --helpers-per-gpu 0,x", "'0,x' is not a list of numbers; write for example 0,1,3."),
+    ("bench alltoallv --helpers-per-gpu 0,16", "--helpers-per-gpu takes numbers from 0 to 15, not '0,16'."),
+    ("tune alltoallv --helpers-per-gpu=-1,0", "--helpers-per-gpu takes numbers from 0 to 15, not '-1,0'."),
+    ("bench alltoallv --memory cuda --algorithms pairwise_processes=2,linear", "alltoallv has no algorithm 'linear' for device memory"),
     ("explain alltoall --bytes 999999999999999999999", "is more than 1024 TiB"),
 ])
 def test_one_sentence_with_its_exit_code(words, sentence, capsys):
-    assert main([*(word.replace("shared_", "shared ").replace("bruck_", "bruck ") for word in words.split()), "-n", "2"]) == 2
+    assert main([*(word.replace("shared_", "shared ").replace("bruck_", "bruck ").replace("pairwise_", "pairwise ") for word in words.split()), "-n", "2"]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said and said.startswith("crossrail: ") and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("words, sentence", [
+    ("--processes 0,1", "--processes takes numbers from 1 to 256, not '0,1'."),
+    ("--processes 1,many", "'1,many' is not a list of numbers; write for example 1,2,4,8."),
+    ("-H 3", "The ping-pong is one between two nodes: -H 2, not 3."),
+    ("--memory disk", "The memory is host or cuda, not 'disk'."),
+    ("--min 2M --max 1M", "There is no size to measure: --min 2M is more than --max 1M."),
+    ("--gpus 0", "Invalid value for '--gpus'"),
+    ("--step 3", "The step is 2 or sqrt2, not '3'."),
+    ("--html /nosuch/x.html", "There is no folder /nosuch."),
+    ("--mpi none", "'none' is no flavour of MPI known here"),
+    ("-n 2", "No such option: -n"),
+])
+def test_a_ping_pong_that_cannot_be(words, sentence, capsys):
+    assert main(["bench", "pingpong", *words.split()]) == 2
     said = capsys.readouterr().err
     assert sentence in said and said.startswith("crossrail: ") and said.count("\n") == 1
 

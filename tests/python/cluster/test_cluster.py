@@ -11,7 +11,7 @@ from crossrail.cluster import launch as cluster_launch
 from crossrail.cluster import network as cluster_network
 from crossrail.cluster.hosts import Cluster, agent_text
 from crossrail.cluster.launch import cluster_start
-from crossrail.cluster.plan import Host, crowded, distribute, distribute_cores, lay_out, parse_bandwidth, parse_per_host, resolve_ranks
+from crossrail.cluster.plan import Host, crowded, distribute, distribute_cores, lay_out, parse_bandwidth, parse_per_host, resolve_ranks, visible_gpus
 from crossrail.errors import CliError
 from crossrail.launchers import Job, Launcher
 
@@ -149,7 +149,18 @@ def test_versions(tmp_path, text, version):
 
 def test_the_agent_knows_every_host(small):
     text = agent_text(small.hosts)
-    assert f"10.83.0.2|{small.hosts[1].name}) name={small.hosts[1].name} cores=2,3 ;;" in text
+    assert f"10.83.0.2|{small.hosts[1].name}) name={small.hosts[1].name} cores=2,3 own='' ;;" in text
+
+
+def test_hosts_have_gpus_of_their_own(small, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 1,GPU-7")
+    assert visible_gpus() == ["3", "1", "GPU-7"]
+    hosts = lay_out("c", [2, 2], [0, 1, 2, 3], visible_gpus())
+    assert [host.gpus for host in hosts] == [("3", "1"), ("GPU-7",)]
+    assert [host.gpus for host in lay_out("c", [1, 1], [0, 1], ["0"])] == [(), ()]  # too few: all see it
+    assert "own=CUDA_VISIBLE_DEVICES=3,1 ;;" in agent_text(hosts) and "own=CUDA_VISIBLE_DEVICES=GPU-7 ;;" in agent_text(hosts)
+    small.hosts = hosts
+    assert small.entering(hosts[1])[-2:] == ["env", "CUDA_VISIBLE_DEVICES=GPU-7"]
 
 
 def test_no_cluster_without_ip(small, monkeypatch, tmp_path):

@@ -1,0 +1,37 @@
+// The functions of CUDA's driver that benches call, so that no header of CUDA's is needed.
+#pragma once
+
+#include <cstddef>
+
+#include "device_memory.h"
+
+namespace bench::device {
+
+using Result = int;
+using Address = unsigned long long;
+
+struct Driver {
+  Result (*init)(unsigned flags);
+  Result (*count)(int* devices);
+  Result (*get)(int* device, int ordinal);
+  Result (*name)(char* text, int length, int device);
+  Result (*version)(int* number);
+  Result (*retain)(void** context, int device);
+  Result (*make_current)(void* context);
+  Result (*allocate)(Address* memory, std::size_t bytes);
+  Result (*release)(Address memory);
+  Result (*copy)(Address to, Address from, std::size_t bytes);
+  Result (*set)(Address memory, unsigned char value, std::size_t bytes);
+  Result (*wait)(void* stream);
+  Result (*text)(Result result, const char** text);
+  Result (*share)(Handle* handle, Address memory);  // null, as the next two: there is no such function
+  Result (*open_shared)(Address* memory, Handle handle, unsigned flags);
+  Result (*close_shared)(Address memory);
+  Result (*allocate_pinned)(void** memory, std::size_t bytes, unsigned flags);
+  Result (*release_pinned)(void* memory);
+};
+
+// Fills in the functions where the library is that of a device made of host memory.
+bool simulated_driver(void* library, Driver& driver);
+
+}  // namespace bench::device
