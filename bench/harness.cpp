@@ -12,6 +12,7 @@
 
 #include "contenders.h"
 #include "device_memory.h"
+#include "hosts.h"
 #include "overlap.h"
 #include "report.h"
 #include "turn.h"
@@ -165,12 +166,7 @@ std::string complaint(const Bench& bench) {
 // Every rank takes a device where device memory is asked for; says who has none.
 bool has_memory(const Bench& bench) {
   if (bench.options.memory == Memory::host) return true;
-  MPI_Comm node;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, bench.rank, MPI_INFO_NULL, &node);
-  int local_rank = 0;
-  MPI_Comm_rank(node, &local_rank);
-  MPI_Comm_free(&node);
-  const std::string problem = device::open(local_rank);
+  const std::string problem = device::open(local_rank(first_on_host(), bench.rank));
   const int first = first_without(problem.empty(), bench);
   if (first == bench.rank) std::fprintf(stderr, "bench: %s\n", problem.c_str());
   return first == bench.ranks;

@@ -19,6 +19,7 @@
 
 #include "device_memory.h"
 #include "harness.h"
+#include "hosts.h"
 #include "pattern.h"
 #include "report.h"
 #include "turn.h"
@@ -40,7 +41,7 @@ struct Place {
   MPI_Comm team = MPI_COMM_NULL;  // of the processes of a GPU
 };
 
-// What is wrong with the job; empty: nothing. `sides` has the node of every rank, by the lowest rank there.
+// What is wrong with the job; empty: nothing. `sides` has the node of every rank.
 std::string find_partner(const std::vector<int>& sides, Place& place) {
   const auto mine = static_cast<std::size_t>(place.rank);
   int other = -1, before = 0, here = 0;
@@ -65,17 +66,11 @@ std::string find_place(const Options& options, Place& place) {
   MPI_Comm_size(MPI_COMM_WORLD, &place.ranks);
   place.processes = options.processes;
   if (options.ranks > 0 && options.ranks != place.ranks) return "asked for " + std::to_string(options.ranks) + " ranks, the job has " + std::to_string(place.ranks);
-  MPI_Comm node;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, place.rank, MPI_INFO_NULL, &node);
-  int leader = place.rank, on_node = 1;
-  MPI_Bcast(&leader, 1, MPI_INT, 0, node);
-  MPI_Comm_size(node, &on_node);
-  MPI_Comm_free(&node);
-  if (on_node == place.ranks) leader = 2 * place.rank / place.ranks;
-  std::vector<int> sides(static_cast<std::size_t>(place.ranks));
-  MPI_Allgather(&leader, 1, MPI_INT, sides.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  std::vector<int> sides = bench::first_on_host();
+  const bool one_host = std::count(sides.begin(), sides.end(), 0) == place.ranks;
+  for (int rank = 0; one_host && rank < place.ranks; ++rank) sides[static_cast<std::size_t>(rank)] = 2 * rank / place.ranks;
   const std::string wrong = find_partner(sides, place);
-  if (wrong.empty()) MPI_Comm_split(MPI_COMM_WORLD, leader * place.ranks + place.gpu, place.rank, &place.team);
+  if (wrong.empty()) MPI_Comm_split(MPI_COMM_WORLD, sides[static_cast<std::size_t>(place.rank)] * place.ranks + place.gpu, place.rank, &place.team);
   return wrong;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "device_memory.h"
+#include "hosts.h"
 
 namespace bench {
 namespace {
@@ -65,13 +66,8 @@ std::string json_of(const Row& row, Form form) {
 Report::Report(const std::string& name, const Options& options, int rank)
     : name_(name), options_(options), rank_(rank) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
-  char host[MPI_MAX_PROCESSOR_NAME] = {};
-  int length = 0;
-  MPI_Get_processor_name(host, &length);
-  std::vector<char> hosts(static_cast<std::size_t>(ranks_) * MPI_MAX_PROCESSOR_NAME);
-  MPI_Gather(host, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, hosts.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
-  std::map<std::string, int> ranks_on;
-  for (int peer = 0; rank_ == 0 && peer < ranks_; ++peer) ++ranks_on[&hosts[static_cast<std::size_t>(peer) * MPI_MAX_PROCESSOR_NAME]];
+  std::map<int, int> ranks_on;
+  for (const int first : first_on_host()) ++ranks_on[first];
   nodes_ = static_cast<int>(ranks_on.size());
   for (const auto& [node, count] : ranks_on) largest_node_ = std::max(largest_node_, count);
   if (rank_ == 0) {
