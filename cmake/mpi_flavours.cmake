@@ -96,6 +96,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/communicator/persistent_slot.cpp
     src/mpi/communicator/mpi_exchange.cpp
     src/mpi/communicator/mpi_links.cpp
+    src/mpi/communicator/mpi_links_lengths.cpp
     src/mpi/communicator/mpi_links_memory.cpp
     src/mpi/communicator/mpi_peers.cpp
     src/mpi/interpose/interpose_stream.cpp

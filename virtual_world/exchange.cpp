@@ -85,12 +85,14 @@ void Exchange::wait_event(int rank, std::uint64_t known) {
   (void)mine.changed.wait_for(lock, while_of_waiting(), [&] { return mine.events != known; });
 }
 
-void Exchange::send(const Address& address, const void* data, std::size_t bytes) {
+void Exchange::send(const Address& address, const Sent& sent) {
+  const auto [data, bytes, call] = sent;
   Rank& target = *ranks_[address.to];
   const std::lock_guard lock(target.mutex);
   Message& message = queue(address).push();
   message.bytes = bytes;
   message.data = data;
+  message.call = call;
   message.withdrawn = false;
   if (bytes <= options_.eager_bytes) {
     const auto* begin = static_cast<const std::byte*>(data);
@@ -115,21 +117,24 @@ void Exchange::withdraw(int from, int slot) {
   }
 }
 
-Status Exchange::receive(const Address& address, void* data, std::size_t bytes, bool& done) {
+Status Exchange::receive(const Receive& wanted, std::size_t& came, bool& done) {
+  const Address& address = wanted.address;
   Rank& mine = *ranks_[address.to];
   Queue& from = queue(address);
   bool was_long = false;
-  std::size_t came = 0;
   done = false;
   {
     const bool gone = left(address.from);  // before looking: what it sent before it left counts
     const std::lock_guard lock(mine.mutex);
     if (from.count == 0) return gone ? failed(Code::peer_lost, "a rank has left while another waits for its message") : Status{};
     Message& message = from.front();
+    if (message.call > wanted.call) return {};
+    if (message.call < wanted.call) return failed(Code::mismatch, "nobody has received a message of an earlier call");
     if (message.withdrawn) return failed(Code::broken, "the sender of a message has met an error");
     was_long = message.data != nullptr;
     came = message.bytes;
-    if (came == bytes && bytes > 0) std::memcpy(data, was_long ? message.data : message.copy.data(), bytes);
+    const bool fits = came == wanted.bytes || (wanted.may_be_shorter && came < wanted.bytes);
+    if (fits && came > 0) std::memcpy(wanted.data, was_long ? message.data : message.copy.data(), came);
     from.pop();
   }
   done = true;
@@ -140,7 +145,7 @@ Status Exchange::receive(const Address& address, void* data, std::size_t bytes, 
     ++sender.events;
     sender.changed.notify_all();
   }
-  if (came != bytes) return break_up(Code::mismatch, "a message has another size than its receive");
+  if (came > wanted.bytes || (came < wanted.bytes && !wanted.may_be_shorter)) return break_up(Code::mismatch, "a message has another size than its receive");
   return {};
 }
 

@@ -25,13 +25,46 @@ Status ThreadLinks::post_send(int rank, const void* data, std::size_t bytes, Cha
   const bool is_long = bytes > exchange_.options_.eager_bytes;
   const Exchange::Address address{rank_, rank, queue_of(channel)};
   posted_.push_back({Posted::sent, address, nullptr, bytes, is_long ? ++long_sends_[exchange_.place_of(rank, address.queue)] : 0});
-  exchange_.send(address, data, bytes);
+  exchange_.send(address, {data, bytes, call_});
   return {};
 }
 
 Status ThreadLinks::post_recv(int rank, void* data, std::size_t bytes, Channel channel) {
   if (!messages_open()) return failed(Code::invalid, "a message before open_messages");
   posted_.push_back({Posted::receive, {rank, rank_, queue_of(channel)}, data, bytes, 0});
+  return {};
+}
+
+Status ThreadLinks::post_recv_up_to(int rank, const UpTo& what, Channel channel) {
+  CROSSRAIL_TRY(post_recv(rank, what.data, what.bytes, channel));
+  const bool ended = std::any_of(posted_.begin(), posted_.end(), [&](const Posted& before) { return before.came == &what.came && before.shorter; });
+  posted_.back().came = &what.came;
+  if (ended) posted_.back().kind = Posted::done;
+  return {};
+}
+
+void ThreadLinks::give_up(const std::size_t& came) {
+  for (Posted& one : posted_) {
+    if (one.came == &came) one.kind = Posted::done;
+  }
+}
+
+// Between two ranks, on a channel, in the order posted.
+Status ThreadLinks::try_receive(std::size_t at) {
+  Posted& one = posted_[at];
+  const bool first = std::none_of(posted_.begin(), posted_.begin() + static_cast<std::ptrdiff_t>(at), [&](const Posted& before) {
+    return before.kind == Posted::receive && before.address == one.address;
+  });
+  if (!first) return {};
+  std::size_t came = 0;
+  bool done = false;
+  CROSSRAIL_TRY(exchange_.receive({one.address, one.data, one.bytes, one.came != nullptr, call_}, came, done));
+  if (!done) return {};
+  one.kind = Posted::done;
+  if (one.came == nullptr) return {};
+  *one.came += came;
+  one.shorter = came < one.bytes;
+  if (one.shorter) give_up(*one.came);
   return {};
 }
 
@@ -42,11 +75,7 @@ Status ThreadLinks::sweep() {
     Posted& one = posted_[at];
     bool done = one.kind == Posted::sent && one.number == 0;
     if (one.kind == Posted::receive) {
-      // Between two ranks, on a channel, in the order posted.
-      const bool first = std::none_of(posted_.begin(), posted_.begin() + static_cast<std::ptrdiff_t>(at), [&](const Posted& before) {
-        return before.kind == Posted::receive && before.address == one.address;
-      });
-      if (first) failed_ = exchange_.receive(one.address, one.data, one.bytes, done);
+      failed_ = try_receive(at);
     } else if (one.kind == Posted::sent && one.number > 0) {
       failed_ = exchange_.taken(one.address, one.number, done);
     }

@@ -73,6 +73,7 @@ class Exchange {
     const void* data = nullptr;  // null: in `copy`
     bool withdrawn = false;      // its sender has met an error: the data are no more
     std::size_t bytes = 0;
+    std::uint64_t call = 0;
     std::vector<std::byte, Uncounted<std::byte>> copy;
   };
   // Messages of one rank to one other on one channel, in order. Slots are reused with their memory.
@@ -120,9 +121,21 @@ class Exchange {
   };
   std::size_t place_of(int peer, std::size_t queue) const { return queues_ * static_cast<std::size_t>(peer) + queue; }
   Queue& queue(const Address& address) { return ranks_[address.to]->from[address.from][address.queue]; }
-  void send(const Address& address, const void* data, std::size_t bytes);
-  // False if it has not come yet. Errors: mismatch, broken, peer_lost.
-  Status receive(const Address& address, void* data, std::size_t bytes, bool& done);
+  struct Sent {
+    const void* data;
+    std::size_t bytes;
+    std::uint64_t call;  // of its slot: it is received in the same one
+  };
+  void send(const Address& address, const Sent& sent);
+  struct Receive {
+    Address address;
+    void* data;
+    std::size_t bytes;
+    bool may_be_shorter;
+    std::uint64_t call;
+  };
+  // Leaves `done` false if it has not come yet. Errors: mismatch, broken, peer_lost.
+  Status receive(const Receive& wanted, std::size_t& came, bool& done);
   // Whether the receiver has taken `count` long messages. Errors: peer_lost.
   Status taken(const Address& address, std::uint64_t count, bool& done);
   // Of one slot.
@@ -169,6 +182,8 @@ class ThreadLinks final : public Links {
   Status post_recv(int rank, void* data, std::size_t bytes, Channel channel) override;
   using Links::post_recv;
   using Links::post_send;
+  Status post_recv_up_to(int rank, const UpTo& what, Channel channel) override;
+  void give_up(const std::size_t& came) override;
   Request last_posted() const override { return posted_.size() - 1; }
   Status wait_for(Request request) override;
   Status wait_posted() override;
@@ -177,6 +192,7 @@ class ThreadLinks final : public Links {
   Status agree_on_largest(std::uint32_t mine, std::uint32_t& largest) override;
   Status export_range(const void* data, std::size_t bytes, std::uint64_t& address) override;
   Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) override;
+  void begin_call(std::uint64_t, std::uint64_t, bool) override { ++call_; }
   void progress() override;
   bool alive(int rank) override { return !exchange_.left(rank); }
 
@@ -187,9 +203,12 @@ class ThreadLinks final : public Links {
     void* data;
     std::size_t bytes;
     std::uint64_t number;  // of a long message that was sent; 0: it was copied
+    std::size_t* came = nullptr;  // of a receive that may come shorter
+    bool shorter = false;         // it did
   };
   // Whatever can be completed without waiting. As MPI's progress: for all that is posted.
   Status sweep();
+  Status try_receive(std::size_t at);
   Status wait_until_done(Request first, Request end);
   Status wait_event(std::uint64_t known, Status& trouble);
   Status check_awaited();
@@ -200,6 +219,7 @@ class ThreadLinks final : public Links {
   Exchange& exchange_;
   int rank_;
   int slot_;
+  std::uint64_t call_ = 0;
   ControlBlock* control_ = nullptr;
   std::vector<Posted> posted_;
   Status failed_;  // met while making progress

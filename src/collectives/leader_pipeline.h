@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "collectives/nodes.h"
 #include "collectives/parameters.h"
@@ -15,7 +16,12 @@ namespace crossrail {
 
 // What a node sends to and receives from every other node, in its memory.
 struct NodeExchange {
-  std::vector<std::size_t> out_at, out_bytes, in_bytes;  // by node
+  std::vector<std::size_t> out_at, out_bytes;
+  std::vector<std::size_t> in_bytes;  // by node, as all of these: what is expected
+  // Of regions that say themselves how long they are, in a table at their beginning. `in_room`: most that may come.
+  std::vector<std::size_t> table_bytes, in_room;
+  mutable std::vector<std::size_t> came;  // of the piece that is this rank's
+  std::size_t (*length_of)(const Plan& plan, int node, const std::byte* region) = nullptr;
   int slots = 1;                 // steps of a round
   int parts = 1;                 // leaders that share a step; slots x parts leaders
   std::size_t split_bytes = 1;   // of a region, for every part
@@ -35,15 +41,26 @@ struct NodeExchange {
   std::size_t arriving_at(const Topology& topology, int round, int slot) const {
     return receive_at + static_cast<std::size_t>(slot * depth(topology) + round % 2) * region_bytes;
   }
-  // The piece of a region that part `part` of its leaders carries. Both ends know the region's length.
+  // The piece of a region that part `part` of its leaders carries: its table in the first, and never more of a shorter region.
   struct Piece {
     std::size_t at, bytes;
   };
-  Piece piece(std::size_t bytes, int part) const {
-    const std::size_t pieces = std::clamp<std::size_t>(bytes / split_bytes, 1, static_cast<std::size_t>(parts));
-    const auto number = static_cast<std::size_t>(part);
-    if (number >= pieces) return {bytes, 0};
-    return {bytes / pieces * number, number + 1 < pieces ? bytes / pieces : bytes - bytes / pieces * number};
+  std::size_t pitch(std::size_t bytes, int node) const {
+    const auto among = static_cast<std::size_t>(parts);
+    return std::max({split_bytes, (bytes + among - 1) / among, table_bytes.empty() ? 1 : table_bytes[node]});
+  }
+  Piece piece(std::size_t bytes, int node, int part) const {
+    const std::size_t each = pitch(bytes, node), at = std::min(bytes, each * static_cast<std::size_t>(part));
+    return {at, std::min(each, bytes - at)};
+  }
+  std::size_t room_for(int node) const { return length_of == nullptr ? in_bytes[node] : in_room[node]; }
+  // Where byte `at` lies of a region of `bytes` that has come from a node, and how many follow there.
+  struct Stretch {
+    std::size_t at, bytes;
+  };
+  Stretch arrived_at(std::size_t at, std::size_t bytes, int node) const {
+    const std::size_t each = pitch(bytes, node), part = at / each;
+    return {part * pitch(room_for(node), node) + at % each, each - at % each};
   }
 };
 
@@ -78,20 +95,15 @@ class LeaderMessages {
   }
   Status post_receive(int round) {
     if (!has(round)) return {};
-    const int node = partners_of(topology_, exchange_.step(round, slot_)).from;
-    const NodeExchange::Piece piece = exchange_.piece(exchange_.in_bytes[node], part_);
-    pending_[round % 2] = piece.bytes > 0;
-    if (!pending_[round % 2]) return {};
-    std::byte* const region = memory_ + exchange_.arriving_at(topology_, round, slot_);
-    CROSSRAIL_TRY(plan_.receive(topology_.lane[node], region + piece.at, piece.bytes, Links::Channel::coalesced));
-    receive_[round % 2] = note_posted();
-    return {};
+    const int node = node_of(round);
+    pending_[round % 2] = exchange_.piece(exchange_.in_bytes[node], node, part_).bytes > 0;
+    return pending_[round % 2] ? receive(round) : Status{};
   }
   // All rounds before `round`.
   Status send_up_to(int round) {
     for (; sent_ < round && has(sent_); ++sent_) {
       const int node = partners_of(topology_, exchange_.step(sent_, slot_)).to;
-      const NodeExchange::Piece piece = exchange_.piece(exchange_.out_bytes[node], part_);
+      const NodeExchange::Piece piece = exchange_.piece(exchange_.out_bytes[node], node, part_);
       if (piece.bytes == 0) continue;
       const std::byte* const region = memory_ + exchange_.out_at[node];
       CROSSRAIL_TRY(plan_.send(topology_.lane[node], region + piece.at, piece.bytes, Links::Channel::coalesced));
@@ -101,13 +113,39 @@ class LeaderMessages {
   }
   // With this leader's last region, all it has sent must have left: the next call writes there. But
   // not what the call has posted besides: the whole node waits here.
-  Status wait_received(int round) {
+  Status wait_received(int round, std::uint64_t round_epoch) {
+    if (part_ > 0 && exchange_.length_of != nullptr) CROSSRAIL_TRY(find_out(round, round_epoch));
     if (has(round + 1)) return pending_[round % 2] ? plan_.links->wait_for(receive_[round % 2]) : Status{};
     for (Links::Request request = first_; any_ && request <= last_; ++request) CROSSRAIL_TRY(plan_.links->wait_for(request));
     return {};
   }
 
  private:
+  int node_of(int round) const { return partners_of(topology_, exchange_.step(round, slot_)).from; }
+  std::byte* region(int round) const { return memory_ + exchange_.arriving_at(topology_, round, slot_); }
+  Status receive(int round) {
+    const int node = node_of(round);
+    const NodeExchange::Piece piece = exchange_.piece(exchange_.room_for(node), node, part_);
+    const Links::UpTo what{region(round) + piece.at, piece.bytes, came_of(node)};
+    if (exchange_.length_of != nullptr) {
+      CROSSRAIL_TRY(plan_.receive_up_to(topology_.lane[node], what, Links::Channel::coalesced));
+    } else {
+      CROSSRAIL_TRY(plan_.receive(topology_.lane[node], what.data, what.bytes, Links::Channel::coalesced));
+    }
+    receive_[round % 2] = note_posted();
+    return {};
+  }
+  std::size_t& came_of(int node) { return exchange_.came.empty() ? nothing_ : exchange_.came[node]; }
+  // From the first part whether this one's comes: it may not, or where none was expected.
+  Status find_out(int round, std::uint64_t round_epoch) {
+    const int node = node_of(round);
+    if (exchange_.in_bytes[node] == 0) return {};
+    CROSSRAIL_TRY(plan_.control->wait(slot_, arrived, round_epoch));
+    const bool comes = exchange_.piece(exchange_.length_of(plan_, node, region(round)), node, part_).bytes > 0;
+    const bool posted = std::exchange(pending_[round % 2], comes);
+    if (posted && !comes) plan_.links->give_up(came_of(node));
+    return comes && !posted ? receive(round) : Status{};
+  }
   Links::Request note_posted() {
     last_ = plan_.links->last_posted();
     if (!any_) first_ = last_;
@@ -123,12 +161,13 @@ class LeaderMessages {
   int sent_ = 0;
   bool pending_[2] = {};
   Links::Request receive_[2] = {};
+  std::size_t nothing_ = 0;
   bool any_ = false;
   Links::Request first_ = 0, last_ = 0;  // of this leader's messages
 };
 
 // One call, once this rank has marked `filled` for `epoch`. `copy_own()` copies this rank's blocks
-// from its own node and marks `copied`; `copy(node, region)` copies those that have come from a node.
+// from its own node and marks `copied`; `copy(node, region)` copies those that have come from a node. Both return a Status.
 template <class CopyOwn, class Copy>
 struct PipelineCall {
   Plan& plan;
@@ -156,7 +195,7 @@ Status PipelineCall<CopyOwn, Copy>::lead() {
   CROSSRAIL_TRY(copy_own());
   for (int round = 0; round < rounds; ++round) {
     const std::uint64_t round_epoch = control.next_epoch();
-    if (messages.has(round)) CROSSRAIL_TRY(messages.wait_received(round));
+    if (messages.has(round)) CROSSRAIL_TRY(messages.wait_received(round, round_epoch));
     // Nobody leaves before all have read their own node's blocks: the next call may write there.
     if (round == 0 && control.node_rank() == 0) CROSSRAIL_TRY(control.wait_all(copied, epoch));
     if (messages.has(round)) control.post(arrived, round_epoch);
@@ -187,7 +226,7 @@ Status PipelineCall<CopyOwn, Copy>::copy_round(int round, std::uint64_t round_ep
       const int leader = part * exchange.slots + slot;
       if (leader != control.node_rank()) CROSSRAIL_TRY(control.wait(leader, arrived, round_epoch));
     }
-    copy(partners_of(topology, exchange.step(round, slot)).from, memory + exchange.arriving_at(topology, round, slot));
+    CROSSRAIL_TRY(copy(partners_of(topology, exchange.step(round, slot)).from, memory + exchange.arriving_at(topology, round, slot)));
   }
   control.post(copied, round_epoch);
   return {};

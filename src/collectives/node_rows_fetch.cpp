@@ -42,6 +42,7 @@ Status NodeRows::fetch_slot(Plan& plan, const Buffers& buffers, int peer) {
                    static_cast<unsigned long long>(slot.bytes), plan.topology->rank, to.bytes);
   }
   to.bytes = slot.bytes;
+  buffers.came_from(rank_of_[peer], slot.bytes);
   if (slot.place == kStreamed) {
     streams_.receive(peer, to);
     return {};
@@ -66,13 +67,17 @@ Status NodeRows::fetch_unlike(Plan& plan, const Buffers& buffers, int peer) {
   ControlBlock& control = *plan.control;
   const SeldomRead::RowForm& form = control.lines(peer).seldom.row;
   const std::uint64_t bytes = form.bytes[epoch_ & 1].load(std::memory_order_acquire);
-  if (form.flag[epoch_ & 1].load(std::memory_order_acquire) != flag_ || bytes == kUnequal || bytes == 0) return {};
+  if (form.flag[epoch_ & 1].load(std::memory_order_acquire) != flag_ || bytes == kUnequal || bytes == 0) {
+    buffers.came_from(rank_of_[peer], 0);
+    return {};
+  }
   Part to = buffers.received_from(rank_of_[peer]);
   if (bytes > to.bytes) {
     return failure(Code::mismatch, "rank %d sends %llu bytes, rank %d expects %zu", rank_of_[peer],
                    static_cast<unsigned long long>(bytes), plan.topology->rank, to.bytes);
   }
   to.bytes = bytes;
+  buffers.came_from(rank_of_[peer], bytes);
   return fetch_uniform(control, peer, to);
 }
 

@@ -33,6 +33,12 @@ struct DeviceLayout {
   }
 };
 
+// A block of a v-collective of which fewer bytes have come than the receiver expects, as MPI allows.
+struct ShortBlock {
+  int rank;
+  std::size_t bytes;
+};
+
 struct Buffers {
   const std::byte* send = nullptr;  // with Shape::in_place the same memory as recv
   std::byte* recv = nullptr;
@@ -42,6 +48,7 @@ struct Buffers {
   const Block* in = nullptr;
   // Of v-collectives: blocks to other ranks of the node, and to this one, lie where theirs go.
   bool in_place = false;
+  std::vector<ShortBlock>* shorter = nullptr;  // of v-collectives, what the algorithm has found; null where nobody asks
   // Of equal blocks, of a side that has gaps.
   const Layout* send_gaps = nullptr;
   const Layout* recv_gaps = nullptr;
@@ -61,6 +68,9 @@ struct Buffers {
   Part received(std::size_t begin, std::size_t bytes) const { return {recv, recv_gaps, begin, bytes}; }
   Part sent_to(int rank) const { return part(const_cast<std::byte*>(send), out[rank]); }
   Part received_from(int rank) const { return part(recv, in[rank]); }
+  void came_from(int rank, std::size_t bytes) const {
+    if (bytes < in[rank].bytes && shorter != nullptr) shorter->push_back({rank, bytes});
+  }
 
  private:
   static Part part(std::byte* side, const Block& block) {

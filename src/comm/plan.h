@@ -116,6 +116,9 @@ struct Plan {
   Status receive(int rank, void* data, std::size_t bytes, Links::Channel channel = Links::Channel::blocks) {
     return links->post_recv(rank, data, bytes, channel);
   }
+  Status receive_up_to(int rank, const Links::UpTo& what, Links::Channel channel = Links::Channel::blocks) {
+    return links->post_recv_up_to(rank, what, channel);
+  }
   // Copies into memory that the node shares, counted.
   void stage(void* to, const void* from, std::size_t bytes) {
     last.staged_bytes += bytes;

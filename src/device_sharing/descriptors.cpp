@@ -124,8 +124,10 @@ void keep(Socket& socket, const Message& message, const Attached& attached) {
   parcel.arrived += message.count;
 }
 
-// Empties the socket into parcels. False when nothing more has come.
-bool receive_one(Socket& socket) {
+enum class Received { one, none, not_now };
+
+// Into a parcel.
+Received receive_one(Socket& socket) {
   Message message{};
   iovec data{&message, sizeof message};
   alignas(cmsghdr) char control[CMSG_SPACE(kChunksAMessage * sizeof(int)) + CMSG_SPACE(sizeof(ucred))];
@@ -135,11 +137,21 @@ bool receive_one(Socket& socket) {
   header.msg_control = control;
   header.msg_controllen = sizeof control;
   const ssize_t got = recvmsg(socket.descriptor, &header, MSG_CMSG_CLOEXEC);
-  if (got < 0) return errno == EINTR;
+  if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? Received::none : Received::not_now;
   Attached attached = read_attached(header);
   if (got != sizeof message || (header.msg_flags & MSG_CTRUNC) != 0) attached.trusted = false;
   keep(socket, message, attached);
-  return true;
+  return Received::one;
+}
+
+// All that has come. Where it cannot be read now, it may be a moment later: nobody would ask for it again then.
+void receive_all(Socket& socket) {
+  constexpr int kMostFailures = 10;
+  for (int failures = 0; socket.descriptor >= 0 && failures < kMostFailures;) {
+    const Received received = receive_one(socket);
+    if (received == Received::none) return;
+    failures += received == Received::not_now ? 1 : 0;
+  }
 }
 
 Status send_some(const sockaddr_un& to, socklen_t length, Message& message, const crossrail_chunk* chunks) {
@@ -194,7 +206,7 @@ Status send_descriptors(std::uint64_t socket, const ParcelLabel& label, const Ch
 Status take_descriptors(const ParcelLabel& label, std::size_t count, Chunks& chunks) {
   Socket& socket = socket_of_process();
   const std::lock_guard lock(socket.mutex);
-  while (socket.descriptor >= 0 && receive_one(socket)) continue;
+  receive_all(socket);
   for (auto parcel = socket.parcels.begin(); parcel != socket.parcels.end(); ++parcel) {
     if (!(parcel->label == label)) continue;
     const bool complete = parcel->arrived == count && parcel->chunks.size() == count;

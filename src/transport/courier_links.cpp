@@ -42,6 +42,20 @@ Status CourierLinks::post_recv(int rank, void* data, std::size_t bytes, Channel 
   return post({rank, static_cast<std::byte*>(data), bytes, true}, channel);
 }
 
+Status CourierLinks::post_recv_up_to(int rank, const UpTo& what, Channel channel) {
+  if (channel == Channel::blocks && stretch_bytes(what.bytes) != 0) {
+    CROSSRAIL_TRY(post({rank, static_cast<std::byte*>(what.data), what.bytes, true}, channel));
+    messages_.back().came = &what.came;
+    messages_.back().bytes = what.bytes;
+    return {};
+  }
+  CROSSRAIL_TRY(own_.post_recv_up_to(rank, what, channel));
+  messages_.push_back({own_.last_posted(), true, rank, stretches_.size(), 0});
+  return {};
+}
+
+void CourierLinks::give_up(const std::size_t& came) { own_.give_up(came); }
+
 // The couriers first: they begin while this rank posts its own stretch.
 Status CourierLinks::post(const Asked& asked, Channel channel) {
   const std::size_t each = channel == Channel::blocks ? stretch_bytes(asked.bytes) : 0;
@@ -122,6 +136,7 @@ Status CourierLinks::wait_for(Message& message) {
   if (std::exchange(message.waited, true)) return {};
   CROSSRAIL_TRY(own_.wait_for(message.own));
   for (std::size_t one = 0; one < message.stretches; ++one) CROSSRAIL_TRY(wait_for(stretches_[message.first_stretch + one], message));
+  if (message.came != nullptr) *message.came += message.bytes;
   return {};
 }
 

@@ -37,6 +37,8 @@ class CourierLinks final : public Links {
   Status post_recv(int rank, void* data, std::size_t bytes, Channel channel) override;
   using Links::post_recv;
   using Links::post_send;
+  Status post_recv_up_to(int rank, const UpTo& what, Channel channel) override;
+  void give_up(const std::size_t& came) override;
   Request last_posted() const override { return messages_.size() - 1; }
   Status wait_for(Request request) override;
   Status wait_posted() override;
@@ -60,6 +62,8 @@ class CourierLinks final : public Links {
     int rank;
     std::size_t first_stretch, stretches;  // of stretches_: what couriers move
     bool waited = false;
+    std::size_t* came = nullptr;  // of one that is divided: what its sender divides must be as long
+    std::size_t bytes = 0;
   };
   struct Stretch {
     std::uint64_t number;  // of the command

@@ -43,6 +43,18 @@ class Links {
   virtual Status post_recv(int rank, void* data, std::size_t bytes, Channel channel) = 0;
   Status post_send(int rank, const void* data, std::size_t bytes) { return post_send(rank, data, bytes, Channel::blocks); }
   Status post_recv(int rank, void* data, std::size_t bytes) { return post_recv(rank, data, bytes, Channel::blocks); }
+  // A receive of a block, or of a piece of one, that may come shorter: what has come is added to `came`, once waited for. The pieces of a
+  // block have one `came`: as soon as one is shorter than its receive, no further one comes, and those posted end with nothing.
+  struct UpTo {
+    void* data;
+    std::size_t bytes;  // kMostPiece at most
+    std::size_t& came;
+    bool more = false;  // pieces follow
+  };
+  static constexpr std::size_t kMostPiece = std::size_t{1} << 30;
+  virtual Status post_recv_up_to(int rank, const UpTo& what, Channel channel) = 0;
+  // What has been posted with this `came` and has not come will not.
+  virtual void give_up(const std::size_t& came) = 0;
   // What was posted last, good until the next wait_posted.
   using Request = std::size_t;
   virtual Request last_posted() const = 0;

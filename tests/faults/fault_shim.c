@@ -5,22 +5,29 @@
  *   FAULT_AT      the number of the site that fails, from 1; 0 only counts
  *   FAULT_RANK    of the world, where it fails
  *   FAULT_AGAIN   also every later call from that site
+ *   FAULT_ALWAYS  functions that fail always, with commas: what stands in for them is tried then
+ *   FAULT_LIST    says what is called, and where from what fails
  *
  * At the end each process says how many sites it has met. Collective MPI calls are made before they fail: other ranks
  * would wait for ever, in MPI. */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -28,8 +35,8 @@ enum { kMostSites = 8192, kFrames = 12, kDepth = 6, kErrorCode = 15 };
 
 static uintptr_t first_address, end_address; /* of crossrail's code */
 static uint64_t sites[kMostSites];
-static int site_count, at = -1, again, failed_site;
-static char kinds[80];
+static int site_count, at = -1, again, listed, failed_site;
+static char kinds[80], always[80];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static __thread int inside;
 
@@ -58,7 +65,10 @@ static void begin(void) {
   const char* const which = getenv("FAULT_KINDS");
   const char* const rank = getenv("FAULT_RANK");
   snprintf(kinds, sizeof kinds, "%s", which == NULL ? "memory,system,mpi" : which);
+  const char* const these = getenv("FAULT_ALWAYS");
+  snprintf(always, sizeof always, "%s", these == NULL ? "" : these);
   again = getenv("FAULT_AGAIN") != NULL;
+  listed = getenv("FAULT_LIST") != NULL;
   dl_iterate_phdr(find_code, NULL);
   void* frames[2];
   (void)backtrace(frames, 2); /* what it loads is loaded now */
@@ -86,15 +96,29 @@ static int fails_here(const char* name) {
   const int known = number < site_count;
   if (!known && site_count < kMostSites) sites[site_count++] = site;
   const int fails = number + 1 == at && (!known || again);
+  if (!known && listed) fprintf(stderr, "SITE %d of rank %d: %s\n", number + 1, own_rank(), name);
   if (fails && !failed_site) fprintf(stderr, "FAULT %d: %s fails\n", at, name);
+  if (fails && !failed_site && listed) {
+    void* frames[kFrames];
+    backtrace_symbols_fd(frames, backtrace(frames, kFrames), 2);
+  }
   failed_site |= fails;
   return fails;
+}
+
+static int is_in_list(const char* list, const char* name) {
+  const size_t length = strlen(name);
+  for (const char* at = strstr(list, name); at != NULL; at = strstr(at + 1, name)) {
+    if ((at == list || at[-1] == ',') && (at[length] == '\0' || at[length] == ',')) return 1;
+  }
+  return 0;
 }
 
 /* Whether this call, made from `caller`, is to fail. */
 static int fails(const char* kind, const char* name, const void* caller) {
   if (inside || (uintptr_t)caller < first_address || (uintptr_t)caller >= end_address || at < 0) return 0;
   if (strstr(kinds, kind) == NULL) return 0;
+  if (is_in_list(always, name)) return 1;
   inside = 1;
   const int kept = errno;
   pthread_mutex_lock(&mutex);
@@ -142,6 +166,26 @@ SYSTEM(int, shm_open, (const char* a, int b, mode_t c), (a, b, c), -1, EMFILE)
 SYSTEM(ssize_t, process_vm_readv, (pid_t a, const struct iovec* b, unsigned long c, const struct iovec* d, unsigned long e, unsigned long f),
        (a, b, c, d, e, f), -1, EPERM)
 SYSTEM(int, socket, (int a, int b, int c), (a, b, c), -1, EMFILE)
+SYSTEM(ssize_t, read, (int a, void* b, size_t c), (a, b, c), -1, EIO)
+SYSTEM(ssize_t, write, (int a, const void* b, size_t c), (a, b, c), -1, ENOSPC)
+SYSTEM(ssize_t, pread, (int a, void* b, size_t c, off_t d), (a, b, c, d), -1, EIO)
+SYSTEM(ssize_t, pwrite, (int a, const void* b, size_t c, off_t d), (a, b, c, d), -1, ENOSPC)
+SYSTEM(int, rename, (const char* a, const char* b), (a, b), -1, EACCES)
+SYSTEM(int, unlink, (const char* a), (a), -1, EACCES)
+SYSTEM(int, stat, (const char* a, struct stat* b), (a, b), -1, EACCES)
+SYSTEM(int, fstat, (int a, struct stat* b), (a, b), -1, ENOMEM)
+SYSTEM(int, access, (const char* a, int b), (a, b), -1, EACCES)
+SYSTEM(DIR*, opendir, (const char* a), (a), NULL, EMFILE)
+SYSTEM(FILE*, fdopen, (int a, const char* b), (a, b), NULL, ENOMEM)
+SYSTEM(int, bind, (int a, const struct sockaddr* b, socklen_t c), (a, b, c), -1, EADDRINUSE)
+SYSTEM(int, connect, (int a, const struct sockaddr* b, socklen_t c), (a, b, c), -1, ECONNREFUSED)
+SYSTEM(ssize_t, sendmsg, (int a, const struct msghdr* b, int c), (a, b, c), -1, ENOBUFS)
+SYSTEM(ssize_t, recvmsg, (int a, struct msghdr* b, int c), (a, b, c), -1, ENOMEM)
+SYSTEM(int, poll, (struct pollfd * a, nfds_t b, int c), (a, b, c), -1, ENOMEM)
+SYSTEM(int, madvise, (void* a, size_t b, int c), (a, b, c), -1, EAGAIN)
+SYSTEM(ssize_t, getrandom, (void* a, size_t b, unsigned c), (a, b, c), -1, ENOSYS)
+SYSTEM(int, sched_getaffinity, (pid_t a, size_t b, cpu_set_t* c), (a, b, c), -1, EPERM)
+SYSTEM(int, gethostname, (char* a, size_t b), (a, b), -1, EPERM)
 SYSTEM(int, pthread_create, (pthread_t * a, const pthread_attr_t* b, void* (*c)(void*), void* d), (a, b, c, d), EAGAIN, EAGAIN)
 
 int open(const char* path, int flags, ...) {
@@ -151,6 +195,18 @@ int open(const char* path, int flags, ...) {
   va_end(more);
   if (!fails("system", "open", __builtin_return_address(0))) return NEXT(open)(path, flags, mode);
   errno = EMFILE;
+  return -1;
+}
+
+/* pidfd_open and pidfd_getfd. */
+long syscall(long number, ...) {
+  va_list more;
+  va_start(more, number);
+  long words[6];
+  for (int i = 0; i < 6; ++i) words[i] = va_arg(more, long);
+  va_end(more);
+  if (!fails("system", "syscall", __builtin_return_address(0))) return NEXT(syscall)(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+  errno = ENOSYS;
   return -1;
 }
 

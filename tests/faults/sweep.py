@@ -10,6 +10,7 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -35,6 +36,8 @@ def parse(argv):
     add("--runs", type=int, default=10**6, help="most runs; sites are drawn then")
     add("--seconds", type=float, default=1e9, help="no run begins after so long")
     add("--jobs", type=int, default=1)
+    add("--devices", action="store_true", help="blocks of some calls are in the memory of a device made of host memory")
+    add("--always", default="", help="functions that fail always, with commas")
     add("--again", action="store_true", help="every later call from the site fails as well")
     add("--seed", type=int, default=int(time.time()))
     return parser.parse_args(argv)
@@ -49,13 +52,17 @@ class Sweep:
         self.program = programs / self.mpi.build / "fault_program"
         self.preloads = [] if self.mpi.yields else [str(programs / "yield.so")]
         # Behind crossrail: what that asks for by RTLD_NEXT lies behind the shim as well.
-        self.preloads += [str(build / f"libcrossrail_mpi_{self.mpi.flavour}.so"), str(programs / "fault_shim.so")]
+        libraries = programs / "host_device" if options.devices else build
+        self.preloads += [str(libraries / f"libcrossrail_mpi_{self.mpi.flavour}.so"), str(programs / "fault_shim.so")]
+        self.device = [f"HOST_DEVICE={libraries / 'libcuda.so.1'}"] if options.devices else []
+        self.reports = tempfile.TemporaryDirectory(prefix="crossrail.faults.")
         self.lock, self.findings, self.runs, self.errors = threading.Lock(), [], 0, 0
 
     def run(self, nodes, site, rank):
         settings = [f"LD_PRELOAD={':'.join(self.preloads)}", f"FAULT_KINDS={self.options.kinds}", f"FAULT_AT={site}",
-                    f"FAULT_RANK={rank}", "CROSSRAIL_PATIENCE=50", "CROSSRAIL_OPEN_AFTER=0"]
+                    f"FAULT_RANK={rank}", f"FAULT_ALWAYS={self.options.always}", "CROSSRAIL_PATIENCE=50", "CROSSRAIL_OPEN_AFTER=0"]
         settings += [f"CROSSRAIL_NODES={nodes}"] if nodes else []
+        settings += [*self.device, f"CROSSRAIL_REPORT={self.reports.name}", f"CROSSRAIL_TRACE={self.reports.name}"]
         settings += ["FAULT_AGAIN=1"] if self.options.again else []
         command = [self.mpi.launcher, *self.mpi.launcher_args, "-n", str(RANKS), "env", *settings, str(self.program), "threads"]
         job = subprocess.Popen(command, env=launcher_environment(self.mpi), text=True, stdout=subprocess.PIPE, errors="replace",
@@ -112,6 +119,8 @@ class Sweep:
         sites = list(range(1, min(max(counts), self.options.first) + 1))
         if len(sites) > self.options.runs:
             sites = draw.sample(sites, self.options.runs)
+        elif self.options.seconds < 1e9:
+            draw.shuffle(sites)  # otherwise only the first ones would ever be tried
         todo = [(site, draw.randrange(RANKS)) for site in sites]
         workers = [threading.Thread(target=self.work, args=(todo, nodes, usual)) for _ in range(self.options.jobs)]
         for worker in workers:
@@ -136,8 +145,9 @@ def main(argv):
         return 77
     one, several = re.fullmatch(r"(one)?,?([0-9,]*)", options.nodes).groups()
     print(f"--seed {options.seed}", flush=True)
-    sweep.end = time.time() + options.seconds
-    for nodes in [""] * bool(one) + [several] * bool(several):
+    sweeps = [""] * bool(one) + [several] * bool(several)
+    for nodes in sweeps:
+        sweep.end = time.time() + options.seconds / len(sweeps)
         sweep.sweep(nodes)
     print(f"{options.mpi}: {sweep.runs} runs, {sweep.errors} with errors told, {len(sweep.findings)} findings")
     return 1 if sweep.findings else 0

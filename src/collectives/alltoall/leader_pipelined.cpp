@@ -51,7 +51,10 @@ Status run(Plan& plan, const Buffers& buffers) {
     return copy_own_node(plan, epoch, [&] { copy_from_region(plan, buffers, own, memory + exchange.out_at[own]); });
   };
   if (topology.one_node()) return copy_last_of_one_node(plan, copy_own);
-  const auto copy = [&](int node, const std::byte* region) { copy_from_region(plan, buffers, node, region); };
+  const auto copy = [&](int node, const std::byte* region) -> Status {
+    copy_from_region(plan, buffers, node, region);
+    return {};
+  };
   const Status exchanged = PipelineCall{plan, exchange, memory, epoch, copy_own, copy}.run();
   if (!exchanged.ok()) return exchanged;
   return plan.links->wait_posted();  // nothing is left, but its record

@@ -7,13 +7,13 @@
 // Needs  A shared segment on every node. Parameters: coalesce (longest short block, 4096),
 //        leaders, split, ahead, throttle; packet and direct inside the node.
 // From   OHIO paper, sections III-C and V (extension to v); the counts of a node's ranks are read by
-//        its peers in their memory (IPC paper, section III-C). Across nodes no counts are exchanged:
-//        a receiver's own say what comes.
+//        its peers in their memory (IPC paper, section III-C). Across nodes a receiver's own say what
+//        may come; a region says what has (region_table.h).
 
 #include <algorithm>
 
 #include "collectives/alltoallv/messages.h"
-#include "collectives/leader_pipeline.h"
+#include "collectives/alltoallv/region_table.h"
 #include "collectives/node_rows.h"
 #include "collectives/parameters.h"
 
@@ -21,6 +21,7 @@ namespace crossrail::alltoallv::leader_pipelined {
 namespace {
 
 using Count = std::uint32_t;
+constexpr std::size_t kOfTables = 96;  // bytes of memory that a block takes besides its own, at most: in tables, and by rounding
 
 struct State {
   NodeRows rows;
@@ -28,10 +29,12 @@ struct State {
   std::size_t longest = 0;  // block that leaders carry; the same on every rank
   int throttle = 1;
   std::vector<std::size_t> out_at;  // by node: this rank's blocks for it, in node memory
-  std::vector<std::size_t> in_at;   // by rank: its block for this rank, in the region from its node
+  std::vector<std::size_t> came;    // by rank: of its long block, which is a message
+  std::vector<std::uint8_t> in_region;  // by rank: in this call the long block that was expected of it is a short one
 };
 
-// Of one rank of the node: the bytes of its short blocks to and from every rank of the communicator.
+// Of one rank of the node: the bytes of its blocks to and from every rank of the communicator; of long ones one more than of the longest
+// short one.
 struct Counts {
   Count* out;
   Count* in;
@@ -52,8 +55,9 @@ std::size_t most_blocks(const Topology& topology, int node, int slots) {
   return ranks_on(topology, node) * (others + 2 * static_cast<std::size_t>(slots) * largest_other(topology, node));
 }
 
-bool is_message(const Plan& plan, int peer, std::size_t bytes) {
-  return plan.topology->node_of[peer] != plan.topology->node() && bytes > plan.kept<State>().longest;
+bool is_message(const Plan& plan, int peer, std::size_t bytes, Way way) {
+  const auto& state = plan.kept<State>();
+  return plan.topology->node_of[peer] != plan.topology->node() && bytes > state.longest && (way == Way::out || state.in_region[peer] == 0);
 }
 
 void write_counts(Plan& plan, const Buffers& buffers, std::byte* memory) {
@@ -61,35 +65,57 @@ void write_counts(Plan& plan, const Buffers& buffers, std::byte* memory) {
   const std::size_t longest = plan.kept<State>().longest;
   const Counts counts = counts_of(topology, memory, topology.node_rank());
   for (int rank = 0; rank < topology.size; ++rank) {
-    const std::size_t out = buffers.out[rank].bytes, in = buffers.in[rank].bytes;
-    counts.out[rank] = out > longest ? 0 : static_cast<Count>(out);
-    counts.in[rank] = in > longest ? 0 : static_cast<Count>(in);
+    counts.out[rank] = static_cast<Count>(std::min(buffers.out[rank].bytes, longest + 1));
+    counts.in[rank] = static_cast<Count>(std::min(buffers.in[rank].bytes, longest + 1));
   }
 }
 
-// Regions are [sender][receiver], as tight as the counts allow.
-void lay_out(const Plan& plan, std::byte* memory) {
+// Blocks are [sender][receiver], as tight as the counts allow. Without any block, there is no region.
+void lay_out_leaving(const Plan& plan, std::byte* memory, int node, std::size_t& at) {
   const Topology& topology = *plan.topology;
   auto& state = plan.kept<State>();
-  const int ranks = topology.node_size();
-  std::size_t at = static_cast<std::size_t>(ranks) * counts_bytes(topology);
+  at = round_up(at, sizeof(std::uint64_t));
+  state.exchange.out_at[node] = at;
+  std::size_t end = at + table_bytes(topology, node);
+  bool any = false;
+  for (int sender = 0; sender < topology.node_size(); ++sender) {
+    if (sender == topology.node_rank()) state.out_at[node] = end;
+    const Counts counts = counts_of(topology, memory, sender);
+    for (const int receiver : topology.nodes[node]) {
+      any = any || counts.out[receiver] > 0;
+      end += counts.out[receiver] > state.longest ? 0 : counts.out[receiver];
+    }
+  }
+  if (any && state.longest > 0) at = end;
+  state.exchange.out_bytes[node] = at - state.exchange.out_at[node];
+}
+
+void lay_out_coming(const Plan& plan, std::byte* memory, int node) {
+  const Topology& topology = *plan.topology;
+  auto& state = plan.kept<State>();
+  std::size_t expected = table_bytes(topology, node), room = expected;
+  bool any = false;
+  for (int receiver = 0; receiver < topology.node_size(); ++receiver) {
+    const Counts counts = counts_of(topology, memory, receiver);
+    for (const int sender : topology.nodes[node]) {
+      const std::size_t bytes = counts.in[sender];
+      any = any || bytes > 0;
+      expected += bytes > state.longest ? 0 : bytes;
+      room += std::min(bytes, state.longest);
+    }
+  }
+  const bool comes = any && state.longest > 0;
+  state.exchange.in_bytes[node] = comes ? expected : 0;
+  state.exchange.in_room[node] = comes ? room : 0;
+}
+
+void lay_out(const Plan& plan, std::byte* memory) {
+  const Topology& topology = *plan.topology;
+  std::size_t at = static_cast<std::size_t>(topology.node_size()) * counts_bytes(topology);
   for (int node = 0; node < topology.node_count(); ++node) {
     if (node == topology.node()) continue;
-    state.exchange.out_at[node] = at;
-    for (int sender = 0; sender < ranks; ++sender) {
-      if (sender == topology.node_rank()) state.out_at[node] = at;
-      const Counts counts = counts_of(topology, memory, sender);
-      for (const int receiver : topology.nodes[node]) at += counts.out[receiver];
-    }
-    state.exchange.out_bytes[node] = at - state.exchange.out_at[node];
-    std::size_t in = 0;
-    for (const int sender : topology.nodes[node]) {
-      for (int receiver = 0; receiver < ranks; ++receiver) {
-        if (receiver == topology.node_rank()) state.in_at[sender] = in;
-        in += counts_of(topology, memory, receiver).in[sender];
-      }
-    }
-    state.exchange.in_bytes[node] = in;
+    lay_out_leaving(plan, memory, node, at);
+    lay_out_coming(plan, memory, node);
   }
 }
 
@@ -97,23 +123,66 @@ void stage_short(Plan& plan, const Buffers& buffers, std::byte* memory) {
   const Topology& topology = *plan.topology;
   const auto& state = plan.kept<State>();
   for (int node = 0; node < topology.node_count(); ++node) {
-    if (node == topology.node()) continue;
+    if (node == topology.node() || state.exchange.out_bytes[node] == 0) continue;
+    TableEntry* entry = row_for(topology, memory + state.exchange.out_at[node], node);
     std::byte* to = memory + state.out_at[node];
     for (const int receiver : topology.nodes[node]) {
       const Block& block = buffers.out[receiver];
-      if (block.bytes == 0 || block.bytes > state.longest) continue;
+      const bool is_short = block.bytes <= state.longest;
+      *entry++ = is_short ? static_cast<TableEntry>(block.bytes) : kAsMessage;
+      if (block.bytes == 0 || !is_short) continue;
       plan.stage(to, buffers.send + block.offset, block.bytes);
       to += block.bytes;
     }
   }
 }
 
-void copy_short(const Plan& plan, const Buffers& buffers, int node, const std::byte* region) {
-  const auto& state = plan.kept<State>();
-  for (const int sender : plan.topology->nodes[node]) {
-    const Block& block = buffers.in[sender];
-    if (block.bytes > 0 && block.bytes <= state.longest) copy_block(buffers.recv + block.offset, region + state.in_at[sender], block.bytes);
+struct Arrived {
+  int node;
+  const std::byte* region;
+  std::size_t bytes;
+};
+struct Short {
+  int sender;
+  std::size_t at;  // of the region
+  std::size_t bytes;
+};
+
+Status copy_short(const Plan& plan, const Buffers& buffers, const Arrived& from, const Short& its) {
+  const auto [sender, at, bytes] = its;
+  auto& state = plan.kept<State>();
+  const Block& block = buffers.in[sender];
+  if (bytes > block.bytes) return failure(Code::mismatch, "rank %d sends %zu bytes, rank %d expects %zu", sender, bytes, plan.topology->rank, block.bytes);
+  if (block.bytes > state.longest) {
+    state.in_region[sender] = 1;
+    plan.links->give_up(state.came[sender]);
   }
+  for (std::size_t done = 0; done < bytes;) {
+    const NodeExchange::Stretch there = state.exchange.arrived_at(at + done, from.bytes, from.node);
+    const std::size_t part = std::min(there.bytes, bytes - done);
+    copy_block(buffers.recv + block.offset + done, from.region + there.at, part);
+    done += part;
+  }
+  buffers.came_from(sender, bytes);
+  return {};
+}
+
+Status copy_from_region(const Plan& plan, const Buffers& buffers, int node, const std::byte* region) {
+  const Topology& topology = *plan.topology;
+  if (plan.kept<State>().exchange.in_bytes[node] == 0) return {};
+  const Arrived from{node, region, region_length(plan, node, region)};
+  std::size_t at = table_bytes(topology, node);
+  const TableEntry* entry = table_of(topology, node, region).data();
+  for (const int sender : topology.nodes[node]) {
+    for (int receiver = 0; receiver < topology.node_size(); ++receiver, ++entry) {
+      if (receiver == topology.node_rank() && *entry == kAsMessage && buffers.in[sender].bytes <= plan.kept<State>().longest) {
+        return failure(Code::mismatch, "rank %d sends more than the %zu bytes that rank %d expects", sender, buffers.in[sender].bytes, topology.rank);
+      }
+      if (receiver == topology.node_rank() && *entry != kAsMessage) CROSSRAIL_TRY(copy_short(plan, buffers, from, {sender, at, *entry}));
+      at += bytes_of(*entry);
+    }
+  }
+  return {};
 }
 
 Status exchange_short(Plan& plan, const Buffers& buffers, std::byte* memory) {
@@ -131,8 +200,23 @@ Status exchange_short(Plan& plan, const Buffers& buffers, std::byte* memory) {
     control.post(copied, epoch);
     return fetched;
   };
-  const auto copy = [&](int node, const std::byte* region) { copy_short(plan, buffers, node, region); };
+  const auto copy = [&](int node, const std::byte* region) { return copy_from_region(plan, buffers, node, region); };
   return PipelineCall{plan, state.exchange, memory, epoch, copy_own, copy}.run();
+}
+
+// Returns how much it takes.
+std::size_t divide_memory(const Topology& topology, State& state) {
+  const std::size_t ranks = ranks_on(topology, topology.node());
+  std::size_t leaving = ranks * counts_bytes(topology), longest_table = 0;
+  for (int node = 0; node < topology.node_count(); ++node) {
+    if (node == topology.node() || state.longest == 0) continue;
+    leaving += round_up(table_bytes(topology, node) + ranks * ranks_on(topology, node) * state.longest, sizeof(std::uint64_t));
+    longest_table = std::max(longest_table, table_bytes(topology, node));
+  }
+  NodeExchange& exchange = state.exchange;
+  exchange.receive_at = round_up(leaving, kCacheLineBytes);
+  exchange.region_bytes = round_up(longest_table + ranks * largest_other(topology, topology.node()) * state.longest, kCacheLineBytes);
+  return exchange.end(topology);
 }
 
 }  // namespace
@@ -141,7 +225,7 @@ bool fits(const Topology& topology, const Shape&) {
   if (!topology.shared_segment || topology.one_node()) return false;
   for (int node = 0; node < topology.node_count(); ++node) {
     const std::size_t counts = ranks_on(topology, node) * counts_bytes(topology);
-    if (counts + most_blocks(topology, node, 1) * kCacheLineBytes > topology.scratch_bytes) return false;
+    if (counts + most_blocks(topology, node, 1) * 2 * kCacheLineBytes > topology.scratch_bytes) return false;
   }
   return true;
 }
@@ -153,22 +237,21 @@ Status plan(Plan& plan) {
   NodeExchange& exchange = state.exchange;
   plan_leaders(plan, exchange);
   exchange.ahead = ahead_of(plan);
-  state.longest = std::min<std::size_t>(plan.parameter(parameters::coalesce), ~Count{0});
+  exchange.length_of = region_length;
+  state.longest = std::min<std::size_t>(plan.parameter(parameters::coalesce), kLongestInTable);
   for (int node = 0; node < topology.node_count(); ++node) {
     const std::size_t counts = ranks_on(topology, node) * counts_bytes(topology);
-    state.longest = std::min(state.longest, (topology.scratch_bytes - counts) / most_blocks(topology, node, exchange.slots));
+    const std::size_t each = (topology.scratch_bytes - counts) / most_blocks(topology, node, exchange.slots);
+    state.longest = std::min(state.longest, each - std::min(each, kOfTables));
+    exchange.table_bytes.push_back(table_bytes(topology, node));
   }
-  exchange.out_at.resize(topology.nodes.size());
-  exchange.out_bytes.resize(topology.nodes.size());
-  exchange.in_bytes.resize(topology.nodes.size());
-  state.out_at.resize(topology.nodes.size());
-  state.in_at.resize(static_cast<std::size_t>(topology.size));
+  for (std::vector<std::size_t>* one : {&exchange.out_at, &exchange.out_bytes, &exchange.in_bytes, &exchange.in_room, &exchange.came, &state.out_at}) {
+    one->resize(topology.nodes.size());
+  }
+  state.came.resize(static_cast<std::size_t>(topology.size));
+  state.in_region.resize(static_cast<std::size_t>(topology.size));
   state.throttle = throttle_of(plan);
-  const std::size_t ranks = ranks_on(topology, topology.node());
-  const std::size_t out = ranks * (static_cast<std::size_t>(topology.size) - ranks) * state.longest;
-  exchange.receive_at = ranks * counts_bytes(topology) + out;
-  exchange.region_bytes = ranks * largest_other(topology, topology.node()) * state.longest;
-  CROSSRAIL_TRY(plan.open_messages_and_memory(exchange.end(topology)));
+  CROSSRAIL_TRY(plan.open_messages_and_memory(divide_memory(topology, state)));
   return state.rows.plan(plan);
 }
 
@@ -176,11 +259,13 @@ Status run(Plan& plan, const Buffers& buffers) {
   auto& state = plan.kept<State>();
   std::byte* memory = nullptr;
   CROSSRAIL_TRY(plan.enter_node_memory(memory));
-  CROSSRAIL_TRY(post_steps(plan, buffers, {1, std::min(1 + state.throttle, plan.group.size())}, is_message));
+  std::fill(state.in_region.begin(), state.in_region.end(), 0);
+  BlockMessages messages(plan, buffers, state.came, is_message);
+  CROSSRAIL_TRY(messages.post({1, std::min(1 + state.throttle, plan.group.size())}));
   CROSSRAIL_TRY(state.rows.publish(plan, buffers));
   copy_own_block(plan, buffers);
   CROSSRAIL_TRY(exchange_short(plan, buffers, memory));
-  return finish_steps(plan, buffers, state.throttle, is_message);
+  return messages.finish(state.throttle);
 }
 
 }  // namespace crossrail::alltoallv::leader_pipelined

@@ -1,5 +1,5 @@
-// Blocks of a v-collective as messages. What is a message is known to both of its ranks without
-// asking, because MPI obliges them to agree on its length.
+// Blocks of a v-collective as messages. Whether a block is empty is known to both of its ranks without asking: MPI obliges them to
+// agree on that. Its receiver may expect more than is sent.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +8,30 @@
 
 namespace crossrail::alltoallv {
 
-inline Status send_block(Plan& plan, const Buffers& buffers, int destination) {
+// In pieces, then what is left, which may be nothing: so a receiver sees where a block ends, whatever it expects.
+inline Status send_block(Plan& plan, const Buffers& buffers, int destination, std::size_t piece = Links::kMostPiece) {
   const Block& block = buffers.out[destination];
-  return block.bytes == 0 ? Status{} : plan.send(plan.group[destination], buffers.send + block.offset, block.bytes);
+  std::byte* const from = moved(const_cast<std::byte*>(buffers.send), block.offset);
+  for (std::size_t at = 0; block.bytes > 0 && at <= block.bytes; at += piece) {
+    CROSSRAIL_TRY(plan.send(plan.group[destination], from + at, std::min(piece, block.bytes - at)));
+  }
+  return {};
 }
 
-inline Status receive_block(Plan& plan, const Buffers& buffers, int source) {
-  const Block& block = buffers.in[source];
-  return block.bytes == 0 ? Status{} : plan.receive(plan.group[source], buffers.recv + block.offset, block.bytes);
+struct Incoming {
+  int source;
+  std::size_t& came;
+  std::size_t piece = Links::kMostPiece;
+};
+
+inline Status receive_block(Plan& plan, const Buffers& buffers, const Incoming& from) {
+  const Block& block = buffers.in[from.source];
+  std::byte* const to = moved(buffers.recv, block.offset);
+  for (std::size_t at = 0; block.bytes > 0 && at <= block.bytes; at += from.piece) {
+    const std::size_t bytes = std::min(from.piece, block.bytes - at);
+    CROSSRAIL_TRY(plan.receive_up_to(plan.group[from.source], {to + at, bytes, from.came, bytes == from.piece}));
+  }
+  return {};
 }
 
 inline void copy_own_block(const Plan& plan, const Buffers& buffers) {
@@ -26,33 +42,54 @@ inline void copy_own_block(const Plan& plan, const Buffers& buffers) {
 struct Steps {
   int first, end;
 };
-// Whether the block between this rank and another member of the group is a message; both must answer alike.
-using IsMessage = bool (*)(const Plan& plan, int peer, std::size_t bytes);
-inline bool every_block(const Plan&, int, std::size_t) { return true; }
+enum class Way : std::uint8_t { out, in };
+// Whether the block between this rank and another member of the group is a message.
+using IsMessage = bool (*)(const Plan& plan, int peer, std::size_t bytes, Way way);
+inline bool every_block(const Plan&, int, std::size_t, Way) { return true; }
 
-// Posts the blocks to member index+s and from index-s, for all s of `steps`.
-inline Status post_steps(Plan& plan, const Buffers& buffers, Steps steps, IsMessage is_message) {
-  const int index = plan.group.index(), size = plan.group.size();
-  for (int step = steps.first; step < steps.end; ++step) {
-    const int source = (index - step + size) % size;
-    if (is_message(plan, source, buffers.in[source].bytes)) CROSSRAIL_TRY(receive_block(plan, buffers, source));
+class BlockMessages {
+ public:
+  // `came`: for every member, how much.
+  BlockMessages(Plan& plan, const Buffers& buffers, std::vector<std::size_t>& came, IsMessage is_message)
+      : plan_(plan), buffers_(buffers), came_(came), is_message_(is_message) {
+    std::fill(came.begin(), came.end(), 0);
   }
-  for (int step = steps.first; step < steps.end; ++step) {
-    const int destination = (index + step) % size;
-    if (is_message(plan, destination, buffers.out[destination].bytes)) CROSSRAIL_TRY(send_block(plan, buffers, destination));
-  }
-  return {};
-}
 
-// Waits for the first `throttle` steps, which have been posted, and goes through the others.
-inline Status finish_steps(Plan& plan, const Buffers& buffers, int throttle, IsMessage is_message) {
-  const int size = plan.group.size();
-  CROSSRAIL_TRY(plan.links->wait_posted());
-  for (int first = 1 + throttle; first < size; first += throttle) {
-    CROSSRAIL_TRY(post_steps(plan, buffers, {first, std::min(first + throttle, size)}, is_message));
-    CROSSRAIL_TRY(plan.links->wait_posted());
+  // The blocks to member index+s and from index-s, for all s of `steps`.
+  Status post(Steps steps) {
+    for (int step = steps.first; step < steps.end; ++step) {
+      const int source = source_of(step);
+      if (is_message_(plan_, source, buffers_.in[source].bytes, Way::in)) CROSSRAIL_TRY(receive_block(plan_, buffers_, {source, came_[source]}));
+    }
+    for (int step = steps.first; step < steps.end; ++step) {
+      const int destination = (plan_.group.index() + step) % plan_.group.size();
+      if (is_message_(plan_, destination, buffers_.out[destination].bytes, Way::out)) CROSSRAIL_TRY(send_block(plan_, buffers_, destination));
+    }
+    return {};
   }
-  return {};
-}
+
+  // Waits for the first `throttle` steps, which have been posted, and goes through the others.
+  Status finish(int throttle) {
+    const int size = plan_.group.size();
+    CROSSRAIL_TRY(plan_.links->wait_posted());
+    for (int first = 1 + throttle; first < size; first += throttle) {
+      CROSSRAIL_TRY(post({first, std::min(first + throttle, size)}));
+      CROSSRAIL_TRY(plan_.links->wait_posted());
+    }
+    for (int step = 1; step < size; ++step) {
+      const int source = source_of(step);
+      if (is_message_(plan_, source, buffers_.in[source].bytes, Way::in)) buffers_.came_from(source, came_[source]);
+    }
+    return {};
+  }
+
+ private:
+  int source_of(int step) const { return (plan_.group.index() - step + plan_.group.size()) % plan_.group.size(); }
+
+  Plan& plan_;
+  const Buffers& buffers_;
+  std::vector<std::size_t>& came_;
+  IsMessage is_message_;
+};
 
 }  // namespace crossrail::alltoallv

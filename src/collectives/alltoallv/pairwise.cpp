@@ -6,8 +6,6 @@
 //        processes (of each rank, its helpers among them, that share long messages).
 // From   OHIO paper, section III-A (partners of a step) and Table I.
 
-#include <algorithm>
-
 #include "collectives/alltoallv/messages.h"
 #include "collectives/alltoallv/pairwise_devices.h"
 #include "collectives/partners.h"
@@ -18,25 +16,22 @@ bool fits(const Topology&, const Shape&) { return true; }
 
 Status plan(Plan& plan) {
   plan.let_couriers_help(plan.parameter(parameters::processes));
-  plan.keep(piece_bytes(plan));
+  plan.keep(plan_messages(plan));
   plan_on_devices(plan);
   return plan.links->open_messages();
 }
 
 Status run(Plan& plan, const Buffers& buffers) {
   const Group group = plan.group;
-  const std::size_t piece = plan.kept<std::size_t>();
+  auto& state = plan.kept<State>();
   copy_own_block(plan, buffers);
   for (int step = 1; step < group.size(); ++step) {
     const auto [to, from] = partners_of(group, step);
-    const Block &in = buffers.in[from], &out = buffers.out[to];
-    for (std::size_t at = 0; at < in.bytes; at += piece) {
-      CROSSRAIL_TRY(plan.receive(group[from], moved(buffers.recv, in.offset) + at, std::min(piece, in.bytes - at)));
-    }
-    for (std::size_t at = 0; at < out.bytes; at += piece) {
-      CROSSRAIL_TRY(plan.send(group[to], moved(const_cast<std::byte*>(buffers.send), out.offset) + at, std::min(piece, out.bytes - at)));
-    }
+    std::size_t& came = state.came[static_cast<std::size_t>(from)] = 0;
+    CROSSRAIL_TRY(receive_block(plan, buffers, {from, came, state.piece}));
+    CROSSRAIL_TRY(send_block(plan, buffers, to, state.piece));
     CROSSRAIL_TRY(plan.links->wait_posted());
+    buffers.came_from(from, came);
   }
   return {};
 }

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "collectives/alltoallv/messages.h"
 #include "collectives/device_lengths.h"
 #include "collectives/partners.h"
 
@@ -19,8 +20,6 @@ namespace {
 
 constexpr int kInFlight = 3;  // portions that have memory of their own
 constexpr std::size_t kUnit = 16;  // bytes, to which blocks in the room are rounded
-
-enum class Way : std::uint8_t { out, in };
 
 // What goes at a time: whole blocks of some steps, or a piece of the longer ones of one step. Ranks may divide their steps differently:
 // who waits waits for a step that its partner has reached or will, as nobody waits for later steps than it has posted.
@@ -33,7 +32,9 @@ struct Portion {
 class NodeOnDevices {
  public:
   NodeOnDevices(Plan& plan, const Buffers& buffers)
-      : plan_(plan), topology_(*plan.topology), devices_(*plan.devices), buffers_(buffers), piece_(plan.kept<std::size_t>()) {}
+      : plan_(plan), topology_(*plan.topology), devices_(*plan.devices), buffers_(buffers), piece_(plan.kept<State>().piece), came_(plan.kept<State>().came) {
+    std::fill(came_.begin(), came_.end(), 0);
+  }
 
   Status run() {
     DeviceWork out, in, exchange;
@@ -70,29 +71,35 @@ class NodeOnDevices {
     const int peer = peer_of(step, way);
     return peer < 0 ? 0 : (way == Way::out ? buffers_.out : buffers_.in)[peer].bytes;
   }
-  // What of a step's block is in a portion.
-  std::size_t bytes_of(const Portion& portion, int step, Way way) const {
+  // Whether a portion has a piece of a step's block; the last one may be empty (messages.h).
+  bool is_in(const Portion& portion, int step, Way way) const {
     const std::size_t block = block_bytes(step, way);
-    return block <= portion.from ? 0 : std::min(piece_, block - portion.from);
+    return block > 0 && portion.from <= block;
+  }
+  std::size_t bytes_of(const Portion& portion, int step, Way way) const { return std::min(piece_, block_bytes(step, way) - portion.from); }
+  // What has come of it.
+  std::size_t came_of(const Portion& portion, int step) const {
+    const std::size_t came = came_[static_cast<std::size_t>(peer_of(step, Way::in))];
+    return std::min(bytes_of(portion, step, Way::in), came - std::min(came, portion.from));
   }
 
   Portion next() {
     const int steps = plan_.group.size();
     const auto longest = [&](int step) { return std::max(block_bytes(step, Way::out), block_bytes(step, Way::in)); };
-    while (step_ < steps && longest(step_) <= from_) {
+    while (step_ < steps && (longest(step_) == 0 || longest(step_) < from_)) {
       ++step_;
       from_ = 0;
     }
     Portion made{step_, step_, from_};
     if (step_ == steps) return made;
-    if (longest(step_) > piece_) {
+    if (longest(step_) >= piece_) {
       from_ += piece_;
       return {step_, step_ + 1, made.from};
     }
     for (std::size_t out = 0, in = 0; made.end < steps; ++made.end) {
       out += round_up(block_bytes(made.end, Way::out), kUnit);
       in += round_up(block_bytes(made.end, Way::in), kUnit);
-      if (std::max(out, in) > piece_) break;
+      if (std::max(out, in) > piece_ || longest(made.end) >= piece_) break;
     }
     step_ = made.end;
     return made;
@@ -104,8 +111,8 @@ class NodeOnDevices {
     const Portion& its = portion(number);
     std::size_t at = static_cast<std::size_t>(2 * (number % kInFlight) + (way == Way::in ? 1 : 0)) * piece_;
     for (int step = its.first; step < its.end; ++step) {
+      if (!is_in(its, step, way)) continue;
       const std::size_t bytes = bytes_of(its, step, way);
-      if (bytes == 0) continue;
       CROSSRAIL_TRY(one(step, peer_of(step, way), bytes, at));
       at += round_up(bytes, kUnit);
     }
@@ -122,7 +129,7 @@ class NodeOnDevices {
     CROSSRAIL_TRY(each(number, way, [&](int step, int peer, std::size_t bytes, std::size_t at) -> Status {
       crossrail_block& block = blocks[static_cast<std::size_t>(step - its.first)];
       if (way == Way::out) block = {room + at, moved(const_cast<std::byte*>(buffers_.send), buffers_.out[peer].offset) + its.from, bytes};
-      else block = {moved(buffers_.recv, buffers_.in[peer].offset) + its.from, room + at, bytes};
+      else block = {moved(buffers_.recv, buffers_.in[peer].offset) + its.from, room + at, came_of(its, step)};
       return {};
     }));
     return devices_.queue().begin_copies(blocks, work);
@@ -147,8 +154,9 @@ class NodeOnDevices {
     Posted& posted = posted_[number % kInFlight];
     posted = {};
     std::byte* const room = devices_.host_room().memory();
-    const Status received = each(number, Way::in, [&](int, int peer, std::size_t bytes, std::size_t at) -> Status {
-      CROSSRAIL_TRY(plan_.receive(plan_.group[peer], room + at, bytes));
+    const Status received = each(number, Way::in, [&](int step, int peer, std::size_t bytes, std::size_t at) -> Status {
+      if (step == ended_) return {};
+      CROSSRAIL_TRY(plan_.receive_up_to(plan_.group[peer], {room + at, bytes, came_[static_cast<std::size_t>(peer)], bytes == piece_}));
       return posted.note(plan_.links->last_posted());
     });
     CROSSRAIL_TRY(received);
@@ -160,7 +168,10 @@ class NodeOnDevices {
   Status wait_for_messages(int number) {
     const Posted& posted = posted_[number % kInFlight];
     for (Links::Request request = posted.first; posted.any && request <= posted.last; ++request) CROSSRAIL_TRY(plan_.links->wait_for(request));
-    return {};
+    return each(number, Way::in, [&](int step, int, std::size_t bytes, std::size_t) -> Status {
+      if (came_of(portion(number), step) < bytes) ended_ = step;
+      return {};
+    });
   }
 
   struct Posted {
@@ -179,6 +190,8 @@ class NodeOnDevices {
   DeviceSharing& devices_;
   const Buffers& buffers_;
   std::size_t piece_;
+  std::vector<std::size_t>& came_;
+  int ended_ = 0;  // the last step of whose block fewer bytes have come than expected: no further piece comes
   int step_ = 1;          // where the next portion begins
   std::size_t from_ = 0;  // of its blocks
   Portion portions_[kInFlight];
@@ -197,7 +210,7 @@ void plan_on_devices(Plan& plan) {
   if (plan.devices == nullptr || plan.topology->one_node() || plan.shape.in_place) return;
   plan.run_on_devices = run_on_devices;
   plan.mapped = plan.control->node_size() == 1 ? MappedSide::none : MappedSide::recv;
-  plan.device_needs.host_bytes = 2 * kInFlight * plan.kept<std::size_t>();
+  plan.device_needs.host_bytes = 2 * kInFlight * plan.kept<State>().piece;
   plan.device_needs.no_staging = true;
   plan.device_blocks.staged.resize(static_cast<std::size_t>(plan.group.size()));
   plan.device_blocks.exchanged.resize(static_cast<std::size_t>(plan.control->node_size()));

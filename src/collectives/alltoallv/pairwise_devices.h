@@ -2,16 +2,22 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "collectives/algorithm.h"
 #include "collectives/parameters.h"
 
 namespace crossrail::alltoallv::pairwise {
 
-// Most of a block in one message.
-inline std::size_t piece_bytes(const Plan& plan) {
+struct State {
+  std::size_t piece;              // most of a block in one message
+  std::vector<std::size_t> came;  // from every member
+};
+
+inline State plan_messages(const Plan& plan) {
   constexpr std::uint64_t kLeast = 64 * 1024;
-  return plan.shared_bytes(std::max(kLeast, plan.parameter(parameters::piece)));
+  const std::size_t piece = plan.shared_bytes(std::max(kLeast, plan.parameter(parameters::piece)));
+  return {std::min(round_up(piece, kCacheLineBytes), Links::kMostPiece), std::vector<std::size_t>(static_cast<std::size_t>(plan.group.size()))};
 }
 
 void plan_on_devices(Plan& plan);

@@ -11,19 +11,28 @@
 #include "collectives/alltoallv/messages.h"
 
 namespace crossrail::alltoallv::scatter_destination {
+namespace {
+
+struct State {
+  int throttle;
+  std::vector<std::size_t> came;  // from every member
+};
+
+}  // namespace
 
 bool fits(const Topology&, const Shape&) { return true; }
 
 Status plan(Plan& plan) {
-  plan.keep(throttle_of(plan));
+  plan.keep(State{throttle_of(plan), std::vector<std::size_t>(static_cast<std::size_t>(plan.group.size()))});
   return plan.links->open_messages();
 }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  const int throttle = plan.kept<int>();
-  CROSSRAIL_TRY(post_steps(plan, buffers, {1, std::min(1 + throttle, plan.group.size())}, every_block));
+  auto& state = plan.kept<State>();
+  BlockMessages messages(plan, buffers, state.came, every_block);
+  CROSSRAIL_TRY(messages.post({1, std::min(1 + state.throttle, plan.group.size())}));
   copy_own_block(plan, buffers);
-  return finish_steps(plan, buffers, throttle, every_block);
+  return messages.finish(state.throttle);
 }
 
 }  // namespace crossrail::alltoallv::scatter_destination

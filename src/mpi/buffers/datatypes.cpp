@@ -6,6 +6,7 @@
 
 #include "device/device.h"
 #include "mpi/buffers/flatten.h"
+#include "mpi/buffers/reductions.h"
 #include "mpi/buffers/type_contents.h"
 #include "mpi/buffers/type_record.h"
 #include "mpi/library/pmpi.h"
@@ -118,7 +119,8 @@ int describe_with(MPI_Datatype type, MPI_Comm comm, Effort effort, TypeFacts& fa
   const bool known = ask_combiner(type, combiner);
   if (looked != MPI_SUCCESS && !known) return looked;  // it is no type
   facts.bytes = size_of(type);
-  facts.predefined = known && is_predefined(combiner);
+  // Where the MPI library does not say: what a type is to a reduction no rank may find alone.
+  facts.predefined = known ? is_predefined(combiner) : is_type_of_reductions(type);
   if (!facts.predefined) return describe_derived(type, comm, effort, facts);
   facts.usable = true;
   facts.contiguous = facts.in_a_row = fills_extent(type);

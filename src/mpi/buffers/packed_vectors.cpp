@@ -1,6 +1,8 @@
 #include "mpi/buffers/packed_vectors.h"
 
 #include <algorithm>
+#include <memory>
+#include <new>
 
 #include "comm/plan.h"
 #include "device/device.h"
@@ -91,6 +93,7 @@ Status PackedVectors::open(Buffers& buffers, const Plan* plan) {
   const SurveyedSide& recv = recv_side_;
   plan_ = plan;
   recv_ = {};
+  shorter_.clear();
   if (!fixed_) devices_ = device::driver_present();
   if (in_place()) send.room = recv.room;
   if (!devices_ && !in_place() && send.room.in_rows && recv.room.in_rows) {
@@ -116,7 +119,7 @@ Status PackedVectors::lay_out(const Way& out, Buffers& buffers) {
     const Travels travels = out.room->travels[rank];
     if (travels != Travels::as_it_lies) CROSSRAIL_TRY(gather(block_of(out, rank), travels, moved(send_base, out.room->blocks[rank].offset)));
   }
-  buffers = {send_base, recv_base_, out.room->blocks.data(), recv_.room->blocks.data(), in_place() && plan_ != nullptr};
+  buffers = {send_base, recv_base_, out.room->blocks.data(), recv_.room->blocks.data(), in_place() && plan_ != nullptr, &shorter_};
   return {};
 }
 
@@ -142,7 +145,21 @@ std::byte* PackedVectors::place(const Way& way, std::byte* row) const {
   return base;
 }
 
+Status PackedVectors::fill_up(const ShortBlock& block) {
+  const Travels travels = recv_.room->travels[block.rank];
+  if (travels == Travels::as_it_lies) return {};
+  const std::size_t bytes = recv_.room->blocks[block.rank].bytes;
+  const std::unique_ptr<std::byte[]> there(new (std::nothrow) std::byte[bytes]);
+  if (there == nullptr) return failed(Code::no_memory, "no memory for a block of which not all has come");
+  const Side user = block_of(recv_, block.rank);
+  CROSSRAIL_TRY(memory_.reserve_staged(memory_.staged_send, span_of(user).bytes));
+  CROSSRAIL_TRY(gather(user, travels, there.get()));
+  copy_block(moved(recv_base_, recv_.room->blocks[block.rank].offset) + block.bytes, there.get() + block.bytes, bytes - block.bytes);
+  return {};
+}
+
 Status PackedVectors::close() {
+  for (const ShortBlock& block : shorter_) CROSSRAIL_TRY(fill_up(block));
   const int ranks = recv_.row_bytes == 0 ? 0 : static_cast<int>(recv_.room->blocks.size());
   for (int rank = 0; rank < ranks; ++rank) {
     const Travels travels = recv_.room->travels[rank];

@@ -51,6 +51,8 @@ class PackedVectors final : public UserBuffers {
   static DeviceSide on_device(const SurveyedSide& surveyed);
   Status gather(const Side& from, Travels how, std::byte* row);
   Status scatter(const std::byte* row, const Side& to, Travels how);
+  // Before that, of blocks of which not all has come: what is there of the rest.
+  Status fill_up(const ShortBlock& block);
 
   PackingMemory& memory_;
   MPI_Comm comm_;
@@ -60,6 +62,7 @@ class PackedVectors final : public UserBuffers {
   const Plan* plan_ = nullptr;  // of the call that runs
   Way recv_;
   std::byte* recv_base_ = nullptr;
+  std::vector<ShortBlock> shorter_;
 };
 
 }  // namespace crossrail::mpi

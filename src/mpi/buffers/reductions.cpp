@@ -115,6 +115,10 @@ struct LastReduction {
 
 }  // namespace
 
+bool is_type_of_reductions(MPI_Datatype type) {
+  return find_row(types(), [&](const TypeRow& one) { return one.type == type; }) != nullptr;
+}
+
 Reduction combining_of(MPI_Op op) {
   static thread_local LastOperation last;
   if (last.operation != Operation::none && last.op == op) return {last.operation, Element::none};

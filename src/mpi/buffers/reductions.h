@@ -6,6 +6,9 @@
 
 namespace crossrail::mpi {
 
+// Whether the standard names it for reductions: by its handle alone, on all ranks alike.
+bool is_type_of_reductions(MPI_Datatype type);
+
 // Of an operation of MPI's own, whose elements the type is to say, or of one of crossrail_op, which says them itself. Without an operation of
 // any other: its ranks may not even give it types of one form.
 Reduction combining_of(MPI_Op op);

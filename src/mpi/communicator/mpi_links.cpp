@@ -15,14 +15,13 @@
 namespace crossrail::mpi {
 namespace {
 
-constexpr std::size_t kMostMessageBytes = std::size_t{1} << 30;  // counts are int
+constexpr std::size_t kMostMessageBytes = Links::kMostPiece;  // counts are int
 // Tags: slot and call, so that a message which nobody expected cannot be taken for one of a later call, and
 // what the message is; 1 is the notices'. Those of a communicator begin where message_space.h says.
 constexpr std::uint64_t kSlotsInTags = 256;
 constexpr std::uint64_t kCallsInTags = 31;
 constexpr int kTagsACall = 4;
 static_assert(MpiLinks::kMostSlots <= kSlotsInTags && kTagsACall * kSlotsInTags * kCallsInTags == kTagsACommunicator);
-constexpr int kTagOf[] = {0, 2};  // by channel
 constexpr int kAgreementTag = 3;
 constexpr std::uint64_t kCallsAClosing = 64;
 constexpr int kTestsBetweenYields = 1000;
@@ -71,7 +70,8 @@ Status MpiLinks::post(const Message& message, std::byte* data, std::size_t bytes
   do {
     const int part = static_cast<int>(std::min(bytes, kMostMessageBytes));
     requests_.push_back(handles().request_null);
-    posted_.push_back({message.receive ? part : -1, message.peer, number++, trace::on() ? trace_message(message, static_cast<std::size_t>(part)) : 0});
+    const trace::Number traced = trace::on() ? trace_message(message, static_cast<std::size_t>(part)) : 0;
+    posted_.push_back({message.receive ? part : -1, message.peer, number++, traced, message.came});
     const int code = message.receive ? pmpi().Irecv(data, part, handles().byte, rank, tag, space.box->comm(), &requests_.back())
                                      : pmpi().Isend(data, part, handles().byte, rank, tag, space.box->comm(), &requests_.back());
     CROSSRAIL_TRY(from_mpi(code, message.receive ? "MPI_Irecv" : "MPI_Isend"));
@@ -82,11 +82,11 @@ Status MpiLinks::post(const Message& message, std::byte* data, std::size_t bytes
 }
 
 Status MpiLinks::post_send(int rank, const void* data, std::size_t bytes, Channel channel) {
-  return post({rank, kTagOf[static_cast<int>(channel)], false}, static_cast<std::byte*>(const_cast<void*>(data)), bytes);
+  return post({rank, tag_of(channel), false}, static_cast<std::byte*>(const_cast<void*>(data)), bytes);
 }
 
 Status MpiLinks::post_recv(int rank, void* data, std::size_t bytes, Channel channel) {
-  return post({rank, kTagOf[static_cast<int>(channel)], true}, static_cast<std::byte*>(data), bytes);
+  return post({rank, tag_of(channel), true}, static_cast<std::byte*>(data), bytes);
 }
 
 bool MpiLinks::awaits(int peer) const {
@@ -125,6 +125,7 @@ Status MpiLinks::look_around(Doubt& doubt) {
 }
 
 Status MpiLinks::test(Span span, bool& done) {
+  if (pieces_) CROSSRAIL_TRY(end_pieces(span));
   const int count = static_cast<int>(span.end - span.first);
   int all = 0;
   const int code = pmpi().Testall(count, &requests_[span.first], &all, &statuses_[span.first]);
@@ -167,21 +168,6 @@ Status MpiLinks::wait_suspended(Span span) {
   }
 }
 
-Status MpiLinks::check_sizes(Span span) {
-  for (std::size_t one = span.first; one < span.end; ++one) {
-    if (posted_[one].expected_bytes < 0) continue;
-    int bytes = 0;
-    (void)pmpi().Get_count(&statuses_[one], handles().byte, &bytes);
-    if (bytes == posted_[one].expected_bytes) {
-      posted_[one].expected_bytes = -1;  // a later test would find its status empty
-      continue;
-    }
-    return failure(Code::mismatch, "rank %d has sent %d bytes, rank %d expects %d", posted_[one].peer, bytes, peers_->rank,
-                   posted_[one].expected_bytes);
-  }
-  return {};
-}
-
 // A receive that has been matched cannot be cancelled, and ends with its message; one whose sender has gone
 // may never end, and is left alone after a while. What is being sent is its receiver's affair.
 void MpiLinks::cancel_posted() {
@@ -211,8 +197,13 @@ void MpiLinks::cancel_posted() {
     if (request != handles().request_null) (void)pmpi().Request_free(&request);
   }
   trace_ends({0, posted_.size()});
+  forget_posted();
+}
+
+void MpiLinks::forget_posted() {
   requests_.clear();
   posted_.clear();
+  pieces_ = false;
 }
 
 Status MpiLinks::finish(Span span) {
@@ -228,8 +219,7 @@ Status MpiLinks::wait_for(Request request) {
 
 Status MpiLinks::wait_posted() {
   CROSSRAIL_TRY(finish({0, requests_.size()}));
-  requests_.clear();
-  posted_.clear();
+  forget_posted();
   return {};
 }
 

@@ -38,6 +38,8 @@ class MpiLinks final : public Links {
   Status post_recv(int rank, void* data, std::size_t bytes, Channel channel) override;
   using Links::post_recv;
   using Links::post_send;
+  Status post_recv_up_to(int rank, const UpTo& what, Channel channel) override;
+  void give_up(const std::size_t& came) override;
   Request last_posted() const override { return requests_.size() - 1; }
   Status wait_for(Request request) override;
   Status wait_posted() override;
@@ -60,6 +62,7 @@ class MpiLinks final : public Links {
     int peer;
     int part;            // of a message that is longer than MPI's counts
     trace::Number traced;
+    std::size_t* came = nullptr;  // of a receive that may come shorter
   };
   struct Span {
     std::size_t first, end;  // of requests_
@@ -68,7 +71,10 @@ class MpiLinks final : public Links {
     int peer;
     int tag;
     bool receive;
+    std::size_t* came = nullptr;
   };
+  // Beside the notices', and that of agreements (mpi_links.cpp).
+  static int tag_of(Channel channel) { return channel == Channel::blocks ? 0 : 2; }
   Status post(const Message& message, std::byte* data, std::size_t bytes);
   // Tests until these requests are complete, looking around whenever patience runs out.
   Status wait_requests(Span span);
@@ -86,8 +92,14 @@ class MpiLinks final : public Links {
   // What looks as if no message can come: its sender is in a later call, or has ended.
   Status check_awaited();
   bool awaits(int peer) const;
+  // Of receives that have ended.
   Status check_sizes(Span span);
+  Status check_size(std::size_t one);
+  void give_up(const std::size_t& came, std::size_t first);
+  // Those of pieces that have ended before the others, which end with nothing where one was shorter.
+  Status end_pieces(Span span);
   Status finish(Span span);
+  void forget_posted();
   void reserve();
   void tell_call();
   trace::Number trace_message(const Message& message, std::size_t bytes) const;
@@ -103,6 +115,7 @@ class MpiLinks final : public Links {
   std::vector<MPI_Request> requests_;
   std::vector<MPI_Status> statuses_;
   std::vector<Posted> posted_;
+  bool pieces_ = false;  // some receives that are posted are of one block
   std::vector<int> awaited_;  // ranks
 };
 

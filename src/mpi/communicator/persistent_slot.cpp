@@ -11,8 +11,6 @@
 namespace crossrail::mpi {
 namespace {
 
-constexpr std::size_t kFirst = 1 + Communicator::kMostPendingSlots;
-constexpr std::size_t kMost = MpiLinks::kMostSlots - kFirst;
 // Calls of a later slot of the same number come after all of the earlier one's, of which notices may be on their way.
 constexpr std::uint64_t kCallsBetweenSlots = std::uint64_t{1} << 32;
 // Programs that make a request for a call or two seldom have more at a time.
@@ -58,18 +56,11 @@ PersistentSlot::~PersistentSlot() {
 }
 
 PersistentSlots::Offer PersistentSlots::offer() {
-  const std::size_t next = kFirst + made_ % kMost;
   const std::lock_guard lock(mutex_);
-  Offer mine{Numbers().set(), in_use_[next]};
+  Offer mine{Numbers().set(), in_use_[next().number]};
   if (device::driver_present()) return mine;
   for (const auto& one : idle_) mine.not_idle.reset(one->number);
   return mine;
-}
-
-PersistentSlots::Next PersistentSlots::next() {
-  const Next next{kFirst + made_ % kMost, made_ / kMost};
-  ++made_;
-  return next;
 }
 
 void PersistentSlots::in_use(std::size_t number, bool is) {
@@ -106,17 +97,20 @@ PersistentSlotInUse open_persistent_slot(CommunicatorRecord& record, Code able) 
   PersistentSlots& slots = record.persistent;
   PersistentSlots::Offer offers = slots.offer();
   if (!exchange.any(able == Code::ok, &offers, sizeof offers)) return nullptr;
+  // A rank that has not heard the offers is heard of in the last step, by whichever way.
   if (!offers.not_idle.all()) {
-    exchange.abandon();
+    if (exchange.finish(true) == MpiExchange::End::refused) return nullptr;
     return PersistentSlotInUse(slots.take((~offers.not_idle)._Find_first()).release());
   }
-  const PersistentSlots::Next next = slots.next();
   if (offers.next_in_use) {
-    exchange.abandon();
+    if (exchange.finish(true) != MpiExchange::End::refused) slots.pass();
     return nullptr;
   }
+  const PersistentSlots::Next next = slots.next();
   slots.in_use(next.number, true);
-  return PersistentSlotInUse(make(record, next, exchange).release());
+  PersistentSlotInUse made(make(record, next, exchange).release());
+  if (made != nullptr) slots.pass();
+  return made;
 }
 
 }  // namespace crossrail::mpi

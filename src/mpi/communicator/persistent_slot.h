@@ -37,13 +37,17 @@ class PersistentSlots {
   struct Next {
     std::size_t number, had_before;
   };
-  Next next();
+  Next next() const { return {kFirst + made_ % kMost, made_ / kMost}; }
+  // It is gone, as all ranks have agreed.
+  void pass() { ++made_; }
   void in_use(std::size_t number, bool is);
   // One that is idle; to be kept: false where there are enough.
   std::unique_ptr<PersistentSlot> take(std::size_t number);
   bool keep(std::unique_ptr<PersistentSlot>& slot);
 
  private:
+  static constexpr std::size_t kFirst = 1 + Communicator::kMostPendingSlots;
+  static constexpr std::size_t kMost = Links::kMostSlots - kFirst;
   std::mutex mutex_;
   std::size_t made_ = 0;
   Numbers in_use_;
