@@ -87,7 +87,7 @@ Status NodeRows::fetch_from(Plan& plan, const Buffers& buffers, int peer) {
   Form form = Form::none;
   unsigned looks = 0;
   CROSSRAIL_TRY(control.await(peer, [&] {
-    form = ++looks % kLooksAQuestion == 0 ? look_for(control, peer, to.bytes) : form_of(control, peer, to.bytes);
+    form = ++looks % kLooksAQuestion == 0 || control.in_doubt() ? look_for(control, peer, to.bytes) : form_of(control, peer, to.bytes);
     return form != Form::none;
   }));
   if (form == Form::unlike) return fetch_unlike(plan, buffers, peer);

@@ -181,9 +181,12 @@ class ControlBlock {
       relax();
     }
     Waited waited{trace::Slice(trace::on() ? trace_wait(peer) : 0), spin_ns};
+    in_doubt_ = false;
     while (!ready()) CROSSRAIL_TRY(pause(peer, waited));
     return {};
   }
+
+  bool in_doubt() const { return in_doubt_; }  // in `ready` of a wait: perhaps asked for the last time, since the peer is ahead or has ended
 
   // Before a wait, in a call that would be suspended by it: looks for so long whether `ready()` is true already.
   // True where nothing is to be gained by looking.
@@ -245,6 +248,7 @@ class ControlBlock {
     }
     Waited waited{trace::Slice(trace::on() ? trace_wait(peer) : 0), kSpinNs};
     bool too_long = false;
+    in_doubt_ = false;
     while (!ready()) {
       fiber_->wait_until([&] { return ready() || (too_long = impatient(waited)); });
       if (!too_long) return {};
@@ -280,18 +284,16 @@ class ControlBlock {
   Links& links_;
   Fiber* fiber_ = nullptr;
   int spins_ = 0;
+  bool in_doubt_ = false;
   RankLines* lines_;
   Packet* packets_[2];
   std::byte* bulk_[2];
   std::byte* extension_;
   int first_spins_;
-  std::uint64_t call_ = 0;
-  std::uint64_t epoch_ = 0;
-  std::uint64_t seen_all_ = 0;
+  std::uint64_t call_ = 0, epoch_ = 0, seen_all_ = 0;
   std::vector<std::uint64_t> seen_;  // by node rank
   std::uint64_t half_user_[2] = {};  // number of the plan that wrote there last; 0: whoever
-  std::uint64_t agreement_ = 0;
-  std::uint64_t shape_hash_ = 0;
+  std::uint64_t agreement_ = 0, shape_hash_ = 0;
   Met met_ = Met::on_another_slot;
 };
 

@@ -184,7 +184,7 @@ Status ControlBlock::diagnose(int peer, Waited& waited) {
   if (its_call <= call_ && !ended) return {};  // late
   // A peer that is ahead, or has ended, may have flagged us before; the flag is looked at once more.
   if (!waited.suspected) {
-    waited.suspected = true;
+    waited.suspected = in_doubt_ = true;
     waited.looked_ns = 1;
     return {};
   }

@@ -17,7 +17,8 @@ struct State {
 inline State plan_messages(const Plan& plan) {
   constexpr std::uint64_t kLeast = 64 * 1024;
   const std::size_t piece = plan.shared_bytes(std::max(kLeast, plan.parameter(parameters::piece)));
-  return {std::min(round_up(piece, kCacheLineBytes), Links::kMostPiece), std::vector<std::size_t>(static_cast<std::size_t>(plan.group.size()))};
+  // A line more than was asked for: of a block of two pieces exactly a third, empty one would have to tell that it ends (messages.h).
+  return {std::min(round_up(piece, kCacheLineBytes) + kCacheLineBytes, Links::kMostPiece), std::vector<std::size_t>(static_cast<std::size_t>(plan.group.size()))};
 }
 
 void plan_on_devices(Plan& plan);
