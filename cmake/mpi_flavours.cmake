@@ -52,6 +52,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/communicator/courier_team.cpp
     src/mpi/communicator/rank_order.cpp
     src/mpi/communicator/records_by_handle.cpp
+    src/mpi/communicator/unanswered.cpp
     src/mpi/interpose/control.cpp
     src/mpi/recording/folded_sequence.cpp
     src/mpi/recording/recorded_events.cpp

@@ -42,6 +42,7 @@ def parse(argv):
     add("--couriers", type=int, default=0, metavar="JOBS", help="jobs of helper processes beside the program")
     add("--missing-couriers", type=int, default=0, metavar="JOBS", help="jobs of which the ranks are told, too, though there are none")
     add("--kill-courier", type=float, metavar="SECONDS", help="one of them is killed after that")
+    add("--without", choices=["first", "last"], help="this rank runs without crossrail")
     add("--shm", choices=["64m", "readonly"], help="another /dev/shm for this run (needs root)")
     add("--within", type=float, default=60, help="seconds after which the run has failed")
     add("--exit", choices=["zero", "nonzero", "any"], default="zero")
@@ -50,8 +51,7 @@ def parse(argv):
     add("--expect-carried", action="append", default=[], metavar="NAME[:LEAST[:ALGORITHM]]")
     add("--expect-native", action="append", default=[], metavar="NAME[:LEAST]")
     add("--expect-errors", action="append", default=[], metavar="NAME[:LEAST]", help="of all ranks together: the first one ends the others")
-    add("--expect-overlap", action="append", default=[], metavar="RANK:NAME:WHAT:LEAST",
-        help="calls, or seconds starting, waiting, under_way, elsewhere")
+    add("--expect-overlap", action="append", default=[], metavar="RANK:NAME:WHAT:LEAST", help="calls, or seconds starting, waiting, ...")
     add("--expect-text", action="append", default=[], metavar="REGEX")
     add("--forbid-text", action="append", default=[], metavar="REGEX")
     add("--expect-once", action="append", default=[], metavar="REGEX", help="in exactly one line")
@@ -95,6 +95,14 @@ def preloads(mpi, options, flavour):
     return found
 
 
+def launch_apart(launch, options, ranks):
+    """As two programs of one job; one of them, of one rank, without crossrail."""
+    alone = [word for word in ranks if "libcrossrail_mpi_" not in word]
+    parts = [["-n", "1"] + alone, ["-n", str(options.n - 1)] + ranks]
+    first, last = parts if options.without == "first" else reversed(parts)
+    return launch + first + [":"] + last
+
+
 def command_line(mpi, options, flavour, report):
     settings = list(options.set) + (options.told if flavour != "none" else [])
     if options.first:
@@ -112,7 +120,8 @@ def command_line(mpi, options, flavour, report):
     if options.preload_launcher:
         command = ["env"] + settings + launch + [program] + options.arguments
     else:
-        command = launch + wrap + ["env"] + settings + [program] + options.arguments
+        ranks = wrap + ["env"] + settings + [program] + options.arguments
+        command = launch + ranks if not options.without else launch_apart(launch[:-2], options, ranks)
     if options.shm:
         mount = "mount -t tmpfs -o size=64m tmpfs /dev/shm"
         if options.shm == "readonly":

@@ -57,7 +57,8 @@ class PieceCopies {
     if (!is_near(piece, bytes)) {
       CROSSRAIL_TRY(finish());
       near_ = {};
-      if (device::module() != nullptr) device::module()->describe(piece, bytes, &near_);
+      const crossrail_device_module* const module = device::module();
+      if (module != nullptr && module->describe != nullptr) module->describe(piece, bytes, &near_);
     }
     if (!is_near(piece, bytes)) return device::copy(to, from, bytes);
     rows_.push_back({to, from, bytes, 1, bytes});

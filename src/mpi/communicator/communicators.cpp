@@ -110,7 +110,9 @@ CommunicatorRecord* look_up(MPI_Comm comm) {
   if (last.generation == now && last.comm == comm) return last.record;
   CommunicatorRecord* record = nullptr;
   if (!find(comm, record)) return nullptr;
-  if (record == nullptr) {
+  static std::mutex making;
+  const std::unique_lock lock = record == nullptr ? std::unique_lock(making) : std::unique_lock<std::mutex>();
+  if (record == nullptr && find(comm, record) && record == nullptr) {
     auto made = std::make_unique<CommunicatorRecord>();
     made->comm = comm;
     const bool kept = record_keyval() != MPI_KEYVAL_INVALID && pmpi().Comm_set_attr(comm, record_keyval(), made.get()) == MPI_SUCCESS;

@@ -9,6 +9,7 @@
 #include "base/settings.h"
 #include "mpi/communicator/communicators.h"
 #include "mpi/communicator/open_communicator.h"
+#include "mpi/communicator/unanswered.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/statistics/counters.h"
 
@@ -44,6 +45,7 @@ void EarlyOpening::invite(bool wanted) {
   if (wanted && !told_before) may_linger_ns_ = kLingerInAllNs;
   Invitation::Message nothing;
   nothing.later = 1;
+  if (ranks_ > 1) Unanswered::asked();
   const auto sent = Invitation::send(comm_, tells ? place_to_meet() : nothing);
   if (sent != nullptr) invitations_.push_back(sent);
   else if (stage_ == Stage::waiting) stage_ = Stage::given_up;
@@ -83,6 +85,8 @@ void EarlyOpening::look_at_invitations() {
   if (!invitations_.empty()) Invitation::look_at_all();
   for (; !invitations_.empty() && invitations_.front()->arrived(); invitations_.pop_front()) {
     const Invitation::Message& message = invitations_.front()->message();
+    if (message.is_strangers()) complain_of_strangers();
+    if (message.is_crossrails() && rank_ != 0) Unanswered::answered();
     if (stage_ == Stage::waiting && message.later == 0) join(message);
   }
 }
@@ -99,6 +103,7 @@ void EarlyOpening::go_on(std::uint64_t calls_begun) {
   if (!fiber_->finished()) return;
   table_->finish(communicator != nullptr, calls_begun);
   stage_ = Stage::finished;
+  if (ranks_ > 1) Unanswered::answered();
 }
 
 bool EarlyOpening::carries(std::uint64_t call) {

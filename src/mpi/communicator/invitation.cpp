@@ -47,7 +47,7 @@ void Invitation::test() {
   int arrived = 0;
   MPI_Status status;
   if (pmpi().Testall(1, &request_, &arrived, &status) != MPI_SUCCESS) {
-    message_.magic = 0;
+    message_.magic = kFailed;
   } else if (arrived == 0) {
     return;
   }

@@ -22,7 +22,9 @@ class Invitation {
     std::uint64_t machine = 0, pid_space = 0;  // of Location: where the address means something
     SharedMemoryAddress address{};
 
-    bool is_from(const Location& here) const { return magic == kMagic && machine == here.machine && pid_space == here.pid_space; }
+    bool is_crossrails() const { return magic == kMagic; }
+    bool is_strangers() const { return magic != kMagic && magic != kFailed; }
+    bool is_from(const Location& here) const { return is_crossrails() && machine == here.machine && pid_space == here.pid_space; }
   };
 
   // All ranks at the same place among their collective calls on `comm`; only the first one's message counts. Null
@@ -41,7 +43,7 @@ class Invitation {
   static void end_all();
 
  private:
-  static constexpr std::uint64_t kMagic = 0x6c69617273736f72;
+  static constexpr std::uint64_t kMagic = 0x6c69617273736f72, kFailed = 0;
   void test();
 
   MPI_Request request_{};

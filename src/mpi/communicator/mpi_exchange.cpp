@@ -9,33 +9,36 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
+#include "mpi/communicator/unanswered.h"
 #include "mpi/statistics/counters.h"
 #include "transport/control_block.h"
 
 namespace crossrail::mpi {
 namespace {
 
-constexpr std::int64_t kLongNs = 10'000'000'000;
 constexpr int kTestsBetweenYields = 100;
 // Of what ranks write for each other, beyond the sizes of it; to be counted up when its meaning changes.
 constexpr std::uint64_t kProtocol = 5;
+
+constexpr int kLeastProtocol = 1 << 10;  // of any build
 
 int protocol() {
   std::uint64_t hash = kHashSeed;
   for (const std::uint64_t word : {kProtocol, std::uint64_t{sizeof(Location)}, std::uint64_t{sizeof(SharedMemoryAddress)}, std::uint64_t{sizeof(RankLines)}}) {
     hash = mix_word(hash, word);
   }
-  return static_cast<int>(hash % INT_MAX);
+  return kLeastProtocol + static_cast<int>(hash % (INT_MAX - kLeastProtocol));
 }
 
-void say_once(std::atomic<bool>& said, const char* sentence) {
-  if (!said.exchange(true)) log_line(LogLevel::error, "%s", sentence);
-}
+// Of all ranks, by their maximum.
+bool is_from_crossrail(int largest, int smallest) { return largest >= protocol() && smallest <= protocol() && smallest >= kLeastProtocol; }
 
-void complain_of_waiting() {
+void complain_of_other_builds(MPI_Comm comm) {
   static std::atomic<bool> said{false};
-  say_once(said, "still waiting for all ranks in the first call on a communicator; if this does not end, some rank runs without "
-                 "crossrail: preload it in every rank or in none, and give CROSSRAIL_REPRODUCIBLE to all or none");
+  int rank = 0;
+  (void)pmpi().Comm_rank(comm, &rank);
+  if (rank != 0 || said.exchange(true)) return;
+  log_line(LogLevel::error, "ranks run with different builds of crossrail, which cannot work together: their calls go to MPI untouched");
 }
 
 }  // namespace
@@ -53,15 +56,18 @@ bool MpiExchange::meet(bool able, bool& wanted) {
     if (all_here != 0) break;
     if (tests % kTestsBetweenYields != 0) continue;
     (void)sched_yield();
-    if (now_ns() - began > kLongNs) complain_of_waiting();
+    if (now_ns() - began > kLongWaitNs) complain_of_waiting();
   }
   over_ = largest[0] != -largest[1] || largest[2] == not_able;
   wanted = largest[2] == wants_it;
-  if (largest[0] == -largest[1]) return !over_;
-  static std::atomic<bool> said{false};
-  int rank = 0;
-  (void)pmpi().Comm_rank(comm_, &rank);
-  if (rank == 0) say_once(said, "ranks run with different builds of crossrail, which cannot work together: their calls go to MPI untouched");
+  if (!is_from_crossrail(largest[0], -largest[1])) {
+    complain_of_strangers();
+  } else if (largest[0] != -largest[1]) {
+    complain_of_other_builds(comm_);
+  } else {
+    if (ranks() > 1) Unanswered::answered();
+    return !over_;
+  }
   return false;
 }
 

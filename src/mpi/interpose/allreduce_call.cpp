@@ -16,8 +16,9 @@ AllreduceCall::AllreduceCall(const Word64* words, bool large_counts, Collective 
 
 bool AllreduceCall::left_to_mpi() const {
   if (negative_ || recv_.type == handles().type_null || recv_.address == MPI_IN_PLACE) return true;
-  // The MPICH family refuses two sides that are the same; Open MPI does not look.
-  return !library_is_open_mpi() && send_.address == recv_.address && recv_.count > 0;
+  // Two sides that are the same the MPICH family refuses, and Open MPI where they are more than an element of an allreduce.
+  const std::uint64_t most = !library_is_open_mpi() ? 0 : scatters() ? recv_.count : 1;
+  return send_.address == recv_.address && recv_.count > most;
 }
 
 bool AllreduceCall::has_own_operation() const { return combining_of(op_).operation == Operation::none; }

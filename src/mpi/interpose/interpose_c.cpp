@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "mpi/communicator/unanswered.h"
 #include "mpi/interpose/carry.h"
 #include "mpi/interpose/next_call.h"
 #include "mpi/interpose/words.h"
@@ -63,7 +64,9 @@ Word64 offer(StartEntry& entry, const Word64 (&words)[count]) {
   const trace::Number traced = began == 0 ? 0 : trace_function(entry.counter.name());
   Carried carried = entry.start(words, entry.large_counts, &entry.counter);
   if (!carried.done) carried.code = call_next(entry.next, words, std::make_index_sequence<count>());
-  if (began != 0) note_made({entry.counter, entry.form, began, traced}, carried, {1, words[count - 1]});
+  const RequestsAt request{1, words[count - 1]};
+  Unanswered::note_made(carried, request);
+  if (began != 0) note_made({entry.counter, entry.form, began, traced}, carried, request);
   return carried.code;
 }
 

@@ -1,6 +1,7 @@
 // The functions that complete requests, in C: by their PMPI_ names, too, by which Fortran's forms and tools call them.
 // No mpi.h, as in interpose_c.cpp.
 
+#include "mpi/communicator/unanswered.h"
 #include "mpi/interpose/carry.h"
 #include "mpi/interpose/next_call.h"
 #include "mpi/interpose/words.h"
@@ -16,6 +17,7 @@ using crossrail::mpi::Word64;
     static crossrail::mpi::NextCall next(#symbol);                                 \
     if (next.left_to_mpi()) return next(request, status);                          \
     const crossrail::mpi::CompletionTime time(name, {1, request}, {});             \
+    const crossrail::mpi::WatchedWait watched({1, request});                       \
     crossrail::mpi::Completion completion;                                         \
     const crossrail::mpi::WaitBegun begun = crossrail::mpi::wait_begins(request);  \
     const Word64 code = begun.left_out ? 0 : next(request, status);                \
@@ -29,6 +31,7 @@ using crossrail::mpi::Word64;
     static crossrail::mpi::NextCall next(#symbol);                                                                   \
     if (next.left_to_mpi()) return next(NAMES_##words);                                                              \
     const crossrail::mpi::CompletionTime time(name, {static_cast<int>(count), address}, {__VA_ARGS__});              \
+    const crossrail::mpi::WatchedWait watched({static_cast<int>(count), address});                                   \
     crossrail::mpi::Completion completion;                                                                           \
     crossrail::mpi::before;                                                                                          \
     const Word64 code = next(NAMES_##words);                                                                         \

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/of_thread.h"
+#include "mpi/communicator/unanswered.h"
 #include "mpi/interpose/fortran_arguments.h"
 #include "mpi/interpose/next_call.h"
 #include "mpi/interpose/words.h"
@@ -88,7 +89,9 @@ void offer(Entry& entry, const Word64 (&words)[count]) {
     if (carried.code == MPI_SUCCESS) *reinterpret_cast<MPI_Fint*>(words[count - 2]) = conversions().fortran_request(request);
     if (code != nullptr) *code = carried.code;  // mpi_f08: ierror is optional
   }
-  if (began != 0) note_made({entry.counter, entry.form, began, traced}, carried, {1, converts ? words[count - 2] : 0, read_fortran_handle});
+  const RequestsAt made{1, converts ? words[count - 2] : 0, read_fortran_handle};
+  Unanswered::note_made(carried, made);
+  if (began != 0) note_made({entry.counter, entry.form, began, traced}, carried, made);
 }
 
 // MPI_Start and MPI_Startall. False: none of the requests is ours.

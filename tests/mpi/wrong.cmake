@@ -1,0 +1,26 @@
+# Jobs of which a rank runs without crossrail: whoever has it says so, soon, unless the MPI library ends them before (Open MPI, whose last rank
+# takes the first message of a nonblocking call for its own).
+mpi_test_program(some_ranks_without some_ranks_without.c)
+foreach(case openmpi4:alltoall:first openmpi4:ialltoall:first openmpi4:iallreduce:first openmpi4:polled:first openmpi4:alltoall_init:first
+    openmpi4:alltoall_init:last mpich4:alltoall:last mpich4:ialltoall:first mpich4:ialltoall:last mpich4:iallreduce:first mpich4:polled:last)
+  string(REPLACE ":" ";" words ${case})
+  list(GET words 0 mpi)
+  list(GET words 1 form)
+  list(GET words 2 which)
+  mpi_test(some_ranks_without_${form}_${which} ${mpi} 2 SECONDS 40 ARGS --without ${which} --exit nonzero --no-pass
+    --expect-once "crossrail.*some rank runs without" some_ranks_without ${form})
+endforeach()
+
+# Wrong programs, beside the MPI library: those in which it goes on or reports an error every time.
+mpi_test_program(wrong_programs wrong_programs.c wrong_arguments.c wrong_order.c BUILDS openmpi4 mpich4)
+set(both uncommitted_type negative_block in_place_received in_place_both null_operation operations_allreduce operations_scatter
+  operations_iallreduce types_scatter types_alltoall types_ialltoall counts_scatter counts_alltoall counts_ialltoall pending_kinds in_place_on_one
+  never_completed started_nonblocking init_refused)
+set(openmpi4 negative_count same_buffer overlapping types_allreduce counts_allreduce)
+set(mpich4 null_communicator freed_communicator null_buffers types_allgather types_iallreduce counts_allgather counts_iallreduce
+  started_active freed_active)
+foreach(mpi openmpi4 mpich4)
+  foreach(case IN LISTS both ${mpi})
+    mpi_test(wrong_${case} ${mpi} 3 SECONDS 80 ARGS --same-as-native wrong_programs ${case} warm)
+  endforeach()
+endforeach()
