@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { kCalls = 40, kSeconds = 12 };
+enum { kCalls = 40, kSeconds = 16 };
 
 static void give_up(int signal) {
   (void)signal;
