@@ -76,6 +76,7 @@ Status ThreadLinks::sweep() {
     bool done = one.kind == Posted::sent && one.number == 0;
     if (one.kind == Posted::receive) {
       failed_ = try_receive(at);
+      if (failed_.code == Code::peer_lost && may_be_given_up(at)) failed_ = {};
     } else if (one.kind == Posted::sent && one.number > 0) {
       failed_ = exchange_.taken(one.address, one.number, done);
     }
@@ -85,7 +86,12 @@ Status ThreadLinks::sweep() {
   return failed_;
 }
 
+// What may come shorter, and is not waited for: perhaps nothing comes (leader_pipelined).
+bool ThreadLinks::may_be_given_up(std::size_t at) const { return posted_[at].came != nullptr && (at < first_awaited_ || at >= end_awaited_); }
+
 Status ThreadLinks::wait_until_done(Request first, Request end) {
+  first_awaited_ = first;
+  end_awaited_ = end;
   if (fiber_ != nullptr) fiber_->before_wait();
   Status trouble;
   while (true) {
@@ -94,6 +100,7 @@ Status ThreadLinks::wait_until_done(Request first, Request end) {
     const auto begin = posted_.begin();
     if (std::all_of(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end),
                     [](const Posted& one) { return one.kind == Posted::done; })) {
+      end_awaited_ = 0;
       return {};
     }
     CROSSRAIL_TRY(trouble);  // and what had been sent before has not come
@@ -104,8 +111,9 @@ Status ThreadLinks::wait_until_done(Request first, Request end) {
 Status ThreadLinks::check_awaited() {
   if (control_ == nullptr) return {};
   CROSSRAIL_TRY(control_->check_health());
-  for (const Posted& one : posted_) {
-    if (one.kind != Posted::done) CROSSRAIL_TRY(control_->check_awaited(one.kind == Posted::receive ? one.address.from : one.address.to));
+  for (std::size_t at = 0; at < posted_.size(); ++at) {
+    const Posted& one = posted_[at];
+    if (one.kind != Posted::done && !may_be_given_up(at)) CROSSRAIL_TRY(control_->check_awaited(one.kind == Posted::receive ? one.address.from : one.address.to));
   }
   return {};
 }

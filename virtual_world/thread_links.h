@@ -212,6 +212,7 @@ class ThreadLinks final : public Links {
   Status wait_until_done(Request first, Request end);
   Status wait_event(std::uint64_t known, Status& trouble);
   Status check_awaited();
+  bool may_be_given_up(std::size_t at) const;
   Exchange::Meeting meeting() { return {rank_, slot_, fiber_, control_}; }
   LinkCounters& counters() { return exchange_.ranks_[rank_]->counters; }
   std::size_t queue_of(Channel channel) const { return 2 * static_cast<std::size_t>(slot_) + static_cast<std::size_t>(channel); }
@@ -222,6 +223,7 @@ class ThreadLinks final : public Links {
   std::uint64_t call_ = 0;
   ControlBlock* control_ = nullptr;
   std::vector<Posted> posted_;
+  Request first_awaited_ = 0, end_awaited_ = 0;  // of posted_
   Status failed_;  // met while making progress
   std::vector<std::byte> exported_;  // the copy that peers read where they cannot read the user's memory
   std::vector<std::uint64_t> long_sends_;  // by place_of

@@ -89,9 +89,11 @@ Status MpiLinks::post_recv(int rank, void* data, std::size_t bytes, Channel chan
   return post({rank, tag_of(channel), true}, static_cast<std::byte*>(data), bytes);
 }
 
+// What may come shorter is awaited once it is waited for: before that it may be given up.
 bool MpiLinks::awaits(int peer) const {
   for (std::size_t one = 0; one < posted_.size(); ++one) {
-    if (posted_[one].peer == peer && requests_[one] != handles().request_null) return true;
+    if (posted_[one].peer != peer || requests_[one] == handles().request_null) continue;
+    if (posted_[one].came == nullptr || (one >= waited_for_.first && one < waited_for_.end)) return true;
   }
   return false;
 }
@@ -208,7 +210,9 @@ void MpiLinks::forget_posted() {
 
 Status MpiLinks::finish(Span span) {
   if (span.first == span.end) return {};
+  waited_for_ = span;
   CROSSRAIL_TRY(wait_requests(span));
+  waited_for_ = {};
   if (trace::on()) trace_ends(span);
   return check_sizes(span);
 }

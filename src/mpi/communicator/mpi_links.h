@@ -65,7 +65,7 @@ class MpiLinks final : public Links {
     std::size_t* came = nullptr;  // of a receive that may come shorter
   };
   struct Span {
-    std::size_t first, end;  // of requests_
+    std::size_t first = 0, end = 0;  // of requests_
   };
   struct Message {
     int peer;
@@ -116,6 +116,7 @@ class MpiLinks final : public Links {
   std::vector<MPI_Status> statuses_;
   std::vector<Posted> posted_;
   bool pieces_ = false;  // some receives that are posted are of one block
+  Span waited_for_{};
   std::vector<int> awaited_;  // ranks
 };
 
