@@ -1,5 +1,6 @@
 // Objects on the stack of functions that call the program, of which a thread knows the innermost. Operations of the program's may leave these
 // functions by longjmp, which runs no destructors: what lies where nobody's stack is any more, or has been written over, has been left.
+// Each function has one of a kind at most: of two in a frame, one may lie where the other takes it for left.
 #pragma once
 
 #include <cstddef>

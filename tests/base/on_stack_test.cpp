@@ -14,14 +14,16 @@ struct Scope : OnStack<Scope> {
 
 [[gnu::noinline]] int scopes() { return Scope::count(__builtin_frame_address(0)); }
 
+[[gnu::noinline]] void within_one_more(int before) {
+  const Scope inner;
+  EXPECT_FALSE(inner.is_outermost());
+  EXPECT_EQ(scopes(), 2 + before);
+}
+
 [[gnu::noinline]] void within_two(std::jmp_buf& leave, int before) {
   const Scope outer;
   EXPECT_EQ(scopes(), 1 + before);
-  {
-    Scope inner;
-    EXPECT_FALSE(inner.is_outermost());
-    EXPECT_EQ(scopes(), 2 + before);
-  }
+  within_one_more(before);
   const Scope another;
   std::longjmp(leave, 1);
 }
@@ -41,6 +43,9 @@ TEST(OnStack, is_there_as_long_as_it_lives) {
 }
 
 TEST(OnStack, is_not_there_once_it_has_been_left) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "between a frame's variables there is room that nobody writes to, where marks stay";
+#endif
   static std::jmp_buf before;
   static int again;  // no register, which longjmp would restore
   for (again = 0; again < 100; ++again) {
