@@ -243,9 +243,9 @@ def bench_command(
                 counts, fresh, found.kind_of(collective), buffers)
     where = Where(default_ranks(memory) if ranks is None else ranks, flavour, launcher, tuple(context.obj.launcher), hosts)
     check_request(request := BenchRequest(what, where, Effort(repetitions, most_seconds=most_seconds)))
-    counts, outputs = courier_counts(couriers, found.name), check_outputs(Outputs(output, html, csv, form_of_output))
+    courier_numbers, outputs = courier_counts(couriers, found.name), check_outputs(Outputs(output, html, csv, form_of_output))
     look_ahead(rivals := resolve_contenders(what, where, algorithms, native_cuda), found.setting, outputs)
-    raise typer.Exit(conclude(measured(request, rivals, machine, counts), outputs, algorithms))
+    raise typer.Exit(conclude(measured(request, rivals, machine, courier_numbers), outputs, algorithms))
 
 
 def ping_pong_command(
