@@ -238,7 +238,7 @@ class Thread:
         team = random.choice(self.teams)
         if team == 0 or len(self.teams) < 2 or self.making.teams[team].get("how") == "oneself":
             return
-        pending = any(step.get("team") == team and step["op"] != "other" and step["number"] in self.open + list(self.persistent) or
+        pending = any(step.get("team") == team and step.get("number") in self.open + list(self.persistent) or
                       step.get("team") == team and step.get("number", -9) + 1 in self.open for step in self.steps)
         if pending and ("freed_communicator" in self.making.avoided or random.random() < 0.5):
             return

@@ -1,11 +1,12 @@
 // What   Few elements: every rank writes its own in packets, cache lines that hold data and flag together, and combines all ranks'
-//        as they appear. Many: part by part, every rank stages its elements in its region of the node's segment, combines its
-//        share of all ranks' there, and copies the others' shares out.
+//        as they appear; among many ranks those of its group, and then the groups' results. Many: part by part, every rank stages its
+//        elements in its region of the node's segment, combines its share of all ranks' there, and copies the others' shares out.
 // When   One node.
-// Cost   Packets: one flag latency + pm read and combined by every rank, m bytes of elements. Parts: two flag latencies a part + 2m copied
+// Cost   Packets: one flag latency + pm read and combined by every rank, m bytes of elements; in groups of g ranks two latencies and
+//        (g + p/g) m, or three latencies and (2 + p/g^2) m where a rank combines a share. Parts: two flag latencies a part + 2m copied
 //        and 2m read and combined.
-// Needs  A shared segment on the node. Parameters: packet (most bytes of elements that travel in packets), part (most bytes of them that
-//        are staged in one epoch).
+// Needs  A shared segment on the node. Parameters: packet (most bytes of elements that travel in packets), flat (most ranks that combine
+//        all ranks' packets; more do it in groups), part (most bytes of elements that are staged in one epoch).
 // From   Ours; reduce-scatter and allgather as in Rabenseifner 2004. Epochs and halves are explained in transport/control_block.h.
 
 #include <algorithm>
@@ -19,6 +20,12 @@ namespace {
 constexpr int kPeersAhead = 4;
 constexpr int kMostRanks = 4095;  // for packets
 
+// The members' order is kept where it counts.
+Groups groups_of(const Plan& plan) {
+  const bool flat = combiner_of(plan).rank_order || static_cast<std::uint64_t>(plan.control->node_size()) <= plan.parameter(parameters::flat);
+  return {plan.control->node_size(), flat};
+}
+
 // Whole elements only.
 std::size_t packet_elements(const Combiner& by) { return Packet::kPayloadBytes / by.element_bytes; }
 
@@ -30,46 +37,142 @@ void write_packets(Packet* packet, std::uint64_t flag, const Elements& elements,
   }
 }
 
-// What all ranks have written in their packet of this number.
-struct Column {
-  std::uint64_t flag;
-  int half;
-  std::size_t stride, number, count;
-};
+// The packets of one half in which a rank finds what it combines: a row of a rank's own, and where there are groups, of its group's
+// results, and of all groups'. Of one packet every rank of a group makes the result itself, and reads those of the other groups
+// from different ranks. More are shared out: a rank combines its own share of the packets in its group, then of the groups, and reads
+// the others from the ranks of its group.
+class PacketRows {
+ public:
+  PacketRows(Plan& plan, const Elements& elements)
+      : control_(*plan.control), by_(combiner_of(plan)), elements_(elements), groups_(groups_of(plan)), most_(packet_elements(by_)),
+        count_((elements.count + most_ - 1) / most_), group_(groups_.of(control_.node_rank())) {}
 
-Status combine_column(ControlBlock& control, const Combiner& by, const Column& column, std::byte* to) {
-  std::byte blocks[Tree::room(kMostRanks, Packet::kPayloadBytes)];
-  const int size = control.node_size();
-  const auto operand = [&](int peer, const std::byte*& at) -> Status {
-    if (peer + kPeersAhead < size) __builtin_prefetch(control.packets(column.half, peer + kPeersAhead, column.stride) + column.number);
-    const Packet& packet = control.packets(column.half, peer, column.stride)[column.number];
-    CROSSRAIL_TRY(control.await(peer, [&] { return packet.flag.load(std::memory_order_acquire) == column.flag; }));
+  static std::size_t rows(const Groups& groups) { return groups.count() > 1 ? kKinds : 1; }
+
+  Status run() {
+    const std::uint64_t epoch = control_.next_epoch();
+    CROSSRAIL_TRY(control_.wait_until_reusable(epoch));
+    flag_ = control_.flag(epoch), half_ = epoch & 1;
+    write_packets(row(own, control_.node_rank()), flag_, elements_, by_);
+    if (groups_.count() > 1) {
+      CROSSRAIL_TRY(combine_group());
+      CROSSRAIL_TRY(shared_out() ? combine_share() : combine_groups());
+    } else {
+      CROSSRAIL_TRY(combine_all());
+    }
+    // A group's result is there when all its ranks have come.
+    control_.seen_all(epoch);
+    return {};
+  }
+
+ private:
+  enum Kind { own, of_group, of_all, kKinds };
+  static constexpr std::size_t kMostWhole = 1;  // packets, of which every rank combines all
+
+  Packet* row(Kind kind, int peer) const {
+    return control_.packets(half_, peer, rows(groups_) * count_) + static_cast<std::size_t>(kind) * count_;
+  }
+  bool shared_out() const { return count_ > kMostWhole; }
+  // Who combines the packets of this number in a group.
+  int owner(int group, std::size_t number) const {
+    return groups_.first(group) + static_cast<int>(number % static_cast<std::size_t>(groups_.members(group)));
+  }
+  bool is_mine(std::size_t number) const { return !shared_out() || owner(group_, number) == control_.node_rank(); }
+
+  std::size_t elements_in(std::size_t number) const { return std::min(most_, elements_.count - number * most_); }
+  std::byte* received(std::size_t number) const { return elements_.recv + number * most_ * by_.element_bytes; }
+
+  Status payload_of(int peer, const Packet& packet, const std::byte*& at) {
+    CROSSRAIL_TRY(control_.await(peer, [&] { return packet.flag.load(std::memory_order_acquire) == flag_; }));
     at = packet.payload;
     return {};
-  };
-  if (size > 1) return Tree(by, size, blocks, Packet::kPayloadBytes).combine(column.count, to, operand);
-  const std::byte* own = nullptr;
-  CROSSRAIL_TRY(operand(0, own));
-  copy_block(to, own, column.count * by.element_bytes);
-  return {};
-}
-
-Status run_packets(Plan& plan, const Elements& elements) {
-  ControlBlock& control = *plan.control;
-  const Combiner by = combiner_of(plan);
-  const std::size_t most = packet_elements(by), stride = (elements.count + most - 1) / most;
-  const std::uint64_t epoch = control.next_epoch(), flag = control.flag(epoch);
-  CROSSRAIL_TRY(control.wait_until_reusable(epoch));
-  const int half = epoch & 1;
-  write_packets(control.packets(half, control.node_rank(), stride), flag, elements, by);
-  for (std::size_t number = 0; number < stride; ++number) {
-    const std::size_t first = number * most;
-    const Column column{flag, half, stride, number, std::min(most, elements.count - first)};
-    CROSSRAIL_TRY(combine_column(control, by, column, elements.recv + first * by.element_bytes));
   }
-  control.seen_all(epoch);
-  return {};
-}
+
+  // The packets of this number of some ranks.
+  struct Column {
+    Kind kind;
+    std::size_t number;
+    int members;
+  };
+
+  // `rank_of(member)` says which ranks those are.
+  template <class RankOf>
+  Status combine(const Column& column, const RankOf& rank_of, std::byte* to) {
+    std::byte blocks[Tree::room(kMostRanks, Packet::kPayloadBytes)];
+    const auto fetch = [&](int member) {
+      if (member < column.members) __builtin_prefetch(row(column.kind, rank_of(member)) + column.number);
+    };
+    const auto operand = [&](int member, const std::byte*& at) -> Status {
+      const int peer = rank_of(member);
+      CROSSRAIL_TRY(payload_of(peer, row(column.kind, peer)[column.number], at));
+      for (int ahead = member == 0 ? 1 : kPeersAhead; ahead <= kPeersAhead; ++ahead) fetch(member + ahead);
+      return {};
+    };
+    if (column.members > 1) return Tree(by_, column.members, blocks, Packet::kPayloadBytes).combine(elements_in(column.number), to, operand);
+    const std::byte* only = nullptr;
+    CROSSRAIL_TRY(operand(0, only));
+    copy_block(to, only, elements_in(column.number) * by_.element_bytes);
+    return {};
+  }
+
+  template <class RankOf>
+  Status combine_into(Packet& packet, const Column& column, const RankOf& rank_of) {
+    CROSSRAIL_TRY(combine(column, rank_of, packet.payload));
+    packet.flag.store(flag_, std::memory_order_release);
+    return {};
+  }
+
+  Status combine_all() {
+    for (std::size_t number = 0; number < count_; ++number) {
+      CROSSRAIL_TRY(combine({own, number, control_.node_size()}, [](int member) { return member; }, received(number)));
+    }
+    return {};
+  }
+
+  Status combine_group() {
+    Packet* const results = row(of_group, control_.node_rank());
+    for (std::size_t number = 0; number < count_; ++number) {
+      if (!is_mine(number)) continue;
+      const auto rank_of = [&](int member) { return groups_.first(group_) + member; };
+      CROSSRAIL_TRY(combine_into(results[number], {own, number, groups_.members(group_)}, rank_of));
+    }
+    return {};
+  }
+
+  // No packet has many readers.
+  Status combine_groups() {
+    const int rank = control_.node_rank(), place = rank - groups_.first(group_);
+    const auto rank_of = [&](int group) { return group == group_ ? rank : groups_.first(group) + place % groups_.members(group); };
+    for (std::size_t number = 0; number < count_; ++number) {
+      CROSSRAIL_TRY(combine({of_group, number, groups_.count()}, rank_of, received(number)));
+    }
+    return {};
+  }
+
+  Status combine_share() {
+    Packet* const results = row(of_all, control_.node_rank());
+    for (std::size_t number = 0; number < count_; ++number) {
+      if (!is_mine(number)) continue;
+      CROSSRAIL_TRY(combine_into(results[number], {of_group, number, groups_.count()}, [&](int group) { return owner(group, number); }));
+    }
+    for (std::size_t number = 0; number < count_; ++number) {
+      const int peer = owner(group_, number);
+      const std::byte* result = nullptr;
+      CROSSRAIL_TRY(payload_of(peer, row(of_all, peer)[number], result));
+      copy_block(received(number), result, elements_in(number) * by_.element_bytes);
+    }
+    return {};
+  }
+
+  ControlBlock& control_;
+  Combiner by_;
+  Elements elements_;
+  Groups groups_;
+  std::size_t most_, count_;
+  int group_;
+  std::uint64_t flag_ = 0;
+  int half_ = 0;
+};
 
 Status run_part(Plan& plan, const Elements& elements) {
   ControlBlock& control = *plan.control;
@@ -93,7 +196,7 @@ bool fits(const Topology& topology, const Shape& shape) {
 Status plan(Plan& plan) {
   const ControlBlockLayout& layout = plan.control->layout();
   const std::size_t element_bytes = combiner_of(plan).element_bytes;
-  const std::size_t in_packets = Packet::kPayloadBytes / element_bytes * element_bytes * layout.packet_count;
+  const std::size_t in_packets = Packet::kPayloadBytes / element_bytes * element_bytes * (layout.packet_count / PacketRows::rows(groups_of(plan)));
   const std::size_t staged = std::min<std::size_t>(layout.bulk_bytes, plan.parameter(parameters::part)) / element_bytes * element_bytes;
   const bool few = plan.shape.block_bytes <= plan.parameter(parameters::packet) || staged == 0;
   plan.packets = few && plan.control->node_size() <= kMostRanks;
@@ -103,7 +206,7 @@ Status plan(Plan& plan) {
 }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  const auto reduce = [&](const Elements& part) { return plan.packets ? run_packets(plan, part) : run_part(plan, part); };
+  const auto reduce = [&](const Elements& part) { return plan.packets ? PacketRows(plan, part).run() : run_part(plan, part); };
   return in_parts(elements_of(plan, buffers), combiner_of(plan).element_bytes, plan.chunk_bytes, reduce);
 }
 

@@ -3,6 +3,7 @@
 // CROSSRAIL_REPRODUCIBLE it is that of the members.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 
 #include "collectives/allreduce/elements.h"
@@ -74,6 +75,27 @@ class Tree {
   int members_;
   std::byte* memory_;
   std::size_t stride_;
+};
+
+// Members that combine in two steps, first in groups and then what the groups have: each is a subtree of the Tree of all, so that the
+// bits are the same. About as many members in a group as there are groups.
+class Groups {
+ public:
+  // `flat`: all are one group.
+  Groups(int members, bool flat) : participants_(1 << (Tree::levels(members) - 1)), pairs_(members - participants_) {
+    const int levels = Tree::levels(participants_) - 1;
+    each_ = flat ? participants_ : 1 << levels / 2;
+  }
+  int count() const { return participants_ / each_; }
+  int of(int member) const { return (member < 2 * pairs_ ? member / 2 : member - pairs_) / each_; }
+  int first(int group) const { return first_of(group * each_); }
+  int members(int group) const { return first_of((group + 1) * each_) - first(group); }
+
+ private:
+  // The first member of a participant, which is a pair of members or one.
+  int first_of(int participant) const { return participant + std::min(participant, pairs_); }
+
+  int participants_, pairs_, each_;
 };
 
 }  // namespace crossrail::allreduce
