@@ -20,10 +20,14 @@ namespace {
 constexpr int kPeersAhead = 4;
 constexpr int kMostRanks = 4095;  // for packets
 
-// The members' order is kept where it counts.
+// A rank's rows of packets, where there are groups: its own, its group's results, and those of all.
+enum Row { own, of_group, of_all, kRows };
+
+// One where the members' order counts, or there is no room for the rows.
 Groups groups_of(const Plan& plan) {
-  const bool flat = combiner_of(plan).rank_order || static_cast<std::uint64_t>(plan.control->node_size()) <= plan.parameter(parameters::flat);
-  return {plan.control->node_size(), flat};
+  const ControlBlockLayout& layout = plan.control->layout();
+  const bool few = static_cast<std::uint64_t>(layout.node_size) <= plan.parameter(parameters::flat);
+  return {layout.node_size, few || combiner_of(plan).rank_order || layout.packet_count < kRows};
 }
 
 // Whole elements only.
@@ -37,17 +41,16 @@ void write_packets(Packet* packet, std::uint64_t flag, const Elements& elements,
   }
 }
 
-// The packets of one half in which a rank finds what it combines: a row of a rank's own, and where there are groups, of its group's
-// results, and of all groups'. Of one packet every rank of a group makes the result itself, and reads those of the other groups
-// from different ranks. More are shared out: a rank combines its own share of the packets in its group, then of the groups, and reads
-// the others from the ranks of its group.
+// The packets of one half in which a rank finds what it combines. Of one packet every rank of a group makes the group's result itself, and
+// reads those of the other groups from different ranks. More are shared out: a rank combines its own share of the packets in its
+// group, then of the groups, and reads the others from the ranks of its group.
 class PacketRows {
  public:
   PacketRows(Plan& plan, const Elements& elements)
       : control_(*plan.control), by_(combiner_of(plan)), elements_(elements), groups_(groups_of(plan)), most_(packet_elements(by_)),
         count_((elements.count + most_ - 1) / most_), group_(groups_.of(control_.node_rank())) {}
 
-  static std::size_t rows(const Groups& groups) { return groups.count() > 1 ? kKinds : 1; }
+  static std::size_t rows(const Groups& groups) { return groups.count() > 1 ? kRows : 1; }
 
   Status run() {
     const std::uint64_t epoch = control_.next_epoch();
@@ -66,11 +69,10 @@ class PacketRows {
   }
 
  private:
-  enum Kind { own, of_group, of_all, kKinds };
   static constexpr std::size_t kMostWhole = 1;  // packets, of which every rank combines all
 
-  Packet* row(Kind kind, int peer) const {
-    return control_.packets(half_, peer, rows(groups_) * count_) + static_cast<std::size_t>(kind) * count_;
+  Packet* row(Row which, int peer) const {
+    return control_.packets(half_, peer, rows(groups_) * count_) + static_cast<std::size_t>(which) * count_;
   }
   bool shared_out() const { return count_ > kMostWhole; }
   // Who combines the packets of this number in a group.
@@ -90,7 +92,7 @@ class PacketRows {
 
   // The packets of this number of some ranks.
   struct Column {
-    Kind kind;
+    Row row;
     std::size_t number;
     int members;
   };
@@ -100,11 +102,11 @@ class PacketRows {
   Status combine(const Column& column, const RankOf& rank_of, std::byte* to) {
     std::byte blocks[Tree::room(kMostRanks, Packet::kPayloadBytes)];
     const auto fetch = [&](int member) {
-      if (member < column.members) __builtin_prefetch(row(column.kind, rank_of(member)) + column.number);
+      if (member < column.members) __builtin_prefetch(row(column.row, rank_of(member)) + column.number);
     };
     const auto operand = [&](int member, const std::byte*& at) -> Status {
       const int peer = rank_of(member);
-      CROSSRAIL_TRY(payload_of(peer, row(column.kind, peer)[column.number], at));
+      CROSSRAIL_TRY(payload_of(peer, row(column.row, peer)[column.number], at));
       for (int ahead = member == 0 ? 1 : kPeersAhead; ahead <= kPeersAhead; ++ahead) fetch(member + ahead);
       return {};
     };
