@@ -48,7 +48,7 @@ class PacketRows {
  public:
   PacketRows(Plan& plan, const Elements& elements)
       : control_(*plan.control), by_(combiner_of(plan)), elements_(elements), groups_(groups_of(plan)), most_(packet_elements(by_)),
-        count_((elements.count + most_ - 1) / most_), group_(groups_.of(control_.node_rank())) {}
+        count_((elements.count + most_ - 1) / most_), stride_(rows(groups_) * count_), group_(groups_.of(control_.node_rank())) {}
 
   static std::size_t rows(const Groups& groups) { return groups.count() > 1 ? kRows : 1; }
 
@@ -72,7 +72,7 @@ class PacketRows {
   static constexpr std::size_t kMostWhole = 1;  // packets, of which every rank combines all
 
   Packet* row(Row which, int peer) const {
-    return control_.packets(half_, peer, rows(groups_) * count_) + static_cast<std::size_t>(which) * count_;
+    return control_.packets(half_, peer, stride_) + static_cast<std::size_t>(which) * count_;
   }
   bool shared_out() const { return count_ > kMostWhole; }
   // Who combines the packets of this number in a group.
@@ -170,7 +170,7 @@ class PacketRows {
   Combiner by_;
   Elements elements_;
   Groups groups_;
-  std::size_t most_, count_;
+  std::size_t most_, count_, stride_;  // elements of a packet, packets of a row, and of a rank
   int group_;
   std::uint64_t flag_ = 0;
   int half_ = 0;
