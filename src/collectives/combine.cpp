@@ -3,11 +3,15 @@
 
 #include "collectives/combine.h"
 
+#include <algorithm>
+#include <cstring>
 #include <iterator>
 
+#include "base/bytes.h"
 #include "collectives/combine_elements.h"
 
 #if defined(__x86_64__)
+#include <immintrin.h>
 #define CROSSRAIL_AVX2 [[gnu::target("avx2")]]
 #define CROSSRAIL_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]]
 #endif
@@ -159,6 +163,23 @@ void copy_in_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
   static constexpr Copy kCopies[] = {copy_plain, copy_avx2, copy_avx512};
   static const Copy copy = kCopies[static_cast<std::size_t>(widest())];
   copy(to, from, bytes);
+}
+
+void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
+#if defined(__x86_64__)
+  // Whole lines; the ends as usual.
+  const auto address = reinterpret_cast<std::uintptr_t>(to);
+  const std::size_t head = std::min<std::size_t>(bytes, round_up(address, kCacheLineBytes) - address);
+  const std::size_t tail = head + (bytes - head) / kCacheLineBytes * kCacheLineBytes;
+  std::memcpy(to, from, head);
+  for (std::size_t at = head; at < tail; at += sizeof(__m128i)) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
+  }
+  std::memcpy(to + tail, from + tail, bytes - tail);
+  _mm_sfence();  // such stores are not in the order of others
+#else
+  copy_in_cache(to, from, bytes);
+#endif
 }
 
 Combine combine_of(const Reduction& reduction) { return version_of(reduction, widest()); }

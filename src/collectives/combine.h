@@ -20,6 +20,9 @@ Combine combine_of(const Reduction& reduction);
 // rows lie alike in their pages, as parts of regions do.
 void copy_in_cache(std::byte* to, const std::byte* from, std::size_t bytes);
 
+// The same for rows that caches will not hold: they are written to memory, without the lines being fetched first.
+void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes);
+
 // For tests: every version of the loop that this processor can run, the plainest first; the rest are null.
 enum class Vectors : int { plain, avx2, avx512 };
 inline constexpr Vectors kVectors[] = {Vectors::plain, Vectors::avx2, Vectors::avx512};

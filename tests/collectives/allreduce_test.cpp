@@ -1,5 +1,7 @@
 // Every row of the catalogue against the definition of allreduce: worlds x counts x operations x in place or not.
 
+#include <atomic>
+#include <functional>
 #include <random>
 #include <thread>
 
@@ -61,37 +63,6 @@ void all_counts(const Algorithm& row, Communicator& communicator) {
   }
 }
 
-// What is inexact depends on the order: in a node that of recursive doubling, which MPI libraries have, too.
-std::vector<float> inexact_sums(Communicator& communicator, std::size_t count) {
-  std::mt19937 random(static_cast<unsigned>(communicator.topology.rank));
-  std::uniform_real_distribution<float> some(-1, 1);
-  std::vector<float> send(count), recv(count);
-  for (float& one : send) one = some(random);
-  const Shape shape = allreduce_shape(count, {Operation::sum, Element::float32});
-  const Buffers buffers{reinterpret_cast<const std::byte*>(send.data()), reinterpret_cast<std::byte*>(recv.data())};
-  EXPECT_TRUE(run_collective(communicator, shape, buffers).status.ok());
-  return recv;
-}
-
-TEST(Order, in_a_node_is_that_of_recursive_doubling) {
-  for (const int ranks : {2, 3, 4, 5, 6, 7, 8, 9, 13, 24, 32}) {
-    for (const std::size_t count : {1, 20, 5000, 70'001}) {
-      if (ranks > 9 && count > 20) continue;
-      std::vector<std::vector<float>> sums;
-      for (const char* row : {"node_shared", "node_shared flat=0", "node_shared flat=64", "recursive_doubling"}) {
-        virtual_world::world(Nodes(static_cast<std::size_t>(ranks), 0), forced(row), [&](Communicator& communicator) {
-          const std::vector<float> mine = inexact_sums(communicator, count);
-          if (communicator.topology.rank == ranks / 2) sums.push_back(mine);
-        });
-      }
-      ASSERT_EQ(sums.size(), 4u);
-      for (const std::vector<float>& its : sums) {
-        EXPECT_TRUE(std::memcmp(sums[0].data(), its.data(), count * sizeof(float)) == 0) << ranks << " ranks, " << count << " floats";
-      }
-    }
-  }
-}
-
 TEST_P(EveryRow, agrees_with_the_definition) {
   for (const Nodes& nodes : worlds()) {
     SCOPED_TRACE(text_of(nodes));
@@ -127,6 +98,19 @@ TEST_P(EveryRow, is_right_where_nothing_is_shared) {
   virtual_world::WorldOptions options = forced(GetParam().name);
   options.shared_segment = false;
   virtual_world::world({0, 0, 0, 0}, options, [](Communicator& communicator) { all_counts(GetParam(), communicator); });
+}
+
+// What was allowed when the communicator was opened may be refused later, to some ranks or at times.
+TEST_P(EveryRow, is_right_where_reading_is_refused) {
+  std::atomic<unsigned> reads{0};
+  const std::function<bool(int)> ways[] = {[](int rank) { return rank % 2 == 0; }, [&](int) { return ++reads % 3 != 0; }};
+  for (const auto& way : ways) {
+    virtual_world::WorldOptions options = forced(GetParam().name);
+    options.links.may_read = way;
+    for (const Nodes& nodes : kSomeWorlds) {
+      virtual_world::world(nodes, options, [](Communicator& communicator) { all_counts(GetParam(), communicator); });
+    }
+  }
 }
 
 // Thousands of calls whose send buffer is overwritten as soon as they return.
@@ -242,7 +226,8 @@ TEST_P(EveryRow, gives_all_ranks_the_same_bits) {
 // Parts and lanes of all sizes.
 TEST(Parameters, are_obeyed) {
   for (const char* wanted : {"node_shared packet=0 part=64", "node_shared packet=0 part=100", "node_shared packet=64K", "node_shared packet=64K flat=0", "node_shared part=1G",
-                             "multi_lane part=64", "multi_lane split=0", "multi_lane split=64 halving=0", "multi_lane split=1G", "multi_lane part=1K split=64 halving=1G",
+                             "node_shared packet=0 uncached=0", "node_single_copy read=64", "node_single_copy read=1G uncached=0", "node_single_copy part=64",
+                             "multi_lane part=64", "multi_lane split=0", "multi_lane split=64 halving=0 uncached=0", "multi_lane split=1G", "multi_lane part=1K split=64 halving=1G",
                              "multi_lane circling=0", "multi_lane part=1K split=0 circling=0", "multi_lane part=64 split=0 circling=4", "multi_lane part=3K split=64 halving=1K circling=500"}) {
     for (const Nodes& nodes : worlds()) {
       SCOPED_TRACE(text_of(nodes) + " " + wanted);

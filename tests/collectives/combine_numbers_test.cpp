@@ -126,16 +126,20 @@ TEST_P(EveryVersion, keeps_what_true_is) {
   }
 }
 
-TEST(CopyInCache, copies_what_it_is_told) {
+TEST(Copies, copy_what_they_are_told) {
   std::mt19937_64 random(3);
   for (std::size_t bytes = 0; bytes < 5000; bytes += bytes < 300 ? 1 : 97) {
-    std::vector<std::byte> from(bytes + 200), to(bytes + 200, std::byte{0xA5});
+    std::vector<std::byte> from(bytes + 200);
+    const std::vector<std::byte> to(bytes + 200, std::byte{0xA5});
     for (std::byte& one : from) one = static_cast<std::byte>(random());
     std::vector<std::byte> expected = to;
     const std::size_t at = random() % 64, other = random() % 64;
     std::memcpy(&expected[64 + at], &from[other], bytes);
-    copy_in_cache(&to[64 + at], &from[other], bytes);
-    EXPECT_EQ(to, expected) << bytes;
+    for (const auto copy : {copy_in_cache, copy_past_caches}) {
+      std::vector<std::byte> copied = to;
+      copy(&copied[64 + at], &from[other], bytes);
+      EXPECT_EQ(copied, expected) << bytes;
+    }
   }
 }
 

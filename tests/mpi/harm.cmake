@@ -222,7 +222,8 @@ endforeach()
 mpi_test_program(reading_refused reading_refused.c FLAGS -rdynamic)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   foreach(whom all one now_and_then)
-    mpi_test(reading_refused_${whom} ${mpi} 4 ARGS --set CROSSRAIL_GUARD=0 --expect-carried MPI_Alltoall:12:node_single_copy reading_refused ${whom})
+    mpi_test(reading_refused_${whom} ${mpi} 4 ARGS --set CROSSRAIL_GUARD=0 --expect-carried MPI_Alltoall:12:node_single_copy --expect-carried MPI_Allreduce:12:node_single_copy
+      reading_refused ${whom})
   endforeach()
 endforeach()
 mpi_test(no_single_copy openmpi4 4 ARGS --set CROSSRAIL_SINGLE_COPY=0 --set CROSSRAIL_LOG=1

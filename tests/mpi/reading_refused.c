@@ -88,11 +88,33 @@ static void pending(int salt) {
   free(recv);
 }
 
+static void sum(int salt, int in_place) {
+  const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD);
+  int* const send = malloc(sizeof(int) * kLonger);
+  int* const recv = malloc(sizeof(int) * kLonger);
+  for (int i = 0; i < kLonger; ++i) {
+    send[i] = number(rank, 0, i + salt);
+    recv[i] = in_place ? send[i] : -1;
+  }
+  MPI_OK(MPI_Allreduce(in_place ? MPI_IN_PLACE : send, recv, kLonger, MPI_INT, MPI_BXOR, MPI_COMM_WORLD));
+  int wrong = 0;
+  for (int i = 0; i < kLonger; ++i) {
+    int expected = 0;
+    for (int peer = 0; peer < size; ++peer) expected ^= number(peer, 0, i + salt);
+    wrong += recv[i] != expected || (!in_place && send[i] != number(rank, 0, i + salt));
+  }
+  CHECK(wrong == 0, "%d wrong elements of MPI_Allreduce%s", wrong, in_place ? " in place" : "");
+  free(send);
+  free(recv);
+}
+
 static void all_calls(int salt) {
   MPI_OK(checked_alltoall(MPI_COMM_WORLD, kLong, salt));
   vector(salt, 0);
   vector(salt, 1);
   pending(salt);
+  sum(salt, 0);
+  sum(salt, 1);
   MPI_OK(checked_alltoall(MPI_COMM_WORLD, kLonger, salt));
   MPI_OK(checked_alltoall(MPI_COMM_WORLD, 3, salt));
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "collectives/allreduce/tree.h"
+#include "collectives/parameters.h"
 
 namespace crossrail::allreduce {
 
@@ -28,6 +29,14 @@ struct Shares {
     return {first, std::min((mine.first + mine.count) * grain, count) - first};
   }
 };
+
+// The least that shares are dealt in, in elements: caches then hold no line of two ranks' shares.
+inline std::size_t grain_of(std::size_t element_bytes) { return (kCacheLineBytes + element_bytes - 1) / element_bytes; }
+
+// Copies results to where they go, by the plan's parameter `uncached`.
+inline void copy_results(const Plan& plan, std::byte* to, const std::byte* from, std::size_t bytes) {
+  (plan.shape.block_bytes < plan.parameter(parameters::uncached) ? copy_in_cache : copy_past_caches)(to, from, bytes);
+}
 
 class NodePart {
  public:
@@ -76,7 +85,7 @@ class NodePart {
       const Stretch its = shares_.of(peer);
       if (its.count == 0) continue;
       if (step > 0) CROSSRAIL_TRY(control_.wait(peer, reduced, place_.epoch));
-      copy(its, elements_.recv, place_.regions.of(peer));
+      copy_results(plan_, at(elements_.recv, its.first), at(place_.regions.of(peer), its.first), its.count * by_.element_bytes);
     }
     // There is a first share, and who has combined it has seen that all had come.
     control_.seen_all(place_.epoch);
@@ -120,5 +129,10 @@ class NodePart {
   Shares shares_;
   Place place_;
 };
+
+namespace node_shared {
+// Any number of elements, part by part in the regions of the slot's segment, by a plan with NodePart's scratch.
+Status reduce_by_parts(Plan& plan, const Elements& elements);
+}  // namespace node_shared
 
 }  // namespace crossrail::allreduce

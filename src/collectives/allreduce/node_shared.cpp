@@ -6,7 +6,8 @@
 //        (g + p/g) m, or three latencies and (2 + p/g^2) m where a rank combines a share. Parts: two flag latencies a part + 2m copied
 //        and 2m read and combined.
 // Needs  A shared segment on the node. Parameters: packet (most bytes of elements that travel in packets), flat (most ranks that combine
-//        all ranks' packets; more do it in groups), part (most bytes of elements that are staged in one epoch).
+//        all ranks' packets; more do it in groups), part (most bytes of elements that are staged in one epoch), uncached (least bytes of elements whose
+//        results are written past the caches).
 // From   Ours; reduce-scatter and allgather as in Rabenseifner 2004. Epochs and halves are explained in transport/control_block.h.
 
 #include <algorithm>
@@ -176,12 +177,17 @@ class PacketRows {
   int half_ = 0;
 };
 
+std::size_t most_staged(const Plan& plan) {
+  const std::size_t element_bytes = combiner_of(plan).element_bytes;
+  return std::min<std::size_t>(plan.control->layout().bulk_bytes, plan.parameter(parameters::part)) / element_bytes * element_bytes;
+}
+
 Status run_part(Plan& plan, const Elements& elements) {
   ControlBlock& control = *plan.control;
   const std::size_t element_bytes = combiner_of(plan).element_bytes;
   const std::uint64_t epoch = control.next_epoch();
   CROSSRAIL_TRY(control.wait_until_reusable(epoch));
-  const Shares shares{elements.count, (kCacheLineBytes + element_bytes - 1) / element_bytes, control.node_size()};
+  const Shares shares{elements.count, grain_of(element_bytes), control.node_size()};
   const Regions regions{control.bulk(epoch & 1, 0), control.layout().bulk_bytes};
   NodePart part(plan, elements, shares, {regions, epoch});
   part.stage();
@@ -191,6 +197,11 @@ Status run_part(Plan& plan, const Elements& elements) {
 
 }  // namespace
 
+Status reduce_by_parts(Plan& plan, const Elements& elements) {
+  const std::size_t element_bytes = combiner_of(plan).element_bytes;
+  return in_parts(elements, element_bytes, most_staged(plan), [&](const Elements& part) { return run_part(plan, part); });
+}
+
 bool fits(const Topology& topology, const Shape& shape) {
   return topology.one_node() && topology.shared_segment && is_defined(shape.reduction);
 }
@@ -199,7 +210,7 @@ Status plan(Plan& plan) {
   const ControlBlockLayout& layout = plan.control->layout();
   const std::size_t element_bytes = combiner_of(plan).element_bytes;
   const std::size_t in_packets = Packet::kPayloadBytes / element_bytes * element_bytes * (layout.packet_count / PacketRows::rows(groups_of(plan)));
-  const std::size_t staged = std::min<std::size_t>(layout.bulk_bytes, plan.parameter(parameters::part)) / element_bytes * element_bytes;
+  const std::size_t staged = most_staged(plan);
   const bool few = plan.shape.block_bytes <= plan.parameter(parameters::packet) || staged == 0;
   plan.packets = few && plan.control->node_size() <= kMostRanks;
   plan.chunk_bytes = plan.packets ? in_packets : staged;
@@ -208,8 +219,9 @@ Status plan(Plan& plan) {
 }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  const auto reduce = [&](const Elements& part) { return plan.packets ? PacketRows(plan, part).run() : run_part(plan, part); };
-  return in_parts(elements_of(plan, buffers), combiner_of(plan).element_bytes, plan.chunk_bytes, reduce);
+  const Elements elements = elements_of(plan, buffers);
+  if (!plan.packets) return reduce_by_parts(plan, elements);
+  return in_parts(elements, combiner_of(plan).element_bytes, plan.chunk_bytes, [&](const Elements& part) { return PacketRows(plan, part).run(); });
 }
 
 }  // namespace crossrail::allreduce::node_shared

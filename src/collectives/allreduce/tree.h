@@ -15,14 +15,29 @@ class Tree {
   // Of `members`; `memory` is room() bytes for blocks of `stride` bytes.
   Tree(const Combiner& by, int members, std::byte* memory, std::size_t stride) : by_(by), members_(members), memory_(memory), stride_(stride) {}
 
+  // Asks for this member (or the one it makes a pair with) first and for its neighbours in the Tree next, to the same bits: ranks that begin
+  // with different ones seldom ask for the same one at a time. Not in the order of the members.
+  Tree& begin_with(int member) {
+    begin_ = participant_of(members_, member);
+    return *this;
+  }
+
   static constexpr int levels(int members) { return std::bit_width(static_cast<unsigned>(members)); }
   static constexpr std::size_t room(int members, std::size_t stride) { return 2 * static_cast<std::size_t>(levels(members)) * stride; }
 
   // Combines `count` elements of every member. `operand(member, at)` sets where they lie, and may wait; each member is asked for
-  // once, in order. Two at the least. `to` may be where the first one's lie; it is written before the others have been asked for.
+  // once, in order, and what it has is used before kAwaited more have been asked for. Two at the least. `to` may be where the first
+  // one's lie; it is written before the others have been asked for.
+  static constexpr int kAwaited = 3;
   template <class Operand>
   Status combine(std::size_t count, std::byte* to, Operand operand) {
     return by_.rank_order ? fold(count, to, operand) : combine_in_pairs(count, to, operand);
+  }
+
+  // Pairs of members, as many as make the participants a power of two, and then single ones.
+  static constexpr int participant_of(int members, int member) {
+    const int pairs = members - (1 << (levels(members) - 1));
+    return member < 2 * pairs ? member / 2 : member - pairs;
   }
 
   // The same as ((0 op 1) op 2) op ..., which needs no memory.
@@ -42,8 +57,9 @@ class Tree {
   template <class Operand>
   Status combine_in_pairs(std::size_t count, std::byte* to, Operand operand) {
     const int top = levels(members_) - 1, participants = 1 << top, pairs = members_ - participants;
-    const std::byte* waiting[sizeof(int) * 8] = {};  // first operands, by level
-    for (int participant = 0; participant < participants; ++participant) {
+    const std::byte* waiting[sizeof(int) * 8] = {};  // what was come to first, by level
+    for (int step = 0; step < participants; ++step) {
+      const int participant = step ^ begin_;
       const bool pair = participant < pairs;
       const int member = pair ? 2 * participant : participant + pairs;
       const std::byte* mine = nullptr;
@@ -51,14 +67,15 @@ class Tree {
       if (pair) {
         const std::byte* other = nullptr;
         CROSSRAIL_TRY(operand(member + 1, other));
-        std::byte* const place = top == 0 ? to : block(0, participant);
+        std::byte* const place = top == 0 ? to : block(0, step);
         by_.combine(mine, other, place, count);
         mine = place;
       }
       int level = 0;
-      for (; (participant >> level & 1) != 0; ++level) {
-        std::byte* const place = level + 1 == top ? to : block(level + 1, participant);
-        by_.combine(waiting[level], mine, place, count);
+      for (; (step >> level & 1) != 0; ++level) {
+        std::byte* const place = level + 1 == top ? to : block(level + 1, step);
+        const bool in_order = (participant >> level & 1) != 0;
+        by_.combine(in_order ? waiting[level] : mine, in_order ? mine : waiting[level], place, count);
         mine = place;
       }
       waiting[level] = mine;
@@ -66,15 +83,16 @@ class Tree {
     return {};
   }
 
-  // Two blocks a level: for a first operand, which waits, and for a second.
-  std::byte* block(int level, int participant) const {
-    return memory_ + (2 * static_cast<std::size_t>(level) + static_cast<std::size_t>(participant >> level & 1)) * stride_;
+  // Two blocks a level: for what waits, and for what comes second.
+  std::byte* block(int level, int step) const {
+    return memory_ + (2 * static_cast<std::size_t>(level) + static_cast<std::size_t>(step >> level & 1)) * stride_;
   }
 
   Combiner by_;
   int members_;
   std::byte* memory_;
   std::size_t stride_;
+  int begin_ = 0;  // participant
 };
 
 // Members that combine in two steps, first in groups and then what the groups have: each is a subtree of the Tree of all, so that the
@@ -87,7 +105,7 @@ class Groups {
     each_ = flat ? participants_ : 1 << levels / 2;
   }
   int count() const { return participants_ / each_; }
-  int of(int member) const { return (member < 2 * pairs_ ? member / 2 : member - pairs_) / each_; }
+  int of(int member) const { return Tree::participant_of(participants_ + pairs_, member) / each_; }
   int first(int group) const { return first_of(group * each_); }
   int members(int group) const { return first_of((group + 1) * each_) - first(group); }
 

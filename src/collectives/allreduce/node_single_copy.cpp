@@ -1,0 +1,163 @@
+// What   Every rank offers the address of its elements, reads its share of all others' with process_vm_readv, some KiB at a time, and
+//        combines what it has read while its caches hold it; the results go to all through the node's segment.
+// When   One node, many elements: what others need is read where it lies, not copied first.
+// Cost   Two flag latencies a part + (p-1) m/(p read) system calls and m read and combined + m copied.
+// Needs  A shared segment, process_vm_readv allowed between the ranks, an order of its own. Elements that cannot be read after all are
+//        staged in the segment, as node_shared does. Parameters: read (most bytes that are read at a time), part (most bytes of elements
+//        that are staged in one epoch), uncached (least bytes of elements whose results are written past the caches).
+// From   Ours, after node_single_copy of alltoall; Linux process_vm_readv(2).
+
+#include <algorithm>
+
+#include "collectives/allreduce/node_part.h"
+#include "collectives/parameters.h"
+
+namespace crossrail::allreduce::node_single_copy {
+namespace {
+
+// Above the epoch in a flag: this rank could not read what it was to combine.
+constexpr std::uint64_t kRefused = std::uint64_t{1} << 63;
+// Instead of an address: there is none to be read at.
+constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+
+// A plan's, the same on all ranks.
+struct State {
+  std::size_t block = 0;  // bytes read at a time
+  bool refused = false;   // some rank could not read
+};
+
+class ReadPart {
+ public:
+  ReadPart(Plan& plan, const Elements& elements)
+      : plan_(plan), control_(*plan.control), by_(combiner_of(plan)), elements_(elements),
+        shares_{elements.count, grain_of(by_.element_bytes), control_.node_size()}, mine_(shares_.of(control_.node_rank())),
+        block_(plan.kept<State>().block) {}
+
+  Status run() {
+    const std::uint64_t epoch = control_.next_epoch();
+    flag_ = control_.flag(epoch), half_ = epoch & 1;
+    CROSSRAIL_TRY(control_.wait_until_reusable(epoch));
+    offer();
+    const Status read = reduce();
+    if (!read.ok() && read.code != Code::system) return read;
+    control_.my_lines().finished.word[half_].store(read.ok() ? flag_ : flag_ | kRefused, std::memory_order_release);
+    CROSSRAIL_TRY(collect());
+    // All have read this rank's elements, or will not.
+    control_.seen_all(epoch);
+    return stage_refused();
+  }
+
+ private:
+  void offer() {
+    std::uint64_t address = 0;
+    const Status exported = plan_.links->export_range(elements_.send, elements_.count * by_.element_bytes, address);
+    ExportedRange& mine = control_.my_lines().exported[half_];
+    mine.address.store(exported.ok() ? address : kNowhere, std::memory_order_relaxed);
+    mine.flag.store(flag_, std::memory_order_release);
+  }
+
+  // In place, what a rank has combined may be overwritten: nobody else reads that share.
+  Status reduce() {
+    const std::size_t step = block_ / by_.element_bytes;
+    for (std::size_t done = 0; done < mine_.count; done += step) {
+      CROSSRAIL_TRY(reduce_block({mine_.first + done, std::min(step, mine_.count - done)}));
+    }
+    return {};
+  }
+
+  Status reduce_block(const Stretch& block) {
+    std::byte* const read = plan_.scratch() + Tree::room(control_.node_size(), block_);
+    int next = 0;
+    const auto operand = [&](int peer, const std::byte*& at) -> Status {
+      at = elements_.send + block.first * by_.element_bytes;
+      if (peer == control_.node_rank()) return {};
+      std::byte* const to = read + static_cast<std::size_t>(next) * block_;
+      next = (next + 1) % Tree::kAwaited;
+      at = to;
+      return read_from(peer, block, to);
+    };
+    Tree tree(by_, control_.node_size(), plan_.scratch(), block_);
+    return tree.begin_with(control_.node_rank()).combine(block.count, result(control_.node_rank(), block.first), operand);
+  }
+
+  Status read_from(int peer, const Stretch& block, std::byte* to) {
+    const ExportedRange& offer = control_.lines(peer).exported[half_];
+    CROSSRAIL_TRY(control_.await(peer, [&] { return offer.flag.load(std::memory_order_acquire) == flag_; }));
+    const std::uint64_t address = offer.address.load(std::memory_order_relaxed);
+    if (address == kNowhere) return failed(Code::system, "the elements cannot be read");
+    return plan_.links->read_peer(control_.rank_of(peer), to, address + block.first * by_.element_bytes, block.count * by_.element_bytes);
+  }
+
+  // Of a peer's share, where all find it.
+  std::byte* result(int peer, std::size_t element) const {
+    return control_.bulk(half_, peer) + (element - shares_.of(peer).first) * by_.element_bytes;
+  }
+
+  Status collect() {
+    for (int step = 0; step < control_.node_size(); ++step) {
+      const int peer = (control_.node_rank() + step) % control_.node_size();
+      CROSSRAIL_TRY(control_.await(peer, [&] { return (finished(peer) & ~kRefused) == flag_; }));
+      const Stretch its = shares_.of(peer);
+      if (its.count == 0 || has_refused(peer)) continue;
+      copy_results(plan_, elements_.recv + its.first * by_.element_bytes, result(peer, its.first), its.count * by_.element_bytes);
+    }
+    return {};
+  }
+  std::uint64_t finished(int peer) { return control_.lines(peer).finished.word[half_].load(std::memory_order_acquire); }
+  // Good until its share has been staged: before, a rank that has refused comes to no other epoch of this half.
+  bool has_refused(int peer) { return finished(peer) == (flag_ | kRefused); }
+
+  // What was to be combined by ranks that could not read it lies untouched everywhere.
+  Status stage_refused() {
+    for (int peer = 0; peer < control_.node_size(); ++peer) {
+      if (!has_refused(peer)) continue;
+      plan_.kept<State>().refused = true;
+      const Stretch its = shares_.of(peer);
+      CROSSRAIL_TRY(node_shared::reduce_by_parts(plan_, elements_.part(its.first, its.count, by_.element_bytes)));
+    }
+    return {};
+  }
+
+  Plan& plan_;
+  ControlBlock& control_;
+  Combiner by_;
+  Elements elements_;
+  Shares shares_;
+  Stretch mine_;
+  std::size_t block_;
+  std::uint64_t flag_ = 0;
+  int half_ = 0;
+};
+
+}  // namespace
+
+bool fits(const Topology& topology, const Shape& shape) {
+  return topology.one_node() && topology.shared_segment && topology.single_copy && is_defined(shape.reduction) && free_order(topology, shape);
+}
+
+Status plan(Plan& plan) {
+  const std::size_t element_bytes = combiner_of(plan).element_bytes, grain = grain_of(element_bytes) * element_bytes;
+  const std::size_t ranks = static_cast<std::size_t>(plan.control->node_size());
+  // Every share has room in its rank's region.
+  plan.chunk_bytes = plan.control->layout().bulk_bytes / grain * grain * ranks;
+  const std::size_t share = round_up((plan.shape.block_bytes + ranks - 1) / ranks, grain);
+  const std::size_t block = std::max<std::size_t>(std::min<std::size_t>(plan.parameter(parameters::read), share) / element_bytes, 1) * element_bytes;
+  plan.keep(State{.block = round_up(block, kCacheLineBytes)});
+  if (plan.chunk_bytes == 0) return failed(Code::no_memory, "the node's segment has no room for an element");
+  const std::size_t read = Tree::room(plan.control->node_size(), plan.kept<State>().block) + Tree::kAwaited * plan.kept<State>().block;
+  return plan.reserve_scratch(std::max(read, NodePart::scratch_bytes(plan.control->node_size())));
+}
+
+Status run(Plan& plan, const Buffers& buffers) {
+  const Elements elements = elements_of(plan, buffers);
+  const std::size_t element_bytes = combiner_of(plan).element_bytes;
+  if (plan.control->node_size() == 1) {
+    copy_alone(elements, element_bytes);
+    return {};
+  }
+  return in_parts(elements, element_bytes, plan.chunk_bytes, [&](const Elements& part) {
+    return plan.kept<State>().refused ? node_shared::reduce_by_parts(plan, part) : ReadPart(plan, part).run();
+  });
+}
+
+}  // namespace crossrail::allreduce::node_single_copy
