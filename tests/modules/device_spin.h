@@ -30,14 +30,14 @@ class Spin {
   Spin(const Spin&) = delete;
   Spin& operator=(const Spin&) = delete;
 
-  void begin() {
+  void begin(int longest_ms = 2000) {
     unsigned long long value = ++number_;
     void* arguments[] = {&memory_, &value};
     require(launch_(kernel_, 1, 1, 1, 1, 1, 1, 0, stream_, arguments, nullptr), "cuLaunchKernel");
     late_ = false;
     ended_ = false;
-    watch_ = std::thread([this] {
-      for (int step = 0; step < 2000 && !ended_; ++step) usleep(1000);
+    watch_ = std::thread([this, longest_ms] {
+      for (int step = 0; step < longest_ms && !ended_; ++step) usleep(1000);
       late_ = !ended_;
       release();
     });
@@ -49,6 +49,9 @@ class Spin {
     require(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     return !late_;
   }
+  // Lets it end; it is not waited for.
+  void release() { std::atomic_ref(*static_cast<unsigned long long*>(memory_)).store(number_); }
+  cudaStream_t stream() const { return stream_; }
 
  private:
   static constexpr const char* kText =
@@ -57,7 +60,6 @@ class Spin {
       "  .reg .u64 %a, %v, %w;\n  .reg .pred %p;\n"
       "  ld.param.u64 %a, [word];\n  ld.param.u64 %v, [value];\n"
       "again:\n  ld.volatile.global.u64 %w, [%a];\n  setp.lt.u64 %p, %w, %v;\n  @%p bra again;\n  ret;\n}\n";
-  void release() { std::atomic_ref(*static_cast<unsigned long long*>(memory_)).store(number_); }
 
   decltype(&cuLaunchKernel) launch_ = nullptr;
   CUfunction kernel_{};

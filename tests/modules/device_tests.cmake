@@ -2,7 +2,7 @@
 # another machine and run there by run_gpu_tests.sh: keep its list like the one here.
 
 # Position-independent: no copies of Open MPI's objects, whose sizes differ between its versions.
-foreach(program alltoall allreduce gatherings algorithms kinds reuse types vectors pending on_stream streams killed pid_spaces waits owners contexts)
+foreach(program alltoall allreduce gatherings algorithms kinds reuse types vectors pending on_stream streams killed mps_killed pid_spaces waits owners contexts)
   add_executable(device_${program} device_${program}.cpp)
   target_include_directories(device_${program} SYSTEM PRIVATE ${CROSSRAIL_CUDA_INCLUDE} ${CROSSRAIL_OPENMPI_INCLUDE})
   target_include_directories(device_${program} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
@@ -62,5 +62,36 @@ if(mpirun_version MATCHES "\\(Open MPI\\) 4\\.")
       set_tests_properties(modules.${name}.2 modules.${name}.4 PROPERTIES
         SKIP_REGULAR_EXPRESSION "skipped: no GPU" FAIL_REGULAR_EXPRESSION "WRONG")
     endforeach()
+  endforeach()
+endif()
+
+# The MPS server, or the daemon that has started it, is killed. The driver starts a daemon of its own and bounds its own time.
+# mps_test(name kill mode [LAUNCH word of mpirun...])
+function(mps_test name kill mode)
+  cmake_parse_arguments(ARG "" "" "LAUNCH" ${ARGN})
+  list(JOIN ARG_LAUNCH " " launch)
+  foreach(ranks 2 4)
+    set(test modules.${name}.${ranks})
+    add_test(NAME ${test}
+      COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/where_a_gpu_is.sh ${mps_python} ${CMAKE_CURRENT_SOURCE_DIR}/mps_killed.py
+        $<TARGET_FILE:crossrail_mpi_openmpi> $<TARGET_FILE:device_mps_killed> --ranks ${ranks} --kill ${kill} --mode ${mode} "--launch=${launch}")
+    set_tests_properties(${test} PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 TIMEOUT 240 RUN_SERIAL TRUE)
+  endforeach()
+endfunction()
+
+crossrail_find_python(mps_python "argparse")
+if(mps_python)
+  foreach(kill control server both)
+    mps_test(device_mps_killed_abort_${kill} ${kill} abort)
+    mps_test(device_mps_killed_finalize_${kill} ${kill} finalize)
+    # These leave a rank that ends without the others.
+    if(mpirun_version MATCHES "\\(Open MPI\\) 4\\.")
+      mps_test(device_mps_killed_return_${kill} ${kill} return)
+      mps_test(device_mps_killed_pending_${kill} ${kill} pending)
+      mps_test(device_mps_killed_each_${kill} ${kill} return LAUNCH -x CROSSRAIL_ONE_LAUNCHER=0)
+    endif()
+  endforeach()
+  foreach(kill server both)
+    mps_test(device_mps_probe_${kill} ${kill} probe)
   endforeach()
 endif()

@@ -39,24 +39,41 @@ last_line() {
   echo "$found"
 }
 
+# attempt NAME RANKS MOST-SECONDS COMMAND...
+attempt() {
+  name=$1 ranks=$2 most=$3
+  shift 3
+  log=$logs/$name.$ranks.log
+  began=$(date +%s.%N)
+  timeout -k 5 "$most" "$@" >"$log" 2>&1 </dev/null
+  status=$?
+  seconds=$(echo "$began $(date +%s.%N)" | awk '{printf "%.1f", $2 - $1}')
+  outcome=$(judge "$name" "$ranks" $status "$log")
+  echo "$name $ranks $outcome $seconds $(last_line "$log")"
+  [ "$outcome" = FAIL ] || return 0
+  failures=$((failures + 1))
+  echo "    exit status $status, $log"
+  { grep -aE 'WRONG|rror|crossrail|ignal' "$log" || tail -n 6 "$log"; } | head -n 6 | cut -c1-300 | sed 's/^/    /'
+}
+
+picked() { echo "$1" | grep -qE -- "$pattern"; }
+
 # run NAME 'LAUNCHER ARGUMENTS' WORD... (the program without its folder, and what stands around it)
 run() {
   name=$1 launch=$2
   shift 2
   for ranks in ${RANKS:-2 4}; do
-    echo "$name.$ranks" | grep -qE -- "$pattern" || continue
-    log=$logs/$name.$ranks.log
-    began=$(date +%s.%N)
+    picked "$name.$ranks" || continue
     # shellcheck disable=SC2086
-    timeout -k 5 120 mpirun --oversubscribe $launch -n "$ranks" -x LD_PRELOAD="$library" "$@" >"$log" 2>&1 </dev/null
-    status=$?
-    seconds=$(echo "$began $(date +%s.%N)" | awk '{printf "%.1f", $2 - $1}')
-    outcome=$(judge "$name" "$ranks" $status "$log")
-    echo "$name $ranks $outcome $seconds $(last_line "$log")"
-    [ "$outcome" = FAIL ] || continue
-    failures=$((failures + 1))
-    echo "    exit status $status, $log"
-    { grep -aE 'WRONG|rror|crossrail|ignal' "$log" || tail -n 6 "$log"; } | head -n 6 | cut -c1-300 | sed 's/^/    /'
+    attempt "$name" "$ranks" 120 mpirun --oversubscribe $launch -n "$ranks" -x LD_PRELOAD="$library" "$@"
+  done
+}
+
+# run_mps NAME 'LAUNCHER ARGUMENTS' KILL MODE (see mps_killed.py, which needs python3)
+run_mps() {
+  for ranks in ${RANKS:-2 4}; do
+    picked "$1.$ranks" || continue
+    attempt "$1" "$ranks" 240 python3 "$here/mps_killed.py" "$library" "$programs/device_mps_killed" --ranks "$ranks" --kill "$3" --mode "$4" --launch="$2"
   done
 }
 
@@ -76,5 +93,10 @@ for algorithm in auto packet ll128 ipc_kernel_push ipc_kernel_pull ipc_copy_push
     run device_killed_${case}_$algorithm "--mca orte_enable_recovery 1" "$programs/device_killed" $case $algorithm
   done
 done
+for kill in control server both; do
+  for mode in abort finalize return pending; do run_mps device_mps_killed_${mode}_$kill "" $kill $mode; done
+  run_mps device_mps_killed_each_$kill "-x CROSSRAIL_ONE_LAUNCHER=0" $kill return
+done
+for kill in server both; do run_mps device_mps_probe_$kill "" $kill probe; done
 echo "$failures failed"
 [ $failures = 0 ]
