@@ -164,10 +164,12 @@ TEST_P(EveryRow, takes_null_for_nothing) {
 
 // Parts and packets of all sizes.
 TEST_P(EveryRow, obeys_its_parameters) {
-  for (const char* parameters : {" part=0", " part=64", " part=100", " part=1G", " packet=0 part=4K", " packet=64K"}) {
+  for (const char* parameters : {" part=0", " part=64", " part=100", " part=1G", " packet=0 part=4K", " packet=64K", " packet=0 uncached=0"}) {
+    const bool uncached = std::string(parameters).find("uncached") != std::string::npos;
     const bool packets = std::string(parameters).find("packet") != std::string::npos;
     const bool has_packets = std::string(GetParam().name) == "node_shared";
     if (GetParam().parameters.empty() || (packets && !has_packets)) continue;
+    if (uncached && GetParam().collective != Collective::allgather) continue;
     SCOPED_TRACE(parameters);
     for (const Nodes& nodes : kSomeWorlds) {
       virtual_world::world(nodes, forced(GetParam(), parameters), [](Communicator& communicator) {

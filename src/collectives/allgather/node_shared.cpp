@@ -2,15 +2,15 @@
 //        packets, cache lines that hold data and flag together; long ones part by part, one flag each.
 // When   One node.
 // Cost   One flag latency a part + m staged and pm fetched by every rank. Alternating halves: no closing barrier.
-// Needs  A shared segment on the node. Parameters: packet (longest block that travels in packets), part (most of a block in one epoch).
+// Needs  A shared segment on the node. Parameters: packet (longest block that travels in packets), part (most of a block in one epoch),
+//        uncached (least bytes of all blocks that are written past the caches).
 // From   Ours; epochs and halves are explained in transport/control_block.h.
 
 #include <algorithm>
 
 #include "collectives/allgather/own_block.h"
-#include "collectives/combine.h"
 #include "collectives/packets.h"
-#include "collectives/parameters.h"
+#include "collectives/results.h"
 
 namespace crossrail::allgather::node_shared {
 namespace {
@@ -44,10 +44,11 @@ Status run_part(Plan& plan, const Buffers& buffers, std::size_t from, std::size_
   plan.last.staged_bytes += bytes;
   control.post(filled, epoch);
   copy_own(plan, buffers, from, bytes);
+  const CopyResults copy_result = copy_of_results(plan, static_cast<std::size_t>(size) * plan.shape.block_bytes);
   for (int step = 1; step < size; ++step) {
     const int peer = (rank + step) % size;
     CROSSRAIL_TRY(control.wait(peer, filled, epoch));
-    copy_in_cache(received(plan, buffers, peer) + from, control.bulk(half, peer), bytes);
+    copy_result(received(plan, buffers, peer) + from, control.bulk(half, peer), bytes);
   }
   control.seen_all(epoch);
   return {};

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "collectives/allreduce/tree.h"
-#include "collectives/parameters.h"
+#include "collectives/results.h"
 
 namespace crossrail::allreduce {
 
@@ -32,11 +32,6 @@ struct Shares {
 
 // The least that shares are dealt in, in elements: caches then hold no line of two ranks' shares.
 inline std::size_t grain_of(std::size_t element_bytes) { return (kCacheLineBytes + element_bytes - 1) / element_bytes; }
-
-// Copies results to where they go, by the plan's parameter `uncached`.
-inline void copy_results(const Plan& plan, std::byte* to, const std::byte* from, std::size_t bytes) {
-  (plan.shape.block_bytes < plan.parameter(parameters::uncached) ? copy_in_cache : copy_past_caches)(to, from, bytes);
-}
 
 class NodePart {
  public:
@@ -80,12 +75,13 @@ class NodePart {
   // Once this rank's results are there: everybody's, to where they go.
   Status collect() {
     control_.post(reduced, place_.epoch);
+    const CopyResults copy_result = copy_of_results(plan_, plan_.shape.block_bytes);
     for (int step = 0; step < control_.node_size(); ++step) {
       const int peer = (control_.node_rank() + step) % control_.node_size();
       const Stretch its = shares_.of(peer);
       if (its.count == 0) continue;
       if (step > 0) CROSSRAIL_TRY(control_.wait(peer, reduced, place_.epoch));
-      copy_results(plan_, at(elements_.recv, its.first), at(place_.regions.of(peer), its.first), its.count * by_.element_bytes);
+      copy_result(at(elements_.recv, its.first), at(place_.regions.of(peer), its.first), its.count * by_.element_bytes);
     }
     // There is a first share, and who has combined it has seen that all had come.
     control_.seen_all(place_.epoch);

@@ -94,12 +94,13 @@ class ReadPart {
   }
 
   Status collect() {
+    const CopyResults copy_result = copy_of_results(plan_, plan_.shape.block_bytes);
     for (int step = 0; step < control_.node_size(); ++step) {
       const int peer = (control_.node_rank() + step) % control_.node_size();
       CROSSRAIL_TRY(control_.await(peer, [&] { return (finished(peer) & ~kRefused) == flag_; }));
       const Stretch its = shares_.of(peer);
       if (its.count == 0 || has_refused(peer)) continue;
-      copy_results(plan_, elements_.recv + its.first * by_.element_bytes, result(peer, its.first), its.count * by_.element_bytes);
+      copy_result(elements_.recv + its.first * by_.element_bytes, result(peer, its.first), its.count * by_.element_bytes);
     }
     return {};
   }
