@@ -66,6 +66,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/requests/nonblocking_request.cpp
     src/mpi/requests/pending.cpp
     src/mpi/requests/persistent.cpp
+    src/mpi/requests/refused_requests.cpp
     src/mpi/requests/request_table.cpp
     src/mpi/requests/tokens.cpp
     src/mpi/statistics/counters.cpp

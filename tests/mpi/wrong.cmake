@@ -11,6 +11,20 @@ foreach(case openmpi4:alltoall:first openmpi4:ialltoall:first openmpi4:iallreduc
     --expect-once "crossrail.*some rank runs without" some_ranks_without ${form})
 endforeach()
 
+# Requests of nonblocking collectives are not to be freed or cancelled.
+mpi_test_program(given_up given_up.c)
+set(carried --expect-carried MPI_Ialltoall:12 --expect-carried MPI_Iallreduce:12 --forbid-text "have not been completed" --forbid-text "[Ss]egmentation")
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5 intel)
+  mpi_test(given_up ${mpi} 3 SECONDS 80 ARGS ${carried} given_up)
+endforeach()
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5 mpich5_abi intel intel_abi)
+  mpi_test(given_up_threads ${mpi} 3 SECONDS 80 ARGS ${carried} given_up threads)
+endforeach()
+foreach(mpi openmpi4 openmpi5 mpich5)
+  mpi_test(given_up_persistent ${mpi} 3 SECONDS 80 ARGS ${carried} --expect-carried MPI_Alltoall_init:6 given_up persistent)
+  mpi_test(given_up_persistent_threads ${mpi} 3 SECONDS 80 ARGS ${carried} --expect-carried MPI_Alltoall_init:6 given_up threads persistent)
+endforeach()
+
 # Wrong programs, beside the MPI library: those in which it goes on or reports an error every time.
 mpi_test_program(wrong_programs wrong_programs.c wrong_arguments.c wrong_order.c BUILDS openmpi4 mpich4)
 set(both uncommitted_type negative_block in_place_received in_place_both null_operation operations_allreduce operations_scatter

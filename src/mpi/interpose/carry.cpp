@@ -57,6 +57,13 @@ int raise(const Failed& call, const Status& status) {
   return code;
 }
 
+int raise_of_class(const Failed& call, int error_class, const char* what) {
+  log_line(LogLevel::error, "%s: %s", call.function, what);
+  const int code = error_code_of_class(error_class, what);
+  call_error_handler(call.comm, code);
+  return code;
+}
+
 void raise_error(const Carried& carried) {
   if (carried.to_be_raised) call_error_handler(handle_from<MPI_Comm>(carried.raised_on), carried.code);
 }

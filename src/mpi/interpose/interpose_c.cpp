@@ -10,6 +10,7 @@
 #include "mpi/interpose/words.h"
 #include "mpi/requests/nonblocking.h"
 #include "mpi/requests/persistent.h"
+#include "mpi/requests/refused_requests.h"
 #include "mpi/statistics/request_times.h"
 #include "mpi/tracing/traced_calls.h"
 
@@ -83,8 +84,16 @@ Word64 hand_on_start(NextCall& next, const RequestsAt& requests, Words... words)
 
 Word64 hand_on_free(NextCall& next, Word64 request) {
   if (next.is_nested()) return next(request);
+  if (const Carried refused = refuse_free(request); refused.done) return refused.code;
   free_request(request);
   forget_native_request({1, request});
+  const InNextCall inside;
+  return next(request);
+}
+
+Word64 hand_on_cancel(NextCall& next, Word64 request) {
+  if (next.is_nested()) return next(request);
+  if (const Carried refused = refuse_cancel(request); refused.done) return refused.code;
   const InNextCall inside;
   return next(request);
 }
@@ -173,14 +182,15 @@ START(MPI_Start)
 START(PMPI_Start)
 STARTALL(MPI_Startall)
 STARTALL(PMPI_Startall)
-CROSSRAIL_EXPORT Word64 MPI_Request_free(Word64 request) {
-  static crossrail::mpi::NextCall next("MPI_Request_free");
-  return crossrail::mpi::hand_on_free(next, request);
-}
-CROSSRAIL_EXPORT Word64 PMPI_Request_free(Word64 request) {
-  static crossrail::mpi::NextCall next("PMPI_Request_free");
-  return crossrail::mpi::hand_on_free(next, request);
-}
+#define GIVES_UP(symbol, function)                       \
+  CROSSRAIL_EXPORT Word64 symbol(Word64 request) {       \
+    static crossrail::mpi::NextCall next(#symbol);       \
+    return crossrail::mpi::function(next, request);      \
+  }
+GIVES_UP(MPI_Request_free, hand_on_free)
+GIVES_UP(PMPI_Request_free, hand_on_free)
+GIVES_UP(MPI_Cancel, hand_on_cancel)
+GIVES_UP(PMPI_Cancel, hand_on_cancel)
 
 #define BLOCKING_AS(symbol, name, words, comm, all_wait)    \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {           \

@@ -13,6 +13,7 @@
 #include "mpi/library/pmpi.h"
 #include "mpi/requests/nonblocking.h"
 #include "mpi/requests/persistent.h"
+#include "mpi/requests/refused_requests.h"
 #include "mpi/statistics/request_times.h"
 #include "mpi/tracing/traced_calls.h"
 
@@ -120,11 +121,21 @@ void start_fortran(int count, Word64 requests, Word64 code, const Next& next) {
   (void)time.returns(code != 0 ? fortran_integer(code) : MPI_SUCCESS);
 }
 
-void free_fortran(Word64 request) {
-  if (!convertible() || find_functions() == nullptr) return;
-  MPI_Request converted = conversions().request(fortran_integer(request));
-  free_request(reinterpret_cast<Word64>(&converted));
-  forget_native_request({1, request, read_fortran_handle});
+// `next` hands the call on. MPI_Cancel needs nothing here: Fortran's calls PMPI_Cancel.
+template <class Next>
+void free_fortran(Word64 request, Word64 code, const Next& next) {
+  if (convertible() && find_functions() != nullptr) {
+    MPI_Request converted = conversions().request(fortran_integer(request));
+    const auto address = reinterpret_cast<Word64>(&converted);
+    if (const Carried refused = refuse_free(address); refused.done) {
+      if (code != 0) *reinterpret_cast<MPI_Fint*>(code) = refused.code;
+      return;
+    }
+    free_request(address);
+    forget_native_request({1, request, read_fortran_handle});
+  }
+  const InNextCall inside;
+  next();
 }
 
 void blocking_fortran(Word64 comm) {
@@ -201,9 +212,7 @@ REDUCE_SCATTER_BLOCK_INIT(ompix_reduce_scatter_block_init_f)
 #define REQUEST_FREE(symbol)                                                        \
   CROSSRAIL_EXPORT void symbol(Word64 request, Word64 code) {                       \
     static crossrail::mpi::NextCall next(#symbol);                                  \
-    crossrail::mpi::free_fortran(request);                                          \
-    const crossrail::mpi::InNextCall inside;                                        \
-    (void)next(request, code);                                                      \
+    crossrail::mpi::free_fortran(request, code, [&] { (void)next(request, code); }); \
   }
 MANGLED(START, start, START)
 MANGLED(STARTALL, startall, STARTALL)

@@ -118,9 +118,12 @@ int mpi_class(Code code) {
 }
 
 int error_code(Code code, const char* what) {
-  const int error_class = mpi_class(code);
   // Programs that survive failures compare codes with the classes.
-  if (failure_class(code, MPI_SUCCESS) != MPI_SUCCESS || !can_add()) return error_class;
+  return failure_class(code, MPI_SUCCESS) != MPI_SUCCESS ? mpi_class(code) : error_code_of_class(mpi_class(code), what);
+}
+
+int error_code_of_class(int error_class, const char* what) {
+  if (!can_add()) return error_class;
   const std::string sentence = sentence_of(what);
   Codes& all = codes();
   const int known = find(all, error_class, sentence);

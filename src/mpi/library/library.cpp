@@ -153,6 +153,11 @@ const Library& library() {
   return known;
 }
 
+int mpich_version() {
+  const char* const at = std::strstr(library().version, "MPICH Version:");
+  return at == nullptr ? 0 : std::atoi(at + std::strcspn(at, "0123456789"));
+}
+
 void* library_symbol(const char* name) {
   return library().handle == nullptr ? nullptr : dlsym(library().handle, name);
 }

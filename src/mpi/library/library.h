@@ -13,6 +13,9 @@ struct Library {
 // Found at the first call, said in one line if it is of another flavour than ours.
 const Library& library();
 
+// Of MPICH itself, whose first number it is: 5; 0: it is another.
+int mpich_version();
+
 // Address of a function of that library; null if it has none.
 void* library_symbol(const char* name);
 // Address of one of its data symbols. An executable may hold its own copy of the library's data

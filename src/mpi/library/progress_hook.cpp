@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <cstring>
 
 #include "mpi/library/pmpi.h"
 
@@ -29,11 +27,6 @@ struct Symbols {
   AsyncStart async_start = nullptr;
   IsComplete is_complete = nullptr;
 };
-
-int mpich_version() {
-  const char* const at = std::strstr(library().version, "MPICH Version:");
-  return at == nullptr ? 0 : std::atoi(at + std::strcspn(at, "0123456789"));
-}
 
 const Symbols& symbols() {
   static const Symbols known = [] {

@@ -95,10 +95,14 @@ void end(PendingCopiedCall& call) {
   ending.fetch_sub(1);
 }
 
+// With the mutex.
+bool is_in_list(MPI_Request request) {
+  return std::any_of(under_way().begin(), under_way().end(), [request](const PendingCopiedCall* one) { return one->request == request; });
+}
+
 bool may_be_under_way(MPI_Request request) {
   const std::lock_guard lock(mutex);
-  const auto is_its = [request](const PendingCopiedCall* one) { return one->request == request; };
-  return ending.load() != 0 || std::any_of(under_way().begin(), under_way().end(), is_its);
+  return ending.load() != 0 || is_in_list(request);
 }
 
 void NonblockingOnCopies::await_exchange() {
@@ -235,6 +239,12 @@ void await_copied_calls(const MPI_Request* requests, int count_of_all) {
       if (over == 0) sched_yield();
     }
   }
+}
+
+bool is_copied_call_under_way(MPI_Request request) {
+  if (!any_copied_calls()) return false;
+  const std::lock_guard lock(mutex);
+  return is_in_list(request);
 }
 
 bool any_copied_calls() { return count.load(std::memory_order_relaxed) != 0; }

@@ -52,6 +52,8 @@ void carry_copies(const NativeCall& native, const Call& call, const typename Cal
 // Completes those whose exchange is over; how many. For the MPI library's progress.
 int advance_copied_calls();
 bool any_copied_calls();
+// Whether it stands for one whose exchange is not over.
+bool is_copied_call_under_way(MPI_Request request);
 // For MPI_Waitall of MPICH, which cannot wait for those whose exchange is not over.
 void await_copied_calls(const MPI_Request* requests, int count);
 

@@ -132,6 +132,7 @@ Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* reques
   carried.code = MPI_SUCCESS;
   whole->has_program_its_token = true;
   *request = whole->request = whole->live.request = whole->token.request;
+  whole->live.comm = record->comm;
   whole->live.call = whole.get();
   remember_request(whole->live);
   (void)whole.release();  // the program frees it
@@ -174,12 +175,12 @@ Carried init_reduction(const AllreduceCall& call, const EntryPoint& entry, const
   return carried;
 }
 
-Startable* find(MPI_Request request) {
+}  // namespace
+
+Startable* find_startable(MPI_Request request) {
   OurRequest* const ours = find_request(request);
   return ours == nullptr ? find_persistent_on_copies(request) : ours->persistent();
 }
-
-}  // namespace
 
 Carried init_alltoall(const Word64* words, bool large_counts, CallCounter* counter) {
   note_arguments(RecordedKind::alltoall, words, large_counts);
@@ -219,7 +220,7 @@ Carried start_requests(Word64 count, Word64 requests) {
   const int number = static_cast<int>(count);
   Startable* ours = nullptr;
   int first = 0;
-  while (first < number && (ours = find(all[first])) == nullptr) ++first;
+  while (first < number && (ours = find_startable(all[first])) == nullptr) ++first;
   if (ours == nullptr) return carried;
   carried.done = true;
   const auto note = [&carried](int code) {
@@ -228,7 +229,7 @@ Carried start_requests(Word64 count, Word64 requests) {
   for (int one = 0; one < first; ++one) note(pmpi().Start(&all[one]));
   note(ours->start());
   for (int one = first + 1; one < number; ++one) {
-    ours = find(all[one]);
+    ours = find_startable(all[one]);
     note(ours != nullptr ? ours->start() : pmpi().Start(&all[one]));
   }
   return carried;
@@ -236,7 +237,7 @@ Carried start_requests(Word64 count, Word64 requests) {
 
 void free_request(Word64 request) {
   const auto* const its = reinterpret_cast<const MPI_Request*>(request);
-  Startable* const ours = its == nullptr ? nullptr : find(*its);
+  Startable* const ours = its == nullptr ? nullptr : find_startable(*its);
   if (ours != nullptr) ours->free();
 }
 

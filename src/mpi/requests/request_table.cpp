@@ -95,10 +95,15 @@ void forget_request(const LiveRequest& its) {
   }
 }
 
-OurRequest* find_request(MPI_Request request) {
+LiveRequest* find_live_request(MPI_Request request) {
   if (!any_requests()) return nullptr;
   Entry* const entry = find_in(*table.load(std::memory_order_acquire), handle_of(request));
-  return entry == nullptr ? nullptr : entry->live.load(std::memory_order_relaxed)->call.load(std::memory_order_acquire);
+  return entry == nullptr ? nullptr : entry->live.load(std::memory_order_relaxed);
+}
+
+OurRequest* find_request(MPI_Request request) {
+  LiveRequest* const found = find_live_request(request);
+  return found == nullptr ? nullptr : found->call.load(std::memory_order_acquire);
 }
 
 bool any_requests() { return live.load(std::memory_order_acquire) != 0; }

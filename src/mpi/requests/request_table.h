@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "mpi/library/flavour.h"
+#include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
 
@@ -12,6 +12,7 @@ class OurRequest;
 // A request of the MPI library's that stands for a call of ours.
 struct LiveRequest {
   MPI_Request request;
+  MPI_Comm comm = handles().comm_null;  // of its call, or of its latest
   std::atomic<OurRequest*> call{nullptr};  // null: for none at present
 };
 
@@ -19,6 +20,7 @@ struct LiveRequest {
 void remember_request(LiveRequest& live);
 void forget_request(const LiveRequest& live);
 // Null: it is none of ours.
+LiveRequest* find_live_request(MPI_Request request);
 OurRequest* find_request(MPI_Request request);
 bool any_requests();
 

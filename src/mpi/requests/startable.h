@@ -38,4 +38,7 @@ class Startable {
   std::atomic<State> state_{State::inactive};
 };
 
+// Null: the request is of none.
+Startable* find_startable(MPI_Request request);
+
 }  // namespace crossrail::mpi
