@@ -108,6 +108,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/communicator/private_communicators.cpp
     src/mpi/library/pmpi.cpp
     src/mpi/library/polled_requests.cpp
+    src/mpi/library/threads.cpp
     src/mpi/library/progress_hook.cpp
     src/mpi/buffers/packed_buffers.cpp
     src/mpi/buffers/packing.cpp

@@ -7,6 +7,7 @@
 
 #include "comm/communicator.h"
 #include "device/device.h"
+#include "mpi/communicator/call_turn.h"
 #include "mpi/communicator/early_opening.h"
 #include "mpi/communicator/first_calls.h"
 #include "mpi/communicator/persistent_slot.h"
@@ -22,6 +23,7 @@ struct CommunicatorRecord {
   std::int64_t first_call_began_ns = 0;
   std::unique_ptr<EarlyOpening> early;  // from its second nonblocking call on, until it is open and all ranks have heard
   std::unique_ptr<Communicator> communicator;  // null: every call on it is native
+  CallTurn turn;                               // of blocking calls, while they are ours
   VectorCall::Facts facts;                     // of blocking v-collectives
   PersistentSlots persistent;
   std::atomic<int> uses{1};                    // by the MPI communicator and by pending and persistent calls

@@ -31,6 +31,7 @@ void run(const Names& names, const Call& call, CommunicatorRecord& record, Carri
 // False: the call is done. Else it is the MPI library's, and the call has been surveyed.
 template <class Call>
 bool look_at(Call& call, typename Call::Facts& none, const Names& names, CommunicatorRecord& record, Carried& carried) {
+  const InTurn turn(&record.turn);
   if (!is_ours(call.survey(ranks_of(record), none), carried)) return !carried.done;
   if (!record.opened) count_blocking(record, call, none);
   if (const char* const reason = why_never_carried(&record); reason != nullptr) {

@@ -74,15 +74,20 @@ Carried try_to_carry(const Called& called, VectorCall& call) {
   if (call.left_to_mpi()) return left(native_because::kArguments);
   const NativeCall native{called.large_counts ? called.large : called.function, called.words};
   bool known = false;
-  if (record != nullptr && !record->opened) {
-    known = survey_first(*record, call, carried);
-    if (!known) return carried;
+  const char* reason = nullptr;
+  {
+    const InTurn turn(record == nullptr ? nullptr : &record->turn);
+    if (record != nullptr && !record->opened) {
+      known = survey_first(*record, call, carried);
+      if (!known) return carried;
+    }
+    reason = why_never_carried(record);
+    if (reason == nullptr && record->opened) known = carry_opened(called.function, *record, call, carried);
   }
-  if (const char* const reason = why_never_carried(record); reason != nullptr) {
+  if (reason != nullptr) {
     VectorCall::Facts facts;
     return left_on_copies(reason, native, call, facts);
   }
-  if (record->opened) known = carry_opened(called.function, *record, call, carried);
   if (known && !carried.done) carry_copies(native, call, record->facts, carried);
   return carried;
 }

@@ -1,9 +1,8 @@
 #include "mpi/library/polled_requests.h"
 
-#include <atomic>
-
 #include "mpi/library/pmpi.h"
 #include "mpi/library/progress_hook.h"
+#include "mpi/library/threads.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -14,18 +13,6 @@ using ExtendedStart = int (*)(MPI_Grequest_query_function*, MPI_Grequest_free_fu
 ExtendedStart extended_start() {
   static const auto found = reinterpret_cast<ExtendedStart>(library_symbol("PMPIX_Grequest_start"));
   return found;
-}
-
-// Not known in a program that has sessions only, so far.
-bool all_threads_may_call() {
-  enum { unknown, no, yes };
-  static std::atomic<int> answer{unknown};
-  if (const int known = answer.load(std::memory_order_relaxed); known != unknown) return known == yes;
-  int initialized = 0, level = MPI_THREAD_SINGLE;
-  (void)pmpi().Initialized(&initialized);
-  if (initialized == 0 || pmpi().Query_thread(&level) != MPI_SUCCESS) return false;
-  answer.store(level == MPI_THREAD_MULTIPLE ? yes : no, std::memory_order_relaxed);
-  return level == MPI_THREAD_MULTIPLE;
 }
 
 }  // namespace
