@@ -21,6 +21,7 @@ SETTINGS = {  # what each program begins with, and what it may be instead
     # flat=0: groups, as among many ranks; packet=64K: calls of many packets.
     "CROSSRAIL_ALLREDUCE": ("-", ["recursive_doubling", "rabenseifner", "ring", "node_shared", "node_shared~packet=64~part=1K",
                                   "node_shared~flat=0", "node_shared~flat=0~packet=64~part=1K", "node_shared~flat=0~packet=64K", "node_shared~flat=3",
+                                  "node_single_copy", "node_single_copy~read=64~uncached=0", "node_single_copy~read=1K~part=64",
                                   "rank_order", "rank_order~whole=64~part=1K", "rank_order~around=64", "multi_lane", "multi_lane~part=1K~halving=64", "multi_lane~part=1K~split=64~circling=0"]),
     "CROSSRAIL_ALLGATHER": ("-", ["ring", "bruck", "node_shared", "node_shared~packet=64~part=1K", "multi_lane", "multi_lane~part=1K"]),
     "CROSSRAIL_REDUCE_SCATTER_BLOCK": ("-", ["pairwise", "node_shared", "node_shared~packet=64~part=1K", "multi_lane", "multi_lane~part=1K"]),
