@@ -42,9 +42,9 @@ def start(
 
 def register() -> None:
     """Imports the command files, each of which adds its commands to `app`."""
-    from crossrail.cli import bench, cluster, demo, doctor, information, performance, replay, report, run, trace, tune
+    from crossrail.cli import bench, cluster, demo, doctor, information, performance, replay, report, run, timeline, trace, tune
 
-    for module in (run, replay, report, trace, cluster, information, bench, tune, doctor, demo, performance):
+    for module in (run, replay, report, trace, timeline, cluster, information, bench, tune, doctor, demo, performance):
         module.register(app)
     if COMPLETION in os.environ:
         completion_init()

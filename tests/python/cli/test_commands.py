@@ -77,7 +77,7 @@ def test_the_library_folder_of_the_environment_is_the_only_one(monkeypatch, tmp_
 
 
 def test_help_of_every_command(capsys):
-    for command in ("run", "lib", "info", "list", "explain", "bench", "tune", "replay", "report", "trace", "doctor", "demo", "performance"):
+    for command in ("run", "lib", "info", "list", "explain", "bench", "tune", "replay", "report", "trace", "timeline", "doctor", "demo", "performance"):
         assert main([command, "--help"]) == 0
         said = capsys.readouterr().out
         assert "Usage" in said and "None]" not in said, command
