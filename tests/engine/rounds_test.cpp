@@ -5,6 +5,7 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/sequence_counters.h"
+#include "tests/collectives/allreduce_case.h"
 #include "tests/engine/pending_world.h"
 
 namespace crossrail::tests {
@@ -44,6 +45,24 @@ TEST_P(EveryEdge, alltoallv_is_right) {
       virtual_world::world(nodes, options, [](Communicator& communicator) {
         for (std::uint64_t call = 0; call < 32; ++call) {
           if (!checked_vector_call(communicator, kCounts[call % std::size(kCounts)], call)) return;
+        }
+      });
+    }
+  }
+}
+
+// Where some reads are refused, too.
+TEST_P(EveryEdge, allreduce_is_right) {
+  std::atomic<unsigned> reads{0};
+  for (const Algorithm& row : catalogue(Collective::allreduce)) {
+    for (const Nodes& nodes : kWorlds) {
+      virtual_world::WorldOptions options = just_below(GetParam());
+      options.settings.allreduce = row.name;
+      options.links.may_read = [&reads](int) { return ++reads % 7 != 0; };
+      virtual_world::world(nodes, options, [](Communicator& communicator) {
+        for (std::uint64_t call = 0; call < 24; ++call) {
+          const Side side = call % 2 == 0 ? Side::apart : Side::in_place;
+          if (!checked_allreduce(communicator, allreduce_shape(call % 3 == 0 ? 5000 : 6 * (call % 5)), call, side).status.ok()) return;
         }
       });
     }

@@ -15,8 +15,6 @@
 namespace crossrail::allreduce::node_single_copy {
 namespace {
 
-// Above the epoch in a flag: this rank could not read what it was to combine.
-constexpr std::uint64_t kRefused = std::uint64_t{1} << 63;
 // Instead of an address: there is none to be read at.
 constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
@@ -40,7 +38,7 @@ class ReadPart {
     offer();
     const Status read = reduce();
     if (!read.ok() && read.code != Code::system) return read;
-    control_.my_lines().finished.word[half_].store(read.ok() ? flag_ : flag_ | kRefused, std::memory_order_release);
+    control_.my_lines().finished.word[half_].store(read.ok() ? flag_ : refused_flag(), std::memory_order_release);
     CROSSRAIL_TRY(collect());
     // All have read this rank's elements, or will not.
     control_.seen_all(epoch);
@@ -48,6 +46,9 @@ class ReadPart {
   }
 
  private:
+  // This rank could not read what it was to combine.
+  std::uint64_t refused_flag() const { return flag_ ^ 0x3a7du; }
+
   void offer() {
     std::uint64_t address = 0;
     const Status exported = plan_.links->export_range(elements_.send, elements_.count * by_.element_bytes, address);
@@ -97,7 +98,7 @@ class ReadPart {
     const CopyResults copy_result = copy_of_results(plan_, plan_.shape.block_bytes);
     for (int step = 0; step < control_.node_size(); ++step) {
       const int peer = (control_.node_rank() + step) % control_.node_size();
-      CROSSRAIL_TRY(control_.await(peer, [&] { return (finished(peer) & ~kRefused) == flag_; }));
+      CROSSRAIL_TRY(control_.await(peer, [&] { return finished(peer) == flag_ || has_refused(peer); }));
       const Stretch its = shares_.of(peer);
       if (its.count == 0 || has_refused(peer)) continue;
       copy_result(elements_.recv + its.first * by_.element_bytes, result(peer, its.first), its.count * by_.element_bytes);
@@ -106,7 +107,7 @@ class ReadPart {
   }
   std::uint64_t finished(int peer) { return control_.lines(peer).finished.word[half_].load(std::memory_order_acquire); }
   // Good until its share has been staged: before, a rank that has refused comes to no other epoch of this half.
-  bool has_refused(int peer) { return finished(peer) == (flag_ | kRefused); }
+  bool has_refused(int peer) { return finished(peer) == refused_flag(); }
 
   // What was to be combined by ranks that could not read it lies untouched everywhere.
   Status stage_refused() {
