@@ -223,15 +223,18 @@ TEST_P(EveryRow, gives_all_ranks_the_same_bits) {
   }
 }
 
-// Parts and lanes of all sizes.
+// Parts and lanes of all sizes, also where some reads are refused.
 TEST(Parameters, are_obeyed) {
+  std::atomic<unsigned> reads{0};
   for (const char* wanted : {"node_shared packet=0 part=64", "node_shared packet=0 part=100", "node_shared packet=64K", "node_shared packet=64K flat=0", "node_shared part=1G",
-                             "node_shared packet=0 uncached=0", "node_single_copy read=64", "node_single_copy read=1G uncached=0", "node_single_copy part=64",
+                             "node_shared packet=0 uncached=0", "node_single_copy read=64", "node_single_copy read=1G uncached=0", "node_single_copy part=64", "node_single_copy part=0",
                              "multi_lane part=64", "multi_lane split=0", "multi_lane split=64 halving=0 uncached=0", "multi_lane split=1G", "multi_lane part=1K split=64 halving=1G",
                              "multi_lane circling=0", "multi_lane part=1K split=0 circling=0", "multi_lane part=64 split=0 circling=4", "multi_lane part=3K split=64 halving=1K circling=500"}) {
     for (const Nodes& nodes : worlds()) {
       SCOPED_TRACE(text_of(nodes) + " " + wanted);
-      virtual_world::world(nodes, forced(wanted), [](Communicator& communicator) {
+      virtual_world::WorldOptions options = forced(wanted);
+      options.links.may_read = [&reads](int) { return ++reads % 50 != 0; };
+      virtual_world::world(nodes, options, [](Communicator& communicator) {
         std::uint64_t call = 0;
         for (const std::size_t count : {1u, 15u, 17u, 300u, 4000u}) {
           for (const Side side : kSides) {

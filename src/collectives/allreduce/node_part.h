@@ -127,7 +127,9 @@ class NodePart {
 };
 
 namespace node_shared {
-// Any number of elements, part by part in the regions of the slot's segment, by a plan with NodePart's scratch.
+// Bytes of the largest part; 0 where an element has no room in one.
+std::size_t most_staged(const Plan& plan);
+// Any number of elements, part by part in the regions of the slot's segment, by a plan with NodePart's scratch and such a part.
 Status reduce_by_parts(Plan& plan, const Elements& elements);
 }  // namespace node_shared
 

@@ -177,11 +177,6 @@ class PacketRows {
   int half_ = 0;
 };
 
-std::size_t most_staged(const Plan& plan) {
-  const std::size_t element_bytes = combiner_of(plan).element_bytes;
-  return std::min<std::size_t>(plan.control->layout().bulk_bytes, plan.parameter(parameters::part)) / element_bytes * element_bytes;
-}
-
 Status run_part(Plan& plan, const Elements& elements) {
   ControlBlock& control = *plan.control;
   const std::size_t element_bytes = combiner_of(plan).element_bytes;
@@ -196,6 +191,11 @@ Status run_part(Plan& plan, const Elements& elements) {
 }
 
 }  // namespace
+
+std::size_t most_staged(const Plan& plan) {
+  const std::size_t element_bytes = combiner_of(plan).element_bytes;
+  return std::min<std::size_t>(plan.control->layout().bulk_bytes, plan.parameter(parameters::part)) / element_bytes * element_bytes;
+}
 
 Status reduce_by_parts(Plan& plan, const Elements& elements) {
   const std::size_t element_bytes = combiner_of(plan).element_bytes;

@@ -145,7 +145,7 @@ Status plan(Plan& plan) {
   const std::size_t share = round_up((plan.shape.block_bytes + ranks - 1) / ranks, grain);
   const std::size_t block = std::max<std::size_t>(std::min<std::size_t>(plan.parameter(parameters::read), share) / element_bytes, 1) * element_bytes;
   plan.keep(State{.block = round_up(block, kCacheLineBytes)});
-  if (plan.chunk_bytes == 0) return failed(Code::no_memory, "the node's segment has no room for an element");
+  if (plan.chunk_bytes == 0 || node_shared::most_staged(plan) == 0) return failed(Code::no_memory, "the node's segment has no room for an element");
   const std::size_t read = Tree::room(plan.control->node_size(), plan.kept<State>().block) + Tree::kAwaited * plan.kept<State>().block;
   return plan.reserve_scratch(std::max(read, NodePart::scratch_bytes(plan.control->node_size())));
 }
