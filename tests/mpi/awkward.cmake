@@ -22,3 +22,17 @@ foreach(case openmpi4:allreduce openmpi5:allreduce mpich4:allreduce mpich4:iallr
       --expect-text "a sum on the same communicator, allreduce returned, right" awkward_operations ${way} ${form} devices)
   endforeach()
 endforeach()
+
+# System calls that a timer interrupts all the time, of ours as well (memory is made while a communicator opens; waits; reads of other processes).
+mpi_test_program(interrupted interrupted.c)
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
+  mpi_test(interrupted ${mpi} 4 ARGS --expect-carried MPI_Alltoall:50 --expect-carried MPI_Allreduce:50 interrupted)
+  mpi_test(interrupted_nodes ${mpi} 4 ARGS --set CROSSRAIL_NODES=0,0,1,1 --expect-carried MPI_Alltoall:30 interrupted)
+endforeach()
+
+# One address for both sides, on one rank: what MPICH does with it must not depend on that rank alone.
+mpi_test_program(same_base same_base.c)
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5 mpich5_abi intel)
+  mpi_test(same_base ${mpi} 3 ARGS --expect-carried MPI_Alltoall:20 --expect-carried MPI_Alltoallv:20 same_base)
+  mpi_test(same_base_nodes ${mpi} 3 ARGS --set CROSSRAIL_NODES=0,0,1 same_base)
+endforeach()

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -86,6 +88,39 @@ TEST(Alive, a_process_lives_as_long_as_any_of_its_threads) {
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
   EXPECT_FALSE(process_alive(child));
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
+}
+
+// The first process of a namespace of its own, where numbers can be given again. Exits with 0: told apart; 1: not; 2: cannot be tried.
+[[noreturn]] void tell_apart_two_of_one_number() {
+  const pid_t first = fork();
+  if (first == 0) _exit(pause());
+  if (mount("proc", "/proc", "proc", 0, nullptr) != 0) _exit(2);
+  const bool alive = process_alive(first);
+  kill(first, SIGKILL);
+  waitpid(first, nullptr, 0);
+  usleep(50'000);  // the times of starts have ticks of 10 ms
+  std::ofstream("/proc/sys/kernel/ns_last_pid") << first - 1 << std::flush;
+  const pid_t second = fork();
+  if (second == 0) _exit(pause());
+  if (second != first) _exit(2);
+  _exit(alive && kill(second, 0) == 0 && !process_alive(second) ? 0 : 1);  // all others of the namespace end with it
+}
+
+TEST(Alive, a_process_with_the_number_of_an_ended_one_is_another) {
+  const pid_t maker = fork();
+  if (maker == 0) {
+    if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(2);
+    const pid_t child = fork();
+    if (child == 0) tell_apart_two_of_one_number();
+    int status = 0;
+    waitpid(child, &status, 0);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(maker, &status, 0), maker);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "no namespace of processes, or no right to choose their numbers";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace
