@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "transport/unlike_calls.h"
+
 namespace crossrail {
 namespace {
 
@@ -146,10 +148,8 @@ Status ControlBlock::check_peer(int peer, std::uint64_t& its_call) {
   its_call = std::max(its_call, later);
   if (!same_call || its_shape == shape_hash_) return {};
   break_up(Code::mismatch, descriptor.native.load(std::memory_order_acquire) == call_ ? Met::native : Met::here);
-  return failure(Code::mismatch, "call %llu: rank %d has blocks of %llu bytes, rank %d of %llu (or another collective or operation)",
-                 static_cast<unsigned long long>(call_), rank_of(node_rank()),
-                 static_cast<unsigned long long>(my_lines().descriptor[call_ & 1].bytes.load(std::memory_order_relaxed)),
-                 rank_of(peer), static_cast<unsigned long long>(its_bytes));
+  const std::uint64_t own_bytes = my_lines().descriptor[call_ & 1].bytes.load(std::memory_order_relaxed);
+  return unlike_calls(call_, {rank_of(node_rank()), own_bytes}, {rank_of(peer), its_bytes});
 }
 
 Status ControlBlock::check_health() {

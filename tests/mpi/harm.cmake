@@ -58,8 +58,12 @@ endforeach()
 # Of reductions, elements and operations too.
 foreach(case count operation type collective)
   foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
-    mpi_test(disagreement_reduction_${case} ${mpi} 3 SECONDS 80 ARGS --expect-text "crossrail.*MPI_All[a-z]*: "
-      disagreement_reduction ${case})
+    # Where the bytes are the same, they are not what is said to differ.
+    set(said "crossrail.*MPI_All[a-z]*: ")
+    if(case MATCHES "operation|type")
+      set(said "crossrail.*MPI_Allreduce: call [0-9]+: rank [0-9] and rank [0-9] have blocks of 4000 bytes, but other collectives, operations or types")
+    endif()
+    mpi_test(disagreement_reduction_${case} ${mpi} 3 SECONDS 80 ARGS --expect-text "${said}" disagreement_reduction ${case})
   endforeach()
   foreach(algorithm recursive_doubling rabenseifner ring multi_lane)
     mpi_test(disagreement_reduction_${case}_${algorithm} openmpi4 4 SECONDS 80 ARGS --set CROSSRAIL_ALLREDUCE=${algorithm}

@@ -25,6 +25,23 @@ foreach(mpi openmpi4 openmpi5 mpich5)
   mpi_test(given_up_persistent_threads ${mpi} 3 SECONDS 80 ARGS ${carried} --expect-carried MPI_Alltoall_init:6 given_up threads persistent)
 endforeach()
 
+# A rank that does not wait for its requests. On several nodes they are MPICH 4's own, which leaves the others waiting.
+mpi_test_program(forgotten_waits forgotten_waits.c)
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
+  foreach(ints 4 5000 20000)
+    mpi_test(forgotten_waits_${ints} ${mpi} 3 SECONDS 80 ARGS --expect-carried MPI_Ialltoall:5
+      --expect-once "collectives have not been completed" forgotten_waits ${ints})
+    if(NOT mpi STREQUAL mpich4)
+      mpi_test(forgotten_waits_nodes_${ints} ${mpi} 4 SECONDS 80 ARGS --set CROSSRAIL_NODES=0,0,1,1 forgotten_waits ${ints})
+    endif()
+  endforeach()
+endforeach()
+
+mpi_test_fortran(forgotten_waits_fortran forgotten_waits.f90)
+foreach(mpi openmpi4 mpich4)
+  mpi_test(forgotten_waits_fortran ${mpi} 3 SECONDS 80 ARGS --expect-carried MPI_Ialltoall:5 forgotten_waits_fortran)
+endforeach()
+
 # Two threads at a time on a communicator that is open: MPICH itself mixes up what they do.
 mpi_test_program(unordered_threads unordered_threads.c BUILDS openmpi4 openmpi5 mpich4 mpich5)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)

@@ -18,7 +18,7 @@ namespace {
 // Grows whenever a record goes: what threads have remembered of handles is then forgotten.
 std::atomic<std::uint64_t> generation{1};
 std::atomic<bool> finalize_has_begun{false};
-void (*finalize_observer)() = nullptr;
+FinalizeObserver finalize_observer;
 
 int forget(MPI_Comm, int, void* value, void*) {
   generation.fetch_add(1, std::memory_order_release);
@@ -124,16 +124,17 @@ CommunicatorRecord* look_up(MPI_Comm comm) {
 }
 
 void begin_finalize() {
+  if (!finalize_has_begun && finalize_observer.before != nullptr) finalize_observer.before();
   if (finalize_has_begun.exchange(true)) return;
   Invitation::end_all();
   NoticeReader::of_process().stop();
   close_before_finalize();
   CommonCommunicator::of_process().end();
   free_short_float_operations();
-  if (finalize_observer != nullptr) finalize_observer();
+  if (finalize_observer.begun != nullptr) finalize_observer.begun();
 }
 
-void observe_finalize(void (*observer)()) { finalize_observer = observer; }
+void observe_finalize(const FinalizeObserver& observer) { finalize_observer = observer; }
 
 bool finalizing() { return finalize_has_begun; }
 

@@ -58,7 +58,10 @@ void begin_to_disconnect(MPI_Comm comm);
 bool finalizing();
 // It begins: where MPI_Finalize is not called by its C name, with the attributes of MPI_COMM_SELF.
 void begin_finalize();
-// Called when it begins.
-void observe_finalize(void (*observer)());
+struct FinalizeObserver {
+  void (*before)() = nullptr;  // while calls that are pending can still go on
+  void (*begun)() = nullptr;
+};
+void observe_finalize(const FinalizeObserver& observer);
 
 }  // namespace crossrail::mpi

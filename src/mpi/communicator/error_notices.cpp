@@ -7,6 +7,7 @@
 #include "mpi/library/pmpi.h"
 #include "mpi/library/progress_hook.h"
 #include "mpi/statistics/counters.h"
+#include "transport/unlike_calls.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -159,9 +160,7 @@ Status ErrorNotices::find_mismatch(const Record& known) const {
   for (std::size_t from = 0; from < known.others.size(); ++from) {
     const Notice& its = known.others[from].notice;
     if (its.call != mine.call || its.shape == mine.shape) continue;
-    return failure(Code::mismatch, "call %llu: rank %d has blocks of %llu bytes, rank %d of %llu (or another collective or operation)",
-                   static_cast<unsigned long long>(mine.call), rank_, static_cast<unsigned long long>(mine.bytes),
-                   static_cast<int>(from), static_cast<unsigned long long>(its.bytes));
+    return unlike_calls(mine.call, {rank_, mine.bytes}, {static_cast<int>(from), its.bytes});
   }
   return {};
 }

@@ -1,5 +1,9 @@
 #include "mpi/requests/pending.h"
 
+#include <time.h>
+
+#include <atomic>
+
 #include "base/log.h"
 #include "engine/mover.h"
 #include "mpi/interpose/complete_call.h"
@@ -29,22 +33,41 @@ Mover& mover() {
   return one;
 }
 
+// Once.
+void tell_of_forgotten_calls() {
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true)) log_line(LogLevel::error, "MPI_Finalize: nonblocking or persistent collectives have not been completed");
+}
+
+// Others may wait for the data of calls for which the program has forgotten to wait: MPI libraries go on with their own in
+// MPI_Finalize. Not for ever, since the others may have left them out.
+void end_forgotten_calls() {
+  if (!pending_calls().any()) return;
+  tell_of_forgotten_calls();
+  constexpr std::int64_t kMostNs = 10'000'000'000;
+  constexpr timespec kNap{0, 50'000};
+  for (const std::int64_t began = now_ns(); pending_calls().any() && now_ns() - began < kMostNs; (void)nanosleep(&kNap, nullptr)) {
+    (void)pending_calls().advance();
+    complete_ended();
+    let_mpi_progress(handles().comm_self);
+  }
+}
+
 void finalize_begins_here() {
   if (mover_advances()) mover().stop();
   free_kept_requests();
-  if (!pending_calls().any() && !any_kept()) return;
-  log_line(LogLevel::error, "MPI_Finalize: nonblocking or persistent collectives have not been completed");
+  if (pending_calls().any() || any_kept()) tell_of_forgotten_calls();
 }
 
 }  // namespace
 
 void hook_pending_calls() {
-  observe_finalize(finalize_begins_here);
+  observe_finalize({end_forgotten_calls, finalize_begins_here});
   hook_progress({advance, needed, finalizing});
 }
 
 bool mover_is_there() {
-  observe_finalize(finalize_begins_here);
+  observe_finalize({end_forgotten_calls, finalize_begins_here});
   return mover().is_there();
 }
 

@@ -1,0 +1,26 @@
+// What is said of two ranks that have begun one call with different Shapes.
+#pragma once
+
+#include <cstdint>
+
+#include "base/status.h"
+
+namespace crossrail {
+
+struct BegunBy {
+  int rank;
+  std::uint64_t block_bytes;
+};
+
+inline Status unlike_calls(std::uint64_t call, const BegunBy& one, const BegunBy& other) {
+  const unsigned long long number = call, bytes = one.block_bytes, its_bytes = other.block_bytes;
+  if (bytes == its_bytes) {
+    return failure(Code::mismatch,
+                   "call %llu: rank %d and rank %d have blocks of %llu bytes, but other collectives, operations or types, or only one is in place",
+                   number, one.rank, other.rank, bytes);
+  }
+  return failure(Code::mismatch, "call %llu: rank %d has blocks of %llu bytes, rank %d of %llu (or another collective or operation)",
+                 number, one.rank, bytes, other.rank, its_bytes);
+}
+
+}  // namespace crossrail
