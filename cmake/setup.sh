@@ -18,7 +18,7 @@ PATH=$venv/bin:$PATH
 case $purpose in check | build | demo | test | wheel | docs | pages | slurm) ;; *) echo "usage: cmake/setup.sh [check|build|demo|test|wheel|docs|pages|slurm]" >&2; exit 2 ;; esac
 
 build_packages="g++ gfortran cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libmpich-dev mpich
-  libhwloc-dev libboost-context-dev libgtest-dev python3-typer python3-rich python3-pip"
+  libhwloc-dev libboost-context-dev libgtest-dev python3-typer python3-rich python3-pip python3-venv dpkg-dev"
 test_packages="python3-mpi4py python3-numpy python3-pytest iproute2"
 hip_packages="libamdhip64-dev hipcc clang-19 clang-tools-19 lld-19"  # to compile the HIP module; not everywhere
 demo_packages="quantum-espresso quantum-espresso-data"
@@ -33,10 +33,16 @@ missing_of() {
   done
 }
 
+# Whether sudo gives root's rights: without a password, or to one whom it can ask, an administrator at a terminal.
+sudo_helps() {
+  sudo -n true 2>/dev/null && return 0
+  [ -t 0 ] && command -v sudo >/dev/null && id -nG | tr ' ' '\n' | grep -qxE 'sudo|admin|wheel'
+}
+
 # Prints 'env' or 'sudo': what runs apt-get with the rights it needs. Fails where nothing does.
 root_command() {
   command -v apt-get >/dev/null && command -v dpkg-query >/dev/null || return 1
-  if [ "$(id -u)" = 0 ]; then echo env; elif sudo -n true 2>/dev/null; then echo sudo; else return 1; fi
+  if [ "$(id -u)" = 0 ]; then echo env; elif sudo_helps; then echo sudo; else return 1; fi
 }
 
 updated=no
@@ -153,9 +159,13 @@ fetch_backend() {
     say "scikit-build-core cannot be fetched; the test of the wheel is skipped"
 }
 
-# The generator of the site, kept apart from all Pythons of the machine.
+# The generator of the site, kept apart from all Pythons of the machine. Debian's Python makes no environments without python3-venv.
 fetch_site_tools() {
   [ ! -x "$docs_venv/bin/mkdocs" ] || return 0
+  if ! python3 -c 'import ensurepip' 2>/dev/null && root_command >/dev/null; then
+    say "apt-get is going to install: python3-venv"
+    install_packages python3-venv
+  fi
   say "MkDocs of PyPI is going into build/docs_venv"
   python3 -m venv "$docs_venv" && "$docs_venv/bin/python" -m pip install -q -r "$tree/docs/requirements.txt" && return 0
   say "MkDocs cannot be fetched: there is no site, and its test is skipped" >&2

@@ -42,7 +42,7 @@ def killed_leader(options, mpi):
     code = run.wait(30)
     alive = [process for process, start in starts.items() if network.start_of(process) == start]
     wrong = check(not alive, f"processes {alive} live")
-    if code is None and mpi.name == "openmpi5":
+    if code is None and mpi.by_prterun:
         print("prterun has not noticed that all ranks have ended, as happens now and then: it is ended")
         run.end()
     else:
@@ -70,7 +70,7 @@ def interrupted(options, mpi):
 
 def cut(options, mpi):
     """The second host's cable is pulled in mid-call: Open MPI gives up and says so; MPICH waits on, and can be ended."""
-    words = [word.replace("OPTION", "--mca" if mpi.name == "openmpi4" else "--prtemca") for word in WATCHFUL]
+    words = [word.replace("OPTION", "--prtemca" if mpi.by_prterun else "--mca") for word in WATCHFUL]
     run, _ = endless(options, mpi, words if mpi.is_openmpi else ())
     switch = next(name for name in run.names if name.endswith("switch"))
     subprocess.run(["ip", "-n", switch, "link", "set", "port2", "down"], check=True)
@@ -80,7 +80,7 @@ def cut(options, mpi):
     wrong = check(code is not None, "does not end")
     if mpi.is_openmpi:
         wrong += check("lost communication" in run.text, "nobody says that the network is lost")
-    if mpi.name != "openmpi5":  # its prterun returns 0 after a lost daemon
+    if not mpi.by_prterun:  # which returns 0 after a lost daemon
         wrong += check(code != 0, "exit code 0")
     return wrong + run.left_behind()
 

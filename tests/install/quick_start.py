@@ -26,7 +26,7 @@ def main() -> int:
     folder.mkdir(parents=True)
     (folder / "build").symlink_to(build)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("CROSSRAIL", "DESTDIR"))}
-    path = f"{folder}/crossrail/bin:{Path(sys.executable).parent}:{environment['PATH']}"
+    path = f"{folder}/opt/crossrail/bin:{Path(sys.executable).parent}:{environment['PATH']}"
     environment.update(HOME=str(folder), PATH=path, COLUMNS="200")
     if os.geteuid() == 0:  # Open MPI wants to be asked twice
         environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")

@@ -123,8 +123,13 @@ mpi_test(disagreement_vector_fatal openmpi4 3 SECONDS 80 ARGS --set CROSSRAIL_AL
 
 # Processes that the program spawns may not have crossrail. Debian's MPICH 4 cannot spawn.
 foreach(mpi openmpi4 openmpi5 mpich5)
+  # Debian 13's Open MPI 5.0.7 does not reach them on every machine.
+  set(needs "true")
+  if(mpi STREQUAL openmpi4 AND NOT MPI_TEST_openmpi4_MAJOR EQUAL 4)
+    set(needs "timeout 30 ${MPI_TEST_openmpi4_MPIRUN} -n 2 ${MPI_TEST_PROGRAMS}/openmpi4/spawned without")
+  endif()
   foreach(case with without)
-    mpi_test(spawned_${case} ${mpi} 2 SECONDS 80 ARGS --expect-carried MPI_Alltoall:60 --expect-native MPI_Alltoall:30
+    mpi_test(spawned_${case} ${mpi} 2 SECONDS 80 ARGS --needs "${needs}" --expect-carried MPI_Alltoall:60 --expect-native MPI_Alltoall:30
       --expect-native MPI_Ialltoall:30 spawned ${case})
   endforeach()
 endforeach()
@@ -186,9 +191,13 @@ foreach(mpi IN LISTS MPI_TEST_MPIS)
   endforeach()
 endforeach()
 
-# A killed rank. Most launchers end the whole job themselves; Open MPI 4.1 can be told not to.
+# A killed rank. Most launchers end the whole job themselves; Open MPI 4.1 can be told not to, Open MPI 5 cannot.
+set(survived node_shared node_single_copy)
+if(NOT MPI_TEST_openmpi4_MAJOR EQUAL 4)
+  set(survived "")
+endif()
 foreach(case before inside)
-  foreach(algorithm node_shared node_single_copy)
+  foreach(algorithm IN LISTS survived)
     mpi_test(killed_${case}_${algorithm} openmpi4 3 SECONDS 80 ARGS --set CROSSRAIL_ALLTOALL=${algorithm}
       --launch=--mca --launch=orte_enable_recovery --launch=1 --exit any --no-pass --clean-shm
       --expect-text "rank 0: survivor: code [1-9]" --expect-text "rank 2: survivor: code [1-9]"

@@ -2,7 +2,9 @@
 import atexit
 import functools
 import os
+import re
 import shutil
+import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +31,15 @@ class Mpi:
     @property
     def is_openmpi(self):
         return self.flavour == "openmpi"
+
+    @functools.cached_property
+    def by_prterun(self):
+        """The launcher is that of Open MPI 5, as in the packages of Debian 13, or newer."""
+        if not self.is_openmpi:
+            return False
+        said = subprocess.run([self.launcher, "--version"], env={**os.environ, **self.env}, capture_output=True, text=True, check=False).stdout
+        found = re.search(r"Open MPI\) (\d+)", said)
+        return found is not None and int(found[1]) >= 5
 
 
 def openmpi(name, launcher, wheel=None):

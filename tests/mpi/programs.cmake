@@ -10,6 +10,13 @@ find_path(MPI_TEST_openmpi4_INCLUDE mpi.h NO_DEFAULT_PATH
   PATHS ${MPI_TEST_SYSTEM_LIBRARIES} PATH_SUFFIXES openmpi/include)
 find_library(MPI_TEST_openmpi4_LIBRARY mpi NO_DEFAULT_PATH
   PATHS ${MPI_TEST_SYSTEM_LIBRARIES} PATH_SUFFIXES openmpi/lib)
+# Debian's and Ubuntu's packages, openmpi4 here, are of Open MPI 5 from Debian 13 on: MPI_TEST_openmpi4_MAJOR tells.
+set(MPI_TEST_openmpi4_MAJOR 4)
+if(MPI_TEST_openmpi4_INCLUDE)
+  file(STRINGS ${MPI_TEST_openmpi4_INCLUDE}/mpi.h MPI_TEST_openmpi4_MAJOR REGEX "#define OMPI_MAJOR_VERSION")
+  string(REGEX REPLACE "[^0-9]" "" MPI_TEST_openmpi4_MAJOR "${MPI_TEST_openmpi4_MAJOR}")
+endif()
+set(MPI_TEST_openmpi4_MPIRUN "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun.openmpi --oversubscribe --bind-to none")
 find_path(MPI_TEST_mpich4_INCLUDE mpi.h NO_DEFAULT_PATH
   PATHS /usr/include/x86_64-linux-gnu /usr/include/aarch64-linux-gnu PATH_SUFFIXES mpich)
 find_library(MPI_TEST_mpich4_LIBRARY mpich NO_DEFAULT_PATH PATHS ${MPI_TEST_SYSTEM_LIBRARIES})
@@ -106,10 +113,11 @@ function(mpi_test_fortran name source)
       continue()
     endif()
     set(output ${MPI_TEST_PROGRAMS}/${build}/${name})
+    string(REPLACE openmpi4 openmpi${MPI_TEST_openmpi4_MAJOR} version ${build})
     set(modules ${CMAKE_CURRENT_BINARY_DIR}/${build}.${name})
     file(MAKE_DIRECTORY ${modules})
     add_custom_command(OUTPUT ${output}
-      COMMAND ${MPI_TEST_${build}_FORTRAN} -O1 -g -w -fallow-argument-mismatch -DMPI_TEST_${build} -J${modules} ${ARGN}
+      COMMAND ${MPI_TEST_${build}_FORTRAN} -O1 -g -w -fallow-argument-mismatch -DMPI_TEST_${version} -J${modules} ${ARGN}
         ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${output}
       DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${source} VERBATIM)
     list(APPEND outputs ${output})

@@ -5,15 +5,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#if MPI_VERSION >= 4
-#define HAS_INIT 1
-#elif defined(OPEN_MPI)
-#include <mpi-ext.h>
-#define MPI_Alltoall_init MPIX_Alltoall_init
-#define HAS_INIT 1
-#else
-#define HAS_INIT 0
-#endif
+#include "persistent_names.h"
 
 static int rank, size;
 
@@ -45,7 +37,7 @@ static void later(void) {
     MPI_OK(MPI_Ialltoall(out, 7, MPI_BYTE, in, 7, MPI_BYTE, MPI_COMM_WORLD, &request));
     MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   }
-#if HAS_INIT
+#if PERSISTENT_COLLECTIVES
   MPI_OK(MPI_Alltoall_init(out, 9, MPI_BYTE, in, 9, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, &request));
   for (int turn = 0; turn < 3; ++turn) {
     MPI_OK(MPI_Start(&request));

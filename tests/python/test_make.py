@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 TREE = Path(__file__).resolve().parents[2]
-TOOLS = ("sh", "dirname", "cat", "grep", "mkdir", "rm", "env", "make", "uname")
+TOOLS = ("sh", "dirname", "cat", "grep", "mkdir", "rm", "env", "make", "uname", "tr")
 STUBS = {
     "apt-get": 'echo "apt-get $*" >>"$LOG"',
     "sudo": 'echo "sudo $*" >>"$LOG"; exit 1',
@@ -40,10 +40,10 @@ def tree(tmp_path):
     return tmp_path
 
 
-def make(tree: Path, target: str):
+def make(tree: Path, target: str, stdin=subprocess.DEVNULL):
     """Runs a target; returns the exit code, what was printed, and the lines of programs that install."""
     environment = {"PATH": str(tree / "bin"), "LOG": str(tree / "log"), "HOME": str(tree)}
-    done = subprocess.run(["make", "-C", str(tree), target], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(["make", "-C", str(tree), target], env=environment, stdin=stdin, capture_output=True, text=True, check=False)
     called = (tree / "log").read_text().splitlines() if (tree / "log").exists() else []
     installs = [line for line in called if line.startswith(("apt-get", "sudo")) or "pip" in line or "venv" in line]
     return done.returncode, done.stdout + done.stderr, installs
@@ -84,3 +84,23 @@ def test_nothing_missing_is_said(tree):
     os.makedirs(tree / "build/wheels/mpich")
     code, printed, installs = make(tree, "deps")
     assert (code, installs) == (0, []) and "nothing is missing" in printed
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("groups", ["someone sudo", "someone"])
+def test_sudo_asks_an_administrator_at_a_terminal(tree, groups, terminal):
+    (tree / "bin/id").write_text(f"#!{shutil.which('sh')}\n[ $1 = -u ] && echo 1000 || echo {groups}\n")
+    (tree / "bin/sudo").write_text(f"#!{shutil.which('sh')}\necho \"sudo $*\" >>\"$LOG\"; [ $1 != -n ]\n")
+    ours, theirs = os.openpty()
+    _, printed, installs = make(tree, "deps", theirs if terminal else subprocess.DEVNULL)
+    os.close(ours)
+    os.close(theirs)
+    asked = terminal and groups.endswith("sudo")
+    assert any(line.startswith("sudo env") and "libopenmpi-dev" in line for line in installs) == asked, printed
+    assert ("apt-get (by sudo) is going to install: g++" in printed) == asked
+
+
+def test_docs_gets_what_environments_need(tree):
+    _, printed, installs = make(tree, "docs")
+    assert any(line.startswith("apt-get") and line.endswith("python3-venv") for line in installs), printed
+    assert "apt-get is going to install: python3-venv" in printed

@@ -140,7 +140,8 @@ def demo_command(
     html: Path = typer.Option(default_page(), "--html", help="Write the page to this file."),
 ) -> None:
     """See DEMO_HELP."""
-    check_folder(html.parent, made=True)
+    if not html.is_dir():  # which check_files says
+        check_folder(html.parent, made=True)
     html.parent.mkdir(parents=True, exist_ok=True)
     check_files(html)
     with tempfile.TemporaryDirectory(prefix="crossrail.") as folder:

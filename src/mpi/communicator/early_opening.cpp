@@ -78,7 +78,7 @@ void EarlyOpening::join(const Invitation::Message& message) {
   table_ = std::make_unique<OpeningTable>(memory_.data(), rank_, ranks_);
   stage_ = Stage::opening;
   may_linger_ns_ = kLingerInAllNs;
-  fiber_->start(open, this);
+  fiber_->start(open, this, FloatMode{});
 }
 
 void EarlyOpening::look_at_invitations() {

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/float_mode.h"
 #include "base/settings.h"
 #include "base/trace.h"
 #include "selection/parameters.h"
@@ -83,6 +84,7 @@ void open(CommunicatorRecord& record, bool wanted_here) {
   int size = 0;
   const May may = may_open(record.comm, size);
   if (may == May::nobody) return opened(record, nullptr);
+  const QuietFloats quiet;  // these calls of ours may be the first in which UCX's pools of memory grow, which it computes with floats
   MpiExchange exchange(record.comm, size, sizeof(Location));
   std::unique_ptr<Communicator> made;
   try {
