@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <random>
 #include <thread>
@@ -35,11 +36,12 @@ bool drawn() { return lots() % 2 == 0; }
 
 // Ranks wait by yielding. Where the machine has fewer cores than ranks, and other work beside them, that takes up to ten times as long
 // as on one core, where a yield is the next rank's turn. Only on several cores two ranks run at the same time: one world of four does.
+// Which one is spread by the golden ratio, so that no round of the worlds that a test goes through always meets the same.
 class FewCores {
  public:
   explicit FewCores(int ranks) {
-    static std::atomic<unsigned> worlds{0};
-    if (worlds++ % 4 == 3 || ranks <= static_cast<int>(std::thread::hardware_concurrency())) return;
+    static std::atomic<std::uint32_t> worlds{0};
+    if (ranks <= static_cast<int>(std::thread::hardware_concurrency()) || worlds++ * 0x9e3779b9u < 0x40000000u) return;
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
