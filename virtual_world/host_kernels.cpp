@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "collectives/combine.h"
 #include "virtual_world/host_queue.h"
@@ -17,6 +18,16 @@ static std::size_t barrier_bytes(int ranks) { return kSlotHead * (1 + static_cas
 int has_packets(crossrail_queue*, crossrail_packet_form form) { return form == CROSSRAIL_PACKETS_LL || device_options().break_lines == 0 ? 1 : 0; }
 size_t packets_bytes(crossrail_packet_form, int ranks, size_t block_bytes) {
   return kSlotHead + 2 * static_cast<std::size_t>(ranks) * (kSlotHead + (block_bytes + 63) / 64 * 64) + barrier_bytes(ranks);
+}
+
+// False: given up. A kernel looks at the word all the time; the thread that stands for it gives its core to those for whom it waits.
+template <class Come>
+static bool await_word(const std::byte* word, const void* abort, Come come) {
+  while (!come(read_word(word))) {
+    if (read_word(abort) != 0) return false;
+    std::this_thread::yield();
+  }
+  return true;
 }
 
 // Block `peer` of what is sent goes to that rank; `take` gets what came from a rank. False: given up.
@@ -38,7 +49,7 @@ static bool run_round(const crossrail_packets& asked, const std::vector<void*>& 
   }
   for (int peer = 0; peer < asked.ranks; ++peer) {
     std::byte* const from = slot_of(mine, peer);
-    while (!left && read_word(from) != round) left = read_word(asked.abort) != 0;
+    left = left || !await_word(from, asked.abort, [round](std::uint64_t word) { return word == round; });
     if (!left) take(peer, from + kSlotHead);
   }
   write_word(mine, round);
@@ -106,7 +117,8 @@ static bool meet(const crossrail_barrier& asked, const std::vector<void*>& buffe
   bool left = false;
   for (int peer = 0; peer < asked.ranks; ++peer) {
     // A peer may be at the next barrier already.
-    while (!left && read_word(line_of(asked, buffers, asked.rank, peer)) < number) left = read_word(asked.abort) != 0;
+    const std::byte* const line = line_of(asked, buffers, asked.rank, peer);
+    left = left || !await_word(line, asked.abort, [number](std::uint64_t word) { return word >= number; });
   }
   write_word(mine, number);
   return !left;

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
 
 #include "tests/collectives/alltoall_case.h"
 
@@ -71,15 +74,35 @@ Value combined(Operation operation, const Value& first, const Value& second) {
   return operation == Operation::sum ? first + second : first * second;
 }
 
-// Of `count` places from `first` on.
+// The values at the first places, made once for all calls and all ranks, which are threads: `value_at` gives that of a place. At least `count`
+// of them; never fewer than before, and those of before do not change.
 template <class Value>
-std::vector<Value> left_fold(int ranks, std::size_t first, std::size_t count, Operation operation) {
-  std::vector<Value> folded(count);
-  for (std::size_t place = 0; place < count; ++place) {
-    folded[place] = number_of<Value>(0, first + place, operation);
-    for (int rank = 1; rank < ranks; ++rank) folded[place] = combined(operation, folded[place], number_of<Value>(rank, first + place, operation));
-  }
-  return folded;
+using Values = std::shared_ptr<const std::vector<Value>>;
+template <class Value, class ValueAt>
+Values<Value> made_once(const std::string& name, std::size_t count, const ValueAt& value_at) {
+  static std::mutex mutex;
+  static std::map<std::string, Values<Value>> made;
+  const std::lock_guard<std::mutex> lock(mutex);
+  Values<Value>& values = made[name];
+  if (values != nullptr && values->size() >= count) return values;
+  auto more = values == nullptr ? std::make_shared<std::vector<Value>>() : std::make_shared<std::vector<Value>>(*values);
+  more->reserve(count);
+  for (std::size_t place = more->size(); place < count; ++place) more->push_back(value_at(place));
+  return values = std::move(more);
+}
+
+template <class Value>
+Values<Value> values_of(int rank, std::size_t count, Operation operation) {
+  return made_once<Value>("rank " + std::to_string(rank) + name_of(operation), count, [&](std::size_t place) { return number_of<Value>(rank, place, operation); });
+}
+
+template <class Value>
+Values<Value> left_fold(int ranks, std::size_t count, Operation operation) {
+  return made_once<Value>("fold of " + std::to_string(ranks) + name_of(operation), count, [&](std::size_t place) {
+    Value folded = number_of<Value>(0, place, operation);
+    for (int rank = 1; rank < ranks; ++rank) folded = combined(operation, folded, number_of<Value>(rank, place, operation));
+    return folded;
+  });
 }
 
 struct Ran {
@@ -93,14 +116,15 @@ Ran run_one(Communicator& communicator, const Shape& shape, bool in_place) {
   const int ranks = communicator.topology.size, rank = communicator.topology.rank;
   const bool scatters = shape.collective == Collective::reduce_scatter_block;
   const std::size_t block = shape.block_bytes / sizeof(Value), all = scatters ? block * static_cast<std::size_t>(ranks) : block;
-  std::vector<Value> send(all), recv(block);
-  for (std::size_t place = 0; place < all; ++place) send[place] = number_of<Value>(rank, place, shape.reduction.operation);
+  const Values<Value> values = values_of<Value>(rank, all, shape.reduction.operation);
+  std::vector<Value> send(values->begin(), values->begin() + static_cast<std::ptrdiff_t>(all)), recv(block);
   auto* const from = reinterpret_cast<std::byte*>(send.data());
   const Outcome outcome = run_collective(communicator, shape, Buffers{from, in_place ? from : reinterpret_cast<std::byte*>(recv.data())});
   EXPECT_TRUE(outcome.status.ok()) << outcome.status.what;
   if (!outcome.status.ok()) return {true, false, "error"};
-  const auto wanted = left_fold<Value>(ranks, scatters ? static_cast<std::size_t>(rank) * block : 0, block, shape.reduction.operation);
-  const bool same = block == 0 || std::memcmp(in_place ? send.data() : recv.data(), wanted.data(), shape.block_bytes) == 0;
+  const Values<Value> folded = left_fold<Value>(ranks, all, shape.reduction.operation);
+  const Value* const wanted = folded->data() + (scatters ? static_cast<std::size_t>(rank) * block : 0);
+  const bool same = block == 0 || std::memcmp(in_place ? send.data() : recv.data(), wanted, shape.block_bytes) == 0;
   return {outcome.plan->native(), same, outcome.plan->algorithm};
 }
 

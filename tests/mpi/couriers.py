@@ -1,6 +1,5 @@
 """Jobs of helper processes beside a test's program, as 'crossrail run --helpers-per-gpu' starts them."""
 import os
-import secrets
 import select
 import subprocess
 import threading
@@ -19,7 +18,7 @@ class Couriers:
 
     def __init__(self, mpi, options):
         self.mpi, self.options = mpi, options
-        self.key = secrets.token_hex(8)
+        self.key = os.urandom(8).hex()
         self.jobs = []
 
     @property
