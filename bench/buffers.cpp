@@ -10,6 +10,9 @@ namespace bench {
 namespace {
 
 constexpr std::size_t kGuardBytes = 64;
+constexpr int kSlices = 32;
+constexpr std::size_t kSliceUnit = 512;  // PyTorch's allocator hands out multiples of it
+constexpr std::size_t kSliceStep = 33 * kSliceUnit;  // no multiple of a page: slices begin at all places of one
 
 void* allocate_on_host(std::size_t bytes) { return new std::byte[bytes](); }
 void release_on_host(void* memory) { delete[] static_cast<std::byte*>(memory); }
@@ -48,13 +51,28 @@ Source source_of(Memory memory, const Contender& contender) {
   return on_device ? Source{device::allocate, device::release, true} : Source{allocate_on_host, release_on_host, false};
 }
 
-Buffers::Buffers(const Source& source, const GrowableBuffer& room, int sets) : source_(source), room_(room), sets_(sets) {
+Sets sets_of(const Options& options) { return options.slices ? Sets{kSlices, true} : Sets{options.buffers, false}; }
+
+Buffers::Buffers(const Source& source, const GrowableBuffer& room, const Sets& sets)
+    : source_(source), room_(room), sets_(static_cast<std::size_t>(sets.count)), are_slices_(sets.are_slices) {
   allocate();
 }
 
 Buffers::~Buffers() { release(); }
 
+// All send buffers, then all receive buffers.
+void Buffers::allocate_slices() {
+  const auto all = [this](std::size_t bytes) { return (bytes + kGuardBytes + sets_.size() * kSliceStep) / kSliceUnit * kSliceUnit; };
+  const std::size_t sent = all(room_.send_bytes);
+  whole_ = source_.allocate(sent + all(room_.recv_bytes));
+  for (std::size_t one = 0; one < sets_.size(); ++one) {
+    auto* const begin = static_cast<std::byte*>(whole_) + one * kSliceStep;
+    sets_[one] = whole_ == nullptr ? Set{nullptr, nullptr} : Set{begin, begin + sent};
+  }
+}
+
 void Buffers::allocate() {
+  if (are_slices_) return allocate_slices();
   for (Set& set : sets_) {
     set.send = source_.allocate(room_.send_bytes + kGuardBytes);
     set.recv = source_.allocate(room_.recv_bytes + kGuardBytes);
@@ -62,6 +80,7 @@ void Buffers::allocate() {
 }
 
 void Buffers::release() {
+  if (are_slices_) return source_.release(whole_);
   for (const Set& set : sets_) {
     source_.release(set.send);
     source_.release(set.recv);
@@ -81,22 +100,22 @@ bool Buffers::complete() const {
 }
 
 std::byte* Buffers::outgoing() {
-  return source_.on_device ? image_of(room_.send_bytes) : static_cast<std::byte*>(sets_[0].send);
+  return source_.on_device ? image_of(room_.send_bytes) : static_cast<std::byte*>(sets_[checked_].send);
 }
 
 void Buffers::ship() {
   const std::size_t recv_bytes = room_.recv_bytes + kGuardBytes;
   if (!source_.on_device) {
-    std::memset(sets_[0].recv, std::to_integer<int>(kPoison), recv_bytes);
+    std::memset(sets_[checked_].recv, std::to_integer<int>(kPoison), recv_bytes);
     return;
   }
-  device::copy(sets_[0].send, outgoing(), room_.send_bytes);
-  device::set(sets_[0].recv, std::to_integer<int>(kPoison), recv_bytes);
+  device::copy(sets_[checked_].send, outgoing(), room_.send_bytes);
+  device::set(sets_[checked_].recv, std::to_integer<int>(kPoison), recv_bytes);
 }
 
 void Buffers::ship_in_place() {
   ship();
-  std::memcpy(sets_[0].recv, sets_[0].send, std::min(room_.send_bytes, room_.recv_bytes));
+  std::memcpy(sets_[checked_].recv, sets_[checked_].send, std::min(room_.send_bytes, room_.recv_bytes));
 }
 
 void Buffers::flush() const {
@@ -107,11 +126,11 @@ void Buffers::flush() const {
 }
 
 const std::byte* Buffers::incoming() {
-  seen_ = static_cast<const std::byte*>(sets_[0].recv);
+  seen_ = static_cast<const std::byte*>(sets_[checked_].recv);
   if (source_.on_device) {
     const std::size_t bytes = room_.recv_bytes + kGuardBytes;
     std::byte* image = image_of(bytes);
-    device::copy(image, sets_[0].recv, bytes);
+    device::copy(image, sets_[checked_].recv, bytes);
     seen_ = image;
   }
   return seen_;

@@ -8,7 +8,7 @@ namespace bench {
 
 Calls::Calls(const Collective& collective, const Options& options, const Contender& contender, const Exchange& exchange, Buffers& buffers)
     : collective_(collective), form_(options.form), in_place_(options.in_place), off_cache_(options.off_cache), fresh_(options.fresh),
-      contender_(contender), exchange_(exchange), buffers_(buffers) {
+      slices_(options.slices), beside_(options.beside), contender_(contender), exchange_(exchange), buffers_(buffers) {
   if (form_ != Form::persistent || !buffers_.complete()) return;
   const double began = MPI_Wtime();
   for (std::size_t set = 0; set < buffers_.sets() && init_code_ == MPI_SUCCESS; ++set) {
@@ -26,7 +26,9 @@ Calls::~Calls() {
 }
 
 int Calls::run_blocking(std::size_t turn) {
-  return collective_.call(outgoing(turn), buffers_.recv(turn), exchange_, contender_);
+  const std::size_t set = set_of(turn);
+  ++calls_;
+  return collective_.call(outgoing(set), buffers_.recv(set), exchange_, contender_);
 }
 
 int Calls::run(std::size_t turn) {
@@ -36,12 +38,12 @@ int Calls::run(std::size_t turn) {
 }
 
 int Calls::start(std::size_t turn) {
+  const std::size_t set = set_of(turn);
+  ++calls_;
   completed_ = false;
-  if (form_ == Form::nonblocking) {
-    return collective_.start(outgoing(turn), buffers_.recv(turn), exchange_, contender_, &started_);
-  }
+  if (form_ == Form::nonblocking) return collective_.start(outgoing(set), buffers_.recv(set), exchange_, contender_, &started_);
   if (init_code_ != MPI_SUCCESS) return init_code_;
-  started_ = made_[turn % made_.size()];
+  started_ = made_[set % made_.size()];
   return contender_.choose(PMPI_Start, MPI_Start)(&started_);
 }
 

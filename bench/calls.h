@@ -20,6 +20,8 @@ class Calls {
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
 
+  // Whose buffers the next call has, if it is said to be of this turn: of slices each call has others, whatever its turn.
+  std::size_t set_of(std::size_t turn) const { return slices_ ? calls_ : turn; }
   // The whole exchange, with the buffers of this turn. Returns MPI's code.
   int run(std::size_t turn);
   // The same by the blocking call, whatever the form.
@@ -35,6 +37,7 @@ class Calls {
   Buffers& buffers() { return buffers_; }
   bool off_cache() const { return off_cache_; }
   bool fresh() const { return fresh_; }
+  bool beside() const { return beside_; }
   double init_seconds() const { return init_seconds_; }  // that making a persistent request took
 
  private:
@@ -42,12 +45,13 @@ class Calls {
 
   const Collective& collective_;
   Form form_;
-  bool in_place_, off_cache_, fresh_;
+  bool in_place_, off_cache_, fresh_, slices_, beside_;
   const Contender& contender_;
   const Exchange& exchange_;
   Buffers& buffers_;
   std::vector<MPI_Request> made_;  // persistent
   MPI_Request started_ = MPI_REQUEST_NULL;
+  std::size_t calls_ = 0;
   bool completed_ = true;  // test() has seen the end of what was started
   int init_code_ = MPI_SUCCESS;
   double init_seconds_ = 0;

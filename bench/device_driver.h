@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "device_memory.h"
 
@@ -29,7 +30,21 @@ struct Driver {
   Result (*close_shared)(Address memory);
   Result (*allocate_pinned)(void** memory, std::size_t bytes, unsigned flags);
   Result (*release_pinned)(void* memory);
+  // Null: there is no such function.
+  Result (*current)(int* device);
+  Result (*attribute)(int* value, int which, int device);
+  Result (*load)(void** module, const void* code);
+  Result (*find)(void** kernel, void* module, const char* name);
+  Result (*open_stream)(void** stream, unsigned flags);
+  Result (*ask)(void* stream);
+  Result (*launch)(void* kernel, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned memory, void* stream, void** parameters, void** more);
 };
+
+// That of the device taken.
+const Driver& loaded_driver();
+std::string text_of(Result result);
+// Ends the program with a sentence where the driver has failed.
+void insist(Result result, const char* what);
 
 // Fills in the functions where the library is that of a device made of host memory.
 bool simulated_driver(void* library, Driver& driver);

@@ -16,6 +16,10 @@ Facts taken;
 
 Address address_of(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
 
+}  // namespace
+
+const Driver& loaded_driver() { return driver; }
+
 std::string text_of(Result result) {
   const char* text = nullptr;
   return driver.text(result, &text) == 0 && text != nullptr ? text : "error " + std::to_string(result);
@@ -26,6 +30,8 @@ void insist(Result result, const char* what) {
   std::fprintf(stderr, "bench: the CUDA driver cannot %s: %s\n", what, text_of(result).c_str());
   MPI_Abort(MPI_COMM_WORLD, 2);
 }
+
+namespace {
 
 std::string load_driver() {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -55,6 +61,13 @@ std::string load_driver() {
   look_up(driver.close_shared, "cuIpcCloseMemHandle");
   look_up(driver.allocate_pinned, "cuMemHostAlloc");
   look_up(driver.release_pinned, "cuMemFreeHost");
+  look_up(driver.current, "cuCtxGetDevice");
+  look_up(driver.attribute, "cuDeviceGetAttribute");
+  look_up(driver.load, "cuModuleLoadData");
+  look_up(driver.find, "cuModuleGetFunction");
+  look_up(driver.open_stream, "cuStreamCreate");
+  look_up(driver.ask, "cuStreamQuery");
+  look_up(driver.launch, "cuLaunchKernel");
   return missing;
 }
 

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <random>
 
+#include "beside.h"
 #include "contenders.h"
 #include "device_memory.h"
 #include "hosts.h"
@@ -80,6 +81,7 @@ Row end_turn(const Bench& bench, const Size& size, Turn& turn) {
     forget_last_algorithm();
   }
   row.bandwidth = bench.collective.bandwidth(size.exchange, row.times.p50_us * 1e-6);
+  const WorkBeside beside(*turn.calls);
   row.wrong += checked_call(bench, *turn.calls);
   // A persistent request may have been given its algorithm when it was made.
   const std::string last = algorithm_of(turn.calls->contender());
@@ -166,7 +168,8 @@ std::string complaint(const Bench& bench) {
 // Every rank takes a device where device memory is asked for; says who has none.
 bool has_memory(const Bench& bench) {
   if (bench.options.memory == Memory::host) return true;
-  const std::string problem = device::open(local_rank(first_on_host(), bench.rank));
+  std::string problem = device::open(local_rank(first_on_host(), bench.rank));
+  if (problem.empty() && bench.options.beside) problem = prepare_beside();
   const int first = first_without(problem.empty(), bench);
   if (first == bench.rank) std::fprintf(stderr, "bench: %s\n", problem.c_str());
   return first == bench.ranks;

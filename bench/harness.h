@@ -65,6 +65,8 @@ struct Options {
   Form form = Form::blocking;
   bool in_place = false;        // MPI_IN_PLACE for the send buffer
   bool off_cache = false;       // the buffers are flushed from the caches before every timed call
+  bool slices = false;          // every call uses another slice of one allocation
+  bool beside = false;          // a kernel of the program's own runs on the device meanwhile
   bool fresh = false;           // the buffers are allocated before every call and freed behind it, and timed with it
   int tests = 0;                // calls of MPI_Test in the work between start and wait
   int processes = 0;            // of a GPU, in the ping-pong; 0: this is another bench

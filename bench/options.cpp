@@ -62,7 +62,7 @@ Form form_of(const std::string& word) {
 }
 
 struct Flags {
-  int in_place = 0, off_cache = 0, fresh = 0;
+  int in_place = 0, off_cache = 0, fresh = 0, slices = 0, beside = 0;
 };
 
 std::vector<option> known_options(Flags& flags) {
@@ -76,7 +76,8 @@ std::vector<option> known_options(Flags& flags) {
           {"ranks", 1, nullptr, 'n'},      {"datatype", 1, nullptr, 'd'},
           {"in-place", 0, &flags.in_place, 1},   {"off-cache", 0, &flags.off_cache, 1},
           {"counts", 1, nullptr, 'c'},     {"fresh", 0, &flags.fresh, 1},
-          {"processes", 1, nullptr, 'P'},
+          {"processes", 1, nullptr, 'P'},  {"slices", 0, &flags.slices, 1},
+          {"beside", 0, &flags.beside, 1},
           {nullptr, 0, nullptr, 0}};
 }
 
@@ -112,6 +113,7 @@ Options read_options(int argc, char** argv) {
     }
   }
   options.in_place = flags.in_place != 0, options.off_cache = flags.off_cache != 0, options.fresh = flags.fresh != 0;
+  options.slices = flags.slices != 0, options.beside = flags.beside != 0;
   if (!named) options.contenders = names_of(options.memory == Memory::host ? "native,auto" : "auto");
   return options;
 }
@@ -161,6 +163,8 @@ std::string complaint_about_buffers(const Options& options) {
   if (options.fresh && (options.form != Form::blocking || options.memory == Memory::host || options.buffers > 1)) {
     return "--fresh is measured with blocking calls in device memory, without --buffers";
   }
+  if (options.slices && (options.fresh || options.buffers > 1)) return "--slices is measured without --buffers and --fresh";
+  if (options.beside && (options.memory == Memory::host || options.fresh)) return "--beside is measured in device memory, without --fresh";
   if (options.off_cache && (options.form != Form::blocking || options.memory != Memory::host || !options.peers.empty())) {
     return "--off-cache is measured with blocking calls in host memory, without --peer";
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "beside.h"
 #include "turn.h"
 
 namespace bench {
@@ -124,6 +125,7 @@ Work make_work(double seconds, int tests) {
 }
 
 Sample take_sample(Calls& calls, int count, const Work& between) {
+  const WorkBeside beside(calls);
   Sample sample{};
   line_up(calls);
   sample[kPure] = pure_seconds(calls, count);

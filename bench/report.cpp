@@ -73,8 +73,9 @@ Report::Report(const std::string& name, const Options& options, int rank)
   if (rank_ == 0) {
     const std::string device = device::facts().model;
     const std::string datatype = options_.datatype == kContiguous ? "" : ", datatype " + options_.datatype;
-    std::printf("# %s, %d ranks on %d hosts, %s%s%s%s\n", name_.c_str(), ranks_, nodes_, mpi_version().c_str(), datatype.c_str(),
-                device.empty() ? "" : ", memory of ", device.c_str());
+    const std::string more = std::string(options_.slices ? ", slices of one allocation" : "") + (options_.beside ? ", beside a kernel" : "");
+    std::printf("# %s, %d ranks on %d hosts, %s%s%s%s%s\n", name_.c_str(), ranks_, nodes_, mpi_version().c_str(), datatype.c_str(),
+                device.empty() ? "" : ", memory of ", device.c_str(), more.c_str());
     std::printf("%10s %-17s %-17s %10s %10s %10s %10s %9s %s\n", "bytes", "contender", "algorithm", "min us", "p50 us", "p99 us", "max us", "GB/s", "checked");
     if (options_.form != Form::blocking) std::printf("# microseconds are those of start and wait at once; below them the parts, medians\n");
   }
@@ -110,7 +111,8 @@ std::string Report::header() const {
   const int cores = usable_cores();
   const std::string tests = options_.form == Form::blocking ? "" : "\"tests\":" + std::to_string(options_.tests) + ",";
   const std::string buffers = std::string(options_.in_place ? "\"in_place\":true," : "") + (options_.off_cache ? "\"off_cache\":true," : "") +
-                              (options_.fresh ? "\"fresh\":true," : "") + (options_.counts == Counts::zipf ? "\"counts\":\"zipf\"," : "");
+                              (options_.fresh ? "\"fresh\":true," : "") + (options_.slices ? "\"slices\":true," : "") +
+                              (options_.beside ? "\"beside\":true," : "") + (options_.counts == Counts::zipf ? "\"counts\":\"zipf\"," : "");
   char text[2048];
   std::snprintf(text, sizeof text,
                 "{\"collective\":\"%s\",\"mpi\":\"%s\",\"flavour\":\"%s\",\"ranks\":%d,\"nodes\":%d,\"ranks_per_node\":%d,"

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <numeric>
 
+#include "beside.h"
+
 namespace bench {
 namespace {
 
@@ -32,7 +34,7 @@ Size make_size(const Bench& bench, std::size_t block, double seconds) {
 Buffers& buffers_of(const Bench& bench, const Contender& contender, Size& size) {
   const std::string owner = contender.peer.allocate == nullptr ? "" : contender.name;
   const Source source = source_of(bench.options.memory, contender);
-  return size.buffers.try_emplace(owner, source, size.room, bench.options.buffers).first->second;
+  return size.buffers.try_emplace(owner, source, size.room, sets_of(bench.options)).first->second;
 }
 
 std::uint64_t checked_call(const Bench& bench, Calls& calls) {
@@ -44,10 +46,11 @@ std::uint64_t checked_call(const Bench& bench, Calls& calls) {
   }
   ++seed;
   if (bench.options.fresh) buffers.renew();
+  buffers.check_set(calls.set_of(seed));
   bench.collective.fill(buffers.outgoing(), calls.exchange(), seed);
   if (bench.options.in_place) buffers.ship_in_place();
   else buffers.ship();
-  const int code = calls.run(0);
+  const int code = calls.run(seed);
   const std::byte* incoming = buffers.incoming();
   std::uint64_t wrong = buffers.trespasses() + (code != MPI_SUCCESS);
   if (!calls.contender().peer.unchecked) wrong += bench.collective.check(incoming, calls.exchange(), seed);
@@ -84,6 +87,7 @@ double batch_fresh(Calls& calls, int count) {
 }
 
 double batch(Calls& calls, int count) {
+  const WorkBeside beside(calls);
   if (calls.off_cache()) return batch_off_cache(calls, count);
   if (calls.fresh()) return batch_fresh(calls, count);
   const LoadedPeer& peer = calls.contender().peer;

@@ -7,7 +7,9 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <iterator>
 #include <map>
+#include <set>
 #include <vector>
 
 #define PEER extern "C" __attribute__((visibility("default")))
@@ -47,7 +49,13 @@ Engine& engine() {
   return made;
 }
 
-// The receive buffers of all ranks as mapped here, null at this rank's own; by this rank's own.
+// What the bench has asked for: its buffers are these, or slices of them.
+std::set<char*> allocations;
+
+// Of what holds it.
+char* base_of(void* memory) { return *std::prev(allocations.upper_bound(static_cast<char*>(memory))); }
+
+// The allocations of all ranks as mapped here, null at this rank's own; by this rank's own.
 std::map<void*, std::vector<char*>> mapped;
 double last_seconds = 0;
 
@@ -69,13 +77,13 @@ bool map_buffers(void* recv) {
   return everyone(opened);
 }
 
-// Each rank begins with the next one: every GPU receives from one other at a time.
-bool copy_blocks(const char* send, const std::vector<char*>& buffers, std::size_t bytes) {
+// Each rank begins with the next one: every GPU receives from one other at a time. `recv`: where the buffer lies in what is mapped.
+bool copy_blocks(const char* send, const std::vector<char*>& buffers, std::ptrdiff_t recv, std::size_t bytes) {
   const Engine& with = engine();
   bool copied = fine(cudaEventRecord(with.began, with.stream), "cudaEventRecord");
   for (int step = 1; step < with.ranks && copied; ++step) {
     const int to = (with.rank + step) % with.ranks;
-    copied = fine(cudaMemcpyAsync(buffers[to] + with.rank * bytes, send + to * bytes, bytes, cudaMemcpyDeviceToDevice, with.stream),
+    copied = fine(cudaMemcpyAsync(buffers[to] + recv + with.rank * bytes, send + to * bytes, bytes, cudaMemcpyDeviceToDevice, with.stream),
                   "cudaMemcpyAsync");
   }
   return copied && fine(cudaEventRecord(with.ended, with.stream), "cudaEventRecord") &&
@@ -93,14 +101,15 @@ PEER double copy_engine_limit_seconds() { return last_seconds; }
 PEER const char* copy_engine_limit_version() { return "copies alone"; }
 
 PEER int copy_engine_limit(const void* send, int count, MPI_Datatype type, void* recv, int, MPI_Datatype, MPI_Comm comm) {
-  const bool known = mapped.find(recv) != mapped.end();
-  if (!known && (!everyone(engine().works) || !map_buffers(recv))) return MPI_ERR_OTHER;
+  char* const base = base_of(recv);
+  const bool known = mapped.find(base) != mapped.end();
+  if (!known && (!everyone(engine().works) || !map_buffers(base))) return MPI_ERR_OTHER;
   int size = 0;
   PMPI_Type_size(type, &size);
   const std::size_t bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(size);
   PMPI_Barrier(comm);  // all copy at the same time
   float milliseconds = 0;
-  const bool copied = copy_blocks(static_cast<const char*>(send), mapped[recv], bytes) &&
+  const bool copied = copy_blocks(static_cast<const char*>(send), mapped[base], static_cast<char*>(recv) - base, bytes) &&
                       fine(cudaEventElapsedTime(&milliseconds, engine().began, engine().ended), "cudaEventElapsedTime");
   last_seconds = milliseconds * 1e-3;
   return copied ? MPI_SUCCESS : MPI_ERR_OTHER;
@@ -108,7 +117,9 @@ PEER int copy_engine_limit(const void* send, int count, MPI_Datatype type, void*
 
 PEER void* copy_engine_limit_alloc(std::size_t bytes) {
   void* memory = nullptr;
-  return fine(cudaMalloc(&memory, bytes), "cudaMalloc") ? memory : nullptr;
+  if (!fine(cudaMalloc(&memory, bytes), "cudaMalloc")) return nullptr;
+  allocations.insert(static_cast<char*>(memory));
+  return memory;
 }
 
 PEER void copy_engine_limit_free(void* memory) {
@@ -120,5 +131,6 @@ PEER void copy_engine_limit_free(void* memory) {
     mapped.erase(at);
   }
   PMPI_Barrier(MPI_COMM_WORLD);  // memory goes once nobody has it mapped
+  allocations.erase(static_cast<char*>(memory));
   fine(cudaFree(memory), "cudaFree");
 }

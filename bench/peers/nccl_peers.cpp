@@ -166,15 +166,15 @@ bool has_windows() {
   return there || went_wrong(nccl().problem.empty() ? "symmetric windows need NCCL 2.28" : nccl().problem);
 }
 
-// All ranks register the same buffers in the same order, since they get them so.
+// All ranks register the same allocations in the same order, since they get them so; a buffer may be a slice of one.
 bool in_window(const Record& record, void* memory) {
-  const auto at = allocations.find(memory);
-  if (at == allocations.end()) return went_wrong("symmetric windows need memory of nccl_symmetric_alloc");
+  auto at = allocations.upper_bound(memory);
+  if (at == allocations.begin() || static_cast<char*>((--at)->first) + at->second.bytes <= static_cast<char*>(memory)) return went_wrong("symmetric windows need memory of nccl_symmetric_alloc");
   for (const auto& [comm, window] : at->second.windows) {
     if (comm == record.comm) return true;
   }
   ncclWindow_t window = nullptr;
-  const ncclResult_t result = nccl().add_window(record.comm, memory, at->second.bytes, &window, NCCL_WIN_COLL_SYMMETRIC);
+  const ncclResult_t result = nccl().add_window(record.comm, at->first, at->second.bytes, &window, NCCL_WIN_COLL_SYMMETRIC);
   if (!fine(result, "ncclCommWindowRegister")) return false;
   if (window == nullptr) return went_wrong("symmetric windows are not supported here");
   at->second.windows.emplace_back(record.comm, window);

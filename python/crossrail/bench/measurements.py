@@ -189,6 +189,7 @@ def title(measurement: Measurement) -> str:
             + (f", datatype {measurement['datatype']}" if measurement.get("datatype", "contiguous") != "contiguous" else "")
             + (", in place" if measurement.get("in_place") else "") + (", off cache" if measurement.get("off_cache") else "")
             + (", buffers allocated for every call" if measurement.get("fresh") else "")
+            + (", slices of one allocation" if measurement.get("slices") else "") + (", beside a kernel" if measurement.get("beside") else "")
             + (f", memory of {device_name(measurement)}" if on_device(measurement) else "")
             + (f", {count_words(*measurement['process_counts'])} a GPU" if measurement.get("process_counts") else ""))
 
@@ -223,8 +224,12 @@ def caveats(measurement: Measurement) -> List[str]:
         notes.append("The buffers were flushed from the caches before every call, and each call was timed by itself; what the libraries keep stays cached.")
     elif measurement.get("fresh"):
         notes.append("The buffers were allocated before every call and freed behind it, and timed with it.")
+    elif measurement.get("slices"):
+        notes.append("Every call used another slice of one allocation; long slices overlap, and small ones may stay in the caches.")
     elif measurement.get("rotating_buffers", 1) == 1:
         notes.append("The same buffers in every repetition: small sizes stay in the caches.")
+    if measurement.get("beside"):
+        notes.append("A kernel of the bench ran on half of each device's multiprocessors meanwhile, the same for every contender.")
     if measurement["collective"] == "pingpong" and measurement.get("nodes", 1) == 1:
         notes.append("All processes were on one node: messages went through its memory, not over a network.")
     if measurement.get("hosts_of_one_machine"):

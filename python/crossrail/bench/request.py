@@ -32,6 +32,7 @@ class What:
     `datatype`: of both sides, or SENDER:RECEIVER where they differ (bench/datatype.h).
     `in_place`: with MPI_IN_PLACE. `off_cache`: every timed call finds its buffers outside the caches. `counts`: of blocks, equal or
     zipf. `fresh`: buffers are allocated before and freed behind every call, and timed with it. `buffers`: sets of them, used in turn.
+    `slices`: every call uses another slice of one allocation. `beside`: a kernel of the program's own runs on the device meanwhile.
     `processes`: of a GPU, in the ping-pong; else 0.
     """
 
@@ -53,6 +54,8 @@ class What:
     kind: str = ""
     buffers: int = 1
     processes: int = 0
+    slices: bool = False
+    beside: bool = False
 
     @property
     def program(self) -> str:
@@ -144,6 +147,10 @@ def check_buffers(what: What) -> None:
         raise CliError("--off-cache is for blocking calls in host memory, without --peer.")
     if what.fresh and (what.memory == "host" or what.form != BLOCKING or what.buffers > 1):
         raise CliError("--fresh is for blocking calls in device memory, without --buffers: --memory cuda.")
+    if what.slices and (what.fresh or what.buffers > 1):
+        raise CliError("--slices is measured without --buffers and --fresh.")
+    if what.beside and (what.memory == "host" or what.fresh):
+        raise CliError("--beside is for device memory, without --fresh: --memory cuda.")
 
 
 def check_lengths(what: What) -> None:
@@ -220,5 +227,6 @@ def bench_options(request: BenchRequest) -> List[str]:
                "--buffers": what.buffers if what.buffers > 1 else None, "--processes": what.processes or None,
                "--datatype": None if what.datatype == CONTIGUOUS else what.datatype}
     given = [(option, value) for option, value in numbers.items() if value is not None]
-    flags = [option for option, wanted in (("--in-place", what.in_place), ("--off-cache", what.off_cache), ("--fresh", what.fresh)) if wanted]
+    wanted = {"--in-place": what.in_place, "--off-cache": what.off_cache, "--fresh": what.fresh, "--slices": what.slices, "--beside": what.beside}
+    flags = [option for option, given_too in wanted.items() if given_too]
     return flags + [word for option, value in [*given, *(("--peer", peer) for peer in what.peers)] for word in (option, str(value))]

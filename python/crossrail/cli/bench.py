@@ -57,6 +57,7 @@ Examples:
   crossrail bench alltoall -H 4 -n 56
   crossrail bench alltoall -H 4 -n 56 --max 1K --peer theirs=/path/libtheirs.so:their_alltoall
   crossrail bench alltoall --memory cuda --fresh --min 1K --max 16M
+  crossrail bench alltoall --memory cuda --slices --beside --min 1K --max 16M
   crossrail bench alltoall --memory cuda --peer row=libstream_order_openmpi.so:stream_alltoall_in_a_row
   crossrail bench alltoall --memory cuda --algorithms all --min 16 --max 64M --step sqrt2
   crossrail bench allreduce --memory cuda -H 2 -n 2 --min 64K --max 64M --helpers-per-gpu 0,1,3,7 --html report.html
@@ -69,6 +70,10 @@ or SENDER:RECEIVER. Sizes are those of the data; those that are no multiple of 6
 NCCL and the copy engines take contiguous data only, and so do functions of --peer.
 alltoallw exchanges subarrays of complex numbers, as libraries for Fourier transforms do: of a three-dimensional array the last axis is distributed
 before, the middle one afterwards. --counts zipf: the most goes to rank 0, half as much to rank 1, a third to rank 2; sizes are the mean.
+
+Programs seldom call a collective on the same buffers again, on a GPU that does nothing else. --slices: buffers of the 32 calls that follow each other begin 16.5 KiB
+apart in one allocation, as those that PyTorch's allocator hands out do (long ones overlap). --beside: in a stream of its own a kernel computes on half of the GPU's multiprocessors
+while calls are timed and while the last ones are checked; it ends before memory is allocated or freed.
 
 Of nonblocking and persistent calls (ialltoall, alltoall_init) the start, the wait, and the overlap with work put between them
 are measured, as osu_ialltoall and IMB-NBC do; --tests makes calls of MPI_Test in that work.
@@ -112,7 +117,7 @@ def save_measurement(measurement: Measurement, folder: Path) -> Path:
     memory = f"{measurement['memory']}_" if on_device(measurement) else ""
     datatype = measurement.get("datatype", CONTIGUOUS)
     types = "" if datatype == CONTIGUOUS else datatype.replace(":", "_to_") + "_"
-    buffers = "".join(f"{name}_" for name in ("in_place", "off_cache", "fresh") if measurement.get(name))
+    buffers = "".join(f"{name}_" for name in ("in_place", "off_cache", "fresh", "slices", "beside") if measurement.get(name))
     buffers += "_".join(map(str, measurement["process_counts"])) + "processes_" if measurement.get("process_counts") else ""
     buffers += "zipf_" if measurement.get("counts") == "zipf" else ""
     folder.mkdir(parents=True, exist_ok=True)
@@ -142,9 +147,9 @@ def check_outputs(outputs: Outputs) -> Outputs:
     return outputs
 
 
-def look_ahead(rivals: Contenders, setting: str, outputs: Outputs) -> None:
-    """Raises CliError where crossrail is switched off and is to be measured. Prints that `setting`, which names an algorithm, does not count, and
-    who is left out; with --format osu not on standard output."""
+def look_ahead(rivals: Contenders, setting: str, outputs: Outputs) -> Contenders:
+    """Returns the contenders. Raises CliError where crossrail is switched off and is to be measured. Prints that `setting`, which names an algorithm,
+    does not count, and who is left out; with --format osu not on standard output."""
     if rivals.names != ("native",):
         check_that_on("measured")
     if os.environ.get(setting):
@@ -154,6 +159,7 @@ def look_ahead(rivals: Contenders, setting: str, outputs: Outputs) -> None:
             typer.echo(note, err=True)
         else:
             out.print(Text(note, "dim"))
+    return rivals
 
 
 def conclude(measurement: Measurement, outputs: Outputs, algorithms: str = "") -> int:
@@ -229,6 +235,8 @@ def bench_command(
     in_place: bool = typer.Option(False, "--in-place", help="With MPI_IN_PLACE: send and receive in one buffer."),
     off_cache: bool = typer.Option(False, "--off-cache", help="Flush the buffers from the caches before every timed call."),
     fresh: bool = typer.Option(False, "--fresh", help="Allocate the buffers before every call, free them behind it, and time that with it (--memory cuda)."),
+    slices: bool = typer.Option(False, "--slices", help="Every call uses another slice of one allocation, as memory of caching allocators is."),
+    beside: bool = typer.Option(False, "--beside", help="A kernel of the bench's own runs on the GPU meanwhile, on half of its multiprocessors (--memory cuda)."),
     buffers: int = typer.Option(1, "--buffers", min=1, help="Sets of buffers, used in turn."),
     couriers: Optional[str] = typer.Option(None, "--helpers-per-gpu", help="Numbers of helper processes beside each rank, separated by commas: 0,1,3; each by a job of its own.", show_default=False),
     csv: Optional[Path] = typer.Option(None, "--csv", help="Write a line for every size and contender to this file.", show_default=False),
@@ -240,12 +248,10 @@ def bench_command(
     """See BENCH_HELP."""
     found, form = find_call(collective)
     what = What(found.name, parse_size(smallest), parse_size(largest), step, memory, empty, (), tuple(peers), form, tests, shortest_datatype(datatype), in_place, off_cache,
-                counts, fresh, found.kind_of(collective), buffers)
-    where = Where(default_ranks(memory) if ranks is None else ranks, flavour, launcher, tuple(context.obj.launcher), hosts)
-    check_request(request := BenchRequest(what, where, Effort(repetitions, most_seconds=most_seconds)))
+                counts, fresh, found.kind_of(collective), buffers, slices=slices, beside=beside)
+    check_request(request := BenchRequest(what, Where(default_ranks(memory) if ranks is None else ranks, flavour, launcher, tuple(context.obj.launcher), hosts), Effort(repetitions, most_seconds=most_seconds)))
     courier_numbers, outputs = courier_counts(couriers, found.name), check_outputs(Outputs(output, html, csv, form_of_output))
-    look_ahead(rivals := resolve_contenders(what, where, algorithms, native_cuda), found.setting, outputs)
-    raise typer.Exit(conclude(measured(request, rivals, machine, courier_numbers), outputs, algorithms))
+    raise typer.Exit(conclude(measured(request, look_ahead(resolve_contenders(what, request.where, algorithms, native_cuda), found.setting, outputs), machine, courier_numbers), outputs, algorithms))
 
 
 def ping_pong_command(

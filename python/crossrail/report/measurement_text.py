@@ -6,7 +6,7 @@ from typing import Any, Dict, List
 
 from crossrail.bench.measurements import Measurement, contenders, count_words, of_processes, results_of, title
 
-SETTING = ("collective", "mpi", "ranks", "nodes", "memory", "datatype", "empty_percent", "counts", "in_place", "off_cache", "fresh")
+SETTING = ("collective", "mpi", "ranks", "nodes", "memory", "datatype", "empty_percent", "counts", "in_place", "off_cache", "fresh", "slices", "beside")
 RESULT = ("bytes", "contender", "algorithm", "repetitions", "min_us", "mean_us", "p50_us", "p50_low_us", "p50_high_us", "p99_us", "max_us", "gb_s", "wrong",
           "not_run", "helpers", "processes")
 USUAL = {"memory": "host", "datatype": "contiguous", "empty_percent": 0, "counts": "equal"}
@@ -14,7 +14,7 @@ USUAL = {"memory": "host", "datatype": "contiguous", "empty_percent": 0, "counts
 
 def cell(values: Dict[str, Any], name: str) -> Any:
     """A value; flags are 0 or 1, what was not measured is empty."""
-    flag = name in ("in_place", "off_cache", "fresh", "not_run")
+    flag = name in ("in_place", "off_cache", "fresh", "slices", "beside", "not_run")
     value = values.get(name, USUAL.get(name, 0 if flag else ""))
     return int(value) if flag else value
 

@@ -105,6 +105,15 @@ def test_fresh_buffers_and_lengths_are_said_too(measurement, tmp_path):
     assert any("allocated before every call" in note for note in caveats(measurement)) and not any("stay in the caches" in note for note in caveats(measurement))
 
 
+def test_slices_and_a_kernel_beside_are_said_too(measurement, tmp_path):
+    assert bench_options(request_of(memory="cuda", slices=True, beside=True)) == ["--slices", "--beside", "--memory", "cuda"]
+    measurement.update(slices=True, beside=True)
+    assert title(measurement).endswith(", slices of one allocation, beside a kernel") and "slices_beside" in save_measurement(measurement, tmp_path).name
+    assert "another slice" in (notes := " ".join(caveats(measurement))) and "half of each device's" in notes and "The same buffers" not in notes
+    row = next(csv.DictReader(io.StringIO(measurement_csv(measurement))))
+    assert (row["slices"], row["beside"], row["fresh"]) == ("1", "1", "0")
+
+
 @pytest.mark.parametrize("more", [{"datatype": "vector"}, {"memory": "cuda"}, {"peers": ("a=b:c",)}])
 def test_in_place_where_it_cannot_be(more):
     check_request(request_of(in_place=True))

@@ -152,6 +152,8 @@ def test_subarrays_of_complex_numbers(stand_in):
     (PROGRAM, ["--counts", "zipf"], "all blocks of alltoall are equally long"), (VECTOR, ["--counts", "some"], "--counts is equal or zipf, not 'some'"),
     (VECTOR, ["--counts", "zipf", "--algorithms", "auto,alltoall"], "alltoall makes the same exchange only where all blocks are equally long"),
     (VECTOR, ["--fresh"], "--fresh is measured with blocking calls in device memory"),
+    (PROGRAM, ["--slices", "--buffers", "2"], "--slices is measured without --buffers and --fresh"),
+    (PROGRAM, ["--beside"], "--beside is measured in device memory, without --fresh"),
 ])
 def test_lengths_and_buffers_that_cannot_be(stand_in, program, words, sentence):
     code, said, _ = run(stand_in, *words, program=program)
