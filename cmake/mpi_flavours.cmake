@@ -49,6 +49,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/communicator/communicators.cpp
     src/mpi/communicator/opening.cpp
     src/mpi/communicator/first_calls.cpp
+    src/mpi/communicator/long_wait.cpp
     src/mpi/communicator/courier_team.cpp
     src/mpi/communicator/rank_order.cpp
     src/mpi/communicator/records_by_handle.cpp
@@ -67,6 +68,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/requests/pending.cpp
     src/mpi/requests/persistent.cpp
     src/mpi/requests/refused_requests.cpp
+    src/mpi/requests/spanned_memory.cpp
     src/mpi/requests/request_table.cpp
     src/mpi/requests/tokens.cpp
     src/mpi/statistics/counters.cpp

@@ -45,11 +45,20 @@ Device& device() {
   return one;
 }
 
+// Addresses that the processor cannot use. HOST_DEVICE_AT=0x200000000000: from there on, far from all other memory, as those of devices may be.
+void* reserve_addresses(std::size_t bytes) {
+  static const char* const at = std::getenv("HOST_DEVICE_AT");
+  static std::atomic<std::uintptr_t> next{at == nullptr ? 0 : std::strtoull(at, nullptr, 0)};
+  constexpr std::size_t kBoundary = std::size_t{2} << 20;
+  const std::uintptr_t address = at == nullptr ? 0 : next.fetch_add((bytes + kBoundary - 1) / kBoundary * kBoundary);
+  return mmap(reinterpret_cast<void*>(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | (at == nullptr ? 0 : MAP_FIXED_NOREPLACE), -1, 0);
+}
+
 // At the address of device memory the processor cannot touch it; the same memory lies elsewhere too.
 void* map_piece(int descriptor, Piece piece) {
   void* const touchable = mmap(nullptr, piece.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   void* const address = piece.kind == CROSSRAIL_MEMORY_MANAGED ? mmap(nullptr, piece.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
-                                                               : mmap(nullptr, piece.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                                                               : reserve_addresses(piece.bytes);
   if (touchable == MAP_FAILED || address == MAP_FAILED) return nullptr;
   piece.touchable = static_cast<std::byte*>(touchable);
   const std::lock_guard lock(device().mutex);

@@ -22,6 +22,8 @@ Status ThreadLinks::post_send(int rank, const void* data, std::size_t bytes, Cha
   if (!messages_open()) return failed(Code::invalid, "a message before open_messages");
   counters().sends += 1;
   counters().sent_bytes += bytes;
+  if (exchange_.options_.sending != nullptr) exchange_.options_.sending(rank_, data);
+  if (take_device_memory()) data = exchange_.options_.touchable(data);
   const bool is_long = bytes > exchange_.options_.eager_bytes;
   const Exchange::Address address{rank_, rank, queue_of(channel)};
   posted_.push_back({Posted::sent, address, nullptr, bytes, is_long ? ++long_sends_[exchange_.place_of(rank, address.queue)] : 0});
@@ -31,6 +33,7 @@ Status ThreadLinks::post_send(int rank, const void* data, std::size_t bytes, Cha
 
 Status ThreadLinks::post_recv(int rank, void* data, std::size_t bytes, Channel channel) {
   if (!messages_open()) return failed(Code::invalid, "a message before open_messages");
+  if (take_device_memory()) data = exchange_.options_.touchable(data);
   posted_.push_back({Posted::receive, {rank, rank_, queue_of(channel)}, data, bytes, 0});
   return {};
 }

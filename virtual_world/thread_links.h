@@ -29,6 +29,9 @@ struct LinkOptions {
   std::function<Status(int node)> share;             // to let sharing memory fail on a node; null: never
   // What blocking waits of a rank do meanwhile, as the progress of an MPI library would; null: nothing.
   std::function<void(int rank)> meanwhile;
+  // Where processors find what lies in device memory; null: the links do not take such memory.
+  std::function<void*(const void* data)> touchable;
+  std::function<void(int rank, const void* data)> sending;  // a message is about to leave a rank; null: nothing is asked
   std::chrono::milliseconds hang_after{30'000};      // a wait that takes longer is a deadlock
 };
 
@@ -177,6 +180,7 @@ class ThreadLinks final : public Links {
   void watch(ControlBlock* control) { control_ = control; }
 
   Status open_messages() override;
+  bool take_device_memory() const override { return exchange_.options_.touchable != nullptr; }
   bool messages_open() const override { return exchange_.ranks_[rank_]->open; }
   Status post_send(int rank, const void* data, std::size_t bytes, Channel channel) override;
   Status post_recv(int rank, void* data, std::size_t bytes, Channel channel) override;

@@ -43,7 +43,7 @@ constexpr CUmemAccessDesc access_for(int device) {
 unsigned long long access_of(const void* pointer, int device) {
   const CUmemLocation location = access_for(device).location;
   unsigned long long flags = 0;
-  return driver().get_access(&flags, &location, address(pointer)) == kSuccess ? flags : CU_MEM_ACCESS_FLAGS_PROT_NONE;  // of pools
+  return driver().get_access(&flags, &location, address(pointer)) == kSuccess ? flags : static_cast<unsigned long long>(CU_MEM_ACCESS_FLAGS_PROT_NONE);  // of pools
 }
 
 // Memory that the program has mapped itself has no context, and at this address perhaps only the thread's own device reaches it.
@@ -167,16 +167,14 @@ uint64_t identity_of(int device) {
   return hash;
 }
 
-int multiprocessors_of(int device) {
-  int count = 0;
-  return driver().device_attribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device) == kSuccess ? count : 16;
+static int attribute_of(int device, CUdevice_attribute which, int otherwise = 0) {
+  int value = 0;
+  return driver().device_attribute(&value, which, device) == kSuccess ? value : otherwise;
 }
 
-bool writes_values(int device) {
-  int can = 0;
-  constexpr auto kAttribute = CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS;
-  return driver().write_value && driver().device_attribute(&can, kAttribute, device) == kSuccess && can != 0;
-}
+int multiprocessors_of(int device) { return attribute_of(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16); }
+
+bool writes_values(int device) { return driver().write_value && attribute_of(device, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS) != 0; }
 
 bool whole_lines(int device) {
   int count = 0, peers = 0;
@@ -187,8 +185,7 @@ bool whole_lines(int device) {
     ++peers;
     if (driver().link_attribute(&atomic, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, device, peer) != kSuccess || atomic == 0) return false;
   }
-  int switched = 0;
-  return peers > 0 || (driver().device_attribute(&switched, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, device) == kSuccess && switched != 0);
+  return peers > 0 || attribute_of(device, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED) != 0;
 }
 
 namespace {
@@ -266,6 +263,8 @@ Result make_chunk(Chunk* chunk, size_t* bytes, int device) {
   properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   properties.location.id = device;
   properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  // So that network adapters may read and write it by themselves.
+  properties.allocFlags.gpuDirectRDMACapable = attribute_of(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED) != 0 ? 1 : 0;
   size_t unit = 0;
   const Result found = driver().chunk_granularity(&unit, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
   if (found != kSuccess) return found;

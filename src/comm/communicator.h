@@ -53,6 +53,11 @@ struct Communicator {
   SpeedGuard guard;          // of blocking calls
   // Several nodes: whether some rank has a driver of devices by now, and the blocking calls so far; all ranks know the same.
   bool devices = false;
+  // Several nodes: whether messages may begin and end in device memory has been tried, and from how many bytes on they do on this rank.
+  struct {
+    bool known = false;
+    std::size_t from = SIZE_MAX;
+  } device_messages;
   std::uint64_t calls = 0;
   bool native_only = false;  // no algorithm could serve any call on it: its ranks share nothing
   // An error has left the shared state unusable: all later calls are native.

@@ -28,7 +28,7 @@ DeviceSharing::DeviceSharing(const Config& config, ControlBlock& control, Links&
       mapped_limits_(config.mapped),
       queue_(region_, config.limits, control, links),
       staging_({config.staging_bytes, control.node_size()}, queue_),
-      host_room_(queue_),
+      message_room_(queue_),
       rendezvous_(region_, control),
       all_(static_cast<std::size_t>(control.node_size())) {}
 
@@ -39,7 +39,7 @@ DeviceSharing::~DeviceSharing() {
   receive_buffers_.reset();
   streams_.reset();
   staging_.release();
-  host_room_.release();
+  message_room_.release();
   queue_.close();
 }
 
@@ -103,7 +103,7 @@ bool DeviceSharing::equipped_for(const DeviceNeeds& needs) {
     if (array != nullptr) module.describe(array, 1, &facts);
     if (array != nullptr && facts.kind != CROSSRAIL_MEMORY_HOST && !queue_.reaches(facts)) return false;
   }
-  return needs.host_bytes == 0 || host_room_.reserve(needs.host_bytes);
+  return needs.room.bytes == 0 || message_room_.reserve(needs.room.bytes, needs.room.where);
 }
 
 Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wanted, bool& on_devices) {

@@ -4,7 +4,7 @@
 //   DeviceRendezvous   the ranks tell each other where their sides lie
 //   PeerMappings       what they map of each other
 //   DeviceStaging      memory of ours on the way
-//   HostRoom           host memory of ours that the device reads and writes, for other nodes
+//   MessageRoom        memory of ours for messages to and from other nodes
 //   DeviceQueue        work of the device, and its end
 //   ReceiveBuffers     for kernels that wait for each other
 //   StreamOrder        calls in the order of the program's streams
@@ -17,7 +17,7 @@
 
 #include "device_sharing/device_queue.h"
 #include "device_sharing/device_staging.h"
-#include "device_sharing/host_room.h"
+#include "device_sharing/message_room.h"
 #include "device_sharing/peer_mappings.h"
 #include "device_sharing/stream_order.h"
 #include "topology/group.h"
@@ -33,9 +33,16 @@ struct DeviceSide {
   bool empty = false;  // no bytes: of a v-call
   bool gaps = false;   // between bytes of it: others can write to it as its places tell, but not read it
 };
+// Of the room for messages.
+struct MessageNeeds {
+  std::size_t bytes = 0;
+  std::size_t longest = 0;      // bytes of a message
+  bool for_processors = false;  // that work with what is there: host memory
+  MessageRoom::Where where = MessageRoom::Where::host;
+};
 // What a call needs of every rank besides.
 struct DeviceNeeds {
-  std::size_t host_bytes = 0;       // of the host room
+  MessageNeeds room;
   crossrail_reduction reduction{};  // that kernels can do; of nothing: none
   bool no_staging = false;          // what would go through memory of ours is in host memory to this call
   std::array<const void*, 4> arrays{};  // that its device reads where they are in device memory; null: none
@@ -108,7 +115,7 @@ class DeviceSharing {
 
   DeviceQueue& queue() { return queue_; }
   // Of as many bytes as the call has asked for.
-  const HostRoom& host_room() const { return host_room_; }
+  const MessageRoom& message_room() const { return message_room_; }
   // Of calls that return when they are done. Both are there once `active`.
   ReceiveBuffers& receive_buffers() { return *receive_buffers_; }
   StreamOrder& streams() { return *streams_; }
@@ -131,7 +138,7 @@ class DeviceSharing {
   PeerMappings::Limits mapped_limits_;
   DeviceQueue queue_;
   DeviceStaging staging_;
-  HostRoom host_room_;
+  MessageRoom message_room_;
   DeviceRendezvous rendezvous_;
   // Once all ranks have a module:
   std::optional<PeerMappings> mappings_;

@@ -5,6 +5,7 @@
 #include "base/trace.h"
 #include "collectives/device_rounds.h"
 #include "device/device.h"
+#include "engine/device_messages.h"
 #include "engine/engine.h"
 
 namespace crossrail {
@@ -30,6 +31,7 @@ Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& d
   if (!vector) call.block_bytes = plan.device_block_bytes;
   call.node = &slot.owner.topology.node_ranks();
   call.needs = plan.device_needs;
+  call.needs.room.where = where_messages_are(slot.owner, call.needs.room);
   bool on_devices = false;
   CROSSRAIL_TRY(devices.exchange_descriptors(call, plan.mapped, on_devices));
   if (!on_devices) return {};
@@ -67,7 +69,7 @@ Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool&
   std::uint32_t elsewhere = here ? 0 : 1;
   CROSSRAIL_TRY(agree_on_largest(slot, elsewhere, elsewhere));
   on_devices = elsewhere == 0;
-  return {};
+  return on_devices ? try_device_messages(slot) : Status{};
 }
 
 }  // namespace crossrail

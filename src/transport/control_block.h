@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -22,66 +23,9 @@
 #include "topology/group.h"
 #include "transport/control_block_layout.h"
 #include "transport/links.h"
+#include "transport/rank_lines.h"
 
 namespace crossrail {
-
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
-using Word = std::atomic<std::uint64_t>;
-
-// What a rank publishes when it begins a call: written by its owner, read by peers that have waited too
-// long and ask why. Two, by parity of the call.
-struct alignas(kCacheLineBytes) CallDescriptor {
-  Word call;   // number of the call on this slot; written last
-  Word shape;  // hash of the Shape
-  Word bytes;  // bytes of a block, for the message about a mismatch
-  Word in_place;
-  Word ended;  // number of the call, once this rank has all that it was to receive
-  Word native; // number of the call, once this rank is in the MPI library with it
-};
-
-// Blocks that peers may read straight from their owner's memory.
-struct alignas(kCacheLineBytes) ExportedRange {
-  Word flag;     // of the epoch; written last
-  Word address;  // of the send buffer, in its owner's memory
-};
-
-struct alignas(kCacheLineBytes) FlagLine {
-  Word word[2];  // by parity
-};
-
-struct alignas(kCacheLineBytes) SeldomRead {  // by others; all by parity
-  Word agreed[2];   // number of the agreement, and a value
-  struct RowForm {  // in a round of a v-collective (collectives/node_rows.h)
-    Word bytes[2];  // of every block; or that they are unequal
-    Word flag[2];   // of the epoch; written last, when all blocks are there
-  } row;
-};
-
-// A flag that only goes on: of the last epoch in which its owner came to some point.
-struct alignas(kCacheLineBytes) SequenceCounter {
-  Word flag;
-};
-
-struct RankLines {
-  static constexpr int kCounters = 6;  // for algorithms, which give them their names
-  CallDescriptor descriptor[2];
-  ExportedRange exported[2];  // single copy: by parity of the epoch
-  FlagLine staged;            // bulk region of this epoch is filled
-  FlagLine finished;          // single copy: this rank has read all it needs in this epoch
-  SeldomRead seldom;
-  SequenceCounter entered;    // this rank has read all it needed in the epochs before
-  SequenceCounter barrier;    // has come to `barrier`
-  SequenceCounter counter[kCounters];
-};
-
-// 56 bytes of payload and a flag that says for which epoch and shape they are (an LL protocol with lines of
-// 64 bytes). Packet memory only ever holds packets, so that user data can never be taken for a flag.
-struct alignas(kCacheLineBytes) Packet {
-  static constexpr std::size_t kPayloadBytes = kCacheLineBytes - sizeof(Word);
-  std::byte payload[kPayloadBytes];
-  Word flag;
-};
-static_assert(sizeof(Packet) == kCacheLineBytes);
 
 class ControlBlock {
  public:
@@ -123,6 +67,7 @@ class ControlBlock {
     descriptor.in_place.store(in_place ? 1 : 0, std::memory_order_release);
     descriptor.call.store(call_, std::memory_order_release);
     shape_hash_ = shape_hash;
+    left_before_ = std::exchange(left_, 0);
   }
   // This rank has all that it was to receive in the present call. False if an error has been met meanwhile.
   bool end_call() {
@@ -130,6 +75,10 @@ class ControlBlock {
     return !broken_up();
   }
   void go_native() { my_lines().descriptor[call_ & 1].native.store(call_, std::memory_order_release); }
+  // Between two calls of the slot this rank makes one that is the MPI library's, for what MPI obliges all ranks to share: so all of them make
+  // as many there. Who has made fewer waits in vain for this rank in the next call. `take_back`: the MPI library has refused it.
+  void leave_call() { say_left(left_ + 1); }
+  void take_back() { say_left(left_ - (left_ > 0 ? 1 : 0)); }
 
   std::uint64_t next_epoch() {
     my_lines().entered.flag.store(++epoch_ << kHashBits, std::memory_order_release);
@@ -273,6 +222,8 @@ class ControlBlock {
   Status pause(int peer, Waited& waited);
   bool impatient(Waited& waited) const;
   Status diagnose(int peer, Waited& waited);
+  void say_left(std::uint64_t calls);
+  bool has_left(int peer);
   Status check_peer(int peer, std::uint64_t& its_call);
   Status ahead(int peer, std::uint64_t its_call) const;
   Word& broken();
@@ -291,6 +242,7 @@ class ControlBlock {
   std::byte* extension_;
   int first_spins_;
   std::uint64_t call_ = 0, epoch_ = 0, seen_all_ = 0;
+  std::uint64_t left_ = 0, left_before_ = 0;  // calls left since the present one began, and between it and the one before
   std::vector<std::uint64_t> seen_;  // by node rank
   std::uint64_t half_user_[2] = {};  // number of the plan that wrote there last; 0: whoever
   std::uint64_t agreement_ = 0, shape_hash_ = 0;

@@ -28,6 +28,10 @@ Code code_of(std::uint64_t word) { return static_cast<Code>(word & ((1u << kCode
 constexpr std::uint64_t kGivenBack = 2;
 std::uint64_t verdict_of(std::uint64_t last_call, bool given_back) { return last_call << 2 | (given_back ? kGivenBack : 0) | 1; }
 
+// Calls that a rank has left between two of its own; with the number of the former one, of which 40 bits tell enough.
+constexpr int kLeftBits = 24;
+constexpr std::uint64_t kMostLeft = (std::uint64_t{1} << kLeftBits) - 1;
+
 void nap(long ns) {
   const timespec pause{0, ns};
   nanosleep(&pause, nullptr);
@@ -134,9 +138,24 @@ bool ControlBlock::impatient(Waited& waited) const {
   return true;
 }
 
+// Before its first call nobody counts: ranks open the communicator at times of their own.
+void ControlBlock::say_left(std::uint64_t calls) {
+  if (call_ == placement_.epochs_before) return;
+  left_ = std::min(calls, kMostLeft);
+  my_lines().seldom.left.store(call_ << kLeftBits | left_, std::memory_order_release);
+}
+
+// Between the call before and the present one it has begun a call that this rank has not: in a program that is right, none.
+bool ControlBlock::has_left(int peer) {
+  if (call_ <= placement_.epochs_before + 1) return false;
+  const std::uint64_t its = lines(peer).seldom.left.load(std::memory_order_acquire);
+  return its >> kLeftBits == (call_ - 1) << kLeftBits >> kLeftBits && (its & kMostLeft) > left_before_;
+}
+
 // What can be said of one peer for certain. `its_call` is the latest call it was seen to begin.
 Status ControlBlock::check_peer(int peer, std::uint64_t& its_call) {
   CROSSRAIL_TRY(judge());
+  const bool has_left_ours = has_left(peer);
   const CallDescriptor& next = lines(peer).descriptor[(call_ + 1) & 1];
   const std::uint64_t later = next.call.load(std::memory_order_acquire);
   const CallDescriptor& descriptor = lines(peer).descriptor[call_ & 1];
@@ -146,6 +165,10 @@ Status ControlBlock::check_peer(int peer, std::uint64_t& its_call) {
   if (descriptor.call.load(std::memory_order_relaxed) != its_call) return {};  // it was just being written
   const bool same_call = its_call == call_;
   its_call = std::max(its_call, later);
+  if (has_left_ours && its_call < call_) {
+    break_up(Code::mismatch, Met::native);
+    return operation_on_one(call_, rank_of(peer), rank_of(node_rank()));
+  }
   if (!same_call || its_shape == shape_hash_) return {};
   break_up(Code::mismatch, descriptor.native.load(std::memory_order_acquire) == call_ ? Met::native : Met::here);
   const std::uint64_t own_bytes = my_lines().descriptor[call_ & 1].bytes.load(std::memory_order_relaxed);

@@ -35,6 +35,8 @@ class Links {
   // messages have not been opened yet and a fiber runs, which may not wait for them to be.
   virtual Status open_messages() = 0;
   virtual bool messages_open() const = 0;
+  // Whether messages may, as far as is known, begin and end in device memory.
+  virtual bool take_device_memory() const { return false; }
 
   // Messages of contiguous bytes; between two ranks they match in the order posted, within a
   // channel. Buffers must live until the message is waited for.

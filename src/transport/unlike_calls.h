@@ -23,4 +23,10 @@ inline Status unlike_calls(std::uint64_t call, const BegunBy& one, const BegunBy
                  number, one.rank, bytes, other.rank, its_bytes);
 }
 
+// What the program's operations do only the MPI library knows, which has those calls.
+inline Status operation_on_one(std::uint64_t call, int its_rank, int other) {
+  return failure(Code::mismatch, "call %llu: rank %d reduces with an operation of the program's own, rank %d is in another call or has one of MPI's",
+                 static_cast<unsigned long long>(call), its_rank, other);
+}
+
 }  // namespace crossrail

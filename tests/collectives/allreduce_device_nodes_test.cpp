@@ -1,6 +1,8 @@
 // Allreduce on device memory on several nodes: each node does its part on its devices where all of its ranks have their elements there,
 // and by its processors elsewhere; the others see no difference.
 
+#include <atomic>
+
 #include "tests/collectives/allreduce_device_case.h"
 
 namespace crossrail::tests {
@@ -40,12 +42,31 @@ TEST_F(DevicesOfNodes, agree_with_the_definition) {
   }
 }
 
+// As the MPI library says that it takes device memory: parts that no processor combines travel straight.
+TEST_F(DevicesOfNodes, send_straight_from_their_memory) {
+  for (const Nodes& nodes : kWorlds) {
+    for (const char* const way : {kHalving, kWhole}) {
+      std::atomic<int> straight{0};
+      virtual_world::WorldOptions options = in_lanes(way);
+      options.settings.device_messages = 2;
+      options.links.touchable = host_device_touchable;
+      virtual_world::world(nodes, options, [&](Communicator& communicator) {
+        EXPECT_EQ(all_calls(communicator), kCalls);
+        if (communicator.slot().devices->message_room().where() == MessageRoom::Where::device) ++straight;
+      });
+      if (nodes.size() == 2 && way == kWhole) {
+        EXPECT_EQ(straight, 2);
+      }
+    }
+  }
+}
+
 TEST_F(DevicesOfNodes, wait_for_work_that_is_late) {
   set({.delay_us = 300});
   virtual_world::world({0, 0, 0, 1, 1}, in_lanes(), [](Communicator& communicator) { EXPECT_EQ(all_calls(communicator), kCalls); });
 }
 
-// More than fits a part: many of them, one after the other in the two halves of the host room.
+// More than fits a part: many of them, one after the other in the rooms for messages.
 TEST_F(DevicesOfNodes, go_part_by_part) {
   for (const char* const way : kWays) {
     virtual_world::world({0, 0, 1, 1, 1}, in_lanes(way), [](Communicator& communicator) {

@@ -1,7 +1,9 @@
 // Alltoall on device memory on several nodes: each node does its part on its devices where all of its ranks have their blocks there.
 
+#include <atomic>
 #include <span>
 
+#include "device/device.h"
 #include "selection/selection.h"
 #include "tests/collectives/device_case.h"
 
@@ -107,6 +109,76 @@ TEST_F(DevicesOfNodes, are_asked_which_row_they_want) {
     EXPECT_EQ(ran(200, communicator.topology.rank != 3), "linear");
     EXPECT_EQ(ran(200, true), "linear");
   });
+}
+
+// Messages straight from device memory, where the MPI library says that it takes it: as many ranks on other nodes as there can be try it first.
+class MessagesOfDevices : public DevicesOfNodes {
+ protected:
+  static constexpr std::size_t kSizes[] = {1, 1000, 70001};
+  std::atomic<int> from_devices{0}, all{0};
+
+  virtual_world::WorldOptions straight(std::uint64_t setting, bool takes = true) {
+    virtual_world::WorldOptions options = pairwise();
+    options.settings.device_messages = setting;
+    if (takes) options.links.touchable = host_device_touchable;
+    options.links.sending = [this](int, const void* data) {
+      ++all;
+      if (device::module()->classify(data) != CROSSRAIL_MEMORY_HOST) ++from_devices;
+    };
+    return options;
+  }
+};
+
+TEST_F(MessagesOfDevices, begin_and_end_there_where_the_library_takes_it) {
+  for (const Nodes& nodes : kWorlds) {
+    virtual_world::world(nodes, straight(2), [&](Communicator& communicator) {
+      EXPECT_EQ(calls_of(communicator, kSizes), kCallsOfASize * std::size(kSizes));
+      EXPECT_EQ(communicator.device_messages.from, 1U);
+    });
+  }
+  EXPECT_GT(from_devices, all / 2);
+}
+
+// Faster or not: the bytes are the same.
+TEST_F(MessagesOfDevices, are_compared_once_with_those_of_the_host) {
+  constexpr std::size_t kAll[] = {1, 1000, (std::size_t{4} << 20) + 5};
+  virtual_world::world({0, 0, 1}, straight(1), [&](Communicator& communicator) {
+    EXPECT_EQ(calls_of(communicator, kAll), kCallsOfASize * std::size(kAll));
+    EXPECT_TRUE(communicator.device_messages.known);
+  });
+  EXPECT_GT(from_devices, 0);
+}
+
+TEST_F(MessagesOfDevices, begin_and_end_on_the_host_elsewhere) {
+  for (const auto& options : {straight(0), straight(1, false), straight(2, false)}) {
+    virtual_world::world({0, 0, 1, 1}, options, [&](Communicator& communicator) {
+      EXPECT_EQ(calls_of(communicator, kSizes), kCallsOfASize * std::size(kSizes));
+    });
+  }
+  EXPECT_EQ(from_devices, 0);
+}
+
+// A library that says it takes device memory and sends something else.
+TEST_F(MessagesOfDevices, are_given_up_where_they_arrive_wrong) {
+  virtual_world::WorldOptions options = straight(2);
+  options.links.sending = [](int rank, const void* data) {
+    if (rank == 1 && device::module()->classify(data) != CROSSRAIL_MEMORY_HOST) *static_cast<char*>(host_device_touchable(data)) ^= 1;
+  };
+  virtual_world::world({0, 0, 1, 1}, options, [&](Communicator& communicator) {
+    EXPECT_EQ(calls_of(communicator, kSizes), kCallsOfASize * std::size(kSizes));
+    EXPECT_EQ(communicator.device_messages.from, SIZE_MAX);
+  });
+}
+
+// No memory on some rank's device for the trial.
+TEST_F(MessagesOfDevices, need_memory_on_every_device) {
+  const auto options = straight(2);
+  set({.most_bytes = std::size_t{1} << 20});
+  virtual_world::world({0, 0, 1, 1}, options, [&](Communicator& communicator) {
+    EXPECT_EQ(calls_of(communicator, std::span(kSizes).first(2)), kCallsOfASize * 2);
+    EXPECT_EQ(communicator.device_messages.from, SIZE_MAX);
+  });
+  EXPECT_EQ(from_devices, 0);
 }
 
 }  // namespace

@@ -51,6 +51,19 @@ TEST_F(VectorsOnDevicesOfNodes, agree_with_the_definition) {
   }
 }
 
+// As the MPI library says that it takes device memory.
+TEST_F(VectorsOnDevicesOfNodes, send_straight_from_their_memory) {
+  virtual_world::WorldOptions options = pairwise();
+  options.settings.device_messages = 2;
+  options.links.touchable = host_device_touchable;
+  for (const Nodes& nodes : kWorlds) {
+    virtual_world::world(nodes, options, [](Communicator& communicator) {
+      EXPECT_EQ(calls_of(communicator), kCalls);
+      EXPECT_EQ(communicator.device_messages.from, 1U);
+    });
+  }
+}
+
 TEST_F(VectorsOnDevicesOfNodes, wait_for_work_that_is_late) {
   set({.delay_us = 300});
   virtual_world::world({0, 0, 0, 1, 1}, pairwise(), [](Communicator& communicator) { EXPECT_EQ(calls_of(communicator), kCalls); });

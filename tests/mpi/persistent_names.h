@@ -9,6 +9,7 @@
 #include <mpi-ext.h>
 #define PERSISTENT_COLLECTIVES 1
 #define MPI_Alltoall_init MPIX_Alltoall_init
+#define MPI_Alltoallw_init MPIX_Alltoallw_init
 #define MPI_Allreduce_init MPIX_Allreduce_init
 #else
 #define PERSISTENT_COLLECTIVES 0

@@ -14,6 +14,8 @@ foreach(case openmpi4:alltoall:first openmpi4:ialltoall:first openmpi4:iallreduc
   endif()
   mpi_test(some_ranks_without_${form}_${which} ${mpi} 2 SECONDS 40 ARGS --needs "${needs}" --without ${which} --exit nonzero --no-pass
     --expect-once "crossrail.*some rank runs without" some_ranks_without ${form})
+  # One rank waits 16 seconds, long enough for crossrail to say so; the other one sleeps or has ended.
+  set_tests_properties(mpi.some_ranks_without_${form}_${which}.${mpi}.2 PROPERTIES PROCESSORS 1 COST 20)
 endforeach()
 
 # Requests of nonblocking collectives are not to be freed or cancelled.
@@ -57,8 +59,8 @@ endforeach()
 # Wrong programs, beside the MPI library: those in which it goes on or reports an error every time.
 mpi_test_program(wrong_programs wrong_programs.c wrong_arguments.c wrong_order.c BUILDS openmpi4 mpich4)
 set(both uncommitted_type negative_block in_place_received in_place_both null_operation operations_allreduce operations_scatter
-  operations_iallreduce types_scatter types_alltoall types_ialltoall counts_scatter counts_alltoall counts_ialltoall pending_kinds in_place_on_one
-  never_completed started_nonblocking init_refused)
+  operations_iallreduce own_operation_allreduce own_operation_scatter types_scatter types_alltoall types_ialltoall counts_scatter
+  counts_alltoall counts_ialltoall pending_kinds in_place_on_one never_completed started_nonblocking init_refused)
 set(openmpi4 negative_count same_buffer overlapping types_allreduce counts_allreduce)
 set(mpich4 null_communicator freed_communicator null_buffers types_allgather types_iallreduce counts_allgather counts_iallreduce
   started_active freed_active)
@@ -66,4 +68,19 @@ foreach(mpi openmpi4 mpich4)
   foreach(case IN LISTS both ${mpi})
     mpi_test(wrong_${case} ${mpi} 3 SECONDS 80 ARGS --same-as-native wrong_programs ${case} warm)
   endforeach()
+endforeach()
+
+# On two nodes the rank of the other one hears of it by a notice.
+foreach(mpi openmpi4 mpich4)
+  mpi_test(wrong_own_operation_nodes ${mpi} 3 SECONDS 80 ARGS --set CROSSRAIL_NODES=0,0,1 --same-as-native
+    --expect-once "rank 1 reduces with an operation of the program's own" wrong_programs own_operation_allreduce warm)
+endforeach()
+
+# Those that wait for ever, since a call of the MPI library's comes in another order than one of ours, hear why.
+foreach(case openmpi4:pending_order mpich4:pending_order_all)
+  string(REPLACE ":" ";" words ${case})
+  list(GET words 0 mpi)
+  list(GET words 1 name)
+  mpi_test(wrong_${name} ${mpi} 3 SECONDS 80 ARGS --set CROSSRAIL_LOG=1 --exit nonzero --no-pass --expect-once "MPI_Ialltoall: rank [0-9] of its communicator has waited"
+    --expect-text "rank 0 of its communicator has waited for 10 s. rank 1, .* has not begun the call" wrong_programs ${name} warm)
 endforeach()

@@ -119,6 +119,44 @@ TEST(Diagnose, a_rank_that_is_ahead_without_having_answered) {
   });
 }
 
+// Rank 1 makes one more call between two of the slot than rank 0, who waits for it.
+TEST(Diagnose, a_rank_that_has_left_a_call) {
+  for (const bool refused : {false, true}) {
+    virtual_world::world({0, 0}, impatient(), [&](Communicator& communicator) {
+      ControlBlock& control = *communicator.slot().control;
+      const bool first = communicator.topology.rank == 0;
+      control.leave_call();  // before the first call: not counted
+      if (first) control.leave_call();
+      control.begin_call(1, 1);
+      Code worst = Code::ok;
+      EXPECT_TRUE(communicator.slot().links->agree(Code::ok, worst).ok());
+      control.leave_call();
+      if (!first) control.leave_call();
+      if (!first && refused) control.take_back();
+      if (!first && refused) std::this_thread::sleep_for(std::chrono::milliseconds(150));
+      while (!first && !refused && !control.broken_up()) std::this_thread::yield();
+      control.begin_call(1, 1);
+      EXPECT_EQ(control.agree(Code::ok, worst).code, first && !refused ? Code::mismatch : Code::ok);
+      EXPECT_EQ(control.judge().code, refused ? Code::ok : Code::given_back);
+    });
+  }
+}
+
+// More of them than are counted apart, on a rank that is late.
+TEST(Diagnose, calls_that_all_ranks_leave) {
+  virtual_world::world({0, 0}, impatient(), [](Communicator& communicator) {
+    ControlBlock& control = *communicator.slot().control;
+    for (int call = 0; call < 3; ++call) {
+      control.begin_call(1, 1);
+      Code worst = Code::ok;
+      EXPECT_TRUE(control.agree(Code::ok, worst).ok());
+      const int calls = call == 1 ? (1 << 24) + 5 : 5;
+      for (int left = 0; left < calls; ++left) control.leave_call();
+      if (communicator.topology.rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    }
+  });
+}
+
 TEST(Diagnose, an_ended_rank) {
   virtual_world::world({0, 0, 0}, impatient(), [](Communicator& communicator) {
     if (communicator.topology.rank == 2) return;

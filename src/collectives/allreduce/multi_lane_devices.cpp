@@ -1,10 +1,10 @@
 // What   A node's part of multi_lane: a kernel reads this rank's share of all ranks' elements where they lie and leaves the result in
-//        host memory (HostRoom), the lane combines it across the nodes, another kernel reads it there once and writes it to all
+//        memory of ours (MessageRoom), the lane combines it across the nodes, another kernel reads it there once and writes it to all
 //        ranks. The kernel of one part works while the lane has the part before. Where two nodes exchange whole shares, the second
 //        kernel combines them on its way, and two parts are with the network at a time.
 // When   All ranks of the node have their elements in device memory. Other nodes need not know.
 // Cost   In the node: two kernel launches a part; m/l bytes, l lanes, from the device and back, beside the network.
-// Needs  Six times a part of host memory that the device reaches. Elements that peers cannot map, or with gaps, go through device memory of
+// Needs  Six times a part of memory, on the host where processors combine in the lane. Elements that peers cannot map, or with gaps, go through device memory of
 //        ours, and parts then one after the other. No long double.
 // From   Multi-rail poster: the network's part of a chunk begins the moment it is reduced ("early-triggered pipelining").
 
@@ -21,13 +21,18 @@ struct Part {
 };
 constexpr std::size_t kRooms = 3;  // for parts that are under way at a time: what leaves, and what has come
 
+std::size_t largest_part(const Plan& plan) { return std::min(plan.chunk_bytes, plan.shape.block_bytes) / bytes_of(plan.shape.reduction.element); }
+
+// Whether two nodes exchange whole shares, so that a kernel combines them and no processor.
+bool pairs(const Plan& plan, std::size_t largest_share) { return plan.topology->lane.size() == 2 && in_lane(plan, largest_share) == InLane::whole; }
+
 class NodeOnDevices {
  public:
   NodeOnDevices(Plan& plan, const Buffers& buffers)
       : plan_(plan), buffers_(buffers), devices_(*plan.devices), rank_(plan.control->node_rank()), ranks_(plan.control->node_size()),
         element_bytes_(bytes_of(plan.shape.reduction.element)) {
-    const Part largest{0, 0, std::min(plan.chunk_bytes, plan.shape.block_bytes) / element_bytes_};
-    paired_ = plan.topology->lane.size() == 2 && in_lane(plan, share(largest).count) == InLane::whole;
+    const Part largest{0, 0, largest_part(plan)};
+    paired_ = pairs(plan, share(largest).count);
   }
 
   // Some rank's elements go through device memory of ours: a part at a time.
@@ -100,7 +105,7 @@ class NodeOnDevices {
     if (mine.count == 0) return {};
     const void* from[CROSSRAIL_MOST_OPERANDS];
     for (int peer = 0; peer < ranks_; ++peer) from[peer] = row(MappedSide::send, peer, part);
-    void* const to[] = {devices_.host_room().on_device() + room_at(part)};
+    void* const to[] = {devices_.message_room().on_device() + room_at(part)};
     return devices_.queue().begin_combination(combination(mine, {from, ranks_}, {to, 1}), reduced_[part.number % kRooms], Launch::own);
   }
   // To the network, once it is reduced: what is there has gone to all ranks, as the queue has done what came later.
@@ -111,7 +116,7 @@ class NodeOnDevices {
     if (!paired_) return {};
     const Group& lane = plan_.topology->lane;
     const int other = lane[1 - lane.index()];
-    std::byte* const room = devices_.host_room().memory();
+    std::byte* const room = devices_.message_room().memory();
     Messages& posted = posted_[part.number % kRooms];
     CROSSRAIL_TRY(plan_.receive(other, room + arrived_at(part), mine.count * element_bytes_));
     posted.received = plan_.links->last_posted();
@@ -120,7 +125,7 @@ class NodeOnDevices {
     return {};
   }
   Status await_lane(const Part& part, const Stretch& mine) {
-    std::byte* const result = devices_.host_room().memory() + room_at(part);
+    std::byte* const result = devices_.message_room().memory() + room_at(part);
     if (!paired_) return across_nodes(plan_, {result, result, mine.count});
     const Messages& posted = posted_[part.number % kRooms];
     CROSSRAIL_TRY(plan_.links->wait_for(posted.received));
@@ -131,7 +136,7 @@ class NodeOnDevices {
     const Stretch mine = share(part);
     if (mine.count > 0) CROSSRAIL_TRY(await_lane(part, mine));
     // In the order of the nodes.
-    const std::byte* const room = devices_.host_room().on_device();
+    const std::byte* const room = devices_.message_room().on_device();
     const bool first = plan_.topology->lane.index() == 0;
     const void* const from[] = {room + (first || !paired_ ? room_at(part) : arrived_at(part)), room + (first ? arrived_at(part) : room_at(part))};
     void* to[CROSSRAIL_MOST_OPERANDS];
@@ -190,7 +195,9 @@ void plan_on_devices(Plan& plan) {
   plan.run_on_devices = run_on_devices;
   plan.mapped = ranks == 1 ? MappedSide::none : MappedSide::both;
   plan.device_block_bytes = round_up((plan.chunk_bytes + ranks - 1) / ranks, kStagedUnit);
-  plan.device_needs = {2 * kRooms * plan.kept<Lanes>().stride, allreduce_device::reduction_of(plan)};
+  const bool by_processors = !pairs(plan, shares_of(plan, largest_part(plan)).of(plan.control->node_rank()).count);
+  const std::size_t stride = plan.kept<Lanes>().stride;
+  plan.device_needs = {{2 * kRooms * stride, stride, by_processors}, allreduce_device::reduction_of(plan)};
   plan.device_blocks.staged.resize(1);
 }
 

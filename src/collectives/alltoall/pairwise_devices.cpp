@@ -1,10 +1,10 @@
 // What   A node's part of pairwise: a kernel writes the blocks for this node's ranks where they go, over the links between the devices,
-//        while the others travel by way of host memory (HostRoom): several blocks, or a piece of a long one, at a time; one is
+//        while the others travel by way of memory of ours (MessageRoom): several blocks, or a piece of a long one, at a time; one is
 //        brought there while the one before is sent and what came before that goes to the device.
 // When   All ranks of the node have their blocks in device memory that they can map for each other. Other nodes need not know.
 // Cost   The larger of what the network takes and what the links take + two kernel launches and copies of the first and the last
 //        piece.
-// Needs  Three times two pieces of host memory that the device reaches. Not in place, no gaps.
+// Needs  Three times two pieces of memory. Not in place, no gaps.
 // From   IPC paper, section III-B: messages between nodes are posted first, the exchange inside the node goes on meanwhile.
 
 #include "collectives/alltoall/pairwise_devices.h"
@@ -67,7 +67,7 @@ class NodeOnDevices {
   enum class Way : std::uint8_t { out, in };
 
   bool on_other_node(int rank) const { return topology_.node_of[static_cast<std::size_t>(rank)] != topology_.node(); }
-  // Of a portion's block in a step, in the host room.
+  // Of a portion's block in a step, in the room.
   std::size_t room_at(int number, int step, Way way) const {
     const Portion portion = portions_[number];
     const auto slot = static_cast<std::size_t>(2 * (number % kInFlight) + (way == Way::in ? 1 : 0));
@@ -83,7 +83,7 @@ class NodeOnDevices {
       const auto [to, from] = partners_of(plan_.group, step);
       const int peer = way == Way::out ? to : from;
       if (!on_other_node(peer)) continue;
-      std::byte* const room = devices_.host_room().on_device() + room_at(number, step, way);
+      std::byte* const room = devices_.message_room().on_device() + room_at(number, step, way);
       const std::size_t at = static_cast<std::size_t>(peer) * portions_.block + portion.from;
       blocks[static_cast<std::size_t>(step - portion.first)] = way == Way::out ? crossrail_block{room, buffers_.send + at, portion.bytes}
                                                                                : crossrail_block{buffers_.recv + at, room, portion.bytes};
@@ -108,7 +108,7 @@ class NodeOnDevices {
     const Portion portion = portions_[number];
     Posted& posted = posted_[number % kInFlight];
     posted = {};
-    std::byte* const room = devices_.host_room().memory();
+    std::byte* const room = devices_.message_room().memory();
     for (int step = portion.first; step < portion.end; ++step) {
       const int from = partners_of(plan_.group, step).from;
       if (!on_other_node(from)) continue;
@@ -160,7 +160,7 @@ void plan_on_devices(Plan& plan) {
   plan.run_on_devices = run_on_devices;
   plan.mapped = plan.control->node_size() == 1 ? MappedSide::none : MappedSide::recv;
   plan.device_block_bytes = plan.shape.block_bytes;
-  plan.device_needs.host_bytes = 2 * kInFlight * portions.bytes();
+  plan.device_needs.room = {2 * kInFlight * portions.bytes(), portions.bytes()};
   plan.device_needs.no_staging = true;
   plan.device_blocks.staged.resize(static_cast<std::size_t>(portions.steps_at_a_time()));
   plan.device_blocks.exchanged.resize(static_cast<std::size_t>(plan.control->node_size()));

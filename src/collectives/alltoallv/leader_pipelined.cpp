@@ -3,12 +3,14 @@
 //        nodes, in the pipeline of alltoall's leader_pipelined; long ones are messages from rank to
 //        rank, a limited number in flight, posted first and waited for last.
 // When   Several nodes. Sparse and empty rows cost what they hold.
-// Cost   (N-1)a between leaders; short blocks are copied twice at each end, long ones not at all.
+// Cost   (N-1)a between leaders; short blocks are copied twice at each end, long ones not at all. Of
+//        counts a rank reads its own, 2p of them, and PPN x N sums.
 // Needs  A shared segment on every node. Parameters: coalesce (longest short block, 4096),
 //        leaders, split, ahead, throttle; packet and direct inside the node.
 // From   OHIO paper, sections III-C and V (extension to v); the counts of a node's ranks are read by
-//        its peers in their memory (IPC paper, section III-C). Across nodes a receiver's own say what
-//        may come; a region says what has (region_table.h).
+//        its peers in their memory (IPC paper, section III-C), here as sums over each other node
+//        (ours). Across nodes a receiver's own say what may come; a region says what has
+//        (region_table.h).
 
 #include <algorithm>
 
@@ -20,33 +22,32 @@
 namespace crossrail::alltoallv::leader_pipelined {
 namespace {
 
-using Count = std::uint32_t;
 constexpr std::size_t kOfTables = 96;  // bytes of memory that a block takes besides its own, at most: in tables, and by rounding
+
+// Between one rank of this node and all ranks of another one: what the rank's peers need to lay out the regions.
+struct NodeCounts {
+  std::uint64_t leaving = 0;   // bytes of short blocks
+  std::uint64_t blocks = 0;    // that leave, long ones too: the receivers' node expects a region, whose table says which they are
+  std::uint64_t expected = 0;  // bytes of short blocks
+  std::uint64_t room = 0;      // for what may come: where a long block is expected, a short one may
+};
 
 struct State {
   NodeRows rows;
   NodeExchange exchange;
   std::size_t longest = 0;  // block that leaders carry; the same on every rank
   int throttle = 1;
+  std::vector<NodeCounts> sums;     // by node: of this node's ranks
   std::vector<std::size_t> out_at;  // by node: this rank's blocks for it, in node memory
   std::vector<std::size_t> came;    // by rank: of its long block, which is a message
   std::vector<std::uint8_t> in_region;  // by rank: in this call the long block that was expected of it is a short one
 };
 
-// Of one rank of the node: the bytes of its blocks to and from every rank of the communicator; of long ones one more than of the longest
-// short one.
-struct Counts {
-  Count* out;
-  Count* in;
-};
+// Of one rank, for every node.
+std::size_t counts_bytes(const Topology& topology) { return round_up(topology.nodes.size() * sizeof(NodeCounts), kCacheLineBytes); }
 
-std::size_t counts_bytes(const Topology& topology) {
-  return round_up(2 * static_cast<std::size_t>(topology.size) * sizeof(Count), kCacheLineBytes);
-}
-
-Counts counts_of(const Topology& topology, std::byte* memory, int node_rank) {
-  auto* const out = reinterpret_cast<Count*>(memory + static_cast<std::size_t>(node_rank) * counts_bytes(topology));
-  return {out, out + topology.size};
+NodeCounts* counts_of(const Topology& topology, std::byte* memory, int node_rank) {
+  return reinterpret_cast<NodeCounts*>(memory + static_cast<std::size_t>(node_rank) * counts_bytes(topology));
 }
 
 // Blocks that regions out of and into `node` hold at most, with two regions for each step of a round.
@@ -60,62 +61,63 @@ bool is_message(const Plan& plan, int peer, std::size_t bytes, Way way) {
   return plan.topology->node_of[peer] != plan.topology->node() && bytes > state.longest && (way == Way::out || state.in_region[peer] == 0);
 }
 
-void write_counts(Plan& plan, const Buffers& buffers, std::byte* memory) {
-  const Topology& topology = *plan.topology;
+NodeCounts count_blocks(const Plan& plan, const Buffers& buffers, int node) {
   const std::size_t longest = plan.kept<State>().longest;
-  const Counts counts = counts_of(topology, memory, topology.node_rank());
-  for (int rank = 0; rank < topology.size; ++rank) {
-    counts.out[rank] = static_cast<Count>(std::min(buffers.out[rank].bytes, longest + 1));
-    counts.in[rank] = static_cast<Count>(std::min(buffers.in[rank].bytes, longest + 1));
+  NodeCounts counts;
+  for (const int peer : plan.topology->nodes[node]) {
+    const std::size_t out = buffers.out[peer].bytes, in = buffers.in[peer].bytes;
+    counts.leaving += out > longest ? 0 : out;
+    counts.blocks += out > 0 ? 1 : 0;
+    counts.expected += in > longest ? 0 : in;
+    counts.room += std::min(in, longest);
+  }
+  return counts;
+}
+
+// Each rank adds up its own blocks, once: its peers would all do the same, and fetch them from its cache.
+void write_counts(const Plan& plan, const Buffers& buffers, std::byte* memory) {
+  const Topology& topology = *plan.topology;
+  NodeCounts* const counts = counts_of(topology, memory, topology.node_rank());
+  for (int node = 0; node < topology.node_count(); ++node) {
+    counts[node] = node == topology.node() ? NodeCounts() : count_blocks(plan, buffers, node);
+  }
+}
+
+// Afterwards `state.out_at` is how much the ranks before this one send.
+void add_up(const Topology& topology, std::byte* memory, State& state) {
+  std::fill(state.sums.begin(), state.sums.end(), NodeCounts());
+  for (int rank = 0; rank < topology.node_size(); ++rank) {
+    const NodeCounts* const counts = counts_of(topology, memory, rank);
+    for (std::size_t node = 0; node < state.sums.size(); ++node) {
+      NodeCounts& sum = state.sums[node];
+      if (rank == topology.node_rank()) state.out_at[node] = sum.leaving;
+      sum.leaving += counts[node].leaving;
+      sum.blocks += counts[node].blocks;
+      sum.expected += counts[node].expected;
+      sum.room += counts[node].room;
+    }
   }
 }
 
 // Blocks are [sender][receiver], as tight as the counts allow. Without any block, there is no region.
-void lay_out_leaving(const Plan& plan, std::byte* memory, int node, std::size_t& at) {
-  const Topology& topology = *plan.topology;
-  auto& state = plan.kept<State>();
-  at = round_up(at, sizeof(std::uint64_t));
-  state.exchange.out_at[node] = at;
-  std::size_t end = at + table_bytes(topology, node);
-  bool any = false;
-  for (int sender = 0; sender < topology.node_size(); ++sender) {
-    if (sender == topology.node_rank()) state.out_at[node] = end;
-    const Counts counts = counts_of(topology, memory, sender);
-    for (const int receiver : topology.nodes[node]) {
-      any = any || counts.out[receiver] > 0;
-      end += counts.out[receiver] > state.longest ? 0 : counts.out[receiver];
-    }
-  }
-  if (any && state.longest > 0) at = end;
-  state.exchange.out_bytes[node] = at - state.exchange.out_at[node];
-}
-
-void lay_out_coming(const Plan& plan, std::byte* memory, int node) {
-  const Topology& topology = *plan.topology;
-  auto& state = plan.kept<State>();
-  std::size_t expected = table_bytes(topology, node), room = expected;
-  bool any = false;
-  for (int receiver = 0; receiver < topology.node_size(); ++receiver) {
-    const Counts counts = counts_of(topology, memory, receiver);
-    for (const int sender : topology.nodes[node]) {
-      const std::size_t bytes = counts.in[sender];
-      any = any || bytes > 0;
-      expected += bytes > state.longest ? 0 : bytes;
-      room += std::min(bytes, state.longest);
-    }
-  }
-  const bool comes = any && state.longest > 0;
-  state.exchange.in_bytes[node] = comes ? expected : 0;
-  state.exchange.in_room[node] = comes ? room : 0;
-}
-
 void lay_out(const Plan& plan, std::byte* memory) {
   const Topology& topology = *plan.topology;
+  auto& state = plan.kept<State>();
+  NodeExchange& exchange = state.exchange;
+  add_up(topology, memory, state);
   std::size_t at = static_cast<std::size_t>(topology.node_size()) * counts_bytes(topology);
   for (int node = 0; node < topology.node_count(); ++node) {
     if (node == topology.node()) continue;
-    lay_out_leaving(plan, memory, node, at);
-    lay_out_coming(plan, memory, node);
+    const NodeCounts& sum = state.sums[node];
+    const std::size_t table = table_bytes(topology, node);
+    const bool leaves = sum.blocks > 0 && state.longest > 0, comes = sum.room > 0;
+    at = round_up(at, sizeof(std::uint64_t));
+    exchange.out_at[node] = at;
+    exchange.out_bytes[node] = leaves ? table + sum.leaving : 0;
+    state.out_at[node] += at + table;
+    exchange.in_bytes[node] = comes ? table + sum.expected : 0;
+    exchange.in_room[node] = comes ? table + sum.room : 0;
+    at += exchange.out_bytes[node];
   }
 }
 
@@ -248,6 +250,7 @@ Status plan(Plan& plan) {
   for (std::vector<std::size_t>* one : {&exchange.out_at, &exchange.out_bytes, &exchange.in_bytes, &exchange.in_room, &exchange.came, &state.out_at}) {
     one->resize(topology.nodes.size());
   }
+  state.sums.resize(topology.nodes.size());
   state.came.resize(static_cast<std::size_t>(topology.size));
   state.in_region.resize(static_cast<std::size_t>(topology.size));
   state.throttle = throttle_of(plan);

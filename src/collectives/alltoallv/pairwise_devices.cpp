@@ -1,10 +1,10 @@
 // What   A node's part of pairwise: a kernel writes the blocks for this node's ranks where they go, over the links between the devices,
-//        while the others travel by way of host memory (HostRoom): those of several steps, or a piece of a long one, at a time; one
+//        while the others travel by way of memory of ours (MessageRoom): those of several steps, or a piece of a long one, at a time; one
 //        portion is brought there while the one before is sent and what came before that goes to the device.
 // When   All ranks of the node have their blocks in device memory that they can map for each other. Other nodes need not know.
 // Cost   The larger of what the network takes and what the links take + two kernel launches and copies of the first and the last
 //        piece. Empty blocks cost nothing.
-// Needs  Three times two pieces of host memory that the device reaches. Not in place, no gaps.
+// Needs  Three times two pieces of memory. Not in place, no gaps.
 // From   IPC paper, sections III-B and III-C.
 
 #include "collectives/alltoallv/pairwise_devices.h"
@@ -125,7 +125,7 @@ class NodeOnDevices {
     if (its.empty()) return {};
     auto& blocks = plan_.device_blocks.staged;
     std::fill(blocks.begin(), blocks.end(), crossrail_block{});
-    std::byte* const room = devices_.host_room().on_device();
+    std::byte* const room = devices_.message_room().on_device();
     CROSSRAIL_TRY(each(number, way, [&](int step, int peer, std::size_t bytes, std::size_t at) -> Status {
       crossrail_block& block = blocks[static_cast<std::size_t>(step - its.first)];
       if (way == Way::out) block = {room + at, moved(const_cast<std::byte*>(buffers_.send), buffers_.out[peer].offset) + its.from, bytes};
@@ -153,7 +153,7 @@ class NodeOnDevices {
   Status post(int number) {
     Posted& posted = posted_[number % kInFlight];
     posted = {};
-    std::byte* const room = devices_.host_room().memory();
+    std::byte* const room = devices_.message_room().memory();
     const Status received = each(number, Way::in, [&](int step, int peer, std::size_t bytes, std::size_t at) -> Status {
       if (step == ended_) return {};
       CROSSRAIL_TRY(plan_.receive_up_to(plan_.group[peer], {room + at, bytes, came_[static_cast<std::size_t>(peer)], bytes == piece_}));
@@ -210,7 +210,7 @@ void plan_on_devices(Plan& plan) {
   if (plan.devices == nullptr || plan.topology->one_node() || plan.shape.in_place) return;
   plan.run_on_devices = run_on_devices;
   plan.mapped = plan.control->node_size() == 1 ? MappedSide::none : MappedSide::recv;
-  plan.device_needs.host_bytes = 2 * kInFlight * plan.kept<State>().piece;
+  plan.device_needs.room = {2 * kInFlight * plan.kept<State>().piece, plan.kept<State>().piece};
   plan.device_needs.no_staging = true;
   plan.device_blocks.staged.resize(static_cast<std::size_t>(plan.group.size()));
   plan.device_blocks.exchanged.resize(static_cast<std::size_t>(plan.control->node_size()));

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kTestsBetweenYields = 100;
 // Of what ranks write for each other, beyond the sizes of it; to be counted up when its meaning changes.
-constexpr std::uint64_t kProtocol = 5;
+constexpr std::uint64_t kProtocol = 6;
 
 constexpr int kLeastProtocol = 1 << 10;  // of any build
 

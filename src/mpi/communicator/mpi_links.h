@@ -34,6 +34,7 @@ class MpiLinks final : public Links {
   std::size_t slot_number() const override { return placement_.slot; }
   Status open_messages() override;
   bool messages_open() const override { return placement_.messages && peers_->messages_open(); }
+  bool take_device_memory() const override;
   Status post_send(int rank, const void* data, std::size_t bytes, Channel channel) override;
   Status post_recv(int rank, void* data, std::size_t bytes, Channel channel) override;
   using Links::post_recv;

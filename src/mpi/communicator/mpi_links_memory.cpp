@@ -5,9 +5,12 @@
 
 #include "device/device.h"
 #include "mpi/communicator/mpi_links.h"
+#include "mpi/library/library.h"
 #include "transport/process_memory.h"
 
 namespace crossrail::mpi {
+
+bool MpiLinks::take_device_memory() const { return mpi_takes_device_memory(); }
 
 Status MpiLinks::share(std::size_t bytes, NodeMemory& memory) {
   if (memory.bytes >= bytes) return {};

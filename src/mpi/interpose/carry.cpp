@@ -25,15 +25,6 @@ int logged(const char* function, const Status& status) {
   return error_code(status.code, status.what);
 }
 
-// Blocking calls are counted before the handler is called.
-void fail(const Failed& call, const Status& status, Carried& carried) {
-  carried.done = true;
-  carried.algorithm = "error";
-  carried.code = logged(call.function, status);
-  carried.to_be_raised = true;
-  carried.raised_on = word_of(call.comm);
-}
-
 thread_local const char* last_algorithm_of_thread = "native";
 
 // Why the engine has left this call, whose plan it was, to the MPI library.
@@ -55,6 +46,14 @@ int raise(const Failed& call, const Status& status) {
   const int code = logged(call.function, status);
   call_error_handler(call.comm, code);
   return code;
+}
+
+void fail(const Failed& call, const Status& status, Carried& carried) {
+  carried.done = true;
+  carried.algorithm = "error";
+  carried.code = logged(call.function, status);
+  carried.to_be_raised = true;
+  carried.raised_on = word_of(call.comm);
 }
 
 int raise_of_class(const Failed& call, int error_class, const char* what) {

@@ -22,6 +22,7 @@ struct Carried {
   std::uint64_t blocks = 1;  // that this rank sends, of that size on average
   bool on_copies = false;  // done, by the MPI library on copies of the buffers
   CommunicatorRecord* first_call_on = nullptr;  // not done, since this communicator is not open yet
+  CommunicatorRecord* left_on = nullptr;  // not done, and the ranks of this communicator can see that (ControlBlock::leave_call)
   bool to_be_raised = false;  // done, with an error of which the error handler of this communicator is to be told
   Word64 raised_on = 0;
   SpeedGuard* timed = nullptr;  // where the time of this call is wanted: to be told when it has ended, natively too
@@ -33,10 +34,12 @@ inline Carried left(const char* native_because) {
   return carried;
 }
 void first_call_ended(CommunicatorRecord& record);
+void left_call_ended(CommunicatorRecord& record, bool well);
 // The call has ended, by whichever way.
 inline void has_ended(const Carried& carried) {
   if (carried.timed != nullptr) carried.timed->ended(carried.code == 0);
   if (carried.first_call_on != nullptr) first_call_ended(*carried.first_call_on);
+  if (carried.left_on != nullptr) left_call_ended(*carried.left_on, carried.code == 0);
 }
 
 // The last thing of a call, after it has been counted: an error handler may end the process.

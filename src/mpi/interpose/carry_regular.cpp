@@ -28,11 +28,26 @@ void run(const Names& names, const Call& call, CommunicatorRecord& record, Carri
   complete_call(place, run_collective(place.communicator, shape, packed), carried);
 }
 
+// Ranks that have one of MPI's operations in this call, which is wrong, would wait for this one for ever. Of nothing MPI libraries reduce nothing,
+// whatever the operation.
+void say_if_own_operation(const AllreduceCall& call, CommunicatorRecord& record, Carried& carried) {
+  if (!record.opened || !call.has_own_operation() || call.block_bytes() == 0) return;
+  ControlBlock* const control = record.communicator->slot().control.get();
+  if (control == nullptr) return;
+  control->leave_call();
+  use(record);  // until the call ends, in which an error handler may free the communicator
+  carried.left_on = &record;
+}
+void say_if_own_operation(const AlltoallCall&, CommunicatorRecord&, Carried&) {}
+
 // False: the call is done. Else it is the MPI library's, and the call has been surveyed.
 template <class Call>
 bool look_at(Call& call, typename Call::Facts& none, const Names& names, CommunicatorRecord& record, Carried& carried) {
   const InTurn turn(&record.turn);
-  if (!is_ours(call.survey(ranks_of(record), none), carried)) return !carried.done;
+  if (!is_ours(call.survey(ranks_of(record), none), carried)) {
+    if (!carried.done) say_if_own_operation(call, record, carried);
+    return !carried.done;
+  }
   if (!record.opened) count_blocking(record, call, none);
   if (const char* const reason = why_never_carried(&record); reason != nullptr) {
     carried.native_because = reason;
@@ -69,6 +84,15 @@ Carried reduce(Collective collective, const Names& names, const Word64* words, b
 }
 
 }  // namespace
+
+// What MPI has refused, it may have on this rank only.
+void left_call_ended(CommunicatorRecord& record, bool well) {
+  if (!well) {
+    const InTurn turn(&record.turn);
+    record.communicator->slot().control->take_back();
+  }
+  unuse(record);
+}
 
 Carried carry_alltoall(const Word64* words, bool large_counts) {
   note_arguments(RecordedKind::alltoall, words, large_counts);

@@ -4,6 +4,7 @@
 #include "mpi/interpose/complete_call.h"
 #include "mpi/interpose/worth_opening.h"
 #include "mpi/interpose/vector_call.h"
+#include "mpi/library/library.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/requests/copied_calls.h"
 #include "mpi/statistics/counters.h"

@@ -23,6 +23,8 @@ struct Failed {
 };
 // Logs the error and calls the handler: what the program gets as the code.
 int raise(const Failed& call, const Status& status);
+// The same of a blocking call, which is counted before the handler is called.
+void fail(const Failed& call, const Status& status, Carried& carried);
 int raise_of_class(const Failed& call, int error_class, const char* what);
 
 // True where it is known already that the MPI library gets the call: nothing needs preparing.

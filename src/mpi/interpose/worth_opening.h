@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "mpi/communicator/opening.h"
 #include "mpi/interpose/carry.h"
+#include "mpi/library/library.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/requests/copied_calls.h"
 #include "mpi/requests/entry_points.h"

@@ -173,4 +173,11 @@ void* next_symbol(const char* name) {
   return next;
 }
 
+bool mpi_takes_device_memory() {
+  using Query = int (*)();
+  static const auto query = reinterpret_cast<Query>(library_symbol("MPIX_Query_cuda_support"));
+  static const bool takes = query != nullptr && query() != 0;
+  return takes;
+}
+
 }  // namespace crossrail::mpi

@@ -18,6 +18,8 @@ int mpich_version();
 
 // Address of a function of that library; null if it has none.
 void* library_symbol(const char* name);
+// Whether that library says that it takes addresses in device memory (CUDA).
+bool mpi_takes_device_memory();
 // Address of one of its data symbols. An executable may hold its own copy of the library's data
 // (copy relocation), which is then the one that everybody uses.
 void* library_data(const char* name);

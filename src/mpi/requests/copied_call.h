@@ -4,35 +4,18 @@
 #include <array>
 #include <cstddef>
 
-#include "base/growable_buffer.h"
 #include "mpi/library/flavour.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/requests/copied_calls.h"
+#include "mpi/requests/spanned_memory.h"
 
 namespace crossrail::mpi {
-
-// Addresses for what a side spans, of which pages come into being where they are touched: between parts of it may lie terabytes.
-class SpannedMemory {
- public:
-  SpannedMemory() = default;
-  SpannedMemory(const SpannedMemory&) = delete;
-  SpannedMemory& operator=(const SpannedMemory&) = delete;
-  ~SpannedMemory();
-  // Once. Errors: no_memory.
-  Status reserve(std::size_t bytes);
-  std::byte* address() const { return address_; }
-
- private:
-  std::byte* address_ = nullptr;
-  std::size_t bytes_ = 0;
-  GrowableBuffer short_;  // the program's allocator is quicker with little memory
-};
 
 // One side, if it is in device memory, or some of it.
 class Copy {
  public:
   // Memory for it; `address` becomes that of what stands for the side. It is not `other`, that of the other side: data may begin behind
-  // their address, and MPI libraries take two equal ones for a call in place.
+  // their address, and MPI libraries take two equal ones for a call in place. Errors: no_memory.
   Status place(Word64& address, const CopiedSide& side, Word64 other);
   void keep_layouts() { mpi::keep_layouts(parts_); }
   // Of what is received, too: not all of it need be written.
@@ -50,11 +33,12 @@ class Copy {
 struct CopiedCall {
   using Words = std::array<Word64, 11>;
 
-  // Makes of the call's words those with the addresses of copies. False if there is nothing to copy, or no memory for it.
-  bool place(const Word64* words, const SidesOfCall& sides, Words& own);
+  // Makes of the call's words those with the addresses of copies. Errors: no_memory.
+  Status place(const Word64* words, const SidesOfCall& sides, Words& own);
+  bool needed() const { return sent.needed() || received.needed(); }
   // It ends when the program may have freed its types.
   void keep_layouts() { sent.keep_layouts(), received.keep_layouts(); }
-  bool fill() const { return sent.fill().ok() && received.fill().ok(); }
+  Status fill() const;
   void take_back();
 
   Copy sent, received;
@@ -79,6 +63,9 @@ struct PendingCopiedCall : CopiedCall {
 
 // From here on the MPI library's progress looks whether it is over.
 void put_under_way(PendingCopiedCall& call);
+
+// MPI's name of a function that is called by another one of its names.
+const char* mpi_name(const char* function);
 
 // Words that the function does not have are registers, or places on the stack, that it does not read.
 int call_with(void* function, const CopiedCall::Words& words);

@@ -1,7 +1,6 @@
 #include "mpi/requests/copied_calls.h"
 
 #include <sched.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,6 +13,7 @@
 
 #include "base/own_thread.h"
 #include "device/device.h"
+#include "mpi/interpose/complete_call.h"
 #include "mpi/library/library.h"
 #include "mpi/library/polled_requests.h"
 #include "mpi/library/progress_hook.h"
@@ -22,8 +22,6 @@
 
 namespace crossrail::mpi {
 namespace {
-
-constexpr std::size_t kApart = 64;
 
 // Its request is a generalized one. Where the MPI library's progress has no hook, it is polled, or a thread waits for the exchange.
 struct NonblockingOnCopies final : PendingCopiedCall {
@@ -112,30 +110,11 @@ void NonblockingOnCopies::await_exchange() {
 
 }  // namespace
 
-Status SpannedMemory::reserve(std::size_t bytes) {
-  constexpr std::size_t kShort = std::size_t{64} << 20;
-  if (bytes <= kShort) {
-    CROSSRAIL_TRY(short_.reserve(bytes));
-    address_ = short_.memory.get();
-    return {};
-  }
-  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return failure(Code::no_memory, "no addresses for %zu bytes", bytes);
-  address_ = static_cast<std::byte*>(memory);
-  bytes_ = bytes;
-  return {};
-}
-
-SpannedMemory::~SpannedMemory() {
-  if (bytes_ > 0) munmap(address_, bytes_);
-}
-
 Status Copy::place(Word64& address, const CopiedSide& side, Word64 other) {
   program_ = reinterpret_cast<std::byte*>(address);
   if (!in_device_memory(program_, side.parts)) return {};
-  CROSSRAIL_TRY(memory_.reserve(side.span.bytes + kApart));
-  address_ = moved(memory_.address(), -side.span.lower);
-  if (word_of(address_) == other) address_ += kApart;
+  CROSSRAIL_TRY(memory_.reserve(program_, side, reinterpret_cast<std::byte*>(other)));
+  address_ = memory_.address();
   address = word_of(address_);
   parts_ = side.parts;
   return {};
@@ -151,10 +130,16 @@ Status Copy::give_back() const {
   return {};
 }
 
-bool CopiedCall::place(const Word64* words, const SidesOfCall& sides, Words& own) {
+Status CopiedCall::place(const Word64* words, const SidesOfCall& sides, Words& own) {
   std::copy_n(words, sides.last_word + 1, own.begin());
   Word64 &from = own[sides.send_word], &to = own[sides.receive_word];
-  return sent.place(from, sides.sent, to).ok() && received.place(to, sides.received, from).ok() && (sent.needed() || received.needed());
+  CROSSRAIL_TRY(sent.place(from, sides.sent, to));
+  return received.place(to, sides.received, from);
+}
+
+Status CopiedCall::fill() const {
+  CROSSRAIL_TRY(sent.fill());
+  return received.fill();
 }
 
 void CopiedCall::take_back() {
@@ -180,24 +165,21 @@ int call_with(void* function, const CopiedCall::Words& words) {
   return std::apply([&](auto... word) { return static_cast<int>(reinterpret_cast<Word64 (*)(decltype(word)...)>(function)(word...)); }, words);
 }
 
-bool mpi_takes_device_memory() {
-  using Query = int (*)();
-  static const auto query = reinterpret_cast<Query>(library_symbol("MPIX_Query_cuda_support"));
-  static const bool takes = query != nullptr && query() != 0;
-  return takes;
-}
+const char* mpi_name(const char* function) { return function + (*function == 'P' ? 1 : 0); }
 
-Carried call_on_copies(const char* function, const Word64* words, const SidesOfCall& sides) {
+void call_on_copies(const NativeCall& native, const SidesOfCall& sides, Carried& carried) {
   CopiedCall call;
   CopiedCall::Words own{};
-  Carried carried;
-  void* const next = library_symbol(function);
-  if (next == nullptr || !call.place(words, sides, own) || !call.fill()) return carried;
-  carried.done = true;
+  void* const next = library_symbol(native.function);
+  if (next == nullptr) return;
+  Status ready = call.place(native.words, sides, own);
+  if (ready.ok()) ready = call.fill();
+  if (!ready.ok()) return fail({mpi_name(native.function), sides.comm}, ready, carried);
+  if (!call.needed()) return;
+  carried.done = carried.on_copies = true;
   call.code = call_with(next, own);
   call.take_back();
   carried.code = call.code;
-  return carried;
 }
 
 Carried start_on_copies(const char* function, const Word64* words, const SidesOfCall& sides) {
@@ -205,10 +187,15 @@ Carried start_on_copies(const char* function, const Word64* words, const SidesOf
   CopiedCall::Words own{};
   Carried carried;
   void* const next = library_symbol(function);
-  if (next == nullptr || !call->place(words, sides, own) || !call->fill()) return carried;
+  if (next == nullptr) return carried;
+  Status ready = call->place(words, sides, own);
+  if (ready.ok()) ready = call->fill();
+  carried.done = !ready.ok() || call->needed();
+  if (!ready.ok()) carried.code = raise({mpi_name(function), sides.comm}, ready);
+  if (!ready.ok() || !call->needed()) return carried;
   call->keep_layouts();
   own[sides.last_word] = word_of(&call->native);
-  carried.done = carried.on_copies = true;
+  carried.on_copies = true;
   carried.code = call_with(next, own);
   if (carried.code != MPI_SUCCESS) return carried;
   carried.code = call.release()->open(reinterpret_cast<MPI_Request*>(words[sides.last_word]));  // MPI frees it

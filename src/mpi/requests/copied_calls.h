@@ -7,46 +7,39 @@
 #include "device/device.h"
 #include "mpi/interpose/carry.h"
 #include "mpi/buffers/side_parts.h"
+#include "mpi/library/library.h"
+#include "mpi/requests/spanned_memory.h"
 
 namespace crossrail::mpi {
-
-// Whether the MPI library says that it takes device pointers.
-bool mpi_takes_device_memory();
-
-struct CopiedSide {
-  Span span;
-  SideParts parts;
-};
 
 // The addresses of a call's two sides among its words, with what they touch; empty where there is nothing to send.
 struct SidesOfCall {
   CopiedSide sent, received;
   std::size_t send_word, receive_word, last_word;  // the last is the request, of those that have one
+  MPI_Comm comm;
 };
 template <class Call>
 SidesOfCall sides_of(const Call& call, const typename Call::Facts& facts, std::size_t last_word) {
-  return {{call.span_sent(facts), call.parts_sent(facts)}, {call.span_received(facts), call.parts_received(facts)}, 0, Call::kReceiveWord, last_word};
+  return {{call.span_sent(facts), call.parts_sent(facts)}, {call.span_received(facts), call.parts_received(facts)}, 0, Call::kReceiveWord, last_word, call.comm()};
 }
-
-// Calls the function of this name with copies of what is in device memory. Not done if no side is there.
-Carried call_on_copies(const char* function, const Word64* words, const SidesOfCall& sides);
-// Starts the function of this name with copies of what is in device memory, and puts a request for it where the
-// program wants it. Not done if no side is there.
-Carried start_on_copies(const char* function, const Word64* words, const SidesOfCall& sides);
 
 struct NativeCall {
   const char* function;
   const Word64* words;
 };
 
+// Calls the function of this name with copies of what is in device memory. Not done if no side is there. An error where there is no memory
+// for copies: the MPI library cannot have the call without.
+void call_on_copies(const NativeCall& native, const SidesOfCall& sides, Carried& carried);
+// Starts the function of this name with copies of what is in device memory, and puts a request for it where the
+// program wants it. As above.
+Carried start_on_copies(const char* function, const Word64* words, const SidesOfCall& sides);
+
 // A blocking call that the MPI library is to carry, on device memory of which that may know nothing: it gets copies.
 template <class Call>
 void carry_copies(const NativeCall& native, const Call& call, const typename Call::Facts& facts, Carried& carried) {
   if (!device::driver_present() || mpi_takes_device_memory()) return;
-  const Carried copied = call_on_copies(native.function, native.words, sides_of(call, facts, Call::kWords - 1));
-  if (!copied.done) return;
-  carried.done = carried.on_copies = true;
-  carried.code = copied.code;
+  call_on_copies(native, sides_of(call, facts, Call::kWords - 1), carried);
 }
 
 // Completes those whose exchange is over; how many. For the MPI library's progress.

@@ -4,6 +4,7 @@
 #include "mpi/interpose/allreduce_call.h"
 #include "mpi/interpose/alltoall_call.h"
 #include "mpi/interpose/vector_call.h"
+#include "mpi/library/library.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/requests/copied_calls.h"
 #include "mpi/statistics/native_reasons.h"

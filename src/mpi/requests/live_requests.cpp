@@ -7,6 +7,7 @@
 #include "mpi/library/pmpi.h"
 #include "mpi/library/polled_requests.h"
 #include "mpi/library/progress_hook.h"
+#include "mpi/requests/completion.h"
 #include "mpi/requests/copied_calls.h"
 #include "mpi/requests/ended_calls.h"
 #include "mpi/requests/failures.h"
@@ -32,6 +33,7 @@ Seen await_call(OurRequest& call, bool briefly) {
     make_progress(call);
     const std::int64_t now = now_ns();
     if (began == 0) began = now;
+    if (now - began > kMostNs) Completion::waits_long(call);
     if (briefly && now - began > kMostNs) return Seen::nothing;
     if (now - began > kYieldNs) sched_yield();
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mpi/interpose/arguments.h"
+#include "mpi/interpose/complete_call.h"
 #include "mpi/library/library.h"
 #include "mpi/requests/copied_call.h"
 
@@ -29,7 +30,7 @@ class PersistentOnCopies final : public PendingCopiedCall, public Startable {
   }
 
   int start() override {
-    if (!fill()) return MPI_ERR_OTHER;
+    if (!fill().ok()) return MPI_ERR_OTHER;
     if (const int started = start_token(token); started != MPI_SUCCESS) return started;
     becomes_active();
     if (const int started = pmpi().Start(&native); started != MPI_SUCCESS) {
@@ -61,7 +62,13 @@ Carried init_on_copies(const char* function, const Word64* words, const SidesOfC
   CopiedCall::Words own{};
   Carried carried;
   void* const next = library_symbol(function);
-  if (next == nullptr || !call->place(words, sides, own) || !tokens_possible() || open_token(call->token) != MPI_SUCCESS) return carried;
+  if (next == nullptr) return carried;
+  if (const Status placed = call->place(words, sides, own); !placed.ok()) {
+    carried.done = true;
+    carried.code = raise({mpi_name(function), sides.comm}, placed);
+    return carried;
+  }
+  if (!call->needed() || !tokens_possible() || open_token(call->token) != MPI_SUCCESS) return carried;
   call->keep_layouts();
   own[sides.last_word] = word_of(&call->native);
   carried.done = carried.on_copies = true;
