@@ -57,18 +57,18 @@ Result release_pinned(void* memory) {
   return 0;
 }
 
-// A kernel has begun at once, and ends when it is told to: its first two numbers (beside.cpp).
-volatile unsigned* flags_of_kernel = nullptr;
+// A kernel has begun at once, and ends when it is told to: what its first parameter points to (beside.cpp).
+const volatile unsigned* stop_of_kernel = nullptr;
 
 Result launch(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void** parameters, void**) {
-  flags_of_kernel = *static_cast<unsigned**>(parameters[0]);
-  flags_of_kernel[1] = 1;
+  stop_of_kernel = static_cast<unsigned*>(simulation.touchable(*static_cast<void**>(parameters[0])));
+  **static_cast<unsigned**>(parameters[1]) = 1;
   return 0;
 }
 
 Result ask(void*) {
   constexpr Result kNotReady = 600;  // CUDA's number
-  return flags_of_kernel != nullptr && flags_of_kernel[0] == 0 ? kNotReady : 0;
+  return stop_of_kernel != nullptr && *stop_of_kernel == 0 ? kNotReady : 0;
 }
 
 Result one(int* number) {

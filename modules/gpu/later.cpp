@@ -57,12 +57,13 @@ void do_chore(const Leftover& leftover, bool context_lives) {
   if (leftover.chore == Chore::unregister_pages) munmap(pointer(at), leftover.bytes);
 }
 
-// Those of one place. The mutex is held.
-std::vector<Leftover> take(const Place& place) {
+// Those of one place, but not more than `most`. The mutex is held.
+std::vector<Leftover> take(const Place& place, size_t most = SIZE_MAX) {
   std::vector<Leftover> taken;
   std::erase_if(keeper().all, [&](const Pending& one) {
-    if (one.place == &place) taken.push_back(one.leftover);
-    return one.place == &place;
+    const bool takes = one.place == &place && taken.size() < most;
+    if (takes) taken.push_back(one.leftover);
+    return takes;
   });
   return taken;
 }
@@ -97,9 +98,8 @@ void await_quiet(Place& place) {
   }
 }
 
+constexpr size_t kFewMarks = 8;
 void renew_marks(Place& place) {
-  constexpr size_t kFew = 8;
-  if (place.marks.size() >= kFew) return;
   const Uncaptured uncaptured;
   const At at(place);
   if (at.result() == kSuccess) make_marks(place.marks);
@@ -120,22 +120,27 @@ std::unique_lock<std::mutex> await_chance(Place& place) {
   return none;
 }
 
+// A few at a time: what takes long meets the program's next kernel, and then waits for that.
 void clear(Place& place) {
+  constexpr size_t kAtATime = 2;
+  {
+    const std::unique_lock<std::mutex> none_waits = await_chance(place);
+    std::unique_lock lock(keeper().mutex);
+    if (keeper().ends) return;
+    const std::vector<Leftover> leftovers = take(place, kAtATime);
+    keeper().clearing = &place;
+    lock.unlock();
+    do_all(place, leftovers);
+    lock.lock();
+    keeper().clearing = nullptr;
+    keeper().changed.notify_all();
+  }
+  if (place.marks.size() >= kFewMarks) return;
   const std::unique_lock<std::mutex> none_waits = await_chance(place);
-  std::unique_lock lock(keeper().mutex);
-  if (keeper().ends) return;
-  const std::vector<Leftover> leftovers = take(place);
-  keeper().clearing = &place;
-  lock.unlock();
-  do_all(place, leftovers);
-  lock.lock();
-  keeper().clearing = nullptr;
-  keeper().changed.notify_all();
-  lock.unlock();
   renew_marks(place);
 }
 
-// More often than not there is more to come: a little later all is done at one stroke.
+// More often than not there is more to come: a little later there is less to wait for.
 void keep_clear() {
   constexpr auto kGather = std::chrono::milliseconds(1);
   Keeper& all = keeper();

@@ -1,5 +1,6 @@
 // Kernels started as cheaply as the driver allows: a graph of one kernel starts sooner than a kernel,
-// and a graph that was told the same before needs no telling.
+// and a graph that was told the same before needs no telling. All graphs of a queue are made when it is opened: where the driver
+// needs memory for one, it waits for all kernels of the device, the program's too.
 
 #include <cstring>
 
@@ -9,7 +10,7 @@
 namespace gpu {
 namespace {
 
-constexpr size_t kMostGraphs = 16;
+constexpr size_t kGraphs = 32;  // programs go through a few dozens of buffers again and again
 
 bool tells_same(const KernelGraph& graph, const Work& work) {
   return graph.kernel == work.kernel && graph.grid == work.grid && graph.threads == work.threads &&
@@ -51,23 +52,16 @@ Result open_graph(crossrail_queue& queue, const Work& work, KernelGraph& graph) 
   return result;
 }
 
-// A graph that tells `work`: kept, told anew, or made. Null where the driver makes no graphs.
+// A graph that tells `work`: kept, or told anew. Null where the driver makes no graphs.
 KernelGraph* graph_for(crossrail_queue& queue, const Work& work, bool keep) {
-  const size_t most = keep ? kMostGraphs : 1;
+  if (queue.graphs.empty()) return nullptr;
   if (keep) {
     for (KernelGraph& graph : queue.graphs) {
       if (tells_same(graph, work)) return &graph;
     }
   }
-  if (queue.graphs.size() < most) {
-    KernelGraph graph;
-    if (open_graph(queue, work, graph) != kSuccess) return nullptr;
-    queue.graphs.push_back(std::move(graph));
-    remember(queue.graphs.back(), work);
-    return &queue.graphs.back();
-  }
   KernelGraph& oldest = queue.graphs[queue.oldest_graph];
-  queue.oldest_graph = (queue.oldest_graph + 1) % most;
+  queue.oldest_graph = (queue.oldest_graph + 1) % queue.graphs.size();
   if (set_node(oldest.executable, oldest.node, launch_of(queue, work)) != kSuccess) return nullptr;
   if (keep) remember(oldest, work);
   return &oldest;
@@ -118,6 +112,19 @@ const char* launch_work(crossrail_queue& queue, const Work& work, void* stream) 
   if (work.signal != nullptr && work.grid > 1 && !work.own_counters) std::swap(later, *work.signal);
   GPU_TRY(launch(launch_of(queue, work), program_stream(stream)));
   return later.flag == nullptr ? nullptr : announce(queue, later, program_stream(stream));
+}
+
+// With the longest task there is, which nobody launches.
+void open_graphs(crossrail_queue& queue) {
+  if (queue.place->kernels_wrong != nullptr || queue.way == Way::kernel) return;
+  kernels::ManyBlocks none{};
+  const Work longest{Kernel::exchange_many, 1, 32, &none, sizeof none, nullptr, false};
+  queue.graphs.reserve(kGraphs);
+  while (queue.graphs.size() < (queue.way == Way::graph ? kGraphs : 1)) {
+    KernelGraph graph;
+    if (open_graph(queue, longest, graph) != kSuccess) return;
+    queue.graphs.push_back(std::move(graph));
+  }
 }
 
 void close_graphs(crossrail_queue& queue) {

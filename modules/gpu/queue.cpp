@@ -48,6 +48,7 @@ const char* open_parts(crossrail_queue& queue) {
   GPU_TRY(driver().await_stream(queue.stream));
   queue.last_known = true;
   (void)load_kernels(*queue.place);  // their lack is told where they are needed
+  open_graphs(queue);
   return nullptr;
 }
 

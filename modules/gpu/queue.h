@@ -115,6 +115,7 @@ struct Work {
   bool own_counters;
 };
 const char* launch_work(crossrail_queue& queue, const Work& work, void* stream);
+void open_graphs(crossrail_queue& queue);  // of the queue's own stream; none where the driver makes no graphs
 void close_graphs(crossrail_queue& queue);
 // Tells the host after all that is in the stream.
 const char* announce(crossrail_queue& queue, const kernels::Signal& signal, Stream stream);
