@@ -10,10 +10,11 @@ Every rank holds a slab of the cube: of x in physical space, of y in Fourier spa
 method of fourth order; products are dealiased by the rule of two thirds. What the flow loses of its energy must be what viscosity
 takes, which is integrated with it: exit status 1 if it is not.
 
-Needs mpi4py, and NumPy, CuPy or PyTorch.
+Needs mpi4py, and NumPy, CuPy, PyTorch or JAX.
 """
 import argparse
 import importlib
+import os
 import sys
 import time
 
@@ -29,8 +30,8 @@ def parse(argv):
     add("--steps", type=int, default=20, help="time steps (default 20)")
     add("--viscosity", type=float, default=0.01)
     add("--step", type=float, default=0.01, help="time step (default 0.01)")
-    add("--arrays", choices=["numpy", "cupy", "torch"], default="numpy", help="whose arrays and Fourier transforms")
-    add("--device", default="cpu", help="torch only: cpu or cuda; ranks take the GPUs of their node in turn")
+    add("--arrays", choices=["numpy", "cupy", "torch", "jax"], default="numpy", help="whose arrays and Fourier transforms")
+    add("--device", default="cpu", help="torch and jax: cpu or cuda; ranks take the GPUs of their node in turn")
     return parser.parse_args(argv)
 
 
@@ -39,6 +40,7 @@ class Arrays:
 
     def __init__(self, name, device, comm):
         self.library = importlib.import_module(name)
+        self.fft = self.library.fft
         self.keywords = {}
         place = comm.Split_type(MPI.COMM_TYPE_SHARED).Get_rank()
         if name == "cupy":
@@ -74,6 +76,60 @@ class Arrays:
         else:
             self.library.cuda.get_current_stream().synchronize()
 
+    def exchanger(self, shape):
+        """A function that gives an array of blocks to a call and returns what has come."""
+        sent, received = self.empty(shape), self.empty(shape)
+
+        def exchange(blocks, call):
+            sent[...] = blocks
+            self.ready()
+            call(sent, received)
+            return received
+
+        return exchange
+
+
+class JaxArrays:
+    """The same of JAX, whose arrays do not change: every exchange has new ones."""
+
+    def __init__(self, device, comm):
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # ranks may share a GPU
+        self.jax = importlib.import_module("jax")
+        self.jax.config.update("jax_enable_x64", True)
+        self.library = self.jax.numpy
+        self.fft = self.library.fft
+        devices = self.jax.devices(device)
+        self.device = devices[comm.Split_type(MPI.COMM_TYPE_SHARED).Get_rank() % len(devices)]
+        self.jax.config.update("jax_default_device", self.device)
+        self.on_gpu = device == "cuda"
+
+    def array(self, values, dtype="float64"):
+        return self.library.asarray(values, dtype=dtype)
+
+    def contiguous(self, array, order):
+        return array.transpose(order)
+
+    def stack(self, arrays):
+        return self.library.stack(arrays)
+
+    def exchanger(self, shape):
+        # MPI writes into an array that nobody has seen yet. On the host JAX lets nobody write into any: NumPy does.
+        numpy = importlib.import_module("numpy")
+
+        def exchange(blocks, call):
+            received = self.library.empty(shape, "complex128") if self.on_gpu else numpy.empty(shape, "complex128")
+            self.jax.block_until_ready((blocks, received))
+            call(blocks if self.on_gpu else numpy.asarray(blocks), received)
+            return self.library.asarray(received)
+
+        return exchange
+
+
+def arrays_of(options, comm):
+    if options.arrays == "jax":
+        return JaxArrays(options.device, comm)
+    return Arrays(options.arrays, options.device, comm)
+
 
 class Transform:
     """Of three fields at once, from slabs of x in physical space to slabs of y in Fourier space, and back."""
@@ -82,18 +138,17 @@ class Transform:
         self.comm, self.arrays, self.size = comm, arrays, size
         self.slab = size // comm.size
         self.seconds = 0.0
-        self.fft = arrays.library.fft
+        self.fft = arrays.fft
         # [peer][field][x of a slab][y of a slab][z in Fourier space]
-        shape = (comm.size, 3, self.slab, self.slab, size // 2 + 1)
-        self.sent, self.received = arrays.empty(shape), arrays.empty(shape)
+        self.exchange_by = arrays.exchanger((comm.size, 3, self.slab, self.slab, size // 2 + 1))
+
+    def call(self, sent, received):
+        began = time.perf_counter()
+        self.comm.Alltoall(sent, received)
+        self.seconds += time.perf_counter() - began
 
     def exchange(self, blocks):
-        self.sent[...] = blocks
-        self.arrays.ready()
-        began = time.perf_counter()
-        self.comm.Alltoall(self.sent, self.received)
-        self.seconds += time.perf_counter() - began
-        return self.received
+        return self.exchange_by(blocks, self.call)
 
     def forward(self, fields):
         half = self.size // 2 + 1
@@ -168,7 +223,7 @@ def main(argv):
     if options.size < 4 or options.size % 2 or options.size % comm.size:
         wrong = f"--size {options.size}: an even multiple of the {comm.size} ranks is needed, at least 4"
         sys.exit(wrong if comm.rank == 0 else 1)
-    flow = Flow(comm, Arrays(options.arrays, options.device, comm), options.size, options.viscosity)
+    flow = Flow(comm, arrays_of(options, comm), options.size, options.viscosity)
     before = flow.energy()
     flow.advance(0.0)  # plans and first calls
     flow.transform.seconds, began, lost = 0.0, time.perf_counter(), 0.0

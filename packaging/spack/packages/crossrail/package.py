@@ -6,9 +6,12 @@ Sources come from the clone of the repository in which this file lies.
 
 from pathlib import Path
 
-from spack_repo.builtin.build_systems.cmake import CMakePackage
-
 from spack.package import *
+
+try:
+    from spack_repo.builtin.build_systems.cmake import CMakePackage
+except ModuleNotFoundError:  # before Spack 1.0 it is one of spack.package
+    pass
 
 
 class Crossrail(CMakePackage):
