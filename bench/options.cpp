@@ -1,4 +1,5 @@
 #include <getopt.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -154,6 +155,13 @@ std::string complaint_about_datatype(const Options& options) {
   return options.datatype != kContiguous && !options.peers.empty() ? "--peer is measured on contiguous data only" : "";
 }
 
+// Of one rank.
+double need_at_least(const Options& options) {
+  constexpr double kSides = 2, kOfAnAllocation = 64;
+  return kSides * static_cast<double>(options.buffers) * (static_cast<double>(options.max_bytes) + kOfAnAllocation);
+}
+double memory_of_machine() { return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE)); }
+
 std::string complaint_about_buffers(const Options& options) {
   const bool derived = options.datatype != kContiguous;
   const bool equal = options.empty_percent == 0 && options.counts == Counts::equal;
@@ -162,6 +170,9 @@ std::string complaint_about_buffers(const Options& options) {
   }
   if (options.fresh && (options.form != Form::blocking || options.memory == Memory::host || options.buffers > 1)) {
     return "--fresh is measured with blocking calls in device memory, without --buffers";
+  }
+  if (options.buffers > 1 && options.memory == Memory::host && need_at_least(options) > memory_of_machine()) {
+    return std::to_string(options.buffers) + " sets of buffers for blocks of " + std::to_string(options.max_bytes) + " bytes are more than this machine's memory";
   }
   if (options.slices && (options.fresh || options.buffers > 1)) return "--slices is measured without --buffers and --fresh";
   if (options.beside && (options.memory == Memory::host || options.fresh)) return "--beside is measured in device memory, without --fresh";

@@ -56,10 +56,16 @@ foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
     --expect-carried MPI_Allreduce:600 --expect-carried MPI_Alltoall:600 unordered_threads 100)
 endforeach()
 
+# In threads with little stack, which is enough for the MPI library's own.
+mpi_test_program(small_stack small_stack.c BUILDS openmpi4 openmpi5 mpich4 mpich5)
+foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
+  mpi_test(small_stack ${mpi} 3 ARGS --expect-carried MPI_Alltoall:20 --expect-carried MPI_Allgather:20 small_stack 64)
+endforeach()
+
 # Wrong programs, beside the MPI library: those in which it goes on or reports an error every time.
 mpi_test_program(wrong_programs wrong_programs.c wrong_arguments.c wrong_order.c BUILDS openmpi4 mpich4)
 set(both uncommitted_type negative_block in_place_received in_place_both null_operation operations_allreduce operations_scatter
-  operations_iallreduce own_operation_allreduce own_operation_scatter types_scatter types_alltoall types_ialltoall counts_scatter
+  operations_iallreduce own_operation_allreduce own_operation_scatter left_handler types_scatter types_alltoall types_ialltoall counts_scatter
   counts_alltoall counts_ialltoall pending_kinds in_place_on_one never_completed started_nonblocking init_refused)
 set(openmpi4 negative_count same_buffer overlapping types_allreduce counts_allreduce)
 set(mpich4 null_communicator freed_communicator null_buffers types_allgather types_iallreduce counts_allgather counts_iallreduce

@@ -1,4 +1,5 @@
 /* Ranks that do not agree about their calls, and requests that are not treated as requests should be. */
+#include <setjmp.h>
 #include <unistd.h>
 
 #include "persistent_names.h"
@@ -52,6 +53,28 @@ static void own_operation(void) {
   for (int call = 0; call < 20; ++call) check_sum(call % 4 == 3 ? own : MPI_SUM);
   MPI_OK(MPI_Op_free(&own));
   returned("all");
+}
+
+static jmp_buf before_call;
+static void leave(MPI_Comm* its_comm, int* code, ...) {
+  (void)its_comm, (void)code;
+  longjmp(before_call, 1);
+}
+
+/* A call that is refused on one rank, whose error handler leaves it; that rank then takes its time. */
+static void left_handler(void) {
+  MPI_Errhandler leaves;
+  MPI_Request request;
+  MPI_OK(MPI_Comm_create_errhandler(leave, &leaves));
+  for (int call = 0; call < 5; ++call) check_sum(MPI_SUM);
+  MPI_OK(MPI_Comm_set_errhandler(comm, leaves));
+  if (odd() && setjmp(before_call) == 0) (void)MPI_Allreduce(send, recv, 1, MPI_INT, MPI_OP_NULL, comm);
+  MPI_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+  MPI_OK(MPI_Errhandler_free(&leaves));
+  if (odd()) usleep(800000); /* the others lose their patience */
+  for (int call = 0; call < 5; ++call) check_sum(MPI_SUM);
+  report("MPI_Ialltoall", MPI_Ialltoall(send, 1, MPI_INT, recv, 1, MPI_INT, comm, &request));
+  report("MPI_Wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
 static void alltoall_allgather(void) {
@@ -177,7 +200,7 @@ const Case wrong_order[] = {
     UNLIKE(operations_allreduce), UNLIKE(operations_scatter), UNLIKE(operations_iallreduce), UNLIKE(types_allreduce), UNLIKE(types_scatter),
     UNLIKE(types_alltoall), UNLIKE(types_allgather), UNLIKE(types_ialltoall), UNLIKE(types_iallreduce), UNLIKE(counts_allreduce),
     UNLIKE(counts_scatter), UNLIKE(counts_alltoall), UNLIKE(counts_allgather), UNLIKE(counts_ialltoall), UNLIKE(counts_iallreduce),
-    {"own_operation_allreduce", own_operation}, {"own_operation_scatter", own_operation}, CASE(alltoall_allgather), CASE(allreduce_scatter), CASE(alltoall_barrier), CASE(pending_kinds), CASE(pending_order),
+    {"own_operation_allreduce", own_operation}, {"own_operation_scatter", own_operation}, CASE(left_handler), CASE(alltoall_allgather), CASE(allreduce_scatter), CASE(alltoall_barrier), CASE(pending_kinds), CASE(pending_order),
     {"pending_order_all", pending_order}, CASE(blocking_and_pending),
     CASE(other_order), CASE(in_place_on_one), CASE(missing), CASE(never_completed), CASE(freed_then_waited), CASE(waited_twice),
     CASE(started_nonblocking),

@@ -237,7 +237,7 @@ def bench_command(
     fresh: bool = typer.Option(False, "--fresh", help="Allocate the buffers before every call, free them behind it, and time that with it (--memory cuda)."),
     slices: bool = typer.Option(False, "--slices", help="Every call uses another slice of one allocation, as memory of caching allocators is."),
     beside: bool = typer.Option(False, "--beside", help="A kernel of the bench's own runs on the GPU meanwhile, on half of its multiprocessors (--memory cuda)."),
-    buffers: int = typer.Option(1, "--buffers", min=1, help="Sets of buffers, used in turn."),
+    buffers: int = typer.Option(1, "--buffers", min=1, max=1_000_000, help="Sets of buffers, used in turn."),
     couriers: Optional[str] = typer.Option(None, "--helpers-per-gpu", help="Numbers of helper processes beside each rank, separated by commas: 0,1,3; each by a job of its own.", show_default=False),
     csv: Optional[Path] = typer.Option(None, "--csv", help="Write a line for every size and contender to this file.", show_default=False),
     form_of_output: str = typer.Option("table", "--format", help="On the terminal: table, or osu (columns of the OSU micro-benchmarks)."),

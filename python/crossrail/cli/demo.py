@@ -136,7 +136,7 @@ def default_page() -> Path:
 
 def demo_command(
     ranks: int = typer.Option(max(2, core_count()), "-n", "--ranks", max=MOST_RANKS, help="Number of ranks."),
-    rounds: int = typer.Option(3, "--rounds", help="Runs of each kind."),
+    rounds: int = typer.Option(3, "--rounds", min=1, help="Runs of each kind."),
     html: Path = typer.Option(default_page(), "--html", help="Write the page to this file."),
 ) -> None:
     """See DEMO_HELP."""
@@ -148,7 +148,7 @@ def demo_command(
         subject = resolve_subject(Path(folder))
         ranks = allowed_ranks(subject, ranks)
         flavour = find_flavour(subject.words[0]).flavour
-        plain, carried = play_rounds(subject, ranks, max(1, rounds))
+        plain, carried = play_rounds(subject, ranks, rounds)
     show_report(carried[0].report)
     right, sentence = conclusion(plain, carried)
     rows = result_rows(plain, carried) if plain[0].results and carried[0].results else []

@@ -166,6 +166,10 @@ def list_command(
     """See LIST_HELP."""
     if collective and (settings or conf):
         raise CliError(f"Settings are listed for all collectives at once: leave out '{collective}'.")
+    if markdown and not settings:
+        raise CliError("--markdown is for --settings.")
+    if sum((conf, markdown, as_json)) > 1:
+        raise CliError("--conf, --markdown and --json are three forms: choose one.")
     if conf:
         typer.echo(configuration_file(core.settings()), nl=False)
     elif settings and markdown:
@@ -186,6 +190,8 @@ def node_numbers(ranks: Optional[int], nodes: int, node_of: Optional[str]) -> Li
         numbers = parse_numbers(node_of)
         if ranks is not None and ranks != len(numbers):
             raise CliError(f"--node-of lists {len(numbers)} ranks, --ranks says {ranks}.")
+        if min(numbers) < 0:
+            raise CliError(f"Nodes are numbered from 0 on, not '{node_of}'.")
         return numbers
     if ranks is None:
         raise CliError("Say how many ranks: --ranks 8, or list their nodes: --node-of 0,0,1,1.")

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/float_mode.h"
+#include "base/roomy_stack.h"
 #include "base/settings.h"
 #include "base/trace.h"
 #include "selection/parameters.h"
@@ -75,7 +76,7 @@ May may_open(MPI_Comm comm, int& size) {
 }
 
 // In a blocking call that all ranks are in. Not opened if no rank wants it.
-void open(CommunicatorRecord& record, bool wanted_here) {
+void open_here(CommunicatorRecord& record, bool wanted_here) {
   const trace::Slice traced(trace::on() ? trace::begin({"open communicator", trace::Kind::phase}) : 0);
   if (record.early != nullptr && record.early->conclude(record.first_calls.nonblocking())) {
     opened(record, std::move(record.early->communicator));
@@ -103,6 +104,12 @@ void open(CommunicatorRecord& record, bool wanted_here) {
     made->slot().links->report_error(Code::system);
   }
   opened(record, end == MpiExchange::End::refused ? nullptr : std::move(made));
+}
+
+void open(CommunicatorRecord& record, bool wanted_here) {
+  constexpr std::size_t kStackBytes = 256 << 10;
+  auto job = [&] { open_here(record, wanted_here); };
+  run_with_room(kStackBytes, job);
 }
 
 // Who names an algorithm or an order wants to have it.

@@ -1,5 +1,8 @@
 #include "mpi/interpose/allreduce_call.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "mpi/buffers/reductions.h"
 #include "mpi/library/pmpi.h"
 
@@ -21,13 +24,19 @@ bool AllreduceCall::left_to_mpi() const {
   return send_.address == recv_.address && recv_.count > most;
 }
 
-bool AllreduceCall::has_own_operation() const { return combining_of(op_).operation == Operation::none; }
+bool AllreduceCall::has_null_buffer() const { return recv_.count > 0 && (recv_.address == nullptr || send_.address == nullptr); }
+
+bool AllreduceCall::has_own_operation() const {
+  const MPI_Op refused[] = {MPI_OP_NULL, MPI_REPLACE, MPI_NO_OP};
+  if (std::find(std::begin(refused), std::end(refused), op_) != std::end(refused)) return false;
+  return combining_of(op_).operation == Operation::none && !has_null_buffer();
+}
 
 Survey AllreduceCall::survey(int ranks, Facts&) {
   if (const int code = describe(recv_.type, comm_, recv_.facts); !recv_.facts.usable) return {Survey::Answer::refused, code};
   send_.facts = recv_.facts;
   reduction_ = recv_.facts.predefined ? reduction_of(combining_of(op_), recv_.type, recv_.facts.bytes) : Reduction{};
-  const bool null_without_reason = recv_.count > 0 && (recv_.address == nullptr || send_.address == nullptr);
+  const bool null_without_reason = has_null_buffer();
   block_bytes_ = recv_.facts.bytes * recv_.count;
   if (scatters()) send_.count *= static_cast<std::uint64_t>(ranks);
   if (scatters() && in_place()) recv_.count = send_.count;

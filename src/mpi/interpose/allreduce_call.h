@@ -21,7 +21,8 @@ class AllreduceCall {
   MPI_Comm comm() const { return comm_; }
   // What the MPI library refuses itself.
   bool left_to_mpi() const;
-  // One of the program's operations, which only the MPI library can do.
+  // One of the program's operations, which only the MPI library can do; not where it would refuse the call: an error handler that then takes
+  // its time, or leaves by longjmp, is not in it.
   bool has_own_operation() const;
   // Finds out what the type is. To be left: also operations that are not MPI's own, and what is not defined by the standard, and may be by
   // the MPI library.
@@ -48,6 +49,7 @@ class AllreduceCall {
   Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts&) const { return {memory, packing_comm, sent(), recv_}; }
 
  private:
+  bool has_null_buffer() const;
   bool scatters() const { return collective_ == Collective::reduce_scatter_block; }
   Side send_, recv_;  // the counts are those of the call until the survey has seen how many blocks there are
   MPI_Op op_;
