@@ -8,6 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -81,7 +82,13 @@ Worker& stream_of(void* stream) {
 }  // namespace
 }  // namespace crossrail::virtual_world
 
+// When its worker came to both ends of a piece of work; 0: not yet.
+struct Marks {
+  std::atomic<std::int64_t> began_ns{0}, ended_ns{0};
+};
+
 struct crossrail_queue {
+  std::vector<std::shared_ptr<Marks>> marks;  // of all pieces
   crossrail::virtual_world::Worker worker;
 };
 
@@ -184,6 +191,31 @@ const char* look(crossrail_queue*) { return nullptr; }
 const char* drain(crossrail_queue* queue) {
   queue->worker.drain();
   return nullptr;
+}
+
+static std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+const char* open_times(crossrail_queue*) { return nullptr; }
+
+const char* begin_times(crossrail_queue* queue, std::uint64_t* piece) {
+  queue->marks.push_back(std::make_shared<Marks>());
+  queue->worker.post([marks = queue->marks.back()] { marks->began_ns = now_ns(); });
+  *piece = queue->marks.size();
+  return nullptr;
+}
+
+const char* end_times(crossrail_queue* queue) {
+  queue->worker.post([marks = queue->marks.back()] { marks->ended_ns = now_ns(); });
+  return nullptr;
+}
+
+int times(crossrail_queue* queue, std::uint64_t piece, crossrail_times* times) {
+  const Marks& marks = *queue->marks.at(piece - 1);
+  times->ended_ns = marks.ended_ns;  // first: it comes last
+  times->began_ns = marks.began_ns;
+  return times->ended_ns != 0 ? 1 : 0;
 }
 
 }  // namespace crossrail::virtual_world

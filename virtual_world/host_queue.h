@@ -25,5 +25,9 @@ const char* exchange_counted(crossrail_queue* queue, const crossrail_counted_exc
 const char* move(crossrail_queue* queue, const crossrail_movements* asked);
 const char* look(crossrail_queue* queue);
 const char* drain(crossrail_queue* queue);
+const char* open_times(crossrail_queue* queue);
+const char* begin_times(crossrail_queue* queue, std::uint64_t* piece);
+const char* end_times(crossrail_queue* queue);
+int times(crossrail_queue* queue, std::uint64_t piece, crossrail_times* times);
 
 }  // namespace crossrail::virtual_world

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define CROSSRAIL_DEVICE_MODULE_VERSION 10
+#define CROSSRAIL_DEVICE_MODULE_VERSION 11
 
 typedef enum crossrail_memory_kind {
   CROSSRAIL_MEMORY_HOST = 0,    /* also host memory that the driver knows (pinned, registered) */
@@ -216,6 +216,11 @@ typedef struct crossrail_movements {
   uint64_t value;
 } crossrail_movements;
 
+/* When the device began and ended a piece of work, in nanoseconds of the host's CLOCK_MONOTONIC. */
+typedef struct crossrail_times {
+  int64_t began_ns, ended_ns;
+} crossrail_times;
+
 typedef struct crossrail_device_module {
   int version;      /* CROSSRAIL_DEVICE_MODULE_VERSION */
   const char *name; /* "cuda" */
@@ -272,11 +277,22 @@ typedef struct crossrail_device_module {
   const char *(*look)(crossrail_queue *queue);
   /* Waits until the queue's own streams are empty (not the device). */
   const char *(*drain)(crossrail_queue *queue);
+
+  /* When the device does work, for a trace. All of these are there or none, and none of them waits for work. Once, before the queue
+   * has any: makes what the others need; an error where there are no times. */
+  const char *(*open_times)(crossrail_queue *queue);
+  /* What is asked of the queue in its own streams after begin_times and before end_times is one piece of work, which gets a number. Not
+   * with a persistent kernel, of which nothing is known. */
+  const char *(*begin_times)(crossrail_queue *queue, uint64_t *piece);
+  const char *(*end_times)(crossrail_queue *queue);
+  /* 1: these are its times; 0: not known yet, it may still be under way; -1: they never will be. The piece begins where the device comes to
+   * it, and may wait there for the host to ask for the rest of it. A host that sees a flag does so a moment before the times are known. */
+  int (*times)(crossrail_queue *queue, uint64_t piece, crossrail_times *times);
 } crossrail_device_module;
 
 /* The one symbol of a module. */
 typedef const crossrail_device_module *(*crossrail_device_module_entry)(void);
-#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v10"
+#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v11"
 
 #ifdef __cplusplus
 }

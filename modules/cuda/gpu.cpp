@@ -18,6 +18,7 @@ Driver open_driver() {
   GPU_ENTRIES(GPU_FIND)
 #undef GPU_FIND
 #undef GPU_SYMBOL
+  if (!driver.elapsed) driver.elapsed.at = reinterpret_cast<decltype(driver.elapsed.at)>(dlsym(library, "cuEventElapsedTime"));  // before CUDA 13
   driver.complete = driver.error_text && driver.pointer_attributes &&
                     driver.current_context && driver.push_context && driver.pop_context && driver.context_device &&
                     driver.primary_context && driver.copy && driver.make_stream && driver.await_stream;

@@ -83,6 +83,8 @@ struct Entry<CUresult(CUDAAPI*)(Arguments...)> {
   ENTRY(write_value, cuStreamWriteValue64)                \
   ENTRY(make_event, cuEventCreate)                        \
   ENTRY(record_event, cuEventRecord)                      \
+  ENTRY(query_event, cuEventQuery)                        \
+  ENTRY(elapsed, cuEventElapsedTime)                      \
   ENTRY(destroy_event, cuEventDestroy)                    \
   ENTRY(load_image, cuModuleLoadData)                     \
   ENTRY(unload_image, cuModuleUnload)                     \
@@ -210,6 +212,7 @@ inline int high_priority() {
   return driver().context_priorities(&least, &greatest) == kSuccess ? greatest : 0;
 }
 inline Result make_event(Event* event) { return driver().make_event(event, CU_EVENT_DISABLE_TIMING); }
+inline Result make_timed_event(Event* event) { return driver().make_event(event, CU_EVENT_DEFAULT); }
 
 // Host memory that the device can reach at `mapped`.
 Result allocate_mapped(void** host, size_t bytes, void** mapped);

@@ -116,6 +116,10 @@ crossrail_device_module table() {
   module.exchange = exchange;
   module.look = look;
   module.drain = drain;
+  module.open_times = open_times;
+  module.begin_times = begin_times;
+  module.end_times = end_times;
+  module.times = times;
   if (kernel_image() == nullptr) return module;
   module.packets = packets;
   module.packets_bytes = packets_bytes;
@@ -133,7 +137,7 @@ crossrail_device_module table() {
 }  // namespace
 }  // namespace gpu
 
-extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v10(void) {
+extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v11(void) {
   static const crossrail_device_module module = gpu::table();
   return gpu::driver().complete ? &module : nullptr;
 }

@@ -11,7 +11,10 @@ namespace {
 
 constexpr size_t kMostLayouts = 256;
 constexpr uint32_t kMostOfAThread = 4;  // units in flight: kernels::kInFlight
-constexpr unsigned kCtasOfAMultiprocessor = 4;
+constexpr unsigned kCtasOfAMultiprocessor = 2;
+// As in cut.cpp: more only where the movement is long. Some of more would wait for room beside the program's own kernels: subarrays of
+// 256 KiB between two H200 took 52 us beside a kernel on half of them, and 14 with 64 CTAs; alone 13 either way.
+constexpr uint64_t kFillingCtas = 64, kLongUnits = 3 << 20;
 
 // Largest power of two up to 16 that divides all that has been put together by "or".
 uint64_t grain_of(uint64_t all) {
@@ -141,10 +144,20 @@ const char* describe_movement(crossrail_queue& queue, const crossrail_movement& 
   return nullptr;
 }
 
-// Few units: one a thread, so that more threads have some.
-void cut_into_tiles(kernels::MoveTask& task, uint64_t most_ctas) {
+uint64_t units_of(const kernels::MoveTask& task) {
   uint64_t units = 0;
   for (uint32_t i = 0; i < task.count; ++i) units += task.movements[i].count;
+  return units;
+}
+
+uint64_t most_ctas(const crossrail_queue& queue, const crossrail_movements& asked, uint64_t units) {
+  const auto all = static_cast<uint64_t>(queue.place->multiprocessors);
+  if (asked.multiprocessors > 0) return kCtasOfAMultiprocessor * std::min(static_cast<uint64_t>(asked.multiprocessors), all);
+  return units > kLongUnits ? kCtasOfAMultiprocessor * all : std::min(kFillingCtas, kCtasOfAMultiprocessor * all);
+}
+
+// Few units: one a thread, so that more threads have some.
+void cut_into_tiles(kernels::MoveTask& task, uint64_t units, uint64_t most_ctas) {
   task.a_thread = static_cast<uint32_t>(std::clamp<uint64_t>(units / (kernels::kMoveThreads * most_ctas), 1, kMostOfAThread));
   const uint64_t tile = uint64_t{kernels::kMoveThreads} * task.a_thread;
   task.even = 1;
@@ -160,10 +173,8 @@ void cut_into_tiles(kernels::MoveTask& task, uint64_t most_ctas) {
 }
 
 const char* launch_movements(crossrail_queue& queue, const crossrail_movements& asked, kernels::MoveTask& task) {
-  const auto all = static_cast<unsigned>(queue.place->multiprocessors);
-  const unsigned used = asked.multiprocessors > 0 ? std::min(static_cast<unsigned>(asked.multiprocessors), all) : all;
-  const uint64_t most = uint64_t{kCtasOfAMultiprocessor} * used;
-  cut_into_tiles(task, most);
+  const uint64_t units = units_of(task), most = most_ctas(queue, asked, units);
+  cut_into_tiles(task, units, most);
   const auto grid = static_cast<unsigned>(std::clamp<uint64_t>(task.tiles, 1, most));
   return launch_work(queue, {Kernel::move, grid, kernels::kMoveThreads, &task, sizeof task, &task.signal, false}, asked.stream);
 }

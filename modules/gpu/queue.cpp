@@ -87,6 +87,7 @@ void close_queue(crossrail_queue* queue) {
   close_graphs(*queue);
   close_layouts(*queue);
   close_sides(*queue);
+  queue->times.close();
   if (queue->stream != nullptr) (void)driver().destroy_stream(queue->stream);
   if (queue->counters != nullptr) do_later(*queue->place, {Chore::free_memory, address(queue->counters), 0});
 }
@@ -147,6 +148,35 @@ const char* drain(crossrail_queue* queue) {
   if (!queue->sides.empty()) GPU_TRY(driver().await_stream(queue->sides.front().stream));
   queue->stream_used = false;
   return wrong;
+}
+
+const char* open_times(crossrail_queue* queue) {
+  const Uncaptured uncaptured;
+  const At at(*queue->place);
+  GPU_TRY(at.result());
+  return queue->times.open(queue->stream);
+}
+
+const char* begin_times(crossrail_queue* queue, uint64_t* piece) {
+  const Uncaptured uncaptured;
+  const At at(*queue->place);
+  GPU_TRY(at.result());
+  // The work does so too: that time is not its own.
+  if (const char* wrong = follow_persistent(*queue); wrong != nullptr) return wrong;
+  return queue->times.begin(queue->stream, piece);
+}
+
+const char* end_times(crossrail_queue* queue) {
+  const Uncaptured uncaptured;
+  const At at(*queue->place);
+  GPU_TRY(at.result());
+  return queue->times.end(queue->stream);
+}
+
+int times(crossrail_queue* queue, uint64_t piece, crossrail_times* times) {
+  const Uncaptured uncaptured;
+  const At at(*queue->place);
+  return at.result() == kSuccess ? queue->times.look(piece, times) : -1;
 }
 
 }  // namespace gpu

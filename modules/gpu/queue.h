@@ -12,6 +12,7 @@
 #include "gpu.h"
 #include "kernels/tasks.h"
 #include "place.h"
+#include "times.h"
 
 namespace gpu {
 
@@ -86,6 +87,7 @@ struct crossrail_queue {
   size_t oldest_graph = 0;
   gpu::Persistent persistent;
   std::unordered_map<uint64_t, gpu::Layout> layouts;
+  gpu::Times times;  // of pieces of work, where they are asked for
 };
 
 namespace gpu {
@@ -96,6 +98,10 @@ const char* open_pages(crossrail_queue* queue, void* pages, size_t bytes, void**
 void close_pages(crossrail_queue* queue, void* pages);
 const char* look(crossrail_queue* queue);
 const char* drain(crossrail_queue* queue);
+const char* open_times(crossrail_queue* queue);
+const char* begin_times(crossrail_queue* queue, uint64_t* piece);
+const char* end_times(crossrail_queue* queue);
+int times(crossrail_queue* queue, uint64_t piece, crossrail_times* times);
 
 // Where the device reaches a word of opened pages; NULL stays NULL.
 const char* translate(const crossrail_queue& queue, const uint64_t* word, uint64_t** mapped);

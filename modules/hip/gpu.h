@@ -109,6 +109,8 @@ struct Entry<Result(Wanted...)> {
   ENTRY(write_value, hipStreamWriteValue64, hipStream_t, void*, uint64_t, unsigned)                 \
   ENTRY(open_event, hipEventCreateWithFlags, hipEvent_t*, unsigned)                                 \
   ENTRY(record_event, hipEventRecord, hipEvent_t, hipStream_t)                                      \
+  ENTRY(query_event, hipEventQuery, hipEvent_t)                                                     \
+  ENTRY(elapsed, hipEventElapsedTime, float*, hipEvent_t, hipEvent_t)                               \
   ENTRY(destroy_event, hipEventDestroy, hipEvent_t)                                                 \
   ENTRY(load_image, hipModuleLoadData, hipModule_t*, const void*)                                   \
   ENTRY(find_function, hipModuleGetFunction, hipFunction_t*, hipModule_t, const char*)              \
@@ -211,6 +213,7 @@ inline int high_priority() {
   return driver().priorities(&least, &greatest) == kSuccess ? greatest : 0;
 }
 inline Result make_event(Event* event) { return driver().open_event(event, hipEventDisableTiming); }
+inline Result make_timed_event(Event* event) { return driver().open_event(event, hipEventDefault); }
 
 // Host memory that the device can reach at `mapped`.
 Result allocate_mapped(void** host, size_t bytes, void** mapped);

@@ -33,7 +33,7 @@ GPU_KERNEL barrier_many(GPU_ARGUMENT kernels::BarrierTask<kernels::kManyRanks> t
 GPU_KERNEL meet_many(GPU_ARGUMENT kernels::CountedMeeting<kernels::kManyRanks> task) { kernels::meet_counted(task); }
 GPU_KERNEL_OF(kernels::kCountedThreads) counted_many(GPU_ARGUMENT kernels::CountedTask<kernels::kManyRanks> task) { kernels::exchange_counted(task); }
 GPU_KERNEL_OF(kernels::kCountedThreads) counted_between(GPU_ARGUMENT kernels::CountedBetween task) { kernels::exchange_counted_between(task); }
-GPU_KERNEL_BESIDE(kernels::kMoveThreads, 4) move(GPU_ARGUMENT kernels::MoveTask task) { kernels::move_elements(task); }
+GPU_KERNEL_BESIDE(kernels::kMoveThreads, 2) move(GPU_ARGUMENT kernels::MoveTask task) { kernels::move_elements(task); }
 GPU_KERNEL persistent(GPU_ARGUMENT kernels::PersistentTask task) { kernels::stay(task); }
 
 // After other work of a stream that is not ours: one thread tells the host.

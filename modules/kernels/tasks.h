@@ -221,7 +221,7 @@ struct Movement {
   uint64_t first_tile;
   uint64_t unit;             // bytes: 16, 8, 4, 2 or 1
 };
-constexpr unsigned kMoveThreads = 256;  // of a CTA that moves elements
+constexpr unsigned kMoveThreads = 512;  // of a CTA that moves elements
 constexpr unsigned kMostMovements = 16;
 struct MoveTask {
   Signal signal;

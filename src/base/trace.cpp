@@ -259,4 +259,15 @@ void end(Number event) {
   if (one != nullptr) one->ended_ns.compare_exchange_strong(not_ended, now_ns(), std::memory_order_relaxed);
 }
 
+void add_on_device(Number event, std::int64_t began_ns, std::int64_t ended_ns) {
+  Ring* const all = ring.load(std::memory_order_acquire);
+  const Event* const asked = find(all, event);
+  if (asked == nullptr) return;
+  const std::uint16_t name = asked->name.load(std::memory_order_relaxed);
+  Event* const one = find(all, begin({nullptr, Kind::on_device, asked->bytes.load(std::memory_order_relaxed), -1, event, began_ns}));
+  if (one == nullptr) return;
+  one->name.store(name, std::memory_order_relaxed);
+  one->ended_ns.store(ended_ns, std::memory_order_release);
+}
+
 }  // namespace crossrail::trace

@@ -20,6 +20,7 @@ enum class Kind : std::uint16_t {
   wait = 4,     // a part of a call in which it waits for other ranks
   message = 5,  // posted and seen complete
   device = 6,   // asked of a device and seen done
+  on_device = 7,  // when the device did that
 };
 
 struct What {
@@ -27,7 +28,7 @@ struct What {
   Kind kind;
   std::uint64_t bytes = 0;
   int peer = -1;               // a rank of the communicator
-  Number of = 0;               // the pending call of which it is a part; 0: of what its thread is in
+  Number of = 0;               // the pending call of which it is a part; 0: of what its thread is in; on_device: what was asked for
   std::int64_t began_ns = 0;   // 0: now
 };
 
@@ -51,6 +52,8 @@ Number begin(const What& what);
 void tell(Number event, const Known& known);
 // The first end counts.
 void end(Number event);
+// When the device did what the event has been asked for: an event of its own, with its name and bytes.
+void add_on_device(Number event, std::int64_t began_ns, std::int64_t ended_ns);
 std::int64_t now_ns();  // CLOCK_MONOTONIC, which all processes of a host share
 
 // An event that ends with its scope.

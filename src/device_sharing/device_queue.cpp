@@ -36,6 +36,7 @@ bool DeviceQueue::open(const crossrail_memory& near) {
     return false;
   }
   home_ = near;
+  times_.open(*module_, queue_);
   DeviceLines& mine = region_.lines[control_.node_rank()];
   mine.identity = module_->identity(queue_);
   mine.waits = module_->packets != nullptr && module_->barrier != nullptr && module_->exchange_counted != nullptr ? 1 : 0;
@@ -44,6 +45,7 @@ bool DeviceQueue::open(const crossrail_memory& near) {
 
 void DeviceQueue::close() {
   if (queue_ == nullptr) return;
+  times_.close();
   module_->close_pages(queue_, region_.flags);
   module_->close_queue(queue_);
   queue_ = nullptr;
@@ -110,6 +112,7 @@ void DeviceQueue::trace_end(trace::Number last) const {
     if (copies < last) trace::end(copies);
   }
   std::erase_if(traced_copies_, [last](trace::Number copies) { return copies <= last; });
+  times_.collect();
 }
 
 // Blocks, or combinations.
@@ -134,6 +137,7 @@ std::uint64_t* DeviceQueue::flag_of(Launch launch) const {
 Status DeviceQueue::begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work, Launch launch) {
   if (!number(work, launch)) return {};
   work.traced = trace_pieces("exchange", blocks);
+  const DeviceTimes::Piece timed(times_, engine == CROSSRAIL_ENGINE_PERSISTENT ? 0 : work.traced);
   const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), engine, limits_.multiprocessors,
                                  limits_.persistent_us, nullptr, flag_of(launch), work.number, nullptr, nullptr};
   return device::answered(module_->exchange(queue_, &asked));
@@ -143,6 +147,7 @@ Status DeviceQueue::begin_movements(std::span<const crossrail_movement> movement
   if (!number(work, launch)) return {};
   work.traced = trace_pieces(launch == Launch::own ? "copies" : "exchange", movements);
   if (launch == Launch::own && work.traced != 0) traced_copies_.push_back(work.traced);
+  const DeviceTimes::Piece timed(times_, work.traced);
   const crossrail_movements asked{movements.data(), static_cast<int>(movements.size()), limits_.multiprocessors, nullptr, flag_of(launch), work.number};
   return device::answered(module_->move(queue_, &asked));
 }
@@ -150,6 +155,7 @@ Status DeviceQueue::begin_movements(std::span<const crossrail_movement> movement
 Status DeviceQueue::begin_combinations(std::span<crossrail_combination> combinations, DeviceWork& work, Launch launch) {
   if (!number(work, launch)) return {};
   work.traced = trace_pieces("combination", combinations);
+  const DeviceTimes::Piece timed(times_, work.traced);
   for (crossrail_combination& combination : combinations) {
     combination.multiprocessors = limits_.multiprocessors;
     combination.stream = nullptr;
@@ -165,6 +171,7 @@ Status DeviceQueue::begin_combinations(std::span<crossrail_combination> combinat
 Status DeviceQueue::begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work) {
   work = {++local_, Launch::own, trace_pieces("copies", blocks)};
   if (work.traced != 0) traced_copies_.push_back(work.traced);
+  const DeviceTimes::Piece timed(times_, work.traced);
   const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), CROSSRAIL_ENGINE_KERNEL,
                                  limits_.multiprocessors, 0, nullptr, &flags(control_.node_rank()).local, work.number, nullptr, nullptr};
   return device::answered(module_->exchange(queue_, &asked));
@@ -176,6 +183,7 @@ Status DeviceQueue::ask(const crossrail_packets& packets, const crossrail_reduct
 
 Status DeviceQueue::begin_packets(crossrail_packets packets, DeviceWork& work, const crossrail_reduction* reduction) {
   work = {++local_, Launch::own, trace::on() ? trace_work("packets", packets.block_bytes) : 0};
+  const DeviceTimes::Piece timed(times_, work.traced);
   packets.abort = abort_flag();
   packets.stream = nullptr;
   packets.flag = &flags(control_.node_rank()).local;
@@ -285,6 +293,7 @@ void DeviceQueue::abort_waits() { write(flags(control_.node_rank()).abort, 1); }
 void DeviceQueue::drain() {
   if (queue_ != nullptr) (void)module_->drain(queue_);
   if (!traced_copies_.empty()) trace_end(traced_copies_.back());
+  times_.collect();
 }
 
 }  // namespace crossrail

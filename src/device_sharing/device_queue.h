@@ -23,6 +23,7 @@
 #include "base/status.h"
 #include "base/trace.h"
 #include "device_sharing/device_lines.h"
+#include "device_sharing/device_times.h"
 #include "transport/control_block.h"
 
 namespace crossrail {
@@ -153,6 +154,7 @@ class DeviceQueue {
   std::uint64_t wanted_ = 0;  // times that it was not there
   std::uint64_t exchanges_ = 0;
   std::uint64_t local_ = 0;
+  mutable DeviceTimes times_;  // of what is traced
   mutable std::vector<trace::Number> traced_copies_;  // for which nobody may wait: what follows them is waited for
   GroupLists lists_;
   std::vector<Group> devices_;  // once somebody has asked

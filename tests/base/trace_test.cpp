@@ -119,6 +119,27 @@ TEST(Trace, an_event_that_has_made_room_is_not_touched_any_more) {
   EXPECT_EQ(number_at(bytes, kHeadBytes + 24), 0u);
 }
 
+TEST(Trace, what_a_device_did_is_an_event_of_its_own_with_the_words_of_what_was_asked_for) {
+  const Folder folder;
+  in_a_process([&] {
+    trace::open(folder.path, 16);
+    const trace::Number asked = trace::begin({"exchange", trace::Kind::device, 77});
+    trace::end(asked);
+    trace::add_on_device(asked, 1000, 3000);
+    trace::add_on_device(0, 1000, 3000);
+    trace::add_on_device(9, 1000, 3000);
+  });
+  const std::string bytes = content(folder.files().at(0));
+  const std::size_t asked = kHeadBytes, did = kHeadBytes + kEventBytes;
+  EXPECT_EQ(number_at(bytes, 16), 2u);
+  EXPECT_EQ(number_at(bytes, did + 8), 1000u);
+  EXPECT_EQ(number_at(bytes, did + 16), 3000u);
+  EXPECT_EQ(number_at(bytes, did + 24), 77u);
+  EXPECT_EQ(number_at(bytes, did + 32), 1u);
+  EXPECT_EQ(bytes.substr(did + 40, 2), bytes.substr(asked + 40, 2));  // the name
+  EXPECT_EQ(bytes.at(did + 46), static_cast<char>(trace::Kind::on_device));
+}
+
 TEST(Trace, a_forked_process_has_a_file_of_its_own) {
   const Folder folder;
   in_a_process([&] {

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -71,29 +72,37 @@ TEST_F(Sharing, work_begins_and_ends_apart) {
   });
 }
 
-// Events of a trace (base/trace.h) with these bytes that have ended; all that are of a device.
-struct TracedWork {
-  std::size_t ended = 0, all = 0;
+// What a trace (base/trace.h) has of a device: asked for, and done there.
+struct TracedEvent {
+  std::uint64_t number;
+  std::int64_t began_ns, ended_ns;
+  std::uint64_t bytes, of;
+  std::uint16_t name, algorithm, native_because, kind;
+  std::uint64_t unused[2];
 };
-TracedWork traced_work(const std::string& folder, std::uint64_t bytes) {
-  constexpr std::size_t kHead = 4096 + 256 * 96, kEvent = 64, kEnded = 16, kBytes = 24, kKind = 46;
+static_assert(sizeof(TracedEvent) == 64);
+struct TracedWork {
+  std::vector<TracedEvent> asked, done;
+};
+TracedWork traced_work(const std::string& folder) {
+  constexpr std::size_t kHead = 4096 + 256 * 96;
   TracedWork found;
   for (const auto& one : std::filesystem::directory_iterator(folder)) {
     std::ifstream file(one.path(), std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    for (std::size_t at = kHead; at + kEvent <= text.size(); at += kEvent) {
-      std::uint64_t ended = 0, its_bytes = 0;
-      std::memcpy(&ended, &text[at + kEnded], sizeof ended);
-      std::memcpy(&its_bytes, &text[at + kBytes], sizeof its_bytes);
-      if (text[at + kKind] != static_cast<char>(trace::Kind::device)) continue;
-      ++found.all;
-      if (ended != 0 && its_bytes == bytes) ++found.ended;
+    for (std::size_t at = kHead; at + sizeof(TracedEvent) <= text.size(); at += sizeof(TracedEvent)) {
+      TracedEvent event;
+      std::memcpy(&event, &text[at], sizeof event);
+      if (event.kind == static_cast<std::uint16_t>(trace::Kind::device)) found.asked.push_back(event);
+      if (event.kind == static_cast<std::uint16_t>(trace::Kind::on_device)) found.done.push_back(event);
     }
   }
+  std::filesystem::remove_all(folder);
   return found;
 }
 
-TEST_F(Sharing, work_is_traced_to_its_end_though_nobody_waits_for_copies) {
+// The persistent kernel's times are not known.
+TEST_F(Sharing, work_is_traced_to_its_end_though_nobody_waits_for_copies_with_when_the_device_did_it) {
   char folder[] = "/tmp/crossrail_trace_test.XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
   trace::open(folder, 1000);
@@ -107,15 +116,26 @@ TEST_F(Sharing, work_is_traced_to_its_end_though_nobody_waits_for_copies) {
     DeviceWork copies, exchange;
     std::vector<std::byte> copy(one.bytes());
     ASSERT_TRUE(devices.queue().begin_copies({{copy.data(), one.send().data(), one.bytes()}}, copies).ok());
-    ASSERT_TRUE(devices.queue().begin_exchange(pushes(communicator, one, kBlock), CROSSRAIL_ENGINE_KERNEL, exchange).ok());
-    EXPECT_TRUE(devices.queue().finish(exchange).ok());
+    for (const crossrail_engine engine : {CROSSRAIL_ENGINE_KERNEL, CROSSRAIL_ENGINE_PERSISTENT}) {
+      ASSERT_TRUE(devices.queue().begin_exchange(pushes(communicator, one, kBlock), engine, exchange).ok());
+      EXPECT_TRUE(devices.queue().finish(exchange).ok());
+    }
     EXPECT_TRUE(communicator.slot().control->barrier().ok());
   });
   trace::is_on = false;  // the other tests' work is not in it
-  const TracedWork found = traced_work(folder, 3000);
-  std::filesystem::remove_all(folder);
-  EXPECT_EQ(found.ended, 6u);  // of three ranks
-  EXPECT_EQ(found.all, 6u);
+  const TracedWork found = traced_work(folder);
+  EXPECT_EQ(found.asked.size(), 9u);  // of three ranks
+  for (const TracedEvent& asked : found.asked) EXPECT_TRUE(asked.bytes == 3000 && asked.ended_ns >= asked.began_ns);
+  EXPECT_EQ(found.done.size(), 6u);
+  for (const TracedEvent& done : found.done) {
+    const auto asked = std::find_if(found.asked.begin(), found.asked.end(), [&](const TracedEvent& one) { return one.number == done.of; });
+    ASSERT_NE(asked, found.asked.end());
+    EXPECT_EQ(done.name, asked->name);
+    EXPECT_EQ(done.bytes, 3000u);
+    EXPECT_GE(done.began_ns, asked->began_ns);
+    EXPECT_LE(done.began_ns, asked->ended_ns);
+    EXPECT_GE(done.ended_ns, done.began_ns);
+  }
 }
 
 struct Job {

@@ -154,6 +154,7 @@ void test_all(const char* program, const char* library) {
   run_step("persistent", test_persistent);
   run_step("movement", test_movement);
   run_step("combining", test_combining);
+  run_step("times", test_device_times);
   run_step("ids", test_ids);
   const int before = wrong;
   test_sharing(program, library);

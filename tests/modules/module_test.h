@@ -68,6 +68,7 @@ void test_ids();
 void test_receive_buffers();
 void test_movement();
 void test_combining();
+void test_device_times();
 void measure();
 int run_child(int socket);
 

@@ -11,7 +11,8 @@ from crossrail.json_shape import Amount, Count, misfit
 
 HEAD = {"otherData": {"format": ("crossrail trace",)}, "traceEvents": [{"ph": str, "pid": int, "name": str}]}
 ASYNCHRONOUS = {"cat": str, "ts": float, "tid": int, "id": str}
-DETAILS = {"bytes?": Amount, "block_bytes?": Amount, "communicator_size?": Count, "algorithm?": str, "native_because?": str, "peer?": int}
+DETAILS = {"bytes?": Amount, "block_bytes?": Amount, "communicator_size?": Count, "algorithm?": str, "native_because?": str, "peer?": int,
+           "asked?": str}
 SHAPES = {"X": {"cat": str, "ts": float, "dur": Amount, "tid": int, "args": DETAILS},
           "b": {**ASYNCHRONOUS, "args": {**DETAILS, "call?": str}}, "e": ASYNCHRONOUS}
 MOST_NAMES = 8  # in a sentence
@@ -32,7 +33,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a call; times in microseconds since the call began. `kind`: phase, wait, send, receive or device."""
+    """A part of a call; times in microseconds since the call began. `kind`: phase, wait, send, receive, device or on device."""
 
     kind: str
     name: str
@@ -123,12 +124,19 @@ def typical(calls: List[Slice]) -> int:
 
 
 def belongs(one: Slice, call: Slice) -> bool:
-    """Whether a slice is a part of the call. Work on a device that has no bytes of this rank's is none."""
-    if one is call or one.category == "mpi" or (one.category == "device" and not one.args.get("bytes")):
+    """Whether a slice is a part of the call. Work on a device that has no bytes of this rank's is none; what the device itself did belongs to that."""
+    if one is call or one.category in ("mpi", "on device") or (one.category == "device" and not one.args.get("bytes")):
         return False
     if call.id:
         return call.id in (one.id, one.args.get("call"))
     return one.category != "pending" and "call" not in one.args and one.thread == call.thread and call.began <= one.began < call.ended
+
+
+def parts_of(slices: List[Slice], call: Slice) -> List[Slice]:
+    """The slices that are parts of the call."""
+    own = [one for one in slices if belongs(one, call)]
+    asked = {one.id for one in own if one.category == "device"}
+    return own + [one for one in slices if one.category == "on device" and one.args.get("asked") in asked]
 
 
 def part_of(one: Slice, call: Slice) -> Part:
@@ -153,5 +161,5 @@ def read_timeline(path: Path, wanted: Wanted, label: str = "") -> CallTimeline:
         there = f"{len(calls)} {'call' if len(calls) == 1 else 'calls'}"
         raise CliError(f"{path} has {there} of {wanted.name} by rank {wanted.rank}, and so no number {wanted.number}.")
     at = wanted.number - 1 if wanted.number else typical(calls)
-    parts = sorted((part_of(one, calls[at]) for one in slices if belongs(one, calls[at])), key=lambda part: (part.began, part.ended))
+    parts = sorted((part_of(one, calls[at]) for one in parts_of(slices, calls[at])), key=lambda part: (part.began, part.ended))
     return CallTimeline(label or printable(path.stem), wanted.rank, calls[at], at + 1, len(calls), parts)

@@ -18,10 +18,12 @@ LETTER = 6.7  # pixels of a letter at most, on average, at 12 px
 MOST_LANES = 24  # of a row that has names at its bars
 MOST_TICKS = 10
 SHORTEST = 0.001  # microseconds of the axis
-COLOURS = {"phase": 5, "send": 0, "receive": 3, "device": 2, "wait": 8}
-WORDS = {"phase": "part of the call", "send": "send", "receive": "receive", "device": "GPU work", "wait": "waiting"}
-ROWS = (("messages", ("send", "receive")), ("GPU work", ("device",)), ("waits for", ("wait",)))
-NOTES = (("Messages: from posted until seen complete.", {"send", "receive"}), ("GPU work: from asked for until the host saw that it was done.", {"device"}))
+COLOURS = {"phase": 5, "send": 0, "receive": 3, "device": 2, "on device": 4, "wait": 8}
+WORDS = {"phase": "part of the call", "send": "send", "receive": "receive", "device": "GPU work", "on device": "on the GPU", "wait": "waiting"}
+ROWS = (("messages", ("send", "receive")), ("GPU work", ("device",)), ("on the GPU", ("on device",)), ("waits for", ("wait",)))
+TOGETHER = ("waits for", "on the GPU")  # rows of few lanes
+NOTES = (("Messages: posted until seen complete.", {"send", "receive"}), ("GPU work: asked for until seen done.", {"device"}),
+         ("On the GPU: when it did that.", {"on device"}))
 STYLE = "svg text.inside { fill: var(--card); } .call { fill: none; stroke: var(--faint); } .end { stroke: var(--faint); stroke-dasharray: 4 4; }\n" \
     "svg text.beside { paint-order: stroke; stroke: var(--card); stroke-width: 4; stroke-linejoin: round; }\n"
 
@@ -64,7 +66,7 @@ def rows_of(timeline: CallTimeline) -> List[Row]:
     for name, kinds in ROWS:
         parts = [part for part in timeline.parts if part.kind in kinds]
         if parts:
-            rows.append(Row(name, lanes_of(parts, name == "waits for" or len(parts) > MOST_LANES)))
+            rows.append(Row(name, lanes_of(parts, name in TOGETHER or len(parts) > MOST_LANES)))
     return rows
 
 
@@ -85,13 +87,13 @@ def name_of(part: Part) -> str:
         return f"{part.name} {'to' if part.kind == 'send' else 'from'} {part.peer}" if part.peer is not None else part.name
     if part.kind == "wait":
         return f"rank {part.peer}" if part.peer is not None else part.name.replace("wait for ", "")
-    return f"{part.name}, {format_size(part.bytes)}" if part.kind == "device" and part.bytes else part.name
+    return f"{part.name}, {format_size(part.bytes)}" if part.kind in ("device", "on device") and part.bytes else part.name
 
 
 def tooltip(part: Part) -> str:
     """What a pointer finds."""
     words = f"wait for {name_of(part)}" if part.kind == "wait" else name_of(part)
-    size = f", {format_size(part.bytes)}" if part.bytes and part.kind != "device" else ""
+    size = f", {format_size(part.bytes)}" if part.bytes and part.kind not in ("device", "on device") else ""
     return f"{words}{size}: {part.began:.1f} to {part.ended:.1f} µs"
 
 

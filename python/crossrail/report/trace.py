@@ -15,9 +15,11 @@ HEAD = struct.Struct("<8sQQqqiiii256s")
 TEXTS_AT, TEXT_COUNT, TEXT_BYTES = 4096, 256, 96
 EVENTS_AT = TEXTS_AT + TEXT_COUNT * TEXT_BYTES
 EVENT = struct.Struct("<QqqQQHHHHiiII")
-CALL, PENDING, PHASE, WAIT, MESSAGE, DEVICE = range(1, 7)
+CALL, PENDING, PHASE, WAIT, MESSAGE, DEVICE, ON_DEVICE = range(1, 8)
 BEING_WRITTEN = 1 << 63  # in the number of an event that its thread has begun to write
-CATEGORIES = {CALL: "mpi", PENDING: "pending", PHASE: "phase", WAIT: "wait", MESSAGE: "message", DEVICE: "device"}
+CATEGORIES = {CALL: "mpi", PENDING: "pending", PHASE: "phase", WAIT: "wait", MESSAGE: "message", DEVICE: "device",
+              ON_DEVICE: "on device"}
+GPU_TRACKS = 1_000_000  # of a process begin here
 UNKNOWN_RANKS = 1_000_000  # tracks of processes of which no rank is known, or that of another process, begin here
 CLOCK = ("CLOCK_MONOTONIC, which the processes of a host share; of several hosts aligned by CLOCK_REALTIME "
          "as the first process of each host read both at its first call")
@@ -150,6 +152,37 @@ def of_no_thread(event: Event, pid: int, clock: Clock) -> List[Tuple[Tuple, Dict
             ((ended, 0 if ended > event.began else 2, -event.number), {**common, "ph": "e", "ts": clock.at(ended)})]
 
 
+def add_device_times(part: Part, pid: int, slices: List[Dict[str, Any]]) -> None:
+    """To what was asked of a device, how long that took there."""
+    taken = {f"{pid}.{event.of}": (event.ended - event.began) / 1000 for event in part.events if event.kind == ON_DEVICE and event.ended}
+    for one in slices:
+        if one["ph"] == "b" and one["id"] in taken and one["cat"] == CATEGORIES[DEVICE]:
+            one["args"]["device_us"] = taken[one["id"]]
+
+
+def on_tracks(events: List[Event]) -> List[List[Event]]:
+    """As few tracks as let no slice lie on another one: a process has several queues on its GPU."""
+    tracks: List[List[Event]] = []
+    for event in sorted(events, key=lambda one: (one.began, one.number)):
+        free = next((track for track in tracks if track[-1].ended <= event.began), None)
+        if free is None:
+            tracks.append([event])
+        else:
+            free.append(event)
+    return tracks
+
+
+def gpu_entries(part: Part, pid: int, clock: Clock) -> Iterator[Dict[str, Any]]:
+    """What the process's work did on its GPU, on tracks of their own. `asked`: the id of the slice that says when it was asked for."""
+    name = f"rank {part.rank} GPU" if part.rank >= 0 else f"process {part.process} GPU"
+    for number, track in enumerate(on_tracks([event for event in part.events if event.kind == ON_DEVICE and event.ended])):
+        tid = GPU_TRACKS + number
+        yield {"name": "thread_name", "ph": "M", "pid": pid, "tid": tid, "args": {"name": f"{name} ({number + 1})" if number else name}}
+        for event in track:
+            _, slice_ = of_thread(event, pid, clock)[0]
+            yield {**slice_, "tid": tid, "args": {**slice_["args"], "asked": f"{pid}.{event.of}"}}
+
+
 def entries_of(part: Part, pid: int, clock: Clock) -> Iterator[Dict[str, Any]]:
     """The track of one process: its names, then its events in order."""
     name = f"rank {part.rank} ({part.host})" if part.rank >= 0 else f"process {part.process} ({part.host})"
@@ -157,14 +190,17 @@ def entries_of(part: Part, pid: int, clock: Clock) -> Iterator[Dict[str, Any]]:
     yield {"name": "process_sort_index", "ph": "M", "pid": pid, "args": {"sort_index": pid}}
     if part.dropped:
         yield {"name": "process_labels", "ph": "M", "pid": pid, "args": {"labels": f"{part.dropped} earlier events dropped"}}
-    for thread in sorted({event.thread for event in part.events}):
+    events = [event for event in part.events if event.kind != ON_DEVICE]
+    for thread in sorted({event.thread for event in events}):
         yield {"name": "thread_name", "ph": "M", "pid": pid, "tid": thread, "args": {"name": f"thread {thread}"}}
-    entries = []
-    for event in part.events:
+    entries: List[Tuple[Tuple, Dict[str, Any]]] = []
+    for event in events:
         on_thread = event.kind == CALL or (event.kind in (PHASE, WAIT) and not event.of)
         entries += (of_thread if on_thread else of_no_thread)(event, pid, clock)
-    for _, entry in sorted(entries, key=lambda one: one[0]):
-        yield entry
+    slices = [entry for _, entry in sorted(entries, key=lambda one: one[0])]
+    add_device_times(part, pid, slices)
+    yield from slices
+    yield from gpu_entries(part, pid, clock)
 
 
 def metadata(parts: List[Part], offsets: Dict[str, int]) -> Dict[str, Any]:

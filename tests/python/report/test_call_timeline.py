@@ -54,6 +54,18 @@ def test_a_call_has_its_parts_and_no_others(one_call):
     assert (timeline.label, timeline.duration, timeline.number, timeline.calls) == ("one", 100, 1, 1)
 
 
+def test_what_the_device_did_goes_with_what_asked_for_it(tmp_path):
+    """Also after the call has returned; what another call has asked for is not in it."""
+    on_gpu = [{**slice_("exchange", "on device", began, ended, bytes=32, asked=f"0.{asked}"), "tid": 1_000_000} for began, ended, asked in ((110, 120, 7), (205, 215, 8), (150, 160, 9))]
+    path = write(tmp_path / "t.json", [call(100, 200), *asynchronous("exchange", "device", 106, 194, number=7, bytes=32), *asynchronous("copies", "device", 190, 220, number=8, bytes=32),
+                                       *asynchronous("exchange", "device", 90, 195, number=9, bytes=32), *on_gpu])
+    timeline = read_timeline(path, Wanted(0, "MPI_Alltoall"))
+    assert [(part.kind, part.began, part.ended) for part in timeline.parts] == [("device", 6, 94), ("on device", 10, 20), ("device", 90, 120), ("on device", 105, 115)]
+    texts = list(texts_of(draw_timelines([timeline])))
+    assert [text for text, _, _ in texts].count("on the GPU") == 2 and any("On the GPU: when it did that." in text for text, _, _ in texts)
+    assert all(left >= -1 and right <= WIDTH + 1 for _, left, right in texts), texts
+
+
 def test_the_typical_call_is_of_the_most_common_kind_and_of_median_duration(tmp_path):
     durations = [(900, 8), (50, 64), (10, 64), (90, 64), (1, 8)]
     path = write(tmp_path / "t.json", [call(1000 * at, 1000 * at + duration, size) for at, (duration, size) in enumerate(durations)])

@@ -8,11 +8,11 @@ from crossrail.cli.app import main
 from crossrail.errors import CliError
 from crossrail.launchers import Job, Launcher
 from crossrail.report import traced_run
-from crossrail.report.trace import (CALL, EVENT, EVENTS_AT, FORMAT, HEAD, MESSAGE, PENDING, PHASE, TEXT_BYTES, TEXTS_AT, WAIT, read_parts, trace_sentence,
+from crossrail.report.trace import (CALL, DEVICE, EVENT, EVENTS_AT, FORMAT, HEAD, MESSAGE, ON_DEVICE, PENDING, PHASE, TEXT_BYTES, TEXTS_AT, WAIT, read_parts, trace_sentence,
                                     write_trace)
 
-TEXTS = ["MPI_Alltoall", "run", "native", "because of it", "send", "MPI_Ialltoall", "wait"]
-ALLTOALL, RUN, NATIVE, BECAUSE, SEND, IALLTOALL, WAITING = range(1, 8)
+TEXTS = ["MPI_Alltoall", "run", "native", "because of it", "send", "MPI_Ialltoall", "wait", "exchange"]
+ALLTOALL, RUN, NATIVE, BECAUSE, SEND, IALLTOALL, WAITING, EXCHANGE = range(1, 9)
 
 
 def event(number, kind, name, began, ended, **more):
@@ -72,6 +72,20 @@ def test_pending_calls_have_their_parts_on_one_track(tmp_path):
     asynchronous = [(one["ph"], one["name"], one["id"]) for one in trace["traceEvents"] if one["ph"] in "be"]
     assert asynchronous == [("b", "MPI_Ialltoall", "0.1"), ("b", "run", "0.1"), ("b", "send", "0.3"), ("e", "send", "0.3"), ("e", "run", "0.1"), ("e", "MPI_Ialltoall", "0.1")]
     assert not entries(trace, "X") and entries(trace, "b")[2]["args"] == {"peer": 1, "call": "0.1"}
+
+
+def test_what_a_device_did_has_tracks_of_its_own(tmp_path):
+    """One queue's work in order, another one's meanwhile, work of which nothing is known, and a process that was killed."""
+    asked = [event(number, DEVICE, EXCHANGE, 5000, 9900, bytes=32) for number in (1, 2, 3, 4)]
+    write_part(tmp_path, [*asked, event(5, ON_DEVICE, EXCHANGE, 7000, 7500, bytes=32, of=2, thread=9), event(6, ON_DEVICE, EXCHANGE, 6000, 7000, bytes=32, of=1),
+                          event(7, ON_DEVICE, EXCHANGE, 6500, 8000, bytes=32, of=3), event(8, ON_DEVICE, EXCHANGE, 9000, 0, of=4)])
+    trace = trace_of(tmp_path)
+    names = {one["tid"]: one["args"]["name"] for one in entries(trace, "M") if one["name"] == "thread_name"}
+    slices = [(names[one["tid"]], one["name"], one["cat"], one["ts"], one["dur"], one["args"]) for one in entries(trace, "X")]
+    assert slices == [("rank 0 GPU", "exchange", "on device", 1, 1, {"bytes": 32, "asked": "0.1"}), ("rank 0 GPU", "exchange", "on device", 2, 0.5, {"bytes": 32, "asked": "0.2"}),
+                      ("rank 0 GPU (2)", "exchange", "on device", 1.5, 1.5, {"bytes": 32, "asked": "0.3"})]
+    assert [(one["id"], one["args"].get("device_us")) for one in entries(trace, "b")] == [("0.1", 1), ("0.2", 0.5), ("0.3", 1.5), ("0.4", None)]
+    assert sorted(names.values()) == ["rank 0 GPU", "rank 0 GPU (2)", "thread 1"]
 
 
 def test_of_a_full_ring_the_latest_are_there_and_the_rest_is_counted(tmp_path):
