@@ -89,6 +89,13 @@ class Arrays:
         return exchange
 
 
+class Interface:
+    """Of an array on a GPU, alone: mpi4py would ask it for DLPack first, with a stream that JAX 0.11 does not know."""
+
+    def __init__(self, array):
+        self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+
 class JaxArrays:
     """The same of JAX, whose arrays do not change: every exchange has new ones."""
 
@@ -115,11 +122,12 @@ class JaxArrays:
     def exchanger(self, shape):
         # MPI writes into an array that nobody has seen yet. On the host JAX lets nobody write into any: NumPy does.
         numpy = importlib.import_module("numpy")
+        empty, as_buffer = (self.library.empty, Interface) if self.on_gpu else (numpy.empty, numpy.asarray)
 
         def exchange(blocks, call):
-            received = self.library.empty(shape, "complex128") if self.on_gpu else numpy.empty(shape, "complex128")
+            received = empty(shape, "complex128")
             self.jax.block_until_ready((blocks, received))
-            call(blocks if self.on_gpu else numpy.asarray(blocks), received)
+            call(as_buffer(blocks), as_buffer(received))
             return self.library.asarray(received)
 
         return exchange
