@@ -65,14 +65,19 @@ def unforeseen_sentence(error: Exception) -> str:
     return (f"This should not have happened: {words}. Please report it, with the command and what PYTHONDEVMODE=1 before it prints.")
 
 
-def refuse_empty_paths(command: Any, words: List[str]) -> None:
-    """Raises CliError for an option whose file or folder has no name, which would be the current folder."""
+def refuse_empty_values(command: Any, words: List[str]) -> None:
+    """Raises CliError for an option with an empty value: a file's would be the current folder, and a text's would pass for not given."""
     # By the function's annotations: how parameters tell their types differs between versions of Typer.
     kinds = get_type_hints(inspect.unwrap(command.callback)) if command else {}
-    options = {option for one in (command.params if command else []) if Path in (kinds.get(one.name), *get_args(kinds.get(one.name))) for option in one.opts}
+    needs = {}
+    for one in command.params if command else []:
+        its_kinds = (kinds.get(one.name), *get_args(kinds.get(one.name)))
+        needed = "the name of a file or folder" if Path in its_kinds else "a value" if str in its_kinds else None
+        needs.update({option: needed for option in one.opts if needed and option.startswith("-")})
     for word, following in zip(words, [*words[1:], None]):
-        if (word in options and following == "") or (word.endswith("=") and word[:-1] in options):
-            raise CliError(f"{word.rstrip('=')} needs the name of a file or folder; none is given.")
+        option = word[:-1] if word.endswith("=") else word
+        if option in needs and (option != word or following == ""):
+            raise CliError(f"{option} needs {needs[option]}; none is given.")
 
 
 def main(words: Optional[List[str]] = None) -> int:
@@ -87,7 +92,7 @@ def main(words: Optional[List[str]] = None) -> int:
         register()
         commands = typer.main.get_command(app)
         known = sorted(commands.commands)
-        refuse_empty_paths(commands.commands.get(words[0]) if words else None, parts.own)
+        refuse_empty_values(commands.commands.get(words[0]) if words else None, parts.own)
         code = commands.main(args=command + parts.own, obj=parts, prog_name="crossrail", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except CliError as error:
