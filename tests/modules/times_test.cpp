@@ -44,9 +44,10 @@ std::int64_t median(std::vector<std::int64_t> all) {
   return all[all.size() / 2];
 }
 
-// By the median: this machine may be busy.
+// By the median, and with room: this machine may be busy, and sanitizers are slow. With the other clock's pace taken for ours it would be 100 us.
 TEST_F(TimesTest, are_those_of_the_host_though_the_device_has_a_clock_of_its_own) {
-  device.pace = 1 + 80e-6;  // after a second wrong by 80 us
+  constexpr std::int64_t kMostWrong = 30'000;
+  device.pace = 1 + 800e-6;  // after a second wrong by 800 us
   ASSERT_EQ(times.open(nullptr), nullptr);
   pause(300 * kMs);
   std::vector<std::int64_t> wrong, wrong_length;
@@ -59,8 +60,8 @@ TEST_F(TimesTest, are_those_of_the_host_though_the_device_has_a_clock_of_its_own
     wrong.push_back(std::llabs(found.began_ns - began_ns));
     wrong_length.push_back(std::llabs(found.ended_ns - found.began_ns - kMs));
   }
-  EXPECT_LT(median(wrong), 4000);
-  EXPECT_LT(median(wrong_length), 4000);
+  EXPECT_LT(median(wrong), kMostWrong);
+  EXPECT_LT(median(wrong_length), kMostWrong);
 }
 
 TEST_F(TimesTest, are_not_known_before_the_work_is_over) {
