@@ -106,8 +106,7 @@ class JaxArrays:
         self.library = self.jax.numpy
         self.fft = self.library.fft
         devices = self.jax.devices(device)
-        self.device = devices[comm.Split_type(MPI.COMM_TYPE_SHARED).Get_rank() % len(devices)]
-        self.jax.config.update("jax_default_device", self.device)
+        self.jax.config.update("jax_default_device", devices[comm.Split_type(MPI.COMM_TYPE_SHARED).Get_rank() % len(devices)])
         self.on_gpu = device == "cuda"
 
     def array(self, values, dtype="float64"):

@@ -10,10 +10,8 @@ namespace {
 constexpr uint64_t kLineBytes = 128;
 constexpr uint64_t kOnePassBytes = kernels::kWarpLanes * kernels::kUnitBytes;  // of a warp
 constexpr uint64_t kSmallBytes = 32 << 10;  // of all blocks: one CTA does it without meeting others at the end
-// Worth another CTA, as far as these fill the links. More only make up for those that come late (measured on two H100), and wait where
-// the program's own kernels have the rest of the device: 256 KiB between four H200 take 50 us beside a kernel on half of them, not 12. So
-// only long exchanges have more, one for so many bytes.
-constexpr uint64_t kCtaBytes = 8 << 10, kFillingCtas = 64, kLongBytes = 48 << 20, kLateCtaBytes = 64 << 10;
+// Worth another CTA, as far as these fill the links; in long exchanges beyond that, one for so many bytes.
+constexpr uint64_t kCtaBytes = 8 << 10, kLongBytes = 48 << 20, kLateCtaBytes = 64 << 10;
 constexpr unsigned kCtaThreads = 512;
 
 struct Sizes {

@@ -12,9 +12,7 @@ namespace {
 constexpr size_t kMostLayouts = 256;
 constexpr uint32_t kMostOfAThread = 4;  // units in flight: kernels::kInFlight
 constexpr unsigned kCtasOfAMultiprocessor = 2;
-// As in cut.cpp: more only where the movement is long. Some of more would wait for room beside the program's own kernels: subarrays of
-// 256 KiB between two H200 took 52 us beside a kernel on half of them, and 14 with 64 CTAs; alone 13 either way.
-constexpr uint64_t kFillingCtas = 64, kLongUnits = 3 << 20;
+constexpr uint64_t kLongUnits = 3 << 20;  // worth more than kFillingCtas
 
 // Largest power of two up to 16 that divides all that has been put together by "or".
 uint64_t grain_of(uint64_t all) {

@@ -128,6 +128,10 @@ const char* announce(crossrail_queue& queue, const kernels::Signal& signal, Stre
 
 inline uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
+// As many CTAs fill the links. More only make up for those that come late (measured on two H100), and wait where the program's own kernels
+// have the rest of the device: 256 KiB between four H200 take 50 us beside a kernel on half of them, not 12. So only what is long has more.
+constexpr uint64_t kFillingCtas = 64;
+
 // cut.cpp: blocks cut into pieces for a kernel. Empty blocks have been left out.
 struct Cut {
   unsigned grid, threads, lanes;

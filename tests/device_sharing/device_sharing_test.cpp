@@ -4,9 +4,9 @@
 
 #include "device_sharing/device_sharing.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>

@@ -21,13 +21,8 @@ mpi_test_target(host_device ${libraries})
 mpi_test_program(device_ranks device_ranks.c BUILDS openmpi4 openmpi5 mpich4 mpich5)
 # When the device did what the trace says.
 foreach(mpi openmpi4 mpich4)
-  string(REPLACE "4" "" flavour ${mpi})
-  if(MPI_TEST_${mpi}_INCLUDE AND MPI_TEST_${mpi}_LIBRARY AND TARGET crossrail_mpi_${flavour})
-    add_test(NAME mpi.traced_devices.${mpi}.2 COMMAND ${Python3_EXECUTABLE} ${MPI_TEST_SOURCES}/traced_devices.py
-      ${PROJECT_SOURCE_DIR}/crossrail ${MPI_TEST_PROGRAMS}/${mpi}/device_ranks)
-    set_tests_properties(mpi.traced_devices.${mpi}.2 PROPERTIES LABELS mpi TIMEOUT 400 PROCESSORS 2
-      ENVIRONMENT "CROSSRAIL_LIBRARY_DIR=${MPI_TEST_HOST_DEVICE};HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1;PYTHONDONTWRITEBYTECODE=1")
-  endif()
+  mpi_trace_test(traced_devices ${mpi} device_ranks
+    CROSSRAIL_LIBRARY_DIR=${MPI_TEST_HOST_DEVICE} HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1)
 endforeach()
 foreach(algorithm packet ipc_kernel_push ipc_kernel_pull hybrid)
   foreach(mpi openmpi4 mpich4)

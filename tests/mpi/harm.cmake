@@ -341,13 +341,7 @@ endif()
 # What ranks do, and when.
 mpi_test_program(traced_calls traced_calls.c BUILDS openmpi4 mpich4)
 foreach(mpi openmpi4 mpich4)
-  string(REPLACE "4" "" flavour ${mpi})
-  if(MPI_TEST_${mpi}_INCLUDE AND MPI_TEST_${mpi}_LIBRARY AND TARGET crossrail_mpi_${flavour})
-    add_test(NAME mpi.traced.${mpi}.2 COMMAND ${Python3_EXECUTABLE} ${MPI_TEST_SOURCES}/traced.py
-      ${PROJECT_SOURCE_DIR}/crossrail ${MPI_TEST_PROGRAMS}/${mpi}/traced_calls)
-    set_tests_properties(mpi.traced.${mpi}.2 PROPERTIES LABELS mpi TIMEOUT 400 PROCESSORS 2
-      ENVIRONMENT "CROSSRAIL_LIBRARY_DIR=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
-  endif()
+  mpi_trace_test(traced ${mpi} traced_calls CROSSRAIL_LIBRARY_DIR=${PROJECT_BINARY_DIR})
 endforeach()
 
 # Types that are freed while calls use them, with attributes that must not be copied; bytes backwards. Open MPI itself frees too early.

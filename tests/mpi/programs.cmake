@@ -160,3 +160,14 @@ function(mpi_test name mpi ranks)
   set_tests_properties(mpi.${name}.${mpi}.${ranks} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
     TIMEOUT ${limit} PROCESSORS 2 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 endfunction()
+
+# Python program `script`.py, with two ranks of `program` by the command line, under Debian's openmpi4 or mpich4. Behind these NAME=VALUE of its environment.
+function(mpi_trace_test script mpi program)
+  string(REPLACE "4" "" flavour ${mpi})
+  if(NOT MPI_TEST_${mpi}_INCLUDE OR NOT MPI_TEST_${mpi}_LIBRARY OR NOT TARGET crossrail_mpi_${flavour})
+    return()
+  endif()
+  add_test(NAME mpi.${script}.${mpi}.2 COMMAND ${Python3_EXECUTABLE} ${MPI_TEST_SOURCES}/${script}.py
+    ${PROJECT_SOURCE_DIR}/crossrail ${MPI_TEST_PROGRAMS}/${mpi}/${program})
+  set_tests_properties(mpi.${script}.${mpi}.2 PROPERTIES LABELS mpi TIMEOUT 400 PROCESSORS 2 ENVIRONMENT "${ARGN};PYTHONDONTWRITEBYTECODE=1")
+endfunction()

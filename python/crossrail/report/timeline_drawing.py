@@ -8,6 +8,7 @@ from typing import List
 from crossrail.report.call_timeline import CallTimeline, Part
 from crossrail.report.chart import Scale
 from crossrail.report.chart_style import CHART_STYLE
+from crossrail.report.lanes import few_lanes
 from crossrail.sizes import format_size, format_time_us
 
 WIDTH, LEFT, RIGHT = 880.0, 84.0, 96.0  # pixels; of the margins beside the bars
@@ -48,16 +49,7 @@ class Row:
 
 def lanes_of(parts: List[Part], together: bool) -> List[List[Part]]:
     """A lane for each part, or, `together`, as few as let none lie on another one."""
-    if not together:
-        return [[part] for part in parts]
-    lanes: List[List[Part]] = []
-    for part in parts:
-        free = next((lane for lane in lanes if lane[-1].ended <= part.began), None)
-        if free is None:
-            lanes.append([part])
-        else:
-            free.append(part)
-    return lanes
+    return few_lanes(parts) if together else [[part] for part in parts]
 
 
 def rows_of(timeline: CallTimeline) -> List[Row]:

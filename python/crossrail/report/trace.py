@@ -9,6 +9,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 from crossrail.console import warn
 from crossrail.inputs import printable
 from crossrail.outputs import writing
+from crossrail.report.lanes import few_lanes
 
 FORMAT = b"crtrace1"
 HEAD = struct.Struct("<8sQQqqiiii256s")
@@ -160,22 +161,12 @@ def add_device_times(part: Part, pid: int, slices: List[Dict[str, Any]]) -> None
             one["args"]["device_us"] = taken[one["id"]]
 
 
-def on_tracks(events: List[Event]) -> List[List[Event]]:
-    """As few tracks as let no slice lie on another one: a process has several queues on its GPU."""
-    tracks: List[List[Event]] = []
-    for event in sorted(events, key=lambda one: (one.began, one.number)):
-        free = next((track for track in tracks if track[-1].ended <= event.began), None)
-        if free is None:
-            tracks.append([event])
-        else:
-            free.append(event)
-    return tracks
-
-
 def gpu_entries(part: Part, pid: int, clock: Clock) -> Iterator[Dict[str, Any]]:
-    """What the process's work did on its GPU, on tracks of their own. `asked`: the id of the slice that says when it was asked for."""
+    """What the process's work did on its GPU, where it may have several queues, on tracks of their own. `asked`: the id of the slice that says
+    when it was asked for."""
     name = f"rank {part.rank} GPU" if part.rank >= 0 else f"process {part.process} GPU"
-    for number, track in enumerate(on_tracks([event for event in part.events if event.kind == ON_DEVICE and event.ended])):
+    done = sorted((event for event in part.events if event.kind == ON_DEVICE and event.ended), key=lambda one: (one.began, one.number))
+    for number, track in enumerate(few_lanes(done)):
         tid = GPU_TRACKS + number
         yield {"name": "thread_name", "ph": "M", "pid": pid, "tid": tid, "args": {"name": f"{name} ({number + 1})" if number else name}}
         for event in track:

@@ -36,11 +36,10 @@ Survey AllreduceCall::survey(int ranks, Facts&) {
   if (const int code = describe(recv_.type, comm_, recv_.facts); !recv_.facts.usable) return {Survey::Answer::refused, code};
   send_.facts = recv_.facts;
   reduction_ = recv_.facts.predefined ? reduction_of(combining_of(op_), recv_.type, recv_.facts.bytes) : Reduction{};
-  const bool null_without_reason = has_null_buffer();
   block_bytes_ = recv_.facts.bytes * recv_.count;
   if (scatters()) send_.count *= static_cast<std::uint64_t>(ranks);
   if (scatters() && in_place()) recv_.count = send_.count;
-  return {reduction_.operation == Operation::none || null_without_reason ? Survey::Answer::leave : Survey::Answer::carry};
+  return {reduction_.operation == Operation::none || has_null_buffer() ? Survey::Answer::leave : Survey::Answer::carry};
 }
 
 Shape AllreduceCall::shape() const {
