@@ -90,10 +90,13 @@ class Arrays:
 
 
 class Interface:
-    """Of an array on a GPU, alone: mpi4py would ask it for DLPack first, with a stream that JAX 0.11 does not know."""
+    """Of an array on a GPU, alone: mpi4py would ask it for DLPack first, with a stream that JAX 0.11 does not know. And JAX calls
+    all of its arrays read only: MPI writes into one that nobody has seen yet."""
 
     def __init__(self, array):
-        self.__cuda_array_interface__ = array.__cuda_array_interface__
+        interface = array.__cuda_array_interface__
+        address, _ = interface["data"]
+        self.__cuda_array_interface__ = {**interface, "data": (address, False)}
 
 
 class JaxArrays:

@@ -70,7 +70,9 @@ const char *crossrail_explain(const crossrail_question *question);
 /* The machine as hwloc sees it: {"packages": 1, "cores": 32, "threads": 64, "host": "...",
  *  "cpu": "...", "memory_bytes": ..., "domains": [{"number": 0, "cpus": "0-63", "memory_bytes": ...}],
  *  "caches": [{"level": 2, "bytes": 2097152, "count": 32}],
- *  "gpus": [{"name": "cuda0", "model": "...", "domain": 0}], "nics": [{"name": "eth0", "domain": 0}]}
+ *  "gpus": [{"name": "cuda0", "model": "...", "domain": 0, "bus": "0000:1b:00.0", "nearest_nics": ["mlx5_0"], "within": "PCI switch"}],
+ *  "nics": [{"name": "mlx5_0", "domain": 0, "bus": "0000:1c:00.0"}]}
+ * nearest_nics: the network adapters that a GPU reaches over the fewest steps, and the smallest part of the machine that holds both.
  * {"error": "..."} where hwloc cannot be loaded. */
 const char *crossrail_machine(void);
 

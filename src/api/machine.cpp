@@ -18,9 +18,22 @@ std::string json_of(const Machine::Cache& cache) {
          ",\"count\":" + std::to_string(cache.count) + "}";
 }
 
-std::string json_of(const Machine::Device& device) {
+std::string json_of(const std::string& text) { return json_text(text); }
+
+template <class Row>
+std::string json_of(const std::vector<Row>& rows);
+
+std::string members_of(const Machine::Device& device) {
   const std::string model = device.model.empty() ? "" : ",\"model\":" + json_text(device.model);
-  return "{\"name\":" + json_text(device.name) + model + ",\"domain\":" + std::to_string(device.domain) + "}";
+  const std::string bus = device.bus.empty() ? "" : ",\"bus\":" + json_text(device.bus);
+  return "\"name\":" + json_text(device.name) + model + ",\"domain\":" + std::to_string(device.domain) + bus;
+}
+
+std::string json_of(const Machine::Device& device) { return "{" + members_of(device) + "}"; }
+
+std::string json_of(const Machine::Gpu& gpu) {
+  const std::string within = gpu.within.empty() ? "" : ",\"within\":" + json_text(gpu.within);
+  return "{" + members_of(gpu) + ",\"nearest_nics\":" + json_of(gpu.nearest_adapters) + within + "}";
 }
 
 template <class Row>

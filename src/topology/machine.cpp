@@ -11,6 +11,7 @@
 #include <cstdio>
 
 #include "base/host_name.h"
+#include "topology/nearest_adapters.h"
 
 namespace crossrail {
 namespace {
@@ -111,6 +112,7 @@ void describe_memory(const Tree& tree, Machine& machine) {
 }
 
 std::string pci_address(hwloc_obj_t device) {
+  if (device->type != HWLOC_OBJ_PCI_DEVICE) return "";
   const auto& at = device->attr->pcidev;
   char text[32];
   std::snprintf(text, sizeof text, "%04x:%02x:%02x.%01x", static_cast<unsigned>(at.domain),
@@ -126,12 +128,13 @@ bool is_gpu(hwloc_obj_t device) {
   return device->attr->osdev.type == HWLOC_OBJ_OSDEV_GPU || device->attr->osdev.type == HWLOC_OBJ_OSDEV_COPROC;
 }
 
+// A device that a driver has given a name, or a card that none has.
 Machine::Device device_of(const Tree& tree, hwloc_obj_t device) {
+  const hwloc_obj_t card = device->type == HWLOC_OBJ_OS_DEVICE ? device->parent : device;
   std::string model = info(device, "GPUModel");
-  if (model.empty() && device->parent != nullptr && device->parent->type == HWLOC_OBJ_PCI_DEVICE) {
-    model = info(device->parent, "PCIDevice");
-  }
-  return {device->name == nullptr ? "" : device->name, model, tree.domain(device)};
+  if (model.empty() && card->type == HWLOC_OBJ_PCI_DEVICE) model = info(card, "PCIDevice");
+  const std::string bus = pci_address(card);
+  return {device == card ? bus : device->name, model, tree.domain(device), bus};
 }
 
 // One GPU has a name for every driver that knows it (cuda0, nvml0, card1): the first of these is told.
@@ -147,27 +150,42 @@ bool is_accelerator(hwloc_obj_t device) {
   return kind == 0x0302 || kind >> 8 == 0x12;
 }
 
-void describe_devices(const Tree& tree, Machine& machine) {
-  std::vector<hwloc_obj_t> parents;  // of machine.gpus
+std::vector<hwloc_obj_t> named_devices(const Tree& tree, bool (*wanted)(hwloc_obj_t)) {
+  std::vector<hwloc_obj_t> found;
   for (int number = 0; number < tree.count(HWLOC_OBJ_OS_DEVICE); ++number) {
     const hwloc_obj_t device = tree.object(HWLOC_OBJ_OS_DEVICE, number);
-    if (is_network(device)) machine.nics.push_back(device_of(tree, device));
-    if (!is_gpu(device)) continue;
-    const bool on_bus = device->parent->type == HWLOC_OBJ_PCI_DEVICE;
-    const auto known = std::find(parents.begin(), parents.end(), on_bus ? device->parent : device);
-    Machine::Device gpu = device_of(tree, device);
-    if (known == parents.end()) {
-      parents.push_back(on_bus ? device->parent : device);
-      machine.gpus.push_back(std::move(gpu));
+    if (device->name != nullptr && wanted(device)) found.push_back(device);
+  }
+  return found;
+}
+
+// Every GPU once.
+std::vector<hwloc_obj_t> gpus_of(const Tree& tree) {
+  std::vector<hwloc_obj_t> gpus, places;
+  for (const hwloc_obj_t device : named_devices(tree, is_gpu)) {
+    const hwloc_obj_t place = device->parent->type == HWLOC_OBJ_PCI_DEVICE ? device->parent : device;
+    const auto known = std::find(places.begin(), places.end(), place);
+    if (known == places.end()) {
+      places.push_back(place);
+      gpus.push_back(device);
       continue;
     }
-    Machine::Device& other = machine.gpus[static_cast<std::size_t>(known - parents.begin())];
-    if (rank_of_name(gpu.name) < rank_of_name(other.name)) other = std::move(gpu);
+    hwloc_obj_t& other = gpus[static_cast<std::size_t>(known - places.begin())];
+    if (rank_of_name(device->name) < rank_of_name(other->name)) other = device;
   }
   for (int number = 0; number < tree.count(HWLOC_OBJ_PCI_DEVICE); ++number) {
-    const hwloc_obj_t device = tree.object(HWLOC_OBJ_PCI_DEVICE, number);
-    if (!is_accelerator(device) || std::find(parents.begin(), parents.end(), device) != parents.end()) continue;
-    machine.gpus.push_back({pci_address(device), info(device, "PCIDevice"), tree.domain(device)});
+    const hwloc_obj_t card = tree.object(HWLOC_OBJ_PCI_DEVICE, number);
+    if (is_accelerator(card) && std::find(places.begin(), places.end(), card) == places.end()) gpus.push_back(card);
+  }
+  return gpus;
+}
+
+void describe_devices(const Tree& tree, Machine& machine) {
+  const std::vector<hwloc_obj_t> adapters = named_devices(tree, is_network);
+  for (const hwloc_obj_t adapter : adapters) machine.nics.push_back(device_of(tree, adapter));
+  for (const hwloc_obj_t gpu : gpus_of(tree)) {
+    NearestAdapters nearest = nearest_adapters(gpu, adapters);
+    machine.gpus.push_back({device_of(tree, gpu), std::move(nearest.names), std::move(nearest.within)});
   }
 }
 

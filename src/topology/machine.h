@@ -25,6 +25,11 @@ struct Machine {
     std::string name;   // "cuda0", "eth0"
     std::string model;  // empty if unknown
     int domain;         // -1 if it is equally near to several
+    std::string bus;    // "0000:1b:00.0"; empty if it is on none
+  };
+  struct Gpu : Device {
+    std::vector<std::string> nearest_adapters;  // "mlx5_0"; several that are equally near
+    std::string within;                         // the part of the machine that holds both (nearest_adapters.h); empty if there is none
   };
   int packages = 0;
   int cores = 0;
@@ -34,7 +39,7 @@ struct Machine {
   std::uint64_t memory_bytes = 0;
   std::vector<Domain> domains;
   std::vector<Cache> caches;
-  std::vector<Device> gpus;
+  std::vector<Gpu> gpus;
   std::vector<Device> nics;
 };
 

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "crossrail/crossrail.h"
 #include "tests/api/json_value.h"
@@ -46,6 +48,37 @@ TEST(Machine, domains_caches_and_devices_are_complete) {
       EXPECT_NE(device["name"].text, "");
       EXPECT_GE(device["domain"].number, -1);
     }
+  }
+}
+
+JsonValue machine_of(const char* file) {
+  setenv("HWLOC_XMLFILE", file, 1);
+  JsonValue machine;
+  EXPECT_TRUE(parse_json(crossrail_machine(), machine));
+  unsetenv("HWLOC_XMLFILE");
+  return machine;
+}
+
+TEST(Machine, tells_the_adapters_nearest_to_each_gpu) {
+  const JsonValue machine = machine_of(TWO_PACKAGES);
+  if (machine.has("error")) GTEST_SKIP() << machine["error"].text;
+  struct Near {
+    std::string gpu, bus;
+    std::vector<std::string> adapters;
+    std::string within;
+  };
+  const std::vector<Near> expected = {{"cuda0", "0000:12:00.0", {"mlx5_0", "mlx5_1"}, "PCI switch"},
+                                      {"cuda1", "0000:22:00.0", {"mlx5_0", "mlx5_1"}, "PCI root"},
+                                      {"cuda2", "0000:51:00.0", {"eth0"}, "package"}};
+  ASSERT_EQ(machine["gpus"].list.size(), expected.size());
+  for (std::size_t number = 0; number < expected.size(); ++number) {
+    const JsonValue& gpu = machine["gpus"].list[number];
+    std::vector<std::string> adapters;
+    for (const JsonValue& name : gpu["nearest_nics"].list) adapters.push_back(name.text);
+    EXPECT_EQ(gpu["name"].text, expected[number].gpu);
+    EXPECT_EQ(gpu["bus"].text, expected[number].bus);
+    EXPECT_EQ(adapters, expected[number].adapters);
+    EXPECT_EQ(gpu["within"].text, expected[number].within);
   }
 }
 

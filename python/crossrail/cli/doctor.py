@@ -7,9 +7,10 @@ import typer
 from rich.text import Text
 
 from crossrail.console import out
-from crossrail.machine.health import BROKEN, NOTE, OK, examine, remove_orphans
+from crossrail.machine.finding import BROKEN, NOTE, OK
+from crossrail.machine.health import examine, remove_orphans
 
-DOCTOR_HELP = """Check this machine: libraries, mpirun, shared memory, permissions, cores.
+DOCTOR_HELP = """Check this machine: libraries, mpirun, shared memory, permissions, cores, GPUs.
 
 Files of ended jobs in /dev/shm are told, and removed with --clean: those of yours that are ten minutes old and that no process has open.
 

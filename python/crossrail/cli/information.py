@@ -78,7 +78,9 @@ def add_devices(branch: Tree, machine: Dict[str, Any], domain: Optional[int]) ->
         for device in machine.get(kind, []):
             place = device.get("domain")
             if place == domain or (domain is None and place not in known):
-                branch.add(f"{label} {device['name']} {device.get('model', '')}".rstrip())
+                nearest = device.get("nearest_nics")
+                where = f", nearest to {', '.join(nearest)} (same {device['within']})" if nearest else ""
+                branch.add(f"{label} {device['name']} {device.get('model', '')}".rstrip() + where)
 
 
 def info_command(

@@ -4,7 +4,6 @@ import ctypes.util
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import List, Optional
 
@@ -12,23 +11,15 @@ from crossrail import core
 from crossrail.errors import CliError
 from crossrail.launchers import core_count, recognise
 from crossrail.machine import orphans
+from crossrail.machine.finding import BROKEN, NOTE, OK, Finding
+from crossrail.machine.gpu_health import check_gpus
 from crossrail.machine.neighbours import try_neighbours
 from crossrail.places import FLAVOURS, built_flavours, how_to_get, library_folders
 from crossrail.settings_text import set_words, wrong_words
 from crossrail.sizes import format_size
 
-OK, NOTE, BROKEN = "ok", "note", "broken"
 WITH_MPI = "with the development files of that MPI at hand"
 SMALL_SHM = 256 << 20
-
-
-@dataclass
-class Finding:
-    """`level` is OK, NOTE (works, but slower or less) or BROKEN; `advice` is what to do, '' where nothing."""
-
-    level: str
-    words: str
-    advice: str = ""
 
 
 def check_libraries() -> List[Finding]:
@@ -193,5 +184,6 @@ def not_broken() -> bool:
 
 def examine() -> List[Finding]:
     """All checks, in the order they are read best."""
-    checks = (check_libraries, check_launchers, check_shared_memory, check_orphans, check_neighbours, check_cores, check_hwloc, check_preload, check_settings)
+    checks = (check_libraries, check_launchers, check_shared_memory, check_orphans, check_neighbours, check_cores, check_hwloc, check_gpus, check_preload,
+              check_settings)
     return [finding for check in checks for finding in check()]
