@@ -223,7 +223,7 @@ HOST_DEVICE_VISIBLE const crossrail_device_module* host_device_module(void) {
   namespace world = crossrail::virtual_world;
   static const crossrail_device_module module = {
       CROSSRAIL_DEVICE_MODULE_VERSION, "host", classify, describe, copy, copy_rows, allocate, release, export_memory, open_memory, close_memory,
-      world::identity, world::open_queue, world::close_queue, world::open_pages, world::close_pages, world::exchange, world::packets,
+      nullptr, world::identity, world::place, world::open_queue, world::close_queue, world::open_pages, world::close_pages, world::exchange, world::packets,
       world::packets_bytes, world::has_packets, world::barrier, world::exchange_counted, world::combines, world::combine, world::combine_packets, world::combine_packets_bytes,
       world::move, world::look, world::drain, world::open_times, world::begin_times, world::end_times, world::times};
   return &module;

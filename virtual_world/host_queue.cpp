@@ -90,6 +90,7 @@ struct Marks {
 struct crossrail_queue {
   std::vector<std::shared_ptr<Marks>> marks;  // of all pieces
   crossrail::virtual_world::Worker worker;
+  int generation = crossrail::virtual_world::device_options().generation;
 };
 
 namespace crossrail::virtual_world {
@@ -105,6 +106,11 @@ Worker& worker_for(crossrail_queue* queue, void* stream) {
 std::uint64_t identity(crossrail_queue* queue) {
   const auto shared = static_cast<std::uint64_t>(device_options().devices);
   return shared != 0 ? queue->worker.number() % shared + 1 : static_cast<std::uint64_t>(getpid()) << 20 | queue->worker.number();
+}
+
+// Ranks may be threads: as far from each other as their devices are.
+std::uint64_t place(crossrail_queue* queue) {
+  return queue->generation == device_options().generation ? identity(queue) << 8 | static_cast<std::uint64_t>(queue->generation + 1) : 0;
 }
 
 const char* open_queue(const crossrail_memory*, crossrail_queue** queue) {

@@ -12,6 +12,7 @@ const host_device_options& device_options();
 
 // The module's functions.
 std::uint64_t identity(crossrail_queue* queue);
+std::uint64_t place(crossrail_queue* queue);
 const char* open_queue(const crossrail_memory* near, crossrail_queue** queue);
 void close_queue(crossrail_queue* queue);
 const char* open_pages(crossrail_queue* queue, void* pages, size_t bytes, void** mapped);

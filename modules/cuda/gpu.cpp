@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <thread>
 
 namespace gpu {
 namespace {
@@ -107,12 +108,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Streams that are captured have no work; to ask the default one while others are would spoil that.
+// Streams that are captured have no work; to ask the default one while others are would spoil that. Another thread may begin a capture between
+// the two questions: they are put as seldom as may be, not all the time.
 bool default_streams_end(Clock::time_point limit) {
   const Uncaptured uncaptured;
   for (const Stream stream : {CU_STREAM_LEGACY, CU_STREAM_PER_THREAD}) {
-    while (!is_captured(stream) && driver().query_stream(stream) == kNotReady) {
-      if (Clock::now() >= limit) return false;
+    for (Clock::duration pause = std::chrono::microseconds(5); !is_captured(stream) && driver().query_stream(stream) == kNotReady; pause *= 2) {
+      const Clock::time_point next = std::min(Clock::now() + pause, limit);
+      while (Clock::now() < next) std::this_thread::yield();
+      if (next == limit) return false;
     }
   }
   return true;
@@ -122,15 +126,18 @@ bool default_streams_end(Clock::time_point limit) {
 
 // A copy takes a few microseconds, but milliseconds where processes take turns at a device. Streams that are busy for long have
 // kernels to run: they are waited for ever more shortly, until something ends in time again.
-// Within a call of ours, which asks about several pieces of memory, once is enough.
-void look_at_copies() {
+// Within a call of ours, which asks about several pieces of memory of a context, once is enough.
+void look_at_copies(Context context) {
   constexpr Clock::duration kShortestCopy = std::chrono::microseconds(4);
   constexpr Clock::duration kLeast = std::chrono::microseconds(100), kMost = std::chrono::milliseconds(100);
   static thread_local Clock::time_point looked;
+  static thread_local Context looked_in = nullptr;
   static thread_local Clock::duration patience = kMost;
   const Clock::time_point now = Clock::now();
-  if (now - looked < kShortestCopy) return;
+  if (looked_in == context && now - looked < kShortestCopy) return;
   looked = now;
+  looked_in = context;
+  const Current current(context);
   const bool ended = default_streams_end(now + patience);
   patience = ended ? std::clamp(4 * (Clock::now() - now), patience, kMost) : std::max(patience / 2, kLeast);
 }
@@ -139,7 +146,7 @@ void look_at_copies() {
 bool finish_copies(const void* pointer) {
   unsigned on = 1;
   if (pool_of(pointer) == nullptr && driver().set_pointer_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address(pointer)) == kSuccess) return true;
-  look_at_copies();
+  look_at_copies(nullptr);
   return false;
 }
 
@@ -209,22 +216,22 @@ std::vector<char> make_nothing() {
 
 }  // namespace
 
-bool make_marks(std::vector<Image>& marks) {
+bool make_marks(Marks& marks) {
   constexpr size_t kMarks = 16;
   if (!driver().unload_image) return false;
-  const std::vector<char> nothing = make_nothing();
-  while (marks.size() < kMarks) {
+  if (marks.image.empty()) marks.image = make_nothing();
+  while (marks.loaded.size() < kMarks) {
     Image mark{};
-    if (driver().load_image(&mark, nothing.data()) != kSuccess) break;
-    marks.push_back(mark);
+    if (driver().load_image(&mark, marks.image.data()) != kSuccess) break;
+    marks.loaded.push_back(mark);
   }
-  return !marks.empty();
+  return !marks.loaded.empty();
 }
 
-void await_idle(std::vector<Image>& marks) {
-  if (marks.empty()) return;
-  (void)driver().unload_image(marks.back());
-  marks.pop_back();
+void await_idle(Marks& marks) {
+  if (marks.loaded.empty()) return;
+  (void)driver().unload_image(marks.loaded.back());
+  marks.loaded.pop_back();
 }
 
 Result allocate_mapped(void** host, size_t bytes, void** mapped) {

@@ -180,7 +180,7 @@ uint64_t buffer_id(const void* pointer);  // 0: not known to the driver
 // and tells the memory that those to come shall end before they return. Where it cannot be told (chunks, pools; the flag
 // of contexts that would do waits for the device and spoils captures) that is looked at again at each use. False there.
 bool finish_copies(const void* pointer);
-void look_at_copies();
+void look_at_copies(Context context);  // null: the thread's own
 uint64_t block_id(const void* pointer);   // of the physical memory behind it; 0: the driver does not tell
 bool ipc_capable(const void* pointer);
 Pool pool_of(const void* pointer);
@@ -201,8 +201,12 @@ inline bool is_captured(Stream stream) {
 // Waiting until all work of the current context is done. cuCtxSynchronize and cuCtxRecordEvent would spoil what
 // the program captures, and what frees memory waits with the context locked, so that nobody can launch. To unload
 // an image waits without either: a mark is one that is there for that. False where that cannot be had.
-bool make_marks(std::vector<Image>& marks);  // as many as there shall be; waits, as what frees memory does
-void await_idle(std::vector<Image>& marks);  // uses one up
+struct Marks {
+  std::vector<Image> loaded;
+  std::vector<char> image;  // that is loaded
+};
+bool make_marks(Marks& marks);  // as many as there shall be; waits, as what frees memory does
+void await_idle(Marks& marks);  // uses one up
 
 inline Result make_stream(Stream* stream, int priority) {
   return driver().make_stream(stream, CU_STREAM_NON_BLOCKING, priority);

@@ -1,6 +1,7 @@
 #include "later.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,14 +20,19 @@ struct Pending {
   Leftover leftover;
 };
 
+using Clock = std::chrono::steady_clock;
+
 // Lives as long as the process, and longer than its thread, which may wait for a kernel that never ends.
 struct Keeper {
   std::mutex mutex;  // of all that follows
   std::condition_variable changed;
   std::vector<Pending> all;
   const Place* clearing = nullptr;  // whose leftovers have been taken and are not done yet
-  bool started = false, hurry = false, ends = false, over = false;
-  bool patient = true;  // whoever wants it cleared waits longer
+  Place* visited = nullptr;         // for which a thread of the program's waits in a call
+  uint64_t visits = 0;
+  bool started = false, ends = false, over = false;
+  Clock::time_point next_visit{};
+  Clock::duration pause{};  // before it
 };
 Keeper& keeper() {
   static Keeper& one = *new Keeper;
@@ -74,97 +80,137 @@ void do_all(const Place& place, const std::vector<Leftover>& leftovers) {
   for (const Leftover& one : leftovers) do_chore(one, at.result() == kSuccess);
 }
 
+bool has_some(const Place& place) {
+  return std::any_of(keeper().all.begin(), keeper().all.end(), [&](const Pending& one) { return one.place == &place; });
+}
+
+// Whether there is too much to wait for a visit. The mutex is held.
+bool crowded() {
+  constexpr size_t kMost = size_t{512} << 20, kLeast = size_t{2} << 20;  // bytes; what the driver maps at least
+  size_t bytes = 0;
+  for (const Pending& one : keeper().all) bytes += std::max(one.leftover.bytes, kLeast);
+  return bytes > kMost;
+}
+
+// A few of the place's leftovers are done, with `lock`, the mutex, given back meanwhile; and marks are made for those that looking has used up.
+void clear_some(std::unique_lock<std::mutex>& lock, Place& place) {
+  constexpr size_t kAtATime = 2;  // what takes long holds up whoever waits, or meets the program's next kernel
+  const std::vector<Leftover> leftovers = take(place, kAtATime);
+  keeper().clearing = &place;
+  lock.unlock();
+  do_all(place, leftovers);
+  const Uncaptured uncaptured;
+  if (const At at(place); at.result() == kSuccess) make_marks(place.marks);
+  lock.lock();
+  keeper().clearing = nullptr;
+}
+
+// One look whether the device is idle, which lasts until it is; by then the visitor may have gone on, another one come, and the device have got
+// more to do. Nobody else uses the place's marks.
+void serve_visit(Place& place, uint64_t number) {
+  std::unique_lock none(waiting().mutex);
+  const uint64_t before = waiting().launched;
+  none.unlock();
+  const bool sees = place.marks.loaded.size() > 1;
+  if (sees) {
+    const Uncaptured uncaptured;
+    if (const At at(place); at.result() == kSuccess) await_idle(place.marks);
+  }
+  none.lock();
+  std::unique_lock lock(keeper().mutex);
+  if (keeper().visits != number || keeper().visited == nullptr) return;
+  if (sees && waiting().launched == before && !keeper().ends) clear_some(lock, place);
+  else keeper().visited = nullptr;
+  keeper().changed.notify_all();
+}
+
 // Idle for a moment only, before the program launches the next kernel, is not enough: what is done then would wait for
-// that. Twice idle in a row is; or none of many looks has found that, ever more seldom. Nobody else uses the place's marks.
-void await_quiet(Place& place) {
-  using Clock = std::chrono::steady_clock;
+// that. Twice idle in a row is; or none of many looks has found that, ever more seldom. False if there is something else to do.
+bool await_quiet(Place& place) {
   constexpr auto kMoment = std::chrono::microseconds(200), kNoWait = std::chrono::microseconds(100);
   constexpr size_t kLast = 2;  // marks
   const Uncaptured uncaptured;
-  constexpr auto kFirstPause = std::chrono::milliseconds(1);
-  for (auto pause = kFirstPause;; pause *= 4) {
+  for (auto pause = std::chrono::milliseconds(1);; pause *= 4) {
     const At at(place);
-    if (at.result() != kSuccess) return;
+    if (at.result() != kSuccess) return true;
     await_idle(place.marks);
-    if (place.marks.size() < kLast) return;
+    if (place.marks.loaded.size() < kLast) return true;
     std::this_thread::sleep_for(kMoment);
     const auto began = Clock::now();
     await_idle(place.marks);
-    if (Clock::now() - began < kNoWait || place.marks.size() < kLast) return;
+    if (Clock::now() - began < kNoWait || place.marks.loaded.size() < kLast) return true;
     std::unique_lock lock(keeper().mutex);
-    keeper().changed.wait_for(lock, pause, [] { return keeper().ends || keeper().hurry; });
-    if (keeper().ends) return;
-    if (std::exchange(keeper().hurry, false)) pause = kFirstPause;
+    if (keeper().changed.wait_for(lock, pause, [] { return keeper().ends || keeper().visited != nullptr; })) return false;
   }
 }
 
-constexpr size_t kFewMarks = 8;
-void renew_marks(Place& place) {
-  const Uncaptured uncaptured;
-  const At at(place);
-  if (at.result() == kSuccess) make_marks(place.marks);
-}
-
-// Until the place is quiet, and none has been launched that may wait; those that have been launched before are over then. Where one
+// At a moment when the place is quiet, and none has been launched that may wait; those that have been launched before are over then. Where one
 // call follows the other without a pause, that does not come: in the end it is done between two of them.
-std::unique_lock<std::mutex> await_chance(Place& place) {
+void clear_unseen(Place& place) {
   constexpr int kMost = 20;
   std::unique_lock none(waiting().mutex);
   for (int look = 0; look < kMost; ++look) {
     const uint64_t before = waiting().launched;
     none.unlock();
-    await_quiet(place);
+    if (!await_quiet(place)) return;
     none.lock();
     if (waiting().launched == before) break;
   }
-  return none;
+  std::unique_lock lock(keeper().mutex);
+  if (!keeper().ends) clear_some(lock, place);
+  keeper().changed.notify_all();
 }
 
-// A few at a time: what takes long meets the program's next kernel, and then waits for that.
-void clear(Place& place) {
-  constexpr size_t kAtATime = 2;
-  {
-    const std::unique_lock<std::mutex> none_waits = await_chance(place);
-    std::unique_lock lock(keeper().mutex);
-    if (keeper().ends) return;
-    const std::vector<Leftover> leftovers = take(place, kAtATime);
-    keeper().clearing = &place;
-    lock.unlock();
-    do_all(place, leftovers);
-    lock.lock();
-    keeper().clearing = nullptr;
-    keeper().changed.notify_all();
-  }
-  if (place.marks.size() >= kFewMarks) return;
-  const std::unique_lock<std::mutex> none_waits = await_chance(place);
-  renew_marks(place);
-}
+bool visit_waits() { return keeper().visited != nullptr && has_some(*keeper().visited); }
 
-// More often than not there is more to come: a little later there is less to wait for.
 void keep_clear() {
-  constexpr auto kGather = std::chrono::milliseconds(1);
+  constexpr auto kGather = std::chrono::milliseconds(5);  // a visit may come, which is better
   Keeper& all = keeper();
   std::unique_lock lock(all.mutex);
   while (true) {
-    all.changed.wait(lock, [&] { return all.ends || !all.all.empty(); });
-    all.changed.wait_for(lock, kGather, [&] { return all.ends || all.hurry; });
-    all.hurry = false;
+    all.changed.wait(lock, [&] { return all.ends || visit_waits() || crowded(); });
+    if (!visit_waits()) all.changed.wait_for(lock, kGather, [&] { return all.ends || visit_waits(); });
     if (all.ends) break;
-    if (all.all.empty()) continue;
-    Place& place = *all.all.front().place;
+    const bool visited = visit_waits();
+    if (!visited && !crowded()) continue;
+    Place& place = visited ? *all.visited : *all.all.front().place;
+    const uint64_t number = all.visits;
     lock.unlock();
-    clear(place);
+    if (visited) serve_visit(place, number);
+    else clear_unseen(place);
     lock.lock();
   }
   all.over = true;
   all.changed.notify_all();
 }
 
+// The visitor's side: nothing if somebody else visits. The mutex is held. Whether there is nothing left any more. What has begun holds the driver's
+// locks, and is waited for; not for long, since another thread of the program's may have launched a kernel that it has met.
+// Where the device was busy, the next visit comes later, each time by four times as much: looks are few.
+bool visit(std::unique_lock<std::mutex>& lock, Place& place, Clock::duration longest) {
+  constexpr Clock::duration kEnd = std::chrono::milliseconds(10), kFirstPause = std::chrono::milliseconds(2), kLastPause = std::chrono::hours(1);
+  Keeper& all = keeper();
+  if (all.visited != nullptr || Clock::now() < all.next_visit) return false;
+  const size_t before = all.all.size();
+  all.visited = &place;
+  ++all.visits;
+  all.changed.notify_all();
+  (void)all.changed.wait_for(lock, longest, [&] { return all.visited != &place || (all.clearing != &place && !has_some(place)); });
+  all.visited = nullptr;
+  (void)all.changed.wait_for(lock, kEnd, [&] { return all.clearing != &place; });
+  const bool some_done = all.all.size() < before && all.clearing == nullptr;
+  all.pause = some_done ? Clock::duration{} : std::clamp(4 * all.pause, kFirstPause, kLastPause);
+  all.next_visit = Clock::now() + all.pause;
+  return all.clearing != &place && !has_some(place);
+}
+
 // The process ends, and the driver soon too: the thread shall be out of it, if it can.
 struct End {
+  const pid_t process = getpid();
   ~End() {
     constexpr auto kLongest = std::chrono::milliseconds(200);
     Keeper& all = keeper();
+    if (getpid() != process) return;  // a child of fork has no such thread, and who knows in whose hands the mutex is
     std::unique_lock lock(all.mutex);
     all.ends = true;
     all.changed.notify_all();
@@ -197,18 +243,15 @@ void do_later(Place& place, const Leftover& leftover) {
 
 // An idle device may take that long where processors are busy, too. After one that was not idle in time the next is given up sooner.
 bool cleared_soon(Place& place) {
-  constexpr auto kPatient = std::chrono::milliseconds(30), kImpatient = std::chrono::milliseconds(2);
-  Keeper& all = keeper();
-  std::unique_lock lock(all.mutex);
-  const auto clear = [&] {
-    return all.clearing != &place && std::none_of(all.all.begin(), all.all.end(), [&](const Pending& one) { return one.place == &place; });
-  };
-  if (clear()) return false;
-  all.hurry = true;
-  all.changed.notify_all();
-  const bool cleared = all.changed.wait_for(lock, all.patient ? kPatient : kImpatient, clear);
-  all.patient = cleared;
-  return cleared;
+  constexpr Clock::duration kPatient = std::chrono::milliseconds(30), kImpatient = std::chrono::milliseconds(2);
+  std::unique_lock lock(keeper().mutex);
+  return has_some(place) && visit(lock, place, keeper().pause == Clock::duration{} ? kPatient : kImpatient);
+}
+
+void settle(Place& place) {
+  constexpr Clock::duration kLongest = std::chrono::microseconds(500);
+  std::unique_lock lock(keeper().mutex);
+  if (has_some(place)) (void)visit(lock, place, kLongest);
 }
 
 LaunchOfWaiting::LaunchOfWaiting(bool waits) : waits_(waits) {

@@ -1,5 +1,6 @@
-// What would wait for the program's kernels, and hold up its launches meanwhile, is done later: once the device
-// is seen idle, by a thread that waits for that without holding up anybody.
+// What would wait for the program's kernels, and hold up its launches meanwhile, is left for a thread, which does it while the device is
+// idle and the program's thread is in a call of crossrail's, so that it launches nothing before it is done. Only where much has gathered, at another
+// idle moment.
 #pragma once
 
 #include "place.h"
@@ -12,7 +13,7 @@ enum class Chore { free_memory, close_mapping, unregister_pages, free_host };
 struct Leftover {
   Chore chore;
   Address at;
-  size_t bytes;  // of pages, which are unmapped too
+  size_t bytes;  // of pages, which are unmapped too; of mappings
 };
 void do_later(Place& place, const Leftover& leftover);
 // All of it now, though that waits. False if there was nothing.
@@ -29,7 +30,10 @@ class LaunchOfWaiting {
  private:
   bool waits_;
 };
-// Whether there was something, and it is done now: waits a little for that, but not for a busy device.
+// The program's thread is in a call, and has nothing on the device that waits for other ranks: what is left is done now, a few things at a
+// time, if the device is idle. Waits a little for that, and where it is not, seldom.
+void settle(Place& place);
+// The same of all of it, with more patience. Whether there was something, and it is done now.
 bool cleared_soon(Place& place);
 
 // `call` may have found no memory for what is only to be done later: that is done now.

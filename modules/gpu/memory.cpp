@@ -81,6 +81,7 @@ void learn_chunks(Known& known, Address begin, Address end) {
   for (const Extent& extent : known.extents) {
     bool shareable = false;
     if (!in_chunk(extent.base, memory.device, &shareable) || !shareable) memory.shareable = 0;
+    if (block_id(pointer(extent.base)) == 0) memory.shareable = 0;  // nothing would tell peers that other memory has been mapped there
   }
   if (known.extents.empty()) {  // something is missing between
     memory.bytes = 0;
@@ -175,7 +176,7 @@ void describe(const void* pointer, size_t bytes, crossrail_memory* memory) {
       continue;
     }
     *memory = cache.known[i].memory;
-    if (!cache.known[i].told) look_at_copies();
+    if (!cache.known[i].told) look_at_copies(memory->context != nullptr ? static_cast<Context>(memory->context) : context_on(memory->device));
     return;
   }
   Known learned = learn(pointer, bytes == 0 ? 1 : bytes);

@@ -93,7 +93,14 @@ const char* alloc(const crossrail_memory* near, size_t bytes, void** memory) {
   return nullptr;
 }
 
+void settle_queue(crossrail_queue* queue) { settle(*queue->place); }
+
 uint64_t identity(crossrail_queue* queue) { return queue->place->identity; }
+
+uint64_t place_number(crossrail_queue* queue) {
+  const Place* place = queue->place;
+  return generation_of(place->context) == place->generation ? reinterpret_cast<uintptr_t>(place) : 0;
+}
 
 crossrail_device_module table() {
   crossrail_device_module module{};
@@ -108,7 +115,9 @@ crossrail_device_module table() {
   module.export_memory = export_memory;
   module.open_memory = open_memory;
   module.close_memory = close_memory;
+  module.settle = settle_queue;
   module.identity = identity;
+  module.place = place_number;
   module.open_queue = open_queue;
   module.close_queue = close_queue;
   module.open_pages = open_pages;
@@ -137,7 +146,7 @@ crossrail_device_module table() {
 }  // namespace
 }  // namespace gpu
 
-extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v11(void) {
+extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v12(void) {
   static const crossrail_device_module module = gpu::table();
   return gpu::driver().complete ? &module : nullptr;
 }

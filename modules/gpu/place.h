@@ -29,7 +29,7 @@ struct Place {
   bool kernels_tried = false;
   const char* kernels_wrong = nullptr;
   bool marked = false;       // there are marks; later.cpp's
-  std::vector<Image> marks;
+  Marks marks;
 };
 
 // While it lives, the place's context is the thread's; not where that context is gone.

@@ -176,7 +176,7 @@ const char* close_memory(void* mapped) {
     if (--found->second.openings == 0) openings().all.erase(found);
   }
   if (opened.sharing == Sharing::ipc) {
-    do_later(*opened.place, {Chore::close_mapping, opened.base, 0});
+    do_later(*opened.place, {Chore::close_mapping, opened.base, opened.bytes});
     return nullptr;
   }
   const Uncaptured uncaptured;

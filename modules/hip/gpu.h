@@ -184,7 +184,7 @@ Facts facts_of(const void* pointer);
 uint64_t buffer_id(const void* pointer);  // 0: not known to the driver
 // Memory seen for the first time: waits, not long, for what the program has put into the default stream.
 bool finish_copies(const void* pointer);  // true: no need to look again
-inline void look_at_copies() {}
+inline void look_at_copies(Context) {}
 uint64_t block_id(const void* pointer);   // of the physical memory behind it; 0: not told
 bool ipc_capable(const void* pointer);
 Pool pool_of(const void* pointer);
@@ -202,8 +202,11 @@ inline bool is_captured(Stream stream) {
 }
 
 // Nothing is known here that waits for a device without harm.
-inline bool make_marks(std::vector<Image>&) { return false; }
-inline void await_idle(std::vector<Image>&) {}
+struct Marks {
+  std::vector<Image> loaded;
+};
+inline bool make_marks(Marks&) { return false; }
+inline void await_idle(Marks&) {}
 
 inline Result make_stream(Stream* stream, int priority) {
   return driver().open_stream(stream, hipStreamNonBlocking, priority);

@@ -10,6 +10,8 @@
 namespace crossrail {
 namespace {
 
+thread_local bool own = false;
+
 // Threads are made with the signals of those who make them. Not those that say what this very thread has done: the program may have
 // pages that its handler makes touchable, and where such a signal is blocked the kernel ends the process.
 class SignalsBlocked {
@@ -32,7 +34,10 @@ class SignalsBlocked {
 std::thread start_own_thread(const char* name, std::function<void()> run) {
   const SignalsBlocked blocked;
   try {
-    std::thread made(std::move(run));
+    std::thread made([run = std::move(run)] {
+      own = true;
+      run();
+    });
     (void)pthread_setname_np(made.native_handle(), name);
     return made;
   } catch (const std::system_error& error) {
@@ -40,5 +45,7 @@ std::thread start_own_thread(const char* name, std::function<void()> run) {
     return {};
   }
 }
+
+bool on_own_thread() { return own; }
 
 }  // namespace crossrail

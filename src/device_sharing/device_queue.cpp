@@ -51,12 +51,16 @@ void DeviceQueue::close() {
   queue_ = nullptr;
 }
 
-// Kernels here may not be allowed to touch what this process has on another device, or in another context.
+bool DeviceQueue::lives() const { return queue_ != nullptr && (module_->place == nullptr || module_->place(queue_) != 0); }
+
+// Kernels here may not be allowed to touch what this process has on another device, or in another context. Of what was allocated in none the
+// generation is that of the context that the queue would be in.
 bool DeviceQueue::reaches(const crossrail_memory& memory) const {
-  // The program has reset the device: the queue is gone.
-  if (memory.device == home_.device && memory.context == home_.context && memory.generation != home_.generation) return false;
+  if (!lives()) return false;
   if (memory.kind == CROSSRAIL_MEMORY_MANAGED) return true;
-  return memory.device == home_.device && (memory.context == nullptr || home_.context == nullptr || memory.context == home_.context);
+  if (memory.device != home_.device) return false;
+  if (memory.context == nullptr) return true;
+  return memory.generation == home_.generation && (home_.context == nullptr || memory.context == home_.context);
 }
 
 const std::vector<Group>& DeviceQueue::devices() {

@@ -65,6 +65,8 @@ class DeviceQueue {
   // Once all work is done; the memory that the work uses may then go.
   void close();
   crossrail_queue* handle() const { return queue_; }
+  // Whether it is open, and the program has not reset the device since.
+  bool lives() const;
   // Where it was opened, and whether its kernels may touch memory like this.
   const crossrail_memory& home() const { return home_; }
   bool reaches(const crossrail_memory& memory) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/own_thread.h"
 #include "device/device.h"
 
 namespace crossrail {
@@ -117,7 +118,7 @@ Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wa
   if (mine.recv.residency != Residency::host) mine.send = locate(call.send, MappedSide::send, {includes(wanted, MappedSide::send), call.stays});
   mine.send.in_place = call.send.address == call.recv.address;
   // On which device would a rank be whose sides are both empty?
-  if (queue_.handle() == nullptr || (mine.on_device() && !equipped_for(call.needs))) mine = {{}, {}, 0, 0, mine.freed};
+  if (!queue_.lives() || (mine.on_device() && !equipped_for(call.needs))) mine = {{}, {}, 0, 0, mine.freed};
   mine.chunk = chunk_;
   mine.longest = longest_ = block_bytes_;
   for (int peer = 0; places_ != nullptr && peer < control_.node_size(); ++peer) {
@@ -139,6 +140,13 @@ Status DeviceSharing::map_peers(MappedSide sides) {
     if (includes(sides, side)) CROSSRAIL_TRY(mappings_->map(side, all_, queue_.handle()));
   }
   return {};
+}
+
+// The program's thread launches nothing before the call returns: what the module has left for an idle device may be done. Not on a thread of
+// crossrail's own, beside which the program runs.
+void DeviceSharing::end_call() {
+  mappings_->end_call();
+  if (queue_.handle() != nullptr && queue_.module().settle != nullptr && !on_own_thread()) queue_.module().settle(queue_.handle());
 }
 
 void DeviceSharing::keep_mapped(MappedSide sides) {

@@ -111,7 +111,7 @@ class DeviceSharing {
   // For a call that stays under way.
   void keep_mapped(MappedSide sides);
   // All its work is done.
-  void end_call() { mappings_->end_call(); }
+  void end_call();
 
   DeviceQueue& queue() { return queue_; }
   // Of as many bytes as the call has asked for.

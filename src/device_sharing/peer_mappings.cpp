@@ -100,7 +100,8 @@ Status PeerMappings::map_one(crossrail_queue* queue, int owner, const ExportedSi
     const Status taken = take_descriptors(label(owner, side.entry, control_.node_rank()), its.handle.chunk_count, chunks);
     if (!taken.ok()) CROSSRAIL_TRY(fetch_descriptors(static_cast<int>(lines_[owner].pid), static_cast<int>(its.list), its.handle.chunk_count, chunks));
   }
-  const ForeignAllocation allocation{lines_[owner].process, its.allocation, its.base, device::module()->identity(queue)};
+  const crossrail_device_module& module = *device::module();
+  const ForeignAllocation allocation{lines_[owner].process, its.allocation, its.base, module.place != nullptr ? module.place(queue) : module.identity(queue)};
   const Status opened = map_once(allocation, {queue, its.handle, chunks.data()}, mapped_[index(owner, side.entry)].mapping);
   close_descriptors(chunks);
   return opened;

@@ -19,7 +19,7 @@ Mappings& mappings_of_process() {
 // and drivers may refuse to map the new one as long as it is mapped.
 void close_overlapping(Mappings& mappings, const ForeignAllocation& fresh, std::uint64_t bytes) {
   for (auto& [other, weak] : mappings.all) {
-    if (other.process != fresh.process || other.device != fresh.device) continue;
+    if (other.process != fresh.process || other.place != fresh.place) continue;
     const std::shared_ptr<Mapping> mapping = weak.lock();
     if (mapping != nullptr && mapping->whole && other.base < fresh.base + bytes && fresh.base < other.base + mapping->bytes) mapping->close();
   }

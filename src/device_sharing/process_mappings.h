@@ -26,7 +26,8 @@ struct Mapping {
 };
 
 struct ForeignAllocation {
-  std::uint64_t process, id, base, device;
+  std::uint64_t process, id, base;
+  std::uint64_t place;  // where this process maps it
   auto operator<=>(const ForeignAllocation&) const = default;
 };
 

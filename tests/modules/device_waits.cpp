@@ -36,6 +36,7 @@ class Waits {
     if (!spin_.end()) complain("%s: waits for a kernel of the program's", what);
     MPI_Barrier(MPI_COMM_WORLD);
   }
+  cudaStream_t stream() const { return spin_.stream(); }
 
  private:
   Spin spin_;
@@ -62,6 +63,34 @@ void memory_comes_and_goes(Waits& waits, MPI_Comm comm) {
   }
 }
 
+// All that MPI sees is calls beside a kernel that waits for the host, in memory that is mapped and soon freed.
+void memory_is_new_all_the_time(Waits& waits, MPI_Comm comm) {
+  constexpr int kTimes = 60, kCalls = 4;
+  for (int time = 0; time < kTimes; ++time) {
+    Owned fresh = make(comm, time % 3 == 0 ? kMiB : 2000 + static_cast<std::size_t>(time));
+    waits.none_in("memory that is freed after a few calls", [&] { calls(*fresh, kCalls, "memory that is freed"); });
+  }
+  const Owned kept = make(comm, 5000);
+  calls(*kept, 4, "after all others were freed");
+}
+
+// What the program has put behind its kernel concerns other memory than that of the calls.
+void other_memory_is_written_later(Waits& waits, MPI_Comm comm) {
+  void* other = nullptr;
+  require(cudaMalloc(&other, kMiB), "cudaMalloc");
+  std::vector<char> pageable(1000, 'p');
+  for (const bool copied : {false, true}) {
+    Owned fresh = make(comm, 6000), large = make(comm, kMiB);
+    waits.none_in(copied ? "a copy of other memory behind the kernel" : "a cudaMemset of other memory behind the kernel", [&] {
+      if (copied) require(cudaMemcpyAsync(other, pageable.data(), pageable.size(), cudaMemcpyHostToDevice, waits.stream()), "cudaMemcpyAsync");
+      else require(cudaMemsetAsync(other, 1, kMiB, waits.stream()), "cudaMemsetAsync");
+      calls(*fresh, 5, "memory that is new");
+      calls(*large, 5, "memory that is new and large");
+    });
+  }
+  require(cudaFree(other), "cudaFree");
+}
+
 void memory_of_ours_grows(Waits& waits, MPI_Comm comm) {
   std::vector<Owned> all;
   for (const std::size_t bytes : {std::size_t{1000}, kMiB, 5 * kMiB}) all.push_back(make(comm, bytes, true));
@@ -84,8 +113,6 @@ void communicators_go(Waits& waits) {
     calls(*in_place, 2, "on another communicator");
     waits.none_in("MPI_Comm_free", [&] { MPI_Comm_free(&comm); });
   }
-  // What was left for later is done by now: nothing may disturb what follows.
-  usleep(20000);
   const Owned one = make(MPI_COMM_WORLD, 5000);
   calls(*one, 4, "after another communicator");
 }
@@ -100,6 +127,8 @@ int main(int argc, char** argv) {
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     memory_comes_and_goes(waits, comm);
+    memory_is_new_all_the_time(waits, comm);
+    other_memory_is_written_later(waits, comm);
     memory_of_ours_grows(waits, comm);
     communicators_go(waits);
     MPI_Comm_free(&comm);

@@ -22,8 +22,8 @@ static const char* copy_rows(const crossrail_rows* rows, size_t count) {
   return NULL;
 }
 
-const crossrail_device_module* crossrail_device_module_v11(void);
-const crossrail_device_module* crossrail_device_module_v11(void) {
+const crossrail_device_module* crossrail_device_module_v12(void);
+const crossrail_device_module* crossrail_device_module_v12(void) {
   static const crossrail_device_module module = {
       .version = CROSSRAIL_DEVICE_MODULE_VERSION, .name = "pretend", .classify = classify, .copy = copy, .copy_rows = copy_rows};
   return &module;

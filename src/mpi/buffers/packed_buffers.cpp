@@ -18,7 +18,7 @@ Span span_of(const Side& side) {
 }
 
 bool lies_apart(const void* address, const Side& side) {
-  return address == nullptr && side.facts.layout != nullptr && !side.facts.in_a_row_of(side.count) && kinds_of_memory(side).some;
+  return address == nullptr && side.facts.layout != nullptr && !side.facts.in_a_row_of(side.count) && on_some_device(side);
 }
 
 Status PackedBuffers::stage(GrowableBuffer& room, bool with_content, Way& way) {
@@ -55,7 +55,7 @@ DeviceSide on_device(const Side& side) {
   const Span span = span_of(side);
   const std::byte* const first = moved(side.address, span.lower);
   if (!device::is_device_memory(first) || device_layout_of(side.type) == nullptr) return {};
-  if (side.address == nullptr && !kinds_of_memory(side).all) return {};
+  if (side.address == nullptr && !on_one_device(side)) return {};
   return {first, span.bytes, true, false, true};
 }
 

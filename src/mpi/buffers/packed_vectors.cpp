@@ -182,7 +182,7 @@ DeviceSide PackedVectors::on_device(const SurveyedSide& surveyed) {
     Block& block = room.blocks[rank];
     if (block.bytes == 0) continue;
     const Side user = block_in(surveyed.side, room, rank);
-    if (base == nullptr && !kinds_of_memory(user).all) return {};
+    if (base == nullptr && !on_one_device(user)) return {};
     const bool gaps = !user.facts.in_a_row_of(user.count);
     if (gaps) {
       if (!found.gaps && !in_device_memory(user)) return {};

@@ -1,6 +1,7 @@
 #include "mpi/buffers/side_parts.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "device/device.h"
 
@@ -148,16 +149,22 @@ std::vector<AddressRange> ranges_of(const void* address, const SideParts& parts,
   return joined;
 }
 
-KindsOfMemory kinds_of_memory(const Side& side) {
-  if (is_empty(side)) return {};
-  KindsOfMemory kinds{false, true};
-  for_each_piece(part_of(side, 0), [&](std::ptrdiff_t offset, std::size_t) {
-    const bool on_device = device::is_device_memory(moved(side.address, offset));
-    kinds.some = kinds.some || on_device;
-    kinds.all = kinds.all && on_device;
-    return kinds.all || !kinds.some;
+bool on_some_device(const Side& side) {
+  const auto on_host = [&](std::ptrdiff_t offset, std::size_t) { return !device::is_device_memory(moved(side.address, offset)); };
+  return !is_empty(side) && !for_each_piece(part_of(side, 0), on_host);
+}
+
+bool on_one_device(const Side& side) {
+  const crossrail_device_module* const module = device::module();
+  if (module == nullptr || module->describe == nullptr) return false;
+  std::optional<crossrail_memory> first;
+  return for_each_piece(part_of(side, 0), [&](std::ptrdiff_t offset, std::size_t bytes) {
+    if (bytes == 0) return true;
+    crossrail_memory other{};
+    module->describe(moved(side.address, offset), bytes, &other);
+    if (!first.has_value()) first = other;
+    return other.kind == CROSSRAIL_MEMORY_DEVICE && other.device == first->device && other.context == first->context;
   });
-  return kinds;
 }
 
 Status gather_pieces(std::byte* row, const Side& from) {

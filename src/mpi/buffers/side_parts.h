@@ -36,11 +36,10 @@ std::vector<AddressRange> ranges_of(const void* address, const SideParts& parts,
 // From one address that a side may have to another. Errors: system.
 Status copy_part(std::byte* to, std::byte* from, const SidePart& part);
 
-// Of the pieces of a side: whether some are in a device's memory, and whether all are. Absolute addresses may be of all kinds.
-struct KindsOfMemory {
-  bool some = false, all = false;
-};
-KindsOfMemory kinds_of_memory(const Side& side);
+// Of the pieces of a side, which may be anywhere where addresses are absolute: whether some are in a device's memory, and whether all are in
+// that of one context of one device.
+bool on_some_device(const Side& side);
+bool on_one_device(const Side& side);
 // All elements to a row of host memory and back, each piece for itself. Errors: system.
 Status gather_pieces(std::byte* row, const Side& from);
 Status scatter_pieces(const std::byte* row, const Side& to);
