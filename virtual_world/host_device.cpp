@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -23,6 +24,7 @@ struct Piece {
   bool shareable;
   bool ours;  // of the module, not of the program
   bool chunks = false;
+  int generation = 0;  // of the context in which it was mapped
 };
 
 struct Device {
@@ -63,6 +65,7 @@ void* map_piece(int descriptor, Piece piece) {
   piece.touchable = static_cast<std::byte*>(touchable);
   const std::lock_guard lock(device().mutex);
   piece.id = ++device().ids;
+  piece.generation = device().options.generation;
   device().pieces[reinterpret_cast<std::uintptr_t>(address)] = piece;
   return address;
 }
@@ -110,6 +113,10 @@ std::byte* crossrail::virtual_world::touch(const void* pointer) {
   std::uintptr_t base = 0;
   Piece piece{};
   if (!find_piece(pointer, base, piece)) return static_cast<std::byte*>(const_cast<void*>(pointer));
+  if (piece.descriptor < 0 && piece.generation != device().options.generation) {
+    std::fputs("host device: what another rank has was mapped in a context that is gone\n", stderr);
+    std::abort();
+  }
   return piece.touchable + (reinterpret_cast<std::uintptr_t>(pointer) - base);
 }
 

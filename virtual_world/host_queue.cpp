@@ -79,6 +79,12 @@ Worker& stream_of(void* stream) {
   return stream == nullptr ? own : *static_cast<Worker*>(stream);
 }
 
+std::uint64_t number_of_thread() {
+  static std::atomic<std::uint64_t> threads{0};
+  static thread_local const std::uint64_t mine = ++threads;
+  return mine;
+}
+
 }  // namespace
 }  // namespace crossrail::virtual_world
 
@@ -91,6 +97,7 @@ struct crossrail_queue {
   std::vector<std::shared_ptr<Marks>> marks;  // of all pieces
   crossrail::virtual_world::Worker worker;
   int generation = crossrail::virtual_world::device_options().generation;
+  std::uint64_t opened_by = crossrail::virtual_world::number_of_thread();
 };
 
 namespace crossrail::virtual_world {
@@ -108,9 +115,11 @@ std::uint64_t identity(crossrail_queue* queue) {
   return shared != 0 ? queue->worker.number() % shared + 1 : static_cast<std::uint64_t>(getpid()) << 20 | queue->worker.number();
 }
 
-// Ranks may be threads: as far from each other as their devices are.
+constexpr const char* kGone = "the program has reset the device";
+
+// Ranks may be threads, each with a context of its own.
 std::uint64_t place(crossrail_queue* queue) {
-  return queue->generation == device_options().generation ? identity(queue) << 8 | static_cast<std::uint64_t>(queue->generation + 1) : 0;
+  return queue->generation == device_options().generation ? queue->opened_by << 8 | static_cast<std::uint64_t>(queue->generation + 1) : 0;
 }
 
 const char* open_queue(const crossrail_memory*, crossrail_queue** queue) {
@@ -132,6 +141,7 @@ static void meet(crossrail_queue* queue, const crossrail_barrier* asked, void* s
 }
 
 const char* exchange(crossrail_queue* queue, const crossrail_exchange* asked) {
+  if (place(queue) == 0) return kGone;
   meet(queue, asked->before, asked->stream);
   worker_for(queue, asked->stream)
       .post([blocks = std::vector<crossrail_block>(asked->blocks, asked->blocks + asked->block_count), flag = asked->flag,
@@ -146,12 +156,14 @@ const char* exchange(crossrail_queue* queue, const crossrail_exchange* asked) {
 }
 
 const char* packets(crossrail_queue* queue, const crossrail_packets* asked) {
+  if (place(queue) == 0) return kGone;
   worker_for(queue, asked->stream)
       .post([copy = *asked, buffers = std::vector<void*>(asked->buffers, asked->buffers + asked->ranks)] { run_packets(copy, buffers); });
   return nullptr;
 }
 
 const char* combine(crossrail_queue* queue, const crossrail_combination* asked) {
+  if (place(queue) == 0) return kGone;
   meet(queue, asked->before, asked->stream);
   worker_for(queue, asked->stream)
       .post([copy = *asked, from = std::vector<const void*>(asked->from, asked->from + asked->from_count),
@@ -161,6 +173,7 @@ const char* combine(crossrail_queue* queue, const crossrail_combination* asked) 
 }
 
 const char* combine_packets(crossrail_queue* queue, const crossrail_packets* asked, const crossrail_reduction* reduction) {
+  if (place(queue) == 0) return kGone;
   worker_for(queue, asked->stream)
       .post([copy = *asked, wanted = *reduction, buffers = std::vector<void*>(asked->buffers, asked->buffers + asked->ranks)] {
         run_combine_packets(copy, buffers, wanted);
@@ -174,12 +187,14 @@ const char* barrier(crossrail_queue* queue, const crossrail_barrier* asked) {
 }
 
 const char* exchange_counted(crossrail_queue* queue, const crossrail_counted_exchange* asked) {
+  if (place(queue) == 0) return kGone;
   worker_for(queue, asked->barrier.stream).post([work = counted_work(*asked)] { run_counted(work); });
   meet(queue, &asked->barrier, asked->barrier.stream);
   return nullptr;
 }
 
 const char* move(crossrail_queue* queue, const crossrail_movements* asked) {
+  if (place(queue) == 0) return kGone;
   const auto list_of = [](const crossrail_elements& side) {
     return side.segments == nullptr ? std::vector<crossrail_segment>{} : std::vector<crossrail_segment>(side.segments, side.segments + side.segment_count);
   };

@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 
@@ -28,17 +29,33 @@ void make_writable(std::byte* begin, std::size_t bytes) {
   }
 }
 
-// Some thread that is not the first one; 0: there is none.
-int other_thread_of(int pid) {
+// All but the first one, the oldest first.
+std::vector<int> other_threads_of(int pid) {
   const std::string folder = "/proc/" + std::to_string(pid) + "/task";
   DIR* const threads = opendir(folder.c_str());
-  int found = 0;
+  std::vector<int> found;
   for (const dirent* one = threads == nullptr ? nullptr : readdir(threads); one != nullptr; one = readdir(threads)) {
     const int thread = std::atoi(one->d_name);
-    if (thread > 0 && thread != pid) found = thread;
+    if (thread > 0 && thread != pid) found.push_back(thread);
   }
   if (threads != nullptr) closedir(threads);
   return found;
+}
+
+// As process_vm_readv. By the number of its first thread a process has no memory once that has ended, though others go on; these may end, too,
+// between the look and the read.
+ssize_t read_of_some_thread(int pid, const iovec& local, const iovec& remote) {
+  constexpr int kLooks = 100;
+  ssize_t got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+  if (got >= 0 || errno != ESRCH) return got;
+  for (int look = 0; look < kLooks && process_alive(pid); ++look) {
+    for (const int thread : other_threads_of(pid)) {
+      got = process_vm_readv(thread, &local, 1, &remote, 1, 0);
+      if (got >= 0 || errno != ESRCH) return got;
+    }
+  }
+  errno = ESRCH;
+  return -1;
 }
 
 }  // namespace
@@ -46,24 +63,16 @@ int other_thread_of(int pid) {
 Status read_process(int pid, void* to, std::uint64_t address, std::size_t bytes) {
   auto* into = static_cast<std::byte*>(to);
   const std::byte* made_writable = nullptr;
-  bool tried_other = false;
   while (bytes > 0) {
     const iovec local{into, bytes};
     const iovec remote{reinterpret_cast<void*>(address), bytes};
-    const ssize_t got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+    const ssize_t got = read_of_some_thread(pid, local, remote);
     if (got < 0 && errno == EFAULT && made_writable != into) {
       make_writable(into, bytes);
       made_writable = into;
       continue;
     }
-    if (got < 0 && errno == ESRCH) {
-      // By the number of its first thread there is no memory once that has ended, though others go on.
-      const int other = tried_other ? 0 : other_thread_of(pid);
-      if (other == 0) return failure(Code::peer_lost, "process %d has ended", pid);
-      tried_other = true;
-      pid = other;
-      continue;
-    }
+    if (got < 0 && errno == ESRCH && !process_alive(pid)) return failure(Code::peer_lost, "process %d has ended", pid);
     if (got <= 0) {
       return failure(Code::system, "process_vm_readv of %zu bytes from process %d: %s", bytes, pid,
                      got == 0 ? "nothing read" : std::strerror(errno));

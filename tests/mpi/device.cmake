@@ -31,6 +31,17 @@ foreach(algorithm packet ipc_kernel_push ipc_kernel_pull hybrid)
       --expect-carried MPI_Alltoall:20:${algorithm} device_ranks 7 200)
   endforeach()
 endforeach()
+mpi_test_program(device_reset device_reset.c BUILDS openmpi4 mpich4)
+foreach(mpi openmpi4 mpich4)
+  foreach(how empty anew)
+    mpi_test(device_reset_${how} ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
+      --expect-carried MPI_Alltoallv:4 device_reset ${how})
+  endforeach()
+endforeach()
+# What the only rank sends itself.
+foreach(mpi openmpi4 mpich4)
+  mpi_test(device_ranks_alone ${mpi} 1 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 device_ranks 7 200)
+endforeach()
 foreach(mpi openmpi4 mpich4)
   mpi_test(device_ranks_pending ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE}
     --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --expect-carried MPI_Ialltoall:20 device_ranks 8 210 5000 pending)

@@ -57,27 +57,33 @@ TEST(Alive, tells_a_living_from_a_dead_process_and_a_zombie) {
   EXPECT_EQ(read_process(child, to, 16, sizeof to).code, Code::peer_lost);
 }
 
+// A child whose first thread has ended by itself; another one waits for the end of the pipe. `beside`: runs on a third one.
+pid_t start_without_first_thread(const int (&pipe_ends)[2], void (*beside)()) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  close(pipe_ends[1]);
+  std::thread([end = pipe_ends[0]] {
+    char byte;
+    _exit(read(end, &byte, 1) == 0 ? 0 : 1);
+  }).detach();
+  if (beside != nullptr) std::thread(beside).detach();
+  syscall(SYS_exit, 0);  // of this thread alone
+  _exit(1);
+}
+
+std::string state_of(pid_t process) {
+  std::string text;
+  std::getline(std::ifstream("/proc/" + std::to_string(process) + "/stat"), text);
+  return text.substr(text.rfind(')') + 2, 1);
+}
+
 // As a program does whose main thread ends by pthread_exit.
 TEST(Alive, a_process_lives_as_long_as_any_of_its_threads) {
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    close(pipe_ends[1]);
-    std::thread([end = pipe_ends[0]] {
-      char byte;
-      _exit(read(end, &byte, 1) == 0 ? 0 : 1);
-    }).detach();
-    syscall(SYS_exit, 0);  // of this thread alone
-  }
+  const pid_t child = start_without_first_thread(pipe_ends, nullptr);
   close(pipe_ends[0]);
-  const std::string path = "/proc/" + std::to_string(child) + "/stat";
-  const auto state = [&] {
-    std::string text;
-    std::getline(std::ifstream(path), text);
-    return text.substr(text.rfind(')') + 2, 1);
-  };
-  while (state() != "Z") sched_yield();
+  while (state_of(child) != "Z") sched_yield();
   EXPECT_TRUE(process_alive(child)) << "only its main thread has ended";
   static const std::uint32_t number = 4711;
   std::uint32_t seen = 0;
@@ -87,6 +93,24 @@ TEST(Alive, a_process_lives_as_long_as_any_of_its_threads) {
   siginfo_t info{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
   EXPECT_FALSE(process_alive(child));
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+}
+
+// The youngest thread may end at any moment.
+TEST(ReadProcess, reads_on_while_threads_come_and_go) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const pid_t child = start_without_first_thread(pipe_ends, [] {
+    while (true) std::thread([] {}).join();
+  });
+  close(pipe_ends[0]);
+  while (state_of(child) != "Z") sched_yield();
+  static const std::uint32_t number = 4712;
+  std::uint32_t seen = 0;
+  int failed = 0;
+  for (int read = 0; read < 2000; ++read) failed += read_process(child, &seen, reinterpret_cast<std::uint64_t>(&number), sizeof seen).ok() ? 0 : 1;
+  EXPECT_EQ(failed, 0);
+  close(pipe_ends[1]);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
 }
 

@@ -167,11 +167,35 @@ int call_with(void* function, const CopiedCall::Words& words) {
 
 const char* mpi_name(const char* function) { return function + (*function == 'P' ? 1 : 0); }
 
+namespace {
+
+// What the only rank of a communicator sends itself needs no MPI library: a row on each side, of as many bytes.
+bool goes_to_itself(const NativeCall& native, const SidesOfCall& sides) {
+  const SideParts &from = sides.sent.parts, &to = sides.received.parts;
+  int ranks = 0;
+  if (sides.reduces || from.size() != 1 || to.size() != 1 || from[0].layout != nullptr || to[0].layout != nullptr || from[0].bytes != to[0].bytes) return false;
+  const auto side_at = [&](std::size_t word) { return reinterpret_cast<const void*>(native.words[word]); };
+  if (!in_device_memory(side_at(sides.send_word), from) && !in_device_memory(side_at(sides.receive_word), to)) return false;
+  return pmpi().Comm_size(sides.comm, &ranks) == MPI_SUCCESS && ranks == 1;
+}
+
+Status copy_to_itself(const NativeCall& native, const SidesOfCall& sides) {
+  const auto at = [&](std::size_t word, const SidePart& part) { return moved(reinterpret_cast<void*>(native.words[word]), part.offset); };
+  return device::copy(at(sides.receive_word, sides.received.parts[0]), at(sides.send_word, sides.sent.parts[0]), sides.received.parts[0].bytes);
+}
+
+}  // namespace
+
 void call_on_copies(const NativeCall& native, const SidesOfCall& sides, Carried& carried) {
   CopiedCall call;
   CopiedCall::Words own{};
   void* const next = library_symbol(native.function);
   if (next == nullptr) return;
+  if (goes_to_itself(native, sides)) {
+    carried.done = carried.on_copies = true;
+    if (const Status copied = copy_to_itself(native, sides); !copied.ok()) fail({mpi_name(native.function), sides.comm}, copied, carried);
+    return;
+  }
   Status ready = call.place(native.words, sides, own);
   if (ready.ok()) ready = call.fill();
   if (!ready.ok()) return fail({mpi_name(native.function), sides.comm}, ready, carried);

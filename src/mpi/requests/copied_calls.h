@@ -17,10 +17,12 @@ struct SidesOfCall {
   CopiedSide sent, received;
   std::size_t send_word, receive_word, last_word;  // the last is the request, of those that have one
   MPI_Comm comm;
+  bool reduces;
 };
 template <class Call>
 SidesOfCall sides_of(const Call& call, const typename Call::Facts& facts, std::size_t last_word) {
-  return {{call.span_sent(facts), call.parts_sent(facts)}, {call.span_received(facts), call.parts_received(facts)}, 0, Call::kReceiveWord, last_word, call.comm()};
+  constexpr bool kReduces = requires { call.has_own_operation(); };
+  return {{call.span_sent(facts), call.parts_sent(facts)}, {call.span_received(facts), call.parts_received(facts)}, 0, Call::kReceiveWord, last_word, call.comm(), kReduces};
 }
 
 struct NativeCall {
