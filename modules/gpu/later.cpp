@@ -186,9 +186,10 @@ void keep_clear() {
 
 // The visitor's side: nothing if somebody else visits. The mutex is held. Whether there is nothing left any more. What has begun holds the driver's
 // locks, and is waited for; not for long, since another thread of the program's may have launched a kernel that it has met.
-// Where the device was busy, the next visit comes later, each time by four times as much: looks are few.
+// Where the device was busy, the next visit comes later, each time by four times as much: looks are few, and until one ends, launches take some 10 us
+// longer.
 bool visit(std::unique_lock<std::mutex>& lock, Place& place, Clock::duration longest) {
-  constexpr Clock::duration kEnd = std::chrono::milliseconds(10), kFirstPause = std::chrono::milliseconds(2), kLastPause = std::chrono::hours(1);
+  constexpr Clock::duration kEnd = std::chrono::milliseconds(10), kFirstPause = std::chrono::milliseconds(100), kLastPause = std::chrono::hours(1);
   Keeper& all = keeper();
   if (all.visited != nullptr || Clock::now() < all.next_visit) return false;
   const size_t before = all.all.size();
