@@ -1,11 +1,9 @@
 /* The plug-in table of a device module (libcrossrail_cuda.so, libcrossrail_hip.so, ...). C99.
- *
- * A module is loaded only into processes that have already loaded the vendor's driver. A null entry
- * means "not supported". Functions return NULL on success, else a text that says what went wrong,
- * valid until the thread's next call. They never throw, never exit, and leave the thread's current device
- * as it was. They never wait for work of the program's, nor keep it from launching: what a driver frees or unmaps
- * only on an idle device is left for when it is idle (see settle), unless memory has run out or 512 MiB of a device are left so. Any thread may call them; one queue is used by one
- * thread at a time. */
+ * A module is loaded only into processes that have already loaded the vendor's driver. A null entry means "not supported". Functions return
+ * NULL on success, else a text that says what went wrong, valid until the thread's next call. They never throw, never exit, and leave the
+ * thread's current device as it was. They never wait for work of the program's, nor keep it from launching: what a driver frees or unmaps only
+ * on an idle device is left for when it is idle (see settle), unless memory has run out or 512 MiB are left so. Any thread may call them; one
+ * queue is used by one thread at a time. */
 #ifndef CROSSRAIL_DEVICE_MODULE_H
 #define CROSSRAIL_DEVICE_MODULE_H
 
@@ -246,13 +244,11 @@ typedef struct crossrail_device_module {
   const char *(*open_memory)(crossrail_queue *queue, const crossrail_handle *handle, const crossrail_chunk *chunks,
                              void **mapped);
   const char *(*close_memory)(void *mapped);
-  /* The caller is a thread of the program's, in a call that is over on the device, and launches nothing until this returns: what has been left
-   * for when the device is idle is done now, if it is idle. Waits a fraction of a millisecond for that, and seldom where it never is. */
+  /* A thread of the program's, at the end of a call, before it launches anything: what has been left for an idle device is done now, if it is
+   * idle. Waits a fraction of a millisecond for that, and seldom where it never is. */
   void (*settle)(crossrail_queue *queue);
-  /* Identity of the queue's device, the same in every process. */
-  uint64_t (*identity)(crossrail_queue *queue);
-  /* The context that the queue works in, which has what it opens, by a number of this process; 0: it is gone, and the queue of no more use. */
-  uint64_t (*place)(crossrail_queue *queue);
+  uint64_t (*identity)(crossrail_queue *queue); /* of its device, the same in every process */
+  uint64_t (*place)(crossrail_queue *queue);    /* of its context, in this process; 0: that is gone, and the queue of no more use */
 
   const char *(*open_queue)(const crossrail_memory *near, crossrail_queue **queue);
   void (*close_queue)(crossrail_queue *queue); /* waits for its own work only */
@@ -295,7 +291,6 @@ typedef struct crossrail_device_module {
   int (*times)(crossrail_queue *queue, uint64_t piece, crossrail_times *times);
 } crossrail_device_module;
 
-/* The one symbol of a module. */
 typedef const crossrail_device_module *(*crossrail_device_module_entry)(void);
 #define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v12"
 

@@ -51,15 +51,12 @@ void DeviceQueue::close() {
   queue_ = nullptr;
 }
 
-bool DeviceQueue::lives() const { return queue_ != nullptr && (module_->place == nullptr || module_->place(queue_) != 0); }
-
 // Kernels here may not be allowed to touch what this process has on another device, or in another context. Of what was allocated in none the
 // generation is that of the context that the queue would be in.
 bool DeviceQueue::reaches(const crossrail_memory& memory) const {
   if (!lives()) return false;
   if (memory.kind == CROSSRAIL_MEMORY_MANAGED) return true;
-  if (memory.device != home_.device) return false;
-  if (memory.context == nullptr) return true;
+  if (memory.device != home_.device || memory.context == nullptr) return memory.device == home_.device;
   return memory.generation == home_.generation && (home_.context == nullptr || memory.context == home_.context);
 }
 

@@ -66,7 +66,7 @@ class DeviceQueue {
   void close();
   crossrail_queue* handle() const { return queue_; }
   // Whether it is open, and the program has not reset the device since.
-  bool lives() const;
+  bool lives() const { return queue_ != nullptr && (module_->place == nullptr || module_->place(queue_) != 0); }
   // Where it was opened, and whether its kernels may touch memory like this.
   const crossrail_memory& home() const { return home_; }
   bool reaches(const crossrail_memory& memory) const;
