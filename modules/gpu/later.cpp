@@ -106,19 +106,28 @@ void clear_some(std::unique_lock<std::mutex>& lock, Place& place) {
 }
 
 // One look whether the device is idle, which lasts until it is; by then the visitor may have gone on, another one come, and the device have got
-// more to do. Nobody else uses the place's marks.
+// more to do. If the device was idle all the same, and this thread late, where processors are busy, it is worth another try soon. Nobody else uses
+// the place's marks.
 void serve_visit(Place& place, uint64_t number) {
+  constexpr Clock::duration kNoWait = std::chrono::microseconds(200), kSoon = std::chrono::milliseconds(10);
   std::unique_lock none(waiting().mutex);
   const uint64_t before = waiting().launched;
   none.unlock();
   const bool sees = place.marks.loaded.size() > 1;
+  const auto began = Clock::now();
   if (sees) {
     const Uncaptured uncaptured;
     if (const At at(place); at.result() == kSuccess) await_idle(place.marks);
   }
+  const auto looked = Clock::now();
   none.lock();
   std::unique_lock lock(keeper().mutex);
-  if (keeper().visits != number || keeper().visited == nullptr) return;
+  if (keeper().visits != number || keeper().visited == nullptr) {
+    if (!sees || looked - began > kNoWait) return;
+    keeper().pause = {};
+    keeper().next_visit = std::min(keeper().next_visit, looked + kSoon);
+    return;
+  }
   if (sees && waiting().launched == before && !keeper().ends) clear_some(lock, place);
   else keeper().visited = nullptr;
   keeper().changed.notify_all();
