@@ -7,7 +7,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "base/own_thread.h"

@@ -18,7 +18,7 @@ Span span_of(const Side& side) {
 }
 
 bool lies_apart(const void* address, const Side& side) {
-  return address == nullptr && side.facts.layout != nullptr && !side.facts.in_a_row_of(side.count) && on_some_device(side);
+  return address == nullptr && side.facts.layout != nullptr && !side.facts.in_a_row_of(side.count) && in_device_memory(nullptr, parts_of(side));
 }
 
 Status PackedBuffers::stage(GrowableBuffer& room, bool with_content, Way& way) {

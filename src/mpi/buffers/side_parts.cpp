@@ -149,11 +149,6 @@ std::vector<AddressRange> ranges_of(const void* address, const SideParts& parts,
   return joined;
 }
 
-bool on_some_device(const Side& side) {
-  const auto on_host = [&](std::ptrdiff_t offset, std::size_t) { return !device::is_device_memory(moved(side.address, offset)); };
-  return !is_empty(side) && !for_each_piece(part_of(side, 0), on_host);
-}
-
 bool on_one_device(const Side& side) {
   const crossrail_device_module* const module = device::module();
   if (module == nullptr || module->describe == nullptr) return false;

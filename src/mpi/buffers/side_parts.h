@@ -36,9 +36,7 @@ std::vector<AddressRange> ranges_of(const void* address, const SideParts& parts,
 // From one address that a side may have to another. Errors: system.
 Status copy_part(std::byte* to, std::byte* from, const SidePart& part);
 
-// Of the pieces of a side, which may be anywhere where addresses are absolute: whether some are in a device's memory, and whether all are in
-// that of one context of one device.
-bool on_some_device(const Side& side);
+// Whether all pieces of a side, which may be anywhere where addresses are absolute, are in the memory of one context of one device.
 bool on_one_device(const Side& side);
 // All elements to a row of host memory and back, each piece for itself. Errors: system.
 Status gather_pieces(std::byte* row, const Side& from);
