@@ -56,7 +56,7 @@ struct alignas(kCacheLineBytes) DeviceDescriptorLine {
   std::atomic<std::uint64_t> recv, recv_offset;
   std::atomic<std::uint64_t> chunk;  // most bytes of a block in one round
   std::atomic<std::uint64_t> longest;  // of its blocks
-  std::atomic<std::uint64_t> freed;  // allocations of the rank's that were exported once and are no more
+  std::atomic<std::uint64_t> withdrawn;  // how many of its exports are over: which ones, DeviceLines::withdrawn tells
 };
 
 // An allocation that peers may map.
@@ -70,6 +70,8 @@ struct alignas(kCacheLineBytes) ExportedAllocation {
 
 struct DeviceLines {
   static constexpr int kExported = 256;  // what an ExportedSide can tell; pages that nobody touches are not there
+  // An owner is at most one call ahead of a peer that has yet to look, and withdraws an entry twice in a call at most.
+  static constexpr std::uint64_t kWithdrawn = 4 * kExported;
   DeviceDescriptorLine descriptor[2];
   alignas(kCacheLineBytes) std::uint64_t process;  // number of the process, nobody else's
   std::uint64_t number;                            // number of these lines, nobody else's
@@ -78,6 +80,7 @@ struct DeviceLines {
   std::uint64_t waits;                             // 1: its module has kernels that wait for peers
   std::int64_t pid;
   ExportedAllocation exported[kExported];
+  std::atomic<std::uint64_t> withdrawn[kWithdrawn];  // by number, in turn: version << 8 | entry
 };
 
 // Of a v-call: what a rank says of its blocks from and to one other.

@@ -12,7 +12,7 @@ void DeviceRendezvous::publish(std::uint64_t flag, const DeviceDescriptor& mine)
   line.recv_offset.store(mine.recv.offset, std::memory_order_relaxed);
   line.chunk.store(mine.chunk, std::memory_order_relaxed);
   line.longest.store(mine.longest, std::memory_order_relaxed);
-  line.freed.store(mine.freed, std::memory_order_relaxed);
+  line.withdrawn.store(mine.withdrawn, std::memory_order_relaxed);
   line.flag.store(flag, std::memory_order_release);
 }
 
@@ -39,7 +39,7 @@ Status DeviceRendezvous::exchange_descriptors(const DeviceDescriptor& mine, Devi
     all[static_cast<std::size_t>(peer)] = {
         ExportedSide::from(line.send.load(std::memory_order_relaxed), line.send_offset.load(std::memory_order_relaxed)),
         ExportedSide::from(line.recv.load(std::memory_order_relaxed), line.recv_offset.load(std::memory_order_relaxed)),
-        static_cast<std::size_t>(line.chunk.load(std::memory_order_relaxed)), static_cast<std::size_t>(line.longest.load(std::memory_order_relaxed)), line.freed.load(std::memory_order_relaxed)};
+        static_cast<std::size_t>(line.chunk.load(std::memory_order_relaxed)), static_cast<std::size_t>(line.longest.load(std::memory_order_relaxed)), line.withdrawn.load(std::memory_order_relaxed)};
   }
   return {};
 }

@@ -15,7 +15,7 @@ struct DeviceDescriptor {
   ExportedSide send, recv;
   std::size_t chunk = 0;    // most bytes of a block in one round
   std::size_t longest = 0;  // of its blocks
-  std::uint64_t freed = 0;  // allocations that it has let go of so far
+  std::uint64_t withdrawn = 0;  // how many of its exports are over
   const ExportedSide& side(MappedSide which) const { return which == MappedSide::send ? send : recv; }
   bool on_device() const { return send.residency != Residency::host && recv.residency != Residency::host; }
 };

@@ -113,19 +113,20 @@ Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wa
   block_bytes_ = call.block_bytes;
   chunk_ = places_ == nullptr ? call.block_bytes : SIZE_MAX;
   DeviceDescriptor mine;
-  mine.freed = mappings_->begin_call();
+  mappings_->begin_call();
   mine.recv = locate(call.recv, MappedSide::recv, {includes(wanted, MappedSide::recv), call.stays});
   if (mine.recv.residency != Residency::host) mine.send = locate(call.send, MappedSide::send, {includes(wanted, MappedSide::send), call.stays});
   mine.send.in_place = call.send.address == call.recv.address;
   // On which device would a rank be whose sides are both empty?
-  if (!queue_.lives() || (mine.on_device() && !equipped_for(call.needs))) mine = {{}, {}, 0, 0, mine.freed};
+  if (!queue_.lives() || (mine.on_device() && !equipped_for(call.needs))) mine = {};
+  mine.withdrawn = mappings_->withdrawn();
   mine.chunk = chunk_;
   mine.longest = longest_ = block_bytes_;
   for (int peer = 0; places_ != nullptr && peer < control_.node_size(); ++peer) {
     rendezvous_.my_places()[peer] = places_[call.node == nullptr ? peer : (*call.node)[peer]];
   }
   CROSSRAIL_TRY(rendezvous_.exchange_descriptors(mine, all_));
-  mappings_->drop_freed_by_peers(all_);
+  mappings_->drop_withdrawn(all_);
   on_devices = true;
   for (const DeviceDescriptor& one : all_) {
     on_devices = on_devices && one.on_device();

@@ -14,7 +14,7 @@ PeerMappings::PeerMappings(DeviceLines* lines, ControlBlock& control, const Limi
       control_(control),
       limits_(limits),
       mapped_(static_cast<std::size_t>(control.node_size()) * DeviceLines::kExported),
-      freed_by_(static_cast<std::size_t>(control.node_size())),
+      withdrawn_by_(static_cast<std::size_t>(control.node_size())),
       bytes_of_(static_cast<std::size_t>(control.node_size())),
       unmapped_(limits.staged_uses) {
   DeviceLines& mine = lines_[control.node_rank()];
@@ -33,22 +33,15 @@ ParcelLabel PeerMappings::label(int owner, int entry, int receiver) const {
   return {lines_[owner].number, static_cast<std::uint64_t>(receiver), static_cast<std::uint64_t>(entry), its.version.load(std::memory_order_relaxed)};
 }
 
-void PeerMappings::drop_freed_by_peers(const DeviceDescriptors& all) {
-  for (int peer = 0; peer < control_.node_size(); ++peer) {
-    const std::uint64_t now = all[static_cast<std::size_t>(peer)].freed;
-    std::uint64_t& before = freed_by_[static_cast<std::size_t>(peer)];
-    if (now == before) continue;
-    before = now;
-    drop_mappings(peer);
-  }
-}
-
-// What `owner` has dropped or given another entry.
-void PeerMappings::drop_mappings(int owner) {
-  for (int entry = 0; entry < DeviceLines::kExported; ++entry) {
-    Mapped& one = mapped_[index(owner, entry)];
-    if (one.version == 0 || one.version == lines_[owner].exported[entry].version.load(std::memory_order_acquire)) continue;
-    forget(owner, entry);
+// Only what the descriptors say, and not the versions that the entries have by now: an owner may have gone on to its next call, and all
+// ranks are to know the same.
+void PeerMappings::drop_withdrawn(const DeviceDescriptors& all) {
+  for (int owner = 0; owner < control_.node_size(); ++owner) {
+    for (std::uint64_t& next = withdrawn_by_[static_cast<std::size_t>(owner)]; next < all[static_cast<std::size_t>(owner)].withdrawn; ++next) {
+      const std::uint64_t which = lines_[owner].withdrawn[next % DeviceLines::kWithdrawn].load(std::memory_order_relaxed);
+      const int entry = static_cast<int>(which & 0xff);
+      if (mapped_[index(owner, entry)].version == which >> 8) forget(owner, entry);
+    }
   }
 }
 
@@ -109,7 +102,7 @@ Status PeerMappings::map_one(crossrail_queue* queue, int owner, const ExportedSi
 
 // Own memory, and without a queue: only notes that all have been asked. All ranks count the same bytes of an owner.
 Status PeerMappings::open(crossrail_queue* queue, int owner, const ExportedSide& side) {
-  drop_mappings(owner);
+  forget(owner, side.entry);
   Mapped& one = mapped_[index(owner, side.entry)];
   one.version = side.version;
   one.used = calls_;

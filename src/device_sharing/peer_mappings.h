@@ -8,7 +8,7 @@
 // are entries, or bytes that may be mapped, the others are staged.
 //
 // Memory is not free before all have unmapped it. Owners look in every call at some entries whether their memory is
-// still there, so peers let go of what has been freed within a few calls; and of the memory of one owner they keep no
+// still there, and say in their descriptors what they have withdrawn, so that peers let go of it within a few calls, all in the same one; and of the memory of one owner they keep no
 // more than `most_mapped_bytes` from one call to the next.
 #pragma once
 
@@ -41,10 +41,10 @@ class PeerMappings {
   // Finds or makes the entry of the memory at `address`. The residency stays `host` where it cannot be
   // shared or peers have refused to map it.
   ExportedSide export_side(const crossrail_memory& memory, const void* address);
-  // A call begins. Looks at some entries, different ones each time: their memory may have been freed. How often that
-  // was seen so far.
-  std::uint64_t begin_call();
-  std::uint64_t freed() const { return freed_; }
+  // A call begins. Looks at some entries, different ones each time: their memory may have been freed.
+  void begin_call();
+  // How many exports are over so far: for the descriptor, once what the call has is exported.
+  std::uint64_t withdrawn() const { return withdrawn_; }
   // Whether memory of the program's, once more used, is to be mapped and not staged.
   bool worth_mapping(const crossrail_memory& memory);
   // Not to lose its entry as long as it lives: kernels that nobody waits for may use it. Not all entries can be pinned.
@@ -52,8 +52,8 @@ class PeerMappings {
   void pin(const ExportedSide& mine);
 
   // ----- of the peers'
-  // What peers say they have freed or given another entry is let go of.
-  void drop_freed_by_peers(const DeviceDescriptors& all);
+  // What owners have withdrawn is let go of.
+  void drop_withdrawn(const DeviceDescriptors& all);
   // Maps one side of all ranks, where that has not been done, for the device of `queue`; null: this rank maps nothing. All ranks call it
   // alike. Code::unsupported, on all ranks alike, where some rank cannot.
   Status map(MappedSide side, const DeviceDescriptors& all, crossrail_queue* queue);
@@ -109,7 +109,7 @@ class PeerMappings {
   void drop_freed(int entry);
   void look_at_all();
   void drop(int entry);
-  void drop_mappings(int owner);
+  void withdraw(int entry);
   void forget(int owner, int entry);
   void shrink(int owner);
   void hand_out(const ExportedSide& mine);
@@ -126,9 +126,9 @@ class PeerMappings {
   int pins_ = 0;
   std::uint64_t calls_ = 1;
   int looked_ = 0;  // entry that was looked at last
-  std::uint64_t freed_ = 0;
+  std::uint64_t withdrawn_ = 0;
   std::vector<Mapped> mapped_;             // by owner and entry
-  std::vector<std::uint64_t> freed_by_;    // by rank: as it last said
+  std::vector<std::uint64_t> withdrawn_by_;  // by owner: those that have been let go of
   std::vector<std::uint64_t> bytes_of_;    // by owner: those of all its `mapped_`
   UnmappedAllocations unmapped_;
   std::uint64_t hopeless_calls_ = 0, next_hopeless_calls_ = 64;

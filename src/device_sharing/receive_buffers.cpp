@@ -23,7 +23,8 @@ Status ReceiveBuffers::open(crossrail_packet_form form, std::size_t most_bytes) 
 Status ReceiveBuffers::map(const ExportedSide& mine, Area& area) {
   const int ranks = control_.node_size();
   DeviceDescriptors all(static_cast<std::size_t>(ranks));
-  CROSSRAIL_TRY(parts_.rendezvous.exchange_descriptors({mine, mine, 0, parts_.mappings.freed()}, all));
+  CROSSRAIL_TRY(parts_.rendezvous.exchange_descriptors({mine, mine, 0, parts_.mappings.withdrawn()}, all));
+  parts_.mappings.drop_withdrawn(all);
   for (const DeviceDescriptor& one : all) {
     if (!one.on_device()) return failed(Code::no_memory, "no device memory for the receive buffers of packets, or links that would break them");
   }

@@ -103,12 +103,13 @@ Status SharedDevice::check_buffer(const OwnMemory& mine, Buffer& buffer) {
 Status SharedDevice::share_buffer(const crossrail_memory& facts, Buffer& buffer) {
   DeviceDescriptor mine;
   mine.send.residency = mine.recv.residency = Residency::empty;
-  mine.freed = mappings_->begin_call();
+  mappings_->begin_call();
   const bool exported = members_.leads() && facts.shareable != 0 && mappings_->can_pin(facts);
   if (members_.leads()) mine.recv = exported ? mappings_->export_side(facts, buffer.memory) : ExportedSide{};
+  mine.withdrawn = mappings_->withdrawn();
   buffer.sides.resize(static_cast<std::size_t>(control().node_size()));
   CROSSRAIL_TRY(rendezvous_->exchange_descriptors(mine, buffer.sides));
-  mappings_->drop_freed_by_peers(buffer.sides);
+  mappings_->drop_withdrawn(buffer.sides);
   bool mapped = true;
   for (const DeviceDescriptor& one : buffer.sides) mapped = mapped && one.on_device();
   const Status opened = mapped ? mappings_->map(MappedSide::recv, buffer.sides, queue_->handle()) : Status{};
