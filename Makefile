@@ -2,8 +2,9 @@
 # `make test` and `make docs` install what is missing (cmake/setup.sh), and say first what that is.
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
-# Tests beside each other: most wait for launchers and sleepers, so there are twice as many as cores, 32 at most.
-JOBS := $(shell cores=`nproc 2>/dev/null || echo 2`; [ $$cores -lt 16 ] && echo $$((2 * cores)) || echo 32)
+# Tests beside each other: most wait for launchers and sleepers, and count for two (PROCESSORS) where they have several ranks, so there are
+# three times as many as cores, 32 at most.
+JOBS := $(shell cores=`nproc 2>/dev/null || echo 2`; [ $$cores -lt 11 ] && echo $$((3 * cores)) || echo 32)
 
 .PHONY: build deps demo test test-gpu bench bench-gpu docs clean
 .DEFAULT_GOAL := build

@@ -124,10 +124,11 @@ function(crossrail_add_mpi_library flavour)
   if(flavour STREQUAL openmpi)
     target_sources(${target} PRIVATE src/mpi/interpose/fortran_arguments.cpp src/mpi/interpose/interpose_fortran.cpp
       src/mpi/interpose/interpose_fortran_requests.cpp)
-    target_compile_definitions(${target} PRIVATE CROSSRAIL_LARGE_COUNTS=0 CROSSRAIL_MPIX_INIT=1)
+    # Open MPI 4 has no sessions, and 5 cannot be initialized again.
+    target_compile_definitions(${target} PRIVATE CROSSRAIL_LARGE_COUNTS=0 CROSSRAIL_MPIX_INIT=1 CROSSRAIL_SESSIONS=0)
   else()
     target_sources(${target} PRIVATE src/mpi/interpose/pass_fortran.cpp)
-    target_compile_definitions(${target} PRIVATE CROSSRAIL_LARGE_COUNTS=1 CROSSRAIL_MPIX_INIT=0)
+    target_compile_definitions(${target} PRIVATE CROSSRAIL_LARGE_COUNTS=1 CROSSRAIL_MPIX_INIT=0 CROSSRAIL_SESSIONS=1)
   endif()
   target_compile_definitions(${target} PRIVATE CROSSRAIL_FLAVOUR="${flavour}" CROSSRAIL_VERSION="${PROJECT_VERSION}"
     CROSSRAIL_MPI_HEADER=${CROSSRAIL_HEADER_${flavour}})

@@ -20,4 +20,8 @@ void free_ends(void* begun, bool well);
 // MPI_Comm_disconnect is about to be called for the one at this address, before free_begins.
 void disconnect_begins(Word64 comm_address);
 
+// MPI_Session_init or MPI_Session_finalize has succeeded.
+void session_began();
+void session_ended();
+
 }  // namespace crossrail::mpi

@@ -1,4 +1,5 @@
-// The C calls that free a communicator, and those that give it info, or tell it: for the keys that are ours (communicator/info_keys.h). Those of Fortran come here
+// The C calls that free a communicator, those that give it info, or tell it, for the keys that are ours (communicator/info_keys.h), and
+// those of sessions. Those of Fortran come here
 // as well, by MPI_ names in the MPICH family, by PMPI_ names in Open MPI.
 
 #include "mpi/interpose/info_call.h"
@@ -69,6 +70,10 @@ BOTH_NAMES(Comm_get_info, 3, info_told(a1, a2))
 BOTH_NAMES(Comm_dup_with_info, 3, info_given_to_new(a3, a2))
 BOTH_NAMES(Comm_split_type, 5, info_given_to_new(a5, a4))
 BOTH_NAMES(Comm_create_from_group, 5, info_given_to_new(a5, a3))
+#if CROSSRAIL_SESSIONS
+BOTH_NAMES(Session_init, 3, session_began())
+BOTH_NAMES(Session_finalize, 1, session_ended())
+#endif
 
 // WHOLE_CALL(symbol, words, who makes it)
 #define WHOLE_CALL(symbol, words, made_by)                   \

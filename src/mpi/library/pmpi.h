@@ -12,8 +12,13 @@ struct Functions {
 #undef FUNCTION
 };
 
-// Null if there is no MPI library, one of another flavour, or one that lacks a needed function.
+// Null if there is no MPI library, one of another flavour, one that lacks a needed function, or if MPI is over.
 const Functions* find_functions();
+
+// A program may initialize MPI again, by sessions: the handles of ours, keyvals first of all, may be others' by then. So all calls are the MPI
+// library's once the last session has ended without a world that goes on.
+void session_began();
+void session_ended();
 
 // The table; call only where find_functions() has answered.
 inline const Functions& pmpi() {
