@@ -128,6 +128,8 @@ def show_hanging(job, program):
 def begin(job, wanted):
     """Until all ranks are in their loops. What keeps them from it, if anything, and the exit code for that."""
     over = job.wait(time.monotonic() + BEGIN_S, lambda: len(job.said(r"(goes on)")) == wanted.ranks)
+    if over:
+        job.reader.join(5)  # what it said last may not have been read
     if job.any_line(r"^skipped"):
         return "skipped: CUDA finds no GPU under the MPS daemon, and nothing could be tried", 77
     if over:
