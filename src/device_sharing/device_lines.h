@@ -70,7 +70,7 @@ struct alignas(kCacheLineBytes) ExportedAllocation {
 
 struct DeviceLines {
   static constexpr int kExported = 256;  // what an ExportedSide can tell; pages that nobody touches are not there
-  // An owner is at most one call ahead of a peer that has yet to look, and withdraws an entry twice in a call at most.
+  // An owner is at most one call ahead of a peer that has yet to look, and withdraws no entry more than twice in a call.
   static constexpr std::uint64_t kWithdrawn = 4 * kExported;
   DeviceDescriptorLine descriptor[2];
   alignas(kCacheLineBytes) std::uint64_t process;  // number of the process, nobody else's

@@ -8,8 +8,9 @@
 // are entries, or bytes that may be mapped, the others are staged.
 //
 // Memory is not free before all have unmapped it. Owners look in every call at some entries whether their memory is
-// still there, and say in their descriptors what they have withdrawn, so that peers let go of it within a few calls, all in the same one; and of the memory of one owner they keep no
-// more than `most_mapped_bytes` from one call to the next.
+// still there, and say in their descriptors what they have withdrawn, so that peers let go of what has been freed within
+// a few calls, all in the same one; and of the memory of one owner they keep no more than `most_mapped_bytes` from one
+// call to the next.
 #pragma once
 
 #include <cstddef>
@@ -127,9 +128,9 @@ class PeerMappings {
   std::uint64_t calls_ = 1;
   int looked_ = 0;  // entry that was looked at last
   std::uint64_t withdrawn_ = 0;
-  std::vector<Mapped> mapped_;             // by owner and entry
+  std::vector<Mapped> mapped_;               // by owner and entry
   std::vector<std::uint64_t> withdrawn_by_;  // by owner: those that have been let go of
-  std::vector<std::uint64_t> bytes_of_;    // by owner: those of all its `mapped_`
+  std::vector<std::uint64_t> bytes_of_;      // by owner: those of all its `mapped_`
   UnmappedAllocations unmapped_;
   std::uint64_t hopeless_calls_ = 0, next_hopeless_calls_ = 64;
 };

@@ -1,6 +1,5 @@
 // The C calls that free a communicator, those that give it info, or tell it, for the keys that are ours (communicator/info_keys.h), and
-// those of sessions. Those of Fortran come here
-// as well, by MPI_ names in the MPICH family, by PMPI_ names in Open MPI.
+// those that begin and end sessions. Those of Fortran come here as well, by MPI_ names in the MPICH family, by PMPI_ names in Open MPI.
 
 #include "mpi/interpose/info_call.h"
 #include "mpi/interpose/next_call.h"
