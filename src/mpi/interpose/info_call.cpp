@@ -1,11 +1,18 @@
 #include "mpi/interpose/info_call.h"
 
+#include <atomic>
+
 #include "mpi/communicator/communicators.h"
 #include "mpi/communicator/info_keys.h"
 #include "mpi/interpose/arguments.h"
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
+namespace {
+
+std::atomic<int> open_sessions{0};
+
+}  // namespace
 
 void info_given(Word64 comm, Word64 info) {
   if (find_functions() != nullptr) keep_info_keys(handle_from<MPI_Comm>(comm), handle_from<MPI_Info>(info));
@@ -37,6 +44,12 @@ void disconnect_begins(Word64 comm_address) {
 
 void free_ends(void* begun, bool well) {
   if (begun != nullptr) freed(static_cast<Freeing*>(begun), well);
+}
+
+void session_began() { open_sessions.fetch_add(1); }
+
+void session_ended() {
+  if (open_sessions.fetch_sub(1) == 1 && find_functions() != nullptr && !mpi_is_up().ok()) mpi_is_over();
 }
 
 }  // namespace crossrail::mpi

@@ -26,20 +26,11 @@ Table fill() {
   return table;
 }
 
-std::atomic<int> open_sessions{0};
 std::atomic<bool> over{false};
 
 }  // namespace
 
-void session_began() { open_sessions.fetch_add(1); }
-
-void session_ended() {
-  int initialized = 0, finalized = 0;
-  if (open_sessions.fetch_sub(1) != 1 || find_functions() == nullptr) return;
-  (void)pmpi().Initialized(&initialized);
-  (void)pmpi().Finalized(&finalized);
-  if (initialized == 0 || finalized != 0) over = true;
-}
+void mpi_is_over() { over = true; }
 
 const Functions* find_functions() {
   if (!library().ours || over.load(std::memory_order_relaxed)) return nullptr;

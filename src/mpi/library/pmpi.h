@@ -15,10 +15,9 @@ struct Functions {
 // Null if there is no MPI library, one of another flavour, one that lacks a needed function, or if MPI is over.
 const Functions* find_functions();
 
-// A program may initialize MPI again, by sessions: the handles of ours, keyvals first of all, may be others' by then. So all calls are the MPI
-// library's once the last session has ended without a world that goes on.
-void session_began();
-void session_ended();
+// A program may initialize MPI again, by sessions: the handles of ours, keyvals first of all, may be others' by then. So find_functions()
+// answers null from now on, and all calls are the MPI library's.
+void mpi_is_over();
 
 // The table; call only where find_functions() has answered.
 inline const Functions& pmpi() {
