@@ -60,7 +60,7 @@ const char* launch_apart(crossrail_queue& queue, const crossrail_counted_exchang
 }
 
 constexpr uint64_t kBytesOfACta = uint64_t{1} << 14;   // more are shared by several
-constexpr uint64_t kBetweenBytes = uint64_t{8} << 20;   // more need more CTAs than may wait for other ranks
+constexpr uint64_t kBetweenCountedBytes = uint64_t{8} << 20;   // more need more CTAs than may wait for other ranks
 constexpr uint64_t kAverageBytes = kBytesOfACta * kernels::kMostMeetingCtas;  // where the host does not know how many are sent
 
 uint64_t bytes_sent(const crossrail_counted_exchange& asked) {
@@ -89,7 +89,7 @@ const char* exchange_counted(crossrail_queue* queue, const crossrail_counted_exc
   GPU_TRY(at.result());
   const uint64_t bytes = bytes_sent(*exchange);
   // Each rank may choose for itself: the meetings are the same.
-  const bool between = exchange->barrier.ranks <= static_cast<int>(kernels::kFewRanks) && bytes <= kBetweenBytes;
+  const bool between = exchange->barrier.ranks <= static_cast<int>(kernels::kFewRanks) && bytes <= kBetweenCountedBytes;
   return between ? launch_between(*queue, *exchange, bytes) : launch_apart(*queue, *exchange);
 }
 

@@ -7,12 +7,10 @@
 namespace gpu {
 namespace {
 
-constexpr uint64_t kLineBytes = 128;
 constexpr uint64_t kOnePassBytes = kernels::kWarpLanes * kernels::kUnitBytes;  // of a warp
 constexpr uint64_t kSmallBytes = 32 << 10;  // of all blocks: one CTA does it without meeting others at the end
 // Worth another CTA, as far as these fill the links; in long exchanges beyond that, one for so many bytes.
 constexpr uint64_t kCtaBytes = 8 << 10, kLongBytes = 48 << 20, kLateCtaBytes = 64 << 10;
-constexpr unsigned kCtaThreads = 512;
 
 struct Sizes {
   uint64_t total = 0, most = 0;

@@ -16,6 +16,9 @@
 
 namespace gpu {
 
+constexpr uint64_t kLineBytes = 128;     // of the device's caches
+constexpr unsigned kCtaThreads = 512;    // of kernels that several CTAs share
+
 // Host memory that the device writes to.
 struct Pages {
   char* host;

@@ -10,10 +10,8 @@
 namespace gpu {
 namespace {
 
-constexpr uint64_t kLineBytes = 128;
 constexpr uint64_t kUnitsOfOneCta = 2048;   // of all blocks: more are shared by several CTAs
 constexpr uint64_t kUnitsOfACta = 1024;
-constexpr unsigned kCtaThreads = 512;
 constexpr unsigned kMostCtas = 64;          // all of them must be on the device at once
 constexpr uint64_t kPairsOfAWarp = kernels::kPairsAtATime * kernels::kWarpLanes / kernels::kLineUnits;
 

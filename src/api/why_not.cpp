@@ -7,7 +7,7 @@
 namespace crossrail {
 namespace {
 
-struct Asked {
+struct AskedCall {
   Topology topology;
   Shape shape;
 };
@@ -36,13 +36,13 @@ using Changes = std::vector<Change>;
 
 bool has(const Changes& changes, Change one) { return std::find(changes.begin(), changes.end(), one) != changes.end(); }
 
-void set_bytes(Asked& call, std::uint64_t bytes) {
+void set_bytes(AskedCall& call, std::uint64_t bytes) {
   // Of whole elements.
   const std::uint64_t element = std::max<std::uint64_t>(1, bytes_of(call.shape.reduction.element));
   call.shape.block_bytes = std::min(call.shape.block_bytes, std::max(element, bytes / element * element));
 }
 
-Asked changed(Asked call, const Changes& changes) {
+AskedCall changed(AskedCall call, const Changes& changes) {
   if (has(changes, Change::one_node)) call.topology = spread(call.topology, call.topology.size, 1);
   if (has(changes, Change::several_nodes)) call.topology = spread(call.topology, call.topology.size, 2);
   if (has(changes, Change::few_ranks)) call.topology = spread(call.topology, 2, std::min(2, call.topology.node_count()));
@@ -56,10 +56,10 @@ Asked changed(Asked call, const Changes& changes) {
   return call;
 }
 
-bool fits(const Algorithm& row, const Asked& call) { return row.fits(call.topology, call.shape); }
+bool fits(const Algorithm& row, const AskedCall& call) { return row.fits(call.topology, call.shape); }
 
 // Whether it changes anything.
-bool worth_trying(const Asked& call, Change one) {
+bool worth_trying(const AskedCall& call, Change one) {
   const Topology& topology = call.topology;
   switch (one) {
     case Change::few_ranks: return topology.size > 2;
@@ -77,7 +77,7 @@ bool worth_trying(const Asked& call, Change one) {
 }
 
 // All that may be tried together, with and without those that go with some rows only; empty where the row does not fit any of these calls.
-Changes sufficient(const Algorithm& row, const Asked& call) {
+Changes sufficient(const Algorithm& row, const AskedCall& call) {
   const Changes without[] = {{Change::one_node, Change::several_nodes, Change::stream}, {Change::stream}, {Change::one_node, Change::several_nodes}, {}};
   for (const Changes& left_out : without) {
     Changes all;
@@ -90,7 +90,7 @@ Changes sufficient(const Algorithm& row, const Asked& call) {
 }
 
 // Of the changes that together make it fit those without which it does not.
-Changes necessary(const Algorithm& row, const Asked& call, Changes all) {
+Changes necessary(const Algorithm& row, const AskedCall& call, Changes all) {
   for (const Change one : kChanges) {
     Changes fewer = all;
     fewer.erase(std::remove(fewer.begin(), fewer.end(), one), fewer.end());
@@ -109,11 +109,11 @@ std::uint64_t largest(std::uint64_t least, std::uint64_t most, Holds holds) {
   return least;
 }
 
-std::string most_bytes(const Algorithm& row, const Asked& call, Changes others) {
+std::string most_bytes(const Algorithm& row, const AskedCall& call, Changes others) {
   others.erase(std::remove(others.begin(), others.end(), Change::small_blocks), others.end());
-  const Asked rest = changed(call, others);
+  const AskedCall rest = changed(call, others);
   const auto holds = [&](std::uint64_t bytes) {
-    Asked smaller = rest;
+    AskedCall smaller = rest;
     smaller.shape.block_bytes = rest.shape.block_bytes;
     set_bytes(smaller, bytes);
     return fits(row, smaller);
@@ -121,9 +121,9 @@ std::string most_bytes(const Algorithm& row, const Asked& call, Changes others) 
   return "blocks of at most " + std::to_string(largest(1, call.shape.block_bytes, holds)) + " bytes";
 }
 
-std::string most_ranks(const Algorithm& row, const Asked& call, Changes others) {
+std::string most_ranks(const Algorithm& row, const AskedCall& call, Changes others) {
   others.erase(std::remove(others.begin(), others.end(), Change::few_ranks), others.end());
-  const Asked rest = changed(call, others);
+  const AskedCall rest = changed(call, others);
   const auto holds = [&](std::uint64_t ranks) {
     const int number = static_cast<int>(ranks);
     return fits(row, {spread(rest.topology, number, std::min(number, rest.topology.node_count())), rest.shape});
@@ -131,7 +131,7 @@ std::string most_ranks(const Algorithm& row, const Asked& call, Changes others) 
   return "at most " + std::to_string(largest(2, static_cast<std::uint64_t>(call.topology.size), holds)) + " ranks";
 }
 
-std::string words_of(const Algorithm& row, const Asked& call, const Changes& all, Change one) {
+std::string words_of(const Algorithm& row, const AskedCall& call, const Changes& all, Change one) {
   switch (one) {
     case Change::few_ranks: return most_ranks(row, call, all);
     case Change::any_order: return "any order of the ranks (CROSSRAIL_REPRODUCIBLE off)";
@@ -150,7 +150,7 @@ std::string words_of(const Algorithm& row, const Asked& call, const Changes& all
 }  // namespace
 
 std::string needed_by(const Algorithm& row, const Topology& topology, const Shape& shape) {
-  const Asked call{topology, shape};
+  const AskedCall call{topology, shape};
   std::string words;
   const Changes needed = necessary(row, call, sufficient(row, call));
   for (auto one = needed.rbegin(); one != needed.rend(); ++one) {

@@ -6,7 +6,7 @@ namespace crossrail {
 namespace {
 
 // Sanitizers know that nothing is there any more.
-[[gnu::no_sanitize("address", "thread")]] std::uint64_t read(const volatile std::uint64_t* mark) { return *mark; }
+[[gnu::no_sanitize("address", "thread")]] std::uint64_t read_mark(const volatile std::uint64_t* mark) { return *mark; }
 
 }  // namespace
 
@@ -14,7 +14,7 @@ bool left_on_stack(const volatile std::uint64_t* mark, std::uint64_t made_with, 
   const ThreadStack& own = stack_of_thread();
   const auto object = reinterpret_cast<std::uintptr_t>(mark), frame = reinterpret_cast<std::uintptr_t>(here);
   if (!own.has(object) || !own.has(frame)) return false;
-  return object <= frame || read(mark) != made_with;
+  return object <= frame || read_mark(mark) != made_with;
 }
 
 }  // namespace crossrail

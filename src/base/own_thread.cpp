@@ -10,7 +10,7 @@
 namespace crossrail {
 namespace {
 
-thread_local bool own = false;
+thread_local bool is_own = false;
 
 // Threads are made with the signals of those who make them. Not those that say what this very thread has done: the program may have
 // pages that its handler makes touchable, and where such a signal is blocked the kernel ends the process.
@@ -35,7 +35,7 @@ std::thread start_own_thread(const char* name, std::function<void()> run) {
   const SignalsBlocked blocked;
   try {
     std::thread made([run = std::move(run)] {
-      own = true;
+      is_own = true;
       run();
     });
     (void)pthread_setname_np(made.native_handle(), name);
@@ -46,6 +46,6 @@ std::thread start_own_thread(const char* name, std::function<void()> run) {
   }
 }
 
-bool on_own_thread() { return own; }
+bool on_own_thread() { return is_own; }
 
 }  // namespace crossrail

@@ -8,9 +8,7 @@
 namespace crossrail {
 namespace {
 
-constexpr std::size_t kPayload = Packet::kPayloadBytes;
-
-std::size_t packets_for(std::size_t bytes) { return (bytes + kPayload - 1) / kPayload; }
+std::size_t packets_for(std::size_t bytes) { return (bytes + Packet::kPayloadBytes - 1) / Packet::kPayloadBytes; }
 
 // Writes a stream of packets piece by piece.
 class PacketWriter {
@@ -18,7 +16,7 @@ class PacketWriter {
   PacketWriter(Packet* first, std::uint64_t flag) : packet_(first), flag_(flag) {}
   void write(const Part& from) {
     for (std::size_t done = 0; done < from.bytes;) {
-      const std::size_t part = std::min(kPayload - at_, from.bytes - done);
+      const std::size_t part = std::min(Packet::kPayloadBytes - at_, from.bytes - done);
       from.take(packet_->payload + at_, done, part);
       done += part;
       advance(part);
@@ -26,19 +24,19 @@ class PacketWriter {
   }
   void skip(std::size_t bytes) {
     while (bytes > 0) {
-      const std::size_t part = std::min(kPayload - at_, bytes);
+      const std::size_t part = std::min(Packet::kPayloadBytes - at_, bytes);
       bytes -= part;
       advance(part);
     }
   }
   void finish() {
-    if (at_ > 0) advance(kPayload - at_);
+    if (at_ > 0) advance(Packet::kPayloadBytes - at_);
   }
 
  private:
   void advance(std::size_t bytes) {
     at_ += bytes;
-    if (at_ < kPayload) return;
+    if (at_ < Packet::kPayloadBytes) return;
     packet_->flag.store(flag_, std::memory_order_release);
     ++packet_;
     at_ = 0;
@@ -56,7 +54,7 @@ Status NodeRows::plan(const Plan& plan) {
   rank_of_.clear();
   for (const int rank : plan.topology->node_ranks()) rank_of_.push_back(rank);
   if (layout.packet_count <= ranks_) return failed(Code::no_memory, "the node's segment has no room for a packet a rank");
-  packet_bytes_ = std::min<std::size_t>(plan.parameter(parameters::packet), (layout.packet_count - ranks_ - 1) * kPayload);
+  packet_bytes_ = std::min<std::size_t>(plan.parameter(parameters::packet), (layout.packet_count - ranks_ - 1) * Packet::kPayloadBytes);
   // An odd stride: the packets of different ranks begin in different sets of the caches.
   stride_ = std::min((ranks_ + packets_for(packet_bytes_)) | 1, layout.packet_count);
   longest_ = std::min<std::size_t>(NodeStreams::share_bytes(layout), plan.parameter(parameters::direct));

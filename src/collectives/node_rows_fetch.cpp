@@ -8,7 +8,6 @@
 namespace crossrail {
 namespace {
 
-constexpr std::size_t kPayload = Packet::kPayloadBytes;
 constexpr unsigned kLooksAQuestion = 256;
 
 }  // namespace
@@ -19,7 +18,7 @@ NodeRows::Form NodeRows::form_of(ControlBlock& control, int peer, std::size_t by
   const std::uint64_t slot = slots_of(control, peer)[place].flag.load(std::memory_order_acquire);
   if (slot == slot_flag()) return Form::slot;
   const bool in_packets = bytes * ranks_ <= packet_bytes_;
-  const std::uint64_t uniform = in_packets ? stream_of(control, peer)[place * bytes / kPayload].flag.load(std::memory_order_acquire)
+  const std::uint64_t uniform = in_packets ? stream_of(control, peer)[place * bytes / Packet::kPayloadBytes].flag.load(std::memory_order_acquire)
                                            : control.lines(peer).staged.word[epoch_ & 1].load(std::memory_order_acquire);
   if (uniform == uniform_flag(bytes)) return in_packets ? Form::uniform_packets : Form::uniform_bulk;
   return Form::none;
@@ -98,12 +97,12 @@ Status NodeRows::fetch_from(Plan& plan, const Buffers& buffers, int peer) {
 // From a stream of packets of equal blocks. False, with nothing said of `block`, if one of its packets is missing.
 bool NodeRows::copy_if_there(const Packet* stream, std::size_t at, const Block& block, std::byte* recv) const {
   const std::uint64_t flag = uniform_flag(block.bytes);
-  const Packet* packet = stream + at / kPayload;
-  std::size_t skip = at % kPayload, left = block.bytes;
+  const Packet* packet = stream + at / Packet::kPayloadBytes;
+  std::size_t skip = at % Packet::kPayloadBytes, left = block.bytes;
   std::byte* to = recv + block.offset;
   for (;; ++packet, skip = 0) {
     if (packet->flag.load(std::memory_order_acquire) != flag) return false;
-    const std::size_t part = std::min(kPayload - skip, left);
+    const std::size_t part = std::min(Packet::kPayloadBytes - skip, left);
     copy_block(to, packet->payload + skip, part);
     to += part;
     left -= part;

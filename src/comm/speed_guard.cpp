@@ -39,8 +39,8 @@ std::vector<ComparedCalls>& all_compared() {
   return all;
 }
 
-ComparedCalls& compared_of(Collective collective, int bits) {
-  const std::uint64_t least = bits == 0 ? 0 : std::uint64_t{1} << (bits - 1), most = bits == 0 ? 0 : least - 1 + least;
+ComparedCalls& compared_of(Collective collective, int class_bits) {
+  const std::uint64_t least = class_bits == 0 ? 0 : std::uint64_t{1} << (class_bits - 1), most = class_bits == 0 ? 0 : least - 1 + least;
   for (ComparedCalls& one : all_compared()) {
     if (one.collective == collective && one.most_bytes == most) return one;
   }

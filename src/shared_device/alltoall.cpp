@@ -12,7 +12,7 @@ using allreduce::Shares;
 using allreduce::Stretch;
 
 // So much of everybody's share of two blocks: to the device so many steps further on, and from the one as many before.
-struct Part {
+struct StepPart {
   std::size_t number = 0;  // of all of the call
   int step = 0;
   std::size_t done = 0;  // bytes of each share, in the parts before
@@ -32,11 +32,11 @@ class Alltoall {
     CROSSRAIL_TRY(copy_in_node());
     if (device_.topology().one_node() && blocks_.send.mapped && blocks_.recv.mapped) return device_.queue().finish(given_);
     const std::size_t most = shares_.of(0).count;  // nobody has more
-    Part before;
+    StepPart before;
     std::size_t number = 0;
     for (int step = 1; step < members_.devices(); ++step) {
       for (std::size_t done = 0; done < most; done += device_.room_bytes()) {
-        Part part{number, step, done, device_.control().next_epoch(), {}};
+        StepPart part{number, step, done, device_.control().next_epoch(), {}};
         CROSSRAIL_TRY(fetch(part));
         if (number++ > 0) CROSSRAIL_TRY(across(before));
         before = part;
@@ -51,8 +51,8 @@ class Alltoall {
   bool direct(int other) const {
     return other == members_.device() || (blocks_.send.mapped && blocks_.recv.mapped && members_.node_leader(other) >= 0);
   }
-  int to(const Part& part) const { return (members_.device() + part.step) % members_.devices(); }
-  int from(const Part& part) const { return (members_.device() - part.step + members_.devices()) % members_.devices(); }
+  int to(const StepPart& part) const { return (members_.device() + part.step) % members_.devices(); }
+  int from(const StepPart& part) const { return (members_.device() - part.step + members_.devices()) % members_.devices(); }
 
   // Whole blocks, by whoever launches for this device's leader.
   Status copy_in_node() {
@@ -69,15 +69,15 @@ class Alltoall {
   }
 
   // A rank's piece of a part, of a block that goes by messages.
-  Stretch piece(int node_rank, const Part& part, int other) const {
+  Stretch piece(int node_rank, const StepPart& part, int other) const {
     const Stretch share = direct(other) ? Stretch{0, 0} : shares_.of(members_.place_of(node_rank));
     const std::size_t done = std::min(part.done, share.count);
     return {share.first + done, std::min(device_.room_bytes(), share.count - done)};
   }
-  static std::size_t leaving(const Part& part) { return part.number % 2; }
-  static std::size_t arriving(const Part& part) { return 2 + part.number % 2; }
+  static std::size_t leaving(const StepPart& part) { return part.number % 2; }
+  static std::size_t arriving(const StepPart& part) { return 2 + part.number % 2; }
 
-  Status fetch(Part& part) {
+  Status fetch(StepPart& part) {
     list_.clear();
     for (const int rank : launched_) {
       const Stretch its = piece(rank, part, to(part));
@@ -85,7 +85,7 @@ class Alltoall {
     }
     return device_.begin_copies(list_, part.fetched);
   }
-  Status across(const Part& part) {
+  Status across(const StepPart& part) {
     CROSSRAIL_TRY(device_.queue().finish_launched(part.fetched));
     const Group& group = members_.same_place();
     const Stretch out = piece(rank_, part, to(part)), in = piece(rank_, part, from(part));

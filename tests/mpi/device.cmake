@@ -7,13 +7,13 @@ set(sources ${PROJECT_SOURCE_DIR}/virtual_world/host_device.cpp ${PROJECT_SOURCE
   ${PROJECT_SOURCE_DIR}/virtual_world/host_queue.cpp ${PROJECT_SOURCE_DIR}/src/collectives/combine.cpp
   ${PROJECT_SOURCE_DIR}/src/comm/reduction.cpp)
 add_custom_command(OUTPUT ${MPI_TEST_HOST_DEVICE}/libcuda.so.1
-  COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -O1 -g -Wall -Wextra -ffp-contract=off -shared -fPIC -pthread
+  COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -O1 -g1 -Wall -Wextra -ffp-contract=off -shared -fPIC -pthread
     -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src
     ${sources} -Wl,-soname,libcuda.so.1 -o ${MPI_TEST_HOST_DEVICE}/libcuda.so.1
   DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/virtual_world/host_device.h ${PROJECT_SOURCE_DIR}/virtual_world/host_kernels.h
     ${PROJECT_SOURCE_DIR}/virtual_world/host_queue.h VERBATIM)
 add_custom_command(OUTPUT ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so
-  COMMAND ${CMAKE_C_COMPILER} -O1 -g -Wall -Wextra -shared -fPIC -I${PROJECT_SOURCE_DIR}/include
+  COMMAND ${CMAKE_C_COMPILER} -O1 -g1 -Wall -Wextra -shared -fPIC -I${PROJECT_SOURCE_DIR}/include
     ${CMAKE_CURRENT_SOURCE_DIR}/host_device_module.c ${MPI_TEST_HOST_DEVICE}/libcuda.so.1 -Wl,-rpath,$ORIGIN
     -o ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so
   DEPENDS host_device_module.c ${MPI_TEST_HOST_DEVICE}/libcuda.so.1 VERBATIM)

@@ -99,7 +99,7 @@ foreach(part driver:libcuda.so.1 module:libcrossrail_cuda.so)
   list(GET names 1 output)
   list(APPEND libraries ${MPI_TEST_PRETEND}/${output})
   add_custom_command(OUTPUT ${MPI_TEST_PRETEND}/${output}
-    COMMAND ${CMAKE_C_COMPILER} -O1 -g -Wall -Wextra -shared -fPIC -I${PROJECT_SOURCE_DIR}/include
+    COMMAND ${CMAKE_C_COMPILER} -O1 -g1 -Wall -Wextra -shared -fPIC -I${PROJECT_SOURCE_DIR}/include
       ${CMAKE_CURRENT_SOURCE_DIR}/pretend_${source}.c -o ${MPI_TEST_PRETEND}/${output}
     DEPENDS pretend_${source}.c pretend_driver.h VERBATIM)
 endforeach()

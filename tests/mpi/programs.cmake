@@ -78,7 +78,7 @@ function(mpi_test_program name)
     endif()
     set(output ${MPI_TEST_PROGRAMS}/${build}/${name})
     add_custom_command(OUTPUT ${output}
-      COMMAND ${compiler} -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-stringop-overflow ${MPI_TEST_${build}_FLAGS}
+      COMMAND ${compiler} -D_GNU_SOURCE -O1 -g1 -Wall -Wextra -Wno-stringop-overflow ${MPI_TEST_${build}_FLAGS}
         -I${MPI_TEST_${build}_INCLUDE} -I${MPI_TEST_SOURCES} ${ARG_FLAGS} ${ARG_UNPARSED_ARGUMENTS}
         -o ${output} ${MPI_TEST_${build}_LIBRARY} -Wl,--allow-shlib-undefined -pthread -ldl
       DEPENDS ${ARG_UNPARSED_ARGUMENTS} ${headers} VERBATIM)
@@ -117,7 +117,7 @@ function(mpi_test_fortran name source)
     set(modules ${CMAKE_CURRENT_BINARY_DIR}/${build}.${name})
     file(MAKE_DIRECTORY ${modules})
     add_custom_command(OUTPUT ${output}
-      COMMAND ${MPI_TEST_${build}_FORTRAN} -O1 -g -w -fallow-argument-mismatch -DMPI_TEST_${version} -J${modules} ${ARGN}
+      COMMAND ${MPI_TEST_${build}_FORTRAN} -O1 -g1 -w -fallow-argument-mismatch -DMPI_TEST_${version} -J${modules} ${ARGN}
         ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${output}
       DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${source} VERBATIM)
     list(APPEND outputs ${output})

@@ -15,13 +15,12 @@
 namespace crossrail::alltoall::node_shared {
 namespace {
 
-constexpr std::size_t kPayload = Packet::kPayloadBytes;
 constexpr int kPeersAhead = 4;
 
 // Packets that carry all blocks of one rank, one after the other.
 std::size_t packet_stride(const Plan& plan) {
   const std::size_t bytes = plan.shape.block_bytes * plan.group.size();
-  return std::max<std::size_t>(1, (bytes + kPayload - 1) / kPayload);
+  return std::max<std::size_t>(1, (bytes + Packet::kPayloadBytes - 1) / Packet::kPayloadBytes);
 }
 
 // One round of packets.

@@ -13,7 +13,7 @@ namespace {
 
 using Invitations = std::vector<std::shared_ptr<Invitation>>;
 
-std::mutex mutex;  // of the list
+std::mutex invitations_mutex;  // of the list
 Invitations& under_way() {
   static Invitations& all = *new Invitations;
   return all;
@@ -26,7 +26,7 @@ std::atomic_flag looking;
 thread_local bool this_thread_looks = false;
 
 Invitations all_under_way() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(invitations_mutex);
   return under_way();
 }
 
@@ -37,7 +37,7 @@ std::shared_ptr<Invitation> Invitation::send(MPI_Comm comm, const Message& messa
   sent->message_ = message;
   const int bytes = static_cast<int>(sizeof sent->message_);
   if (pmpi().Ibcast(&sent->message_, bytes, handles().byte, 0, comm, &sent->request_) != MPI_SUCCESS) return nullptr;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(invitations_mutex);
   under_way().push_back(sent);
   count.fetch_add(1);
   return sent;
@@ -52,7 +52,7 @@ void Invitation::test() {
     return;
   }
   {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(invitations_mutex);
     std::erase_if(under_way(), [this](const auto& one) { return one.get() == this; });
   }
   count.fetch_sub(1);

@@ -16,7 +16,7 @@
 namespace crossrail::mpi {
 namespace {
 
-constexpr int kTestsBetweenYields = 100;
+constexpr int kMeetingTestsBetweenYields = 100;
 // Of what ranks write for each other, beyond the sizes of it; to be counted up when its meaning changes.
 constexpr std::uint64_t kProtocol = 6;
 
@@ -54,7 +54,7 @@ bool MpiExchange::meet(bool able, bool& wanted) {
   for (int tests = 1, all_here = 0;; ++tests) {
     if (pmpi().Testall(1, &request, &all_here, MPI_STATUSES_IGNORE) != MPI_SUCCESS) return fail();
     if (all_here != 0) break;
-    if (tests % kTestsBetweenYields != 0) continue;
+    if (tests % kMeetingTestsBetweenYields != 0) continue;
     (void)sched_yield();
     if (now_ns() - began > kLongWaitNs) complain_of_waiting();
   }

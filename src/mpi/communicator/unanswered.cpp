@@ -17,7 +17,7 @@ std::atomic<bool> any_answered{false}, any_asked{false};
 std::atomic<Word64> latest{0};
 std::atomic<std::int64_t> latest_began_ns{0};  // 0: there is none
 // Of the program's waits for it.
-std::atomic<int> waits{0};
+std::atomic<int> program_waits{0};
 std::atomic<std::int64_t> looked_ns{0};
 
 void say_once(const char* sentence) {
@@ -27,7 +27,7 @@ void say_once(const char* sentence) {
 
 bool program_waits_long() {
   const std::int64_t began = latest_began_ns.load(), now = now_ns();
-  return began != 0 && now - began > kLongWaitNs && (waits.load() > 0 || now - looked_ns.load() < kLookEveryNs);
+  return began != 0 && now - began > kLongWaitNs && (program_waits.load() > 0 || now - looked_ns.load() < kLookEveryNs);
 }
 
 }  // namespace
@@ -72,13 +72,13 @@ void WatchedWait::begin() {
   for (int one = 0; one < requests_.count && index_ < 0; ++one) {
     if (requests_[one] == latest.load()) index_ = one;
   }
-  if (index_ >= 0) waits.fetch_add(1);
+  if (index_ >= 0) program_waits.fetch_add(1);
 }
 
 void WatchedWait::end() {
   looked_ns = now_ns();
   if (requests_[index_] != latest.load()) latest_began_ns = 0;
-  waits.fetch_sub(1);
+  program_waits.fetch_sub(1);
 }
 
 }  // namespace crossrail::mpi

@@ -11,7 +11,7 @@
 namespace crossrail::mpi {
 namespace {
 
-Status find(crossrail_format format, MPI_Op operation, MPI_Op* op) {
+Status find_operation(crossrail_format format, MPI_Op operation, MPI_Op* op) {
   constexpr Element kElements[] = {Element::none, Element::float16, Element::bfloat16, Element::float8_e4m3, Element::float8_e5m2};
   CROSSRAIL_TRY(mpi_is_up());
   if (op == nullptr) return failed(Code::invalid, "there is no place for the operation");
@@ -26,7 +26,7 @@ Status find(crossrail_format format, MPI_Op operation, MPI_Op* op) {
 }  // namespace crossrail::mpi
 
 extern "C" __attribute__((visibility("default"))) int crossrail_op(crossrail_format format, MPI_Op operation, MPI_Op* op) {
-  const crossrail::Status status = crossrail::mpi::find(format, operation, op);
+  const crossrail::Status status = crossrail::mpi::find_operation(format, operation, op);
   if (status.ok()) return MPI_SUCCESS;
   crossrail::log_line(crossrail::LogLevel::error, "crossrail_op: %s", status.what);
   return MPI_ERR_OP;

@@ -8,13 +8,13 @@
 namespace crossrail::mpi {
 namespace {
 
-std::mutex mutex;
+std::mutex ended_mutex;
 OurRequest* first = nullptr;  // guarded by the mutex, in the order of their ends
 OurRequest* last = nullptr;
 std::atomic<bool> any{false};
 
 OurRequest* take_first() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(ended_mutex);
   OurRequest* const taken = first;
   if (taken != nullptr) first = taken->next_ended;
   any.store(first != nullptr, std::memory_order_relaxed);
@@ -26,7 +26,7 @@ OurRequest* take_first() {
 void keep_ended(PendingCall& call) {
   auto& ended = static_cast<OurRequest&>(call);
   ended.next_ended = nullptr;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(ended_mutex);
   (first == nullptr ? first : last->next_ended) = &ended;
   last = &ended;
   any.store(true, std::memory_order_relaxed);

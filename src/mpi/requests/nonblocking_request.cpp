@@ -14,14 +14,14 @@ namespace {
 // More calls than these are seldom under way at once; MPI takes the requests of the others back.
 constexpr std::size_t kMostKept = 256;
 
-std::mutex mutex;
+std::mutex requests_mutex;
 std::vector<LiveRequest*>& kept() {
   static auto& all = *new std::vector<LiveRequest*>;
   return all;
 }
 
 bool keep(LiveRequest& live) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(requests_mutex);
   if (kept().size() == kMostKept) return false;
   live.call.store(nullptr, std::memory_order_relaxed);
   kept().push_back(&live);
@@ -29,7 +29,7 @@ bool keep(LiveRequest& live) {
 }
 
 LiveRequest* take_kept() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(requests_mutex);
   if (kept().empty()) return nullptr;
   LiveRequest* const taken = kept().back();
   kept().pop_back();

@@ -44,9 +44,9 @@ void tell_of_forgotten_calls() {
 void end_forgotten_calls() {
   if (!pending_calls().any()) return;
   tell_of_forgotten_calls();
-  constexpr std::int64_t kMostNs = 10'000'000'000;
+  constexpr std::int64_t kLongestNs = 10'000'000'000;
   constexpr timespec kNap{0, 50'000};
-  for (const std::int64_t began = now_ns(); pending_calls().any() && now_ns() - began < kMostNs; (void)nanosleep(&kNap, nullptr)) {
+  for (const std::int64_t began = now_ns(); pending_calls().any() && now_ns() - began < kLongestNs; (void)nanosleep(&kNap, nullptr)) {
     (void)pending_calls().advance();
     complete_ended();
     let_mpi_progress(handles().comm_self);

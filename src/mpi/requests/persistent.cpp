@@ -140,7 +140,7 @@ Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* reques
 }
 
 // As on all ranks; whether this one can have tokens, the others are told.
-bool may_be_pending() {
+bool persistent_may_be_pending() {
   int initialized = 0;
   if (find_functions() == nullptr || !has_progress_hook() || finalizing()) return false;
   (void)pmpi().Initialized(&initialized);
@@ -162,7 +162,7 @@ template <class Call>
 Carried init_any(const Call& call, const EntryPoint& entry, const Word64* words, bool large_counts) {
   MPI_Request* const request = request_at(words, Call::kWords + 1);
   begin_call(CallRuns::often);
-  if (!may_be_pending() || request == nullptr) return {};
+  if (!persistent_may_be_pending() || request == nullptr) return {};
   const Carried carried = init(call, entry, request);
   if (carried.done) return carried;
   const Carried copied = init_natively(call, entry.function, words, large_counts);

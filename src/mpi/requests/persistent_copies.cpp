@@ -16,7 +16,7 @@ namespace {
 
 class PersistentOnCopies;
 
-std::mutex mutex;  // of the list
+std::mutex copies_mutex;  // of the list
 std::vector<PersistentOnCopies*>& known() {
   static auto& all = *new std::vector<PersistentOnCopies*>;
   return all;
@@ -47,7 +47,7 @@ class PersistentOnCopies final : public PendingCopiedCall, public Startable {
   }
   void free() override {
     {
-      const std::lock_guard lock(mutex);
+      const std::lock_guard lock(copies_mutex);
       std::erase(known(), this);
     }
     count.fetch_sub(1);
@@ -79,7 +79,7 @@ Carried init_on_copies(const char* function, const Word64* words, const SidesOfC
   }
   *reinterpret_cast<MPI_Request*>(words[sides.last_word]) = call->request = call->token.request;
   call->has_program_its_token = true;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(copies_mutex);
   known().push_back(call.release());  // the program frees it
   count.fetch_add(1);
   return carried;
@@ -87,7 +87,7 @@ Carried init_on_copies(const char* function, const Word64* words, const SidesOfC
 
 Startable* find_persistent_on_copies(MPI_Request request) {
   if (!any_persistent_on_copies()) return nullptr;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(copies_mutex);
   const auto found = std::find_if(known().begin(), known().end(), [request](const PersistentOnCopies* one) { return one->request == request; });
   return found == known().end() ? nullptr : *found;
 }

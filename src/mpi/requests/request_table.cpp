@@ -31,7 +31,7 @@ struct Table {
 
 std::atomic<Table*> table{nullptr};
 std::atomic<std::size_t> live{0};
-std::mutex mutex;  // of whoever changes something
+std::mutex table_mutex;  // of whoever changes something
 
 std::uint64_t handle_of(MPI_Request request) { return static_cast<std::uint64_t>(word_of(request)); }
 
@@ -73,7 +73,7 @@ Entry* find_in(Table& all, std::uint64_t handle) {
 }  // namespace
 
 void remember_request(LiveRequest& its) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(table_mutex);
   Table* all = table.load(std::memory_order_relaxed);
   if (all == nullptr || 2 * all->used >= all->entries.size()) all = &larger(all);
   insert(*all, handle_of(its.request), &its);
@@ -81,7 +81,7 @@ void remember_request(LiveRequest& its) {
 }
 
 void forget_request(const LiveRequest& its) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(table_mutex);
   Table& all = *table.load(std::memory_order_relaxed);
   Entry* const entry = find_in(all, handle_of(its.request));
   const auto at = static_cast<std::size_t>(entry - all.entries.data());

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostTags = 32768;  // that MPI promises
 
-std::mutex mutex;
+std::mutex tokens_mutex;
 int tags_made = 0;
 std::vector<int>& free_tags() {
   static auto& tags = *new std::vector<int>;
@@ -42,7 +42,7 @@ bool tokens_possible() {
 }
 
 int open_token(Token& token) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(tokens_mutex);
   if (!free_tags().empty()) {
     token.tag = free_tags().back();
     free_tags().pop_back();
@@ -81,7 +81,7 @@ void withdraw_token(Token& token) { (void)pmpi().Cancel(&token.request); }
 
 void close_token(Token& token) {
   if (token.tag < 0) return;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(tokens_mutex);
   free_tags().push_back(token.tag);
   token.tag = -1;
 }

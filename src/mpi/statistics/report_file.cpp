@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -120,22 +121,35 @@ struct ReportAtExit {
   }
 } report_at_exit;
 
-// By the whole job no more than a thousand files a second, and by this process no more than one part in a hundred of its time. What has
-// run for a short time only may crash as soon: then they follow each other more closely, slow ones each ten times as late as the one before.
-std::int64_t pause_ns(std::int64_t age_ns, std::int64_t spent_ns) {
-  constexpr std::int64_t kShortest = 5 * kMillisecond, kShare = 100;
-  return std::max({std::clamp(age_ns, kShortest, kSecond), known_world().size * kSecond / kFilesEachSecond, std::min(spent_ns * kShare, 10 * age_ns)});
+// What the report that was written last took: of a processor, and altogether, with waiting for a busy processor or a slow file system.
+struct Taken {
+  std::int64_t worked_ns, passed_ns;
+};
+
+std::int64_t worked_ns() {
+  timespec time{};
+  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * kSecond + time.tv_nsec;
+}
+
+// By the whole job no more than a thousand files a second, and by this process no more than one part in a hundred of a processor's time and
+// one in ten of a file system's. What has run for a short time only may crash as soon: then they follow each other more closely, slow ones
+// each ten times as late as the one before.
+std::int64_t pause_ns(std::int64_t age_ns, const Taken& taken) {
+  constexpr std::int64_t kShortest = 5 * kMillisecond, kShareOfWork = 100, kShareOfTime = 10;
+  const std::int64_t fair = std::max(taken.worked_ns * kShareOfWork, taken.passed_ns * kShareOfTime);
+  return std::max({std::clamp(age_ns, kShortest, kSecond), known_world().size * kSecond / kFilesEachSecond, std::min(fair, 10 * age_ns)});
 }
 
 // Since the first call, in a thread of its own: also what was called just before a long time without calls is written.
 void keep_report(std::int64_t first_ns) {
-  std::int64_t spent_ns = now_ns() - first_ns;
+  Taken taken{0, now_ns() - first_ns};
   while (!ended) {
-    std::this_thread::sleep_for(std::chrono::nanoseconds(pause_ns(now_ns() - first_ns, spent_ns)));
+    std::this_thread::sleep_for(std::chrono::nanoseconds(pause_ns(now_ns() - first_ns, taken)));
     if (calls_counted() == calls_in_this_report.load()) continue;
-    const std::int64_t began_ns = now_ns();
+    const std::int64_t began_ns = now_ns(), worked_before_ns = worked_ns();
     write_meanwhile();
-    spent_ns = now_ns() - began_ns;
+    taken = {worked_ns() - worked_before_ns, now_ns() - began_ns};
   }
 }
 

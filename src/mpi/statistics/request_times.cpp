@@ -22,8 +22,8 @@ struct NativeCall {
   Overlap& overlap() const { return counter->overlap(By::native); }
 };
 
-std::mutex mutex;  // of the calls
-std::atomic<std::size_t> known{0};
+std::mutex calls_mutex;  // of the calls
+std::atomic<std::size_t> calls_known{0};
 std::unordered_map<Word64, NativeCall>& native_calls() {
   static auto& all = *new std::unordered_map<Word64, NativeCall>;  // outlives every static object
   return all;
@@ -35,8 +35,8 @@ void add(std::vector<Overlap*>& all, Overlap* one) {
 
 // Null: none that is known. A copy, so that no lock is held while MPI is called.
 bool find_native(Word64 handle, NativeCall& found) {
-  if (known.load(std::memory_order_relaxed) == 0) return false;
-  const std::lock_guard lock(mutex);
+  if (calls_known.load(std::memory_order_relaxed) == 0) return false;
+  const std::lock_guard lock(calls_mutex);
   const auto at = native_calls().find(handle);
   if (at == native_calls().end()) return false;
   found = at->second;
@@ -45,14 +45,14 @@ bool find_native(Word64 handle, NativeCall& found) {
 
 // Its request is gone, unless it can be started again.
 void end_native(Word64 handle, std::int64_t now_ns, bool gone) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(calls_mutex);
   const auto at = native_calls().find(handle);
   if (at == native_calls().end()) return;
   if (at->second.under_way) at->second.overlap().ends(now_ns);
   if (at->second.under_way) trace::end(at->second.traced);
   at->second.under_way = false;
   if (gone) native_calls().erase(at);
-  known.store(native_calls().size(), std::memory_order_relaxed);
+  calls_known.store(native_calls().size(), std::memory_order_relaxed);
 }
 
 trace::Number trace_native(const CallCounter& counter, const TracedSizes& sizes, std::int64_t began_ns) {
@@ -99,14 +99,14 @@ void note_made(const Made& made, const Carried& carried, const RequestsAt& reque
   if (nonblocking) overlap.started(spent_ns);
   if (nonblocking) note_inside(By::native, now_ns(), spent_ns);
   const trace::Number traced = nonblocking ? trace_native(made.counter, sizes, made.began_ns) : 0;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(calls_mutex);
   native_calls()[handle] = {&made.counter, nonblocking, sizes, traced};
-  known.store(native_calls().size(), std::memory_order_relaxed);
+  calls_known.store(native_calls().size(), std::memory_order_relaxed);
 }
 
 void forget_native_request(const RequestsAt& request) {
   record_freed(request);
-  if (request.address != 0 && known.load(std::memory_order_relaxed) != 0) end_native(request[0], now_ns(), true);
+  if (request.address != 0 && calls_known.load(std::memory_order_relaxed) != 0) end_native(request[0], now_ns(), true);
 }
 
 Word64 StartTime::returns(Word64 code) {
@@ -120,7 +120,7 @@ Word64 StartTime::returns(Word64 code) {
       add(among, ours->use.overlap());
       continue;
     }
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(calls_mutex);
     const auto at = native_calls().find(handle);
     if (at == native_calls().end() || at->second.under_way || static_cast<int>(code) != MPI_SUCCESS) continue;
     at->second.under_way = true;
@@ -138,7 +138,7 @@ Word64 StartTime::returns(Word64 code) {
 
 void CompletionTime::look() {
   recorded_.look(requests_);
-  if (!any_requests() && known.load(std::memory_order_relaxed) == 0) return;
+  if (!any_requests() && calls_known.load(std::memory_order_relaxed) == 0) return;
   for (int one = 0; one < requests_.count; ++one) {
     const Word64 handle = requests_[one];
     NativeCall native{};

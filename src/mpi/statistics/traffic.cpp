@@ -12,7 +12,7 @@
 namespace crossrail::mpi {
 namespace {
 
-thread_local crossrail_traffic last{};
+thread_local crossrail_traffic traffic_of_last_call{};
 
 // Plans that may be added up: collective, algorithm (names of the catalogue), bytes of a block, ranks, nodes.
 using Kind = std::tuple<std::string_view, std::string_view, std::uint64_t, int, int>;
@@ -23,14 +23,14 @@ struct Sum {
   std::uint64_t queue_pairs = 0, node_bytes = 0, scratch_bytes = 0;  // the largest
 };
 
-std::mutex mutex;
+std::mutex traffic_mutex;
 std::map<Kind, Sum>& sums() {
   static auto& all = *new std::map<Kind, Sum>;  // outlives every static object: reports come late
   return all;
 }
 
 void add(const PlanSummary& plan) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(traffic_mutex);
   Sum& sum = sums()[{name_of(plan.collective), plan.algorithm, plan.block_bytes, plan.ranks, plan.nodes}];
   sum.moved += plan.last;
   ++sum.calls;
@@ -44,14 +44,14 @@ void add(const PlanSummary& plan) {
 void note_traffic(const Plan* plan) { note_traffic(plan == nullptr ? PlanSummary{} : summary_of(*plan)); }
 
 void note_traffic(const PlanSummary& plan) {
-  last = {plan.last.sends, plan.last.sent_bytes, plan.last.local_sends, plan.last.staged_bytes, plan.partners, plan.node_bytes, plan.scratch_bytes, plan.calls};
+  traffic_of_last_call = {plan.last.sends, plan.last.sent_bytes, plan.last.local_sends, plan.last.staged_bytes, plan.partners, plan.node_bytes, plan.scratch_bytes, plan.calls};
   if (!plan.native && counting()) add(plan);
 }
 
-crossrail_traffic last_traffic() { return last; }
+crossrail_traffic last_traffic() { return traffic_of_last_call; }
 
 std::string traffic_json() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(traffic_mutex);
   std::string json = "[";
   for (const auto& [kind, sum] : sums()) {
     const auto& [collective, algorithm, block_bytes, ranks, nodes] = kind;

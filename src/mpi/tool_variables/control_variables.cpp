@@ -29,13 +29,13 @@ const std::vector<std::string>& names() {
   return all;
 }
 
-const Marks& marks() {
+const Marks& control_marks() {
   static const auto& all = *new Marks(setting_rows().size());
   return all;
 }
 
 // Reading and writing by tools; communicators read settings when they are opened.
-std::mutex mutex;
+std::mutex variables_mutex;
 
 // Those that hold for a communicator do so for communicators still to come, as with crossrail_set().
 bool may_be_written(int which) { return std::string_view(setting_rows()[static_cast<std::size_t>(which)].scope) == "communicator"; }
@@ -60,12 +60,12 @@ int describe_control(int which, const Word64* words) {
 }
 
 int open_control(int which, const Word64* words) {
-  give<Word64>(words[1], marks().at(which));
+  give<Word64>(words[1], control_marks().at(which));
   give<int>(words[2], kMostCharacters);
   return MPI_SUCCESS;
 }
 
-int control_of(Word64 handle) { return marks().which(handle); }
+int control_of(Word64 handle) { return control_marks().which(handle); }
 
 int close_control(Word64 handle_address) {
   give<MPI_T_cvar_handle>(handle_address, MPI_T_CVAR_HANDLE_NULL);
@@ -73,7 +73,7 @@ int close_control(Word64 handle_address) {
 }
 
 int read_control(int which, Word64 buffer) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(variables_mutex);
   const std::string value = setting_values(process_settings())[static_cast<std::size_t>(which)];
   int room = kMostCharacters;
   give_text(buffer, reinterpret_cast<Word64>(&room), value.c_str());
@@ -86,7 +86,7 @@ int write_control(int which, Word64 buffer) {
   if (text == nullptr) return MPI_T_ERR_INVALID;
   const std::string value(text, strnlen(text, kMostCharacters));
   const char* const variable = setting_rows()[static_cast<std::size_t>(which)].variable;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(variables_mutex);
   return makes_sense(variable, value) && change_process_setting(variable, value) ? MPI_SUCCESS : MPI_T_ERR_INVALID;
 }
 

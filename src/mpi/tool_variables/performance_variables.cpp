@@ -54,7 +54,7 @@ const std::vector<Variable>& variables() {
 
 const Variable& variable(int which) { return variables()[static_cast<std::size_t>(which)]; }
 
-const Marks& marks() {
+const Marks& performance_marks() {
   static const auto& all = *new Marks(variables().size());
   return all;
 }
@@ -94,12 +94,12 @@ int describe_performance(int which, const Word64* words) {
 
 int open_performance(int which, const Word64* words) {
   count_from_now();
-  give<Word64>(words[1], marks().at(which));
+  give<Word64>(words[1], performance_marks().at(which));
   give<int>(words[2], 1);
   return MPI_SUCCESS;
 }
 
-int performance_of(Word64 handle) { return marks().which(handle); }
+int performance_of(Word64 handle) { return performance_marks().which(handle); }
 
 int close_performance(Word64 handle_address) {
   give<MPI_T_pvar_handle>(handle_address, MPI_T_PVAR_HANDLE_NULL);
