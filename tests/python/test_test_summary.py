@@ -49,8 +49,9 @@ def test_without_an_account_there_is_a_sentence(tmp_path):
     assert done.returncode == 1 and "no account of the tests" in done.stdout and "Traceback" not in done.stdout
 
 
-def test_tests_of_other_shares_are_counted(tmp_path):
+def test_tests_that_are_left_out_are_counted(tmp_path):
     (tmp_path / "tests.xml").write_text('<testsuite><testcase name="a" status="run"/></testsuite>')
-    assert run(tmp_path / "tests.xml", "5").stdout == "1 tests ran: 1 passed, 0 failed, 4 of other shares left out ('make test SHARE=all' runs them).\n"
+    assert run(tmp_path / "tests.xml", "5").stdout == "1 tests ran: 1 passed, 0 failed, 4 under further MPI libraries left out ('make test SHARE=all' runs them).\n"
+    assert ", 4 under further" in run(tmp_path / "tests.xml", "2", "3").stdout
     for known in ("1", "", "many"):
         assert run(tmp_path / "tests.xml", known).stdout == "1 tests ran: 1 passed, 0 failed.\n"
