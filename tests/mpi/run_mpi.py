@@ -76,6 +76,9 @@ def find_program(mpi, options, name):
     folder = Path(options.programs) / mpi.build
     if not folder.exists():
         skip(f"nothing is compiled for {mpi.name} here: its headers were not found")
+    missing = folder / f"{name}.missing"
+    if missing.exists():
+        skip(missing.read_text().strip())
     if not (folder / name).exists():
         sys.exit(f"{folder / name} is not built")
     return str(folder / name)
