@@ -26,6 +26,9 @@ demo:             ## a real program without and with crossrail, then a replay of
 # Tests run under the first MPI library that there is (Open MPI 4, MPICH 4, Open MPI 5, MPICH 5). Of those under further ones, which are installed
 # then: 0, 1 or 2, a third each, or all (tests/mpi/programs.cmake).
 SHARE := none
+ifeq ($(filter none 0 1 2 all,$(SHARE)),)
+$(error SHARE=$(SHARE): it is none, 0, 1, 2 or all)
+endif
 
 test:             ## the tests that this machine can run, under one MPI library; SHARE=all: under all there are
 	@cmake/setup.sh $(if $(filter none,$(SHARE)),test,test-all)

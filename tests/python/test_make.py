@@ -81,6 +81,12 @@ def test_what_installs_says_so_first(tree, target, words):
     assert code == 0, printed
 
 
+@pytest.mark.parametrize("share", ["3", "everything", ""])
+def test_a_share_that_there_is_not_is_refused(tree, share):
+    code, printed, installs = make(tree, "test", f"SHARE={share}")
+    assert (code, installs) == (2, []) and f"SHARE={share}: it is none, 0, 1, 2 or all" in printed
+
+
 def test_nothing_missing_is_said(tree):
     (tree / "bin/dpkg-query").write_text(f"#!{shutil.which('sh')}\necho installed\n")
     os.makedirs(tree / "build/wheels/mpich")
