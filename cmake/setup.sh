@@ -19,7 +19,7 @@ PATH=$venv/bin:$PATH
 case $purpose in check | build | demo | test | test-all | wheel | docs | pages | slurm) ;; *) echo "usage: cmake/setup.sh [check|build|demo|test|test-all|wheel|docs|pages|slurm]" >&2; exit 2 ;; esac
 
 build_packages="g++ gfortran cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libmpich-dev mpich
-  libhwloc-dev libboost-context-dev libgtest-dev python3-typer python3-rich python3-pip python3-venv dpkg-dev"
+  libhwloc-dev libboost-context-dev libgtest-dev python3-typer python3-rich python3-pip python3-venv dpkg-dev file"
 test_packages="python3-mpi4py python3-numpy python3-pytest iproute2"
 hip_packages="libamdhip64-dev hipcc clang-19 clang-tools-19 lld-19"  # to compile the HIP module; not everywhere
 demo_packages="quantum-espresso quantum-espresso-data"

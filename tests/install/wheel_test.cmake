@@ -1,6 +1,6 @@
 # Builds the wheel as pip does, installs it into a virtual environment, and uses the command line there: its libraries
-# have come with it. One flavour of MPI, no bench and no optimization, so that it is quick; without precompiled headers,
-# which could hide that a file does not include what it uses.
+# have come with it. One flavour of MPI, no bench and no optimization, so that it is quick; every file by itself and
+# without precompiled headers, as other files and these could hide that one does not include what it uses.
 include(${CMAKE_CURRENT_LIST_DIR}/steps.cmake)
 set(quick BENCH=OFF CUDA_INCLUDE=OFF HIP_INCLUDE=OFF)
 foreach(flavour openmpi mpich abi)
@@ -19,7 +19,7 @@ endforeach()
 file(REMOVE_RECURSE ${FOLDER}/wheels ${FOLDER}/venv)
 run(${CMAKE_COMMAND} -E env --unset=CMAKE_ARGS CMAKE_BUILD_PARALLEL_LEVEL=2 PYTHONPATH=${BACKEND}
   ${PYTHON} -m pip wheel ${TREE} --no-build-isolation --no-deps --no-index -w ${FOLDER}/wheels --config-settings build-dir=${FOLDER}/build --config-settings cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0
-  --config-settings cmake.define.CMAKE_DISABLE_PRECOMPILE_HEADERS=ON ${options})
+  --config-settings cmake.define.CMAKE_DISABLE_PRECOMPILE_HEADERS=ON --config-settings cmake.define.CMAKE_UNITY_BUILD=OFF ${options})
 file(GLOB wheel ${FOLDER}/wheels/crossrail-${VERSION}-py3-none-*.whl)
 
 # An empty environment: Typer and Rich are those of the Python at hand, all else comes out of the wheel.

@@ -16,7 +16,7 @@ if(MPI_TEST_openmpi4_INCLUDE)
   file(STRINGS ${MPI_TEST_openmpi4_INCLUDE}/mpi.h MPI_TEST_openmpi4_MAJOR REGEX "#define OMPI_MAJOR_VERSION")
   string(REGEX REPLACE "[^0-9]" "" MPI_TEST_openmpi4_MAJOR "${MPI_TEST_openmpi4_MAJOR}")
 endif()
-set(MPI_TEST_openmpi4_MPIRUN "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun.openmpi --oversubscribe --bind-to none")
+set(MPI_TEST_openmpi4_MPIRUN "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_tcp_if_include=lo mpirun.openmpi --oversubscribe --bind-to none")
 find_path(MPI_TEST_mpich4_INCLUDE mpi.h NO_DEFAULT_PATH
   PATHS /usr/include/x86_64-linux-gnu /usr/include/aarch64-linux-gnu PATH_SUFFIXES mpich)
 find_library(MPI_TEST_mpich4_LIBRARY mpich NO_DEFAULT_PATH PATHS ${MPI_TEST_SYSTEM_LIBRARIES})

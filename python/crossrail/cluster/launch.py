@@ -38,6 +38,13 @@ def parameters(option: str, values: Dict[str, object], given: List[str]) -> List
     return [word for name, value in values.items() if name not in given for word in (option, name, str(value))]
 
 
+def openmpi_hosts(cluster: Cluster, old: bool) -> str:
+    """The hosts with the number of their ranks. Open MPI 5.0.7, Debian 13's, takes no number for its own host where that has an address for its name."""
+    first, *others = cluster.hosts
+    named = [f"{first.address if old else first.name}:{first.ranks}"]
+    return ",".join(named + [f"{host.address}:{host.ranks}" for host in others])
+
+
 def openmpi_words(cluster: Cluster, given: List[str], major: int) -> List[str]:
     """Open MPI 4 (ORTE) and 5 (PRRTE): the agent for ssh, hosts, TCP on the cluster's interface, no binding."""
     old = major < 5
@@ -48,7 +55,7 @@ def openmpi_words(cluster: Cluster, given: List[str], major: int) -> List[str]:
     library: Dict[str, object] = {"pml": "ob1", "btl": OTHER_NETWORKS, "btl_tcp_if_include": INTERFACE,
                                   "mpi_yield_when_idle": int(cluster.crowded)}
     words = parameters("--mca" if old else "--prtemca", runtime, given) + parameters("--mca", library, given)
-    words += ["--host", ",".join(f"{host.address}:{host.ranks}" for host in cluster.hosts)]
+    words += ["--host", openmpi_hosts(cluster, old)]
     if not any(word in MAPPING for word in given):
         words += ["--map-by", "slot"]
     if not any(word in BINDING for word in given):

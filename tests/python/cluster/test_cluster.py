@@ -114,6 +114,7 @@ def test_open_mpi_5(small, monkeypatch):
     monkeypatch.setattr(cluster_launch, "major_version", lambda _: 5)
     text = " ".join(start(small, "openmpi").words)
     assert "--prtemca plm ssh --prtemca plm_ssh_agent /c/agent" in text and "--prtemca prte_if_include eth0" in text
+    assert f"--host {small.hosts[0].name}:2,10.83.0.2:1" in text and "--map-by slot" in text
 
 
 def test_what_the_user_says_wins(small):

@@ -51,6 +51,15 @@ def test_signals_end_the_run_as_they_would_without_couriers(name, number):
     assert {code_after(mpi, couriers, number) for couriers in (0, 2)} <= allowed
 
 
+def ranks_end_with_their_launcher(mpi):
+    """Whether they do, killed, without crossrail; those of Open MPI 5.0.7 go on."""
+    with Run(mpi, "wait", None) as job:
+        job.until_said(b"waiting", 2)
+        job.job.kill()
+        job.job.wait()
+        return job.left() == []
+
+
 @pytest.mark.parametrize("couriers", (0, 2))
 @pytest.mark.parametrize("name", MPIS)
 def test_where_crossrail_run_is_killed_all_its_processes_end(name, couriers):
@@ -60,7 +69,7 @@ def test_where_crossrail_run_is_killed_all_its_processes_end(name, couriers):
         assert len(job.couriers()) == 2 * couriers
         job.job.kill()
         assert exit_code(job.job.wait()) == 137
-        assert job.left() == []
+        assert job.left() == [] or (couriers == 0 and not ranks_end_with_their_launcher(mpi))
 
 
 @pytest.mark.parametrize("name", MPIS)

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from helped_jobs import HELPED, PROGRAMS, ROOT, run, usable
+from mpis import launcher_environment
 
 BY_TURNS = "rank 0={host} slot=1\nrank 1={host} slot=0\n"
 PLACED = {"openmpi4": ([], ["--bind-to", "none"], ["--bind-to", "core"], ["--rankfile", "FILE"]),
@@ -26,6 +27,9 @@ def test_it_sees_what_it_would_see_without(name, number, tmp_path):
     ranks = tmp_path / "ranks"
     ranks.write_text(BY_TURNS.format(host=socket.gethostname()))
     words = [str(ranks) if word == "FILE" else word for word in PLACED[name][number]]
+    launched = subprocess.run([mpi.launcher, "-n", "2", *words, "true"], env=launcher_environment(mpi), capture_output=True, text=True, check=False)
+    if launched.returncode:  # Open MPI 5.0.7 takes no rank file of a long path
+        pytest.skip(f"{name}: its launcher does not take {' '.join(words)} here: {launched.stderr}")
     native = seen(mpi, None, words)
     assert len(native) == 2 and "of 2, 0 of 2 on the node" in native[0]
     assert [seen(mpi, couriers, words) for couriers in (0, 2)] == [native, native]
