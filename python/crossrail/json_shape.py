@@ -1,6 +1,6 @@
 """Whether JSON from a file is what is expected: the types of its parts.
 
-A shape is a type (float takes whole numbers too, object everything), Count or Amount, a tuple of texts for one of them, `[shape]` for a list of such,
+A shape is a type (float takes whole numbers too, object everything), Count, Amount or Positive, a tuple of texts for one of them, `[shape]` for a list of such,
 `{name: shape}` for an object, where a name that ends in '?' may be missing, and `{str: shape}` for an object with any names. Names that are not in the shape
 are let be.
 """
@@ -16,18 +16,24 @@ class Amount(float):
     """In a shape: a number, 0 or more."""
 
 
+class Positive(float):
+    """In a shape: a number above 0."""
+
+
 WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", list: "a list", dict: "an object",
-         Count: "a whole number, 0 or more", Amount: "a number, 0 or more"}
-LARGEST = 1 << 64  # no whole number that crossrail writes is as large, and sums of those are numbers
+         Count: "a whole number, 0 or more", Amount: "a number, 0 or more", Positive: "a number above 0"}
+LARGEST = 1 << 64  # no number that crossrail writes is as large, and sums of those are numbers
 
 
 def is_a(value: Any, kind: type) -> bool:
     """True is no number, though Python has it so."""
-    if kind in (Count, Amount):
-        return is_a(value, kind.__base__) and value >= 0
+    if kind is object:
+        return True
+    if kind in (Count, Amount, Positive):
+        return is_a(value, kind.__base__) and (value > 0 if kind is Positive else value >= 0)
     if isinstance(value, bool):
-        return kind in (bool, object)
-    if isinstance(value, int) and abs(value) >= LARGEST:
+        return kind is bool
+    if isinstance(value, (int, float)) and abs(value) >= LARGEST:
         return False
     return isinstance(value, (int, float) if kind is float else kind)
 

@@ -18,7 +18,9 @@ def check_folder(folder: Path, made: bool = False) -> None:
     there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists())
     if there != folder.absolute() and not made:
         raise CliError(f"There is no folder {folder}.")
-    if not there.is_dir() or not os.access(there, os.W_OK):
+    if not there.is_dir():
+        raise CliError(f"Nothing can be written to {folder}: {there} is no folder.")
+    if not os.access(there, os.W_OK):
         raise CliError(f"Nothing can be written to {folder}.")
 
 

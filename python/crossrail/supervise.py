@@ -6,7 +6,8 @@ import signal
 import socket
 import subprocess
 import threading
-from typing import Callable, Dict, List, Optional
+from contextlib import contextmanager
+from typing import Callable, Dict, Iterator, List, Optional
 
 from crossrail.errors import CliError
 
@@ -80,6 +81,26 @@ def supervise(command: List[str], environment: Optional[Dict[str, str]] = None, 
             timer.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def leave_by_exception(number: int, _frame) -> None:
+    """A signal becomes SystemExit, with a shell's exit code for it."""
+    raise SystemExit(128 + number)
+
+
+@contextmanager
+def leaving_by_exception() -> Iterator[None]:
+    """Meanwhile signals that would end this process at once become SystemExit, so that what is temporary is removed. Those that somebody ignores
+    (nohup) or takes already are left alone."""
+    mine = threading.current_thread() is threading.main_thread()
+    taken = [number for number in (signal.SIGTERM, signal.SIGHUP) if mine and signal.getsignal(number) == signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, leave_by_exception)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
 
 
 class Interruptions:

@@ -132,8 +132,9 @@ std::string what_it_takes(const SettingRow& row, const std::string& text) {
 }
 
 std::string suggestion(const std::string& variable) {
+  constexpr std::size_t kPrefix = sizeof "CROSSRAIL_" - 1;
   const char* nearest = nullptr;
-  std::size_t least = 4;  // further off, it is another word
+  std::size_t least = std::min<std::size_t>(4, (std::max(variable.size(), kPrefix) - kPrefix) / 2 + 1);  // further off, it is another word
   for (const SettingRow& row : setting_rows()) {
     const std::size_t far = distance(variable.substr(0, 100), row.variable);
     if (far >= least) continue;

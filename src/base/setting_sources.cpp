@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "base/setting_check.h"
 #include "base/small_file.h"
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::size_t kMostFileBytes = 256 * 1024;
 constexpr int kMostBadLines = 4;  // told of one file
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors begin text in UTF-8 with it
 // Not settings of the library: read by the command line, the benches and the tests.
 constexpr const char* kOthersVariables[] = {"CROSSRAIL_LIBRARY_DIR", "CROSSRAIL_NCCL", "CROSSRAIL_BUILD"};
 
@@ -115,7 +117,8 @@ void read_settings_file(SettingSources& sources, const std::string& path, bool n
     return;
   }
   sources.files.push_back(path);
-  read_lines(sources, path, file.text);
+  const bool marked = file.text.compare(0, kByteOrderMark.size(), kByteOrderMark) == 0;
+  read_lines(sources, path, file.text.substr(marked ? kByteOrderMark.size() : 0));
 }
 
 // The folder of the user's files; empty where there is none.
@@ -163,7 +166,11 @@ void find_tuning_table(SettingSources& sources, const std::vector<std::string>& 
   for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) {
     const std::string path = *folder + "/crossrail-tuning.csv";
     struct stat status{};
-    if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || path.find('\n') != std::string::npos) continue;
+    if (stat(path.c_str(), &status) != 0 || path.find('\n') != std::string::npos) continue;
+    if (const std::string problem = kind_problem(status); !problem.empty()) {
+      sources.given.push_back({"", "", path, printable(path) + " " + problem + ": ignored"});
+      continue;
+    }
     sources.settings.tuning = path;
     sources.given.push_back({"CROSSRAIL_TUNING", path, "found", ""});
     return;

@@ -1,7 +1,6 @@
 #include "base/small_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,14 +8,6 @@
 
 namespace crossrail {
 namespace {
-
-// Empty for a regular file.
-std::string kind_problem(const struct stat& status) {
-  if (S_ISREG(status.st_mode)) return {};
-  if (S_ISDIR(status.st_mode)) return "is a directory";
-  if (S_ISFIFO(status.st_mode)) return "is a FIFO";
-  return "is no regular file";
-}
 
 std::string too_large(std::size_t most) { return "is larger than " + std::to_string(most >> 10) + " KiB"; }
 
@@ -37,6 +28,13 @@ void read_all(int descriptor, std::size_t most, SmallFile& file) {
 }
 
 }  // namespace
+
+std::string kind_problem(const struct stat& status) {
+  if (S_ISREG(status.st_mode)) return {};
+  if (S_ISDIR(status.st_mode)) return "is a directory";
+  if (S_ISFIFO(status.st_mode)) return "is a FIFO";
+  return "is no regular file";
+}
 
 SmallFile read_small_file(const std::string& path, std::size_t most) {
   SmallFile file;

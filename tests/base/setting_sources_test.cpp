@@ -90,6 +90,7 @@ TEST_F(SettingFiles, bad_lines_are_told_and_the_others_hold) {
       {"slots", ":1: 'slots' is no 'name = value': ignored"},
       {"= 3", ":1: '= 3' is no 'name = value': ignored"},
       {"slot = 3", ":1: CROSSRAIL_SLOT = 3 is not a setting of crossrail: ignored (did you mean CROSSRAIL_SLOTS?)"},
+      {"foo = 3", ":1: CROSSRAIL_FOO = 3 is not a setting of crossrail: ignored (see 'crossrail list --settings')"},
       {"slots = -3", ":1: CROSSRAIL_SLOTS = -3 is ignored: it takes a number; the default, 4, is used"},
       {"segment = memfd,disk", ":1: CROSSRAIL_SEGMENT = memfd,disk is ignored: it takes memfd, shm and none, with commas between them; the default, memfd,shm, is used"},
       {"nodes = 0,,1", ":1: CROSSRAIL_NODES = 0,,1 is ignored: it takes numbers with commas between them, such as 0,0,1,1; the default, none, is used"},
@@ -103,6 +104,14 @@ TEST_F(SettingFiles, bad_lines_are_told_and_the_others_hold) {
     EXPECT_EQ(problem(sources), file_ + words) << line;
     EXPECT_EQ(sources.settings.plan_count, 9u) << line;
   }
+}
+
+TEST_F(SettingFiles, a_byte_order_mark_is_no_part_of_a_name) {
+  write("\xEF\xBB\xBFslots = 7\r\nplans = 9\r\n");
+  const SettingSources sources = read_setting_sources();
+  EXPECT_EQ(problem(sources), "");
+  EXPECT_EQ(sources.settings.slots, 7u);
+  EXPECT_EQ(sources.settings.plan_count, 9u);
 }
 
 TEST_F(SettingFiles, of_many_bad_lines_a_few_are_told) {
@@ -143,6 +152,7 @@ TEST_F(SettingFiles, a_tuning_table_beside_them_is_found) {
   const std::string table = folder_ + "/crossrail-tuning.csv";
   ASSERT_EQ(mkfifo(table.c_str(), 0600), 0);
   EXPECT_EQ(read_setting_sources().settings.tuning, "") << "a FIFO";
+  EXPECT_EQ(problem(read_setting_sources()), table + " is a FIFO: ignored");
   ASSERT_EQ(unlink(table.c_str()), 0);
   write(table, "");
   const SettingSources sources = read_setting_sources();

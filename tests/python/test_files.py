@@ -130,7 +130,8 @@ def test_what_does_not_fit_is_named(value, words):
 
 
 @pytest.mark.parametrize("content", ["[1]", "{}", '{"rank":0,"calls":[{}]}', '{"rank":"0","calls":[]}', '{"rank":0,"calls":[{"name":"x","histogram":{"a":1}}]}',
-                                     '{"rank":0,"calls":[],"wall_seconds":-5}', '{"rank":0,"calls":[],"wall_seconds":NaN}', '{"rank":0,"calls":[],"plans":[{}]}', '{"rank":0,"calls":[],"time_line":{"part_seconds":null}}'])
+                                     '{"rank":0,"calls":[],"wall_seconds":-5}', '{"rank":0,"calls":[],"wall_seconds":NaN}', '{"rank":0,"calls":[],"plans":[{}]}', '{"rank":0,"calls":[],"wall_seconds":1e308}',
+                                     '{"rank":0,"calls":[],"time_line":{"part_seconds":0,"carried":[1],"native":[1]}}', '{"rank":0,"calls":[],"time_line":{"part_seconds":null}}'])
 def test_what_is_no_report_is_left_out(content, tmp_path, capsys):
     (tmp_path / "one.json").write_text(content)
     assert main(["report", str(tmp_path)]) == 2
@@ -138,6 +139,13 @@ def test_what_is_no_report_is_left_out(content, tmp_path, capsys):
     (tmp_path / "two.json").write_text(json.dumps({"rank": 0, "world_size": 1, "calls": []}))
     assert main(["report", str(tmp_path)]) == 0
     assert "one.json is incomplete and was left out" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_size_of_no_call_is_no_row(tmp_path, capsys):
+    call = {"name": "MPI_Alltoall", "carried": 1, "bytes": 8, "histogram": {"8": 0}}
+    (tmp_path / "one.json").write_text(json.dumps({"rank": 0, "world_size": 1, "calls": [call]}))
+    assert main(["report", str(tmp_path), "--html", str(tmp_path / "page.html")]) == 0
+    assert "up to" not in capsys.readouterr().out
 
 
 def test_a_damaged_report_is_named_and_is_no_lost_rank(tmp_path, capsys):

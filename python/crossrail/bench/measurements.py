@@ -105,12 +105,18 @@ class SmallSpeedup:
 
     mean: float
     sizes: str
+    several: bool
+
+    @property
+    def sort_of_mean(self) -> str:
+        """To stand behind the number; of one size there is no mean."""
+        return " (geometric mean)" if self.several else ""
 
 
 def small_speedup(comparisons: List[Comparison]) -> Optional[SmallSpeedup]:
     """Of the sizes from 1 byte to 1 KiB; None where there is none."""
     small = [one for one in comparisons if 1 <= one.bytes <= 1024 and one.speedup > 0]
-    return SmallSpeedup(geometric_mean(one.speedup for one in small), size_range([one.bytes for one in small])) if small else None
+    return SmallSpeedup(geometric_mean(one.speedup for one in small), size_range([one.bytes for one in small]), len(small) > 1) if small else None
 
 
 def times_faster(speedup: float) -> str:

@@ -78,7 +78,7 @@ def step_words(steps: List[Any], lines: List[str]) -> None:
         else:
             event, times, gaps, _ = step
             if times < 1 or gaps < 0:
-                raise ValueError(f"a step {step}")
+                raise CliError(f"The recording is damaged: a step {step} makes no sense.")
             lines.append(f"e {event} {gaps / times:.9f}")
 
 
@@ -103,4 +103,5 @@ def replay_program(recording: Recording) -> str:
         order = places(recording)
         return "\n".join(line for process in recording["processes"] for line in process_words(process, order)) + "\n"
     except (KeyError, TypeError, ValueError, IndexError, ArithmeticError, RecursionError) as error:
-        raise CliError(f"The recording is damaged: {error!r}.") from None
+        wrong = f"{error} is missing" if isinstance(error, KeyError) else "the calls of a process are not written as they should be"
+        raise CliError(f"The recording is damaged: {wrong}.") from None

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
 from crossrail.algorithms import across_nodes, compact
+from crossrail.cluster.plan import distribute
 from crossrail.collectives import BLOCKING, NAME_OF_FORM, any_of, exchange_names, find, names, vector_names
 from crossrail.couriers import MOST
 from crossrail.errors import CliError, did_you_mean
@@ -19,6 +20,7 @@ EQUAL = "equal"
 COUNTS = (EQUAL, "zipf")
 PING_PONG = "pingpong"
 COMPLEX_BYTES = 16  # alltoallw's blocks are multiples of it
+MOST_REPETITIONS = 1_000_000
 BLOCK_UNIT = 64  # bytes; of derived types every block is a multiple
 
 
@@ -197,7 +199,11 @@ def check_request(request: BenchRequest) -> None:
     check_flavour(request.where.flavour)
     if request.where.ranks < 2:
         raise CliError("A collective call needs at least 2 ranks: -n 2.")
-    if what.max_bytes < max(1, what.min_bytes):
+    if request.where.hosts is not None:
+        distribute(request.where.ranks, request.where.hosts)
+    if what.min_bytes < 1:
+        raise CliError("A block has at least 1 byte: --min 1.")
+    if what.max_bytes < what.min_bytes:
         raise CliError(f"There is no size to measure: --min {compact(what.min_bytes)} is more than --max {compact(what.max_bytes)}.")
     if what.tests and what.form == BLOCKING:
         raise CliError(f"A blocking call has nothing to test: --tests is for {any_of(later_calls(what.collective))}.")
@@ -206,8 +212,8 @@ def check_request(request: BenchRequest) -> None:
     check_lengths(what)
     check_datatype(what)
     check_buffers(what)
-    if request.effort.repetitions is not None and request.effort.repetitions < 1:
-        raise CliError("There is nothing to measure without a repetition: --repetitions is at least 1.")
+    if request.effort.repetitions is not None and not 1 <= request.effort.repetitions <= MOST_REPETITIONS:
+        raise CliError(f"--repetitions is at least 1, and {MOST_REPETITIONS} at most.")
     check_seconds("--max-time", request.effort.most_seconds)
 
 

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import os
 import subprocess
 from contextlib import ExitStack
 from dataclasses import astuple
@@ -9,18 +10,21 @@ from pathlib import Path
 from typing import IO, Callable, List, Optional
 
 from crossrail import core
+from crossrail.algorithms import compact
 from crossrail.bench.measurements import Measurement, set_aside_not_run
-from crossrail.bench.request import PING_PONG, BenchRequest, Where, bench_options
+from crossrail.bench.request import PING_PONG, BenchRequest, What, Where, bench_options
 from crossrail.cluster.hosts import Cluster
 from crossrail.cluster.launch import cluster_start, run_on
 from crossrail.cluster.plan import distribute
+from crossrail.collectives import exchange_names
 from crossrail.couriers import couriers_of
 from crossrail.errors import CliError, Stopped
 from crossrail.flavours import find_flavour
-from crossrail.job_folder import job_folder
+from crossrail.job_folder import job_folder, may_be_elsewhere
 from crossrail.launchers import Job, Launcher, check_launcher, command_line, core_count, find_launcher, named_launcher, own_settings, preload_value
 from crossrail.machine.description import describe_machine
 from crossrail.places import bench_program, built_flavours, preload_library, source_tree
+from crossrail.sizes import format_size
 from crossrail.supervise import Interruptions, supervise
 
 REFUSED = 2  # exit code of a bench program that cannot do what it is asked, and says why
@@ -40,7 +44,7 @@ class Starter:
 
     def __init__(self, hosts: Optional[int], ranks: int, couriers: int = 0) -> None:
         self.couriers = couriers
-        self.distributed = distribute(ranks, hosts) if hosts else []
+        self.distributed = distribute(ranks, hosts) if hosts is not None else []
         self.cluster: Optional[Cluster] = None
         self.stack = ExitStack()
 
@@ -115,6 +119,16 @@ def words_of_peers(said: str) -> List[str]:
     return list(dict.fromkeys(lines))[:10]
 
 
+def check_memory(what: What, ranks: int) -> None:
+    """Raises CliError where this machine has less memory than the buffers of so many ranks take, were they all here."""
+    blocks = ranks if what.collective in exchange_names() else 1
+    sides = 1 if what.in_place or what.collective == "allgather" else 2  # at least: of an allgather one side is short
+    needed = ranks * blocks * sides * what.buffers * what.max_bytes * (100 - what.empty) // 100
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > there:
+        raise CliError(f"With --max {compact(what.max_bytes)} the buffers of {ranks} ranks take {format_size(needed)} or more; this machine has {format_size(there)} of memory.")
+
+
 def run_bench(request: BenchRequest, start: Start) -> Measurement:
     """Runs the bench by `start` and returns its JSON.
 
@@ -122,7 +136,10 @@ def run_bench(request: BenchRequest, start: Start) -> Measurement:
     Unfinished where it has measured some sizes. Wrong data are no failure here: they are counted in the measurement.
     """
     where = request.where
-    with job_folder(chosen_launcher(request.what.program, where), where.launcher_words) as folder:
+    launcher = chosen_launcher(request.what.program, where)
+    if request.what.memory == "host" and request.what.program != PING_PONG and not may_be_elsewhere(launcher, where.launcher_words):
+        check_memory(request.what, where.ranks)
+    with job_folder(launcher, where.launcher_words) as folder:
         output = folder / "measurement.json"
         with open(folder / "printed", "w+", encoding="utf-8", errors="replace") as printed:
             code = start(bench_job(request, output), printed)

@@ -15,6 +15,7 @@ from crossrail.cli.words import split_cluster, split_marked, split_run
 from crossrail.console import warn
 from crossrail.errors import EXIT_CODE, CliError, Stopped, did_you_mean
 from crossrail.inputs import printable
+from crossrail.supervise import leaving_by_exception
 
 HELP = """crossrail carries MPI_Alltoall, MPI_Allreduce and others of unmodified programs: through the memory of a node, from GPU to GPU, and in fewer
 messages between nodes.
@@ -23,6 +24,9 @@ Start a program with it: crossrail run -n 8 ./app. Whatever it does not handle g
 MPI library; tables call that "native". crossrail's own errors are one sentence, and exit code 2.
 """
 
+PLAIN_WORDS = ((r"\.? Did you mean", ". Did you mean"), (r"is not a valid integer( range)?\b", "is not a whole number"),
+               (r"is not a valid float( range)?\b", "is not a number"))  # for those of the parser
+UNREAD_PIPE = 141  # a shell's, for SIGPIPE
 MOST_SHOWN = 200  # letters of an unforeseen error
 COMPLETION = "_CROSSRAIL_COMPLETE"  # set by the installed shell completion, which asks this program
 
@@ -54,9 +58,20 @@ def register() -> None:
 def usage_sentence(error: Exception, command: List[str], known: List[str]) -> str:
     """What the parser found wrong, as a sentence; where a command is misspelled, with the nearest one."""
     sentence = " ".join(str(error.format_message()).split()).rstrip(".")  # type: ignore[attr-defined]
-    sentence = re.sub(r"\.? Did you mean", ". Did you mean", sentence)
+    for pattern, words in PLAIN_WORDS:
+        sentence = re.sub(pattern, words, sentence)
     near = did_you_mean(command[0], known) if command and command[0] not in known else ""
     return f"{sentence}.{near}" if not sentence.endswith("?") else sentence
+
+
+def system_sentence(error: OSError) -> str:
+    """What the system refused."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        if not error.filename:
+            return "The current folder has been removed: change to another one."
+    return f"{error.filename or 'The output cannot be written'}: {error.strerror}."
 
 
 def unforeseen_sentence(error: Exception) -> str:
@@ -80,9 +95,8 @@ def refuse_empty_values(command: Any, words: List[str]) -> None:
             raise CliError(f"{option} needs {needs[option]}; none is given.")
 
 
-def main(words: Optional[List[str]] = None) -> int:
-    """Runs the command line (default: this process's); returns the exit code."""
-    words = list(sys.argv[1:] if words is None else words)
+def run(words: List[str]) -> int:
+    """Runs the command line; returns the exit code."""
     words[:2] = words[1:2] if words[:2] == ["bench", "pingpong"] else words[:2]  # a command with options of its own
     command = words[:1]
     split = {("run",): split_run, ("cluster",): split_cluster}.get(tuple(command), split_marked)
@@ -99,17 +113,23 @@ def main(words: Optional[List[str]] = None) -> int:
         warn(str(error))
         return error.exit_code
     except OSError as error:
-        warn(f"{error.filename or 'The output cannot be written'}: {error.strerror}.")
+        warn(system_sentence(error))
         return EXIT_CODE
     except (KeyboardInterrupt, typer.Abort):
         warn("Stopped.")
         return Stopped.exit_code
     except typer.Exit as stop:
         return stop.exit_code
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except SystemExit as stop:  # 1: the parser's or Rich's, for a pipe that nobody reads any more; else that of a signal
+        return UNREAD_PIPE if stop.code == 1 else int(stop.code or 0)
     except Exception as error:  # the parser's own, whose module may be part of Typer, or what nobody has foreseen
         if not hasattr(error, "format_message") and sys.flags.dev_mode:
             raise
         warn(usage_sentence(error, command, known) if hasattr(error, "format_message") else unforeseen_sentence(error))
         return EXIT_CODE
+
+
+def main(words: Optional[List[str]] = None) -> int:
+    """Runs the command line (default: this process's); returns the exit code. A signal that ends it leaves nothing behind."""
+    with leaving_by_exception():
+        return run(list(sys.argv[1:] if words is None else words))

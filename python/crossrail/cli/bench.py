@@ -76,7 +76,7 @@ apart in one allocation, as those that PyTorch's allocator hands out do (long on
 while calls are timed and while the last ones are checked; it ends before memory is allocated or freed.
 
 Of nonblocking and persistent calls (ialltoall, alltoall_init) the start, the wait, and the overlap with work put between them
-are measured, as osu_ialltoall and IMB-NBC do; --tests makes calls of MPI_Test in that work.
+are measured, as osu_ialltoall and IMB-NBC do; --tests makes calls of MPI_Test in that work. --csv has the medians of all, --format osu the columns of osu_ialltoall.
 
 --helpers-per-gpu 0,1,3: each number of helper processes beside a rank is measured by a job of its own, one after the other; of all there is one
 result, whose page has the times, the bandwidth and the gain by number of processes. Helper processes share long messages between nodes; see 'crossrail run --help'.

@@ -41,7 +41,7 @@ def host_lines(measurement: Measurement) -> List[str]:
     lines = []
     small = small_speedup(comparisons)
     if small:
-        lines += [f"{small.sizes}: **{times_faster(small.mean)}** (geometric mean).", ""]
+        lines += [f"{small.sizes}: **{times_faster(small.mean)}**{small.sort_of_mean}.", ""]
     lines += ["| block | native p50 | native p99 | crossrail p50 | crossrail p99 | times faster | algorithm |", "|--:|--:|--:|--:|--:|--:|:--|"]
     for one in comparisons:
         times = [one.native["p50_us"], one.native["p99_us"], one.own["p50_us"], one.own["p99_us"]]

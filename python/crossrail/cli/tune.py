@@ -17,6 +17,7 @@ from crossrail import core
 from crossrail.bench.contenders import NATIVE_LEFT_OUT, default_ranks, native_takes_part
 from crossrail.bench.request import BenchRequest, Effort, What, Where, check_seconds, courier_counts
 from crossrail.bench.run import Starter
+from crossrail.cluster.plan import distribute
 from crossrail.collectives import any_of, for_help, names, vector_names
 from crossrail.console import out, warn
 from crossrail.errors import CliError, Stopped
@@ -110,6 +111,8 @@ def check(request: TuneRequest) -> None:
         raise CliError(f"'{request.bench.what.collective}' is not carried in {request.memory} memory; take one of {', '.join(known)}.")
     if min(request.ranks) < 2 or max(request.ranks) > MOST_RANKS:
         raise CliError(f"Tuning needs at least 2 ranks, -n 2, and there are no more than {MOST_RANKS}.")
+    if request.bench.where.hosts is not None:
+        distribute(min(request.ranks), request.bench.where.hosts)
     if request.rounds < FEWEST_ROUNDS:
         raise CliError(f"Medians need at least {FEWEST_ROUNDS} rounds: --rounds {FEWEST_ROUNDS}.")
     check_that_on("tuned")

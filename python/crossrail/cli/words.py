@@ -3,6 +3,7 @@
 Done by hand, before Typer: launchers have options such as -np and -genv that a parser would take apart.
 """
 
+import re
 from dataclasses import dataclass, field
 from os.path import basename
 from typing import List, Sequence
@@ -40,7 +41,9 @@ def split_run(words: List[str], value_options: Sequence[str] = VALUE_OPTIONS, fl
         if word == "--" or not (marked or word.startswith("-")):
             parts.program = words[position + (word == "--"):]
             break
-        if word in value_options:
+        if re.fullmatch(r"-[a-zA-Z]\d+", word) and word[:2] in value_options:
+            parts.own += [word[:2], word[2:]]
+        elif word in value_options:
             parts.own += [word, *words[position + 1:position + 2]]
             position += 1
         elif word in flag_options or (name != word and name in value_options):

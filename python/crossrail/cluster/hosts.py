@@ -20,6 +20,7 @@ from typing import Dict, Iterator, List, Optional
 from crossrail.cluster import network
 from crossrail.cluster.plan import Host, crowded, lay_out, parse_bandwidth, usable_cores, visible_gpus
 from crossrail.errors import CliError
+from crossrail.supervise import leave_by_exception
 
 # In the host: its own /dev/shm and name, then the command on its cores. With the IPC namespace, UCX takes the hosts
 # for different machines; without it, it reads memory across them.
@@ -64,11 +65,6 @@ def uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def leave_by_exception(number: int, _frame) -> None:
-    """A signal becomes SystemExit, so that the cluster is removed."""
-    raise SystemExit(128 + number)
 
 
 class Cluster:

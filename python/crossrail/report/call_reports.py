@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
 from crossrail.inputs import parse_json, printable
-from crossrail.json_shape import Amount, Count, misfit
+from crossrail.json_shape import Amount, Count, Positive, misfit
 
 COUNTS = {str: Count}
 CALL = {"name": str, "interface?": str, "carried?": Count, "native?": Count, "errors?": Count, "seconds?": Amount, "bytes?": Count, "sent_bytes?": Count,
@@ -17,7 +17,7 @@ PLAN = {"collective": str, "algorithm": str, "block_bytes": Count, "ranks": Coun
 COMPARED = {"collective": str, "least_bytes": Count, "most_bytes": Count, "windows": Count, "given_back": Count, "taken_back": Count, "carried_seconds": Amount,
             "native_seconds": Amount}
 PROCESS = {"rank": int, "world_size?": int, "host?": str, "mpi?": str, "wall_seconds?": Amount, "finished?": bool, "calls": [CALL], "plans?": [PLAN],
-           "compared?": [COMPARED], "time_line?": {"part_seconds": Amount, "carried": [Amount], "native": [Amount]}}
+           "compared?": [COMPARED], "time_line?": {"part_seconds": Positive, "carried": [Amount], "native": [Amount]}}
 
 @dataclass
 class Overlap:
@@ -75,7 +75,7 @@ class CallSummary:
         self.sent_bytes += int(call.get("sent_bytes", 0))
         self.native_because.update(call.get("native_because", {}))
         self.bytes += int(call.get("bytes", 0))
-        self.histogram.update({int(bound): count for bound, count in call.get("histogram", {}).items()})
+        self.histogram.update({int(bound): count for bound, count in call.get("histogram", {}).items() if count})
         self.algorithms.update(call.get("algorithms", {}))
         for by, times in call.get("overlap", {}).items():
             self.overlaps.setdefault(by, []).append(Overlap(**times))

@@ -28,6 +28,8 @@ OVERLAP_EXPLANATION = (
 NOTHING = ("No collective call of MPI was seen, and no process wrote a report: the program made none before it ended, is statically linked, or was "
            "started by a wrapper that drops LD_PRELOAD; or its nodes do not see this folder (then use --report-folder on a shared file system).")
 
+NO_CALL = "No collective call was made."
+
 
 def span(counts: List[int]) -> str:
     """Counts of several processes: '5 635' where all agree, else '12–40'."""
@@ -91,18 +93,26 @@ def knows_sizes(name: str) -> bool:
     return known is not None and known.knows_sizes
 
 
-def traffic_table(report: JobReport) -> Table:
-    """One row a kind of plan."""
-    table = Table()
-    for heading in ("plan", "block", "ranks/nodes", "calls", "sends", "on the network", "staged", "queue pairs", "memory"):
-        table.add_column(heading, justify="left" if heading == "plan" else "right", no_wrap=True)
+TRAFFIC_HEADINGS = ("plan", "block", "ranks/nodes", "calls", "sends", "on the network", "staged", "queue pairs", "memory")
+TRAFFIC_WORDS = 1  # so many columns first
+TRAFFIC_EXPLANATION = ("On the node where it was most: messages to other nodes, bytes in them and bytes copied into shared memory by call; "
+                       "ranks elsewhere sent to; memory of the plan itself, beside the segment that the ranks of a node share.")
+
+
+def traffic_rows(report: JobReport) -> List[List[str]]:
+    """One row a kind of plan, of those that moved most."""
     plans = report.traffic[:MOST_PLANS]
-    for plan, sends in zip(plans, format_means([plan.sends for plan in plans])):
-        block = format_size(plan.block_bytes) if plan.block_bytes or knows_sizes(plan.collective) else "any"
-        table.add_row(f"{plan.collective} {plan.algorithm}", block, f"{plan.ranks}/{plan.nodes}", format_count(plan.calls),
-                      sends, format_size(round(plan.sent_bytes)), format_size(round(plan.staged_bytes)),
-                      format_count(plan.queue_pairs), format_size(plan.memory_bytes))
-    return table
+    blocks = [format_size(plan.block_bytes) if plan.block_bytes or knows_sizes(plan.collective) else "any" for plan in plans]
+    return [[f"{plan.collective} {plan.algorithm}", block, f"{plan.ranks}/{plan.nodes}", format_count(plan.calls),
+             sends, format_size(round(plan.sent_bytes)), format_size(round(plan.staged_bytes)),
+             format_count(plan.queue_pairs), format_size(plan.memory_bytes)]
+            for plan, block, sends in zip(plans, blocks, format_means([plan.sends for plan in plans]))]
+
+
+def more_plans(report: JobReport) -> str:
+    """How many plans have no row; empty where all have one."""
+    more = len(report.traffic) - MOST_PLANS
+    return f"… and {more} more" if more > 0 else ""
 
 
 COMPARISON_HEADINGS = ("collective", "block", "compared", "carried µs", "native µs", "given back", "taken back")
@@ -143,7 +153,9 @@ def warnings(report: JobReport) -> List[str]:
     missing = report.expected - len(report.processes)
     why = ": killed, or on other nodes (then use --report-folder on a shared file system)." if missing > len(report.unreadable) else " that can be read."
     ranks = [f"{missing} of {report.expected} ranks left no report here{why}"] if missing > 0 else []
-    return [report.ending] * bool(report.ending) + ranks + [f"{name} is incomplete and was left out." for name in report.unreadable]
+    more = len(report.processes) > report.expected > 0
+    jobs = [f"{len(report.processes)} processes of several jobs, of {report.expected} ranks at most, or of one that has started others, are added up here."] * more
+    return [report.ending] * bool(report.ending) + ranks + jobs + [f"{name} is incomplete and was left out." for name in report.unreadable]
 
 
 def show_run_time(report: JobReport) -> None:
@@ -171,11 +183,16 @@ def show_traffic(report: JobReport) -> None:
     """What was moved."""
     if not report.traffic:
         return
-    out.print("What crossrail moved, on the node where it was most: messages to other nodes, bytes in them and bytes copied into "
-              "shared memory by call; ranks elsewhere sent to; memory held")
-    out.print(traffic_table(report))
-    if len(report.traffic) > MOST_PLANS:
-        out.print(f"… and {len(report.traffic) - MOST_PLANS} more")
+    out.print(Text("What crossrail moved", "bold"))
+    out.print(TRAFFIC_EXPLANATION)
+    table = Table()
+    for number, heading_text in enumerate(TRAFFIC_HEADINGS):
+        table.add_column(heading_text, justify="left" if number < TRAFFIC_WORDS else "right", no_wrap=True)
+    for row in traffic_rows(report):
+        table.add_row(*row)
+    out.print(table)
+    if more_plans(report):
+        out.print(more_plans(report))
 
 
 def show_sizes(report: JobReport) -> None:
@@ -196,7 +213,7 @@ def show_report(report: JobReport) -> None:
     if not report.processes:
         return
     if not report.calls:
-        out.print("No collective call was made.")
+        out.print(NO_CALL)
         return
     show_run_time(report)
     show_calls(report)

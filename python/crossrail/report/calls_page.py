@@ -4,8 +4,8 @@ from html import escape
 from typing import List
 
 from crossrail.report.call_reports import CallSummary, JobReport
-from crossrail.report.call_tables import (CALL_HEADINGS, CALL_WORDS, COMPARISON_EXPLANATION, COMPARISON_HEADINGS, COMPARISON_WORDS, NOTHING, OVERLAP_EXPLANATION, OVERLAP_HEADINGS, OVERLAP_WORDS, call_rows,
-                                          comparison_rows, heading, overlap_rows, warnings)
+from crossrail.report.call_tables import (CALL_HEADINGS, CALL_WORDS, COMPARISON_EXPLANATION, COMPARISON_HEADINGS, COMPARISON_WORDS, NO_CALL, NOTHING, OVERLAP_EXPLANATION, OVERLAP_HEADINGS, OVERLAP_WORDS,
+                                          TRAFFIC_EXPLANATION, TRAFFIC_HEADINGS, TRAFFIC_WORDS, call_rows, comparison_rows, heading, more_plans, overlap_rows, traffic_rows, warnings)
 from crossrail.report.document import document, html_table
 from crossrail.report.size_words import size_words
 from crossrail.report.time_line_chart import time_line_figure
@@ -33,7 +33,7 @@ def first_look(report: JobReport) -> List[str]:
 def call_sections(report: JobReport) -> List[str]:
     """Counts, times and reasons."""
     if not report.calls:
-        return []
+        return [f"<p>{NO_CALL}</p>"] if report.processes else []
     parts = ['<h2>Calls of each process</h2><p class="faint">A range where processes differ; native: left to the MPI library.</p>',
              html_table(CALL_HEADINGS, call_rows(report), CALL_WORDS)]
     shares, reasons = share_rows(report), reason_rows(report)
@@ -44,12 +44,20 @@ def call_sections(report: JobReport) -> List[str]:
     return parts
 
 
+def traffic_section(report: JobReport) -> List[str]:
+    """What was moved."""
+    if not report.traffic:
+        return []
+    return [f'<h2>What crossrail moved</h2><p class="faint">{escape(TRAFFIC_EXPLANATION)}</p>',
+            html_table(TRAFFIC_HEADINGS, traffic_rows(report), range(TRAFFIC_WORDS)), f'<p class="faint">{more_plans(report)}</p>' * bool(more_plans(report))]
+
+
 def render_calls(report: JobReport) -> str:
     """The whole page."""
     parts = [f'<p class="bad">{escape(text)}</p>' for text in warnings(report)]
     if not report.processes:
         parts.append(f'<p class="bad">{escape(NOTHING)}</p>')
-    parts += first_look(report) + call_sections(report)
+    parts += first_look(report) + call_sections(report) + traffic_section(report)
     rows = overlap_rows(report)
     if rows:
         parts.append(f'<h2>Nonblocking and persistent calls</h2><p class="faint">{escape(OVERLAP_EXPLANATION)}</p>')

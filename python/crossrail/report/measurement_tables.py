@@ -65,7 +65,7 @@ def show_small(measurement: Measurement, name: str) -> None:
     small = small_speedup(compare(measurement, name))
     if small:
         shown = "crossrail" if name == "auto" else name
-        out.print(Text(f"{shown}, {small.sizes}: {times_faster(small.mean)} than native (geometric mean).", "bold"))
+        out.print(Text(f"{shown}, {small.sizes}: {times_faster(small.mean)} than native{small.sort_of_mean}.", "bold"))
 
 
 def show_unclear(measurement: Measurement, name: str) -> None:

@@ -24,7 +24,7 @@ def tiles(measurement: Measurement, comparisons: List[Comparison]) -> str:
     """The figures to remember, the worst among them."""
     small = small_speedup(comparisons)
     ordered = sorted((one for one in comparisons if one.speedup > 0), key=lambda one: one.speedup)
-    cells = [ratio_tile(small.mean, f"{small.sizes} (geometric mean)")] if small else []
+    cells = [ratio_tile(small.mean, f"{small.sizes}{small.sort_of_mean}")] if small else []
     for one, words in ((ordered[-1], "at best"), (ordered[0], "at worst")) if len(ordered) > 1 else ():
         cells.append(ratio_tile(one.speedup, f"{words}: {format_size(one.bytes)}"))
     if measurement["results"]:

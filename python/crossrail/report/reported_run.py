@@ -1,17 +1,18 @@
 """Running a job and printing what its processes counted."""
 
 import os
-from contextlib import nullcontext
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
-from typing import Any, Callable, ContextManager, Dict, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 from crossrail.bench.recording import left_out_sentence, write_recording
 from crossrail.console import out
 from crossrail.errors import CliError
 from crossrail.job_folder import job_folder
 from crossrail.launchers import Job, command_line
-from crossrail.outputs import result_kept, write_file
+from crossrail.outputs import check_folder, result_kept, write_file
 from crossrail.report.call_reports import JobReport, read_folder
 from crossrail.report.call_tables import show_report
 from crossrail.report.calls_page import render_calls
@@ -45,13 +46,30 @@ def keep_recording(path: Path, processes: List[Dict[str, Any]]) -> None:
     out.print(" ".join(filter(None, [f"The calls of {recording['ranks']} ranks: {path}.", left_out_sentence(recording)])), soft_wrap=True)
 
 
-def kept_folder(name: str) -> ContextManager[Path]:
-    """The folder that the user has named, made where there is none. Raises CliError where it has reports already."""
+@contextmanager
+def kept_folder(name: str) -> Iterator[Path]:
+    """The folder that the user has named, made where there is none. Raises CliError where it has reports already, or another job is under way that
+    will leave some there."""
     folder = Path(os.path.realpath(name))
     if folder.is_dir() and any(folder.glob("*.json")):
         raise CliError(f"{folder} already holds reports; name an empty folder.")
+    check_folder(folder, made=True)
     folder.mkdir(parents=True, exist_ok=True)
-    return nullcontext(folder)
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            hold(held, folder)
+        yield folder
+    finally:
+        os.close(held)
+
+
+def hold(held: int, folder: Path) -> None:
+    """Keeps others from naming the same folder. Raises CliError where somebody does so already."""
+    try:
+        flock(held, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        raise CliError(f"Another job is about to leave its reports in {folder}; name an empty folder.") from None
 
 
 def run_with_report(job: Job, choice: ReportChoice, start: Callable[[Job], int] = run_here) -> int:

@@ -25,6 +25,7 @@ Status run_packets(Plan& plan, const Buffers& buffers) {
   const int half = epoch & 1;
   CROSSRAIL_TRY(control.wait_until_reusable(epoch));
   write_packets(control.packets(half, rank, stride), flag, own_block(plan, buffers), block);
+  plan.last.staged_bytes += block;
   copy_own(plan, buffers, 0, block);
   for (int step = 1; step < size; ++step) {
     const int peer = rank + step < size ? rank + step : rank + step - size;

@@ -221,6 +221,7 @@ Status plan(Plan& plan) {
 Status run(Plan& plan, const Buffers& buffers) {
   const Elements elements = elements_of(plan, buffers);
   if (!plan.packets) return reduce_by_parts(plan, elements);
+  plan.last.staged_bytes += elements.count * combiner_of(plan).element_bytes;
   return in_parts(elements, combiner_of(plan).element_bytes, plan.chunk_bytes, [&](const Elements& part) { return PacketRows(plan, part).run(); });
 }
 

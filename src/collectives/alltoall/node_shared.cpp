@@ -55,6 +55,7 @@ Status run_packets(Plan& plan, const Buffers& buffers) {
   const int half = epoch & 1;
   CROSSRAIL_TRY(control.wait_until_reusable(epoch));
   Packet* const mine = control.packets(half, rank, stride);
+  plan.last.staged_bytes += block * size;
   if (block == 0) mine->flag.store(flag, std::memory_order_release);
   if (buffers.send_gaps != nullptr || buffers.recv_gaps != nullptr) return run_packets_with_gaps(plan, buffers, {mine, flag, epoch});
   write_packets(mine, flag, buffers.send, block * size);
@@ -88,6 +89,7 @@ Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size
   for (int peer = 0; peer < size; ++peer) {
     if (peer != rank) buffers.sent(peer * block + from, bytes).take(region + peer * bytes, 0, bytes);
   }
+  plan.last.staged_bytes += static_cast<std::size_t>(size - 1) * bytes;
   control.my_lines().staged.word[half].store(flag, std::memory_order_release);
   if (!plan.shape.in_place) copy_part(buffers.received(rank * block + from, bytes), buffers.sent(rank * block + from, bytes));
   for (int step = 1; step < size; ++step) {

@@ -37,6 +37,7 @@ Status run_packets(Plan& plan, const Buffers& buffers) {
   for (int peer = 0; peer < size; ++peer) {
     write_block(control.packets(half, rank, stride) + of_block * static_cast<std::size_t>(peer), flag, sent(plan, buffers, peer), plan);
   }
+  plan.last.staged_bytes += static_cast<std::size_t>(size) * block;
   const Rows rows(plan, size, plan.scratch());
   for (std::size_t number = 0; number < of_block; ++number) {
     const auto payload = [&](int peer, const std::byte*& at) -> Status {

@@ -70,6 +70,21 @@ def test_osu_columns(measurement):
     assert any("Median Latency(us)" in line for line in osu_lines(measurement))
 
 
+def test_calls_in_parts_have_them_everywhere(measurement):
+    """Nonblocking calls: what the table shows is in the CSV, and in the columns of osu_ialltoall."""
+    times = {"pure": 2.0, "start": 0.5, "wait": 1.25, "compute": 2.25, "total": 3.0, "blocking": 1.5}
+    for one in measurement["results"]:
+        one.update({name: {"p25_us": time, "p50_us": time, "p75_us": time} for name, time in times.items()},
+                   overlap={"p25_percent": 60.0, "p50_percent": 62.5, "p75_percent": 65.0})
+    measurement["results"][1]["init_us"] = 7.0
+    rows = list(csv.DictReader(io.StringIO(measurement_csv(measurement))))
+    assert {name: float(rows[0][f"{name}_us"]) for name in times} == times and rows[0]["overlap_percent"] == "62.5"
+    assert [row["init_us"] for row in rows] == ["", "7.0", "", ""]
+    lines = osu_lines(measurement)
+    assert "# Size Overall(us) Compute(us) Pure Comm.(us) Overlap(%)" in [" ".join(line.split()) for line in lines] and "medians" in lines[1]
+    assert next(line.split() for line in lines if line[0] != "#") == ["8", "3.00", "2.25", "2.00", "62.50"]
+
+
 def test_osu_is_all_of_standard_output(measurement, capsys, tmp_path):
     conclude(measurement, Outputs(tmp_path / "r", tmp_path / "x.html", tmp_path / "x.csv", "osu"))
     said = capsys.readouterr()

@@ -119,7 +119,9 @@ def test_one_turn_is_once(capsys):
     ({"ranks": 1_000_000_000}, "it is of 1000000000 ranks and has the calls of 2"), ({"flavour": "foo"}, "flavour is none of openmpi, mpich, abi"),
     ({"wall_seconds": -5}, r"processes[1].wall_seconds is not a number, 0 or more"), ({"wall_seconds": float("nan")}, "is no JSON"),
     ({"calls": -1}, "processes[1].calls is not a whole number, 0 or more"), ({"seconds": 10 ** 400}, "seconds is not a number"),
-    ({"communicators": [{"ranks": [[0, 1_000_000_000, 0]]}]}, "a communicator of rank 1"), ({"sequence": [[0, 0, 0, 0]]}, "a step [0, 0, 0, 0]")])
+    ({"communicators": [{"ranks": [[0, 1_000_000_000, 0]]}]}, "a communicator of rank 1"), ({"sequence": [[0, 0, 0, 0]]}, "The recording is damaged: a step [0, 0, 0, 0] makes no sense."),
+    ({"sequence": [10 ** 30]}, "The recording is damaged: the calls of a process are not written as they should be."),
+    ({"sequence": [["x"]]}, "The recording is damaged: the calls of a process are not written as they should be."), ({"events": [{}]}, "The recording is damaged: 'memory' is missing.")])
 def test_damaged_recordings_are_refused_at_once(change, sentence, tmp_path, capsys):
     recording = merge([report(0), report(1)])
     recording.update((name, value) for name, value in change.items() if name in recording)

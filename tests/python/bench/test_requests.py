@@ -1,6 +1,10 @@
 """Contenders from other libraries."""
 
+import pytest
+
+from crossrail.bench import run as bench_run
 from crossrail.bench.request import BenchRequest, Effort, What, Where, bench_options, shortest_datatype
+from crossrail.errors import CliError
 
 
 def test_every_peer_is_an_option_of_the_program():
@@ -17,3 +21,16 @@ def test_sides_that_are_alike_have_one_name():
     names = {"contiguous": "contiguous", "contiguous:contiguous": "contiguous", "vector:vector": "vector", "vector:indexed": "vector:indexed", ":": ":",
              "vector:": "vector:", "vector:vector:vector": "vector:vector:vector"}
     assert {words: shortest_datatype(words) for words in names} == names
+
+
+@pytest.mark.parametrize("what, fits", [(What("alltoall", max_bytes=1 << 40), False), (What("allgather", max_bytes=1 << 40, in_place=True), False),
+                                        (What("allreduce", max_bytes=1 << 40), False), (What("alltoall", max_bytes=1 << 20, buffers=1_000_000), False),
+                                        (What("alltoallv", max_bytes=1 << 40, empty=100), True), (What("alltoall"), True)])
+def test_buffers_that_no_memory_is_for(what, fits, monkeypatch):
+    monkeypatch.setattr(bench_run.os, "sysconf", lambda name: 1 << 20 if name == "SC_PHYS_PAGES" else 4096)
+    monkeypatch.setattr(bench_run, "exchange_names", lambda: ["alltoall", "alltoallv", "allgather"])
+    if fits:
+        bench_run.check_memory(what, 2)
+    else:
+        with pytest.raises(CliError, match="or more; this machine has 4 GiB of memory"):
+            bench_run.check_memory(what, 2)

@@ -1,6 +1,9 @@
 """Every command with wrong arguments: one sentence and the exit code, never a traceback."""
 
+import errno
 import shlex
+import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +19,7 @@ CATALOGUE = [{"collective": "alltoall", "memory": "host", "name": name, "summary
 
 # The parser's words, and those of the newest Typer.
 OUT_OF_RANGE = "is not in the range|Input should be"
-NO_INTEGER = "'two' is not a valid integer|Input should be a valid integer"
+NO_INTEGER = "'two' is not a whole number|Input should be a valid integer"
 
 WRONG = [
     ("runn -n 2 ./app", 2, "Did you mean 'run'?"),
@@ -45,7 +48,7 @@ WRONG = [
     ("tune alltoall -n 2 --seconds 0", 2, "--seconds takes seconds, more than 0."),
     ("tune alltoall -n 2 --seconds -1", 2, "--seconds takes seconds, more than 0."),
     ("tune alltoall -n 2 --output /etc", 2, "/etc is a folder; name a file."),
-    ("demo --html /dev/null/x/demo.html", 2, "Nothing can be written to /dev/null/x."),
+    ("demo --html /dev/null/x/demo.html", 2, "Nothing can be written to /dev/null/x: /dev/null is no folder."),
     ("demo --html /etc", 2, "/etc is a folder; name a file."),
     ("lib", 2, "Which MPI?"),
     ("lib /nosuch/app", 127, "is not found"),
@@ -71,7 +74,7 @@ WRONG = [
     ("bench alltoall --memory hip -n 2", 2, "The memory is host or cuda, not 'hip'."),
     ("bench alltoall --step 3 -n 2", 2, "The step is 2 or sqrt2, not '3'."),
     ("bench alltoall --html /nosuch/x.html", 2, "There is no folder /nosuch"),
-    ("bench alltoall --output /dev/null/x", 2, "Nothing can be written to /dev/null/x."),
+    ("bench alltoall --output /dev/null/x", 2, "Nothing can be written to /dev/null/x: /dev/null is no folder."),
     ("tune alltoall --algorithms bruk -n 2", 2, "Did you mean 'bruck'?"),
     ("doctor extra", 2, "unexpected extra argument"),
     ("doctor --cleen", 2, "Did you mean --clean?|Possible options: --clean"),
@@ -157,3 +160,27 @@ def test_srun_is_not_told_what_is_exported(monkeypatch):
         srun_words(job)
     monkeypatch.setenv("CROSSRAIL_SEGMENT", "memfd,shm")
     assert srun_words(job) == ["-n", "2", "--export=ALL,LD_PRELOAD=/l.so"]
+
+
+def test_a_search_path_without_programs_is_one_sentence():
+    done = subprocess.run([str(Path(__file__).parents[3] / "crossrail"), "doctor"], env={"PATH": ""}, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (2, "crossrail: PATH names no folder with the system's programs, such as /usr/bin.\n")
+
+
+def test_a_current_folder_that_is_gone_is_said(tmp_path, monkeypatch, capsys):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(["bench", "alltoall", "-n", "2", "--csv", "x.csv"]) == 2
+    assert capsys.readouterr().err == "crossrail: The current folder has been removed: change to another one.\n"
+
+
+def test_a_number_may_stand_without_a_space():
+    parts = split_run(["-n4", "-x1", "--", "./app"])
+    assert (parts.own, parts.launcher, parts.program) == (["-n", "4"], ["-x1"], ["./app"])
+
+
+def test_a_pipe_that_nobody_reads_is_not_a_finding(monkeypatch):
+    monkeypatch.setattr(core, "catalogue", lambda: (_ for _ in ()).throw(BrokenPipeError(errno.EPIPE, "Broken pipe")))
+    assert main(["list"]) == 141

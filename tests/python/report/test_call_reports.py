@@ -12,7 +12,7 @@ from crossrail.outputs import write_file
 from crossrail.report import call_tables
 from crossrail.report.calls_page import render_calls
 from crossrail.report.call_reports import Overlap, add_up, read_folder
-from crossrail.report.reported_run import ReportChoice, run_with_report
+from crossrail.report.reported_run import ReportChoice, kept_folder, run_with_report
 
 
 def process(rank, carried, native=0, **more):
@@ -147,6 +147,16 @@ def test_the_page_has_the_same_tables():
     assert "Nonblocking and persistent calls" in page and "80 %" in page and "a&lt;b 10" in page and "up to 1 KiB" in page
     assert "1 of 2 ranks left no report" in page and "Nonblocking" not in render_calls(add_up([process(0, 5)]))
     assert "No collective call of MPI was seen" in render_calls(add_up([]))
+    assert "No collective call was made." in render_calls(add_up([{**process(0, 0), "calls": []}]))
+
+
+def test_what_was_moved_is_on_the_page_too(monkeypatch):
+    plans = [{**plan(1, 1), "block_bytes": 64 << step} for step in range(call_tables.MOST_PLANS + 1)]
+    report = add_up([{**process(0, 10), "plans": plans}])
+    text, page = shown(report, monkeypatch), render_calls(report)
+    for part in ("What crossrail moved", "alltoall leader_pipelined", "queue pairs", "… and 1 more"):
+        assert part in text and part in page
+    assert "crossrail moved" not in render_calls(add_up([process(0, 5)]))
 
 
 def test_a_page_that_cannot_be_written_is_one_sentence(tmp_path):
@@ -181,3 +191,18 @@ def test_what_was_compared_is_shown_and_what_was_given_back_comes_first(monkeypa
     for part in ("Compared with the MPI library", "4 KiB to 8", "12.5", "31.0", "1×"):
         assert part in text and part in page
     assert "Compared" not in shown(add_up([process(0, 5)]), monkeypatch)
+
+
+def test_two_jobs_do_not_share_a_folder(tmp_path):
+    with kept_folder(str(tmp_path / "reports")):
+        with pytest.raises(CliError, match="Another job is about to leave its reports in"), kept_folder(str(tmp_path / "reports")):
+            pass
+    with kept_folder(str(tmp_path / "reports")) as folder:
+        assert folder == tmp_path / "reports"
+
+
+def test_reports_of_several_jobs_are_said_to_be(monkeypatch):
+    sentence = "4 processes of several jobs, of 2 ranks at most"
+    report = add_up([process(rank % 2, 5) for rank in range(4)])
+    assert sentence in " ".join(shown(report, monkeypatch).split()) and sentence in render_calls(report)
+    assert "several jobs" not in shown(add_up([process(0, 5), process(1, 5)]), monkeypatch)
