@@ -110,7 +110,7 @@ int crossrail_last_traffic(crossrail_traffic *traffic);
  * must be done with a call before its buffers are freed, and before MPI_Comm_free and MPI_Finalize.
  *
  * Blocks are contiguous and lie in device memory, not in place; the ranks are on one node, each with a
- * device of its own, since they wait for each other on the device. The call itself may wait until all ranks have made it. Calls on one communicator must be ordered by the program
+ * device of its own, since they wait for each other on the device; or the communicator has one rank. The call itself may wait until all ranks have made it. Calls on one communicator must be ordered by the program
  * if they use several streams. Returns MPI_SUCCESS, or an error code, without raising an error, after
  * saying why on standard error; on all ranks alike where it cannot be done, and nothing is then enqueued. */
 int crossrail_alltoall_on_stream(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,

@@ -48,13 +48,16 @@ unsigned long long access_of(const void* pointer, int device) {
   return driver().get_access(&flags, &location, address(pointer)) == kSuccess ? flags : static_cast<unsigned long long>(CU_MEM_ACCESS_FLAGS_PROT_NONE);  // of pools
 }
 
-// Memory that the program has mapped itself has no context, and at this address perhaps only the thread's own device reaches it.
+// Memory that the program has mapped itself has no context, and at this address perhaps only the thread's own device reaches it. Memory of a pool has
+// none either, and its device may have no context in this process.
 void find_who_reaches(const void* pointer, Facts& facts) {
   Context now = nullptr;
   int device = -1;
   if (driver().current_context(&now) != kSuccess || now == nullptr || driver().context_device(&device) != kSuccess) return;
-  if (device == facts.ordinal || access_of(pointer, device) == CU_MEM_ACCESS_FLAGS_PROT_NONE) return;
-  if (primary_is_active(facts.ordinal) && access_of(pointer, facts.ordinal) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return;
+  if (device == facts.ordinal) return;
+  const bool used_there = primary_is_active(facts.ordinal);
+  if (used_there && access_of(pointer, device) == CU_MEM_ACCESS_FLAGS_PROT_NONE) return;
+  if (used_there && access_of(pointer, facts.ordinal) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return;
   facts.ordinal = device;
   facts.context = now;
 }

@@ -250,11 +250,19 @@ void do_later(Place& place, const Leftover& leftover) {
   all.changed.notify_all();
 }
 
-// An idle device may take that long where processors are busy, too. After one that was not idle in time the next is given up sooner.
+// An idle device may take that long where processors are busy, too. What is refused comes seldom, and a call in a stream's order fails for it: a look is
+// due at once, and the next as long as they help.
 bool cleared_soon(Place& place) {
-  constexpr Clock::duration kPatient = std::chrono::milliseconds(30), kImpatient = std::chrono::milliseconds(2);
-  std::unique_lock lock(keeper().mutex);
-  return has_some(place) && visit(lock, place, keeper().pause == Clock::duration{} ? kPatient : kImpatient);
+  constexpr Clock::duration kPatient = std::chrono::milliseconds(30);
+  Keeper& all = keeper();
+  std::unique_lock lock(all.mutex);
+  bool some_done = false;
+  for (bool helps = true; helps && has_some(place); some_done = some_done || helps) {
+    const size_t before = all.all.size();
+    all.next_visit = {};
+    helps = visit(lock, place, kPatient) || all.all.size() < before;
+  }
+  return some_done;
 }
 
 void settle(Place& place) {

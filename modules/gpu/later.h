@@ -33,7 +33,7 @@ class LaunchOfWaiting {
 // The program's thread is in a call, and has nothing on the device that waits for other ranks: what is left is done now, a few things at a
 // time, if the device is idle. Waits a little for that, and where it is not, seldom.
 void settle(Place& place);
-// The same of all of it, with more patience. Whether there was something, and it is done now.
+// The same of all of it, at once and with more patience, where the driver refuses memory because of what is left. Whether anything was done.
 bool cleared_soon(Place& place);
 
 // `call` may have found no memory for what is only to be done later: that is done now.

@@ -33,7 +33,8 @@ inline DeviceRound round_of(const Plan& plan, std::size_t from, std::size_t byte
 // rank's share of the elements, a whole number of them and of 16 bytes.
 std::size_t device_block_bytes(const Shape& shape, int ranks);
 
-inline bool on_one_node(const Topology& topology) { return topology.one_node() && topology.shared_segment; }
+// A rank alone needs nothing shared.
+inline bool on_one_node(const Topology& topology) { return topology.one_node() && (topology.shared_segment || topology.size == 1); }
 
 // What all calls in a stream's order need of the ranks' devices; others need nothing.
 Status plan_order(Plan& plan);

@@ -79,6 +79,16 @@ void Communicator::place_slots(std::byte* segment, std::uint64_t epochs_before) 
   }
 }
 
+Status Communicator::place_alone() {
+  const std::size_t bytes = segment_layout(1, settings).total_bytes();
+  Status made = memory.create("memfd", bytes);
+  if (!made.ok()) made = memory.create("shm", bytes);
+  CROSSRAIL_TRY(std::move(made));
+  memory.seal();
+  place_slots(memory.data());
+  return {};
+}
+
 void Communicator::add_persistent(Slot& slot) {
   const std::lock_guard lock(persistent_mutex_);
   persistent_.push_back(&slot);

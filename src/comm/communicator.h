@@ -74,6 +74,8 @@ struct Communicator {
   // Gives every slot its part of the node's segment, of segment_layout's size and zero; one slot its own.
   // `epochs_before` as in ControlBlock.
   void place_slots(std::byte* segment, std::uint64_t epochs_before = 0);
+  // The same for a rank alone, in memory of its own. Errors: system, no_memory.
+  Status place_alone();
   struct SlotPart {
     std::byte* segment;
     const ControlBlockLayout& layout;

@@ -195,6 +195,7 @@ DeviceCall call_without_staging(const Shape& shape, UserBuffers& user, int ranks
 
 Status enqueue(Slot& slot, const Shape& shape, UserBuffers& user, void* stream) {
   if (slot.owner.broken) return failed(Code::broken, "this communicator has met an error");
+  if (slot.owner.topology.size == 1 && slot.control == nullptr) CROSSRAIL_TRY(slot.owner.place_alone());
   if (slot.devices == nullptr || !slot.owner.topology.one_node()) return failed(Code::unsupported, "the ranks are not on one node, or share no memory there");
   CROSSRAIL_TRY(slot.devices->look_for_modules(DeviceSharing::When::now));
   if (!slot.devices->active()) return failed(Code::unsupported, "some rank has no device module, or memory that no other can map");

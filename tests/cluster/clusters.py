@@ -60,7 +60,7 @@ class Run:
         program = Path(options.programs) / mpi.build / program_words[0]
         self.command = [str(TREE / "crossrail"), "cluster", "--launcher", mpi.launcher, *own_words, "--",
                         str(program), *program_words[1:]]
-        environment = {**launcher_environment(mpi), "CROSSRAIL_LIBRARY_DIR": options.libraries, **dict(settings)}
+        environment = {**launcher_environment(mpi, several_hosts=True), "CROSSRAIL_LIBRARY_DIR": options.libraries, **dict(settings)}
         if not mpi.yields:
             environment["LD_PRELOAD"] = str(Path(options.programs) / "yield.so")
         print("+", " ".join(f"{name}={value}" for name, value in dict(settings).items()), " ".join(self.command), flush=True)

@@ -149,7 +149,7 @@ def run_job(options, mpi, cluster, folder, environment):
     """What the job has printed, by parts."""
     job = folder / "job.sh"
     job.write_text(JOB)
-    inside = {**environment, **launcher_environment(mpi), "FOLDER": str(folder), "COMMAND_LINE": str(TREE / "crossrail"), "LAUNCHER": mpi.launcher,
+    inside = {**environment, **launcher_environment(mpi, several_hosts=True), "FOLDER": str(folder), "COMMAND_LINE": str(TREE / "crossrail"), "LAUNCHER": mpi.launcher,
               "PROGRAMS": str(Path(options.programs).resolve() / mpi.build), "FLAVOUR": mpi.flavour, "CROSSRAIL_LIBRARY_DIR": options.libraries,
               "LIBRARY": str(Path(options.libraries) / f"libcrossrail_mpi_{mpi.flavour}.so"), "CROSSRAIL_ALLTOALL": "pairwise",
               "CROSSRAIL_OPEN_AFTER": "0", "COLUMNS": "200"}

@@ -157,28 +157,36 @@ TEST(OrderOnDevices, is_that_of_the_ranks_on_several_nodes) {
 }
 
 // Several calls in a stream; nobody waits for them before all are asked for.
+void reduce_in_a_stream(Communicator& communicator, std::size_t count, void* stream) {
+  const Shape shape = allreduce_shape(count);
+  std::deque<OnDevice> calls;
+  for (std::uint64_t call = 1; call <= 5; ++call) {
+    calls.emplace_back(communicator, shape, call, call % 2 == 0 ? Side::in_place : Side::apart);
+    const Status status = run_on_stream(communicator, shape, calls.back().buffers(), stream);
+    EXPECT_TRUE(status.ok()) << status.what;
+  }
+  host_device_wait(stream);
+  EXPECT_TRUE(communicator.slot().control->barrier().ok());
+  for (OnDevice& one : calls) EXPECT_EQ(one.wrong(), "") << count;
+}
+
 TEST_P(EveryReductionOnDevices, goes_in_the_order_of_streams) {
   for (const unsigned delay_us : {0u, 300u}) {
     set({.delay_us = delay_us});
-    virtual_world::world({0, 0, 0}, forced(), [](Communicator& communicator) {
-      void* const stream = host_device_open_stream();
-      for (const std::size_t count : {1u, 100u, 5000u, 20001u}) {
-        const Shape shape = allreduce_shape(count);
-        std::deque<OnDevice> calls;
-        for (std::uint64_t call = 1; call <= 5; ++call) {
-          calls.emplace_back(communicator, shape, call, call % 2 == 0 ? Side::in_place : Side::apart);
-          const Status status = run_on_stream(communicator, shape, calls.back().buffers(), stream);
-          EXPECT_TRUE(status.ok()) << status.what;
+    for (const Nodes& nodes : {Nodes{0}, Nodes{0, 0, 0}}) {
+      virtual_world::world(nodes, forced(), [](Communicator& communicator) {
+        void* const stream = host_device_open_stream();
+        const char* const instead = communicator.topology.size == 1 ? "two_shot_pull" : "ll128_one_shot";
+        for (const std::size_t count : {1u, 100u, 5000u, 20001u}) {
+          reduce_in_a_stream(communicator, count, stream);
+          const Shape planned = on_devices(allreduce_shape(count), Order::stream);
+          const Plan* const plan = communicator.slot().plans.find(planned);
+          ASSERT_NE(plan, nullptr);
+          EXPECT_STREQ(plan->algorithm, fits(communicator, allreduce_shape(count), Order::stream) ? GetParam().name : instead);
         }
-        host_device_wait(stream);
-        EXPECT_TRUE(communicator.slot().control->barrier().ok());
-        for (OnDevice& one : calls) EXPECT_EQ(one.wrong(), "") << count;
-        const Plan* const plan = communicator.slot().plans.find(on_devices(shape, Order::stream));
-        ASSERT_NE(plan, nullptr);
-        EXPECT_STREQ(plan->algorithm, fits(communicator, shape, Order::stream) ? GetParam().name : "ll128_one_shot");
-      }
-      host_device_close_stream(stream);
-    });
+        host_device_close_stream(stream);
+      });
+    }
   }
 }
 

@@ -45,7 +45,7 @@ const Plan* stream_plan(Communicator& communicator) {
 TEST_F(CountedOnStreams, agree_with_the_definition) {
   for (const unsigned delay_us : {0u, 300u}) {
     set({.delay_us = delay_us});
-    for (const Nodes& nodes : {Nodes{0, 0}, Nodes{0, 0, 0}, Nodes{0, 0, 0, 0, 0}}) {
+    for (const Nodes& nodes : {Nodes{0}, Nodes{0, 0}, Nodes{0, 0, 0}, Nodes{0, 0, 0, 0, 0}}) {
       virtual_world::world(nodes, mapped_at_once(), [](Communicator& communicator) {
         void* const stream = host_device_open_stream();
         for (const std::int64_t element_bytes : {1, 4, 12}) {

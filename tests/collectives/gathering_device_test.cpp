@@ -172,32 +172,37 @@ TEST_P(EveryGatheringOnDevices, goes_another_way_where_nothing_can_be_mapped) {
 }
 
 // Several calls in a stream; nobody waits for them before all are asked for. In place is for allgather only.
+void gather_in_a_stream(Communicator& communicator, const Shape& shape, void* stream) {
+  const bool gathers = shape.collective == Collective::allgather;
+  std::deque<OnDevice> calls;
+  for (std::uint64_t call = 1; call <= 5; ++call) {
+    calls.emplace_back(communicator.topology, shape, call, gathers && call % 2 == 0 ? Side::in_place : Side::apart, Kinds{});
+    const Status status = run_on_stream(communicator, shape, calls.back(), stream);
+    EXPECT_TRUE(status.ok()) << status.what;
+  }
+  host_device_wait(stream);
+  EXPECT_TRUE(communicator.slot().control->barrier().ok());
+  for (OnDevice& one : calls) EXPECT_EQ(one.wrong(), "") << shape.block_bytes;
+}
+
 TEST_P(EveryGatheringOnStreams, agrees_with_the_definition) {
-  const bool gathers = GetParam().collective == Collective::allgather;
   for (const unsigned delay_us : {0u, 300u}) {
     set({.delay_us = delay_us});
-    virtual_world::world({0, 0, 0}, forced(), [&](Communicator& communicator) {
-      void* const stream = host_device_open_stream();
-      for (const std::size_t count : {1u, 100u, 5000u, 20001u}) {
-        const Shape shape = shape_of(count, count);
-        std::deque<OnDevice> calls;
-        for (std::uint64_t call = 1; call <= 5; ++call) {
-          calls.emplace_back(communicator.topology, shape, call, gathers && call % 2 == 0 ? Side::in_place : Side::apart, Kinds{});
-          const Status status = run_on_stream(communicator, shape, calls.back(), stream);
-          EXPECT_TRUE(status.ok()) << status.what;
+    for (const Nodes& nodes : {Nodes{0}, Nodes{0, 0, 0}}) {
+      virtual_world::world(nodes, forced(), [&](Communicator& communicator) {
+        void* const stream = host_device_open_stream();
+        for (const std::size_t count : {1u, 100u, 5000u, 20001u}) {
+          Shape shape = shape_of(count, count);
+          gather_in_a_stream(communicator, shape, stream);
+          shape.memory = Memory::device;
+          shape.order = Order::stream;
+          const Plan* const plan = communicator.slot().plans.find(shape);
+          ASSERT_NE(plan, nullptr);
+          EXPECT_STREQ(plan->algorithm, GetParam().name);
         }
-        host_device_wait(stream);
-        EXPECT_TRUE(communicator.slot().control->barrier().ok());
-        for (OnDevice& one : calls) EXPECT_EQ(one.wrong(), "") << count;
-        Shape planned = shape;
-        planned.memory = Memory::device;
-        planned.order = Order::stream;
-        const Plan* const plan = communicator.slot().plans.find(planned);
-        ASSERT_NE(plan, nullptr);
-        EXPECT_STREQ(plan->algorithm, GetParam().name);
-      }
-      host_device_close_stream(stream);
-    });
+        host_device_close_stream(stream);
+      });
+    }
   }
 }
 

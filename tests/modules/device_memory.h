@@ -91,17 +91,18 @@ enum class Kind {
   chunks_private,  // the same, which cannot be shared
   pool_default,    // cudaMallocAsync
   pool_shared,     // a pool that can be shared by descriptors
+  pool_elsewhere,  // a pool on the next device, which this process may not use otherwise
   managed,
   pinned,
   registered
 };
 constexpr Kind kKinds[] = {Kind::host,         Kind::device,      Kind::inside,  Kind::chunks, Kind::chunks_private,
-                           Kind::pool_default, Kind::pool_shared, Kind::managed, Kind::pinned, Kind::registered};
+                           Kind::pool_default, Kind::pool_shared, Kind::pool_elsewhere, Kind::managed, Kind::pinned, Kind::registered};
 constexpr int kKindCount = static_cast<int>(std::size(kKinds));
 
 inline const char* name_of(Kind kind) {
   static const char* const names[kKindCount] = {"host",         "device",      "inside",  "chunks", "chunks_private",
-                                                "pool_default", "pool_shared", "managed", "pinned", "registered"};
+                                                "pool_default", "pool_shared", "pool_elsewhere", "managed", "pinned", "registered"};
   return names[static_cast<int>(kind)];
 }
 
@@ -142,16 +143,33 @@ class Chunks {
   std::size_t chunk_bytes_ = 0, chunk_count_ = 0;
 };
 
+inline cudaMemPool_t make_pool(int device, cudaMemAllocationHandleType shared_by) {
+  cudaMemPoolProps wanted{};
+  wanted.allocType = cudaMemAllocationTypePinned;
+  wanted.handleTypes = shared_by;
+  wanted.location.type = cudaMemLocationTypeDevice;
+  wanted.location.id = device;
+  cudaMemPool_t pool = nullptr;
+  require(cudaMemPoolCreate(&pool, &wanted), "cudaMemPoolCreate");
+  return pool;
+}
+
 // The pool of this process that can be shared by descriptors.
 inline cudaMemPool_t shared_pool() {
+  static const cudaMemPool_t made = make_pool(own_device, cudaMemHandleTypePosixFileDescriptor);
+  return made;
+}
+
+// One on the next device that this one reaches, if there is such a device.
+inline cudaMemPool_t pool_elsewhere() {
   static const cudaMemPool_t made = [] {
-    cudaMemPoolProps wanted{};
-    wanted.allocType = cudaMemAllocationTypePinned;
-    wanted.handleTypes = cudaMemHandleTypePosixFileDescriptor;
-    wanted.location.type = cudaMemLocationTypeDevice;
-    wanted.location.id = own_device;
-    cudaMemPool_t pool = nullptr;
-    require(cudaMemPoolCreate(&pool, &wanted), "cudaMemPoolCreate");
+    int count = 0, reached = 0;
+    require(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+    const int next = (own_device + 1) % count;
+    if (next != own_device) require(cudaDeviceCanAccessPeer(&reached, own_device, next), "cudaDeviceCanAccessPeer");
+    const cudaMemPool_t pool = make_pool(reached != 0 ? next : own_device, cudaMemHandleTypeNone);
+    const cudaMemAccessDesc access{{cudaMemLocationTypeDevice, {own_device}}, cudaMemAccessFlagsProtReadWrite};
+    if (reached != 0) require(cudaMemPoolSetAccess(pool, &access, 1), "cudaMemPoolSetAccess");
     return pool;
   }();
   return made;
@@ -193,7 +211,8 @@ class Memory {
         require(cudaMallocAsync(&address, bytes_, nullptr), "cudaMallocAsync");
         break;
       case Kind::pool_shared:
-        require(cudaMallocFromPoolAsync(&address, bytes_, shared_pool(), nullptr), "cudaMallocFromPoolAsync");
+      case Kind::pool_elsewhere:
+        require(cudaMallocFromPoolAsync(&address, bytes_, kind_ == Kind::pool_shared ? shared_pool() : pool_elsewhere(), nullptr), "cudaMallocFromPoolAsync");
         break;
       case Kind::managed:
         require(cudaMallocManaged(&address, bytes_, cudaMemAttachGlobal), "cudaMallocManaged");
@@ -244,7 +263,7 @@ class Memory {
 
  private:
   bool on_host() const { return kind_ == Kind::host || kind_ == Kind::pinned || kind_ == Kind::registered; }
-  bool from_pool() const { return kind_ == Kind::pool_default || kind_ == Kind::pool_shared; }
+  bool from_pool() const { return kind_ == Kind::pool_default || kind_ == Kind::pool_shared || kind_ == Kind::pool_elsewhere; }
   std::size_t bytes_;
   Kind kind_;
   Chunks* chunks_ = nullptr;

@@ -181,6 +181,26 @@ void all_refused(OnStream on_stream, cudaStream_t stream) {
   }
 }
 
+// A rank alone waits for nobody; also where others share its device.
+void run_alone(OnStream on_stream, cudaStream_t stream) {
+  const auto reduce = reinterpret_cast<decltype(&crossrail_allreduce_on_stream)>(dlsym(RTLD_DEFAULT, "crossrail_allreduce_on_stream"));
+  for (const int count : {1, 16384, 1 << 20}) {
+    std::vector<int> sent(static_cast<std::size_t>(count)), got(sent.size());
+    for (int at = 0; at < count; ++at) sent[static_cast<std::size_t>(at)] = value(rank, rank, at, count);
+    const Case one = open_case(count, stream);
+    for (const bool sums : {false, true}) {
+      require(cudaMemcpyAsync(one.send, sent.data(), sizeof(int) * sent.size(), cudaMemcpyHostToDevice, stream), "to the device");
+      require(cudaMemsetAsync(one.recv, 0, sizeof(int) * sent.size(), stream), "memset");
+      const int code = sums ? reduce(one.send, one.recv, count, MPI_INT, MPI_SUM, MPI_COMM_SELF, stream)
+                            : on_stream(one.send, count, MPI_INT, one.recv, count, MPI_INT, MPI_COMM_SELF, stream);
+      require(cudaMemcpyAsync(got.data(), one.recv, sizeof(int) * got.size(), cudaMemcpyDeviceToHost, stream), "to the host");
+      require(cudaStreamSynchronize(stream), "stream");
+      if (code != MPI_SUCCESS || got != sent) ++wrong;
+    }
+    close_case(one);
+  }
+}
+
 void run_all(OnStream on_stream, cudaStream_t stream) {
   open_besides();
   for (const int count : {1, 7, 250, 1024, 16384, 262144, 4 << 20}) {
@@ -216,6 +236,7 @@ int main(int argc, char** argv) {
   cudaStream_t stream = nullptr;
   require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
   size <= devices ? run_all(on_stream, stream) : all_refused(on_stream, stream);
+  run_alone(on_stream, stream);
   wrong += on_stream_counts::run(rank, size, stream, size > devices);
   int all = 0;
   MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -45,9 +45,7 @@ class Mpi:
 def openmpi(name, launcher, wheel=None):
     # Looking for networks by libfabric, PSM and UCX takes 0.4 s of a job under Open MPI 4 and 1 s under Open MPI 5, which use none of them
     # within a node: by ob1 all messages go where there are no such networks.
-    # Ranks of one machine reach each other by no other network than this one under Open MPI 5.0.7, Debian 13's, on some machines.
-    env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "^ofi", "OMPI_MCA_mtl": "^ofi", "OMPI_MCA_pml": "ob1",
-           "OMPI_MCA_btl_tcp_if_include": "lo"}
+    env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "^ofi", "OMPI_MCA_mtl": "^ofi", "OMPI_MCA_pml": "ob1"}
     # mpirun refuses more ranks than cores otherwise, and binding makes two of them share one.
     args = ["--oversubscribe", "--bind-to", "none"]
     libraries = []
@@ -93,11 +91,14 @@ def session_folders():
     return folder
 
 
-def launcher_environment(mpi):
+def launcher_environment(mpi, several_hosts=False):
     """The environment of one job's launcher; nothing of an outer MPI job or of crossrail leaks in."""
     env = {k: v for k, v in os.environ.items()
            if not k.startswith(("CROSSRAIL", "PMI", "PMIX", "LD_PRELOAD", "MPIEXEC", "HYDRA"))}
     env.update(mpi.env)
+    if mpi.is_openmpi and not several_hosts:
+        # On some machines ranks of one host reach each other by no other network under Open MPI 5.0.7, Debian 13's.
+        env["OMPI_MCA_btl_tcp_if_include"] = "lo"
     if mpi.is_openmpi:
         # Jobs share a folder otherwise, which one that ends removes while another makes its own within.
         env["OMPI_MCA_orte_tmpdir_base"] = env["PRTE_MCA_prte_tmpdir_base"] = tempfile.mkdtemp(dir=session_folders())
