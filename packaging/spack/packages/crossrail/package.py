@@ -50,7 +50,6 @@ class Crossrail(CMakePackage):
         args = [
             self.define("CROSSRAIL_TESTS", False),
             self.define("CMAKE_UNITY_BUILD", True),
-            self.define("CMAKE_UNITY_BUILD_BATCH_SIZE", 12),
             self.define_from_variant("CROSSRAIL_BENCH", "bench"),
             self.define("CROSSRAIL_MPICC", spec["mpi"].mpicc),
             # Only for the MPI of this installation, whatever else lies on the machine.
