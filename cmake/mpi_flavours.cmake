@@ -35,95 +35,11 @@ set(CROSSRAIL_HEADER_abi "<mpi_abi.h>")
 function(crossrail_add_mpi_library flavour)
   string(TOUPPER ${flavour} upper)
   set(target crossrail_mpi_${flavour})
-  add_library(${target} MODULE
-    src/mpi/communicator/error_notices.cpp
-    src/mpi/communicator/message_space.cpp
-    src/mpi/communicator/notice_box.cpp
-    src/mpi/communicator/notice_reader.cpp
-    src/mpi/interpose/allreduce_call.cpp
-    src/mpi/interpose/alltoall_call.cpp
-    src/mpi/interpose/vector_call.cpp
-    src/mpi/interpose/carry.cpp
-    src/mpi/interpose/carry_regular.cpp
-    src/mpi/interpose/carry_vector.cpp
-    src/mpi/communicator/communicators.cpp
-    src/mpi/communicator/opening.cpp
-    src/mpi/communicator/first_calls.cpp
-    src/mpi/communicator/long_wait.cpp
-    src/mpi/communicator/courier_team.cpp
-    src/mpi/communicator/rank_order.cpp
-    src/mpi/communicator/records_by_handle.cpp
-    src/mpi/communicator/unanswered.cpp
-    src/mpi/interpose/control.cpp
-    src/mpi/recording/folded_sequence.cpp
-    src/mpi/recording/recorded_events.cpp
-    src/mpi/recording/recorder.cpp
-    src/mpi/requests/completion.cpp
-    src/mpi/requests/copied_calls.cpp
-    src/mpi/requests/persistent_copies.cpp
-    src/mpi/requests/ended_calls.cpp
-    src/mpi/requests/live_requests.cpp
-    src/mpi/requests/nonblocking.cpp
-    src/mpi/requests/nonblocking_request.cpp
-    src/mpi/requests/pending.cpp
-    src/mpi/requests/persistent.cpp
-    src/mpi/requests/refused_requests.cpp
-    src/mpi/requests/spanned_memory.cpp
-    src/mpi/requests/request_table.cpp
-    src/mpi/requests/tokens.cpp
-    src/mpi/statistics/counters.cpp
-    src/mpi/statistics/overlap.cpp
-    src/mpi/statistics/request_times.cpp
-    src/mpi/statistics/compared_json.cpp
-    src/mpi/statistics/report_file.cpp
-    src/mpi/statistics/report_json.cpp
-    src/mpi/statistics/time_line.cpp
-    src/mpi/statistics/traffic.cpp
-    src/mpi/tracing/traced_calls.cpp
-    src/mpi/buffers/datatypes.cpp
-    src/mpi/interpose/interpose_c.cpp
-    src/mpi/interpose/info_call.cpp
-    src/mpi/interpose/interpose_completion.cpp
-    src/mpi/interpose/interpose_info.cpp
-    src/mpi/interpose/interpose_tools.cpp
-    src/mpi/tool_variables/category.cpp
-    src/mpi/tool_variables/control_variables.cpp
-    src/mpi/tool_variables/indices.cpp
-    src/mpi/tool_variables/performance_variables.cpp
-    src/mpi/buffers/flatten.cpp
-    src/mpi/library/error_codes.cpp
-    src/mpi/library/fault_tolerance.cpp
-    src/mpi/library/library.cpp
-    src/mpi/communicator/early_opening.cpp
-    src/mpi/communicator/info_keys.cpp
-    src/mpi/communicator/invitation.cpp
-    src/mpi/communicator/persistent_slot.cpp
-    src/mpi/communicator/mpi_exchange.cpp
-    src/mpi/communicator/mpi_links.cpp
-    src/mpi/communicator/mpi_links_lengths.cpp
-    src/mpi/communicator/mpi_links_memory.cpp
-    src/mpi/communicator/mpi_peers.cpp
-    src/mpi/interpose/interpose_stream.cpp
-    src/mpi/interpose/operations.cpp
-    src/mpi/interpose/shared_devices.cpp
-    src/mpi/communicator/open_communicator.cpp
-    src/mpi/communicator/private_communicators.cpp
-    src/mpi/library/pmpi.cpp
-    src/mpi/library/polled_requests.cpp
-    src/mpi/library/threads.cpp
-    src/mpi/library/progress_hook.cpp
-    src/mpi/buffers/packed_buffers.cpp
-    src/mpi/buffers/packing.cpp
-    src/mpi/buffers/packed_vectors.cpp
-    src/mpi/buffers/side_parts.cpp
-    src/mpi/buffers/type_contents.cpp
-    src/mpi/buffers/type_record.cpp
-    src/mpi/buffers/reductions.cpp
-    src/mpi/buffers/short_float_operations.cpp
-    src/mpi/buffers/vector_side.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS src/mpi/*/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/src/mpi/courier/|fortran[a-z_]*\\.cpp$")
+  add_library(${target} MODULE ${sources})
   if(flavour STREQUAL openmpi)
-    target_sources(${target} PRIVATE src/mpi/interpose/fortran_arguments.cpp src/mpi/interpose/interpose_fortran.cpp
-      src/mpi/interpose/interpose_fortran_requests.cpp)
+    target_sources(${target} PRIVATE src/mpi/interpose/fortran_arguments.cpp src/mpi/interpose/interpose_fortran.cpp)
     # Open MPI 4 has no sessions, and 5 cannot be initialized again.
     target_compile_definitions(${target} PRIVATE CROSSRAIL_LARGE_COUNTS=0 CROSSRAIL_MPIX_INIT=1 CROSSRAIL_SESSIONS=0)
   else()

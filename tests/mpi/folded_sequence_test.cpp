@@ -1,5 +1,5 @@
 // Repetitions become loops, times add up, and a sequence without any ends when it is full.
-#include "mpi/recording/folded_sequence.h"
+#include "mpi/observe/folded_sequence.h"
 
 #include <gtest/gtest.h>
 

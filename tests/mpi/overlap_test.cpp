@@ -1,5 +1,5 @@
 // The times of nonblocking calls, with clocks of our own.
-#include "mpi/statistics/overlap.h"
+#include "mpi/observe/overlap.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Seconds in parts of a run.
-#include "mpi/statistics/time_line.h"
+#include "mpi/observe/time_line.h"
 
 #include <gtest/gtest.h>
 

@@ -15,6 +15,8 @@ BELOW = {room: set(FLOORS[:number]) for number, room in enumerate(FLOORS)}
 BELOW["topology"] = BELOW["device"] = {"base"}
 BELOW["api"] = BELOW["api"] | {"crossrail"}
 BELOW["mpi"] = (BELOW["mpi"] - {"api"}) | {"crossrail"}
+# The folders of src/mpi, from the lowest to the highest: each includes only those below it. The program of helper processes stands alone.
+MPI_FLOORS = ("words", "library", "buffers", "arguments", "observe", "tool_variables", "communicator", "requests", "calls", "interpose")
 TABLES = {"collectives/collectives.def"}  # names only: any room may read them
 PUBLIC_HEADERS = {"device": {"crossrail/device_module.h"}}
 
@@ -64,6 +66,16 @@ def layering(path, text):
             continue
         wrong.append(f"{line}: {room} may not include {other}")
     return wrong
+
+
+def floors_of_mpi(path, text):
+    """A folder of src/mpi includes only folders of it that lie below."""
+    parts = path.split("/")
+    if parts[:2] != ["src", "mpi"] or len(parts) < 4 or parts[2] not in MPI_FLOORS or not _is_cpp(path):
+        return []
+    below = set(MPI_FLOORS[:MPI_FLOORS.index(parts[2]) + 1])
+    return [f"{line}: {parts[2]} may not include {name}" for line, name in includes(text)
+            if name.startswith('"mpi/') and name.split("/")[1] not in below]
 
 
 def mpi_only_behind_its_door(path, text):
@@ -177,6 +189,7 @@ def run_allocates_nothing(path, text):
 
 RULES = (
     layering,
+    floors_of_mpi,
     mpi_only_behind_its_door,
     collectives_know_no_mpi_and_no_vendor,
     algorithms_are_included,

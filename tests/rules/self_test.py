@@ -17,6 +17,8 @@ CASES = (
     (rules.layering, "src/api/a.cpp", '#include "mpi/library/pmpi.h"\n', '#include "crossrail/crossrail.h"\n'),
     (rules.layering, "src/comm/a.cpp", '#include "crossrail/crossrail.h"\n', '#include "comm/plan.h"\n'),
     (rules.layering, "src/base/settings.def", '#include "collectives/algorithm.h"\n', '#include "collectives/collectives.def"\n'),
+    (rules.floors_of_mpi, "src/mpi/buffers/a.cpp", '#include "mpi/calls/blocking.h"\n', '#include "mpi/library/pmpi.h"\n'),
+    (rules.floors_of_mpi, "src/mpi/observe/a.h", '#include "mpi/requests/pending.h"\n', '#include "base/log.h"\n'),
     (rules.mpi_only_behind_its_door, "src/api/a.cpp", "#include <mpi.h>\n", "#include <map>\n"),
     (rules.mpi_only_behind_its_door, "virtual_world/a.cpp", "#include <mpi_abi.h>\n", '#include "mpi/x.h"\n'),
     (rules.mpi_only_behind_its_door, "src/api/a.h", "#include CROSSRAIL_MPI_HEADER\n", "/*\n#include <mpi.h>\n*/\n"),

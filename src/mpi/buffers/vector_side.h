@@ -5,7 +5,7 @@
 
 #include "comm/buffers.h"
 #include "device_sharing/device_lines.h"
-#include "mpi/interpose/arguments.h"
+#include "mpi/library/arguments.h"
 #include "mpi/buffers/datatypes.h"
 
 namespace crossrail::mpi {

@@ -5,9 +5,11 @@
 #include <mutex>
 
 #include "mpi/buffers/short_float_operations.h"
-#include "mpi/statistics/report_file.h"
+#include "mpi/observe/counters.h"
+#include "mpi/observe/report_file.h"
 #include "mpi/communicator/notice_reader.h"
 #include "mpi/communicator/opening.h"
+#include "mpi/communicator/other_calls.h"
 #include "mpi/communicator/private_communicators.h"
 #include "mpi/communicator/records_by_handle.h"
 #include "mpi/library/pmpi.h"
@@ -115,6 +117,9 @@ CommunicatorRecord* look_up(MPI_Comm comm) {
   if (record == nullptr && find(comm, record) && record == nullptr) {
     auto made = std::make_unique<CommunicatorRecord>();
     made->comm = comm;
+    int between_groups = 0;
+    if (pmpi().Comm_size(comm, &made->ranks) != MPI_SUCCESS) made->ranks = 0;
+    made->between_groups = pmpi().Comm_test_inter(comm, &between_groups) == MPI_SUCCESS && between_groups != 0;
     const bool kept = record_keyval() != MPI_KEYVAL_INVALID && pmpi().Comm_set_attr(comm, record_keyval(), made.get()) == MPI_SUCCESS;
     record = made.release();
     remember_record(comm, *record, kept ? KeptBy::attribute : KeptBy::handle);
@@ -132,6 +137,12 @@ void begin_finalize() {
   CommonCommunicator::of_process().end();
   free_short_float_operations();
   if (finalize_observer.begun != nullptr) finalize_observer.begun();
+}
+
+void finalize_begins() {
+  if (find_functions() == nullptr) return;
+  ask_world();
+  begin_finalize();
 }
 
 void observe_finalize(const FinalizeObserver& observer) { finalize_observer = observer; }

@@ -12,12 +12,14 @@
 #include "mpi/communicator/first_calls.h"
 #include "mpi/communicator/persistent_slot.h"
 #include "mpi/library/flavour.h"
-#include "mpi/interpose/vector_call.h"
+#include "mpi/arguments/vector_call.h"
 
 namespace crossrail::mpi {
 
 struct CommunicatorRecord {
   MPI_Comm comm{};
+  int ranks = 0;
+  bool between_groups = false;  // an inter-communicator, whose calls are all the MPI library's
   bool opened = false;  // opening.h; calls are native until then
   FirstCalls first_calls;
   std::int64_t first_call_began_ns = 0;

@@ -11,7 +11,7 @@
 #include "mpi/communicator/open_communicator.h"
 #include "mpi/communicator/unanswered.h"
 #include "mpi/library/pmpi.h"
-#include "mpi/statistics/counters.h"
+#include "mpi/observe/counters.h"
 
 namespace crossrail::mpi {
 namespace {

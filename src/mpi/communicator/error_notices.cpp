@@ -6,7 +6,7 @@
 #include "mpi/communicator/notice_reader.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/progress_hook.h"
-#include "mpi/statistics/counters.h"
+#include "mpi/observe/counters.h"
 #include "transport/unlike_calls.h"
 
 namespace crossrail::mpi {

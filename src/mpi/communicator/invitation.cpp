@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "mpi/library/pmpi.h"
-#include "mpi/statistics/counters.h"
+#include "mpi/observe/counters.h"
 
 namespace crossrail::mpi {
 namespace {

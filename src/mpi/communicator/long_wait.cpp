@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "mpi/communicator/unanswered.h"
-#include "mpi/statistics/counters.h"
+#include "mpi/observe/counters.h"
 
 namespace crossrail::mpi {
 namespace {

@@ -1,6 +1,6 @@
 // The program waits for a nonblocking or persistent call of ours, and that for a rank which has not begun it. The rank may be late. Or ranks have
 // begun their calls in different orders, which MPI forbids, and are in others that the MPI library has: these wait for each other, for ever, and
-// nobody else can say why. No mpi.h here, as in carry.h.
+// nobody else can say why. No mpi.h here.
 #pragma once
 
 #include "transport/control_block.h"

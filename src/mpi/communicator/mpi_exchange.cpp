@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "mpi/communicator/unanswered.h"
-#include "mpi/statistics/counters.h"
+#include "mpi/observe/counters.h"
 #include "transport/control_block.h"
 
 namespace crossrail::mpi {

@@ -11,7 +11,7 @@
 #include "mpi/library/fault_tolerance.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/progress_hook.h"
-#include "mpi/statistics/counters.h"
+#include "mpi/observe/counters.h"
 
 namespace crossrail::mpi {
 namespace {

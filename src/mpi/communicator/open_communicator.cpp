@@ -9,13 +9,12 @@
 #include "base/log.h"
 #include "base/small_file.h"
 #include "device/device.h"
-#include "mpi/statistics/counters.h"
+#include "mpi/observe/counters.h"
 #include "mpi/communicator/courier_team.h"
 #include "mpi/communicator/info_keys.h"
 #include "mpi/communicator/mpi_links.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/polled_requests.h"
-#include "mpi/requests/pending.h"
 #include "selection/selection.h"
 #include "topology/mpi_version.h"
 #include "transport/exchange.h"
@@ -242,6 +241,8 @@ bool settle_settings(MPI_Comm comm, Communicator& communicator, const std::vecto
 }
 
 }  // namespace
+
+bool (*mover_is_there)() = nullptr;
 
 std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchange) {
   int rank = 0;

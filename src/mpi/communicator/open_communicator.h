@@ -14,4 +14,7 @@ namespace crossrail::mpi {
 // Null on all ranks alike: every call on this communicator is native (crossrail switched off, MPI refused something).
 std::unique_ptr<Communicator> open_communicator(MPI_Comm comm, Exchange& exchange);
 
+// Asks whether a Mover can advance pending calls in this process. requests/ lies above this folder and sets it when the library is loaded.
+extern bool (*mover_is_there)();
+
 }  // namespace crossrail::mpi

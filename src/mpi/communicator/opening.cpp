@@ -17,9 +17,11 @@
 #include "mpi/communicator/mpi_exchange.h"
 #include "mpi/communicator/mpi_links.h"
 #include "mpi/communicator/open_communicator.h"
+#include "mpi/communicator/other_calls.h"
 #include "mpi/communicator/rank_order.h"
+#include "mpi/library/arguments.h"
 #include "mpi/library/pmpi.h"
-#include "mpi/statistics/native_reasons.h"
+#include "mpi/words/native_reasons.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -63,16 +65,10 @@ May all_in_this_world(MPI_Comm comm, int size) {
   return may;
 }
 
-bool is_inter(MPI_Comm comm) {
-  int inter = 0;
-  return pmpi().Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter != 0;
-}
-
-// Whether a communicator may be ours; so many ranks. A handle that has a record is one, for which this cannot but succeed.
-May may_open(MPI_Comm comm, int& size) {
-  if (is_inter(comm)) return May::nobody;
-  if (pmpi().Comm_size(comm, &size) != MPI_SUCCESS) return May::nobody;
-  return all_in_this_world(comm, size);
+// Whether a communicator may be ours.
+May may_open(const CommunicatorRecord& record) {
+  if (record.between_groups || record.ranks == 0) return May::nobody;
+  return all_in_this_world(record.comm, record.ranks);
 }
 
 // In a blocking call that all ranks are in. Not opened if no rank wants it.
@@ -82,11 +78,10 @@ void open_here(CommunicatorRecord& record, bool wanted_here) {
     opened(record, std::move(record.early->communicator));
     return;
   }
-  int size = 0;
-  const May may = may_open(record.comm, size);
+  const May may = may_open(record);
   if (may == May::nobody) return opened(record, nullptr);
   const QuietFloats quiet;  // these calls of ours may be the first in which UCX's pools of memory grow, which it computes with floats
-  MpiExchange exchange(record.comm, size, sizeof(Location));
+  MpiExchange exchange(record.comm, record.ranks, sizeof(Location));
   std::unique_ptr<Communicator> made;
   try {
     bool wanted_anywhere = wanted_here;
@@ -137,7 +132,7 @@ CommunicatorRecord* record_of(MPI_Comm comm) {
 
 CommunicatorRecord* record_for_call(MPI_Comm comm) {
   CommunicatorRecord* const record = look_up(comm);
-  if (record != nullptr && !record->opened && is_inter(comm)) opened(*record, nullptr);
+  if (record != nullptr && !record->opened && record->between_groups) opened(*record, nullptr);
   return record;
 }
 
@@ -159,8 +154,7 @@ void count_nonblocking(CommunicatorRecord& record, bool worth_it) {
   if (calls.nonblocking() == 1) wanted.fetch_add(1, std::memory_order_relaxed);
   if (worth_it) calls.was_long();
   if (due && record.early == nullptr) {
-    int size = 0;
-    if (may_open(record.comm, size) == May::nobody) return;
+    if (may_open(record) == May::nobody) return;
     record.early = std::make_unique<EarlyOpening>(record.comm);
   }
   if (due) record.early->invite(wants_it(record));
@@ -169,14 +163,16 @@ void count_nonblocking(CommunicatorRecord& record, bool worth_it) {
 
 bool can_have_pending_calls(const CommunicatorRecord& record) { return record.communicator != nullptr && record.communicator->slots.size() > 1; }
 
-void first_call_begins(CommunicatorRecord& record) {
-  use(record);
+bool first_call_begins(CommunicatorRecord& record) {
+  if (!record.first_calls.times_this_call()) return false;
   record.first_call_began_ns = trace::now_ns();
+  return true;
 }
 
-void first_call_ended(CommunicatorRecord& record) {
-  record.first_calls.took(trace::now_ns() - record.first_call_began_ns);
-  unuse(record);
+void first_call_ended(CommunicatorRecord& record) { record.first_calls.took(trace::now_ns() - record.first_call_began_ns); }
+
+void blocking_collective(Word64 comm) {
+  if (find_functions() != nullptr) open_if_wanted(handle_from<MPI_Comm>(comm));
 }
 
 void open_if_wanted(MPI_Comm comm) {

@@ -20,8 +20,8 @@ void count_blocking(CommunicatorRecord& record, Collective collective, bool wort
 // A nonblocking one.
 void count_nonblocking(CommunicatorRecord& record, bool worth_it);
 bool can_have_pending_calls(const CommunicatorRecord& record);
-// Between these a blocking call is timed that is the MPI library's. The record stays.
-void first_call_begins(CommunicatorRecord& record);
+// Some blocking calls that the MPI library has are timed, to find out when opening pays. Whether this one is: then first_call_ended follows.
+bool first_call_begins(CommunicatorRecord& record);
 void first_call_ended(CommunicatorRecord& record);
 // A blocking collective call on `comm` that is not ours begins: may open it if there have been nonblocking calls. All
 // ranks alike, since collective calls are in the same order everywhere.

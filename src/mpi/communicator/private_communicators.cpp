@@ -9,7 +9,7 @@
 
 #include "base/settings.h"
 #include "mpi/library/pmpi.h"
-#include "mpi/statistics/counters.h"
+#include "mpi/observe/counters.h"
 
 namespace crossrail::mpi {
 namespace {

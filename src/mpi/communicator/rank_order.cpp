@@ -8,7 +8,7 @@
 #include "mpi/communicator/communicators.h"
 #include "mpi/communicator/info_keys.h"
 #include "mpi/library/pmpi.h"
-#include "mpi/statistics/native_reasons.h"
+#include "mpi/words/native_reasons.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -18,7 +18,7 @@ constexpr const char* kVariable = "CROSSRAIL_REPRODUCIBLE";
 // Whether anybody in this process has asked, for any communicator.
 bool ever_asked_for() { return process_settings().reproducible != 0 || info_key_was_given(); }
 
-const char* reason_of(const Carried& carried) {
+const char* reason_of(const CallResult& carried) {
   if (carried.native_because == nullptr) return "such calls are never carried under this MPI library";
   return carried.native_because == native_because::kArguments ? "its operation or its type is none that crossrail combines" : carried.native_because;
 }
@@ -43,7 +43,7 @@ bool asks(MPI_Comm comm, bool otherwise) {
 
 bool rank_order_from_the_start(MPI_Comm comm) { return ever_asked_for() && asks(comm, in_environment()); }
 
-void tell_if_not_covered(MPI_Comm comm, const char* function, const Carried& carried) {
+void tell_if_not_covered(MPI_Comm comm, const char* function, const CallResult& carried) {
   if ((carried.done && !carried.on_copies) || !ever_asked_for() || comm == handles().comm_null) return;
   if (carried.native_because == native_because::kNoRecord) return;  // MPI may not run
   int rank = 0, size = 0;

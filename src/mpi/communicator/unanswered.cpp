@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/own_thread.h"
-#include "mpi/statistics/counters.h"
+#include "mpi/observe/counters.h"
 
 namespace crossrail::mpi {
 namespace {

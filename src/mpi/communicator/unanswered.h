@@ -1,11 +1,11 @@
 // Ranks that run without crossrail answer nobody, and take its messages for those of the program's calls. Who meets none but such says so
-// in a sentence, soon: the program may wait for ever. No mpi.h here, as in carry.h.
+// in a sentence, soon: the program may wait for ever. No mpi.h here.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
-#include "mpi/statistics/requests_at.h"
+#include "mpi/words/requests_at.h"
 
 namespace crossrail::mpi {
 
@@ -23,7 +23,7 @@ class Unanswered {
   static void answered();
   static bool watched() { return watched_.load(std::memory_order_relaxed); }
   // A nonblocking call has been begun, after that: by the MPI library, unless it is ours.
-  static void note_made(const Carried& carried, const RequestsAt& request) {
+  static void note_made(const CallResult& carried, const RequestsAt& request) {
     if (watched() && !carried.done && carried.code == 0 && request.address != 0) began(request[0]);
   }
 

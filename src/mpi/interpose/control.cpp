@@ -2,8 +2,7 @@
 
 #include "base/settings.h"
 #include "crossrail/crossrail.h"
-#include "mpi/interpose/carry.h"
-#include "mpi/statistics/traffic.h"
+#include "mpi/observe/traffic.h"
 #include "selection/parameters.h"
 
 extern "C" __attribute__((visibility("default"))) int crossrail_set(const char* variable, const char* value) {

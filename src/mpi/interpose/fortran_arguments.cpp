@@ -1,6 +1,6 @@
 #include "mpi/interpose/fortran_arguments.h"
 
-#include <algorithm>
+#include <vector>
 
 #include "base/of_thread.h"
 #include "mpi/library/pmpi.h"
@@ -65,61 +65,66 @@ bool convertible() {
          conversions().fortran_request != nullptr;
 }
 
-Word64 types_at(Word64 address, int ranks, std::vector<MPI_Datatype>& kept) {
-  kept.resize(ranks);
-  for (int rank = 0; rank < ranks; ++rank) kept[rank] = conversions().type(reinterpret_cast<const MPI_Fint*>(address)[rank]);
+namespace {
+
+// How many types there are in each array; 0: the call is none of ours.
+int ranks_of(Word64 comm) {
+  int ranks = 0, between_groups = 0;
+  const auto handle = reinterpret_cast<MPI_Comm>(comm);
+  if (handle == handles().comm_null || pmpi().Comm_test_inter(handle, &between_groups) != MPI_SUCCESS || between_groups != 0) return 0;
+  return pmpi().Comm_size(handle, &ranks) == MPI_SUCCESS ? ranks : 0;
+}
+
+// The types are in memory that each thread keeps until its next such call.
+Word64 types_at(Word64 address, int ranks, bool received) {
+  struct Sent {};
+  struct Received {};
+  auto& kept = received ? of_thread<std::vector<MPI_Datatype>, Received>() : of_thread<std::vector<MPI_Datatype>, Sent>();
+  kept.resize(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) kept[static_cast<std::size_t>(rank)] = conversions().type(reinterpret_cast<const MPI_Fint*>(address)[rank]);
   return reinterpret_cast<Word64>(kept.data());
 }
 
-void allreduce_arguments(const Word64* words, Word64* arguments) {
-  const Word64 found[6] = {c_address(words[0]), c_address(words[1]), fortran_integer(words[2]), type_at(words[3]), op_at(words[4]), comm_at(words[5])};
-  std::copy(found, found + 6, arguments);
+}  // namespace
+
+FortranArguments::FortranArguments(const EntryPoint& entry, const Word64* words, std::size_t count) : code_(reinterpret_cast<MPI_Fint*>(words[count - 1])) {
+  converted_ = convertible() && find_functions() != nullptr && convert(entry.function, words);
+  if (entry.form == Form::blocking) return;
+  request_address_ = words[count - 2];
+  c_words_[entry.function.request_word(entry.form)] = reinterpret_cast<Word64>(&request_);
 }
 
-void alltoall_arguments(const Word64* words, Word64* arguments) {
-  const Word64 sendbuf = c_address(words[0]);
-  const bool in_place = sendbuf == reinterpret_cast<Word64>(MPI_IN_PLACE);
-  const Word64 found[7] = {sendbuf,
-                           in_place ? 0 : fortran_integer(words[1]),
-                           in_place ? 0 : type_at(words[2]),
-                           c_address(words[3]),
-                           fortran_integer(words[4]),
-                           type_at(words[5]),
-                           comm_at(words[6])};
-  std::copy(found, found + 7, arguments);
-}
-
-void alltoallv_arguments(const Word64* words, Word64* arguments) {
-  const Word64 sendbuf = c_address(words[0]);
-  const bool in_place = sendbuf == reinterpret_cast<Word64>(MPI_IN_PLACE);
-  const Word64 found[9] = {sendbuf,  words[1], words[2], in_place ? 0 : type_at(words[3]), c_address(words[4]),
-                           words[5], words[6], type_at(words[7]), comm_at(words[8])};
-  std::copy(found, found + 9, arguments);
-}
-
-bool alltoallw_arguments(const Word64* words, Word64* arguments) {
-  const Word64 comm = comm_at(words[8]);
-  int ranks = 0, inter = 0;
-  const auto handle = reinterpret_cast<MPI_Comm>(comm);
-  if (handle == handles().comm_null || pmpi().Comm_test_inter(handle, &inter) != MPI_SUCCESS || inter != 0) return false;
-  if (pmpi().Comm_size(handle, &ranks) != MPI_SUCCESS) return false;
-  struct Sent {};
-  struct Received {};
-  auto& sent = of_thread<std::vector<MPI_Datatype>, Sent>();
-  auto& received = of_thread<std::vector<MPI_Datatype>, Received>();
-  const Word64 sendbuf = c_address(words[0]);
-  const bool in_place = sendbuf == reinterpret_cast<Word64>(MPI_IN_PLACE);
-  const Word64 found[9] = {sendbuf,
-                           words[1],
-                           words[2],
-                           in_place ? 0 : types_at(words[3], ranks, sent),
-                           c_address(words[4]),
-                           words[5],
-                           words[6],
-                           types_at(words[7], ranks, received),
-                           comm};
-  std::copy(found, found + 9, arguments);
+// In place, the arguments of the side to send from may be anything.
+bool FortranArguments::convert(const MpiFunction& function, const Word64* words) {
+  const int count = function.words();
+  const Word64 comm = comm_at(words[count - 1]);
+  const int ranks = function.has('T') ? ranks_of(comm) : 0;
+  if (function.has('T') && ranks == 0) return false;
+  bool in_place = false;
+  for (int at = 0; at < count; ++at) {
+    const char letter = function.arguments[static_cast<std::size_t>(at)];
+    const bool received = at > function.receive_word;
+    Word64& word = c_words_[at];
+    switch (letter) {
+      case 's':
+      case 'r':
+        word = c_address(words[at]);
+        in_place = word == reinterpret_cast<Word64>(MPI_IN_PLACE);
+        break;
+      case 'n': word = in_place ? 0 : fortran_integer(words[at]); break;
+      case 't': word = in_place ? 0 : type_at(words[at]); break;
+      case 'T': word = in_place ? 0 : types_at(words[at], ranks, received); break;
+      case 'o': word = op_at(words[at]); break;
+      case 'c': word = comm; break;
+      default: word = words[at];  // addresses of int, which are C's already
+    }
+  }
   return true;
+}
+
+void FortranArguments::give_back(const CallResult& result) const {
+  if (request_address_ != 0 && result.code == MPI_SUCCESS) *reinterpret_cast<MPI_Fint*>(request_address_) = conversions().fortran_request(request_);
+  if (code_ != nullptr) *code_ = result.code;
 }
 
 }  // namespace crossrail::mpi

@@ -2,11 +2,11 @@
 // may be anything.
 #pragma once
 
-#include <algorithm>
-#include <vector>
+#include <cstddef>
 
-#include "mpi/interpose/carry.h"
 #include "mpi/library/flavour.h"
+#include "mpi/observe/entry_point.h"
+#include "mpi/words/requests_at.h"
 
 namespace crossrail::mpi {
 
@@ -35,11 +35,25 @@ inline Word64 comm_at(Word64 address) { return reinterpret_cast<Word64>(conversi
 // Fortran's counts and displacements are C's int already.
 static_assert(sizeof(MPI_Fint) == sizeof(int));
 
-// The first 6, 7 and 9 words.
-void allreduce_arguments(const Word64* words, Word64* arguments);
-void alltoall_arguments(const Word64* words, Word64* arguments);
-void alltoallv_arguments(const Word64* words, Word64* arguments);
-// The types are in memory that each thread keeps until its next such call. False if the call is none of ours.
-bool alltoallw_arguments(const Word64* words, Word64* arguments);
+// One call's words as those of the C function, and what it gives back to the program (interpose/offer.h).
+class FortranArguments {
+ public:
+  FortranArguments(const EntryPoint& entry, const Word64* words, std::size_t count);
+  // Null where they cannot be converted.
+  const Word64* c_words() const { return converted_ ? c_words_ : nullptr; }
+  // Fortran's functions return nothing: the code is what they have written. In mpi_f08 the program may leave its place out.
+  int code(Word64) const { return code_ == nullptr ? MPI_SUCCESS : *code_; }
+  void give_back(const CallResult& result) const;
+  RequestsAt request() const { return {1, converted_ ? request_address_ : 0, read_fortran_handle}; }
+
+ private:
+  bool convert(const MpiFunction& function, const Word64* words);
+
+  bool converted_ = false;
+  MPI_Fint* code_;
+  Word64 request_address_ = 0;  // 0: a blocking call has none
+  MPI_Request request_{};
+  Word64 c_words_[kMostWords + 2] = {};
+};
 
 }  // namespace crossrail::mpi

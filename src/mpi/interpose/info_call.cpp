@@ -4,7 +4,7 @@
 
 #include "mpi/communicator/communicators.h"
 #include "mpi/communicator/info_keys.h"
-#include "mpi/interpose/arguments.h"
+#include "mpi/library/arguments.h"
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {

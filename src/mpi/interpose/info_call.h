@@ -1,7 +1,7 @@
 // Communicators' info in machine words: for entry points that include no mpi.h.
 #pragma once
 
-#include "mpi/interpose/carry.h"
+#include "mpi/words/call_result.h"
 
 namespace crossrail::mpi {
 

@@ -2,11 +2,10 @@
 // No mpi.h, as in interpose_c.cpp.
 
 #include "mpi/communicator/unanswered.h"
-#include "mpi/interpose/carry.h"
-#include "mpi/interpose/next_call.h"
-#include "mpi/interpose/words.h"
+#include "mpi/library/next_call.h"
+#include "mpi/words/parameter_lists.h"
 #include "mpi/requests/completion.h"
-#include "mpi/statistics/request_times.h"
+#include "mpi/requests/request_times.h"
 
 using crossrail::mpi::Word64;
 

@@ -1,94 +1,64 @@
-// The Fortran entry points of Open MPI, whose bindings go straight to PMPI: mpi_alltoall_ with its
-// manglings (mpif.h, use mpi) and ompi_alltoall_f (what mpi_f08 calls), and so on. In the MPICH
-// family the Fortran bindings call the C names, which are enough.
+// The Fortran entry points of Open MPI, whose bindings go straight to PMPI: mpi_alltoall_ with its manglings (mpif.h, use mpi) and
+// ompi_alltoall_f (what mpi_f08 calls), and so on. In the MPICH family the Fortran bindings call the C names, which are enough.
 
-#include <utility>
+#include <algorithm>
+#include <vector>
 
-#include "mpi/interpose/carry.h"
+#include "base/of_thread.h"
 #include "mpi/interpose/fortran_arguments.h"
-#include "mpi/library/flavour.h"
-#include "mpi/interpose/next_call.h"
+#include "mpi/interpose/offer.h"
 #include "mpi/library/pmpi.h"
-#include "mpi/interpose/words.h"
-#include "mpi/recording/recorder.h"
-#include "mpi/tracing/traced_calls.h"
+#include "mpi/requests/refused_requests.h"
+#include "mpi/words/parameter_lists.h"
 
 namespace crossrail::mpi {
 namespace {
 
-Carried alltoall(const Word64* words) {
-  if (!convertible()) return {};
-  Word64 arguments[7];
-  alltoall_arguments(words, arguments);
-  return carry_alltoall(arguments, false);
+// MPI_Start and MPI_Startall. Returns false where none of the requests is ours.
+bool start_ours(int count, Word64 requests, Word64 code) {
+  struct Converted {};
+  auto& converted = of_thread<std::vector<MPI_Request>, Converted>();
+  converted.resize(static_cast<std::size_t>(std::max(count, 0)));
+  for (int one = 0; one < count; ++one) converted[one] = conversions().request(reinterpret_cast<const MPI_Fint*>(requests)[one]);
+  const CallResult carried = start_requests(count, reinterpret_cast<Word64>(converted.data()));
+  if (carried.done && code != 0) *reinterpret_cast<MPI_Fint*>(code) = carried.code;
+  return carried.done;
 }
 
-Carried alltoallv(const Word64* words) {
-  if (!convertible()) return {};
-  Word64 arguments[9];
-  alltoallv_arguments(words, arguments);
-  return carry_alltoallv(arguments, false);
+// `next` hands the call on.
+template <class Next>
+void start_fortran(int count, Word64 requests, Word64 code, const Next& next) {
+  if (!convertible() || find_functions() == nullptr) {
+    next();
+    return;
+  }
+  StartTime time({count, requests, read_fortran_handle});
+  if (!start_ours(count, requests, code)) {
+    const InNextCall inside;
+    next();
+  }
+  (void)time.returns(code != 0 ? fortran_integer(code) : MPI_SUCCESS);
 }
 
-Carried alltoallw(const Word64* words) {
-  Word64 arguments[9];
-  if (!convertible() || find_functions() == nullptr || !alltoallw_arguments(words, arguments)) return {};
-  return carry_alltoallw(arguments, false);
-}
-
-Carried allreduce(const Word64* words) {
-  if (!convertible()) return {};
-  Word64 arguments[6];
-  allreduce_arguments(words, arguments);
-  return carry_allreduce(arguments, false);
-}
-
-Carried allgather(const Word64* words) {
-  if (!convertible()) return {};
-  Word64 arguments[7];
-  alltoall_arguments(words, arguments);
-  return carry_allgather(arguments, false);
-}
-
-Carried reduce_scatter_block(const Word64* words) {
-  if (!convertible()) return {};
-  Word64 arguments[6];
-  allreduce_arguments(words, arguments);
-  return carry_reduce_scatter_block(arguments, false);
-}
-
-struct Entry {
-  NextCall next;
-  CallCounter counter;
-  Carried (*carry)(const Word64* words);
-};
-
-template <std::size_t... index>
-void call_next(NextCall& next, const Word64* words, std::index_sequence<index...>) {
+// `next` hands the call on. MPI_Cancel needs nothing here, since Fortran's calls PMPI_Cancel.
+template <class Next>
+void free_fortran(Word64 request, Word64 code, const Next& next) {
+  if (convertible() && find_functions() != nullptr) {
+    MPI_Request converted = conversions().request(fortran_integer(request));
+    const auto address = reinterpret_cast<Word64>(&converted);
+    if (const CallResult refused = refuse_free(address); refused.done) {
+      if (code != 0) *reinterpret_cast<MPI_Fint*>(code) = refused.code;
+      return;
+    }
+    free_request(address);
+    forget_native_request({1, request, read_fortran_handle});
+  }
   const InNextCall inside;
-  (void)next(words[index]...);
+  next();
 }
 
-// The last word is the address of ierror.
-template <std::size_t count>
-void offer(Entry& entry, const Word64 (&words)[count]) {
-  const std::int64_t began = counting() ? now_ns() : 0;
-  const trace::Number traced = began == 0 ? 0 : trace_function(entry.counter.name());
-  const Carried carried = entry.carry(words);
-  auto* code = reinterpret_cast<MPI_Fint*>(words[count - 1]);
-  if (!carried.done) {
-    call_next(entry.next, words, std::make_index_sequence<count>());
-  } else if (code != nullptr) {  // mpi_f08: ierror is optional
-    *code = carried.code;
-  }
-  has_ended(carried);
-  if (began != 0) {
-    (void)trace_returns(traced, carried, code == nullptr ? carried.code == 0 : *code == 0);
-    record_call(RecordedForm::blocking, carried.code == 0, began);
-    ask_world();
-    entry.counter.add(carried, now_ns() - began);
-  }
-  raise_error(carried);
+void blocking_fortran(Word64 comm) {
+  if (convertible()) blocking_collective(comm_at(comm));
 }
 
 }  // namespace
@@ -98,22 +68,64 @@ using crossrail::mpi::Word64;
 
 #define CROSSRAIL_EXPORT extern "C" __attribute__((visibility("default")))
 
-#define OFFERED_AS(symbol, function, c_name, words)                                                        \
-  CROSSRAIL_EXPORT void symbol(WORDS_##words) {                                                           \
-    static crossrail::mpi::Entry entry{crossrail::mpi::NextCall(#symbol), {c_name, "fortran"},            \
-                                       crossrail::mpi::function};                                         \
-    crossrail::mpi::offer(entry, {NAMES_##words});                                                        \
+// In the manglings of Fortran compilers that cannot be names of the program's own, and as mpi_f08 calls it. C functions of a program may well be
+// called mpi_alltoall, without an underscore behind it (R's Rmpi has such), so that this mangling (gfortran -fno-underscoring) is left to MPI.
+#define MANGLED(entry, lower, upper) entry(mpi_##lower##_) entry(mpi_##lower##__) entry(MPI_##upper) entry(ompi_##lower##_f)
+
+#define OFFERED(symbol, c_name, row, form, words)                                                            \
+  CROSSRAIL_EXPORT void symbol(WORDS(words)) {                                                               \
+    using namespace crossrail::mpi;                                                                          \
+    static EntryPoint entry(#symbol, c_name, {Function::row, Form::form, Language::fortran});                \
+    (void)offer<FortranArguments>(entry, {NAMES(words)});                                                    \
   }
-// One word more than in C: ierror.
-#define OFFERED(lower, upper, c_name, words)       \
-  OFFERED_AS(mpi_##lower##_, lower, c_name, words)   \
-  OFFERED_AS(mpi_##lower, lower, c_name, words)      \
-  OFFERED_AS(mpi_##lower##__, lower, c_name, words)  \
-  OFFERED_AS(MPI_##upper, lower, c_name, words)      \
-  OFFERED_AS(ompi_##lower##_f, lower, c_name, words)
-OFFERED(alltoall, ALLTOALL, "MPI_Alltoall", 8)
-OFFERED(alltoallv, ALLTOALLV, "MPI_Alltoallv", 10)
-OFFERED(alltoallw, ALLTOALLW, "MPI_Alltoallw", 10)
-OFFERED(allreduce, ALLREDUCE, "MPI_Allreduce", 7)
-OFFERED(allgather, ALLGATHER, "MPI_Allgather", 8)
-OFFERED(reduce_scatter_block, REDUCE_SCATTER_BLOCK, "MPI_Reduce_scatter_block", 7)
+#define OFFERED_MANGLED(lower, upper, c_name, row, form, words)  \
+  OFFERED(mpi_##lower##_, c_name, row, form, words)              \
+  OFFERED(mpi_##lower##__, c_name, row, form, words)             \
+  OFFERED(MPI_##upper, c_name, row, form, words)                 \
+  OFFERED(ompi_##lower##_f, c_name, row, form, words)
+
+// There is one word more than in C, for the error code. The last two names are Open MPI 4's.
+#define ENTRY_POINT(Name, name, NAME, words, ...)                                                                 \
+  OFFERED_MANGLED(name, NAME, "MPI_" #Name, name, blocking, MORE_ONE(words))                                        \
+  OFFERED_MANGLED(i##name, I##NAME, "MPI_I" #name, name, nonblocking, MORE_TWO(words))                              \
+  OFFERED_MANGLED(name##_init, NAME##_INIT, "MPI_" #Name "_init", name, persistent, MORE_THREE(words))                \
+  OFFERED(mpix_##name##_init_, "MPI_" #Name "_init", name, persistent, MORE_THREE(words))                             \
+  OFFERED(ompix_##name##_init_f, "MPI_" #Name "_init", name, persistent, MORE_THREE(words))
+#include "mpi/words/entry_points.def"
+#undef ENTRY_POINT
+
+#define START(symbol)                                                               \
+  CROSSRAIL_EXPORT void symbol(Word64 request, Word64 code) {                       \
+    static crossrail::mpi::NextCall next(#symbol);                                  \
+    crossrail::mpi::start_fortran(1, request, code, [&] { (void)next(request, code); }); \
+  }
+#define STARTALL(symbol)                                                            \
+  CROSSRAIL_EXPORT void symbol(Word64 count, Word64 requests, Word64 code) {        \
+    static crossrail::mpi::NextCall next(#symbol);                                  \
+    crossrail::mpi::start_fortran(crossrail::mpi::fortran_integer(count), requests, code, [&] { (void)next(count, requests, code); }); \
+  }
+#define REQUEST_FREE(symbol)                                                        \
+  CROSSRAIL_EXPORT void symbol(Word64 request, Word64 code) {                       \
+    static crossrail::mpi::NextCall next(#symbol);                                  \
+    crossrail::mpi::free_fortran(request, code, [&] { (void)next(request, code); }); \
+  }
+MANGLED(START, start, START)
+MANGLED(STARTALL, startall, STARTALL)
+MANGLED(REQUEST_FREE, request_free, REQUEST_FREE)
+
+// Blocking collectives that are not ours, as in blocking.def.
+#define BLOCKING_AS(symbol, name, words, comm, all_wait) \
+  CROSSRAIL_EXPORT void symbol(WORDS_##words) {        \
+    static crossrail::mpi::NextCall next(#symbol);     \
+    const crossrail::mpi::TracedFunction traced(name);  \
+    if (all_wait) crossrail::mpi::blocking_fortran(a##comm); \
+    const crossrail::mpi::InNextCall inside;           \
+    (void)next(NAMES_##words);                         \
+  }
+#define BLOCKING_4_1(symbol, name) BLOCKING_AS(symbol, name, 5, 1, true)
+#define BLOCKING_5_5(symbol, name) BLOCKING_AS(symbol, name, 6, 5, false)
+#define BLOCKING_7_7(symbol, name) BLOCKING_AS(symbol, name, 8, 7, false)
+#define NAMED(entry, name, lower, upper) \
+  entry(mpi_##lower##_, name) entry(mpi_##lower##__, name) entry(MPI_##upper, name) entry(ompi_##lower##_f, name)
+#define BLOCKING(name, lower, upper, words, comm, all_wait) NAMED(BLOCKING_##words##_##comm, "MPI_" #name, lower, upper)
+#include "mpi/interpose/blocking.def"

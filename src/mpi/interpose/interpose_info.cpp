@@ -2,8 +2,8 @@
 // those that begin and end sessions. Those of Fortran come here as well, by MPI_ names in the MPICH family, by PMPI_ names in Open MPI.
 
 #include "mpi/interpose/info_call.h"
-#include "mpi/interpose/next_call.h"
-#include "mpi/interpose/words.h"
+#include "mpi/library/next_call.h"
+#include "mpi/words/parameter_lists.h"
 
 #define CROSSRAIL_EXPORT extern "C" __attribute__((visibility("default")))
 

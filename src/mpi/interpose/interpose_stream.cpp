@@ -5,11 +5,10 @@
 #include "comm/counted_buffers.h"
 #include "mpi/buffers/datatypes.h"
 #include "mpi/communicator/opening.h"
-#include "mpi/interpose/allreduce_call.h"
-#include "mpi/interpose/alltoall_call.h"
-#include "mpi/interpose/complete_call.h"
+#include "engine/engine.h"
+#include "mpi/arguments/regular_call.h"
 #include "mpi/library/pmpi.h"
-#include "mpi/tracing/traced_calls.h"
+#include "mpi/observe/traced_calls.h"
 
 #define CROSSRAIL_VISIBLE extern "C" __attribute__((visibility("default")))
 
@@ -22,24 +21,24 @@ int refuse(const char* function, const char* why) {
 }
 
 // The arguments are those of MPI's function.
-template <class Call, class... Arguments>
-int enqueue(const char* function, Collective collective, void* stream, Arguments... arguments) {
-  const trace::Slice traced(trace_function(function));
+template <class... Arguments>
+int enqueue(const char* name, Function function, void* stream, Arguments... arguments) {
+  const trace::Slice traced(trace_function(name));
   if (find_functions() == nullptr) return MPI_ERR_OTHER;
   const Word64 words[] = {word_of(arguments)...};
-  Call call(words, false, collective);
-  if (call.left_to_mpi()) return refuse(function, "arguments that make no sense, or that only the MPI library can take");
+  RegularCall call(row_of(function), words, false);
+  if (call.left_to_mpi()) return refuse(name, "arguments that make no sense, or that only the MPI library can take");
   CommunicatorRecord* record = record_of(call.comm());
-  if (record == nullptr || record->communicator == nullptr) return refuse(function, "crossrail does not carry this communicator");
+  if (record == nullptr || record->communicator == nullptr) return refuse(name, "crossrail does not carry this communicator");
   Communicator& communicator = *record->communicator;
-  typename Call::Facts none;
+  RegularCall::Facts none;
   const Survey found = call.survey(communicator.topology.size, none);
-  if (found.answer == Survey::Answer::leave) return refuse(function, "a buffer is null, or only the MPI library can take the type");
+  if (found.answer == Survey::Answer::leave) return refuse(name, "a buffer is null, or only the MPI library can take the type");
   if (found.answer == Survey::Answer::refused) return found.code;
-  if (call.unequal()) return refuse(function, "the two sides differ in size");
+  if (call.unequal(communicator.topology.rank, none)) return refuse(name, "the two sides differ in size");
   PackedBuffers packed = call.packed(communicator.slot().packing, call.comm(), none);
   const Status status = run_on_stream(communicator, call.shape(), packed, stream);
-  return status.ok() ? MPI_SUCCESS : refuse(function, status.what);
+  return status.ok() ? MPI_SUCCESS : refuse(name, status.what);
 }
 
 // One side of an alltoallv whose arrays may be in device memory: nothing of them is looked at here.
@@ -82,13 +81,13 @@ int enqueue_counted(const char* function, const CountedArguments& send, const Co
 
 CROSSRAIL_VISIBLE int crossrail_alltoall_on_stream(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                                                    int recvcount, MPI_Datatype recvtype, MPI_Comm comm, void* stream) {
-  return crossrail::mpi::enqueue<crossrail::mpi::AlltoallCall>("crossrail_alltoall_on_stream", crossrail::Collective::alltoall, stream, sendbuf,
+  return crossrail::mpi::enqueue("crossrail_alltoall_on_stream", crossrail::mpi::Function::alltoall, stream, sendbuf,
                                                                sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 
 CROSSRAIL_VISIBLE int crossrail_allgather_on_stream(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                                                     int recvcount, MPI_Datatype recvtype, MPI_Comm comm, void* stream) {
-  return crossrail::mpi::enqueue<crossrail::mpi::AlltoallCall>("crossrail_allgather_on_stream", crossrail::Collective::allgather, stream, sendbuf,
+  return crossrail::mpi::enqueue("crossrail_allgather_on_stream", crossrail::mpi::Function::allgather, stream, sendbuf,
                                                                sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 
@@ -101,12 +100,12 @@ CROSSRAIL_VISIBLE int crossrail_alltoallv_on_stream(const void* sendbuf, const i
 
 CROSSRAIL_VISIBLE int crossrail_allreduce_on_stream(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
                                                     MPI_Comm comm, void* stream) {
-  return crossrail::mpi::enqueue<crossrail::mpi::AllreduceCall>("crossrail_allreduce_on_stream", crossrail::Collective::allreduce, stream, sendbuf,
+  return crossrail::mpi::enqueue("crossrail_allreduce_on_stream", crossrail::mpi::Function::allreduce, stream, sendbuf,
                                                                 recvbuf, count, datatype, op, comm);
 }
 
 CROSSRAIL_VISIBLE int crossrail_reduce_scatter_block_on_stream(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype,
                                                                MPI_Op op, MPI_Comm comm, void* stream) {
-  return crossrail::mpi::enqueue<crossrail::mpi::AllreduceCall>("crossrail_reduce_scatter_block_on_stream", crossrail::Collective::reduce_scatter_block,
+  return crossrail::mpi::enqueue("crossrail_reduce_scatter_block_on_stream", crossrail::mpi::Function::reduce_scatter_block,
                                                                 stream, sendbuf, recvbuf, recvcount, datatype, op, comm);
 }

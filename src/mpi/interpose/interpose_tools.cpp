@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "mpi/interpose/next_call.h"
-#include "mpi/interpose/words.h"
+#include "mpi/library/next_call.h"
+#include "mpi/words/parameter_lists.h"
 #include "mpi/tool_variables/indices.h"
 #include "mpi/tool_variables/tool_variables.h"
 

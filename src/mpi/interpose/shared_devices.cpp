@@ -9,11 +9,10 @@
 #include "mpi/communicator/opening.h"
 #include "mpi/communicator/mpi_exchange.h"
 #include "mpi/communicator/persistent_slot.h"
-#include "mpi/interpose/complete_call.h"
 #include "mpi/library/error_codes.h"
 #include "mpi/library/pmpi.h"
-#include "mpi/statistics/traffic.h"
-#include "mpi/tracing/traced_calls.h"
+#include "mpi/observe/traffic.h"
+#include "mpi/observe/traced_calls.h"
 #include "shared_device/allreduce.h"
 #include "shared_device/alltoall.h"
 
@@ -83,9 +82,7 @@ Status find_reduction(MPI_Datatype type, MPI_Op op, Reduction& reduction) {
 
 void note(shared::SharedDevice& device) {
   note_traffic(device.moved());
-  Carried carried;
-  carried.algorithm = device.plan().part;
-  (void)noted(carried);
+  note_algorithm(device.plan().part);
 }
 
 Status reduce(crossrail_shared_buffer& buffer, shared::Elements elements, MPI_Datatype type, MPI_Op op) {

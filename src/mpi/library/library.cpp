@@ -167,10 +167,30 @@ void* library_data(const char* name) {
   return address != nullptr ? address : library_symbol(name);
 }
 
+void* library_function(const char* name) {
+  void* const standard = library_symbol((std::string("PMPI_") + name).c_str());
+  return standard != nullptr ? standard : library_symbol((std::string("PMPIX_") + name).c_str());
+}
+
+namespace {
+
 void* next_symbol(const char* name) {
-  void* next = dlsym(RTLD_NEXT, name);
-  if (next == nullptr) next = library_symbol(name);
-  return next;
+  void* const next = dlsym(RTLD_NEXT, name);
+  return next != nullptr ? next : library_symbol(name);
+}
+
+// MPI_ becomes MPIX_, PMPI_ PMPIX_, mpi_ mpix_ and ompi_ ompix_.
+std::string extension_name(std::string name) {
+  const std::size_t at = name.find_first_of("iI");
+  if (at != std::string::npos) name.insert(at + 1, 1, name[at] == 'i' ? 'x' : 'X');
+  return name;
+}
+
+}  // namespace
+
+void* next_function(const char* name) {
+  void* const next = next_symbol(name);
+  return next != nullptr ? next : next_symbol(extension_name(name).c_str());
 }
 
 bool mpi_takes_device_memory() {

@@ -18,13 +18,16 @@ int mpich_version();
 
 // Address of a function of that library; null if it has none.
 void* library_symbol(const char* name);
+// The same of an MPI function, by the name that follows "MPI_": the library's own PMPI_ or, where it has none, PMPIX_ function.
+void* library_function(const char* name);
 // Whether that library says that it takes addresses in device memory (CUDA).
 bool mpi_takes_device_memory();
 // Address of one of its data symbols. An executable may hold its own copy of the library's data
 // (copy relocation), which is then the one that everybody uses.
 void* library_data(const char* name);
 
-// The next definition of `name` after crossrail's own: another tool's, or the MPI library's.
-void* next_symbol(const char* name);
+// The next definition of `name` after crossrail's own: another tool's, or the MPI library's. A library that lacks an MPI_ function may have it
+// under its MPIX_ name, as Open MPI 4 has the persistent collectives: a program that finds crossrail's MPI_ name then gets that one.
+void* next_function(const char* name);
 
 }  // namespace crossrail::mpi

@@ -4,8 +4,9 @@
 
 #include "mpi/communicator/communicators.h"
 #include "mpi/communicator/long_wait.h"
-#include "mpi/interpose/complete_call.h"
+#include "mpi/communicator/raised_errors.h"
 #include "mpi/library/pmpi.h"
+#include "mpi/requests/copied_calls.h"
 #include "mpi/requests/failures.h"
 #include "mpi/requests/pending.h"
 #include "mpi/requests/request_table.h"
@@ -107,6 +108,27 @@ Word64 Completion::of_several(Word64 code, Word64 statuses, Word64 count) {
 Word64 Completion::of_some(Word64 code, Word64 statuses, Word64 count_at) {
   if (first_ == nullptr) return code;
   return of_several(code, statuses, *reinterpret_cast<const int*>(count_at));
+}
+
+// Without requests of ours there may be no MPI library of our flavour.
+WaitBegun wait_begins(Word64 request) {
+  if (!any_requests()) return {};
+  const AfterWait completed = await_ours(reinterpret_cast<MPI_Request*>(request));
+  return {completed == AfterWait::here, completed != AfterWait::natively};
+}
+
+void wait_ended(const WaitBegun& begun, Word64 word) {
+  auto* const status = reinterpret_cast<MPI_Status*>(word);
+  if (begun.mend_status && status != MPI_STATUS_IGNORE) fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG);
+}
+
+void waitall_begins(Word64 count, Word64 requests) {
+  if (any_requests()) await_all_ours(reinterpret_cast<MPI_Request*>(requests), static_cast<int>(count));
+  if (any_copied_calls()) await_copied_calls(reinterpret_cast<const MPI_Request*>(requests), static_cast<int>(count));
+}
+
+void look_begins() {
+  if (any_requests() || any_copied_calls()) advance_before_look();
 }
 
 }  // namespace crossrail::mpi

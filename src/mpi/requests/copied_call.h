@@ -64,8 +64,8 @@ struct PendingCopiedCall : CopiedCall {
 // From here on the MPI library's progress looks whether it is over.
 void put_under_way(PendingCopiedCall& call);
 
-// MPI's name of a function that is called by another one of its names.
-const char* mpi_name(const char* function);
+// The MPI library's own function of an entry point; null if it has none.
+void* native_function(const EntryPoint& entry);
 
 // Words that the function does not have are registers, or places on the stack, that it does not read.
 int call_with(void* function, const CopiedCall::Words& words);

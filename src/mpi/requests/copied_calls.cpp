@@ -7,13 +7,15 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <tuple>
 #include <vector>
 
 #include "base/own_thread.h"
 #include "device/device.h"
-#include "mpi/interpose/complete_call.h"
+#include "mpi/communicator/raised_errors.h"
 #include "mpi/library/library.h"
 #include "mpi/library/polled_requests.h"
 #include "mpi/library/progress_hook.h"
@@ -165,40 +167,43 @@ int call_with(void* function, const CopiedCall::Words& words) {
   return std::apply([&](auto... word) { return static_cast<int>(reinterpret_cast<Word64 (*)(decltype(word)...)>(function)(word...)); }, words);
 }
 
-const char* mpi_name(const char* function) { return function + (*function == 'P' ? 1 : 0); }
+void* native_function(const EntryPoint& entry) {
+  constexpr std::size_t kPrefix = std::string_view("MPI_").size();
+  return library_function((std::string(entry.name() + kPrefix) + (entry.large_counts ? "_c" : "")).c_str());
+}
 
 namespace {
 
 // What the only rank of a communicator sends itself needs no MPI library: a row on each side, of as many bytes.
-bool goes_to_itself(const NativeCall& native, const SidesOfCall& sides) {
+bool goes_to_itself(const Word64* words, const SidesOfCall& sides) {
   const SideParts &from = sides.sent.parts, &to = sides.received.parts;
   int ranks = 0;
   if (sides.reduces || from.size() != 1 || to.size() != 1 || from[0].layout != nullptr || to[0].layout != nullptr || from[0].bytes != to[0].bytes) return false;
-  const auto side_at = [&](std::size_t word) { return reinterpret_cast<const void*>(native.words[word]); };
+  const auto side_at = [&](std::size_t word) { return reinterpret_cast<const void*>(words[word]); };
   if (!in_device_memory(side_at(sides.send_word), from) && !in_device_memory(side_at(sides.receive_word), to)) return false;
   return pmpi().Comm_size(sides.comm, &ranks) == MPI_SUCCESS && ranks == 1;
 }
 
-Status copy_to_itself(const NativeCall& native, const SidesOfCall& sides) {
-  const auto at = [&](std::size_t word, const SidePart& part) { return moved(reinterpret_cast<void*>(native.words[word]), part.offset); };
+Status copy_to_itself(const Word64* words, const SidesOfCall& sides) {
+  const auto at = [&](std::size_t word, const SidePart& part) { return moved(reinterpret_cast<void*>(words[word]), part.offset); };
   return device::copy(at(sides.receive_word, sides.received.parts[0]), at(sides.send_word, sides.sent.parts[0]), sides.received.parts[0].bytes);
 }
 
 }  // namespace
 
-void call_on_copies(const NativeCall& native, const SidesOfCall& sides, Carried& carried) {
+void call_on_copies(const EntryPoint& entry, const Word64* words, const SidesOfCall& sides, CallResult& carried) {
   CopiedCall call;
   CopiedCall::Words own{};
-  void* const next = library_symbol(native.function);
+  void* const next = native_function(entry);
   if (next == nullptr) return;
-  if (goes_to_itself(native, sides)) {
+  if (goes_to_itself(words, sides)) {
     carried.done = carried.on_copies = true;
-    if (const Status copied = copy_to_itself(native, sides); !copied.ok()) fail({mpi_name(native.function), sides.comm}, copied, carried);
+    if (const Status copied = copy_to_itself(words, sides); !copied.ok()) fail({entry.name(), sides.comm}, copied, carried);
     return;
   }
-  Status ready = call.place(native.words, sides, own);
+  Status ready = call.place(words, sides, own);
   if (ready.ok()) ready = call.fill();
-  if (!ready.ok()) return fail({mpi_name(native.function), sides.comm}, ready, carried);
+  if (!ready.ok()) return fail({entry.name(), sides.comm}, ready, carried);
   if (!call.needed()) return;
   carried.done = carried.on_copies = true;
   call.code = call_with(next, own);
@@ -206,16 +211,16 @@ void call_on_copies(const NativeCall& native, const SidesOfCall& sides, Carried&
   carried.code = call.code;
 }
 
-Carried start_on_copies(const char* function, const Word64* words, const SidesOfCall& sides) {
+CallResult start_on_copies(const EntryPoint& entry, const Word64* words, const SidesOfCall& sides) {
   auto call = std::make_unique<NonblockingOnCopies>();
   CopiedCall::Words own{};
-  Carried carried;
-  void* const next = library_symbol(function);
+  CallResult carried;
+  void* const next = native_function(entry);
   if (next == nullptr) return carried;
   Status ready = call->place(words, sides, own);
   if (ready.ok()) ready = call->fill();
   carried.done = !ready.ok() || call->needed();
-  if (!ready.ok()) carried.code = raise({mpi_name(function), sides.comm}, ready);
+  if (!ready.ok()) carried.code = raise({entry.name(), sides.comm}, ready);
   if (!ready.ok() || !call->needed()) return carried;
   call->keep_layouts();
   own[sides.last_word] = word_of(&call->native);

@@ -6,7 +6,8 @@
 
 #include "base/log.h"
 #include "engine/mover.h"
-#include "mpi/interpose/complete_call.h"
+#include "mpi/communicator/open_communicator.h"
+#include "mpi/communicator/raised_errors.h"
 #include "mpi/library/error_codes.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/library/polled_requests.h"
@@ -14,7 +15,8 @@
 #include "mpi/requests/copied_calls.h"
 #include "mpi/requests/ended_calls.h"
 #include "mpi/requests/nonblocking_request.h"
-#include "mpi/statistics/traffic.h"
+#include "mpi/observe/traced_calls.h"
+#include "mpi/observe/traffic.h"
 
 namespace crossrail::mpi {
 
@@ -66,10 +68,16 @@ void hook_pending_calls() {
   hook_progress({advance, needed, finalizing});
 }
 
-bool mover_is_there() {
+namespace {
+
+// All ranks ask before any call of theirs is pending.
+bool start_mover() {
   observe_finalize({end_forgotten_calls, finalize_begins_here});
   return mover().is_there();
 }
+[[maybe_unused]] const bool told_of_mover = (mover_is_there = start_mover, true);
+
+}  // namespace
 
 void start_pending(OurRequest& call) {
   if (!mover_advances()) {
@@ -111,8 +119,8 @@ void PendingUse::release(bool keeps_record) {
   record_ = nullptr;
 }
 
-void PendingUse::count_for(CallCounter* counter, std::uint64_t block_bytes, int blocks) {
-  counter_ = counter;
+void PendingUse::count_for(CallCounter& counter, std::uint64_t block_bytes, int blocks) {
+  counter_ = &counter;
   carried_.block_bytes = block_bytes;
   carried_.blocks = static_cast<std::uint64_t>(blocks);
 }
@@ -142,7 +150,7 @@ void PendingUse::ended(const PendingCall& call) {
 }
 
 int PendingUse::code(const PendingCall& call) const {
-  (void)noted(carried_);
+  note_algorithm(carried_.algorithm);
   return call.code == Code::ok ? MPI_SUCCESS : carried_.code;
 }
 

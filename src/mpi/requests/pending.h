@@ -7,11 +7,11 @@
 
 #include "engine/pending_calls.h"
 #include "mpi/communicator/communicators.h"
-#include "mpi/interpose/carry.h"
+#include "mpi/words/call_result.h"
 #include "mpi/library/flavour.h"
 #include "mpi/library/pmpi.h"
-#include "mpi/statistics/counters.h"
-#include "mpi/tracing/traced_calls.h"
+#include "mpi/observe/counters.h"
+#include "mpi/observe/call_observer.h"
 
 namespace crossrail::mpi {
 
@@ -21,8 +21,6 @@ class OurRequest;
 PendingCalls& pending_calls();
 // From now on the MPI library's progress advances what is pending.
 void hook_pending_calls();
-// Where a Mover is to advance them: whether it can. Asked by all ranks before any call of theirs is pending.
-bool mover_is_there();
 // Begins `call`; from now on the MPI library's progress advances it, or a Mover does.
 void start_pending(OurRequest& call);
 // For generalized requests that the MPI library polls until they are complete. Whatever has ended is completed.
@@ -42,7 +40,7 @@ class PendingUse {
   CommunicatorRecord& record() const { return *record_; }
   const char* function() const { return function_; }
   // For statistics: the entry point, what its blocks hold on average, and how many this rank sends.
-  void count_for(CallCounter* counter, std::uint64_t block_bytes, int blocks);
+  void count_for(CallCounter& counter, std::uint64_t block_bytes, int blocks);
   // Its event in the trace; 0: there is none.
   trace::Number begins();
   // What the call is in the trace, also the one that has begun.
@@ -66,7 +64,7 @@ class PendingUse {
   CommunicatorRecord* record_;  // null once given back
   const char* function_;
   CallCounter* counter_ = nullptr;
-  Carried carried_;
+  CallResult carried_;
   TracedSizes sizes_;
   trace::Number traced_ = 0;
 };

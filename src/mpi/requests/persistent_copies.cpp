@@ -6,8 +6,8 @@
 #include <mutex>
 #include <vector>
 
-#include "mpi/interpose/arguments.h"
-#include "mpi/interpose/complete_call.h"
+#include "mpi/library/arguments.h"
+#include "mpi/communicator/raised_errors.h"
 #include "mpi/library/library.h"
 #include "mpi/requests/copied_call.h"
 
@@ -57,15 +57,15 @@ class PersistentOnCopies final : public PendingCopiedCall, public Startable {
 
 }  // namespace
 
-Carried init_on_copies(const char* function, const Word64* words, const SidesOfCall& sides) {
+CallResult init_on_copies(const EntryPoint& entry, const Word64* words, const SidesOfCall& sides) {
   auto call = std::make_unique<PersistentOnCopies>();
   CopiedCall::Words own{};
-  Carried carried;
-  void* const next = library_symbol(function);
+  CallResult carried;
+  void* const next = native_function(entry);
   if (next == nullptr) return carried;
   if (const Status placed = call->place(words, sides, own); !placed.ok()) {
     carried.done = true;
-    carried.code = raise({mpi_name(function), sides.comm}, placed);
+    carried.code = raise({entry.name(), sides.comm}, placed);
     return carried;
   }
   if (!call->needed() || !tokens_possible() || open_token(call->token) != MPI_SUCCESS) return carried;

@@ -7,9 +7,9 @@
 
 namespace crossrail::mpi {
 
-// Calls the function of this name for copies of what is in device memory, and puts a token where the program wants its request.
+// Calls the MPI library's function for copies of what is in device memory, and puts a token where the program wants its request.
 // Not done if no side is there.
-Carried init_on_copies(const char* function, const Word64* words, const SidesOfCall& sides);
+CallResult init_on_copies(const EntryPoint& entry, const Word64* words, const SidesOfCall& sides);
 
 // Null: it is of none of these.
 Startable* find_persistent_on_copies(MPI_Request request);

@@ -1,7 +1,7 @@
 #include "mpi/requests/refused_requests.h"
 
 #include "mpi/communicator/records_by_handle.h"
-#include "mpi/interpose/complete_call.h"
+#include "mpi/communicator/raised_errors.h"
 #include "mpi/library/library.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/requests/copied_calls.h"
@@ -33,8 +33,8 @@ MPI_Comm handler_of(const LiveRequest* live) {
   return live != nullptr && record_by_handle(live->comm) != nullptr ? live->comm : handles().comm_self;
 }
 
-Carried refuse(const char* function, const LiveRequest* live, const char* what) {
-  Carried refused;
+CallResult refuse(const char* function, const LiveRequest* live, const char* what) {
+  CallResult refused;
   refused.done = true;
   refused.code = raise_of_class({function, handler_of(live)}, MPI_ERR_REQUEST, what);
   return refused;
@@ -42,21 +42,21 @@ Carried refuse(const char* function, const LiveRequest* live, const char* what) 
 
 }  // namespace
 
-Carried refuse_free(Word64 address) {
+CallResult refuse_free(Word64 address) {
   const MPI_Request* const request = ours_at(address);
   if (request == nullptr || find_startable(*request) != nullptr) return {};
   const LiveRequest* const live = find_live_request(*request);
   const bool forbidden = live == nullptr ? is_copied_call_under_way(*request) : is_stale(*live) || (mpich_version() < kMpichThatFrees && is_active(*request));
-  return forbidden ? refuse("MPI_Request_free", live, kNonblocking) : Carried{};
+  return forbidden ? refuse("MPI_Request_free", live, kNonblocking) : CallResult{};
 }
 
-Carried refuse_cancel(Word64 address) {
+CallResult refuse_cancel(Word64 address) {
   constexpr char kFunction[] = "MPI_Cancel";
   const MPI_Request* const request = ours_at(address);
   if (request == nullptr) return {};
   const LiveRequest* const live = find_live_request(*request);
-  if (find_startable(*request) != nullptr) return is_active(*request) ? refuse(kFunction, live, kPersistent) : Carried{};
-  return live != nullptr || is_copied_call_under_way(*request) ? refuse(kFunction, live, kNonblocking) : Carried{};
+  if (find_startable(*request) != nullptr) return is_active(*request) ? refuse(kFunction, live, kPersistent) : CallResult{};
+  return live != nullptr || is_copied_call_under_way(*request) ? refuse(kFunction, live, kNonblocking) : CallResult{};
 }
 
 }  // namespace crossrail::mpi

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include "mpi/interpose/arguments.h"
+#include "mpi/library/arguments.h"
 
 namespace crossrail::mpi {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "mpi/interpose/arguments.h"
+#include "mpi/library/arguments.h"
 
 namespace crossrail::mpi {
 

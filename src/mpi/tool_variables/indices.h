@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "mpi/interpose/next_call.h"
+#include "mpi/library/next_call.h"
 #include "mpi/tool_variables/tool_variables.h"
 
 namespace crossrail::mpi {

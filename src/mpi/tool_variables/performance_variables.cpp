@@ -6,7 +6,7 @@
 #include "base/settings.h"
 #include "comm/collective.h"
 #include "mpi/library/pmpi.h"
-#include "mpi/statistics/counters.h"
+#include "mpi/observe/counters.h"
 #include "mpi/tool_variables/answers.h"
 #include "mpi/tool_variables/tool_variables.h"
 

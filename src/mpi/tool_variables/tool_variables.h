@@ -2,7 +2,7 @@
 // No mpi.h here: words are the arguments of the C calls; what is answered is MPI's code.
 #pragma once
 
-#include "mpi/interpose/carry.h"
+#include "mpi/words/call_result.h"
 
 namespace crossrail::mpi {
 

@@ -1,0 +1,118 @@
+#include "mpi/arguments/regular_call.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "mpi/buffers/reductions.h"
+#include "mpi/library/pmpi.h"
+
+namespace crossrail::mpi {
+namespace {
+
+Side side_of(Word64 address, long long count, Word64 type) {
+  return {reinterpret_cast<void*>(address), static_cast<std::uint64_t>(count), handle_from<MPI_Datatype>(type), {}};
+}
+
+}  // namespace
+
+// The words are those of the letters in entry_points.def: "srntoc" of reductions, else "sntrntc".
+RegularCall::RegularCall(const MpiFunction& function, const Word64* words, bool large_counts)
+    : comm_(handle_from<MPI_Comm>(words[function.words() - 1])), collective_(function.collective), reduces_(function.reduces) {
+  if (reduces_) {
+    const long long count = count_from(words[2], large_counts);
+    send_ = side_of(words[0], count, words[3]);
+    recv_ = side_of(words[1], count, words[3]);
+    op_ = handle_from<MPI_Op>(words[4]);
+    negative_ = count < 0;
+    return;
+  }
+  const long long sent = count_from(words[1], large_counts), received = count_from(words[4], large_counts);
+  send_ = side_of(words[0], sent, words[2]);
+  recv_ = side_of(words[3], received, words[5]);
+  negative_ = received < 0 || (!in_place() && sent < 0);
+}
+
+bool RegularCall::left_to_mpi() const {
+  if (negative_ || recv_.type == handles().type_null || recv_.address == MPI_IN_PLACE) return true;
+  if (in_place()) return false;
+  if (send_.type == handles().type_null) return true;
+  if (send_.address != recv_.address) return false;
+  // The MPICH family refuses two sides that are the same. Open MPI does so only in reductions, of more than one element in an allreduce.
+  if (reduces_) return recv_.count > (!library_is_open_mpi() ? 0 : scatters() ? recv_.count : 1);
+  return !gathers() && !library_is_open_mpi() && recv_.address != nullptr && recv_.count > 0 && send_.count == recv_.count && send_.type == recv_.type;
+}
+
+bool RegularCall::has_own_operation() const {
+  if (!reduces_) return false;
+  const MPI_Op refused[] = {MPI_OP_NULL, MPI_REPLACE, MPI_NO_OP};
+  if (std::find(std::begin(refused), std::end(refused), op_) != std::end(refused)) return false;
+  return combining_of(op_).operation == Operation::none && !has_null_buffer();
+}
+
+namespace {
+
+// Open MPI looks at types of its own only.
+bool null_without_reason(const Side& side) {
+  if (side.address != nullptr || side.count == 0 || side.facts.bytes == 0) return false;
+  return side.facts.predefined || (!library_is_open_mpi() && begins_at_its_address(side.type, side.facts));
+}
+
+}  // namespace
+
+// In an allgather that is not in place, the MPICH family refuses a block to send that lies where it goes.
+bool RegularCall::is_own_block() const {
+  int rank = 0;
+  if (send_.count != recv_.count || send_.type != recv_.type || block_bytes_ == 0 || pmpi().Comm_rank(comm_, &rank) != MPI_SUCCESS) return false;
+  return send_.address == moved(recv_.address, static_cast<std::ptrdiff_t>(block_bytes_) * rank);
+}
+
+Survey RegularCall::survey(int ranks, Facts&) { return reduces_ ? survey_reduction(ranks) : survey_exchange(ranks); }
+
+Survey RegularCall::survey_exchange(int ranks) {
+  if (const int code = describe(recv_.type, comm_, recv_.facts); !recv_.facts.usable) return {Survey::Answer::refused, code};
+  block_bytes_ = recv_.facts.bytes * recv_.count;
+  if (!in_place()) {
+    if (send_.type == recv_.type) send_.facts = recv_.facts;
+    else if (const int code = describe(send_.type, comm_, send_.facts); !send_.facts.usable) return {Survey::Answer::refused, code};
+    if (null_without_reason(send_)) return {Survey::Answer::leave};
+    if (gathers() && !library_is_open_mpi() && is_own_block()) return {Survey::Answer::leave};
+    unequal_ = send_.facts.bytes * send_.count != block_bytes_;
+  }
+  if (null_without_reason(recv_)) return {Survey::Answer::leave};
+  if (!gathers()) send_.count *= static_cast<std::uint64_t>(ranks);
+  recv_.count *= static_cast<std::uint64_t>(ranks);
+  return {};
+}
+
+Survey RegularCall::survey_reduction(int ranks) {
+  if (const int code = describe(recv_.type, comm_, recv_.facts); !recv_.facts.usable) return {Survey::Answer::refused, code};
+  send_.facts = recv_.facts;
+  reduction_ = recv_.facts.predefined ? reduction_of(combining_of(op_), recv_.type, recv_.facts.bytes) : Reduction{};
+  block_bytes_ = recv_.facts.bytes * recv_.count;
+  if (scatters()) send_.count *= static_cast<std::uint64_t>(ranks);
+  if (scatters() && in_place()) recv_.count = send_.count;
+  return {reduction_.operation == Operation::none || has_null_buffer() ? Survey::Answer::leave : Survey::Answer::carry};
+}
+
+// Whether a reduction is in place is no part of its Shape: MPI libraries carry calls in which some ranks are, as bindings that look at
+// addresses make.
+Shape RegularCall::shape() const {
+  Shape shape{collective_, Memory::host, in_place() && collective_ == Collective::alltoall, block_bytes_};
+  shape.reduction = reduction_;
+  return shape;
+}
+
+MPI_Datatype kept_type(MPI_Datatype type, const TypeFacts& facts, std::vector<MPI_Datatype>& ours) {
+  if (facts.contiguous || facts.predefined) return type;
+  MPI_Datatype own = type;
+  if (make_alike(type, own)) ours.push_back(own);
+  return own;
+}
+
+void RegularCall::keep_types(const Facts&, std::vector<MPI_Datatype>& ours) {
+  if (reduces_) return;
+  recv_.type = kept_type(recv_.type, recv_.facts, ours);
+  if (!in_place()) send_.type = kept_type(send_.type, send_.facts, ours);
+}
+
+}  // namespace crossrail::mpi

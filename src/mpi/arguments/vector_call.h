@@ -1,0 +1,58 @@
+// VectorCall: the arguments of MPI_Alltoallv and MPI_Alltoallw, which are one collective here, in any of their forms.
+#pragma once
+
+#include <vector>
+
+#include "comm/shape.h"
+#include "mpi/buffers/packed_vectors.h"
+#include "mpi/buffers/side_parts.h"
+#include "mpi/words/mpi_function.h"
+
+namespace crossrail::mpi {
+
+class VectorCall {
+ public:
+  using Packed = PackedVectors;
+  struct Facts {
+    SideFacts out, in;
+    std::vector<MPI_Datatype> send_types, recv_types;  // kept
+  };
+  // No rank knows the blocks of others, and who sends in place sends from a copy.
+  static constexpr Shape kShape{Collective::alltoallv, Memory::host, false, 0};
+
+  VectorCall(const MpiFunction& function, const Word64* words, bool large_counts);
+  MPI_Comm comm() const { return comm_; }
+  // Whether the MPI library refuses these arguments itself, before it communicates: then it shall say so.
+  bool left_to_mpi() const;
+  bool has_own_operation() const { return false; }
+  Survey survey(int ranks, Facts& facts);
+  // Mean bytes of what this rank sends to another, of arguments that need not be right.
+  std::uint64_t estimated_block_bytes(int ranks) const { return mean_block_bytes(in_place() ? recv_ : send_, ranks); }
+
+  // Once surveyed:
+  Shape shape() const { return kShape; }
+  std::uint64_t block_bytes() const { return block_bytes_; }  // mean
+  int blocks_sent(int ranks) const { return ranks; }
+  bool unequal(int rank, const Facts& facts) const { return !in_place() && facts.out.blocks[rank].bytes != facts.in.blocks[rank].bytes; }
+  bool in_place() const { return send_.address == MPI_IN_PLACE; }
+  Span span_sent(const Facts& facts) const { return in_place() ? Span{} : span_of(send_, facts.out); }
+  Span span_received(const Facts& facts) const { return span_of(recv_, facts.in); }
+  SideParts parts_sent(const Facts& facts) const { return in_place() ? SideParts{} : parts_of(send_, facts.out); }
+  SideParts parts_received(const Facts& facts) const { return parts_of(recv_, facts.in); }
+  bool touches_devices(const Facts& facts) const {
+    return in_device_memory(send_.address, parts_sent(facts)) || in_device_memory(recv_.address, parts_received(facts));
+  }
+  // Arrays of types that our caller has made, and types that the program may free: ours take their place. The
+  // arrays of counts are the program's, which keeps them as they are until the call has ended.
+  void keep_types(Facts& facts, std::vector<MPI_Datatype>& ours);
+  Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts& facts) const {
+    return {memory, packing_comm, {in_place() ? recv_ : send_, facts.out}, {recv_, facts.in}};
+  }
+
+ private:
+  VectorSide send_, recv_;
+  MPI_Comm comm_;
+  std::uint64_t block_bytes_ = 0;
+};
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,191 @@
+#include "mpi/calls/blocking.h"
+
+#include "engine/engine.h"
+#include "mpi/arguments/regular_call.h"
+#include "mpi/arguments/vector_call.h"
+#include "mpi/calls/native_copies.h"
+#include "mpi/calls/worth_opening.h"
+#include "mpi/communicator/raised_errors.h"
+#include "mpi/communicator/rank_order.h"
+#include "mpi/observe/traffic.h"
+
+namespace crossrail::mpi {
+namespace {
+
+// A surveyed call's vectors are the record's: v-collectives allocate nothing. Other calls have none.
+VectorCall::Facts& facts_of(CommunicatorRecord& record, const VectorCall&) { return record.facts; }
+RegularCall::Facts& facts_of(CommunicatorRecord&, const RegularCall&) {
+  static RegularCall::Facts none;
+  return none;
+}
+
+// Why the engine has left this call, whose plan it was, to the MPI library.
+const char* why_native(Communicator& communicator, const Shape& shape, const Plan& plan) {
+  if (communicator.broken) return native_because::kBroken;
+  const Plan* const known = communicator.slot().plans.find(shape);
+  if (known != nullptr && !known->native()) return communicator.guard.timing() ? native_because::kCompared : native_because::kMeasured;
+  return (known == nullptr ? plan : *known).fallback ? native_because::kNoRowFits : native_because::kWanted;
+}
+
+// The record stays until the call has ended: an error handler may free the communicator meanwhile.
+void at_end(CallResult& result, CommunicatorRecord& record, AtEnd what) {
+  use(record);
+  result.record = &record;
+  result.at_end = what;
+}
+
+struct Carrying {
+  EntryPoint& entry;
+  CommunicatorRecord& record;
+  CallResult& result;
+};
+
+void complete(const Carrying& carrying, const Shape& shape, const Outcome& outcome) {
+  const auto& [entry, record, result] = carrying;
+  Communicator& communicator = *record.communicator;
+  note_traffic(outcome.status.ok() ? outcome.plan : nullptr);
+  if (communicator.guard.timing()) at_end(result, record, AtEnd::timed);
+  if (!outcome.status.ok()) return fail({entry.name(), record.comm}, outcome.status, result);
+  result.done = !outcome.plan->native();
+  if (!result.done && (counting() || communicator.topology.rank_order)) result.native_because = why_native(communicator, shape, *outcome.plan);
+  result.algorithm = outcome.plan->algorithm;
+}
+
+// This rank's own two sides differ in size. The other ranks, who would wait for blocks of a size that is not coming, are told.
+void refuse_unequal_sides(const Carrying& carrying, const Shape& shape) {
+  withdraw(carrying.record.communicator->slot(), shape, Code::mismatch);
+  fail({carrying.entry.name(), carrying.record.comm}, failed(Code::mismatch, "the send and the receive side of this rank differ in size"), carrying.result);
+}
+
+template <class Call>
+void carry(const Carrying& carrying, Call& call, typename Call::Facts& facts) {
+  const auto& [entry, record, result] = carrying;
+  Communicator& communicator = *record.communicator;
+  const Shape shape = call.shape();
+  result.blocks = static_cast<std::uint64_t>(call.blocks_sent(communicator.topology.size));
+  result.block_bytes = call.block_bytes();
+  if (call.unequal(communicator.topology.rank, facts)) return refuse_unequal_sides(carrying, shape);
+  auto packed = call.packed(communicator.slot().packing, record.comm, facts);
+  complete(carrying, shape, run_collective(communicator, shape, packed));
+}
+
+// It is known already that the MPI library gets all v-calls on this communicator: the sides of this one, a survey of which takes longer the
+// more ranks there are, need not be looked at.
+bool is_native_already(CommunicatorRecord& record, const VectorCall&) {
+  if (record.communicator->broken) return true;
+  const Plan* const known = record.communicator->slot().plans.find(VectorCall::kShape);
+  return known != nullptr && known->native();
+}
+bool is_native_already(CommunicatorRecord&, const RegularCall&) { return false; }
+
+void leave_unsurveyed(const Carrying& carrying, const VectorCall& call) {
+  const auto& [entry, record, result] = carrying;
+  const int ranks = record.communicator->topology.size;
+  result.blocks = static_cast<std::uint64_t>(ranks);
+  if (counting()) result.block_bytes = call.estimated_block_bytes(ranks);
+  complete(carrying, VectorCall::kShape, run_collective(*record.communicator, VectorCall::kShape, {}));
+}
+void leave_unsurveyed(const Carrying&, const RegularCall&) {}
+
+// If other ranks have one of MPI's operations in this call, which is wrong, they would wait for this rank for ever. MPI libraries reduce
+// nothing of nothing, whatever the operation.
+template <class Call>
+void say_if_own_operation(const Carrying& carrying, const Call& call) {
+  if (!carrying.record.opened || !call.has_own_operation() || call.block_bytes() == 0) return;
+  ControlBlock* const control = carrying.record.communicator->slot().control.get();
+  if (control == nullptr) return;
+  control->leave_call();
+  at_end(carrying.result, carrying.record, AtEnd::left_to_mpi);
+}
+
+// What is known of the sides of a call that has not been carried.
+enum class Sides { unknown, surveyed, wrong };
+
+template <class Call>
+Sides try_to_carry(const Carrying& carrying, Call& call, typename Call::Facts& facts) {
+  const auto& [entry, record, result] = carrying;
+  if (record.opened && is_native_already(record, call)) {
+    leave_unsurveyed(carrying, call);
+    return Sides::unknown;
+  }
+  if (!is_ours(call.survey(record.ranks, facts), result)) {
+    if (!result.done) say_if_own_operation(carrying, call);
+    return entry.function.has_counts ? Sides::wrong : Sides::surveyed;  // an operation of the program's leaves the sides of a reduction right
+  }
+  if (!record.opened) {
+    const Shape shape = call.shape();
+    result.block_bytes = call.block_bytes();
+    result.blocks = static_cast<std::uint64_t>(call.blocks_sent(record.ranks));
+    if (record.comm == handles().comm_world || !moves_nothing(shape)) count_blocking(record, shape.collective, worth_opening(call, facts, record.ranks));
+    if (const char* const reason = why_never_carried(&record); reason != nullptr) {
+      result.native_because = reason;
+      return Sides::surveyed;
+    }
+  }
+  if (record.opened) {
+    carry(carrying, call, facts);
+  } else {
+    result.native_because = process_settings().enabled == 0 ? native_because::kOff : native_because::kFirstCalls;
+    if (first_call_begins(record)) at_end(result, record, AtEnd::first_call);
+  }
+  return Sides::surveyed;
+}
+
+template <class Call>
+CallResult run(EntryPoint& entry, CommunicatorRecord* record, Call call, const Word64* words) {
+  CallResult result;
+  if (call.left_to_mpi()) return left(native_because::kArguments);
+  typename Call::Facts own;
+  Sides sides = Sides::unknown;
+  if (const char* const reason = why_never_carried(record); reason != nullptr) {
+    result.native_because = reason;
+  } else {
+    const InTurn turn(&record->turn);
+    sides = try_to_carry({entry, *record, result}, call, facts_of(*record, call));
+  }
+  if (result.done || sides == Sides::wrong || !copies_may_be_needed()) return result;
+  auto& facts = sides == Sides::surveyed ? facts_of(*record, call) : own;
+  if (sides == Sides::surveyed || needs_copies(call, facts)) call_on_copies(entry, words, sides_of(entry, call, facts), result);
+  return result;
+}
+
+CallResult run_known(EntryPoint& entry, const Word64* words) {
+  begin_call(CallRuns::once);
+  CommunicatorRecord* const record = record_for_call(handle_from<MPI_Comm>(entry.comm(words)));
+  // The arguments of a call that is never ours need no look.
+  if (record != nullptr && record->opened && !copies_may_be_needed()) {
+    if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
+  }
+  if (entry.function.has_counts) return run(entry, record, VectorCall(entry.function, words, entry.large_counts), words);
+  return run(entry, record, RegularCall(entry.function, words, entry.large_counts), words);
+}
+
+}  // namespace
+
+CallResult run_blocking(EntryPoint& entry, const Word64* words) {
+  if (find_functions() == nullptr) return left(native_because::kNoMpi);
+  const CallResult result = run_known(entry, words);
+  if (entry.function.reduces && (!result.done || result.on_copies)) tell_if_not_covered(handle_from<MPI_Comm>(entry.comm(words)), entry.name(), result);
+  note_algorithm(result.algorithm);
+  return result;
+}
+
+void tell_ended(const CallResult& result) {
+  CommunicatorRecord& record = *result.record;
+  const bool well = result.code == MPI_SUCCESS;
+  switch (result.at_end) {
+    case AtEnd::nothing: break;
+    case AtEnd::first_call: first_call_ended(record); break;
+    case AtEnd::timed: record.communicator->guard.ended(well); break;
+    case AtEnd::left_to_mpi:
+      // What MPI has refused on this rank, it may have taken on others.
+      if (!well) {
+        const InTurn turn(&record.turn);
+        record.communicator->slot().control->take_back();
+      }
+      break;
+  }
+  unuse(record);
+}
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,39 @@
+// Calls that the MPI library carries although a buffer is in device memory of which it knows nothing: it gets copies in host memory.
+#pragma once
+
+#include "device/device.h"
+#include "mpi/library/library.h"
+#include "mpi/library/pmpi.h"
+#include "mpi/observe/entry_point.h"
+#include "mpi/requests/copied_calls.h"
+
+namespace crossrail::mpi {
+
+// Whether the MPI library may meet device memory that it cannot read.
+inline bool copies_may_be_needed() { return device::driver_present() && !mpi_takes_device_memory(); }
+
+// Surveys a call that is not ours: whether it may need copies. `facts` then say what it spans.
+template <class Call>
+bool needs_copies(Call& call, typename Call::Facts& facts) {
+  int ranks = 0, between_groups = 0;
+  if (!copies_may_be_needed() || call.left_to_mpi()) return false;
+  if (call.comm() == handles().comm_null || pmpi().Comm_size(call.comm(), &ranks) != MPI_SUCCESS) return false;
+  // In a call between two groups there are as many blocks as the other group has ranks. All of these are the MPI library's.
+  if (pmpi().Comm_test_inter(call.comm(), &between_groups) != MPI_SUCCESS || between_groups != 0) return false;
+  return call.survey(ranks, facts).answer != Survey::Answer::refused;
+}
+
+template <class Call>
+SidesOfCall sides_of(const EntryPoint& entry, const Call& call, const typename Call::Facts& facts) {
+  const MpiFunction& function = entry.function;
+  const int last = entry.form == Form::blocking ? function.words() - 1 : function.request_word(entry.form);
+  return {{call.span_sent(facts), call.parts_sent(facts)},
+          {call.span_received(facts), call.parts_received(facts)},
+          0,
+          static_cast<std::size_t>(function.receive_word),
+          static_cast<std::size_t>(last),
+          call.comm(),
+          function.reduces};
+}
+
+}  // namespace crossrail::mpi

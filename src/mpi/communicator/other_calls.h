@@ -1,0 +1,18 @@
+// What entry points tell communicators. No mpi.h here.
+#pragma once
+
+#include "mpi/words/call_result.h"
+
+namespace crossrail::mpi {
+
+// MPI_Finalize is about to be called. MPICH waits there for hooks in its progress to end, before anything else.
+void finalize_begins();
+
+// A blocking collective that is not ours is about to begin on the communicator in this word; every rank waits in it for all others.
+void blocking_collective(Word64 comm);
+
+// Calls the error handler for an error that a blocking call has ended with (raised_errors.h). This is the last step of a call: the handler may
+// not return.
+void raise_error(const CallResult& result);
+
+}  // namespace crossrail::mpi

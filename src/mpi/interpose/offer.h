@@ -1,0 +1,74 @@
+// What an entry point does with a call, in C and in Fortran: crossrail may carry it, else the next definition of its name gets it untouched.
+// Whoever observes calls is told. No mpi.h here: a library of the wrong flavour hands on arguments that it cannot interpret.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "mpi/calls/blocking.h"
+#include "mpi/calls/nonblocking.h"
+#include "mpi/calls/persistent.h"
+#include "mpi/communicator/other_calls.h"
+#include "mpi/communicator/unanswered.h"
+#include "mpi/observe/traced_calls.h"
+#include "mpi/requests/request_times.h"
+
+namespace crossrail::mpi {
+
+// The observers, in the order in which they hear of a call.
+void tell_call_begins(ObservedCall& call);
+void tell_call_ended(ObservedCall& call, const CallResult& result);
+void tell_request_made(ObservedCall& call, const CallResult& result, const RequestsAt& request);
+
+template <std::size_t... index>
+Word64 call_next(NextCall& next, const Word64* words, std::index_sequence<index...>) {
+  const InNextCall inside;
+  return next(words[index]...);
+}
+
+// `Arguments` says what the words mean in a language:
+//   c_words()            those of the C function; null where they cannot be known, and the call is the MPI library's
+//   code(returned)       MPI's code, of what the next definition has returned
+//   give_back(result)    gives the program what a call that crossrail has taken returns
+//   request()            where the program finds its request afterwards
+template <class Arguments, std::size_t count>
+Word64 offer_blocking(EntryPoint& entry, const Word64 (&words)[count]) {
+  constexpr auto kAll = std::make_index_sequence<count>();
+  if (entry.next.is_nested()) return call_next(entry.next, words, kAll);
+  Arguments arguments(entry, words, count);
+  ObservedCall observed{entry, arguments.c_words(), counting() ? now_ns() : 0};
+  if (observed.began_ns != 0) tell_call_begins(observed);
+  CallResult result;
+  if (observed.words != nullptr) result = run_blocking(entry, observed.words);
+  if (result.done) arguments.give_back(result);
+  else result.code = arguments.code(call_next(entry.next, words, kAll));
+  call_ended(result);
+  if (observed.began_ns != 0) tell_call_ended(observed, result);
+  // This comes last: an error handler may not return.
+  if (result.to_be_raised) raise_error(result);
+  return result.code;
+}
+
+template <class Arguments, std::size_t count>
+Word64 offer_request(EntryPoint& entry, const Word64 (&words)[count]) {
+  constexpr auto kAll = std::make_index_sequence<count>();
+  if (entry.next.is_nested()) return call_next(entry.next, words, kAll);
+  Arguments arguments(entry, words, count);
+  ObservedCall observed{entry, arguments.c_words(), clock_entry()};
+  if (observed.began_ns != 0) tell_call_begins(observed);
+  CallResult result;
+  if (observed.words != nullptr) result = entry.form == Form::nonblocking ? start_nonblocking(entry, observed.words) : init_persistent(entry, observed.words);
+  if (result.done) arguments.give_back(result);
+  else result.code = arguments.code(call_next(entry.next, words, kAll));
+  const RequestsAt request = arguments.request();
+  Unanswered::note_made(result, request);
+  if (observed.began_ns != 0) tell_request_made(observed, result, request);
+  return result.code;
+}
+
+template <class Arguments, std::size_t count>
+Word64 offer(EntryPoint& entry, const Word64 (&words)[count]) {
+  return entry.form == Form::blocking ? offer_blocking<Arguments>(entry, words) : offer_request<Arguments>(entry, words);
+}
+
+}  // namespace crossrail::mpi

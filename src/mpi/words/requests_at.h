@@ -1,0 +1,18 @@
+// Requests of the program, read as words. No mpi.h here.
+#pragma once
+
+#include "mpi/words/call_result.h"
+
+namespace crossrail::mpi {
+
+Word64 read_c_handle(Word64 address, int index);
+
+// So many requests at this address, each read as the word of a C handle.
+struct RequestsAt {
+  int count;
+  Word64 address;
+  Word64 (*read)(Word64 address, int index) = read_c_handle;
+  Word64 operator[](int index) const { return read(address, index); }
+};
+
+}  // namespace crossrail::mpi
