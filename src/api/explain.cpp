@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "api/table.h"
-#include "api/why_not.h"
 #include "base/json.h"
 #include "base/settings.h"
 #include "comm/communicator.h"
@@ -37,9 +36,8 @@ std::string json_of(const std::vector<Candidate>& candidates) {
 }
 
 std::string why_passed_over(const Algorithm& row, const Topology& topology, const Shape& shape) {
-  if (row.fits(topology, shape)) return "no row of the tuning tables names it for this layout and size";
-  const std::string needed = needed_by(row, topology, shape);
-  return needed.empty() ? "does not fit this layout and size" : "does not fit: it needs " + needed;
+  const std::string unfit = why_unfit(row, topology, shape);
+  return unfit.empty() ? "no row of the tuning tables names it for this layout and size" : unfit;
 }
 
 // Rows of the catalogue that are not among the candidates: because they do not fit, or because

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "collectives/fit.h"
 #include "collectives/sequence_counters.h"
 #include "comm/plan.h"
 
@@ -15,12 +16,14 @@ struct Algorithm {
   Collective collective;
   Memory memory;  // where the blocks lie
   std::span<const Parameter* const> parameters;  // that it reads
-  // Pure: whether the algorithm is right for such a communicator and Shape.
-  bool (*fits)(const Topology&, const Shape&);
+  // Which calls of such a communicator the algorithm can carry. Pure, and the same for every size: reads all of the Shape but `block_bytes`.
+  Fit (*fit)(const Topology&, const Shape&);
   // Cold, called by all ranks. May fail on some of them: the ranks then agree on the next row.
   Status (*plan)(Plan&);
   // Hot. Allocates nothing, reads no settings; moves the bytes.
   Status (*run)(Plan&, const Buffers&);
+
+  bool fits(const Topology& topology, const Shape& shape) const { return fit(topology, shape).takes(shape.block_bytes); }
 };
 
 // The algorithms of a collective on one kind of memory.

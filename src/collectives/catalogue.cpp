@@ -10,7 +10,7 @@ namespace crossrail {
 #define PARAMETER(...)
 #define ALGORITHM(name, ...)                          \
   namespace CROSSRAIL_CATALOGUE::name {               \
-  bool fits(const Topology&, const Shape&);           \
+  Fit fit(const Topology&, const Shape&);             \
   Status plan(Plan&);                                 \
   Status run(Plan&, const Buffers&);                  \
   }
@@ -23,7 +23,7 @@ using namespace parameters;
 
 #define ALGORITHM(name, summary, ...)                                                                                    \
   {#name, summary, Collective::CROSSRAIL_COLLECTIVE, Memory::CROSSRAIL_MEMORY, kParameters<__VA_ARGS__>,                 \
-   CROSSRAIL_CATALOGUE::name::fits, CROSSRAIL_CATALOGUE::name::plan, CROSSRAIL_CATALOGUE::name::run},
+   CROSSRAIL_CATALOGUE::name::fit, CROSSRAIL_CATALOGUE::name::plan, CROSSRAIL_CATALOGUE::name::run},
 constexpr Algorithm kRows[] = {
 #include "collectives/catalogues.def"
 };

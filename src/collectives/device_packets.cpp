@@ -49,12 +49,14 @@ struct Call {
 
 }  // namespace
 
-bool PacketForm::takes_elements(const Topology& topology, const Shape& shape) const {
-  if (topology.size > CROSSRAIL_MOST_COMBINING || !allreduce_device::known_to_devices(shape.reduction)) return false;
+Fit PacketForm::fit_elements(const Topology& topology, const Shape& shape) const {
   constexpr std::size_t kUnit = 16;
   const std::size_t element = bytes_of(shape.reduction.element);
-  const std::size_t unit = kUnit % element == 0 ? kUnit : element;
-  return takes(topology, (shape.block_bytes + unit - 1) / unit * kUnit);
+  const std::size_t unit = element == 0 || kUnit % element == 0 ? kUnit : element;  // at most kUnit
+  return fit(topology)
+      .needs(topology.size <= CROSSRAIL_MOST_COMBINING, kFewCombining)
+      .needs(allreduce_device::known_to_devices(shape.reduction), allreduce_device::kKnownToDevices)
+      .at_most(most_bytes(topology.size) / kUnit * unit);
 }
 
 Status plan_packets(Plan& plan, const PacketForm& form) {

@@ -7,6 +7,9 @@
 
 namespace crossrail {
 
+static_assert(CROSSRAIL_MOST_COMBINING == 8);
+inline constexpr const char* kFewCombining = "at most 8 ranks";
+
 // A form, the longest block that goes by it, the most bytes of all blocks, and the most ranks.
 struct PacketForm {
   crossrail_packet_form form;
@@ -14,11 +17,11 @@ struct PacketForm {
   int most_ranks;
 
   std::size_t most_bytes(int ranks) const { return std::min(most, most_of_row / static_cast<std::size_t>(ranks)); }
-  bool takes(const Topology& topology, std::size_t bytes) const {
-    return on_one_node(topology) && topology.size <= most_ranks && bytes <= most_bytes(topology.size);
+  Fit fit(const Topology& topology) const {
+    return fit_devices(topology).needs(topology.size <= most_ranks, kFewCombining).at_most(most_bytes(topology.size));
   }
   // Elements that become others: as many as fit travel in a unit, or one that does not divide it.
-  bool takes_elements(const Topology& topology, const Shape& shape) const;
+  Fit fit_elements(const Topology& topology, const Shape& shape) const;
 };
 inline constexpr PacketForm kLL{CROSSRAIL_PACKETS_LL, 16 * 1024, std::size_t{1} << 20, 1 << 20};
 inline constexpr PacketForm kLL128{CROSSRAIL_PACKETS_LL128, std::size_t{1} << 20, std::size_t{4} << 20, CROSSRAIL_MOST_COMBINING};

@@ -34,7 +34,10 @@ inline DeviceRound round_of(const Plan& plan, std::size_t from, std::size_t byte
 std::size_t device_block_bytes(const Shape& shape, int ranks);
 
 // A rank alone needs nothing shared.
-inline bool on_one_node(const Topology& topology) { return topology.one_node() && (topology.shared_segment || topology.size == 1); }
+inline Fit fit_devices(const Topology& topology) {
+  return Fit().needs(topology.one_node(), "all ranks on one node").needs(topology.shared_segment || topology.size == 1, kSharedMemory);
+}
+inline constexpr const char* kStreamOrder = "a call in a stream's order";
 
 // What all calls in a stream's order need of the ranks' devices; others need nothing.
 Status plan_order(Plan& plan);

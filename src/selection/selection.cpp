@@ -36,11 +36,10 @@ Case case_of(const Ground& ground, const Shape& shape) {
   return one;
 }
 
-// Null if it is a candidate.
-const char* why_not(const std::string& name, const Algorithm* algorithm, const Case& one) {
-  if (name == "native") return wants_rank_order(one.ground.topology, one.shape.collective) ? " has an order of its own;" : nullptr;
-  if (algorithm == nullptr) return " is unknown;";
-  return algorithm->fits(one.ground.topology, one.shape) ? nullptr : " does not fit;";
+// Empty if it is a candidate.
+std::string why_not(const std::string& name, const Algorithm* algorithm, const Case& one) {
+  if (name == "native") return wants_rank_order(one.ground.topology, one.shape.collective) ? "has an order of its own" : "";
+  return algorithm == nullptr ? "is unknown" : why_unfit(*algorithm, one.ground.topology, one.shape);
 }
 
 bool has(const std::vector<Candidate>& candidates, std::string_view name) {
@@ -57,6 +56,12 @@ const char* by_messages(const Topology& topology, Collective collective) {
 }
 
 }  // namespace
+
+std::string why_unfit(const Algorithm& algorithm, const Topology& topology, const Shape& shape) {
+  const Fit fit = algorithm.fit(topology, shape);
+  if (fit.missing() != nullptr) return std::string("does not fit: it needs ") + fit.missing();
+  return fit.takes(shape.block_bytes) ? "" : "does not fit: it needs blocks of at most " + std::to_string(fit.most_bytes()) + " bytes";
+}
 
 bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, const Topology& topology, bool devices) {
   for (const Collective collective : kCollectives) {
@@ -81,8 +86,8 @@ std::vector<Candidate> choose(const std::vector<TuningRow>& rows, const std::str
   const Case now = case_of(ground, shape);
   const auto consider = [&](const std::string& name, const Parameters& parameters, const std::string& origin) {
     const Algorithm* algorithm = find_algorithm(shape.collective, name, shape.memory);
-    if (const char* const why = why_not(name, algorithm, now); why != nullptr) {
-      passed_over += " " + name + " of " + origin + why;
+    if (const std::string why = why_not(name, algorithm, now); !why.empty()) {
+      passed_over += " " + name + " of " + origin + " " + why + ";";
       return;
     }
     candidates.push_back({algorithm, {}, origin, false, passed_over});

@@ -46,6 +46,9 @@ std::vector<Candidate> choose_without_native(const std::vector<TuningRow>& rows,
 std::vector<Candidate> choose_anything_but_native(const std::vector<TuningRow>& rows, const std::string& wanted,
                                                   const Ground& ground, const Shape& shape);
 
+// Why the algorithm cannot carry such calls: "does not fit: it needs all ranks on one node". Empty where it can.
+std::string why_unfit(const Algorithm& algorithm, const Topology& topology, const Shape& shape);
+
 // Whether any call at all on such a communicator could get an algorithm of ours; if not, nothing need be kept for it. `devices`: some
 // rank has, or may have, memory of devices.
 bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, const Topology& topology, bool devices);

@@ -135,12 +135,15 @@ TEST(Explain, what_a_row_needs_is_said) {
   EXPECT_EQ(why(question(64, 8), "linear"), "no row of the tuning tables names it for this layout and size");
   crossrail_question asked = question(64, 8);
   asked.shared_segment = 0;
-  EXPECT_EQ(why(asked, "node_shared"), "does not fit: it needs memory that ranks share");
+  EXPECT_EQ(why(asked, "node_shared"), "does not fit: it needs memory that the ranks of a node share");
+  EXPECT_EQ(why(asked, "leader_staged"), "does not fit: it needs memory that the ranks of a node share");
+  asked = question(64, 8);
+  asked.single_copy = 0;
   EXPECT_EQ(why(asked, "node_single_copy"), "does not fit: it needs process_vm_readv");
   asked = question(64, 4, two_nodes);
   asked.shared_segment = 0;
-  EXPECT_EQ(why(asked, "node_shared"), "does not fit: it needs all ranks on one node and memory that ranks share");
-  EXPECT_EQ(why(question(64, 1), "node_shared"), "does not fit this layout and size") << "nobody to share with";
+  EXPECT_EQ(why(asked, "node_shared"), "does not fit: it needs all ranks on one node");
+  EXPECT_EQ(why(question(64, 1), "node_shared"), "does not fit: it needs two or more ranks");
   asked = question(64, 4);
   asked.memory = "device";
   asked.collective = "allgather";

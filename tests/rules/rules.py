@@ -33,7 +33,7 @@ GROWS = (
     r"|\bstd::(?:vector|string|map|set|list|deque|function|to_string|mutex|lock_guard|unique_lock)\b"
     r"|\b(?:reserve_\w+|open|open_messages|process_settings|getenv)\s*\("
 )
-# What prepares plans, beside the functions `plan` and `fits` themselves; only they and each other may call it.
+# What prepares plans, beside the functions `plan` and `fit` themselves; only they and each other may call it.
 PREPARES = {"let_couriers_help", "plan_both_ways", "plan_mapped", "plan_messages", "plan_on_devices", "plan_combined_packets", "plan_order",
             "plan_packets", "plan_regions", "reserve_send_copy"}
 
@@ -174,12 +174,12 @@ def algorithm_headers(path, text):
 
 
 def run_allocates_nothing(path, text):
-    """All functions of an algorithm but fits, plan and PREPARES are on the hot path."""
+    """All functions of an algorithm but fit, plan and PREPARES are on the hot path."""
     if not path.startswith("src/collectives/") or not path.endswith((".cpp", ".h")):
         return []
     wrong = []
     for one in functions(text):
-        if one.name in PREPARES | {"fits", "plan"}:
+        if one.name in PREPARES | {"fit", "plan"}:
             continue
         for match in re.finditer(GROWS + rf"|\b(?:{'|'.join(sorted(PREPARES))})\s*\(", one.body):
             line = one.first_line + one.body.count("\n", 0, match.start())

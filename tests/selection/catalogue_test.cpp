@@ -16,7 +16,7 @@ TEST(Catalogue, rows_are_complete_and_found_by_name) {
     for (const Algorithm& row : catalogue(collective)) {
       EXPECT_TRUE(names.insert(row.name).second) << row.name;
       EXPECT_GT(std::string(row.summary).size(), 10u);
-      EXPECT_TRUE(row.fits != nullptr && row.plan != nullptr && row.run != nullptr);
+      EXPECT_TRUE(row.fit != nullptr && row.plan != nullptr && row.run != nullptr);
       EXPECT_EQ(find_algorithm(collective, row.name), &row);
     }
     EXPECT_FALSE(names.empty()) << name_of(collective);
@@ -86,6 +86,38 @@ TEST(Fits, device_memory_has_algorithms_of_its_own) {
   }
   const Algorithm& packet = *find_algorithm(Collective::alltoall, "packet", Memory::device);
   EXPECT_FALSE(packet.fits(topology({0, 0}, true, true), {Collective::alltoall, Memory::device, false, 16385}));
+}
+
+TEST(Fits, what_a_row_lacks_is_the_same_for_every_size) {
+  const Topology topologies[] = {topology({0}, false, false),          topology({0, 0, 0}, true, true),  topology({0, 0, 0}, true, false),
+                                 topology({0, 0, 0}, false, false),    topology({0, 0, 1}, true, false), topology({0, 1, 2, 3}, false, false),
+                                 topology(std::vector<int>(200), true, true)};
+  for (const Collective collective : kCollectives) {
+    for (const Memory memory : kMemories) {
+      for (const Algorithm& row : catalogue(collective, memory)) {
+        for (const Topology& where : topologies) {
+          for (const bool in_place : {false, true}) {
+            Shape shape{collective, memory, in_place, 0};
+            if (row_of(collective).reduces) shape.reduction = {Operation::sum, Element::float64};
+            const Fit fit = row.fit(where, shape);
+            for (const std::uint64_t bytes : {std::uint64_t{8}, std::uint64_t{4096}, std::uint64_t{1} << 20, std::uint64_t{1} << 40}) {
+              shape.block_bytes = bytes;
+              EXPECT_STREQ(row.fit(where, shape).missing(), fit.missing()) << row.name;
+              EXPECT_EQ(row.fit(where, shape).most_bytes(), fit.most_bytes()) << row.name;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Fits, the_first_condition_that_is_not_met_is_the_reason) {
+  EXPECT_EQ(Fit().missing(), nullptr);
+  EXPECT_STREQ(Fit().needs(true, "a").needs(false, "b").needs(false, "c").missing(), "b");
+  EXPECT_FALSE(Fit().needs(false, "b").takes(0));
+  EXPECT_TRUE(Fit().at_most(5).at_most(7).takes(5));
+  EXPECT_FALSE(Fit().at_most(5).at_most(7).takes(6));
 }
 
 TEST(Fits, messages_fit_everywhere) {

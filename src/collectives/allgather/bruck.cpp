@@ -11,7 +11,7 @@
 
 namespace crossrail::allgather::bruck {
 
-bool fits(const Topology& topology, const Shape& shape) { return shape.block_bytes <= topology.scratch_bytes / static_cast<std::size_t>(topology.size); }
+Fit fit(const Topology& topology, const Shape&) { return Fit().at_most(topology.scratch_bytes / static_cast<std::size_t>(topology.size)); }
 
 Status plan(Plan& plan) {
   const Status opened = plan.links->open_messages();

@@ -65,7 +65,9 @@ std::size_t room_for_part(const Topology& topology) { return topology.scratch_by
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape&) { return topology.shared_segment && room_for_part(topology) >= kCacheLineBytes; }
+Fit fit(const Topology& topology, const Shape&) {
+  return Fit().needs(topology.shared_segment, kSharedMemory).needs(room_for_part(topology) >= kCacheLineBytes, kMoreScratch);
+}
 
 Status plan(Plan& plan) {
   const std::size_t room = room_for_part(*plan.topology) / kCacheLineBytes * kCacheLineBytes;

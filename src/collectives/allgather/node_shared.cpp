@@ -57,7 +57,7 @@ Status run_part(Plan& plan, const Buffers& buffers, std::size_t from, std::size_
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape&) { return topology.one_node() && topology.shared_segment; }
+Fit fit(const Topology& topology, const Shape&) { return fit_one_node(topology); }
 
 Status plan(Plan& plan) {
   const ControlBlockLayout& layout = plan.control->layout();

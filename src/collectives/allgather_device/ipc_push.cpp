@@ -56,7 +56,7 @@ Status enqueue(Plan& plan, const Buffers& buffers, const DeviceRound& whole) {
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape&) { return on_one_node(topology); }
+Fit fit(const Topology& topology, const Shape&) { return fit_devices(topology); }
 
 Status plan(Plan& plan) { return plan_mapped(plan, MappedSide::recv); }
 

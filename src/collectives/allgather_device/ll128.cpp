@@ -9,7 +9,7 @@
 
 namespace crossrail::allgather_device::ll128 {
 
-bool fits(const Topology& topology, const Shape& shape) { return shape.order == Order::stream && kLL128.takes(topology, shape.block_bytes); }
+Fit fit(const Topology& topology, const Shape& shape) { return kLL128.fit(topology).needs(shape.order == Order::stream, kStreamOrder); }
 
 Status plan(Plan& plan) { return plan_packets(plan, kLL128); }
 

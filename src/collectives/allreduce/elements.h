@@ -20,6 +20,8 @@ inline Combiner combiner_of(const Plan& plan) {
 }
 
 // Whether an algorithm may combine in an order of its own.
+inline constexpr const char* kDefinedReduction = "an operation that MPI defines for such elements";
+inline constexpr const char* kFreeOrder = "any order of the ranks (CROSSRAIL_REPRODUCIBLE off)";
 inline bool free_order(const Topology& topology, const Shape& shape) { return !topology.rank_order || !depends_on_order(shape.reduction); }
 
 // A rank's elements and where their results go: apart, or the same memory. The results may be written before others' elements are

@@ -52,12 +52,12 @@ inline std::size_t part_bytes(const Topology& topology, const Shape& shape) {
 inline std::size_t bytes_arriving(const Topology& topology, const Shape& shape) {
   return std::min<std::uint64_t>(part_bytes(topology, shape), shape.block_bytes);
 }
-inline bool messages_fit(const Topology& topology, const Shape& shape) {
-  return part_bytes(topology, shape) > 0 && is_defined(shape.reduction);
+inline Fit fit_messages(const Topology& topology, const Shape& shape) {
+  return Fit().needs(is_defined(shape.reduction), kDefinedReduction).needs(part_bytes(topology, shape) > 0, kMoreScratch);
 }
-// Of those by which what meets is combined in the order of members: two have no other.
-inline bool doubling_fits(const Topology& topology, const Shape& shape) {
-  return messages_fit(topology, shape) && (free_order(topology, shape) || topology.size <= 2);
+// For algorithms that combine operands in member order. For two ranks every order is that one.
+inline Fit fit_doubling(const Topology& topology, const Shape& shape) {
+  return fit_messages(topology, shape).needs(free_order(topology, shape) || topology.size <= 2, kFreeOrder);
 }
 // For rows that send messages only.
 inline Status plan_messages(Plan& plan) {

@@ -54,10 +54,13 @@ Status across_nodes(Plan& plan, const Elements& share) {
   return recursive_doubling::reduce(lane, share);
 }
 
-bool fits(const Topology& topology, const Shape& shape) {
+Fit fit(const Topology& topology, const Shape& shape) {
   const std::size_t element_bytes = bytes_of(shape.reduction.element);
-  return topology.shared_segment && is_defined(shape.reduction) && free_order(topology, shape) &&
-         topology.scratch_bytes / (2 * static_cast<std::uint64_t>(topology.largest_node())) >= element_bytes;
+  return Fit()
+      .needs(topology.shared_segment, kSharedMemory)
+      .needs(is_defined(shape.reduction), kDefinedReduction)
+      .needs(free_order(topology, shape), kFreeOrder)
+      .needs(topology.scratch_bytes / (2 * static_cast<std::uint64_t>(topology.largest_node())) >= element_bytes, kMoreScratch);
 }
 
 Status plan(Plan& plan) {

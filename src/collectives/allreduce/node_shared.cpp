@@ -202,9 +202,7 @@ Status reduce_by_parts(Plan& plan, const Elements& elements) {
   return in_parts(elements, element_bytes, most_staged(plan), [&](const Elements& part) { return run_part(plan, part); });
 }
 
-bool fits(const Topology& topology, const Shape& shape) {
-  return topology.one_node() && topology.shared_segment && is_defined(shape.reduction);
-}
+Fit fit(const Topology& topology, const Shape& shape) { return fit_one_node(topology).needs(is_defined(shape.reduction), kDefinedReduction); }
 
 Status plan(Plan& plan) {
   const ControlBlockLayout& layout = plan.control->layout();

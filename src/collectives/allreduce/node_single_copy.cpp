@@ -133,8 +133,8 @@ class ReadPart {
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape& shape) {
-  return topology.one_node() && topology.shared_segment && topology.single_copy && is_defined(shape.reduction) && free_order(topology, shape);
+Fit fit(const Topology& topology, const Shape& shape) {
+  return fit_single_copy(topology).needs(is_defined(shape.reduction), kDefinedReduction).needs(free_order(topology, shape), kFreeOrder);
 }
 
 Status plan(Plan& plan) {

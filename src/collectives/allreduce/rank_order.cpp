@@ -128,9 +128,11 @@ class Part {
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape& shape) {
+Fit fit(const Topology& topology, const Shape& shape) {
   const std::size_t element = bytes_of(shape.reduction.element);
-  return is_defined(shape.reduction) && topology.scratch_bytes / static_cast<std::uint64_t>(topology.size) >= element;
+  return Fit()
+      .needs(is_defined(shape.reduction), kDefinedReduction)
+      .needs(topology.scratch_bytes / static_cast<std::uint64_t>(topology.size) >= element, kMoreScratch);
 }
 
 Status plan(Plan& plan) {

@@ -29,7 +29,7 @@ Status reduce(const Exchange& exchange, const Elements& elements) {
   return folded.give_back(exchange, elements);
 }
 
-bool fits(const Topology& topology, const Shape& shape) { return doubling_fits(topology, shape); }
+Fit fit(const Topology& topology, const Shape& shape) { return fit_doubling(topology, shape); }
 
 Status plan(Plan& plan) { return plan_messages(plan); }
 

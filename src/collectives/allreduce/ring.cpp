@@ -45,7 +45,7 @@ Status reduce(const Exchange& exchange, const Elements& elements) {
   return {};
 }
 
-bool fits(const Topology& topology, const Shape& shape) { return messages_fit(topology, shape) && free_order(topology, shape); }
+Fit fit(const Topology& topology, const Shape& shape) { return fit_messages(topology, shape).needs(free_order(topology, shape), kFreeOrder); }
 
 Status plan(Plan& plan) { return plan_messages(plan); }
 

@@ -58,6 +58,12 @@ inline bool known_to_devices(const Reduction& reduction) {
   const bool longer = element == Element::long_double || element == Element::complex_long_double || element == Element::placed_long_double;
   return is_defined(reduction) && !longer;
 }
+inline constexpr const char* kKnownToDevices = "an operation and elements that devices have";
+
+static_assert(CROSSRAIL_MOST_OPERANDS == 128);
+inline Fit fit_combining(const Topology& topology, const Shape& shape) {
+  return fit_devices(topology).needs(topology.size <= CROSSRAIL_MOST_OPERANDS, "at most 128 ranks").needs(known_to_devices(shape.reduction), kKnownToDevices);
+}
 
 // This rank's module may be without kernels.
 inline Status has_kernels(const Plan& plan) {

@@ -7,7 +7,7 @@
 #include "collectives/device_packets.h"
 
 namespace crossrail::allreduce_device::ll128_one_shot {
-bool fits(const Topology& topology, const Shape& shape) { return kLL128.takes_elements(topology, shape); }
+Fit fit(const Topology& topology, const Shape& shape) { return kLL128.fit_elements(topology, shape); }
 Status plan(Plan& plan) { return plan_combined_packets(plan, kLL128); }
 Status run(Plan& plan, const Buffers& buffers) { return reduce_packets(plan, buffers, kLL128); }
 }  // namespace crossrail::allreduce_device::ll128_one_shot

@@ -8,7 +8,7 @@
 #include "collectives/device_packets.h"
 
 namespace crossrail::allreduce_device::ll_one_shot {
-bool fits(const Topology& topology, const Shape& shape) { return kLL.takes_elements(topology, shape); }
+Fit fit(const Topology& topology, const Shape& shape) { return kLL.fit_elements(topology, shape); }
 Status plan(Plan& plan) { return plan_combined_packets(plan, kLL); }
 Status run(Plan& plan, const Buffers& buffers) { return reduce_packets(plan, buffers, kLL); }
 }  // namespace crossrail::allreduce_device::ll_one_shot

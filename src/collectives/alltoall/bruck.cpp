@@ -9,9 +9,7 @@
 
 namespace crossrail::alltoall::bruck {
 
-bool fits(const Topology& topology, const Shape& shape) {
-  return shape.block_bytes <= topology.scratch_bytes / (2 * static_cast<std::uint64_t>(topology.size) + 2);
-}
+Fit fit(const Topology& topology, const Shape&) { return Fit().at_most(topology.scratch_bytes / (2 * static_cast<std::uint64_t>(topology.size) + 2)); }
 
 Status plan(Plan& plan) {
   CROSSRAIL_TRY(plan.links->open_messages());

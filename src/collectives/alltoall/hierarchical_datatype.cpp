@@ -63,7 +63,7 @@ Status lead(Plan& plan, std::byte* memory) {
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape& shape) { return two_copies_fit(topology, shape); }
+Fit fit(const Topology& topology, const Shape&) { return fit_two_copies(topology); }
 
 Status plan(Plan& plan) {
   const Topology& topology = *plan.topology;

@@ -15,8 +15,8 @@
 
 namespace crossrail::alltoall::leader_pipelined {
 
-bool fits(const Topology& topology, const Shape& shape) {
-  return regions_fit(topology, shape, [&](int node) {
+Fit fit(const Topology& topology, const Shape&) {
+  return fit_regions(topology, [&](int node) {
     return ranks_on(topology, node) * (static_cast<std::size_t>(topology.size) + 2 * largest_other(topology, node));
   });
 }

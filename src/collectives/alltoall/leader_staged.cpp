@@ -35,7 +35,7 @@ Status exchange(Plan& plan, const Layout& layout, Partners partners, std::byte* 
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape& shape) { return two_copies_fit(topology, shape); }
+Fit fit(const Topology& topology, const Shape&) { return fit_two_copies(topology); }
 
 Status plan(Plan& plan) {
   const Topology& topology = *plan.topology;

@@ -8,7 +8,7 @@
 
 namespace crossrail::alltoall::linear {
 
-bool fits(const Topology& topology, const Shape& shape) { return send_copy_fits(topology, shape); }
+Fit fit(const Topology& topology, const Shape& shape) { return fit_send_copy(topology, shape); }
 
 Status plan(Plan& plan) { return plan_messages(plan); }
 

@@ -28,7 +28,7 @@ Status exchange(Plan& plan, const BothWays& regions, std::byte* memory) {
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape& shape) { return two_copies_fit(topology, shape); }
+Fit fit(const Topology& topology, const Shape&) { return fit_two_copies(topology); }
 
 Status plan(Plan& plan) { return plan_both_ways(plan); }
 

@@ -57,8 +57,8 @@ void copy_own_column(const Plan& plan, const Buffers& buffers, const std::byte* 
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape& shape) {
-  return regions_fit(topology, shape, [&](int node) { return ranks_on(topology, node) * static_cast<std::size_t>(topology.size); });
+Fit fit(const Topology& topology, const Shape&) {
+  return fit_regions(topology, [&](int node) { return ranks_on(topology, node) * static_cast<std::size_t>(topology.size); });
 }
 
 Status plan(Plan& plan) {

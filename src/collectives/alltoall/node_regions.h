@@ -14,15 +14,15 @@ namespace crossrail::alltoall {
 
 // Whether `blocks_of(node)` blocks fit into the memory of every node. The same on every rank.
 template <class BlocksOf>
-bool regions_fit(const Topology& topology, const Shape& shape, BlocksOf blocks_of) {
+Fit fit_regions(const Topology& topology, BlocksOf blocks_of) {
   std::size_t most = 1;
   for (int node = 0; node < topology.node_count(); ++node) most = std::max(most, blocks_of(node));
-  return topology.shared_segment && shape.block_bytes <= topology.scratch_bytes / most;
+  return Fit().needs(topology.shared_segment, kSharedMemory).at_most(topology.scratch_bytes / most);
 }
 
 // For schemes whose node memory holds every block that leaves the node, and every one that arrives.
-inline bool two_copies_fit(const Topology& topology, const Shape& shape) {
-  return regions_fit(topology, shape, [&](int node) { return 2 * ranks_on(topology, node) * static_cast<std::size_t>(topology.size); });
+inline Fit fit_two_copies(const Topology& topology) {
+  return fit_regions(topology, [&](int node) { return 2 * ranks_on(topology, node) * static_cast<std::size_t>(topology.size); });
 }
 
 // Regions of one node, one after the other, for all nodes in their order.

@@ -106,7 +106,7 @@ Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape&) { return topology.one_node() && topology.shared_segment; }
+Fit fit(const Topology& topology, const Shape&) { return fit_one_node(topology); }
 
 Status plan(Plan& plan) {
   plan.as_they_lie = Plan::AsTheyLie::all;

@@ -35,7 +35,7 @@ Status offer(Plan& plan, const Buffers& buffers, NodeStreams& streams, std::uint
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape&) { return topology.one_node() && topology.shared_segment && topology.single_copy; }
+Fit fit(const Topology& topology, const Shape&) { return fit_single_copy(topology); }
 
 Status plan(Plan& plan) {
   plan.as_they_lie = Plan::AsTheyLie::all;

@@ -14,7 +14,7 @@
 
 namespace crossrail::alltoall::pairwise {
 
-bool fits(const Topology& topology, const Shape& shape) { return send_copy_fits(topology, shape); }
+Fit fit(const Topology& topology, const Shape& shape) { return fit_send_copy(topology, shape); }
 
 Status plan(Plan& plan) {
   plan.let_couriers_help(plan.parameter(parameters::processes));

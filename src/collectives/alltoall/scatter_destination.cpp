@@ -12,7 +12,7 @@
 
 namespace crossrail::alltoall::scatter_destination {
 
-bool fits(const Topology& topology, const Shape& shape) { return send_copy_fits(topology, shape); }
+Fit fit(const Topology& topology, const Shape& shape) { return fit_send_copy(topology, shape); }
 
 Status plan(Plan& plan) {
   plan.keep(throttle_of(plan));

@@ -7,8 +7,8 @@
 namespace crossrail::alltoall {
 
 // In place, blocks would be overwritten before they are sent: they are sent from a copy.
-inline bool send_copy_fits(const Topology& topology, const Shape& shape) {
-  return !shape.in_place || shape.block_bytes <= topology.scratch_bytes / topology.size;
+inline Fit fit_send_copy(const Topology& topology, const Shape& shape) {
+  return shape.in_place ? Fit().at_most(topology.scratch_bytes / static_cast<std::uint64_t>(topology.size)) : Fit();
 }
 
 inline Status reserve_send_copy(Plan& plan) {

@@ -33,7 +33,7 @@ const Algorithm* part_for(const Plan& plan) {
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape&) { return on_one_node(topology); }
+Fit fit(const Topology& topology, const Shape&) { return fit_devices(topology); }
 
 Status plan(Plan& plan) {
   const Algorithm* chosen = part_for(plan);

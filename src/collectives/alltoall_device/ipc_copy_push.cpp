@@ -9,7 +9,7 @@
 
 namespace crossrail::alltoall_device::ipc_copy_push {
 
-bool fits(const Topology& topology, const Shape&) { return on_one_node(topology); }
+Fit fit(const Topology& topology, const Shape&) { return fit_devices(topology); }
 
 Status plan(Plan& plan) { return plan_mapped(plan, MappedSide::recv); }
 

@@ -8,7 +8,7 @@
 
 namespace crossrail::alltoall_device::ipc_kernel_pull {
 
-bool fits(const Topology& topology, const Shape&) { return on_one_node(topology); }
+Fit fit(const Topology& topology, const Shape&) { return fit_devices(topology); }
 
 Status plan(Plan& plan) { return plan_mapped(plan, MappedSide::send); }
 

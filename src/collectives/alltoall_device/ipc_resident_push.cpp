@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint64_t kMostBytes = 64 * 1024;
 }  // namespace
 
-bool fits(const Topology& topology, const Shape& shape) {
-  return on_one_node(topology) && shape.block_bytes <= kMostBytes && shape.order == Order::call;
+Fit fit(const Topology& topology, const Shape& shape) {
+  return fit_devices(topology).needs(shape.order == Order::call, "a call that is not in a stream's order").at_most(kMostBytes);
 }
 
 Status plan(Plan& plan) {

@@ -223,13 +223,13 @@ std::size_t divide_memory(const Topology& topology, State& state) {
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape&) {
-  if (!topology.shared_segment || topology.one_node()) return false;
+Fit fit(const Topology& topology, const Shape&) {
+  Fit fit = Fit().needs(!topology.one_node(), "several nodes").needs(topology.shared_segment, kSharedMemory);
   for (int node = 0; node < topology.node_count(); ++node) {
     const std::size_t counts = ranks_on(topology, node) * counts_bytes(topology);
-    if (counts + most_blocks(topology, node, 1) * 2 * kCacheLineBytes > topology.scratch_bytes) return false;
+    fit.needs(counts + most_blocks(topology, node, 1) * 2 * kCacheLineBytes <= topology.scratch_bytes, kMoreScratch);
   }
-  return true;
+  return fit;
 }
 
 Status plan(Plan& plan) {

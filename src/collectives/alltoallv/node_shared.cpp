@@ -12,7 +12,7 @@
 
 namespace crossrail::alltoallv::node_shared {
 
-bool fits(const Topology& topology, const Shape&) { return topology.one_node() && topology.shared_segment; }
+Fit fit(const Topology& topology, const Shape&) { return fit_one_node(topology); }
 
 Status plan(Plan& plan) {
   plan.as_they_lie = Plan::AsTheyLie::all;

@@ -12,7 +12,7 @@
 
 namespace crossrail::alltoallv::pairwise {
 
-bool fits(const Topology&, const Shape&) { return true; }
+Fit fit(const Topology&, const Shape&) { return {}; }
 
 Status plan(Plan& plan) {
   plan.let_couriers_help(plan.parameter(parameters::processes));

@@ -20,7 +20,7 @@ struct State {
 
 }  // namespace
 
-bool fits(const Topology&, const Shape&) { return true; }
+Fit fit(const Topology&, const Shape&) { return {}; }
 
 Status plan(Plan& plan) {
   plan.keep(State{throttle_of(plan), std::vector<std::size_t>(static_cast<std::size_t>(plan.group.size()))});

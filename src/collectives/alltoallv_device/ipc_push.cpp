@@ -184,7 +184,7 @@ Status enqueue(Plan& plan, const Buffers& buffers) {
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape&) { return on_one_node(topology); }
+Fit fit(const Topology& topology, const Shape&) { return fit_devices(topology); }
 
 Status plan(Plan& plan) {
   if (plan.shape.order == Order::stream) plan.keep(Receivers{std::vector<void*>(static_cast<std::size_t>(plan.group.size()))});

@@ -78,24 +78,28 @@ std::size_t room_for_part(const Topology& topology) {
 }
 
 // The same on every rank, however many its node has. A part and those that arrive from other nodes have room in the scratch.
-std::size_t part_bytes(const Topology& topology, const Shape& shape, std::size_t wanted) {
-  const std::size_t element = bytes_of(shape.reduction.element);
+std::size_t part_at_most(const Topology& topology, const Reduction& reduction, std::size_t wanted) {
+  const std::size_t element = bytes_of(reduction.element);
   const std::size_t arriving = topology.scratch_bytes / 2 / static_cast<std::size_t>(topology.node_count());
-  const std::size_t most = std::min<std::uint64_t>({room_for_part(topology), arriving, wanted, shape.block_bytes});
+  const std::size_t most = std::min<std::uint64_t>({room_for_part(topology), arriving, wanted});
   return element == 0 ? 0 : most / element * element;
 }
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape& shape) {
-  const bool room = shape.block_bytes == 0 || part_bytes(topology, shape, ~std::size_t{0}) > 0;
-  return topology.shared_segment && is_defined(shape.reduction) && free_order(topology, shape) && room;
+Fit fit(const Topology& topology, const Shape& shape) {
+  const bool room = part_at_most(topology, shape.reduction, ~std::size_t{0}) > 0;
+  return Fit()
+      .needs(topology.shared_segment, kSharedMemory)
+      .needs(is_defined(shape.reduction), kDefinedReduction)
+      .needs(free_order(topology, shape), kFreeOrder)
+      .at_most(room ? ~std::uint64_t{0} : 0);
 }
 
 Status plan(Plan& plan) {
   const Topology& topology = *plan.topology;
   const std::size_t element = bytes_of(plan.shape.reduction.element);
-  plan.chunk_bytes = part_bytes(topology, plan.shape, std::max<std::size_t>(element, plan.parameter(parameters::part)));
+  plan.chunk_bytes = std::min<std::size_t>(plan.shape.block_bytes, part_at_most(topology, plan.shape.reduction, std::max<std::size_t>(element, plan.parameter(parameters::part))));
   const std::size_t row = plan.chunk_bytes * static_cast<std::size_t>(topology.size);
   const Status opened = plan.open_messages_and_memory(2 * row * static_cast<std::size_t>(topology.node_size()));
   const Status reserved = plan.reserve_scratch(rows_scratch(topology) + plan.chunk_bytes * static_cast<std::size_t>(topology.node_count()));

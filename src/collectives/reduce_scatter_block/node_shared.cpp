@@ -77,9 +77,7 @@ Status run_part(Plan& plan, const Buffers& buffers, std::size_t from, std::size_
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape& shape) {
-  return topology.one_node() && topology.shared_segment && is_defined(shape.reduction);
-}
+Fit fit(const Topology& topology, const Shape& shape) { return fit_one_node(topology).needs(is_defined(shape.reduction), kDefinedReduction); }
 
 Status plan(Plan& plan) {
   const ControlBlockLayout& layout = plan.control->layout();

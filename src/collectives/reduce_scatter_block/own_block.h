@@ -11,6 +11,8 @@ namespace crossrail::reduce_scatter_block {
 using allreduce::Combiner;
 using allreduce::combiner_of;
 using allreduce::free_order;
+using allreduce::kDefinedReduction;
+using allreduce::kFreeOrder;
 using allreduce::Tree;
 
 inline const std::byte* sent(const Plan& plan, const Buffers& buffers, int index) {

@@ -17,11 +17,16 @@ constexpr std::size_t kMostPartBytes = std::size_t{16} << 20;
 // That a rank keeps at a time.
 std::size_t parts_kept(const Topology& topology) { return topology.rank_order ? static_cast<std::size_t>(topology.size) : 2; }
 
-std::size_t part_bytes(const Topology& topology, const Shape& shape) {
-  const std::size_t element = bytes_of(shape.reduction.element), kept = parts_kept(topology);
+// Whole elements; 0: not even one has room.
+std::size_t part_at_most(const Topology& topology, const Reduction& reduction) {
+  const std::size_t element = bytes_of(reduction.element), kept = parts_kept(topology);
   const std::size_t largest = topology.rank_order ? kMostPartBytes / kept : kMostPartBytes;
-  const std::size_t most = std::min<std::uint64_t>({largest, topology.scratch_bytes / kept, shape.block_bytes});
+  const std::size_t most = std::min<std::uint64_t>(largest, topology.scratch_bytes / kept);
   return element == 0 ? 0 : most / element * element;
+}
+
+std::size_t part_bytes(const Topology& topology, const Shape& shape) {
+  return std::min<std::uint64_t>(part_at_most(topology, shape.reduction), shape.block_bytes);
 }
 
 // A part of all blocks, of which this rank's own come first and are combined then; the rest as run_part.
@@ -63,8 +68,9 @@ Status run_part(Plan& plan, const Buffers& buffers, std::size_t from, std::size_
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape& shape) {
-  return is_defined(shape.reduction) && (shape.block_bytes == 0 || part_bytes(topology, shape) > 0);
+Fit fit(const Topology& topology, const Shape& shape) {
+  const bool room = part_at_most(topology, shape.reduction) > 0;
+  return Fit().needs(is_defined(shape.reduction), kDefinedReduction).at_most(room ? ~std::uint64_t{0} : 0);
 }
 
 Status plan(Plan& plan) {

@@ -42,10 +42,7 @@ Status enqueue(Plan& plan, const Buffers& buffers, const DeviceRound& whole) {
 
 }  // namespace
 
-bool fits(const Topology& topology, const Shape& shape) {
-  return on_one_node(topology) && topology.size <= CROSSRAIL_MOST_OPERANDS &&
-         allreduce_device::known_to_devices(shape.reduction);
-}
+Fit fit(const Topology& topology, const Shape& shape) { return allreduce_device::fit_combining(topology, shape); }
 
 Status plan(Plan& plan) {
   CROSSRAIL_TRY(allreduce_device::has_kernels(plan));

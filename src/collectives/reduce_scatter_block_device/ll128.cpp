@@ -9,8 +9,8 @@
 
 namespace crossrail::reduce_scatter_block_device::ll128 {
 
-bool fits(const Topology& topology, const Shape& shape) {
-  return shape.order == Order::stream && !shape.in_place && kLL128.takes_elements(topology, shape);
+Fit fit(const Topology& topology, const Shape& shape) {
+  return kLL128.fit_elements(topology, shape).needs(shape.order == Order::stream, kStreamOrder).needs(!shape.in_place, "two buffers, not MPI_IN_PLACE");
 }
 
 Status plan(Plan& plan) { return plan_combined_packets(plan, kLL128); }

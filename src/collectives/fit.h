@@ -1,0 +1,50 @@
+// Fit: whether an algorithm can carry a call, and what would have to be different if it cannot.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "topology/topology.h"
+
+namespace crossrail {
+
+class Fit {
+ public:
+  // A condition on the communicator, or on the call apart from its size. `what` continues the sentence "it needs ...".
+  // Of several conditions that are not met, the first one is the reason.
+  constexpr Fit& needs(bool met, const char* what) {
+    if (!met && missing_ == nullptr) missing_ = what;
+    return *this;
+  }
+  // Larger blocks do not fit.
+  constexpr Fit& at_most(std::uint64_t bytes) {
+    most_bytes_ = std::min(most_bytes_, bytes);
+    return *this;
+  }
+
+  // What the algorithm lacks at every size; null: nothing.
+  constexpr const char* missing() const { return missing_; }
+  constexpr std::uint64_t most_bytes() const { return most_bytes_; }
+  constexpr bool takes(std::uint64_t bytes) const { return missing_ == nullptr && bytes <= most_bytes_; }
+
+ private:
+  const char* missing_ = nullptr;
+  std::uint64_t most_bytes_ = ~std::uint64_t{0};
+};
+
+inline constexpr const char* kSeveralRanks = "two or more ranks";
+inline constexpr const char* kSharedMemory = "memory that the ranks of a node share";
+inline constexpr const char* kMoreScratch = "a larger CROSSRAIL_SCRATCH";
+
+// Algorithms that move everything through the shared memory of one node.
+inline Fit fit_one_node(const Topology& topology) {
+  return Fit()
+      .needs(topology.one_node(), "all ranks on one node")
+      .needs(topology.shared_segment || topology.size > 1, kSeveralRanks)
+      .needs(topology.shared_segment, kSharedMemory);
+}
+
+// The same where ranks read each other's memory, too.
+inline Fit fit_single_copy(const Topology& topology) { return fit_one_node(topology).needs(topology.single_copy, "process_vm_readv"); }
+
+}  // namespace crossrail
