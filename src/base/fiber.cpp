@@ -5,8 +5,6 @@
 
 #include <new>
 
-#include "base/stack_scanner.h"
-
 #ifdef CROSSRAIL_BOOST_CONTEXT
 #include <boost/context/detail/fcontext.hpp>
 #else
@@ -143,8 +141,6 @@ void Fiber::run_jobs(Fiber& fiber) {
 }
 
 void Fiber::start(void (*job)(void*), void* argument, const FloatMode& mode) {
-  constexpr unsigned kStartsALook = 16;  // which asks the kernel
-  if (starts_++ % kStartsALook == 0) look_for_stack_scanners();
   job_ = job;
   argument_ = argument;
   mode_ = mode;
@@ -153,7 +149,6 @@ void Fiber::start(void (*job)(void*), void* argument, const FloatMode& mode) {
 }
 
 void Fiber::go_on() {
-  const HeldFromScanners held;
   stack_->leaving_outside();
   stack_->jump_in();  // which restores the mode outside
   FloatMode::add(raised_);

@@ -70,7 +70,6 @@ class Fiber {
   bool (*waits_for_)(void*) = nullptr;
   void* condition_ = nullptr;
   bool finished_ = true;
-  unsigned starts_ = 0;
 };
 
 }  // namespace crossrail
