@@ -56,6 +56,8 @@ function(crossrail_add_mpi_library flavour)
   list(FILTER declaring INCLUDE REGEX "/interpose_[a-z_]*\\.cpp$")
   set_source_files_properties(${declaring} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_link_libraries(${target} PRIVATE crossrail_core ${CMAKE_DL_LIBS})
+  # Thread-local memory (about 2 KiB) is part of each thread's own block, as the library is there from the program's start: no function call finds it.
+  target_compile_options(${target} PRIVATE -ftls-model=initial-exec)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT CROSSRAIL_SANITIZE)
     target_link_libraries(${target} PRIVATE gcc)  # of the compiler's runtime only the unwinder is the program's: products are the same everywhere
   endif()

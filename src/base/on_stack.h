@@ -41,7 +41,7 @@ class OnStack {
   bool outermost() const { return index_ == 0; }
 
  private:
-  static constexpr int kMost = 32;
+  static constexpr int kMost = 8;
   struct Known {
     OnStack* object;
     std::uint64_t mark;

@@ -24,10 +24,13 @@ class PackingMemory {
   GrowableBuffer packed, staged_send, staged_recv;
   // Of one of the latter two. Errors: no_memory.
   Status reserve_staged(GrowableBuffer& staged, std::size_t bytes);
-  // After a call: what is large is not kept, copies of device memory a while longer: fresh pages cost more than the copies.
-  void shrink();
+  // After a call, large memory is given back. That of copies of device memory is kept a while longer: fresh pages cost more than the copies.
+  void shrink() {
+    if ((packed.bytes | staged_send.bytes | staged_recv.bytes) != 0) shrink_what_is_held();
+  }
 
  private:
+  void shrink_what_is_held();
   std::size_t largest_staged_ = 0;  // of the present call
   int small_calls_ = 0;             // since the last one that staged much
 };

@@ -18,10 +18,27 @@ class RegularCall {
   using Packed = PackedBuffers;
   struct Facts {};  // A survey needs no memory beside the call.
 
-  RegularCall(const MpiFunction& function, const Word64* words, bool large_counts);
+  // The words are those of the letters in entry_points.def: "srntoc" of reductions, else "sntrntc".
+  RegularCall(const MpiFunction& function, const Word64* words, bool large_counts)
+      : send_{reinterpret_cast<void*>(words[0])}, recv_{reinterpret_cast<void*>(words[function.receive_word])},
+        comm_(handle_from<MPI_Comm>(words[function.words() - 1])), collective_(function.collective), reduces_(function.reduces) {
+    const Word64* const received = words + (reduces_ ? 2 : 4);
+    const Word64* const sent = reduces_ ? received : words + 1;
+    const long long recv_count = count_from(received[0], large_counts), send_count = count_from(sent[0], large_counts);
+    recv_.count = static_cast<std::uint64_t>(recv_count);
+    send_.count = static_cast<std::uint64_t>(send_count);
+    recv_.type = handle_from<MPI_Datatype>(received[1]);
+    send_.type = handle_from<MPI_Datatype>(sent[1]);
+    if (reduces_) op_ = handle_from<MPI_Op>(words[4]);
+    negative_ = recv_count < 0 || (send_count < 0 && !in_place());
+  }
   MPI_Comm comm() const { return comm_; }
   // Whether the MPI library refuses these arguments itself, before it communicates: then it shall say so.
-  bool left_to_mpi() const;
+  bool left_to_mpi() const {
+    if (negative_ || recv_.type == handles().type_null || recv_.address == MPI_IN_PLACE) return true;
+    if (in_place()) return false;
+    return send_.type == handles().type_null || (send_.address == recv_.address && refuses_equal_sides());
+  }
   // Whether the operation is one of the program's, which only the MPI library can apply. False where that would refuse the call: an error
   // handler that then takes its time, or leaves by longjmp, is not in the call.
   bool has_own_operation() const;
@@ -30,7 +47,11 @@ class RegularCall {
   Survey survey(int ranks, Facts&);
 
   // What follows holds once the call has been surveyed.
-  Shape shape() const;
+  // Whether a reduction is in place is no part of its Shape: MPI libraries carry calls in which some ranks are, as bindings that look at
+  // addresses make.
+  Shape shape() const {
+    return {collective_, Memory::host, in_place() && collective_ == Collective::alltoall, block_bytes_, Order::call, reduction_};
+  }
   std::uint64_t block_bytes() const { return block_bytes_; }  // of an allreduce: of all elements
   std::uint64_t mean_block_bytes() const { return block_bytes_; }
   int blocks_sent(int ranks) const { return sends_each() ? ranks : 1; }
@@ -54,6 +75,7 @@ class RegularCall {
   bool gathers() const { return collective_ == Collective::allgather; }
   bool scatters() const { return collective_ == Collective::reduce_scatter_block; }
   bool sends_each() const { return collective_ == Collective::alltoall || scatters(); }  // a block to each rank
+  bool refuses_equal_sides() const;
   bool is_own_block() const;
   bool has_null_buffer() const { return recv_.count > 0 && (recv_.address == nullptr || send_.address == nullptr); }
   Survey survey_exchange(int ranks);

@@ -12,12 +12,11 @@
 namespace crossrail::mpi {
 namespace {
 
+RegularCall::Facts no_facts;
+
 // A surveyed call's vectors are the record's: v-collectives allocate nothing. Other calls have none.
 VectorCall::Facts& facts_of(CommunicatorRecord& record, const VectorCall&) { return record.facts; }
-RegularCall::Facts& facts_of(CommunicatorRecord&, const RegularCall&) {
-  static RegularCall::Facts none;
-  return none;
-}
+RegularCall::Facts& facts_of(CommunicatorRecord&, const RegularCall&) { return no_facts; }
 
 // Why the engine has left this call, whose plan it was, to the MPI library.
 const char* why_native(Communicator& communicator, const Shape& shape, const Plan& plan) {
@@ -132,9 +131,12 @@ Sides try_to_carry(const Carrying& carrying, Call& call, typename Call::Facts& f
 }
 
 template <class Call>
-CallResult run(EntryPoint& entry, CommunicatorRecord* record, Call call, const Word64* words) {
-  CallResult result;
-  if (call.left_to_mpi()) return left(native_because::kArguments);
+void run(EntryPoint& entry, CommunicatorRecord* record, const Word64* words, CallResult& result) {
+  Call call(entry.function, words, entry.large_counts);
+  if (call.left_to_mpi()) {
+    result.native_because = native_because::kArguments;
+    return;
+  }
   typename Call::Facts own;
   Sides sides = Sides::unknown;
   if (const char* const reason = why_never_carried(record); reason != nullptr) {
@@ -143,31 +145,34 @@ CallResult run(EntryPoint& entry, CommunicatorRecord* record, Call call, const W
     const InTurn turn(&record->turn);
     sides = try_to_carry({entry, *record, result}, call, facts_of(*record, call));
   }
-  if (result.done || sides == Sides::wrong || !copies_may_be_needed()) return result;
+  if (result.done || sides == Sides::wrong || !copies_may_be_needed()) return;
   auto& facts = sides == Sides::surveyed ? facts_of(*record, call) : own;
   if (sides == Sides::surveyed || needs_copies(call, facts)) call_on_copies(entry, words, sides_of(entry, call, facts), result);
-  return result;
 }
 
-CallResult run_known(EntryPoint& entry, const Word64* words) {
+void run_known(EntryPoint& entry, const Word64* words, CallResult& result) {
   begin_call(CallRuns::once);
   CommunicatorRecord* const record = record_for_call(handle_from<MPI_Comm>(entry.comm(words)));
   // The arguments of a call that is never ours need no look.
-  if (record != nullptr && record->opened && !copies_may_be_needed()) {
-    if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
+  if (const char* const reason = why_never_carried(record); reason != nullptr && !copies_may_be_needed()) {
+    result.native_because = reason;
+  } else if (entry.function.has_counts) {
+    run<VectorCall>(entry, record, words, result);
+  } else {
+    run<RegularCall>(entry, record, words, result);
   }
-  if (entry.function.has_counts) return run(entry, record, VectorCall(entry.function, words, entry.large_counts), words);
-  return run(entry, record, RegularCall(entry.function, words, entry.large_counts), words);
 }
 
 }  // namespace
 
-CallResult run_blocking(EntryPoint& entry, const Word64* words) {
-  if (find_functions() == nullptr) return left(native_because::kNoMpi);
-  const CallResult result = run_known(entry, words);
+void run_blocking(EntryPoint& entry, const Word64* words, CallResult& result) {
+  if (find_functions() == nullptr) {
+    result.native_because = native_because::kNoMpi;
+    return;
+  }
+  run_known(entry, words, result);
   if (entry.function.reduces && (!result.done || result.on_copies)) tell_if_not_covered(handle_from<MPI_Comm>(entry.comm(words)), entry.name(), result);
   note_algorithm(result.algorithm);
-  return result;
 }
 
 void tell_ended(const CallResult& result) {

@@ -5,8 +5,8 @@
 
 namespace crossrail::mpi {
 
-// `words`: the arguments of the C function. Not done: the MPI library is to get the call.
-CallResult run_blocking(EntryPoint& entry, const Word64* words);
+// `words`: the arguments of the C function. `result` comes empty; not done: the MPI library is to get the call.
+void run_blocking(EntryPoint& entry, const Word64* words, CallResult& result);
 
 // The call has ended, whoever has carried it, with this code.
 void tell_ended(const CallResult& result);

@@ -15,15 +15,17 @@
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
+
+constinit thread_local LastRecord last_record;
+constinit std::atomic<std::uint64_t> generation_of_records{1};
+
 namespace {
 
-// Grows whenever a record goes: what threads have remembered of handles is then forgotten.
-std::atomic<std::uint64_t> generation{1};
 std::atomic<bool> finalize_has_begun{false};
 FinalizeObserver finalize_observer;
 
 int forget(MPI_Comm, int, void* value, void*) {
-  generation.fetch_add(1, std::memory_order_release);
+  generation_of_records.fetch_add(1, std::memory_order_release);
   auto& record = *static_cast<CommunicatorRecord*>(value);
   forget_record(record.comm);
   wanted_no_more(record);
@@ -41,7 +43,7 @@ int do_not_copy(MPI_Comm, int, void*, void*, void*, int* flag) {
 // those of the world): from now on nothing that was remembered holds.
 int finalize(MPI_Comm, int, void*, void*) {
   begin_finalize();
-  generation.fetch_add(1, std::memory_order_release);
+  generation_of_records.fetch_add(1, std::memory_order_release);
   write_report();
   return MPI_SUCCESS;
 }
@@ -77,13 +79,6 @@ bool mpi_runs(MPI_Comm comm) {
   return initialized != 0 || (comm != handles().comm_world && comm != handles().comm_self);
 }
 
-struct Remembered {
-  MPI_Comm comm{};
-  CommunicatorRecord* record = nullptr;
-  std::uint64_t generation = 0;
-};
-thread_local Remembered last;
-
 thread_local Freeing* innermost = nullptr;
 
 bool is_being_freed(MPI_Comm comm) {
@@ -108,8 +103,8 @@ bool find(MPI_Comm comm, CommunicatorRecord*& record) {
 
 CommunicatorRecord* look_up(MPI_Comm comm) {
   if (is_being_freed(comm)) return nullptr;
-  const std::uint64_t now = generation.load(std::memory_order_acquire);
-  if (last.generation == now && last.comm == comm) return last.record;
+  const std::uint64_t now = generation_of_records.load(std::memory_order_acquire);
+  if (last_record.generation == now && last_record.comm == comm) return last_record.record;
   CommunicatorRecord* record = nullptr;
   if (!find(comm, record)) return nullptr;
   static std::mutex making;
@@ -124,7 +119,7 @@ CommunicatorRecord* look_up(MPI_Comm comm) {
     record = made.release();
     remember_record(comm, *record, kept ? KeptBy::attribute : KeptBy::handle);
   }
-  last = {comm, record, generation.load(std::memory_order_acquire)};
+  last_record = {comm, record, generation_of_records.load(std::memory_order_acquire)};
   return record;
 }
 
@@ -153,6 +148,7 @@ bool finalizing() { return finalize_has_begun; }
 Freeing* begin_to_free(MPI_Comm comm) {
   const CommunicatorRecord* const record = record_by_handle(comm);
   if (record != nullptr && record->early != nullptr) record->early->leave_nothing_under_way(Invitation::kMostNs);
+  generation_of_records.fetch_add(1, std::memory_order_release);  // so that what threads remember of it holds no more
   return innermost = new Freeing{comm, record_without_attribute(comm), innermost};
 }
 

@@ -12,7 +12,12 @@ namespace crossrail::mpi {
 CommunicatorRecord* record_of(MPI_Comm comm);
 
 // The same for a call without which it may stay as it is: not opened yet, and the call is the MPI library's, unless one of the next two opens it.
-CommunicatorRecord* record_for_call(MPI_Comm comm);
+CommunicatorRecord* look_up_for_call(MPI_Comm comm);
+inline CommunicatorRecord* record_for_call(MPI_Comm comm) {
+  const LastRecord& last = last_record;
+  const bool known = last.comm == comm && last.generation == generation_of_records.load(std::memory_order_acquire);
+  return known && last.record->opened ? last.record : look_up_for_call(comm);
+}
 // A blocking call begins on one that is not open, which the MPI library would not refuse: on all ranks alike. `worth_it`: to open it for this
 // call alone. MPI_COMM_WORLD is opened by MPI_Alltoall(v, w) at once, and any where CROSSRAIL_REPRODUCIBLE asks for it in the environment or by
 // an info key.
@@ -30,6 +35,9 @@ void open_if_wanted(MPI_Comm comm);
 void wanted_no_more(const CommunicatorRecord& record);
 
 // Why no call on a communicator is ever carried; null: calls may be, once it is open.
-const char* why_never_carried(const CommunicatorRecord* record);
+const char* explain_never_carried(const CommunicatorRecord* record);
+inline const char* why_never_carried(const CommunicatorRecord* record) {
+  return record != nullptr && record->may_carry() ? nullptr : explain_never_carried(record);
+}
 
 }  // namespace crossrail::mpi

@@ -39,7 +39,7 @@ Word64 offer_blocking(EntryPoint& entry, const Word64 (&words)[count]) {
   ObservedCall observed{entry, arguments.c_words(), counting() ? now_ns() : 0};
   if (observed.began_ns != 0) tell_call_begins(observed);
   CallResult result;
-  if (observed.words != nullptr) result = run_blocking(entry, observed.words);
+  if (observed.words != nullptr) run_blocking(entry, observed.words, result);
   if (result.done) arguments.give_back(result);
   else result.code = arguments.code(call_next(entry.next, words, kAll));
   call_ended(result);

@@ -1,6 +1,8 @@
 // The table of PMPI_ functions of the program's MPI library.
 #pragma once
 
+#include <atomic>
+
 #include "base/status.h"
 #include "mpi/library/flavour.h"
 
@@ -12,8 +14,14 @@ struct Functions {
 #undef FUNCTION
 };
 
+// The table once it has been found, as long as MPI is not over.
+extern std::atomic<const Functions*> known_functions;
+const Functions* look_for_functions();
 // Null if there is no MPI library, one of another flavour, one that lacks a needed function, or if MPI is over.
-const Functions* find_functions();
+inline const Functions* find_functions() {
+  const Functions* const known = known_functions.load(std::memory_order_acquire);
+  return known != nullptr ? known : look_for_functions();
+}
 
 // A program may initialize MPI again, by sessions: the handles of ours, keyvals first of all, may be others' by then. So find_functions()
 // answers null from now on, and all calls are the MPI library's.

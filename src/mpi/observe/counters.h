@@ -61,7 +61,13 @@ class CallCounter {
   CallCounter* next_;
 };
 
-bool counting();
+enum class Counting { unknown, off, on };
+extern std::atomic<Counting> counting_now;
+bool decide_counting();
+inline bool counting() {
+  const Counting now = counting_now.load(std::memory_order_relaxed);
+  return now == Counting::unknown ? decide_counting() : now == Counting::on;
+}
 // A report is written.
 bool reporting();
 // A tool asks: from now on calls are counted, if they have not been before.
