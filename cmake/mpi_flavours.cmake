@@ -68,7 +68,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/requests/pending.cpp
     src/mpi/requests/persistent.cpp
     src/mpi/requests/refused_requests.cpp
-    src/mpi/requests/spanned_memory.cpp
+    src/mpi/requests/copied_call.cpp
     src/mpi/requests/request_table.cpp
     src/mpi/requests/tokens.cpp
     src/mpi/statistics/counters.cpp
