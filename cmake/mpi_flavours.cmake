@@ -52,7 +52,6 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/communicator/long_wait.cpp
     src/mpi/communicator/courier_team.cpp
     src/mpi/communicator/rank_order.cpp
-    src/mpi/communicator/records_by_handle.cpp
     src/mpi/communicator/unanswered.cpp
     src/mpi/interpose/control.cpp
     src/mpi/recording/folded_sequence.cpp

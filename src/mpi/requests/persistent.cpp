@@ -132,7 +132,6 @@ Carried init(const Call& arguments, const EntryPoint& entry, MPI_Request* reques
   carried.code = MPI_SUCCESS;
   whole->has_program_its_token = true;
   *request = whole->request = whole->live.request = whole->token.request;
-  whole->live.comm = record->comm;
   whole->live.call = whole.get();
   remember_request(whole->live);
   (void)whole.release();  // the program frees it
