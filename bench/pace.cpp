@@ -13,7 +13,6 @@ constexpr int kMostCalls = 200;
 constexpr int kMostCallsAProbe = 5;
 constexpr std::size_t kFewestProbes = 2, kMostProbes = 7;
 constexpr double kPartForProbes = 0.25;  // of the time
-constexpr double kSlowPart = 0.25;       // A repetition of all contenders that takes this part of the time is slow.
 constexpr double kTooLate = 2;           // times the time
 
 // Of an even number of values it is the lower one of the two in the middle: of two probes, the one that was not disturbed.
@@ -43,14 +42,14 @@ class Orders {
   bool backwards_ = false;
 };
 
-// Whether there were enough rounds, which took so long each, and `spent` together.
+// Whether there were enough rounds, which took so long each, and `spent` together. The shortest of them says what a round takes where
+// nothing disturbs it.
 bool are_enough(const std::vector<double>& rounds, double spent, const Effort& effort) {
   const auto done = static_cast<int>(rounds.size());
   if (effort.repetitions > 0) return done >= effort.repetitions;
-  if (done < std::min(effort.fewest, effort.fewest_slow)) return false;
-  const double round = median(rounds);
-  if (done < (round < effort.seconds * kSlowPart ? effort.fewest : effort.fewest_slow)) return false;
-  return done >= kMostRepetitions || (done + 1) * round > effort.seconds || spent > kTooLate * effort.seconds;
+  if (done < effort.fewest_slow) return false;
+  if (done < effort.fewest && effort.fewest * *std::min_element(rounds.begin(), rounds.end()) <= effort.seconds) return false;
+  return done >= kMostRepetitions || (done + 1) * median(rounds) > effort.seconds || spent > kTooLate * effort.seconds;
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ struct Effort {
   double seconds = 0;   // for all contenders
   int repetitions = 0;  // 0: as many as the time allows
   double batch_seconds = 200e-6;
-  int fewest = 5, fewest_slow = 3;  // repetitions, even if the time is over; `fewest_slow` where one takes a good part of it
+  int fewest = 6;       // repetitions, even if the time is over, where so many would fit it undisturbed: of fewer there is no interval
+  int fewest_slow = 3;  // where they would not
 };
 
 struct Pace {
