@@ -1,7 +1,7 @@
 // What all benches share: command line, timing, statistics, JSON. A bench of a collective is seven
 // functions: prepare, fill, check, call, start, init, bandwidth.
 //
-// Contenders take turns batch by batch in one process, so that their ratio means something on a
+// Contenders take turns batch by batch in one process, all equally often (pace.h), so that their ratio means something on a
 // noisy machine. One repetition is a batch of calls in a row; its time is that of the slowest
 // rank, divided by the calls.
 #pragma once
@@ -54,8 +54,8 @@ struct Options {
   std::vector<std::string> contenders;  // none given: native and auto; in device memory only auto, since not
                                         // every MPI library takes it
   std::vector<Peer> peers;      // contenders too, after the others
-  int repetitions = 0;          // batches a size and contender; 0: as many as fit the time
-  double seconds_a_size = 0.3;  // time for one contender at one size where repetitions is 0
+  int repetitions = 0;          // of every contender at a size; 0: as many as fit the time
+  double seconds_a_size = 0.3;  // for a contender at a size, in the mean over all: they have as many repetitions
   double most_seconds = 0;      // time for the whole run, 0: no limit. Sizes that no time is left for are left out
   int buffers = 1;              // sets of buffers used in turn: more than one defeats the caches
   int ranks = 0;                // that were asked for; 0: it is not known

@@ -79,22 +79,6 @@ constexpr Takes kTakes[] = {
     {"segments", "memfd, shm and none, with commas between them"}, {"nodes", "numbers with commas between them, such as 0,0,1,1"},
 };
 
-// Letters to be put in, left out or changed.
-std::size_t distance(const std::string& left, const std::string& right) {
-  std::vector<std::size_t> row(right.size() + 1);
-  for (std::size_t at = 0; at < row.size(); ++at) row[at] = at;
-  for (std::size_t at = 0; at < left.size(); ++at) {
-    std::size_t diagonal = row[0];
-    row[0] = at + 1;
-    for (std::size_t other = 0; other < right.size(); ++other) {
-      const std::size_t changed = diagonal + (left[at] == right[other] ? 0 : 1);
-      diagonal = row[other + 1];
-      row[other + 1] = std::min({changed, row[other] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 bool parse_bytes(const std::string& text, std::uint64_t& bytes) {
@@ -129,19 +113,6 @@ std::string what_it_takes(const SettingRow& row, const std::string& text) {
     if (std::strcmp(row.kind, takes.kind) == 0) return takes.words;
   }
   return "one line";
-}
-
-std::string suggestion(const std::string& variable) {
-  constexpr std::size_t kPrefix = sizeof "CROSSRAIL_" - 1;
-  const char* nearest = nullptr;
-  std::size_t least = std::min<std::size_t>(4, (std::max(variable.size(), kPrefix) - kPrefix) / 2 + 1);  // further off, it is another word
-  for (const SettingRow& row : setting_rows()) {
-    const std::size_t far = distance(variable.substr(0, 100), row.variable);
-    if (far >= least) continue;
-    least = far;
-    nearest = row.variable;
-  }
-  return nearest == nullptr ? " (see 'crossrail list --settings')" : std::string(" (did you mean ") + nearest + "?)";
 }
 
 std::string printable(const std::string& text) {

@@ -11,8 +11,6 @@ namespace crossrail {
 const SettingRow* setting_row(const std::string& variable);
 // Empty where `text` is one of its values, else what it takes: "a size such as 64M". Which algorithms there are is not looked at.
 std::string what_it_takes(const SettingRow& row, const std::string& text);
-// " (did you mean CROSSRAIL_SLOTS?)", or where to read on where no name is near.
-std::string suggestion(const std::string& variable);
 // At most 100 characters of a text, those that would spoil a line replaced.
 std::string printable(const std::string& text);
 

@@ -1,6 +1,7 @@
 #include "base/small_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,14 +28,15 @@ void read_all(int descriptor, std::size_t most, SmallFile& file) {
   if (!file.problem.empty()) file.text.clear();
 }
 
-}  // namespace
-
+// Empty for a regular file.
 std::string kind_problem(const struct stat& status) {
   if (S_ISREG(status.st_mode)) return {};
   if (S_ISDIR(status.st_mode)) return "is a directory";
   if (S_ISFIFO(status.st_mode)) return "is a FIFO";
   return "is no regular file";
 }
+
+}  // namespace
 
 SmallFile read_small_file(const std::string& path, std::size_t most) {
   SmallFile file;

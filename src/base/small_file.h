@@ -1,8 +1,6 @@
 // Reading a small file that others have written: never waits, never reads without end.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstddef>
 #include <string>
 
@@ -13,9 +11,6 @@ struct SmallFile {
   std::string text;     // all of it, where nothing is wrong
   std::string problem;  // "is not there", "is a directory", "cannot be read: Permission denied"; empty where it was read
 };
-
-// "is a directory", "is a FIFO", "is no regular file"; empty for a regular file.
-std::string kind_problem(const struct stat& status);
 
 // Only a regular file of at most `most` bytes is read; a FIFO or a device is not even opened.
 SmallFile read_small_file(const std::string& path, std::size_t most);

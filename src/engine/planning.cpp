@@ -64,13 +64,21 @@ std::vector<Candidate> candidates_for(const Slot& slot, const Shape& shape, cons
   return choose(*communicator.tuning, wanted_algorithm(communicator.settings, shape.collective), ground, shape);
 }
 
+// Messages cannot be opened, as all ranks know, and nothing else serves to agree on a plan.
+void leave_only_native(std::vector<Candidate>& candidates, const char* why) {
+  std::erase_if(candidates, [](const Candidate& one) { return one.algorithm != nullptr; });
+  for (Candidate& one : candidates) one.passed_over += std::string(" ") + why + ";";
+}
+
 Status make_plan(Slot& slot, const Shape& shape, const Seen& seen, Plan*& made) {
   const trace::Slice traced(trace::on() ? trace::begin({"plan", trace::Kind::phase, shape.block_bytes, -1, slot.links->traced_call()}) : 0);
-  const auto candidates = candidates_for(slot, shape, seen);
+  auto candidates = candidates_for(slot, shape, seen);
   if (!candidates.empty() && candidates.front().algorithm != nullptr) {
     // First of all, that everybody is here with the same Shape: plans may communicate.
     Code met = Code::ok;
-    CROSSRAIL_TRY(agree(slot, Code::ok, met));
+    const Status agreed = agree(slot, Code::ok, met);
+    if (agreed.code == Code::unsupported) leave_only_native(candidates, agreed.what);
+    else CROSSRAIL_TRY(agreed);
     if (slot.control != nullptr) CROSSRAIL_TRY(slot.control->check_health());
   }
   std::string failures;

@@ -80,12 +80,3 @@ foreach(mpi openmpi4 mpich4)
   mpi_test(wrong_own_operation_nodes ${mpi} 3 SECONDS 80 ARGS --set CROSSRAIL_NODES=0,0,1 --same-as-native
     --expect-once "rank 1 reduces with an operation of the program's own" wrong_programs own_operation_allreduce warm)
 endforeach()
-
-# Those that wait for ever, since a call of the MPI library's comes in another order than one of ours, hear why.
-foreach(case openmpi4:pending_order mpich4:pending_order_all)
-  string(REPLACE ":" ";" words ${case})
-  list(GET words 0 mpi)
-  list(GET words 1 name)
-  mpi_test(wrong_${name} ${mpi} 3 SECONDS 80 ARGS --set CROSSRAIL_LOG=1 --exit nonzero --no-pass --expect-once "MPI_Ialltoall: rank [0-9] of its communicator has waited"
-    --expect-text "rank 0 of its communicator has waited for 10 s. rank 1, .* has not begun the call" wrong_programs ${name} warm)
-endforeach()

@@ -32,7 +32,7 @@ from crossrail.sizes import parse_size
 
 FORMATS = ("table", "osu")
 
-BENCH_HELP = """Measure crossrail against the native MPI: same run, taking turns, data checked.
+BENCH_HELP = """Measure crossrail against the native MPI: same run, taking turns, as many repetitions of each, data checked.
 
 Contenders (--algorithms): native, auto (crossrail's own choice), or algorithms of 'crossrail list', with parameters
 if need be; 'all' is auto and all of them that are for this memory; for alltoallv also alltoall, which makes the same exchange where no block is empty.
@@ -226,7 +226,7 @@ def bench_command(
     algorithms: str = typer.Option("native,auto", "--algorithms", help="Contenders, separated by commas, or all."),
     native_cuda: Optional[bool] = typer.Option(None, "--native-cuda/--no-native-cuda", help="Whether the MPI library takes device memory; it is asked if not given.", show_default=False),
     peers: List[str] = typer.Option([], "--peer", help="Another contender: NAME=LIBRARY:SYMBOL, a function of a shared library. May be repeated.", show_default=False),
-    repetitions: Optional[int] = typer.Option(None, "--repetitions", help="Repetitions of every size.", show_default=False),
+    repetitions: Optional[int] = typer.Option(None, "--repetitions", help="Repetitions of every contender at every size. Without it: as many as fit the time, the same number for all.", show_default=False),
     tests: int = typer.Option(0, "--tests", min=0, help="Calls of MPI_Test in the work between start and wait (nonblocking and persistent calls)."),
     empty: int = typer.Option(0, "--empty", min=0, max=100, help=f"Percent of the blocks that are empty ({for_help(vector_names)})."),
     counts: str = typer.Option(EQUAL, "--counts", help=f"Lengths of the blocks: equal, or by Zipf's law; see above ({for_help(vector_names)})."),

@@ -60,7 +60,7 @@ The exit code is 1 when an algorithm had to be left out because its data were wr
 """
 
 LARGEST = {"host": "1M", "device": "16M"}
-DEVICE_PRESETS = {"CROSSRAIL_DEVICES": "1", "CROSSRAIL_IPC_THRESHOLD": "0", "CROSSRAIL_MEMCPY_THRESHOLD": "0", "CROSSRAIL_RESIDENT": "0"}
+DEVICE_PRESETS = {"CROSSRAIL_DEVICES": "1", "CROSSRAIL_RESIDENT": "0"}
 
 
 @dataclass

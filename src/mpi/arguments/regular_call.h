@@ -9,6 +9,7 @@
 #include "mpi/buffers/side_parts.h"
 #include "mpi/buffers/vector_side.h"
 #include "mpi/library/arguments.h"
+#include "mpi/library/pmpi.h"
 #include "mpi/words/mpi_function.h"
 
 namespace crossrail::mpi {

@@ -129,7 +129,6 @@ CallResult init(const Call& arguments, EntryPoint& entry, MPI_Request* request) 
   carried.code = MPI_SUCCESS;
   whole->has_program_its_token = true;
   *request = whole->request = whole->live.request = whole->token.request;
-  whole->live.comm = record->comm;
   whole->live.call = whole.get();
   remember_request(whole->live);
   (void)whole.release();  // the program frees it

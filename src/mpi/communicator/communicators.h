@@ -55,14 +55,13 @@ void use(CommunicatorRecord& record);
 void unuse(CommunicatorRecord& record);
 
 // The program frees a communicator, has freed it or failed to. What its functions that delete attributes call on it meanwhile is the MPI
-// library's: ours may have gone, and no new ones can be set. Then the record goes, if the MPI library does not tell of its end.
+// library's: ours may have gone, and no new ones can be set.
 struct Freeing {
   MPI_Comm comm;
-  CommunicatorRecord* record;  // null: it has an attribute
-  Freeing* outer;              // of this thread
+  Freeing* outer;  // of this thread
 };
 Freeing* begin_to_free(MPI_Comm comm);
-void freed(Freeing* begun, bool well);
+void end_freeing(Freeing* begun);
 // The program calls MPI_Comm_disconnect, in which MPICH waits for its last request on the communicator, ours included, before it deletes attributes.
 void begin_to_disconnect(MPI_Comm comm);
 

@@ -16,7 +16,7 @@ void info_told(Word64 comm, Word64 info_address);
 
 // The communicator at this address is about to be freed, and has been, by what the first has answered.
 void* free_begins(Word64 comm_address);
-void free_ends(void* begun, bool well);
+void free_ends(void* begun);
 // MPI_Comm_disconnect is about to be called for the one at this address, before free_begins.
 void disconnect_begins(Word64 comm_address);
 

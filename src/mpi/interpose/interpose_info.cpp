@@ -39,7 +39,7 @@ Word64 free_communicator(NextCall& next, Word64 address) {
   if (is_within_another(next)) return next(address);
   void* const begun = free_begins(address);
   const Word64 code = next(address);
-  free_ends(begun, static_cast<int>(code) == 0);
+  free_ends(begun);
   return code;
 }
 

@@ -112,42 +112,6 @@ void NonblockingOnCopies::await_exchange() {
 
 }  // namespace
 
-Status Copy::place(Word64& address, const CopiedSide& side, Word64 other) {
-  program_ = reinterpret_cast<std::byte*>(address);
-  if (!in_device_memory(program_, side.parts)) return {};
-  CROSSRAIL_TRY(memory_.reserve(program_, side, reinterpret_cast<std::byte*>(other)));
-  address_ = memory_.address();
-  address = word_of(address_);
-  parts_ = side.parts;
-  return {};
-}
-
-Status Copy::fill() const {
-  for (const SidePart& part : parts_) CROSSRAIL_TRY(copy_part(address_, program_, part));
-  return {};
-}
-
-Status Copy::give_back() const {
-  for (const SidePart& part : parts_) CROSSRAIL_TRY(copy_part(program_, address_, part));
-  return {};
-}
-
-Status CopiedCall::place(const Word64* words, const SidesOfCall& sides, Words& own) {
-  std::copy_n(words, sides.last_word + 1, own.begin());
-  Word64 &from = own[sides.send_word], &to = own[sides.receive_word];
-  CROSSRAIL_TRY(sent.place(from, sides.sent, to));
-  return received.place(to, sides.received, from);
-}
-
-Status CopiedCall::fill() const {
-  CROSSRAIL_TRY(sent.fill());
-  return received.fill();
-}
-
-void CopiedCall::take_back() {
-  if (code == MPI_SUCCESS && !received.give_back().ok()) code = MPI_ERR_OTHER;
-}
-
 bool PendingCopiedCall::over() {
   int done = 0;
   MPI_Status status;

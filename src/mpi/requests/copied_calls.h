@@ -7,10 +7,15 @@
 #include "device/device.h"
 #include "mpi/observe/entry_point.h"
 #include "mpi/buffers/side_parts.h"
+#include "mpi/buffers/packed_buffers.h"
 #include "mpi/library/library.h"
-#include "mpi/requests/spanned_memory.h"
 
 namespace crossrail::mpi {
+
+struct CopiedSide {
+  Span span;
+  SideParts parts;
+};
 
 // The addresses of a call's two sides among its words, with what they touch; empty where there is nothing to send.
 struct SidesOfCall {
