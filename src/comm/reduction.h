@@ -1,5 +1,9 @@
-// Reduction: what becomes of elements that meet on their way, as every rank of a call knows it: an operation, and what an
-// element is. A value, part of the Shape; how it is done stands in collectives/combine.h.
+// Reduction: an operation and the type of its elements, as every rank of a call knows them. It is a value and part of the Shape;
+// collectives/combine.h says how it is done.
+//
+// We handle what MPI defines for its own operations. An element is combined by one rank, or by several in the same order, so that all ranks
+// get the same bits. Whether a reduction is in place is not part of its Shape: an algorithm never writes a result before it has read this
+// rank's own element.
 #pragma once
 
 #include <complex>

@@ -1,7 +1,11 @@
-// Slot: all that one call of a communicator needs while it runs: its part of the node's segment, its
-// messages, its plans and its memory. A communicator has one for blocking calls and a few for calls that may
-// be pending at the same time. Collectives are called in the same order on all ranks, so that the n-th pending
-// call takes slot n mod slots everywhere, without asking.
+// Slot: all that one call of a communicator needs while it runs: its part of the node's segment, its messages, its plans and its memory. A
+// slot runs one call at a time.
+//
+// A communicator has one slot for blocking calls, CROSSRAIL_SLOTS more for nonblocking calls, and one for each persistent call
+// (mpi/communicator/persistent_slot.h). Collectives are called in the same order on all ranks, so the n-th nonblocking call takes slot 1 +
+// n mod slots everywhere, without asking. If that slot is busy, the call waits for its turn.
+//
+// A plan belongs to one slot. Therefore it may keep working memory, and running it allocates nothing.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,28 @@
-// DeviceSharing: calls on device memory among the ranks of a node, for one slot: the parts of this folder, put
-// together for the call that runs.
+// DeviceSharing: calls on device memory among the ranks of a node, for one slot. It puts the parts of this folder together for the call
+// that runs.
 //
 //   DeviceRendezvous   the ranks tell each other where their sides lie
 //   PeerMappings       what they map of each other
-//   DeviceStaging      memory of ours on the way
+//   DeviceStaging      device memory of ours for what peers cannot map
 //   MessageRoom        memory of ours for messages to and from other nodes
 //   DeviceQueue        work of the device, and its end
-//   ReceiveBuffers     for kernels that wait for each other
+//   ReceiveBuffers     memory for kernels that wait for each other
 //   StreamOrder        calls in the order of the program's streams
+//
+// Ranks may pass any memory, so in each call every rank publishes where its two sides lie and reads what the others have published. A call
+// is one on device memory only if every side of every rank is there. The ranks look whether all of them have a device module at their calls
+// 1, 2, 4, 8, ..., since a driver may be loaded late.
+//
+// After its first call a communicator never waits for the program's kernels. Freeing and unmapping memory may synchronize the device, so
+// the module defers both to a background thread, which runs at the end of a later call if the device is idle (modules/gpu/later.h). A copy
+// of the program's that has not ended is another matter: cudaMemcpy from pageable memory may return early, and our streams do not wait for
+// it. The module therefore sets memory that it sees for the first time to synchronize such copies or, where that cannot be set (pools),
+// waits a short while for the default streams in every call.
+//
+// In v-calls a rank publishes for each other rank where its block goes and how long it is, and the length of the block that it sends
+// (DevicePlace). So senders write to the right place, both ends of a pair see alike where lengths do not match, and all ranks count the
+// rounds of staged blocks alike. A side whose blocks lie in several allocations counts as host memory, because anything may lie between
+// them.
 #pragma once
 
 #include <array>

@@ -1,6 +1,9 @@
-// Calls on device memory where the ranks are on several nodes: each node sees for itself whether all sides of its ranks are in device
-// memory, and does its part there or by processors; messages between nodes are the same. Which algorithm a Shape gets is agreed on by
-// all ranks in its first call.
+// Calls on device memory whose ranks are on several nodes. In every call each node sees for itself whether all sides of its ranks are in
+// device memory, and then does its part of the plan there (Plan::run_on_devices), otherwise with its processors (Plan::run). Messages
+// between nodes are the same either way, so nodes need not know of each other.
+//
+// Which algorithm a Shape gets is agreed on by all ranks in its first call: if all sides of all ranks are in device memory then, tuning
+// rows for such memory come first. Blocks in place or with gaps, and memory that peers cannot map, go through host memory in all-to-alls.
 #pragma once
 
 #include "comm/communicator.h"

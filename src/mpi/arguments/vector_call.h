@@ -1,4 +1,9 @@
-// VectorCall: the arguments of MPI_Alltoallv and MPI_Alltoallw, which are one collective here, in any of their forms.
+// VectorCall: the arguments of MPI_Alltoallv and MPI_Alltoallw, in any of their forms. Both are one collective here, since types decide
+// only how blocks are copied.
+//
+// The Shape of a v-call holds no counts, because a rank knows only its own. So there is one plan for each slot, and counts decide nothing,
+// except what both ranks of a pair know: whether their block is empty. A receiver may expect more than is sent, as with single messages;
+// what has not come leaves the receive buffer as it was.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,12 @@
-// When communicators are opened: in a call in which all ranks are, when one of them thinks it worth while
-// (docs/decisions/0031-opened-when-worth-it.md); between nonblocking ones by EarlyOpening.
+// When communicators are opened. Until then all calls on a communicator are native.
+//
+// Opening takes time and waits for other ranks, so it happens inside a call that all ranks are in, when one of them thinks that it pays:
+// when the calls so far have cost as much time as opening would, or at the first long call or call on device memory
+// (docs/decisions/0031-opened-when-worth-it.md). The ranks ask each other only in a few calls, which FirstCalls picks alike on all of them.
+// MPI_Allreduce, MPI_Allgather and MPI_Reduce_scatter_block do not ask before the ninth call.
+//
+// Nonblocking calls may not wait. On one node, EarlyOpening opens the communicator between them. On several nodes, a later blocking
+// collective or *_init call does, and so may MPI_Barrier, MPI_Comm_dup and MPI_Comm_split.
 #pragma once
 
 #include "comm/shape.h"

@@ -1,5 +1,9 @@
-// Calls that go to the MPI library on buffers in device memory of which it knows nothing: it gets copies in host memory.
-// Whether other ranks do the same does not matter.
+// Native calls on buffers in device memory that the MPI library cannot read: it gets copies in host memory. Other ranks need not do the
+// same.
+//
+// Only data go back to device memory, row by row (buffers/side_parts.h), because the program or another call may write to the gaps of a
+// datatype meanwhile. A copy keeps the distances between all parts of a side. If these span more memory than can be reserved, the call ends
+// with an error, since MPI could not read the device memory anyway.
 #pragma once
 
 #include <array>
