@@ -8,7 +8,8 @@
 
 namespace crossrail::mpi {
 
-// The MPICH family refuses two sides that are the same. Open MPI does so only in reductions, of more than one element in an allreduce.
+// MPICH and its relatives refuse two equal sides. Open MPI refuses them only in reductions, and in an allreduce only if there is more than
+// one element.
 bool RegularCall::refuses_equal_sides() const {
   if (reduces_) return recv_.count > (!library_is_open_mpi() ? 0 : scatters() ? recv_.count : 1);
   return !gathers() && !library_is_open_mpi() && recv_.address != nullptr && recv_.count > 0 && send_.count == recv_.count && send_.type == recv_.type;
@@ -23,7 +24,7 @@ bool RegularCall::has_own_operation() const {
 
 namespace {
 
-// Open MPI looks at types of its own only.
+// Open MPI checks this only for predefined types.
 bool null_without_reason(const Side& side) {
   if (side.address != nullptr || side.count == 0 || side.facts.bytes == 0) return false;
   return side.facts.predefined || (!library_is_open_mpi() && begins_at_its_address(side.type, side.facts));
@@ -31,7 +32,7 @@ bool null_without_reason(const Side& side) {
 
 }  // namespace
 
-// In an allgather that is not in place, the MPICH family refuses a block to send that lies where it goes.
+// In an allgather that is not in place, MPICH and its relatives refuse a send buffer that lies where this rank's block goes.
 bool RegularCall::is_own_block() const {
   int rank = 0;
   if (send_.count != recv_.count || send_.type != recv_.type || block_bytes_ == 0 || pmpi().Comm_rank(comm_, &rank) != MPI_SUCCESS) return false;

@@ -23,7 +23,7 @@ std::atomic<std::uint64_t> calls{0};
 std::atomic<std::uint64_t> opened{0};
 thread_local std::int64_t entered_at_ns = 0;
 
-// The calls before a fork are the parent's.
+// A forked process begins its own counts, since the calls before the fork are its parent's.
 struct Begins {
   Begins() {
     (void)time_line();
@@ -34,7 +34,7 @@ struct Begins {
 }  // namespace
 
 TimeLine& time_line() {
-  static auto& line = *new TimeLine(now_ns());  // outlives every static object
+  static auto& line = *new TimeLine(now_ns());  // never destroyed, because calls may come while static objects are destroyed
   return line;
 }
 

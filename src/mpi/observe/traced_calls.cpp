@@ -13,7 +13,7 @@
 namespace crossrail::mpi {
 namespace {
 
-// As it was when the library was loaded: the program may go to another folder.
+// The folder is resolved when the library is loaded, because the program may change its working directory later.
 const std::string& folder() {
   static const std::string& its = *new std::string([] {
     std::error_code failed;
@@ -29,7 +29,7 @@ struct LooksAtLoad {
   }
 } looks_at_load;
 
-// A process that makes no MPI calls, as a shell between launcher and program, leaves nothing.
+// The trace is opened at the first MPI call, so that a process without any, such as a shell between launcher and program, leaves no file.
 void open_trace() {
   trace::open(folder(), process_settings().trace_events);
   if (find_functions() != nullptr) ask_world();
@@ -41,7 +41,7 @@ std::uint64_t bytes_of(const ObservedCall& call, int count_word, int type_word) 
   return elements <= 0 ? 0 : static_cast<std::uint64_t>(elements) * size_of(handle_from<MPI_Datatype>(call.words[type_word]));
 }
 
-// Of a side that has a count for each rank and whose arguments begin at word `side`.
+// Returns the bytes of a side that has a count for each rank and whose arguments begin at word `side`.
 std::uint64_t bytes_of_blocks(const ObservedCall& call, int side, int ranks) {
   const MpiFunction& function = call.entry.function;
   const Numbers counts(call.words[function.place('N', side)], call.entry.large_counts);
@@ -58,7 +58,7 @@ std::uint64_t bytes_of_blocks(const ObservedCall& call, int side, int ranks) {
   return bytes;
 }
 
-// What this rank gives. The call has succeeded, so that its arguments make sense.
+// Returns what this rank gives. The call has succeeded, so its arguments make sense.
 TracedSizes sizes_of(const ObservedCall& call) {
   const MpiFunction& function = call.entry.function;
   const MPI_Comm comm = handle_from<MPI_Comm>(call.entry.comm(call.words));
@@ -98,7 +98,7 @@ void TraceObserver::ended(ObservedCall& call, const CallResult& result) {
   if (call.traced == 0) return;
   if (result.code == MPI_SUCCESS && call.words != nullptr && find_functions() != nullptr) call.sizes = sizes_of(call);
   const bool native = !result.done || result.on_copies;
-  // What carries a pending call is not known yet: the event of its end says so.
+  // What handles a pending call is not known yet; the event of its end says so.
   const bool known = native || std::strcmp(result.algorithm, "native") != 0;
   trace::tell(call.traced, {native ? "native" : known ? result.algorithm : nullptr, native ? result.native_because : nullptr, call.sizes.bytes, call.sizes.ranks});
   trace::end(call.traced);

@@ -15,18 +15,19 @@ namespace {
 constinit thread_local crossrail_traffic traffic_of_last_call{};
 constinit thread_local const char* algorithm_of_last_call = "native";
 
-// Plans that may be added up: collective, algorithm (names of the catalogue), bytes of a block, ranks, nodes.
+// Plans with equal values of these may be added up: collective, algorithm (both point to names of the catalogue), bytes of a block, ranks,
+// nodes.
 using Kind = std::tuple<std::string_view, std::string_view, std::uint64_t, int, int>;
 
 struct Sum {
   Traffic moved;
   std::uint64_t calls = 0;
-  std::uint64_t queue_pairs = 0, node_bytes = 0, scratch_bytes = 0;  // the largest
+  std::uint64_t queue_pairs = 0, node_bytes = 0, scratch_bytes = 0;  // the largest values of any plan
 };
 
 std::mutex traffic_mutex;
 std::map<Kind, Sum>& sums() {
-  static auto& all = *new std::map<Kind, Sum>;  // outlives every static object: reports come late
+  static auto& all = *new std::map<Kind, Sum>;  // never destroyed, because reports are written late
   return all;
 }
 
