@@ -14,11 +14,11 @@ namespace {
 
 RegularCall::Facts no_facts;
 
-// A surveyed call's vectors are the record's: v-collectives allocate nothing. Other calls have none.
+// The facts of blocking v-calls belong to the record, so that these calls allocate nothing. Other calls have none.
 VectorCall::Facts& facts_of(CommunicatorRecord& record, const VectorCall&) { return record.facts; }
 RegularCall::Facts& facts_of(CommunicatorRecord&, const RegularCall&) { return no_facts; }
 
-// Why the engine has left this call, whose plan it was, to the MPI library.
+// Returns why the engine has left this call, whose plan it was, to MPI.
 const char* why_native(Communicator& communicator, const Shape& shape, const Plan& plan) {
   if (communicator.broken) return native_because::kBroken;
   const Plan* const known = communicator.slot().plans.find(shape);
@@ -26,7 +26,7 @@ const char* why_native(Communicator& communicator, const Shape& shape, const Pla
   return (known == nullptr ? plan : *known).fallback ? native_because::kNoRowFits : native_because::kWanted;
 }
 
-// The record stays until the call has ended: an error handler may free the communicator meanwhile.
+// Keeps the record until the call has ended, because an error handler may free the communicator meanwhile.
 void at_end(CallResult& result, CommunicatorRecord& record, AtEnd what) {
   use(record);
   result.record = &record;
@@ -50,7 +50,7 @@ void complete(const Carrying& carrying, const Shape& shape, const Outcome& outco
   result.algorithm = outcome.plan->algorithm;
 }
 
-// This rank's own two sides differ in size. The other ranks, who would wait for blocks of a size that is not coming, are told.
+// This rank's own two sides differ in size. The other ranks are told, since they would wait for blocks of a size that will not come.
 void refuse_unequal_sides(const Carrying& carrying, const Shape& shape) {
   withdraw(carrying.record.communicator->slot(), shape, Code::mismatch);
   fail({carrying.entry.name(), carrying.record.comm}, failed(Code::mismatch, "the send and the receive side of this rank differ in size"), carrying.result);
@@ -68,8 +68,8 @@ void carry(const Carrying& carrying, Call& call, typename Call::Facts& facts) {
   complete(carrying, shape, run_collective(communicator, shape, packed));
 }
 
-// It is known already that the MPI library gets all v-calls on this communicator: the sides of this one, a survey of which takes longer the
-// more ranks there are, need not be looked at.
+// Returns whether MPI is already known to get all v-calls on this communicator. Then the sides of this one need not be surveyed, which
+// takes longer the more ranks there are.
 bool is_native_already(CommunicatorRecord& record, const VectorCall&) {
   if (record.communicator->broken) return true;
   const Plan* const known = record.communicator->slot().plans.find(VectorCall::kShape);
@@ -86,8 +86,9 @@ void leave_unsurveyed(const Carrying& carrying, const VectorCall& call) {
 }
 void leave_unsurveyed(const Carrying&, const RegularCall&) {}
 
-// If other ranks have one of MPI's operations in this call, which is wrong, they would wait for this rank for ever. MPI libraries reduce
-// nothing of nothing, whatever the operation.
+// Tells the other ranks that this one makes a reduction with an operation of the program's own. If they use one of MPI's operations in this
+// call, which is wrong, they would otherwise wait for this rank for ever. A reduction of nothing is no reason, because MPI libraries then
+// do nothing, whatever the operation.
 template <class Call>
 void say_if_own_operation(const Carrying& carrying, const Call& call) {
   if (!carrying.record.opened || !call.has_own_operation() || call.block_bytes() == 0) return;
@@ -97,7 +98,7 @@ void say_if_own_operation(const Carrying& carrying, const Call& call) {
   at_end(carrying.result, carrying.record, AtEnd::left_to_mpi);
 }
 
-// What is known of the sides of a call that has not been carried.
+// Says what is known of the sides of a call that has not been handled.
 enum class Sides { unknown, surveyed, wrong };
 
 template <class Call>
@@ -109,7 +110,7 @@ Sides try_to_carry(const Carrying& carrying, Call& call, typename Call::Facts& f
   }
   if (!is_ours(call.survey(record.ranks, facts), result)) {
     if (!result.done) say_if_own_operation(carrying, call);
-    return entry.function.has_counts ? Sides::wrong : Sides::surveyed;  // an operation of the program's leaves the sides of a reduction right
+    return entry.function.has_counts ? Sides::wrong : Sides::surveyed;  // an operation of the program's own says nothing against the sides of a reduction
   }
   if (!record.opened) {
     const Shape shape = call.shape();
@@ -153,7 +154,7 @@ void run(EntryPoint& entry, CommunicatorRecord* record, const Word64* words, Cal
 void run_known(EntryPoint& entry, const Word64* words, CallResult& result) {
   begin_call(CallRuns::once);
   CommunicatorRecord* const record = record_for_call(handle_from<MPI_Comm>(entry.comm(words)));
-  // The arguments of a call that is never ours need no look.
+  // The arguments of a call that is always native need no look.
   if (const char* const reason = why_never_carried(record); reason != nullptr && !copies_may_be_needed()) {
     result.native_because = reason;
   } else if (entry.function.has_counts) {
@@ -183,7 +184,7 @@ void tell_ended(const CallResult& result) {
     case AtEnd::first_call: first_call_ended(record); break;
     case AtEnd::timed: record.communicator->guard.ended(well); break;
     case AtEnd::left_to_mpi:
-      // What MPI has refused on this rank, it may have taken on others.
+      // MPI may have refused the call on this rank and taken it on others, so this rank no longer counts it.
       if (!well) {
         const InTurn turn(&record.turn);
         record.communicator->slot().control->take_back();

@@ -14,12 +14,13 @@
 
 namespace crossrail::mpi {
 
-// `words`: the arguments of the C function, which end with info and the address of the request. Not done: the MPI library is to get the call.
+// `words` are the arguments of the C function, which end with the info and the address of the request. If the result is not done, MPI is to
+// get the call.
 CallResult init_persistent(EntryPoint& entry, const Word64* words);
 
-// MPI_Start of requests from this address on, some of which may be ours. Not done: none is, and MPI's function follows.
+// Starts `count` requests at this address, some of which may be ours. If none is, the result is not done, and MPI's function follows.
 CallResult start_requests(Word64 count, Word64 requests);
-// MPI_Request_free of the request at this address is about to be called.
+// MPI_Request_free is about to be called for the request at this address.
 void free_request(Word64 request);
 
 }  // namespace crossrail::mpi

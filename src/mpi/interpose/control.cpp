@@ -1,4 +1,4 @@
-// The functions of crossrail.h that live in the preloaded library.
+// Defines those functions of crossrail.h that live in the preloaded library.
 
 #include "base/settings.h"
 #include "crossrail/crossrail.h"
