@@ -135,9 +135,9 @@ function(crossrail_add_mpi_library flavour)
   target_include_directories(${target} SYSTEM PRIVATE ${CROSSRAIL_${upper}_INCLUDE})
   target_include_directories(${target} PRIVATE include)
   target_precompile_headers(${target} PRIVATE ${CROSSRAIL_FREQUENT_HEADERS})
-  # They declare MPI's functions in their own way, without its header.
+  # The former declare MPI's functions in their own way, without its header; tests have another in place of the latter (tests/mpi/units).
   get_target_property(declaring ${target} SOURCES)
-  list(FILTER declaring INCLUDE REGEX "/interpose_[a-z_]*\\.cpp$")
+  list(FILTER declaring INCLUDE REGEX "/interpose_[a-z_]*\\.cpp$|/library/library\\.cpp$")
   set_source_files_properties(${declaring} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_link_libraries(${target} PRIVATE crossrail_core ${CMAKE_DL_LIBS})
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT CROSSRAIL_SANITIZE)
