@@ -25,6 +25,10 @@ foreach(flavour openmpi mpich abi)
     message(STATUS "No MPI header of the ${flavour} flavour: its library is not built")
   endif()
 endforeach()
+# That of the tests, and another one for those of the wrong flavour.
+if(CROSSRAIL_LEAN)
+  list(SUBLIST CROSSRAIL_FLAVOURS 0 2 CROSSRAIL_FLAVOURS)
+endif()
 message(STATUS "MPI flavours: ${CROSSRAIL_FLAVOURS}")
 
 set(CROSSRAIL_HEADER_openmpi "<mpi.h>")

@@ -91,7 +91,7 @@ mpi_test_program(copies_apart copies_apart.c CASES 0 BUILDS openmpi4 openmpi5 mp
 foreach(mpi openmpi4 openmpi5 mpich5)
   mpi_test(copies_apart ${mpi} 2 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 copies_apart)
 endforeach()
-mpi_test_program(device_gaps device_gaps.c BUILDS openmpi4 openmpi5 mpich4 mpich5)
+mpi_test_program(device_gaps device_gaps.c CASES args BUILDS openmpi4 openmpi5 mpich4 mpich5)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   foreach(after 0 200)
     mpi_test(device_gaps_${after} ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
@@ -217,7 +217,7 @@ foreach(mpi openmpi4 mpich4)
   endforeach()
 endforeach()
 # Children of processes whose device memory is in use.
-mpi_test_program(device_children device_children.c BUILDS openmpi4 openmpi5 mpich4 mpich5)
+mpi_test_program(device_children device_children.c CASES 0 BUILDS openmpi4 openmpi5 mpich4 mpich5)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   foreach(setting CROSSRAIL_DEVICES=1 HOST_DEVICE_SHARED=1 CROSSRAIL_DEVICE_STAGED_USES=0)
     string(REGEX REPLACE "[^0-9A-Za-z]+" "_" name "device_children_${setting}")

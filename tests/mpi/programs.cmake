@@ -82,7 +82,8 @@ function(mpi_test_target name)
 endfunction()
 
 # mpi_test_program(name source... [CASES level] [BUILDS build...] [FLAGS flag...])
-# With CASES many tests of it run in one job (cases.cmake), under this thread level.
+# With CASES many tests of it run in one job (cases.cmake), under this thread level, a number; "args": MPI_THREAD_MULTIPLE where
+# "threads" or "multiple" is among the arguments, MPI_THREAD_SERIALIZED where "serialized" is.
 function(mpi_test_program name)
   cmake_parse_arguments(ARG "" "CASES" "BUILDS;FLAGS" ${ARGN})
   if(NOT ARG_BUILDS)
