@@ -25,6 +25,10 @@ foreach(flavour openmpi mpich abi)
     message(STATUS "No MPI header of the ${flavour} flavour: its library is not built")
   endif()
 endforeach()
+# That of the tests, and another one for those of the wrong flavour.
+if(CROSSRAIL_LEAN)
+  list(SUBLIST CROSSRAIL_FLAVOURS 0 2 CROSSRAIL_FLAVOURS)
+endif()
 message(STATUS "MPI flavours: ${CROSSRAIL_FLAVOURS}")
 
 set(CROSSRAIL_HEADER_openmpi "<mpi.h>")
@@ -51,9 +55,9 @@ function(crossrail_add_mpi_library flavour)
   target_include_directories(${target} SYSTEM PRIVATE ${CROSSRAIL_${upper}_INCLUDE})
   target_include_directories(${target} PRIVATE include)
   target_precompile_headers(${target} PRIVATE ${CROSSRAIL_FREQUENT_HEADERS})
-  # They declare MPI's functions in their own way, without its header.
+  # The former declare MPI's functions in their own way, without its header; tests have another in place of the latter (tests/mpi/units).
   get_target_property(declaring ${target} SOURCES)
-  list(FILTER declaring INCLUDE REGEX "/interpose_[a-z_]*\\.cpp$")
+  list(FILTER declaring INCLUDE REGEX "/interpose_[a-z_]*\\.cpp$|/library/library\\.cpp$")
   set_source_files_properties(${declaring} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_link_libraries(${target} PRIVATE crossrail_core ${CMAKE_DL_LIBS})
   # Thread-local memory (about 2 KiB) is part of each thread's own block, as the library is there from the program's start: no function call finds it.
