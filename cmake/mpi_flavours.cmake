@@ -49,7 +49,7 @@ function(crossrail_add_mpi_library flavour)
     src/mpi/communicator/communicators.cpp
     src/mpi/communicator/opening.cpp
     src/mpi/communicator/first_calls.cpp
-    src/mpi/communicator/courier_team.cpp
+    src/mpi/communicator/helper_team.cpp
     src/mpi/communicator/rank_order.cpp
     src/mpi/communicator/unanswered.cpp
     src/mpi/interpose/control.cpp

@@ -17,7 +17,7 @@ namespace crossrail::alltoall::pairwise {
 bool fits(const Topology& topology, const Shape& shape) { return send_copy_fits(topology, shape); }
 
 Status plan(Plan& plan) {
-  plan.let_couriers_help(plan.parameter(parameters::processes));
+  plan.share_with_helpers(plan.parameter(parameters::processes));
   plan.keep(piece_bytes(plan));
   plan_on_devices(plan);
   return plan_messages(plan);
