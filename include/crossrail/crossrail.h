@@ -102,6 +102,10 @@ typedef struct crossrail_traffic {
 /* Fills `traffic`; all zero if the call was native. Returns 0, or 1 if `traffic` is NULL. */
 int crossrail_last_traffic(crossrail_traffic *traffic);
 
+/* Writes this process's report into the folder that CROSSRAIL_REPORT names, as it is now, for programs that want one of each of
+ * their phases. Returns 0, or 1 where no report is written. */
+int crossrail_write_report(void);
+
 /* For programs that have included mpi.h before this file. */
 #ifdef MPI_VERSION
 /* MPI_Alltoall in the order of `stream` (a cudaStream_t or hipStream_t; NULL is the default stream, not the

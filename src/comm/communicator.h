@@ -45,7 +45,7 @@ struct Communicator {
   Settings settings;   // rank 0's where the scope is the communicator
   std::shared_ptr<const std::vector<TuningRow>> tuning;  // rank 0's; communicators with the same ones share them
   SharedMemory memory;
-  std::unique_ptr<CourierTeam> couriers;  // helper processes that move messages between nodes; null: not all ranks have some
+  std::unique_ptr<HelperTeam> helpers;  // helper processes that move messages between nodes; null: not all ranks have some
   std::vector<std::unique_ptr<Slot>> slots;  // the first for blocking calls
   std::uint64_t pending_calls = 0;           // begun so far
   bool memory_only = false;  // pending calls are moved by a thread that calls neither MPI nor devices

@@ -60,11 +60,11 @@ Status Plan::reserve_scratch(std::size_t bytes) {
   return {};
 }
 
-void Plan::let_couriers_help(std::uint64_t processes) {
-  if (courier_team == nullptr || processes < 2) return;
-  const int most = courier_team->couriers + 1;
-  courier_links = std::make_shared<CourierLinks>(*links, *courier_team, static_cast<int>(std::min<std::uint64_t>(processes, static_cast<std::uint64_t>(most))));
-  links = courier_links.get();
+void Plan::share_with_helpers(std::uint64_t processes) {
+  if (helper_team == nullptr || processes < 2) return;
+  const int most = helper_team->helpers + 1;
+  helper_links = std::make_shared<HelperLinks>(*links, *helper_team, static_cast<int>(std::min<std::uint64_t>(processes, static_cast<std::uint64_t>(most))));
+  links = helper_links.get();
 }
 
 std::string Plan::text() const {
@@ -81,7 +81,7 @@ std::string Plan::text() const {
   if (chunk_bytes != 0) text += ", chunks of " + std::to_string(chunk_bytes);
   if (scratch_bytes != 0) text += ", scratch " + std::to_string(scratch_bytes);
   if (node_bytes != 0) text += ", node memory " + std::to_string(node_bytes);
-  if (courier_links != nullptr) text += ", " + std::to_string(courier_links->processes()) + " processes a rank";
+  if (helper_links != nullptr) text += ", " + std::to_string(helper_links->processes()) + " processes a rank";
   return text + " (" + reason + ")";
 }
 

@@ -21,7 +21,7 @@
 #include "device_sharing/device_sharing.h"
 #include "transport/links.h"
 #include "transport/control_block.h"
-#include "transport/courier_links.h"
+#include "transport/helper_links.h"
 
 namespace crossrail {
 
@@ -63,7 +63,7 @@ struct Plan {
 
   // Owned by the slot and its communicator, which outlive the plan.
   const Topology* topology = nullptr;
-  const CourierTeam* courier_team = nullptr;  // null where not all ranks have helper processes
+  const HelperTeam* helper_team = nullptr;  // null where not all ranks have helper processes
   Links* links = nullptr;
   ControlBlock* control = nullptr;  // null where the node shares no segment
   DeviceSharing* devices = nullptr;  // of this node; null where control is
@@ -134,10 +134,10 @@ struct Plan {
   // CROSSRAIL_SCRATCH).
   Status reserve_scratch(std::size_t bytes);
   // From plan(): long messages are shared by so many processes of each rank, as far as there are helpers.
-  void let_couriers_help(std::uint64_t processes);
-  std::shared_ptr<CourierLinks> courier_links;  // then `links` are these
+  void share_with_helpers(std::uint64_t processes);
+  std::shared_ptr<HelperLinks> helper_links;  // then `links` are these
   // What is worth sharing among them, where so much would do for one.
-  std::size_t shared_bytes(std::size_t bytes) const { return courier_links == nullptr ? bytes : std::max(bytes, courier_links->worth_sharing()); }
+  std::size_t shared_bytes(std::size_t bytes) const { return helper_links == nullptr ? bytes : std::max(bytes, helper_links->worth_sharing()); }
   std::byte* scratch() const { return slot_scratch->memory.get(); }
   std::string text() const;  // one line
 };

@@ -151,7 +151,7 @@ Status try_device_messages(Slot& slot) {
   const Settings& settings = communicator.settings;
   if (settings.device_messages == 0) return {};
   const bool always = settings.device_messages == 2;
-  std::uint32_t unable = slot.links->take_device_memory() && communicator.couriers == nullptr ? 0 : 1;
+  std::uint32_t unable = slot.links->take_device_memory() && communicator.helpers == nullptr ? 0 : 1;
   std::uint32_t unknown = always || found_before == 0 ? 1 : 0;
   CROSSRAIL_TRY(agree_on_largest(slot, 2 * unable + unknown, unknown));
   if (unknown >= 2) return {};

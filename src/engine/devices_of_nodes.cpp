@@ -14,7 +14,7 @@ Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, const B
   plan.last = {};
   const trace::Slice traced(trace::on() ? trace::begin({plan.algorithm, trace::Kind::phase, plan.shape.block_bytes, -1, plan.links->traced_call()}) : 0);
   const Status status = run(plan, buffers);
-  if (!status.ok() && plan.courier_links != nullptr) plan.courier_links->cancel_posted();
+  if (!status.ok() && plan.helper_links != nullptr) plan.helper_links->cancel_posted();
   ++plan.calls;
   plan.total += plan.last;
   return status;

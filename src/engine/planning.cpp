@@ -23,7 +23,7 @@ std::unique_ptr<Plan> unplanned(Slot& slot, const Shape& shape, const Candidate&
   plan->topology = &slot.owner.topology;
   plan->group = plan->topology->world();
   plan->links = slot.links.get();
-  plan->courier_team = slot.owner.couriers.get();
+  plan->helper_team = slot.owner.helpers.get();
   plan->control = slot.control.get();
   plan->devices = slot.devices.get();
   plan->settings = &slot.owner.settings;

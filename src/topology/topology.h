@@ -31,9 +31,9 @@ struct Location {
   std::int32_t blind;      // 1: has a GPU driver but no module to tell device pointers
   std::int32_t devices;    // 1: has a GPU driver, or may load one: the machine has GPUs
   Advancing advancing;     // who advances its pending calls
-  std::int32_t couriers;   // its helper processes, and their number in their jobs
-  std::int32_t courier_number;
-  std::uint64_t courier_job;  // hash of the key of those jobs
+  std::int32_t helpers;   // its helper processes, and their number in their jobs
+  std::int32_t helper_number;
+  std::uint64_t helper_job;  // hash of the key of those jobs
   // Of the common private communicator (mpi/communicator/message_space.h); 0 if it knows none.
   std::uint64_t common_name;
   std::uint64_t common_serial;  // what it calls this communicator there

@@ -17,7 +17,7 @@ namespace crossrail::alltoall::pairwise {
 Fit fit(const Topology& topology, const Shape& shape) { return fit_send_copy(topology, shape); }
 
 Status plan(Plan& plan) {
-  plan.let_couriers_help(plan.parameter(parameters::processes));
+  plan.share_with_helpers(plan.parameter(parameters::processes));
   plan.keep(piece_bytes(plan));
   plan_on_devices(plan);
   return plan_messages(plan);

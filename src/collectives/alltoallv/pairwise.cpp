@@ -15,7 +15,7 @@ namespace crossrail::alltoallv::pairwise {
 Fit fit(const Topology&, const Shape&) { return {}; }
 
 Status plan(Plan& plan) {
-  plan.let_couriers_help(plan.parameter(parameters::processes));
+  plan.share_with_helpers(plan.parameter(parameters::processes));
   plan.keep(plan_messages(plan));
   plan_on_devices(plan);
   return plan.links->open_messages();

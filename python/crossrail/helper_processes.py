@@ -1,6 +1,6 @@
 """Helper processes of a job's ranks ('crossrail run --helpers-per-gpu'): jobs of their own, placed as the program is.
 
-Each rank finds one process of every such job on its node, by the key in CROSSRAIL_HELPERS (src/transport/couriers.h). The program's
+Each rank finds one process of every such job on its node, by the key in CROSSRAIL_HELPERS (src/transport/helper_processes.h). The program's
 own job is what it would be without them.
 """
 
@@ -24,8 +24,8 @@ START_S = 60.0
 END_S = 5.0
 
 
-class CourierJob:
-    """A started launcher of couriers, one for every rank; `problem` is what it says where it does not come up."""
+class HelperJob:
+    """A started launcher of helper processes, one for every rank; `problem` is what it says where it does not come up."""
 
     def __init__(self, words: List[str], more_environment: Dict[str, str]) -> None:
         self.errors = tempfile.TemporaryFile()
@@ -67,7 +67,7 @@ class CourierJob:
         return True
 
 
-def end(jobs: List[CourierJob]) -> None:
+def end(jobs: List[HelperJob]) -> None:
     """Ends the launchers, all at a time, and through them their processes: some take a second or two."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         for one in jobs:
@@ -92,21 +92,21 @@ def starting_here(job: Job) -> Tuple[List[str], Dict[str, str]]:
     return command_line(job), {}
 
 
-def start(job: Job, count: int, starting: Starting = starting_here) -> Optional[List[CourierJob]]:
-    """Starts `count` courier jobs beside `job` and names them in its environment; None, and a warning, where they do not come up."""
+def start(job: Job, count: int, starting: Starting = starting_here) -> Optional[List[HelperJob]]:
+    """Starts `count` jobs of helper processes beside `job` and names them in its environment; None, and a warning, where they do not come up."""
     if ":" in job.program:
         warn("Several programs in one job have no helper processes; they run without them.")
         return None
-    program = str(bench_program("courier", job.flavour))
+    program = str(bench_program("helper", job.flavour))
     key = secrets.token_hex(8)
-    started: List[CourierJob] = []
-    failed: List[CourierJob] = []
+    started: List[HelperJob] = []
+    failed: List[HelperJob] = []
     until = time.monotonic() + START_S
     # One first: launchers of Open MPI 4 that make the folder of all their jobs at the same time may fail in it.
     for numbers in (range(1), range(1, count)):
         for number in numbers:
             words, variables = starting(Job(job.launcher, job.ranks, [program, key, str(number)], job.launcher_words))
-            started.append(CourierJob(words, {**variables, **BESIDE_OTHERS}))
+            started.append(HelperJob(words, {**variables, **BESIDE_OTHERS}))
         failed = [started[number] for number in numbers if not started[number].wait_until_ready(until)]
         if failed:
             break
@@ -120,7 +120,7 @@ def start(job: Job, count: int, starting: Starting = starting_here) -> Optional[
 
 
 @contextmanager
-def couriers_of(job: Job, count: int, starting: Starting = starting_here) -> Iterator[None]:
+def helpers_of(job: Job, count: int, starting: Starting = starting_here) -> Iterator[None]:
     """While it lasts, each rank of the job has `count` helper processes, as far as they can be started; 0: none is."""
     started = start(job, count, starting) if count > 0 else None
     try:

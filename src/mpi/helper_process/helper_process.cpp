@@ -1,6 +1,6 @@
-// crossrail_courier KEY JOB: a helper process. 'crossrail run --helpers-per-gpu' starts jobs of them beside the program's: as many as
-// the program has ranks, placed alike. Each waits for a rank of its node (transport/couriers.h) and then moves messages for it, to and
-// from other couriers of its job. It sleeps while there are none, and ends with the launcher's word.
+// crossrail_helper KEY JOB: a helper process. 'crossrail run --helpers-per-gpu' starts jobs of them beside the program's: as many as
+// the program has ranks, placed alike. Each waits for a rank of its node (transport/helper_processes.h) and then moves messages for it, to and
+// from other helper processes of its job. It sleeps while there are none, and ends with the launcher's word.
 
 #include <sched.h>
 #include <sys/time.h>
@@ -15,9 +15,9 @@
 
 #include CROSSRAIL_MPI_HEADER
 
-#include "mpi/courier/desk_side.h"
+#include "mpi/helper_process/desk_side.h"
 
-namespace crossrail::courier {
+namespace crossrail::helper_process {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -26,9 +26,9 @@ constexpr int kLooksBetweenChecks = 1 << 16;  // whether the rank lives
 // Sleeps grow: what is still in this process's MPI library may have to move.
 constexpr int kShortestSleepMs = 1, kLongestSleepMs = 1000;
 
-class Courier {
+class HelperProcess {
  public:
-  Courier(DeskSide& side, int most_tag) : side_(side), most_tag_(most_tag) {}
+  HelperProcess(DeskSide& side, int most_tag) : side_(side), most_tag_(most_tag) {}
 
   // Until the rank has ended. False: it has left messages behind.
   bool serve() {
@@ -62,32 +62,32 @@ class Courier {
   // Whether there was any.
   bool work() {
     bool any = false;
-    CourierCommand command;
+    HelperCommand command;
     for (std::uint64_t number = 0; side_.next(command, number); any = true) obey(command, number);
     return test() || any;
   }
 
-  void obey(const CourierCommand& command, std::uint64_t number) {
+  void obey(const HelperCommand& command, std::uint64_t number) {
     switch (command.kind) {
-      case CourierCommand::Kind::send:
-      case CourierCommand::Kind::receive: return begin(command, number);
-      case CourierCommand::Kind::forget_pages:
+      case HelperCommand::Kind::send:
+      case HelperCommand::Kind::receive: return begin(command, number);
+      case HelperCommand::Kind::forget_pages:
         if (!abandoned_) side_.forget(command.pages);
         break;
-      case CourierCommand::Kind::cancel: cancel(); break;
+      case HelperCommand::Kind::cancel: cancel(); break;
     }
-    side_.say(number, CourierDesk::Outcome::done);
+    side_.say(number, HelperDesk::Outcome::done);
   }
 
-  void begin(const CourierCommand& command, std::uint64_t number) {
+  void begin(const HelperCommand& command, std::uint64_t number) {
     std::byte* const memory = side_.memory(command);
     const int bytes = static_cast<int>(command.bytes), tag = command.tag % most_tag_;
-    const bool receive = command.kind == CourierCommand::Kind::receive;
+    const bool receive = command.kind == HelperCommand::Kind::receive;
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = memory == nullptr ? MPI_ERR_BUFFER
                      : receive        ? MPI_Irecv(memory, bytes, MPI_BYTE, command.peer, tag, MPI_COMM_WORLD, &request)
                                       : MPI_Isend(memory, bytes, MPI_BYTE, command.peer, tag, MPI_COMM_WORLD, &request);
-    if (code != MPI_SUCCESS) return side_.say(number, CourierDesk::Outcome::failed);
+    if (code != MPI_SUCCESS) return side_.say(number, HelperDesk::Outcome::failed);
     requests_.push_back(request);
     under_way_.push_back({number, receive ? bytes : -1});
   }
@@ -101,15 +101,15 @@ class Courier {
     if (done == MPI_UNDEFINED || done <= 0) return false;
     for (int one = 0; one < done; ++one) {
       const UnderWay& message = under_way_[static_cast<std::size_t>(ended_[one])];
-      side_.say(message.number, code == MPI_ERR_IN_STATUS && statuses_[one].MPI_ERROR != MPI_SUCCESS ? CourierDesk::Outcome::failed : received(message, statuses_[one]));
+      side_.say(message.number, code == MPI_ERR_IN_STATUS && statuses_[one].MPI_ERROR != MPI_SUCCESS ? HelperDesk::Outcome::failed : received(message, statuses_[one]));
     }
     drop_ended();
     return true;
   }
-  static CourierDesk::Outcome received(const UnderWay& message, const MPI_Status& status) {
+  static HelperDesk::Outcome received(const UnderWay& message, const MPI_Status& status) {
     int bytes = 0;
     if (message.bytes >= 0) MPI_Get_count(&status, MPI_BYTE, &bytes);
-    return message.bytes < 0 || bytes == message.bytes ? CourierDesk::Outcome::done : CourierDesk::Outcome::wrong_length;
+    return message.bytes < 0 || bytes == message.bytes ? HelperDesk::Outcome::done : HelperDesk::Outcome::wrong_length;
   }
   void drop_ended() {
     std::size_t kept = 0;
@@ -131,7 +131,7 @@ class Courier {
     for (std::size_t one = 0; one < requests_.size(); ++one) {
       abandoned_ = true;
       MPI_Request_free(&requests_[one]);
-      side_.say(under_way_[one].number, CourierDesk::Outcome::failed);
+      side_.say(under_way_[one].number, HelperDesk::Outcome::failed);
     }
     requests_.clear();
     under_way_.clear();
@@ -193,23 +193,23 @@ int run(const char* key, int job) {
   std::fflush(stdout);
   leave_bound_core();
   // One program after the other, if a launched script starts several.
-  while (listens && side.accept_rank(rank) && Courier(side, largest_tag()).serve()) {
+  while (listens && side.accept_rank(rank) && HelperProcess(side, largest_tag()).serve()) {
     side.leave_rank();
     listens = side.listen_at(name);
   }
-  // The other couriers may still be at work, and MPI_Finalize would wait for them: the launcher ends them all.
+  // The other helper processes may still be at work, and MPI_Finalize would wait for them: the launcher ends them all.
   for (;;) pause();
 }
 
 }  // namespace
-}  // namespace crossrail::courier
+}  // namespace crossrail::helper_process
 
 int main(int count, char** words) {
   if (count != 3) {
-    std::fprintf(stderr, "usage: crossrail_courier KEY JOB (started by 'crossrail run --helpers-per-gpu')\n");
+    std::fprintf(stderr, "usage: crossrail_helper KEY JOB (started by 'crossrail run --helpers-per-gpu')\n");
     return 2;
   }
-  crossrail::courier::watch_launcher();
+  crossrail::helper_process::watch_launcher();
   MPI_Init(&count, &words);
-  return crossrail::courier::run(words[1], std::atoi(words[2]));
+  return crossrail::helper_process::run(words[1], std::atoi(words[2]));
 }

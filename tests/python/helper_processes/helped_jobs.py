@@ -31,7 +31,7 @@ def usable(name):
     mpi = mpis.all_mpis(os.environ.get("CROSSRAIL_WHEELS", BUILD / "wheels"))[name]
     if mpi.absent():
         pytest.skip(mpi.absent())
-    for needed in (BUILD / f"bench/courier_{mpi.flavour}", BUILD / f"libcrossrail_mpi_{mpi.flavour}.so", PROGRAMS / mpi.build / "helped"):
+    for needed in (BUILD / f"bench/helper_{mpi.flavour}", BUILD / f"libcrossrail_mpi_{mpi.flavour}.so", PROGRAMS / mpi.build / "helped"):
         if not needed.exists():
             pytest.skip(f"{name}: {needed} is not built")
     return mpi
@@ -50,9 +50,9 @@ def marked(mark):
 
 
 class Run:
-    """One that has been started; `couriers` None: without crossrail. `words` are the launcher's, `program` other words than those of `helped WAY`."""
+    """One that has been started; `helpers` None: without crossrail. `words` are the launcher's, `program` other words than those of `helped WAY`."""
 
-    def __init__(self, mpi, way, couriers, words=None, program=()):
+    def __init__(self, mpi, way, helpers, words=None, program=()):
         self.mark = secrets.token_hex(8)
         words = [*mpi.launcher_args] if words is None else list(words)
         program = list(program) or [str(PROGRAMS / mpi.build / "helped"), way]
@@ -60,9 +60,9 @@ class Run:
         if not mpi.yields:
             environment["LD_PRELOAD"] = str(PROGRAMS / "yield.so")
         command = [mpi.launcher, "-n", "2", *words, *program]
-        if couriers is not None:
+        if helpers is not None:
             environment.update(SETTINGS)
-            own = ["--mpi", mpi.flavour, "--launcher", mpi.launcher, "-n", "2", "--helpers-per-gpu", str(couriers)]
+            own = ["--mpi", mpi.flavour, "--launcher", mpi.launcher, "-n", "2", "--helpers-per-gpu", str(helpers)]
             command = [sys.executable, "-m", "crossrail", "run", *own, *words, "--", *program]
         self.said = b""
         self.job = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
@@ -104,14 +104,14 @@ class Run:
             time.sleep(0.05)
         return [(process / "cmdline").read_bytes() for process in marked(self.mark)]
 
-    def couriers(self):
+    def helpers(self):
         """Its helper processes."""
-        return [process for process in marked(self.mark) if (process / "comm").read_text().startswith("courier_")]
+        return [process for process in marked(self.mark) if (process / "comm").read_text().startswith("helper_")]
 
 
-def run(mpi, way, couriers, words=None, program=()):
+def run(mpi, way, helpers, words=None, program=()):
     """One run to its end, which leaves nothing behind: its exit code and what was said."""
-    with Run(mpi, way, couriers, words, program) as job:
+    with Run(mpi, way, helpers, words, program) as job:
         ended = job.ended()
         assert job.left() == []
         return ended

@@ -25,14 +25,14 @@ def test_they_sleep(name, way):
     mpi = usable(name)
     with Run(mpi, way, 2) as job:
         job.until_said(b"waiting", 2)
-        couriers = job.couriers()
-        assert len(couriers) == 4, job.said
+        helpers = job.helpers()
+        assert len(helpers) == 4, job.said
         time.sleep(0.5)
-        before = [ticks(process) for process in couriers]
+        before = [ticks(process) for process in helpers]
         time.sleep(1.0)
-        used = [ticks(process) - earlier for process, earlier in zip(couriers, before)]
+        used = [ticks(process) - earlier for process, earlier in zip(helpers, before)]
         assert max(used) <= MOST_TICKS, used
-        for process in couriers:
+        for process in helpers:
             assert os.sched_getaffinity(int(process.name)) >= os.sched_getaffinity(0), "it is bound to a core"
         job.job.terminate()
         job.ended()

@@ -1,13 +1,13 @@
-#include "mpi/courier/desk_side.h"
+#include "mpi/helper_process/desk_side.h"
 
 #include <poll.h>
 #include <sys/mman.h>
 
 #include <cerrno>
 
-#include "transport/courier_socket.h"
+#include "transport/helper_socket.h"
 
-namespace crossrail::courier {
+namespace crossrail::helper_process {
 namespace {
 
 std::byte* map(int descriptor, std::size_t bytes) {
@@ -19,10 +19,10 @@ std::byte* map(int descriptor, std::size_t bytes) {
 }  // namespace
 
 bool DeskSide::listen_at(const Name& name) {
-  listening_ = courier_socket::make();
-  const int end = name.any_place ? kMostFirstCouriers : name.place + 1;
+  listening_ = helper_socket::make();
+  const int end = name.any_place ? kMostFirstHelpers : name.place + 1;
   for (int place = name.place; listening_ >= 0 && place < end; ++place) {
-    const courier_socket::Address address = courier_socket::address_of(courier_name(name.key, name.job, place));
+    const helper_socket::Address address = helper_socket::address_of(helper_name(name.key, name.job, place));
     if (bind(listening_, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) == 0) return listen(listening_, 1) == 0;
   }
   return false;
@@ -33,12 +33,12 @@ bool DeskSide::accept_rank(std::int32_t number) {
     socket_ = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
     if (socket_ < 0 && errno == EINTR) continue;
     if (socket_ < 0) return false;
-    CourierPacket packet{};
+    HelperPacket packet{};
     int descriptor = -1;
-    const bool greeted = courier_socket::same_user(socket_) && courier_socket::send_packet(socket_, CourierGreeting{CourierDesk::kVersion, number}) &&
-                         courier_socket::receive_packet(socket_, packet, &descriptor);
-    if (greeted && descriptor >= 0 && packet.kind == CourierPacket::Kind::desk && packet.bytes == sizeof(CourierDesk)) {
-      desk_ = reinterpret_cast<CourierDesk*>(map(descriptor, sizeof(CourierDesk)));
+    const bool greeted = helper_socket::same_user(socket_) && helper_socket::send_packet(socket_, HelperGreeting{HelperDesk::kVersion, number}) &&
+                         helper_socket::receive_packet(socket_, packet, &descriptor);
+    if (greeted && descriptor >= 0 && packet.kind == HelperPacket::Kind::desk && packet.bytes == sizeof(HelperDesk)) {
+      desk_ = reinterpret_cast<HelperDesk*>(map(descriptor, sizeof(HelperDesk)));
     } else if (descriptor >= 0) {
       close(descriptor);
     }
@@ -57,23 +57,23 @@ void DeskSide::leave_rank() {
   close(socket_);
 }
 
-bool DeskSide::next(CourierCommand& command, std::uint64_t& number) {
+bool DeskSide::next(HelperCommand& command, std::uint64_t& number) {
   if (taken_ == desk_->posted.load(std::memory_order_acquire)) return false;
   number = taken_++;
-  command = desk_->commands[number % CourierDesk::kCommands];
+  command = desk_->commands[number % HelperDesk::kCommands];
   return true;
 }
 
-void DeskSide::say(std::uint64_t number, CourierDesk::Outcome outcome) {
-  if (outcome != CourierDesk::Outcome::done) desk_->failures.fetch_add(1, std::memory_order_relaxed);
-  desk_->ended[number % CourierDesk::kCommands].store(CourierDesk::ending(number, outcome), std::memory_order_release);
+void DeskSide::say(std::uint64_t number, HelperDesk::Outcome outcome) {
+  if (outcome != HelperDesk::Outcome::done) desk_->failures.fetch_add(1, std::memory_order_relaxed);
+  desk_->ended[number % HelperDesk::kCommands].store(HelperDesk::ending(number, outcome), std::memory_order_release);
 }
 
 bool DeskSide::take_packet(int flags) {
-  CourierPacket packet{};
+  HelperPacket packet{};
   int descriptor = -1;
-  if (!courier_socket::receive_packet(socket_, packet, &descriptor, flags)) return false;
-  if (packet.kind == CourierPacket::Kind::pages && descriptor >= 0) {
+  if (!helper_socket::receive_packet(socket_, packet, &descriptor, flags)) return false;
+  if (packet.kind == HelperPacket::Kind::pages && descriptor >= 0) {
     std::byte* const data = map(descriptor, packet.bytes);
     if (data != nullptr) pages_[packet.pages] = {data, packet.bytes};
   } else if (descriptor >= 0) {
@@ -83,7 +83,7 @@ bool DeskSide::take_packet(int flags) {
 }
 
 // What a command names has been told before it.
-std::byte* DeskSide::memory(const CourierCommand& command) {
+std::byte* DeskSide::memory(const HelperCommand& command) {
   auto found = pages_.find(command.pages);
   while (found == pages_.end() && take_packet(MSG_DONTWAIT)) found = pages_.find(command.pages);
   if (found == pages_.end() || command.bytes > found->second.bytes || command.offset > found->second.bytes - command.bytes) return nullptr;
@@ -117,4 +117,4 @@ bool DeskSide::rank_lives() const {
   return poll(&look, 1, 0) <= 0;
 }
 
-}  // namespace crossrail::courier
+}  // namespace crossrail::helper_process

@@ -14,10 +14,10 @@ PLACED = {"openmpi4": ([], ["--bind-to", "none"], ["--bind-to", "core"], ["--ran
           "mpich4": ([], ["-bind-to", "core"], ["-bind-to", "user:1,0"])}
 
 
-def seen(mpi, couriers, words):
+def seen(mpi, helpers, words):
     """What the ranks see of their job, in the order of the ranks; the helper processes, if any, have been used."""
-    code, said = run(mpi, "tell", couriers, words)
-    assert code == 0 and (HELPED in said) == bool(couriers), said
+    code, said = run(mpi, "tell", helpers, words)
+    assert code == 0 and (HELPED in said) == bool(helpers), said
     return sorted(re.findall(r"sees: .*?\.", said))
 
 
@@ -32,42 +32,42 @@ def test_it_sees_what_it_would_see_without(name, number, tmp_path):
         pytest.skip(f"{name}: its launcher does not take {' '.join(words)} here: {launched.stderr}")
     native = seen(mpi, None, words)
     assert len(native) == 2 and "of 2, 0 of 2 on the node" in native[0]
-    assert [seen(mpi, couriers, words) for couriers in (0, 2)] == [native, native]
+    assert [seen(mpi, helpers, words) for helpers in (0, 2)] == [native, native]
 
 
-@pytest.mark.parametrize("couriers", (0, 2))
+@pytest.mark.parametrize("helpers", (0, 2))
 @pytest.mark.parametrize("name", ("openmpi4", "openmpi5", "mpich5"))  # Debian's MPICH 4 cannot spawn
-def test_it_spawns(name, couriers):
-    code, said = run(usable(name), "spawn", couriers)
+def test_it_spawns(name, helpers):
+    code, said = run(usable(name), "spawn", helpers)
     assert code == 0 and said.count("PASS") == 3, said
 
 
-@pytest.mark.parametrize("couriers", (0, 2))
+@pytest.mark.parametrize("helpers", (0, 2))
 @pytest.mark.parametrize("way", ("session", "session_too"))
 @pytest.mark.parametrize("name", ("openmpi5", "mpich4", "mpich5"))
-def test_it_has_sessions(name, way, couriers):
+def test_it_has_sessions(name, way, helpers):
     """Without MPI_COMM_WORLD no rank has an entry of CROSSRAIL_NODES: all are on one node, where nobody needs help."""
-    code, said = run(usable(name), way, couriers)
-    assert code == 0 and said.count("PASS") == 2 and (HELPED in said) == (couriers > 0 and way == "session_too"), said
+    code, said = run(usable(name), way, helpers)
+    assert code == 0 and said.count("PASS") == 2 and (HELPED in said) == (helpers > 0 and way == "session_too"), said
 
 
-@pytest.mark.parametrize("couriers", (0, 2))
+@pytest.mark.parametrize("helpers", (0, 2))
 @pytest.mark.parametrize("name", ("openmpi4", "mpich4"))
-def test_it_is_of_fortran(name, couriers):
+def test_it_is_of_fortran(name, helpers):
     mpi = usable(name)
     program = PROGRAMS / mpi.build / "helped_f08"
     if not program.exists():
         pytest.skip(f"{name}: there is no mpifort.{mpi.flavour}, by which {program} is built")
-    code, said = run(mpi, "", couriers, program=[str(program)])
-    assert code == 0 and said.count("PASS") == 2 and (HELPED in said) == bool(couriers), said
+    code, said = run(mpi, "", helpers, program=[str(program)])
+    assert code == 0 and said.count("PASS") == 2 and (HELPED in said) == bool(helpers), said
 
 
-@pytest.mark.parametrize("couriers", (0, 2))
-def test_it_is_of_python(couriers):
+@pytest.mark.parametrize("helpers", (0, 2))
+def test_it_is_of_python(helpers):
     mpi = usable("openmpi4")
     asked = subprocess.run(["/usr/bin/python3", "-c", "import numpy; from mpi4py import MPI; print(MPI.Get_library_version())"], stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, text=True, check=False)
     if "Open MPI v4" not in asked.stdout:
         pytest.skip(f"no mpi4py and numpy of Open MPI 4: {asked.stdout.strip()[-200:]}")
-    code, said = run(mpi, "", couriers, program=["/usr/bin/python3", str(ROOT / "tests/mpi/helped.py")])
-    assert code == 0 and said.count("PASS") == 2 and (HELPED in said) == bool(couriers), said
+    code, said = run(mpi, "", helpers, program=["/usr/bin/python3", str(ROOT / "tests/mpi/helped.py")])
+    assert code == 0 and said.count("PASS") == 2 and (HELPED in said) == bool(helpers), said

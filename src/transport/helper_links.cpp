@@ -1,4 +1,4 @@
-#include "transport/courier_links.h"
+#include "transport/helper_links.h"
 
 #include <sched.h>
 
@@ -21,28 +21,28 @@ constexpr std::chrono::seconds kMostCancel{2};
 
 }  // namespace
 
-CourierLinks::CourierLinks(Links& own, const CourierTeam& team, int processes) : own_(own), team_(team), processes_(processes) {}
+HelperLinks::HelperLinks(Links& own, const HelperTeam& team, int processes) : own_(own), team_(team), processes_(processes) {}
 
-CourierLinks::~CourierLinks() {
-  for (Couriers::Pages& pages : lent_) Couriers::of_process().give_back(pages);
+HelperLinks::~HelperLinks() {
+  for (HelperProcesses::Pages& pages : lent_) HelperProcesses::of_process().give_back(pages);
 }
 
-std::size_t CourierLinks::stretch_bytes(std::size_t bytes) const {
+std::size_t HelperLinks::stretch_bytes(std::size_t bytes) const {
   const std::size_t stretches = std::min<std::size_t>(bytes / kLeastStretch, static_cast<std::size_t>(processes_));
   if (stretches < 2) return 0;
   const std::size_t each = round_up((bytes + stretches - 1) / stretches, kCacheLineBytes);
   return each <= kMostStretch ? each : 0;
 }
 
-Status CourierLinks::post_send(int rank, const void* data, std::size_t bytes, Channel channel) {
+Status HelperLinks::post_send(int rank, const void* data, std::size_t bytes, Channel channel) {
   return post({rank, static_cast<std::byte*>(const_cast<void*>(data)), bytes, false}, channel);
 }
 
-Status CourierLinks::post_recv(int rank, void* data, std::size_t bytes, Channel channel) {
+Status HelperLinks::post_recv(int rank, void* data, std::size_t bytes, Channel channel) {
   return post({rank, static_cast<std::byte*>(data), bytes, true}, channel);
 }
 
-Status CourierLinks::post_recv_up_to(int rank, const UpTo& what, Channel channel) {
+Status HelperLinks::post_recv_up_to(int rank, const UpTo& what, Channel channel) {
   if (channel == Channel::blocks && stretch_bytes(what.bytes) != 0) {
     CROSSRAIL_TRY(post({rank, static_cast<std::byte*>(what.data), what.bytes, true}, channel));
     messages_.back().came = &what.came;
@@ -54,49 +54,49 @@ Status CourierLinks::post_recv_up_to(int rank, const UpTo& what, Channel channel
   return {};
 }
 
-void CourierLinks::give_up(const std::size_t& came) { own_.give_up(came); }
+void HelperLinks::give_up(const std::size_t& came) { own_.give_up(came); }
 
-// The couriers first: they begin while this rank posts its own stretch.
-Status CourierLinks::post(const Asked& asked, Channel channel) {
+// The helper processes first: they begin while this rank posts its own stretch.
+Status HelperLinks::post(const Asked& asked, Channel channel) {
   const std::size_t each = channel == Channel::blocks ? stretch_bytes(asked.bytes) : 0;
   const std::size_t own = each == 0 ? asked.bytes : each;
   const std::size_t first = stretches_.size();
-  int courier = 0;
+  int helper = 0;
   for (std::size_t at = own; at < asked.bytes; at += each) {
-    CROSSRAIL_TRY(give({asked.rank, asked.data + at, std::min(each, asked.bytes - at), asked.receive}, courier++));
+    CROSSRAIL_TRY(give({asked.rank, asked.data + at, std::min(each, asked.bytes - at), asked.receive}, helper++));
   }
   CROSSRAIL_TRY(asked.receive ? own_.post_recv(asked.rank, asked.data, own, channel) : own_.post_send(asked.rank, asked.data, own, channel));
   messages_.push_back({own_.last_posted(), asked.receive, asked.rank, first, stretches_.size() - first});
   return {};
 }
 
-Status CourierLinks::give(const Asked& stretch, int courier) {
-  Couriers& couriers = Couriers::of_process();
+Status HelperLinks::give(const Asked& stretch, int helper) {
+  HelperProcesses& helpers = HelperProcesses::of_process();
   std::byte* memory = stretch.data;
-  Couriers::Stretch seen{};
-  if (!couriers.find(memory, stretch.bytes, seen)) {
+  HelperProcesses::Stretch seen{};
+  if (!helpers.find(memory, stretch.bytes, seen)) {
     CROSSRAIL_TRY(borrow(stretch.bytes, memory));
-    if (!couriers.find(memory, stretch.bytes, seen)) {
-      CROSSRAIL_TRY(couriers.check_alive());
+    if (!helpers.find(memory, stretch.bytes, seen)) {
+      CROSSRAIL_TRY(helpers.check_alive());
       return failed(Code::system, "a helper process cannot be told of memory");
     }
     if (!stretch.receive) copy_block(memory, stretch.data, stretch.bytes);
   }
-  const CourierCommand command{stretch.receive ? CourierCommand::Kind::receive : CourierCommand::Kind::send,
+  const HelperCommand command{stretch.receive ? HelperCommand::Kind::receive : HelperCommand::Kind::send,
                                team_.numbers[static_cast<std::size_t>(stretch.rank)],
                                static_cast<std::int32_t>(team_.tag * Links::kMostSlots + own_.slot_number()), seen.pages, seen.offset, stretch.bytes};
-  Stretch given{0, stretch.receive && memory != stretch.data ? stretch.data : nullptr, memory, stretch.bytes, courier};
-  CROSSRAIL_TRY(couriers.post(courier, command, given.number));
+  Stretch given{0, stretch.receive && memory != stretch.data ? stretch.data : nullptr, memory, stretch.bytes, helper};
+  CROSSRAIL_TRY(helpers.post(helper, command, given.number));
   stretches_.push_back(given);
   return {};
 }
 
-Status CourierLinks::borrow(std::size_t bytes, std::byte*& memory) {
+Status HelperLinks::borrow(std::size_t bytes, std::byte*& memory) {
   const std::size_t wanted = round_up(bytes, kPageBytes);
   if (lent_.empty() || lent_bytes_ + wanted > lent_.back().bytes) {
     const std::size_t twice = lent_.empty() ? kLeastLent : 2 * lent_.back().bytes;
     lent_.emplace_back();
-    CROSSRAIL_TRY(Couriers::of_process().make_pages(std::max(wanted, twice), lent_.back()));
+    CROSSRAIL_TRY(HelperProcesses::of_process().make_pages(std::max(wanted, twice), lent_.back()));
     lent_bytes_ = 0;
   }
   memory = lent_.back().data + lent_bytes_;
@@ -104,12 +104,12 @@ Status CourierLinks::borrow(std::size_t bytes, std::byte*& memory) {
   return {};
 }
 
-Status CourierLinks::wait_for(const Stretch& stretch, const Message& message) {
-  Couriers& couriers = Couriers::of_process();
-  CourierDesk::Outcome outcome = CourierDesk::Outcome::none;
+Status HelperLinks::wait_for(const Stretch& stretch, const Message& message) {
+  HelperProcesses& helpers = HelperProcesses::of_process();
+  HelperDesk::Outcome outcome = HelperDesk::Outcome::none;
   const auto ended = [&] {
-    outcome = couriers.outcome(stretch.courier, stretch.number);
-    return outcome != CourierDesk::Outcome::none;
+    outcome = helpers.outcome(stretch.helper, stretch.number);
+    return outcome != HelperDesk::Outcome::none;
   };
   Clock::time_point since = Clock::now();
   for (int looks = 1; !ended(); ++looks) {
@@ -120,19 +120,19 @@ Status CourierLinks::wait_for(const Stretch& stretch, const Message& message) {
       own_.progress();
     }
     if (Clock::now() - since <= kPatience) continue;
-    CROSSRAIL_TRY(couriers.check_alive());
+    CROSSRAIL_TRY(helpers.check_alive());
     CROSSRAIL_TRY(own_.check_health());
     since = Clock::now();
   }
-  if (outcome == CourierDesk::Outcome::wrong_length) {
+  if (outcome == HelperDesk::Outcome::wrong_length) {
     return failure(Code::mismatch, "rank %d has sent another number of bytes than this rank expects", message.rank);
   }
-  if (outcome == CourierDesk::Outcome::failed) return failure(Code::system, "a helper process could not move a message of rank %d", message.rank);
+  if (outcome == HelperDesk::Outcome::failed) return failure(Code::system, "a helper process could not move a message of rank %d", message.rank);
   if (stretch.copied_to != nullptr) copy_block(stretch.copied_to, stretch.from, stretch.bytes);
   return {};
 }
 
-Status CourierLinks::wait_for(Message& message) {
+Status HelperLinks::wait_for(Message& message) {
   if (std::exchange(message.waited, true)) return {};
   CROSSRAIL_TRY(own_.wait_for(message.own));
   for (std::size_t one = 0; one < message.stretches; ++one) CROSSRAIL_TRY(wait_for(stretches_[message.first_stretch + one], message));
@@ -140,33 +140,33 @@ Status CourierLinks::wait_for(Message& message) {
   return {};
 }
 
-Status CourierLinks::wait_for(Request request) { return wait_for(messages_[request]); }
+Status HelperLinks::wait_for(Request request) { return wait_for(messages_[request]); }
 
-Status CourierLinks::wait_posted() {
+Status HelperLinks::wait_posted() {
   for (Message& message : messages_) CROSSRAIL_TRY(wait_for(message));
   begin_anew();
   return own_.wait_posted();
 }
 
-void CourierLinks::begin_anew() {
+void HelperLinks::begin_anew() {
   messages_.clear();
   stretches_.clear();
   // The last one is the largest.
   while (lent_.size() > 1) {
-    Couriers::of_process().give_back(lent_.front());
+    HelperProcesses::of_process().give_back(lent_.front());
     lent_.erase(lent_.begin());
   }
   lent_bytes_ = 0;
 }
 
-// What couriers have begun they end or give up; in memory that is about to go nothing arrives, as they have a mapping of their own.
-void CourierLinks::cancel_posted() {
-  Couriers& couriers = Couriers::of_process();
-  for (int courier = 0; courier < processes_ - 1 && !stretches_.empty(); ++courier) {
+// What helper processes have begun they end or give up; in memory that is about to go nothing arrives, as they have a mapping of their own.
+void HelperLinks::cancel_posted() {
+  HelperProcesses& helpers = HelperProcesses::of_process();
+  for (int helper = 0; helper < processes_ - 1 && !stretches_.empty(); ++helper) {
     std::uint64_t number = 0;
-    if (!couriers.post(courier, {CourierCommand::Kind::cancel, 0, 0, 0, 0, 0}, number).ok()) continue;
+    if (!helpers.post(helper, {HelperCommand::Kind::cancel, 0, 0, 0, 0, 0}, number).ok()) continue;
     const Clock::time_point began = Clock::now();
-    const auto ended = [&] { return couriers.outcome(courier, number) != CourierDesk::Outcome::none || Clock::now() - began > kMostCancel; };
+    const auto ended = [&] { return helpers.outcome(helper, number) != HelperDesk::Outcome::none || Clock::now() - began > kMostCancel; };
     while (!ended()) sched_yield();
   }
   begin_anew();

@@ -1,31 +1,31 @@
-// CourierLinks: other Links whose long messages are shared with couriers: a rank and its first couriers each move an equal stretch.
+// HelperLinks: other Links whose long messages are shared with helper processes: a rank and its first helper processes each move an equal stretch.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "transport/couriers.h"
+#include "transport/helper_processes.h"
 #include "transport/links.h"
 
 namespace crossrail {
 
-// What all ranks of a communicator know of their couriers.
-struct CourierTeam {
-  std::vector<std::int32_t> numbers;  // of every rank's couriers, in their jobs
-  int couriers = 0;                   // that every rank has, at least
-  std::uint32_t tag = 0;              // of the communicator; taken with Couriers::take_number
-  CourierTeam() = default;
-  CourierTeam(const CourierTeam&) = delete;
-  CourierTeam& operator=(const CourierTeam&) = delete;
-  ~CourierTeam() { Couriers::of_process().free_number(tag); }
+// What all ranks of a communicator know of their helper processes.
+struct HelperTeam {
+  std::vector<std::int32_t> numbers;  // of every rank's helper processes, in their jobs
+  int helpers = 0;                    // that every rank has, at least
+  std::uint32_t tag = 0;              // of the communicator; taken with HelperProcesses::take_number
+  HelperTeam() = default;
+  HelperTeam(const HelperTeam&) = delete;
+  HelperTeam& operator=(const HelperTeam&) = delete;
+  ~HelperTeam() { HelperProcesses::of_process().free_number(tag); }
 };
 
-class CourierLinks final : public Links {
+class HelperLinks final : public Links {
  public:
-  // Both outlive it. `processes`: the rank itself and so many couriers less one. Every rank has the same, as both sides of a message
+  // Both outlive it. `processes`: the rank itself and so many helper processes less one. Every rank has the same, as both sides of a message
   // divide it alike.
-  CourierLinks(Links& own, const CourierTeam& team, int processes);
-  ~CourierLinks() override;
+  HelperLinks(Links& own, const HelperTeam& team, int processes);
+  ~HelperLinks() override;
   int processes() const { return processes_; }
   // Half a megabyte for each of them: measured by parts of an allreduce and pieces of an alltoall, 2 to 16 processes.
   std::size_t worth_sharing() const { return static_cast<std::size_t>(processes_) * 512 * 1024; }
@@ -60,7 +60,7 @@ class CourierLinks final : public Links {
     Request own;
     bool receive;
     int rank;
-    std::size_t first_stretch, stretches;  // of stretches_: what couriers move
+    std::size_t first_stretch, stretches;  // of stretches_: what helper processes move
     bool waited = false;
     std::size_t* came = nullptr;  // of one that is divided: what its sender divides must be as long
     std::size_t bytes = 0;
@@ -70,7 +70,7 @@ class CourierLinks final : public Links {
     std::byte* copied_to;  // of what has arrived in memory of ours; null: it is where it belongs
     const std::byte* from;
     std::size_t bytes;
-    int courier;
+    int helper;
   };
   struct Asked {
     int rank;
@@ -81,19 +81,19 @@ class CourierLinks final : public Links {
   // Bytes of each of the stretches of a message, but for the last one. 0: nobody shares it.
   std::size_t stretch_bytes(std::size_t bytes) const;
   Status post(const Asked& asked, Channel channel);
-  Status give(const Asked& stretch, int courier);
-  // Memory that couriers see, for what does not lie there: until all messages have been waited for.
+  Status give(const Asked& stretch, int helper);
+  // Memory that helper processes see, for what does not lie there: until all messages have been waited for.
   Status borrow(std::size_t bytes, std::byte*& memory);
   Status wait_for(Message& message);
   Status wait_for(const Stretch& stretch, const Message& message);
   void begin_anew();
 
   Links& own_;
-  const CourierTeam& team_;
+  const HelperTeam& team_;
   int processes_;
   std::vector<Message> messages_;
   std::vector<Stretch> stretches_;
-  std::vector<Couriers::Pages> lent_;
+  std::vector<HelperProcesses::Pages> lent_;
   std::size_t lent_bytes_ = 0;  // of the last of them
 };
 

@@ -1,4 +1,4 @@
-// Sockets between a rank and its couriers: packets, some with a descriptor.
+// Sockets between a rank and its helper processes: packets, some with a descriptor.
 #pragma once
 
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-namespace crossrail::courier_socket {
+namespace crossrail::helper_socket {
 
 struct Address {
   sockaddr_un name{};
@@ -70,4 +70,4 @@ bool receive_packet(int socket, Packet& packet, int* descriptor = nullptr, int f
   return got == static_cast<ssize_t>(sizeof packet);
 }
 
-}  // namespace crossrail::courier_socket
+}  // namespace crossrail::helper_socket

@@ -12,7 +12,7 @@ from mpis import launcher_environment
 START_S = 60
 
 
-class Couriers:
+class HelperProcesses:
     """While it lasts there are `jobs` of them; `settings` names them, and `missing` more, to the program's ranks. `kill_after` (seconds):
     one process of the first job is killed then."""
 
@@ -23,12 +23,12 @@ class Couriers:
 
     @property
     def settings(self):
-        return [f"CROSSRAIL_HELPERS={self.key}:{self.options.couriers + self.options.missing_couriers}"] if self.options.couriers else []
+        return [f"CROSSRAIL_HELPERS={self.key}:{self.options.helpers + self.options.missing_helpers}"] if self.options.helpers else []
 
     def __enter__(self):
         build = Path(self.options.programs).parents[2]
-        program = build / "bench" / f"courier_{self.mpi.flavour}"
-        for number in range(self.options.couriers):
+        program = build / "bench" / f"helper_{self.mpi.flavour}"
+        for number in range(self.options.helpers):
             command = [self.mpi.launcher, *self.mpi.launcher_args, "-n", str(self.options.n), str(program), self.key, str(number)]
             self.jobs.append(subprocess.Popen(command, env=launcher_environment(self.mpi), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                               stderr=subprocess.DEVNULL, start_new_session=True))
@@ -36,14 +36,14 @@ class Couriers:
             ready, _, _ = select.select([job.stdout], [], [], START_S)
             said = os.read(job.stdout.fileno(), 100) if ready else b""
             assert b"ready" in said, f"the helper processes say {said!r}"
-        if self.options.kill_courier:
-            threading.Timer(self.options.kill_courier, self.kill_one).start()
+        if self.options.kill_helper:
+            threading.Timer(self.options.kill_helper, self.kill_one).start()
         return self
 
     def kill_one(self):
-        found = subprocess.run(["pgrep", "-f", f"courier_.* {self.key} 0$"], capture_output=True, text=True, check=False).stdout.split()
+        found = subprocess.run(["pgrep", "-f", f"helper_.* {self.key} 0$"], capture_output=True, text=True, check=False).stdout.split()
         for process in sorted(map(int, found), reverse=True):
-            if Path(f"/proc/{process}/comm").read_text().startswith("courier_"):
+            if Path(f"/proc/{process}/comm").read_text().startswith("helper_"):
                 print(f"(killing helper process {process})", flush=True)
                 os.kill(process, 9)
                 return

@@ -1,13 +1,13 @@
-// A courier's end of what it shares with its rank: taken once, then commands and memory.
+// A helper process's end of what it shares with its rank: taken once, then commands and memory.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 
-#include "transport/courier_desk.h"
+#include "transport/helper_desk.h"
 
-namespace crossrail::courier {
+namespace crossrail::helper_process {
 
 class DeskSide {
  public:
@@ -23,12 +23,12 @@ class DeskSide {
   // The rank has ended: all that was shared with it goes.
   void leave_rank();
 
-  CourierDesk& desk() { return *desk_; }
+  HelperDesk& desk() { return *desk_; }
   // The next command, if there is one.
-  bool next(CourierCommand& command, std::uint64_t& number);
-  void say(std::uint64_t number, CourierDesk::Outcome outcome);
+  bool next(HelperCommand& command, std::uint64_t& number);
+  void say(std::uint64_t number, HelperDesk::Outcome outcome);
   // A stretch of memory that the rank shares; null: it is not known.
-  std::byte* memory(const CourierCommand& command);
+  std::byte* memory(const HelperCommand& command);
   void forget(std::uint32_t pages);
 
   // Sleeps until the rank has something to say, or so long. False: the rank has ended.
@@ -44,9 +44,9 @@ class DeskSide {
   bool take_packet(int flags);
 
   int listening_ = -1, socket_ = -1;
-  CourierDesk* desk_ = nullptr;
+  HelperDesk* desk_ = nullptr;
   std::uint64_t taken_ = 0;  // commands
   std::map<std::uint32_t, Mapping> pages_;
 };
 
-}  // namespace crossrail::courier
+}  // namespace crossrail::helper_process

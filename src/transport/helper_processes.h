@@ -1,4 +1,4 @@
-// Couriers: this process's helper processes, which CROSSRAIL_HELPERS names and 'crossrail run --helpers-per-gpu' starts. They move
+// HelperProcesses: this process's helper processes, which CROSSRAIL_HELPERS names and 'crossrail run --helpers-per-gpu' starts. They move
 // long messages between nodes beside it, from and to memory that it shares with them. They belong to MPI jobs of their own, so that
 // the program's ranks, sizes and placement are what they would be without them.
 #pragma once
@@ -9,18 +9,18 @@
 #include <vector>
 
 #include "base/status.h"
-#include "transport/courier_desk.h"
+#include "transport/helper_desk.h"
 
 namespace crossrail {
 
-class Couriers {
+class HelperProcesses {
  public:
   // Those of this process, taken at the first call. They stay for the process's life.
-  static Couriers& of_process();
+  static HelperProcesses& of_process();
 
   int count() const { return static_cast<int>(taken_.size()); }
   int number() const { return number_; }         // the same in all of their jobs
-  std::uint64_t job() const { return job_; }     // of all processes that may work together; 0 without couriers
+  std::uint64_t job() const { return job_; }     // of all processes that may work together; 0 without helper processes
 
   // Memory that they see as well. Pages that could not be told to them are in no stretch that `find` finds.
   struct Pages {
@@ -37,27 +37,27 @@ class Couriers {
   };
   bool find(const void* data, std::size_t bytes, Stretch& stretch) const;
 
-  // Of courier `which`, below count(). `number` is what outcome() asks for, soon: 256 commands are remembered. Errors: peer_lost, system.
-  Status post(int which, const CourierCommand& command, std::uint64_t& number);
-  CourierDesk::Outcome outcome(int which, std::uint64_t number) const { return taken_[static_cast<std::size_t>(which)].desk->outcome(number); }
+  // Of helper process `which`, below count(). `number` is what outcome() asks for, soon: 256 commands are remembered. Errors: peer_lost, system.
+  Status post(int which, const HelperCommand& command, std::uint64_t& number);
+  HelperDesk::Outcome outcome(int which, std::uint64_t number) const { return taken_[static_cast<std::size_t>(which)].desk->outcome(number); }
   // Errors: peer_lost where one has ended.
   Status check_alive() const;
 
-  // Numbers of communicators in the tags of couriers' messages: all ranks of one must agree on a number that is free on each.
+  // Numbers of communicators in the tags of helper processes' messages: all ranks of one must agree on a number that is free on each.
   std::uint32_t next_free();
   bool take_number(std::uint32_t number);
   void free_number(std::uint32_t number);
 
  private:
-  Couriers();
+  HelperProcesses();
   struct Taken {
     int socket;
-    CourierDesk* desk;
+    HelperDesk* desk;
     std::uint64_t posted = 0;
   };
   bool take_first(const char* key);
   bool take(const char* name, int& number);
-  void wake(const Taken& courier) const;
+  void wake(const Taken& helper) const;
 
   std::vector<Taken> taken_;
   int number_ = -1;

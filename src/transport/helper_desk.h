@@ -1,5 +1,5 @@
-// CourierDesk: what a rank shares with one of its couriers, processes of a job beside the program's that move messages for it. The
-// rank writes commands in a ring, the courier carries them out in this order and says of each how it ended.
+// HelperDesk: what a rank shares with one of its helper processes, processes of a job beside the program's that move messages for it. The
+// rank writes commands in a ring, the helper process carries them out in this order and says of each how it ended.
 #pragma once
 
 #include <atomic>
@@ -11,23 +11,23 @@
 
 namespace crossrail {
 
-struct CourierCommand {
+struct HelperCommand {
   enum class Kind : std::uint32_t { send, receive, forget_pages, cancel };  // cancel: all that is under way
   Kind kind;
-  std::int32_t peer;    // the courier with this number in the couriers' job
+  std::int32_t peer;    // the helper process with this number in the helper processes' job
   std::int32_t tag;
-  std::uint32_t pages;  // memory that the rank shares with its couriers, and a stretch of it
+  std::uint32_t pages;  // memory that the rank shares with its helper processes, and a stretch of it
   std::uint64_t offset, bytes;
 };
 
-struct CourierDesk {
+struct HelperDesk {
   static constexpr std::size_t kCommands = 256;
-  static constexpr std::uint64_t kVersion = 0x6372'6f73'7372'0001;  // of all that a rank and its couriers tell each other
+  static constexpr std::uint64_t kVersion = 0x6372'6f73'7372'0001;  // of all that a rank and its helper processes tell each other
   enum class Outcome : std::uint64_t { none, done, wrong_length, failed };
 
   alignas(kCacheLineBytes) std::atomic<std::uint64_t> posted;  // commands so far
-  alignas(kCacheLineBytes) std::atomic<std::uint32_t> asleep;  // the courier waits for a packet on its socket
-  alignas(kCacheLineBytes) CourierCommand commands[kCommands];
+  alignas(kCacheLineBytes) std::atomic<std::uint32_t> asleep;  // the helper process waits for a packet on its socket
+  alignas(kCacheLineBytes) HelperCommand commands[kCommands];
   std::atomic<std::uint64_t> ended[kCommands];  // number of the command there that has ended, from 1 on, and its outcome
   std::atomic<std::uint32_t> failures;          // of all commands
 
@@ -41,25 +41,25 @@ struct CourierDesk {
   }
 };
 
-// What goes through the socket between them, a packet each. First the courier says who it is; the rank answers with the desk (a
+// What goes through the socket between them, a packet each. First the helper process says who it is; the rank answers with the desk (a
 // descriptor goes with the packet).
-struct CourierGreeting {
+struct HelperGreeting {
   std::uint64_t version;
-  std::int32_t number;  // in the couriers' job
+  std::int32_t number;  // in the helper processes' job
 };
-struct CourierPacket {
+struct HelperPacket {
   enum class Kind : std::uint32_t { wake, desk, pages };
   Kind kind;
   std::uint32_t pages;
   std::uint64_t bytes;
 };
 
-// Where a rank finds its couriers: its first one is any that is free on its node, in a job of their own (`job` 0, `place` from 0 on); the
+// Where a rank finds its helper processes: its first one is any that is free on its node, in a job of their own (`job` 0, `place` from 0 on); the
 // others have the same number as that one, in a job each. Names in the abstract space of sockets, which leave nothing behind.
-inline constexpr int kMostFirstCouriers = 512;
-inline constexpr int kMostCouriers = 15;
-inline std::string courier_name(const char* key, int job, int place) {
-  return std::string("crossrail.courier.") + key + '.' + std::to_string(job) + '.' + std::to_string(place);
+inline constexpr int kMostFirstHelpers = 512;
+inline constexpr int kMostHelpers = 15;
+inline std::string helper_name(const char* key, int job, int place) {
+  return std::string("crossrail.helper.") + key + '.' + std::to_string(job) + '.' + std::to_string(place);
 }
 
 }  // namespace crossrail

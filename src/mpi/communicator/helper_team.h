@@ -1,4 +1,4 @@
-// Whether the ranks of a communicator have helper processes (transport/couriers.h), and the number of its messages among theirs.
+// Whether the ranks of a communicator have helper processes (transport/helper_processes.h), and the number of its messages among theirs.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 namespace crossrail::mpi {
 
 // This process's part of what the ranks tell each other.
-void tell_of_couriers(Location& mine);
+void tell_of_helpers(Location& mine);
 // Null where some rank has none, on all ranks alike. Collective, where all have some: once messages can be sent.
-std::unique_ptr<CourierTeam> agree_on_couriers(Communicator& communicator, const std::vector<Location>& locations);
+std::unique_ptr<HelperTeam> agree_on_helpers(Communicator& communicator, const std::vector<Location>& locations);
 
 }  // namespace crossrail::mpi
