@@ -89,18 +89,11 @@ def test_steps_of_slurm_share_the_nodes(job, tmp_path):
 
 
 def test_all_are_ended_at_a_time(job, tmp_path):
-<<<<<<< HEAD:tests/python/test_couriers.py
     heard = "echo hears >>" + str(tmp_path / "order") + "; sleep 0.5; echo ends >>" + str(tmp_path / "order") + "; exit"
     launcher_does(tmp_path, f"trap '{heard}' TERM; " + READY.replace("exec sleep 60", "while :; do sleep 0.05; done"))
-    with couriers.couriers_of(job, 4):
+    with helper_processes.helpers_of(job, 4):
         pass
     assert (tmp_path / "order").read_text().split() == ["hears"] * 4 + ["ends"] * 4
-=======
-    launcher_does(tmp_path, "trap 'sleep 1; exit' TERM; " + READY.replace("exec sleep 60", "while :; do sleep 0.05; done"))
-    with helper_processes.helpers_of(job, 4):
-        began = time.monotonic()
-    assert time.monotonic() - began < 3
->>>>>>> prune:tests/python/test_helper_processes.py
     assert not any(lives(process) for process in map(int, (tmp_path / "started").read_text().split()))
 
 
