@@ -33,7 +33,7 @@ bool parse_level(const std::string& text, std::uint64_t& value) {
 
 bool is_line(const std::string& text) { return text.find_first_of("\r\n") == std::string::npos; }
 
-// Whether all entries between commas are good, and there is one.
+// Returns whether there are entries between the commas and all of them are good.
 template <typename Good>
 bool all_entries(const std::string& text, Good good) {
   std::istringstream list(text);
@@ -51,7 +51,7 @@ bool is_number(const std::string& word) {
   return !word.empty() && word.size() < 10 && std::all_of(word.begin(), word.end(), [](unsigned char one) { return std::isdigit(one) != 0; });
 }
 
-// Empty is the default of texts, and may be said.
+// An empty text is the default of settings that are texts, and may be given.
 bool is_text(const std::string& kind, const std::string& text) {
   if (text.empty()) return true;
   if (kind == "segments") return all_entries(text, is_segment);

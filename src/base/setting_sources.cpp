@@ -19,7 +19,7 @@ namespace crossrail {
 namespace {
 
 constexpr std::size_t kMostFileBytes = 256 * 1024;
-// Not settings of the library: read by the command line, the benches and the tests.
+// These are no settings of the library: the command line, the benches and the tests read them.
 constexpr const char* kOthersVariables[] = {"CROSSRAIL_LIBRARY_DIR", "CROSSRAIL_NCCL", "CROSSRAIL_BUILD"};
 
 bool is_others(const std::string& variable) {
@@ -41,7 +41,7 @@ std::string without_comment(const std::string& line) {
   return line;
 }
 
-// "alltoall" -> "CROSSRAIL_ALLTOALL"; "crossrail" is the switch itself.
+// Turns "alltoall" into "CROSSRAIL_ALLTOALL"; "crossrail" is the switch itself.
 std::string variable_of(const std::string& name) {
   if (name == "crossrail") return "CROSSRAIL";
   std::string variable = "CROSSRAIL_";
@@ -49,7 +49,7 @@ std::string variable_of(const std::string& name) {
   return variable;
 }
 
-// What holds where a value is ignored.
+// Returns what holds instead of a value that is ignored.
 std::string held_instead(const SettingSources& sources, const SettingRow& row) {
   for (auto given = sources.given.rbegin(); given != sources.given.rend(); ++given) {
     if (given->variable == row.variable && given->problem.empty()) return given->text + " (" + given->from + ")";
@@ -68,7 +68,7 @@ void take(SettingSources& sources, GivenSetting given) {
   } else if (const std::string takes = what_it_takes(*row, given.text); takes.empty()) {
     (void)assign_setting(sources.settings, given.variable, given.text);
   } else if (given.variable == "CROSSRAIL") {
-    // Meant to switch it off, most likely.
+    // The program's user most likely meant to switch crossrail off.
     sources.settings.enabled = 0;
     given.problem = said + " is neither on nor off: crossrail is off";
   } else {
@@ -89,7 +89,7 @@ void take_line(SettingSources& sources, const std::string& line, const std::stri
   }
 }
 
-// Only the first line that makes no sense is told: a file of another kind may have thousands.
+// Only the first line that makes no sense is reported, since a file of another kind may have thousands.
 void read_lines(SettingSources& sources, const std::string& path, const std::string& text) {
   std::istringstream lines(text);
   std::string line;
@@ -102,7 +102,7 @@ void read_lines(SettingSources& sources, const std::string& path, const std::str
   }
 }
 
-// The site's file, unless CROSSRAIL_CONFIG names another one, or none.
+// Reads the site's file, unless CROSSRAIL_CONFIG names another one or none.
 void read_settings_file(SettingSources& sources) {
   const char* const config = std::getenv("CROSSRAIL_CONFIG");
   const std::string path = config == nullptr ? CROSSRAIL_SYSCONFDIR "/crossrail.conf" : config;
@@ -138,7 +138,7 @@ SettingSources read_setting_sources() {
 }
 
 SettingSources& process_setting_sources() {
-  // Never destroyed: the report is written when the process ends, after destructors have begun.
+  // This is never destroyed, because the report is written when the process ends, after destructors have begun.
   static SettingSources& sources = *new SettingSources(read_setting_sources());
   return sources;
 }

@@ -12,11 +12,12 @@ namespace crossrail {
 
 class CountedBuffers final : public UserBuffers {
  public:
-  // `lowest` and `highest` of the sides are found here. `possible` false: this rank cannot take part, as the others shall hear.
+  // The constructor finds `lowest` and `highest` of the sides. `possible` is false if this rank cannot take part, which the others are
+  // told.
   CountedBuffers(const crossrail_counted_side& send, const crossrail_counted_side& recv, bool possible = true)
       : send_(send), recv_(recv), possible_(possible) {}
 
-  // For devices only. Errors: unsupported.
+  // These buffers are for devices only. Errors: unsupported.
   Status open(Buffers& buffers, const Plan* plan) override;
   Status close() override { return {}; }
   DeviceCall on_devices() override;

@@ -2,8 +2,8 @@
 // same.
 //
 // Only data go back to device memory, row by row (buffers/side_parts.h), because the program or another call may write to the gaps of a
-// datatype meanwhile. A copy keeps the distances between all parts of a side. If these span more memory than can be reserved, the call ends
-// with an error, since MPI could not read the device memory anyway.
+// datatype meanwhile. A copy keeps the distances between all parts of a side. If the parts lie across a terabyte or more, as blocks of the
+// host and of a device may in a call with absolute addresses, the call ends with an error, since MPI could not read the device memory.
 #pragma once
 
 #include <array>
