@@ -55,6 +55,8 @@ struct Slot {
   // Of the call that runs: whether messages were open when it was called, which all ranks saw alike.
   bool messages = true;
 
+  std::uint64_t unbounded_calls = 0;  // by messages, in which a rank does not wait for all others
+
   std::string error;  // what its last call that failed had to say
 
   GrowableBuffer scratch;  // of whichever plan runs

@@ -148,6 +148,16 @@ Outcome end_broken(Slot& slot, const Status& met, bool can_be_done_again) {
   return {given_back ? Status{} : Status{code, slot.error.c_str()}, &native_plan()};
 }
 
+// In a v-collective by messages a rank waits only for those that send to it. All ranks meet now and then, lest messages to a late one pile up in
+// its MPI library's memory.
+Status limit_run_ahead(Slot& slot, const Shape& shape) {
+  constexpr std::uint64_t kMostAhead = 256;
+  if (row_of(shape.collective).counts != Counts::vector || !slot.links->messages_open()) return {};
+  if (++slot.unbounded_calls % kMostAhead != 0) return {};
+  std::uint32_t unused = 0;
+  return agree_on_largest(slot, 0, unused);
+}
+
 }  // namespace
 
 Outcome run_collective(Slot& slot, const Shape& shape, UserBuffers& user) {
@@ -160,6 +170,7 @@ Outcome run_collective(Slot& slot, const Shape& shape, UserBuffers& user) {
   const bool maybe_on_devices = slot.devices != nullptr && slot.owner.topology.one_node() && !nothing && has_device_rows(shape.collective);
   if (maybe_on_devices) status = run_on_devices(slot, shape, user, plan);
   if (status.ok() && plan == nullptr) status = run_on_host(slot, shape, user, plan);
+  if (status.ok() && !plan->native()) status = limit_run_ahead(slot, shape);
   if (!status.ok()) return end_broken(slot, status, !in_place);
   if (plan->native()) {
     if (slot.control != nullptr) slot.control->go_native();

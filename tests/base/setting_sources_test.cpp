@@ -138,6 +138,7 @@ TEST_F(SettingFiles, what_is_no_small_regular_file_is_not_read) {
 }
 
 TEST_F(SettingFiles, a_value_cannot_smuggle_in_a_second_one) {
+  write("");
   setenv("CROSSRAIL_TUNING", "x\nCROSSRAIL=0", 1);
   const SettingSources sources = read_setting_sources();
   unsetenv("CROSSRAIL_TUNING");
