@@ -143,7 +143,7 @@ std::string complaint(const Bench& bench) {
   const std::string name = capitalized(name_of(collective, options.form));
   if (options.form == Form::persistent && collective.init == nullptr) return "this MPI has no MPI_" + name + " and no MPIX_" + name;
   if (collective.types != Types::any && options.datatype != kContiguous) return std::string(collective.name) + " has elements of its own: no --datatype";
-  if (collective.types == Types::subarrays && options.in_place) return "the subarrays that are sent and received lie apart: no --in-place";
+  if (!collective.in_place && options.in_place) return std::string(collective.name) + " has data that cannot lie in the receive buffers of all ranks: no --in-place";
   const std::string about_options = complaint(options);
   if (!about_options.empty() || (options.empty_percent == 0 && options.counts == Counts::equal)) return about_options;
   if (!collective.lengths_differ) return std::string("all blocks of ") + collective.name + " are equally long: no --empty-percent, no --counts";
@@ -168,6 +168,10 @@ void limit_life(double most_seconds) {
 }
 
 }  // namespace
+
+double sent_to_others(const Exchange& exchange, double seconds) {
+  return static_cast<double>(exchange.block) * (exchange.ranks - 1) / seconds;
+}
 
 int run(const Collective& collective, int argc, char** argv) {
   MPI_Init(&argc, &argv);

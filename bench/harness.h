@@ -1,5 +1,5 @@
-// What all benches share: command line, timing, statistics, JSON. A bench of a collective is seven
-// functions: prepare, fill, check, call, start, init, bandwidth.
+// What all benches share: command line, timing, statistics, JSON. A bench of a collective is
+// one file with four functions, prepare, fill, check and arguments (forms.h).
 //
 // Contenders take turns batch by batch in one process, all equally often (pace.h), so that their ratio means something on a
 // noisy machine. One repetition is a batch of calls in a row; its time is that of the slowest
@@ -119,23 +119,26 @@ struct GrowableBuffer {
 enum class Types { any, own, subarrays };
 constexpr std::size_t kComplexBytes = 2 * sizeof(double);
 
+// Bytes a second of the blocks that leave one rank, or come to it.
+double sent_to_others(const Exchange& exchange, double seconds);
+
 struct Collective {
-  const char* name;
-  bool lengths_differ;  // understands Exchange::empty_percent and counts
-  const char* same_as;  // collective that is a contender where all blocks are equally long; or null
+  const char* name = nullptr;
+  bool lengths_differ = false;    // understands Exchange::empty_percent and counts
+  bool in_place = true;           // may have MPI_IN_PLACE for the send buffer on all ranks
+  const char* same_as = nullptr;  // collective that is a contender where all blocks are equally long
   // Makes ready for the calls of a size; returns the bytes of this rank's buffers.
-  GrowableBuffer (*prepare)(const Exchange& exchange);
-  void (*fill)(std::byte* send, const Exchange& exchange, std::uint64_t seed);
+  GrowableBuffer (*prepare)(const Exchange& exchange) = nullptr;
+  void (*fill)(std::byte* send, const Exchange& exchange, std::uint64_t seed) = nullptr;
   // Wrong blocks in what this rank has received.
-  std::uint64_t (*check)(const std::byte* recv, const Exchange& exchange, std::uint64_t seed);
-  int (*call)(const void* send, void* recv, const Exchange& exchange, const Contender& contender);
-  // The nonblocking call, and the one that makes a persistent request; null where there is none in this MPI.
-  int (*start)(const void* send, void* recv, const Exchange& exchange, const Contender& contender, MPI_Request* request);
-  int (*init)(const void* send, void* recv, const Exchange& exchange, const Contender& contender, MPI_Request* request);
-  // Bytes a second that leave one rank.
-  double (*bandwidth)(const Exchange& exchange, double seconds);
+  std::uint64_t (*check)(const std::byte* recv, const Exchange& exchange, std::uint64_t seed) = nullptr;
+  double (*bandwidth)(const Exchange& exchange, double seconds) = sent_to_others;
   Types types = Types::any;
   const char* carried_as = nullptr;  // the collective whose algorithms carry it, where that has another name
+  // The forms (forms.h): the blocking call, the nonblocking one, and the one that makes a persistent request; null where this MPI has none.
+  int (*call)(const void* send, void* recv, const Exchange& exchange, const Contender& contender) = nullptr;
+  int (*start)(const void* send, void* recv, const Exchange& exchange, const Contender& contender, MPI_Request* request) = nullptr;
+  int (*init)(const void* send, void* recv, const Exchange& exchange, const Contender& contender, MPI_Request* request) = nullptr;
 };
 
 // Runs the collective over all sizes and contenders, prints a table on rank 0 and writes JSON.
