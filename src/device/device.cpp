@@ -58,14 +58,21 @@ void keep_module(const crossrail_device_module* module) {
   }
 }
 
+// The table as this library knows it: what a shorter one lacks is not supported.
+const crossrail_device_module* as_known_here(const crossrail_device_module& module) {
+  auto* const known = new crossrail_device_module{};  // lives as long as the process
+  std::memcpy(known, &module, std::min(module.size, sizeof *known));
+  return known;
+}
+
 void load_module(const Vendor& vendor) {
   some_driver = true;
   void* library = dlopen(beside_us(vendor.module).c_str(), RTLD_NOW | RTLD_LOCAL);
   const auto entry = library == nullptr ? nullptr
                                         : reinterpret_cast<crossrail_device_module_entry>(
                                               dlsym(library, CROSSRAIL_DEVICE_MODULE_ENTRY));
-  const crossrail_device_module* module = entry == nullptr ? nullptr : entry();
-  if (module != nullptr && module->version == CROSSRAIL_DEVICE_MODULE_VERSION) return keep_module(module);
+  const crossrail_device_module* const module = entry == nullptr ? nullptr : entry();
+  if (module != nullptr) return keep_module(as_known_here(*module));
   if (!has_devices(vendor)) {
     log_line(LogLevel::plan, "%s is in this process, but there is no %s for it, and no device either", vendor.driver, vendor.module);
     return;
@@ -135,9 +142,14 @@ bool is_device_memory(const void* pointer) {
   for (const auto& one : modules) {
     const crossrail_device_module* const present = one.load(std::memory_order_acquire);
     if (present == nullptr) return false;
-    if (present->classify(pointer) == CROSSRAIL_MEMORY_DEVICE) return true;
+    if (kind_of(*present, pointer) == CROSSRAIL_MEMORY_DEVICE) return true;
   }
   return false;
+}
+
+bool can_share(const crossrail_device_module* module) {
+  return module != nullptr && module->enqueue != nullptr && module->open_queue != nullptr && module->open_pages != nullptr &&
+         module->export_memory != nullptr && module->open_memory != nullptr;
 }
 
 bool driver_may_come() {
@@ -153,7 +165,7 @@ const crossrail_device_module* module_for(const void* to, const void* from) {
   for (std::size_t i = 1; i < kMost && present != nullptr; ++i) {
     const crossrail_device_module* const other = modules[i].load(std::memory_order_acquire);
     if (other == nullptr) break;
-    if (other->classify(to) == CROSSRAIL_MEMORY_DEVICE || other->classify(from) == CROSSRAIL_MEMORY_DEVICE) present = other;
+    if (kind_of(*other, to) == CROSSRAIL_MEMORY_DEVICE || kind_of(*other, from) == CROSSRAIL_MEMORY_DEVICE) present = other;
   }
   return present;
 }
@@ -161,16 +173,14 @@ const crossrail_device_module* module_for(const void* to, const void* from) {
 }  // namespace
 
 Status copy(void* to, const void* from, std::size_t bytes) {
-  const crossrail_device_module* const present = module_for(to, from);
-  if (present != nullptr) return answered(present->copy(to, from, bytes));
-  std::memcpy(to, from, bytes);
-  return {};
+  const crossrail_rows row{to, from, bytes, 1, bytes};
+  return bytes == 0 ? Status{} : copy_rows({&row, 1});
 }
 
 Status copy_rows(std::span<const crossrail_rows> rows) {
   if (rows.empty()) return {};
   const crossrail_device_module* const present = module_for(rows.front().to, rows.front().from);
-  if (present != nullptr) return answered(present->copy_rows(rows.data(), rows.size()));
+  if (present != nullptr) return answered(present->copy(rows.data(), rows.size()));
   for (const crossrail_rows& one : rows) {
     for (std::size_t at = 0; at < one.count * one.pitch; at += one.pitch) {
       std::memcpy(static_cast<std::byte*>(one.to) + at, static_cast<const std::byte*>(one.from) + at, one.bytes);

@@ -32,13 +32,6 @@ Status SharedDevice::refusal(Reason reason) {
 
 namespace {
 
-bool complete(const crossrail_device_module* module) {
-  return module != nullptr && module->describe != nullptr && module->exchange != nullptr && module->open_queue != nullptr &&
-         module->open_pages != nullptr && module->export_memory != nullptr && module->open_memory != nullptr;
-}
-
-bool can_combine(const crossrail_device_module& module) { return module.combine != nullptr && module.combines != nullptr; }
-
 bool holds(const crossrail_memory& facts, const OwnMemory& mine) {
   const auto begin = reinterpret_cast<std::uintptr_t>(mine.address), base = reinterpret_cast<std::uintptr_t>(facts.base);
   return facts.bytes == 0 || (begin >= base && mine.bytes <= facts.bytes && begin - base <= facts.bytes - mine.bytes);
@@ -56,7 +49,7 @@ SharedDevice::Reason SharedDevice::look_at(const OwnMemory& mine, crossrail_memo
   const bool needed = members_.leads() || each_launches_;
   if (mine.address == nullptr || mine.bytes == 0) return needed ? Reason::nothing : Reason::none;
   const crossrail_device_module* const module = device::module();
-  if (!complete(module)) return Reason::no_module;
+  if (!device::can_share(module)) return Reason::no_module;
   module->describe(mine.address, members_.leads() ? mine.bytes : 1, &facts);
   if (facts.kind == CROSSRAIL_MEMORY_HOST) return Reason::host_memory;
   if (members_.leads() && !holds(facts, mine)) return Reason::too_short;
@@ -112,13 +105,13 @@ Status SharedDevice::share_buffer(const crossrail_memory& facts, Buffer& buffer)
   mappings_->drop_withdrawn(buffer.sides);
   bool mapped = true;
   for (const DeviceDescriptor& one : buffer.sides) mapped = mapped && one.on_device();
-  const Status opened = mapped ? mappings_->map(MappedSide::recv, buffer.sides, queue_->handle()) : Status{};
+  const Status opened = mapped ? mappings_->map(MappedSide::recv, buffer.sides, queue_->opened()) : Status{};
   if (!opened.ok() && opened.code != Code::unsupported) return opened;
   buffer.mapped = mapped && opened.ok();
   if (buffer.mapped) keep(buffer);
   const bool reached = buffer.mapped || (members_.leaders().size() == 1 && !each_launches_);
   const bool few = members_.leaders().size() <= CROSSRAIL_MOST_OPERANDS;
-  const bool combines = few && (queue_->launched().empty() || can_combine(queue_->module()));
+  const bool combines = few && (queue_->launched().empty() || queue_->has_kernels());
   std::uint32_t worst = buffer.mapped ? 0 : 1;
   if (each_launches_) CROSSRAIL_TRY(agree_on_largest(slot_, worst, worst));
   if (each_launches_ && worst != 0) {

@@ -98,7 +98,7 @@ Status SharedDevice::rooms_are_filled(std::uint64_t epoch) {
 }
 
 Status SharedDevice::begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work) {
-  const bool kernels = !queue_->launched().empty() && queue_->module().combine != nullptr;  // built with any
+  const bool kernels = !queue_->launched().empty() && queue_->has_kernels();
   return queue_->begin_exchange(blocks, kernels ? CROSSRAIL_ENGINE_KERNEL : CROSSRAIL_ENGINE_COPY, work, Launch::one_a_device);
 }
 
