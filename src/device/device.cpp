@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/log.h"
+#include "device/loader_mark.h"
 
 namespace crossrail::device {
 namespace {
@@ -96,16 +97,18 @@ int read_load_count(dl_phdr_info* object, std::size_t, void* count) {
   return 1;  // the first object is enough
 }
 
-// A program may load its driver at any time: look again whenever the loader has loaded something.
-void look_for_drivers() {
-  static std::atomic<unsigned long long> looked_at{0};
-  static bool tried[kMost] = {};
+unsigned long long load_count() {
   unsigned long long loads = 0;
   dl_iterate_phdr(read_load_count, &loads);
-  if (loads == looked_at.load(std::memory_order_acquire)) return;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  if (loads == looked_at.load()) return;
+  return loads;
+}
+
+LoaderMark loader_mark;
+std::atomic<unsigned long long> looked_at{0};
+std::atomic<int> looks_in_vain{0};  // since something was loaded
+
+void load_modules_of_drivers() {
+  static bool tried[kMost] = {};
   bool found[kMost] = {};
   dl_iterate_phdr(find_drivers, found);
   // Those with devices come first.
@@ -116,7 +119,26 @@ void look_for_drivers() {
       load_module(kVendors[i]);
     }
   }
+}
+
+// The loader is asked whether something has been loaded; where nothing has for a while, it is marked that this is so.
+void ask_the_loader() {
+  constexpr int kLooksWorthAMark = 16;
+  const bool nothing_new = load_count() == looked_at.load(std::memory_order_acquire);
+  if (nothing_new && ++looks_in_vain != kLooksWorthAMark) return;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (nothing_new) loader_mark.renew();
+  const unsigned long long loads = load_count();
+  if (loads == looked_at.load()) return;
+  load_modules_of_drivers();
+  looks_in_vain = 0;
   looked_at.store(loads, std::memory_order_release);
+}
+
+// A program may load its driver at any time, and the answer must be right in the very call that brings the first device pointer.
+void look_for_drivers() {
+  if (!loader_mark.nothing_loaded_since()) [[unlikely]] ask_the_loader();
 }
 
 }  // namespace

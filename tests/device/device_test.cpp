@@ -1,6 +1,7 @@
 // Drivers that show up in a process. One process, in this order: what has been loaded stays.
 
 #include "device/device.h"
+#include "device/loader_mark.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -15,7 +16,30 @@ namespace {
 
 void load(const char* name) { EXPECT_NE(dlopen((std::string(DEVICE_TEST_FOLDER "/") + name).c_str(), RTLD_NOW), nullptr) << dlerror(); }
 
+TEST(LoaderMark, tells_that_something_has_been_loaded) {
+  device::LoaderMark mark;
+  EXPECT_FALSE(mark.nothing_loaded_since()) << "nobody has marked a moment";
+  mark.renew();
+  if (!mark.nothing_loaded_since()) GTEST_SKIP() << "no libBrokenLocale here";
+  load("libze_loader.so.1");
+  EXPECT_FALSE(mark.nothing_loaded_since());
+  mark.renew();
+  EXPECT_TRUE(mark.nothing_loaded_since());
+  void* const others = dlopen("libBrokenLocale.so.1", RTLD_NOW);
+  EXPECT_TRUE(mark.nothing_loaded_since());
+  mark.renew();
+  EXPECT_FALSE(mark.nothing_loaded_since()) << "a mark that stays where it is tells nothing";
+  dlclose(others);
+  mark.drop();
+}
+
+// Often enough for the moment to be marked.
+void ask_often(bool present) {
+  for (int again = 0; again < 100; ++again) EXPECT_EQ(device::driver_present(), present);
+}
+
 TEST(Drivers, one_that_we_have_no_module_for_at_all_changes_nothing) {
+  ask_often(false);
   load("libze_loader.so.1");
   EXPECT_FALSE(device::driver_without_module());
   EXPECT_FALSE(device::driver_present());
@@ -24,6 +48,7 @@ TEST(Drivers, one_that_we_have_no_module_for_at_all_changes_nothing) {
 
 // There is no module beside this program. It matters where the machine has such devices.
 TEST(Drivers, one_without_its_module_matters_where_it_has_devices) {
+  ask_often(false);
   load("libamdhip64.so.1");
   EXPECT_EQ(device::driver_without_module(), access("/dev/kfd", F_OK) == 0 || access("/dev/dxg", F_OK) == 0);
   EXPECT_TRUE(device::driver_present());
