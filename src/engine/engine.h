@@ -33,6 +33,12 @@ bool can_be_pending(Communicator& communicator, const Shape& shape);
 // Alltoallv: of CountedBuffers.
 Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& buffers, void* stream);
 
+// Between these two, work of all ranks on a slot that is none of MPI's collectives (shared_device). Nothing of it can be given back to the MPI
+// library. `hash` and `bytes` are the same on all ranks. Errors of the work that all ranks have alike change nothing (unsupported,
+// no_memory, invalid), all others break the communicator up.
+Status begin_own_call(Slot& slot, std::uint64_t hash, std::uint64_t bytes);
+Status end_own_call(Slot& slot, const Status& status);
+
 // This rank cannot take part, for the reason of `code`, in a call that the others may be in: they
 // are told, and the communicator is native from now on.
 void withdraw(Slot& slot, const Shape& shape, Code code);
