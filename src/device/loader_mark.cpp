@@ -2,17 +2,25 @@
 
 #include <dlfcn.h>
 
+#include <string>
 #include <thread>
 
 namespace crossrail::device {
 namespace {
 
-// A part of every glibc, for programs of the last century. Where there is none there is no mark, and the loader is asked each time.
-constexpr const char* kMark = "libBrokenLocale.so.1";
+// A part of every glibc, for programs of the last century: it lies beside the library that has dlinfo, so that no folders are searched. Where there is
+// none there is no mark, and the loader is asked each time.
+std::string path_of_mark() {
+  constexpr const char* kMark = "libBrokenLocale.so.1";
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&dlinfo), &info) == 0 || info.dli_fname == nullptr) return kMark;
+  const std::string path = info.dli_fname;
+  return path.substr(0, path.rfind('/') + 1) + kMark;
+}
 
 // A mark that somebody else has loaded, too, would stay where it is in the list.
-bool others_have_it() {
-  void* const theirs = dlopen(kMark, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+bool others_have(const char* library) {
+  void* const theirs = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (theirs != nullptr) dlclose(theirs);
   return theirs != nullptr;
 }
@@ -27,13 +35,14 @@ void LoaderMark::drop() {
 }
 
 void LoaderMark::renew() {
-  drop();
-  given_up_ = given_up_ || others_have_it();
   if (given_up_) return;
-  library_ = dlopen(kMark, RTLD_NOW | RTLD_LOCAL);
+  drop();
+  const std::string path = path_of_mark();
   link_map* mark = nullptr;
+  if (!others_have(path.c_str())) library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   given_up_ = library_ == nullptr || dlinfo(library_, RTLD_DI_LINKMAP, &mark) != 0;
   mark_ = mark;
+  (void)dlerror();  // an error of ours is none that the program shall find
 }
 
 }  // namespace crossrail::device
