@@ -72,5 +72,33 @@ TEST(Modules, tell_and_copy_their_memory) {
   device::use_module(nullptr);
 }
 
+// Modules and libraries of different versions may meet.
+TEST(Modules, refuse_work_of_a_kind_that_they_do_not_know) {
+  const crossrail_device_module& module = *host_device_module();
+  EXPECT_EQ(module.size, sizeof module);
+  void* const memory = host_device_alloc(64, HOST_DEVICE_PLAIN);
+  crossrail_memory facts{};
+  module.describe(memory, 64, &facts);
+  crossrail_queue* queue = nullptr;
+  crossrail_queue_facts found{};
+  ASSERT_EQ(module.open_queue(&facts, 0, &queue, &found), nullptr);
+  crossrail_work work{};
+  std::uint64_t flag = 0;
+  work.flag = &flag;
+  work.value = 1;
+  for (const std::uint32_t kind : {0u, 1000u}) {
+    work.kind = kind;
+    EXPECT_NE(module.supports(queue, &work, nullptr), nullptr) << kind;
+    EXPECT_NE(module.enqueue(queue, &work), nullptr) << kind;
+  }
+  work.kind = CROSSRAIL_WORK_BARRIER;
+  EXPECT_EQ(module.supports(queue, &work, nullptr), nullptr);
+  EXPECT_EQ(module.enqueue(queue, &work), nullptr);
+  EXPECT_EQ(module.sync(queue, CROSSRAIL_SYNC_DRAIN), nullptr);
+  EXPECT_EQ(flag, 1u) << "what is known is done";
+  module.close_queue(queue);
+  host_device_free(memory);
+}
+
 }  // namespace
 }  // namespace crossrail::tests
