@@ -89,6 +89,8 @@ class DeviceSharing {
   enum class When : std::uint8_t { seldom, now };
   Status look_for_modules(When when = When::seldom);
   bool active() const { return mappings_.has_value() && !mappings_->hopeless(); }
+  // Instead: for memory that only some ranks have and others may map (shared_device), of whom some may be without a module.
+  void do_without_modules() { mappings_.emplace(region_.lines, control_, mapped_limits_); }
 
   // Tells where the sides of the call lie and waits for all others. `wanted` are the sides that the call's plan
   // maps.
@@ -129,6 +131,8 @@ class DeviceSharing {
   void end_call();
 
   DeviceQueue& queue() { return queue_; }
+  DeviceRendezvous& rendezvous() { return rendezvous_; }
+  PeerMappings& mappings() { return *mappings_; }
   // Of as many bytes as the call has asked for.
   const MessageRoom& message_room() const { return message_room_; }
   // Of calls that return when they are done. Both are there once `active`.

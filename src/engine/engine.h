@@ -9,7 +9,7 @@
 //   candidate is an algorithm whose planning cannot fail.
 // - Now and then SpeedGuard hands a call to MPI in order to compare both ways (engine/compared.h).
 // - On several nodes the kind of memory is no part of the Shape: each node does its part of the plan on its devices if all sides of its
-//   ranks are there, and otherwise with its processors (engine/devices_of_nodes.h).
+//   ranks are there, and otherwise with its processors (engine/device_call.h).
 //
 // After an error, the state that ranks share cannot be trusted. The rank that meets the error first breaks the slots up
 // (Communicator::break_up). Ranks of the same node see that in the control block, others hear of it by an error notice. Each rank cancels
@@ -48,6 +48,12 @@ bool can_be_pending(Communicator& communicator, const Shape& shape);
 // on all ranks alike, where it cannot be done (nothing is then enqueued), or where an earlier call's counts were wrong.
 // Alltoallv: of CountedBuffers.
 Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& buffers, void* stream);
+
+// Between these two, work of all ranks on a slot that is none of MPI's collectives (shared_device). Nothing of it can be given back to the MPI
+// library. `hash` and `bytes` are the same on all ranks. Errors of the work that all ranks have alike change nothing (unsupported,
+// no_memory, invalid), all others break the communicator up.
+Status begin_own_call(Slot& slot, std::uint64_t hash, std::uint64_t bytes);
+Status end_own_call(Slot& slot, const Status& status);
 
 // This rank cannot take part, for the reason of `code`, in a call that the others may be in: they
 // are told, and the communicator is native from now on.

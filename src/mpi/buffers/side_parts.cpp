@@ -59,7 +59,7 @@ class PieceCopies {
       CROSSRAIL_TRY(finish());
       near_ = {};
       const crossrail_device_module* const module = device::module();
-      if (module != nullptr && module->describe != nullptr) module->describe(piece, bytes, &near_);
+      if (module != nullptr) module->describe(piece, bytes, &near_);
     }
     if (!is_near(piece, bytes)) return device::copy(to, from, bytes);
     rows_.push_back({to, from, bytes, 1, bytes});
@@ -128,7 +128,7 @@ bool in_device_memory(const void* address, const SideParts& parts) {
 
 bool on_one_device(const Side& side) {
   const crossrail_device_module* const module = device::module();
-  if (module == nullptr || module->describe == nullptr) return false;
+  if (module == nullptr) return false;
   std::optional<crossrail_memory> first;
   return for_each_piece(part_of(side, 0), [&](std::ptrdiff_t offset, std::size_t bytes) {
     if (bytes == 0) return true;
