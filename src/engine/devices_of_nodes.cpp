@@ -23,7 +23,7 @@ Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, const B
 Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& done) {
   done = false;
   const bool vector = row_of(plan.shape.collective).counts == Counts::vector;
-  if (plan.run_on_devices == nullptr || slot.devices == nullptr || (plan.device_block_bytes == 0 && !vector)) return {};
+  if (slot.devices == nullptr || (plan.device_block_bytes == 0 && !vector)) return {};
   DeviceSharing& devices = *slot.devices;
   CROSSRAIL_TRY(devices.look_for_modules());
   if (!devices.active()) return {};

@@ -17,7 +17,7 @@ Status ask_for_drivers(Slot& slot);
 // The first call of a Shape: whether all ranks of all nodes have both sides in device memory. False where ranks are on one node.
 Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool& on_devices);
 
-// `done`: this node's part of the call has been done on its devices.
+// Of a plan that can run on devices. `done`: this node's part of the call has been done on its devices.
 Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& done);
 
 }  // namespace crossrail
