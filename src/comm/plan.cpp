@@ -26,11 +26,9 @@ void Plan::count_send(int rank, std::size_t bytes) {
 }
 
 std::uint64_t Plan::parameter(const Parameter& declared) const {
-  const auto found = parameters.find(declared.name);
-  if (found == parameters.end()) {
-    log_line(LogLevel::error, "%s reads the parameter %s, which its row does not declare", algorithm, declared.name);
-  }
-  return limited(found == parameters.end() ? declared.preset : found->second, declared.unit, *topology);
+  const std::uint64_t* const found = parameters.find(declared);
+  if (found == nullptr) log_line(LogLevel::error, "%s reads the parameter %s, which its row does not declare", algorithm, declared.name);
+  return limited(found == nullptr ? declared.preset : *found, declared.unit, *topology);
 }
 
 Status Plan::open_messages_and_memory(std::size_t bytes) {

@@ -48,7 +48,8 @@ struct DeviceBlocks {
 };
 
 struct Plan {
-  Shape shape;
+  Shape shape;             // of the present call
+  std::uint64_t hash = 0;  // its
   Group group;  // whose ranks it runs over, with a block for each: the world, or of a part of another plan any other
   const char* algorithm = "native";  // its row in the catalogue
   Status (*run)(Plan&, const Buffers&) = nullptr;  // null: native, the MPI library carries the call
@@ -58,7 +59,7 @@ struct Plan {
   std::size_t device_block_bytes = 0;  // of such a call, and what it needs
   DeviceNeeds device_needs;
   DeviceBlocks device_blocks;
-  Parameters parameters;  // all that its row declares
+  ParameterValues parameters;
   std::string reason;  // which row chose it, and why not the ones before
 
   // Owned by the slot and its communicator, which outlive the plan.
@@ -85,6 +86,15 @@ struct Plan {
   MappedSide mapped = MappedSide::none;  // on devices: the sides of which peers' memory is mapped
   bool fallback = false;      // native because nothing else fits
   const char* part = "";         // hybrid: the algorithm that it has chosen
+
+  // The sizes of blocks that the plan serves, the same on all ranks: that of the call for which it is made, and those that plan() adds.
+  struct Sizes {
+    std::uint64_t from = ~std::uint64_t{0}, up_to = 0;
+    bool contain(std::uint64_t bytes) const { return bytes >= from && bytes <= up_to; }
+  };
+  Sizes sizes;
+  static constexpr std::uint64_t kAnySize = ~std::uint64_t{0};
+  void serve(std::uint64_t from, std::uint64_t up_to) { sizes = {from, up_to}; }
 
   bool native() const { return run == nullptr; }
   // The value of a parameter that the algorithm's row declares, within its unit's limits.

@@ -25,12 +25,13 @@ struct Shape {
   Reduction reduction;            // of collectives that reduce
 
   bool operator==(const Shape&) const = default;
-  std::uint64_t hash() const {
-    const auto kind = static_cast<std::uint64_t>(reduction.operation) << 40 | static_cast<std::uint64_t>(reduction.element) << 32 |
-                      static_cast<std::uint64_t>(order) << 24 | static_cast<std::uint64_t>(collective) << 16 |
-                      static_cast<std::uint64_t>(memory) << 8 | static_cast<std::uint64_t>(in_place);
-    return mix_word(mix_word(kHashSeed, kind), block_bytes);
+  // All of it but the size.
+  std::uint64_t kind() const {
+    return static_cast<std::uint64_t>(reduction.operation) << 40 | static_cast<std::uint64_t>(reduction.element) << 32 |
+           static_cast<std::uint64_t>(order) << 24 | static_cast<std::uint64_t>(collective) << 16 | static_cast<std::uint64_t>(memory) << 8 |
+           static_cast<std::uint64_t>(in_place);
   }
+  std::uint64_t hash() const { return mix_word(mix_word(kHashSeed, kind()), block_bytes); }
 };
 
 inline constexpr Memory kMemories[] = {Memory::host, Memory::device};

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/growable_buffer.h"
 #include "comm/plan_cache.h"
@@ -52,6 +53,12 @@ struct Slot {
   NodeMemory node_memory;
   PlanCache plans;
   std::uint64_t plan_number = 0;  // of the last plan made
+  // The largest block for which all ranks have made a plan together, by candidate (selection/choice.h).
+  struct Planned {
+    const void* candidate;
+    std::uint64_t bytes;
+  };
+  std::vector<Planned> planned;
   // Of the call that runs: whether messages were open when it was called, which all ranks saw alike.
   bool messages = true;
 

@@ -138,7 +138,7 @@ Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool&
 Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& done) {
   done = false;
   const bool vector = row_of(plan.shape.collective).counts == Counts::vector;
-  if (plan.run_on_devices == nullptr || (plan.device_block_bytes == 0 && !vector)) return {};
+  if (plan.device_block_bytes == 0 && !vector) return {};
   bool active = false, on_devices = false;
   CROSSRAIL_TRY(look_for_modules(slot, When::seldom, active));
   if (!active) return {};

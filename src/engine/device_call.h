@@ -26,7 +26,7 @@ Status run_on_devices(Slot& slot, Shape shape, UserBuffers& user, Plan*& plan);
 Status ask_for_drivers(Slot& slot);
 // The first call of a Shape: whether all ranks of all nodes have both sides in device memory. False where ranks are on one node.
 Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool& on_devices);
-// `done`: this node's part of the call has been done on its devices.
+// For a plan that can run on devices. `done`: this node's part of the call has been done there.
 Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& done);
 
 // In the order of a stream. Errors as of run_on_stream.

@@ -31,21 +31,31 @@ void break_up(Slot& slot, Code code) {
   end_work(slot);
 }
 
-Status run_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& plan) {
+// The plan for a call on host memory that has none; on several nodes, also for one whose sides may be on devices.
+Status plan_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& plan) {
   bool on_devices = false;
   CROSSRAIL_TRY(ask_for_drivers(slot));
   if (slot.owner.devices && !slot.pending) CROSSRAIL_TRY(first_on_devices(slot, shape, user, on_devices));
-  CROSSRAIL_TRY(plan_for(slot, shape, plan, {on_devices, false}));
+  return plan_for(slot, shape, plan, {on_devices, false});
+}
+
+// `plan`: the one that the call has already, or null; then the one that it gets.
+Status run_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& plan) {
+  if (plan == nullptr || !slot.owner.topology.one_node()) CROSSRAIL_TRY(plan_on_host(slot, shape, user, plan));
   if (plan->native()) return {};
-  bool given_back = false;
-  CROSSRAIL_TRY(is_given_back(slot, shape, given_back));
-  if (given_back) {
-    plan = &native_plan();
-    return {};
+  if (may_be_given_back(slot)) {
+    bool given_back = false;
+    CROSSRAIL_TRY(is_given_back(slot, shape, given_back));
+    if (given_back) {
+      plan = &native_plan();
+      return {};
+    }
   }
-  bool done = false;
-  CROSSRAIL_TRY(run_on_devices_of_node(slot, user, *plan, done));
-  if (done) return {};
+  if (plan->run_on_devices != nullptr) {
+    bool done = false;
+    CROSSRAIL_TRY(run_on_devices_of_node(slot, user, *plan, done));
+    if (done) return {};
+  }
   Buffers buffers;
   CROSSRAIL_TRY(user.open(buffers, plan));
   CROSSRAIL_TRY(run_plan(*plan, buffers, plan->run));
@@ -70,7 +80,7 @@ Outcome run_on_broken(Slot& slot, const Shape& shape) {
   slot.owner.broken = true;
   slot.links->report_error(Code::broken);
   if (slot.pending) return {failed(Code::broken, "this communicator has met an error"), &native_plan()};
-  const Plan* const known = slot.plans.find(shape);
+  Plan* known = slot.plans.find(shape);
   const bool nothing_carried = slot.control == nullptr && !slot.links->judges();
   if (nothing_carried || (known != nullptr && known->native())) return {{}, &native_plan()};
   const Status judged = judge(slot);
@@ -102,12 +112,19 @@ Status limit_run_ahead(Slot& slot, const Shape& shape) {
 
 Outcome run_collective(Slot& slot, const Shape& shape, UserBuffers& user) {
   const bool in_place = shape.in_place || user.in_place();
-  begin_call(slot, shape.hash(), shape.block_bytes, in_place);
+  Plan* known = slot.plans.find(shape);
+  begin_call(slot, known != nullptr ? known->hash : shape.hash(), shape.block_bytes, in_place);
   if (slot.owner.broken || (slot.control != nullptr && slot.control->broken_up())) return run_on_broken(slot, shape);
   Plan* plan = nullptr;
   Status status;
-  if (may_be_on_devices(slot, shape)) status = run_on_devices(slot, shape, user, plan);
-  if (status.ok() && plan == nullptr) status = run_on_host(slot, shape, user, plan);
+  if (may_be_on_devices(slot, shape)) {
+    status = run_on_devices(slot, shape, user, plan);
+    if (slot.devices->active()) known = slot.plans.find(shape);  // plans for devices may have taken its place
+  }
+  if (status.ok() && plan == nullptr) {
+    plan = known;
+    status = run_on_host(slot, shape, user, plan);
+  }
   if (status.ok() && !plan->native()) status = limit_run_ahead(slot, shape);
   if (!status.ok()) return end_broken(slot, status, !in_place);
   if (plan->native()) {

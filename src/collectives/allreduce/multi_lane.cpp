@@ -60,7 +60,8 @@ Fit fit(const Topology& topology, const Shape& shape) {
       .needs(topology.shared_segment, kSharedMemory)
       .needs(is_defined(shape.reduction), kDefinedReduction)
       .needs(free_order(topology, shape), kFreeOrder)
-      .needs(topology.scratch_bytes / (2 * static_cast<std::uint64_t>(topology.largest_node())) >= element_bytes, kMoreScratch);
+      .needs(topology.scratch_bytes / (2 * static_cast<std::uint64_t>(topology.largest_node())) >= element_bytes, kMoreScratch)
+      .planned(Planning::when_larger);
 }
 
 Status plan(Plan& plan) {
