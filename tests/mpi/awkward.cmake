@@ -16,8 +16,8 @@ foreach(case openmpi4:allreduce openmpi5:allreduce mpich4:allreduce mpich4:iallr
   list(GET words 0 mpi)
   list(GET words 1 form)
   foreach(way throws jumps)
-    mpi_test(awkward_${way}_${form} ${mpi} 2 SECONDS 80 ARGS --same-as-native awkward_operations ${way} ${form})
-    mpi_test(awkward_${way}_${form}_devices ${mpi} 2 SECONDS 80 ARGS ${devices} --forbid-text "hangs|failed|result .* returned$"
+    mpi_test(awkward_${way}_${form} ${mpi} 2 ALONE SECONDS 80 ARGS --same-as-native awkward_operations ${way} ${form})
+    mpi_test(awkward_${way}_${form}_devices ${mpi} 2 ALONE SECONDS 80 ARGS ${devices} --forbid-text "hangs|failed|result .* returned$"
       --expect-text "left (caught|jumped)" --expect-text "the operation on the same communicator returned, right"
       --expect-text "a sum on the same communicator, allreduce returned, right" awkward_operations ${way} ${form} devices)
   endforeach()

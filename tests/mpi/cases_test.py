@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whatever happens to a case of run_cases.py, it is named, and the others are judged: cases_test.py PYTHON-SCRIPT'S OPTIONS"""
+"""Whatever happens to a case of run_cases.py, it is named, and the others are judged: cases_test.py OPTIONS-OF-RUN_CASES.PY"""
 import re
 import subprocess
 import sys
@@ -28,7 +28,8 @@ def main(words):
         cases = Path(folder) / "cases"
         cases.write_text("".join(name + "\t" + "\t".join(case.split()) + "\n" for name, case in CASES))
         script = Path(__file__).with_name("run_cases.py")
-        done = subprocess.run([sys.executable, "-S", script, *words, "--cases", cases], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        words = [sys.executable, "-S", script, *words, "--cases", cases, "--only", ""]
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode == 77:
         print(done.stdout)
         return 77

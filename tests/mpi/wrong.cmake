@@ -77,6 +77,6 @@ endforeach()
 
 # On two nodes the rank of the other one hears of it by a notice.
 foreach(mpi openmpi4 mpich4)
-  mpi_test(wrong_own_operation_nodes ${mpi} 3 SECONDS 80 ARGS --set CROSSRAIL_NODES=0,0,1 --same-as-native
+  mpi_test(wrong_own_operation_nodes ${mpi} 3 ALONE SECONDS 80 ARGS --set CROSSRAIL_NODES=0,0,1 --same-as-native
     --expect-once "rank 1 reduces with an operation of the program's own" wrong_programs own_operation_allreduce warm)
 endforeach()

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <set>
 
 #include "tests/mpi/units/fake_mpi.h"
@@ -16,7 +17,8 @@ constexpr std::uint64_t kName = 4711;
 CommonCommunicator& settled(int tag_limit, std::size_t* numbers = nullptr) {
   fake::forget_all();
   fake::set_tag_limit(tag_limit);
-  auto& made = *new CommonCommunicator;  // numbers of it may outlive the test
+  static auto& all = *new std::deque<CommonCommunicator>;  // numbers of one may outlive the test
+  CommonCommunicator& made = all.emplace_back();
   EXPECT_TRUE(made.claim());
   EXPECT_NE(made.settle(fake::communicator_of(0), kName, 3), nullptr);
   if (numbers != nullptr) *numbers = made.numbers();
