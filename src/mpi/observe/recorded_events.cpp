@@ -43,13 +43,13 @@ std::vector<int> world_ranks(MPI_Comm comm, int size) {
   return world;
 }
 
-constexpr std::size_t kMostPieces = 256;
+constexpr std::size_t kMostRecordedPieces = 256;
 
 // Returns a member of the type's object, or an empty text if the type has too many pieces.
 std::string pieces_json(const TypeFacts& facts) {
   const std::string name = ",\"pieces\":";
   if (facts.in_a_row) return name + "[[" + std::to_string(facts.lower) + "," + std::to_string(facts.bytes) + ",1,0]]";
-  if (facts.layout == nullptr || facts.layout->pieces.size() > kMostPieces) return "";
+  if (facts.layout == nullptr || facts.layout->pieces.size() > kMostRecordedPieces) return "";
   std::string json;
   for (const Pieces& one : facts.layout->pieces) {
     json += (json.empty() ? "[" : ",[") + std::to_string(one.offset) + "," + std::to_string(one.bytes) + "," + std::to_string(one.count) + "," +

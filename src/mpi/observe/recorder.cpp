@@ -33,15 +33,15 @@ Recording& recording_of_process() {
 }
 
 // Forgets a communicator that has been freed, because MPI may give its handle to another one.
-int forget(MPI_Comm comm, int, void*, void*) {
+int forget_recorded(MPI_Comm comm, int, void*, void*) {
   Recording& all = recording_of_process();
   const std::lock_guard lock(all.mutex);
   all.events.forget_communicator(word_of(comm));
   return MPI_SUCCESS;
 }
 
-// Arranges that `forget` is called when the communicator is freed. The lock must not be held: if an attribute replaces another, MPI calls
-// `forget` here.
+// Arranges that `forget_recorded` is called when the communicator is freed. The lock must not be held: if an attribute replaces another, MPI calls
+// `forget_recorded` here.
 void watch(MPI_Comm comm) {
   static const int keyval = [] {
     int made = MPI_KEYVAL_INVALID;
@@ -49,7 +49,7 @@ void watch(MPI_Comm comm) {
       *flag = 0;
       return static_cast<int>(MPI_SUCCESS);
     };
-    (void)pmpi().Comm_create_keyval(do_not_copy, forget, &made, nullptr);
+    (void)pmpi().Comm_create_keyval(do_not_copy, forget_recorded, &made, nullptr);
     return made;
   }();
   void* value = nullptr;
