@@ -2,23 +2,12 @@
 
 #include <bit>
 
-#include "base/trace.h"
 #include "collectives/device_rounds.h"
 #include "device/device.h"
 #include "engine/device_messages.h"
 #include "engine/engine.h"
 
 namespace crossrail {
-
-Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, const Buffers&)) {
-  plan.last = {};
-  const trace::Slice traced(trace::on() ? trace::begin({plan.algorithm, trace::Kind::phase, plan.shape.block_bytes, -1, plan.links->traced_call()}) : 0);
-  const Status status = run(plan, buffers);
-  if (!status.ok() && plan.courier_links != nullptr) plan.courier_links->cancel_posted();
-  ++plan.calls;
-  plan.total += plan.last;
-  return status;
-}
 
 Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& done) {
   done = false;

@@ -3,13 +3,22 @@
 // all ranks in its first call.
 #pragma once
 
+#include "base/trace.h"
 #include "comm/communicator.h"
 #include "comm/user_buffers.h"
 
 namespace crossrail {
 
 // `run` of a plan, counted.
-Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, const Buffers&));
+inline Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, const Buffers&)) {
+  plan.last = {};
+  const trace::Slice traced(trace::on() ? trace::begin({plan.algorithm, trace::Kind::phase, plan.shape.block_bytes, -1, plan.links->traced_call()}) : 0);
+  const Status status = run(plan, buffers);
+  if (!status.ok() && plan.courier_links != nullptr) plan.courier_links->cancel_posted();
+  ++plan.calls;
+  plan.total += plan.last;
+  return status;
+}
 
 // Drivers may be loaded at any time. All ranks ask at their calls 1, 2, 4, ..., and forget then what has been planned without devices.
 Status ask_for_drivers(Slot& slot);
