@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "base/log.h"
-#include "base/trace.h"
 #include "collectives/algorithm.h"
 #include "collectives/device_rounds.h"
 #include "device/device.h"
@@ -77,16 +76,6 @@ Status plan_on_devices(Slot& slot, const Shape& shape, const DeviceCall& call, P
 }
 
 }  // namespace
-
-Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, const Buffers&)) {
-  plan.last = {};
-  const trace::Slice traced(trace::on() ? trace::begin({plan.algorithm, trace::Kind::phase, plan.shape.block_bytes, -1, plan.links->traced_call()}) : 0);
-  const Status status = run(plan, buffers);
-  if (!status.ok() && plan.helper_links != nullptr) plan.helper_links->cancel_posted();
-  ++plan.calls;
-  plan.total += plan.last;
-  return status;
-}
 
 bool may_be_on_devices(const Slot& slot, const Shape& shape) {
   return slot.devices != nullptr && slot.owner.topology.one_node() && !moves_nothing(shape) && has_device_rows(shape.collective);

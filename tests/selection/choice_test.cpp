@@ -230,14 +230,14 @@ TEST(Choice, intervals_follow_each_other_and_neighbours_differ) {
   }
 }
 
-Choices::Table compiled_table(const std::string& csv) {
+Choices::Table shared_table(const std::string& csv) {
   std::vector<TuningRow> rows;
   EXPECT_TRUE(read_tuning(csv, "t", rows).ok());
   return std::make_shared<const std::vector<TuningRow>>(std::move(rows));
 }
 
 TEST(Choices, are_shared_by_communicators_that_are_alike) {
-  const Choices::Table rows = compiled_table("alltoall,host,*,*,*,bruck,\n"), others = compiled_table("alltoall,host,*,*,*,bruck,\n");
+  const Choices::Table rows = shared_table("alltoall,host,*,*,*,bruck,\n"), others = shared_table("alltoall,host,*,*,*,bruck,\n");
   const Topology topology = topology_from_nodes({0, 0, 1}, 0), elsewhere = topology_from_nodes({0, 0, 1}, 2);
   const Settings settings;
   const auto choices = Choices::shared(rows, settings, topology);
@@ -257,7 +257,7 @@ TEST(Choices, are_shared_by_communicators_that_are_alike) {
 
 TEST(Choices, go_with_the_last_communicator) {
   const Topology topology = topology_from_nodes({0, 0, 1}, 0);
-  const Choices::Table rows = compiled_table("");
+  const Choices::Table rows = shared_table("");
   std::weak_ptr<Choices> choices;
   {
     const auto held = Choices::shared(rows, {}, topology);
@@ -269,7 +269,7 @@ TEST(Choices, go_with_the_last_communicator) {
 
 TEST(Choices, compile_a_kind_of_call_once) {
   const Topology topology = topology_from_nodes({0, 0, 1}, 0);
-  const auto choices = Choices::shared(compiled_table("alltoall,host,*,*,*,bruck,\n"), {}, topology);
+  const auto choices = Choices::shared(shared_table("alltoall,host,*,*,*,bruck,\n"), {}, topology);
   const Shape shape{Collective::alltoall, Memory::host, false, 8}, larger{Collective::alltoall, Memory::host, false, 800};
   const Choice& choice = choices->of({topology}, shape);
   EXPECT_EQ(&choices->of({topology}, larger), &choice) << "of every size";

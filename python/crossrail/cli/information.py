@@ -48,7 +48,7 @@ Examples:
   crossrail explain alltoallv --ranks 56 --nodes 4
   crossrail explain alltoall --ranks 8 --bytes 64K --memory cuda
   crossrail explain ialltoall --ranks 56 --bytes 1K
-  CROSSRAIL_ALLTOALL=bruck crossrail explain alltoall --ranks 8 --bytes 1K
+  CROSSRAIL_ALLTOALL=pairwise crossrail explain alltoall --ranks 8 --bytes 1K
 """
 
 MOST_RANKS = 1_000_000  # more than any machine has
