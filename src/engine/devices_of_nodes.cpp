@@ -61,7 +61,7 @@ Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool&
   if (slot.devices != nullptr) CROSSRAIL_TRY(slot.devices->look_for_modules(DeviceSharing::When::now));
   if (slot.devices != nullptr && slot.devices->active()) {
     DeviceCall call = user.on_devices();
-    if (!vector) call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
+    if (call.block_bytes == 0) call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
     call.node = &slot.owner.topology.node_ranks();
     CROSSRAIL_TRY(slot.devices->exchange_descriptors(call, MappedSide::none, here));
     slot.devices->end_call();

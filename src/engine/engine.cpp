@@ -85,7 +85,9 @@ Status plan_on_devices(Slot& slot, const Shape& shape, const DeviceCall& call, P
 
 // In place, what peers have not read yet would be written over.
 bool writes_over_itself(const Shape& shape, const UserBuffers& user) {
-  return shape.in_place || (shape.collective == Collective::reduce_scatter_block && user.in_place());
+  const CollectiveRow& row = row_of(shape.collective);
+  const bool scatters_results = row.reduces && row.counts != Counts::elements;
+  return shape.in_place || (scatters_results && user.in_place());
 }
 
 // Leaves `plan` null where the call must go through host memory: some rank has a side there, no
@@ -95,7 +97,7 @@ Status run_on_devices(Slot& slot, Shape shape, UserBuffers& user, Plan*& plan) {
   if (!slot.devices->active()) return {};
   shape.memory = Memory::device;
   DeviceCall call = user.on_devices();
-  if (call.places == nullptr) call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
+  if (call.block_bytes == 0) call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
   call.send.ours = call.send.ours || writes_over_itself(shape, user);
   Plan* known = nullptr;
   CROSSRAIL_TRY(plan_on_devices(slot, shape, call, known));

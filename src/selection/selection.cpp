@@ -50,7 +50,8 @@ bool has(const std::vector<Candidate>& candidates, std::string_view name) {
 const char* by_messages(const Topology& topology, Collective collective) {
   switch (collective) {
     case Collective::allreduce: return topology.rank_order ? "rank_order" : "recursive_doubling";
-    case Collective::allgather: return "ring";
+    case Collective::allgather:
+    case Collective::allgatherv: return "ring";
     default: return "pairwise";
   }
 }

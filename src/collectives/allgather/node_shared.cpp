@@ -6,77 +6,23 @@
 //        uncached (least bytes of all blocks that are written past the caches).
 // From   Ours; epochs and halves are explained in transport/control_block.h.
 
-#include <algorithm>
-
-#include "collectives/allgather/own_block.h"
-#include "collectives/packets.h"
-#include "collectives/results.h"
+#include "collectives/allgather/node_shared.h"
 
 namespace crossrail::allgather::node_shared {
-namespace {
-
-std::size_t packet_stride(std::size_t block) { return (block + Packet::kPayloadBytes - 1) / Packet::kPayloadBytes; }
-
-Status run_packets(Plan& plan, const Buffers& buffers) {
-  ControlBlock& control = *plan.control;
-  const std::size_t block = plan.shape.block_bytes, stride = packet_stride(block);
-  const int rank = plan.group.index(), size = plan.group.size();
-  const std::uint64_t epoch = control.next_epoch(), flag = control.flag(epoch);
-  const int half = epoch & 1;
-  CROSSRAIL_TRY(control.wait_until_reusable(epoch));
-  write_packets(control.packets(half, rank, stride), flag, own_block(plan, buffers), block);
-  plan.last.staged_bytes += block;
-  copy_own(plan, buffers, 0, block);
-  for (int step = 1; step < size; ++step) {
-    const int peer = rank + step < size ? rank + step : rank + step - size;
-    CROSSRAIL_TRY(read_packets(control, flag, {peer, control.packets(half, peer, stride), 0, block}, received(plan, buffers, peer)));
-  }
-  control.seen_all(epoch);
-  return {};
-}
-
-Status run_part(Plan& plan, const Buffers& buffers, std::size_t from, std::size_t bytes) {
-  ControlBlock& control = *plan.control;
-  const int rank = plan.group.index(), size = plan.group.size();
-  const std::uint64_t epoch = control.next_epoch();
-  const int half = epoch & 1;
-  CROSSRAIL_TRY(control.wait_until_reusable(epoch));
-  copy_in_cache(control.bulk(half, rank), own_block(plan, buffers) + from, bytes);
-  plan.last.staged_bytes += bytes;
-  control.post(filled, epoch);
-  copy_own(plan, buffers, from, bytes);
-  const CopyResults copy_result = copy_of_results(plan, static_cast<std::size_t>(size) * plan.shape.block_bytes);
-  for (int step = 1; step < size; ++step) {
-    const int peer = (rank + step) % size;
-    CROSSRAIL_TRY(control.wait(peer, filled, epoch));
-    copy_result(received(plan, buffers, peer) + from, control.bulk(half, peer), bytes);
-  }
-  control.seen_all(epoch);
-  return {};
-}
-
-}  // namespace
 
 Fit fit(const Topology& topology, const Shape&) { return fit_one_node(topology); }
 
 Status plan(Plan& plan) {
-  const ControlBlockLayout& layout = plan.control->layout();
-  const std::size_t block = plan.shape.block_bytes;
-  const std::size_t staged = std::min<std::size_t>(layout.bulk_bytes, plan.parameter(parameters::part));
-  plan.packets = packet_stride(block) <= layout.packet_count && (block <= plan.parameter(parameters::packet) || staged == 0);
-  plan.chunk_bytes = std::min(block, staged);
-  const bool room = plan.packets || block == 0 || staged > 0;
-  return room ? Status{} : failed(Code::no_memory, "the node's segment has no room for a part of a block");
+  const NodeWay way = node_way(plan, plan.shape.block_bytes);
+  plan.packets = way.packets;
+  plan.chunk_bytes = way.chunk;
+  const bool room = way.packets || plan.shape.block_bytes == 0 || way.chunk > 0;
+  return room ? Status{} : failed(Code::no_memory, kNoRoomForPart);
 }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  const std::size_t block = plan.shape.block_bytes;
-  if (block == 0) return {};
-  if (plan.packets) return run_packets(plan, buffers);
-  for (std::size_t from = 0; from < block; from += plan.chunk_bytes) {
-    CROSSRAIL_TRY(run_part(plan, buffers, from, std::min(plan.chunk_bytes, block - from)));
-  }
-  return {};
+  if (plan.shape.block_bytes == 0) return {};
+  return run_node_shared(plan, equal_blocks(plan, buffers), {plan.packets, plan.chunk_bytes});
 }
 
 }  // namespace crossrail::allgather::node_shared

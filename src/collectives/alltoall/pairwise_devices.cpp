@@ -98,7 +98,7 @@ class NodeOnDevices {
     auto& blocks = plan_.device_blocks.exchanged;
     for (int step = 0; step < node.size(); ++step) {
       const int peer = (topology_.node_rank() + step) % node.size();
-      std::byte* const to = step == 0 ? buffers_.recv + mine * portions_.block : devices_.block({peer, MappedSide::recv, mine, 0});
+      std::byte* const to = step == 0 ? buffers_.recv + mine * portions_.block : devices_.block({peer, MappedSide::recv, mine, mine * portions_.block});
       blocks[static_cast<std::size_t>(step)] = {to, buffers_.send + static_cast<std::size_t>(node[peer]) * portions_.block, portions_.block};
     }
     return devices_.queue().begin_exchange(blocks, CROSSRAIL_ENGINE_KERNEL, work);

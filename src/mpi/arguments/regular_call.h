@@ -70,6 +70,9 @@ class RegularCall {
   Reduction reduction_;
 };
 
+// Whether only the MPI library can apply the operation, and would not refuse it.
+bool is_of_program(MPI_Op op);
+
 // Returns a type of ours with the same data as `type` where its layout is needed to reach them; `type` itself where they are a row of bytes.
 MPI_Datatype kept_type(MPI_Datatype type, const TypeFacts& facts, std::vector<MPI_Datatype>& ours);
 

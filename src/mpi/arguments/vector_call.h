@@ -1,4 +1,5 @@
-// VectorCall: the arguments of MPI_Alltoallv and MPI_Alltoallw, which are one collective here, in any of their forms.
+// VectorCall: the arguments of MPI_Alltoallv and MPI_Alltoallw, which are one collective here, and of MPI_Allgatherv, whose rank sends one
+// block; in any of their forms.
 #pragma once
 
 #include <vector>
@@ -17,7 +18,7 @@ class VectorCall {
     SideFacts out, in;
     std::vector<MPI_Datatype> send_types, recv_types;  // kept
   };
-  // No rank knows the blocks of others, and who sends in place sends from a copy.
+  // Of alltoallv no rank knows the blocks of others, and who sends in place sends from a copy.
   static constexpr Shape kShape{Collective::alltoallv, Memory::host, false, 0};
 
   VectorCall(const MpiFunction& function, const Word64* words, bool large_counts);
@@ -30,11 +31,11 @@ class VectorCall {
   std::uint64_t estimated_block_bytes(int ranks) const { return mean_block_bytes(in_place() ? recv_ : send_, ranks); }
 
   // Once surveyed:
-  Shape shape() const { return kShape; }
+  Shape shape() const { return shape_; }
   std::uint64_t block_bytes() const { return block_bytes_; }  // mean
-  int blocks_sent(int ranks) const { return ranks; }
+  int blocks_sent(int ranks) const { return gathers() ? 1 : ranks; }
   bool unequal(int rank, const Facts& facts) const { return !in_place() && facts.out.blocks[rank].bytes != facts.in.blocks[rank].bytes; }
-  bool in_place() const { return send_.address == MPI_IN_PLACE; }
+  bool in_place() const { return in_place_; }
   Span span_sent(const Facts& facts) const { return in_place() ? Span{} : span_of(send_, facts.out); }
   Span span_received(const Facts& facts) const { return span_of(recv_, facts.in); }
   SideParts parts_sent(const Facts& facts) const { return in_place() ? SideParts{} : parts_of(send_, facts.out); }
@@ -46,12 +47,20 @@ class VectorCall {
   // arrays of counts are the program's, which keeps them as they are until the call has ended.
   void keep_types(Facts& facts, std::vector<MPI_Datatype>& ours);
   Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts& facts) const {
-    return {memory, packing_comm, {in_place() ? recv_ : send_, facts.out}, {recv_, facts.in}};
+    return {memory, packing_comm, {in_place() && !gathers() ? recv_ : send_, facts.out}, {recv_, facts.in}};
   }
 
+  // Whether all calls have one Shape.
+  bool has_one_shape() const { return !gathers(); }
+
  private:
+  bool gathers() const { return shape_.collective == Collective::allgatherv; }
+  Survey survey_gathering(int ranks, Facts& facts);
+
   VectorSide send_, recv_;
   MPI_Comm comm_;
+  bool in_place_;
+  Shape shape_;
   std::uint64_t block_bytes_ = 0;
 };
 

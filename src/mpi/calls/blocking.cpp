@@ -1,8 +1,7 @@
 #include "mpi/calls/blocking.h"
 
 #include "engine/engine.h"
-#include "mpi/arguments/regular_call.h"
-#include "mpi/arguments/vector_call.h"
+#include "mpi/arguments/any_call.h"
 #include "mpi/calls/native_copies.h"
 #include "mpi/calls/worth_opening.h"
 #include "mpi/communicator/raised_errors.h"
@@ -12,8 +11,11 @@
 namespace crossrail::mpi {
 namespace {
 
-// A surveyed call's vectors are the record's: v-collectives allocate nothing. Other calls have none.
-VectorCall::Facts& facts_of(CommunicatorRecord& record, const VectorCall&) { return record.facts; }
+// A surveyed call's vectors are the record's: calls with a count for each rank allocate nothing. Other calls have none.
+template <class Call>
+VectorCall::Facts& facts_of(CommunicatorRecord& record, const Call&) {
+  return record.facts;
+}
 RegularCall::Facts& facts_of(CommunicatorRecord&, const RegularCall&) {
   static RegularCall::Facts none;
   return none;
@@ -71,12 +73,16 @@ void carry(const Carrying& carrying, Call& call, typename Call::Facts& facts) {
 
 // It is known already that the MPI library gets all v-calls on this communicator: the sides of this one, a survey of which takes longer the
 // more ranks there are, need not be looked at.
-bool is_native_already(CommunicatorRecord& record, const VectorCall&) {
+bool is_native_already(CommunicatorRecord& record, const VectorCall& call) {
+  if (!call.has_one_shape()) return false;
   if (record.communicator->broken) return true;
   const Plan* const known = record.communicator->slot().plans.find(VectorCall::kShape);
   return known != nullptr && known->native();
 }
-bool is_native_already(CommunicatorRecord&, const RegularCall&) { return false; }
+template <class Call>
+bool is_native_already(CommunicatorRecord&, const Call&) {
+  return false;
+}
 
 void leave_unsurveyed(const Carrying& carrying, const VectorCall& call) {
   const auto& [entry, record, result] = carrying;
@@ -85,7 +91,8 @@ void leave_unsurveyed(const Carrying& carrying, const VectorCall& call) {
   if (counting()) result.block_bytes = call.estimated_block_bytes(ranks);
   complete(carrying, VectorCall::kShape, run_collective(*record.communicator, VectorCall::kShape, {}));
 }
-void leave_unsurveyed(const Carrying&, const RegularCall&) {}
+template <class Call>
+void leave_unsurveyed(const Carrying&, const Call&) {}
 
 // If other ranks have one of MPI's operations in this call, which is wrong, they would wait for this rank for ever. MPI libraries reduce
 // nothing of nothing, whatever the operation.
@@ -110,7 +117,7 @@ Sides try_to_carry(const Carrying& carrying, Call& call, typename Call::Facts& f
   }
   if (!is_ours(call.survey(record.ranks, facts), result)) {
     if (!result.done) say_if_own_operation(carrying, call);
-    return entry.function.has_counts ? Sides::wrong : Sides::surveyed;  // an operation of the program's leaves the sides of a reduction right
+    return entry.function.has_displacements ? Sides::wrong : Sides::surveyed;  // an operation of the program's leaves the sides of a reduction right
   }
   if (!record.opened) {
     const Shape shape = call.shape();
@@ -156,8 +163,7 @@ CallResult run_known(EntryPoint& entry, const Word64* words) {
   if (record != nullptr && record->opened && !copies_may_be_needed()) {
     if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
   }
-  if (entry.function.has_counts) return run(entry, record, VectorCall(entry.function, words, entry.large_counts), words);
-  return run(entry, record, RegularCall(entry.function, words, entry.large_counts), words);
+  return with_arguments(entry.function, words, entry.large_counts, [&](const auto& call) { return run(entry, record, call, words); });
 }
 
 }  // namespace

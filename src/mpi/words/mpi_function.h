@@ -27,7 +27,8 @@ struct MpiFunction {
   const char* word;            // the name in small letters, without "MPI_"
   // What the hot path asks of `arguments`:
   bool reduces = has('o');
-  bool has_counts = has('N');  // a count for each rank
+  bool has_counts = has('N');         // a count for each rank
+  bool has_displacements = has('D');  // and a place
   int receive_word = place('r');
 
   constexpr int words() const { return static_cast<int>(arguments.size()); }
