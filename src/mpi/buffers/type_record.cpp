@@ -16,7 +16,7 @@ int forget_record(MPI_Datatype, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
-int record_keyval() {
+int type_keyval() {
   static const int keyval = [] {
     int made = MPI_KEYVAL_INVALID;
     (void)pmpi().Type_create_keyval(copy_record, forget_record, &made, nullptr);
@@ -81,14 +81,14 @@ int TypeRecord::find(MPI_Datatype type, TypeRecord*& record) {
   void* value = nullptr;
   int found = 0;
   record = nullptr;
-  if (record_keyval() == MPI_KEYVAL_INVALID) return MPI_SUCCESS;
-  const int code = pmpi().Type_get_attr(type, record_keyval(), &value, &found);
+  if (type_keyval() == MPI_KEYVAL_INVALID) return MPI_SUCCESS;
+  const int code = pmpi().Type_get_attr(type, type_keyval(), &value, &found);
   if (code == MPI_SUCCESS && found != 0) record = static_cast<TypeRecord*>(value);
   return code;
 }
 
 bool TypeRecord::keep(MPI_Datatype type, std::unique_ptr<TypeRecord> record) {
-  if (record_keyval() == MPI_KEYVAL_INVALID || pmpi().Type_set_attr(type, record_keyval(), record.get()) != MPI_SUCCESS) return false;
+  if (type_keyval() == MPI_KEYVAL_INVALID || pmpi().Type_set_attr(type, type_keyval(), record.get()) != MPI_SUCCESS) return false;
   (void)record.release();
   return true;
 }

@@ -40,7 +40,7 @@ const InfoFunctions& functions() {
   return found;
 }
 
-int forget(MPI_Comm, int, void* value, void*) {
+int forget_keys(MPI_Comm, int, void* value, void*) {
   delete static_cast<Kept*>(value);
   return MPI_SUCCESS;
 }
@@ -57,7 +57,7 @@ int copy(MPI_Comm, int, void*, void*, void* its_copy, int* flag) {
 int keyval() {
   static const int made = [] {
     int number = MPI_KEYVAL_INVALID;
-    (void)pmpi().Comm_create_keyval(copy, forget, &number, nullptr);
+    (void)pmpi().Comm_create_keyval(copy, forget_keys, &number, nullptr);
     return number;
   }();
   return made;
