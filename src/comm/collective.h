@@ -20,7 +20,7 @@ inline constexpr Collective kCollectives[] = {
 #undef COLLECTIVE
 };
 
-enum class Counts : std::uint8_t { block, vector, elements };
+enum class Counts : std::uint8_t { block, vector, table, elements };
 
 struct CollectiveRow {
   Collective collective;

@@ -36,17 +36,19 @@ Status look_for_modules(Slot& slot, When when, bool& active) {
   return {};
 }
 
-// The sides of the call, and of equal blocks their length.
+// The sides of the call, and the length of its blocks where the sides do not tell it: equal ones.
 DeviceCall described(const Slot& slot, const Shape& shape, UserBuffers& user) {
   DeviceCall call = user.on_devices();
-  if (call.places == nullptr) call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
+  if (call.block_bytes == 0) call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
   if (!slot.owner.topology.one_node()) call.node = &slot.owner.topology.node_ranks();
   return call;
 }
 
 // In place, what peers have not read yet would be written over.
 bool writes_over_itself(const Shape& shape, const UserBuffers& user) {
-  return shape.in_place || (shape.collective == Collective::reduce_scatter_block && user.in_place());
+  const CollectiveRow& row = row_of(shape.collective);
+  const bool scatters_results = row.reduces && row.counts != Counts::elements;
+  return shape.in_place || (scatters_results && user.in_place());
 }
 
 // What the plan does on devices. Not `done`: some rank cannot map the memory of another, as all see alike.

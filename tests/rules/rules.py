@@ -34,8 +34,8 @@ GROWS = (
     r"|\b(?:reserve_\w+|open|open_messages|process_settings|getenv)\s*\("
 )
 # What prepares plans, beside the functions `plan` and `fit` themselves; only they and each other may call it.
-PREPARES = {"share_with_helpers", "plan_both_ways", "plan_mapped", "plan_messages", "plan_on_devices", "plan_combined_packets", "plan_order",
-            "plan_packets", "plan_pairwise_on_devices", "plan_regions", "reserve_send_copy"}
+PREPARES = {"share_with_helpers", "plan_both_ways", "plan_lanes", "plan_mapped", "plan_messages", "plan_on_devices", "plan_combined_packets", "plan_order",
+            "plan_packets", "plan_pairs", "plan_pairwise_on_devices", "plan_pull", "plan_regions", "plan_staged", "reserve_send_copy"}
 
 
 def _is_cpp(path):

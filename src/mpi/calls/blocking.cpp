@@ -1,8 +1,7 @@
 #include "mpi/calls/blocking.h"
 
 #include "engine/engine.h"
-#include "mpi/arguments/regular_call.h"
-#include "mpi/arguments/vector_call.h"
+#include "mpi/arguments/any_call.h"
 #include "mpi/calls/native_copies.h"
 #include "mpi/calls/worth_opening.h"
 #include "mpi/communicator/raised_errors.h"
@@ -14,8 +13,11 @@ namespace {
 
 RegularCall::Facts no_facts;
 
-// The facts of blocking v-calls belong to the record, so that these calls allocate nothing. Other calls have none.
-VectorCall::Facts& facts_of(CommunicatorRecord& record, const VectorCall&) { return record.facts; }
+// The facts of blocking calls with a count for each rank belong to the record, so that these calls allocate nothing. Other calls have none.
+template <class Call>
+VectorCall::Facts& facts_of(CommunicatorRecord& record, const Call&) {
+  return record.facts;
+}
 RegularCall::Facts& facts_of(CommunicatorRecord&, const RegularCall&) { return no_facts; }
 
 // Returns why the engine has left this call, whose plan it was, to MPI.
@@ -70,12 +72,16 @@ void carry(const Carrying& carrying, Call& call, typename Call::Facts& facts) {
 
 // Returns whether MPI is already known to get all v-calls on this communicator. Then the sides of this one need not be surveyed, which
 // takes longer the more ranks there are.
-bool is_native_already(CommunicatorRecord& record, const VectorCall&) {
+bool is_native_already(CommunicatorRecord& record, const VectorCall& call) {
+  if (!call.has_one_shape()) return false;
   if (record.communicator->broken) return true;
   const Plan* const known = record.communicator->slot().plans.find(VectorCall::kShape);
   return known != nullptr && known->native();
 }
-bool is_native_already(CommunicatorRecord&, const RegularCall&) { return false; }
+template <class Call>
+bool is_native_already(CommunicatorRecord&, const Call&) {
+  return false;
+}
 
 void leave_unsurveyed(const Carrying& carrying, const VectorCall& call) {
   const auto& [entry, record, result] = carrying;
@@ -84,7 +90,8 @@ void leave_unsurveyed(const Carrying& carrying, const VectorCall& call) {
   if (counting()) result.block_bytes = call.estimated_block_bytes(ranks);
   complete(carrying, VectorCall::kShape, run_collective(*record.communicator, VectorCall::kShape, {}));
 }
-void leave_unsurveyed(const Carrying&, const RegularCall&) {}
+template <class Call>
+void leave_unsurveyed(const Carrying&, const Call&) {}
 
 // Tells the other ranks that this one makes a reduction with an operation of the program's own. If they use one of MPI's operations in this
 // call, which is wrong, they would otherwise wait for this rank for ever. A reduction of nothing is no reason, because MPI libraries then
@@ -110,7 +117,8 @@ Sides try_to_carry(const Carrying& carrying, Call& call, typename Call::Facts& f
   }
   if (!is_ours(call.survey(record.ranks, facts), result)) {
     if (!result.done) say_if_own_operation(carrying, call);
-    return entry.function.has_counts ? Sides::wrong : Sides::surveyed;  // an operation of the program's own says nothing against the sides of a reduction
+    // An operation of the program's own says nothing against the sides of a reduction.
+    return entry.function.has_displacements ? Sides::wrong : Sides::surveyed;
   }
   if (!record.opened) {
     const Shape shape = call.shape();
@@ -157,10 +165,8 @@ void run_known(EntryPoint& entry, const Word64* words, CallResult& result) {
   // The arguments of a call that is always native need no look.
   if (const char* const reason = why_never_carried(record); reason != nullptr && !copies_may_be_needed()) {
     result.native_because = reason;
-  } else if (entry.function.has_counts) {
-    run<VectorCall>(entry, record, words, result);
   } else {
-    run<RegularCall>(entry, record, words, result);
+    with_kind(entry.function, [&]<class Call>(KindOfCall<Call>) { run<Call>(entry, record, words, result); });
   }
 }
 

@@ -58,6 +58,15 @@ std::uint64_t bytes_of_blocks(const ObservedCall& call, int side, int ranks) {
   return bytes;
 }
 
+// Returns the bytes of the only block that a rank gives in place, the one with its own number.
+std::uint64_t bytes_of_own_block(const ObservedCall& call, MPI_Comm comm) {
+  const MpiFunction& function = call.entry.function;
+  const Numbers counts(call.words[function.place('N')], call.entry.large_counts);
+  int rank = 0;
+  if (pmpi().Comm_rank(comm, &rank) != MPI_SUCCESS) return 0;
+  return static_cast<std::uint64_t>(counts[rank]) * size_of(handle_from<MPI_Datatype>(call.words[function.place('t', function.place('N'))]));
+}
+
 // Returns what this rank gives. The call has succeeded, so its arguments make sense.
 TracedSizes sizes_of(const ObservedCall& call) {
   const MpiFunction& function = call.entry.function;
@@ -68,7 +77,9 @@ TracedSizes sizes_of(const ObservedCall& call) {
   const int side = call.words[0] == word_of(MPI_IN_PLACE) ? function.place('r') : 0;
   const auto ranks = static_cast<std::uint64_t>(sizes.ranks);
   const bool to_every_rank = function.collective == Collective::alltoall || function.collective == Collective::reduce_scatter_block;
-  if (function.has('N')) sizes.bytes = bytes_of_blocks(call, side, sizes.ranks);
+  const bool gives_one = function.has('n');
+  if (!gives_one) sizes.bytes = bytes_of_blocks(call, side, sizes.ranks);
+  else if (side != 0 && function.has('N')) sizes.bytes = bytes_of_own_block(call, comm);
   else sizes.bytes = bytes_of(call, function.place('n', side), function.place('t', side)) * (to_every_rank ? ranks : 1);
   return sizes;
 }
