@@ -53,7 +53,8 @@ Status MpiLinks::export_range(const void* data, std::size_t bytes, std::uint64_t
 }
 
 Status MpiLinks::read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) {
-  return read_process(peers_->process_of(rank), to, address, bytes);
+  const Status read = read_process(peers_->process_of(rank), to, address, bytes);
+  return read.code == Code::peer_lost ? failure(Code::peer_lost, "rank %d has ended", rank) : read;
 }
 
 }  // namespace crossrail::mpi

@@ -77,7 +77,7 @@ def test_a_value_that_is_ignored_is_not_shown_as_the_one_that_holds(tmp_path):
     ("CROSSRAIL_ALLTOALL", "node_shared colour=3", "node_shared has no parameter 'colour'"),
     ("CROSSRAIL_SEGMENT", "foo", "it takes memfd, shm and none"),
     ("CROSSRAIL_SCRATCH", "lots", "it takes a size such as 64M"),
-    ("CROSSRAIL_ALTOALL", "x", "CROSSRAIL_ALTOALL=x is not a setting of crossrail"),
+    ("CROSSRAIL_ALTOALL", "x", "CROSSRAIL_ALTOALL is not a setting of crossrail"),
     ("CROSSRAIL_TUNING", "/nosuch.csv", "/nosuch.csv is not there"),
     ("CROSSRAIL_TUNING", "/", "/ is a directory"),
     ("CROSSRAIL_TUNING", "/dev/null", "/dev/null is no regular file"),
