@@ -30,8 +30,14 @@ static void blocking(const Given* g) {
 static void vectors(const Given* g) {
   sides(g->count, g->type);
   report("MPI_Alltoallv", MPI_Alltoallv(g->from, counts, places, g->type, g->to, counts, places, g->type, g->comm));
+  report("MPI_Allgatherv", MPI_Allgatherv(g->from, g->count, g->type, g->to, counts, places, g->type, g->comm));
   for (int i = 0; i < kMost; ++i) places[i] *= (int)sizeof(int);
   report("MPI_Alltoallw", MPI_Alltoallw(g->from, counts, places, types, g->to, counts, places, types, g->comm));
+}
+
+static void scattered(const Given* g) {
+  sides(g->count, g->type);
+  report("MPI_Reduce_scatter", MPI_Reduce_scatter(g->from, g->to, counts, g->type, g->operation, g->comm));
 }
 
 static void nonblocking(const Given* g) {
@@ -46,12 +52,17 @@ static void nonblocking(const Given* g) {
   report("MPI_Ireduce_scatter_block", end_of(code, &request));
   sides(g->count, g->type);
   request = MPI_REQUEST_NULL;
+  report("MPI_Iallgatherv", end_of(MPI_Iallgatherv(g->from, g->count, g->type, g->to, counts, places, g->type, g->comm, &request), &request));
+  request = MPI_REQUEST_NULL;
+  report("MPI_Ireduce_scatter", end_of(MPI_Ireduce_scatter(g->from, g->to, counts, g->type, g->operation, g->comm, &request), &request));
+  request = MPI_REQUEST_NULL;
   report("MPI_Ialltoallv", end_of(MPI_Ialltoallv(g->from, counts, places, g->type, g->to, counts, places, g->type, g->comm, &request), &request));
 }
 
 static void all_calls(const Given* g) {
   blocking(g);
   vectors(g);
+  scattered(g);
   nonblocking(g);
 }
 

@@ -15,7 +15,9 @@
 #define MPI_Alltoallv_init MPIX_Alltoallv_init
 #define MPI_Alltoallw_init MPIX_Alltoallw_init
 #define MPI_Allgather_init MPIX_Allgather_init
+#define MPI_Allgatherv_init MPIX_Allgatherv_init
 #define MPI_Allreduce_init MPIX_Allreduce_init
+#define MPI_Reduce_scatter_init MPIX_Reduce_scatter_init
 #define MPI_Reduce_scatter_block_init MPIX_Reduce_scatter_block_init
 #endif
 #endif

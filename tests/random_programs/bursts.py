@@ -47,7 +47,7 @@ def _dense(random, step):
 def _queued(making, team, captured):
     """A call in the stream of its communicator."""
     random = making.random
-    while (step := random_call(making, team))["mode"] != "b" or step["form"] == "w":
+    while (step := random_call(making, team))["mode"] != "b" or step["form"] in "wht":
         continue
     step["mode"] = f"q{captured or team % STREAMS}"
     dense = random.random() < 0.85

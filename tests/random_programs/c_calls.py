@@ -8,7 +8,8 @@ PREDEFINED = {"byte": "MPI_BYTE", "char": "MPI_CHAR", "short": "MPI_SHORT", "int
               "long": "MPI_LONG", "float": "MPI_FLOAT", "double": "MPI_DOUBLE", "int8": "MPI_INT8_T", "uint16": "MPI_UINT16_T",
               "int64": "MPI_INT64_T", "aint": "MPI_AINT", "complex": "MPI_C_DOUBLE_COMPLEX", "2int": "MPI_2INT",
               "double_int": "MPI_DOUBLE_INT", "short_int": "MPI_SHORT_INT", "float_int": "MPI_FLOAT_INT", "bool": "MPI_C_BOOL"}
-CALLS = {"a": "Alltoall", "v": "Alltoallv", "w": "Alltoallw", "g": "Allgather", "r": "Allreduce", "s": "Reduce_scatter_block"}
+CALLS = {"a": "Alltoall", "v": "Alltoallv", "w": "Alltoallw", "g": "Allgather", "h": "Allgatherv", "r": "Allreduce",
+         "s": "Reduce_scatter_block", "t": "Reduce_scatter"}
 ABSOLUTE, FREED, NULL = {"out": 1, "in": 2}, 4, 8
 
 
@@ -97,8 +98,8 @@ class Rank:
 
     def side(self, step, member, key):
         """Declares what a side needs; its arguments."""
-        side, form, number, name = member[key], side_form(step), step["number"], f"{key}{step['number']}"
-        blocks = 1 if (step["form"], key) == ("g", "out") else len(peers_in(self.teams[step["team"]], self.rank))
+        side, form, number, name = member[key], side_form(step, key), step["number"], f"{key}{step['number']}"
+        blocks = 1 if step["form"] in "gh" and key == "out" else len(peers_in(self.teams[step["team"]], self.rank))
         low, high = reach(form, side, blocks)
         self.say(f"Area {name} = area({member[key + '_kind']}, {low}, {high});")
         absolutely = bool(member["flags"] & ABSOLUTE[key])
@@ -142,7 +143,7 @@ class Rank:
             self.reduced[step["number"]] = Reduced(step, member, peers_in(self.teams[step["team"]], self.rank), self.rank)
             return self.reduced[step["number"]].arguments(self.say, self.committed)
         sent = {"a": "MPI_IN_PLACE, 0, MPI_DATATYPE_NULL", "v": "MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL",
-                "w": "MPI_IN_PLACE, NULL, NULL, NULL"}[side_form(step)] if step["in_place"] else self.side(step, member, "out")
+                "w": "MPI_IN_PLACE, NULL, NULL, NULL"}[side_form(step, "out")] if step["in_place"] else self.side(step, member, "out")
         received = self.side(step, member, "in")
         self.pieces(step, member)
         return f"{sent}, {received}"
@@ -167,12 +168,12 @@ class Rank:
         team, found = self.teams[step["team"]], []
         by_rank = {one["rank"]: one for one in step["members"]}
         for at, peer in enumerate(peers_in(team, self.rank)):
-            theirs = by_rank[peer]["in" if step["in_place"] else "out"]
+            key = "in" if step["in_place"] else "out"
             block = peers_in(team, peer).index(self.rank)
-            if step["form"] == "g":
+            if step["form"] in "gh":
                 block = at if step["in_place"] else 0
-            source = block_runs(side_form(step), theirs, block)
-            target = block_runs(side_form(step), member["in"], at)
+            source = block_runs(side_form(step, key), by_rank[peer][key], block)
+            target = block_runs(side_form(step, "in"), member["in"], at)
             found += [f"{{{peer}, {a}, {b}, {n}}}" for a, b, n in paired(source, target)]
         self.say(f"static const Piece must{step['number']}[] = {{ /* from rank, from there, to here, bytes */")
         self.say("  " + ", ".join(found + ["{0, 0, 0, 0}"]) + "};")

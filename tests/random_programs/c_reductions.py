@@ -67,21 +67,35 @@ class Reduced:
         self.step, self.member, self.peers, self.name, self.number = step, member, peers, _name(step), step["number"]
         self.index = peers.index(rank) if rank in peers else 0  # between groups there is no scatter
 
+    def _counts(self):
+        """Of every block that is scattered, or of the only one."""
+        if self.step["form"] == "t":
+            return self.step["count"][:len(self.peers)]
+        return [self.step["count"]] * (len(self.peers) if self.step["form"] == "s" else 1)
+
+    def _own(self):
+        """This rank's block: its first element, and how many."""
+        counts, index = self._counts(), self.index if self.step["form"] in "st" else 0
+        return sum(counts[:index]), counts[index]
+
     def _elements(self, sends):
-        scatters = self.step["form"] == "s" and (sends or self.step["in_place"])
-        return self.step["count"] * (len(self.peers) if scatters else 1)
+        return sum(self._counts()) if sends or self.step["in_place"] else self._own()[1]
 
     def arguments(self, say, type_of):
         step, number, addresses = self.step, self.number, ["MPI_IN_PLACE"]
         for key in ("out", "in")[int(step["in_place"]):]:
             say(f"Area {key}{number} = area({self.member[key + '_kind']}, 0, {self._elements(key == 'out')} * (long)sizeof(T_{self.name}));")
-            addresses.append("NULL" if self.member["flags"] & 8 and step["count"] == 0 else f"{key}{number}.base")
+            addresses.append("NULL" if self.member["flags"] & 8 and self._elements(key == "out") == 0 else f"{key}{number}.base")
         kind, operation = f"MPI_{step['element']}", f"MPI_{MPI_OPS.get(step['operation'])}"
         if step["operation"] in OWN:
             kind, operation = type_of(step["element"], ""), f"op{number}"
             say(f"MPI_Op {operation};")
             say(f"MPI_Op_create(user_{self.name}, {int(step['operation'] in COMMUTES)}, &{operation});")
-        return f"{addresses[-2]}, {addresses[-1]}, {step['count']}, {kind}, {operation}"
+        counts = step["count"]
+        if step["form"] == "t":
+            say(f"static int counts{number}[] = {{{', '.join(str(one) for one in self._counts())}}};")
+            counts = f"counts{number}"
+        return f"{addresses[-2]}, {addresses[-1]}, {counts}, {kind}, {operation}"
 
     def fill(self, say):
         if not self.step["in_place"]:
@@ -92,9 +106,9 @@ class Reduced:
             say(f"put_{self.name}(&in{self.number}, {self.number}, rank, {self._elements(False)});")
 
     def check(self, say):
-        first = self.index * self.step["count"] if self.step["form"] == "s" else 0
+        first, count = self._own()
         ranks = ", ".join(str(peer) for peer in self.peers)
-        say(f"check_{self.name}(&in{self.number}, {self.number}, (int[]){{{ranks}}}, {len(self.peers)}, {first}, {self.step['count']}, "
+        say(f"check_{self.name}(&in{self.number}, {self.number}, (int[]){{{ranks}}}, {len(self.peers)}, {first}, {count}, "
             f"{self._elements(False)});")
 
 

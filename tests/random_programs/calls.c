@@ -79,6 +79,9 @@ static int first_of(const int* counts) { return counts == NULL ? 0 : counts[0]; 
 
 #define REDUCED out->address, in->address, first_of(in->counts), in->types[0], one->reduction.handle
 
+#define GATHERED out->address, first_of(out->counts), out->types[0]
+#define SCATTERED(counts) out->address, in->address, one->counts, in->types[0], one->reduction.handle
+
 #if HAVE_PERSISTENT
 #define IF_PERSISTENT(call) \
   if (one->mode == 'p') return call
@@ -100,7 +103,9 @@ static int call_ints(const Exchange* one, const Arguments* out, const Arguments*
     case 'v': CALL(Alltoallv, Ialltoallv, , SENT_INTS, out->types[0], RECEIVED_INTS, in->types[0]);
     case 'w': CALL(Alltoallw, Ialltoallw, , SENT_INTS, out->types, RECEIVED_INTS, in->types);
     case 'g': CALL(Allgather, Iallgather, , PLAIN);
+    case 'h': CALL(Allgatherv, Iallgatherv, , GATHERED, RECEIVED_INTS, in->types[0]);
     case 'r': CALL(Allreduce, Iallreduce, , REDUCED);
+    case 't': CALL(Reduce_scatter, Ireduce_scatter, , SCATTERED(ints));
     default: CALL(Reduce_scatter_block, Ireduce_scatter_block, , REDUCED);
   }
 }
@@ -113,7 +118,9 @@ static int call_large(const Exchange* one, const Arguments* out, const Arguments
     case 'v': CALL(Alltoallv, Ialltoallv, _c, SENT_LARGE, out->types[0], RECEIVED_LARGE, in->types[0]);
     case 'w': CALL(Alltoallw, Ialltoallw, _c, SENT_LARGE, out->types, RECEIVED_LARGE, in->types);
     case 'g': CALL(Allgather, Iallgather, _c, PLAIN);
+    case 'h': CALL(Allgatherv, Iallgatherv, _c, GATHERED, RECEIVED_LARGE, in->types[0]);
     case 'r': CALL(Allreduce, Iallreduce, _c, REDUCED);
+    case 't': CALL(Reduce_scatter, Ireduce_scatter, _c, SCATTERED(larges));
     default: CALL(Reduce_scatter_block, Ireduce_scatter_block, _c, REDUCED);
   }
 }
@@ -151,7 +158,7 @@ static int call_in_stream(Exchange* one, const Arguments* given) {
   void* const stream = stream_of(one->stream);
   const MPI_Comm comm = one->comm;
   const Arguments *out = &given[0], *in = &given[1];
-  if (calls == NULL || one->form == 'w' || (one->form == 'v' && one->in_place)) return 0;
+  if (calls == NULL || strchr("wht", one->form) != NULL || (one->form == 'v' && one->in_place)) return 0;
   if (one->form == 'a') return calls->alltoall(PLAIN, comm, stream) == MPI_SUCCESS;
   if (one->form == 'g') return calls->allgather(PLAIN, comm, stream) == MPI_SUCCESS;
   if (one->form == 'r') return calls->allreduce(REDUCED, comm, stream) == MPI_SUCCESS;

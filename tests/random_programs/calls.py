@@ -1,8 +1,8 @@
-"""One random call of MPI_Alltoall, v or w, MPI_Allgather, MPI_Allreduce or MPI_Reduce_scatter_block: what each rank passes, so that all of
+"""One random call of MPI_Alltoall, v or w, MPI_Allgather or v, MPI_Allreduce, MPI_Reduce_scatter or its _block: what each rank passes, so that all of
 it fits together."""
 from datatypes import bounds
 from random_types import UNITS, random_type
-from reductions import FORMS, random_reduction
+from reductions import FORMS, counts_of_blocks, random_reduction
 
 ELEMENTS = [0, 1, 1, 2, 3, 4, 6, 8, 12, 12, 24, 60, 120, 240, 720, 2520]
 ABSOLUTE_OUT, ABSOLUTE_IN, TYPES_FREED_EARLY, NULL_WHEN_EMPTY = 1, 2, 4, 8
@@ -131,6 +131,16 @@ def _side(making, step, amounts, pairs, sends):
     return _typed_side(random, kinds, counts, sends, len(pairs) == 1 and "displacements_alone" in making.avoided)
 
 
+def _gathered_side(making, amounts, pairs, sends):
+    """Of an allgatherv: the block of a rank is the same to all others."""
+    random = making.random
+    kind, each = _usable_type(random, amounts.unit, amounts.granule, sends)
+    if "types_of_unequal_sizes" in making.avoided and each > 1:
+        kind, each = ["contig", each, kind], 1
+    counts = [amounts.between(source, source)[0] * each for source, _ in pairs]
+    return {"types": [kind], "counts": counts[:1], "places": None} if sends else _vector_side(random, kind, counts, False)
+
+
 def _member(making, step, rank, peers, amounts):
     random = making.random
     kinds = [HEAP, HEAP, HEAP, BEFORE_FORBIDDEN_PAGE, SHARED, BEHIND_FORBIDDEN_PAGE]
@@ -147,6 +157,8 @@ def _member(making, step, rank, peers, amounts):
     elif step["form"] in "ag":
         elements, unit = amounts.known["all"]
         sides = [_plain_side(random, unit, elements, len(peers), sends) for sends in (True, False)]
+    elif step["form"] == "h":
+        sides = [_gathered_side(making, amounts, [(rank, rank)], True), _gathered_side(making, amounts, [(peer, rank) for peer in peers], False)]
     else:
         sides = [_side(making, step, amounts, [(rank, peer) for peer in peers], True),
                  _side(making, step, amounts, [(peer, rank) for peer in peers], False)]
@@ -167,7 +179,7 @@ def _in_place(making, step, team):
         return False
     if step["form"] in FORMS:
         return True
-    if step["mode"] == "b" or step["form"] in "ag":
+    if step["mode"] == "b" or step["form"] in "agh":
         return "typed_in_place" not in making.avoided
     return making.opens_at_once and team["opened"] and "in_place" not in making.avoided
 
@@ -176,21 +188,23 @@ def random_call(making, number):
     random, team = making.random, making.teams[number]
     units = [unit for unit in UNITS if unit[0] not in making.avoided]
     unit = random.choice(units)
-    step = {"op": "call", "number": making.take_number(), "team": number, "form": random.choice("aaavvvwwgggrrrsss"),
+    step = {"op": "call", "number": making.take_number(), "team": number, "form": random.choice("aaavvvwwggghhhrrrsssttt"),
             "mode": _mode(making, number)}
     if step["form"] in "aw" and step["mode"] != "b" and (team["inter"] and "typed_between_groups" in making.avoided or
                                                          team.get("grid") and "typed_on_grids" in making.avoided):
         step["form"] = "v"
-    if step["form"] == "g" and team["inter"] and "gather_between_groups" in making.avoided:
+    if step["form"] in "gh" and team["inter"] and "gather_between_groups" in making.avoided:
         step["form"] = "r"
-    if step["form"] == "g" and step["mode"] == "p" and "persistent_gather" in making.avoided:
+    if step["form"] in "gh" and step["mode"] == "p" and "persistent_gather" in making.avoided:
         step["mode"] = "n"
-    if step["form"] == "s" and team["inter"]:
+    if step["form"] in "st" and team["inter"]:
         step["form"] = "r"  # between groups of two sizes it takes other counts
     step["in_place"] = _in_place(making, step, team)
     step["large"] = random.random() < 0.25
     if step["form"] in FORMS:
         step.update(random_reduction(random, making.avoided, team.get("ordered", False) and step["mode"] == "b"))
+    if step["form"] == "t":
+        step["count"] = counts_of_blocks(random, step["count"], max(len(group) for group in team["groups"]))
     amounts = Amounts(random, step["in_place"], unit, units if step["form"] == "w" else [unit])
     elements = random.choice(ELEMENTS) if random.random() < 0.96 else 12 * 1024
     if step["form"] in "ag":

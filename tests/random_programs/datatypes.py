@@ -122,8 +122,10 @@ def runs(kind):
     return found
 
 
-def side_form(step):
-    """How the sides of a call say what they are: one type and count (a), a count for every block (v), or a type, too (w)."""
+def side_form(step, key):
+    """How a side of a call, out or in, says what it is: one type and count (a), a count for every block (v), or a type, too (w)."""
+    if step["form"] == "h":
+        return "v" if key == "in" else "a"
     return step["form"] if step["form"] in "vw" else "a"
 
 

@@ -16,6 +16,8 @@ SETTINGS = {  # as in generate.py
     "CROSSRAIL_ALLTOALLV": ("-", ["ipc_push", "ipc_push~memcpy_threshold=100", "pairwise"]),
     "CROSSRAIL_ALLREDUCE": ("-", ["ll_one_shot", "ll128_one_shot", "two_shot_pull", "two_shot_pull~halves=64", "multi_lane", "multi_lane~part=1K", "multi_lane~part=1K~circling=0"]),
     "CROSSRAIL_ALLGATHER": ("-", ["ipc_push", "ipc_push~memcpy_threshold=100"]),
+    "CROSSRAIL_ALLGATHERV": ("-", ["ipc_push", "ipc_push~memcpy_threshold=100"]),
+    "CROSSRAIL_REDUCE_SCATTER": ("-", ["ipc_pull"]),
     "CROSSRAIL_REDUCE_SCATTER_BLOCK": ("-", ["ipc_pull"]),
     "CROSSRAIL_DEVICES": ("1", ["0"]),
     "CROSSRAIL_DEVICE_SCRATCH": ("32M", ["4K", "64K", "1M"]),

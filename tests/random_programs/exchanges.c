@@ -4,56 +4,7 @@
 #include <string.h>
 
 #include "check.h"
-
-const Type* type_of(const Side* side, int i) { return &side->types[side->form == 'w' ? i : 0]; }
-int64_t count_of(const Side* side, int i) { return side->counts[side->form == 'a' ? 0 : i]; }
-
-int64_t place_of(const Side* side, int i) {
-  if (side->form == 'a') return i * side->counts[0] * extent_of(&side->types[0]);
-  return side->places[i] * (side->form == 'v' ? extent_of(&side->types[0]) : 1);
-}
-
-static Side read_side(Script* script, char form, int blocks, int wanted) {
-  Side side = {.form = form, .blocks = blocks};
-  const size_t types = form == 'w' ? (size_t)blocks : 1, counts = form == 'a' ? 1 : (size_t)blocks;
-  side.types = calloc(types, sizeof *side.types);
-  side.counts = calloc(counts, sizeof *side.counts);
-  side.places = calloc(counts, sizeof *side.places);
-  if (form != 'w') side.types[0] = read_type(script, wanted);
-  for (size_t i = 0; i < counts; ++i) {
-    side.counts[i] = next_number(script);
-    if (form != 'a') side.places[i] = next_number(script);
-    if (form == 'w') side.types[i] = read_type(script, wanted);
-  }
-  return side;
-}
-
-static void free_side(Side* side) {
-  const int types = side->form == 'w' ? side->blocks : 1;
-  if (side->types == NULL) return;
-  for (int i = 0; i < types; ++i) free_type(&side->types[i]);
-  free(side->types);
-  free(side->counts);
-  free(side->places);
-  memset(side, 0, sizeof *side);
-}
-
-/* From the base; what has no bytes reaches nowhere. */
-static void reach_of(const Side* side, int64_t* low, int64_t* high) {
-  *low = INT64_MAX;
-  *high = INT64_MIN;
-  for (int i = 0; i < side->blocks; ++i) {
-    const Type* const type = type_of(side, i);
-    const int64_t last = (count_of(side, i) - 1) * extent_of(type);
-    if (last < 0 && count_of(side, i) == 0) continue;
-    for (size_t k = 0; k < type->runs.count; ++k) {
-      const int64_t first = place_of(side, i) + type->runs.run[k].offset, end = first + type->runs.run[k].bytes;
-      if (first < *low) *low = first;
-      if (end + last > *high) *high = end + last;
-    }
-  }
-  if (*low > *high) *low = *high = 0;
-}
+#include "sides.h"
 
 static Area area_of(const Side* side, int kind) {
   int64_t low, high;
@@ -62,13 +13,16 @@ static Area area_of(const Side* side, int kind) {
 }
 
 /* Those of a rank that exchanges with `peers` others. */
-static int blocks_out(const Exchange* exchange, int peers) { return exchange->form == 'g' || exchange->form == 'r' ? 1 : peers; }
+static int blocks_out(const Exchange* exchange, int peers) { return strchr("ghrt", exchange->form) != NULL ? 1 : peers; }
 static int blocks_in(const Exchange* exchange, int peers) {
-  return exchange->form == 'r' || (exchange->form == 's' && !exchange->in_place) ? 1 : peers;
+  return exchange->form == 'r' || exchange->form == 't' || (exchange->form == 's' && !exchange->in_place) ? 1 : peers;
 }
 
 static Side read_one(Script* script, const Exchange* exchange, int blocks, int wanted) {
   return read_side(script, strchr("vw", exchange->form) != NULL ? exchange->form : 'a', blocks, wanted);
+}
+static Side read_received(Script* script, const Exchange* exchange, int blocks, int wanted) {
+  return exchange->form == 'h' ? read_side(script, 'v', blocks, wanted) : read_one(script, exchange, blocks, wanted);
 }
 
 static Side reduced_side(const Reduction* reduction, int64_t count, int blocks) {
@@ -81,12 +35,27 @@ static Side reduced_side(const Reduction* reduction, int64_t count, int blocks) 
   return side;
 }
 
-/* COUNT and the reduction, in the line of the step: the same on all ranks. The type is the receive side's. */
+/* Of a rank: its block, or all of them. */
+static int64_t scattered(const Exchange* exchange, int all) {
+  int64_t elements = 0;
+  for (int i = 0; i < exchange->blocks; ++i) elements += all || i == exchange->index ? exchange->lengths[i] : 0;
+  return elements;
+}
+
+/* COUNT, of a reduce_scatter how many counts and these, and the reduction, in the line of the step: the same on all ranks. The type is the
+ * receive side's. */
 static void read_reduced_sides(Script* script, Exchange* exchange) {
-  const int64_t count = next_number(script);
+  int64_t count = next_number(script);
+  const int unequal = exchange->form == 't';
+  for (int64_t i = 0, lengths = count; unequal && i < lengths; ++i) {
+    exchange->lengths[i] = next_number(script);
+    exchange->larges[i] = exchange->ints[i] = (int)exchange->lengths[i];
+  }
+  if (unequal) count = scattered(exchange, 1);
   Script again = *script;
   exchange->reduction = read_reduction(script, 1);
-  exchange->in = reduced_side(&exchange->reduction, count, blocks_in(exchange, exchange->blocks));
+  const int64_t received = unequal && !exchange->in_place ? scattered(exchange, 0) : count;
+  exchange->in = reduced_side(&exchange->reduction, received, blocks_in(exchange, exchange->blocks));
   if (exchange->in_place) return;
   const Reduction same = read_reduction(&again, 0);
   exchange->out = reduced_side(&same, count, blocks_out(exchange, exchange->blocks));
@@ -107,12 +76,14 @@ static void read_member(Script* script, Exchange* exchange) {
   if (rank == me) {
     exchange->flags = flags;
     if (!exchange->in_place && !reduces(exchange)) exchange->out = read_one(script, exchange, blocks_out(exchange, blocks), 1);
-    if (!reduces(exchange)) exchange->in = read_one(script, exchange, blocks_in(exchange, blocks), 1);
+    if (!reduces(exchange)) exchange->in = read_received(script, exchange, blocks_in(exchange, blocks), 1);
     if (!exchange->in_place) exchange->from = area_of(&exchange->out, out_kind);
     exchange->to = area_of(&exchange->in, in_kind);
   }
   const int their_blocks = exchange->in_place ? blocks_in(exchange, blocks) : blocks_out(exchange, blocks);
-  if (slot < exchange->blocks && !reduces(exchange)) exchange->sent[slot] = read_one(&again, exchange, their_blocks, 0);
+  if (slot < exchange->blocks && !reduces(exchange)) {
+    exchange->sent[slot] = exchange->in_place ? read_received(&again, exchange, their_blocks, 0) : read_one(&again, exchange, their_blocks, 0);
+  }
   skip_line(script);
 }
 
@@ -234,7 +205,7 @@ static int64_t look(Cursor* cursor, int64_t* position) {
 
 static void expect_block(const Exchange* exchange, int i, unsigned char* base) {
   const uint64_t key = key_of(exchange, exchange->peers[i], exchange->in_place);
-  const int its_own = exchange->in_place ? i : 0, block = exchange->form == 'g' ? its_own : exchange->index;
+  const int its_own = exchange->in_place ? i : 0, block = strchr("gh", exchange->form) != NULL ? its_own : exchange->index;
   Cursor source = cursor_at(&exchange->sent[i], block), target = cursor_at(&exchange->in, i);
   for (;;) {
     int64_t from = 0, to = 0;
@@ -251,15 +222,18 @@ static void expect_block(const Exchange* exchange, int i, unsigned char* base) {
 
 static void expect_results(const Exchange* exchange, const Area* should) {
   uint64_t keys[kMostRanks];
-  const int64_t count = exchange->in.counts[0];
+  const int unequal = exchange->form == 't', scatters = unequal || exchange->form == 's';
+  const int64_t count = unequal ? exchange->lengths[exchange->index] : exchange->in.counts[0];
+  int64_t first = 0;
+  for (int i = 0; scatters && i < exchange->index; ++i) first += unequal ? exchange->lengths[i] : count;
   for (int i = 0; i < exchange->blocks; ++i) keys[i] = key_of(exchange, exchange->peers[i], exchange->in_place);
-  const int64_t first = exchange->form == 's' ? exchange->index * count : 0;
   const Results results = {keys, exchange->blocks, first, count};
   expect_elements(&exchange->reduction, &results, &exchange->to, should);
-  if (exchange->form != 's' || !exchange->in_place) return;
+  if (!scatters || !exchange->in_place) return;
   /* What was given and is no result, the standard leaves open: MPICH 5 writes there. */
-  const int64_t result = count * extent_of(&exchange->reduction.element);
-  memcpy(should->base + result, exchange->to.base + result, (size_t)(result * (exchange->blocks - 1)));
+  const int64_t extent = extent_of(&exchange->reduction.element), result = count * extent;
+  const int64_t all = exchange->in.counts[0] * exchange->in.blocks * extent;
+  memcpy(should->base + result, exchange->to.base + result, (size_t)(all - result));
 }
 
 static void compare(const Exchange* exchange, const Area* area, const unsigned char* expected, const char* what) {

@@ -1,6 +1,8 @@
-/* One call of MPI_Alltoall, v or w, MPI_Allgather, MPI_Allreduce or MPI_Reduce_scatter_block: blocking, nonblocking or persistent; and
+/* One call of MPI_Alltoall, v or w, MPI_Allgather or v, MPI_Allreduce, MPI_Reduce_scatter or its _block: blocking, nonblocking or persistent; and
  * what it must bring. */
 #pragma once
+
+#include <string.h>
 
 #include "areas.h"
 #include "reductions.h"
@@ -21,7 +23,7 @@ enum { kAbsoluteOut = 1, kAbsoluteIn = 2, kTypesFreedEarly = 4, kNullWhenEmpty =
 typedef struct {
   int number, in_place, large, flags, starts;
   int written_between; /* since it was filled */
-  char form; /* a, v, w: alltoalls; g: allgather; r: allreduce; s: reduce_scatter_block */
+  char form; /* a, v, w: alltoalls; g, h: allgather, v; r: allreduce; s, t: reduce_scatter_block, reduce_scatter */
   char mode; /* b, n, p; q: in the order of a stream, where crossrail is there and does not refuse it, otherwise as b */
   int stream; /* q: its number */
   int enqueued; /* q: not refused */
@@ -33,6 +35,9 @@ typedef struct {
   Side out, in;      /* this rank's */
   Side sent[kMostRanks]; /* the peers'; not of reductions, where it is as long as this rank's */
   Reduction reduction;
+  int64_t lengths[kMostRanks]; /* t: elements of each block */
+  int ints[kMostRanks];        /* as MPI is given them */
+  MPI_Count larges[kMostRanks];
   Area from, to;
   /* Of the send and the receive side: the types that MPI is given, how many of them were made for the call, and the arrays. */
   MPI_Datatype* given[2];
@@ -44,7 +49,7 @@ typedef struct {
 /* Reads the step's line and those of the members after it; NULL where this rank is no member. */
 Exchange* read_exchange(Script* script, uint64_t seed);
 void free_exchange(Exchange* exchange);
-static inline int reduces(const Exchange* exchange) { return exchange->form == 'r' || exchange->form == 's'; }
+static inline int reduces(const Exchange* exchange) { return strchr("rst", exchange->form) != NULL; }
 /* Fresh numbers for the next start. */
 void refill(Exchange* exchange);
 /* Calls MPI; a blocking call has ended then. Returns MPI's code. */

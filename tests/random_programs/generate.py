@@ -24,6 +24,8 @@ SETTINGS = {  # what each program begins with, and what it may be instead
                                   "node_single_copy", "node_single_copy~read=64~uncached=0", "node_single_copy~read=1K~part=64",
                                   "rank_order", "rank_order~whole=64~part=1K", "rank_order~around=64", "multi_lane", "multi_lane~part=1K~halving=64", "multi_lane~part=1K~split=64~circling=0"]),
     "CROSSRAIL_ALLGATHER": ("-", ["ring", "bruck", "node_shared", "node_shared~packet=64~part=1K", "multi_lane", "multi_lane~part=1K"]),
+    "CROSSRAIL_ALLGATHERV": ("-", ["ring", "node_shared", "node_shared~packet=64~part=1K", "multi_lane", "multi_lane~part=1K"]),
+    "CROSSRAIL_REDUCE_SCATTER": ("-", ["pairwise", "node_shared", "node_shared~packet=64~part=1K", "multi_lane", "multi_lane~part=1K"]),
     "CROSSRAIL_REDUCE_SCATTER_BLOCK": ("-", ["pairwise", "node_shared", "node_shared~packet=64~part=1K", "multi_lane", "multi_lane~part=1K"]),
     "CROSSRAIL_REPRODUCIBLE": ("0", ["1"]),
     "CROSSRAIL_SCRATCH": ("64M", ["64K", "256K", "1M"]),

@@ -23,6 +23,8 @@ PROLOGUE = r"""
 #define ALLGATHER_INIT INIT(Allgather)
 #define ALLREDUCE_INIT INIT(Allreduce)
 #define REDUCE_SCATTER_BLOCK_INIT INIT(Reduce_scatter_block)
+#define ALLGATHERV_INIT INIT(Allgatherv)
+#define REDUCE_SCATTER_INIT INIT(Reduce_scatter)
 #define c0 MPI_COMM_WORLD
 #define OK(call) do { int code_ = (call); if (code_ != MPI_SUCCESS) printf("WRONG: %s: error %d\n", #call, code_), wrong = 1; } while (0)
 

@@ -1,4 +1,4 @@
-"""What MPI_Allreduce and MPI_Reduce_scatter_block may combine: MPI's operations on the types for which the standard defines them, and
+"""What MPI_Allreduce, MPI_Reduce_scatter_block and MPI_Reduce_scatter may combine: MPI's operations on the types for which the standard defines them, and
 operations of the program's own."""
 
 KINDS = {  # names without MPI_, as tests/mpi/reduction_types.c has them
@@ -19,7 +19,12 @@ OWN = {  # the program's, by their types; reductions.c says what they do
 }
 COUNTS = [0, 1, 1, 2, 3, 5, 7, 14, 15, 64, 100, 500, 1000, 5000]
 LARGE = 40000
-FORMS = "rs"
+FORMS = "rst"  # of t, the count is one for each rank of the largest group
+
+
+def counts_of_blocks(random, count, ranks):
+    """For a reduce_scatter: some empty, some much longer than others."""
+    return [random.choice([0, 1, count // 10, count, count]) if random.random() < 0.8 else 0 for _ in range(ranks)]
 
 
 def kind_of(element):
@@ -27,7 +32,7 @@ def kind_of(element):
 
 
 def random_reduction(random, avoided, ordered):
-    """What a step of form r or s has beside the others. Small numbers: where the MPI library does others wrong. `ordered`: crossrail is
+    """What a step of form r or s has beside the others; of t, its counts are made of the one that is here. Small numbers: where the MPI library does others wrong. `ordered`: crossrail is
     to combine in the order of the ranks."""
     count = random.choice(COUNTS) if random.random() < 0.98 else LARGE
     if ordered and random.random() < 0.5:

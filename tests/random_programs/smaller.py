@@ -79,10 +79,11 @@ def _call_without(step, team, gone):
         peers = peers_in(team, member["rank"])
         if member["rank"] == gone:
             continue
-        if gone in peers and step["form"] in "vw":
+        if gone in peers and step["form"] in "vwh":
             at = peers.index(gone)
-            for side in (member["out"], member["in"]):
-                if side is not None:
+            for key in ("out", "in"):
+                side = member[key]
+                if side is not None and side_form(step, key) != "a":
                     del side["counts"][at], side["places"][at]
                     if step["form"] == "w":
                         del side["types"][at]
@@ -180,7 +181,7 @@ def _changed(step, change):
 def _bytes_with(scale):
     def change(step):
         for member, key in _each_side(step):
-            member[key] = _in_bytes(side_form(step), member[key], scale)
+            member[key] = _in_bytes(side_form(step, key), member[key], scale)
     return change
 
 
@@ -208,7 +209,7 @@ def _flattened(index, at):
         side = member[key]
         simple = flat(side["types"][at])
         side["types"][at] = simple
-        _one_behind_the_other(side_form(step), side)
+        _one_behind_the_other(side_form(step, key), side)
     return change
 
 
@@ -216,7 +217,10 @@ def _simpler_reductions(step):
     if step["form"] not in FORMS:
         return []
     count = step["count"]
-    return [{**copy.deepcopy(step), "count": fewer} for fewer in (min(count, 1), min(count, 16), count // 2, max(count - 1, 0))]
+    found = []
+    for fewer in (lambda n: min(n, 1), lambda n: min(n, 16), lambda n: n // 2, lambda n: max(n - 1, 0)):
+        found.append({**copy.deepcopy(step), "count": [fewer(one) for one in count] if step["form"] == "t" else fewer(count)})
+    return found
 
 
 def simpler_calls(step):

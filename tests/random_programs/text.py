@@ -19,11 +19,12 @@ def _call(step):
               len(step["members"])]]
     if step["form"] in FORMS:
         element = words(step["element"]) if step["operation"] in OWN else [step["element"]]
-        lines[0] += [step["count"], step["operation"], step["numbers"]] + element
+        counts = [len(step["count"]), *step["count"]] if step["form"] == "t" else [step["count"]]
+        lines[0] += [*counts, step["operation"], step["numbers"]] + element
     for member in step["members"]:
         line = [member["rank"], member["out_kind"], member["in_kind"], member["flags"]]
-        for side in (member["out"], member["in"]):
-            line += [] if side is None else _side(side_form(step), side)
+        for key in ("out", "in"):
+            line += [] if member[key] is None else _side(side_form(step, key), member[key])
         lines.append(line)
     return lines
 
