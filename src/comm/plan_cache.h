@@ -14,7 +14,7 @@ namespace crossrail {
 class PlanCache {
  public:
   explicit PlanCache(std::size_t capacity) : capacity_(capacity < 1 ? 1 : capacity) {}
-  // Null if there is none.
+  // Null if there is none. A plan is for every root, and is given that of `shape`: a slot runs one call at a time.
   Plan* find(const Shape& shape);
   // Of a Shape that has none. Drops the least recently used plan when full.
   Plan& add(std::unique_ptr<Plan> plan);

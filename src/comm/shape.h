@@ -20,16 +20,25 @@ struct Shape {
   Collective collective = Collective::alltoall;
   Memory memory = Memory::host;
   bool in_place = false;
-  std::uint64_t block_bytes = 0;  // from one rank to one other; alltoallv: 0, no rank knows them all; of collectives that reduce: of a rank's elements
+  std::uint64_t block_bytes = 0;  // from one rank to one other; of v-collectives 0, no rank knows them all; of collectives that reduce: of a rank's elements
   Order order = Order::call;      // of calls in a stream's order the memory is `device`
   Reduction reduction;            // of collectives that reduce
+  int root = kNoRoot;             // of rooted collectives: a rank of the communicator
 
+  static constexpr int kNoRoot = -1;
   bool operator==(const Shape&) const = default;
+  // Plans serve every root: programs let one rank after the other be it.
+  Shape of_any_root() const {
+    Shape any = *this;
+    any.root = kNoRoot;
+    return any;
+  }
   std::uint64_t hash() const {
     const auto kind = static_cast<std::uint64_t>(reduction.operation) << 40 | static_cast<std::uint64_t>(reduction.element) << 32 |
                       static_cast<std::uint64_t>(order) << 24 | static_cast<std::uint64_t>(collective) << 16 |
                       static_cast<std::uint64_t>(memory) << 8 | static_cast<std::uint64_t>(in_place);
-    return mix_word(mix_word(kHashSeed, kind), block_bytes);
+    const std::uint64_t hash = mix_word(mix_word(kHashSeed, kind), block_bytes);
+    return root == kNoRoot ? hash : mix_word(hash, static_cast<std::uint64_t>(root));
   }
 };
 

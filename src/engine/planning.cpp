@@ -107,9 +107,10 @@ Status agree_on_largest(Slot& slot, std::uint32_t mine, std::uint32_t& largest) 
 bool can_be_pending(Communicator& communicator, const Shape& shape) {
   if (communicator.slots.size() < 2) return false;
   const bool messages = communicator.slot(1).links->messages_open();
-  PendingDecision& known = communicator.decisions[shape.hash() % communicator.decisions.size()];
-  if (known.known && known.shape == shape && known.messages == messages) return known.can;
-  known = {shape, true, messages, !candidates_if_pending(communicator, shape, {communicator.topology, messages}).empty()};
+  const Shape any = shape.of_any_root();
+  PendingDecision& known = communicator.decisions[any.hash() % communicator.decisions.size()];
+  if (known.known && known.shape == any && known.messages == messages) return known.can;
+  known = {any, true, messages, !candidates_if_pending(communicator, shape, {communicator.topology, messages}).empty()};
   return known.can;
 }
 

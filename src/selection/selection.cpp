@@ -51,7 +51,7 @@ const char* by_messages(const Topology& topology, Collective collective) {
   switch (collective) {
     case Collective::allreduce: return topology.rank_order ? "rank_order" : "recursive_doubling";
     case Collective::allgather: return "ring";
-    default: return "pairwise";
+    default: return is_rooted(collective) ? "direct" : "pairwise";
   }
 }
 

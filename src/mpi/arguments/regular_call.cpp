@@ -49,15 +49,11 @@ bool RegularCall::has_own_operation() const {
   return combining_of(op_).operation == Operation::none && !has_null_buffer();
 }
 
-namespace {
-
 // Open MPI looks at types of its own only.
 bool null_without_reason(const Side& side) {
   if (side.address != nullptr || side.count == 0 || side.facts.bytes == 0) return false;
   return side.facts.predefined || (!library_is_open_mpi() && begins_at_its_address(side.type, side.facts));
 }
-
-}  // namespace
 
 // In an allgather that is not in place, the MPICH family refuses a block to send that lies where it goes.
 bool RegularCall::is_own_block() const {

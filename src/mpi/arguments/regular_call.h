@@ -70,6 +70,9 @@ class RegularCall {
   Reduction reduction_;
 };
 
+// Whether the MPI library refuses the null address of a side that has been described.
+bool null_without_reason(const Side& side);
+
 // Returns a type of ours with the same data as `type` where its layout is needed to reach them; `type` itself where they are a row of bytes.
 MPI_Datatype kept_type(MPI_Datatype type, const TypeFacts& facts, std::vector<MPI_Datatype>& ours);
 

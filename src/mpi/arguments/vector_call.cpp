@@ -4,13 +4,13 @@
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
-namespace {
 
-// Four words: the address, counts, displacements, the type or the types.
 VectorSide vector_side_of(const Word64 words[4], bool large_counts, bool has_types) {
   return {reinterpret_cast<void*>(words[0]), Numbers(words[1], large_counts), Numbers(words[2], large_counts),
           has_types ? handles().type_null : handle_from<MPI_Datatype>(words[3]), has_types ? reinterpret_cast<const MPI_Datatype*>(words[3]) : nullptr};
 }
+
+namespace {
 
 bool incomplete(const VectorSide& side) {
   return !side.counts.given() || !side.displacements.given() || (!side.has_types() && side.type == handles().type_null);
@@ -21,6 +21,8 @@ bool same_sides(const VectorSide& send, const VectorSide& recv) {
   return !library_is_open_mpi() && send.address == recv.address && send.address != nullptr && send.counts == recv.counts &&
          send.type == recv.type && send.types == recv.types;
 }
+
+}  // namespace
 
 void keep_types_of(VectorSide& side, const SideFacts& facts, std::vector<MPI_Datatype>& array, std::vector<MPI_Datatype>& ours) {
   if (!side.has_types()) {
@@ -36,8 +38,6 @@ void keep_types_of(VectorSide& side, const SideFacts& facts, std::vector<MPI_Dat
   }
   side.types = array.data();
 }
-
-}  // namespace
 
 VectorCall::VectorCall(const MpiFunction& function, const Word64* words, bool large_counts)
     : send_(vector_side_of(words, large_counts, function.has('T'))),

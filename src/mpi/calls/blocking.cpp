@@ -1,8 +1,7 @@
 #include "mpi/calls/blocking.h"
 
 #include "engine/engine.h"
-#include "mpi/arguments/regular_call.h"
-#include "mpi/arguments/vector_call.h"
+#include "mpi/arguments/with_call.h"
 #include "mpi/calls/native_copies.h"
 #include "mpi/calls/worth_opening.h"
 #include "mpi/communicator/raised_errors.h"
@@ -13,10 +12,14 @@ namespace crossrail::mpi {
 namespace {
 
 // A surveyed call's vectors are the record's: v-collectives allocate nothing. Other calls have none.
-VectorCall::Facts& facts_of(CommunicatorRecord& record, const VectorCall&) { return record.facts; }
-RegularCall::Facts& facts_of(CommunicatorRecord&, const RegularCall&) {
-  static RegularCall::Facts none;
-  return none;
+template <class Call>
+typename Call::Facts& facts_of(CommunicatorRecord& record, const Call&) {
+  if constexpr (kHasCounts<Call>) {
+    return record.facts;
+  } else {
+    static typename Call::Facts none;
+    return none;
+  }
 }
 
 // Why the engine has left this call, whose plan it was, to the MPI library.
@@ -71,21 +74,21 @@ void carry(const Carrying& carrying, Call& call, typename Call::Facts& facts) {
 
 // It is known already that the MPI library gets all v-calls on this communicator: the sides of this one, a survey of which takes longer the
 // more ranks there are, need not be looked at.
-bool is_native_already(CommunicatorRecord& record, const VectorCall&) {
+template <class Call>
+bool is_native_already(CommunicatorRecord& record, const Call& call) {
   if (record.communicator->broken) return true;
-  const Plan* const known = record.communicator->slot().plans.find(VectorCall::kShape);
+  const Plan* const known = record.communicator->slot().plans.find(call.shape());
   return known != nullptr && known->native();
 }
-bool is_native_already(CommunicatorRecord&, const RegularCall&) { return false; }
 
-void leave_unsurveyed(const Carrying& carrying, const VectorCall& call) {
+template <class Call>
+void leave_unsurveyed(const Carrying& carrying, const Call& call) {
   const auto& [entry, record, result] = carrying;
   const int ranks = record.communicator->topology.size;
-  result.blocks = static_cast<std::uint64_t>(ranks);
+  result.blocks = static_cast<std::uint64_t>(call.blocks_sent(ranks));
   if (counting()) result.block_bytes = call.estimated_block_bytes(ranks);
-  complete(carrying, VectorCall::kShape, run_collective(*record.communicator, VectorCall::kShape, {}));
+  complete(carrying, call.shape(), run_collective(*record.communicator, call.shape(), {}));
 }
-void leave_unsurveyed(const Carrying&, const RegularCall&) {}
 
 // If other ranks have one of MPI's operations in this call, which is wrong, they would wait for this rank for ever. MPI libraries reduce
 // nothing of nothing, whatever the operation.
@@ -104,13 +107,15 @@ enum class Sides { unknown, surveyed, wrong };
 template <class Call>
 Sides try_to_carry(const Carrying& carrying, Call& call, typename Call::Facts& facts) {
   const auto& [entry, record, result] = carrying;
-  if (record.opened && is_native_already(record, call)) {
-    leave_unsurveyed(carrying, call);
-    return Sides::unknown;
+  if constexpr (kHasCounts<Call>) {
+    if (record.opened && is_native_already(record, call)) {
+      leave_unsurveyed(carrying, call);
+      return Sides::unknown;
+    }
   }
   if (!is_ours(call.survey(record.ranks, facts), result)) {
     if (!result.done) say_if_own_operation(carrying, call);
-    return entry.function.has_counts ? Sides::wrong : Sides::surveyed;  // an operation of the program's leaves the sides of a reduction right
+    return kHasCounts<Call> ? Sides::wrong : Sides::surveyed;  // an operation of the program's leaves the sides of a reduction right
   }
   if (!record.opened) {
     const Shape shape = call.shape();
@@ -156,8 +161,9 @@ CallResult run_known(EntryPoint& entry, const Word64* words) {
   if (record != nullptr && record->opened && !copies_may_be_needed()) {
     if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
   }
-  if (entry.function.has_counts) return run(entry, record, VectorCall(entry.function, words, entry.large_counts), words);
-  return run(entry, record, RegularCall(entry.function, words, entry.large_counts), words);
+  // Whose rank would be asked for where there is no communicator?
+  if (record == nullptr && entry.function.root_word >= 0) return left(native_because::kNoRecord);
+  return with_call(entry.function, words, entry.large_counts, [&](const auto& call) { return run(entry, record, call, words); });
 }
 
 }  // namespace

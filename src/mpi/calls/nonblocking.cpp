@@ -5,8 +5,7 @@
 #include <optional>
 
 #include "engine/engine.h"
-#include "mpi/arguments/regular_call.h"
-#include "mpi/arguments/vector_call.h"
+#include "mpi/arguments/with_call.h"
 #include "mpi/buffers/prepared_buffers.h"
 #include "mpi/calls/native_copies.h"
 #include "mpi/calls/worth_opening.h"
@@ -139,8 +138,8 @@ CallResult start_any(EntryPoint& entry, const Call& call, const Word64* words) {
 
 CallResult start_nonblocking(EntryPoint& entry, const Word64* words) {
   if (find_functions() == nullptr) return left(native_because::kNoMpi);
-  if (entry.function.has_counts) return start_any(entry, VectorCall(entry.function, words, entry.large_counts), words);
-  const CallResult result = start_any(entry, RegularCall(entry.function, words, entry.large_counts), words);
+  const CallResult result =
+      with_call(entry.function, words, entry.large_counts, [&](const auto& call) { return start_any(entry, call, words); });
   if (entry.function.reduces && (!result.done || result.on_copies)) tell_if_not_covered(handle_from<MPI_Comm>(entry.comm(words)), entry.name(), result);
   return result;
 }

@@ -4,8 +4,7 @@
 #include <optional>
 
 #include "engine/engine.h"
-#include "mpi/arguments/regular_call.h"
-#include "mpi/arguments/vector_call.h"
+#include "mpi/arguments/with_call.h"
 #include "mpi/calls/native_copies.h"
 #include "mpi/calls/worth_opening.h"
 #include "mpi/communicator/opening.h"
@@ -171,8 +170,8 @@ Startable* find_startable(MPI_Request request) {
 
 CallResult init_persistent(EntryPoint& entry, const Word64* words) {
   if (find_functions() == nullptr) return {};
-  if (entry.function.has_counts) return init_any(entry, VectorCall(entry.function, words, entry.large_counts), words);
-  const CallResult result = init_any(entry, RegularCall(entry.function, words, entry.large_counts), words);
+  const CallResult result =
+      with_call(entry.function, words, entry.large_counts, [&](const auto& call) { return init_any(entry, call, words); });
   if (entry.function.reduces && (!result.done || result.on_copies)) tell_if_not_covered(handle_from<MPI_Comm>(entry.comm(words)), entry.name(), result);
   return result;
 }

@@ -29,6 +29,7 @@ struct MpiFunction {
   bool reduces = has('o');
   bool has_counts = has('N');  // a count for each rank
   int receive_word = place('r');
+  int root_word = place('k');  // -1: it has none
 
   constexpr int words() const { return static_cast<int>(arguments.size()); }
   // The place of the first argument of this kind, from place `from` on; -1: there is none.
