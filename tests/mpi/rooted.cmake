@@ -26,3 +26,9 @@ mpi_test(rooted_off openmpi4 2 ARGS --set CROSSRAIL=0 --expect-native MPI_Gather
 foreach(mpi openmpi4 mpich4)
   mpi_test(rooted_device ${mpi} 3 ARGS --libraries ${MPI_TEST_PRETEND} --set PRETEND_DRIVER=${MPI_TEST_PRETEND}/libcuda.so.1 ${all_four} rooted 11 400)
 endforeach()
+
+# What MPI forbids is the MPI library's error.
+mpi_test_program(wrong_rooted wrong_rooted.c)
+foreach(mpi openmpi4 mpich4)
+  mpi_test(wrong_rooted ${mpi} 3 ARGS --same-as-native --expect-carried MPI_Gather:5 --expect-carried MPI_Scatterv:5 wrong_rooted)
+endforeach()
