@@ -113,7 +113,7 @@ static int choose(Call* call, int* elements, int ranks, Random* common) {
   call->gathers = random_below(common, 2);
   call->counted = random_below(common, 2);
   call->in_place = random_below(common, 4) == 0;
-  call->form = random_below(common, 2) ? kBlocking : (Form)random_below(common, MPI_VERSION >= 4 ? kForms : kPersistent);
+  call->form = random_below(common, 2) ? kBlocking : (Form)random_below(common, kHasPersistent ? kForms : kPersistent);
   call->large = kLargeCounts && random_below(common, 4) == 0;
   call->root = random_below(common, ranks);
   *elements = counts[random_below(common, 14)];
@@ -132,9 +132,14 @@ static int choose(Call* call, int* elements, int ranks, Random* common) {
   return unit;
 }
 
+/* Nothing is no elements: MPICH sends no message for these, but waits for one of elements that have no bytes. */
+static Layout layout_of(Random* own, int unit, int elements, int may_overlap) {
+  return elements == 0 ? (Layout){MPI_BYTE, 0, 1, "nothing"} : random_layout(own, unit, elements, may_overlap);
+}
+
 static void make_sides(Call* call, int unit, int elements, Random* own) {
-  const int sends_own = call->gathers, part_of_row = call->counted ? kMostParts : 1;
-  call->row = random_layout(own, unit, elements, !call->gathers);
+  const int part_of_row = call->counted ? kMostParts : 1;
+  call->row = layout_of(own, unit, elements, !call->gathers);
   for (int rank = 0; rank < call->ranks; ++rank) {
     call->counts[rank] = call->row.count * call->parts[rank];
     call->places[rank] = call->row.count * call->slots[rank] * part_of_row;
@@ -145,7 +150,7 @@ static void make_sides(Call* call, int unit, int elements, Random* own) {
   }
   if (is_root(call)) call->row_area = make_area(&call->row, call->ranks * part_of_row, own);
   if (!has_own(call)) return;
-  call->own = random_layout(own, unit, elements * call->parts[call->rank], sends_own);
+  call->own = layout_of(own, unit, elements * call->parts[call->rank], 0);  /* Open MPI receives others' blocks by it */
   call->own_area = make_area(&call->own, 1, own);
 }
 

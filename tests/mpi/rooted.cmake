@@ -1,9 +1,11 @@
 # MPI_Gather, MPI_Scatter and their v forms, in all forms, with every algorithm.
 mpi_test_program(rooted rooted.c random_types.c random_comms.c)
-set(all_four --expect-carried MPI_Gather:20 --expect-carried MPI_Gatherv:20 --expect-carried MPI_Scatter:20 --expect-carried MPI_Scatterv:20)
+set(all_four --set CROSSRAIL_GATHER=node_shared --set CROSSRAIL_GATHERV=node_shared --set CROSSRAIL_SCATTER=node_shared --set CROSSRAIL_SCATTERV=node_shared
+  --expect-carried MPI_Gather:12 --expect-carried MPI_Gatherv:12 --expect-carried MPI_Scatter:12 --expect-carried MPI_Scatterv:12)
 foreach(mpi IN LISTS MPI_TEST_MPIS)
   foreach(ranks 2 4)
     mpi_test(rooted ${mpi} ${ranks} ARGS ${all_four} --clean-shm rooted ${ranks} 500)
+    mpi_test(rooted_default ${mpi} ${ranks} ARGS --expect-carried MPI_Gather:5 --expect-carried MPI_Scatter:5 rooted ${ranks} 500)
   endforeach()
 endforeach()
 foreach(mpi openmpi4 mpich5)
@@ -30,5 +32,5 @@ endforeach()
 # What MPI forbids is the MPI library's error.
 mpi_test_program(wrong_rooted wrong_rooted.c)
 foreach(mpi openmpi4 mpich4)
-  mpi_test(wrong_rooted ${mpi} 3 ARGS --same-as-native --expect-carried MPI_Gather:5 --expect-carried MPI_Scatterv:5 wrong_rooted)
+  mpi_test(wrong_rooted ${mpi} 3 ARGS --same-as-native ${all_four} wrong_rooted)
 endforeach()
