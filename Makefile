@@ -11,7 +11,7 @@ JOBS := $(shell cores=`nproc 2>/dev/null || echo 2`; [ $$cores -lt 11 ] && echo 
 
 build:            ## all that is installed, into build/: no tests
 	@cmake/setup.sh check
-	@cmake --preset release
+	@cmake --preset release -DCROSSRAIL_LEAN=OFF
 	@cmake --build --preset release --target install_parts
 
 deps:             ## says what is missing, and installs it: apt with root or sudo, else PyPI's wheels into build/
@@ -32,7 +32,7 @@ endif
 
 test:             ## the tests that this machine can run, under one MPI library; SHARE=all: under all there are
 	@cmake/setup.sh $(if $(filter none,$(SHARE)),test,test-all)
-	@cmake --preset release -DCROSSRAIL_TEST_MPIS=$(if $(filter none,$(SHARE)),first,all)
+	@cmake --preset release $(if $(filter none,$(SHARE)),-DCROSSRAIL_TEST_MPIS=first -DCROSSRAIL_LEAN=ON,-DCROSSRAIL_TEST_MPIS=all -DCROSSRAIL_LEAN=OFF)
 	@cmake --build --preset release
 	@ctest --preset release -j $(JOBS) $(if $(filter none all,$(SHARE)),,-LE 'share_[^$(SHARE)]') --output-junit tests.xml; code=$$?; \
 	/usr/bin/env python3 cmake/test_summary.py build/tests.xml "`ctest --preset release -N | sed -n 's/^Total Tests: //p'`" "`cat build/tests/left_out`"; \
@@ -41,7 +41,7 @@ test:             ## the tests that this machine can run, under one MPI library;
 test-gpu:         ## the tests that need a GPU
 	@if nvidia-smi -L >/dev/null 2>&1; then \
 	  cmake/setup.sh check && \
-	  cmake --preset release && cmake --build --preset release && ctest --preset release -L gpu; \
+	  cmake --preset release -DCROSSRAIL_LEAN=OFF && cmake --build --preset release && ctest --preset release -L gpu; \
 	else echo "skipped: no GPU"; fi
 
 bench: build      ## MPI_Alltoall against the native one: build/bench.html

@@ -10,8 +10,7 @@
 #include <cstring>
 #include <vector>
 
-#include "calls.h"
-#include "harness.h"
+#include "forms.h"
 #include "pattern.h"
 
 namespace {
@@ -113,33 +112,14 @@ std::uint64_t check(const std::byte* recv, const Exchange& exchange, std::uint64
   return wrong;
 }
 
-int call(const void* send, void* recv, const Exchange&, const bench::Contender& contender) {
-  const auto function = contender.choose(PMPI_Alltoallw, MPI_Alltoallw);
-  return function(send, ones.data(), zeros.data(), sent.types.data(), recv, ones.data(), zeros.data(), received.types.data(), contender.comm);
+auto arguments(const void* send, void* recv, const Exchange&) {
+  return std::tuple<const void*, const int*, const int*, const MPI_Datatype*, void*, const int*, const int*, const MPI_Datatype*>(
+      send, ones.data(), zeros.data(), sent.types.data(), recv, ones.data(), zeros.data(), received.types.data());
 }
-
-int start(const void* send, void* recv, const Exchange&, const bench::Contender& contender, MPI_Request* request) {
-  const auto function = contender.choose(PMPI_Ialltoallw, MPI_Ialltoallw);
-  return function(send, ones.data(), zeros.data(), sent.types.data(), recv, ones.data(), zeros.data(), received.types.data(), contender.comm, request);
-}
-
-using Init = int (*)(const void*, const int*, const int*, const MPI_Datatype*, void*, const int*, const int*, const MPI_Datatype*, MPI_Comm, MPI_Info,
-                     MPI_Request*);
-bench::PersistentEntry<Init> entry;
-
-int init(const void* send, void* recv, const Exchange&, const bench::Contender& contender, MPI_Request* request) {
-  const auto function = contender.choose(entry.of_mpi, entry.of_crossrail);
-  return function(send, ones.data(), zeros.data(), sent.types.data(), recv, ones.data(), zeros.data(), received.types.data(), contender.comm, MPI_INFO_NULL,
-                  request);
-}
-
-double bandwidth(const Exchange& exchange, double seconds) { return static_cast<double>(exchange.block) * (exchange.ranks - 1) / seconds; }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  entry = bench::persistent_entry<Init>("Alltoallw_init");
-  return bench::run({"alltoallw", false, nullptr, prepare, fill, check, call, start, entry.of_mpi == nullptr ? nullptr : init, bandwidth, bench::Types::subarrays,
-                     "alltoallv"},
-                    argc, argv);
+  return bench::run<BENCH_FORMS(arguments, Alltoallw, alltoallw)>({.name = "alltoallw", .in_place = false, .prepare = prepare, .fill = fill, .check = check,
+                                                                   .types = bench::Types::subarrays, .carried_as = "alltoallv"}, argc, argv);
 }

@@ -56,8 +56,8 @@ void make_forgetting(Set set) {
 
 bool everywhere(bool mine, const Bench& bench) { return first_without(mine, bench) == bench.ranks; }
 
-// The first calls, which is where crossrail and peers look at a communicator: at the ninth MPI_Allreduce. False where a peer cannot
-// work.
+// The first calls, as many of every contender. In them MPI connects ranks, and crossrail and peers look at a communicator: crossrail does
+// at the ninth MPI_Allreduce. False where a peer cannot work.
 bool first_call_works(const Bench& bench, const Contender& contender) {
   Size size = make_size(bench, bench.options.datatype == kContiguous ? bench.options.unit : kBlockUnit, 0);
   Buffers& buffers = buffers_of(bench, contender, size);
@@ -66,8 +66,8 @@ bool first_call_works(const Bench& bench, const Contender& contender) {
   constexpr int kMoreCalls = 8;
   if (!everywhere(calls.run(0) == MPI_SUCCESS, bench)) return false;
   for (int more = 0; more < kMoreCalls; ++more) calls.run(0);
-  // crossrail opens a communicator in a blocking collective call, and leaves nonblocking ones before to MPI.
-  return MPI_Barrier(contender.comm) == MPI_SUCCESS;
+  // crossrail opens a communicator in a blocking collective call, and leaves nonblocking ones before to MPI. It has none of native's.
+  return contender.native() || MPI_Barrier(contender.comm) == MPI_SUCCESS;
 }
 
 // Communicator and first call of a contender. False where crossrail knows no such algorithm.
@@ -77,7 +77,7 @@ bool admit(Bench& bench, Set set, Contender contender) {
     if (bench.rank == 0) std::fprintf(stderr, "bench: %s has no algorithm '%s'\n", carried_as(bench.collective), contender.name.c_str());
     return false;
   }
-  if (contender.native() || first_call_works(bench, contender)) {
+  if (first_call_works(bench, contender)) {
     bench.contenders.push_back(std::move(contender));
     return true;
   }

@@ -7,41 +7,23 @@ namespace {
 using bench::Exchange;
 using bench::rooted::kRoot;
 
-// The root's row, in the size that is being measured.
-std::vector<int> counts, places;
+// Of the size that is being measured.
+bench::Blocks row;
 
 bench::GrowableBuffer prepare_row(const Exchange& exchange) {
-  const bench::rooted::Row row(*exchange.received, exchange);
-  counts = row.counts;
-  places = row.places;
+  row = bench::rooted::row_of(exchange, *exchange.received);
   return bench::rooted::prepare(exchange);
 }
 
-int call(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender) {
+auto arguments(const void* send, void* recv, const Exchange& exchange) {
   const bench::Datatype &out = *exchange.sent, &in = *exchange.received;
   const auto [from, to] = bench::rooted::gather::sides_of(send, recv, exchange);
-  return contender.choose(PMPI_Gatherv, MPI_Gatherv)(from, out.count(exchange.block), out.type, to, counts.data(), places.data(), in.type, kRoot, contender.comm);
-}
-
-int start(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender, MPI_Request* request) {
-  const bench::Datatype &out = *exchange.sent, &in = *exchange.received;
-  const auto [from, to] = bench::rooted::gather::sides_of(send, recv, exchange);
-  return contender.choose(PMPI_Igatherv, MPI_Igatherv)(from, out.count(exchange.block), out.type, to, counts.data(), places.data(), in.type, kRoot, contender.comm, request);
-}
-
-using Init = int (*)(const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, int, MPI_Comm, MPI_Info, MPI_Request*);
-bench::PersistentEntry<Init> entry;
-
-int init(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender, MPI_Request* request) {
-  const bench::Datatype &out = *exchange.sent, &in = *exchange.received;
-  const auto [from, to] = bench::rooted::gather::sides_of(send, recv, exchange);
-  return contender.choose(entry.of_mpi, entry.of_crossrail)(from, out.count(exchange.block), out.type, to, counts.data(), places.data(), in.type, kRoot, contender.comm, MPI_INFO_NULL, request);
+  return std::tuple<const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, int>(from, out.count(exchange.block), out.type, to, row.counts.data(), row.places.data(), in.type, kRoot);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace bench::rooted;
-  entry = bench::persistent_entry<Init>("Gatherv_init");
-  return bench::run({"gatherv", false, nullptr, prepare_row, gather::fill, gather::check, call, start, entry.of_mpi == nullptr ? nullptr : init, bandwidth}, argc, argv);
+  return bench::run<BENCH_FORMS(arguments, Gatherv, gatherv)>({.name = "gatherv", .prepare = prepare_row, .fill = gather::fill, .check = gather::check}, argc, argv);
 }

@@ -7,14 +7,13 @@
 #include <cstdio>
 #include <memory>
 #include <new>
-#include <numeric>
-#include <random>
 
 #include "beside.h"
 #include "contenders.h"
 #include "device_memory.h"
 #include "hosts.h"
 #include "overlap.h"
+#include "pace.h"
 #include "report.h"
 #include "turn.h"
 
@@ -24,21 +23,12 @@ namespace {
 // What a contender does at one size.
 struct Turn {
   std::unique_ptr<Calls> calls;
-  Pace pace;
   Work work;
   Row row;
   std::vector<Sample> samples;  // one a repetition
 };
 
 bool in_parts(const Bench& bench) { return bench.options.form != Form::blocking; }
-
-// Of a call: what the work between start and wait is to take.
-double typical_seconds(Calls& calls, int count) {
-  constexpr int kBatches = 5;
-  std::vector<double> seconds;
-  for (int one = 0; one < kBatches; ++one) seconds.push_back(batch(calls, count) / count);
-  return 1e-6 * statistics_of(seconds).p50_us;
-}
 
 Turn begin_turn(const Bench& bench, const Contender& contender, Size& size) {
   Turn turn{};
@@ -49,14 +39,10 @@ Turn begin_turn(const Bench& bench, const Contender& contender, Size& size) {
   turn.row.wrong = checked_call(bench, *turn.calls);
   turn.row.algorithm = algorithm_of(contender);
   turn.row.wanted = is_wanted(bench, contender, turn.row.algorithm);
-  turn.pace = find_pace(bench, *turn.calls, size.seconds, in_parts(bench) ? kCallsASample : 1);
-  turn.row.repetitions = turn.pace.repetitions;
-  if (in_parts(bench)) turn.work = make_work(typical_seconds(*turn.calls, turn.pace.calls), bench.options.tests);
   return turn;
 }
 
-void repeat(const Bench& bench, Turn& turn) {
-  const int count = turn.pace.calls;
+void repeat(const Bench& bench, Turn& turn, int count) {
   Sample sample{};
   if (in_parts(bench)) {
     sample = take_sample(*turn.calls, count, turn.work);
@@ -73,6 +59,7 @@ void repeat(const Bench& bench, Turn& turn) {
 
 Row end_turn(const Bench& bench, const Size& size, Turn& turn) {
   Row& row = turn.row;
+  row.repetitions = static_cast<int>(turn.samples.size());
   row.times = statistics_of(part_of(turn.samples, kPure));
   if (in_parts(bench)) {
     row.overlap = overlap_of(turn.samples);
@@ -89,23 +76,23 @@ Row end_turn(const Bench& bench, const Size& size, Turn& turn) {
   return row;
 }
 
+// Of a call, on the slowest rank, with all that belongs to a batch: peers report the time of a part of theirs.
+double probe(Turn& turn, int count) {
+  const double began = now();
+  batch(*turn.calls, count);
+  return slowest((now() - began) / (count + 1));
+}
+
 void run_size(const Bench& bench, Size& size, Report& report) {
   std::vector<Turn> turns;
-  int repetitions = 0;
-  for (const Contender& contender : bench.contenders) {
-    turns.push_back(begin_turn(bench, contender, size));
-    repetitions = std::max(repetitions, turns.back().pace.repetitions);
-  }
-  std::vector<std::size_t> order(turns.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::mt19937 draw(1);
-  for (int repetition = 0; repetition < repetitions; ++repetition) {
-    // Nobody always comes after the same other: the order is drawn, alike on every rank.
-    std::shuffle(order.begin(), order.end(), draw);
-    for (const std::size_t one : order) {
-      if (repetition < turns[one].pace.repetitions) repeat(bench, turns[one]);
-    }
-  }
+  for (const Contender& contender : bench.contenders) turns.push_back(begin_turn(bench, contender, size));
+  const double began = now();
+  const Contest contest{turns.size(), [&](std::size_t one, int calls) { return probe(turns[one], calls); },
+                        [&](std::size_t one, int calls) { repeat(bench, turns[one], calls); }, [began] { return slowest(now() - began); }};
+  const Effort effort{size.seconds * static_cast<double>(turns.size()), bench.options.repetitions};
+  const std::vector<Pace> paces = find_paces(contest, effort);
+  for (std::size_t one = 0; in_parts(bench) && one < turns.size(); ++one) turns[one].work = make_work(paces[one].seconds, bench.options.tests);
+  take_turns(contest, effort, paces);
   for (Turn& turn : turns) report.add(end_turn(bench, size, turn));
 }
 
@@ -156,7 +143,7 @@ std::string complaint(const Bench& bench) {
   const std::string name = capitalized(name_of(collective, options.form));
   if (options.form == Form::persistent && collective.init == nullptr) return "this MPI has no MPI_" + name + " and no MPIX_" + name;
   if (collective.types != Types::any && options.datatype != kContiguous) return std::string(collective.name) + " has elements of its own: no --datatype";
-  if (collective.types == Types::subarrays && options.in_place) return "the subarrays that are sent and received lie apart: no --in-place";
+  if (!collective.in_place && options.in_place) return std::string(collective.name) + " has data that cannot lie in the receive buffers of all ranks: no --in-place";
   const std::string about_options = complaint(options);
   if (!about_options.empty() || (options.empty_percent == 0 && options.counts == Counts::equal)) return about_options;
   if (!collective.lengths_differ) return std::string("all blocks of ") + collective.name + " are equally long: no --empty-percent, no --counts";
@@ -181,6 +168,10 @@ void limit_life(double most_seconds) {
 }
 
 }  // namespace
+
+double sent_to_others(const Exchange& exchange, double seconds) {
+  return static_cast<double>(exchange.block) * (exchange.ranks - 1) / seconds;
+}
 
 int run(const Collective& collective, int argc, char** argv) {
   MPI_Init(&argc, &argv);

@@ -1,7 +1,7 @@
-// What all benches share: command line, timing, statistics, JSON. A bench of a collective is seven
-// functions: prepare, fill, check, call, start, init, bandwidth.
+// What all benches share: command line, timing, statistics, JSON. A bench of a collective is
+// one file with four functions, prepare, fill, check and arguments (forms.h).
 //
-// Contenders take turns batch by batch in one process, so that their ratio means something on a
+// Contenders take turns batch by batch in one process, all equally often (pace.h), so that their ratio means something on a
 // noisy machine. One repetition is a batch of calls in a row; its time is that of the slowest
 // rank, divided by the calls.
 #pragma once
@@ -54,8 +54,8 @@ struct Options {
   std::vector<std::string> contenders;  // none given: native and auto; in device memory only auto, since not
                                         // every MPI library takes it
   std::vector<Peer> peers;      // contenders too, after the others
-  int repetitions = 0;          // batches a size and contender; 0: as many as fit the time
-  double seconds_a_size = 0.3;  // time for one contender at one size where repetitions is 0
+  int repetitions = 0;          // of every contender at a size; 0: as many as fit the time
+  double seconds_a_size = 0.3;  // for a contender at a size, in the mean over all: they have as many repetitions
   double most_seconds = 0;      // time for the whole run, 0: no limit. Sizes that no time is left for are left out
   int buffers = 1;              // sets of buffers used in turn: more than one defeats the caches
   int ranks = 0;                // that were asked for; 0: it is not known
@@ -119,23 +119,26 @@ struct GrowableBuffer {
 enum class Types { any, own, subarrays };
 constexpr std::size_t kComplexBytes = 2 * sizeof(double);
 
+// Bytes a second of the blocks that leave one rank, or come to it.
+double sent_to_others(const Exchange& exchange, double seconds);
+
 struct Collective {
-  const char* name;
-  bool lengths_differ;  // understands Exchange::empty_percent and counts
-  const char* same_as;  // collective that is a contender where all blocks are equally long; or null
+  const char* name = nullptr;
+  bool lengths_differ = false;    // understands Exchange::empty_percent and counts
+  bool in_place = true;           // may have MPI_IN_PLACE for the send buffer on all ranks
+  const char* same_as = nullptr;  // collective that is a contender where all blocks are equally long
   // Makes ready for the calls of a size; returns the bytes of this rank's buffers.
-  GrowableBuffer (*prepare)(const Exchange& exchange);
-  void (*fill)(std::byte* send, const Exchange& exchange, std::uint64_t seed);
+  GrowableBuffer (*prepare)(const Exchange& exchange) = nullptr;
+  void (*fill)(std::byte* send, const Exchange& exchange, std::uint64_t seed) = nullptr;
   // Wrong blocks in what this rank has received.
-  std::uint64_t (*check)(const std::byte* recv, const Exchange& exchange, std::uint64_t seed);
-  int (*call)(const void* send, void* recv, const Exchange& exchange, const Contender& contender);
-  // The nonblocking call, and the one that makes a persistent request; null where there is none in this MPI.
-  int (*start)(const void* send, void* recv, const Exchange& exchange, const Contender& contender, MPI_Request* request);
-  int (*init)(const void* send, void* recv, const Exchange& exchange, const Contender& contender, MPI_Request* request);
-  // Bytes a second that leave one rank.
-  double (*bandwidth)(const Exchange& exchange, double seconds);
+  std::uint64_t (*check)(const std::byte* recv, const Exchange& exchange, std::uint64_t seed) = nullptr;
+  double (*bandwidth)(const Exchange& exchange, double seconds) = sent_to_others;
   Types types = Types::any;
   const char* carried_as = nullptr;  // the collective whose algorithms carry it, where that has another name
+  // The forms (forms.h): the blocking call, the nonblocking one, and the one that makes a persistent request; null where this MPI has none.
+  int (*call)(const void* send, void* recv, const Exchange& exchange, const Contender& contender) = nullptr;
+  int (*start)(const void* send, void* recv, const Exchange& exchange, const Contender& contender, MPI_Request* request) = nullptr;
+  int (*init)(const void* send, void* recv, const Exchange& exchange, const Contender& contender, MPI_Request* request) = nullptr;
 };
 
 // Runs the collective over all sizes and contenders, prints a table on rank 0 and writes JSON.

@@ -30,9 +30,6 @@ Work make_work(double seconds, int tests);
 // with the work between; the blocking call.
 Sample take_sample(Calls& calls, int count, const Work& work);
 
-// Times such a repetition takes as many calls' time.
-constexpr int kCallsASample = 5;
-
 struct Spread {
   double p25, p50, p75;
 };

@@ -20,6 +20,7 @@
 #include "device_memory.h"
 #include "harness.h"
 #include "hosts.h"
+#include "pace.h"
 #include "pattern.h"
 #include "report.h"
 #include "turn.h"
@@ -184,9 +185,19 @@ double batch(Share& share, int calls) {
   return (bench::now() - began) / calls / 2;
 }
 
+// Seconds of every repetition.
+std::vector<double> repeated(const Options& options, Share& share) {
+  constexpr int kFewest = 7;  // of fewer than six there is no interval
+  std::vector<double> seconds;
+  const double began = bench::now();
+  const bench::Contest contest{1, [&](std::size_t, int calls) { return 2 * bench::slowest(batch(share, calls)); },
+                               [&](std::size_t, int calls) { seconds.push_back(batch(share, calls)); }, [began] { return bench::slowest(bench::now() - began); }};
+  const bench::Effort effort{options.seconds_a_size, options.repetitions, 400e-6, kFewest, kFewest};
+  bench::take_turns(contest, effort, bench::find_paces(contest, effort));
+  return seconds;
+}
+
 bench::Row measured(const Options& options, const Place& place, std::size_t bytes) {
-  constexpr double kBatchSeconds = 400e-6;
-  constexpr int kFewest = 7, kMost = 1000;  // batches: of fewer than six there is no interval
   static std::uint64_t seed = 0;
   static bool told = false;
   Share share(place, options.memory, bytes);
@@ -195,11 +206,7 @@ bench::Row measured(const Options& options, const Place& place, std::size_t byte
   }
   told = told || !share.of_one_buffer();
   std::uint64_t wrong = share.checked_exchange(++seed);
-  const double one = 2 * bench::slowest(batch(share, 1));
-  const int calls = std::clamp(static_cast<int>(kBatchSeconds / one), 1, 200);
-  const int fitting = std::clamp(static_cast<int>(options.seconds_a_size / (one * (calls + 1))), kFewest, kMost);
-  std::vector<double> seconds(static_cast<std::size_t>(options.repetitions > 0 ? options.repetitions : fitting));
-  for (double& each : seconds) each = batch(share, calls);
+  const std::vector<double> seconds = repeated(options, share);
   wrong += share.checked_exchange(++seed);
   bench::Row row{bytes, options.memory == Memory::cuda ? "staged" : "host", options.memory == Memory::cuda ? "host_copies" : "host_memory",
                  bench::statistics_of(seconds), static_cast<int>(seconds.size()), 0, wrong, true};

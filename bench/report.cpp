@@ -76,7 +76,7 @@ Report::Report(const std::string& name, const Options& options, int rank)
     const std::string more = std::string(options_.slices ? ", slices of one allocation" : "") + (options_.beside ? ", beside a kernel" : "");
     std::printf("# %s, %d ranks on %d hosts, %s%s%s%s%s\n", name_.c_str(), ranks_, nodes_, mpi_version().c_str(), datatype.c_str(),
                 device.empty() ? "" : ", memory of ", device.c_str(), more.c_str());
-    std::printf("%10s %-17s %-17s %10s %10s %10s %10s %9s %s\n", "bytes", "contender", "algorithm", "min us", "p50 us", "p99 us", "max us", "GB/s", "checked");
+    std::printf("%10s %-17s %-17s %11s %10s %10s %10s %10s %9s %s\n", "bytes", "contender", "algorithm", "repetitions", "min us", "p50 us", "p99 us", "max us", "GB/s", "checked");
     if (options_.form != Form::blocking) std::printf("# microseconds are those of start and wait at once; below them the parts, medians\n");
   }
 }
@@ -84,8 +84,8 @@ Report::Report(const std::string& name, const Options& options, int rank)
 void Report::add(const Row& row) {
   rows_.push_back(row);
   if (rank_ != 0) return;
-  std::printf("%10zu %-17s %-17s %10.2f %10.2f %10.2f %10.2f %9.3f %s\n", row.bytes, row.contender.c_str(), row.algorithm.c_str(),
-              row.times.min_us, row.times.p50_us, row.times.p99_us, row.times.max_us, row.bandwidth * 1e-9,
+  std::printf("%10zu %-17s %-17s %11d %10.2f %10.2f %10.2f %10.2f %9.3f %s\n", row.bytes, row.contender.c_str(), row.algorithm.c_str(),
+              row.repetitions, row.times.min_us, row.times.p50_us, row.times.p99_us, row.times.max_us, row.bandwidth * 1e-9,
               row.wrong != 0 ? "WRONG" : !row.wanted ? "NOT RUN" : row.checked ? "ok" : "unchecked");
   if (row.overlap) {
     const Overlap& one = *row.overlap;

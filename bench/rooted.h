@@ -2,26 +2,23 @@
 // so that one filling serves MPI_IN_PLACE, too.
 #pragma once
 
-#include <numeric>
-#include <vector>
-
-#include "calls.h"
-#include "harness.h"
-#include "pattern.h"
+#include "forms.h"
+#include "rows.h"
 
 namespace bench::rooted {
 
 constexpr int kRoot = 0;
 
 inline bool is_root(const Exchange& exchange) { return exchange.rank == kRoot; }
-inline std::size_t place_of(const Datatype& type, const Exchange& exchange, int rank) { return type.reach(exchange.block) * static_cast<std::size_t>(rank); }
 
 inline GrowableBuffer prepare(const Exchange& exchange) {
   return {place_of(*exchange.sent, exchange, exchange.ranks), place_of(*exchange.received, exchange, exchange.ranks)};
 }
 
-// Into the root, or out of it.
-inline double bandwidth(const Exchange& exchange, double seconds) { return static_cast<double>(exchange.block) * (exchange.ranks - 1) / seconds; }
+// Of the v forms: the root's row.
+inline Blocks row_of(const Exchange& exchange, const Datatype& type) {
+  return blocks_in_row(exchange, type, [&](int) { return exchange.block; });
+}
 
 // What MPI is given. In place only the root's arguments differ: the others' row is then that of the receive buffer.
 struct Sides {
@@ -36,18 +33,13 @@ inline void fill(std::byte* send, const Exchange& exchange, std::uint64_t seed) 
 }
 
 inline std::uint64_t check(const std::byte* recv, const Exchange& exchange, std::uint64_t seed) {
-  std::uint64_t wrong = 0;
-  for (int from = 0; is_root(exchange) && from < exchange.ranks; ++from) {
-    wrong += !exchange.received->is_right(recv + place_of(*exchange.received, exchange, from), exchange.block, word_of(from, kRoot, seed));
-  }
-  return wrong;
+  return is_root(exchange) ? wrong_in_row(recv, exchange, kRoot, seed) : 0;
 }
 
 inline Sides sides_of(const void* send, void* recv, const Exchange& exchange) {
   const bool in_place = send == MPI_IN_PLACE;
   if (in_place && is_root(exchange)) return {MPI_IN_PLACE, recv};
-  const auto* const row = static_cast<const std::byte*>(in_place ? recv : send);
-  return {row + place_of(*exchange.sent, exchange, exchange.rank), recv};
+  return {static_cast<const std::byte*>(in_place ? recv : send) + place_of(*exchange.sent, exchange, exchange.rank), recv};
 }
 
 }  // namespace gather
@@ -72,13 +64,5 @@ inline Sides sides_of(const void* send, void* recv, const Exchange& exchange) {
 }
 
 }  // namespace scatter
-
-// Of the v forms: the root's row, as counts and displacements in elements.
-struct Row {
-  std::vector<int> counts, places;
-  Row(const Datatype& type, const Exchange& exchange) : counts(static_cast<std::size_t>(exchange.ranks), type.count(exchange.block)), places(counts.size()) {
-    std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-  }
-};
 
 }  // namespace bench::rooted

@@ -7,41 +7,23 @@ namespace {
 using bench::Exchange;
 using bench::rooted::kRoot;
 
-// The root's row, in the size that is being measured.
-std::vector<int> counts, places;
+// Of the size that is being measured.
+bench::Blocks row;
 
 bench::GrowableBuffer prepare_row(const Exchange& exchange) {
-  const bench::rooted::Row row(*exchange.sent, exchange);
-  counts = row.counts;
-  places = row.places;
+  row = bench::rooted::row_of(exchange, *exchange.sent);
   return bench::rooted::prepare(exchange);
 }
 
-int call(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender) {
+auto arguments(const void* send, void* recv, const Exchange& exchange) {
   const bench::Datatype &out = *exchange.sent, &in = *exchange.received;
   const auto [from, to] = bench::rooted::scatter::sides_of(send, recv, exchange);
-  return contender.choose(PMPI_Scatterv, MPI_Scatterv)(from, counts.data(), places.data(), out.type, to, in.count(exchange.block), in.type, kRoot, contender.comm);
-}
-
-int start(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender, MPI_Request* request) {
-  const bench::Datatype &out = *exchange.sent, &in = *exchange.received;
-  const auto [from, to] = bench::rooted::scatter::sides_of(send, recv, exchange);
-  return contender.choose(PMPI_Iscatterv, MPI_Iscatterv)(from, counts.data(), places.data(), out.type, to, in.count(exchange.block), in.type, kRoot, contender.comm, request);
-}
-
-using Init = int (*)(const void*, const int*, const int*, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm, MPI_Info, MPI_Request*);
-bench::PersistentEntry<Init> entry;
-
-int init(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender, MPI_Request* request) {
-  const bench::Datatype &out = *exchange.sent, &in = *exchange.received;
-  const auto [from, to] = bench::rooted::scatter::sides_of(send, recv, exchange);
-  return contender.choose(entry.of_mpi, entry.of_crossrail)(from, counts.data(), places.data(), out.type, to, in.count(exchange.block), in.type, kRoot, contender.comm, MPI_INFO_NULL, request);
+  return std::tuple<const void*, const int*, const int*, MPI_Datatype, void*, int, MPI_Datatype, int>(from, row.counts.data(), row.places.data(), out.type, to, in.count(exchange.block), in.type, kRoot);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace bench::rooted;
-  entry = bench::persistent_entry<Init>("Scatterv_init");
-  return bench::run({"scatterv", false, nullptr, prepare_row, scatter::fill, scatter::check, call, start, entry.of_mpi == nullptr ? nullptr : init, bandwidth}, argc, argv);
+  return bench::run<BENCH_FORMS(arguments, Scatterv, scatterv)>({.name = "scatterv", .prepare = prepare_row, .fill = scatter::fill, .check = scatter::check}, argc, argv);
 }

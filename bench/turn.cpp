@@ -8,14 +8,6 @@
 #include "beside.h"
 
 namespace bench {
-namespace {
-
-constexpr double kBatchSeconds = 200e-6;
-constexpr int kFewestBatches = 5;
-constexpr int kFewestSlowBatches = 3;  // where one call takes a good part of the time for all
-constexpr int kMostBatches = 1000;
-
-}  // namespace
 
 double now() { return MPI_Wtime(); }
 
@@ -100,23 +92,6 @@ double batch(Calls& calls, int count) {
     if (peer.seconds != nullptr) by_itself += peer.seconds();
   }
   return peer.seconds != nullptr ? by_itself : now() - began;
-}
-
-Pace find_pace(const Bench& bench, Calls& calls, double seconds_in_all, int batches) {
-  double seconds = slowest(batch(calls, 1));
-  int fewest = kFewestSlowBatches;
-  if (seconds < seconds_in_all / 4) {
-    batch(calls, 3);
-    seconds = slowest(batch(calls, 5) / 5);
-    fewest = kFewestBatches;
-  }
-  Pace pace;
-  pace.calls = std::clamp(static_cast<int>(kBatchSeconds / seconds), 1, 200);
-  pace.repetitions = bench.options.repetitions > 0
-                         ? bench.options.repetitions
-                         : std::clamp(static_cast<int>(seconds_in_all / (seconds * pace.calls * batches)), fewest, kMostBatches);
-  pace.seconds = seconds;
-  return pace;
 }
 
 double quantile(const std::vector<double>& sorted, double part) {

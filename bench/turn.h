@@ -23,7 +23,7 @@ struct Bench {
 struct Size {
   Exchange exchange;
   GrowableBuffer room;
-  double seconds;                         // for a contender
+  double seconds;                          // for a contender
   std::map<std::string, Buffers> buffers;  // of a contender that brings its own, and "" of all others
 };
 
@@ -40,16 +40,6 @@ std::uint64_t checked_call(const Bench& bench, Calls& calls);
 // Seconds of `count` calls in a row, on this rank; one call before them undoes what the contender
 // before has done to the caches.
 double batch(Calls& calls, int count);
-
-struct Pace {
-  int calls;        // in a batch
-  int repetitions;  // batches
-  double seconds;   // a call
-};
-
-// From one timed batch: how many calls make a batch worth timing, and how many batches there is time for.
-// A repetition takes the time of `batches` batches.
-Pace find_pace(const Bench& bench, Calls& calls, double seconds, int batches);
 
 // One of the values, which are in order; part 0.5: the median.
 double quantile(const std::vector<double>& sorted, double part);

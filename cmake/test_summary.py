@@ -11,6 +11,7 @@ from collections import Counter
 MOST_REASONS = 6
 MOST_SAID = 25  # lines of a failed test
 FAILURE = re.compile(r"\b(failure|error|wrong)\b", re.IGNORECASE)
+JUDGED = re.compile(r"^FAILED\b")  # tests of many cases name those that failed so
 PREFIX = re.compile(r"^.*?\bskipped: ", re.IGNORECASE)
 
 
@@ -26,7 +27,8 @@ def reason(test):
 def trouble(test):
     """What a failed test printed, under its name: from where it first speaks of a failure, else the end."""
     lines = (test.findtext("system-out") or "").rstrip().splitlines()
-    begin = next((at for at, line in enumerate(lines) if FAILURE.search(line)), max(0, len(lines) - MOST_SAID))
+    found = [at for mark in (JUDGED, FAILURE) for at, line in enumerate(lines) if mark.search(line)]
+    begin = found[0] if found else max(0, len(lines) - MOST_SAID)
     return [f"{test.get('name')} failed:", *(f"  {line}" for line in lines[begin:begin + MOST_SAID])]
 
 

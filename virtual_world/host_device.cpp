@@ -81,14 +81,17 @@ void* make_piece(Piece piece) {
   return map_piece(piece.descriptor, piece);
 }
 
-void drop_piece(void* address, bool counted) {
+void drop_piece(void* address) {
   const std::lock_guard lock(device().mutex);
   const auto found = device().pieces.find(reinterpret_cast<std::uintptr_t>(address));
   if (found == device().pieces.end()) return;
   munmap(found->second.touchable, found->second.bytes);
   munmap(address, found->second.bytes);
-  if (found->second.descriptor >= 0) close(found->second.descriptor);
-  if (counted) device().bytes -= found->second.bytes;
+  // What was mapped from another rank is that one's memory.
+  if (found->second.descriptor >= 0) {
+    close(found->second.descriptor);
+    device().bytes -= found->second.bytes;
+  }
   device().pieces.erase(found);
 }
 
@@ -143,22 +146,12 @@ void describe(const void* pointer, size_t bytes, crossrail_memory* memory) {
   memory->bytes = border - base;
 }
 
-crossrail_memory_kind classify(const void* pointer) {
-  crossrail_memory memory{};
-  describe(pointer, 1, &memory);
-  return memory.kind;
-}
-
-const char* copy(void* to, const void* from, size_t bytes) {
-  std::memmove(crossrail::virtual_world::touch(to), crossrail::virtual_world::touch(from), bytes);
-  return nullptr;
-}
-
-const char* copy_rows(const crossrail_rows* rows, size_t count) {
+const char* copy(const crossrail_rows* rows, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     for (size_t row = 0; row < rows[i].count; ++row) {
       const size_t at = row * rows[i].pitch;
-      (void)copy(static_cast<char*>(rows[i].to) + at, static_cast<const char*>(rows[i].from) + at, rows[i].bytes);
+      std::memmove(crossrail::virtual_world::touch(static_cast<char*>(rows[i].to) + at),
+                   crossrail::virtual_world::touch(static_cast<const char*>(rows[i].from) + at), rows[i].bytes);
     }
   }
   return nullptr;
@@ -170,7 +163,7 @@ const char* allocate(const crossrail_memory*, size_t bytes, void** memory) {
 }
 
 const char* release(void* memory) {
-  drop_piece(memory, true);
+  drop_piece(memory);
   return nullptr;
 }
 
@@ -194,11 +187,6 @@ const char* open_memory(crossrail_queue*, const crossrail_handle* handle, const 
   return *mapped == nullptr ? "cannot be mapped" : nullptr;
 }
 
-const char* close_memory(void* mapped) {
-  drop_piece(mapped, false);
-  return nullptr;
-}
-
 }  // namespace
 
 #define HOST_DEVICE_VISIBLE extern "C" __attribute__((visibility("default")))
@@ -213,7 +201,7 @@ HOST_DEVICE_VISIBLE void* host_device_alloc(size_t bytes, enum host_device_kind 
                      kind == HOST_DEVICE_PLAIN || kind == HOST_DEVICE_CHUNKS, false, kind == HOST_DEVICE_CHUNKS});
 }
 
-HOST_DEVICE_VISIBLE void host_device_free(void* memory) { drop_piece(memory, true); }
+HOST_DEVICE_VISIBLE void host_device_free(void* memory) { drop_piece(memory); }
 
 HOST_DEVICE_VISIBLE void* host_device_touchable(const void* memory) { return crossrail::virtual_world::touch(memory); }
 
@@ -229,9 +217,7 @@ HOST_DEVICE_VISIBLE int host_device_queue_allowed(void) { return ++device().queu
 HOST_DEVICE_VISIBLE const crossrail_device_module* host_device_module(void) {
   namespace world = crossrail::virtual_world;
   static const crossrail_device_module module = {
-      CROSSRAIL_DEVICE_MODULE_VERSION, "host", classify, describe, copy, copy_rows, allocate, release, export_memory, open_memory, close_memory,
-      nullptr, world::identity, world::place, world::open_queue, world::close_queue, world::open_pages, world::close_pages, world::exchange, world::packets,
-      world::packets_bytes, world::has_packets, world::barrier, world::exchange_counted, world::combines, world::combine, world::combine_packets, world::combine_packets_bytes,
-      world::move, world::look, world::drain, world::open_times, world::begin_times, world::end_times, world::times};
+      sizeof(crossrail_device_module), "host", describe, copy, allocate, release, export_memory, open_memory,
+      world::open_queue, world::close_queue, world::open_pages, world::close_pages, world::supports, world::enqueue, world::sync, world::times};
   return &module;
 }

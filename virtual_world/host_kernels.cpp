@@ -15,8 +15,7 @@ static constexpr std::size_t kSlotHead = 64;
 static std::size_t barrier_bytes(int ranks) { return kSlotHead * (1 + static_cast<std::size_t>(ranks)); }
 
 // Slots are the same for all forms.
-int has_packets(crossrail_queue*, crossrail_packet_form form) { return form == CROSSRAIL_PACKETS_LL || device_options().break_lines == 0 ? 1 : 0; }
-size_t packets_bytes(crossrail_packet_form, int ranks, size_t block_bytes) {
+size_t packets_bytes(int ranks, size_t block_bytes) {
   return kSlotHead + 2 * static_cast<std::size_t>(ranks) * (kSlotHead + (block_bytes + 63) / 64 * 64) + barrier_bytes(ranks);
 }
 
@@ -56,33 +55,30 @@ static bool run_round(const crossrail_packets& asked, const std::vector<void*>& 
   return !left;
 }
 
-static void tell(const crossrail_packets& asked, bool stayed) {
-  if (asked.flag != nullptr) write_word(asked.flag, stayed ? asked.value : ~asked.value);
-}
-
-void run_packets(const crossrail_packets& asked, const std::vector<void*>& buffers) {
-  std::byte* const recv = touch(asked.recv);
-  const bool stayed = run_round(asked, buffers, [&](int peer, const std::byte* block) {
-    std::memcpy(recv + static_cast<std::size_t>(peer) * asked.recv_pitch, block, asked.block_bytes);
-  });
-  tell(asked, stayed);
-}
-
 static Reduction reduction_of(const crossrail_reduction& asked) { return {static_cast<Operation>(asked.operation), static_cast<Element>(asked.element)}; }
 
-int combines(const crossrail_reduction* reduction) { return combine_of(reduction_of(*reduction)) != nullptr ? 1 : 0; }
+bool combines(const crossrail_reduction& reduction) { return combine_of(reduction_of(reduction)) != nullptr; }
 
-size_t combine_packets_bytes(size_t block_bytes, const crossrail_reduction*) { return block_bytes; }
+static bool exchange_packets(const crossrail_packets& asked, const std::vector<void*>& buffers) {
+  std::byte* const recv = touch(asked.recv);
+  return run_round(asked, buffers, [&](int peer, const std::byte* block) {
+    std::memcpy(recv + static_cast<std::size_t>(peer) * asked.recv_pitch, block, asked.block_bytes);
+  });
+}
 
-void run_combine_packets(const crossrail_packets& asked, const std::vector<void*>& buffers, const crossrail_reduction& reduction) {
-  const Reduction wanted = reduction_of(reduction);
+static bool combine_packets(const crossrail_packets& asked, const std::vector<void*>& buffers) {
+  const Reduction wanted = reduction_of(asked.reduction);
   std::vector<std::byte> sum(asked.block_bytes);
   const bool stayed = run_round(asked, buffers, [&](int peer, const std::byte* row) {
     if (peer == 0) std::memcpy(sum.data(), row, sum.size());
     else combine_of(wanted)(sum.data(), row, sum.data(), sum.size() / bytes_of(wanted.element));
   });
   if (stayed) std::memcpy(touch(asked.recv), sum.data(), sum.size());
-  tell(asked, stayed);
+  return stayed;
+}
+
+bool run_packets(const crossrail_packets& asked, const std::vector<void*>& buffers) {
+  return asked.reduction.operation != 0 ? combine_packets(asked, buffers) : exchange_packets(asked, buffers);
 }
 
 void run_combination(const crossrail_combination& asked, const std::vector<const void*>& from, const std::vector<void*>& to) {
@@ -95,7 +91,6 @@ void run_combination(const crossrail_combination& asked, const std::vector<const
     }
     for (void* const row : to) std::memcpy(touch(row), sum.data(), sum.size());
   }
-  if (asked.flag != nullptr) write_word(asked.flag, asked.value);
 }
 
 // The line of `owner` in which `from` writes: number | where its block goes | the most bytes it may have. From -1: its own number.

@@ -21,13 +21,10 @@ inline void write_word(void* word, std::uint64_t value) {
   std::atomic_ref<std::uint64_t>(*static_cast<std::uint64_t*>(word)).store(value, std::memory_order_release);
 }
 
-size_t packets_bytes(crossrail_packet_form form, int ranks, size_t block_bytes);
-int has_packets(crossrail_queue* queue, crossrail_packet_form form);
-void run_packets(const crossrail_packets& asked, const std::vector<void*>& buffers);
-int combines(const crossrail_reduction* reduction);
-size_t combine_packets_bytes(size_t block_bytes, const crossrail_reduction* reduction);
+size_t packets_bytes(int ranks, size_t block_bytes);
+bool run_packets(const crossrail_packets& asked, const std::vector<void*>& buffers);  // false: given up
+bool combines(const crossrail_reduction& reduction);
 void run_combination(const crossrail_combination& asked, const std::vector<const void*>& from, const std::vector<void*>& to);
-void run_combine_packets(const crossrail_packets& asked, const std::vector<void*>& buffers, const crossrail_reduction& reduction);
 void run_barrier(const crossrail_barrier& asked, const std::vector<void*>& buffers);
 // Host copies of a side's arrays that do not lie on the device; empty: they do.
 struct CountedArrays {

@@ -88,9 +88,10 @@ std::uint64_t number_of_thread() {
 }  // namespace
 }  // namespace crossrail::virtual_world
 
-// When its worker came to both ends of a piece of work; 0: not yet.
+// When its worker came to both ends of a piece of work, and how many parts of it are still to come.
 struct Marks {
   std::atomic<std::int64_t> began_ns{0}, ended_ns{0};
+  std::atomic<int> to_come{0};
 };
 
 struct crossrail_queue {
@@ -110,21 +111,23 @@ Worker& worker_for(crossrail_queue* queue, void* stream) {
 
 }  // namespace
 
-std::uint64_t identity(crossrail_queue* queue) {
+constexpr const char* kGone = "the program has reset the device";
+constexpr const char* kUnknownKind = "a kind of work that this module does not know";
+
+static bool is_alive(const crossrail_queue* queue) { return queue->generation == device_options().generation; }
+
+static std::uint64_t identity_of(const crossrail_queue* queue) {
   const auto shared = static_cast<std::uint64_t>(device_options().devices);
   return shared != 0 ? queue->worker.number() % shared + 1 : static_cast<std::uint64_t>(getpid()) << 20 | queue->worker.number();
 }
 
-constexpr const char* kGone = "the program has reset the device";
-
 // Ranks may be threads, each with a context of its own.
-std::uint64_t place(crossrail_queue* queue) {
-  return queue->generation == device_options().generation ? queue->opened_by << 8 | static_cast<std::uint64_t>(queue->generation + 1) : 0;
-}
+static std::uint64_t place_of(const crossrail_queue* queue) { return queue->opened_by << 8 | static_cast<std::uint64_t>(queue->generation + 1); }
 
-const char* open_queue(const crossrail_memory*, crossrail_queue** queue) {
+const char* open_queue(const crossrail_memory*, int, crossrail_queue** queue, crossrail_queue_facts* facts) {
   if (host_device_queue_allowed() == 0) return "out of memory";
   *queue = new crossrail_queue;
+  *facts = {identity_of(*queue), place_of(*queue)};
   return nullptr;
 }
 
@@ -135,108 +138,131 @@ const char* open_pages(crossrail_queue*, void* pages, size_t, void** mapped) {
 }
 void close_pages(crossrail_queue*, void*) {}
 
-static void meet(crossrail_queue* queue, const crossrail_barrier* asked, void* stream) {
-  if (asked == nullptr) return;
-  worker_for(queue, stream).post([copy = *asked, buffers = std::vector<void*>(asked->buffers, asked->buffers + asked->ranks)] { run_barrier(copy, buffers); });
+namespace {
+
+// What a kernel does, with copies of the lists that it was asked with; false: it has given up waiting for other ranks.
+using Kernel = std::function<bool()>;
+
+Kernel kernel_of(const crossrail_exchange& asked) {
+  return [blocks = std::vector<crossrail_block>(asked.blocks, asked.blocks + asked.block_count)] {
+    for (const crossrail_block& block : blocks) {
+      if (block.bytes > 0) std::memmove(touch(block.to), touch(block.from), block.bytes);
+    }
+    return true;
+  };
 }
 
-const char* exchange(crossrail_queue* queue, const crossrail_exchange* asked) {
-  if (place(queue) == 0) return kGone;
-  meet(queue, asked->before, asked->stream);
-  worker_for(queue, asked->stream)
-      .post([blocks = std::vector<crossrail_block>(asked->blocks, asked->blocks + asked->block_count), flag = asked->flag,
-             value = asked->value] {
-        for (const crossrail_block& block : blocks) {
-          if (block.bytes > 0) std::memmove(touch(block.to), touch(block.from), block.bytes);
-        }
-        if (flag != nullptr) write_word(flag, value);
-      });
-  meet(queue, asked->after, asked->stream);
-  return nullptr;
-}
-
-const char* packets(crossrail_queue* queue, const crossrail_packets* asked) {
-  if (place(queue) == 0) return kGone;
-  worker_for(queue, asked->stream)
-      .post([copy = *asked, buffers = std::vector<void*>(asked->buffers, asked->buffers + asked->ranks)] { run_packets(copy, buffers); });
-  return nullptr;
-}
-
-const char* combine(crossrail_queue* queue, const crossrail_combination* asked) {
-  if (place(queue) == 0) return kGone;
-  meet(queue, asked->before, asked->stream);
-  worker_for(queue, asked->stream)
-      .post([copy = *asked, from = std::vector<const void*>(asked->from, asked->from + asked->from_count),
-             to = std::vector<void*>(asked->to, asked->to + asked->to_count)] { run_combination(copy, from, to); });
-  meet(queue, asked->after, asked->stream);
-  return nullptr;
-}
-
-const char* combine_packets(crossrail_queue* queue, const crossrail_packets* asked, const crossrail_reduction* reduction) {
-  if (place(queue) == 0) return kGone;
-  worker_for(queue, asked->stream)
-      .post([copy = *asked, wanted = *reduction, buffers = std::vector<void*>(asked->buffers, asked->buffers + asked->ranks)] {
-        run_combine_packets(copy, buffers, wanted);
-      });
-  return nullptr;
-}
-
-const char* barrier(crossrail_queue* queue, const crossrail_barrier* asked) {
-  meet(queue, asked, asked->stream);
-  return nullptr;
-}
-
-const char* exchange_counted(crossrail_queue* queue, const crossrail_counted_exchange* asked) {
-  if (place(queue) == 0) return kGone;
-  worker_for(queue, asked->barrier.stream).post([work = counted_work(*asked)] { run_counted(work); });
-  meet(queue, &asked->barrier, asked->barrier.stream);
-  return nullptr;
-}
-
-const char* move(crossrail_queue* queue, const crossrail_movements* asked) {
-  if (place(queue) == 0) return kGone;
+Kernel kernel_of(const crossrail_movements& asked) {
   const auto list_of = [](const crossrail_elements& side) {
     return side.segments == nullptr ? std::vector<crossrail_segment>{} : std::vector<crossrail_segment>(side.segments, side.segments + side.segment_count);
   };
   std::vector<KeptMovement> kept;
-  for (int i = 0; i < asked->count; ++i) kept.push_back({asked->all[i], list_of(asked->all[i].from), list_of(asked->all[i].to)});
-  worker_for(queue, asked->stream).post([kept = std::move(kept), flag = asked->flag, value = asked->value] {
+  for (int i = 0; i < asked.count; ++i) kept.push_back({asked.all[i], list_of(asked.all[i].from), list_of(asked.all[i].to)});
+  return [kept = std::move(kept)] {
     for (const KeptMovement& one : kept) run_movement(one);
-    if (flag != nullptr) write_word(flag, value);
-  });
-  return nullptr;
+    return true;
+  };
 }
 
-const char* look(crossrail_queue*) { return nullptr; }
-
-const char* drain(crossrail_queue* queue) {
-  queue->worker.drain();
-  return nullptr;
+Kernel kernel_of(const crossrail_combination& asked) {
+  return [asked, from = std::vector<const void*>(asked.from, asked.from + asked.from_count), to = std::vector<void*>(asked.to, asked.to + asked.to_count)] {
+    run_combination(asked, from, to);
+    return true;
+  };
 }
 
-static std::int64_t now_ns() {
+Kernel kernel_of(const crossrail_packets& asked) {
+  return [asked, buffers = std::vector<void*>(asked.buffers, asked.buffers + asked.ranks)] { return run_packets(asked, buffers); };
+}
+
+Kernel kernel_of(const crossrail_counted_exchange& asked) {
+  return [work = counted_work(asked), buffers = std::vector<void*>(asked.barrier.buffers, asked.barrier.buffers + asked.barrier.ranks)] {
+    run_counted(work);
+    run_barrier(work.asked.barrier, buffers);
+    return true;
+  };
+}
+
+// Nothing where the kind is not known.
+Kernel kernel_of(const crossrail_work& work) {
+  switch (work.kind) {
+    case CROSSRAIL_WORK_EXCHANGE: return kernel_of(reinterpret_cast<const crossrail_exchange&>(work));
+    case CROSSRAIL_WORK_MOVE: return kernel_of(reinterpret_cast<const crossrail_movements&>(work));
+    case CROSSRAIL_WORK_COMBINE: return kernel_of(reinterpret_cast<const crossrail_combination&>(work));
+    case CROSSRAIL_WORK_PACKETS: return kernel_of(reinterpret_cast<const crossrail_packets&>(work));
+    case CROSSRAIL_WORK_COUNTED: return kernel_of(reinterpret_cast<const crossrail_counted_exchange&>(work));
+    case CROSSRAIL_WORK_BARRIER: return [] { return true; };
+    default: return nullptr;
+  }
+}
+
+void meet(Worker& worker, const crossrail_barrier* asked) {
+  if (asked == nullptr) return;
+  worker.post([copy = *asked, buffers = std::vector<void*>(asked->buffers, asked->buffers + asked->ranks)] { run_barrier(copy, buffers); });
+}
+
+std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-const char* open_times(crossrail_queue*) { return nullptr; }
-
-const char* begin_times(crossrail_queue* queue, std::uint64_t* piece) {
-  queue->marks.push_back(std::make_shared<Marks>());
-  queue->worker.post([marks = queue->marks.back()] { marks->began_ns = now_ns(); });
+// The first part of a piece of work begins it.
+void begin_part(crossrail_queue* queue, std::uint64_t* piece) {
+  const bool first = *piece == 0;
+  if (first) queue->marks.push_back(std::make_shared<Marks>());
   *piece = queue->marks.size();
+  ++queue->marks.back()->to_come;
+  if (first) queue->worker.post([marks = queue->marks.back()] { marks->began_ns = now_ns(); });
+}
+
+void end_part(crossrail_queue* queue) {
+  queue->worker.post([marks = queue->marks.back()] {
+    marks->ended_ns = now_ns();
+    --marks->to_come;
+  });
+}
+
+}  // namespace
+
+const char* supports(crossrail_queue*, const crossrail_work* work, size_t* buffer_bytes) {
+  if (work->kind < CROSSRAIL_WORK_EXCHANGE || work->kind > CROSSRAIL_WORK_BARRIER) return kUnknownKind;
+  constexpr const char* kNoKernels = "no kernel combines such elements";
+  if (work->kind == CROSSRAIL_WORK_COMBINE) return combines(reinterpret_cast<const crossrail_combination*>(work)->reduction) ? nullptr : kNoKernels;
+  if (work->kind != CROSSRAIL_WORK_PACKETS) return nullptr;
+  const auto& packets = *reinterpret_cast<const crossrail_packets*>(work);
+  if (packets.form == CROSSRAIL_PACKETS_LL128 && device_options().break_lines != 0) return "packets of 128 bytes may arrive in pieces";
+  if (packets.reduction.operation != 0 && !combines(packets.reduction)) return kNoKernels;
+  if (buffer_bytes != nullptr) *buffer_bytes = packets_bytes(packets.ranks, packets.block_bytes);
   return nullptr;
 }
 
-const char* end_times(crossrail_queue* queue) {
-  queue->worker.post([marks = queue->marks.back()] { marks->ended_ns = now_ns(); });
+const char* enqueue(crossrail_queue* queue, const crossrail_work* work) {
+  if (!is_alive(queue)) return kGone;
+  Kernel kernel = kernel_of(*work);
+  if (kernel == nullptr) return kUnknownKind;
+  Worker& worker = worker_for(queue, work->stream);
+  const bool timed = work->piece != nullptr && work->stream == nullptr;
+  if (timed) begin_part(queue, work->piece);
+  meet(worker, work->before);
+  worker.post([kernel = std::move(kernel), flag = work->flag, value = work->value] {
+    const bool stayed = kernel();
+    if (flag != nullptr) write_word(flag, stayed ? value : ~value);
+  });
+  meet(worker, work->after);
+  if (timed) end_part(queue);
+  return nullptr;
+}
+
+const char* sync(crossrail_queue* queue, crossrail_sync how) {
+  if (how == CROSSRAIL_SYNC_ALIVE) return is_alive(queue) ? nullptr : kGone;
+  if (how == CROSSRAIL_SYNC_DRAIN) queue->worker.drain();
   return nullptr;
 }
 
 int times(crossrail_queue* queue, std::uint64_t piece, crossrail_times* times) {
   const Marks& marks = *queue->marks.at(piece - 1);
-  times->ended_ns = marks.ended_ns;  // first: it comes last
-  times->began_ns = marks.began_ns;
-  return times->ended_ns != 0 ? 1 : 0;
+  if (marks.to_come != 0) return 0;
+  *times = {marks.began_ns, marks.ended_ns};
+  return 1;
 }
 
 }  // namespace crossrail::virtual_world

@@ -38,10 +38,10 @@ const char *crossrail_catalogue(void);
  * never from a file; start and launch, as process and environment, but as it is when the process begins. */
 const char *crossrail_settings(void);
 
-/* What this process was given by its environment and by configuration files, the strongest last, and what is wrong with it:
+/* What this process was given by its environment and by a configuration file, the strongest last, and what is wrong with it:
  * {"files": ["/etc/crossrail.conf"], "given": [{"variable": "CROSSRAIL_SCRATCH", "value": "lots", "from": "environment",
  *   "used": false, "wrong": "CROSSRAIL_SCRATCH=lots is ignored: ..."}, ...]}
- * "files": those that were read. "from": environment; a file and its line; found, for a tuning table that nobody named.
+ * "files": the one that was read, if any. "from": environment, or a file and its line.
  * "variable": empty for a file, or a line, that makes no sense as a whole. */
 const char *crossrail_settings_given(void);
 
@@ -101,6 +101,10 @@ typedef struct crossrail_traffic {
 
 /* Fills `traffic`; all zero if the call was native. Returns 0, or 1 if `traffic` is NULL. */
 int crossrail_last_traffic(crossrail_traffic *traffic);
+
+/* Writes this process's report into the folder that CROSSRAIL_REPORT names, as it is now, for programs that want one of each of
+ * their phases. Returns 0, or 1 where no report is written. */
+int crossrail_write_report(void);
 
 /* For programs that have included mpi.h before this file. */
 #ifdef MPI_VERSION

@@ -1,9 +1,14 @@
 /* The plug-in table of a device module (libcrossrail_cuda.so, libcrossrail_hip.so, ...). C99.
+ *
  * A module is loaded only into processes that have already loaded the vendor's driver. A null entry means "not supported". Functions return
  * NULL on success, else a text that says what went wrong, valid until the thread's next call. They never throw, never exit, and leave the
  * thread's current device as it was. They never wait for work of the program's, nor keep it from launching: what a driver frees or unmaps only
- * on an idle device is left for when it is idle (see settle), unless memory has run out or 512 MiB are left so. Any thread may call them; one
- * queue is used by one thread at a time. */
+ * on an idle device is left for when it is idle (CROSSRAIL_SYNC_IDLE), unless memory has run out or 512 MiB are left so. Any thread may call
+ * them; one queue is used by one thread at a time.
+ *
+ * The table has 14 functions and no version. What devices learn to do arrives as a new kind of work (crossrail_work_kind), and a module that
+ * does not know a kind says so when it is asked (supports). A kind and its struct never change: work that needs another field is another
+ * kind. Should the table itself grow, it grows at its end, and `size` says how much of it a module has. */
 #ifndef CROSSRAIL_DEVICE_MODULE_H
 #define CROSSRAIL_DEVICE_MODULE_H
 
@@ -13,8 +18,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define CROSSRAIL_DEVICE_MODULE_VERSION 12
 
 typedef enum crossrail_memory_kind {
   CROSSRAIL_MEMORY_HOST = 0,    /* also host memory that the driver knows (pinned, registered) */
@@ -55,6 +58,10 @@ typedef struct crossrail_chunk {
 
 /* Kernels, streams and copy engines of one device, for one communicator. */
 typedef struct crossrail_queue crossrail_queue;
+typedef struct crossrail_queue_facts {
+  uint64_t identity; /* of the queue's device, the same in every process */
+  uint64_t place;    /* of its context, in this process: what was mapped for one queue of a place serves all of them */
+} crossrail_queue_facts;
 
 typedef struct crossrail_block {
   void *to;
@@ -69,39 +76,59 @@ typedef struct crossrail_rows {
   size_t bytes, count, pitch;
 } crossrail_rows;
 
-typedef enum crossrail_engine {
-  CROSSRAIL_ENGINE_KERNEL = 0,  /* one kernel launch */
-  CROSSRAIL_ENGINE_COPY = 1,    /* copy engines, no multiprocessor; a block whose two ends lie on the
-                                   queue's device is copied beside the others */
-  CROSSRAIL_ENGINE_PERSISTENT = 2 /* a kernel that stays for a while and waits for the next exchange */
-} crossrail_engine;
-
-/* A barrier of the ranks of a node in device order, through lines at the end of their receive buffers (see crossrail_packets). That
- * a kernel has given up waiting is not told. */
+/* A barrier of the ranks of a node in device order, through lines at the end of their receive buffers (see crossrail_packets). Nobody is told
+ * when a kernel has given up waiting. */
 typedef struct crossrail_barrier {
   int rank, ranks;
   void *const *buffers;
   size_t buffer_bytes;
-  const uint64_t *abort;
-  void *stream;
+  const uint64_t *abort; /* see crossrail_packets */
 } crossrail_barrier;
 
-/* Blocks to be copied, in this order where order matters to speed; memory of the queue's device, of
- * peers (open_memory), or anything else the device can reach. */
-typedef struct crossrail_exchange {
-  const crossrail_block *blocks;
-  int block_count;         /* any number */
-  crossrail_engine engine;
-  int multiprocessors;     /* most that may be used; 0: the module's choice */
-  uint32_t persistent_us;  /* PERSISTENT: the kernel leaves when nothing has come for so long */
+typedef enum crossrail_work_kind {
+  CROSSRAIL_WORK_EXCHANGE = 1, /* crossrail_exchange */
+  CROSSRAIL_WORK_MOVE = 2,     /* crossrail_movements */
+  CROSSRAIL_WORK_COMBINE = 3,  /* crossrail_combination */
+  CROSSRAIL_WORK_PACKETS = 4,  /* crossrail_packets */
+  CROSSRAIL_WORK_COUNTED = 5,  /* crossrail_counted_exchange */
+  CROSSRAIL_WORK_BARRIER = 6   /* crossrail_work alone: the barrier `before` and nothing else */
+} crossrail_work_kind;
+
+/* What a queue is asked to do. It is the first member of the struct of each kind. All lists that it points to are host memory that is read
+ * before `enqueue` returns, however long they are. */
+typedef struct crossrail_work {
+  uint32_t kind;           /* crossrail_work_kind */
+  int32_t multiprocessors; /* the most that may be used; 0: the module chooses */
   void *stream;            /* the program's stream to be ordered in; NULL: the queue's own */
-  uint64_t *flag;          /* is set to `value` once all blocks have arrived, seen by every process that
-                              shares it; in memory given to open_pages; NULL: none */
+  uint64_t *flag;          /* is set to `value` once all is done, seen by all that share it; in memory given to open_pages; NULL: none */
   uint64_t value;
-  /* With the program's stream: barriers of the ranks before anything is moved and after everything has been, in the kernel itself where
-   * that is possible; their own streams are not asked for. NULL: none. */
+  /* With the program's stream, of an exchange and a combination: barriers of the ranks before anything is done and after everything has
+   * been, in the kernel itself where that is possible; their ranks and buffers are the same. NULL: none. */
   const crossrail_barrier *before, *after;
+  /* For a trace, in the queue's own stream: the number of a piece of work whose times are asked for (see times). 0: a new piece begins with
+   * this work and gets a number, unless there are no times. Else this work continues the last piece. NULL: no times are wanted. */
+  uint64_t *piece;
+} crossrail_work;
+
+typedef enum crossrail_engine {
+  CROSSRAIL_ENGINE_KERNEL = 0,  /* one kernel launch */
+  CROSSRAIL_ENGINE_COPY = 1,    /* copy engines; a block whose two ends lie on the queue's device is copied beside the others */
+  CROSSRAIL_ENGINE_PERSISTENT = 2 /* a kernel that stays for a while and waits for the next exchange */
+} crossrail_engine;
+
+/* Blocks to be copied, in this order where order matters to speed; memory of the queue's device, of peers, or any that it can reach. */
+typedef struct crossrail_exchange {
+  crossrail_work work;
+  const crossrail_block *blocks;
+  int block_count;
+  crossrail_engine engine;
+  uint32_t persistent_us; /* PERSISTENT: the kernel leaves when nothing has come for so long */
 } crossrail_exchange;
+
+/* What becomes of elements that meet: rows of src/comm/reductions.def, counted from 1. */
+typedef struct crossrail_reduction {
+  int operation, element;
+} crossrail_reduction;
 
 /* What packets look like. */
 typedef enum crossrail_packet_form {
@@ -111,28 +138,27 @@ typedef enum crossrail_packet_form {
 
 #define CROSSRAIL_MOST_COMBINING 8
 
-/* All-to-all of small blocks through receive buffers: device memory of every rank, mapped by all. A packet
- * is data and the number of its round together, so that no other signal is needed. Nobody needs to know
- * that the others have come: the kernel waits for their packets. */
+/* All-to-all of small blocks through receive buffers: device memory of every rank, mapped by all. A packet is data and the number of its round
+ * together, so that no other signal is needed. Nobody needs to know that the others have come: the kernel waits for their packets. */
 typedef struct crossrail_packets {
-  const void *send; /* block i goes to rank i; any memory the device can reach */
-  void *recv;       /* block i comes from rank i; does not overlap `send` */
+  crossrail_work work; /* ~value is written to the flag instead when the kernel has given up: the buffers are then of no more use */
+  const void *send;    /* block i goes to rank i; any memory the device can reach */
+  void *recv;          /* block i comes from rank i; does not overlap `send` */
   size_t block_bytes;
   size_t send_pitch, recv_pitch; /* bytes from one block to the next; 0: all ranks get the same one */
   int rank, ranks;
   void *const *buffers;   /* of every rank, as mapped here; own included */
-  size_t buffer_bytes;    /* at least packets_bytes(form, ranks, block_bytes), zero before the first round; all
-                             rounds through a buffer have the same form, ranks and buffer_bytes, block_bytes may vary */
+  size_t buffer_bytes;    /* at least what `supports` says, all zero at first; only block_bytes may vary from round to round */
   const uint64_t *abort;  /* in memory given to open_pages: the kernel gives up once it is not 0 */
-  void *stream;           /* like crossrail_exchange */
-  uint64_t *flag;
-  uint64_t value;         /* ~value is written instead when the kernel has given up: the buffers are then of no more use */
   crossrail_packet_form form;
+  /* Operation 0: none. Else the blocks that come become one block, combined in the order of the ranks, at `recv`, which may be `send` where
+   * all ranks get the same one. At most CROSSRAIL_MOST_COMBINING ranks. */
+  crossrail_reduction reduction;
 } crossrail_packets;
 
-/* One side of an exchange whose blocks, one to or from every rank, the device finds when it gets there: block i has counts[i]
- * elements, from element displacements[i] on. Each array lies in device memory, which is read then, or in host memory, which is
- * read before return. A block of a negative length, or not from `lowest` to `highest`, is taken as empty. */
+/* One side of an exchange whose blocks, one to or from every rank, the device finds when it gets there: block i has counts[i] elements, from
+ * element displacements[i] on. Each array lies in device memory, which is read then, or in host memory, which is read before return. A block
+ * of a negative length, or not from `lowest` to `highest`, is taken as empty. */
 typedef struct crossrail_counted_side {
   void *base; /* element 0 */
   const int32_t *counts, *displacements;
@@ -143,10 +169,10 @@ typedef struct crossrail_counted_side {
 /* All-to-all of such blocks. The ranks meet as in a barrier, in whose lines each tells the others where their blocks go and how
  * long they may be; then each writes its own there, and no more than fits; then all meet once more. */
 typedef struct crossrail_counted_exchange {
-  crossrail_barrier barrier; /* with the stream */
+  crossrail_work work; /* without flag, `before` and `after` */
+  crossrail_barrier barrier;
   crossrail_counted_side send, recv;
   void *const *to;           /* recv.base of every rank, as mapped here; own included */
-  int multiprocessors;       /* like crossrail_exchange */
   uint64_t *wrong;           /* in memory given to open_pages: set to a crossrail_counted_wrong << 32 | rank where it is found */
 } crossrail_counted_exchange;
 
@@ -156,26 +182,17 @@ typedef enum crossrail_counted_wrong {
   CROSSRAIL_COUNTED_RECEIVE = 3  /* a block from this rank was */
 } crossrail_counted_wrong;
 
-/* What becomes of elements that meet: rows of src/comm/reductions.def, counted from 1. */
-typedef struct crossrail_reduction {
-  int operation, element;
-} crossrail_reduction;
-
 /* Rows of elements that become one: from[0] op from[1] op ..., in this order, which goes to every `to`. A row may be both
  * among `from` and `to`; none overlaps another. At any address. All devices come to the same bits. */
 #define CROSSRAIL_MOST_OPERANDS 128
 typedef struct crossrail_combination {
+  crossrail_work work;
   crossrail_reduction reduction;
   const void *const *from;
   void *const *to;
   int from_count, to_count; /* at most CROSSRAIL_MOST_OPERANDS each */
   int turn;                 /* with which row of `from` to begin reading, where ranks combine at the same time: each with another one */
   size_t bytes;             /* of a row, whole elements */
-  int multiprocessors;      /* this and the rest like crossrail_exchange */
-  void *stream;
-  uint64_t *flag;
-  uint64_t value;
-  const crossrail_barrier *before, *after;
 } crossrail_combination;
 
 /* Where elements of a datatype lie in device memory: runs of bytes, in the order of an element's bytes. */
@@ -204,15 +221,21 @@ typedef struct crossrail_movement {
   uint64_t bytes;
 } crossrail_movement;
 
-/* Elements to where others lie: as with crossrail_exchange, by kernels. */
+/* Elements to where others lie, by kernels. */
 typedef struct crossrail_movements {
+  crossrail_work work;
   const crossrail_movement *all;
-  int count;          /* any number */
-  int multiprocessors;
-  void *stream;
-  uint64_t *flag;
-  uint64_t value;
+  int count;
 } crossrail_movements;
+
+typedef enum crossrail_sync {
+  CROSSRAIL_SYNC_ALIVE = 0,  /* only whether the queue's context is still there: quick */
+  CROSSRAIL_SYNC_ERRORS = 1, /* whether the device has met an error that stops the queue; does not wait */
+  /* What has been left for an idle device is done now, if it is idle. A thread of the program's asks for it, at the end of a call, before it
+   * launches anything. Waits a fraction of a millisecond, and seldom where the device never is idle. */
+  CROSSRAIL_SYNC_IDLE = 2,
+  CROSSRAIL_SYNC_DRAIN = 3 /* waits until the queue's own streams are empty (not the device) */
+} crossrail_sync;
 
 /* When the device began and ended a piece of work, in nanoseconds of the host's CLOCK_MONOTONIC. */
 typedef struct crossrail_times {
@@ -220,79 +243,56 @@ typedef struct crossrail_times {
 } crossrail_times;
 
 typedef struct crossrail_device_module {
-  int version;      /* CROSSRAIL_DEVICE_MODULE_VERSION */
+  size_t size;      /* of this struct, as the module knows it */
   const char *name; /* "cuda" */
 
-  /* What memory `pointer` points to. Never fails: memory the driver does not know is host memory. */
-  crossrail_memory_kind (*classify)(const void *pointer);
-  /* The same with all facts, of the range of `bytes` (at least 1). Quick for a range asked about before; a
-   * program's own copies into memory that is asked about for the first time are given a moment to end. */
+  /* ----- memory */
+  /* What memory the range of `bytes` from `pointer` on is. Never fails: memory the driver does not know is host memory. With 0 bytes only
+   * `kind` is filled in, which is quick. Else a range asked about before is quick, and a program's own copies into memory that is asked about
+   * for the first time are given a moment to end. */
   void (*describe)(const void *pointer, size_t bytes, crossrail_memory *memory);
-  /* Copies between memory of any kind; returns when the bytes have arrived. */
-  const char *(*copy)(void *to, const void *from, size_t bytes);
-  /* The same of rows, and of nothing between them; each side of them all is memory of one kind. */
-  const char *(*copy_rows)(const crossrail_rows *rows, size_t count);
-
+  /* Copies rows, and nothing between them, between memory of any kind; each side of them all is memory of one kind. Returns when the bytes
+   * have arrived. */
+  const char *(*copy)(const crossrail_rows *rows, size_t count);
   /* Shareable memory of our own, zeroed, beside `near`. */
   const char *(*alloc)(const crossrail_memory *near, size_t bytes, void **memory);
+  /* Takes back what `alloc` or `open_memory` gave. */
   const char *(*free)(void *memory);
 
+  /* ----- memory of other processes */
   /* `chunks` has room for CROSSRAIL_MOST_CHUNKS; the caller closes the descriptors. */
   const char *(*export_memory)(const crossrail_memory *memory, crossrail_handle *handle, crossrail_chunk *chunks);
   /* Maps what another process has exported for the device of `queue`. The caller keeps and closes the
    * descriptors. Drivers may refuse memory that overlaps, in its owner, what is still mapped. */
-  const char *(*open_memory)(crossrail_queue *queue, const crossrail_handle *handle, const crossrail_chunk *chunks,
-                             void **mapped);
-  const char *(*close_memory)(void *mapped);
-  /* A thread of the program's, at the end of a call, before it launches anything: what has been left for an idle device is done now, if it is
-   * idle. Waits a fraction of a millisecond for that, and seldom where it never is. */
-  void (*settle)(crossrail_queue *queue);
-  uint64_t (*identity)(crossrail_queue *queue); /* of its device, the same in every process */
-  uint64_t (*place)(crossrail_queue *queue);    /* of its context, in this process; 0: that is gone, and the queue of no more use */
+  const char *(*open_memory)(crossrail_queue *queue, const crossrail_handle *handle, const crossrail_chunk *chunks, void **mapped);
 
-  const char *(*open_queue)(const crossrail_memory *near, crossrail_queue **queue);
+  /* ----- queues */
+  /* `near` is memory of the device. `timed`: 1 where times of work will be asked for. */
+  const char *(*open_queue)(const crossrail_memory *near, int timed, crossrail_queue **queue, crossrail_queue_facts *facts);
   void (*close_queue)(crossrail_queue *queue); /* waits for its own work only */
-  /* Lets the device read and write whole pages of host memory, which other processes may share, by the address `mapped`. Flags in
-   * them are named as the processor sees them. */
+  /* Lets the device reach whole pages of host memory, which other processes may share, at `mapped`. Flags in them are named as the
+   * processor sees them. */
   const char *(*open_pages)(crossrail_queue *queue, void *pages, size_t bytes, void **mapped);
   void (*close_pages)(crossrail_queue *queue, void *pages);
 
-  /* These return before the work is done; work of one queue (or stream) is done in order. */
-  const char *(*exchange)(crossrail_queue *queue, const crossrail_exchange *exchange);
-  const char *(*packets)(crossrail_queue *queue, const crossrail_packets *packets);
-  size_t (*packets_bytes)(crossrail_packet_form form, int ranks, size_t block_bytes);
-  /* Whether packets of that form arrive whole, at the queue's device and from it at all others. */
-  int (*has_packets)(crossrail_queue *queue, crossrail_packet_form form);
-  const char *(*barrier)(crossrail_queue *queue, const crossrail_barrier *barrier);
-  const char *(*exchange_counted)(crossrail_queue *queue, const crossrail_counted_exchange *exchange);
-  /* Whether there are kernels for it. */
-  int (*combines)(const crossrail_reduction *reduction);
-  const char *(*combine)(crossrail_queue *queue, const crossrail_combination *combination);
-  /* Blocks of elements as of packets; what comes becomes one block, in the order of the ranks, at `recv`, which may be `send` where all
-   * ranks get the same one. Rounds of the receive buffers, as of packets, that need combine_packets_bytes(block_bytes, reduction) instead of
-   * block_bytes there. At most CROSSRAIL_MOST_COMBINING ranks. */
-  const char *(*combine_packets)(crossrail_queue *queue, const crossrail_packets *packets, const crossrail_reduction *reduction);
-  size_t (*combine_packets_bytes)(size_t block_bytes, const crossrail_reduction *reduction);
-  const char *(*move)(crossrail_queue *queue, const crossrail_movements *movements);
-  /* NULL unless the device has met an error that stops the queue. Does not wait. */
-  const char *(*look)(crossrail_queue *queue);
-  /* Waits until the queue's own streams are empty (not the device). */
-  const char *(*drain)(crossrail_queue *queue);
-
-  /* When the device does work, for a trace. All of these are there or none, and none of them waits for work. Once, before the queue
-   * has any: makes what the others need; an error where there are no times. */
-  const char *(*open_times)(crossrail_queue *queue);
-  /* What is asked of the queue in its own streams after begin_times and before end_times is one piece of work, which gets a number. Not
-   * with a persistent kernel, of which nothing is known. */
-  const char *(*begin_times)(crossrail_queue *queue, uint64_t *piece);
-  const char *(*end_times)(crossrail_queue *queue);
-  /* 1: these are its times; 0: not known yet, it may still be under way; -1: they never will be. The piece begins where the device comes to
-   * it, and may wait there for the host to ask for the rest of it. A host that sees a flag does so a moment before the times are known. */
+  /* ----- work */
+  /* NULL if such work can be done, else why not. What matters is the kind, and of packets their form (whether they arrive whole, at the
+   * queue's device and from it at all others), ranks, block_bytes and reduction, of a combination its reduction. Of packets
+   * `*buffer_bytes`, unless it is NULL, becomes what a receive buffer must have at least; it is not touched otherwise. */
+  const char *(*supports)(crossrail_queue *queue, const crossrail_work *work, size_t *buffer_bytes);
+  /* Returns before the work is done; work of one queue (or stream) is done in order. */
+  const char *(*enqueue)(crossrail_queue *queue, const crossrail_work *work);
+  /* NULL unless the queue is of no more use. */
+  const char *(*sync)(crossrail_queue *queue, crossrail_sync how);
+  /* When the device did a piece of work (crossrail_work), which does not wait for it. 1: these are its times; 0: not known yet, it may still
+   * be under way; -1: they never will be. The piece begins where the device comes to it, and may wait there for the host to ask for the rest
+   * of it. A host that sees a flag does so a moment before the times are known. NULL where there are never any. */
   int (*times)(crossrail_queue *queue, uint64_t piece, crossrail_times *times);
 } crossrail_device_module;
 
+/* What a module exports; it returns NULL where it cannot work with the driver that is there. */
 typedef const crossrail_device_module *(*crossrail_device_module_entry)(void);
-#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_v12"
+#define CROSSRAIL_DEVICE_MODULE_ENTRY "crossrail_device_module_table"
 
 #ifdef __cplusplus
 }

@@ -226,6 +226,7 @@ struct Launch {
   Function function;
   unsigned grid, threads;
   void* task;  // the one argument
+  size_t task_bytes;
 };
 Result launch(const Launch& launch, Stream stream);
 Result add_node(Node* node, Graph graph, const Launch& launch);

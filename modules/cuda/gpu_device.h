@@ -13,8 +13,13 @@
 #define GPU_NOINLINE static __device__ __noinline__
 // Arguments that may be indexed where they lie.
 #define GPU_ARGUMENT const __grid_constant__
+// A task that not every vendor can pass as an argument (kernels/tasks.h): here it is one. Others take a pointer, which long_task follows.
+#define GPU_LONG(...) GPU_ARGUMENT __VA_ARGS__
 
 namespace gpu {
+
+template <class Task>
+GPU_INLINE const Task& long_task(const Task& task) { return task; }
 
 struct alignas(16) Pair {
   uint64_t low, high;

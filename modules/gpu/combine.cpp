@@ -140,15 +140,15 @@ unsigned ctas(uint64_t units, uint64_t of_each) { return static_cast<unsigned>((
 // multiprocessor; where results go to others, tiles that would be left over make it two, so that one reads while the other writes.
 unsigned grid_for(const crossrail_queue& queue, const crossrail_combination& asked, const Groups& groups, uint64_t units) {
   const auto all = static_cast<unsigned>(queue.place->multiprocessors);
-  const unsigned allowed = asked.multiprocessors > 0 ? std::min(static_cast<unsigned>(asked.multiprocessors), 2 * all) : asked.to_count > 1 ? 2 * all : all;
+  const unsigned allowed = asked.work.multiprocessors > 0 ? std::min(static_cast<unsigned>(asked.work.multiprocessors), 2 * all) : asked.to_count > 1 ? 2 * all : all;
   if (units <= groups.tile_units()) return 1;
   return std::min(allowed, std::max(ctas(units, groups.tile_units()), std::min(all, ctas(units, groups.across))));
 }
 
 template <unsigned kMost>
 const char* tell_rows(const crossrail_queue& queue, const crossrail_combination& asked, kernels::CombineTask<kMost>& task) {
-  if (const char* wrong = translate(queue, asked.flag, &task.signal.flag); wrong != nullptr) return wrong;
-  task.signal.value = asked.value;
+  if (const char* wrong = translate(queue, asked.work.flag, &task.signal.flag); wrong != nullptr) return wrong;
+  task.signal.value = asked.work.value;
   task.from_count = static_cast<uint32_t>(asked.from_count);
   task.to_count = static_cast<uint32_t>(asked.to_count);
   task.turn = static_cast<uint32_t>(asked.turn);
@@ -174,7 +174,7 @@ const char* launch_combination(crossrail_queue& queue, const crossrail_combinati
   const Groups groups = groups_of(asked.from_count, units);
   task.rows = groups.rows;
   const unsigned grid = grid_for(queue, asked, groups, units);
-  return launch_work(queue, {kernel, grid, groups.threads, &task, sizeof task, &task.signal, false}, asked.stream);
+  return launch_work(queue, {kernel, grid, groups.threads, &task, sizeof task, &task.signal, false}, asked.work.stream);
 }
 
 int most_rows(const crossrail_combination& asked) { return std::max(asked.from_count, asked.to_count); }
@@ -194,21 +194,22 @@ const char* combine_between(crossrail_queue& queue, const crossrail_combination&
   const Groups groups = groups_of(asked.from_count, units);
   const unsigned tiles = std::max(1u, ctas(units, groups.tile_units()));
   if (tiles > kernels::kMostMeetingCtas) return nullptr;
-  const unsigned grid = asked.multiprocessors > 0 ? std::min(tiles, static_cast<unsigned>(asked.multiprocessors)) : tiles;
+  const unsigned grid = asked.work.multiprocessors > 0 ? std::min(tiles, static_cast<unsigned>(asked.work.multiprocessors)) : tiles;
   there = true;
   task.combine.rows = groups.rows;
   if (const char* wrong = tell_meetings(queue, meetings, task.meeting); wrong != nullptr) return wrong;
-  return launch_work(queue, {Kernel::combine_between, grid, groups.threads, &task, sizeof task, nullptr, false}, asked.stream);
+  return launch_work(queue, {Kernel::combine_between, grid, groups.threads, &task, sizeof task, nullptr, false}, asked.work.stream);
 }
 
 const char* combine_with_barriers(crossrail_queue& queue, const crossrail_combination& asked) {
-  const Meetings meetings{asked.before, asked.after};
+  const crossrail_work& work = asked.work;
+  const Meetings meetings{work.before, work.after};
   if (!meetings.any()) return combine_alone(queue, asked);
   bool there = false;
   if (const char* wrong = combine_between(queue, asked, meetings, there); wrong != nullptr || there) return wrong;
-  if (const char* wrong = meet_alone(queue, asked.before, asked.stream); wrong != nullptr) return wrong;
+  if (const char* wrong = meet_alone(queue, work.before, work.stream); wrong != nullptr) return wrong;
   if (const char* wrong = combine_alone(queue, asked); wrong != nullptr) return wrong;
-  return meet_alone(queue, asked.after, asked.stream);
+  return meet_alone(queue, work.after, work.stream);
 }
 
 }  // namespace
@@ -223,7 +224,7 @@ Groups groups_of(int rows, uint64_t units) {
 
 const char* tell_elements(const crossrail_reduction& reduction, size_t bytes, uint64_t addresses, kernels::Elements& elements) {
   const Found found = find(reduction);
-  if (found.combination == Combination::none) return "no kernel combines such elements";
+  if (const char* wrong = combines(reduction); wrong != nullptr) return wrong;
   elements.bytes = bytes;
   elements.combination = found.combination;
   elements.unit_bytes = unit_bytes_of(found);
@@ -233,19 +234,21 @@ const char* tell_elements(const crossrail_reduction& reduction, size_t bytes, ui
   return nullptr;
 }
 
-int combines(const crossrail_reduction* reduction) { return find(*reduction).combination == Combination::none ? 0 : 1; }
-
-const char* combine(crossrail_queue* queue, const crossrail_combination* combination) {
-  const bool right = combination->from_count >= 1 && combination->from_count <= CROSSRAIL_MOST_OPERANDS && combination->to_count >= 0 &&
-                     combination->to_count <= CROSSRAIL_MOST_OPERANDS && combination->turn >= 0;
-  if (!right) return "too many rows of elements";
-  const At at(*queue->place);
-  GPU_TRY(at.result());
-  return combine_with_barriers(*queue, *combination);
+const char* combines(const crossrail_reduction& reduction) {
+  return find(reduction).combination == Combination::none ? "no kernel combines such elements" : nullptr;
 }
 
-size_t combine_packets_bytes(size_t block_bytes, const crossrail_reduction* reduction) {
-  const uint32_t unit = unit_bytes_of(find(*reduction));
+const char* combine(crossrail_queue& queue, const crossrail_combination& asked) {
+  const bool right = asked.from_count >= 1 && asked.from_count <= CROSSRAIL_MOST_OPERANDS && asked.to_count >= 0 &&
+                     asked.to_count <= CROSSRAIL_MOST_OPERANDS && asked.turn >= 0;
+  if (!right) return "too many rows of elements";
+  const At at(*queue.place);
+  GPU_TRY(at.result());
+  return combine_with_barriers(queue, asked);
+}
+
+size_t bytes_of_combined_packets(size_t block_bytes, const crossrail_reduction& reduction) {
+  const uint32_t unit = unit_bytes_of(find(reduction));
   return (block_bytes + unit - 1) / unit * kernels::kUnitBytes;
 }
 

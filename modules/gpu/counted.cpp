@@ -44,7 +44,7 @@ const char* tell(const crossrail_queue& queue, const crossrail_counted_exchange&
 
 unsigned most_grid(const crossrail_queue& queue, const crossrail_counted_exchange& asked) {
   const int all = queue.place->multiprocessors;
-  return static_cast<unsigned>(asked.multiprocessors > 0 ? std::min(asked.multiprocessors, 2 * all) : all);
+  return static_cast<unsigned>(asked.work.multiprocessors > 0 ? std::min(asked.work.multiprocessors, 2 * all) : all);
 }
 
 const char* launch_apart(crossrail_queue& queue, const crossrail_counted_exchange& asked) {
@@ -53,10 +53,10 @@ const char* launch_apart(crossrail_queue& queue, const crossrail_counted_exchang
   kernels::CountedTask<kernels::kManyRanks> task{};
   if (const char* wrong = tell(queue, asked, meeting, task); wrong != nullptr) return wrong;
   const Work met{Kernel::meet_many, 1, barrier_threads(barrier), &meeting, sizeof meeting, nullptr, false};
-  if (const char* wrong = launch_work(queue, met, barrier.stream); wrong != nullptr) return wrong;
+  if (const char* wrong = launch_work(queue, met, asked.work.stream); wrong != nullptr) return wrong;
   const Work moved{Kernel::counted_many, most_grid(queue, asked), kernels::kCountedThreads, &task, sizeof task, nullptr, false};
-  if (const char* wrong = launch_work(queue, moved, barrier.stream); wrong != nullptr) return wrong;
-  return meet_alone(queue, &barrier, barrier.stream);
+  if (const char* wrong = launch_work(queue, moved, asked.work.stream); wrong != nullptr) return wrong;
+  return meet_alone(queue, &barrier, asked.work.stream);
 }
 
 constexpr uint64_t kBytesOfACta = uint64_t{1} << 14;   // more are shared by several
@@ -77,20 +77,20 @@ const char* launch_between(crossrail_queue& queue, const crossrail_counted_excha
   if (const char* wrong = tell(queue, asked, task.meeting, task.exchange); wrong != nullptr) return wrong;
   const uint64_t most = std::min(most_grid(queue, asked), kernels::kMostMeetingCtas);
   const auto grid = static_cast<unsigned>(std::min(bytes / kBytesOfACta + 1, most));
-  return launch_work(queue, {Kernel::counted_between, grid, kernels::kCountedThreads, &task, sizeof task, nullptr, false}, asked.barrier.stream);
+  return launch_work(queue, {Kernel::counted_between, grid, kernels::kCountedThreads, &task, sizeof task, nullptr, false}, asked.work.stream);
 }
 
 }  // namespace
 
-const char* exchange_counted(crossrail_queue* queue, const crossrail_counted_exchange* exchange) {
-  if (const char* wrong = check(exchange->barrier); wrong != nullptr) return wrong;
-  if (exchange->wrong == nullptr) return "no word for what is wrong with the blocks";
-  const At at(*queue->place);
+const char* exchange_counted(crossrail_queue& queue, const crossrail_counted_exchange& asked) {
+  if (const char* wrong = check(asked.barrier); wrong != nullptr) return wrong;
+  if (asked.wrong == nullptr) return "no word for what is wrong with the blocks";
+  const At at(*queue.place);
   GPU_TRY(at.result());
-  const uint64_t bytes = bytes_sent(*exchange);
+  const uint64_t bytes = bytes_sent(asked);
   // Each rank may choose for itself: the meetings are the same.
-  const bool between = exchange->barrier.ranks <= static_cast<int>(kernels::kFewRanks) && bytes <= kBetweenCountedBytes;
-  return between ? launch_between(*queue, *exchange, bytes) : launch_apart(*queue, *exchange);
+  const bool between = asked.barrier.ranks <= static_cast<int>(kernels::kFewRanks) && bytes <= kBetweenCountedBytes;
+  return between ? launch_between(queue, asked, bytes) : launch_apart(queue, asked);
 }
 
 }  // namespace gpu

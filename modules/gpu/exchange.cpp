@@ -25,7 +25,7 @@ uint32_t gather(const crossrail_exchange& exchange, int& next, kernels::Block* b
 
 unsigned most_grid(const crossrail_queue& queue, const crossrail_exchange& exchange) {
   const int all = queue.place->multiprocessors;
-  return static_cast<unsigned>(exchange.multiprocessors > 0 ? std::min(exchange.multiprocessors, 2 * all) : all);
+  return static_cast<unsigned>(exchange.work.multiprocessors > 0 ? std::min(exchange.work.multiprocessors, 2 * all) : all);
 }
 
 const char* exchange_by_kernel(crossrail_queue& queue, const crossrail_exchange& exchange, uint64_t* flag) {
@@ -36,7 +36,7 @@ const char* exchange_by_kernel(crossrail_queue& queue, const crossrail_exchange&
     const bool last = next == exchange.block_count;
     if (last) {
       task.signal.flag = flag;
-      task.signal.value = exchange.value;
+      task.signal.value = exchange.work.value;
     }
     if (task.list.count == 0 && task.signal.flag == nullptr) continue;
     const Cut wanted = cut(task.list, task.blocks, most_grid(queue, exchange));
@@ -44,7 +44,7 @@ const char* exchange_by_kernel(crossrail_queue& queue, const crossrail_exchange&
     const bool few = task.list.count <= kernels::kFewBlocks;  // whose task is the beginning of the other
     const Work work{few ? Kernel::exchange_few : Kernel::exchange_many, wanted.grid, wanted.threads, &task,
                     few ? sizeof(kernels::FewBlocks) : sizeof task, &task.signal, false};
-    if (const char* wrong = launch_work(queue, work, exchange.stream); wrong != nullptr) return wrong;
+    if (const char* wrong = launch_work(queue, work, exchange.work.stream); wrong != nullptr) return wrong;
   } while (next < exchange.block_count);
   return nullptr;
 }
@@ -72,7 +72,7 @@ const char* exchange_between(crossrail_queue& queue, const crossrail_exchange& e
   std::copy_n(blocks, task.exchange.list.count, task.exchange.blocks);
   const Cut wanted = cut(task.exchange.list, task.exchange.blocks, std::min(most_grid(queue, exchange), kernels::kMostMeetingCtas));
   task.exchange.lanes = wanted.lanes;
-  return launch_work(queue, {Kernel::exchange_between, wanted.grid, wanted.threads, &task, sizeof task, nullptr, false}, exchange.stream);
+  return launch_work(queue, {Kernel::exchange_between, wanted.grid, wanted.threads, &task, sizeof task, nullptr, false}, exchange.work.stream);
 }
 
 const char* exchange_with(crossrail_queue& queue, const crossrail_exchange& exchange) {
@@ -80,7 +80,7 @@ const char* exchange_with(crossrail_queue& queue, const crossrail_exchange& exch
   GPU_TRY(at.result());
   if (exchange.engine == CROSSRAIL_ENGINE_COPY) return exchange_by_copies(queue, exchange);
   uint64_t* flag = nullptr;
-  if (const char* wrong = translate(queue, exchange.flag, &flag); wrong != nullptr) return wrong;
+  if (const char* wrong = translate(queue, exchange.work.flag, &flag); wrong != nullptr) return wrong;
   if (exchange.engine == CROSSRAIL_ENGINE_PERSISTENT && persistent_fits(queue, exchange)) {
     return command(queue, {exchange, flag});
   }
@@ -131,7 +131,7 @@ const char* side_for(crossrail_queue& queue, bool own, size_t& side) {
 // Copies within the device beside those to others, which they would hold up.
 const char* copy_both_sides(crossrail_queue& queue, const crossrail_exchange& exchange, const Sides& sides, Stream stream) {
   size_t number = 0;
-  if (const char* wrong = side_for(queue, exchange.stream == nullptr, number); wrong != nullptr) return wrong;
+  if (const char* wrong = side_for(queue, exchange.work.stream == nullptr, number); wrong != nullptr) return wrong;
   const SideStream& side = queue.sides[number];
   GPU_TRY(driver().record_event(side.fork, stream));
   GPU_TRY(driver().wait_event(side.stream, side.fork, 0));
@@ -145,12 +145,12 @@ const char* copy_both_sides(crossrail_queue& queue, const crossrail_exchange& ex
 
 const char* tell_host(crossrail_queue& queue, const crossrail_exchange& exchange, Stream stream) {
   kernels::Signal signal{};
-  signal.value = exchange.value;
-  if (const char* wrong = translate(queue, exchange.flag, &signal.flag); wrong != nullptr) return wrong;
+  signal.value = exchange.work.value;
+  if (const char* wrong = translate(queue, exchange.work.flag, &signal.flag); wrong != nullptr) return wrong;
   if (signal.flag == nullptr) return nullptr;
   // What the program captures may be replayed where values cannot be written by the stream itself.
   const bool kernels = queue.place->kernels_wrong == nullptr;
-  if (kernels && (exchange.stream != nullptr || !queue.place->writes_values)) return announce(queue, signal, stream);
+  if (kernels && (exchange.work.stream != nullptr || !queue.place->writes_values)) return announce(queue, signal, stream);
   return text(driver().write_value(stream, address(signal.flag), signal.value, 0));
 }
 
@@ -173,10 +173,10 @@ void close_sides(crossrail_queue& queue) {
 }
 
 const char* exchange_by_copies(crossrail_queue& queue, const crossrail_exchange& exchange) {
-  if (exchange.stream == nullptr) {
+  if (exchange.work.stream == nullptr) {
     if (const char* wrong = follow_persistent(queue); wrong != nullptr) return wrong;
   }
-  const Stream stream = exchange.stream != nullptr ? program_stream(exchange.stream) : queue.stream;
+  const Stream stream = exchange.work.stream != nullptr ? program_stream(exchange.work.stream) : queue.stream;
   const Sides& sides = sides_of(queue, exchange);
   if (sides.locals > 0 && sides.remotes > 0) {
     if (const char* wrong = copy_both_sides(queue, exchange, sides, stream); wrong != nullptr) return wrong;
@@ -186,17 +186,18 @@ const char* exchange_by_copies(crossrail_queue& queue, const crossrail_exchange&
   return tell_host(queue, exchange, stream);
 }
 
-const char* exchange(crossrail_queue* queue, const crossrail_exchange* exchange) {
-  if (exchange->stream == nullptr && exchange->engine == CROSSRAIL_ENGINE_KERNEL) return exchange_with(*queue, *exchange);
+const char* exchange(crossrail_queue& queue, const crossrail_exchange& asked) {
+  const crossrail_work& work = asked.work;
+  if (work.stream == nullptr && asked.engine == CROSSRAIL_ENGINE_KERNEL) return exchange_with(queue, asked);
   const Uncaptured uncaptured;
-  const Meetings meetings{exchange->before, exchange->after};
-  if (!meetings.any()) return exchange_with(*queue, *exchange);
-  const At at(*queue->place);
+  const Meetings meetings{work.before, work.after};
+  if (!meetings.any()) return exchange_with(queue, asked);
+  const At at(*queue.place);
   GPU_TRY(at.result());
-  if (fits_between(*exchange, meetings)) return exchange_between(*queue, *exchange, meetings);
-  if (const char* wrong = meet_alone(*queue, exchange->before, exchange->stream); wrong != nullptr) return wrong;
-  if (const char* wrong = exchange_with(*queue, *exchange); wrong != nullptr) return wrong;
-  return meet_alone(*queue, exchange->after, exchange->stream);
+  if (fits_between(asked, meetings)) return exchange_between(queue, asked, meetings);
+  if (const char* wrong = meet_alone(queue, work.before, work.stream); wrong != nullptr) return wrong;
+  if (const char* wrong = exchange_with(queue, asked); wrong != nullptr) return wrong;
+  return meet_alone(queue, work.after, work.stream);
 }
 
 }  // namespace gpu

@@ -35,7 +35,7 @@ bool waits_for_ranks(Kernel kernel) {
 }
 
 Launch launch_of(const crossrail_queue& queue, const Work& work) {
-  return {kernel_of(*queue.place, work.kernel), work.grid, work.threads, work.task};
+  return {kernel_of(*queue.place, work.kernel), work.grid, work.threads, work.task, work.task_bytes};
 }
 
 void close_graph(KernelGraph& graph) {
@@ -98,7 +98,7 @@ const char* announce(crossrail_queue& queue, const kernels::Signal& signal, Stre
   kernels::Signal told{};
   told.flag = signal.flag;
   told.value = signal.value;
-  return text(launch({kernel_of(*queue.place, Kernel::announce), 1, 1, &told}, stream));
+  return text(launch({kernel_of(*queue.place, Kernel::announce), 1, 1, &told, sizeof told}, stream));
 }
 
 const char* launch_work(crossrail_queue& queue, const Work& work, void* stream) {

@@ -165,9 +165,13 @@ crossrail_memory_kind classify(const void* pointer) {
 }
 
 void describe(const void* pointer, size_t bytes, crossrail_memory* memory) {
+  if (bytes == 0) {
+    memory->kind = classify(pointer);
+    return;
+  }
   Cache& cache = crossrail::of_thread<Cache, Cache>();
   const Address begin = address(pointer);
-  const Address end = begin + (bytes == 0 ? 1 : bytes);
+  const Address end = begin + bytes;
   for (size_t i = 0; i < kKnown; ++i) {
     if (begin < cache.ranges[i].begin || end > cache.ranges[i].end) continue;
     if (!tells_of(cache.known[i], begin, end)) {
@@ -179,7 +183,7 @@ void describe(const void* pointer, size_t bytes, crossrail_memory* memory) {
     if (!cache.known[i].told) look_at_copies(memory->context != nullptr ? static_cast<Context>(memory->context) : context_on(memory->device));
     return;
   }
-  Known learned = learn(pointer, bytes == 0 ? 1 : bytes);
+  Known learned = learn(pointer, bytes);
   *memory = learned.memory;
   if (learned.extents.empty() || learned.memory.allocation == 0) return;  // nothing to know it again by
   const Extent& last = learned.extents.back();

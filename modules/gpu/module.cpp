@@ -11,7 +11,7 @@
 namespace gpu {
 namespace {
 
-const char* enqueue(const crossrail_rows& rows, Stream stream) {
+const char* begin_copy(const crossrail_rows& rows, Stream stream) {
   const bool some = rows.bytes > 0 && rows.count > 0;
   if (some && rows.count > 1) GPU_TRY(driver().copy_rows(address(rows.to), address(rows.from), rows, stream));
   else if (some) GPU_TRY(driver().copy(address(rows.to), address(rows.from), rows.bytes, stream));
@@ -28,7 +28,7 @@ const char* copy_at(const Facts& facts, const crossrail_rows* rows, size_t count
   const Uncaptured uncaptured;
   const At at(*place);
   GPU_TRY(at.result());
-  for (size_t i = 0; i < count && wrong == nullptr; ++i) wrong = enqueue(rows[i], place->stream);
+  for (size_t i = 0; i < count && wrong == nullptr; ++i) wrong = begin_copy(rows[i], place->stream);
   const char* const waited = text(driver().await_stream(place->stream));
   return wrong != nullptr ? wrong : waited;
 }
@@ -54,15 +54,12 @@ const char* copy_rows(const crossrail_rows* rows, size_t count) {
   return nullptr;
 }
 
-const char* copy(void* to, const void* from, size_t bytes) {
-  const crossrail_rows row{to, from, bytes, 1, bytes};
-  return copy_rows(&row, bytes > 0 ? 1 : 0);
-}
-
 const char* give_back(void* memory) {
+  bool is_mapped = false;
+  if (const char* wrong = close_memory(memory, &is_mapped); is_mapped) return wrong;
   if (free_own(address(memory))) return nullptr;
   const Facts facts = facts_of(memory);
-  if (!facts.device) return "memory that alloc has not made";
+  if (!facts.device) return "memory that neither alloc nor open_memory has made";
   crossrail_memory where{};
   where.device = facts.ordinal;
   where.context = facts.context;
@@ -93,60 +90,31 @@ const char* alloc(const crossrail_memory* near, size_t bytes, void** memory) {
   return nullptr;
 }
 
-void settle_queue(crossrail_queue* queue) { settle(*queue->place); }
-
-uint64_t identity(crossrail_queue* queue) { return queue->place->identity; }
-
-uint64_t place_number(crossrail_queue* queue) {
-  const Place* place = queue->place;
-  return generation_of(place->context) == place->generation ? reinterpret_cast<uintptr_t>(place) : 0;
-}
-
 crossrail_device_module table() {
   crossrail_device_module module{};
-  module.version = CROSSRAIL_DEVICE_MODULE_VERSION;
+  module.size = sizeof module;
   module.name = kName;
-  module.classify = classify;
   module.describe = describe;
-  module.copy = copy;
-  module.copy_rows = copy_rows;
+  module.copy = copy_rows;
   module.alloc = alloc;
   module.free = give_back;
   module.export_memory = export_memory;
   module.open_memory = open_memory;
-  module.close_memory = close_memory;
-  module.settle = settle_queue;
-  module.identity = identity;
-  module.place = place_number;
   module.open_queue = open_queue;
   module.close_queue = close_queue;
   module.open_pages = open_pages;
   module.close_pages = close_pages;
-  module.exchange = exchange;
-  module.look = look;
-  module.drain = drain;
-  module.open_times = open_times;
-  module.begin_times = begin_times;
-  module.end_times = end_times;
+  module.supports = supports;
+  module.enqueue = enqueue;
+  module.sync = sync;
   module.times = times;
-  if (kernel_image() == nullptr) return module;
-  module.packets = packets;
-  module.packets_bytes = packets_bytes;
-  module.has_packets = has_packets;
-  module.barrier = barrier;
-  module.exchange_counted = exchange_counted;
-  module.combines = combines;
-  module.combine = combine;
-  module.combine_packets = combine_packets;
-  module.combine_packets_bytes = combine_packets_bytes;
-  module.move = move;
   return module;
 }
 
 }  // namespace
 }  // namespace gpu
 
-extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_v12(void) {
+extern "C" __attribute__((visibility("default"))) const crossrail_device_module* crossrail_device_module_table(void) {
   static const crossrail_device_module module = gpu::table();
   return gpu::driver().complete ? &module : nullptr;
 }

@@ -150,7 +150,7 @@ uint64_t units_of(const kernels::MoveTask& task) {
 
 uint64_t most_ctas(const crossrail_queue& queue, const crossrail_movements& asked, uint64_t units) {
   const auto all = static_cast<uint64_t>(queue.place->multiprocessors);
-  if (asked.multiprocessors > 0) return kCtasOfAMultiprocessor * std::min(static_cast<uint64_t>(asked.multiprocessors), all);
+  if (asked.work.multiprocessors > 0) return kCtasOfAMultiprocessor * std::min(static_cast<uint64_t>(asked.work.multiprocessors), all);
   return units > kLongUnits ? kCtasOfAMultiprocessor * all : std::min(kFillingCtas, kCtasOfAMultiprocessor * all);
 }
 
@@ -174,15 +174,15 @@ const char* launch_movements(crossrail_queue& queue, const crossrail_movements& 
   const uint64_t units = units_of(task), most = most_ctas(queue, asked, units);
   cut_into_tiles(task, units, most);
   const auto grid = static_cast<unsigned>(std::clamp<uint64_t>(task.tiles, 1, most));
-  return launch_work(queue, {Kernel::move, grid, kernels::kMoveThreads, &task, sizeof task, &task.signal, false}, asked.stream);
+  return launch_work(queue, {Kernel::move, grid, kernels::kMoveThreads, &task, sizeof task, &task.signal, false}, asked.work.stream);
 }
 
 const char* move_with(crossrail_queue& queue, const crossrail_movements& asked) {
   const At at(*queue.place);
   GPU_TRY(at.result());
   // Programs that make types without end: all are forgotten at times.
-  if (queue.layouts.size() >= kMostLayouts && asked.stream == nullptr) {
-    if (const char* wrong = drain(&queue); wrong != nullptr) return wrong;
+  if (queue.layouts.size() >= kMostLayouts && asked.work.stream == nullptr) {
+    if (const char* wrong = drain(queue); wrong != nullptr) return wrong;
     close_layouts(queue);
   }
   int next = 0;
@@ -193,8 +193,8 @@ const char* move_with(crossrail_queue& queue, const crossrail_movements& asked) 
       if (const char* wrong = describe_movement(queue, asked.all[next], task.movements[task.count++]); wrong != nullptr) return wrong;
     }
     if (next == asked.count) {
-      task.signal.value = asked.value;
-      if (const char* wrong = translate(queue, asked.flag, &task.signal.flag); wrong != nullptr) return wrong;
+      task.signal.value = asked.work.value;
+      if (const char* wrong = translate(queue, asked.work.flag, &task.signal.flag); wrong != nullptr) return wrong;
     }
     if (task.count == 0 && task.signal.flag == nullptr) return nullptr;
     if (const char* wrong = launch_movements(queue, asked, task); wrong != nullptr) return wrong;
@@ -204,10 +204,10 @@ const char* move_with(crossrail_queue& queue, const crossrail_movements& asked) 
 
 }  // namespace
 
-const char* move(crossrail_queue* queue, const crossrail_movements* movements) {
-  if (movements->stream == nullptr) return move_with(*queue, *movements);
+const char* move(crossrail_queue& queue, const crossrail_movements& asked) {
+  if (asked.work.stream == nullptr) return move_with(queue, asked);
   const Uncaptured uncaptured;
-  return move_with(*queue, *movements);
+  return move_with(queue, asked);
 }
 
 void close_layouts(crossrail_queue& queue) {

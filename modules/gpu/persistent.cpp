@@ -57,7 +57,7 @@ const char* launch_persistent(crossrail_queue& queue, uint32_t idle_us) {
   Persistent& persistent = queue.persistent;
   const uint64_t idle_ns = uint64_t{idle_us} * 1000;
   kernels::PersistentTask task{persistent.mapped, &queue.counters->taken, persistent.launch + 1, idle_ns, kLivesOfIdle * idle_ns};
-  const Launch wanted{kernel_of(*queue.place, Kernel::persistent), 1, kernels::kMostThreads, &task};
+  const Launch wanted{kernel_of(*queue.place, Kernel::persistent), 1, kernels::kMostThreads, &task, sizeof task};
   GPU_TRY(launch(wanted, persistent.stream));
   ++persistent.launch;
   return nullptr;
@@ -97,7 +97,7 @@ const char* post(crossrail_queue& queue, const kernels::ManyBlocks& task, uint32
 }  // namespace
 
 bool persistent_fits(crossrail_queue& queue, const crossrail_exchange& exchange) {
-  if (exchange.stream != nullptr || exchange.persistent_us == 0 || queue.place->kernels_wrong != nullptr) return false;
+  if (exchange.work.stream != nullptr || exchange.persistent_us == 0 || queue.place->kernels_wrong != nullptr) return false;
   uint64_t total = 0;
   for (int i = 0; i < exchange.block_count; ++i) total += exchange.blocks[i].bytes;
   if (exchange.block_count > static_cast<int>(kernels::kManyBlocks) || total >> 31 != 0) return false;
@@ -112,7 +112,7 @@ const char* command(crossrail_queue& queue, const Command& command) {
   if (const char* wrong = await_pending(queue, kMostPending - 1); wrong != nullptr) return wrong;
   kernels::ManyBlocks task;
   task.signal.flag = command.flag;
-  task.signal.value = command.exchange.value;
+  task.signal.value = command.exchange.work.value;
   task.list = {};
   for (int i = 0; i < command.exchange.block_count; ++i) {
     const crossrail_block& block = command.exchange.blocks[i];

@@ -58,9 +58,40 @@ const char* state_of(Stream stream) {
   return state == kNotReady ? nullptr : text(state);
 }
 
+const char* look(crossrail_queue& queue) {
+  const Uncaptured uncaptured;
+  const At at(*queue.place);
+  GPU_TRY(at.result());
+  const char* wrong = state_of(queue.stream);
+  if (wrong == nullptr && !queue.sides.empty()) wrong = state_of(queue.sides.front().stream);
+  return wrong == nullptr ? state_of(queue.persistent.stream) : wrong;
+}
+
+bool open_times(crossrail_queue& queue) {
+  const At at(*queue.place);
+  return at.result() == kSuccess && queue.times.open(queue.stream) == nullptr;
+}
+
+// False: there are none of this work.
+bool begin_times(crossrail_queue& queue, uint64_t* piece) {
+  const Uncaptured uncaptured;
+  const At at(*queue.place);
+  if (*piece != 0) return at.result() == kSuccess;
+  // The work follows the persistent kernel, too: that time is not its own.
+  return at.result() == kSuccess && follow_persistent(queue) == nullptr && queue.times.begin(queue.stream, piece) == nullptr;
+}
+
+void end_times(crossrail_queue& queue) {
+  const Uncaptured uncaptured;
+  const At at(*queue.place);
+  if (at.result() == kSuccess) (void)queue.times.end(queue.stream);
+}
+
+constexpr const char* kUnknownKind = "a kind of work that this module does not know";
+
 }  // namespace
 
-const char* open_queue(const crossrail_memory* near, crossrail_queue** queue) {
+const char* open_queue(const crossrail_memory* near, int timed, crossrail_queue** queue, crossrail_queue_facts* facts) {
   const char* wrong = nullptr;
   auto opened = std::make_unique<crossrail_queue>();
   opened->place = place_of(*near, &wrong);
@@ -68,19 +99,21 @@ const char* open_queue(const crossrail_memory* near, crossrail_queue** queue) {
   opened->way = way_of(std::getenv("CROSSRAIL_LAUNCH"));  // for tests and measurements of the module itself
   const Uncaptured uncaptured;
   wrong = open_parts(*opened);
-  if (wrong == nullptr) {
-    *queue = opened.release();
-  } else {
+  if (wrong != nullptr) {
     close_queue(opened.release());
+    return wrong;
   }
-  return wrong;
+  opened->timed = timed != 0 && open_times(*opened);
+  *facts = {opened->place->identity, reinterpret_cast<uintptr_t>(opened->place)};
+  *queue = opened.release();
+  return nullptr;
 }
 
 void close_queue(crossrail_queue* queue) {
   const std::unique_ptr<crossrail_queue> owned(queue);
   const Uncaptured uncaptured;
   const At at(*queue->place);
-  (void)drain(queue);
+  (void)drain(*queue);
   while (!queue->pages.empty()) close_pages(queue, queue->pages.back().host);
   if (at.result() != kSuccess) return;
   close_persistent(*queue);
@@ -130,53 +163,64 @@ const char* translate(const crossrail_queue& queue, const uint64_t* word, uint64
   return "a flag outside of what open_pages has been given";
 }
 
-const char* look(crossrail_queue* queue) {
+const char* drain(crossrail_queue& queue) {
   const Uncaptured uncaptured;
-  const At at(*queue->place);
+  const At at(*queue.place);
   GPU_TRY(at.result());
-  const char* wrong = state_of(queue->stream);
-  if (wrong == nullptr && !queue->sides.empty()) wrong = state_of(queue->sides.front().stream);
-  return wrong == nullptr ? state_of(queue->persistent.stream) : wrong;
-}
-
-const char* drain(crossrail_queue* queue) {
-  const Uncaptured uncaptured;
-  const At at(*queue->place);
-  GPU_TRY(at.result());
-  const char* wrong = retire_persistent(*queue);
-  if (queue->stream != nullptr) GPU_TRY(driver().await_stream(queue->stream));
-  if (!queue->sides.empty()) GPU_TRY(driver().await_stream(queue->sides.front().stream));
-  queue->stream_used = false;
+  const char* wrong = retire_persistent(queue);
+  if (queue.stream != nullptr) GPU_TRY(driver().await_stream(queue.stream));
+  if (!queue.sides.empty()) GPU_TRY(driver().await_stream(queue.sides.front().stream));
+  queue.stream_used = false;
   return wrong;
 }
 
-const char* open_times(crossrail_queue* queue) {
-  const Uncaptured uncaptured;
-  const At at(*queue->place);
-  GPU_TRY(at.result());
-  return queue->times.open(queue->stream);
-}
-
-const char* begin_times(crossrail_queue* queue, uint64_t* piece) {
-  const Uncaptured uncaptured;
-  const At at(*queue->place);
-  GPU_TRY(at.result());
-  // The work does so too: that time is not its own.
-  if (const char* wrong = follow_persistent(*queue); wrong != nullptr) return wrong;
-  return queue->times.begin(queue->stream, piece);
-}
-
-const char* end_times(crossrail_queue* queue) {
-  const Uncaptured uncaptured;
-  const At at(*queue->place);
-  GPU_TRY(at.result());
-  return queue->times.end(queue->stream);
+const char* sync(crossrail_queue* queue, crossrail_sync how) {
+  switch (how) {
+    case CROSSRAIL_SYNC_ALIVE: return generation_of(queue->place->context) == queue->place->generation ? nullptr : "the device has been reset";
+    case CROSSRAIL_SYNC_ERRORS: return look(*queue);
+    case CROSSRAIL_SYNC_IDLE: return settle(*queue->place), nullptr;
+    case CROSSRAIL_SYNC_DRAIN: return drain(*queue);
+  }
+  return nullptr;
 }
 
 int times(crossrail_queue* queue, uint64_t piece, crossrail_times* times) {
   const Uncaptured uncaptured;
   const At at(*queue->place);
   return at.result() == kSuccess ? queue->times.look(piece, times) : -1;
+}
+
+namespace {
+
+const char* enqueue_kind(crossrail_queue& queue, const crossrail_work& work) {
+  switch (work.kind) {
+    case CROSSRAIL_WORK_EXCHANGE: return exchange(queue, reinterpret_cast<const crossrail_exchange&>(work));
+    case CROSSRAIL_WORK_MOVE: return move(queue, reinterpret_cast<const crossrail_movements&>(work));
+    case CROSSRAIL_WORK_COMBINE: return combine(queue, reinterpret_cast<const crossrail_combination&>(work));
+    case CROSSRAIL_WORK_PACKETS: return packets(queue, reinterpret_cast<const crossrail_packets&>(work));
+    case CROSSRAIL_WORK_COUNTED: return exchange_counted(queue, reinterpret_cast<const crossrail_counted_exchange&>(work));
+    case CROSSRAIL_WORK_BARRIER: return meet_alone(queue, work.before, work.stream);
+    default: return kUnknownKind;
+  }
+}
+
+}  // namespace
+
+const char* supports(crossrail_queue* queue, const crossrail_work* work, size_t* buffer_bytes) {
+  const bool known = work->kind >= CROSSRAIL_WORK_EXCHANGE && work->kind <= CROSSRAIL_WORK_BARRIER;
+  if (!known) return kUnknownKind;
+  if (kernel_image() == nullptr && work->kind != CROSSRAIL_WORK_EXCHANGE) return "a module that was built without kernels";
+  if (work->kind == CROSSRAIL_WORK_COMBINE) return combines(reinterpret_cast<const crossrail_combination*>(work)->reduction);
+  if (work->kind != CROSSRAIL_WORK_PACKETS) return nullptr;
+  return supports_packets(*queue, *reinterpret_cast<const crossrail_packets*>(work), buffer_bytes);
+}
+
+// Where the times cannot be had the work is done without.
+const char* enqueue(crossrail_queue* queue, const crossrail_work* work) {
+  const bool timed = work->piece != nullptr && queue->timed && work->stream == nullptr && begin_times(*queue, work->piece);
+  const char* const wrong = enqueue_kind(*queue, *work);
+  if (timed) end_times(*queue);
+  return wrong;
 }
 
 }  // namespace gpu

@@ -90,20 +90,20 @@ struct crossrail_queue {
   size_t oldest_graph = 0;
   gpu::Persistent persistent;
   std::unordered_map<uint64_t, gpu::Layout> layouts;
-  gpu::Times times;  // of pieces of work, where they are asked for
+  bool timed = false;  // there are times of pieces of work
+  gpu::Times times;
 };
 
 namespace gpu {
 
-const char* open_queue(const crossrail_memory* near, crossrail_queue** queue);
+// The table's functions.
+const char* open_queue(const crossrail_memory* near, int timed, crossrail_queue** queue, crossrail_queue_facts* facts);
 void close_queue(crossrail_queue* queue);
 const char* open_pages(crossrail_queue* queue, void* pages, size_t bytes, void** mapped);
 void close_pages(crossrail_queue* queue, void* pages);
-const char* look(crossrail_queue* queue);
-const char* drain(crossrail_queue* queue);
-const char* open_times(crossrail_queue* queue);
-const char* begin_times(crossrail_queue* queue, uint64_t* piece);
-const char* end_times(crossrail_queue* queue);
+const char* supports(crossrail_queue* queue, const crossrail_work* work, size_t* buffer_bytes);
+const char* enqueue(crossrail_queue* queue, const crossrail_work* work);
+const char* sync(crossrail_queue* queue, crossrail_sync how);
 int times(crossrail_queue* queue, uint64_t piece, crossrail_times* times);
 
 // Where the device reaches a word of opened pages; NULL stays NULL.
@@ -189,20 +189,23 @@ inline const char* follow_persistent(crossrail_queue& queue) {
   return queue.persistent.number == queue.persistent.seen ? nullptr : await_persistent(queue);
 }
 
-const char* exchange(crossrail_queue* queue, const crossrail_exchange* exchange);
+// The kinds of work.
+const char* exchange(crossrail_queue& queue, const crossrail_exchange& asked);
+const char* move(crossrail_queue& queue, const crossrail_movements& asked);
+const char* combine(crossrail_queue& queue, const crossrail_combination& asked);
+const char* packets(crossrail_queue& queue, const crossrail_packets& asked);
+const char* exchange_counted(crossrail_queue& queue, const crossrail_counted_exchange& asked);
+
+const char* drain(crossrail_queue& queue);
 const char* open_side(crossrail_queue& queue);
 void close_sides(crossrail_queue& queue);
 const char* exchange_by_copies(crossrail_queue& queue, const crossrail_exchange& exchange);
-const char* packets(crossrail_queue* queue, const crossrail_packets* packets);
 size_t packets_bytes(crossrail_packet_form form, int ranks, size_t block_bytes);
-int has_packets(crossrail_queue* queue, crossrail_packet_form form);
-const char* barrier(crossrail_queue* queue, const crossrail_barrier* barrier);
-const char* exchange_counted(crossrail_queue* queue, const crossrail_counted_exchange* exchange);
-int combines(const crossrail_reduction* reduction);
-const char* combine(crossrail_queue* queue, const crossrail_combination* combination);
-const char* combine_packets(crossrail_queue* queue, const crossrail_packets* packets, const crossrail_reduction* reduction);
-size_t combine_packets_bytes(size_t block_bytes, const crossrail_reduction* reduction);
-const char* move(crossrail_queue* queue, const crossrail_movements* movements);
+const char* supports_packets(const crossrail_queue& queue, const crossrail_packets& packets, size_t* buffer_bytes);
+// NULL if there are kernels for it.
+const char* combines(const crossrail_reduction& reduction);
+// Of a block that is combined where it arrives: what travels.
+size_t bytes_of_combined_packets(size_t block_bytes, const crossrail_reduction& reduction);
 void close_layouts(crossrail_queue& queue);
 
 }  // namespace gpu

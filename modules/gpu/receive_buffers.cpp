@@ -78,11 +78,11 @@ Cut cut_lines(const crossrail_packets& packets) {
 
 template <unsigned kMost>
 const char* tell(const crossrail_queue& queue, const crossrail_packets& packets, kernels::PacketsTask<kMost>& task) {
-  if (const char* wrong = translate(queue, packets.flag, &task.signal.flag); wrong != nullptr) return wrong;
+  if (const char* wrong = translate(queue, packets.work.flag, &task.signal.flag); wrong != nullptr) return wrong;
   uint64_t* abort_flag = nullptr;
   if (const char* wrong = translate(queue, packets.abort, &abort_flag); wrong != nullptr) return wrong;
   const ReceiveBuffer buffer = buffer_of(packets.ranks, packets.buffer_bytes);
-  task.signal.value = packets.value;
+  task.signal.value = packets.work.value;
   task.send = static_cast<const char*>(packets.send);
   task.recv = static_cast<char*>(packets.recv);
   task.block_bytes = packets.block_bytes;
@@ -105,14 +105,15 @@ const char* launch_packets(crossrail_queue& queue, const crossrail_packets& pack
   const Cut wanted = lines ? cut_lines(packets) : cut_packets(queue, packets);
   task.lanes = wanted.lanes;
   task.align = align_of(packets, lines ? kernels::kUnitBytes : kernels::kPacketData);
-  return launch_work(queue, {kernel, wanted.grid, wanted.threads, &task, sizeof task, &task.signal, true}, packets.stream);
+  return launch_work(queue, {kernel, wanted.grid, wanted.threads, &task, sizeof task, &task.signal, true}, packets.work.stream);
 }
 
 template <unsigned kMost>
-const char* launch_barrier(crossrail_queue& queue, const crossrail_barrier& barrier, Kernel kernel) {
+const char* launch_barrier(crossrail_queue& queue, const crossrail_barrier& barrier, void* stream) {
+  constexpr Kernel kernel = kMost == kernels::kFewRanks ? Kernel::barrier_few : Kernel::barrier_many;
   kernels::BarrierTask<kMost> task{};
   if (const char* wrong = tell_barrier(queue, barrier, task); wrong != nullptr) return wrong;
-  return launch_work(queue, {kernel, 1, barrier_threads(barrier), &task, sizeof task, nullptr, false}, barrier.stream);
+  return launch_work(queue, {kernel, 1, barrier_threads(barrier), &task, sizeof task, nullptr, false}, stream);
 }
 
 // One CTA a tile of all ranks' rows, as long as there are not too many.
@@ -135,10 +136,10 @@ CombiningCut cut_combining(const crossrail_packets& packets, uint64_t travelling
 // No packets would come, and without packets nobody may go on to the next round.
 const char* announce_nothing(crossrail_queue& queue, const crossrail_packets& packets) {
   crossrail_exchange nothing{};
-  nothing.flag = packets.flag;
-  nothing.value = packets.value;
-  nothing.stream = packets.stream;
-  return exchange(&queue, &nothing);
+  nothing.work.flag = packets.work.flag;
+  nothing.work.value = packets.work.value;
+  nothing.work.stream = packets.work.stream;
+  return exchange(queue, nothing);
 }
 
 }  // namespace
@@ -169,52 +170,57 @@ const char* tell_meetings(const crossrail_queue& queue, const Meetings& meetings
 
 const char* meet_alone(crossrail_queue& queue, const crossrail_barrier* barrier, void* stream) {
   if (barrier == nullptr) return nullptr;
-  crossrail_barrier in_stream = *barrier;
-  in_stream.stream = stream;
-  return gpu::barrier(&queue, &in_stream);
+  if (const char* wrong = check(*barrier); wrong != nullptr) return wrong;
+  const At at(*queue.place);
+  GPU_TRY(at.result());
+  if (barrier->ranks <= static_cast<int>(kernels::kFewRanks)) return launch_barrier<kernels::kFewRanks>(queue, *barrier, stream);
+  return launch_barrier<kernels::kManyRanks>(queue, *barrier, stream);
 }
 
 size_t packets_bytes(crossrail_packet_form form, int ranks, size_t block_bytes) {
   return 2 * static_cast<size_t>(ranks) * region_for(form, block_bytes) + tail_bytes(ranks);
 }
 
-int has_packets(crossrail_queue* queue, crossrail_packet_form form) { return form == CROSSRAIL_PACKETS_LL || queue->place->whole_lines ? 1 : 0; }
-
-const char* packets(crossrail_queue* queue, const crossrail_packets* packets) {
-  if (const char* wrong = check(*packets, packets->block_bytes); wrong != nullptr) return wrong;
-  if (packets->block_bytes == 0) return announce_nothing(*queue, *packets);
-  const At at(*queue->place);
-  GPU_TRY(at.result());
-  if (packets->form == CROSSRAIL_PACKETS_LL128) return launch_packets<kernels::kFewRanks>(*queue, *packets, Kernel::lines);
-  if (packets->ranks <= static_cast<int>(kernels::kFewRanks)) {
-    return launch_packets<kernels::kFewRanks>(*queue, *packets, Kernel::packets_few);
-  }
-  return launch_packets<kernels::kManyRanks>(*queue, *packets, Kernel::packets_many);
+const char* supports_packets(const crossrail_queue& queue, const crossrail_packets& packets, size_t* buffer_bytes) {
+  const bool combined = packets.reduction.operation != 0;
+  if (packets.form == CROSSRAIL_PACKETS_LL128 && !queue.place->whole_lines) return "links that may break packets of 128 bytes";
+  if (const char* wrong = combined ? combines(packets.reduction) : nullptr; wrong != nullptr) return wrong;
+  const size_t travelling = combined ? bytes_of_combined_packets(packets.block_bytes, packets.reduction) : packets.block_bytes;
+  if (buffer_bytes != nullptr) *buffer_bytes = packets_bytes(packets.form, packets.ranks, travelling);
+  return nullptr;
 }
 
-const char* combine_packets(crossrail_queue* queue, const crossrail_packets* packets, const crossrail_reduction* reduction) {
-  const size_t travelling = combine_packets_bytes(packets->block_bytes, reduction);
-  if (const char* wrong = check(*packets, travelling); wrong != nullptr) return wrong;
-  if (packets->ranks > CROSSRAIL_MOST_COMBINING) return "too many ranks that combine packets";
+namespace {
+
+const char* exchange_packets(crossrail_queue& queue, const crossrail_packets& packets) {
+  if (const char* wrong = check(packets, packets.block_bytes); wrong != nullptr) return wrong;
+  if (packets.block_bytes == 0) return announce_nothing(queue, packets);
+  const At at(*queue.place);
+  GPU_TRY(at.result());
+  if (packets.form == CROSSRAIL_PACKETS_LL128) return launch_packets<kernels::kFewRanks>(queue, packets, Kernel::lines);
+  if (packets.ranks <= static_cast<int>(kernels::kFewRanks)) return launch_packets<kernels::kFewRanks>(queue, packets, Kernel::packets_few);
+  return launch_packets<kernels::kManyRanks>(queue, packets, Kernel::packets_many);
+}
+
+const char* combine_packets(crossrail_queue& queue, const crossrail_packets& packets) {
+  const size_t travelling = bytes_of_combined_packets(packets.block_bytes, packets.reduction);
+  if (const char* wrong = check(packets, travelling); wrong != nullptr) return wrong;
+  if (packets.ranks > CROSSRAIL_MOST_COMBINING) return "too many ranks that combine packets";
   kernels::CombinePacketsTask task{};
-  const uint64_t addresses = reinterpret_cast<uint64_t>(packets->send) | reinterpret_cast<uint64_t>(packets->recv) | packets->send_pitch;
-  if (const char* wrong = tell_elements(*reduction, packets->block_bytes, addresses, task.elements); wrong != nullptr) return wrong;
-  if (packets->block_bytes == 0) return announce_nothing(*queue, *packets);
-  const At at(*queue->place);
+  const uint64_t addresses = reinterpret_cast<uint64_t>(packets.send) | reinterpret_cast<uint64_t>(packets.recv) | packets.send_pitch;
+  if (const char* wrong = tell_elements(packets.reduction, packets.block_bytes, addresses, task.elements); wrong != nullptr) return wrong;
+  if (packets.block_bytes == 0) return announce_nothing(queue, packets);
+  const At at(*queue.place);
   GPU_TRY(at.result());
-  if (const char* wrong = tell(*queue, *packets, task.packets); wrong != nullptr) return wrong;
-  const CombiningCut wanted = cut_combining(*packets, travelling);
-  return launch_work(*queue, {wanted.kernel, wanted.grid, wanted.threads, &task, sizeof task, &task.packets.signal, true}, packets->stream);
+  if (const char* wrong = tell(queue, packets, task.packets); wrong != nullptr) return wrong;
+  const CombiningCut wanted = cut_combining(packets, travelling);
+  return launch_work(queue, {wanted.kernel, wanted.grid, wanted.threads, &task, sizeof task, &task.packets.signal, true}, packets.work.stream);
 }
 
-const char* barrier(crossrail_queue* queue, const crossrail_barrier* barrier) {
-  if (const char* wrong = check(*barrier); wrong != nullptr) return wrong;
-  const At at(*queue->place);
-  GPU_TRY(at.result());
-  if (barrier->ranks <= static_cast<int>(kernels::kFewRanks)) {
-    return launch_barrier<kernels::kFewRanks>(*queue, *barrier, Kernel::barrier_few);
-  }
-  return launch_barrier<kernels::kManyRanks>(*queue, *barrier, Kernel::barrier_many);
+}  // namespace
+
+const char* packets(crossrail_queue& queue, const crossrail_packets& asked) {
+  return asked.reduction.operation != 0 ? combine_packets(queue, asked) : exchange_packets(queue, asked);
 }
 
 }  // namespace gpu

@@ -166,12 +166,13 @@ const char* open_memory(crossrail_queue* queue, const crossrail_handle* handle, 
   return nullptr;
 }
 
-const char* close_memory(void* mapped) {
+const char* close_memory(void* mapped, bool* is_mapped) {
   Opened opened;
   {
     const std::lock_guard lock(openings().mutex);
     const auto found = openings().all.find(address(mapped));
-    if (found == openings().all.end()) return "memory that open_memory has not mapped";
+    *is_mapped = found != openings().all.end();
+    if (!*is_mapped) return nullptr;
     opened = found->second;
     if (--found->second.openings == 0) openings().all.erase(found);
   }

@@ -143,7 +143,7 @@ const char* Times::begin(Stream stream, uint64_t* piece) {
 
 const char* Times::end(Stream stream) {
   Piece& piece = piece_of(last_);
-  if (piece.state != State::begun) return nullptr;
+  if (piece.state != State::begun && piece.state != State::ended) return nullptr;
   piece.state = State::none;
   GPU_TRY(driver().record_event(piece.behind, stream));
   piece.state = State::ended;

@@ -18,7 +18,7 @@ class Times {
   void close();
 
   const char* begin(Stream stream, uint64_t* piece);
-  const char* end(Stream stream);
+  const char* end(Stream stream);  // of the last piece; again where more work of it has followed
   int look(uint64_t piece, crossrail_times* times);  // see crossrail_device_module
 
  private:

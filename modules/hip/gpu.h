@@ -226,6 +226,7 @@ struct Launch {
   Function function;
   unsigned grid, threads;
   void* task;  // the one argument
+  size_t task_bytes;
 };
 Result launch(const Launch& launch, Stream stream);
 inline Result add_node(Node*, Graph, const Launch&) { return kNotSupported; }

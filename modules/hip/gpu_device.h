@@ -21,9 +21,14 @@
 #define GPU_INLINE __attribute__((device)) __attribute__((always_inline)) inline
 #define GPU_NOINLINE static __attribute__((device)) __attribute__((noinline))
 #define GPU_ARGUMENT const
+// A task that not every vendor can pass as an argument (kernels/tasks.h): here it is one. Others take a pointer, which long_task follows.
+#define GPU_LONG(...) GPU_ARGUMENT __VA_ARGS__
 #define __shared__ __attribute__((shared))
 
 namespace gpu {
+
+template <class Task>
+GPU_INLINE const Task& long_task(const Task& task) { return task; }
 
 struct GridDim {
   GPU_INLINE unsigned get() const { return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(); }

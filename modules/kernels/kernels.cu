@@ -10,7 +10,7 @@
 #include "persistent.h"
 
 GPU_KERNEL exchange_few(GPU_ARGUMENT kernels::FewBlocks task) { kernels::exchange(task); }
-GPU_KERNEL exchange_many(GPU_ARGUMENT kernels::ManyBlocks task) { kernels::exchange(task); }
+GPU_KERNEL exchange_many(GPU_LONG(kernels::ManyBlocks) task) { kernels::exchange(gpu::long_task(task)); }
 GPU_KERNEL exchange_between(GPU_ARGUMENT kernels::ExchangeBetween task) {
   kernels::Between barriers(task.meeting);
   kernels::exchange(task.exchange);
@@ -19,7 +19,7 @@ GPU_KERNEL exchange_between(GPU_ARGUMENT kernels::ExchangeBetween task) {
 GPU_KERNEL packets_few(GPU_ARGUMENT kernels::PacketsTask<kernels::kFewRanks> task) { kernels::exchange_packets(task); }
 GPU_KERNEL packets_many(GPU_ARGUMENT kernels::PacketsTask<kernels::kManyRanks> task) { kernels::exchange_packets(task); }
 GPU_KERNEL_OF(kernels::kCombineThreads) combine_few(GPU_ARGUMENT kernels::CombineTask<kernels::kFewRanks> task) { kernels::combine(task); }
-GPU_KERNEL_OF(kernels::kCombineThreads) combine_many(GPU_ARGUMENT kernels::CombineTask<kernels::kManyRanks> task) { kernels::combine(task); }
+GPU_KERNEL_OF(kernels::kCombineThreads) combine_many(GPU_LONG(kernels::CombineTask<kernels::kManyRanks>) task) { kernels::combine(gpu::long_task(task)); }
 GPU_KERNEL_OF(kernels::kCombineThreads) combine_between(GPU_ARGUMENT kernels::CombineBetween task) {
   kernels::Between barriers(task.meeting);
   kernels::combine(task.combine);
@@ -30,10 +30,10 @@ GPU_KERNEL_BESIDE(kernels::kLineThreads, 2) lines(GPU_ARGUMENT kernels::PacketsT
 GPU_KERNEL_OF(kernels::kCombineThreads) combine_lines(GPU_ARGUMENT kernels::CombinePacketsTask task) { kernels::combine_lines(task); }
 GPU_KERNEL barrier_few(GPU_ARGUMENT kernels::BarrierTask<kernels::kFewRanks> task) { kernels::barrier(task); }
 GPU_KERNEL barrier_many(GPU_ARGUMENT kernels::BarrierTask<kernels::kManyRanks> task) { kernels::barrier(task); }
-GPU_KERNEL meet_many(GPU_ARGUMENT kernels::CountedMeeting<kernels::kManyRanks> task) { kernels::meet_counted(task); }
-GPU_KERNEL_OF(kernels::kCountedThreads) counted_many(GPU_ARGUMENT kernels::CountedTask<kernels::kManyRanks> task) { kernels::exchange_counted(task); }
+GPU_KERNEL meet_many(GPU_LONG(kernels::CountedMeeting<kernels::kManyRanks>) task) { kernels::meet_counted(gpu::long_task(task)); }
+GPU_KERNEL_OF(kernels::kCountedThreads) counted_many(GPU_LONG(kernels::CountedTask<kernels::kManyRanks>) task) { kernels::exchange_counted(gpu::long_task(task)); }
 GPU_KERNEL_OF(kernels::kCountedThreads) counted_between(GPU_ARGUMENT kernels::CountedBetween task) { kernels::exchange_counted_between(task); }
-GPU_KERNEL_BESIDE(kernels::kMoveThreads, 2) move(GPU_ARGUMENT kernels::MoveTask task) { kernels::move_elements(task); }
+GPU_KERNEL_BESIDE(kernels::kMoveThreads, 2) move(GPU_LONG(kernels::MoveTask) task) { kernels::move_elements(gpu::long_task(task)); }
 GPU_KERNEL persistent(GPU_ARGUMENT kernels::PersistentTask task) { kernels::stay(task); }
 
 // After other work of a stream that is not ours: one thread tells the host.

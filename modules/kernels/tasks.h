@@ -9,6 +9,10 @@ namespace kernels {
 
 constexpr unsigned kWarpLanes = 32;      // lanes that share small pieces; a wavefront may hold two such groups
 constexpr unsigned kMostThreads = 1024;  // of a CTA
+// Some devices take no more than this as the argument of a kernel. Longer tasks are marked in kernels.cu (GPU_LONG), where a vendor of such
+// devices hands over the address of a task in memory.
+constexpr unsigned kShortTaskBytes = 2048;
+constexpr unsigned kLongTaskBytes = 4096;
 constexpr uint64_t kUnitBytes = 16;      // the widest load and store
 
 // How the end of a kernel is told to the host. The last value that was told stays on the device, so
@@ -50,7 +54,7 @@ constexpr unsigned kFewBlocks = 8;
 constexpr unsigned kManyBlocks = 64;
 using FewBlocks = ExchangeTask<kFewBlocks>;
 using ManyBlocks = ExchangeTask<kManyBlocks>;
-static_assert(sizeof(ManyBlocks) <= 4096, "more than a launch can carry");
+static_assert(sizeof(FewBlocks) <= kShortTaskBytes && sizeof(ManyBlocks) <= kLongTaskBytes);
 
 // Receive buffers (packets.h, barrier.h): two halves of packets, and lines at the end.
 struct BufferTail {
@@ -130,7 +134,8 @@ struct CombinePacketsTask {
   PacketsTask<kFewRanks> packets;
   Elements elements;
 };
-static_assert(sizeof(CombineTask<kManyRanks>) <= 4096);
+static_assert(sizeof(CombinePacketsTask) <= kShortTaskBytes && sizeof(PacketsTask<kManyRanks>) <= kShortTaskBytes);
+static_assert(sizeof(CombineTask<kFewRanks>) <= kShortTaskBytes && sizeof(CombineTask<kManyRanks>) <= kLongTaskBytes);
 
 template <unsigned kMost>
 struct BarrierTask {
@@ -154,6 +159,7 @@ struct CombineBetween {
   MeetingTask meeting;
   CombineTask<kFewRanks> combine;
 };
+static_assert(sizeof(BarrierTask<kManyRanks>) <= kShortTaskBytes && sizeof(ExchangeBetween) <= kShortTaskBytes && sizeof(CombineBetween) <= kShortTaskBytes);
 
 constexpr unsigned kCountedThreads = 512;  // of a CTA that moves them
 constexpr uint64_t kWrongCut = 1, kWrongSend = 2, kWrongReceive = 3;  // crossrail_counted_wrong
@@ -189,7 +195,7 @@ struct CountedBetween {
   CountedMeeting<kFewRanks> meeting;
   CountedTask<kFewRanks> exchange;
 };
-static_assert(sizeof(CountedMeeting<kManyRanks>) <= 4096 && sizeof(CountedTask<kManyRanks>) <= 4096);
+static_assert(sizeof(CountedBetween) <= kShortTaskBytes && sizeof(CountedMeeting<kManyRanks>) <= kLongTaskBytes && sizeof(CountedTask<kManyRanks>) <= kLongTaskBytes);
 
 // Where elements of a datatype lie: runs. All positions, lengths and counts in units of a movement.
 struct EvenRuns {
@@ -232,7 +238,7 @@ struct MoveTask {
   uint32_t unused;
   Movement movements[kMostMovements];
 };
-static_assert(sizeof(MoveTask) <= 4096, "more than a launch can carry");
+static_assert(sizeof(MoveTask) <= kLongTaskBytes);
 
 // A command of the persistent kernel is made of stamped words: half data, half the command's number,
 // which says by itself that the data has arrived. Three pairs of words (16 bytes each, 8 of data) tell

@@ -18,7 +18,7 @@ NEVER_IN_FILES = ("environment", "launch")
 
 
 def origins(given: Dict[str, Any], rows: List[Dict[str, str]]) -> Dict[str, str]:
-    """From where every variable that is set has its value: 'environment', '/etc/crossrail.conf:3', 'found' for a tuning table.
+    """From where every variable that is set has its value: 'environment', '/etc/crossrail.conf:3'.
 
     A value that makes no sense, but is not the default, is of what was given last: a table that is not there.
     """
@@ -51,8 +51,8 @@ def file_name_of(variable: str) -> str:
 
 def configuration_file(rows: List[Dict[str, str]]) -> str:
     """A configuration file: every setting that a file may have, with its default, behind '#'."""
-    lines = ["# Settings of crossrail: lines of 'name = value'. The environment (CROSSRAIL_SLOTS=2) comes before the user's file",
-             "# (~/.config/crossrail.conf), that before the site's (/etc/crossrail.conf). Take away the first '#' of a line to change it."]
+    lines = ["# Settings of crossrail: lines of 'name = value'. The environment (CROSSRAIL_SLOTS=2) comes before this file, which is",
+             "# /etc/crossrail.conf or the one that CROSSRAIL_CONFIG names. Take away the first '#' of a line to change it."]
     for row in rows:
         if row["scope"] in NEVER_IN_FILES:
             continue
@@ -65,21 +65,17 @@ def settings_page(rows: List[Dict[str, str]]) -> str:
     lines = [
         "# Settings", "",
         "Written by `crossrail list --settings --markdown`; a test compares it with the library.", "",
-        "A setting is a variable of the environment, `CROSSRAIL_SLOTS=2`, or a line of a configuration file, `slots = 2`. The environment comes",
-        "before the user's file, that before the site's:", "",
-        "| | where | tuning table beside it |", "|---|---|---|",
-        "| environment | `CROSSRAIL_...` | `CROSSRAIL_TUNING=FILE` |",
-        "| user | `$XDG_CONFIG_HOME/crossrail.conf`, else `~/.config/crossrail.conf` | `crossrail-tuning.csv` |",
-        "| site | `/etc/crossrail.conf` (the folder is `CROSSRAIL_SYSCONFDIR` of CMake) | `crossrail-tuning.csv` |", "",
-        "`CROSSRAIL_CONFIG=FILE` names one file instead of both; `CROSSRAIL_CONFIG=none`, or set to nothing: no file, and no table beside it. `#` at the beginning of",
-        "a line or after a space begins a comment. An empty value is as none. `crossrail list --conf` prints a file with all settings to begin with.", "",
-        "Every process reads the files on its own host. Where a setting is for all ranks, the value of the communicator's rank 0 holds, whatever the others have.",
+        "A setting is a variable of the environment, `CROSSRAIL_SLOTS=2`, or a line of the configuration file, `slots = 2`. The environment comes before the file.", "",
+        "The file is `/etc/crossrail.conf` (its folder is `CROSSRAIL_SYSCONFDIR` of CMake). `CROSSRAIL_CONFIG=FILE` names another one instead;",
+        "`CROSSRAIL_CONFIG=none`, or set to nothing, means no file. `#` at the beginning of a line or after a space begins a comment.",
+        "An empty value is as none. `crossrail list --conf` prints a file with all settings to begin with.", "",
+        "Every process reads the file on its own host. Where a setting is for all ranks, the value of the communicator's rank 0 holds, whatever the others have.",
         "What makes no sense is ignored and told in one sentence by one process of the job; only `CROSSRAIL` itself is off where it cannot be read.",
         "`crossrail doctor` tells what is set, from where, and what is wrong.", "",
         "A program sets what is for all ranks for one communicator by info keys, the variables in lower case: `crossrail_alltoall`, `crossrail_scratch`, `crossrail`.",
         "They are taken from `MPI_Comm_set_info` before the communicator's first collective call, `MPI_Comm_dup_with_info`, `MPI_Comm_idup_with_info`,",
         "`MPI_Comm_split_type` and `MPI_Comm_create_from_group`, in C and in Fortran;",
-        "`MPI_Comm_get_info` tells those that hold. They come before environment and files, and rank 0's hold for all,",
+        "`MPI_Comm_get_info` tells those that hold. They come before environment and file, and rank 0's hold for all,",
         "but for `crossrail_reproducible`, which all ranks must give alike ([why](reproducible.md)).", "",
         "| variable | in a file | takes | default | one for | meaning |", "|---|---|---|---|---|---|"]
     for row in rows:

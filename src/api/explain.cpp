@@ -9,6 +9,7 @@
 #include "base/settings.h"
 #include "comm/communicator.h"
 #include "crossrail/crossrail.h"
+#include "selection/choice.h"
 #include "selection/selection.h"
 #include "topology/mpi_version.h"
 #include "topology/topology.h"
@@ -25,28 +26,29 @@ std::string json_of(const Parameters& parameters) {
   return json + "}";
 }
 
-std::string json_of(const std::vector<Candidate>& candidates) {
+using Candidates = std::vector<const Candidate*>;
+
+std::string json_of(const Candidates& candidates) {
   std::string json = "[";
-  for (const Candidate& candidate : candidates) {
-    json += (json.size() == 1 ? "" : ",") + std::string("{\"algorithm\":") +
-            json_text(candidate.algorithm == nullptr ? "native" : candidate.algorithm->name) +
-            ",\"origin\":" + json_text(candidate.origin) + ",\"parameters\":" + json_of(candidate.parameters) + "}";
+  for (const Candidate* one : candidates) {
+    json += (json.size() == 1 ? "" : ",") + std::string("{\"algorithm\":") + json_text(one->algorithm == nullptr ? "native" : one->algorithm->name) +
+            ",\"origin\":" + json_text(one->origin) + ",\"parameters\":" + json_of(one->parameters.by_name()) + "}";
   }
   return json + "]";
 }
 
 std::string why_passed_over(const Algorithm& row, const Topology& topology, const Shape& shape) {
-  const std::string unfit = why_unfit(row, topology, shape);
+  const std::string unfit = why_unfit(row.fit(topology, shape), shape.block_bytes);
   return unfit.empty() ? "no row of the tuning tables names it for this layout and size" : unfit;
 }
 
 // Rows of the catalogue that are not among the candidates: because they do not fit, or because
 // no row of the tables names them here.
-std::string passed_over(const std::vector<Candidate>& candidates, const Topology& topology, const Shape& shape) {
+std::string passed_over(const Candidates& candidates, const Topology& topology, const Shape& shape) {
   std::string json = "[";
   for (const Algorithm& row : catalogue(shape.collective, shape.memory)) {
     bool candidate = false;
-    for (const Candidate& one : candidates) candidate = candidate || one.algorithm == &row;
+    for (const Candidate* one : candidates) candidate = candidate || one->algorithm == &row;
     if (candidate) continue;
     json += (json.size() == 1 ? "" : ",") + std::string("{\"algorithm\":") + json_text(row.name) + ",\"why\":" +
             json_text(why_passed_over(row, topology, shape)) + "}";
@@ -72,25 +74,32 @@ std::vector<TuningRow> tuning_rows(std::string& warning) {
   return rows;
 }
 
-struct Asked {
-  std::vector<TuningRow> rows;
-  bool nonblocking;
-};
-
-const char* chosen_of(const std::vector<Candidate>& candidates, bool enabled) {
+const char* chosen_of(const Candidates& candidates, bool enabled) {
   if (candidates.empty()) return "none";
-  return !enabled || candidates.front().algorithm == nullptr ? "native" : candidates.front().algorithm->name;
+  return !enabled || candidates.front()->algorithm == nullptr ? "native" : candidates.front()->algorithm->name;
 }
 
-// Once a nonblocking call has begun it cannot be handed to the MPI library; messages are open on several nodes.
-std::vector<Candidate> candidates_for(const Ground& ground, const Settings& settings, const Shape& shape, const Asked& asked) {
-  const std::string& wanted = wanted_algorithm(settings, shape.collective);
-  auto candidates = choose(asked.rows, wanted, ground, shape);
-  if (!asked.nonblocking || candidates.front().algorithm == nullptr) return candidates;
-  candidates = choose_without_native(asked.rows, wanted, ground, shape);
-  if (candidates.empty()) candidates.push_back({nullptr, {}, "no algorithm can be pending here", false, ""});
-  return candidates;
-}
+// What is chosen for calls of a Shape, blocking ones and, where they are asked for, nonblocking ones.
+struct Answer {
+  Answer(const std::vector<TuningRow>& rows, const std::string& wanted, const Ground& ground, const Shape& shape)
+      : blocking(rows, wanted, ground, shape), pending(rows, wanted, pending_on(ground), shape), bytes(shape.block_bytes) {
+    nothing_pending.origin = "no algorithm can be pending here";
+  }
+  static Ground pending_on(Ground ground) {
+    ground.form = Form::pending;
+    return ground;
+  }
+  // Once a nonblocking call has begun it cannot be handed to the MPI library; messages are open on several nodes.
+  Candidates candidates(bool nonblocking) const {
+    const Candidates& all = blocking.at(bytes).candidates;
+    if (!nonblocking || all.empty() || all.front()->algorithm == nullptr) return all;
+    const Candidates& ours = pending.at(bytes).candidates;
+    return ours.empty() ? Candidates{&nothing_pending} : ours;
+  }
+  Choice blocking, pending;
+  Candidate nothing_pending;
+  std::uint64_t bytes;
+};
 
 bool known_form(const std::string& form) { return form == "blocking" || form == "nonblocking" || form == "persistent"; }
 
@@ -127,12 +136,10 @@ std::string explain(const crossrail_question& question) {
   if (collective->counts == Counts::vector) shape = {collective->collective, Memory::host, false, 0};
   // Of all that are reduced; what they are decides nothing, but whether their order shows.
   if (collective->reduces) shape.reduction = {Operation::sum, topology.rank_order ? Element::float64 : Element::uint8};
-  auto candidates = candidates_for(ground, settings, shape, {tuning_rows(warning), form == "nonblocking"});
+  const Answer answer(tuning_rows(warning), wanted_algorithm(settings, shape.collective), ground, shape);
   const std::string refused = order == Order::stream ? refused_on_streams(question, *collective, topology) : "";
-  if (!refused.empty()) {
-    candidates.clear();
-    warning += (warning.empty() ? "" : "; ") + refused;
-  }
+  const auto candidates = refused.empty() ? answer.candidates(form == "nonblocking") : Candidates{};
+  if (!refused.empty()) warning += (warning.empty() ? "" : "; ") + refused;
   const auto segment = control_block_layout(topology.largest_node(), topology.scratch_bytes).total_bytes();
   const bool on = process_settings().enabled != 0;
   return "{\"topology\":" + json_text(topology.text()) + ",\"mpi\":" + json_text(topology.mpi) + ",\"chosen\":" +

@@ -51,9 +51,7 @@ bool holds(const std::vector<GivenSetting>& given, std::size_t which) {
 
 std::string settings_given() {
   const SettingSources& sources = process_setting_sources();
-  std::string json = "{\"files\":[";
-  for (const std::string& path : sources.files) json += (json.back() == '[' ? "" : ",") + json_text(path);
-  json += "],\"given\":[";
+  std::string json = "{\"files\":[" + (sources.file.empty() ? "" : json_text(sources.file)) + "],\"given\":[";
   for (std::size_t which = 0; which < sources.given.size(); ++which) {
     const GivenSetting& given = sources.given[which];
     const std::string wrong = problem_of_value(given);

@@ -16,7 +16,7 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t multiple) {
 
 constexpr std::uint64_t kHashSeed = 0xcbf29ce484222325ull;
 
-// FNV-1a over the eight bytes of `word`.
+// This is FNV-1a over the eight bytes of `word`.
 constexpr std::uint64_t hash_word(std::uint64_t hash, std::uint64_t word) {
   for (int byte = 0; byte < 8; ++byte) {
     hash = (hash ^ (word >> (8 * byte) & 0xff)) * 0x100000001b3ull;
@@ -24,7 +24,7 @@ constexpr std::uint64_t hash_word(std::uint64_t hash, std::uint64_t word) {
   return hash;
 }
 
-// The same purpose, in a few cycles, for the hot path: every bit of the result depends on every bit of `word`.
+// Serves the same purpose in a few cycles, for the hot path: every bit of the result depends on every bit of `word`.
 constexpr std::uint64_t mix_word(std::uint64_t hash, std::uint64_t word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
   hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;
@@ -38,8 +38,7 @@ inline std::uint64_t hash_bytes(const void* data, std::size_t bytes) {
   return hash;
 }
 
-// memcpy whose common tiny sizes become single moves; large ones go to the C library. Empty blocks
-// may be at null.
+// Is a memcpy whose common tiny sizes become single moves; large ones go to the C library. Empty blocks may be at null.
 inline void copy_block(void* to, const void* from, std::size_t bytes) {
   switch (bytes) {
     case 0: return;

@@ -24,11 +24,11 @@
 namespace crossrail {
 namespace {
 
-// Reserved; only what is touched becomes memory. Device drivers are called on it, and the program's signal handlers, which may need
-// as much as on a stack of the program's; the less where address space is scarce.
+// The stack is reserved, and only what is touched becomes memory. Device drivers run on it, and so do the program's signal handlers, which
+// may need as much as on a stack of the program's. The smaller size is for scarce address space.
 constexpr std::size_t kStackBytes[] = {std::size_t{8} << 20, std::size_t{1} << 20};
 
-// Pages for a stack, the lowest of which stops a stack that overflows.
+// The lowest of the pages stops a stack that overflows.
 struct Pages {
   Pages() {
     guard = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -38,7 +38,7 @@ struct Pages {
       memory = static_cast<std::byte*>(mapped);
       bytes = wanted;
       (void)mprotect(memory, guard, PROT_NONE);
-      (void)madvise(bottom(), bytes, MADV_NOHUGEPAGE);  // of which the first touch would take one
+      (void)madvise(bottom(), bytes, MADV_NOHUGEPAGE);  // otherwise the first touch would take a huge page
       return;
     }
   }
@@ -53,8 +53,8 @@ struct Pages {
 
 }  // namespace
 
-// The two ends of a switch. Boost.Context does it in some nanoseconds; the C library's way, which asks the
-// kernel for the signal mask each time, is for machines without it.
+// The two ends of a switch. Boost.Context switches in some nanoseconds. Machines without it use the C library's way, which asks the kernel
+// for the signal mask each time.
 struct Fiber::Stack {
   Pages pages;
   Fiber* owner = nullptr;
@@ -87,9 +87,9 @@ struct Fiber::Stack {
   void jump_out() { swapcontext(&inside, &outside); }
 #endif
 
-  // The sanitizers hear of every switch.
+  // The sanitizers are told of every switch.
 #ifdef CROSSRAIL_ASAN
-  // Frames of a job that was dropped are still marked: whatever is mapped there next shall not meet them.
+  // Frames of a job that was dropped are still marked, and what is mapped there next must not meet the marks.
   ~Stack() { ASAN_UNPOISON_MEMORY_REGION(pages.bottom(), pages.bytes); }
   void* shadow_inside = nullptr;
   void* shadow_outside = nullptr;
@@ -130,7 +130,7 @@ Fiber::Fiber() : stack_(new (std::nothrow) Stack) {
 
 Fiber::~Fiber() = default;
 
-// The bottom of the stack: one job after the other, so that a stack is prepared once.
+// This is the bottom of the stack. It runs one job after the other, so that a stack is prepared only once.
 void Fiber::run_jobs(Fiber& fiber) {
   while (true) {
     fiber.mode_.set();
@@ -150,7 +150,7 @@ void Fiber::start(void (*job)(void*), void* argument, const FloatMode& mode) {
 
 void Fiber::go_on() {
   stack_->leaving_outside();
-  stack_->jump_in();  // which restores the mode outside
+  stack_->jump_in();  // restores the mode outside
   FloatMode::add(raised_);
   stack_->arrived_outside();
 }

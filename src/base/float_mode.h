@@ -1,7 +1,8 @@
-// How a thread's floating-point numbers behave (rounding, traps, denormal numbers as zero), and the flags of what has happened to them.
+// FloatMode is how a thread computes with floating-point numbers (rounding, traps, denormal numbers as zero) and which exception flags it
+// has raised.
 //
-// Programs change both (fesetround, feenableexcept, -ffast-math) and ask for the flags. What is computed for a pending call is
-// computed as the program's thread would have done it when it made the call, whoever advances it.
+// Programs change the mode (fesetround, feenableexcept, -ffast-math) and read the flags. What is computed for a pending call is computed as
+// the program's thread would have done it when it made the call, whoever advances it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace crossrail {
 
 #if defined(__x86_64__)
 
-// One that nobody has made is that of a new program.
+// A default FloatMode is that of a new program.
 class FloatMode {
  public:
   static FloatMode of_this_thread() {
@@ -23,12 +24,12 @@ class FloatMode {
     asm volatile("fnstcw %0" : "=m"(mode.others_));
     return mode;
   }
-  // With no flags.
+  // Sets the mode, with no flags raised.
   void set() const {
     set_vectors(vectors_ & ~kFlags);
     asm volatile("fldcw %0" : : "m"(others_));
   }
-  // Flags of the thread as it is now; those of long doubles are not looked at.
+  // The flags that the thread has raised so far. Those of long doubles are not looked at.
   using Flags = std::uint32_t;
   static Flags raised() { return vectors() & kFlags; }
   static void add(Flags flags) {
@@ -73,7 +74,7 @@ class FloatMode {
 
 #endif
 
-// While one lives this thread computes without traps, and what it does leaves no flags.
+// While one of these lives, this thread computes without traps, and what it computes leaves no flags.
 class QuietFloats {
  public:
   QuietFloats() { FloatMode{}.set(); }

@@ -1,4 +1,4 @@
-// GrowableBuffer: memory that grows and never shrinks.
+// GrowableBuffer is memory that grows and never shrinks.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace crossrail {
 struct GrowableBuffer {
   std::unique_ptr<std::byte[]> memory;
   std::size_t bytes = 0;
-  // What it held is lost where it grows. Errors: no_memory.
+  // What the buffer held is lost when it grows. Errors: no_memory.
   Status reserve(std::size_t wanted) {
     if (bytes >= wanted) return {};
     memory.reset();

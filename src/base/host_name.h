@@ -1,4 +1,4 @@
-// What this machine calls itself.
+// Returns what this machine calls itself.
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Writing JSON: strings only need escaping, everything else is put together by hand.
+// Helps to write JSON: strings are escaped here, and everything else is put together by hand.
 #pragma once
 
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 namespace crossrail {
 
-// Bytes of the UTF-8 character that begins here (RFC 3629); 0: none does.
+// Returns how many bytes the UTF-8 character that begins here has (RFC 3629), or 0 if none begins here.
 inline std::size_t utf8_length(std::string_view text) {
   const auto byte = [text](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0u; };
   const unsigned first = byte(0);
@@ -16,13 +16,13 @@ inline std::size_t utf8_length(std::string_view text) {
   for (std::size_t at = 1; at < length; ++at) {
     if ((byte(at) & 0xc0) != 0x80) return 0;
   }
-  // Not the longer forms of shorter characters, halves of UTF-16's pairs, or what is beyond the last character.
+  // Overlong forms, halves of UTF-16 surrogate pairs and codes beyond the last character are not accepted.
   const unsigned second = byte(1);
   const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
   return wrong ? 0 : length;
 }
 
-// Bytes that are no characters, of paths, become U+FFFD.
+// Bytes in paths that are not UTF-8 become U+FFFD.
 inline std::string json_text(std::string_view text) {
   std::string json = "\"";
   for (std::size_t at = 0, length = 0; at < text.size(); at += length) {

@@ -26,7 +26,7 @@ void log_line(LogLevel level, const char* format, ...) {
   va_end(arguments);
   if (length > static_cast<int>(sizeof line) - 2) length = sizeof line - 2;
   line[length++] = '\n';
-  // One write, so that lines of several ranks do not interleave.
+  // There is one write, so that lines of several ranks do not interleave.
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line, length);
 }
 

@@ -13,9 +13,9 @@
 namespace crossrail {
 namespace {
 
-// In front of each piece; they follow each other from the first byte to the last.
+// A Piece stands in front of each piece of memory, and they follow each other from the first byte to the last.
 struct alignas(MemoryReserve::kAlignment) Piece {
-  std::size_t bytes;  // with this
+  std::size_t bytes;  // includes this header
   bool taken;
 };
 
@@ -38,7 +38,7 @@ void split(Piece* piece, std::size_t bytes) {
   piece->bytes = bytes;
 }
 
-// Without memory nothing is said that takes any.
+// The sentence is written without taking memory, since there is none.
 void say_once() {
   static std::atomic<bool> said{false};
   constexpr char kSentence[] = "crossrail: there is no memory left: going on with what was set aside for this\n";
@@ -51,7 +51,7 @@ void* MemoryReserve::take(std::size_t bytes, std::size_t alignment) {
   if (alignment > kAlignment || bytes > kBytes) return nullptr;
   const std::size_t whole = sizeof(Piece) + round_up(bytes, kAlignment);
   const std::lock_guard lock(mutex);
-  if (first_piece()->bytes == 0) first_piece()->bytes = kBytes;  // the first time
+  if (first_piece()->bytes == 0) first_piece()->bytes = kBytes;  // the reserve is one free piece at first
   for (Piece* piece = first_piece(); !is_end(piece); piece = behind(piece)) {
     if (piece->taken) continue;
     join_with_free_ones_behind(piece);
@@ -105,7 +105,7 @@ void give_back(void* piece) {
 
 }  // namespace
 
-// The other forms are made of these, in the C++ library.
+// The C++ library makes the other forms of new and delete from these.
 void* operator new(std::size_t bytes) { return take_or_throw(plain(bytes), bytes, MemoryReserve::kAlignment); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return take_or_throw(aligned(bytes, alignment), bytes, static_cast<std::size_t>(alignment));

@@ -1,6 +1,7 @@
-// MemoryReserve: what crossrail's own `new` gives where malloc has nothing left, so that a call for which other ranks wait comes to its end
-// and small pieces of memory need no way of their own to fail. Large ones, for which there is one, are taken by new (std::nothrow), which
-// leaves the reserve alone. Of this library alone: the program's `new` is not changed. Not under sanitizers, which have their own.
+// MemoryReserve is what crossrail's own `new` takes from when malloc has nothing left, so that a call for which other ranks wait comes to
+// its end, and code that allocates small pieces needs no way to fail. Large pieces, for which there is a way to fail, are taken by new
+// (std::nothrow), which leaves the reserve alone. It serves this library alone: the program's `new` is not changed. Sanitizers have a `new`
+// of their own.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +10,10 @@ namespace crossrail {
 
 class MemoryReserve {
  public:
-  static constexpr std::size_t kBytes = 4 * 1024 * 1024;  // of address space until used
-  static constexpr std::size_t kAlignment = 64;           // at most
+  static constexpr std::size_t kBytes = 4 * 1024 * 1024;  // takes only address space until it is used
+  static constexpr std::size_t kAlignment = 64;           // the most that `take` can align to
 
-  // Null if it has no such piece.
+  // Returns null if the reserve has no such piece.
   static void* take(std::size_t bytes, std::size_t alignment = kAlignment);
   static bool holds(const void* piece);
   static void give_back(void* piece);

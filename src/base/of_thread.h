@@ -1,10 +1,10 @@
-// A value of the thread's own that may still be asked for when the thread's others have been destroyed: by functions that the process calls
-// at its end, MPI_Finalize among them. Then there is a new one, which stays.
+// of_thread returns a value of the thread's own that may still be asked for when the thread's other values have been destroyed, by
+// functions that the process calls at its end, such as MPI_Finalize. In that case a new one is made, which stays.
 #pragma once
 
 namespace crossrail {
 
-// One for each `Tag`.
+// There is one value for each `Tag`.
 template <class Value, class Tag>
 Value& of_thread() {
   static thread_local Value* value = nullptr;

@@ -5,7 +5,7 @@
 namespace crossrail {
 namespace {
 
-// Sanitizers know that nothing is there any more.
+// The sanitizers are told to let this read what may be no object any more.
 [[gnu::no_sanitize("address", "thread")]] std::uint64_t read_mark(const volatile std::uint64_t* mark) { return *mark; }
 
 }  // namespace

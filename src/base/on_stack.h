@@ -1,6 +1,7 @@
-// Objects on the stack of functions that call the program, of which a thread knows the innermost. Operations of the program's may leave these
-// functions by longjmp, which runs no destructors: what lies where nobody's stack is any more, or has been written over, has been left.
-// Each function has one of a kind at most: of two in a frame, one may lie where the other takes it for left.
+// OnStack keeps, for each thread, the objects that lie in the frames of functions which call the program. The program's operations may
+// leave these functions by longjmp, which runs no destructors. So an object counts as left when it lies where there is no longer a frame,
+// or when it has been written over. A function may have only one object of a kind, because of two in a frame one may lie where the other
+// takes it for left.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +9,8 @@
 
 namespace crossrail {
 
-// Whether a function whose frame is at `here`, or what it was called by, cannot have this object in its frame. False where one of them is
-// on another stack than the thread's own: a fiber's.
+// Returns whether the object cannot be in the frame of a function at `here` or of one of its callers. It returns false if one of them is on
+// another stack than the thread's own, such as a fiber's.
 bool left_on_stack(const volatile std::uint64_t* mark, std::uint64_t made_with, const void* here);
 
 template <class Kind>
@@ -18,12 +19,12 @@ class OnStack {
   OnStack(const OnStack&) = delete;
   OnStack& operator=(const OnStack&) = delete;
 
-  // That are there, as seen by a function whose frame is at `here`; it has none itself.
+  // Returns how many objects there are, as seen by a function whose frame is at `here` and which has none itself.
   static int count(const void* here) {
     forget_left(here);
     return count_;
   }
-  // Null: none.
+  // Returns null if there is none.
   static Kind* innermost(const void* here) {
     const int there = count(here);
     return there == 0 ? nullptr : static_cast<Kind*>(known_[there - 1].object);
@@ -41,7 +42,7 @@ class OnStack {
   bool outermost() const { return index_ == 0; }
 
  private:
-  static constexpr int kMost = 32;
+  static constexpr int kMost = 8;
   struct Known {
     OnStack* object;
     std::uint64_t mark;

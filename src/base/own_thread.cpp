@@ -12,8 +12,9 @@ namespace {
 
 thread_local bool is_own = false;
 
-// Threads are made with the signals of those who make them. Not those that say what this very thread has done: the program may have
-// pages that its handler makes touchable, and where such a signal is blocked the kernel ends the process.
+// A thread inherits the signal mask of the thread that makes it, so signals are blocked here. Those that report what the thread itself has
+// done stay open: the program may have pages that its handler makes accessible, and the kernel ends the process if such a signal is
+// blocked.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

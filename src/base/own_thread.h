@@ -1,4 +1,4 @@
-// A thread of crossrail's own, inside the program.
+// Threads of crossrail's own inside the program.
 #pragma once
 
 #include <functional>
@@ -6,10 +6,10 @@
 
 namespace crossrail {
 
-// No signal comes to it but for what it does itself: the program's handlers are for the program's threads. `name`: of at most 15
-// letters. If the system gives none, it is not joinable, and errno tells why.
+// Such a thread gets no signals but those that it causes itself, since the program's handlers are for the program's threads. `name` has at
+// most 15 letters. If the system gives no thread, the result is not joinable, and errno says why.
 std::thread start_own_thread(const char* name, std::function<void()> run);
-// Whether this is one.
+// Returns whether this is such a thread.
 bool on_own_thread();
 
 }  // namespace crossrail

@@ -1,4 +1,4 @@
-// Numbers that nobody can guess and nobody else has.
+// Returns numbers that nobody can guess and nobody else has.
 #pragma once
 
 #include <sys/random.h>

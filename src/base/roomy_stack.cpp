@@ -8,7 +8,7 @@
 namespace crossrail {
 namespace {
 
-// False on a stack that is not the thread's, such as a coroutine's.
+// Returns false on a stack that is not the thread's own, such as a coroutine's.
 bool has_room(std::size_t bytes) {
   const ThreadStack& own = stack_of_thread();
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));

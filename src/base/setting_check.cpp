@@ -33,7 +33,7 @@ bool parse_level(const std::string& text, std::uint64_t& value) {
 
 bool is_line(const std::string& text) { return text.find_first_of("\r\n") == std::string::npos; }
 
-// Whether all entries between commas are good, and there is one.
+// Returns whether there are entries between the commas and all of them are good.
 template <typename Good>
 bool all_entries(const std::string& text, Good good) {
   std::istringstream list(text);
@@ -51,7 +51,7 @@ bool is_number(const std::string& word) {
   return !word.empty() && word.size() < 10 && std::all_of(word.begin(), word.end(), [](unsigned char one) { return std::isdigit(one) != 0; });
 }
 
-// Empty is the default of texts, and may be said.
+// An empty text is the default of settings that are texts, and may be given.
 bool is_text(const std::string& kind, const std::string& text) {
   if (text.empty()) return true;
   if (kind == "segments") return all_entries(text, is_segment);
@@ -78,22 +78,6 @@ constexpr Takes kTakes[] = {
     {"flag", "0 or 1"}, {"bytes", "a size such as 64M"}, {"level", "0, 1 or 2"}, {"count", "a number"},
     {"segments", "memfd, shm and none, with commas between them"}, {"nodes", "numbers with commas between them, such as 0,0,1,1"},
 };
-
-// Letters to be put in, left out or changed.
-std::size_t distance(const std::string& left, const std::string& right) {
-  std::vector<std::size_t> row(right.size() + 1);
-  for (std::size_t at = 0; at < row.size(); ++at) row[at] = at;
-  for (std::size_t at = 0; at < left.size(); ++at) {
-    std::size_t diagonal = row[0];
-    row[0] = at + 1;
-    for (std::size_t other = 0; other < right.size(); ++other) {
-      const std::size_t changed = diagonal + (left[at] == right[other] ? 0 : 1);
-      diagonal = row[other + 1];
-      row[other + 1] = std::min({changed, row[other] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
 
 }  // namespace
 
@@ -129,19 +113,6 @@ std::string what_it_takes(const SettingRow& row, const std::string& text) {
     if (std::strcmp(row.kind, takes.kind) == 0) return takes.words;
   }
   return "one line";
-}
-
-std::string suggestion(const std::string& variable) {
-  constexpr std::size_t kPrefix = sizeof "CROSSRAIL_" - 1;
-  const char* nearest = nullptr;
-  std::size_t least = std::min<std::size_t>(4, (std::max(variable.size(), kPrefix) - kPrefix) / 2 + 1);  // further off, it is another word
-  for (const SettingRow& row : setting_rows()) {
-    const std::size_t far = distance(variable.substr(0, 100), row.variable);
-    if (far >= least) continue;
-    least = far;
-    nearest = row.variable;
-  }
-  return nearest == nullptr ? " (see 'crossrail list --settings')" : std::string(" (did you mean ") + nearest + "?)";
 }
 
 std::string printable(const std::string& text) {

@@ -1,4 +1,4 @@
-// Whether a text is a value of a setting, and what to say where it is not.
+// Checks whether a text is a value of a setting, and says what is wrong if it is not.
 #pragma once
 
 #include <string>
@@ -7,16 +7,15 @@
 
 namespace crossrail {
 
-// Null where there is none.
+// Returns null if there is no such row.
 const SettingRow* setting_row(const std::string& variable);
-// Empty where `text` is one of its values, else what it takes: "a size such as 64M". Which algorithms there are is not looked at.
+// Returns an empty text if `text` is one of the setting's values, otherwise what it takes: "a size such as 64M". Whether an algorithm
+// exists is not checked here.
 std::string what_it_takes(const SettingRow& row, const std::string& text);
-// " (did you mean CROSSRAIL_SLOTS?)", or where to read on where no name is near.
-std::string suggestion(const std::string& variable);
-// At most 100 characters of a text, those that would spoil a line replaced.
+// Returns at most 100 characters of a text, without characters that would spoil a line.
 std::string printable(const std::string& text);
 
-// Sets the member whose row is `variable`; false if there is none or the text makes no sense.
+// Sets the member whose row is `variable`. Returns false if there is none or if the text makes no sense.
 bool assign_setting(Settings& settings, const std::string& variable, const std::string& text);
 
 }  // namespace crossrail

@@ -13,7 +13,8 @@ namespace {
 std::string text_of(const std::string& value) { return value; }
 std::string text_of(std::uint64_t value) { return std::to_string(value); }
 
-// Whether this process speaks for its job about what all its processes have alike: rank 0, or who does not know.
+// Returns whether this process reports for its job what all its processes have alike. That is rank 0, or a process that does not know its
+// rank.
 bool speaks_for_job() {
   for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     if (const char* const rank = std::getenv(variable); rank != nullptr) return std::strcmp(rank, "0") == 0;
@@ -21,7 +22,7 @@ bool speaks_for_job() {
   return true;
 }
 
-// At the first use; a static of its own, so that who asks quietly before does not keep it from being said.
+// Reports problems at the first use. This has a static of its own, so that a caller who asks quietly before does not suppress the report.
 bool tell_problems(const SettingSources& sources) {
   if (!speaks_for_job()) return false;
   for (const GivenSetting& given : sources.given) {

@@ -1,4 +1,4 @@
-// Settings: the values of all CROSSRAIL_ variables. Rows are in settings.def.
+// Settings are the values of all CROSSRAIL_ variables. Their rows are in settings.def.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,17 @@ struct Settings {
 #undef SETTING
 };
 
-// This process's settings, read once: from the environment, else the user's file, else the site's (setting_sources.h). What is wrong
-// there is said on standard error by one process of the job and otherwise ignored; only CROSSRAIL itself is off where it makes no sense.
+// Returns this process's settings, which are read once, from the environment and one file (setting_sources.h). One process of the job
+// reports on standard error what is wrong there; wrong values are otherwise ignored, except that a wrong value of CROSSRAIL itself switches
+// crossrail off.
 const Settings& process_settings();
-// Changes one of them. False if there is no such variable or the value makes no sense. Not for
-// use while another thread opens a communicator.
+// Changes a setting. Returns false if there is no such variable or if the value makes no sense. No other thread may open a communicator
+// meanwhile.
 bool change_process_setting(const std::string& variable, const std::string& value);
 
-// The rows whose scope is the communicator, as "VARIABLE=value\n" text, to be sent by rank 0 ...
+// Returns the rows whose scope is the communicator, as "VARIABLE=value\n" text, for rank 0 to send ...
 std::string communicator_settings_text(const Settings& settings);
-// ... and taken over by the others. Lines that are not understood are ignored.
+// ... and for the others to take over. Lines that are not understood are ignored.
 void apply_communicator_settings(const std::string& text, Settings& settings);
 
 struct SettingRow {
@@ -45,10 +46,10 @@ struct SettingRow {
 };
 const std::vector<SettingRow>& setting_rows();
 
-// The values of all rows as text, in the rows' order.
+// Returns the values of all rows as text, in the rows' order.
 std::vector<std::string> setting_values(const Settings& settings);
 
-// "64K" -> 65536. False if `text` is no size.
+// Turns "64K" into 65536. Returns false if `text` is no size.
 bool parse_bytes(const std::string& text, std::uint64_t& bytes);
 
 }  // namespace crossrail

@@ -1,6 +1,7 @@
 #include "base/small_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,7 +12,7 @@ namespace {
 
 std::string too_large(std::size_t most) { return "is larger than " + std::to_string(most >> 10) + " KiB"; }
 
-// What `file` says may be changing: read until its end, whatever its size was.
+// Reads until the end, whatever size the file was said to have, since it may be changing.
 void read_all(int descriptor, std::size_t most, SmallFile& file) {
   char piece[4096];
   for (;;) {
@@ -27,8 +28,7 @@ void read_all(int descriptor, std::size_t most, SmallFile& file) {
   if (!file.problem.empty()) file.text.clear();
 }
 
-}  // namespace
-
+// Returns an empty text for a regular file.
 std::string kind_problem(const struct stat& status) {
   if (S_ISREG(status.st_mode)) return {};
   if (S_ISDIR(status.st_mode)) return "is a directory";
@@ -36,10 +36,12 @@ std::string kind_problem(const struct stat& status) {
   return "is no regular file";
 }
 
+}  // namespace
+
 SmallFile read_small_file(const std::string& path, std::size_t most) {
   SmallFile file;
   struct stat status{};
-  // Opening a device can do something; a folder that may not be entered is as if nothing were there.
+  // The kind is checked first, because opening a device can have effects. A folder that may not be entered counts as if nothing were there.
   if (stat(path.c_str(), &status) != 0) {
     file.problem = "is not there";
     return file;
@@ -53,7 +55,7 @@ SmallFile read_small_file(const std::string& path, std::size_t most) {
     file.problem = std::string("cannot be read: ") + std::strerror(errno);
     return file;
   }
-  // It may be another file by now.
+  // By now it may be another file.
   if (fstat(descriptor, &status) == 0) file.problem = kind_problem(status);
   if (file.problem.empty()) read_all(descriptor, most, file);
   (void)close(descriptor);

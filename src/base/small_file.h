@@ -1,7 +1,5 @@
-// Reading a small file that others have written: never waits, never reads without end.
+// Reads a small file that others have written, without ever waiting or reading without end.
 #pragma once
-
-#include <sys/stat.h>
 
 #include <cstddef>
 #include <string>
@@ -9,15 +7,12 @@
 namespace crossrail {
 
 struct SmallFile {
-  bool there = false;   // there is something of this name
-  std::string text;     // all of it, where nothing is wrong
+  bool there = false;   // whether there is something of this name
+  std::string text;     // the whole text, if nothing is wrong
   std::string problem;  // "is not there", "is a directory", "cannot be read: Permission denied"; empty where it was read
 };
 
-// "is a directory", "is a FIFO", "is no regular file"; empty for a regular file.
-std::string kind_problem(const struct stat& status);
-
-// Only a regular file of at most `most` bytes is read; a FIFO or a device is not even opened.
+// Reads only a regular file of at most `most` bytes. A FIFO or a device is not even opened.
 SmallFile read_small_file(const std::string& path, std::size_t most);
 
 }  // namespace crossrail

@@ -1,4 +1,4 @@
-// Status: how every fallible call inside crossrail answers. No exceptions inside the library.
+// Status is how every function inside crossrail that can fail answers. The library throws no exceptions.
 #pragma once
 
 #include <cstdarg>
@@ -7,11 +7,11 @@
 
 namespace crossrail {
 
-// Severity grows with the value, so that ranks agree on the worst one with a maximum.
+// Severity grows with the value, so that ranks agree on the worst code by a maximum.
 enum class Code : int {
   ok = 0,
-  unsupported,  // this way does not exist here: choose another row
-  given_back,   // another rank met an error in the call before: this call is the MPI library's
+  unsupported,  // this way does not exist here: another row must be chosen
+  given_back,   // another rank met an error in the call before, so this call is native
   no_memory,    // scratch, segment or buffer could not be had
   invalid,      // an argument or a setting makes no sense
   mismatch,     // ranks called with different shapes
@@ -21,7 +21,7 @@ enum class Code : int {
   system        // the operating system or the MPI library refused something
 };
 
-// `what` points to a string literal or to this thread's text buffer (valid until the next failure).
+// `what` points to a string literal or to this thread's text buffer, which is valid until the next failure.
 struct [[nodiscard]] Status {
   Code code = Code::ok;
   const char* what = "";
@@ -30,7 +30,7 @@ struct [[nodiscard]] Status {
 
 inline Status failed(Code code, const char* what) { return Status{code, what}; }
 
-// printf-style text in a buffer of this thread. The arguments may be texts of earlier failures, which lie there.
+// Writes a printf-style text into this thread's buffer. The arguments may be texts of earlier failures, which lie there.
 [[gnu::format(printf, 2, 3)]] inline Status failure(Code code, const char* format, ...) {
   static thread_local char text[320];
   char made[sizeof text] = {};

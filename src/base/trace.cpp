@@ -23,15 +23,15 @@ std::atomic<bool> is_on{false};
 namespace {
 
 constexpr std::uint64_t kFewestEvents = 16, kMostEvents = std::uint64_t{1} << 26;
-constexpr std::uint64_t kEventsAChunk = 4096;  // the file gets its room by so many
+constexpr std::uint64_t kEventsAChunk = 4096;  // the file grows by this many events at a time
 constexpr std::size_t kTexts = 256, kTextBytes = 96;
 constexpr std::uint64_t kBeingWritten = std::uint64_t{1} << 63;
 
 struct Event {
-  std::atomic<std::uint64_t> number;  // 0: empty; with kBeingWritten until its fields are there
-  std::atomic<std::int64_t> began_ns, ended_ns;  // not ended: 0
+  std::atomic<std::uint64_t> number;  // 0 if the place is empty; it has kBeingWritten until the fields are there
+  std::atomic<std::int64_t> began_ns, ended_ns;  // ended_ns is 0 until the event has ended
   std::atomic<std::uint64_t> bytes, of;
-  std::atomic<std::uint16_t> name, algorithm, native_because, kind;  // texts by number, from 1
+  std::atomic<std::uint16_t> name, algorithm, native_because, kind;  // texts are numbered from 1
   std::atomic<std::int32_t> peer, ranks;
   std::atomic<std::uint32_t> thread, unused;
 };
@@ -53,7 +53,7 @@ struct File {
     char page[4096];
   };
   char texts[kTexts][kTextBytes];
-  // Then the events.
+  // The events follow.
 };
 static_assert(sizeof(File) == 4096 + kTexts * kTextBytes);
 
@@ -62,8 +62,8 @@ struct Ring {
   Event* events = nullptr;
   int descriptor = -1;
   std::uint64_t capacity = 0;
-  std::atomic<std::uint64_t> room{0};  // events for which the file has it
-  std::mutex mutex;                    // of making more
+  std::atomic<std::uint64_t> room{0};  // how many events the file has room for
+  std::mutex mutex;                    // held while making more room
   std::atomic<std::uint32_t> threads{0};
   std::atomic<const char*> known[kTexts] = {};
 };
@@ -79,7 +79,8 @@ std::int64_t read_clock(clockid_t clock) {
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
-// Not left to page faults, which would end the program where the file system is full; nor to what raises SIGXFSZ.
+// Room is made explicitly. A page fault would end the program if the file system is full, and so would growing beyond the limit, which
+// raises SIGXFSZ.
 bool make_room(Ring& all, std::uint64_t events) {
   rlimit limit{};
   const std::size_t bytes = bytes_for(events);
@@ -97,7 +98,8 @@ bool fail(const std::string& path) {
   return false;
 }
 
-// A process number may have been another process's before; never through a link that somebody else has put there.
+// The name may exist, because a process number may have been another process's before. The file must be new, so that nothing is written
+// through a link that somebody else has put there.
 int create(const std::string& start, std::string& path) {
   constexpr int kMostNames = 1000;
   for (int name = 0; name < kMostNames; ++name) {
@@ -141,7 +143,7 @@ bool grow(Ring& all, std::uint64_t index) {
   return make_room(all, wanted) || fail("more of the trace of this process");
 }
 
-// By its address: constants have few.
+// Texts are told apart by their addresses, since they are constants and few.
 std::uint16_t text_number(Ring& all, const char* text) {
   if (text == nullptr) return 0;
   const std::size_t first = (reinterpret_cast<std::uintptr_t>(text) * 0x9e3779b97f4a7c15ull) >> 56;
@@ -164,14 +166,15 @@ std::uint32_t this_thread(Ring& all) {
   return number;
 }
 
-// Null: it has made room for a later one.
+// Returns null if the event has made room for a later one.
 Event* find(Ring* all, Number event) {
   if (all == nullptr || event == 0) return nullptr;
   Event& one = all->events[(event - 1) % all->capacity];
   return one.number.load(std::memory_order_acquire) == event ? &one : nullptr;
 }
 
-// False where a slower thread still writes an earlier event there, or a faster one has written a later one: two must not mix.
+// Returns false if a slower thread still writes an earlier event there, or a faster one has written a later one, because two events must
+// not mix.
 bool take(Event& place, Number event) {
   std::uint64_t there = place.number.load(std::memory_order_acquire);
   while ((there & kBeingWritten) == 0 && there < event) {
@@ -180,7 +183,7 @@ bool take(Event& place, Number event) {
   return false;
 }
 
-// The parent's file is not this process's.
+// A forked process does not write to its parent's file.
 void forget() {
   is_on = false;
   ring = nullptr;
@@ -208,7 +211,7 @@ void open(const std::string& folder, std::uint64_t most_events) {
     (void)unlink(path.c_str());
     return;
   }
-  ring = made.release();  // for as long as the process lives
+  ring = made.release();  // it lives as long as the process
   is_on = true;
 }
 
@@ -226,7 +229,7 @@ Number begin(const What& what) {
   if (index < all->capacity && index >= all->room.load(std::memory_order_acquire) && !grow(*all, index)) return 0;
   Event& one = all->events[index % all->capacity];
   if (!take(one, index + 1)) return 0;
-  // Who reads what is left of a killed process must not take the rest for the event before.
+  // Whoever reads what is left of a killed process must not take the rest for the event before.
   std::atomic_thread_fence(std::memory_order_release);
   one.ended_ns.store(0, std::memory_order_relaxed);
   one.bytes.store(what.bytes, std::memory_order_relaxed);

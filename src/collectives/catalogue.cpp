@@ -30,6 +30,8 @@ constexpr Algorithm kRows[] = {
 #undef ALGORITHM
 #undef PARAMETER
 
+static_assert(std::all_of(std::begin(kRows), std::end(kRows), [](const Algorithm& row) { return row.parameters.size() <= ParameterValues::kMost; }));
+
 }  // namespace
 
 std::span<const Algorithm> catalogue(Collective collective, Memory memory) {

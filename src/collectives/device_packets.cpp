@@ -7,8 +7,10 @@
 namespace crossrail {
 namespace {
 
-crossrail_packets packets_of(const Plan& plan, const PacketForm& form, const PacketSides& sides) {
+// Without a reduction of the plan's: blocks stay apart.
+crossrail_packets packets_of(const Plan& plan, const PacketForm& form, const PacketSides& sides, const crossrail_reduction& reduction = {}) {
   crossrail_packets packets{};
+  packets.reduction = reduction;
   packets.form = form.form;
   packets.send = sides.send;
   packets.recv = sides.recv;
@@ -18,9 +20,9 @@ crossrail_packets packets_of(const Plan& plan, const PacketForm& form, const Pac
   return packets;
 }
 
-Status enqueue(Plan& plan, void* stream, const crossrail_packets& packets, const crossrail_reduction* reduction) {
+Status enqueue(Plan& plan, void* stream, const crossrail_packets& packets) {
   CROSSRAIL_TRY(plan.devices->streams().check_peers());
-  return plan.devices->streams().packets(stream, packets, reduction);
+  return plan.devices->streams().packets(stream, packets);
 }
 
 // A call that returns when it is done; its packets are of its round. Nobody but this rank touches its sides, so that one round may
@@ -29,7 +31,6 @@ struct Call {
   Plan& plan;
   const Buffers& buffers;
   crossrail_packets packets;
-  const crossrail_reduction* reduction;
 
   Status run(const DeviceRound& round) {
     DeviceSharing& devices = *plan.devices;
@@ -38,10 +39,11 @@ struct Call {
     packets.block_bytes = round.bytes;
     packets.send = sent_block(plan, buffers, round, 0);
     packets.recv = received_block(plan, buffers, round, 0);
-    if (reduction == nullptr) packets.send_pitch = devices.staged(MappedSide::send) ? devices.chunk() : round.block;
-    if (reduction == nullptr) packets.recv_pitch = devices.staged(MappedSide::recv) ? devices.chunk() : round.block;
+    const bool apart = packets.reduction.operation == 0;
+    if (apart) packets.send_pitch = devices.staged(MappedSide::send) ? devices.chunk() : round.block;
+    if (apart) packets.recv_pitch = devices.staged(MappedSide::recv) ? devices.chunk() : round.block;
     devices.receive_buffers().address(packets);
-    CROSSRAIL_TRY(devices.queue().begin_packets(packets, work, reduction));
+    CROSSRAIL_TRY(devices.queue().begin_packets(packets, work));
     CROSSRAIL_TRY(devices.queue().finish(work));
     return stage_out(plan, buffers, round);
   }
@@ -73,18 +75,17 @@ Status plan_combined_packets(Plan& plan, const PacketForm& form) {
 }
 
 Status enqueue_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides) {
-  return enqueue(plan, stream, packets_of(plan, form, sides), nullptr);
+  return enqueue(plan, stream, packets_of(plan, form, sides));
 }
 
 Status enqueue_combined_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides) {
-  const crossrail_reduction reduction = allreduce_device::reduction_of(plan);
-  return enqueue(plan, stream, packets_of(plan, form, sides), &reduction);
+  return enqueue(plan, stream, packets_of(plan, form, sides, allreduce_device::reduction_of(plan)));
 }
 
 Status exchange_packets(Plan& plan, const Buffers& buffers, const PacketForm& form) {
   const std::size_t block = plan.shape.block_bytes, chunk = plan.devices->chunk();
   if (plan.shape.order == Order::stream) return enqueue_packets(plan, buffers.stream, form, {buffers.send, buffers.recv, block, block});
-  Call call{plan, buffers, packets_of(plan, form, {}), nullptr};
+  Call call{plan, buffers, packets_of(plan, form, {})};
   for (std::size_t from = 0; from < block; from += chunk) CROSSRAIL_TRY(call.run(round_of(plan, from, std::min(chunk, block - from))));
   return {};
 }
@@ -94,8 +95,7 @@ Status reduce_packets(Plan& plan, const Buffers& buffers, const PacketForm& form
   // One block of all elements. All ranks see alike whether there is room to stage.
   const std::size_t bytes = plan.shape.block_bytes;
   if (plan.devices->chunk() * static_cast<std::size_t>(plan.group.size()) < bytes) return failed(Code::unsupported, "no room to stage all elements");
-  const crossrail_reduction reduction = allreduce_device::reduction_of(plan);
-  return Call{plan, buffers, packets_of(plan, form, {}), &reduction}.run({0, bytes, bytes, bytes});
+  return Call{plan, buffers, packets_of(plan, form, {}, allreduce_device::reduction_of(plan))}.run({0, bytes, bytes, bytes});
 }
 
 }  // namespace crossrail

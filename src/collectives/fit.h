@@ -8,6 +8,13 @@
 
 namespace crossrail {
 
+// How an algorithm's plan() may end, which says whether the ranks agree on it.
+enum class Planning : std::uint8_t {
+  together,     // It may ask other ranks, and fail on some of them only: all agree before it and after it.
+  when_larger,  // The same, but a plan needs nothing that one for a larger block has not got: the ranks agree where a block is the largest so far.
+  alone         // It asks nobody, and ends alike on all ranks.
+};
+
 class Fit {
  public:
   // A condition on the communicator, or on the call apart from its size. `what` continues the sentence "it needs ...".
@@ -22,14 +29,21 @@ class Fit {
     return *this;
   }
 
+  constexpr Fit& planned(Planning how) {
+    planning_ = how;
+    return *this;
+  }
+
   // What the algorithm lacks at every size; null: nothing.
   constexpr const char* missing() const { return missing_; }
   constexpr std::uint64_t most_bytes() const { return most_bytes_; }
+  constexpr Planning planning() const { return planning_; }
   constexpr bool takes(std::uint64_t bytes) const { return missing_ == nullptr && bytes <= most_bytes_; }
 
  private:
   const char* missing_ = nullptr;
   std::uint64_t most_bytes_ = ~std::uint64_t{0};
+  Planning planning_ = Planning::together;
 };
 
 inline constexpr const char* kSeveralRanks = "two or more ranks";

@@ -40,6 +40,7 @@ class RootedLeaders {
     const Status opened = plan.links->open_messages();
     const Status reserved = plan.reserve_scratch(plan.shape.block_bytes * static_cast<std::size_t>(plan.group.size()));
     const Status node = plan.keep(RootedNode()).plan(plan);
+    plan.sizes = {};  // of this size alone: the scratch is for it
     return !opened.ok() ? opened : reserved.ok() ? node : reserved;
   }
 

@@ -8,29 +8,29 @@ namespace crossrail {
 
 Status RootedNode::plan(Plan& plan) {
   const ControlBlockLayout& layout = plan.control->layout();
-  const std::size_t block = plan.shape.block_bytes;
-  const std::size_t packets = (block + Packet::kPayloadBytes - 1) / Packet::kPayloadBytes;
-  const std::size_t staged = std::min<std::size_t>(layout.bulk_bytes, plan.parameter(parameters::part));
-  in_packets_ = packets <= layout.packet_count && (block <= plan.parameter(parameters::packet) || staged == 0);
-  stride_ = in_packets_ ? packets : 1;
-  plan.packets = in_packets_;
-  plan.chunk_bytes = in_packets_ ? block : std::min(block, staged);
+  plan.chunk_bytes = std::min<std::size_t>(layout.bulk_bytes, plan.parameter(parameters::part));
+  const std::uint64_t wanted = plan.chunk_bytes == 0 ? Plan::kAnySize : plan.parameter(parameters::packet);
+  const std::uint64_t longest = std::min<std::uint64_t>(wanted, layout.packet_count * Packet::kPayloadBytes);
+  plan.packets = plan.shape.block_bytes <= longest;
+  plan.serve(plan.packets ? 0 : longest + 1, plan.packets ? longest : Plan::kAnySize);
+  stride_ = plan.packets ? std::max<std::size_t>(1, (longest + Packet::kPayloadBytes - 1) / Packet::kPayloadBytes) : 1;
   for (auto& readers : readers_) readers.assign(static_cast<std::size_t>(layout.node_size), 0);
-  const bool room = block == 0 || (plan.chunk_bytes > 0 && layout.packet_count > 0);
+  const bool room = plan.packets || (plan.chunk_bytes > 0 && layout.packet_count > 0);
   return room ? Status{} : failed(Code::no_memory, "the node's segment has no room for a part of a block");
 }
 
 void RootedNode::put(Plan& plan, const Chunk& chunk, int region, const std::byte* from) {
   Packet* const packets = packets_of(*plan.control, chunk, region);
   plan.last.staged_bytes += chunk.bytes;
-  if (in_packets_) return write_packets(packets, chunk.flag, from, chunk.bytes);
+  if (plan.packets) return write_packets(packets, chunk.flag, from, chunk.bytes);
   copy_in_cache(plan.control->bulk(chunk.half(), region), from, chunk.bytes);
   packets->flag.store(chunk.flag, std::memory_order_release);
 }
 
-Status RootedNode::take(ControlBlock& control, const Chunk& chunk, const Source& source, std::byte* to) {
+Status RootedNode::take(Plan& plan, const Chunk& chunk, const Source& source, std::byte* to) {
+  ControlBlock& control = *plan.control;
   const Packet* const packets = packets_of(control, chunk, source.region);
-  if (in_packets_) return read_packets(control, chunk.flag, {source.writer, packets, 0, chunk.bytes}, to);
+  if (plan.packets) return read_packets(control, chunk.flag, {source.writer, packets, 0, chunk.bytes}, to);
   CROSSRAIL_TRY(control.await(source.writer, [&] { return packets->flag.load(std::memory_order_acquire) == chunk.flag; }));
   copy_in_cache(to, control.bulk(chunk.half(), source.region), chunk.bytes);
   return {};
@@ -49,7 +49,7 @@ Status RootedNode::leave_for(Plan& plan, int root, const std::byte* from, const 
 Status RootedNode::take_from(Plan& plan, int root, std::byte* to, const Chunk& chunk) {
   ControlBlock& control = *plan.control;
   control.writes_nothing(chunk.epoch, plan.number);
-  CROSSRAIL_TRY(take(control, chunk, {control.node_rank(), root}, to));
+  CROSSRAIL_TRY(take(plan, chunk, {control.node_rank(), root}, to));
   control.seen(root, chunk.epoch);
   return {};
 }

@@ -29,7 +29,7 @@ class RootedNode {
     return for_chunks(plan, [&](const Chunk& chunk) -> Status {
       if (control.node_rank() != root) return leave_for(plan, root, own + chunk.from, chunk);
       control.writes_nothing(chunk.epoch, plan.number);
-      CROSSRAIL_TRY(for_others(control, [&](int peer) { return take(control, chunk, {peer, peer}, place(peer) + chunk.from); }));
+      CROSSRAIL_TRY(for_others(control, [&](int peer) { return take(plan, chunk, {peer, peer}, place(peer) + chunk.from); }));
       control.seen_all(chunk.epoch);
       return {};
     });
@@ -62,10 +62,10 @@ class RootedNode {
 
   template <class Visit>
   Status for_chunks(Plan& plan, Visit visit) {
-    const std::size_t block = plan.shape.block_bytes;
-    for (std::size_t from = 0; from < block; from += plan.chunk_bytes) {
+    const std::size_t block = plan.shape.block_bytes, most = plan.packets ? block : plan.chunk_bytes;
+    for (std::size_t from = 0; from < block; from += most) {
       const std::uint64_t epoch = plan.control->next_epoch();
-      CROSSRAIL_TRY(visit(Chunk{from, std::min(plan.chunk_bytes, block - from), epoch, plan.control->flag(epoch)}));
+      CROSSRAIL_TRY(visit(Chunk{from, std::min(most, block - from), epoch, plan.control->flag(epoch)}));
     }
     return {};
   }
@@ -77,12 +77,11 @@ class RootedNode {
   }
   Packet* packets_of(ControlBlock& control, const Chunk& chunk, int region) const { return control.packets(chunk.half(), region, stride_); }
   void put(Plan& plan, const Chunk& chunk, int region, const std::byte* from);
-  Status take(ControlBlock& control, const Chunk& chunk, const Source& source, std::byte* to);
+  Status take(Plan& plan, const Chunk& chunk, const Source& source, std::byte* to);
   Status leave_for(Plan& plan, int root, const std::byte* from, const Chunk& chunk);
   Status take_from(Plan& plan, int root, std::byte* to, const Chunk& chunk);
 
-  bool in_packets_ = false;
-  std::size_t stride_ = 1;                // packets of a region
+  std::size_t stride_ = 1;                // packets of a region, the same for all sizes that the plan serves
   std::vector<std::uint8_t> readers_[2];  // by half: who reads what this rank has written there last
 };
 

@@ -1,4 +1,4 @@
-// Buffers: the user's memory of one call, as contiguous blocks. Never stored.
+// Buffers is the user's memory of one call as contiguous blocks. It is never stored.
 #pragma once
 
 #include <cstddef>
@@ -10,60 +10,59 @@
 
 namespace crossrail {
 
-// A block of a v-collective: where it lies from the start of its side, and how long it is.
+// Block says where a block of a v-collective lies, from the start of its side, and how long it is.
 struct Block {
   std::ptrdiff_t offset = 0;
   std::size_t bytes = 0;
-  const Layout* layout = nullptr;  // of elements with gaps, the first of which is at `offset`; null: bytes in a row
+  const Layout* layout = nullptr;  // the layout of elements with gaps, the first of which is at `offset`; null if the bytes lie in a row
 };
 
-// How the elements of a datatype lie in device memory, where not in a row.
+// DeviceLayout says how the elements of a datatype lie in device memory, if not in a row.
 struct DeviceLayout {
   std::uint64_t element_bytes = 0;
   std::int64_t extent = 0;
   bool even = false;  // an element is `runs`, which another process can be told
   crossrail_runs runs{};
-  std::vector<crossrail_segment> segments;  // else: of one element, in the order of its bytes
-  std::uint64_t id = 0;                     // and the list's, nobody else's in this process
+  std::vector<crossrail_segment> segments;  // otherwise these are the segments of an element, in the order of its bytes
+  std::uint64_t id = 0;                     // identifies the list of segments within this process
 
-  // Elements at `at`, from byte `first` of them on.
+  // Returns the elements at `at`, from byte `first` of them on.
   crossrail_elements elements(std::byte* at, std::uint64_t first) const {
     if (even) return {at, element_bytes, extent, first, nullptr, 0, 0, runs};
     return {at, element_bytes, extent, first, segments.data(), segments.size(), id, {}};
   }
 };
 
-// A block of a v-collective of which fewer bytes have come than the receiver expects, as MPI allows.
+// ShortBlock is a block of a v-collective of which fewer bytes have come than the receiver expects, as MPI allows.
 struct ShortBlock {
   int rank;
   std::size_t bytes;
 };
 
 struct Buffers {
-  const std::byte* send = nullptr;  // with Shape::in_place the same memory as recv
+  const std::byte* send = nullptr;  // the same memory as recv if Shape::in_place is set
   std::byte* recv = nullptr;
-  // Of v-collectives, one for every rank of the communicator; elsewhere null: equal blocks in rank
-  // order.
+  // v-collectives have one block for every rank of the communicator. Other calls have null and equal blocks in rank order.
   const Block* out = nullptr;
   const Block* in = nullptr;
-  // Of v-collectives: blocks to other ranks of the node, and to this one, lie where theirs go.
+  // In v-collectives: blocks that are sent within the node, also to this rank, lie where those that are received go.
   bool in_place = false;
-  std::vector<ShortBlock>* shorter = nullptr;  // of v-collectives, what the algorithm has found; null where nobody asks
-  // Of equal blocks, of a side that has gaps.
+  std::vector<ShortBlock>* shorter = nullptr;  // in v-collectives the algorithm lists here what came short; null if nobody asks
+  // Where equal blocks have gaps, this is the layout of the side.
   const Layout* send_gaps = nullptr;
   const Layout* recv_gaps = nullptr;
-  // On devices: of a side that has gaps; elsewhere null.
+  // On devices this is the layout of a side with gaps, otherwise null.
   const DeviceLayout* send_layout = nullptr;
   const DeviceLayout* recv_layout = nullptr;
-  // The same of v-collectives: one for every block, null for those that have none.
+  // In v-collectives there is one for every block, which is null if the block has none.
   const DeviceLayout* const* out_layouts = nullptr;
   const DeviceLayout* const* in_layouts = nullptr;
-  // Of v-collectives in a stream's order, instead of all that: their sides.
+  // v-collectives in a stream's order have these sides instead of everything above.
   const crossrail_counted_side* counted_send = nullptr;
   const crossrail_counted_side* counted_recv = nullptr;
-  void* stream = nullptr;  // of calls in a stream's order: which, as device_module.h writes it
+  void* stream = nullptr;  // the stream of a call in a stream's order, as device_module.h writes it
 
-  // The bytes of equal blocks from `begin` on, or of the block to or from a rank of the communicator.
+  // These return the bytes of equal blocks from `begin` on, or of the block to or from a rank of the communicator.
   Part sent(std::size_t begin, std::size_t bytes) const { return {const_cast<std::byte*>(send), send_gaps, begin, bytes}; }
   Part received(std::size_t begin, std::size_t bytes) const { return {recv, recv_gaps, begin, bytes}; }
   Part sent_to(int rank) const { return part(const_cast<std::byte*>(send), out[rank]); }

@@ -7,16 +7,14 @@ namespace {
 #include "collectives/collectives.def"
 #undef COLLECTIVE
 
-constexpr CollectiveRow kRows[] = {
+}  // namespace
+
+constinit const CollectiveRow kCollectiveRows[] = {
 #define COLLECTIVE(name, counts, reduces, setting, ...) \
   {Collective::name, #name, Counts::counts, reduces, setting, name##_calls},
 #include "collectives/collectives.def"
 #undef COLLECTIVE
 };
-
-}  // namespace
-
-const CollectiveRow& row_of(Collective collective) { return kRows[static_cast<std::size_t>(collective)]; }
 
 const char* name_of(Counts counts) {
   switch (counts) {
@@ -28,7 +26,7 @@ const char* name_of(Counts counts) {
 }
 
 const CollectiveRow* find_collective(std::string_view name) {
-  for (const CollectiveRow& row : kRows) {
+  for (const CollectiveRow& row : kCollectiveRows) {
     if (name == row.name) return &row;
   }
   return nullptr;
@@ -36,7 +34,7 @@ const CollectiveRow* find_collective(std::string_view name) {
 
 std::string collective_names() {
   std::string names;
-  for (const CollectiveRow& row : kRows) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  for (const CollectiveRow& row : kCollectiveRows) names += (names.empty() ? "" : ", ") + std::string(row.name);
   return names;
 }
 

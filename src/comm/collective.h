@@ -1,6 +1,7 @@
 // Collective: a row of collectives/collectives.def.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -35,7 +36,8 @@ struct CollectiveRow {
   std::span<const char* const> calls;  // MPI's
 };
 
-const CollectiveRow& row_of(Collective collective);
+extern const CollectiveRow kCollectiveRows[];  // by Collective
+inline const CollectiveRow& row_of(Collective collective) { return kCollectiveRows[static_cast<std::size_t>(collective)]; }
 inline const char* name_of(Collective collective) { return row_of(collective).name; }
 const char* name_of(Counts counts);
 // Null if there is none of this name.

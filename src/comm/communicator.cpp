@@ -10,7 +10,7 @@ Status PackingMemory::reserve_staged(GrowableBuffer& staged, std::size_t bytes) 
   return staged.reserve(bytes);
 }
 
-void PackingMemory::shrink() {
+void PackingMemory::shrink_what_is_held() {
   constexpr std::size_t kMostKept = std::size_t{4} << 20, kMostStagedKept = std::size_t{256} << 20;
   constexpr int kWhile = 64;  // calls
   if (packed.bytes > kMostKept) packed = {};

@@ -2,7 +2,6 @@
 // first call and it goes when the communicator is freed.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -31,10 +30,11 @@ void settle(Topology& topology, Settings& settings);
 // The part of one slot for pending calls.
 ControlBlockLayout pending_layout(int node_size, const Settings& settings);
 
-// What was decided of a Shape for calls that may be pending.
+class Choices;
+
+// Whether calls of a kind may be pending, for sizes of an interval.
 struct PendingDecision {
-  Shape shape;
-  bool known = false;
+  std::uint64_t kind = 0, from = 1, up_to = 0;  // no size yet
   bool messages = false;
   bool can = false;
 };
@@ -44,12 +44,14 @@ struct Communicator {
   Topology topology;
   Settings settings;   // rank 0's where the scope is the communicator
   std::shared_ptr<const std::vector<TuningRow>> tuning;  // rank 0's; communicators with the same ones share them
+  std::once_flag choices_made;
+  std::shared_ptr<Choices> choices;  // made of topology, settings and tuning when the first plan is made; the engine's
   SharedMemory memory;
-  std::unique_ptr<CourierTeam> couriers;  // helper processes that move messages between nodes; null: not all ranks have some
+  std::unique_ptr<HelperTeam> helpers;  // helper processes that move messages between nodes; null: not all ranks have some
   std::vector<std::unique_ptr<Slot>> slots;  // the first for blocking calls
   std::uint64_t pending_calls = 0;           // begun so far
   bool memory_only = false;  // pending calls are moved by a thread that calls neither MPI nor devices
-  std::array<PendingDecision, 16> decisions;  // the last ones, by hash
+  PendingDecision decision;  // the last one
   SpeedGuard guard;          // of blocking calls
   // Several nodes: whether some rank has a driver of devices by now, and the blocking calls so far; all ranks know the same.
   bool devices = false;

@@ -10,7 +10,7 @@
 namespace crossrail {
 namespace {
 
-// Many short pieces of one length: the length is known to the compiler.
+// For many short pieces of one length, the length is known to the compiler.
 template <std::size_t kBytes, class Copy>
 void each_of(std::byte* first, std::int64_t stride, std::uint64_t count, Copy copy) {
   for (std::uint64_t piece = 0; piece < count; ++piece, first = moved(first, stride)) copy(first, kBytes);
@@ -30,7 +30,7 @@ void each(std::byte* first, const Pieces& like, std::uint64_t count, Copy copy) 
   }
 }
 
-// One load and one store of each end, which may overlap in the middle.
+// Copies by one load and one store at each end, which may overlap in the middle.
 template <class Word>
 inline void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) {
   Word first, last;
@@ -44,7 +44,7 @@ struct Sixteen {
   std::uint64_t low, high;
 };
 
-// Of pieces whose lengths differ: a call of memcpy takes longer than what it copies.
+// For pieces of different lengths. A call of memcpy would take longer than what it copies.
 inline void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes > 32 || bytes < 4) {
     std::memcpy(to, from, bytes);
@@ -57,13 +57,13 @@ inline void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) 
   }
 }
 
-// A stretch of the bytes of pieces or elements.
+// A range of the bytes of pieces or elements.
 struct Stretch {
   std::uint64_t at;
   std::size_t bytes;
 };
 
-// What is left of `pieces` in the stretch: the end of a piece, whole ones, the beginning of one. Returns how many bytes.
+// Copies what lies in the range: the end of a piece, whole pieces, the beginning of one. Returns how many bytes that was.
 template <class Copy>
 std::size_t walk_pieces(const Pieces& pieces, std::byte* base, Stretch wanted, Copy copy) {
   const std::size_t all = std::min<std::size_t>(wanted.bytes, pieces.bytes * pieces.count - wanted.at);
@@ -91,7 +91,7 @@ void walk(const Layout& layout, std::byte* base, Stretch wanted, Copy copy) {
   auto pieces = std::upper_bound(layout.pieces.begin(), layout.pieces.end(), rest,
                                  [](std::uint64_t value, const Pieces& one) { return value < one.at; }) - 1;
   for (;;) {
-    // Mostly whole ones; there is no need to divide for those.
+    // Mostly whole lines of pieces follow, for which there is no need to divide.
     for (; rest == pieces->at && pieces->bytes * pieces->count < wanted.bytes; rest = pieces->at) {
       std::byte* const first = moved(base, pieces->offset);
       if (pieces->count == 1) copy(first, pieces->bytes);
@@ -180,7 +180,7 @@ std::unique_ptr<DeviceLayout> for_devices(const Layout& layout) {
 
 namespace {
 
-// Whether `next` goes on where `last` ends, or as its pieces follow each other.
+// Returns whether `next` goes on where `last` ends, or continues its line of pieces.
 bool joined(Pieces& last, const Pieces& next) {
   const std::int64_t end = last.offset + static_cast<std::int64_t>(last.bytes);
   if (last.count == 1 && next.count == 1 && end == next.offset) {
@@ -200,7 +200,7 @@ bool joined(Pieces& last, const Pieces& next) {
   return true;
 }
 
-// Pieces that touch each other are one.
+// Makes one piece of pieces that touch each other.
 void fuse(Pieces& one) {
   if (one.count == 1 || one.stride != static_cast<std::int64_t>(one.bytes)) return;
   one.bytes *= one.count;
@@ -220,7 +220,7 @@ void join_once(std::vector<Pieces>& pieces, bool only_touching) {
 
 }  // namespace
 
-// What touches first: otherwise short pieces of a long one would make a line with what follows.
+// Pieces that touch are joined first. Otherwise short pieces of a long one would form a line with what follows.
 void join(std::vector<Pieces>& pieces) {
   for (Pieces& one : pieces) fuse(one);
   join_once(pieces, true);

@@ -4,6 +4,19 @@
 
 namespace crossrail {
 
+ParameterValues::ParameterValues(std::span<const Parameter* const> declared, const Parameters& given) : declared_(declared) {
+  for (std::size_t number = 0; number < declared.size(); ++number) {
+    const auto found = given.empty() ? given.end() : given.find(declared[number]->name);
+    values_[number] = found == given.end() ? declared[number]->preset : found->second;
+  }
+}
+
+Parameters ParameterValues::by_name() const {
+  Parameters named;
+  for (std::size_t number = 0; number < declared_.size(); ++number) named[declared_[number]->name] = values_[number];
+  return named;
+}
+
 const char* name_of(Unit unit) {
   switch (unit) {
     case Unit::bytes: return "bytes";

@@ -32,6 +32,29 @@ struct Parameter {
 // Numbers beside an algorithm's name: "packet=512 chunk=4096".
 using Parameters = std::map<std::string, std::uint64_t>;
 
+// The values of all parameters that an algorithm's row declares.
+class ParameterValues {
+ public:
+  static constexpr std::size_t kMost = 8;  // parameters of a row
+
+  ParameterValues() = default;
+  // The defaults where `given` says nothing; what it says of other parameters is left out.
+  explicit ParameterValues(std::span<const Parameter* const> declared, const Parameters& given = {});
+  // Null if the row does not declare it.
+  const std::uint64_t* find(const Parameter& one) const {
+    for (std::size_t number = 0; number < declared_.size(); ++number) {
+      if (declared_[number] == &one) return &values_[number];
+    }
+    return nullptr;
+  }
+  Parameters by_name() const;
+  bool operator==(const ParameterValues& other) const { return declared_.data() == other.declared_.data() && values_ == other.values_; }
+
+ private:
+  std::span<const Parameter* const> declared_;
+  std::array<std::uint64_t, kMost> values_{};
+};
+
 const char* name_of(Unit unit);
 
 // What a value does on such a communicator: at least 1 and at most what there is, for units that are limited.

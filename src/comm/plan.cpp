@@ -26,11 +26,9 @@ void Plan::count_send(int rank, std::size_t bytes) {
 }
 
 std::uint64_t Plan::parameter(const Parameter& declared) const {
-  const auto found = parameters.find(declared.name);
-  if (found == parameters.end()) {
-    log_line(LogLevel::error, "%s reads the parameter %s, which its row does not declare", algorithm, declared.name);
-  }
-  return limited(found == parameters.end() ? declared.preset : found->second, declared.unit, *topology);
+  const std::uint64_t* const found = parameters.find(declared);
+  if (found == nullptr) log_line(LogLevel::error, "%s reads the parameter %s, which its row does not declare", algorithm, declared.name);
+  return limited(found == nullptr ? declared.preset : *found, declared.unit, *topology);
 }
 
 Status Plan::open_messages_and_memory(std::size_t bytes) {
@@ -60,11 +58,11 @@ Status Plan::reserve_scratch(std::size_t bytes) {
   return {};
 }
 
-void Plan::let_couriers_help(std::uint64_t processes) {
-  if (courier_team == nullptr || processes < 2) return;
-  const int most = courier_team->couriers + 1;
-  courier_links = std::make_shared<CourierLinks>(*links, *courier_team, static_cast<int>(std::min<std::uint64_t>(processes, static_cast<std::uint64_t>(most))));
-  links = courier_links.get();
+void Plan::share_with_helpers(std::uint64_t processes) {
+  if (helper_team == nullptr || processes < 2) return;
+  const int most = helper_team->helpers + 1;
+  helper_links = std::make_shared<HelperLinks>(*links, *helper_team, static_cast<int>(std::min<std::uint64_t>(processes, static_cast<std::uint64_t>(most))));
+  links = helper_links.get();
 }
 
 std::string Plan::text() const {
@@ -81,7 +79,7 @@ std::string Plan::text() const {
   if (chunk_bytes != 0) text += ", chunks of " + std::to_string(chunk_bytes);
   if (scratch_bytes != 0) text += ", scratch " + std::to_string(scratch_bytes);
   if (node_bytes != 0) text += ", node memory " + std::to_string(node_bytes);
-  if (courier_links != nullptr) text += ", " + std::to_string(courier_links->processes()) + " processes a rank";
+  if (helper_links != nullptr) text += ", " + std::to_string(helper_links->processes()) + " processes a rank";
   return text + " (" + reason + ")";
 }
 

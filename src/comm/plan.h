@@ -21,7 +21,7 @@
 #include "device_sharing/device_sharing.h"
 #include "transport/links.h"
 #include "transport/control_block.h"
-#include "transport/courier_links.h"
+#include "transport/helper_links.h"
 
 namespace crossrail {
 
@@ -48,7 +48,8 @@ struct DeviceBlocks {
 };
 
 struct Plan {
-  Shape shape;
+  Shape shape;             // of the present call
+  std::uint64_t hash = 0;  // its
   Group group;  // whose ranks it runs over, with a block for each: the world, or of a part of another plan any other
   const char* algorithm = "native";  // its row in the catalogue
   Status (*run)(Plan&, const Buffers&) = nullptr;  // null: native, the MPI library carries the call
@@ -58,12 +59,12 @@ struct Plan {
   std::size_t device_block_bytes = 0;  // of such a call, and what it needs
   DeviceNeeds device_needs;
   DeviceBlocks device_blocks;
-  Parameters parameters;  // all that its row declares
+  ParameterValues parameters;
   std::string reason;  // which row chose it, and why not the ones before
 
   // Owned by the slot and its communicator, which outlive the plan.
   const Topology* topology = nullptr;
-  const CourierTeam* courier_team = nullptr;  // null where not all ranks have helper processes
+  const HelperTeam* helper_team = nullptr;  // null where not all ranks have helper processes
   Links* links = nullptr;
   ControlBlock* control = nullptr;  // null where the node shares no segment
   DeviceSharing* devices = nullptr;  // of this node; null where control is
@@ -85,6 +86,15 @@ struct Plan {
   MappedSide mapped = MappedSide::none;  // on devices: the sides of which peers' memory is mapped
   bool fallback = false;      // native because nothing else fits
   const char* part = "";         // hybrid: the algorithm that it has chosen
+
+  // The sizes of blocks that the plan serves, the same on all ranks: that of the call for which it is made, and those that plan() adds.
+  struct Sizes {
+    std::uint64_t from = ~std::uint64_t{0}, up_to = 0;
+    bool contain(std::uint64_t bytes) const { return bytes >= from && bytes <= up_to; }
+  };
+  Sizes sizes;
+  static constexpr std::uint64_t kAnySize = ~std::uint64_t{0};
+  void serve(std::uint64_t from, std::uint64_t up_to) { sizes = {from, up_to}; }
 
   bool native() const { return run == nullptr; }
   // The value of a parameter that the algorithm's row declares, within its unit's limits.
@@ -134,10 +144,10 @@ struct Plan {
   // CROSSRAIL_SCRATCH).
   Status reserve_scratch(std::size_t bytes);
   // From plan(): long messages are shared by so many processes of each rank, as far as there are helpers.
-  void let_couriers_help(std::uint64_t processes);
-  std::shared_ptr<CourierLinks> courier_links;  // then `links` are these
+  void share_with_helpers(std::uint64_t processes);
+  std::shared_ptr<HelperLinks> helper_links;  // then `links` are these
   // What is worth sharing among them, where so much would do for one.
-  std::size_t shared_bytes(std::size_t bytes) const { return courier_links == nullptr ? bytes : std::max(bytes, courier_links->worth_sharing()); }
+  std::size_t shared_bytes(std::size_t bytes) const { return helper_links == nullptr ? bytes : std::max(bytes, helper_links->worth_sharing()); }
   std::byte* scratch() const { return slot_scratch->memory.get(); }
   std::string text() const;  // one line
 };

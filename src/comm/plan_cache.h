@@ -1,11 +1,11 @@
-// PlanCache: the plans of a communicator, bounded. Which plan is dropped depends only on the
-// sequence of Shapes, so that all ranks keep and drop the same ones.
+// PlanCache: the plans of a slot, bounded. A plan serves an interval of sizes of one kind of call; intervals of a kind do not overlap.
+// Which plan is dropped depends only on the sequence of Shapes, so that all ranks keep and drop the same ones.
 #pragma once
 
 #include <cstddef>
 #include <list>
 #include <memory>
-#include <unordered_map>
+#include <vector>
 
 #include "comm/plan.h"
 
@@ -14,22 +14,39 @@ namespace crossrail {
 class PlanCache {
  public:
   explicit PlanCache(std::size_t capacity) : capacity_(capacity < 1 ? 1 : capacity) {}
-  // Null if there is none. A plan is for every root, and is given that of `shape`: a slot runs one call at a time.
-  Plan* find(const Shape& shape);
-  // Of a Shape that has none. Drops the least recently used plan when full.
+  // The plan that serves such a call, and is for it from now on: its shape is the call's. Null if there is none.
+  Plan* find(const Shape& shape) {
+    const std::uint64_t kind = shape.kind();
+    if (plans_.empty() || kind != last_kind_ || !plans_.front()->sizes.contain(shape.block_bytes)) {
+      if (!bring_to_front(kind, shape.block_bytes)) return nullptr;
+    }
+    Plan& plan = *plans_.front();
+    if (plan.shape.block_bytes != shape.block_bytes || plan.shape.root != shape.root) set_call(plan, shape);
+    return &plan;
+  }
+  // A plan for a Shape that has none; it leaves to others the sizes that they serve. Drops the least recently used plan when full.
   Plan& add(std::unique_ptr<Plan> plan);
   std::size_t size() const { return plans_.size(); }
   void clear();
 
  private:
   using Plans = std::list<std::unique_ptr<Plan>>;
-  struct Hash {
-    std::size_t operator()(const Shape& shape) const { return shape.hash(); }
+  struct Place {
+    std::uint64_t kind, up_to;
+    Plans::iterator plan;
   };
+  using Places = std::vector<Place>;
+
+  // The first place behind all that serve smaller blocks only.
+  Places::iterator place_of(std::uint64_t kind, std::uint64_t bytes);
+  static void set_call(Plan& plan, const Shape& shape);
+  bool bring_to_front(std::uint64_t kind, std::uint64_t bytes);
+  void drop_last();
 
   std::size_t capacity_;
   Plans plans_;  // most recently used first
-  std::unordered_map<Shape, Plans::iterator, Hash> places_;
+  std::uint64_t last_kind_ = 0;  // of the first one
+  Places places_;  // by kind, then by size
 };
 
 }  // namespace crossrail

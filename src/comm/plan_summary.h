@@ -1,4 +1,5 @@
-// PlanSummary: what is told of a plan and its last call, when the plan itself may be gone: a slot drops plans for later calls.
+// PlanSummary is what is reported of a plan and its last call when the plan itself may be gone, since a slot drops plans to make room for
+// later calls.
 #pragma once
 
 #include "comm/plan.h"

@@ -7,7 +7,7 @@
 namespace crossrail {
 namespace {
 
-// As many numbers as `like` has; what is missing is 0.
+// Returns as many numbers as `like` has. Missing ones are 0.
 std::vector<int> cut(std::vector<int> numbers, const std::vector<int>& like) {
   numbers.resize(like.size());
   return numbers;

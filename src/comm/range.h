@@ -1,4 +1,4 @@
-// Ranges of a tuning table's columns, read once.
+// The ranges in a tuning table's columns, read once.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ struct Range {
   std::uint64_t high = ~std::uint64_t{0};
   bool contains(std::uint64_t value) const { return value >= low && value <= high; }
 };
-// "*", "4", "2-", "2-8". False if `text` is something else.
+// Reads "*", "4", "2-" or "2-8". Returns false if `text` is something else.
 bool parse_range(const std::string& text, Range& range);
 
-// MPI libraries of one name, and their versions. As many numbers are compared as the range has: 4 stands for 4.1.6 too.
+// A range of versions of an MPI library. Only as many numbers are compared as the range has, so 4 includes 4.1.6.
 struct MpiRange {
-  std::string library;  // empty: any
+  std::string library;  // empty for any library
   std::vector<int> low, high;
   bool contains(const MpiVersion& version) const;
 };
-// "*", "openmpi", "openmpi4.1", "mpich5-", "mpich4.1-5". False if `text` is something else.
+// Reads "*", "openmpi", "openmpi4.1", "mpich5-" or "mpich4.1-5". Returns false if `text` is something else.
 bool parse_mpi_range(const std::string& text, MpiRange& range);
 
 }  // namespace crossrail

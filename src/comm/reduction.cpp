@@ -3,13 +3,13 @@
 namespace crossrail {
 namespace {
 
-// Bytes in a row, without the gap that a struct of both would have.
+// Counts bytes in a row, without the gap that a struct of both would have.
 template <class Type>
 constexpr std::size_t kBytes = sizeof(Type);
 template <class Value, class Place>
 constexpr std::size_t kBytes<Placed<Value, Place>> = sizeof(Value) + sizeof(Place);
 
-// Sets of operations, one bit each.
+// A set of operations has one bit for each.
 constexpr std::uint32_t bit(Operation operation) { return 1u << static_cast<unsigned>(operation); }
 constexpr std::uint32_t arithmetic = bit(Operation::sum) | bit(Operation::product);
 constexpr std::uint32_t order = bit(Operation::minimum) | bit(Operation::maximum);

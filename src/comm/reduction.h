@@ -1,5 +1,9 @@
-// Reduction: what becomes of elements that meet on their way, as every rank of a call knows it: an operation, and what an
-// element is. A value, part of the Shape; how it is done stands in collectives/combine.h.
+// Reduction: an operation and the type of its elements, as every rank of a call knows them. It is a value and part of the Shape;
+// collectives/combine.h says how it is done.
+//
+// We handle what MPI defines for its own operations. An element is combined by one rank, or by several in the same order, so that all ranks
+// get the same bits. Whether a reduction is in place is not part of its Shape: an algorithm never writes a result before it has read this
+// rank's own element.
 #pragma once
 
 #include <complex>
@@ -17,13 +21,13 @@ enum class Operation : std::uint8_t {
 #undef OPERATION
 };
 
-// C++ types that stand for elements which have no type of their own there.
+// These C++ types stand for elements that have no type of their own in C++.
 template <class Stored>
-struct Truth {  // false is 0; what true is, the compiler that made it knows
+struct Truth {  // false is 0; only the compiler that made it knows what true is
   Stored stored;
 };
 template <class Value, class Place>
-struct Placed {};  // a value and, right behind it, where it was found
+struct Placed {};  // a value and, right behind it, the place where it was found
 template <class Stored, class Form>
 struct Short {  // a float of 8 or 16 bits (short_floats.h)
   Stored bits;
@@ -42,13 +46,14 @@ struct Reduction {
   bool operator==(const Reduction&) const = default;
 };
 
-// Bytes of an element in a row of them. 0 for Element::none.
+// Returns the bytes of an element in a row of them, or 0 for Element::none.
 std::size_t bytes_of(Element element);
 const char* name_of(Operation operation);
 const char* name_of(Element element);
-// Whether the operation is defined for such elements (MPI 4.1, section 6.9.2).
+// Returns whether the operation is defined for such elements (MPI 4.1, section 6.9.2).
 bool is_defined(const Reduction& reduction);
-// Whether the bits of a result may depend on the order in which three or more elements are combined. Not of integers, which wrap.
+// Returns whether the bits of a result may depend on the order in which three or more elements are combined. Those of integers do not,
+// since they wrap.
 bool depends_on_order(const Reduction& reduction);
 
 }  // namespace crossrail

@@ -27,17 +27,14 @@ struct Shape {
 
   static constexpr int kNoRoot = -1;
   bool operator==(const Shape&) const = default;
-  // Plans serve every root: programs let one rank after the other be it.
-  Shape of_any_root() const {
-    Shape any = *this;
-    any.root = kNoRoot;
-    return any;
+  // All of it but the size and the root: programs let one rank after the other be it.
+  std::uint64_t kind() const {
+    return static_cast<std::uint64_t>(reduction.operation) << 40 | static_cast<std::uint64_t>(reduction.element) << 32 |
+           static_cast<std::uint64_t>(order) << 24 | static_cast<std::uint64_t>(collective) << 16 | static_cast<std::uint64_t>(memory) << 8 |
+           static_cast<std::uint64_t>(in_place);
   }
   std::uint64_t hash() const {
-    const auto kind = static_cast<std::uint64_t>(reduction.operation) << 40 | static_cast<std::uint64_t>(reduction.element) << 32 |
-                      static_cast<std::uint64_t>(order) << 24 | static_cast<std::uint64_t>(collective) << 16 |
-                      static_cast<std::uint64_t>(memory) << 8 | static_cast<std::uint64_t>(in_place);
-    const std::uint64_t hash = mix_word(mix_word(kHashSeed, kind), block_bytes);
+    const std::uint64_t hash = mix_word(mix_word(kHashSeed, kind()), block_bytes);
     return root == kNoRoot ? hash : mix_word(hash, static_cast<std::uint64_t>(root));
   }
 };

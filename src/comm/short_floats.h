@@ -1,5 +1,5 @@
-// Floats of 8 and 16 bits: their values as floats of 32 bits, and the nearest of them to such a value, of two equally near the even one.
-// The same text for processors and for kernels, which define SHORT_FLOAT_FUNCTION: so they come to the same bits.
+// Floats of 8 and 16 bits: converts them to floats of 32 bits, and such a float to the nearest of them; of two that are equally near it
+// takes the even one. Processors and kernels, which define SHORT_FLOAT_FUNCTION, compile the same text, so they get the same bits.
 #pragma once
 
 #include <stdint.h>
@@ -21,7 +21,8 @@ SHORT_FLOAT_FUNCTION float float_of_bits(uint32_t bits) {
   return value;
 }
 
-// One of two numbers by a mask: where either is a floating-point result, compilers would otherwise make a branch, and the loop no vectors.
+// Chooses one of two numbers by a mask. If either is a floating-point result, compilers would otherwise make a branch, and would not
+// vectorize the loop.
 SHORT_FLOAT_FUNCTION uint32_t chosen(bool first, uint32_t one, uint32_t other) {
   const uint32_t mask = 0u - static_cast<uint32_t>(first);
   return (one & mask) | (other & ~mask);
@@ -34,19 +35,19 @@ constexpr float power_of_two(int exponent) {
   return power;
 }
 
-// So many bits of an exponent and of a fraction, below the sign. `kInfinite`: the highest exponent is of infinities and of what is no
-// number, as IEEE 754 has it; otherwise only its last fraction is special, which is no number (E4M3 of the Open Compute Project's
-// "OCP 8-bit Floating Point Specification", 1.0). What is too large becomes infinite, or no number where there is no infinity.
+// A format with this many bits of exponent and fraction below the sign. If it is `kInfinite`, the highest exponent means infinity and NaN,
+// as in IEEE 754. Otherwise only its last fraction is special and means NaN (E4M3 of the Open Compute Project's "OCP 8-bit Floating Point
+// Specification", 1.0). A value that is too large becomes infinite, or NaN if there is no infinity.
 template <int kExponent, int kFraction, bool kInfinite>
 struct ShortFloat {
   static constexpr int kBias = (1 << (kExponent - 1)) - 1, kSign = kExponent + kFraction, kShift = 23 - kFraction;
   static constexpr uint32_t kMagnitude = (1u << kSign) - 1;
-  static constexpr uint32_t kSpecial = kInfinite ? kMagnitude - ((1u << kFraction) - 1) : kMagnitude;  // the first that is no finite number
+  static constexpr uint32_t kSpecial = kInfinite ? kMagnitude - ((1u << kFraction) - 1) : kMagnitude;  // the first that is not a finite number
   static constexpr uint32_t kStep = 127 - kBias;                                                       // between the exponents' biases
   static constexpr float kSmallest = power_of_two(1 - kBias - kFraction);
-  static constexpr float kRounder = power_of_two(24 - kBias - kFraction);  // so large that what is added rounds to whole kSmallest
+  static constexpr float kRounder = power_of_two(24 - kBias - kFraction);  // so large that a number added to it is rounded to a multiple of kSmallest
 
-  // Denormal numbers are no denormal floats on their way, which programs may have told the processor to take for zero.
+  // Denormal numbers are not computed as denormal floats, which programs may have told the processor to treat as zero.
   SHORT_FLOAT_FUNCTION static float value(uint32_t bits) {
     const uint32_t magnitude = bits & kMagnitude, sign = bits >> kSign << 31;
     const uint32_t small = bits_of_float(static_cast<float>(static_cast<int32_t>(magnitude)) * kSmallest);
@@ -64,7 +65,7 @@ struct ShortFloat {
   }
 };
 
-// The upper half of a float.
+// bfloat16, the upper half of a float.
 struct UpperHalf {
   SHORT_FLOAT_FUNCTION static float value(uint32_t bits) { return float_of_bits(bits << 16); }
   SHORT_FLOAT_FUNCTION static uint32_t nearest(float value) {

@@ -1,12 +1,17 @@
-// Slot: all that one call of a communicator needs while it runs: its part of the node's segment, its
-// messages, its plans and its memory. A communicator has one for blocking calls and a few for calls that may
-// be pending at the same time. Collectives are called in the same order on all ranks, so that the n-th pending
-// call takes slot n mod slots everywhere, without asking.
+// Slot: all that one call of a communicator needs while it runs: its part of the node's segment, its messages, its plans and its memory. A
+// slot runs one call at a time.
+//
+// A communicator has one slot for blocking calls, CROSSRAIL_SLOTS more for nonblocking calls, and one for each persistent call
+// (mpi/communicator/persistent_slot.h). Collectives are called in the same order on all ranks, so the n-th nonblocking call takes slot 1 +
+// n mod slots everywhere, without asking. If that slot is busy, the call waits for its turn.
+//
+// A plan belongs to one slot. Therefore it may keep working memory, and running it allocates nothing.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/growable_buffer.h"
 #include "comm/plan_cache.h"
@@ -24,10 +29,13 @@ class PackingMemory {
   GrowableBuffer packed, staged_send, staged_recv;
   // Of one of the latter two. Errors: no_memory.
   Status reserve_staged(GrowableBuffer& staged, std::size_t bytes);
-  // After a call: what is large is not kept, copies of device memory a while longer: fresh pages cost more than the copies.
-  void shrink();
+  // After a call, large memory is given back. That of copies of device memory is kept a while longer: fresh pages cost more than the copies.
+  void shrink() {
+    if ((packed.bytes | staged_send.bytes | staged_recv.bytes) != 0) shrink_what_is_held();
+  }
 
  private:
+  void shrink_what_is_held();
   std::size_t largest_staged_ = 0;  // of the present call
   int small_calls_ = 0;             // since the last one that staged much
 };
@@ -45,8 +53,16 @@ struct Slot {
   NodeMemory node_memory;
   PlanCache plans;
   std::uint64_t plan_number = 0;  // of the last plan made
+  // The largest block for which all ranks have made a plan together, by candidate (selection/choice.h).
+  struct Planned {
+    const void* candidate;
+    std::uint64_t bytes;
+  };
+  std::vector<Planned> planned;
   // Of the call that runs: whether messages were open when it was called, which all ranks saw alike.
   bool messages = true;
+
+  std::uint64_t unbounded_calls = 0;  // by messages, in which a rank does not wait for all others
 
   std::string error;  // what its last call that failed had to say
 

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/log.h"
+#include "device/loader_mark.h"
 
 namespace crossrail::device {
 namespace {
@@ -58,14 +59,21 @@ void keep_module(const crossrail_device_module* module) {
   }
 }
 
+// The table as this library knows it: what a shorter one lacks is not supported.
+const crossrail_device_module* as_known_here(const crossrail_device_module& module) {
+  auto* const known = new crossrail_device_module{};  // lives as long as the process
+  std::memcpy(known, &module, std::min(module.size, sizeof *known));
+  return known;
+}
+
 void load_module(const Vendor& vendor) {
   some_driver = true;
   void* library = dlopen(beside_us(vendor.module).c_str(), RTLD_NOW | RTLD_LOCAL);
   const auto entry = library == nullptr ? nullptr
                                         : reinterpret_cast<crossrail_device_module_entry>(
                                               dlsym(library, CROSSRAIL_DEVICE_MODULE_ENTRY));
-  const crossrail_device_module* module = entry == nullptr ? nullptr : entry();
-  if (module != nullptr && module->version == CROSSRAIL_DEVICE_MODULE_VERSION) return keep_module(module);
+  const crossrail_device_module* const module = entry == nullptr ? nullptr : entry();
+  if (module != nullptr) return keep_module(as_known_here(*module));
   if (!has_devices(vendor)) {
     log_line(LogLevel::plan, "%s is in this process, but there is no %s for it, and no device either", vendor.driver, vendor.module);
     return;
@@ -89,16 +97,18 @@ int read_load_count(dl_phdr_info* object, std::size_t, void* count) {
   return 1;  // the first object is enough
 }
 
-// A program may load its driver at any time: look again whenever the loader has loaded something.
-void look_for_drivers() {
-  static std::atomic<unsigned long long> looked_at{0};
-  static bool tried[kMost] = {};
+unsigned long long load_count() {
   unsigned long long loads = 0;
   dl_iterate_phdr(read_load_count, &loads);
-  if (loads == looked_at.load(std::memory_order_acquire)) return;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  if (loads == looked_at.load()) return;
+  return loads;
+}
+
+LoaderMark loader_mark;
+std::atomic<unsigned long long> looked_at{0};
+std::atomic<int> looks_in_vain{0};  // since something was loaded
+
+void load_modules_of_drivers() {
+  static bool tried[kMost] = {};
   bool found[kMost] = {};
   dl_iterate_phdr(find_drivers, found);
   // Those with devices come first.
@@ -109,7 +119,26 @@ void look_for_drivers() {
       load_module(kVendors[i]);
     }
   }
+}
+
+// The loader is asked whether something has been loaded; where nothing has for a while, it is marked that this is so.
+void ask_the_loader() {
+  constexpr int kLooksWorthAMark = 16;
+  const bool nothing_new = load_count() == looked_at.load(std::memory_order_acquire);
+  if (nothing_new && ++looks_in_vain != kLooksWorthAMark) return;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (nothing_new) loader_mark.renew();
+  const unsigned long long loads = load_count();
+  if (loads == looked_at.load()) return;
+  load_modules_of_drivers();
+  looks_in_vain = 0;
   looked_at.store(loads, std::memory_order_release);
+}
+
+// A program may load its driver at any time, and the answer must be right in the very call that brings the first device pointer.
+void look_for_drivers() {
+  if (!loader_mark.nothing_loaded_since()) [[unlikely]] ask_the_loader();
 }
 
 }  // namespace
@@ -135,9 +164,14 @@ bool is_device_memory(const void* pointer) {
   for (const auto& one : modules) {
     const crossrail_device_module* const present = one.load(std::memory_order_acquire);
     if (present == nullptr) return false;
-    if (present->classify(pointer) == CROSSRAIL_MEMORY_DEVICE) return true;
+    if (kind_of(*present, pointer) == CROSSRAIL_MEMORY_DEVICE) return true;
   }
   return false;
+}
+
+bool can_share(const crossrail_device_module* module) {
+  return module != nullptr && module->enqueue != nullptr && module->open_queue != nullptr && module->open_pages != nullptr &&
+         module->export_memory != nullptr && module->open_memory != nullptr;
 }
 
 bool driver_may_come() {
@@ -153,7 +187,7 @@ const crossrail_device_module* module_for(const void* to, const void* from) {
   for (std::size_t i = 1; i < kMost && present != nullptr; ++i) {
     const crossrail_device_module* const other = modules[i].load(std::memory_order_acquire);
     if (other == nullptr) break;
-    if (other->classify(to) == CROSSRAIL_MEMORY_DEVICE || other->classify(from) == CROSSRAIL_MEMORY_DEVICE) present = other;
+    if (kind_of(*other, to) == CROSSRAIL_MEMORY_DEVICE || kind_of(*other, from) == CROSSRAIL_MEMORY_DEVICE) present = other;
   }
   return present;
 }
@@ -161,16 +195,14 @@ const crossrail_device_module* module_for(const void* to, const void* from) {
 }  // namespace
 
 Status copy(void* to, const void* from, std::size_t bytes) {
-  const crossrail_device_module* const present = module_for(to, from);
-  if (present != nullptr) return answered(present->copy(to, from, bytes));
-  std::memcpy(to, from, bytes);
-  return {};
+  const crossrail_rows row{to, from, bytes, 1, bytes};
+  return bytes == 0 ? Status{} : copy_rows({&row, 1});
 }
 
 Status copy_rows(std::span<const crossrail_rows> rows) {
   if (rows.empty()) return {};
   const crossrail_device_module* const present = module_for(rows.front().to, rows.front().from);
-  if (present != nullptr) return answered(present->copy_rows(rows.data(), rows.size()));
+  if (present != nullptr) return answered(present->copy(rows.data(), rows.size()));
   for (const crossrail_rows& one : rows) {
     for (std::size_t at = 0; at < one.count * one.pitch; at += one.pitch) {
       std::memcpy(static_cast<std::byte*>(one.to) + at, static_cast<const std::byte*>(one.from) + at, one.bytes);

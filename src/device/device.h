@@ -28,8 +28,18 @@ const crossrail_device_module* module();
 // For tests: takes this module for every process-wide question from now on.
 void use_module(const crossrail_device_module* pretended);
 
+// What memory `pointer` points to, to a module; quick.
+inline crossrail_memory_kind kind_of(const crossrail_device_module& module, const void* pointer) {
+  crossrail_memory memory{};
+  module.describe(pointer, 0, &memory);
+  return memory.kind;
+}
+
 // True if the processor must not touch what `pointer` points to.
 bool is_device_memory(const void* pointer);
+
+// Whether ranks can share device memory by this module; null: they cannot.
+bool can_share(const crossrail_device_module* module);
 
 // Copies between memory of any kind; returns when the bytes have arrived. Errors: system.
 Status copy(void* to, const void* from, std::size_t bytes);

@@ -28,7 +28,7 @@ bool gave_up(std::uint64_t told) { return told >> 63 != 0; }
 bool DeviceQueue::open(const crossrail_memory& near) {
   if (queue_ != nullptr) return true;
   ++wanted_;
-  if ((wanted_ & (wanted_ - 1)) != 0 || module_->open_queue(&near, &queue_) != nullptr) return false;
+  if ((wanted_ & (wanted_ - 1)) != 0 || module_->open_queue(&near, trace::on() ? 1 : 0, &queue_, &facts_) != nullptr) return false;
   void* mapped = nullptr;
   if (module_->open_pages(queue_, region_.flags, device_flags_bytes(control_.node_size()), &mapped) != nullptr) {
     module_->close_queue(queue_);
@@ -38,10 +38,20 @@ bool DeviceQueue::open(const crossrail_memory& near) {
   home_ = near;
   times_.open(*module_, queue_);
   DeviceLines& mine = region_.lines[control_.node_rank()];
-  mine.identity = module_->identity(queue_);
-  mine.waits = module_->packets != nullptr && module_->barrier != nullptr && module_->exchange_counted != nullptr ? 1 : 0;
+  mine.identity = facts_.identity;
+  has_kernels_ = supports(CROSSRAIL_WORK_MOVE, crossrail_movements{});
+  const bool waits = supports(CROSSRAIL_WORK_PACKETS, crossrail_packets{}) && supports(CROSSRAIL_WORK_COUNTED, crossrail_counted_exchange{});
+  mine.waits = waits ? 1 : 0;
   return true;
 }
+
+bool DeviceQueue::combines(const crossrail_reduction& reduction) const {
+  crossrail_combination asked{};
+  asked.reduction = reduction;
+  return supports(CROSSRAIL_WORK_COMBINE, asked);
+}
+
+Status DeviceQueue::enqueue(const crossrail_work& work) { return device::answered(module_->enqueue(queue_, &work)); }
 
 void DeviceQueue::close() {
   if (queue_ == nullptr) return;
@@ -138,33 +148,28 @@ std::uint64_t* DeviceQueue::flag_of(Launch launch) const {
 Status DeviceQueue::begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work, Launch launch) {
   if (!number(work, launch)) return {};
   work.traced = trace_pieces("exchange", blocks);
-  const DeviceTimes::Piece timed(times_, engine == CROSSRAIL_ENGINE_PERSISTENT ? 0 : work.traced);
-  const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), engine, limits_.multiprocessors,
-                                 limits_.persistent_us, nullptr, flag_of(launch), work.number, nullptr, nullptr};
-  return device::answered(module_->exchange(queue_, &asked));
+  DeviceTimes::Piece timed(times_, engine == CROSSRAIL_ENGINE_PERSISTENT ? 0 : work.traced);
+  const crossrail_exchange asked{header(CROSSRAIL_WORK_EXCHANGE, work, timed), blocks.data(), static_cast<int>(blocks.size()), engine, limits_.persistent_us};
+  return enqueue(asked.work);
 }
 
 Status DeviceQueue::begin_movements(std::span<const crossrail_movement> movements, DeviceWork& work, Launch launch) {
   if (!number(work, launch)) return {};
   work.traced = trace_pieces(launch == Launch::own ? "copies" : "exchange", movements);
   if (launch == Launch::own && work.traced != 0) traced_copies_.push_back(work.traced);
-  const DeviceTimes::Piece timed(times_, work.traced);
-  const crossrail_movements asked{movements.data(), static_cast<int>(movements.size()), limits_.multiprocessors, nullptr, flag_of(launch), work.number};
-  return device::answered(module_->move(queue_, &asked));
+  DeviceTimes::Piece timed(times_, work.traced);
+  const crossrail_movements asked{header(CROSSRAIL_WORK_MOVE, work, timed), movements.data(), static_cast<int>(movements.size())};
+  return enqueue(asked.work);
 }
 
 Status DeviceQueue::begin_combinations(std::span<crossrail_combination> combinations, DeviceWork& work, Launch launch) {
   if (!number(work, launch)) return {};
   work.traced = trace_pieces("combination", combinations);
-  const DeviceTimes::Piece timed(times_, work.traced);
+  DeviceTimes::Piece timed(times_, work.traced);
   for (crossrail_combination& combination : combinations) {
-    combination.multiprocessors = limits_.multiprocessors;
-    combination.stream = nullptr;
-    combination.flag = nullptr;
-    combination.value = work.number;
-    if (&combination == &combinations.back()) combination.flag = flag_of(launch);
-    const char* const wrong = module_->combine(queue_, &combination);
-    if (wrong != nullptr) return device::answered(wrong);
+    combination.work = header(CROSSRAIL_WORK_COMBINE, work, timed);
+    if (&combination != &combinations.back()) combination.work.flag = nullptr;
+    CROSSRAIL_TRY(enqueue(combination.work));
   }
   return {};
 }
@@ -172,24 +177,17 @@ Status DeviceQueue::begin_combinations(std::span<crossrail_combination> combinat
 Status DeviceQueue::begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work) {
   work = {++local_, Launch::own, trace_pieces("copies", blocks)};
   if (work.traced != 0) traced_copies_.push_back(work.traced);
-  const DeviceTimes::Piece timed(times_, work.traced);
-  const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), CROSSRAIL_ENGINE_KERNEL,
-                                 limits_.multiprocessors, 0, nullptr, &flags(control_.node_rank()).local, work.number, nullptr, nullptr};
-  return device::answered(module_->exchange(queue_, &asked));
+  DeviceTimes::Piece timed(times_, work.traced);
+  const crossrail_exchange asked{header(CROSSRAIL_WORK_EXCHANGE, work, timed), blocks.data(), static_cast<int>(blocks.size()), CROSSRAIL_ENGINE_KERNEL, 0};
+  return enqueue(asked.work);
 }
 
-Status DeviceQueue::ask(const crossrail_packets& packets, const crossrail_reduction* reduction) {
-  return device::answered(reduction == nullptr ? module_->packets(queue_, &packets) : module_->combine_packets(queue_, &packets, reduction));
-}
-
-Status DeviceQueue::begin_packets(crossrail_packets packets, DeviceWork& work, const crossrail_reduction* reduction) {
+Status DeviceQueue::begin_packets(crossrail_packets packets, DeviceWork& work) {
   work = {++local_, Launch::own, trace::on() ? trace_work("packets", packets.block_bytes) : 0};
-  const DeviceTimes::Piece timed(times_, work.traced);
+  DeviceTimes::Piece timed(times_, work.traced);
+  packets.work = header(CROSSRAIL_WORK_PACKETS, work, timed);
   packets.abort = abort_flag();
-  packets.stream = nullptr;
-  packets.flag = &flags(control_.node_rank()).local;
-  packets.value = work.number;
-  return ask(packets, reduction);
+  return enqueue(packets.work);
 }
 
 bool DeviceQueue::done(const DeviceWork& work) const {
@@ -202,7 +200,7 @@ bool DeviceQueue::done(const DeviceWork& work) const {
 }
 
 Status DeviceQueue::check_health() {
-  if (queue_ != nullptr) CROSSRAIL_TRY(device::answered(module_->look(queue_)));
+  if (queue_ != nullptr) CROSSRAIL_TRY(device::answered(module_->sync(queue_, CROSSRAIL_SYNC_ERRORS)));
   for (int rank = 0; rank < control_.node_size(); ++rank) {
     const int peer = control_.rank_of(rank);
     if (!links_.alive(peer)) return failure(Code::peer_lost, "rank %d has ended in a call on device memory", peer);
@@ -254,28 +252,30 @@ Status DeviceQueue::finish_own(std::uint64_t number) {
 }
 
 Status DeviceQueue::enqueue_exchange(void* stream, const std::vector<crossrail_block>& blocks, const InStream& how) {
-  const crossrail_exchange asked{blocks.data(), static_cast<int>(blocks.size()), how.engine, limits_.multiprocessors, 0, stream, nullptr, 0, how.before, how.after};
-  return device::answered(module_->exchange(queue_, &asked));
+  crossrail_exchange asked{header(CROSSRAIL_WORK_EXCHANGE, stream), blocks.data(), static_cast<int>(blocks.size()), how.engine, 0};
+  asked.work.before = how.before;
+  asked.work.after = how.after;
+  return enqueue(asked.work);
 }
 
 Status DeviceQueue::enqueue_combination(void* stream, crossrail_combination combination) {
-  combination.multiprocessors = limits_.multiprocessors;
-  combination.stream = stream;
-  combination.flag = nullptr;
-  return device::answered(module_->combine(queue_, &combination));
+  const crossrail_work meetings = combination.work;
+  combination.work = header(CROSSRAIL_WORK_COMBINE, stream);
+  combination.work.before = meetings.before;
+  combination.work.after = meetings.after;
+  return enqueue(combination.work);
 }
 
-Status DeviceQueue::enqueue_packets(void* stream, crossrail_packets packets, const crossrail_reduction* reduction) {
+Status DeviceQueue::enqueue_packets(void* stream, crossrail_packets packets) {
+  packets.work = header(CROSSRAIL_WORK_PACKETS, stream);
   packets.abort = abort_flag();
-  packets.stream = stream;
-  packets.flag = nullptr;
-  return ask(packets, reduction);
+  return enqueue(packets.work);
 }
 
-Status DeviceQueue::enqueue_counted(crossrail_counted_exchange exchange) {
-  exchange.multiprocessors = limits_.multiprocessors;
+Status DeviceQueue::enqueue_counted(void* stream, crossrail_counted_exchange exchange) {
+  exchange.work = header(CROSSRAIL_WORK_COUNTED, stream);
   exchange.wrong = &flags(control_.node_rank()).wrong;
-  return device::answered(module_->exchange_counted(queue_, &exchange));
+  return enqueue(exchange.work);
 }
 
 std::string DeviceQueue::wrong_so_far() {
@@ -292,7 +292,7 @@ std::string DeviceQueue::wrong_so_far() {
 void DeviceQueue::abort_waits() { write(flags(control_.node_rank()).abort, 1); }
 
 void DeviceQueue::drain() {
-  if (queue_ != nullptr) (void)module_->drain(queue_);
+  if (queue_ != nullptr) (void)module_->sync(queue_, CROSSRAIL_SYNC_DRAIN);
   if (!traced_copies_.empty()) trace_end(traced_copies_.back());
   times_.collect();
 }

@@ -24,6 +24,7 @@
 #include "base/trace.h"
 #include "device_sharing/device_lines.h"
 #include "device_sharing/device_times.h"
+#include "device_sharing/process_mappings.h"
 #include "transport/control_block.h"
 
 namespace crossrail {
@@ -66,7 +67,17 @@ class DeviceQueue {
   void close();
   crossrail_queue* handle() const { return queue_; }
   // Whether it is open, and the program has not reset the device since.
-  bool lives() const { return queue_ != nullptr && (module_->place == nullptr || module_->place(queue_) != 0); }
+  bool lives() const { return queue_ != nullptr && module_->sync(queue_, CROSSRAIL_SYNC_ALIVE) == nullptr; }
+  OpenQueue opened() const { return {queue_, lives() ? facts_.place : 0}; }
+  // Whether the open queue can do such work: a module may be without kernels, or know fewer kinds than this library. `asked` needs no more
+  // than crossrail_device_module::supports asks for.
+  template <class Asked>
+  bool supports(crossrail_work_kind kind, Asked asked, std::size_t* buffer_bytes = nullptr) const {
+    asked.work.kind = kind;
+    return module_->supports(queue_, &asked.work, buffer_bytes) == nullptr;
+  }
+  bool has_kernels() const { return has_kernels_; }
+  bool combines(const crossrail_reduction& reduction) const;
   // Where it was opened, and whether its kernels may touch memory like this.
   const crossrail_memory& home() const { return home_; }
   bool reaches(const crossrail_memory& memory) const;
@@ -97,8 +108,8 @@ class DeviceQueue {
   }
   // This rank's own: copies ...
   Status begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work);
-  // ... and packets: done when this rank has all of its blocks, combined where `reduction` is not null.
-  Status begin_packets(crossrail_packets packets, DeviceWork& work, const crossrail_reduction* reduction = nullptr);
+  // ... and packets: done when this rank has all of its blocks.
+  Status begin_packets(crossrail_packets packets, DeviceWork& work);
   bool done(const DeviceWork& work) const;
   // Returns when it is. Errors: peer_lost, system; those of ControlBlock::await.
   Status finish(const DeviceWork& work);
@@ -112,8 +123,8 @@ class DeviceQueue {
   };
   Status enqueue_exchange(void* stream, const std::vector<crossrail_block>& blocks, const InStream& how);
   Status enqueue_combination(void* stream, crossrail_combination combination);
-  Status enqueue_packets(void* stream, crossrail_packets packets, const crossrail_reduction* reduction = nullptr);
-  Status enqueue_counted(crossrail_counted_exchange exchange);
+  Status enqueue_packets(void* stream, crossrail_packets packets);
+  Status enqueue_counted(void* stream, crossrail_counted_exchange exchange);
   // What was wrong with the blocks of such exchanges since this was last asked; empty if nothing was.
   std::string wrong_so_far();
   const std::uint64_t* abort_flag() const { return &flags(control_.node_rank()).abort; }
@@ -121,6 +132,10 @@ class DeviceQueue {
   void abort_waits();
   // Waits until the device is done with all of it.
   void drain();
+  // At the end of a call, on the program's thread: what the module has left for an idle device may be done now.
+  void settle() const {
+    if (queue_ != nullptr) (void)module_->sync(queue_, CROSSRAIL_SYNC_IDLE);
+  }
   // After an error: the device must be done with the program's memory when the call returns.
   void abandon() {
     if (queue_ != nullptr) abort_waits();
@@ -141,7 +156,15 @@ class DeviceQueue {
   void trace_end(trace::Number last) const;
   template <class Pieces>
   trace::Number trace_pieces(const char* name, const Pieces& pieces) const;
-  Status ask(const crossrail_packets& packets, const crossrail_reduction* reduction);
+  // What all kinds of work are asked with: of the queue's own, whose times the trace may show, ...
+  crossrail_work header(crossrail_work_kind kind, const DeviceWork& work, DeviceTimes::Piece& timed) const {
+    return {static_cast<std::uint32_t>(kind), limits_.multiprocessors, nullptr, flag_of(work.launch), work.number, nullptr, nullptr, timed.number()};
+  }
+  // ... and in the order of a stream.
+  crossrail_work header(crossrail_work_kind kind, void* stream) const {
+    return {static_cast<std::uint32_t>(kind), limits_.multiprocessors, stream, nullptr, 0, nullptr, nullptr, nullptr};
+  }
+  Status enqueue(const crossrail_work& work);
   template <class Ready>
   Status await(int peer, Ready ready);
   Status check_health();
@@ -152,6 +175,8 @@ class DeviceQueue {
   Links& links_;
   const crossrail_device_module* module_ = nullptr;
   crossrail_queue* queue_ = nullptr;
+  crossrail_queue_facts facts_{};
+  bool has_kernels_ = false;
   crossrail_memory home_{};
   std::uint64_t wanted_ = 0;  // times that it was not there
   std::uint64_t exchanges_ = 0;

@@ -15,11 +15,6 @@ bool covers(const crossrail_memory& facts, const DeviceSide& side) {
   return facts.kind == CROSSRAIL_MEMORY_DEVICE && begin >= base && side.bytes <= facts.bytes && begin - base <= facts.bytes - side.bytes;
 }
 
-bool complete(const crossrail_device_module* module) {
-  return module != nullptr && module->describe != nullptr && module->exchange != nullptr && module->open_queue != nullptr &&
-         module->open_pages != nullptr && module->export_memory != nullptr && module->open_memory != nullptr;
-}
-
 }  // namespace
 
 DeviceSharing::DeviceSharing(const Config& config, ControlBlock& control, Links& links)
@@ -54,7 +49,7 @@ Status DeviceSharing::look_for_modules(When when) {
   if ((calls_ & (calls_ - 1)) != 0 && when == When::seldom) return {};
   const crossrail_device_module* const module = device::module();
   Code worst = Code::ok;
-  CROSSRAIL_TRY(control_.agree(complete(module) ? Code::ok : Code::unsupported, worst));
+  CROSSRAIL_TRY(control_.agree(device::can_share(module) ? Code::ok : Code::unsupported, worst));
   if (worst != Code::ok) return {};
   queue_.use_module(module);
   mappings_.emplace(region_.lines, control_, mapped_limits_);
@@ -88,7 +83,7 @@ ExportedSide DeviceSharing::locate(const DeviceSide& side, MappedSide which, Wan
   queue_.module().describe(side.address, side.bytes, &facts);
   if (facts.kind == CROSSRAIL_MEMORY_HOST || !queue_.open(facts) || !queue_.reaches(facts)) return {};
   if (places_ != nullptr && !covers(facts, side)) return {};
-  if (side.gaps && (no_staging_ || queue_.module().move == nullptr)) return {};
+  if (side.gaps && (no_staging_ || !queue_.has_kernels())) return {};
   if (side.ours || (side.gaps && which == MappedSide::send && wanted.mapped)) return stage(which);
   if (!wanted.mapped) return {Residency::device, 0, 0, 0};
   if (wanted.stays ? mappings_->can_pin(facts) : mappings_->worth_mapping(facts)) return share(facts, side.address, which);
@@ -98,7 +93,7 @@ ExportedSide DeviceSharing::locate(const DeviceSide& side, MappedSide which, Wan
 
 bool DeviceSharing::equipped_for(const DeviceNeeds& needs) {
   const crossrail_device_module& module = queue_.module();
-  if (needs.reduction.operation != 0 && (module.combine == nullptr || module.combines == nullptr || module.combines(&needs.reduction) == 0)) return false;
+  if (needs.reduction.operation != 0 && !queue_.combines(needs.reduction)) return false;
   for (const void* const array : needs.arrays) {
     crossrail_memory facts{};
     if (array != nullptr) module.describe(array, 1, &facts);
@@ -138,7 +133,7 @@ Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wa
 
 Status DeviceSharing::map_peers(MappedSide sides) {
   for (const MappedSide side : {MappedSide::recv, MappedSide::send}) {
-    if (includes(sides, side)) CROSSRAIL_TRY(mappings_->map(side, all_, queue_.handle()));
+    if (includes(sides, side)) CROSSRAIL_TRY(mappings_->map(side, all_, queue_.opened()));
   }
   return {};
 }
@@ -147,7 +142,7 @@ Status DeviceSharing::map_peers(MappedSide sides) {
 // crossrail's own, beside which the program runs.
 void DeviceSharing::end_call() {
   mappings_->end_call();
-  if (queue_.handle() != nullptr && queue_.module().settle != nullptr && !on_own_thread()) queue_.module().settle(queue_.handle());
+  if (!on_own_thread()) queue_.settle();
 }
 
 void DeviceSharing::keep_mapped(MappedSide sides) {

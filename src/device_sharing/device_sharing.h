@@ -1,13 +1,28 @@
-// DeviceSharing: calls on device memory among the ranks of a node, for one slot: the parts of this folder, put
-// together for the call that runs.
+// DeviceSharing: calls on device memory among the ranks of a node, for one slot. It puts the parts of this folder together for the call
+// that runs.
 //
 //   DeviceRendezvous   the ranks tell each other where their sides lie
 //   PeerMappings       what they map of each other
-//   DeviceStaging      memory of ours on the way
+//   DeviceStaging      device memory of ours for what peers cannot map
 //   MessageRoom        memory of ours for messages to and from other nodes
 //   DeviceQueue        work of the device, and its end
-//   ReceiveBuffers     for kernels that wait for each other
+//   ReceiveBuffers     memory for kernels that wait for each other
 //   StreamOrder        calls in the order of the program's streams
+//
+// Ranks may pass any memory, so in each call every rank publishes where its two sides lie and reads what the others have published. A call
+// is one on device memory only if every side of every rank is there. The ranks look whether all of them have a device module at their calls
+// 1, 2, 4, 8, ..., since a driver may be loaded late.
+//
+// After its first call a communicator never waits for the program's kernels. Freeing and unmapping memory may synchronize the device, so
+// the module defers both to a background thread, which runs at the end of a later call if the device is idle (modules/gpu/later.h). A copy
+// of the program's that has not ended is another matter: cudaMemcpy from pageable memory may return early, and our streams do not wait for
+// it. The module therefore sets memory that it sees for the first time to synchronize such copies or, where that cannot be set (pools),
+// waits a short while for the default streams in every call.
+//
+// In v-calls a rank publishes for each other rank where its block goes and how long it is, and the length of the block that it sends
+// (DevicePlace). So senders write to the right place, both ends of a pair see alike where lengths do not match, and all ranks count the
+// rounds of staged blocks alike. A side whose blocks lie in several allocations counts as host memory, because anything may lie between
+// them.
 #pragma once
 
 #include <array>
@@ -74,6 +89,8 @@ class DeviceSharing {
   enum class When : std::uint8_t { seldom, now };
   Status look_for_modules(When when = When::seldom);
   bool active() const { return mappings_.has_value() && !mappings_->hopeless(); }
+  // Instead: for memory that only some ranks have and others may map (shared_device), of whom some may be without a module.
+  void do_without_modules() { mappings_.emplace(region_.lines, control_, mapped_limits_); }
 
   // Tells where the sides of the call lie and waits for all others. `wanted` are the sides that the call's plan
   // maps.
@@ -116,6 +133,8 @@ class DeviceSharing {
   void end_call();
 
   DeviceQueue& queue() { return queue_; }
+  DeviceRendezvous& rendezvous() { return rendezvous_; }
+  PeerMappings& mappings() { return *mappings_; }
   // Of as many bytes as the call has asked for.
   const MessageRoom& message_room() const { return message_room_; }
   // Of calls that return when they are done. Both are there once `active`.

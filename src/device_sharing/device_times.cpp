@@ -5,7 +5,7 @@
 namespace crossrail {
 
 void DeviceTimes::open(const crossrail_device_module& module, crossrail_queue* queue) {
-  if (!trace::on() || module.times == nullptr || module.open_times(queue) != nullptr) return;
+  if (!trace::on() || module.times == nullptr) return;
   module_ = &module;
   queue_ = queue;
 }
@@ -30,16 +30,5 @@ void DeviceTimes::collect() {
   }
   asked_.erase(asked_.begin(), asked_.begin() + static_cast<std::ptrdiff_t>(over));
 }
-
-bool DeviceTimes::begin(trace::Number of) {
-  if (module_ == nullptr) return false;
-  collect();
-  std::uint64_t piece = 0;
-  if (module_->begin_times(queue_, &piece) != nullptr) return false;
-  asked_.push_back({of, piece});
-  return true;
-}
-
-void DeviceTimes::end() { (void)module_->end_times(queue_); }
 
 }  // namespace crossrail

@@ -12,24 +12,31 @@ namespace crossrail {
 
 class DeviceTimes {
  public:
+  // Of a queue that was opened with times.
   void open(const crossrail_device_module& module, crossrail_queue* queue);
   // Waits a moment for the last ones.
   void close();
   // Adds those that are known by now to the trace.
   void collect();
 
-  // While it lives, all that the queue is asked is the work of this event; 0: of none.
+  // A piece of work of the device, which is what this event shows; 0: no event does.
   class Piece {
    public:
-    Piece(DeviceTimes& times, trace::Number of) : times_(of != 0 && times.begin(of) ? &times : nullptr) {}
+    Piece(DeviceTimes& times, trace::Number of) : times_(times), of_(times.module_ == nullptr ? 0 : of) {
+      if (of_ != 0) times_.collect();
+    }
     ~Piece() {
-      if (times_ != nullptr) [[unlikely]] times_->end();
+      if (number_ != 0) [[unlikely]] times_.asked_.push_back({of_, number_});
     }
     Piece(const Piece&) = delete;
     Piece& operator=(const Piece&) = delete;
+    // For crossrail_work.
+    std::uint64_t* number() { return of_ == 0 ? nullptr : &number_; }
 
    private:
-    DeviceTimes* times_;
+    DeviceTimes& times_;
+    trace::Number of_;
+    std::uint64_t number_ = 0;
   };
 
  private:
@@ -37,8 +44,6 @@ class DeviceTimes {
     trace::Number of;
     std::uint64_t piece;
   };
-  bool begin(trace::Number of);
-  void end();
 
   const crossrail_device_module* module_ = nullptr;  // null: no times
   crossrail_queue* queue_ = nullptr;

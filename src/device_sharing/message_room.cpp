@@ -9,17 +9,17 @@ namespace {
 
 // Shared, though perhaps with nobody: modules take a mapping of their own of such pages, so that giving them back need not wait for the
 // device.
-bool get_pages(std::size_t bytes, Couriers::Pages& pages) {
-  Couriers& couriers = Couriers::of_process();
-  if (couriers.count() > 0) return couriers.make_pages(bytes, pages).ok();
+bool get_pages(std::size_t bytes, HelperProcesses::Pages& pages) {
+  HelperProcesses& helpers = HelperProcesses::of_process();
+  if (helpers.count() > 0) return helpers.make_pages(bytes, pages).ok();
   void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (data != MAP_FAILED) pages = {static_cast<std::byte*>(data), bytes, 0};
   return data != MAP_FAILED;
 }
 
-void leave_pages(Couriers::Pages& pages) {
+void leave_pages(HelperProcesses::Pages& pages) {
   if (pages.data == nullptr) return;
-  if (pages.number != 0) return Couriers::of_process().give_back(pages);
+  if (pages.number != 0) return HelperProcesses::of_process().give_back(pages);
   munmap(pages.data, pages.bytes);
   pages = {};
 }
@@ -31,7 +31,7 @@ bool MessageRoom::reserve_pages(std::size_t bytes) {
   if (!host_.refusals.asks_again()) return false;
   release_pages();
   const std::size_t wanted = round_up(bytes, kPageBytes);
-  Couriers::Pages pages;
+  HelperProcesses::Pages pages;
   void* mapped = nullptr;
   const bool got = get_pages(wanted, pages) && queue_.module().open_pages(queue_.handle(), pages.data, wanted, &mapped) == nullptr;
   if (!got) leave_pages(pages);

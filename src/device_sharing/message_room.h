@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "device_sharing/device_queue.h"
-#include "transport/couriers.h"
+#include "transport/helper_processes.h"
 
 namespace crossrail {
 
@@ -41,7 +41,7 @@ class MessageRoom {
     }
   };
   struct Pages {
-    Couriers::Pages pages;  // number 0: helper processes do not see them
+    HelperProcesses::Pages pages;  // number 0: helper processes do not see them
     std::byte* on_device = nullptr;
     Refusals refusals;
   };

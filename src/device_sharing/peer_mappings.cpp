@@ -85,7 +85,7 @@ void PeerMappings::shrink(int owner) {
   forget(owner, oldest);
 }
 
-Status PeerMappings::map_one(crossrail_queue* queue, int owner, const ExportedSide& side) {
+Status PeerMappings::map_one(const OpenQueue& queue, int owner, const ExportedSide& side) {
   const ExportedAllocation& its = lines_[owner].exported[side.entry];
   if (its.handle.bytes == 0) return failed(Code::system, "its owner cannot share it");
   Chunks chunks;
@@ -93,28 +93,27 @@ Status PeerMappings::map_one(crossrail_queue* queue, int owner, const ExportedSi
     const Status taken = take_descriptors(label(owner, side.entry, control_.node_rank()), its.handle.chunk_count, chunks);
     if (!taken.ok()) CROSSRAIL_TRY(fetch_descriptors(static_cast<int>(lines_[owner].pid), static_cast<int>(its.list), its.handle.chunk_count, chunks));
   }
-  const crossrail_device_module& module = *device::module();
-  const ForeignAllocation allocation{lines_[owner].process, its.allocation, its.base, module.place != nullptr ? module.place(queue) : module.identity(queue)};
-  const Status opened = map_once(allocation, {queue, its.handle, chunks.data()}, mapped_[index(owner, side.entry)].mapping);
+  const ForeignAllocation allocation{lines_[owner].process, its.allocation, its.base, queue.place};
+  const Status opened = map_once(allocation, {queue.handle, its.handle, chunks.data()}, mapped_[index(owner, side.entry)].mapping);
   close_descriptors(chunks);
   return opened;
 }
 
 // Own memory, and without a queue: only notes that all have been asked. All ranks count the same bytes of an owner.
-Status PeerMappings::open(crossrail_queue* queue, int owner, const ExportedSide& side) {
+Status PeerMappings::open(const OpenQueue& queue, int owner, const ExportedSide& side) {
   forget(owner, side.entry);
   Mapped& one = mapped_[index(owner, side.entry)];
   one.version = side.version;
   one.used = calls_;
   one.bytes = side.residency == Residency::staged ? 0 : lines_[owner].exported[side.entry].handle.bytes;  // memory of ours goes when it is idle
   bytes_of_[static_cast<std::size_t>(owner)] += one.bytes;
-  if (owner == control_.node_rank() || queue == nullptr) return {};
+  if (owner == control_.node_rank() || queue.handle == nullptr) return {};
   const Status mapped = map_one(queue, owner, side);
   if (!mapped.ok()) lines_[owner].exported[side.entry].refused.store(side.version, std::memory_order_release);
   return mapped;
 }
 
-Status PeerMappings::map(MappedSide side, const DeviceDescriptors& all, crossrail_queue* queue) {
+Status PeerMappings::map(MappedSide side, const DeviceDescriptors& all, const OpenQueue& queue) {
   const auto of = [&](int rank) -> const ExportedSide& { return all[static_cast<std::size_t>(rank)].side(side); };
   bool some = false;
   for (int rank = 0; rank < control_.node_size(); ++rank) {

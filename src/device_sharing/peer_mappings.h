@@ -55,9 +55,9 @@ class PeerMappings {
   // ----- of the peers'
   // What owners have withdrawn is let go of.
   void drop_withdrawn(const DeviceDescriptors& all);
-  // Maps one side of all ranks, where that has not been done, for the device of `queue`; null: this rank maps nothing. All ranks call it
+  // Maps one side of all ranks, where that has not been done, for the device of `queue`; that of none: this rank maps nothing. All ranks call it
   // alike. Code::unsupported, on all ranks alike, where some rank cannot.
-  Status map(MappedSide side, const DeviceDescriptors& all, crossrail_queue* queue);
+  Status map(MappedSide side, const DeviceDescriptors& all, const OpenQueue& queue);
   // Mapped as long as their owners keep them.
   void keep(MappedSide side, const DeviceDescriptors& all);
   // What is kept of an owner is of no more use: all ranks let go of it alike.
@@ -114,8 +114,8 @@ class PeerMappings {
   void forget(int owner, int entry);
   void shrink(int owner);
   void hand_out(const ExportedSide& mine);
-  Status open(crossrail_queue* queue, int owner, const ExportedSide& side);
-  Status map_one(crossrail_queue* queue, int owner, const ExportedSide& side);
+  Status open(const OpenQueue& queue, int owner, const ExportedSide& side);
+  Status map_one(const OpenQueue& queue, int owner, const ExportedSide& side);
   bool refused(const ExportedSide& mine);
   ParcelLabel label(int owner, int entry, int receiver) const;
 

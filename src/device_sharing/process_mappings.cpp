@@ -44,7 +44,7 @@ Status map_once(const ForeignAllocation& allocation, const ForeignHandle& how, s
 }
 
 void Mapping::close() {
-  if (std::byte* const open = mapped.exchange(nullptr); open != nullptr) (void)device::module()->close_memory(open);
+  if (std::byte* const open = mapped.exchange(nullptr); open != nullptr) (void)device::module()->free(open);
 }
 
 }  // namespace crossrail

@@ -25,6 +25,12 @@ struct Mapping {
   bool whole;                      // an allocation, not some chunks of one
 };
 
+// For whose device memory is mapped; handle null: for none.
+struct OpenQueue {
+  crossrail_queue* handle;
+  std::uint64_t place;  // crossrail_queue_facts
+};
+
 struct ForeignAllocation {
   std::uint64_t process, id, base;
   std::uint64_t place;  // where this process maps it

@@ -6,10 +6,14 @@ Status ReceiveBuffers::open(crossrail_packet_form form, std::size_t most_bytes) 
   Area& area = form == CROSSRAIL_PACKETS_LL128 ? ll128_ : ll_;
   if (!area.all.empty()) return {};
   const crossrail_device_module& module = parts_.queue.module();
-  const std::size_t bytes = module.packets_bytes(form, control_.node_size(), most_bytes);
+  crossrail_packets packets{};
+  packets.form = form;
+  packets.ranks = control_.node_size();
+  packets.block_bytes = most_bytes;
+  std::size_t bytes = 0;
   ExportedSide mine;
   void* memory = area.own;
-  const bool whole = module.has_packets(parts_.queue.handle(), form) != 0;
+  const bool whole = parts_.queue.supports(CROSSRAIL_WORK_PACKETS, packets, &bytes);
   if (whole && (memory != nullptr || module.alloc(&parts_.queue.home(), bytes, &memory) == nullptr)) {
     area.own = static_cast<std::byte*>(memory);
     area.bytes = bytes;
@@ -28,7 +32,7 @@ Status ReceiveBuffers::map(const ExportedSide& mine, Area& area) {
   for (const DeviceDescriptor& one : all) {
     if (!one.on_device()) return failed(Code::no_memory, "no device memory for the receive buffers of packets, or links that would break them");
   }
-  CROSSRAIL_TRY(parts_.mappings.map(MappedSide::recv, all, parts_.queue.handle()));
+  CROSSRAIL_TRY(parts_.mappings.map(MappedSide::recv, all, parts_.queue.opened()));
   parts_.mappings.keep(MappedSide::recv, all);
   for (int rank = 0; rank < ranks; ++rank) {
     area.all.push_back(rank == control_.node_rank() ? area.own : parts_.mappings.at(rank, all[static_cast<std::size_t>(rank)].recv));
@@ -45,7 +49,7 @@ void ReceiveBuffers::address(crossrail_packets& packets) const {
 }
 
 crossrail_barrier ReceiveBuffers::barrier() const {
-  return {control_.node_rank(), control_.node_size(), ll_.all.data(), ll_.bytes, parts_.queue.abort_flag(), nullptr};
+  return {control_.node_rank(), control_.node_size(), ll_.all.data(), ll_.bytes, parts_.queue.abort_flag()};
 }
 
 ReceiveBuffers::~ReceiveBuffers() {

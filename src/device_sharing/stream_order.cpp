@@ -29,20 +29,19 @@ Status StreamOrder::exchange(void* stream, const std::vector<crossrail_block>& b
 
 Status StreamOrder::combination(void* stream, crossrail_combination combination, Meet meet) {
   const crossrail_barrier barrier = buffers_.barrier();
-  combination.before = meet == Meet::after ? nullptr : &barrier;
-  combination.after = meet == Meet::before ? nullptr : &barrier;
+  combination.work.before = meet == Meet::after ? nullptr : &barrier;
+  combination.work.after = meet == Meet::before ? nullptr : &barrier;
   return queue_.enqueue_combination(stream, combination);
 }
 
-Status StreamOrder::packets(void* stream, crossrail_packets packets, const crossrail_reduction* reduction) {
+Status StreamOrder::packets(void* stream, crossrail_packets packets) {
   buffers_.address(packets);
-  return queue_.enqueue_packets(stream, packets, reduction);
+  return queue_.enqueue_packets(stream, packets);
 }
 
 Status StreamOrder::counted(void* stream, crossrail_counted_exchange exchange) {
   exchange.barrier = buffers_.barrier();
-  exchange.barrier.stream = stream;
-  return queue_.enqueue_counted(exchange);
+  return queue_.enqueue_counted(stream, exchange);
 }
 
 void StreamOrder::watch(const std::stop_token& stop) {

@@ -32,7 +32,7 @@ class StreamOrder {
 
   Status exchange(void* stream, const std::vector<crossrail_block>& blocks, crossrail_engine engine, Meet meet);
   Status combination(void* stream, crossrail_combination combination, Meet meet);
-  Status packets(void* stream, crossrail_packets packets, const crossrail_reduction* reduction = nullptr);
+  Status packets(void* stream, crossrail_packets packets);
   // Every rank's blocks, between two barriers.
   Status counted(void* stream, crossrail_counted_exchange exchange);
   // No thread looks after the peers any longer.

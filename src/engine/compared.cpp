@@ -23,7 +23,7 @@ Status is_given_back(Slot& slot, const Shape& shape, bool& given_back) {
   SpeedGuard& guard = slot.owner.guard;
   given_back = false;
   if (slot.owner.topology.rank_order && row_of(shape.collective).reduces) return {};
-  if (slot.pending || !guard.on() || !wanted_algorithm(slot.owner.settings, shape.collective).empty()) return {};
+  if (!may_be_given_back(slot) || !wanted_algorithm(slot.owner.settings, shape.collective).empty()) return {};
   if (const auto values = guard.to_agree(shape); !values.empty()) CROSSRAIL_TRY(judge_times(slot, shape, values));
   given_back = guard.native(shape);
   return {};

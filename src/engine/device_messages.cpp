@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "device/device.h"
 #include "engine/engine.h"
 
 namespace crossrail {
@@ -57,7 +58,7 @@ class Trial {
     if (!host_.reserve(2 * kSizes[0], Where::host) || !device_.reserve(2 * kSizes[0], Where::device)) return false;
     if (device_.where() != Where::device) return false;
     const std::vector<std::byte> mine = pattern_of(slot_.owner.topology.rank);
-    return queue_.module().copy(blocks_, mine.data(), mine.size()) == nullptr;
+    return device::copy(blocks_, mine.data(), mine.size()).ok();
   }
 
   // Nanoseconds of the slowest rank in the best round; kFailed where some rank has got wrong bytes.
@@ -109,9 +110,8 @@ class Trial {
   bool right(std::size_t bytes) const {
     std::vector<std::byte> came(bytes);
     const std::vector<std::byte> sent = pattern_of(shifted(-shift_)), nothing(bytes);
-    const crossrail_device_module& module = queue_.module();
-    if (module.copy(came.data(), blocks_ + kSizes[0], bytes) != nullptr) return false;
-    return module.copy(blocks_ + kSizes[0], nothing.data(), bytes) == nullptr && std::equal(came.begin(), came.end(), sent.begin());
+    if (!device::copy(came.data(), blocks_ + kSizes[0], bytes).ok()) return false;
+    return device::copy(blocks_ + kSizes[0], nothing.data(), bytes).ok() && std::equal(came.begin(), came.end(), sent.begin());
   }
 
   Slot& slot_;
@@ -151,7 +151,7 @@ Status try_device_messages(Slot& slot) {
   const Settings& settings = communicator.settings;
   if (settings.device_messages == 0) return {};
   const bool always = settings.device_messages == 2;
-  std::uint32_t unable = slot.links->take_device_memory() && communicator.couriers == nullptr ? 0 : 1;
+  std::uint32_t unable = slot.links->take_device_memory() && communicator.helpers == nullptr ? 0 : 1;
   std::uint32_t unknown = always || found_before == 0 ? 1 : 0;
   CROSSRAIL_TRY(agree_on_largest(slot, 2 * unable + unknown, unknown));
   if (unknown >= 2) return {};

@@ -1,13 +1,8 @@
 #include "engine/engine.h"
 
-#include <array>
-#include <iterator>
-
 #include "base/log.h"
-#include "collectives/algorithm.h"
-#include "collectives/device_rounds.h"
 #include "engine/compared.h"
-#include "engine/devices_of_nodes.h"
+#include "engine/device_call.h"
 
 namespace crossrail {
 namespace {
@@ -15,15 +10,6 @@ namespace {
 Plan& native_plan() {
   static Plan& native = *new Plan;
   return native;
-}
-
-bool has_device_rows(Collective collective) {
-  static const auto known = [] {
-    std::array<bool, std::size(kCollectives)> has{};
-    for (const Collective one : kCollectives) has[static_cast<std::size_t>(one)] = !catalogue(one, Memory::device).empty();
-    return has;
-  }();
-  return known[static_cast<std::size_t>(collective)];
 }
 
 // Every call, native ones too, says at once what it is: others may have to ask.
@@ -45,71 +31,35 @@ void break_up(Slot& slot, Code code) {
   end_work(slot);
 }
 
-Status run_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& plan) {
+// The plan for a call on host memory that has none; on several nodes, also for one whose sides may be on devices.
+Status plan_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& plan) {
   bool on_devices = false;
   CROSSRAIL_TRY(ask_for_drivers(slot));
   if (slot.owner.devices && !slot.pending) CROSSRAIL_TRY(first_on_devices(slot, shape, user, on_devices));
-  CROSSRAIL_TRY(plan_for(slot, shape, plan, {on_devices, false}));
+  return plan_for(slot, shape, plan, {on_devices, false});
+}
+
+// `plan`: the one that the call has already, or null; then the one that it gets.
+Status run_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& plan) {
+  if (plan == nullptr || !slot.owner.topology.one_node()) CROSSRAIL_TRY(plan_on_host(slot, shape, user, plan));
   if (plan->native()) return {};
-  bool given_back = false;
-  CROSSRAIL_TRY(is_given_back(slot, shape, given_back));
-  if (given_back) {
-    plan = &native_plan();
-    return {};
+  if (may_be_given_back(slot)) {
+    bool given_back = false;
+    CROSSRAIL_TRY(is_given_back(slot, shape, given_back));
+    if (given_back) {
+      plan = &native_plan();
+      return {};
+    }
   }
-  bool done = false;
-  CROSSRAIL_TRY(run_on_devices_of_node(slot, user, *plan, done));
-  if (done) return {};
+  if (plan->run_on_devices != nullptr) {
+    bool done = false;
+    CROSSRAIL_TRY(run_on_devices_of_node(slot, user, *plan, done));
+    if (done) return {};
+  }
   Buffers buffers;
   CROSSRAIL_TRY(user.open(buffers, plan));
   CROSSRAIL_TRY(run_plan(*plan, buffers, plan->run));
   return user.close();
-}
-
-// The plan for a call on device memory, whose descriptors have then been exchanged. Null where there is none: some
-// rank has a side elsewhere, or no algorithm fits.
-Status plan_on_devices(Slot& slot, const Shape& shape, const DeviceCall& call, Plan*& plan) {
-  DeviceSharing& devices = *slot.devices;
-  Plan* known = slot.plans.find(shape);
-  bool on_devices = false;
-  CROSSRAIL_TRY(devices.exchange_descriptors(call, known == nullptr ? MappedSide::none : known->mapped, on_devices));
-  if (!on_devices) return {};
-  if (known == nullptr) {
-    if (slot.pending && !has_row(slot, shape)) return {};
-    CROSSRAIL_TRY(plan_for(slot, shape, known));
-    if (known->mapped != MappedSide::none) CROSSRAIL_TRY(devices.exchange_descriptors(call, known->mapped, on_devices));
-  }
-  if (on_devices || known->native()) plan = known;
-  return {};
-}
-
-// In place, what peers have not read yet would be written over.
-bool writes_over_itself(const Shape& shape, const UserBuffers& user) {
-  return shape.in_place || (shape.collective == Collective::reduce_scatter_block && user.in_place());
-}
-
-// Leaves `plan` null where the call must go through host memory: some rank has a side there, no
-// algorithm fits, or (seen by all ranks alike) some rank cannot map the memory of another.
-Status run_on_devices(Slot& slot, Shape shape, UserBuffers& user, Plan*& plan) {
-  CROSSRAIL_TRY(slot.devices->look_for_modules());
-  if (!slot.devices->active()) return {};
-  shape.memory = Memory::device;
-  DeviceCall call = user.on_devices();
-  if (call.places == nullptr) call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
-  call.send.ours = call.send.ours || writes_over_itself(shape, user);
-  Plan* known = nullptr;
-  CROSSRAIL_TRY(plan_on_devices(slot, shape, call, known));
-  if (known == nullptr) return {};
-  if (known->native() && !known->fallback) plan = known;  // a row of the table says so
-  if (known->native()) return {};
-  const Status status = run_plan(*known, user.device_buffers(), known->run);
-  slot.devices->end_call();
-  if (status.code == Code::unsupported) {
-    log_line(LogLevel::plan, "this call goes through host memory: %s", status.what);
-    return {};
-  }
-  plan = known;
-  return status;
 }
 
 // What becomes of the slot's call after an error, the same on all ranks; Code::given_back: the MPI library carries it.
@@ -130,7 +80,7 @@ Outcome run_on_broken(Slot& slot, const Shape& shape) {
   slot.owner.broken = true;
   slot.links->report_error(Code::broken);
   if (slot.pending) return {failed(Code::broken, "this communicator has met an error"), &native_plan()};
-  const Plan* const known = slot.plans.find(shape);
+  Plan* known = slot.plans.find(shape);
   const bool nothing_carried = slot.control == nullptr && !slot.links->judges();
   if (nothing_carried || (known != nullptr && known->native())) return {{}, &native_plan()};
   const Status judged = judge(slot);
@@ -148,18 +98,35 @@ Outcome end_broken(Slot& slot, const Status& met, bool can_be_done_again) {
   return {given_back ? Status{} : Status{code, slot.error.c_str()}, &native_plan()};
 }
 
+// In a v-collective or a rooted one by messages a rank waits only for those that send to it. All ranks meet now and then, lest messages to a late one pile up in
+// its MPI library's memory.
+Status limit_run_ahead(Slot& slot, const Shape& shape) {
+  constexpr std::uint64_t kMostAhead = 256;
+  const bool waits_for_all = row_of(shape.collective).counts != Counts::vector && !is_rooted(shape.collective);
+  if (waits_for_all || !slot.links->messages_open()) return {};
+  if (++slot.unbounded_calls % kMostAhead != 0) return {};
+  std::uint32_t unused = 0;
+  return agree_on_largest(slot, 0, unused);
+}
+
 }  // namespace
 
 Outcome run_collective(Slot& slot, const Shape& shape, UserBuffers& user) {
   const bool in_place = shape.in_place || user.in_place();
-  begin_call(slot, shape.hash(), shape.block_bytes, in_place);
+  Plan* known = slot.plans.find(shape);
+  begin_call(slot, known != nullptr ? known->hash : shape.hash(), shape.block_bytes, in_place);
   if (slot.owner.broken || (slot.control != nullptr && slot.control->broken_up())) return run_on_broken(slot, shape);
   Plan* plan = nullptr;
   Status status;
-  const bool nothing = row_of(shape.collective).counts != Counts::vector && shape.block_bytes == 0;
-  const bool maybe_on_devices = slot.devices != nullptr && slot.owner.topology.one_node() && !nothing && has_device_rows(shape.collective);
-  if (maybe_on_devices) status = run_on_devices(slot, shape, user, plan);
-  if (status.ok() && plan == nullptr) status = run_on_host(slot, shape, user, plan);
+  if (may_be_on_devices(slot, shape)) {
+    status = run_on_devices(slot, shape, user, plan);
+    if (slot.devices->active()) known = slot.plans.find(shape);  // plans for devices may have taken its place
+  }
+  if (status.ok() && plan == nullptr) {
+    plan = known;
+    status = run_on_host(slot, shape, user, plan);
+  }
+  if (status.ok() && !plan->native()) status = limit_run_ahead(slot, shape);
   if (!status.ok()) return end_broken(slot, status, !in_place);
   if (plan->native()) {
     if (slot.control != nullptr) slot.control->go_native();
@@ -181,54 +148,29 @@ Outcome run_collective(Communicator& communicator, const Shape& shape, const Buf
   return run_collective(communicator.slot(), shape, plain);
 }
 
-namespace {
-
-// What would have to be staged is nowhere, as the others see it: staging takes its turn, and streams do not.
-DeviceCall call_without_staging(const Shape& shape, UserBuffers& user, int ranks) {
-  DeviceCall call = user.on_devices();
-  call.block_bytes = device_block_bytes(shape, ranks);
-  call.stays = true;
-  const auto as_it_lies = [](const DeviceSide& side) { return !side.ours && !side.gaps; };
-  if (!as_it_lies(call.send) || !as_it_lies(call.recv) || writes_over_itself(shape, user)) call.send = call.recv = {};
-  return call;
+Status begin_own_call(Slot& slot, std::uint64_t hash, std::uint64_t bytes) {
+  begin_call(slot, hash, bytes, true);
+  const bool broken = slot.owner.broken || (slot.control != nullptr && slot.control->broken_up());
+  return broken ? failed(Code::broken, "this communicator has met an error") : Status{};
 }
 
-Status enqueue(Slot& slot, const Shape& shape, UserBuffers& user, void* stream) {
-  if (slot.owner.broken) return failed(Code::broken, "this communicator has met an error");
-  if (slot.owner.topology.size == 1 && slot.control == nullptr) CROSSRAIL_TRY(slot.owner.place_alone());
-  if (slot.devices == nullptr || !slot.owner.topology.one_node()) return failed(Code::unsupported, "the ranks are not on one node, or share no memory there");
-  CROSSRAIL_TRY(slot.devices->look_for_modules(DeviceSharing::When::now));
-  if (!slot.devices->active()) return failed(Code::unsupported, "some rank has no device module, or memory that no other can map");
-  if (shape.in_place) return failed(Code::unsupported, "not in place");
-  Plan* plan = nullptr;
-  DeviceCall call = call_without_staging(shape, user, slot.owner.topology.size);
-  // All are to hear, and are here now: this call is refused for what was wrong with the one before.
-  const std::string wrong_before = slot.devices->queue().wrong_so_far();
-  if (!wrong_before.empty()) call.send = call.recv = {};
-  CROSSRAIL_TRY(plan_on_devices(slot, shape, call, plan));
-  if (!wrong_before.empty()) return failure(Code::unsupported, "%s", wrong_before.c_str());
-  if (plan == nullptr) {
-    return failed(Code::unsupported, "some rank's buffers are not in device memory that the others can map, or have gaps, or are one where results would be "
-                                     "written over what others read, or its counts of an earlier call were wrong");
+Status end_own_call(Slot& slot, const Status& status) {
+  const bool harmless = status.ok() || status.code == Code::unsupported || status.code == Code::no_memory || status.code == Code::invalid;
+  if (harmless) {
+    (void)end_call(slot);
+    return status;
   }
-  Buffers buffers = user.device_buffers();
-  buffers.stream = stream == nullptr ? CROSSRAIL_DEFAULT_STREAM : stream;
-  return run_plan(*plan, buffers, plan->run);
+  slot.error = status.what;  // a text of this thread's, which the end of the work may overwrite
+  break_up(slot, status.code);
+  return {status.code, slot.error.c_str()};
 }
-
-}  // namespace
 
 Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& user, void* stream) {
   shape.memory = Memory::device;
   shape.order = Order::stream;
   Slot& slot = communicator.slot();
   begin_call(slot, shape.hash(), shape.block_bytes);
-  const bool nothing = row_of(shape.collective).counts != Counts::vector && shape.block_bytes == 0;
-  const Status status = nothing ? Status{} : enqueue(slot, shape, user, stream);
-  const bool harmless = status.ok() || status.code == Code::unsupported || status.code == Code::no_memory;
-  if (!harmless) break_up(slot, status.code);
-  if (status.ok() && slot.control != nullptr) (void)slot.control->end_call();
-  return status;
+  return end_own_call(slot, enqueue_on_devices(slot, shape, user, stream));
 }
 
 namespace {

@@ -1,5 +1,21 @@
-// The engine: one call of a collective, from its Shape to moved bytes. Looks the plan up or makes it, and
-// runs it.
+// The engine runs one call of a collective, from its Shape to moved bytes: it looks the plan up or makes it, and runs it. A call takes
+// these steps on all ranks alike:
+//
+// - Its descriptor is published, so that a rank which waits in vain can see what the others are in.
+// - On one node, the ranks find out whether all of their sides are in device memory (device_sharing/device_sharing.h). If so, the Shape
+//   becomes one of device memory. If not, the call is one on host memory, and ranks with device memory stage it.
+// - The plan is found by its Shape, or made by all ranks together: candidates are tried in order, and after each one all ranks agree
+//   whether every rank could plan it. The last candidate is native. A pending call cannot become native once it has begun, so its last
+//   candidate is an algorithm whose planning cannot fail.
+// - Now and then SpeedGuard hands a call to MPI in order to compare both ways (engine/compared.h).
+// - On several nodes the kind of memory is no part of the Shape: each node does its part of the plan on its devices if all sides of its
+//   ranks are there, and otherwise with its processors (engine/device_call.h).
+//
+// After an error, the state that ranks share cannot be trusted. The rank that meets the error first breaks the slots up
+// (Communicator::break_up). Ranks of the same node see that in the control block, others hear of it by an error notice. Each rank cancels
+// what the call has posted and lets its device finish, so that nothing arrives in the buffers after the call has returned. From then on
+// blocking calls on the communicator are native. Pending calls are never given back to MPI: those that are under way and those that are
+// started later end with an error.
 #pragma once
 
 #include "comm/buffers.h"
@@ -32,6 +48,12 @@ bool can_be_pending(Communicator& communicator, const Shape& shape);
 // on all ranks alike, where it cannot be done (nothing is then enqueued), or where an earlier call's counts were wrong.
 // Alltoallv: of CountedBuffers.
 Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& buffers, void* stream);
+
+// Between these two, work of all ranks on a slot that is none of MPI's collectives (shared_device). Nothing of it can be given back to the MPI
+// library. `hash` and `bytes` are the same on all ranks. Errors of the work that all ranks have alike change nothing (unsupported,
+// no_memory, invalid), all others break the communicator up.
+Status begin_own_call(Slot& slot, std::uint64_t hash, std::uint64_t bytes);
+Status end_own_call(Slot& slot, const Status& status);
 
 // This rank cannot take part, for the reason of `code`, in a call that the others may be in: they
 // are told, and the communicator is native from now on.

@@ -1,5 +1,12 @@
-// PendingCalls: calls that have begun and have not ended. Each runs on a fiber of its own and is advanced by
-// whoever comes by: the hook in the MPI library's progress or a Mover, a blocking call of ours, the call that began it.
+// PendingCalls: calls that have begun and have not ended.
+//
+// Each call runs on a fiber, a stack of its own whose pages are touched only as needed, with the same algorithm as a blocking call. Where a
+// blocking call would spin, the fiber says what it waits for and returns control; it is resumed once that is there. It computes with the
+// rounding mode and the traps of the thread that made the call, whichever thread resumes it (base/float_mode.h).
+//
+// Calls are advanced by the hook in the MPI library's progress or, where the library has none, by a Mover; by blocking calls of ours, whose
+// waits make MPI progress; and by the call that begins one. One thread at a time does that, and others that come in meanwhile return at
+// once.
 #pragma once
 
 #include <atomic>

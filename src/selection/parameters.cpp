@@ -52,15 +52,6 @@ Status check_parameters(const Algorithm* algorithm, const Parameters& parameters
   return {};
 }
 
-Parameters effective_parameters(const Algorithm& algorithm, const Parameters& given) {
-  Parameters all;
-  for (const Parameter* one : algorithm.parameters) {
-    const auto found = given.find(one->name);
-    all[one->name] = found == given.end() ? one->preset : found->second;
-  }
-  return all;
-}
-
 const std::string& wanted_algorithm(const Settings& settings, Collective collective) {
   return settings.*kWanted[static_cast<std::size_t>(collective)];
 }

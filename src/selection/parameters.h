@@ -13,9 +13,6 @@ namespace crossrail {
 Status read_parameters(const std::string& text, Parameters& parameters);
 // Errors: invalid, with the parameter that the algorithm's row does not declare; null stands for native, which has none.
 Status check_parameters(const Algorithm* algorithm, const Parameters& parameters);
-// All that the algorithm's row declares: those given, else the defaults.
-Parameters effective_parameters(const Algorithm& algorithm, const Parameters& given);
-
 // What the settings want for a collective, with parameters if need be; empty: nothing.
 const std::string& wanted_algorithm(const Settings& settings, Collective collective);
 struct Wanted {

@@ -2,7 +2,6 @@
 
 #include "base/bytes.h"
 #include "device/device.h"
-#include "engine/engine.h"
 #include "shared_device/shared_device.h"
 
 namespace crossrail::shared_device {
@@ -32,13 +31,6 @@ Status SharedDevice::refusal(Reason reason) {
 
 namespace {
 
-bool complete(const crossrail_device_module* module) {
-  return module != nullptr && module->describe != nullptr && module->exchange != nullptr && module->open_queue != nullptr &&
-         module->open_pages != nullptr && module->export_memory != nullptr && module->open_memory != nullptr;
-}
-
-bool can_combine(const crossrail_device_module& module) { return module.combine != nullptr && module.combines != nullptr; }
-
 bool holds(const crossrail_memory& facts, const OwnMemory& mine) {
   const auto begin = reinterpret_cast<std::uintptr_t>(mine.address), base = reinterpret_cast<std::uintptr_t>(facts.base);
   return facts.bytes == 0 || (begin >= base && mine.bytes <= facts.bytes && begin - base <= facts.bytes - mine.bytes);
@@ -56,7 +48,7 @@ SharedDevice::Reason SharedDevice::look_at(const OwnMemory& mine, crossrail_memo
   const bool needed = members_.leads() || each_launches_;
   if (mine.address == nullptr || mine.bytes == 0) return needed ? Reason::nothing : Reason::none;
   const crossrail_device_module* const module = device::module();
-  if (!complete(module)) return Reason::no_module;
+  if (!device::can_share(module)) return Reason::no_module;
   module->describe(mine.address, members_.leads() ? mine.bytes : 1, &facts);
   if (facts.kind == CROSSRAIL_MEMORY_HOST) return Reason::host_memory;
   if (members_.leads() && !holds(facts, mine)) return Reason::too_short;
@@ -65,13 +57,13 @@ SharedDevice::Reason SharedDevice::look_at(const OwnMemory& mine, crossrail_memo
 
 // At the first buffer: a queue near it, and for the rooms of those for whom this rank launches.
 SharedDevice::Reason SharedDevice::prepare_device(const crossrail_memory& facts) {
-  queue_->use_module(device::module());
-  if (!queue_->open(facts)) return Reason::no_queue;
-  if (!queue_->reaches(facts)) return Reason::elsewhere;
-  if (queue_->launched().empty() || rooms_on_device_ != nullptr) return Reason::none;
-  const std::size_t bytes = queue_->launched().size() * kRooms * room_bytes_;
+  queue().use_module(device::module());
+  if (!queue().open(facts)) return Reason::no_queue;
+  if (!queue().reaches(facts)) return Reason::elsewhere;
+  if (queue().launched().empty() || rooms_on_device_ != nullptr) return Reason::none;
+  const std::size_t bytes = queue().launched().size() * kRooms * room_bytes_;
   void* mapped = nullptr;
-  if (queue_->module().open_pages(queue_->handle(), room(0), bytes, &mapped) != nullptr) return Reason::no_pages;
+  if (queue().module().open_pages(queue().handle(), room(0), bytes, &mapped) != nullptr) return Reason::no_pages;
   rooms_on_device_ = static_cast<std::byte*>(mapped);
   return Reason::none;
 }
@@ -103,22 +95,22 @@ Status SharedDevice::check_buffer(const OwnMemory& mine, Buffer& buffer) {
 Status SharedDevice::share_buffer(const crossrail_memory& facts, Buffer& buffer) {
   DeviceDescriptor mine;
   mine.send.residency = mine.recv.residency = Residency::empty;
-  mappings_->begin_call();
-  const bool exported = members_.leads() && facts.shareable != 0 && mappings_->can_pin(facts);
-  if (members_.leads()) mine.recv = exported ? mappings_->export_side(facts, buffer.memory) : ExportedSide{};
-  mine.withdrawn = mappings_->withdrawn();
+  slot_.devices->mappings().begin_call();
+  const bool exported = members_.leads() && facts.shareable != 0 && slot_.devices->mappings().can_pin(facts);
+  if (members_.leads()) mine.recv = exported ? slot_.devices->mappings().export_side(facts, buffer.memory) : ExportedSide{};
+  mine.withdrawn = slot_.devices->mappings().withdrawn();
   buffer.sides.resize(static_cast<std::size_t>(control().node_size()));
-  CROSSRAIL_TRY(rendezvous_->exchange_descriptors(mine, buffer.sides));
-  mappings_->drop_withdrawn(buffer.sides);
+  CROSSRAIL_TRY(slot_.devices->rendezvous().exchange_descriptors(mine, buffer.sides));
+  slot_.devices->mappings().drop_withdrawn(buffer.sides);
   bool mapped = true;
   for (const DeviceDescriptor& one : buffer.sides) mapped = mapped && one.on_device();
-  const Status opened = mapped ? mappings_->map(MappedSide::recv, buffer.sides, queue_->handle()) : Status{};
+  const Status opened = mapped ? slot_.devices->mappings().map(MappedSide::recv, buffer.sides, queue().opened()) : Status{};
   if (!opened.ok() && opened.code != Code::unsupported) return opened;
   buffer.mapped = mapped && opened.ok();
   if (buffer.mapped) keep(buffer);
   const bool reached = buffer.mapped || (members_.leaders().size() == 1 && !each_launches_);
   const bool few = members_.leaders().size() <= CROSSRAIL_MOST_OPERANDS;
-  const bool combines = few && (queue_->launched().empty() || can_combine(queue_->module()));
+  const bool combines = few && (queue().launched().empty() || queue().has_kernels());
   std::uint32_t worst = buffer.mapped ? 0 : 1;
   if (each_launches_) CROSSRAIL_TRY(agree_on_largest(slot_, worst, worst));
   if (each_launches_ && worst != 0) {
@@ -132,10 +124,10 @@ Status SharedDevice::share_buffer(const crossrail_memory& facts, Buffer& buffer)
 }
 
 void SharedDevice::keep(Buffer& buffer) {
-  mappings_->keep(MappedSide::recv, buffer.sides);
+  slot_.devices->mappings().keep(MappedSide::recv, buffer.sides);
   for (const int leader : members_.leaders()) ++uses_[{leader, side_of(buffer, leader).entry}];
   const int leader = members_.node_leader(members_.device());
-  if (!members_.leads()) buffer.memory = mappings_->at(leader, side_of(buffer, leader));
+  if (!members_.leads()) buffer.memory = slot_.devices->mappings().at(leader, side_of(buffer, leader));
 }
 
 // An allocation may hold several buffers.
@@ -145,7 +137,7 @@ void SharedDevice::let_go(Buffer& buffer) {
     const auto uses = uses_.find({leader, side_of(buffer, leader).entry});
     if (--uses->second > 0) continue;
     uses_.erase(uses);
-    mappings_->let_go(leader, side_of(buffer, leader));
+    slot_.devices->mappings().let_go(leader, side_of(buffer, leader));
   }
   buffer.mapped = buffer.lanes = false;
 }

@@ -7,7 +7,6 @@
 
 #include "base/bytes.h"
 #include "collectives/sequence_counters.h"
-#include "engine/engine.h"
 
 namespace crossrail::shared_device {
 
@@ -24,50 +23,21 @@ SharedDevice::SharedDevice(Slot& slot, const std::vector<int>& keys)
   slot_.devices.reset();  // for calls on the program's own buffers
   if (slot_.control == nullptr || settings().devices == 0) return;
   const DeviceLimits limits{static_cast<int>(settings().multiprocessors), 0, !each_launches_};
-  region_ = std::make_unique<DeviceRegion>(control().extension(), control().node_size());
-  queue_ = std::make_unique<DeviceQueue>(*region_, limits, control(), *slot_.links);
-  rendezvous_ = std::make_unique<DeviceRendezvous>(*region_, control());
-  mappings_ = std::make_unique<PeerMappings>(region_->lines, control(), PeerMappings::Limits{0, settings().device_mapped_bytes});
+  slot_.devices = std::make_unique<DeviceSharing>(DeviceSharing::Config{control().extension(), 0, {0, settings().device_mapped_bytes}, limits}, control(), *slot_.links);
+  slot_.devices->do_without_modules();
   std::vector<int> launcher_of = members_.leader_of();
   if (each_launches_) std::iota(launcher_of.begin(), launcher_of.end(), 0);
-  queue_->launch_by(launcher_of);
+  queue().launch_by(launcher_of);
 }
 
 SharedDevice::~SharedDevice() {
-  if (queue_ == nullptr) return;
-  queue_->drain();
-  mappings_.reset();
-  if (rooms_on_device_ != nullptr) queue_->module().close_pages(queue_->handle(), room(0));
-  queue_->close();
+  if (slot_.devices == nullptr) return;
+  queue().drain();
+  if (rooms_on_device_ != nullptr) queue().module().close_pages(queue().handle(), room(0));
+  slot_.devices.reset();
 }
 
-Status SharedDevice::begin_call(const CallFacts& facts) {
-  plan_.last = {};
-  if (alone()) return {};
-  if (slot_.owner.broken || control().broken_up()) return failed(Code::broken, "this communicator has met an error");
-  const std::uint64_t hash = mix_word(hash_bytes(facts.what, std::strlen(facts.what)), facts.hash);
-  control().begin_call(hash, facts.bytes, true);
-  slot_.links->begin_call(hash, facts.bytes, true);
-  return {};
-}
-
-Status SharedDevice::end_call(const Status& status) {
-  ++plan_.calls;
-  plan_.total += plan_.last;
-  const bool harmless = status.code == Code::unsupported || status.code == Code::no_memory || status.code == Code::invalid;
-  if (alone()) return status;
-  if (status.ok() || harmless) {
-    (void)control().end_call();
-    if (slot_.links->judges()) (void)slot_.links->end_call();
-    return status;
-  }
-  slot_.error = status.what;
-  slot_.owner.break_up(status.code, slot_);
-  slot_.links->report_error(status.code);
-  slot_.links->cancel_posted();
-  queue_->abandon();
-  return {status.code, slot_.error.c_str()};
-}
+std::uint64_t SharedDevice::hash_of(const CallFacts& facts) { return mix_word(hash_bytes(facts.what, std::strlen(facts.what)), facts.hash); }
 
 PlanSummary SharedDevice::moved() const {
   const std::size_t rooms = static_cast<std::size_t>(topology().node_size()) * kRooms * room_bytes_;
@@ -77,7 +47,7 @@ PlanSummary SharedDevice::moved() const {
 
 Status SharedDevice::open() {
   if (alone()) return {};
-  if (queue_ == nullptr) return failed(Code::unsupported, "the ranks of a node share no memory, or CROSSRAIL_DEVICES=0 forbids it");
+  if (slot_.devices == nullptr) return failed(Code::unsupported, "the ranks of a node share no memory, or CROSSRAIL_DEVICES=0 forbids it");
   return call({"crossrail_shared_device_create", 0, 0}, [this]() -> Status {
     const Status mine = make_rooms();
     const std::string why = mine.what;
@@ -91,15 +61,15 @@ Status SharedDevice::open() {
 
 Status SharedDevice::rooms_are_filled(std::uint64_t epoch) {
   control().post(reduced, epoch);
-  for (const int rank : queue_->launched()) {
+  for (const int rank : queue().launched()) {
     if (rank != topology().node_rank()) CROSSRAIL_TRY(control().wait(rank, reduced, epoch));
   }
   return {};
 }
 
 Status SharedDevice::begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work) {
-  const bool kernels = !queue_->launched().empty() && queue_->module().combine != nullptr;  // built with any
-  return queue_->begin_exchange(blocks, kernels ? CROSSRAIL_ENGINE_KERNEL : CROSSRAIL_ENGINE_COPY, work, Launch::one_a_device);
+  const bool kernels = !queue().launched().empty() && queue().has_kernels();
+  return queue().begin_exchange(blocks, kernels ? CROSSRAIL_ENGINE_KERNEL : CROSSRAIL_ENGINE_COPY, work, Launch::one_a_device);
 }
 
 // Whole pages: a device gets those of the ranks for which its process launches.

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "comm/communicator.h"
 #include "comm/plan.h"
 #include "comm/plan_summary.h"
+#include "engine/engine.h"
 #include "shared_device/members.h"
 
 namespace crossrail::shared_device {
@@ -43,7 +43,7 @@ class SharedDevice {
   static constexpr int kRooms = 4;  // of every rank: of two parts of a call that are under way, what leaves and what arrives
   static constexpr std::size_t kGrainBytes = 4096;  // of kernels: fewer are not worth a launch of their own
 
-  // `slot`: its own. `keys`: of all ranks (Members).
+  // `slot`: its own, whose part for devices it makes anew. `keys`: of all ranks (Members).
   SharedDevice(Slot& slot, const std::vector<int>& keys);
   ~SharedDevice();
   SharedDevice(const SharedDevice&) = delete;
@@ -61,8 +61,12 @@ class SharedDevice {
   };
   template <class Work>
   Status call(const CallFacts& facts, Work work) {
-    CROSSRAIL_TRY(begin_call(facts));
-    return end_call(work());
+    plan_.last = {};
+    if (!alone()) CROSSRAIL_TRY(begin_own_call(slot_, hash_of(facts), facts.bytes));
+    const Status status = work();
+    ++plan_.calls;
+    plan_.total += plan_.last;
+    return alone() ? status : end_own_call(slot_, status);
   }
 
   // Of what processes send: with less, each for itself, messages cost more than they save (bench/results/other/shared_devices_2_hosts_2_h100.txt).
@@ -74,7 +78,7 @@ class SharedDevice {
   bool alone() const { return topology().size == 1; }
   bool each_launches() const { return each_launches_; }
   ControlBlock& control() { return *slot_.control; }
-  DeviceQueue& queue() { return *queue_; }
+  DeviceQueue& queue() const { return slot_.devices->queue(); }
   // What messages are sent with, and counted by.
   Plan& plan() { return plan_; }
   // What the last allreduce has moved.
@@ -93,7 +97,7 @@ class SharedDevice {
   Status begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work);
   // The memory of a leader of this node as this rank has it.
   std::byte* memory_of(const Buffer& buffer, int leader) const {
-    return leader == topology().node_rank() ? buffer.memory : mappings_->at(leader, side_of(buffer, leader));
+    return leader == topology().node_rank() ? buffer.memory : slot_.devices->mappings().at(leader, side_of(buffer, leader));
   }
   // Before a call reads the leader's memory: what the program has begun to copy there has arrived.
   void await_copies(const Buffer& buffer) const;
@@ -101,8 +105,7 @@ class SharedDevice {
  private:
   enum class Reason : std::uint32_t;
   static Status refusal(Reason reason);
-  Status begin_call(const CallFacts& facts);
-  Status end_call(const Status& status);
+  static std::uint64_t hash_of(const CallFacts& facts);
   Status agree_on_reason(Reason mine);
   std::size_t place_of(int node_rank, std::size_t number) const {
     return (static_cast<std::size_t>(members_.index_by_device(node_rank)) * kRooms + number) * room_bytes_;
@@ -124,11 +127,6 @@ class SharedDevice {
   std::byte* rooms_ = nullptr;
   std::byte* rooms_on_device_ = nullptr;  // from this rank's on
   std::size_t room_bytes_ = 0;
-  // Where there are other ranks:
-  std::unique_ptr<DeviceRegion> region_;
-  std::unique_ptr<DeviceQueue> queue_;
-  std::unique_ptr<DeviceRendezvous> rendezvous_;
-  std::unique_ptr<PeerMappings> mappings_;
   std::map<std::pair<int, int>, int> uses_;  // of entries of leaders' memory, by buffers
 };
 

@@ -1,4 +1,4 @@
-// Where this process runs: host, pid namespace, cores, NUMA domain.
+// Finds out where this process runs: its host, pid namespace, cores and NUMA domain.
 
 #include <sched.h>
 #include <sys/syscall.h>
@@ -20,7 +20,7 @@
 namespace crossrail {
 namespace {
 
-// A word that peers try to read with process_vm_readv; it lives as long as the process.
+// Peers try to read this word with process_vm_readv. It lives as long as the process.
 const std::uint64_t probe_value = random_word();
 
 std::uint64_t host_hash() {
@@ -30,7 +30,7 @@ std::uint64_t host_hash() {
   return hash_bytes(host.data(), host.size());
 }
 
-// Entry `world_rank` of CROSSRAIL_NODES (0,0,1,1); -1 without one.
+// Returns entry `world_rank` of CROSSRAIL_NODES (0,0,1,1), or -1 if there is none.
 int node_override(int world_rank) {
   const std::string& nodes = process_settings().nodes;
   if (nodes.empty() || world_rank < 0) return -1;
@@ -46,7 +46,7 @@ int node_override(int world_rank) {
   return -1;
 }
 
-// The NUMA domain that lists `cpu`, from sysfs: -1 if the kernel tells none.
+// Returns the NUMA domain that lists `cpu`, from sysfs, or -1 if the kernel names none.
 int domain_of_cpu(int cpu) {
   for (int domain = 0; domain < 1024; ++domain) {
     char path[96];

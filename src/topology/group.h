@@ -1,6 +1,8 @@
-// Group: some ranks of a communicator, in an order, and which of them this rank is. Algorithms run over a Group: the world
-// of the communicator, a node, a lane, the leaders. A small value, to be copied: ranks at equal distances need no list,
-// others refer to one that GroupLists keeps.
+// Group is some ranks of a communicator, in an order, and which of them this rank is. Algorithms run over a Group: the world of the
+// communicator, a node, a lane, the leaders. They number blocks and partners by its members, and send messages to group[member]. What goes
+// through the control block needs the group to be this node.
+//
+// A Group is a small value, to be copied: ranks at equal distances need no list, and other groups refer to a list that GroupLists keeps.
 #pragma once
 
 #include <map>
@@ -12,20 +14,20 @@ namespace crossrail {
 
 class Group {
  public:
-  Group() = default;  // of nobody
-  // `ranks` must outlive the Group if it is `listed`. `rank`: this one.
+  Group() = default;  // a group without members
+  // `ranks` must outlive the Group if it is `listed`. `rank` is this one.
   Group(std::span<const int> ranks, int rank);
-  // Ranks 0, 1, ...
+  // Returns the group of ranks 0, 1, ...
   static Group world(int size, int rank);
 
   int size() const { return size_; }
-  int index() const { return index_; }  // this rank's; -1: it is no member
+  int index() const { return index_; }  // this rank's index, or -1 if it is no member
   int operator[](int index) const { return list_ != nullptr ? list_[index] : first_ + index * stride_; }
   bool listed() const { return list_ != nullptr; }
-  // Every member is the rank after the one before.
+  // Returns whether every member is the rank after the one before.
   bool consecutive() const { return list_ == nullptr && stride_ == 1; }
 
-  // With a copy of the Group: what a loop writes cannot be taken for a change of it.
+  // The iterator holds a copy of the Group, so that the compiler need not fear that the body of a loop changes it.
   struct Iterator;
   inline Iterator begin() const;
   inline Iterator end() const;
@@ -51,11 +53,12 @@ struct Group::Iterator {
 inline Group::Iterator Group::begin() const { return {*this, 0}; }
 inline Group::Iterator Group::end() const { return {*this, size_}; }
 
-// Makes Groups and keeps their lists. Its copies share them.
+// GroupLists makes Groups and keeps their lists, which its copies share.
 class GroupLists {
  public:
   Group make(std::vector<int> ranks, int rank);
-  // The members of `group` that have the same label (one for every member), by their first members.
+  // Returns the members of `group` that have the same label, as groups in the order of their first members. `labels` has one for every
+  // member.
   template <class Label>
   std::vector<Group> split(const Group& group, const std::vector<Label>& labels, int rank);
 

@@ -1,4 +1,4 @@
-// The machine through hwloc, which is loaded only when somebody asks.
+// Reads the machine through hwloc, which is loaded only when somebody asks.
 
 #include "topology/machine.h"
 
@@ -16,7 +16,7 @@
 namespace crossrail {
 namespace {
 
-// libhwloc's functions, under the names of its header.
+// The functions of libhwloc, under the names of its header.
 struct Hwloc {
 #define CROSSRAIL_HWLOC_FUNCTIONS(X)                                                             \
   X(get_api_version) X(topology_init) X(topology_destroy) X(topology_load)                       \
@@ -38,14 +38,14 @@ bool load(Hwloc& hwloc) {
   return hwloc.get_api_version() >> 16 == HWLOC_API_VERSION >> 16;
 }
 
-// Null if there is no hwloc of the kind that crossrail was built for.
+// Returns null if there is no hwloc of the kind that crossrail was built for.
 const Hwloc* find_hwloc() {
   static Hwloc hwloc;
   static const bool loaded = load(hwloc);
   return loaded ? &hwloc : nullptr;
 }
 
-// hwloc's tree of this machine, and its objects by type.
+// Holds hwloc's tree of this machine, and its objects by type.
 class Tree {
  public:
   explicit Tree(const Hwloc& hwloc) : hwloc_(hwloc) {}
@@ -72,7 +72,7 @@ class Tree {
     if (object->cpuset != nullptr) hwloc_.bitmap_list_snprintf(text, sizeof text, object->cpuset);
     return text;
   }
-  // The one memory domain next to a device; -1 if there are several or none.
+  // Returns the one memory domain next to a device, or -1 if there are several or none.
   int domain(hwloc_obj_t device) const {
     while (device != nullptr && device->nodeset == nullptr) device = device->parent;
     if (device == nullptr || hwloc_.bitmap_weight(device->nodeset) != 1) return -1;
@@ -128,7 +128,7 @@ bool is_gpu(hwloc_obj_t device) {
   return device->attr->osdev.type == HWLOC_OBJ_OSDEV_GPU || device->attr->osdev.type == HWLOC_OBJ_OSDEV_COPROC;
 }
 
-// A device that a driver has given a name, or a card that none has.
+// Describes a device that a driver has given a name, or a card to which none has given one.
 Machine::Device device_of(const Tree& tree, hwloc_obj_t device) {
   const hwloc_obj_t card = device->type == HWLOC_OBJ_OS_DEVICE ? device->parent : device;
   std::string model = info(device, "GPUModel");
@@ -137,14 +137,14 @@ Machine::Device device_of(const Tree& tree, hwloc_obj_t device) {
   return {device == card ? bus : device->name, model, tree.domain(device), bus};
 }
 
-// One GPU has a name for every driver that knows it (cuda0, nvml0, card1): the first of these is told.
+// Ranks the names of a GPU, which has one for every driver that knows it (cuda0, nvml0, card1). The first of these is shown.
 int rank_of_name(const std::string& name) {
   const char* const order[] = {"cuda", "rsmi", "ze", "nvml", "opencl"};
   const auto found = std::find_if(std::begin(order), std::end(order), [&](const char* one) { return name.rfind(one, 0) == 0; });
   return static_cast<int>(found - std::begin(order));
 }
 
-// 3D controllers and accelerators that no driver has given a name.
+// Returns whether this is a 3D controller or accelerator to which no driver has given a name.
 bool is_accelerator(hwloc_obj_t device) {
   const unsigned kind = device->attr->pcidev.class_id;
   return kind == 0x0302 || kind >> 8 == 0x12;
@@ -159,7 +159,7 @@ std::vector<hwloc_obj_t> named_devices(const Tree& tree, bool (*wanted)(hwloc_ob
   return found;
 }
 
-// Every GPU once.
+// Returns every GPU once.
 std::vector<hwloc_obj_t> gpus_of(const Tree& tree) {
   std::vector<hwloc_obj_t> gpus, places;
   for (const hwloc_obj_t device : named_devices(tree, is_gpu)) {

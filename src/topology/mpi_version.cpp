@@ -8,7 +8,7 @@ namespace {
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
-// Where numbers with dots between them, from `at` on, end.
+// Returns where the numbers from `at` on, with dots between them, end.
 std::size_t end_of_numbers(const std::string& text, std::size_t at) {
   while (at < text.size() && (is_digit(text[at]) || (text[at] == '.' && at + 1 < text.size() && is_digit(text[at + 1])))) ++at;
   return at;
@@ -41,7 +41,7 @@ std::string mpi_name(const std::string& said) {
   for (std::size_t at = 0; name != "openmpi" && at < said.size() && is_letter(said[at]); ++at) {
     name += static_cast<char>(std::tolower(static_cast<unsigned char>(said[at])));
   }
-  // The first numbers with a dot: MVAPICH2's name has one without.
+  // Numbers without a dot are skipped, because MVAPICH2's name has one.
   for (std::size_t at = 0; at < said.size(); ++at) {
     if (!is_digit(said[at])) continue;
     const std::size_t end = end_of_numbers(said, at);

@@ -1,4 +1,4 @@
-// MpiVersion: which MPI library the ranks run, as tuning tables and `crossrail explain` write it: "openmpi4.1.6".
+// MpiVersion is which MPI library the ranks run, as tuning tables and `crossrail explain` write it: "openmpi4.1.6".
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 namespace crossrail {
 
 struct MpiVersion {
-  std::string library;       // "openmpi"; empty: unknown
+  std::string library;       // "openmpi", or empty if it is not known
   std::vector<int> numbers;  // 4, 1, 6
 };
 
-// "openmpi4.1.6", "mpich"; empty text is an unknown library. False if `text` is something else.
+// Reads "openmpi4.1.6" or "mpich"; an empty text is an unknown library. Returns false if `text` is something else.
 bool parse_mpi_version(const std::string& text, MpiVersion& version);
 
-// The short form of what MPI_Get_library_version says: "Open MPI v4.1.6, package: ..." -> "openmpi4.1.6". Its first
-// word in small letters (mpich, mvapich, intel, ...), but for Open MPI's two. A short form stays as it is.
+// Returns the short form of what MPI_Get_library_version says: "Open MPI v4.1.6, package: ..." becomes "openmpi4.1.6". It is the first word
+// in lower case (mpich, mvapich, intel, ...), except for Open MPI's two words. A short form stays as it is.
 std::string mpi_name(const std::string& said);
 
 }  // namespace crossrail

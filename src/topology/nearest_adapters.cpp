@@ -10,7 +10,7 @@ hwloc_obj_t card_of(hwloc_obj_t device) {
   return device;
 }
 
-// Steps from the GPU's card up to what also holds the adapter's card.
+// Counts the steps from the GPU's card up to what also holds the adapter's card.
 struct Meeting {
   int steps = INT_MAX;
   hwloc_obj_t at = nullptr;
@@ -38,7 +38,7 @@ std::string words(hwloc_obj_t object) {
 
 bool has_verbs(hwloc_obj_t device) { return device->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS; }
 
-// Whether another name of the same card is the one to tell: eth0 beside mlx5_0.
+// Returns whether the same card has a name that is better to show: mlx5_0 rather than eth0.
 bool has_better_name(hwloc_obj_t adapter, const std::vector<hwloc_obj_t>& adapters) {
   if (has_verbs(adapter)) return false;
   for (const hwloc_obj_t other : adapters) {

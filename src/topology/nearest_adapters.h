@@ -1,4 +1,5 @@
-// Which network adapters a GPU reaches over the fewest steps of the machine's PCI tree. Only where crossrail is built with hwloc.
+// Finds the network adapters that a GPU reaches over the fewest steps of the machine's PCI tree. It is there only if crossrail is built
+// with hwloc.
 #pragma once
 
 #include <hwloc.h>
@@ -9,11 +10,11 @@
 namespace crossrail {
 
 struct NearestAdapters {
-  std::vector<std::string> names;  // "mlx5_0"; of a card that has one, the name in InfiniBand's verbs; empty: there is no adapter
+  std::vector<std::string> names;  // "mlx5_0"; the name among InfiniBand's verbs if the card has one; empty if there is no adapter
   std::string within;              // the smallest part of the machine that holds both: "PCI switch", "PCI root", "NUMA domain", "package", "machine"
 };
 
-// `adapters`: hwloc's objects of all network devices; those on no bus (bridges, tunnels) do not count.
+// `adapters` are hwloc's objects of all network devices. Those on no bus (bridges, tunnels) do not count.
 NearestAdapters nearest_adapters(hwloc_obj_t gpu, const std::vector<hwloc_obj_t>& adapters);
 
 }  // namespace crossrail

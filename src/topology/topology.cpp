@@ -39,7 +39,7 @@ Group lane_of(Topology& topology, int node_rank) {
   return topology.lists.make(std::move(ranks), topology.rank);
 }
 
-// Nodes are the ranks of equal labels.
+// Ranks with equal labels are one node.
 template <class Label>
 Topology topology_from_labels(const std::vector<Label>& labels, int rank) {
   Topology topology;
@@ -55,8 +55,8 @@ Topology topology_from_labels(const std::vector<Label>& labels, int rank) {
   return topology;
 }
 
-// More ranks than cores among the ranks that may run on the same set of cores (all of them where
-// nothing is bound, one rank a set where every rank has a core of its own).
+// Returns whether there are more ranks than cores among the ranks that may run on the same set of cores. If nothing is bound, that set is
+// all cores; if every rank has a core of its own, each rank is a set.
 bool more_ranks_than_cores(const std::vector<Location>& locations, const Group& ranks) {
   std::map<std::pair<int, int>, int> ranks_on;
   for (const int rank : ranks) {

@@ -1,5 +1,5 @@
-// Topology: who sits where, and what the ranks of a node can share. A value: discovered at the
-// first sight of a communicator, written by hand in a test, or overridden by CROSSRAIL_NODES.
+// Topology is who sits where, and what the ranks of a node can share. It is a value: discovered when a communicator is opened, written by
+// hand in a test, or overridden by CROSSRAIL_NODES.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,10 @@
 
 namespace crossrail {
 
-// Who advances the pending calls of a process: nobody; its MPI library's progress, by a hook; a thread that may not
-// call MPI.
+// Says who advances the pending calls of a process: nobody, the progress of its MPI library by a hook, or a thread that may not call MPI.
 enum class Advancing : std::int32_t { nobody, hook, mover };
 
-// Where one process runs, as it tells the others. Plain bytes: it travels as a message.
+// Location is where one process runs, as it tells the others. It consists of plain bytes, because it travels as a message.
 struct Location {
   std::uint64_t host;           // hash of boot id, host name and CROSSRAIL_NODES entry: the node
   std::uint64_t machine;        // hash of boot id and host name
@@ -31,19 +30,19 @@ struct Location {
   std::int32_t blind;      // 1: has a GPU driver but no module to tell device pointers
   std::int32_t devices;    // 1: has a GPU driver, or may load one: the machine has GPUs
   Advancing advancing;     // who advances its pending calls
-  std::int32_t couriers;   // its helper processes, and their number in their jobs
-  std::int32_t courier_number;
-  std::uint64_t courier_job;  // hash of the key of those jobs
-  // Of the common private communicator (mpi/communicator/message_space.h); 0 if it knows none.
+  std::int32_t helpers;   // its helper processes, and their number in their jobs
+  std::int32_t helper_number;
+  std::uint64_t helper_job;  // hash of the key of those jobs
+  // The following are about the common private communicator (mpi/communicator/message_space.h), and 0 if the process knows none.
   std::uint64_t common_name;
-  std::uint64_t common_serial;  // what it calls this communicator there
-  std::int64_t common_rank;     // its rank
+  std::uint64_t common_serial;  // what the process calls this communicator there
+  std::int64_t common_rank;     // the process's rank there
 };
 
-// The inode of this process's pid namespace: elsewhere its pid is another process's. 0 if unknown.
+// Returns the inode of this process's pid namespace, in which alone its pid is its own, or 0 if unknown.
 std::uint64_t own_pid_space();
-// This process's location, looked up once (but for what settings say). `world_rank` picks the entry of CROSSRAIL_NODES; -1 if
-// there is none.
+// Returns this process's location, which is looked up once, except for what settings say. `world_rank` picks the entry of CROSSRAIL_NODES,
+// and is -1 if there is none.
 Location discover_location(int world_rank);
 
 struct Topology {
@@ -51,23 +50,23 @@ struct Topology {
   int size = 1;
   std::vector<int> node_of;  // node of every rank; nodes are numbered by first rank
 
-  // The levels, from inside out. Which ranks share a device comes to light later, with the program's first buffers there
-  // (DeviceQueue::devices); a level of fabric domains, which may span nodes, would come before the world.
-  std::vector<Group> domains;  // of this node: the ranks of every NUMA domain; none where one is unknown
-  std::vector<Group> nodes;    // of all nodes, their ranks ascending
+  // The levels, from inside out. Which ranks share a device is found out later, with the program's first buffers there
+  // (DeviceQueue::devices). A level of fabric domains, which may span nodes, would come before the world.
+  std::vector<Group> domains;  // the ranks of every NUMA domain of this node; empty if the domain of one is not known
+  std::vector<Group> nodes;    // the ranks of every node, ascending
   Group world() const { return Group::world(size, rank); }
-  // Across the nodes, in their order.
-  Group leaders;  // the first rank of each
-  Group lane;     // of those that have as many: the rank with this one's number in its node
+  // The groups across the nodes have their ranks in the order of the nodes.
+  Group leaders;  // the first rank of each node
+  Group lane;     // the ranks with this rank's number in their node, for the nodes that have so many
 
-  // What all ranks have agreed on. Equal on every rank.
+  // All ranks have agreed on these, which are equal on every rank.
   bool shared_segment = false;  // the ranks of every node share a segment
   bool single_copy = false;     // every rank may read the memory of the others in its node
   std::uint64_t scratch_bytes = 0;
-  bool rank_order = false;      // what is reduced is combined strictly in the order of the ranks (CROSSRAIL_REPRODUCIBLE)
-  std::string mpi;              // "openmpi4.1.6" (mpi_version.h); empty: unknown, or not the same on all ranks
+  bool rank_order = false;      // whether reductions combine strictly in the order of the ranks (CROSSRAIL_REPRODUCIBLE)
+  std::string mpi;              // "openmpi4.1.6" (mpi_version.h), or empty if it is unknown or not the same on all ranks
 
-  // More ranks than cores on this rank's node: waiting must give the core away at once.
+  // Whether this rank's node has more ranks than cores, so that a wait must give its core away at once.
   bool oversubscribed = false;
 
   int node() const { return node_of[rank]; }
@@ -80,10 +79,10 @@ struct Topology {
   bool one_node() const { return nodes.size() == 1; }
   std::string text() const;  // "8 ranks on 2 nodes (5+3)"
 
-  GroupLists lists;  // of the groups
+  GroupLists lists;  // keeps the lists of the groups
 };
 
-// Node of every rank by hand; any labels will do.
+// Makes a Topology by hand from the node of every rank. Any labels will do.
 Topology topology_from_nodes(const std::vector<int>& node_of, int rank);
 Topology topology_from_locations(const std::vector<Location>& locations, int rank);
 

@@ -1,13 +1,24 @@
-// ControlBlock: the part of the node's segment that one slot of a communicator works with. Every rank of the
-// node owns a few cache lines of flags and one region in each of two alternating halves.
+// ControlBlock: the part of the node's segment that one slot of a communicator works with. Every rank of the node owns a few cache lines of
+// flags and one region in each of two alternating halves.
 //
 //   header | lines of rank 0, 1, ... | packet half 0, 1 | bulk half 0, 1 | extension (device_sharing/)
 //
-// Halves and epochs. One epoch is one round in which every rank writes its region of half
-// (epoch mod 2), flags it, and waits for the flag of every other rank. Nobody can start epoch e+2
-// before all have flagged e+1, that is finished reading e: so no closing barrier is needed. Rounds
-// in which a rank does not wait for all (v-collectives with empty blocks) leave that open;
-// `wait_until_reusable` makes up for it.
+// Halves and epochs. One epoch is one round in which every rank writes its region of half (epoch mod 2), flags it, and waits for the flag
+// of every other rank. No rank can start epoch e+2 before all have flagged e+1, which means that they have finished reading e. So a call
+// needs one wait for flags and no closing barrier. Where a rank does not hear from all others in a round (v-collectives with empty blocks),
+// `wait_until_reusable` makes up for it before the memory is written again.
+//
+// Flags. A flag holds 48 bits of the epoch and 16 bits of the Shape's hash. Ranks that have called with different block sizes therefore do
+// not take each other's bytes: they wait, then read each other's call descriptors and say in a sentence which ranks differ. Sequence
+// counters are flags that only grow; collectives/sequence_counters.h says what they mean to algorithms.
+//
+// Long waits. A wait that takes longer than half of CROSSRAIL_PATIENCE looks whether the peer has ended, is in this call with another
+// Shape, or has gone on to a later call. Reductions with operations of the program's own always go native, and each rank counts those that
+// it makes between two calls (`leave_call`). If a peer has made more of them than this rank, the two disagree about the operation: the peer
+// will not come, and this rank's call is handed to MPI as well.
+//
+// Errors. The rank that meets an error first breaks the slot up and writes the verdict, which all ranks of the node read: which calls end
+// with the error and which are given back to MPI (`judge`). Where ranks are on several nodes, transport/verdict.h takes its place.
 #pragma once
 
 #include <atomic>

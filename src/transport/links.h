@@ -1,5 +1,10 @@
-// Links: the only way from one rank to another, for one call at a time. Implemented over MPI (src/mpi/) and
-// by threads (virtual_world/), so that the same algorithms run under both.
+// Links: the only way from one rank to another, for one call at a time. Links are implemented over MPI (src/mpi/communicator/mpi_links.h)
+// and by threads (virtual_world/), so that the same algorithms run under both.
+//
+// The ranks of a node also share the node memory of a slot, which is made, and grown, when a plan asks for it (`share`). Schemes with
+// leaders gather blocks there as regions, one for every other node and ordered [sender][receiver], so that a region travels as one message.
+// Several plans of a slot use the same memory with different layouts; a plan that finds another plan's number there begins with a barrier
+// of the node (Plan::enter_node_memory).
 #pragma once
 
 #include <cstddef>

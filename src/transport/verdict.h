@@ -1,6 +1,9 @@
-// Verdict: what becomes of blocking calls when an error has been met and not all ranks see one control block. Every
-// rank says once how far it has come, and from then on ends no call with our algorithms. Who has heard all knows
-// what all others know: which calls end with the error, and which the MPI library carries.
+// Verdict: what becomes of blocking calls when an error has been met and not all ranks see one control block. Every rank says once how far
+// it has come, and from then on ends no call with our algorithms. A rank that has heard all others knows what all of them know: which calls
+// end with the error, and which MPI handles instead.
+//
+// MPI gets all calls that no rank had begun. It also gets the last call that was begun, unless the error was met in it, some rank has
+// already ended it, or it is in place and cannot be done again. So no rank waits in one of our algorithms for another that is in MPI.
 #pragma once
 
 #include <algorithm>

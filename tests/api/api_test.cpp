@@ -156,9 +156,8 @@ TEST(Explain, memory_of_devices_and_streams) {
     asked.memory = memory;
     const JsonValue answer = explained(asked);
     const bool in_stream = asked.memory[0] == 's';
-    EXPECT_EQ(answer["chosen"].text, in_stream ? "ll128" : "hybrid");
-    EXPECT_EQ(answer["candidates"].list[in_stream ? 1 : 0]["parameters"]["ipc_threshold"].number, in_stream ? 32768 : 0);
-    EXPECT_EQ(answer["candidates"].list.back()["algorithm"].text, in_stream ? "hybrid" : "native");
+    EXPECT_EQ(answer["chosen"].text, in_stream ? "ll128" : "ipc_kernel_push");
+    EXPECT_EQ(answer["candidates"].list.back()["algorithm"].text, in_stream ? "ipc_kernel_push" : "native");
   }
   const int two_nodes[] = {0, 0, 1, 1};
   asked = question(64, 4, two_nodes);

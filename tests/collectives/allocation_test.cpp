@@ -121,10 +121,7 @@ const crossrail_device_module* quiet_device() {
   using Module = crossrail_device_module;
   static const Module module = [] {
     Module quiet = *host_device_module();
-    quiet.exchange = [](crossrail_queue* queue, const crossrail_exchange* asked) { return uncounted<&Module::exchange>(queue, asked); };
-    quiet.packets = [](crossrail_queue* queue, const crossrail_packets* asked) { return uncounted<&Module::packets>(queue, asked); };
-    quiet.barrier = [](crossrail_queue* queue, const crossrail_barrier* asked) { return uncounted<&Module::barrier>(queue, asked); };
-    quiet.move = [](crossrail_queue* queue, const crossrail_movements* asked) { return uncounted<&Module::move>(queue, asked); };
+    quiet.enqueue = [](crossrail_queue* queue, const crossrail_work* work) { return uncounted<&Module::enqueue>(queue, work); };
     return quiet;
   }();
   return &module;

@@ -123,6 +123,13 @@ class AlltoallCase {
     AlltoallCase fresh(alone, shape_, call_);
     return same_bytes(fresh.recv_.data(), recv_.data(), row_bytes());
   }
+  // Whether the call can be done again, by the MPI library.
+  bool can_be_sent_again() {
+    const Topology alone = topology_from_nodes(Nodes(static_cast<std::size_t>(size_), 0), rank_);
+    AlltoallCase fresh(alone, shape_, call_);
+    fresh.rank_ = rank_;
+    return !shape_.in_place && same_bytes(fresh.send_.data(), send_.data(), row_bytes());
+  }
 
  private:
   std::size_t row_bytes() const { return shape_.block_bytes * static_cast<std::size_t>(size_); }

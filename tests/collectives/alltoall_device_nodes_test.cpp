@@ -123,7 +123,7 @@ class MessagesOfDevices : public DevicesOfNodes {
     if (takes) options.links.touchable = host_device_touchable;
     options.links.sending = [this](int, const void* data) {
       ++all;
-      if (device::module()->classify(data) != CROSSRAIL_MEMORY_HOST) ++from_devices;
+      if (device::kind_of(*device::module(), data) != CROSSRAIL_MEMORY_HOST) ++from_devices;
     };
     return options;
   }
@@ -162,7 +162,7 @@ TEST_F(MessagesOfDevices, begin_and_end_on_the_host_elsewhere) {
 TEST_F(MessagesOfDevices, are_given_up_where_they_arrive_wrong) {
   virtual_world::WorldOptions options = straight(2);
   options.links.sending = [](int rank, const void* data) {
-    if (rank == 1 && device::module()->classify(data) != CROSSRAIL_MEMORY_HOST) *static_cast<char*>(host_device_touchable(data)) ^= 1;
+    if (rank == 1 && device::kind_of(*device::module(), data) != CROSSRAIL_MEMORY_HOST) *static_cast<char*>(host_device_touchable(data)) ^= 1;
   };
   virtual_world::world({0, 0, 1, 1}, options, [&](Communicator& communicator) {
     EXPECT_EQ(calls_of(communicator, kSizes), kCallsOfASize * std::size(kSizes));

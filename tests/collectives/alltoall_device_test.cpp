@@ -221,21 +221,15 @@ TEST_F(Hybrid, chooses_by_the_thresholds) {
   EXPECT_EQ(part_of(options, 4096), "ipc_kernel_push");
   EXPECT_EQ(part_of(options, 9999), "ipc_kernel_push");
   EXPECT_EQ(part_of(options, 10000), "ipc_copy_push");
-  options.settings.ipc_threshold = 100;
-  options.settings.memcpy_threshold = 5000;
+  options.settings.alltoall = "hybrid ipc_threshold=100 memcpy_threshold=5000";
   EXPECT_EQ(part_of(options, 99), "packet");
   EXPECT_EQ(part_of(options, 100), "ipc_kernel_push");
   EXPECT_EQ(part_of(options, 5000), "ipc_copy_push");
-  options.settings.ipc_threshold = 1 << 20;
+  options.settings.alltoall = "hybrid ipc_threshold=1M memcpy_threshold=5000";
   EXPECT_EQ(part_of(options, 16385), "ipc_copy_push") << "too large for packets";
   options.settings.resident_us = 50;
   EXPECT_EQ(part_of(options, 99), "ipc_resident_push");
   EXPECT_EQ(part_of(options, 65537), "ipc_copy_push");
-}
-
-TEST_F(Hybrid, is_what_the_built_in_table_chooses) {
-  EXPECT_EQ(part_of({}, 8), "ipc_kernel_push");
-  EXPECT_EQ(part_of({}, 100'000), "ipc_kernel_push");
 }
 
 // What the driver says is not lost on the way.

@@ -174,8 +174,8 @@ void on_shared_devices(virtual_world::WorldOptions options, Calls calls) {
 inline virtual_world::WorldOptions forced_on_devices(const Algorithm& row) {
   virtual_world::WorldOptions options = mapped_at_once();
   options.settings.alltoall = row.name;
+  if (options.settings.alltoall == "hybrid") options.settings.alltoall += " memcpy_threshold=10000";
   options.settings.resident_us = std::string(row.name) == "ipc_resident_push" ? 100 : 0;
-  options.settings.memcpy_threshold = 10000;
   return options;
 }
 

@@ -83,7 +83,8 @@ TEST_P(EveryRowOnStreams, agrees_with_the_definition) {
           run_calls(communicator, bytes, stream);
           const Plan* const plan = stream_plan(communicator, bytes);
           const bool fits = GetParam().fits(communicator.topology, device_shape(bytes, false, Order::stream));
-          const char* const instead = communicator.topology.size == 1 ? "hybrid" : "ll128";
+          const char* const alone = bytes <= 16384 ? "packet" : "ipc_kernel_push";
+          const char* const instead = communicator.topology.size == 1 ? alone : "ll128";
           EXPECT_STREQ(plan->algorithm, fits ? GetParam().name : instead) << bytes;
         }
         host_device_close_stream(stream);
@@ -122,7 +123,7 @@ TEST_P(EveryRowOnStreams, goes_beside_other_calls) {
 TEST_F(Streams, take_the_rows_of_the_tables_for_streams) {
   virtual_world::WorldOptions options;
   virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
-    const std::pair<std::size_t, const char*> rows[] = {{100, "ll128"}, {std::size_t{1} << 20, "ll128"}, {(std::size_t{1} << 20) + 1, "hybrid"}};
+    const std::pair<std::size_t, const char*> rows[] = {{100, "ll128"}, {std::size_t{1} << 20, "ll128"}, {(std::size_t{1} << 20) + 1, "ipc_kernel_push"}};
     for (const auto& [bytes, row] : rows) {
       run_calls(communicator, bytes, nullptr);
       EXPECT_STREQ(stream_plan(communicator, bytes)->algorithm, row) << bytes;
@@ -133,12 +134,11 @@ TEST_F(Streams, take_the_rows_of_the_tables_for_streams) {
 TEST_F(Streams, go_other_ways_where_links_break_packets_of_128_bytes) {
   set({.break_lines = 1});
   virtual_world::WorldOptions options;
-  options.settings.memcpy_threshold = 20000;
   virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
-    const std::pair<std::size_t, const char*> parts[] = {{100, "packet"}, {16384, "packet"}, {16400, "ipc_kernel_push"}, {20000, "ipc_copy_push"}};
-    for (const auto& [bytes, part] : parts) {
+    const std::pair<std::size_t, const char*> rows[] = {{100, "packet"}, {16384, "packet"}, {16400, "ipc_kernel_push"}};
+    for (const auto& [bytes, row] : rows) {
       run_calls(communicator, bytes, nullptr);
-      EXPECT_STREQ(stream_plan(communicator, bytes)->part, part) << bytes;
+      EXPECT_STREQ(stream_plan(communicator, bytes)->algorithm, row) << bytes;
     }
   });
   ASSERT_TRUE(read_tuning("alltoall,stream,1,*,*,ipc_copy_pull,\nalltoall,device,1,*,*,packet,\n", "mine", options.tuning).ok());
@@ -182,7 +182,7 @@ TEST_F(Streams, refuse_ranks_that_share_a_device) {
       DeviceCase one(communicator, alltoall_shape(bytes), {});
       expect_refused(communicator, alltoall_shape(bytes), one.buffers(), "two ranks share a device");
       const Outcome outcome = one.call(1);
-      EXPECT_STREQ(outcome.plan->algorithm, "hybrid");
+      EXPECT_STREQ(outcome.plan->algorithm, "ipc_kernel_push");
     }
   });
 }

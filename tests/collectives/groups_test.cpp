@@ -39,7 +39,7 @@ Plan plan_over(const Plan& whole, const Algorithm& row, const Shape& shape, cons
   plan.group = group;
   plan.algorithm = row.name;
   plan.run = row.run;
-  plan.parameters = effective_parameters(row, {});
+  plan.parameters = ParameterValues(row.parameters);
   plan.state.reset();
   return plan;
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <random>
 #include <thread>
 
 #include "selection/selection.h"
@@ -109,6 +110,85 @@ TEST(Plan, packets_and_chunks_come_from_the_row) {
   virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
     EXPECT_STREQ(checked_call(communicator, alltoall_shape(100), 1).plan->algorithm, "linear");
   });
+}
+
+// This rank plans alone: nobody else is in a call, and who waited for one would lose patience.
+const Plan* planned_alone(Communicator& communicator, const Shape& shape) {
+  Plan* plan = nullptr;
+  const Status status = plan_for(communicator.slot(), shape, plan);
+  EXPECT_TRUE(status.ok()) << status.what << ", " << shape.block_bytes;
+  return plan;
+}
+
+TEST(Plan, where_it_cannot_fail_nobody_is_asked) {
+  virtual_world::WorldOptions options;
+  options.settings.patience_ms = 20;
+  options.settings.alltoall = "node_shared";
+  options.links.hang_after = std::chrono::milliseconds(3000);
+  virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
+    if (communicator.topology.rank != 1) return;
+    const Plan* const few = planned_alone(communicator, alltoall_shape(8));
+    ASSERT_TRUE(few->packets);
+    EXPECT_EQ(planned_alone(communicator, alltoall_shape(0)), few) << "one plan for all sizes that travel alike";
+    EXPECT_EQ(few->shape.block_bytes, 0u);
+    const Plan* const many = planned_alone(communicator, alltoall_shape(1 << 20));
+    EXPECT_NE(many, few);
+    EXPECT_EQ(planned_alone(communicator, alltoall_shape(9999)), many);
+    EXPECT_EQ(communicator.slot().plans.size(), 2u);
+  });
+}
+
+TEST(Plan, of_a_smaller_block_than_before_asks_nobody) {
+  for (const char* row : {"pairwise", "node_leaders", "leader_pipelined", "linear"}) {
+    virtual_world::WorldOptions options;
+    options.settings.patience_ms = 20;
+    options.settings.alltoall = row;
+    options.links.hang_after = std::chrono::milliseconds(3000);
+    virtual_world::world({0, 0, 1, 1, 0}, options, [row](Communicator& communicator) {
+      EXPECT_STREQ(checked_call(communicator, alltoall_shape(1000), 1).plan->algorithm, row);
+      if (communicator.topology.rank == 1) {
+        EXPECT_STREQ(planned_alone(communicator, alltoall_shape(999))->algorithm, row);
+      }
+      // All know this plan, one of them since before the call.
+      EXPECT_STREQ(checked_call(communicator, alltoall_shape(999), 2).plan->algorithm, row);
+      EXPECT_STREQ(checked_call(communicator, alltoall_shape(1001), 3).plan->algorithm, row);
+    });
+  }
+}
+
+// Ranks that come with different sizes, none of which has a plan, and each of which would plan without asking the others.
+TEST(Plan, unequal_sizes_are_found_though_nobody_was_asked) {
+  for (const char* row : {"node_shared", "node_single_copy", "pairwise", "node_leaders", "leader_pipelined"}) {
+    virtual_world::WorldOptions options;
+    options.settings.patience_ms = 20;
+    options.settings.alltoall = row;
+    std::atomic<int> said{0};
+    world_that_ends_together({0, 0, 0}, options, [&said](Communicator& communicator) {
+      checked_call(communicator, alltoall_shape(5000), 1);
+      const std::size_t bytes = communicator.topology.rank == 0 ? 600 : 400;
+      AlltoallCase one(communicator.topology, alltoall_shape(bytes), 2);
+      const Outcome outcome = run_collective(communicator, alltoall_shape(bytes), one.buffers());
+      EXPECT_TRUE(!outcome.status.ok() || outcome.plan->native());
+      EXPECT_TRUE(communicator.broken);
+      const std::string what = outcome.status.ok() ? communicator.slot().error : outcome.status.what;
+      said += what.find("of 600") != std::string::npos || what.find("another size") != std::string::npos ? 1 : 0;
+    });
+    EXPECT_GE(said.load(), 1) << row;
+  }
+}
+
+// Every size in turn, most of them without a plan of its own; small ones after large ones and the other way round.
+TEST(Plan, serves_sizes_for_which_it_was_not_made) {
+  for (const char* row : {"node_shared", "node_single_copy"}) {
+    virtual_world::WorldOptions options;
+    options.built_in_tuning = false;
+    options.settings.alltoall = std::string(row) == "node_shared" ? "node_shared packet=300 chunk=1000" : row;
+    virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
+      std::mt19937 random(17);
+      for (std::uint64_t call = 0; call < 300; ++call) checked_call(communicator, alltoall_shape(random() % (random() % 3 == 0 ? 9000 : 150), call % 4 == 0), call);
+      EXPECT_LE(communicator.slot().plans.size(), 4u);
+    });
+  }
 }
 
 std::uint64_t sends_of_one_call(const char* algorithm, const Nodes& nodes) {

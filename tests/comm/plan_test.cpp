@@ -30,7 +30,9 @@ TEST(Plan, has_the_values_of_parameters) {
   const Topology topology = topology_from_nodes({0, 0}, 0);
   Plan plan;
   plan.topology = &topology;
-  plan.parameters = {{"chunk", 5}, {"ranks", 5}};
+  constexpr const Parameter* declared[] = {&kChunk, &kRanks};
+  plan.parameters = ParameterValues(declared, {{"chunk", 5}, {"ranks", 5}, {"others", 7}});
+  EXPECT_EQ(plan.parameters.by_name(), (Parameters{{"chunk", 5}, {"ranks", 5}}));
   EXPECT_EQ(plan.parameter(kChunk), 5u);
   EXPECT_EQ(plan.parameter(kRanks), 2u) << "there are not more";
 }

@@ -163,7 +163,7 @@ TEST_F(Sharing, waits_suspend_a_fiber) {
       int resumed = 0;
       for (; !fiber.finished(); ++resumed) fiber.resume();
       EXPECT_GT(resumed, 0);
-      EXPECT_STREQ(job.outcome.plan->algorithm, "hybrid");
+      EXPECT_STREQ(job.outcome.plan->algorithm, "ipc_kernel_push");
     }
     communicator.slot().run_on(nullptr);
     EXPECT_TRUE(communicator.slot().control->barrier().ok());

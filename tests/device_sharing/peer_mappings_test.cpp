@@ -74,7 +74,7 @@ TEST_F(Mappings, late_ranks_keep_what_the_call_has) {
     const crossrail_memory first = allocated(1000), second = allocated(2000);
     for (const crossrail_memory& memory : {first, second}) {
       const DeviceDescriptors all = call_with(rank, memory);
-      ASSERT_TRUE(rank.mappings.map(MappedSide::recv, all, communicator.slot().devices->queue().handle()).ok());
+      ASSERT_TRUE(rank.mappings.map(MappedSide::recv, all, communicator.slot().devices->queue().opened()).ok());
     }
     if (rank.number == 0) free_and_notice(rank, first);
     const DeviceDescriptors all = call_with(rank, second);

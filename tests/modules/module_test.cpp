@@ -69,18 +69,57 @@ crossrail_memory facts_of(const void* pointer, std::size_t bytes) {
   return memory;
 }
 
+crossrail_memory_kind kind_of(const void* pointer) { return facts_of(pointer, 0).kind; }
+
+const char* copy(void* to, const void* from, std::size_t bytes) {
+  const crossrail_rows row{to, from, bytes, 1, bytes};
+  return module->copy(&row, 1);
+}
+
+crossrail_work work_of(crossrail_work_kind kind, std::uint64_t* flag, std::uint64_t value, void* stream) {
+  crossrail_work work{};
+  work.kind = kind;
+  work.flag = flag;
+  work.value = value;
+  work.stream = stream;
+  return work;
+}
+
+namespace {
+
+bool has_packets(crossrail_queue* queue, crossrail_packet_form form) {
+  crossrail_packets packets{};
+  packets.work.kind = CROSSRAIL_WORK_PACKETS;
+  packets.form = form;
+  return module->supports(queue, &packets.work, nullptr) == nullptr;
+}
+
+}  // namespace
+
+std::size_t packets_bytes(crossrail_queue* queue, crossrail_packet_form form, int ranks, std::size_t block_bytes) {
+  crossrail_packets packets{};
+  packets.work.kind = CROSSRAIL_WORK_PACKETS;
+  packets.form = form;
+  packets.ranks = ranks;
+  packets.block_bytes = block_bytes;
+  std::size_t bytes = 0;
+  require(module->supports(queue, &packets.work, &bytes), "supports");
+  return bytes;
+}
+
 std::vector<crossrail_packet_form> forms() {
   std::vector<crossrail_packet_form> all{CROSSRAIL_PACKETS_LL};
   Queue first(0), last(devices - 1);
-  const bool whole = module->has_packets(first, CROSSRAIL_PACKETS_LL128) != 0 && module->has_packets(last, CROSSRAIL_PACKETS_LL128) != 0;
+  const bool whole = has_packets(first, CROSSRAIL_PACKETS_LL128) && has_packets(last, CROSSRAIL_PACKETS_LL128);
   if (whole) all.push_back(CROSSRAIL_PACKETS_LL128);
   if (!whole) std::puts("packets of 128 bytes not tested: the devices' links may break them");
   return all;
 }
 
-Queue::Queue(int device) : near(device, 256) {
+Queue::Queue(int device, bool timed) : near(device, 256) {
   const crossrail_memory facts = facts_of(near.at, 256);
-  require(module->open_queue(&facts, &queue), "open_queue");
+  crossrail_queue_facts found{};
+  require(module->open_queue(&facts, timed ? 1 : 0, &queue, &found), "open_queue");
   flags = static_cast<std::uint64_t*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   void* mapped = nullptr;
   require(module->open_pages(queue, flags, 4096, &mapped), "open_pages");
@@ -95,7 +134,7 @@ bool Queue::await(std::uint64_t wanted, int word) {
   const double began = now_us();
   while (__atomic_load_n(flag(word), __ATOMIC_ACQUIRE) != wanted) {
     if (now_us() - began < 1e7) continue;
-    const char* state = module->look(queue);
+    const char* state = module->sync(queue, CROSSRAIL_SYNC_ERRORS);
     return expect(false, "flag %d is %llu and not %llu; the queue: %s", word, static_cast<unsigned long long>(*flag(word)),
                   static_cast<unsigned long long>(wanted), state == nullptr ? "no error" : state);
   }
@@ -120,7 +159,14 @@ void open_module(const char* library) {
   require(entry == nullptr ? "no " CROSSRAIL_DEVICE_MODULE_ENTRY : nullptr, library);
   module = entry();
   require(module == nullptr ? "says it cannot work here" : nullptr, library);
-  expect(module->version == CROSSRAIL_DEVICE_MODULE_VERSION, "version %d", module->version);
+  expect(module->size == sizeof(crossrail_device_module), "a table of %zu bytes", module->size);
+}
+
+bool has_kernels() {
+  Queue queue(0);
+  const crossrail_work unknown = work_of(static_cast<crossrail_work_kind>(1000)), move = work_of(CROSSRAIL_WORK_MOVE);
+  expect(module->supports(queue, &unknown, nullptr) != nullptr && module->enqueue(queue, &unknown) != nullptr, "a kind that nobody knows is refused");
+  return module->supports(queue, &move, nullptr) == nullptr;
 }
 
 void enable_peers() {
@@ -175,7 +221,7 @@ int main(int argc, char** argv) {
   enable_peers();
   open_module(argv[1]);
   if (argc > 3 && std::strcmp(argv[2], "--child") == 0) return run_child(std::atoi(argv[3]));
-  if (module->packets == nullptr) return std::puts("skipped: a module without kernels"), 77;
+  if (!has_kernels()) return std::puts("skipped: a module without kernels"), 77;
   if (argc > 2 && std::strcmp(argv[2], "--time") == 0) {
     measure();
   } else {

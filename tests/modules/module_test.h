@@ -40,10 +40,22 @@ struct Memory {
 };
 
 crossrail_memory facts_of(const void* pointer, std::size_t bytes);
+crossrail_memory_kind kind_of(const void* pointer);
+const char* copy(void* to, const void* from, std::size_t bytes);
+
+// What work of a kind is asked with.
+crossrail_work work_of(crossrail_work_kind kind, std::uint64_t* flag = nullptr, std::uint64_t value = 0, void* stream = nullptr);
+// Asks for it, and ends the program where it is refused.
+template <class Asked>
+void enqueue(crossrail_queue* queue, const Asked& asked, const char* what) {
+  require(module->enqueue(queue, &asked.work), what);
+}
+// Of packets of this form: bytes of a receive buffer.
+std::size_t packets_bytes(crossrail_queue* queue, crossrail_packet_form form, int ranks, std::size_t block_bytes);
 
 // A queue, and a page of flags.
 struct Queue {
-  explicit Queue(int device);
+  explicit Queue(int device, bool timed = false);
   ~Queue();
   Queue(const Queue&) = delete;
   operator crossrail_queue*() const { return queue; }

@@ -112,9 +112,9 @@ bool run_combination(Queue& queue, const Reduction& reduction, const Rows& wante
     to.push_back(memory.back()->at + wanted.shift);
   }
   rows.pop_back();
-  crossrail_combination asked{asked_for(reduction), from.data(), to.data(), static_cast<int>(from.size()), static_cast<int>(to.size()),
-                              static_cast<int>(wanted.count % 7), bytes, 0, nullptr, queue.flag(), ++queue.value};
-  require(module->combine(queue, &asked), "combine");
+  const crossrail_combination asked{work_of(CROSSRAIL_WORK_COMBINE, queue.flag(), ++queue.value), asked_for(reduction), from.data(), to.data(),
+                                    static_cast<int>(from.size()), static_cast<int>(to.size()), static_cast<int>(wanted.count % 7), bytes};
+  enqueue(queue, asked, "combine");
   if (!queue.await(queue.value)) return false;
   const Bytes expected = combined(reduction, rows);
   for (const auto& one : memory) {
@@ -135,6 +135,7 @@ class Pair {
     for (int rank = 0; rank < 2; ++rank) {
       const int device = devices > 1 ? rank : 0;
       queues_[rank] = std::make_unique<Queue>(device);
+      buffer_bytes_ = packets_bytes(*queues_[rank], form_, 2, 160000);
       const crossrail_memory near = facts_of(queues_[rank]->near.at, 1);
       require(module->alloc(&near, buffer_bytes_, &buffers_[rank]), "alloc");
       let_all_devices_reach(buffers_[rank], device);
@@ -163,9 +164,9 @@ class Pair {
     }
     for (int rank = 0; rank < 2; ++rank) {
       Queue& queue = *queues_[rank];
-      const crossrail_packets packets{(in_place ? recv : send)[rank]->at + shift, recv[rank]->at + shift, bytes, 0, 0, rank, 2, buffers_, buffer_bytes_,
-                                      queue.flag(1), nullptr, queue.flag(), ++queue.value, form_};
-      require(module->combine_packets(queue, &packets, &asked), "combine_packets");
+      const crossrail_packets packets{work_of(CROSSRAIL_WORK_PACKETS, queue.flag(), ++queue.value), (in_place ? recv : send)[rank]->at + shift,
+                                      recv[rank]->at + shift, bytes, 0, 0, rank, 2, buffers_, buffer_bytes_, queue.flag(1), form_, asked};
+      enqueue(queue, packets, "combining packets");
     }
     for (auto& queue : queues_) {
       if (!queue->await(queue->value)) return false;
@@ -182,7 +183,7 @@ class Pair {
 
  private:
   crossrail_packet_form form_;
-  std::size_t buffer_bytes_ = module->packets_bytes(form_, 2, 160000);
+  std::size_t buffer_bytes_ = 0;
   std::unique_ptr<Queue> queues_[2];
   void* buffers_[2] = {};
 };
@@ -206,8 +207,11 @@ void test_combining() {
   {
     Queue queue(0);
     for (const Reduction& reduction : reductions()) {
-      const crossrail_reduction asked = asked_for(reduction);
-      expect((module->combines(&asked) != 0) != is_long(reduction.element), "combines: %s", crossrail::name_of(reduction.element));
+      crossrail_combination asked{};
+      asked.work.kind = CROSSRAIL_WORK_COMBINE;
+      asked.reduction = asked_for(reduction);
+      const bool combines = module->supports(queue, &asked.work, nullptr) == nullptr;
+      expect(combines != is_long(reduction.element), "combines: %s", crossrail::name_of(reduction.element));
       if (is_long(reduction.element)) continue;
       const std::size_t element = crossrail::bytes_of(reduction.element);
       for (const Rows& rows : {Rows{2, 1, 0}, Rows{3, 1000, 0}, Rows{2, 4099, element}, Rows{1, 17, 4}, Rows{9, 333, 1}, Rows{4, 0, 0}}) {

@@ -27,12 +27,11 @@ bool await_times(Queue& queue, std::uint64_t piece, crossrail_times& times) {
 
 bool run(Queue& queue, crossrail_exchange exchange, Seen& found) {
   std::uint64_t piece = 0;
-  exchange.flag = queue.flag();
-  exchange.value = ++queue.value;
+  exchange.work.flag = queue.flag();
+  exchange.work.value = ++queue.value;
   found.asked = now_us();
-  require(module->begin_times(queue, &piece), "begin_times");
-  require(module->exchange(queue, &exchange), "exchange");
-  require(module->end_times(queue), "end_times");
+  exchange.work.piece = &piece;
+  enqueue(queue, exchange, "exchange");
   if (!queue.await(queue.value)) return false;
   found.seen = now_us();
   crossrail_times times{};
@@ -69,7 +68,7 @@ void run_kinds(Queue& queue) {
   std::vector<crossrail_block> many;  // several launches
   for (std::size_t i = 0; i < 256; ++i) many.push_back({home.at + i * (1 << 20), from.at + i * (1 << 20), 1 << 20});
   const auto of = [](const crossrail_block* blocks, std::size_t count, crossrail_engine engine) {
-    return crossrail_exchange{blocks, static_cast<int>(count), engine, 0, 0, nullptr, nullptr, 0, nullptr, nullptr};
+    return crossrail_exchange{work_of(CROSSRAIL_WORK_EXCHANGE), blocks, static_cast<int>(count), engine, 0};
   };
   constexpr double kMostOfIt = 0.7;
   run_often(queue, of(&small, 1, CROSSRAIL_ENGINE_KERNEL), "a small kernel", 0);
@@ -89,7 +88,7 @@ void run_while_capturing(Queue& queue) {
   require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
   usleep(300'000);  // so that the clocks are compared anew
   Seen found{};
-  (void)run(queue, {&block, 1, CROSSRAIL_ENGINE_KERNEL, 0, 0, nullptr, nullptr, 0, nullptr, nullptr}, found);
+  (void)run(queue, {work_of(CROSSRAIL_WORK_EXCHANGE), &block, 1, CROSSRAIL_ENGINE_KERNEL, 0}, found);
   const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
   expect(ended == cudaSuccess, "a capture has been spoilt: %s", cudaGetErrorString(ended));
   (void)cudaGetLastError();
@@ -101,8 +100,7 @@ void run_while_capturing(Queue& queue) {
 
 void test_device_times() {
   if (!expect(module->times != nullptr, "the module knows no times")) return;
-  Queue queue(0);
-  require(module->open_times(queue), "open_times");
+  Queue queue(0, true);
   run_kinds(queue);
   run_while_capturing(queue);
   Queue other(0);  // and one that has no times, after those that have

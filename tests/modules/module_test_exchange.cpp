@@ -68,12 +68,13 @@ void check(const Scene& scene, Rooms& rooms, const char* what) {
 
 crossrail_exchange exchange_of(const Case& test, const std::vector<crossrail_block>& blocks) {
   crossrail_exchange exchange{};
+  exchange.work.kind = CROSSRAIL_WORK_EXCHANGE;
   exchange.blocks = blocks.data();
   exchange.block_count = static_cast<int>(blocks.size());
   exchange.engine = test.engine;
-  exchange.multiprocessors = test.multiprocessors;
+  exchange.work.multiprocessors = test.multiprocessors;
   exchange.persistent_us = 300;
-  exchange.stream = test.stream;
+  exchange.work.stream = test.stream;
   return exchange;
 }
 
@@ -86,9 +87,9 @@ void run(Queue& queue, const Case& test) {
     rooms.away.fill(kPoison);
     const std::vector<crossrail_block> blocks = blocks_of(scene, rooms);
     crossrail_exchange exchange = exchange_of(test, blocks);
-    exchange.flag = queue.flag();
-    exchange.value = ++queue.value;
-    require(module->exchange(queue, &exchange), "exchange");
+    exchange.work.flag = queue.flag();
+    exchange.work.value = ++queue.value;
+    enqueue(queue, exchange, "exchange");
     if (queue.await(queue.value)) check(scene, rooms, "exchange");
   }
 }
@@ -114,8 +115,8 @@ void run_mixed(Queue& queue) {
   chain[0]->fill(image);
   for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
     const crossrail_block block{chain[i + 1]->at, chain[i]->at, kBytes};
-    crossrail_exchange exchange{&block, 1, kEngines[i % 5 % 3], 0, 300, nullptr, queue.flag(), ++queue.value};
-    require(module->exchange(queue, &exchange), "exchange");
+    const crossrail_exchange exchange{work_of(CROSSRAIL_WORK_EXCHANGE, queue.flag(), ++queue.value), &block, 1, kEngines[i % 5 % 3], 300};
+    enqueue(queue, exchange, "exchange");
   }
   if (queue.await(queue.value)) expect(chain.back()->read() == image, "a chain of engines");
   for (Memory* one : chain) delete one;
@@ -130,9 +131,9 @@ void capture(Queue& queue, const Case& test) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
   require(cudaStreamBeginCapture(test.stream, cudaStreamCaptureModeGlobal), "begin capture");
-  exchange.flag = queue.flag(1);
-  exchange.value = 4711;
-  require(module->exchange(queue, &exchange), "exchange under capture");
+  exchange.work.flag = queue.flag(1);
+  exchange.work.value = 4711;
+  enqueue(queue, exchange, "exchange under capture");
   require(cudaStreamEndCapture(test.stream, &graph), "end capture");
   require(cudaGraphInstantiate(&executable, graph, 0), "instantiate");
   for (int again = 0; again < 3; ++again) {
@@ -153,11 +154,11 @@ void run_in_the_default_stream(Queue& queue, crossrail_engine engine) {
   constexpr std::size_t kBytes = 100000, kBusyBytes = std::size_t{256} << 20;
   Memory busy(0, kBusyBytes), from(0, kBytes), to(0, kBytes);
   const crossrail_block block{to.at, from.at, kBytes};
-  const crossrail_exchange exchange{&block, 1, engine, 0, 300, CROSSRAIL_DEFAULT_STREAM, nullptr, 0};
+  const crossrail_exchange exchange{work_of(CROSSRAIL_WORK_EXCHANGE, nullptr, 0, CROSSRAIL_DEFAULT_STREAM), &block, 1, engine, 300};
   for (int round = 1; round <= 5; ++round) {
     require(cudaMemsetAsync(busy.at, round, kBusyBytes, nullptr), "memset");
     require(cudaMemsetAsync(from.at, round, kBytes, nullptr), "memset");
-    require(module->exchange(queue, &exchange), "exchange");
+    enqueue(queue, exchange, "exchange");
     require(cudaMemsetAsync(from.at, 0xEE, kBytes, nullptr), "memset");
     require(cudaStreamSynchronize(nullptr), "stream");
     expect(to.read() == Bytes(kBytes, static_cast<Bytes::value_type>(round)), "engine %d in the default stream, round %d", engine, round);
@@ -177,7 +178,7 @@ void test_exchange() {
     run_odd_ones(queue, engine);
   }
   run_mixed(queue);
-  require(module->drain(queue), "drain");
+  require(module->sync(queue, CROSSRAIL_SYNC_DRAIN), "drain");
 }
 
 void test_streams() {
@@ -198,12 +199,12 @@ void test_persistent() {
   Queue queue(0);
   Memory from(0, 4096), to(far_device(), 4096);
   const crossrail_block block{to.at, from.at, 4096};
-  crossrail_exchange exchange{&block, 1, CROSSRAIL_ENGINE_PERSISTENT, 0, 20000, nullptr, queue.flag(), 0};
+  crossrail_exchange exchange{work_of(CROSSRAIL_WORK_EXCHANGE, queue.flag()), &block, 1, CROSSRAIL_ENGINE_PERSISTENT, 20000};
   for (int again = 0; again < 3; ++again) {
     const Bytes image = pattern(4096, 17 + static_cast<unsigned>(again));
     from.fill(image);
-    exchange.value = ++queue.value;
-    require(module->exchange(queue, &exchange), "exchange");
+    exchange.work.value = ++queue.value;
+    enqueue(queue, exchange, "exchange");
     if (!queue.await(queue.value)) return;
     const double began = now_us();
     require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
@@ -214,16 +215,16 @@ void test_persistent() {
   // Comes and goes: commands arrive about when the kernel leaves.
   exchange.persistent_us = 30;
   for (int again = 0; again < 20000; ++again) {
-    exchange.value = ++queue.value;
-    require(module->exchange(queue, &exchange), "exchange");
+    exchange.work.value = ++queue.value;
+    enqueue(queue, exchange, "exchange");
     if (again % 7 != 0 && !queue.await(queue.value)) return;
     const double until = now_us() + 20 + again % 23;
     while (now_us() < until) {
     }
   }
   if (queue.await(queue.value)) expect(to.read() == from.read(), "persistent, coming and going");
-  require(module->drain(queue), "drain");
-  require(module->look(queue), "look");
+  require(module->sync(queue, CROSSRAIL_SYNC_DRAIN), "drain");
+  require(module->sync(queue, CROSSRAIL_SYNC_ERRORS), "look");
 }
 
 }  // namespace module_test

@@ -56,8 +56,8 @@ crossrail_elements elements_of(const Type& type, char* at, std::uint64_t first, 
 crossrail_elements row_of(char* at) { return {at, 0, 0, 0, nullptr, 0, 0, {}}; }
 
 void move(Queue& queue, const std::vector<crossrail_movement>& all) {
-  const crossrail_movements asked{all.data(), static_cast<int>(all.size()), 0, nullptr, queue.flag(), ++queue.value};
-  require(module->move(queue, &asked), "move");
+  const crossrail_movements asked{work_of(CROSSRAIL_WORK_MOVE, queue.flag(), ++queue.value), all.data(), static_cast<int>(all.size())};
+  enqueue(queue, asked, "move");
   expect(queue.await(queue.value), "the end of movements is not told");
 }
 

@@ -14,10 +14,10 @@ constexpr std::size_t kMostBlock = 70000;
 
 struct Ranks {
   explicit Ranks(crossrail_packet_form wanted = CROSSRAIL_PACKETS_LL) : form(wanted) {
-    buffer_bytes = module->packets_bytes(form, kRanks, kMostBlock);
     for (int i = 0; i < kRanks; ++i) {
       const int device = devices > 1 ? i : 0;
       queues[i] = std::make_unique<Queue>(device);
+      buffer_bytes = packets_bytes(*queues[i], form, kRanks, kMostBlock);
       const crossrail_memory near = facts_of(queues[i]->near.at, 1);
       require(module->alloc(&near, buffer_bytes, &buffers[i]), "alloc");
       let_all_devices_reach(buffers[i], device);
@@ -37,10 +37,10 @@ struct Ranks {
     }
   }
   crossrail_packets packets(int rank, std::size_t bytes, unsigned shift) {
-    return {sends[rank]->at + shift, recvs[rank]->at + 2 * shift, bytes, bytes, bytes, rank, kRanks, buffers, buffer_bytes,
-            queues[rank]->flag(1), nullptr, queues[rank]->flag(), 0, form};
+    return {work_of(CROSSRAIL_WORK_PACKETS, queues[rank]->flag()), sends[rank]->at + shift, recvs[rank]->at + 2 * shift, bytes, bytes, bytes, rank, kRanks,
+            buffers, buffer_bytes, queues[rank]->flag(1), form, {}};
   }
-  crossrail_barrier barrier(int rank) { return {rank, kRanks, buffers, buffer_bytes, queues[rank]->flag(1), nullptr}; }
+  crossrail_barrier barrier(int rank) { return {rank, kRanks, buffers, buffer_bytes, queues[rank]->flag(1)}; }
   void fill(unsigned seed) {
     for (int i = 0; i < kRanks; ++i) {
       images[i] = pattern(sends[i]->bytes, seed + static_cast<unsigned>(i));
@@ -66,12 +66,18 @@ struct Ranks {
   crossrail_packet_form form;
 };
 
+void meet(Queue& queue, const crossrail_barrier& barrier, void* stream) {
+  crossrail_work work = work_of(CROSSRAIL_WORK_BARRIER, nullptr, 0, stream);
+  work.before = &barrier;
+  require(module->enqueue(queue, &work), "barrier");
+}
+
 bool run_round(Ranks& ranks, std::size_t bytes, unsigned shift) {
   ranks.fill(static_cast<unsigned>(bytes) + shift);
   for (int i = 0; i < kRanks; ++i) {
     crossrail_packets packets = ranks.packets(i, bytes, shift);
-    packets.value = ++ranks.queues[i]->value;
-    require(module->packets(*ranks.queues[i], &packets), "packets");
+    packets.work.value = ++ranks.queues[i]->value;
+    enqueue(*ranks.queues[i], packets, "packets");
   }
   bool came = true;
   for (auto& queue : ranks.queues) came = came && queue->await(queue->value);
@@ -87,12 +93,12 @@ void run_captured(Ranks& ranks, std::size_t bytes) {
     cudaGraph_t graph = nullptr;
     require(cudaStreamBeginCapture(ranks.streams[i], cudaStreamCaptureModeThreadLocal), "begin capture");
     crossrail_packets packets = ranks.packets(i, bytes, 0);
-    crossrail_barrier barrier = ranks.barrier(i);
-    packets.stream = barrier.stream = ranks.streams[i];
-    packets.flag = nullptr;
-    require(module->barrier(*ranks.queues[i], &barrier), "barrier");
-    require(module->packets(*ranks.queues[i], &packets), "packets");
-    require(module->barrier(*ranks.queues[i], &barrier), "barrier");
+    const crossrail_barrier barrier = ranks.barrier(i);
+    packets.work.stream = ranks.streams[i];
+    packets.work.flag = nullptr;
+    meet(*ranks.queues[i], barrier, ranks.streams[i]);
+    enqueue(*ranks.queues[i], packets, "packets");
+    meet(*ranks.queues[i], barrier, ranks.streams[i]);
     require(cudaStreamEndCapture(ranks.streams[i], &graph), "end capture");
     require(cudaGraphInstantiate(&executables[i], graph, 0), "instantiate");
     require(cudaGraphDestroy(graph), "destroy");
@@ -111,8 +117,9 @@ void exchange_between(Ranks& ranks, int rank, std::size_t bytes) {
   const crossrail_barrier barrier = ranks.barrier(rank);
   crossrail_block blocks[kRanks];
   for (int peer = 0; peer < kRanks; ++peer) blocks[peer] = {ranks.recvs[peer]->at + rank * bytes, ranks.sends[rank]->at + peer * bytes, bytes};
-  const crossrail_exchange asked{blocks, kRanks, CROSSRAIL_ENGINE_KERNEL, 0, 0, ranks.streams[rank], nullptr, 0, &barrier, &barrier};
-  require(module->exchange(*ranks.queues[rank], &asked), "exchange between barriers");
+  crossrail_exchange asked{work_of(CROSSRAIL_WORK_EXCHANGE, nullptr, 0, ranks.streams[rank]), blocks, kRanks, CROSSRAIL_ENGINE_KERNEL, 0};
+  asked.work.before = asked.work.after = &barrier;
+  enqueue(*ranks.queues[rank], asked, "exchange between barriers");
 }
 
 // Each rank's half of everybody's bytes, combined; in two pieces of work where `apart`: to the rank's own, and from there to the other's.
@@ -122,12 +129,15 @@ void combine_between(Ranks& ranks, int rank, std::size_t bytes, bool apart) {
   const std::size_t at = rank * (bytes / 2), share = rank == 0 ? bytes / 2 : bytes - bytes / 2;
   const void* const from[] = {ranks.sends[0]->at + at, ranks.sends[1]->at + at};
   void* const to[] = {ranks.recvs[rank]->at + at, ranks.recvs[1 - rank]->at + at};
-  const crossrail_combination asked{bits, from, to, kRanks, apart ? 1 : kRanks, rank, share, 0, ranks.streams[rank], nullptr, 0, &barrier, apart ? nullptr : &barrier};
-  require(module->combine(*ranks.queues[rank], &asked), "combine between barriers");
+  crossrail_combination asked{work_of(CROSSRAIL_WORK_COMBINE, nullptr, 0, ranks.streams[rank]), bits, from, to, kRanks, apart ? 1 : kRanks, rank, share};
+  asked.work.before = &barrier;
+  asked.work.after = apart ? nullptr : &barrier;
+  enqueue(*ranks.queues[rank], asked, "combine between barriers");
   if (!apart) return;
   const crossrail_block block{to[1], to[0], share};
-  const crossrail_exchange spread{&block, 1, CROSSRAIL_ENGINE_KERNEL, 0, 0, ranks.streams[rank], nullptr, 0, nullptr, &barrier};
-  require(module->exchange(*ranks.queues[rank], &spread), "exchange before a barrier");
+  crossrail_exchange spread{work_of(CROSSRAIL_WORK_EXCHANGE, nullptr, 0, ranks.streams[rank]), &block, 1, CROSSRAIL_ENGINE_KERNEL, 0};
+  spread.work.after = &barrier;
+  enqueue(*ranks.queues[rank], spread, "exchange before a barrier");
 }
 
 void run_between(Ranks& ranks, std::size_t bytes, int calls) {
@@ -158,10 +168,9 @@ void run_between(Ranks& ranks, std::size_t bytes, int calls) {
 void run_alone(crossrail_packet_form form) {
   Ranks ranks(form);
   crossrail_packets packets = ranks.packets(0, 100, 0);
-  packets.value = 5;
-  require(module->packets(*ranks.queues[0], &packets), "packets");
-  crossrail_barrier barrier = ranks.barrier(0);
-  require(module->barrier(*ranks.queues[0], &barrier), "barrier");
+  packets.work.value = 5;
+  enqueue(*ranks.queues[0], packets, "packets");
+  meet(*ranks.queues[0], ranks.barrier(0), nullptr);
   exchange_between(ranks, 0, 100);
   const double began = now_us();
   while (now_us() - began < 20000) {
@@ -169,7 +178,7 @@ void run_alone(crossrail_packet_form form) {
   expect(*ranks.queues[0]->flag() == 0, "packets do not wait for the peer");
   __atomic_store_n(ranks.queues[0]->flag(1), 1, __ATOMIC_RELEASE);
   ranks.queues[0]->await(~std::uint64_t{5});
-  require(module->drain(*ranks.queues[0]), "drain");
+  require(module->sync(*ranks.queues[0], CROSSRAIL_SYNC_DRAIN), "drain");
   require(cudaStreamSynchronize(ranks.streams[0]), "synchronise");
 }
 

@@ -81,21 +81,21 @@ void serve(Queue& queue, int socket, const Message& message) {
   char* at = static_cast<char*>(mapped) + message.offset;
   Memory mine(far_device(), message.bytes);
   const crossrail_block here{mine.at, at, message.bytes};
-  crossrail_exchange fetch{&here, 1, CROSSRAIL_ENGINE_KERNEL, 0, 0, nullptr, queue.flag(), ++queue.value};
-  require(module->exchange(queue, &fetch), "child: exchange");
+  const crossrail_exchange fetch{work_of(CROSSRAIL_WORK_EXCHANGE, queue.flag(), ++queue.value), &here, 1, CROSSRAIL_ENGINE_KERNEL, 0};
+  enqueue(queue, fetch, "child: exchange");
   queue.await(queue.value);
-  require(module->copy(found.data(), mine.at, found.size()), "child: copy");
+  require(copy(found.data(), mine.at, found.size()), "child: copy");
   put(socket, found.data(), found.size());
   mine.fill(pattern(message.bytes, 77));
   for (const crossrail_engine engine : {CROSSRAIL_ENGINE_COPY, CROSSRAIL_ENGINE_KERNEL}) {
     const std::size_t half = message.bytes / 2;
     const std::size_t start = engine == CROSSRAIL_ENGINE_COPY ? 0 : half;
     const crossrail_block block{at + start, mine.at + start, start == 0 ? half : message.bytes - half};
-    crossrail_exchange exchange{&block, 1, engine, 0, 0, nullptr, queue.flag(), ++queue.value};
-    require(module->exchange(queue, &exchange), "child: exchange");
+    const crossrail_exchange exchange{work_of(CROSSRAIL_WORK_EXCHANGE, queue.flag(), ++queue.value), &block, 1, engine, 0};
+    enqueue(queue, exchange, "child: exchange");
     queue.await(queue.value);
   }
-  require(module->close_memory(mapped), "child: close_memory");
+  require(module->free(mapped), "child: free");
   put(socket, &right, 1);
 }
 
@@ -112,7 +112,7 @@ void share(int socket, const Offered& offered) {
   const bool inside = base <= offered.at && offered.at + offered.bytes <= base + memory.bytes;
   if (!expect(inside, "%s: base and bytes do not hold the range", offered.name)) return;
   const Bytes image = pattern(offered.bytes, 55);
-  require(module->copy(offered.at, image.data(), image.size()), "copy");
+  require(copy(offered.at, image.data(), image.size()), "copy");
   Message message{};
   std::vector<crossrail_chunk> chunks(CROSSRAIL_MOST_CHUNKS);
   require(module->export_memory(&memory, &message.handle, chunks.data()), offered.name);
@@ -130,7 +130,7 @@ void share(int socket, const Offered& offered) {
   get(socket, found.data(), found.size());
   expect(found == image, "%s: the child sees other bytes", offered.name);
   get(socket, &opened, 1);
-  require(module->copy(found.data(), offered.at, found.size()), "copy");
+  require(copy(found.data(), offered.at, found.size()), "copy");
   expect(found == pattern(offered.bytes, 77), "%s: what the child wrote is not here", offered.name);
 }
 
@@ -178,9 +178,9 @@ void refuse_others() {
   expect(facts_of(pooled.at, 4096).shareable == 0 && facts_of(pooled.at, 1).kind == CROSSRAIL_MEMORY_DEVICE, "a pool not to be shared");
   lies_at_home(pooled);
   expect(facts_of(exportable.at, 4096).shareable == 0, "a pool, since its memory would have to be freed here first");
-  expect(facts_of(managed, 4096).shareable == 0 && module->classify(managed) == CROSSRAIL_MEMORY_MANAGED, "managed memory");
-  expect(facts_of(pinned, 4096).shareable == 0 && module->classify(pinned) == CROSSRAIL_MEMORY_HOST, "pinned memory");
-  expect(facts_of(&host, 4).shareable == 0 && module->classify(&host) == CROSSRAIL_MEMORY_HOST, "host memory");
+  expect(facts_of(managed, 4096).shareable == 0 && kind_of(managed) == CROSSRAIL_MEMORY_MANAGED, "managed memory");
+  expect(facts_of(pinned, 4096).shareable == 0 && kind_of(pinned) == CROSSRAIL_MEMORY_HOST, "pinned memory");
+  expect(facts_of(&host, 4).shareable == 0 && kind_of(&host) == CROSSRAIL_MEMORY_HOST, "host memory");
   require(cudaFree(managed), "free");
   require(cudaFreeHost(pinned), "free");
 }

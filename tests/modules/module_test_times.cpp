@@ -16,10 +16,10 @@ struct Times {
 Times time_exchange(Queue& queue, crossrail_exchange exchange, int rounds) {
   std::vector<double> calls, flags;
   for (int i = 0; i < rounds; ++i) {
-    exchange.flag = queue.flag();
-    exchange.value = ++queue.value;
+    exchange.work.flag = queue.flag();
+    exchange.work.value = ++queue.value;
     const double began = now_us();
-    require(module->exchange(queue, &exchange), "exchange");
+    enqueue(queue, exchange, "exchange");
     const double returned = now_us();
     if (!queue.await(queue.value)) std::exit(1);
     flags.push_back(now_us() - began);
@@ -29,7 +29,7 @@ Times time_exchange(Queue& queue, crossrail_exchange exchange, int rounds) {
 }
 
 crossrail_exchange one_block(const crossrail_block& block, crossrail_engine engine) {
-  return {&block, 1, engine, 0, 2000, nullptr, nullptr, 0};
+  return {work_of(CROSSRAIL_WORK_EXCHANGE), &block, 1, engine, 2000};
 }
 
 double time_call(const std::function<void()>& call) {
@@ -47,7 +47,7 @@ void time_facts() {
   int host = 0;
   crossrail_memory facts{};
   std::printf("classify device %.3f us, host %.3f us; describe device %.3f us, host %.3f us\n",
-              time_call([&] { (void)module->classify(memory.at); }), time_call([&] { (void)module->classify(&host); }),
+              time_call([&] { (void)kind_of(memory.at); }), time_call([&] { (void)kind_of(&host); }),
               time_call([&] { module->describe(memory.at + 4096, 100, &facts); }),
               time_call([&] { module->describe(&host, 4, &facts); }));
 }
@@ -65,7 +65,7 @@ void time_ways() {
     }
     crossrail_block four[4];
     for (int i = 0; i < 4; ++i) four[i] = {to.at + i * 65536, from.at + i * 65536, 4096};
-    crossrail_exchange exchange{four, 4, CROSSRAIL_ENGINE_KERNEL, 0, 0, nullptr, nullptr, 0};
+    const crossrail_exchange exchange{work_of(CROSSRAIL_WORK_EXCHANGE), four, 4, CROSSRAIL_ENGINE_KERNEL, 0};
     (void)time_exchange(queue, exchange, 200);
     const Times times = time_exchange(queue, exchange, 2000);
     std::printf("launch %-6s 4 x 4 KiB: call %.2f us, flag %.2f us\n", way, times.call, times.flag);
@@ -88,27 +88,27 @@ void time_engines() {
     const Times times = time_exchange(queue, one_block(block, CROSSRAIL_ENGINE_PERSISTENT), 2000);
     std::printf("persistent %6zu B: call %.2f us, flag %.2f us\n", bytes, times.call, times.flag);
   }
-  require(module->drain(queue), "drain");
+  require(module->sync(queue, CROSSRAIL_SYNC_DRAIN), "drain");
 }
 
 void time_packets() {
   Queue queue(0);
   for (const std::size_t bytes : {16, 1024, 16384}) {
     void* buffer = nullptr;
-    const std::size_t buffer_bytes = module->packets_bytes(CROSSRAIL_PACKETS_LL, 1, bytes);
+    const std::size_t buffer_bytes = packets_bytes(queue, CROSSRAIL_PACKETS_LL, 1, bytes);
     const crossrail_memory place = facts_of(queue.near.at, 1);
     require(module->alloc(&place, buffer_bytes, &buffer), "alloc");
     Memory send(0, bytes), recv(0, bytes);
     std::vector<double> times;
     for (int i = 0; i < 2000; ++i) {
-      crossrail_packets packets{send.at, recv.at, bytes, bytes, bytes, 0, 1, &buffer, buffer_bytes, nullptr, nullptr, queue.flag(), ++queue.value, CROSSRAIL_PACKETS_LL};
+      const crossrail_packets packets{work_of(CROSSRAIL_WORK_PACKETS, queue.flag(), ++queue.value), send.at, recv.at, bytes, bytes, bytes, 0, 1, &buffer, buffer_bytes, nullptr, CROSSRAIL_PACKETS_LL, {}};
       const double began = now_us();
-      require(module->packets(queue, &packets), "packets");
+      enqueue(queue, packets, "packets");
       if (!queue.await(queue.value)) std::exit(1);
       times.push_back(now_us() - began);
     }
     std::printf("packets of one rank, %6zu B: flag %.2f us\n", bytes, median(times));
-    require(module->drain(queue), "drain");
+    require(module->sync(queue, CROSSRAIL_SYNC_DRAIN), "drain");
     require(module->free(buffer), "free");
   }
 }
@@ -125,7 +125,7 @@ void sweep() {
     for (const int grid : grids) {
       const crossrail_block block{to.at, from.at, bytes};
       crossrail_exchange exchange = one_block(block, CROSSRAIL_ENGINE_KERNEL);
-      exchange.multiprocessors = grid;
+      exchange.work.multiprocessors = grid;
       (void)time_exchange(queue, exchange, 5);
       const Times times = time_exchange(queue, exchange, bytes > (4 << 20) ? 30 : 200);
       std::printf("%8.1f", static_cast<double>(bytes) / times.flag / 1e3);

@@ -1,5 +1,5 @@
 # Operations of the program's that call MPI, take their time, or leave the call, which MPI does not forbid to all: as without crossrail.
-mpi_test_program(awkward_operations awkward_operations.cpp BUILDS openmpi4 openmpi5 mpich4 mpich5)
+mpi_test_program(awkward_operations awkward_operations.cpp CASES 0 BUILDS openmpi4 openmpi5 mpich4 mpich5)
 set(devices --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   foreach(form allreduce iallreduce scatter)
@@ -16,22 +16,22 @@ foreach(case openmpi4:allreduce openmpi5:allreduce mpich4:allreduce mpich4:iallr
   list(GET words 0 mpi)
   list(GET words 1 form)
   foreach(way throws jumps)
-    mpi_test(awkward_${way}_${form} ${mpi} 2 SECONDS 80 ARGS --same-as-native awkward_operations ${way} ${form})
-    mpi_test(awkward_${way}_${form}_devices ${mpi} 2 SECONDS 80 ARGS ${devices} --forbid-text "hangs|failed|result .* returned$"
+    mpi_test(awkward_${way}_${form} ${mpi} 2 ALONE SECONDS 80 ARGS --same-as-native awkward_operations ${way} ${form})
+    mpi_test(awkward_${way}_${form}_devices ${mpi} 2 ALONE SECONDS 80 ARGS ${devices} --forbid-text "hangs|failed|result .* returned$"
       --expect-text "left (caught|jumped)" --expect-text "the operation on the same communicator returned, right"
       --expect-text "a sum on the same communicator, allreduce returned, right" awkward_operations ${way} ${form} devices)
   endforeach()
 endforeach()
 
 # System calls that a timer interrupts all the time, of ours as well (memory is made while a communicator opens; waits; reads of other processes).
-mpi_test_program(interrupted interrupted.c)
+mpi_test_program(interrupted interrupted.c CASES 0)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   mpi_test(interrupted ${mpi} 4 ARGS --expect-carried MPI_Alltoall:50 --expect-carried MPI_Allreduce:50 interrupted)
   mpi_test(interrupted_nodes ${mpi} 4 ARGS --set CROSSRAIL_NODES=0,0,1,1 --expect-carried MPI_Alltoall:30 interrupted)
 endforeach()
 
 # One address for both sides, on one rank: what MPICH does with it must not depend on that rank alone.
-mpi_test_program(same_base same_base.c)
+mpi_test_program(same_base same_base.c CASES 0)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5 mpich5_abi intel)
   mpi_test(same_base ${mpi} 3 ARGS --expect-carried MPI_Alltoall:20 --expect-carried MPI_Alltoallv:20 same_base)
   mpi_test(same_base_nodes ${mpi} 3 ARGS --set CROSSRAIL_NODES=0,0,1 same_base)

@@ -1,5 +1,5 @@
 # Random calls against the definition: every MPI, several sizes, every algorithm by force.
-mpi_test_program(differential differential.c random_types.c random_comms.c)
+mpi_test_program(differential differential.c random_types.c random_comms.c CASES 0)
 
 foreach(mpi IN LISTS MPI_TEST_MPIS)
   foreach(ranks 2 4)
@@ -39,7 +39,7 @@ mpi_test(differential_no_segment openmpi4 4 ARGS --set CROSSRAIL_SEGMENT=none di
 mpi_test(differential_little_scratch openmpi4 4 ARGS --set CROSSRAIL_SCRATCH=64K differential 45 150)
 
 # A setting that makes no sense is ignored, and said once; rows of a table may be for one MPI library.
-mpi_test(differential_senseless openmpi4 3 ARGS --set "CROSSRAIL_ALLTOALL=node_shared pakcet=5"
+mpi_test(differential_senseless openmpi4 3 ALONE ARGS --set "CROSSRAIL_ALLTOALL=node_shared pakcet=5"
   --expect-once "CROSSRAIL_ALLTOALL=node_shared pakcet=5 is ignored: node_shared has no parameter 'pakcet'"
   --expect-carried MPI_Alltoall:60 differential 46 150)
 foreach(of openmpi4:bruck openmpi5:pairwise mpich4:linear)
@@ -54,7 +54,7 @@ foreach(of openmpi4:bruck openmpi5:pairwise mpich4:linear)
 endforeach()
 
 # MPI_Alltoallv and MPI_Alltoallw the same way, with large counts where there are any.
-mpi_test_program(differential_vector differential_vector.c vector_sides.c random_types.c random_comms.c)
+mpi_test_program(differential_vector differential_vector.c vector_sides.c random_types.c random_comms.c CASES 0)
 set(MPI_TEST_VECTOR_ALGORITHMS pairwise scatter_destination node_shared)             # of one node
 set(MPI_TEST_VECTOR_NODES_ALGORITHMS pairwise scatter_destination leader_pipelined)  # of several
 foreach(algorithm IN LISTS MPI_TEST_VECTOR_ALGORITHMS)
@@ -119,7 +119,7 @@ foreach(mpi openmpi4 mpich4)
 endforeach()
 
 # All operations on all types, in all forms.
-mpi_test_program(reductions reductions.c reduction_types.c random_comms.c)
+mpi_test_program(reductions reductions.c reduction_types.c random_comms.c CASES 0)
 foreach(mpi IN LISTS MPI_TEST_MPIS)
   foreach(ranks 2 4)
     mpi_test(reductions ${mpi} ${ranks} ARGS --expect-carried MPI_Allreduce:60 --clean-shm reductions ${ranks} 400)
@@ -143,7 +143,7 @@ mpi_test(reductions_little_scratch mpich4 4 ARGS --set CROSSRAIL_SCRATCH=64K red
 mpi_test(reductions_off openmpi4 2 ARGS --set CROSSRAIL=0 --expect-native MPI_Allreduce:60 reductions 10 300)
 
 # 16-bit floats, which two libraries have, under names of their own.
-mpi_test_program(half_floats half_floats.c BUILDS openmpi5 mpich4 mpich5)
+mpi_test_program(half_floats half_floats.c CASES 0 BUILDS openmpi5 mpich4 mpich5)
 foreach(mpi openmpi5 mpich5)
   mpi_test(half_floats ${mpi} 3 ARGS --expect-text "tried MPIX_C_FLOAT16" --expect-carried MPI_Allreduce:20:node_shared half_floats)
   mpi_test(half_floats_nodes ${mpi} 3 ARGS --set CROSSRAIL_NODES=0,1,1 --expect-text "tried MPIX_C_FLOAT16" --expect-carried MPI_Allreduce:20:multi_lane half_floats)
@@ -163,7 +163,7 @@ mpi_test(short_floats_nodes openmpi4 4 ARGS --set CROSSRAIL_NODES=0,1,1,0 --expe
 mpi_test(short_floats_in_order mpich5 4 ARGS --set CROSSRAIL_NODES=0,1,1,0 --set CROSSRAIL_REPRODUCIBLE=on --expect-carried MPI_Allreduce:48:rank_order short_floats)
 
 # The order of the ranks, wherever they are: the same bits in every layout, from the first call on.
-mpi_test_program(reproducible reproducible.c)
+mpi_test_program(reproducible reproducible.c CASES 0)
 set(MPI_TEST_BITS_4 "bits of all results: a0510485289a782d")
 set(in_order --set CROSSRAIL_REPRODUCIBLE=on --forbid-text "does not cover")
 foreach(mpi openmpi4 mpich4)
@@ -195,7 +195,7 @@ mpi_test(reproducible_file openmpi4 4 ARGS --set CROSSRAIL_CONFIG=${CMAKE_CURREN
   --expect-once "does not cover this MPI_Allreduce, nor others like it: the first calls on a communicator" --expect-carried MPI_Allreduce:34 --no-pass --exit any reproducible)
 
 # MPI_Allgather and MPI_Reduce_scatter_block, in all forms.
-mpi_test_program(gatherings gatherings.c reduction_types.c random_types.c random_comms.c)
+mpi_test_program(gatherings gatherings.c reduction_types.c random_types.c random_comms.c CASES 0)
 set(both --expect-carried MPI_Allgather:30 --expect-carried MPI_Reduce_scatter_block:30)
 foreach(mpi IN LISTS MPI_TEST_MPIS)
   foreach(ranks 2 4)

@@ -2,7 +2,7 @@
  *
  *   disagreement CASE [fatal]      with 'fatal' the default error handler shall end the job
  *
- * Prints how long this rank was inside, and the class of the error. */
+ * Prints the class of the error. */
 #include "check.h"
 
 enum { kMostBytes = 1 << 21 };
@@ -24,15 +24,12 @@ static int call(const Case* which, int* send, int* recv) {
   const int odd = rank_in(MPI_COMM_WORLD) == 1;
   const int count = odd ? which->odd_count : which->count;
   const int recv_count = odd && which->own_sides ? which->count : count;
-  const double began = MPI_Wtime();
   const int code = MPI_Alltoall(send, count, MPI_INT, recv, recv_count, MPI_INT, MPI_COMM_WORLD);
-  const double seconds = MPI_Wtime() - began;
   int class = MPI_SUCCESS;
   MPI_Error_class(code, &class);
-  printf("class %d after %.2f s\n", class, seconds);
+  printf("class %d\n", class);
   CHECK(code != MPI_SUCCESS, "rank %d got no error", rank_in(MPI_COMM_WORLD));
   CHECK(class == MPI_ERR_TRUNCATE || class == MPI_ERR_OTHER || class == MPI_ERR_INTERN, "class %d", class);
-  CHECK(seconds < 20, "inside for %.2f s", seconds);
   return code;
 }
 

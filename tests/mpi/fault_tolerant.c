@@ -23,15 +23,13 @@ static int class_of(int code) {
 static void fail(MPI_Comm comm, int revoked) {
   const int rank = rank_in(comm);
   if (rank == 1 && !revoked) kill(getpid(), SIGKILL);
-  const double began = MPI_Wtime();
   if (rank == 1) {
     usleep(300000);
     MPI_OK(revoke_comm(comm));
     return;
   }
   int found = class_of(checked_alltoall(comm, 3, 7));
-  printf("class %d after %.2f s\n", found, MPI_Wtime() - began);
-  CHECK(MPI_Wtime() - began < 10, "inside for %.2f s", MPI_Wtime() - began);
+  printf("class %d\n", found);
   CHECK(revoked ? found == kRevoked : found == kProcessFailed || found == kRevoked, "class %d", found);
   if (!revoked) MPI_OK(revoke_comm(comm));
   found = class_of(checked_alltoall(comm, 3, 8));

@@ -99,7 +99,7 @@ static void ahead(void) {
   }
 }
 
-/* Nonblocking calls wait for nobody, however many there are before the others come. */
+/* Nonblocking calls wait for nobody, however many there are before the others come: rank 0 comes when rank 1 has made them all. */
 static void freed(void) {
   enum { kMost = 40 };
   static int send[kMost][2], recv[kMost][2];
@@ -109,12 +109,10 @@ static void freed(void) {
     MPI_Request requests[kMost];
     MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     if (rank == 0) MPI_OK(MPI_Recv(NULL, 0, MPI_INT, 1, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    const double began = MPI_Wtime();
     for (int i = 0; i < calls; ++i) {
       send[i][0] = number(rank, 0, i), send[i][1] = number(rank, 1, i);
       MPI_OK(MPI_Ialltoall(send[i], 1, MPI_INT, recv[i], 1, MPI_INT, comm, &requests[i]));
     }
-    CHECK(MPI_Wtime() - began < 1, "%d nonblocking calls took %.1f s", calls, MPI_Wtime() - began);
     if (rank == 1) MPI_OK(MPI_Send(NULL, 0, MPI_INT, 0, 6, MPI_COMM_WORLD));
     MPI_OK(MPI_Waitall(calls, requests, MPI_STATUSES_IGNORE));
     for (int i = 0; i < calls; ++i) {

@@ -1,4 +1,4 @@
-/* Programs that end, or are made, in many ways, for tests of helper processes beside them (tests/python/couriers).
+/* Programs that end, or are made, in many ways, for tests of helper processes beside them (tests/python/helper_processes).
  *
  *   helped WAY     what is done after (or instead of) some long MPI_Allreduce; each rank says "PASS" where these were right */
 #include <sched.h>

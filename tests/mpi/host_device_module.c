@@ -3,5 +3,5 @@
 
 const crossrail_device_module* host_device_module(void);
 
-const crossrail_device_module* crossrail_device_module_v12(void);
-const crossrail_device_module* crossrail_device_module_v12(void) { return host_device_module(); }
+const crossrail_device_module* crossrail_device_module_table(void);
+const crossrail_device_module* crossrail_device_module_table(void) { return host_device_module(); }

@@ -4,27 +4,25 @@
 #include "crossrail/device_module.h"
 #include "pretend_driver.h"
 
-static crossrail_memory_kind classify(const void* pointer) {
-  return pretend_holds(pointer) ? CROSSRAIL_MEMORY_DEVICE : CROSSRAIL_MEMORY_HOST;
+/* Nobody knows where a piece of its memory ends. */
+static void describe(const void* pointer, size_t bytes, crossrail_memory* memory) {
+  (void)bytes;
+  const int held = pretend_holds(pointer);
+  *memory = (crossrail_memory){.kind = held ? CROSSRAIL_MEMORY_DEVICE : CROSSRAIL_MEMORY_HOST, .device = held ? 0 : -1};
 }
 
-static const char* copy(void* to, const void* from, size_t bytes) {
+static const char* copy(const crossrail_rows* rows, size_t count) {
   pretend_open(1);
-  memcpy(to, from, bytes);
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t row = 0; row < rows[i].count; ++row) memcpy((char*)rows[i].to + row * rows[i].pitch, (const char*)rows[i].from + row * rows[i].pitch, rows[i].bytes);
+  }
   pretend_open(0);
   return NULL;
 }
 
-static const char* copy_rows(const crossrail_rows* rows, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    for (size_t row = 0; row < rows[i].count; ++row) copy((char*)rows[i].to + row * rows[i].pitch, (const char*)rows[i].from + row * rows[i].pitch, rows[i].bytes);
-  }
-  return NULL;
-}
-
-const crossrail_device_module* crossrail_device_module_v12(void);
-const crossrail_device_module* crossrail_device_module_v12(void) {
+const crossrail_device_module* crossrail_device_module_table(void);
+const crossrail_device_module* crossrail_device_module_table(void) {
   static const crossrail_device_module module = {
-      .version = CROSSRAIL_DEVICE_MODULE_VERSION, .name = "pretend", .classify = classify, .copy = copy, .copy_rows = copy_rows};
+      .size = sizeof module, .name = "pretend", .describe = describe, .copy = copy};
   return &module;
 }

@@ -81,11 +81,16 @@ function(mpi_test_target name)
   endforeach()
 endfunction()
 
-# mpi_test_program(name source... [BUILDS build...] [FLAGS flag...])
+# mpi_test_program(name source... [CASES level] [BUILDS build...] [FLAGS flag...])
+# With CASES many tests of it run in one job (cases.cmake), under this thread level, a number; "args": MPI_THREAD_MULTIPLE where
+# "threads" or "multiple" is among the arguments, MPI_THREAD_SERIALIZED where "serialized" is.
 function(mpi_test_program name)
-  cmake_parse_arguments(ARG "" "" "BUILDS;FLAGS" ${ARGN})
+  cmake_parse_arguments(ARG "" "CASES" "BUILDS;FLAGS" ${ARGN})
   if(NOT ARG_BUILDS)
     set(ARG_BUILDS ${MPI_TEST_BUILDS})
+  endif()
+  if(DEFINED ARG_CASES)
+    set_property(GLOBAL PROPERTY MPI_TEST_LEVEL_OF_${name} ${ARG_CASES})
   endif()
   file(GLOB headers CONFIGURE_DEPENDS ${MPI_TEST_SOURCES}/*.h ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
   list(TRANSFORM ARG_UNPARSED_ARGUMENTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
@@ -106,6 +111,14 @@ function(mpi_test_program name)
       DEPENDS ${ARG_UNPARSED_ARGUMENTS} ${headers} VERBATIM)
     file(MAKE_DIRECTORY ${MPI_TEST_PROGRAMS}/${build})
     list(APPEND outputs ${output})
+    if(DEFINED ARG_CASES)
+      add_custom_command(OUTPUT ${output}.case.so
+        COMMAND ${compiler} -D_GNU_SOURCE -O1 -g1 -Wall -Wextra -Wno-stringop-overflow ${MPI_TEST_${build}_FLAGS}
+          -I${MPI_TEST_${build}_INCLUDE} -I${MPI_TEST_SOURCES} ${ARG_FLAGS} -include case_main.h -fPIC -fvisibility=hidden -shared
+          ${ARG_UNPARSED_ARGUMENTS} -o ${output}.case.so ${MPI_TEST_${build}_LIBRARY} -Wl,--allow-shlib-undefined -Wl,-Bsymbolic -pthread -ldl
+        DEPENDS ${ARG_UNPARSED_ARGUMENTS} ${headers} VERBATIM)
+      list(APPEND outputs ${output}.case.so)
+    endif()
   endforeach()
   mpi_test_target(${name} ${outputs})
 endfunction()
@@ -171,6 +184,8 @@ function(share_out_tests)
     set_property(TEST ${test} APPEND PROPERTY LABELS share_${share})
   endforeach()
 endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/cases.cmake)
+cmake_language(DEFER CALL add_case_tests)
 cmake_language(DEFER CALL share_out_tests)
 
 # Programs, which are not built with sanitizers, need their runtime first.
@@ -181,15 +196,21 @@ if(CROSSRAIL_SANITIZE MATCHES address)
 endif()
 
 # The seconds only tell a hang from a slow machine, here and in the programs.
-# mpi_test(name mpi ranks [SECONDS s] [PROPERTIES of-the-test value...] ARGS option... program argument...)
+# mpi_test(name mpi ranks [ALONE] [SECONDS s] [PROPERTIES of-the-test value...] ARGS option... program argument...)
+# It is one of many in a job where program and options allow it. ALONE: not this one, which depends on what a process does once.
 function(mpi_test name mpi ranks)
   mpi_test_wanted(${mpi} wanted)
   if(NOT wanted)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "SECONDS" "PROPERTIES;ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE" "SECONDS" "PROPERTIES;ARGS" ${ARGN})
   if(NOT ARG_SECONDS)
     set(ARG_SECONDS 150)
+  endif()
+  case_job_of("${ARG_ARGS}" job)
+  if(job AND NOT ARG_ALONE)
+    add_case(${name} ${mpi} ${ranks} ${job} --within ${ARG_SECONDS} ${ARG_ARGS})
+    return()
   endif()
   math(EXPR limit "3 * ${ARG_SECONDS} + 10")
   add_test(NAME mpi.${name}.${mpi}.${ranks} COMMAND ${Python3_EXECUTABLE} -S ${MPI_TEST_SOURCES}/run_mpi.py

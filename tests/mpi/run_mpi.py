@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import couriers
+import helper_processes
 import judge
 import recorded
 from mpis import all_mpis, launcher_environment
@@ -39,9 +39,9 @@ def parse(argv):
     add("--wrap", help="program of the same folder that starts each rank")
     add("--also-preload", help="library of the same folder, behind crossrail")
     add("--needs", help="skipped unless this command succeeds")
-    add("--couriers", type=int, default=0, metavar="JOBS", help="jobs of helper processes beside the program")
-    add("--missing-couriers", type=int, default=0, metavar="JOBS", help="jobs of which the ranks are told, too, though there are none")
-    add("--kill-courier", type=float, metavar="SECONDS", help="one of them is killed after that")
+    add("--helpers", type=int, default=0, metavar="JOBS", help="jobs of helper processes beside the program")
+    add("--missing-helpers", type=int, default=0, metavar="JOBS", help="jobs of which the ranks are told, too, though there are none")
+    add("--kill-helper", type=float, metavar="SECONDS", help="one of them is killed after that")
     add("--without", choices=["first", "last"], help="this rank runs without crossrail")
     add("--shm", choices=["64m", "readonly"], help="another /dev/shm for this run (needs root)")
     add("--within", type=float, default=60, help="seconds after which the run has failed")
@@ -185,7 +185,7 @@ def main(argv):
         skip("mounting another /dev/shm is not allowed here")
     flavour = mpi.flavour if options.preload == "own" else options.preload
     before = judge.shm_names()
-    with couriers.Couriers(mpi, options) as beside:
+    with helper_processes.HelperProcesses(mpi, options) as beside:
         options.told = beside.settings
         result = run_again(mpi, options, flavour)
     complaints = judge.complaints(result, options)

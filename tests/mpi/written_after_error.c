@@ -40,10 +40,8 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 3; ++i) MPI_OK(call(0));
   MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
   if (rank == 0) usleep(1500000);
-  const double began = MPI_Wtime();
   const int code = call(1);
-  printf("code %d after %.2f s\n", code, MPI_Wtime() - began);
-  CHECK(MPI_Wtime() - began < 20, "inside for %.2f s", MPI_Wtime() - began);
+  printf("code %d\n", code);
   CHECK(rank != 2 || code != MPI_SUCCESS, "no error");
   memset(recv, kMark, sizeof recv);
   if (rank == 2 && code != MPI_SUCCESS) watch();

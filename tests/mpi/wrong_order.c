@@ -102,16 +102,6 @@ static void pending_kinds(void) {
   returned("both");
 }
 
-static void pending_order(void) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  alarm(14); /* it does not end with crossrail */
-  if (odd()) (void)end_of(MPI_Ibarrier(comm, &request), &request);
-  if (strcmp(name, "pending_order_all") != 0) (void)end_of(MPI_Ialltoall(send, 2, MPI_INT, recv, 2, MPI_INT, comm, &request), &request);
-  else if (MPI_Ialltoall(send, 2, MPI_INT, recv, 2, MPI_INT, comm, &request) == MPI_SUCCESS) (void)MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
-  if (!odd()) (void)end_of(MPI_Ibarrier(comm, &request), &request);
-  returned("both");
-}
-
 static void blocking_and_pending(void) {
   MPI_Request request = MPI_REQUEST_NULL;
   if (odd()) (void)end_of(MPI_Ialltoall(send, 2, MPI_INT, recv, 2, MPI_INT, comm, &request), &request);
@@ -200,8 +190,8 @@ const Case wrong_order[] = {
     UNLIKE(operations_allreduce), UNLIKE(operations_scatter), UNLIKE(operations_iallreduce), UNLIKE(types_allreduce), UNLIKE(types_scatter),
     UNLIKE(types_alltoall), UNLIKE(types_allgather), UNLIKE(types_ialltoall), UNLIKE(types_iallreduce), UNLIKE(counts_allreduce),
     UNLIKE(counts_scatter), UNLIKE(counts_alltoall), UNLIKE(counts_allgather), UNLIKE(counts_ialltoall), UNLIKE(counts_iallreduce),
-    {"own_operation_allreduce", own_operation}, {"own_operation_scatter", own_operation}, CASE(left_handler), CASE(alltoall_allgather), CASE(allreduce_scatter), CASE(alltoall_barrier), CASE(pending_kinds), CASE(pending_order),
-    {"pending_order_all", pending_order}, CASE(blocking_and_pending),
+    {"own_operation_allreduce", own_operation}, {"own_operation_scatter", own_operation}, CASE(left_handler), CASE(alltoall_allgather), CASE(allreduce_scatter), CASE(alltoall_barrier), CASE(pending_kinds),
+    CASE(blocking_and_pending),
     CASE(other_order), CASE(in_place_on_one), CASE(missing), CASE(never_completed), CASE(freed_then_waited), CASE(waited_twice),
     CASE(started_nonblocking),
 #if PERSISTENT_COLLECTIVES

@@ -49,7 +49,7 @@ say "process $$, device 0 of 1"
 [ $does = early ] && { say 'WRONG: cudaSetDevice: no'; exit 2; }
 while [ ! -s "$CUDA_MPS_PIPE_DIRECTORY/server" ]; do sleep 0.05; done
 server=$(cat "$CUDA_MPS_PIPE_DIRECTORY/server")
-say 'goes on, MPI_Alltoall by hybrid'
+say 'goes on, MPI_Alltoall by ipc_kernel_push'
 trap 'say "has got signal 10 in MPI_Alltoall, round 20; its stack:"' USR1
 [ $does = hang ] && while :; do sleep 0.2; done
 [ $does = error_of_daemon ] && { sleep 1.5; say 'ended: MPI_Alltoall returns code 16; leaves'; exit 0; }

@@ -11,7 +11,7 @@ PLAIN = [DEVICE, DEVICE, DEVICE, PART, PART, WHOLE, CHUNKS]
 ANY = PLAIN + [UNSHAREABLE, UNSHAREABLE, MANAGED, MANAGED]
 # Without ipc_resident_push: a persistent call for which it is asked fails where it cannot be planned, instead of going by host memory.
 SETTINGS = {  # as in generate.py
-    "CROSSRAIL_ALLTOALL": ("-", ["packet", "ll128", "ipc_kernel_push", "ipc_kernel_pull", "ipc_copy_push", "ipc_copy_pull", "hybrid",
+    "CROSSRAIL_ALLTOALL": ("-", ["packet", "ll128", "ipc_kernel_push", "ipc_kernel_pull", "ipc_copy_push", "ipc_copy_pull", "hybrid~ipc_threshold=64~memcpy_threshold=256",
                                  "pairwise"]),
     "CROSSRAIL_ALLTOALLV": ("-", ["ipc_push", "ipc_push~memcpy_threshold=100", "pairwise"]),
     "CROSSRAIL_ALLREDUCE": ("-", ["ll_one_shot", "ll128_one_shot", "two_shot_pull", "two_shot_pull~halves=64", "multi_lane", "multi_lane~part=1K", "multi_lane~part=1K~circling=0"]),
@@ -24,8 +24,6 @@ SETTINGS = {  # as in generate.py
     "CROSSRAIL_ONE_LAUNCHER": ("1", ["0"]),
     "CROSSRAIL_SMS": ("0", ["1"]),
     "CROSSRAIL_RESIDENT": ("0", ["100"]),
-    "CROSSRAIL_IPC_THRESHOLD": ("0", ["64"]),
-    "CROSSRAIL_MEMCPY_THRESHOLD": ("0", ["256"]),
 }
 ON_DEVICES = {"packet", "ll128", "ll128_one_shot", "ipc_kernel_push", "ipc_kernel_pull", "ipc_copy_push", "ipc_copy_pull", "ipc_push", "ipc_pull", "ll_one_shot", "two_shot_pull"}
 ALIGNMENTS = {1: "byte char int8 bool SIGNED_CHAR UNSIGNED_CHAR INT8_T UINT8_T INTEGER1 BYTE C_BOOL", 2: "short uint16 SHORT UNSIGNED_SHORT INT16_T "

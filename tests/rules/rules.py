@@ -22,7 +22,7 @@ PUBLIC_HEADERS = {"device": {"crossrail/device_module.h"}}
 
 VENDOR = r"\b(?:cuda|hip|rocm|hsa|sycl|nccl|rccl|nvml|cu|ze)(?:[A-Z_]\w*)\b|\bCU(?:DA)?_\w+|\bHIP_\w+"
 VENDOR_CONDITION = r"CUDA|NVCC|NVIDIA|\bHIP|ROCM|AMDGPU|_HIP|SYCL|LEVEL_ZERO|INTEL_GPU"
-BANNED_WORDS = {"utils", "helper", "helpers", "misc", "impl", "mgr", "ctx", "legacy"}
+BANNED_WORDS = {"utils", "misc", "impl", "mgr", "ctx", "legacy"}
 ALGORITHMS = (
     "all_of|any_of|clamp|copy|copy_n|count|count_if|equal|fill|fill_n|find|find_if|lower_bound|max|max_element|min|min_element|mismatch"
     "|none_of|remove_if|reverse|rotate|sort|stable_sort|transform|unique|upper_bound"
@@ -34,8 +34,8 @@ GROWS = (
     r"|\b(?:reserve_\w+|open|open_messages|process_settings|getenv)\s*\("
 )
 # What prepares plans, beside the functions `plan` and `fit` themselves; only they and each other may call it.
-PREPARES = {"let_couriers_help", "plan_both_ways", "plan_mapped", "plan_messages", "plan_on_devices", "plan_combined_packets", "plan_order",
-            "plan_packets", "plan_regions", "reserve_send_copy"}
+PREPARES = {"share_with_helpers", "plan_both_ways", "plan_mapped", "plan_messages", "plan_on_devices", "plan_combined_packets", "plan_order",
+            "plan_packets", "plan_pairwise_on_devices", "plan_regions", "reserve_send_copy"}
 
 
 def _is_cpp(path):

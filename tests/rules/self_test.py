@@ -41,7 +41,7 @@ CASES = (
     (rules.few_parameters, "src/mpi/a.cpp", "int f(int a, int b, int c, int d, int e) {}\n", "int f(MPI_Comm, int, int, int, int) {}\n"),
     (rules.few_parameters, "src/a/b.h", "struct A {\n virtual int f(int, int, int, int, int) = 0;\n};\n", "void f(void);\n"),
     (rules.plain_names, "src/base/utils.h", "", ""),
-    (rules.plain_names, "src/base/a.h", "int string_helper;\n", "int whelper; // helper\n"),
+    (rules.plain_names, "src/base/a.h", "int string_utils;\n", "int wutils; // utils\n"),
     (rules.plain_names, "src/base/a.h", "struct PlanImpl {};\n", "struct Simple {}; int cuCtxPushCurrent;\n"),
     (rules.plain_names, "src/base/a.h", "int new_size, size_2;\n", 'int renew_size; f("new_size");\n'),
     (rules.plain_names, "python/a.py", "def legacy_run():\n    pass\n", "def run():\n    'legacy'\n"),

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "selection/selection.h"
+#include "tests/selection/chosen.h"
 
 namespace crossrail::tests {
 namespace {
@@ -22,14 +22,14 @@ std::vector<TuningRow> table(const std::string& csv) {
   return rows;
 }
 
-std::vector<Candidate> candidates(const std::string& csv, const std::string& wanted, const std::vector<int>& node_of,
+std::vector<Chosen> candidates(const std::string& csv, const std::string& wanted, const std::vector<int>& node_of,
                                   std::uint64_t bytes) {
   return choose(table(csv), wanted, {topology(node_of)}, {Collective::alltoall, Memory::host, false, bytes});
 }
 
 Names names(const std::string& csv, const std::string& wanted, const std::vector<int>& node_of, std::uint64_t bytes) {
   Names found;
-  for (const Candidate& one : candidates(csv, wanted, node_of, bytes)) {
+  for (const Chosen& one : candidates(csv, wanted, node_of, bytes)) {
     found.push_back(one.algorithm == nullptr ? "native" : one.algorithm->name);
   }
   return found;
@@ -47,7 +47,7 @@ Names names_in_order(const std::string& csv, const std::string& wanted, const st
   ordered.rank_order = true;
   shape.reduction = reduction;
   Names found;
-  for (const Candidate& one : choose(table(csv), wanted, {ordered}, shape)) found.push_back(one.algorithm == nullptr ? "native" : one.algorithm->name);
+  for (const Chosen& one : choose(table(csv), wanted, {ordered}, shape)) found.push_back(one.algorithm == nullptr ? "native" : one.algorithm->name);
   return found;
 }
 
@@ -71,11 +71,12 @@ TEST(Choose, the_order_of_the_ranks_of_calls_that_may_be_pending) {
   ordered.rank_order = true;
   Shape sum{Collective::allreduce, Memory::host, false, 800};
   sum.reduction = {Operation::sum, Element::float32};
-  for (const Candidate& one : choose_without_native(table("allreduce,host,*,*,*,native,\n"), "", {ordered}, sum)) EXPECT_STREQ(one.algorithm->name, "rank_order");
-  EXPECT_FALSE(choose_without_native({}, "", {ordered}, sum).empty());
-  Ground silent{ordered};
-  silent.messages = false;
-  EXPECT_TRUE(choose_without_native({}, "", silent, sum).empty()) << "without messages nothing can be sure to end";
+  Ground pending{ordered};
+  pending.form = Form::pending;
+  for (const Chosen& one : choose(table("allreduce,host,*,*,*,native,\n"), "", pending, sum)) EXPECT_STREQ(one.algorithm->name, "rank_order");
+  EXPECT_FALSE(choose({}, "", pending, sum).empty());
+  pending.messages = false;
+  EXPECT_TRUE(choose({}, "", pending, sum).empty()) << "without messages nothing can be sure to end";
   Settings settings;
   EXPECT_FALSE(could_serve({}, settings, ordered, false));
   settings.reproducible = 1;
@@ -220,7 +221,7 @@ TEST(Choose, streams_have_rows_of_their_own_and_no_native) {
   const Shape in_a_stream{Collective::alltoall, Memory::device, false, 8, Order::stream};
   const auto of = [&](const std::string& csv, const std::string& wanted) {
     Names found;
-    for (const Candidate& one : choose(table(csv), wanted, {topology({0, 0})}, in_a_stream)) found.push_back(one.algorithm->name);
+    for (const Chosen& one : choose(table(csv), wanted, {topology({0, 0})}, in_a_stream)) found.push_back(one.algorithm->name);
     return found;
   };
   EXPECT_EQ(of("alltoall,device,*,*,*,packet,\nalltoall,stream,*,*,*,hybrid,\nalltoall,stream,*,*,*,native,\n", ""), Names{"hybrid"});

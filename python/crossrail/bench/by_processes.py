@@ -58,11 +58,11 @@ def marked(measurement: Measurement, name: str, count: int) -> Measurement:
     return measurement
 
 
-def measure_with_couriers(request: BenchRequest, counts: Sequence[int], machine: Optional[str]) -> Measurement:
+def measure_with_helpers(request: BenchRequest, counts: Sequence[int], machine: Optional[str]) -> Measurement:
     """A collective with so many helper processes beside each rank, number by number."""
     def job(count: int) -> Job:
         """With one number of them."""
-        return lambda: marked(measure(replace(request, where=replace(request.where, couriers=count)), machine), "helpers", count)
+        return lambda: marked(measure(replace(request, where=replace(request.where, helpers=count)), machine), "helpers", count)
 
     whole = one_after_the_other([job(count) for count in counts])
     sentence = without_use(whole, request.what.collective)

@@ -1,7 +1,8 @@
 """What the bench programs measured: comparing crossrail with the native MPI, size by size.
 
 A measurement is the JSON of a bench program as a dict; times are microseconds, each the maximum over ranks of
-one repetition. Results of nonblocking and persistent calls have their parts as well: pure, start, wait, compute, total,
+one repetition. All contenders of a size have as many repetitions, which they make in turns (older measurements have
+unequal numbers). Results of nonblocking and persistent calls have their parts as well: pure, start, wait, compute, total,
 exposed (total - compute) and blocking as {p25_us, p50_us, p75_us}, overlap as {p25_percent, ...}, work_us (what the work
 between start and wait takes by itself), and init_us where a persistent request was made. A result that another algorithm
 than its contender's name says has made is marked not_run. p50_low_us and p50_high_us are the 95 % confidence interval of

@@ -7,7 +7,7 @@ from typing import Dict, List, Optional, Tuple
 from crossrail.algorithms import across_nodes, compact
 from crossrail.cluster.plan import distribute
 from crossrail.collectives import BLOCKING, NAME_OF_FORM, any_of, exchange_names, find, names, vector_names
-from crossrail.couriers import MOST
+from crossrail.helper_processes import MOST
 from crossrail.errors import CliError, did_you_mean
 from crossrail.places import check_flavour
 from crossrail.sizes import parse_numbers
@@ -79,7 +79,7 @@ class What:
 class Where:
     """The ranks, and the MPI that starts them: flavour and launcher, found here where they are None.
 
-    `hosts`: on a cluster of so many hosts that lives on this machine. `environment`: for the ranks. `couriers`: helper processes beside each rank
+    `hosts`: on a cluster of so many hosts that lives on this machine. `environment`: for the ranks. `helpers`: helper processes beside each rank
     that share its long messages to other nodes.
     """
 
@@ -89,7 +89,7 @@ class Where:
     launcher_words: Tuple[str, ...] = ()
     hosts: Optional[int] = None
     environment: Dict[str, str] = field(default_factory=dict)
-    couriers: int = 0
+    helpers: int = 0
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def distinct_counts(text: str, option: str, least: int, most: int) -> List[int]:
     return counts
 
 
-def courier_counts(text: Optional[str], collective: str) -> List[int]:
+def helper_counts(text: Optional[str], collective: str) -> List[int]:
     """The numbers of helper processes in --helpers-per-gpu; none where it is not given. Raises CliError where no algorithm has a use for them."""
     if text is None:
         return []

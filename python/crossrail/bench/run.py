@@ -17,7 +17,7 @@ from crossrail.cluster.hosts import Cluster
 from crossrail.cluster.launch import cluster_start, run_on
 from crossrail.cluster.plan import distribute
 from crossrail.collectives import exchange_names
-from crossrail.couriers import couriers_of
+from crossrail.helper_processes import helpers_of
 from crossrail.errors import CliError, Stopped
 from crossrail.flavours import find_flavour
 from crossrail.job_folder import job_folder, may_be_elsewhere
@@ -42,8 +42,8 @@ class Unfinished(CliError):
 class Starter:
     """Starts jobs on this machine, or on a cluster made at the first job; `with` removes the cluster. Each rank has so many helper processes."""
 
-    def __init__(self, hosts: Optional[int], ranks: int, couriers: int = 0) -> None:
-        self.couriers = couriers
+    def __init__(self, hosts: Optional[int], ranks: int, helpers: int = 0) -> None:
+        self.helpers = helpers
         self.distributed = distribute(ranks, hosts) if hosts is not None else []
         self.cluster: Optional[Cluster] = None
         self.stack = ExitStack()
@@ -57,20 +57,20 @@ class Starter:
 
     def __call__(self, job: Job, output: IO[str]) -> int:
         if not self.distributed:
-            with couriers_of(job, self.couriers):
-                self.check_couriers(job)
+            with helpers_of(job, self.helpers):
+                self.check_helpers(job)
                 return supervise(command_line(job), output=output)
         if not self.cluster:
             self.cluster = self.stack.enter_context(Cluster(self.distributed))
         cluster = self.cluster
-        with couriers_of(job, self.couriers, lambda one: astuple(cluster_start(cluster, one))):
-            self.check_couriers(job)
+        with helpers_of(job, self.helpers, lambda one: astuple(cluster_start(cluster, one))):
+            self.check_helpers(job)
             return run_on(cluster, job, output=output)
 
-    def check_couriers(self, job: Job) -> None:
+    def check_helpers(self, job: Job) -> None:
         """Raises CliError where the helper processes have not come up: what would be measured is something else."""
-        if self.couriers and "CROSSRAIL_HELPERS" not in job.environment:
-            raise CliError(f"Nothing is measured with {self.couriers} helper processes a GPU, since they do not start.")
+        if self.helpers and "CROSSRAIL_HELPERS" not in job.environment:
+            raise CliError(f"Nothing is measured with {self.helpers} helper processes a GPU, since they do not start.")
 
 
 def chosen_flavour(flavour: Optional[str]) -> str:
@@ -169,7 +169,7 @@ def measure(request: BenchRequest, machine_name: Optional[str] = None) -> Measur
 
     A measurement that ended too early has the sizes before: it is marked 'stopped' where the user did it, else 'failed' (a sentence).
     """
-    with Interruptions() as interruptions, Starter(request.where.hosts, request.where.ranks, request.where.couriers) as start:
+    with Interruptions() as interruptions, Starter(request.where.hosts, request.where.ranks, request.where.helpers) as start:
         try:
             measurement = run_bench(request, start)
         except Unfinished as error:

@@ -11,11 +11,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from crossrail.bench.by_processes import measure_ping_pong, measure_with_couriers
+from crossrail.bench.by_processes import measure_ping_pong, measure_with_helpers
 from crossrail.bench.contenders import Contenders, default_ranks, resolve_contenders
 from crossrail.bench.measurements import Measurement, not_run_sentences, on_device, reference, verdict, wrong_blocks
 from crossrail.bench.device import gpu_count
-from crossrail.bench.request import (CONTIGUOUS, EQUAL, PING_PONG, BenchRequest, Effort, What, Where, check_request, distinct_counts, courier_counts,
+from crossrail.bench.request import (CONTIGUOUS, EQUAL, PING_PONG, BenchRequest, Effort, What, Where, check_request, distinct_counts, helper_counts,
                                      shortest_datatype)
 from crossrail.bench.run import measure
 from crossrail.collectives import any_of, call_names, exchange_names, find_call, for_help, vector_names
@@ -32,7 +32,7 @@ from crossrail.sizes import parse_size
 
 FORMATS = ("table", "osu")
 
-BENCH_HELP = """Measure crossrail against the native MPI: same run, taking turns, data checked.
+BENCH_HELP = """Measure crossrail against the native MPI: same run, taking turns, as many repetitions of each, data checked.
 
 Contenders (--algorithms): native, auto (crossrail's own choice), or algorithms of 'crossrail list', with parameters
 if need be; 'all' is auto and all of them that are for this memory; for alltoallv also alltoall, which makes the same exchange where no block is empty.
@@ -199,12 +199,12 @@ def code_of(measurement: Measurement, algorithms: str) -> int:
     return EXIT_CODE if missing or measurement.get("failed") else 0
 
 
-def measured(request: BenchRequest, rivals: Contenders, machine: Optional[str], couriers: Sequence[int] = ()) -> Measurement:
+def measured(request: BenchRequest, rivals: Contenders, machine: Optional[str], helpers: Sequence[int] = ()) -> Measurement:
     """The measurement of the request with these contenders, and numbers of helper processes; meanwhile standard error says so."""
     with_rivals = replace(request, what=replace(request.what, contenders=rivals.names, peers=rivals.peers),
                           where=replace(request.where, environment=rivals.environment))
     with Console(stderr=True).status(f"measuring {request.what.call} on {request.where.ranks} ranks…"):
-        return measure_with_couriers(with_rivals, couriers, machine) if couriers else measure(with_rivals, machine)
+        return measure_with_helpers(with_rivals, helpers, machine) if helpers else measure(with_rivals, machine)
 
 
 def gpus_of_a_node(given: Optional[int], memory: str, hosts: Optional[int]) -> int:
@@ -226,7 +226,7 @@ def bench_command(
     algorithms: str = typer.Option("native,auto", "--algorithms", help="Contenders, separated by commas, or all."),
     native_cuda: Optional[bool] = typer.Option(None, "--native-cuda/--no-native-cuda", help="Whether the MPI library takes device memory; it is asked if not given.", show_default=False),
     peers: List[str] = typer.Option([], "--peer", help="Another contender: NAME=LIBRARY:SYMBOL, a function of a shared library. May be repeated.", show_default=False),
-    repetitions: Optional[int] = typer.Option(None, "--repetitions", help="Repetitions of every size.", show_default=False),
+    repetitions: Optional[int] = typer.Option(None, "--repetitions", help="Repetitions of every contender at every size. Without it: as many as fit the time, the same number for all.", show_default=False),
     tests: int = typer.Option(0, "--tests", min=0, help="Calls of MPI_Test in the work between start and wait (nonblocking and persistent calls)."),
     empty: int = typer.Option(0, "--empty", min=0, max=100, help=f"Percent of the blocks that are empty ({for_help(vector_names)})."),
     counts: str = typer.Option(EQUAL, "--counts", help=f"Lengths of the blocks: equal, or by Zipf's law; see above ({for_help(vector_names)})."),
@@ -238,7 +238,7 @@ def bench_command(
     slices: bool = typer.Option(False, "--slices", help="Every call uses another slice of one allocation, as memory of caching allocators is."),
     beside: bool = typer.Option(False, "--beside", help="A kernel of the bench's own runs on the GPU meanwhile, on half of its multiprocessors (--memory cuda)."),
     buffers: int = typer.Option(1, "--buffers", min=1, max=1_000_000, help="Sets of buffers, used in turn."),
-    couriers: Optional[str] = typer.Option(None, "--helpers-per-gpu", help="Numbers of helper processes beside each rank, separated by commas: 0,1,3; each by a job of its own.", show_default=False),
+    helpers: Optional[str] = typer.Option(None, "--helpers-per-gpu", help="Numbers of helper processes beside each rank, separated by commas: 0,1,3; each by a job of its own.", show_default=False),
     csv: Optional[Path] = typer.Option(None, "--csv", help="Write a line for every size and contender to this file.", show_default=False),
     form_of_output: str = typer.Option("table", "--format", help="On the terminal: table, or osu (columns of the OSU micro-benchmarks)."),
     output: Optional[Path] = typer.Option(None, "--output", help="Folder for the result (JSON).", show_default=False),
@@ -250,8 +250,8 @@ def bench_command(
     what = What(found.name, parse_size(smallest), parse_size(largest), step, memory, empty, (), tuple(peers), form, tests, shortest_datatype(datatype), in_place, off_cache,
                 counts, fresh, found.kind_of(collective), buffers, slices=slices, beside=beside)
     check_request(request := BenchRequest(what, Where(default_ranks(memory) if ranks is None else ranks, flavour, launcher, tuple(context.obj.launcher), hosts), Effort(repetitions, most_seconds=most_seconds)))
-    courier_numbers, outputs = courier_counts(couriers, found.name), check_outputs(Outputs(output, html, csv, form_of_output))
-    raise typer.Exit(conclude(measured(request, look_ahead(resolve_contenders(what, request.where, algorithms, native_cuda), found.setting, outputs), machine, courier_numbers), outputs, algorithms))
+    helper_numbers, outputs = helper_counts(helpers, found.name), check_outputs(Outputs(output, html, csv, form_of_output))
+    raise typer.Exit(conclude(measured(request, look_ahead(resolve_contenders(what, request.where, algorithms, native_cuda), found.setting, outputs), machine, helper_numbers), outputs, algorithms))
 
 
 def ping_pong_command(

@@ -10,7 +10,7 @@ import typer
 from crossrail.cluster.hosts import Cluster
 from crossrail.cluster.launch import cluster_start, run_on
 from crossrail.cluster.plan import resolve_ranks
-from crossrail.couriers import MOST as MOST_COURIERS, couriers_of
+from crossrail.helper_processes import MOST as MOST_HELPERS, helpers_of
 from crossrail.errors import CliError
 from crossrail.jobs import RunChoice, prepare
 from crossrail.launchers import MOST_RANKS, core_count
@@ -48,14 +48,14 @@ def cluster_command(
     report_folder: Optional[str] = typer.Option(None, "--report-folder", help="Keep the reports here.", show_default=False),
     html: Optional[Path] = typer.Option(None, "--html", help="Write the report to this file, too, as a page.", show_default=False),
     trace: Optional[Path] = typer.Option(None, "--trace", help="Write what every rank did, and when, to this file, for ui.perfetto.dev.", show_default=False),
-    couriers: int = typer.Option(0, "--helpers-per-gpu", min=0, max=MOST_COURIERS, help="Helper processes beside each rank, as of 'crossrail run'."),
+    helpers: int = typer.Option(0, "--helpers-per-gpu", min=0, max=MOST_HELPERS, help="Helper processes beside each rank, as of 'crossrail run'."),
     show: bool = typer.Option(False, "--show", help="Print the command of the first host instead of running it."),
 ) -> None:
     """See CLUSTER_HELP."""
     parts = context.obj
     if not parts.program:
         raise CliError("No program is given: crossrail cluster -H 2 -n 4 -- ./app")
-    if native and (report or report_folder or html or trace or couriers):
+    if native and (report or report_folder or html or trace or helpers):
         raise CliError("With --native there is no crossrail to report, to trace, or to help: leave out --native, or --report, --trace and --helpers-per-gpu.")
     if not show:
         check_files(html, trace)
@@ -68,7 +68,7 @@ def cluster_command(
 
         def run() -> int:
             """The job beside its helper processes."""
-            with couriers_of(job, couriers, lambda one: astuple(cluster_start(cluster, one))):
+            with helpers_of(job, helpers, lambda one: astuple(cluster_start(cluster, one))):
                 if report or report_folder or html:
                     return run_with_report(job, ReportChoice(report_folder, html), lambda one: run_on(cluster, one))
                 return run_on(cluster, job)

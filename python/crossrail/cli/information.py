@@ -34,7 +34,7 @@ Examples:
   crossrail list
   crossrail list alltoall
   crossrail list --settings
-  crossrail list --conf > ~/.config/crossrail.conf
+  crossrail list --conf > crossrail.conf
 """
 EXPLAIN_HELP = """Say which algorithm a call would get, and why not the others.
 

@@ -10,7 +10,7 @@ import typer
 
 from crossrail import core
 from crossrail.console import warn
-from crossrail.couriers import MOST as MOST_COURIERS, couriers_of
+from crossrail.helper_processes import MOST as MOST_HELPERS, helpers_of
 from crossrail.errors import CliError
 from crossrail.jobs import RunChoice, prepare, resolve_flavour
 from crossrail.launchers import MOST_RANKS, Job, command_line
@@ -99,7 +99,7 @@ def run_command(
     html: Optional[Path] = typer.Option(None, "--html", help="Write the report to this file, too, as a page.", show_default=False),
     record: Optional[Path] = typer.Option(None, "--record", help="Write the collective calls to this file, for 'crossrail replay'.", show_default=False),
     trace: Optional[Path] = typer.Option(None, "--trace", help="Write what every rank did, and when, to this file, for ui.perfetto.dev.", show_default=False),
-    couriers: int = typer.Option(0, "--helpers-per-gpu", min=0, max=MOST_COURIERS,
+    helpers: int = typer.Option(0, "--helpers-per-gpu", min=0, max=MOST_HELPERS,
                                  help="Processes beside each rank that move long messages of device memory between nodes."),
     mps: bool = typer.Option(False, "--mps", help="Start an MPS daemon for this job, and end it afterwards."),
     show: bool = typer.Option(False, "--show", help="Print the command instead of running it."),
@@ -111,18 +111,18 @@ def run_command(
     job = prepare(parts.program, parts.launcher, RunChoice(flavour, launcher, ranks, shown=show))
     reported = ReportChoice(report_folder, html, record, report or bool(report_folder or html))
     if show:
-        show_job(job, reported, trace, {"helper processes": couriers > 0, "MPS daemon": mps})
+        show_job(job, reported, trace, {"helper processes": helpers > 0, "MPS daemon": mps})
         return
     check_files(html, record, trace)
     tell_settings()
-    if not (report or report_folder or html or record or trace or couriers or mps):
+    if not (report or report_folder or html or record or trace or helpers or mps):
         words = command_line(job)
         os.execv(words[0], words)
     start = partial(run_with_report, job, reported) if report or report_folder or html or record else partial(run_here, job)
 
     def run() -> int:
         """The job beside its MPS daemon and its helper processes."""
-        with mps_of(job, mps), couriers_of(job, couriers):
+        with mps_of(job, mps), helpers_of(job, helpers):
             return start()
 
     raise typer.Exit(run_traced(job, trace, run))

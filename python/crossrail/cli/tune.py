@@ -15,7 +15,7 @@ from rich.text import Text
 
 from crossrail import core
 from crossrail.bench.contenders import NATIVE_LEFT_OUT, default_ranks, native_takes_part
-from crossrail.bench.request import BenchRequest, Effort, What, Where, check_seconds, courier_counts
+from crossrail.bench.request import BenchRequest, Effort, What, Where, check_seconds, helper_counts
 from crossrail.bench.run import Starter
 from crossrail.cluster.plan import distribute
 from crossrail.collectives import any_of, for_help, names, vector_names
@@ -60,14 +60,14 @@ The exit code is 1 when an algorithm had to be left out because its data were wr
 """
 
 LARGEST = {"host": "1M", "device": "16M"}
-DEVICE_PRESETS = {"CROSSRAIL_DEVICES": "1", "CROSSRAIL_IPC_THRESHOLD": "0", "CROSSRAIL_MEMCPY_THRESHOLD": "0", "CROSSRAIL_RESIDENT": "0"}
+DEVICE_PRESETS = {"CROSSRAIL_DEVICES": "1", "CROSSRAIL_RESIDENT": "0"}
 
 
 @dataclass
 class TuneRequest:
     """What the user asked for: the bench request of all jobs, the numbers of ranks, sizes in bytes, the files.
 
-    `native`: whether it can be measured. `couriers`: the numbers of helper processes beside a rank that are tried; none: there are none.
+    `native`: whether it can be measured. `helpers`: the numbers of helper processes beside a rank that are tried; none: there are none.
     """
 
     bench: BenchRequest
@@ -78,12 +78,12 @@ class TuneRequest:
     output: Path
     command: str
     native: bool = True
-    couriers: Tuple[int, ...] = ()
+    helpers: Tuple[int, ...] = ()
 
     @property
     def processes(self) -> Tuple[int, ...]:
         """That share a rank's long messages: it and its helpers."""
-        return tuple(number + 1 for number in self.couriers) or (1,)
+        return tuple(number + 1 for number in self.helpers) or (1,)
 
     @property
     def memory(self) -> str:
@@ -132,7 +132,7 @@ def identity(request: TuneRequest, machine: Dict[str, Any]) -> Dict[str, Any]:
     what, where = request.bench.what, request.bench.where
     return {"collective": what.collective, "machine": [machine.get("host"), machine.get("cpu")], "hosts": where.hosts,
             "algorithms": request.wanted, "flavour": where.flavour, "launcher": where.launcher, "launcher words": list(where.launcher_words),
-            "empty percent": what.empty, **({"helpers": list(request.couriers)} if request.couriers else {}),
+            "empty percent": what.empty, **({"helpers": list(request.helpers)} if request.helpers else {}),
             "table in force": os.environ.get("CROSSRAIL_TUNING", ""), **({"native": request.native} if request.memory == "device" else {})}
 
 
@@ -150,9 +150,9 @@ def run_campaigns(request: TuneRequest, record: Record) -> List[Campaign]:
             progress = stack.enter_context(progress_bar())
             for ranks in request.ranks:
                 bar = progress.add_task(f"{ranks} ranks", total=None)
-                couriers = max(request.couriers, default=0)
-                with Starter(request.bench.where.hosts, ranks, couriers) as start:
-                    bench = replace(request.bench, where=replace(request.bench.where, ranks=ranks, couriers=couriers))
+                helpers = max(request.helpers, default=0)
+                with Starter(request.bench.where.hosts, ranks, helpers) as start:
+                    bench = replace(request.bench, where=replace(request.bench.where, ranks=ranks, helpers=helpers))
                     launch = JobLaunch(bench, start, interruptions)
                     context = Context(
                         launch, record, warn=warn,
@@ -195,7 +195,7 @@ def comments(request: TuneRequest, machine: Dict[str, Any], campaigns: List[Camp
             *([f"Device memory of {campaigns[0].device}"] if campaigns[0].device else []),
             f"Date: {datetime.date.today().isoformat()}",
             f"Ranks, on nodes: {layouts}; {request.rounds} rounds and {request.rounds} to confirm",
-            *([f"Processes a rank, itself and its helpers: {', '.join(map(str, request.processes))}"] if request.couriers else []),
+            *([f"Processes a rank, itself and its helpers: {', '.join(map(str, request.processes))}"] if request.helpers else []),
             f"Command: {request.command}"]
 
 
@@ -213,7 +213,7 @@ def tune(request: TuneRequest, resume: bool) -> bool:
     out.print(f"Written to {request.output}" + (f", above what was there before ({kept} row{'s' if kept != 1 else ''})." if kept else "."))
     example = campaigns[0].layout
     start = f"cluster -H {request.bench.where.hosts}" if request.bench.where.hosts else "run"
-    start += f" --helpers-per-gpu {max(request.couriers)}" if request.couriers else ""
+    start += f" --helpers-per-gpu {max(request.helpers)}" if request.helpers else ""
     table = shlex.quote(str(request.output))
     out.print(f"Use it:   CROSSRAIL_TUNING={table} crossrail {start} -n {example.ranks} -- ./app\n"
               f"Look:     CROSSRAIL_TUNING={table} crossrail explain {request.bench.what.collective} -n {example.ranks} --nodes {example.nodes} --bytes 1K"
@@ -240,7 +240,7 @@ def tune_command(
     rounds: int = typer.Option(5, "--rounds", help="Rounds that find the winners; as many confirm them."),
     seconds: float = typer.Option(0.1, "--seconds", help="Time for each contender at each size in a round."),
     empty: int = typer.Option(0, "--empty", min=0, max=100, help=f"Percent of the blocks that are empty ({for_help(vector_names)})."),
-    couriers: Optional[str] = typer.Option(None, "--helpers-per-gpu", help="Numbers of helper processes beside each rank that are tried, separated by commas: 0,1,3,7.", show_default=False),
+    helpers: Optional[str] = typer.Option(None, "--helpers-per-gpu", help="Numbers of helper processes beside each rank that are tried, separated by commas: 0,1,3,7.", show_default=False),
     output: Optional[Path] = typer.Option(None, "--output", help="The table; tuned_HOST.csv if not given.", show_default=False),
     resume: bool = typer.Option(False, "--resume", help="Go on with the measurements kept beside the table."),
 ) -> None:
@@ -256,7 +256,7 @@ def tune_command(
     sizes = powers(parse_size(smallest), parse_size(largest or LARGEST[kind]))
     wanted = parse_algorithms(collective, algorithms, kind) if algorithms else None
     request = TuneRequest(bench, parse_numbers(ranks or str(default_ranks(memory)), "4,16,56"), sizes, rounds, wanted,
-                          output or Path(f"tuned_{os.uname().nodename}.csv"), command, couriers=tuple(courier_counts(couriers, collective)))
+                          output or Path(f"tuned_{os.uname().nodename}.csv"), command, helpers=tuple(helper_counts(helpers, collective)))
     check(request)
     request = replace(request, native=native_takes_part(bench.what, bench.where, native_cuda))
     if not request.native:

@@ -8,6 +8,7 @@ from rich.text import Text
 from crossrail.bench.device import COPY_ENGINES
 from crossrail.bench.measurements import NCCL, Measurement, contenders, reference, results_of, rivals
 from crossrail.console import out
+from crossrail.report.contender_tables import repetitions_of
 from crossrail.sizes import format_size, format_time_us, three_digits
 
 HEADINGS = ("block", "crossrail p50 µs", "p99", "GB/s", "algorithm", "reference p50 µs", "which", "times faster", "copies alone", "data")
@@ -38,11 +39,14 @@ def device_row(own: Dict[str, Any], other: Optional[Dict[str, Any]], limit: Opti
 def device_table(measurement: Measurement, contender: str) -> Table:
     """A contender of crossrail's by size, beside what it is compared with."""
     table = Table(title=f"{'crossrail' if contender == 'auto' else contender} against {reference(measurement)}")
-    for heading in HEADINGS:
+    for heading in (*HEADINGS[:-1], "reps", HEADINGS[-1]):
         table.add_column(heading.replace("reference", reference(measurement)), justify="left" if heading in ("algorithm", "which", "data") else "right")
+    compared = results_of(measurement, reference(measurement))
+    had = {format_size(own["bytes"]): repetitions_of([*(one for one in compared if one["bytes"] == own["bytes"]), own])
+           for own in results_of(measurement, contender)}
     for row in device_rows(measurement, contender):
         ratio = Text(row[7], "green" if row[7] != "-" and float(row[7]) >= 1 else "yellow")
-        table.add_row(*row[:7], ratio, row[8], Text(row[9], "bold red" if row[9] != "right" else ""))
+        table.add_row(*row[:7], ratio, row[8], had[row[0]], Text(row[9], "bold red" if row[9] != "right" else ""))
     return table
 
 
@@ -50,11 +54,12 @@ def medians_table(measurement: Measurement) -> Table:
     """All contenders' medians, a column for each."""
     names = contenders(measurement)
     table = Table(title="p50 µs of all contenders")
-    for name in ("block", *names):
+    for name in ("block", *names, "reps"):
         table.add_column(name, justify="right")
     medians = {name: {one["bytes"]: one["p50_us"] for one in results_of(measurement, name)} for name in names}
     for size in sorted({one["bytes"] for one in measurement["results"]}):
-        table.add_row(format_size(size), *(format_time_us(medians[name][size]) if size in medians[name] else "-" for name in names))
+        table.add_row(format_size(size), *(format_time_us(medians[name][size]) if size in medians[name] else "-" for name in names),
+                      repetitions_of([one for one in measurement["results"] if one["bytes"] == size]))
     return table
 
 

@@ -7,7 +7,7 @@ from rich.text import Text
 from crossrail.bench.measurements import (Measurement, caveats, compare, count_words, interval, is_clear, lag_behind_alltoall, not_run_sentences, of_processes,
                                           on_device, rivals, small_speedup, times_faster, title, verdict, wrong_blocks)
 from crossrail.console import out
-from crossrail.report.contender_tables import few_repetitions
+from crossrail.report.contender_tables import few_repetitions, repetitions_of
 from crossrail.report.device_tables import show_device_measurement
 from crossrail.report.parts_table import EXPLANATION, has_parts, part_headings, part_rows
 from crossrail.report.process_tables import show_by_processes
@@ -20,7 +20,7 @@ def comparison_table(measurement: Measurement, contender: str) -> Table:
     """Medians by size, native against `contender`."""
     name = "crossrail" if contender == "auto" else contender
     table = Table()
-    for heading in ("block", "native p50 µs", f"{name} p50 µs", "native p99", f"{name} p99", "times faster"):
+    for heading in ("block", "native p50 µs", f"{name} p50 µs", "native p99", f"{name} p99", "times faster", "reps"):
         table.add_column(heading, justify="right", no_wrap=heading.endswith("p50 µs"))
     table.add_column("algorithm", overflow="fold")
     table.add_column("data")
@@ -28,7 +28,7 @@ def comparison_table(measurement: Measurement, contender: str) -> Table:
         checked = "right" if measurement.get("checked") else "not checked"
         table.add_row(format_size(one.bytes), format_median_us(one.native), format_median_us(one.own),
                       format_time_us(one.native["p99_us"]), format_time_us(one.own["p99_us"]),
-                      Text(f"{one.speedup:.2f}", "green" if one.speedup >= 1 else "yellow"), one.own["algorithm"],
+                      Text(f"{one.speedup:.2f}", "green" if one.speedup >= 1 else "yellow"), repetitions_of([one.native, one.own]), one.own["algorithm"],
                       Text(f"{one.wrong} wrong", "bold red") if one.wrong else checked)
     return table
 
@@ -80,11 +80,11 @@ def show_unclear(measurement: Measurement, name: str) -> None:
 def native_table(measurement: Measurement) -> Table:
     """Medians by size of the native MPI, where nothing is compared with it."""
     table = Table()
-    for heading in ("block", "native p50 µs", "native p99", "data"):
+    for heading in ("block", "native p50 µs", "native p99", "reps", "data"):
         table.add_column(heading, justify="left" if heading in WORDS[1:] else "right")
     for one in measurement["results"]:
         checked = "right" if measurement.get("checked") else "not checked"
-        table.add_row(format_size(one["bytes"]), format_median_us(one), format_time_us(one["p99_us"]),
+        table.add_row(format_size(one["bytes"]), format_median_us(one), format_time_us(one["p99_us"]), repetitions_of([one]),
                       Text(f"{one['wrong']} wrong", "bold red") if one["wrong"] else checked)
     return table
 

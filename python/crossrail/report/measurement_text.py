@@ -54,11 +54,11 @@ def latency_lines(results: List[Dict[str, Any]]) -> List[str]:
 
 
 def overlap_lines(results: List[Dict[str, Any]]) -> List[str]:
-    """As osu_ialltoall prints them: Size, Overall, Compute, Pure Comm. (microseconds), Overlap (percent)."""
-    lines = [f"{'# Size':<14}{'Overall(us)':>20}{'Compute(us)':>20}{'Pure Comm.(us)':>20}{'Overlap(%)':>14}"]
+    """As osu_ialltoall prints them: Size, Overall, Compute, Pure Comm. (microseconds), Overlap (percent); behind them Iterations."""
+    lines = [f"{'# Size':<14}{'Overall(us)':>20}{'Compute(us)':>20}{'Pure Comm.(us)':>20}{'Overlap(%)':>14}{'Iterations':>14}"]
     for one in results:
         total, compute, pure, overlap = (median_of(one, name) for name in ("total_us", "compute_us", "pure_us", "overlap_percent"))
-        lines.append(f"{one['bytes']:<14}{total:>20.2f}{compute:>20.2f}{pure:>20.2f}{overlap:>14.2f}")
+        lines.append(f"{one['bytes']:<14}{total:>20.2f}{compute:>20.2f}{pure:>20.2f}{overlap:>14.2f}{one['repetitions']:>14}")
     return lines
 
 

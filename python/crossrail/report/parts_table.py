@@ -3,10 +3,10 @@
 from typing import Any, Dict, List
 
 from crossrail.bench.measurements import Measurement, contenders, results_of
-from crossrail.sizes import format_size, format_time_us
+from crossrail.sizes import format_count, format_size, format_time_us
 
 TIMES = ("pure", "start", "wait", "compute", "total")
-EXPLANATION = ("Medians ± half the interquartile range over the rounds, in µs, the longest over all ranks. pure: start and wait at once; start and wait: these "
+EXPLANATION = ("reps: repetitions. Medians ± half the interquartile range over them, in µs, the longest over all ranks. pure: start and wait at once; start and wait: these "
                "by themselves; compute: work put between them, of about the time of pure; total: start, work, wait; overlap: the part of the call that hides "
                "behind the work, 100 × (1 − (total − compute) / pure) %; blocking: the blocking call of the same contender.")
 
@@ -31,7 +31,7 @@ def percent(values: Dict[str, float]) -> str:
 def part_headings(measurement: Measurement) -> List[str]:
     """The names of the columns."""
     made = ["init"] if any("init_us" in one for one in measurement["results"]) else []
-    return ["block", "contender", "algorithm", *made, *TIMES, "overlap %", "blocking", "faster", "data"]
+    return ["block", "contender", "algorithm", "reps", *made, *TIMES, "overlap %", "blocking", "faster", "data"]
 
 
 def part_cells(measurement: Measurement, one: Dict[str, Any], native: Dict[str, Any]) -> List[str]:
@@ -39,7 +39,8 @@ def part_cells(measurement: Measurement, one: Dict[str, Any], native: Dict[str, 
     made = [format_time_us(one["init_us"])] if "init_us" in one else []
     faster = f"{native['p50_us'] / one['p50_us']:.2f}" if native and one["p50_us"] > 0 and one is not native else "-"
     data = f"{one['wrong']} wrong" if one.get("wrong") else "right" if measurement.get("checked") else "not checked"
-    return [format_size(one["bytes"]), "crossrail" if one["contender"] == "auto" else one["contender"], one["algorithm"], *made,
+    return [format_size(one["bytes"]), "crossrail" if one["contender"] == "auto" else one["contender"], one["algorithm"],
+            format_count(one["repetitions"]) if "repetitions" in one else "-", *made,
             *(spread(one[name]) for name in TIMES), percent(one["overlap"]), format_time_us(one["blocking"]["p50_us"]), faster, data]
 
 

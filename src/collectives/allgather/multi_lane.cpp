@@ -66,7 +66,7 @@ std::size_t room_for_part(const Topology& topology) { return topology.scratch_by
 }  // namespace
 
 Fit fit(const Topology& topology, const Shape&) {
-  return Fit().needs(topology.shared_segment, kSharedMemory).needs(room_for_part(topology) >= kCacheLineBytes, kMoreScratch);
+  return Fit().needs(topology.shared_segment, kSharedMemory).needs(room_for_part(topology) >= kCacheLineBytes, kMoreScratch).planned(Planning::when_larger);
 }
 
 Status plan(Plan& plan) {

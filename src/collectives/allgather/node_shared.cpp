@@ -57,16 +57,16 @@ Status run_part(Plan& plan, const Buffers& buffers, std::size_t from, std::size_
 
 }  // namespace
 
-Fit fit(const Topology& topology, const Shape&) { return fit_one_node(topology); }
+Fit fit(const Topology& topology, const Shape&) { return fit_one_node(topology).planned(Planning::alone); }
 
 Status plan(Plan& plan) {
   const ControlBlockLayout& layout = plan.control->layout();
-  const std::size_t block = plan.shape.block_bytes;
-  const std::size_t staged = std::min<std::size_t>(layout.bulk_bytes, plan.parameter(parameters::part));
-  plan.packets = packet_stride(block) <= layout.packet_count && (block <= plan.parameter(parameters::packet) || staged == 0);
-  plan.chunk_bytes = std::min(block, staged);
-  const bool room = plan.packets || block == 0 || staged > 0;
-  return room ? Status{} : failed(Code::no_memory, "the node's segment has no room for a part of a block");
+  plan.chunk_bytes = std::min<std::size_t>(layout.bulk_bytes, plan.parameter(parameters::part));
+  const std::uint64_t wanted = plan.chunk_bytes == 0 ? Plan::kAnySize : plan.parameter(parameters::packet);
+  const std::uint64_t longest = std::min<std::uint64_t>(wanted, layout.packet_count * Packet::kPayloadBytes);
+  plan.packets = plan.shape.block_bytes <= longest;
+  plan.serve(plan.packets ? 0 : longest + 1, plan.packets ? longest : Plan::kAnySize);
+  return plan.packets || plan.chunk_bytes > 0 ? Status{} : failed(Code::no_memory, "the node's segment has no room for a part of a block");
 }
 
 Status run(Plan& plan, const Buffers& buffers) {

@@ -53,7 +53,7 @@ inline std::size_t bytes_arriving(const Topology& topology, const Shape& shape) 
   return std::min<std::uint64_t>(part_bytes(topology, shape), shape.block_bytes);
 }
 inline Fit fit_messages(const Topology& topology, const Shape& shape) {
-  return Fit().needs(is_defined(shape.reduction), kDefinedReduction).needs(part_bytes(topology, shape) > 0, kMoreScratch);
+  return Fit().needs(is_defined(shape.reduction), kDefinedReduction).needs(part_bytes(topology, shape) > 0, kMoreScratch).planned(Planning::when_larger);
 }
 // For algorithms that combine operands in member order. For two ranks every order is that one.
 inline Fit fit_doubling(const Topology& topology, const Shape& shape) {

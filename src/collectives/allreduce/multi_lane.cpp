@@ -60,12 +60,13 @@ Fit fit(const Topology& topology, const Shape& shape) {
       .needs(topology.shared_segment, kSharedMemory)
       .needs(is_defined(shape.reduction), kDefinedReduction)
       .needs(free_order(topology, shape), kFreeOrder)
-      .needs(topology.scratch_bytes / (2 * static_cast<std::uint64_t>(topology.largest_node())) >= element_bytes, kMoreScratch);
+      .needs(topology.scratch_bytes / (2 * static_cast<std::uint64_t>(topology.largest_node())) >= element_bytes, kMoreScratch)
+      .planned(Planning::when_larger);
 }
 
 Status plan(Plan& plan) {
   const std::size_t element_bytes = bytes_of(plan.shape.reduction.element);
-  plan.let_couriers_help(plan.parameter(parameters::processes));
+  plan.share_with_helpers(plan.parameter(parameters::processes));
   plan.chunk_bytes = part_at_most(plan);
   const std::size_t stride = round_up(plan.chunk_bytes, element_bytes > kCacheLineBytes ? 1 : kCacheLineBytes);
   const std::size_t grain = std::max<std::size_t>(kCacheLineBytes, plan.parameter(parameters::split));

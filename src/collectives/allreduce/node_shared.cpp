@@ -202,15 +202,17 @@ Status reduce_by_parts(Plan& plan, const Elements& elements) {
   return in_parts(elements, element_bytes, most_staged(plan), [&](const Elements& part) { return run_part(plan, part); });
 }
 
-Fit fit(const Topology& topology, const Shape& shape) { return fit_one_node(topology).needs(is_defined(shape.reduction), kDefinedReduction); }
+Fit fit(const Topology& topology, const Shape& shape) { return fit_one_node(topology).needs(is_defined(shape.reduction), kDefinedReduction).planned(Planning::when_larger); }
 
 Status plan(Plan& plan) {
   const ControlBlockLayout& layout = plan.control->layout();
   const std::size_t element_bytes = combiner_of(plan).element_bytes;
   const std::size_t in_packets = Packet::kPayloadBytes / element_bytes * element_bytes * (layout.packet_count / PacketRows::rows(groups_of(plan)));
   const std::size_t staged = most_staged(plan);
-  const bool few = plan.shape.block_bytes <= plan.parameter(parameters::packet) || staged == 0;
-  plan.packets = few && plan.control->node_size() <= kMostRanks;
+  const std::uint64_t most = staged == 0 ? Plan::kAnySize : plan.parameter(parameters::packet);
+  const bool can_be_packets = plan.control->node_size() <= kMostRanks;
+  plan.packets = can_be_packets && plan.shape.block_bytes <= most;
+  plan.serve(plan.packets || !can_be_packets ? 0 : most + 1, plan.packets ? most : Plan::kAnySize);
   plan.chunk_bytes = plan.packets ? in_packets : staged;
   if (plan.chunk_bytes == 0) return failed(Code::no_memory, "the node's segment has no room for an element");
   return plan.packets ? Status{} : plan.reserve_scratch(NodePart::scratch_bytes(plan.control->node_size()));

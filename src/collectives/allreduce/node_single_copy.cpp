@@ -20,16 +20,25 @@ constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
 // A plan's, the same on all ranks.
 struct State {
-  std::size_t block = 0;  // bytes read at a time
+  std::size_t block = 0;  // most bytes read at a time
   bool refused = false;   // some rank could not read
 };
+
+// Of a call's elements, what is worth reading at a time: no more than a share.
+std::size_t block_at_most(const Plan& plan) {
+  const std::size_t element_bytes = combiner_of(plan).element_bytes, grain = grain_of(element_bytes) * element_bytes;
+  const std::size_t ranks = static_cast<std::size_t>(plan.control->node_size());
+  const std::size_t share = round_up((plan.shape.block_bytes + ranks - 1) / ranks, grain);
+  const std::size_t block = std::max<std::size_t>(std::min<std::size_t>(plan.parameter(parameters::read), share) / element_bytes, 1) * element_bytes;
+  return round_up(block, kCacheLineBytes);
+}
 
 class ReadPart {
  public:
   ReadPart(Plan& plan, const Elements& elements)
       : plan_(plan), control_(*plan.control), by_(combiner_of(plan)), elements_(elements),
         shares_{elements.count, grain_of(by_.element_bytes), control_.node_size()}, mine_(shares_.of(control_.node_rank())),
-        block_(plan.kept<State>().block) {}
+        block_(std::min(plan.kept<State>().block, block_at_most(plan))) {}
 
   Status run() {
     const std::uint64_t epoch = control_.next_epoch();
@@ -134,7 +143,7 @@ class ReadPart {
 }  // namespace
 
 Fit fit(const Topology& topology, const Shape& shape) {
-  return fit_single_copy(topology).needs(is_defined(shape.reduction), kDefinedReduction).needs(free_order(topology, shape), kFreeOrder);
+  return fit_single_copy(topology).needs(is_defined(shape.reduction), kDefinedReduction).needs(free_order(topology, shape), kFreeOrder).planned(Planning::when_larger);
 }
 
 Status plan(Plan& plan) {
@@ -142,9 +151,10 @@ Status plan(Plan& plan) {
   const std::size_t ranks = static_cast<std::size_t>(plan.control->node_size());
   // Every share has room in its rank's region.
   plan.chunk_bytes = plan.control->layout().bulk_bytes / grain * grain * ranks;
-  const std::size_t share = round_up((plan.shape.block_bytes + ranks - 1) / ranks, grain);
-  const std::size_t block = std::max<std::size_t>(std::min<std::size_t>(plan.parameter(parameters::read), share) / element_bytes, 1) * element_bytes;
-  plan.keep(State{.block = round_up(block, kCacheLineBytes)});
+  plan.keep(State{.block = block_at_most(plan)});
+  // Larger calls may read more at a time, for which this plan has no room.
+  const bool most = plan.shape.block_bytes / ranks >= plan.parameter(parameters::read);
+  plan.serve(0, most ? Plan::kAnySize : plan.shape.block_bytes);
   if (plan.chunk_bytes == 0 || node_shared::most_staged(plan) == 0) return failed(Code::no_memory, "the node's segment has no room for an element");
   const std::size_t read = Tree::room(plan.control->node_size(), plan.kept<State>().block) + Tree::kAwaited * plan.kept<State>().block;
   return plan.reserve_scratch(std::max(read, NodePart::scratch_bytes(plan.control->node_size())));

@@ -67,10 +67,7 @@ inline Fit fit_combining(const Topology& topology, const Shape& shape) {
 
 // This rank's module may be without kernels.
 inline Status has_kernels(const Plan& plan) {
-  const crossrail_device_module& module = plan.devices->queue().module();
-  const crossrail_reduction reduction = reduction_of(plan);
-  const bool there = module.combines != nullptr && module.combine != nullptr && module.combine_packets != nullptr && module.combines(&reduction) != 0;
-  return there ? Status{} : failed(Code::unsupported, "the device module has no kernels for such elements");
+  return plan.devices->queue().combines(reduction_of(plan)) ? Status{} : failed(Code::unsupported, "the device module has no kernels for such elements");
 }
 
 }  // namespace crossrail::allreduce_device

@@ -17,7 +17,7 @@ template <class BlocksOf>
 Fit fit_regions(const Topology& topology, BlocksOf blocks_of) {
   std::size_t most = 1;
   for (int node = 0; node < topology.node_count(); ++node) most = std::max(most, blocks_of(node));
-  return Fit().needs(topology.shared_segment, kSharedMemory).at_most(topology.scratch_bytes / most);
+  return Fit().needs(topology.shared_segment, kSharedMemory).at_most(topology.scratch_bytes / most).planned(Planning::when_larger);
 }
 
 // For schemes whose node memory holds every block that leaves the node, and every one that arrives.

@@ -106,16 +106,21 @@ Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size
 
 }  // namespace
 
-Fit fit(const Topology& topology, const Shape&) { return fit_one_node(topology); }
+Fit fit(const Topology& topology, const Shape&) { return fit_one_node(topology).planned(Planning::alone); }
 
 Status plan(Plan& plan) {
   plan.as_they_lie = Plan::AsTheyLie::all;
   const ControlBlockLayout& layout = plan.control->layout();
-  const std::size_t block = plan.shape.block_bytes;
-  plan.packets = block * plan.group.size() <= plan.parameter(parameters::packet) && packet_stride(plan) <= layout.packet_count;
-  if (plan.packets) return {};
-  const std::size_t room = layout.bulk_bytes / plan.group.size() / kCacheLineBytes * kCacheLineBytes;
-  plan.chunk_bytes = std::min<std::size_t>({block, room, plan.parameter(parameters::chunk)});
+  const auto size = static_cast<std::uint64_t>(plan.group.size());
+  const std::uint64_t longest = std::min<std::uint64_t>(plan.parameter(parameters::packet), layout.packet_count * Packet::kPayloadBytes) / size;
+  plan.packets = plan.shape.block_bytes <= longest && layout.packet_count > 0;
+  if (plan.packets) {
+    plan.serve(0, longest);
+    return {};
+  }
+  plan.serve(layout.packet_count > 0 ? longest + 1 : 0, Plan::kAnySize);
+  const std::size_t room = layout.bulk_bytes / size / kCacheLineBytes * kCacheLineBytes;
+  plan.chunk_bytes = std::min<std::size_t>(room, plan.parameter(parameters::chunk));
   if (plan.chunk_bytes == 0) return failed(Code::no_memory, "the node's segment has no room for a chunk");
   return {};
 }

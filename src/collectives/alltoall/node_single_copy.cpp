@@ -35,10 +35,11 @@ Status offer(Plan& plan, const Buffers& buffers, NodeStreams& streams, std::uint
 
 }  // namespace
 
-Fit fit(const Topology& topology, const Shape&) { return fit_single_copy(topology); }
+Fit fit(const Topology& topology, const Shape&) { return fit_single_copy(topology).planned(Planning::alone); }
 
 Status plan(Plan& plan) {
   plan.as_they_lie = Plan::AsTheyLie::all;
+  plan.serve(0, Plan::kAnySize);
   return plan.keep(NodeStreams()).plan(plan);
 }
 

@@ -7,18 +7,55 @@
 // From   OHIO paper, section III-A (partners of a step) and Table I.
 
 #include <algorithm>
+#include <vector>
 
-#include "collectives/alltoall/pairwise_devices.h"
+#include "base/bytes.h"
 #include "collectives/alltoall/send_side.h"
+#include "collectives/pairwise_devices.h"
+#include "collectives/parameters.h"
 #include "collectives/partners.h"
 
 namespace crossrail::alltoall::pairwise {
+namespace {
+
+struct State {
+  PairwisePieces pieces;
+  std::vector<Block> blocks;  // of every member, on both sides: for devices
+};
+
+// The most of a block in one message: who stages them has the next piece on its way while one is sent.
+std::size_t piece_bytes(const Plan& plan) {
+  constexpr std::uint64_t kLeast = 64 * 1024;
+  return plan.shared_bytes(std::max(kLeast, plan.parameter(parameters::piece)));
+}
+
+Status run_on_devices(Plan& plan, const Buffers& buffers) {
+  CROSSRAIL_TRY(plan.devices->map_peers(plan.mapped));
+  const auto& state = plan.kept<State>();
+  Buffers blocks = buffers;
+  blocks.out = blocks.in = state.blocks.data();
+  return run_pairwise_on_devices(plan, blocks, state.pieces);
+}
+
+void plan_on_devices(Plan& plan) {
+  const std::size_t block = plan.shape.block_bytes, unit = round_up(block, PairwisePieces::kUnit);
+  if (plan.devices == nullptr || plan.topology->one_node() || block == 0) return;
+  const auto size = static_cast<std::size_t>(plan.group.size());
+  auto& state = plan.kept<State>();
+  for (std::size_t member = 0; member < size; ++member) state.blocks.push_back({static_cast<std::ptrdiff_t>(member * block), block});
+  state.pieces.at_a_time = std::min(round_up(state.pieces.piece, PairwisePieces::kUnit), unit * (size - 1));
+  state.pieces.most_blocks = std::max<std::size_t>(1, state.pieces.at_a_time / unit);
+  plan.device_block_bytes = block;
+  plan_pairwise_on_devices(plan, state.pieces, run_on_devices);
+}
+
+}  // namespace
 
 Fit fit(const Topology& topology, const Shape& shape) { return fit_send_copy(topology, shape); }
 
 Status plan(Plan& plan) {
-  plan.let_couriers_help(plan.parameter(parameters::processes));
-  plan.keep(piece_bytes(plan));
+  plan.share_with_helpers(plan.parameter(parameters::processes));
+  plan.keep(State{{piece_bytes(plan), 0, 0, nullptr}, {}});
   plan_on_devices(plan);
   return plan_messages(plan);
 }
@@ -26,7 +63,7 @@ Status plan(Plan& plan) {
 Status run(Plan& plan, const Buffers& buffers) {
   const std::size_t block = plan.shape.block_bytes;
   const Group group = plan.group;
-  const std::size_t piece = plan.kept<std::size_t>();
+  const std::size_t piece = plan.kept<State>().pieces.piece;
   const std::byte* send = send_side(plan, buffers);
   copy_own_block(plan, buffers);
   for (int step = 1; step < group.size(); ++step) {

@@ -8,7 +8,8 @@ namespace crossrail::alltoall {
 
 // In place, blocks would be overwritten before they are sent: they are sent from a copy.
 inline Fit fit_send_copy(const Topology& topology, const Shape& shape) {
-  return shape.in_place ? Fit().at_most(topology.scratch_bytes / static_cast<std::uint64_t>(topology.size)) : Fit();
+  const Fit fit = Fit().planned(Planning::when_larger);
+  return shape.in_place ? Fit(fit).at_most(topology.scratch_bytes / static_cast<std::uint64_t>(topology.size)) : fit;
 }
 
 inline Status reserve_send_copy(Plan& plan) {

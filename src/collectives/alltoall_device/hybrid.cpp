@@ -3,8 +3,7 @@
 //        blocks that it takes, where CROSSRAIL_RESIDENT is set.
 // When   One node.
 // Cost   That of its parts.
-// Needs  As its parts. Parameters: ipc_threshold, memcpy_threshold (bytes of a block); the settings
-//        CROSSRAIL_IPC_THRESHOLD and CROSSRAIL_MEMCPY_THRESHOLD override them.
+// Needs  As its parts. Parameters: ipc_threshold, memcpy_threshold (bytes of a block).
 // From   IPC paper, section III-A: 4 KiB and 512 KiB on the paper's machine.
 
 #include "collectives/device_rounds.h"
@@ -13,22 +12,18 @@
 namespace crossrail::alltoall_device::hybrid {
 namespace {
 
-std::uint64_t either(std::uint64_t setting, std::uint64_t of_row) { return setting != 0 ? setting : of_row; }
-
 const Algorithm* part(const char* name) { return find_algorithm(Collective::alltoall, name, Memory::device); }
 
 const Algorithm* part_for(const Plan& plan) {
   const std::uint64_t block = plan.shape.block_bytes;
-  const Settings& settings = *plan.settings;
   const Algorithm* persistent = part("ipc_resident_push");
   // Neither kernels that stay nor such that wait for each other may keep other ranks from the device.
   const bool alone = plan.devices->queue().may_wait_for_peers().ok();
-  if (settings.resident_us != 0 && persistent->fits(*plan.topology, plan.shape) && alone) return persistent;
+  if (plan.settings->resident_us != 0 && persistent->fits(*plan.topology, plan.shape) && alone) return persistent;
   const Algorithm* packet = part("packet");
-  const bool small = block < either(settings.ipc_threshold, plan.parameter(parameters::ipc_threshold));
+  const bool small = block < plan.parameter(parameters::ipc_threshold);
   if (small && packet->fits(*plan.topology, plan.shape) && alone) return packet;
-  const std::uint64_t threshold = either(settings.memcpy_threshold, plan.parameter(parameters::memcpy_threshold));
-  return part(engine_for_length(plan, block, threshold) == CROSSRAIL_ENGINE_COPY ? "ipc_copy_push" : "ipc_kernel_push");
+  return part(engine_for_length(plan, block, plan.parameter(parameters::memcpy_threshold)) == CROSSRAIL_ENGINE_COPY ? "ipc_copy_push" : "ipc_kernel_push");
 }
 
 }  // namespace

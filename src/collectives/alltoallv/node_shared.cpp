@@ -12,7 +12,7 @@
 
 namespace crossrail::alltoallv::node_shared {
 
-Fit fit(const Topology& topology, const Shape&) { return fit_one_node(topology); }
+Fit fit(const Topology& topology, const Shape&) { return fit_one_node(topology).planned(Planning::alone); }
 
 Status plan(Plan& plan) {
   plan.as_they_lie = Plan::AsTheyLie::all;

@@ -6,18 +6,46 @@
 //        processes (of each rank, its helpers among them, that share long messages).
 // From   OHIO paper, section III-A (partners of a step) and Table I.
 
+#include <algorithm>
+#include <vector>
+
+#include "base/bytes.h"
 #include "collectives/alltoallv/messages.h"
-#include "collectives/alltoallv/pairwise_devices.h"
+#include "collectives/device_lengths.h"
+#include "collectives/pairwise_devices.h"
+#include "collectives/parameters.h"
 #include "collectives/partners.h"
 
 namespace crossrail::alltoallv::pairwise {
+namespace {
+
+struct State {
+  std::size_t piece;              // the most of a block in one message
+  std::vector<std::size_t> came;  // from every member
+  PairwisePieces pieces() { return {piece, piece, came.size(), &came}; }
+};
+
+std::size_t piece_bytes(const Plan& plan) {
+  constexpr std::uint64_t kLeast = 64 * 1024;
+  const std::size_t piece = plan.shared_bytes(std::max(kLeast, plan.parameter(parameters::piece)));
+  // A line more than was asked for: of a block of two pieces exactly a third, empty one would have to tell that it ends (messages.h).
+  return std::min(round_up(piece, kCacheLineBytes) + kCacheLineBytes, Links::kMostPiece);
+}
+
+Status run_on_devices(Plan& plan, const Buffers& buffers) {
+  CROSSRAIL_TRY(plan.devices->map_peers(plan.mapped));
+  CROSSRAIL_TRY(check_lengths(*plan.devices, plan.topology->node_ranks()));
+  return run_pairwise_on_devices(plan, buffers, plan.kept<State>().pieces());
+}
+
+}  // namespace
 
 Fit fit(const Topology&, const Shape&) { return {}; }
 
 Status plan(Plan& plan) {
-  plan.let_couriers_help(plan.parameter(parameters::processes));
-  plan.keep(plan_messages(plan));
-  plan_on_devices(plan);
+  plan.share_with_helpers(plan.parameter(parameters::processes));
+  plan.keep(State{piece_bytes(plan), std::vector<std::size_t>(static_cast<std::size_t>(plan.group.size()))});
+  plan_pairwise_on_devices(plan, plan.kept<State>().pieces(), run_on_devices);
   return plan.links->open_messages();
 }
 

@@ -179,7 +179,7 @@ Status enqueue(Plan& plan, const Buffers& buffers) {
   for (int peer = 0; peer < plan.group.size(); ++peer) {
     to[static_cast<std::size_t>(peer)] = peer == plan.group.index() ? buffers.recv : devices.block({peer, MappedSide::recv, 0, 0});
   }
-  return devices.streams().counted(buffers.stream, {{}, *buffers.counted_send, *buffers.counted_recv, to.data(), 0, nullptr});
+  return devices.streams().counted(buffers.stream, {{}, {}, *buffers.counted_send, *buffers.counted_recv, to.data(), nullptr});
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace crossrail::gatherv::node_shared {
 
-Fit fit(const Topology& topology, const Shape&) { return fit_one_node(topology); }
+Fit fit(const Topology& topology, const Shape&) { return fit_one_node(topology).planned(Planning::alone); }
 
 Status plan(Plan& plan) { return rooted_vectors::plan_node(plan); }
 

@@ -93,7 +93,8 @@ Fit fit(const Topology& topology, const Shape& shape) {
       .needs(topology.shared_segment, kSharedMemory)
       .needs(is_defined(shape.reduction), kDefinedReduction)
       .needs(free_order(topology, shape), kFreeOrder)
-      .at_most(room ? ~std::uint64_t{0} : 0);
+      .at_most(room ? ~std::uint64_t{0} : 0)
+      .planned(Planning::when_larger);
 }
 
 Status plan(Plan& plan) {

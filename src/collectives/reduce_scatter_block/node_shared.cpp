@@ -58,7 +58,8 @@ Status run_part(Plan& plan, const Buffers& buffers, std::size_t from, std::size_
   const std::uint64_t epoch = control.next_epoch();
   const int half = epoch & 1;
   CROSSRAIL_TRY(control.wait_until_reusable(epoch));
-  const auto staged = [&](int owner, int block) { return control.bulk(half, owner) + static_cast<std::size_t>(block) * plan.chunk_bytes; };
+  const std::size_t stride = std::min<std::size_t>(plan.chunk_bytes, plan.shape.block_bytes);
+  const auto staged = [&](int owner, int block) { return control.bulk(half, owner) + static_cast<std::size_t>(block) * stride; };
   for (int step = 1; step < size; ++step) {
     const int peer = (rank + step) % size;
     copy_in_cache(staged(rank, peer), sent(plan, buffers, peer) + from, bytes);
@@ -77,16 +78,18 @@ Status run_part(Plan& plan, const Buffers& buffers, std::size_t from, std::size_
 
 }  // namespace
 
-Fit fit(const Topology& topology, const Shape& shape) { return fit_one_node(topology).needs(is_defined(shape.reduction), kDefinedReduction); }
+Fit fit(const Topology& topology, const Shape& shape) { return fit_one_node(topology).needs(is_defined(shape.reduction), kDefinedReduction).planned(Planning::when_larger); }
 
 Status plan(Plan& plan) {
   const ControlBlockLayout& layout = plan.control->layout();
-  const std::size_t block = plan.shape.block_bytes, size = static_cast<std::size_t>(plan.group.size());
-  const std::size_t staged = whole_elements(plan, std::min<std::size_t>(layout.bulk_bytes / size, plan.parameter(parameters::part)));
-  plan.packets = packets_a_block(plan) * size <= layout.packet_count && (block * size <= plan.parameter(parameters::packet) || staged == 0);
-  plan.chunk_bytes = std::min(block, staged);
+  const std::size_t size = static_cast<std::size_t>(plan.group.size());
+  plan.chunk_bytes = whole_elements(plan, std::min<std::size_t>(layout.bulk_bytes / size, plan.parameter(parameters::part)));
+  const std::uint64_t wanted = plan.chunk_bytes == 0 ? Plan::kAnySize : plan.parameter(parameters::packet) / size;
+  const std::uint64_t longest = std::min<std::uint64_t>(wanted, layout.packet_count / size * packet_bytes(plan));
+  plan.packets = plan.shape.block_bytes <= longest;
+  plan.serve(plan.packets ? 0 : longest + 1, plan.packets ? longest : Plan::kAnySize);
   const Status reserved = plan.reserve_scratch(Rows::scratch_bytes(plan.group.size()));
-  if (!plan.packets && block > 0 && staged == 0) return failed(Code::no_memory, "the node's segment has no room for a part of the blocks");
+  if (!plan.packets && plan.chunk_bytes == 0) return failed(Code::no_memory, "the node's segment has no room for a part of the blocks");
   return reserved;
 }
 

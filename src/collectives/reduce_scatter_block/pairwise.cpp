@@ -70,7 +70,7 @@ Status run_part(Plan& plan, const Buffers& buffers, std::size_t from, std::size_
 
 Fit fit(const Topology& topology, const Shape& shape) {
   const bool room = part_at_most(topology, shape.reduction) > 0;
-  return Fit().needs(is_defined(shape.reduction), kDefinedReduction).at_most(room ? ~std::uint64_t{0} : 0);
+  return Fit().needs(is_defined(shape.reduction), kDefinedReduction).at_most(room ? ~std::uint64_t{0} : 0).planned(Planning::when_larger);
 }
 
 Status plan(Plan& plan) {

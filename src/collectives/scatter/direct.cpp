@@ -8,9 +8,12 @@
 
 namespace crossrail::scatter::direct {
 
-Fit fit(const Topology&, const Shape&) { return {}; }
+Fit fit(const Topology&, const Shape&) { return Fit().planned(Planning::when_larger); }
 
-Status plan(Plan& plan) { return plan.links->open_messages(); }
+Status plan(Plan& plan) {
+  plan.serve(0, Plan::kAnySize);
+  return plan.links->open_messages();
+}
 
 Status run(Plan& plan, const Buffers& buffers) {
   const std::size_t block = plan.shape.block_bytes;

@@ -11,7 +11,7 @@
 
 namespace crossrail::scatter::node_shared {
 
-Fit fit(const Topology& topology, const Shape&) { return fit_one_node(topology); }
+Fit fit(const Topology& topology, const Shape&) { return fit_one_node(topology).planned(Planning::alone); }
 
 Status plan(Plan& plan) { return plan.keep(RootedNode()).plan(plan); }
 

@@ -36,9 +36,12 @@ Status run_root(Plan& plan, const Buffers& buffers, std::uint64_t epoch) {
 
 }  // namespace
 
-Fit fit(const Topology& topology, const Shape&) { return fit_single_copy(topology); }
+Fit fit(const Topology& topology, const Shape&) { return fit_single_copy(topology).planned(Planning::alone); }
 
-Status plan(Plan& plan) { return plan.keep(NodeStreams()).plan(plan); }
+Status plan(Plan& plan) {
+  plan.serve(0, Plan::kAnySize);
+  return plan.keep(NodeStreams()).plan(plan);
+}
 
 Status run(Plan& plan, const Buffers& buffers) {
   if (plan.shape.block_bytes == 0) return {};

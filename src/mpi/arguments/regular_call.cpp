@@ -7,37 +7,10 @@
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
-namespace {
 
-Side side_of(Word64 address, long long count, Word64 type) {
-  return {reinterpret_cast<void*>(address), static_cast<std::uint64_t>(count), handle_from<MPI_Datatype>(type), {}};
-}
-
-}  // namespace
-
-// The words are those of the letters in entry_points.def: "srntoc" of reductions, else "sntrntc".
-RegularCall::RegularCall(const MpiFunction& function, const Word64* words, bool large_counts)
-    : comm_(handle_from<MPI_Comm>(words[function.words() - 1])), collective_(function.collective), reduces_(function.reduces) {
-  if (reduces_) {
-    const long long count = count_from(words[2], large_counts);
-    send_ = side_of(words[0], count, words[3]);
-    recv_ = side_of(words[1], count, words[3]);
-    op_ = handle_from<MPI_Op>(words[4]);
-    negative_ = count < 0;
-    return;
-  }
-  const long long sent = count_from(words[1], large_counts), received = count_from(words[4], large_counts);
-  send_ = side_of(words[0], sent, words[2]);
-  recv_ = side_of(words[3], received, words[5]);
-  negative_ = received < 0 || (!in_place() && sent < 0);
-}
-
-bool RegularCall::left_to_mpi() const {
-  if (negative_ || recv_.type == handles().type_null || recv_.address == MPI_IN_PLACE) return true;
-  if (in_place()) return false;
-  if (send_.type == handles().type_null) return true;
-  if (send_.address != recv_.address) return false;
-  // The MPICH family refuses two sides that are the same. Open MPI does so only in reductions, of more than one element in an allreduce.
+// MPICH and its relatives refuse two equal sides. Open MPI refuses them only in reductions, and in an allreduce only if there is more than
+// one element.
+bool RegularCall::refuses_equal_sides() const {
   if (reduces_) return recv_.count > (!library_is_open_mpi() ? 0 : scatters() ? recv_.count : 1);
   return !gathers() && !library_is_open_mpi() && recv_.address != nullptr && recv_.count > 0 && send_.count == recv_.count && send_.type == recv_.type;
 }
@@ -49,13 +22,13 @@ bool RegularCall::has_own_operation() const {
   return combining_of(op_).operation == Operation::none && !has_null_buffer();
 }
 
-// Open MPI looks at types of its own only.
+// Open MPI checks this only for predefined types.
 bool null_without_reason(const Side& side) {
   if (side.address != nullptr || side.count == 0 || side.facts.bytes == 0) return false;
   return side.facts.predefined || (!library_is_open_mpi() && begins_at_its_address(side.type, side.facts));
 }
 
-// In an allgather that is not in place, the MPICH family refuses a block to send that lies where it goes.
+// In an allgather that is not in place, MPICH and its relatives refuse a send buffer that lies where this rank's block goes.
 bool RegularCall::is_own_block() const {
   int rank = 0;
   if (send_.count != recv_.count || send_.type != recv_.type || block_bytes_ == 0 || pmpi().Comm_rank(comm_, &rank) != MPI_SUCCESS) return false;
@@ -88,14 +61,6 @@ Survey RegularCall::survey_reduction(int ranks) {
   if (scatters()) send_.count *= static_cast<std::uint64_t>(ranks);
   if (scatters() && in_place()) recv_.count = send_.count;
   return {reduction_.operation == Operation::none || has_null_buffer() ? Survey::Answer::leave : Survey::Answer::carry};
-}
-
-// Whether a reduction is in place is no part of its Shape: MPI libraries carry calls in which some ranks are, as bindings that look at
-// addresses make.
-Shape RegularCall::shape() const {
-  Shape shape{collective_, Memory::host, in_place() && collective_ == Collective::alltoall, block_bytes_};
-  shape.reduction = reduction_;
-  return shape;
 }
 
 MPI_Datatype kept_type(MPI_Datatype type, const TypeFacts& facts, std::vector<MPI_Datatype>& ours) {

@@ -1,5 +1,5 @@
-// RegularCall: the arguments of a collective whose blocks are equally long (MPI_Alltoall, MPI_Allgather) or that combines elements
-// (MPI_Allreduce, MPI_Reduce_scatter_block), in any of its forms, as a Shape and two sides.
+// RegularCall turns the arguments of a collective with equal blocks (MPI_Alltoall, MPI_Allgather) or of a reduction (MPI_Allreduce,
+// MPI_Reduce_scatter_block), in any of its forms, into a Shape and two sides.
 #pragma once
 
 #include <vector>
@@ -9,6 +9,7 @@
 #include "mpi/buffers/side_parts.h"
 #include "mpi/buffers/vector_side.h"
 #include "mpi/library/arguments.h"
+#include "mpi/library/pmpi.h"
 #include "mpi/words/mpi_function.h"
 
 namespace crossrail::mpi {
@@ -16,25 +17,47 @@ namespace crossrail::mpi {
 class RegularCall {
  public:
   using Packed = PackedBuffers;
-  struct Facts {};  // A survey needs no memory beside the call.
+  struct Facts {};  // a survey needs no memory beside the call
 
-  RegularCall(const MpiFunction& function, const Word64* words, bool large_counts);
+  // The words are those of the letters in entry_points.def: "srntoc" for reductions, otherwise "sntrntc".
+  RegularCall(const MpiFunction& function, const Word64* words, bool large_counts)
+      : send_{reinterpret_cast<void*>(words[0])}, recv_{reinterpret_cast<void*>(words[function.receive_word])},
+        comm_(handle_from<MPI_Comm>(words[function.words() - 1])), collective_(function.collective), reduces_(function.reduces) {
+    const Word64* const received = words + (reduces_ ? 2 : 4);
+    const Word64* const sent = reduces_ ? received : words + 1;
+    const long long recv_count = count_from(received[0], large_counts), send_count = count_from(sent[0], large_counts);
+    recv_.count = static_cast<std::uint64_t>(recv_count);
+    send_.count = static_cast<std::uint64_t>(send_count);
+    recv_.type = handle_from<MPI_Datatype>(received[1]);
+    send_.type = handle_from<MPI_Datatype>(sent[1]);
+    if (reduces_) op_ = handle_from<MPI_Op>(words[4]);
+    negative_ = recv_count < 0 || (send_count < 0 && !in_place());
+  }
   MPI_Comm comm() const { return comm_; }
-  // Whether the MPI library refuses these arguments itself, before it communicates: then it shall say so.
-  bool left_to_mpi() const;
-  // Whether the operation is one of the program's, which only the MPI library can apply. False where that would refuse the call: an error
-  // handler that then takes its time, or leaves by longjmp, is not in the call.
+  // Returns whether MPI refuses these arguments before it communicates. The call is then left to it, so that the error is MPI's own.
+  bool left_to_mpi() const {
+    if (negative_ || recv_.type == handles().type_null || recv_.address == MPI_IN_PLACE) return true;
+    if (in_place()) return false;
+    return send_.type == handles().type_null || (send_.address == recv_.address && refuses_equal_sides());
+  }
+  // Returns whether the operation is one of the program's own, which only MPI can apply. It is false if MPI would refuse the call, because
+  // an error handler that takes its time, or leaves by longjmp, is not in the call.
   bool has_own_operation() const;
-  // Finds out what the types are, among so many ranks. The MPI library gets calls that are not defined by the standard, and operations
-  // that are not MPI's own.
+  // Finds out what the types are, for this number of ranks. Calls that the standard does not define, and operations that are not MPI's own,
+  // are left to MPI.
   Survey survey(int ranks, Facts&);
 
-  // What follows holds once the call has been surveyed.
-  Shape shape() const;
-  std::uint64_t block_bytes() const { return block_bytes_; }  // of an allreduce: of all elements
+  // The functions below may be called once the call has been surveyed.
+  //
+  // Whether a reduction is in place is not part of its Shape. MPI libraries accept calls in which only some ranks are in place, and
+  // bindings that compare addresses make such calls.
+  Shape shape() const {
+    return {collective_, Memory::host, in_place() && collective_ == Collective::alltoall, block_bytes_, Order::call, reduction_};
+  }
+  std::uint64_t block_bytes() const { return block_bytes_; }  // all elements of an allreduce
   std::uint64_t mean_block_bytes() const { return block_bytes_; }
   int blocks_sent(int ranks) const { return sends_each() ? ranks : 1; }
-  // Whether the two sides of this rank differ in size, which MPI libraries do not check.
+  // Returns whether the two sides of this rank differ in size, which MPI libraries do not check.
   bool unequal(int, const Facts&) const { return unequal_; }
   bool in_place() const { return send_.address == MPI_IN_PLACE; }
   Span span_sent(const Facts&) const { return in_place() ? Span{} : span_of(send_); }
@@ -44,7 +67,7 @@ class RegularCall {
   bool touches_devices(const Facts& facts) const {
     return in_device_memory(send_.address, parts_sent(facts)) || in_device_memory(recv_.address, parts_received(facts));
   }
-  // A pending call may outlive the program's types: types of ours, which the caller frees, take their place.
+  // A pending call may outlive the program's types, so types of ours, which the caller frees, take their place.
   void keep_types(const Facts&, std::vector<MPI_Datatype>& ours);
   Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts&) const {
     return {memory, packing_comm, in_place() ? nullptr : &send_, recv_};
@@ -53,13 +76,14 @@ class RegularCall {
  private:
   bool gathers() const { return collective_ == Collective::allgather; }
   bool scatters() const { return collective_ == Collective::reduce_scatter_block; }
-  bool sends_each() const { return collective_ == Collective::alltoall || scatters(); }  // a block to each rank
+  bool sends_each() const { return collective_ == Collective::alltoall || scatters(); }  // each rank gets a block of its own
+  bool refuses_equal_sides() const;
   bool is_own_block() const;
   bool has_null_buffer() const { return recv_.count > 0 && (recv_.address == nullptr || send_.address == nullptr); }
   Survey survey_exchange(int ranks);
   Survey survey_reduction(int ranks);
 
-  Side send_, recv_;  // the counts are those of the call until the survey has seen how many blocks there are
+  Side send_, recv_;  // their counts are the program's until the survey has seen how many blocks there are
   MPI_Comm comm_;
   MPI_Op op_{};
   Collective collective_;
@@ -70,10 +94,10 @@ class RegularCall {
   Reduction reduction_;
 };
 
-// Whether the MPI library refuses the null address of a side that has been described.
+// Returns whether MPI refuses the null address of a side that has been described.
 bool null_without_reason(const Side& side);
 
-// Returns a type of ours with the same data as `type` where its layout is needed to reach them; `type` itself where they are a row of bytes.
+// Returns a type of ours with the same data as `type` if its layout is needed to reach them, or `type` itself if they lie in a row.
 MPI_Datatype kept_type(MPI_Datatype type, const TypeFacts& facts, std::vector<MPI_Datatype>& ours);
 
 }  // namespace crossrail::mpi

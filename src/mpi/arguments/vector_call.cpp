@@ -4,7 +4,7 @@
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
-
+// A side is four words: the address, the counts, the displacements, and the type or the types.
 VectorSide vector_side_of(const Word64 words[4], bool large_counts, bool has_types) {
   return {reinterpret_cast<void*>(words[0]), Numbers(words[1], large_counts), Numbers(words[2], large_counts),
           has_types ? handles().type_null : handle_from<MPI_Datatype>(words[3]), has_types ? reinterpret_cast<const MPI_Datatype*>(words[3]) : nullptr};
@@ -16,7 +16,7 @@ bool incomplete(const VectorSide& side) {
   return !side.counts.given() || !side.displacements.given() || (!side.has_types() && side.type == handles().type_null);
 }
 
-// The MPICH family refuses two sides that are the same; Open MPI does not look.
+// MPICH and its relatives refuse two equal sides; Open MPI does not look.
 bool same_sides(const VectorSide& send, const VectorSide& recv) {
   return !library_is_open_mpi() && send.address == recv.address && send.address != nullptr && send.counts == recv.counts &&
          send.type == recv.type && send.types == recv.types;

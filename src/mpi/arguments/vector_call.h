@@ -1,4 +1,9 @@
-// VectorCall: the arguments of MPI_Alltoallv and MPI_Alltoallw, which are one collective here, in any of their forms.
+// VectorCall: the arguments of MPI_Alltoallv and MPI_Alltoallw, in any of their forms. Both are one collective here, since types decide
+// only how blocks are copied.
+//
+// The Shape of a v-call holds no counts, because a rank knows only its own. So there is one plan for each slot, and counts decide nothing,
+// except what both ranks of a pair know: whether their block is empty. A receiver may expect more than is sent, as with single messages;
+// what has not come leaves the receive buffer as it was.
 #pragma once
 
 #include <vector>
@@ -20,23 +25,23 @@ class VectorCall {
   using Packed = PackedVectors;
   struct Facts {
     SideFacts out, in;
-    std::vector<MPI_Datatype> send_types, recv_types;  // kept
+    std::vector<MPI_Datatype> send_types, recv_types;  // kept so that later calls allocate nothing
   };
-  // No rank knows the blocks of others, and who sends in place sends from a copy.
+  // The Shape is the same for all v-calls: no rank knows the blocks of others, and a rank in place sends from a copy.
   static constexpr Shape kShape{Collective::alltoallv, Memory::host, false, 0};
 
   VectorCall(const MpiFunction& function, const Word64* words, bool large_counts);
   MPI_Comm comm() const { return comm_; }
-  // Whether the MPI library refuses these arguments itself, before it communicates: then it shall say so.
+  // Returns whether MPI refuses these arguments before it communicates. The call is then left to it, so that the error is MPI's own.
   bool left_to_mpi() const;
   bool has_own_operation() const { return false; }
   Survey survey(int ranks, Facts& facts);
-  // Mean bytes of what this rank sends to another, of arguments that need not be right.
+  // Returns the mean bytes of what this rank sends to another, without having checked the arguments.
   std::uint64_t estimated_block_bytes(int ranks) const { return mean_block_bytes(in_place() ? recv_ : send_, ranks); }
 
-  // Once surveyed:
+  // The functions below may be called once the call has been surveyed.
   Shape shape() const { return kShape; }
-  std::uint64_t block_bytes() const { return block_bytes_; }  // mean
+  std::uint64_t block_bytes() const { return block_bytes_; }  // this is the mean
   int blocks_sent(int ranks) const { return ranks; }
   bool unequal(int rank, const Facts& facts) const { return !in_place() && facts.out.blocks[rank].bytes != facts.in.blocks[rank].bytes; }
   bool in_place() const { return send_.address == MPI_IN_PLACE; }
@@ -47,8 +52,8 @@ class VectorCall {
   bool touches_devices(const Facts& facts) const {
     return in_device_memory(send_.address, parts_sent(facts)) || in_device_memory(recv_.address, parts_received(facts));
   }
-  // Arrays of types that our caller has made, and types that the program may free: ours take their place. The
-  // arrays of counts are the program's, which keeps them as they are until the call has ended.
+  // The caller of a pending call may have made the arrays of types itself, and the program may free the types, so ours take their place.
+  // The arrays of counts are the program's, which keeps them as they are until the call has ended.
   void keep_types(Facts& facts, std::vector<MPI_Datatype>& ours);
   Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts& facts) const {
     return {memory, packing_comm, {in_place() ? recv_ : send_, facts.out}, {recv_, facts.in}};

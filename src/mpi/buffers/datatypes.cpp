@@ -63,10 +63,10 @@ struct Remembered {
   MPI_Datatype type{};
   TypeFacts facts;
 };
-constexpr std::size_t kRemembered = 64;
+constexpr std::size_t kRemembered = 8;
 
 Remembered& remembered(MPI_Datatype type) {
-  static thread_local std::array<Remembered, kRemembered> slots;
+  static constinit thread_local std::array<Remembered, kRemembered> slots;
   const auto word = (std::uint64_t)(std::uintptr_t)type;  // an int or a pointer, by flavour
   return slots[(word ^ word >> 6 ^ word >> 12) % kRemembered];
 }
@@ -131,7 +131,14 @@ int describe_with(MPI_Datatype type, MPI_Comm comm, Effort effort, TypeFacts& fa
 
 }  // namespace
 
-int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) { return describe_with(type, comm, effort_of_this_call(), facts); }
+int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) {
+  const Remembered& known = remembered(type);
+  if (known.type == type && known.facts.predefined) {
+    facts = known.facts;
+    return MPI_SUCCESS;
+  }
+  return describe_with(type, comm, effort_of_this_call(), facts);
+}
 int describe_whole(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts) { return describe_with(type, comm, Effort::any, facts); }
 
 bool make_alike(MPI_Datatype type, MPI_Datatype& alike) {

@@ -23,8 +23,18 @@ struct TypeFacts {
 };
 
 // A call of the program's begins on this thread, or one that will be started many times.
-enum class CallRuns { once, often };
-void begin_call(CallRuns runs);
+enum class CallRuns : std::uint8_t { once, often };
+// The number of this thread's call among all of the process (0: it has made none), and how it runs.
+struct ProgramCall {
+  std::uint64_t number = 0;
+  CallRuns runs = CallRuns::once;
+};
+extern constinit thread_local ProgramCall this_call;
+std::uint64_t first_number_of_thread();
+inline void begin_call(CallRuns runs) {
+  this_call.number = this_call.number == 0 ? first_number_of_thread() : this_call.number + 1;
+  this_call.runs = runs;
+}
 
 // Facts of a datatype, remembered with it. Returns the MPI library's code; it may be MPI_SUCCESS
 // for a type that is not usable (MPICH 5, after a user's error handler has run).

@@ -24,7 +24,7 @@ bool lies_apart(const void* address, const Side& side) {
 Status PackedBuffers::stage(GrowableBuffer& room, bool with_content, Way& way) {
   const Side& side = *way.side;
   way.host = static_cast<std::byte*>(side.address);
-  way.gaps = !side.facts.in_a_row_of(side.count) && side.count > 0 && side.facts.bytes > 0;
+  way.gaps = side.has_gaps();
   way.apart = devices_ && lies_apart(side.address, side);
   way.packed = way.gaps && (way.apart || !(as_they_lie_ && side.facts.layout != nullptr));
   const Span span = span_of(side);
@@ -81,17 +81,17 @@ void PackedBuffers::fix() {
 }
 
 Status PackedBuffers::open(Buffers& buffers, const Plan* plan) {
-  as_they_lie_ = plan != nullptr && plan->as_they_lie == Plan::AsTheyLie::all;
   if (!fixed_) devices_ = device::driver_present();
   const bool in_place = send_side_ == nullptr;
   const Side* const send = send_side_;
   const Side& recv = recv_side_;
   recv_ = {};
   if (!devices_ && recv.facts.contiguous && (in_place || send->facts.contiguous)) {
-    std::byte* const to = moved(recv.address, recv.facts.lower);
-    buffers = {in_place ? to : moved(send->address, send->facts.lower), to};
+    buffers.recv = moved(recv.address, recv.facts.lower);
+    buffers.send = in_place ? buffers.recv : moved(send->address, send->facts.lower);
     return {};
   }
+  as_they_lie_ = plan != nullptr && plan->as_they_lie == Plan::AsTheyLie::all;
   recv_.side = &recv;
   // Gaps that cannot be told from data go back to the device as they came.
   const bool with_gaps = !recv.facts.in_a_row_of(recv.count) && recv.facts.layout == nullptr;

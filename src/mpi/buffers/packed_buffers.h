@@ -14,6 +14,8 @@ struct Side {
   std::uint64_t count = 0;
   MPI_Datatype type{};
   TypeFacts facts;
+
+  bool has_gaps() const { return count > 0 && facts.bytes > 0 && !facts.in_a_row_of(count); }
 };
 
 // The bytes that a side touches: from `lower` after its address on, `bytes` long.

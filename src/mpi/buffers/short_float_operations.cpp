@@ -35,13 +35,13 @@ void function(void* first, void* both, int* count, MPI_Datatype* type) {
   combine_operands({operation, element}, {first, both, static_cast<std::uint64_t>(*count), *type});
 }
 
-struct Made {
+struct MadeOperation {
   Reduction reduction;
   MPI_User_function* function;
   std::atomic<bool> there{false};
   MPI_Op op{};  // written once, before `there`
 
-  Made(const Reduction& does, MPI_User_function* by) : reduction(does), function(by) {}
+  MadeOperation(const Reduction& does, MPI_User_function* by) : reduction(does), function(by) {}
 };
 
 #define OF_FORMAT(element)                                                                                                                \
@@ -49,7 +49,7 @@ struct Made {
       {{Operation::product, Element::element}, function<Operation::product, Element::element>},                                           \
       {{Operation::minimum, Element::element}, function<Operation::minimum, Element::element>},                                           \
       {{Operation::maximum, Element::element}, function<Operation::maximum, Element::element>}
-Made made_operations[] = {OF_FORMAT(float16), OF_FORMAT(bfloat16), OF_FORMAT(float8_e4m3), OF_FORMAT(float8_e5m2)};
+MadeOperation made_operations[] = {OF_FORMAT(float16), OF_FORMAT(bfloat16), OF_FORMAT(float8_e4m3), OF_FORMAT(float8_e5m2)};
 #undef OF_FORMAT
 
 std::mutex making;
@@ -57,7 +57,7 @@ std::mutex making;
 }  // namespace
 
 Status short_float_operation(const Reduction& reduction, MPI_Op& op) {
-  for (Made& one : made_operations) {
+  for (MadeOperation& one : made_operations) {
     if (!(one.reduction == reduction)) continue;
     const std::lock_guard lock(making);
     if (!one.there) {
@@ -72,7 +72,7 @@ Status short_float_operation(const Reduction& reduction, MPI_Op& op) {
 }
 
 Reduction reduction_of_own(MPI_Op op) {
-  for (const Made& one : made_operations) {
+  for (const MadeOperation& one : made_operations) {
     if (one.there.load(std::memory_order_acquire) && one.op == op) return one.reduction;
   }
   return {};
@@ -80,7 +80,7 @@ Reduction reduction_of_own(MPI_Op op) {
 
 void free_short_float_operations() {
   const std::lock_guard lock(making);
-  for (Made& one : made_operations) {
+  for (MadeOperation& one : made_operations) {
     if (one.there.exchange(false)) (void)pmpi().Op_free(&one.op);
   }
 }

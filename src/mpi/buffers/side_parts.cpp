@@ -59,7 +59,7 @@ class PieceCopies {
       CROSSRAIL_TRY(finish());
       near_ = {};
       const crossrail_device_module* const module = device::module();
-      if (module != nullptr && module->describe != nullptr) module->describe(piece, bytes, &near_);
+      if (module != nullptr) module->describe(piece, bytes, &near_);
     }
     if (!is_near(piece, bytes)) return device::copy(to, from, bytes);
     rows_.push_back({to, from, bytes, 1, bytes});
@@ -126,32 +126,9 @@ bool in_device_memory(const void* address, const SideParts& parts) {
   });
 }
 
-std::vector<AddressRange> ranges_of(const void* address, const SideParts& parts, std::size_t near) {
-  std::vector<AddressRange> ranges;
-  const auto join = [near](AddressRange& range, const AddressRange& other) {
-    if (other.begin > range.end + near || range.begin > other.end + near) return false;
-    range = {std::min(range.begin, other.begin), std::max(range.end, other.end)};
-    return true;
-  };
-  for (const SidePart& part : parts) {
-    for_each_piece(part, [&](std::ptrdiff_t offset, std::size_t bytes) {
-      const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(offset);
-      const AddressRange piece{begin, begin + bytes};
-      if (bytes > 0 && (ranges.empty() || !join(ranges.back(), piece))) ranges.push_back(piece);
-      return true;
-    });
-  }
-  std::sort(ranges.begin(), ranges.end(), [](const AddressRange& a, const AddressRange& b) { return a.begin < b.begin; });
-  std::vector<AddressRange> joined;
-  for (const AddressRange& range : ranges) {
-    if (joined.empty() || !join(joined.back(), range)) joined.push_back(range);
-  }
-  return joined;
-}
-
 bool on_one_device(const Side& side) {
   const crossrail_device_module* const module = device::module();
-  if (module == nullptr || module->describe == nullptr) return false;
+  if (module == nullptr) return false;
   std::optional<crossrail_memory> first;
   return for_each_piece(part_of(side, 0), [&](std::ptrdiff_t offset, std::size_t bytes) {
     if (bytes == 0) return true;

@@ -7,7 +7,6 @@
 #include <memory>
 #include <vector>
 
-#include "base/free_addresses.h"
 #include "mpi/buffers/packed_vectors.h"
 
 namespace crossrail::mpi {
@@ -29,9 +28,6 @@ void keep_layouts(SideParts& parts);
 
 // Whether some part begins in a device's memory; where the address is null (MPI_BOTTOM), some piece of one.
 bool in_device_memory(const void* address, const SideParts& parts);
-
-// The addresses that parts touch, ascending, where the side lies at this one; what is nearer to each other than `near` bytes is one range.
-std::vector<AddressRange> ranges_of(const void* address, const SideParts& parts, std::size_t near);
 
 // From one address that a side may have to another. Errors: system.
 Status copy_part(std::byte* to, std::byte* from, const SidePart& part);

@@ -5,15 +5,6 @@
 namespace crossrail::mpi {
 namespace {
 
-// Of the program's calls, on all threads.
-std::uint64_t first_number_of_thread() {
-  constexpr int kCallsOfAThread = 40;  // as a power of two
-  static std::atomic<std::uint64_t> threads{0};
-  return threads.fetch_add(1, std::memory_order_relaxed) << kCallsOfAThread;
-}
-thread_local std::uint64_t this_call = first_number_of_thread();
-thread_local CallRuns this_call_runs = CallRuns::once;
-
 int copy_record(MPI_Datatype, int, void*, void* value, void* copy, int* flag) {
   *static_cast<void**>(copy) = new TypeRecord(*static_cast<const TypeRecord*>(value));
   *flag = 1;
@@ -25,7 +16,7 @@ int forget_record(MPI_Datatype, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
-int record_keyval() {
+int type_keyval() {
   static const int keyval = [] {
     int made = MPI_KEYVAL_INVALID;
     (void)pmpi().Type_create_keyval(copy_record, forget_record, &made, nullptr);
@@ -46,12 +37,15 @@ void learn(const Layout& layout, TypeFacts& facts) {
 
 }  // namespace
 
-void begin_call(CallRuns runs) {
-  ++this_call;
-  this_call_runs = runs;
+constinit thread_local ProgramCall this_call;
+
+std::uint64_t first_number_of_thread() {
+  constexpr int kCallsOfAThread = 40;  // as a power of two
+  static std::atomic<std::uint64_t> threads{0};
+  return (threads.fetch_add(1, std::memory_order_relaxed) << kCallsOfAThread) + 1;
 }
 
-Effort effort_of_this_call() { return this_call_runs == CallRuns::often ? Effort::any : Effort::little; }
+Effort effort_of_this_call() { return this_call.runs == CallRuns::often ? Effort::any : Effort::little; }
 
 TypeRecord::Known TypeRecord::look(MPI_Datatype type, const TypeFacts& facts, Effort effort) {
   const Flattened found = flatten(type, effort);
@@ -61,11 +55,11 @@ TypeRecord::Known TypeRecord::look(MPI_Datatype type, const TypeFacts& facts, Ef
 }
 
 TypeRecord::TypeRecord(MPI_Datatype type, const TypeFacts& facts)
-    : first_(look(type, facts, Effort::little)), known_(&first_), seen_by_(this_call) {}
+    : first_(look(type, facts, Effort::little)), known_(&first_), seen_by_(this_call.number) {}
 
 TypeRecord::TypeRecord(const TypeRecord& of) : first_(*of.known()), known_(&first_), seen_by_(of.seen_by_) {}
 
-bool TypeRecord::seen_by_this_call() const { return seen_by_ == this_call; }
+bool TypeRecord::seen_by_this_call() const { return seen_by_ == this_call.number; }
 
 void TypeRecord::take_apart(MPI_Datatype type) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -87,14 +81,14 @@ int TypeRecord::find(MPI_Datatype type, TypeRecord*& record) {
   void* value = nullptr;
   int found = 0;
   record = nullptr;
-  if (record_keyval() == MPI_KEYVAL_INVALID) return MPI_SUCCESS;
-  const int code = pmpi().Type_get_attr(type, record_keyval(), &value, &found);
+  if (type_keyval() == MPI_KEYVAL_INVALID) return MPI_SUCCESS;
+  const int code = pmpi().Type_get_attr(type, type_keyval(), &value, &found);
   if (code == MPI_SUCCESS && found != 0) record = static_cast<TypeRecord*>(value);
   return code;
 }
 
 bool TypeRecord::keep(MPI_Datatype type, std::unique_ptr<TypeRecord> record) {
-  if (record_keyval() == MPI_KEYVAL_INVALID || pmpi().Type_set_attr(type, record_keyval(), record.get()) != MPI_SUCCESS) return false;
+  if (type_keyval() == MPI_KEYVAL_INVALID || pmpi().Type_set_attr(type, type_keyval(), record.get()) != MPI_SUCCESS) return false;
   (void)record.release();
   return true;
 }

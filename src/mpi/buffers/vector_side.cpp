@@ -27,7 +27,7 @@ Block block_at(std::ptrdiff_t at, std::uint64_t count, const TypeFacts& facts) {
 }
 
 Survey refused(int code) { return {Survey::Answer::refused, code}; }
-Survey left() { return {Survey::Answer::leave}; }
+Survey left_to_library() { return {Survey::Answer::leave}; }
 
 Survey survey_one_type(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
   TypeFacts& facts = room.facts[0];
@@ -45,7 +45,7 @@ Survey survey_one_type(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
     room.blocks[rank] = block_at(at, static_cast<std::uint64_t>(count), facts);
     found.bytes += room.blocks[rank].bytes;
   }
-  if (signs < 0 || (signs > 0 && null_without_reason(side, side.type, facts))) return left();
+  if (signs < 0 || (signs > 0 && null_without_reason(side, side.type, facts))) return left_to_library();
   return found;
 }
 
@@ -62,7 +62,7 @@ Survey survey_types(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
     room.blocks[rank] = {};
     // Open MPI wants a type for an empty block too; the others do not look at it.
     if (count == 0 && !library_is_open_mpi()) continue;
-    if (count < 0 || type == handles().type_null) return left();
+    if (count < 0 || type == handles().type_null) return left_to_library();
     if (described >= 0 && type == side.types[described]) {
       facts = room.facts[described];
     } else if (const int code = describe(type, comm, facts); !facts.usable) {
@@ -71,7 +71,7 @@ Survey survey_types(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
     described = rank;
     const std::size_t bytes = static_cast<std::uint64_t>(count) * facts.bytes;
     if (bytes == 0) continue;
-    if (null_without_reason(side, type, facts)) return left();
+    if (null_without_reason(side, type, facts)) return left_to_library();
     room.blocks[rank] = block_at(static_cast<std::ptrdiff_t>(side.displacements[rank]), static_cast<std::uint64_t>(count), facts);
     found.bytes += bytes;
     room.in_rows = room.in_rows && facts.in_a_row_of(static_cast<std::uint64_t>(count));

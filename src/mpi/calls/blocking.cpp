@@ -1,7 +1,7 @@
 #include "mpi/calls/blocking.h"
 
 #include "engine/engine.h"
-#include "mpi/arguments/with_call.h"
+#include "mpi/arguments/class_of_call.h"
 #include "mpi/calls/native_copies.h"
 #include "mpi/calls/worth_opening.h"
 #include "mpi/communicator/raised_errors.h"
@@ -11,18 +11,17 @@
 namespace crossrail::mpi {
 namespace {
 
-// A surveyed call's vectors are the record's: v-collectives allocate nothing. Other calls have none.
+template <class Call>
+typename Call::Facts no_facts;
+
+// The facts of blocking v-calls belong to the record, so that these calls allocate nothing. Other calls have none.
 template <class Call>
 typename Call::Facts& facts_of(CommunicatorRecord& record, const Call&) {
-  if constexpr (kHasCounts<Call>) {
-    return record.facts;
-  } else {
-    static typename Call::Facts none;
-    return none;
-  }
+  if constexpr (kHasCounts<Call>) return record.facts;
+  else return no_facts<Call>;
 }
 
-// Why the engine has left this call, whose plan it was, to the MPI library.
+// Returns why the engine has left this call, whose plan it was, to MPI.
 const char* why_native(Communicator& communicator, const Shape& shape, const Plan& plan) {
   if (communicator.broken) return native_because::kBroken;
   const Plan* const known = communicator.slot().plans.find(shape);
@@ -30,7 +29,7 @@ const char* why_native(Communicator& communicator, const Shape& shape, const Pla
   return (known == nullptr ? plan : *known).fallback ? native_because::kNoRowFits : native_because::kWanted;
 }
 
-// The record stays until the call has ended: an error handler may free the communicator meanwhile.
+// Keeps the record until the call has ended, because an error handler may free the communicator meanwhile.
 void at_end(CallResult& result, CommunicatorRecord& record, AtEnd what) {
   use(record);
   result.record = &record;
@@ -54,7 +53,7 @@ void complete(const Carrying& carrying, const Shape& shape, const Outcome& outco
   result.algorithm = outcome.plan->algorithm;
 }
 
-// This rank's own two sides differ in size. The other ranks, who would wait for blocks of a size that is not coming, are told.
+// This rank's own two sides differ in size. The other ranks are told, since they would wait for blocks of a size that will not come.
 void refuse_unequal_sides(const Carrying& carrying, const Shape& shape) {
   withdraw(carrying.record.communicator->slot(), shape, Code::mismatch);
   fail({carrying.entry.name(), carrying.record.comm}, failed(Code::mismatch, "the send and the receive side of this rank differ in size"), carrying.result);
@@ -72,8 +71,8 @@ void carry(const Carrying& carrying, Call& call, typename Call::Facts& facts) {
   complete(carrying, shape, run_collective(communicator, shape, packed));
 }
 
-// It is known already that the MPI library gets all v-calls on this communicator: the sides of this one, a survey of which takes longer the
-// more ranks there are, need not be looked at.
+// Returns whether MPI is already known to get all v-calls on this communicator. Then the sides of this one need not be surveyed, which
+// takes longer the more ranks there are.
 template <class Call>
 bool is_native_already(CommunicatorRecord& record, const Call& call) {
   if (record.communicator->broken) return true;
@@ -90,8 +89,9 @@ void leave_unsurveyed(const Carrying& carrying, const Call& call) {
   complete(carrying, call.shape(), run_collective(*record.communicator, call.shape(), {}));
 }
 
-// If other ranks have one of MPI's operations in this call, which is wrong, they would wait for this rank for ever. MPI libraries reduce
-// nothing of nothing, whatever the operation.
+// Tells the other ranks that this one makes a reduction with an operation of the program's own. If they use one of MPI's operations in this
+// call, which is wrong, they would otherwise wait for this rank for ever. A reduction of nothing is no reason, because MPI libraries then
+// do nothing, whatever the operation.
 template <class Call>
 void say_if_own_operation(const Carrying& carrying, const Call& call) {
   if (!carrying.record.opened || !call.has_own_operation() || call.block_bytes() == 0) return;
@@ -101,7 +101,7 @@ void say_if_own_operation(const Carrying& carrying, const Call& call) {
   at_end(carrying.result, carrying.record, AtEnd::left_to_mpi);
 }
 
-// What is known of the sides of a call that has not been carried.
+// Says what is known of the sides of a call that has not been handled.
 enum class Sides { unknown, surveyed, wrong };
 
 template <class Call>
@@ -115,7 +115,7 @@ Sides try_to_carry(const Carrying& carrying, Call& call, typename Call::Facts& f
   }
   if (!is_ours(call.survey(record.ranks, facts), result)) {
     if (!result.done) say_if_own_operation(carrying, call);
-    return kHasCounts<Call> ? Sides::wrong : Sides::surveyed;  // an operation of the program's leaves the sides of a reduction right
+    return kHasCounts<Call> ? Sides::wrong : Sides::surveyed;  // an operation of the program's own says nothing against the sides of a reduction
   }
   if (!record.opened) {
     const Shape shape = call.shape();
@@ -137,9 +137,12 @@ Sides try_to_carry(const Carrying& carrying, Call& call, typename Call::Facts& f
 }
 
 template <class Call>
-CallResult run(EntryPoint& entry, CommunicatorRecord* record, Call call, const Word64* words) {
-  CallResult result;
-  if (call.left_to_mpi()) return left(native_because::kArguments);
+void run(EntryPoint& entry, CommunicatorRecord* record, const Word64* words, CallResult& result) {
+  Call call(entry.function, words, entry.large_counts);
+  if (call.left_to_mpi()) {
+    result.native_because = native_because::kArguments;
+    return;
+  }
   typename Call::Facts own;
   Sides sides = Sides::unknown;
   if (const char* const reason = why_never_carried(record); reason != nullptr) {
@@ -148,32 +151,32 @@ CallResult run(EntryPoint& entry, CommunicatorRecord* record, Call call, const W
     const InTurn turn(&record->turn);
     sides = try_to_carry({entry, *record, result}, call, facts_of(*record, call));
   }
-  if (result.done || sides == Sides::wrong || !copies_may_be_needed()) return result;
+  if (result.done || sides == Sides::wrong || !copies_may_be_needed()) return;
   auto& facts = sides == Sides::surveyed ? facts_of(*record, call) : own;
   if (sides == Sides::surveyed || needs_copies(call, facts)) call_on_copies(entry, words, sides_of(entry, call, facts), result);
-  return result;
 }
 
-CallResult run_known(EntryPoint& entry, const Word64* words) {
+void run_known(EntryPoint& entry, const Word64* words, CallResult& result) {
   begin_call(CallRuns::once);
   CommunicatorRecord* const record = record_for_call(handle_from<MPI_Comm>(entry.comm(words)));
-  // The arguments of a call that is never ours need no look.
-  if (record != nullptr && record->opened && !copies_may_be_needed()) {
-    if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
+  // The arguments of a call that is always native need no look.
+  if (const char* const reason = why_never_carried(record); reason != nullptr && !copies_may_be_needed()) {
+    result.native_because = reason;
+  } else {
+    with_class_of_call(entry.function, [&]<class Call>() { run<Call>(entry, record, words, result); });
   }
-  // Whose rank would be asked for where there is no communicator?
-  if (record == nullptr && entry.function.root_word >= 0) return left(native_because::kNoRecord);
-  return with_call(entry.function, words, entry.large_counts, [&](const auto& call) { return run(entry, record, call, words); });
 }
 
 }  // namespace
 
-CallResult run_blocking(EntryPoint& entry, const Word64* words) {
-  if (find_functions() == nullptr) return left(native_because::kNoMpi);
-  const CallResult result = run_known(entry, words);
+void run_blocking(EntryPoint& entry, const Word64* words, CallResult& result) {
+  if (find_functions() == nullptr) {
+    result.native_because = native_because::kNoMpi;
+    return;
+  }
+  run_known(entry, words, result);
   if (entry.function.reduces && (!result.done || result.on_copies)) tell_if_not_covered(handle_from<MPI_Comm>(entry.comm(words)), entry.name(), result);
   note_algorithm(result.algorithm);
-  return result;
 }
 
 void tell_ended(const CallResult& result) {
@@ -184,7 +187,7 @@ void tell_ended(const CallResult& result) {
     case AtEnd::first_call: first_call_ended(record); break;
     case AtEnd::timed: record.communicator->guard.ended(well); break;
     case AtEnd::left_to_mpi:
-      // What MPI has refused on this rank, it may have taken on others.
+      // MPI may have refused the call on this rank and taken it on others, so this rank no longer counts it.
       if (!well) {
         const InTurn turn(&record.turn);
         record.communicator->slot().control->take_back();

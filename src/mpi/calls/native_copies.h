@@ -1,4 +1,4 @@
-// Calls that the MPI library carries although a buffer is in device memory of which it knows nothing: it gets copies in host memory.
+// Native calls with a buffer in device memory that MPI cannot read: MPI gets copies in host memory (requests/copied_calls.h).
 #pragma once
 
 #include "device/device.h"
@@ -9,16 +9,16 @@
 
 namespace crossrail::mpi {
 
-// Whether the MPI library may meet device memory that it cannot read.
+// Returns whether MPI may meet device memory that it cannot read.
 inline bool copies_may_be_needed() { return device::driver_present() && !mpi_takes_device_memory(); }
 
-// Surveys a call that is not ours: whether it may need copies. `facts` then say what it spans.
+// Surveys a native call and returns whether it may need copies. If so, `facts` say what memory it spans.
 template <class Call>
 bool needs_copies(Call& call, typename Call::Facts& facts) {
   int ranks = 0, between_groups = 0;
   if (!copies_may_be_needed() || call.left_to_mpi()) return false;
   if (call.comm() == handles().comm_null || pmpi().Comm_size(call.comm(), &ranks) != MPI_SUCCESS) return false;
-  // In a call between two groups there are as many blocks as the other group has ranks. All of these are the MPI library's.
+  // A call between two groups has as many blocks as the other group has ranks. MPI always handles such calls.
   if (pmpi().Comm_test_inter(call.comm(), &between_groups) != MPI_SUCCESS || between_groups != 0) return false;
   return call.survey(ranks, facts).answer != Survey::Answer::refused;
 }

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "engine/engine.h"
-#include "mpi/arguments/with_call.h"
+#include "mpi/arguments/class_of_call.h"
 #include "mpi/buffers/prepared_buffers.h"
 #include "mpi/calls/native_copies.h"
 #include "mpi/calls/worth_opening.h"
@@ -23,11 +23,11 @@ struct Nonblocking final : NonblockingRequest {
       : NonblockingRequest(record, function), call(its_call) {}
   Call call;
   typename Call::Facts facts;
-  PackingMemory memory;  // of a call that is moved where MPI may not be called
+  PackingMemory memory;  // for a call that is advanced where MPI may not be called
   std::optional<typename Call::Packed> packed;
   std::optional<PreparedBuffers> prepared;
 
-  // Where the data are: known to the call before it begins.
+  // Finds the buffers before the call begins.
   void find_buffers() {
     const bool now = mover_advances();
     packed.emplace(call.packed(now ? memory : slot->packing, handles().comm_self, facts));
@@ -49,7 +49,8 @@ struct Nonblocking final : NonblockingRequest {
   bool moved() const override { return prepared.has_value(); }
 };
 
-// The request comes first: where MPI has none, the call must not begin, and the other ranks hear of it. Mostly it is one of an earlier call.
+// The request is made first: if MPI has none, the call must not begin, and the other ranks hear of it. Mostly it is one that an earlier
+// call has left.
 template <class Call>
 int begin(std::unique_ptr<Nonblocking<Call>> whole, MPI_Request* request) {
   Nonblocking<Call>& one = *whole;
@@ -57,7 +58,7 @@ int begin(std::unique_ptr<Nonblocking<Call>> whole, MPI_Request* request) {
     withdraw(*one.slot, one.shape, Code::system);
     return code;
   }
-  (void)whole.release();  // MPI frees it, or the program's wait
+  (void)whole.release();  // MPI or the program's wait frees it
   one.may_be_told = false;
   one.traced = one.use.begins();
   start_pending(one);
@@ -66,7 +67,7 @@ int begin(std::unique_ptr<Nonblocking<Call>> whole, MPI_Request* request) {
   return MPI_SUCCESS;
 }
 
-// On a communicator that is not open: it may be afterwards. False: the call is not ours, whatever it is.
+// Surveys a call on a communicator that is not open, which may be open afterwards. Returns false if the call is native in any case.
 template <class Call>
 bool survey_first(CommunicatorRecord& record, Call call, CallResult& carried) {
   typename Call::Facts facts;
@@ -101,11 +102,13 @@ CallResult start(const Call& arguments, EntryPoint& entry, MPI_Request* request)
   return carried;
 }
 
-// In a program of sessions only there is no MPI_COMM_SELF, with which waits make progress and types are packed. MPI_Finalize first deletes
-// attributes, whose functions may call MPI, when nothing advances calls any longer.
+// Returns whether calls may be pending in this process. A program that has only sessions lacks MPI_COMM_SELF, with which waits make
+// progress and types are packed. MPI_Finalize first deletes attributes, whose functions may call MPI when nothing advances calls any
+// longer.
 bool may_be_pending() {
   if (finalizing()) return false;
-  // As on all ranks: who advances calls, which threads' levels decide, is told when the communicator opens.
+  // The answer is the same on all ranks. Who advances calls depends on the thread levels, which ranks tell each other when the communicator
+  // is opened.
   static std::atomic<bool> known{false};
   if (known.load(std::memory_order_relaxed)) return true;
   if (find_functions() == nullptr) return false;
@@ -115,7 +118,7 @@ bool may_be_pending() {
   return known;
 }
 
-// The MPI library carries the call, and may know nothing of device memory.
+// MPI handles the call, and may need copies of device memory.
 template <class Call>
 CallResult start_natively(EntryPoint& entry, Call call, const Word64* words) {
   typename Call::Facts facts;
@@ -139,7 +142,7 @@ CallResult start_any(EntryPoint& entry, const Call& call, const Word64* words) {
 CallResult start_nonblocking(EntryPoint& entry, const Word64* words) {
   if (find_functions() == nullptr) return left(native_because::kNoMpi);
   const CallResult result =
-      with_call(entry.function, words, entry.large_counts, [&](const auto& call) { return start_any(entry, call, words); });
+      with_class_of_call(entry.function, [&]<class Call>() { return start_any(entry, Call(entry.function, words, entry.large_counts), words); });
   if (entry.function.reduces && (!result.done || result.on_copies)) tell_if_not_covered(handle_from<MPI_Comm>(entry.comm(words)), entry.name(), result);
   return result;
 }

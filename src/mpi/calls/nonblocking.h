@@ -1,12 +1,12 @@
-// Nonblocking collectives as generalized requests. These are genuine requests, which the program completes with whatever it likes, mixed with
-// its own.
+// Nonblocking collectives as generalized requests (requests/pending.h).
 #pragma once
 
 #include "mpi/observe/entry_point.h"
 
 namespace crossrail::mpi {
 
-// `words`: the arguments of the C function, of which the last is the address of the request. Not done: the MPI library is to get the call.
+// `words` are the arguments of the C function, the last of which is the address of the request. If the result is not done, MPI is to get
+// the call.
 CallResult start_nonblocking(EntryPoint& entry, const Word64* words);
 
 }  // namespace crossrail::mpi

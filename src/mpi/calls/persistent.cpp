@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "engine/engine.h"
-#include "mpi/arguments/with_call.h"
+#include "mpi/arguments/class_of_call.h"
 #include "mpi/calls/native_copies.h"
 #include "mpi/calls/worth_opening.h"
 #include "mpi/communicator/opening.h"
@@ -18,7 +18,7 @@
 #include "mpi/words/native_reasons.h"
 
 namespace crossrail::mpi {
-// What all forms have in common.
+// The part of a persistent call that does not depend on its arguments.
 class Persistent : public OurRequest, public Startable {
  public:
   Persistent(CommunicatorRecord& record, const char* function) : OurRequest(record, function) {}
@@ -38,7 +38,8 @@ class Persistent : public OurRequest, public Startable {
   }
   Persistent* persistent() override { return this; }
 
-  // What the program waits for comes first: where it cannot be started, nothing is, and the other ranks hear of it.
+  // The token, for which the program waits, is started first. If it cannot be started, the call does not begin, and the other ranks hear of
+  // it.
   int start() override {
     const int started = start_token(token);
     token_started = started == MPI_SUCCESS;
@@ -76,7 +77,7 @@ struct PersistentOf final : Persistent {
   std::optional<typename Call::Packed> packed;
 };
 
-// Planning, by all ranks. Left `native` where the call is not ours after all.
+// Plans the call with all ranks. `native` is true if MPI is to handle the call after all.
 template <class Call>
 Status prepare(PersistentOf<Call>& whole, EntryPoint& entry, bool& native) {
   CommunicatorRecord& record = whole.use.record();
@@ -110,10 +111,10 @@ template <class Call>
 CallResult init(const Call& arguments, EntryPoint& entry, MPI_Request* request) {
   CallResult carried;
   if (arguments.left_to_mpi() || request == nullptr) return left(native_because::kArguments);
-  if (arguments.has_own_operation()) return left(native_because::kArguments);  // it is not worth opening a communicator
+  if (arguments.has_own_operation()) return left(native_because::kArguments);  // such a call is not worth opening a communicator
   CommunicatorRecord* const record = record_of(arguments.comm());
   if (const char* const reason = why_never_carried(record); reason != nullptr) return left(reason);
-  // Others may have turned away already: only ranks with a driver look further on such a communicator.
+  // Other ranks may have turned away already: on such a communicator only ranks with a device driver come here.
   if (record->communicator->native_only) return left(native_because::kNoAlgorithm);
   if (record->communicator->slots.size() < 2) return left(native_because::kNothingPending);
   auto whole = std::make_unique<PersistentOf<Call>>(arguments, *record, entry.name());
@@ -128,14 +129,13 @@ CallResult init(const Call& arguments, EntryPoint& entry, MPI_Request* request) 
   carried.code = MPI_SUCCESS;
   whole->has_program_its_token = true;
   *request = whole->request = whole->live.request = whole->token.request;
-  whole->live.comm = record->comm;
   whole->live.call = whole.get();
   remember_request(whole->live);
-  (void)whole.release();  // the program frees it
+  (void)whole.release();  // the program frees it by MPI_Request_free
   return carried;
 }
 
-// As on all ranks; whether this one can have tokens, the others are told.
+// The answer is the same on all ranks. A rank that can have no tokens tells the others later (prepare).
 bool persistent_may_be_pending() {
   int initialized = 0;
   if (find_functions() == nullptr || !has_progress_hook() || finalizing()) return false;
@@ -143,7 +143,7 @@ bool persistent_may_be_pending() {
   return initialized != 0;
 }
 
-// The MPI library carries the call, and may know nothing of device memory.
+// MPI handles the call, and may need copies of device memory.
 template <class Call>
 CallResult init_natively(EntryPoint& entry, Call call, const Word64* words) {
   typename Call::Facts facts;
@@ -171,7 +171,7 @@ Startable* find_startable(MPI_Request request) {
 CallResult init_persistent(EntryPoint& entry, const Word64* words) {
   if (find_functions() == nullptr) return {};
   const CallResult result =
-      with_call(entry.function, words, entry.large_counts, [&](const auto& call) { return init_any(entry, call, words); });
+      with_class_of_call(entry.function, [&]<class Call>() { return init_any(entry, Call(entry.function, words, entry.large_counts), words); });
   if (entry.function.reduces && (!result.done || result.on_copies)) tell_if_not_covered(handle_from<MPI_Comm>(entry.comm(words)), entry.name(), result);
   return result;
 }

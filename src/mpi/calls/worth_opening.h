@@ -1,5 +1,5 @@
-// Calls on a communicator that is not open yet. Only those count that the MPI library would not refuse, as a survey has found: the program may
-// repeat a refused call on the rank that it was wrong on, and the ranks' counts would differ.
+// What calls on a communicator that is not open yet have to do with opening it. Only calls that MPI would not refuse count, as a survey has
+// found: the program may repeat a refused call on the one rank where it was wrong, and then the ranks' counts would differ.
 #pragma once
 
 #include "base/settings.h"
@@ -10,20 +10,21 @@
 
 namespace crossrail::mpi {
 
-// A call that sends so much takes about as long as opening does.
+// A call that sends this much takes about as long as opening does.
 constexpr std::uint64_t kLongBytes = std::uint64_t{256} << 10;
 
-// Whether opening pays for this call alone, as far as this rank sees.
+// Returns whether opening pays for this call alone, as far as this rank sees.
 template <class Call>
 bool worth_opening(const Call& call, const typename Call::Facts& facts, int ranks) {
   if (call.block_bytes() * static_cast<std::uint64_t>(call.blocks_sent(ranks)) >= kLongBytes) return true;
   return copies_may_be_needed() && call.touches_devices(facts);
 }
 
-// Whether no rank sends anything. MPI libraries do not wait for other ranks in such calls, and programs may rely on that.
+// Returns whether no rank sends anything. MPI libraries do not wait for other ranks in such calls, and programs may rely on that.
 inline bool moves_nothing(const Shape& shape) { return shape.block_bytes == 0 && row_of(shape.collective).counts != Counts::vector; }
 
-// Sets the reason why the survey has not found a call of ours; `result.done`: its error has been raised already.
+// Returns whether the survey has found a call that crossrail handles. Otherwise it sets the reason, and `result.done` if the error has been
+// raised already.
 inline bool is_ours(const Survey& found, CallResult& result) {
   result.done = found.answer == Survey::Answer::refused;
   result.code = found.code;

@@ -1,6 +1,7 @@
 #include "mpi/communicator/communicators.h"
 
 #include <atomic>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 
@@ -11,21 +12,21 @@
 #include "mpi/communicator/opening.h"
 #include "mpi/communicator/other_calls.h"
 #include "mpi/communicator/private_communicators.h"
-#include "mpi/communicator/records_by_handle.h"
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
+
+constinit thread_local LastRecord last_record;
+constinit std::atomic<std::uint64_t> generation_of_records{1};
+
 namespace {
 
-// Grows whenever a record goes: what threads have remembered of handles is then forgotten.
-std::atomic<std::uint64_t> generation{1};
 std::atomic<bool> finalize_has_begun{false};
 FinalizeObserver finalize_observer;
 
 int forget(MPI_Comm, int, void* value, void*) {
-  generation.fetch_add(1, std::memory_order_release);
+  generation_of_records.fetch_add(1, std::memory_order_release);
   auto& record = *static_cast<CommunicatorRecord*>(value);
-  forget_record(record.comm);
   wanted_no_more(record);
   record.freed = true;
   unuse(record);
@@ -41,7 +42,7 @@ int do_not_copy(MPI_Comm, int, void*, void*, void*, int* flag) {
 // those of the world): from now on nothing that was remembered holds.
 int finalize(MPI_Comm, int, void*, void*) {
   begin_finalize();
-  generation.fetch_add(1, std::memory_order_release);
+  generation_of_records.fetch_add(1, std::memory_order_release);
   write_report();
   return MPI_SUCCESS;
 }
@@ -55,10 +56,18 @@ void watch_for_finalize() {
   });
 }
 
+// An MPI library refuses an attribute only where it has no memory left. The other ranks may have their records: they would wait for this one.
+void end_job(MPI_Comm comm, int code) {
+  std::fputs("crossrail: the MPI library cannot keep an attribute with a communicator, so that this rank cannot take part in calls of the others: "
+             "the job ends. Give it more memory, or set CROSSRAIL=0.\n", stderr);
+  (void)pmpi().Abort(comm, code);
+}
+
 int record_keyval() {
   static const int keyval = [] {
     int made = MPI_KEYVAL_INVALID;
-    (void)pmpi().Comm_create_keyval(do_not_copy, forget, &made, nullptr);
+    const int code = pmpi().Comm_create_keyval(do_not_copy, forget, &made, nullptr);
+    if (code != MPI_SUCCESS) end_job(handles().comm_world, code);
     return made;
   }();
   return keyval;
@@ -77,13 +86,6 @@ bool mpi_runs(MPI_Comm comm) {
   return initialized != 0 || (comm != handles().comm_world && comm != handles().comm_self);
 }
 
-struct Remembered {
-  MPI_Comm comm{};
-  CommunicatorRecord* record = nullptr;
-  std::uint64_t generation = 0;
-};
-thread_local Remembered last;
-
 thread_local Freeing* innermost = nullptr;
 
 bool is_being_freed(MPI_Comm comm) {
@@ -97,19 +99,16 @@ bool is_being_freed(MPI_Comm comm) {
 bool find(MPI_Comm comm, CommunicatorRecord*& record) {
   if (comm == handles().comm_null || !mpi_runs(comm)) return false;
   void* value = nullptr;
-  int found = 0, size = 0;
-  const bool answered = record_keyval() != MPI_KEYVAL_INVALID && pmpi().Comm_get_attr(comm, record_keyval(), &value, &found) == MPI_SUCCESS;
-  record = answered && found != 0 ? static_cast<CommunicatorRecord*>(value) : record_without_attribute(comm);
-  if (record != nullptr || answered) return true;
-  // It may be no communicator at all.
-  record = record_by_handle(comm);
-  return record != nullptr || pmpi().Comm_size(comm, &size) == MPI_SUCCESS;
+  int found = 0;
+  if (pmpi().Comm_get_attr(comm, record_keyval(), &value, &found) != MPI_SUCCESS) return false;  // It is no communicator.
+  record = found != 0 ? static_cast<CommunicatorRecord*>(value) : nullptr;
+  return true;
 }
 
 CommunicatorRecord* look_up(MPI_Comm comm) {
   if (is_being_freed(comm)) return nullptr;
-  const std::uint64_t now = generation.load(std::memory_order_acquire);
-  if (last.generation == now && last.comm == comm) return last.record;
+  const std::uint64_t now = generation_of_records.load(std::memory_order_acquire);
+  if (last_record.generation == now && last_record.comm == comm) return last_record.record;
   CommunicatorRecord* record = nullptr;
   if (!find(comm, record)) return nullptr;
   static std::mutex making;
@@ -120,11 +119,10 @@ CommunicatorRecord* look_up(MPI_Comm comm) {
     int between_groups = 0;
     if (pmpi().Comm_size(comm, &made->ranks) != MPI_SUCCESS) made->ranks = 0;
     made->between_groups = pmpi().Comm_test_inter(comm, &between_groups) == MPI_SUCCESS && between_groups != 0;
-    const bool kept = record_keyval() != MPI_KEYVAL_INVALID && pmpi().Comm_set_attr(comm, record_keyval(), made.get()) == MPI_SUCCESS;
+    if (const int code = pmpi().Comm_set_attr(comm, record_keyval(), made.get()); code != MPI_SUCCESS) end_job(comm, code);
     record = made.release();
-    remember_record(comm, *record, kept ? KeptBy::attribute : KeptBy::handle);
   }
-  last = {comm, record, generation.load(std::memory_order_acquire)};
+  last_record = {comm, record, generation_of_records.load(std::memory_order_acquire)};
   return record;
 }
 
@@ -151,9 +149,10 @@ bool finalizing() { return finalize_has_begun; }
 
 // With a broadcast of ours under way MPICH would delete the attributes later, also those of the program.
 Freeing* begin_to_free(MPI_Comm comm) {
-  const CommunicatorRecord* const record = record_by_handle(comm);
-  if (record != nullptr && record->early != nullptr) record->early->leave_nothing_under_way(Invitation::kMostNs);
-  return innermost = new Freeing{comm, record_without_attribute(comm), innermost};
+  CommunicatorRecord* record = nullptr;
+  if (find(comm, record) && record != nullptr && record->early != nullptr) record->early->leave_nothing_under_way(Invitation::kMostNs);
+  generation_of_records.fetch_add(1, std::memory_order_release);  // so that what threads remember of it holds no more
+  return innermost = new Freeing{comm, innermost};
 }
 
 void begin_to_disconnect(MPI_Comm comm) {
@@ -161,10 +160,9 @@ void begin_to_disconnect(MPI_Comm comm) {
   if (find(comm, record) && record != nullptr && record->early != nullptr) record->early->leave_nothing_under_way();
 }
 
-void freed(Freeing* begun, bool well) {
+void end_freeing(Freeing* begun) {
   const std::unique_ptr<Freeing> one(begun);
   innermost = one->outer;
-  if (well && one->record != nullptr) (void)forget(one->comm, MPI_KEYVAL_INVALID, one->record, nullptr);
 }
 
 void use(CommunicatorRecord& record) { record.uses.fetch_add(1, std::memory_order_relaxed); }

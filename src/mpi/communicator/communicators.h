@@ -31,6 +31,8 @@ struct CommunicatorRecord {
   std::atomic<int> uses{1};                    // by the MPI communicator and by pending and persistent calls
   bool freed = false;                          // the MPI communicator has gone
 
+  // Whether calls on it may be carried: it is open, and some algorithm is for it.
+  bool may_carry() const { return opened && communicator != nullptr && !communicator->native_only; }
   // Of an open one: whether every call is the MPI library's as it comes.
   bool has_nothing_to_do() const { return communicator->native_only && !device::driver_present(); }
 };
@@ -39,20 +41,27 @@ struct CommunicatorRecord {
 bool find(MPI_Comm comm, CommunicatorRecord*& record);
 // The record that `comm` has, or a new one that is not opened. Null where there can be none (no such communicator, MPI not running).
 CommunicatorRecord* look_up(MPI_Comm comm);
+// The last one that this thread has looked up. It holds as long as no record has gone meanwhile.
+struct LastRecord {
+  MPI_Comm comm{};
+  CommunicatorRecord* record = nullptr;
+  std::uint64_t generation = 0;
+};
+extern constinit thread_local LastRecord last_record;
+extern std::atomic<std::uint64_t> generation_of_records;  // grows whenever a record goes
 
 // Keeps a record until `unuse`, also after its communicator has been freed.
 void use(CommunicatorRecord& record);
 void unuse(CommunicatorRecord& record);
 
 // The program frees a communicator, has freed it or failed to. What its functions that delete attributes call on it meanwhile is the MPI
-// library's: ours may have gone, and no new ones can be set. Then the record goes, if the MPI library does not tell of its end.
+// library's: ours may have gone, and no new ones can be set.
 struct Freeing {
   MPI_Comm comm;
-  CommunicatorRecord* record;  // null: it has an attribute
-  Freeing* outer;              // of this thread
+  Freeing* outer;  // of this thread
 };
 Freeing* begin_to_free(MPI_Comm comm);
-void freed(Freeing* begun, bool well);
+void end_freeing(Freeing* begun);
 // The program calls MPI_Comm_disconnect, in which MPICH waits for its last request on the communicator, ours included, before it deletes attributes.
 void begin_to_disconnect(MPI_Comm comm);
 

@@ -40,7 +40,7 @@ const InfoFunctions& functions() {
   return found;
 }
 
-int forget(MPI_Comm, int, void* value, void*) {
+int forget_info_keys(MPI_Comm, int, void* value, void*) {
   delete static_cast<Kept*>(value);
   return MPI_SUCCESS;
 }
@@ -57,7 +57,7 @@ int copy(MPI_Comm, int, void*, void*, void* its_copy, int* flag) {
 int keyval() {
   static const int made = [] {
     int number = MPI_KEYVAL_INVALID;
-    (void)pmpi().Comm_create_keyval(copy, forget, &number, nullptr);
+    (void)pmpi().Comm_create_keyval(copy, forget_info_keys, &number, nullptr);
     return number;
   }();
   return made;
@@ -86,7 +86,7 @@ std::string in_case(std::string text, int (*change)(int)) {
 std::string problem(const std::string& key, const std::string& value, const Kept& kept) {
   const std::string variable = in_case(key, std::toupper), said = "info key " + printable(key) + "=" + printable(value) + " is ignored: ";
   const SettingRow* const row = setting_row(variable);
-  if (row == nullptr) return said + "there is no such setting" + suggestion(variable);
+  if (row == nullptr) return said + "there is no such setting (see 'crossrail list --settings')";
   if (std::strcmp(row->scope, "communicator") != 0) return said + "it is a setting of the process, not of a communicator";
   if (const std::string takes = what_it_takes(*row, value); !takes.empty()) return said + "it takes " + takes;
   if (!makes_sense(variable, value)) return said + "there is no such algorithm, or it has no such parameters (see 'crossrail list')";

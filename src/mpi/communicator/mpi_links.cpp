@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "mpi/communicator/communicators.h"
-#include "mpi/communicator/long_wait.h"
 #include "mpi/communicator/private_communicators.h"
 #include "mpi/library/fault_tolerance.h"
 #include "mpi/library/pmpi.h"
@@ -259,7 +258,6 @@ void MpiLinks::tell_call() {
 }
 
 Status MpiLinks::check_health() {
-  if (control_ != nullptr) LongWait::look(*this, *control_);
   CROSSRAIL_TRY(look_for_failures(peers_->user));
   if (!messages_open()) return {};
   awaited_.clear();

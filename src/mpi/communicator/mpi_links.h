@@ -1,5 +1,10 @@
-// MpiLinks: Links over MPI, for one slot. Messages travel on the private communicator, with tags that tell
-// the slot and its call; waiting makes progress on the user's.
+// MpiLinks: Links over MPI, for one slot. Messages travel on a private communicator (message_space.h), with tags that tell the slot, the
+// call and the kind of message. Waiting makes progress on the user's communicator.
+//
+// A rank that has waited too long for one on another node asks it by an error notice; that rank answers if it has gone on. Under ULFM it
+// also asks the MPI library for revoked communicators and failed processes (library/fault_tolerance.h). That a sender has gone on is
+// believed late, and only from the sender itself, because a message of its may still come
+// (docs/decisions/0019-a-message-may-still-come.md).
 #pragma once
 
 #include <memory>

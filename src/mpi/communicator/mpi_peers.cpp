@@ -102,7 +102,8 @@ Status MpiPeers::make_private_communicator() {
   if (end != MpiExchange::End::agreed) {
     // Where the others may believe that it is open, they send on it.
     if (made != handles().comm_null && all_know_of_failure) (void)pmpi().Comm_free(&made);
-    return failed(Code::unsupported, "no private communicator: the MPI library has no more, or CROSSRAIL_PRIVATE_COMMUNICATORS are open");
+    return failed(all_know_of_failure ? Code::unsupported : Code::system,
+                  "MPI makes no further communicator for crossrail's messages, or CROSSRAIL_PRIVATE_COMMUNICATORS allows none");
   }
   open_on(private_space(settles ? common.settle(made, name, rank) : std::make_shared<NoticeBox>(made), name));
   return {};

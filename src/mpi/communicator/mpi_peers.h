@@ -18,7 +18,7 @@ struct MpiPeers {
   MpiPeers(const MpiPeers&) = delete;
 
   // At its first time collective over the user's communicator, unless all ranks know the common one.
-  // Errors: unsupported, on all ranks alike (no more communicators), system.
+  // Errors: unsupported, on all ranks alike (no more communicators); system, where the others may not know.
   Status open_messages();
   bool messages_open() const { return notices != nullptr; }
   // False once the process of `other`, on this machine, is known to have ended.

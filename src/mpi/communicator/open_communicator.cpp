@@ -10,7 +10,7 @@
 #include "base/small_file.h"
 #include "device/device.h"
 #include "mpi/observe/counters.h"
-#include "mpi/communicator/courier_team.h"
+#include "mpi/communicator/helper_team.h"
 #include "mpi/communicator/info_keys.h"
 #include "mpi/communicator/mpi_links.h"
 #include "mpi/library/pmpi.h"
@@ -160,7 +160,7 @@ bool exchange_locations(Exchange& exchange, Location& mine, const std::string& o
   mine.blind = device::driver_without_module() ? 1 : 0;
   mine.devices = device::driver_may_come() ? 1 : 0;
   mine.mpi = hash_bytes(library().version, std::strlen(library().version));
-  tell_of_couriers(mine);
+  tell_of_helpers(mine);
   mine.advancing = who_advances();
   if (mine.advancing == Advancing::mover && (process_settings().slots == 0 || !mover_is_there())) mine.advancing = Advancing::nobody;
   if (!exchange.gather(mine, locations)) return false;
@@ -227,7 +227,7 @@ bool join_nodes(Communicator& communicator, const std::vector<Location>& locatio
     if (peers.all_know_of_failure) exchange.abandon();
     return false;
   }
-  communicator.couriers = agree_on_couriers(communicator, locations);
+  communicator.helpers = agree_on_helpers(communicator, locations);
   return true;
 }
 

@@ -1,5 +1,8 @@
-// First sight of a communicator: its ranks find out together who sits where, take over rank 0's
-// settings and tuning, and share a segment in every node.
+// Opens a communicator: its ranks find out together who sits where, take over rank 0's settings and tuning table, share a segment in every
+// node, and try whether they may read each other's memory. On several nodes, messages are opened as well.
+//
+// All of that goes through an Exchange. A rank on which an MPI call fails leaves nobody waiting: in each step every rank says whether it
+// has given up (mpi_exchange.h). If no row of the tuning table can serve the communicator, its ranks share nothing.
 #pragma once
 
 #include <memory>

@@ -130,7 +130,7 @@ CommunicatorRecord* record_of(MPI_Comm comm) {
   return record;
 }
 
-CommunicatorRecord* record_for_call(MPI_Comm comm) {
+CommunicatorRecord* look_up_for_call(MPI_Comm comm) {
   CommunicatorRecord* const record = look_up(comm);
   if (record != nullptr && !record->opened && record->between_groups) opened(*record, nullptr);
   return record;
@@ -181,7 +181,7 @@ void open_if_wanted(MPI_Comm comm) {
   if (find(comm, record) && record != nullptr && is_wanted(*record) && record->first_calls.begin_other()) open(*record, wants_it(*record));
 }
 
-const char* why_never_carried(const CommunicatorRecord* record) {
+const char* explain_never_carried(const CommunicatorRecord* record) {
   if (record == nullptr) return native_because::kNoRecord;
   if (!record->opened) return nullptr;  // where this process has it switched off, too: rank 0's settings hold
   if (record->communicator == nullptr) return process_settings().enabled == 0 ? native_because::kOff : native_because::kNotOpened;

@@ -1,5 +1,12 @@
-// When communicators are opened: in a call in which all ranks are, when one of them thinks it worth while
-// (docs/decisions/0031-opened-when-worth-it.md); between nonblocking ones by EarlyOpening.
+// When communicators are opened. Until then all calls on a communicator are native.
+//
+// Opening takes time and waits for other ranks, so it happens inside a call that all ranks are in, when one of them thinks that it pays:
+// when the calls so far have cost as much time as opening would, or at the first long call or call on device memory
+// (docs/decisions/0031-opened-when-worth-it.md). The ranks ask each other only in a few calls, which FirstCalls picks alike on all of them.
+// MPI_Allreduce, MPI_Allgather and MPI_Reduce_scatter_block do not ask before the ninth call.
+//
+// Nonblocking calls may not wait. On one node, EarlyOpening opens the communicator between them. On several nodes, a later blocking
+// collective or *_init call does, and so may MPI_Barrier, MPI_Comm_dup and MPI_Comm_split.
 #pragma once
 
 #include "comm/shape.h"
@@ -12,7 +19,12 @@ namespace crossrail::mpi {
 CommunicatorRecord* record_of(MPI_Comm comm);
 
 // The same for a call without which it may stay as it is: not opened yet, and the call is the MPI library's, unless one of the next two opens it.
-CommunicatorRecord* record_for_call(MPI_Comm comm);
+CommunicatorRecord* look_up_for_call(MPI_Comm comm);
+inline CommunicatorRecord* record_for_call(MPI_Comm comm) {
+  const LastRecord& last = last_record;
+  const bool known = last.comm == comm && last.generation == generation_of_records.load(std::memory_order_acquire);
+  return known && last.record->opened ? last.record : look_up_for_call(comm);
+}
 // A blocking call begins on one that is not open, which the MPI library would not refuse: on all ranks alike. `worth_it`: to open it for this
 // call alone. MPI_COMM_WORLD is opened by MPI_Alltoall(v, w) at once, and any where CROSSRAIL_REPRODUCIBLE asks for it in the environment or by
 // an info key.
@@ -30,6 +42,9 @@ void open_if_wanted(MPI_Comm comm);
 void wanted_no_more(const CommunicatorRecord& record);
 
 // Why no call on a communicator is ever carried; null: calls may be, once it is open.
-const char* why_never_carried(const CommunicatorRecord* record);
+const char* explain_never_carried(const CommunicatorRecord* record);
+inline const char* why_never_carried(const CommunicatorRecord* record) {
+  return record != nullptr && record->may_carry() ? nullptr : explain_never_carried(record);
+}
 
 }  // namespace crossrail::mpi

@@ -1,7 +1,9 @@
-// The functions of crossrail.h that live in the preloaded library.
+// Defines those functions of crossrail.h that live in the preloaded library.
 
 #include "base/settings.h"
 #include "crossrail/crossrail.h"
+#include "mpi/observe/counters.h"
+#include "mpi/observe/report_file.h"
 #include "mpi/observe/traffic.h"
 #include "selection/parameters.h"
 
@@ -17,5 +19,11 @@ extern "C" __attribute__((visibility("default"))) const char* crossrail_last_alg
 extern "C" __attribute__((visibility("default"))) int crossrail_last_traffic(crossrail_traffic* traffic) {
   if (traffic == nullptr) return 1;
   *traffic = crossrail::mpi::last_traffic();
+  return 0;
+}
+
+extern "C" __attribute__((visibility("default"))) int crossrail_write_report(void) {
+  if (!crossrail::mpi::reporting()) return 1;
+  crossrail::mpi::write_report_now();
   return 0;
 }

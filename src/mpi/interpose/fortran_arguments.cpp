@@ -9,7 +9,7 @@
 namespace crossrail::mpi {
 namespace {
 
-// MPI_IN_PLACE and MPI_BOTTOM of Fortran are addresses of common blocks, in four manglings.
+// In Fortran, MPI_IN_PLACE and MPI_BOTTOM are addresses of common blocks, in four manglings.
 struct Sentinels {
   void* in_place[4];
   void* bottom[4];
@@ -49,7 +49,8 @@ const Conversions& conversions() {
 
 namespace {
 
-// Headers say what MPI_Fint is. An MPI library that was built for longer default integers (-fdefault-integer-8, -i8) has others.
+// Returns whether MPI_Fint is as the header says. An MPI library that was built for longer default integers (-fdefault-integer-8, -i8) has
+// another one.
 bool integers_are_as_in_header() {
   static const bool known = [] {
     int bytes = 0;
@@ -68,7 +69,7 @@ bool convertible() {
 
 namespace {
 
-// How many types there are in each array; 0: the call is none of ours.
+// Returns how many types there are in each array, or 0 if the call is native in any case.
 int ranks_of(Word64 comm) {
   int ranks = 0, between_groups = 0;
   const auto handle = reinterpret_cast<MPI_Comm>(comm);
@@ -76,7 +77,7 @@ int ranks_of(Word64 comm) {
   return pmpi().Comm_size(handle, &ranks) == MPI_SUCCESS ? ranks : 0;
 }
 
-// The types are in memory that each thread keeps until its next such call.
+// Converts an array of types into memory that each thread keeps until its next such call.
 Word64 types_at(Word64 address, int ranks, bool received) {
   struct Sent {};
   struct Received {};
@@ -95,7 +96,7 @@ FortranArguments::FortranArguments(const EntryPoint& entry, const Word64* words,
   c_words_[entry.function.request_word(entry.form)] = reinterpret_cast<Word64>(&request_);
 }
 
-// In place, and on ranks where a side means nothing, its arguments may be anything.
+// In place, and on ranks where a side means nothing, its arguments may be anything, so they are not converted.
 bool FortranArguments::convert(const MpiFunction& function, const Word64* words) {
   const int count = function.words();
   const Word64 comm = comm_at(words[count - 1]);
@@ -123,7 +124,7 @@ bool FortranArguments::convert(const MpiFunction& function, const Word64* words)
       case 'k': word = static_cast<Word64>(fortran_integer(words[at])); break;
       case 'o': word = op_at(words[at]); break;
       case 'c': word = comm; break;
-      default: word = words[at];  // addresses of int, which are C's already
+      default: word = words[at];  // these are addresses of int, as in C
     }
   }
   return true;

@@ -1,5 +1,5 @@
-// The arguments of Fortran calls, which are addresses, as those of the C calls. In place, those of the send side
-// may be anything.
+// FortranArguments converts the arguments of Fortran calls, which are addresses, to those of the C functions. In place, the arguments of
+// the send side may be anything.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ struct Conversions {
   MPI_Fint (*fortran_request)(MPI_Request);
 };
 const Conversions& conversions();
-// Whether calls can be converted at all.
+// Returns whether calls can be converted at all in this process.
 bool convertible();
 
-// The sentinels of Fortran as those of C.
+// Returns Fortran's sentinels as those of C, and other addresses as they are.
 Word64 c_address(Word64 address);
 inline MPI_Fint fortran_integer(Word64 address) { return *reinterpret_cast<const MPI_Fint*>(address); }
-// For RequestsAt.
+// Reads a Fortran handle for RequestsAt.
 inline Word64 read_fortran_handle(Word64 address, int index) {
   return reinterpret_cast<Word64>(conversions().request(reinterpret_cast<const MPI_Fint*>(address)[index]));
 }
@@ -32,16 +32,16 @@ inline Word64 type_at(Word64 address) { return reinterpret_cast<Word64>(conversi
 inline Word64 op_at(Word64 address) { return reinterpret_cast<Word64>(conversions().op(fortran_integer(address))); }
 inline Word64 comm_at(Word64 address) { return reinterpret_cast<Word64>(conversions().comm(fortran_integer(address))); }
 
-// Fortran's counts and displacements are C's int already.
+// Fortran's counts and displacements are C's int, so they need no conversion.
 static_assert(sizeof(MPI_Fint) == sizeof(int));
 
-// One call's words as those of the C function, and what it gives back to the program (interpose/offer.h).
+// Holds one call's words as those of the C function, and gives its results back to the program (interpose/offer.h).
 class FortranArguments {
  public:
   FortranArguments(const EntryPoint& entry, const Word64* words, std::size_t count);
-  // Null where they cannot be converted.
+  // Returns null if the words cannot be converted.
   const Word64* c_words() const { return converted_ ? c_words_ : nullptr; }
-  // Fortran's functions return nothing: the code is what they have written. In mpi_f08 the program may leave its place out.
+  // Fortran's functions return nothing, so the code is what they have written. With mpi_f08 the program may leave out the place for it.
   int code(Word64) const { return code_ == nullptr ? MPI_SUCCESS : *code_; }
   void give_back(const CallResult& result) const;
   RequestsAt request() const { return {1, converted_ ? request_address_ : 0, read_fortran_handle}; }
@@ -51,7 +51,7 @@ class FortranArguments {
 
   bool converted_ = false;
   MPI_Fint* code_;
-  Word64 request_address_ = 0;  // 0: a blocking call has none
+  Word64 request_address_ = 0;  // 0 for a blocking call, which has none
   MPI_Request request_{};
   Word64 c_words_[kMostWords + 2] = {};
 };

@@ -42,8 +42,8 @@ void disconnect_begins(Word64 comm_address) {
   if (comm_address != 0 && find_functions() != nullptr) begin_to_disconnect(*reinterpret_cast<MPI_Comm*>(comm_address));
 }
 
-void free_ends(void* begun, bool well) {
-  if (begun != nullptr) freed(static_cast<Freeing*>(begun), well);
+void free_ends(void* begun) {
+  if (begun != nullptr) end_freeing(static_cast<Freeing*>(begun));
 }
 
 void session_began() { open_sessions.fetch_add(1); }

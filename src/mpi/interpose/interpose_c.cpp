@@ -1,6 +1,6 @@
-// The C entry points: the collectives of entry_points.def in all their forms are offered to crossrail; MPI_Start and what else concerns their
-// requests, and other collectives, are looked at and passed on. No mpi.h: a library of the wrong flavour must hand on arguments that it cannot
-// interpret.
+// The C entry points. The collectives of entry_points.def are offered to crossrail in all their forms. MPI_Start and other functions for
+// their requests, and other collectives, are looked at and passed on. This file does not include mpi.h: a library of the wrong flavour must
+// hand on arguments that it cannot interpret.
 
 #include "mpi/interpose/offer.h"
 #include "mpi/requests/refused_requests.h"
@@ -22,7 +22,7 @@ class CArguments {
   std::size_t count_;
 };
 
-// MPI_Start and MPI_Startall of these requests.
+// Handles MPI_Start and MPI_Startall of these requests.
 template <class... Words>
 Word64 hand_on_start(NextCall& next, const RequestsAt& requests, Words... words) {
   if (next.is_nested()) return next(words...);
@@ -62,7 +62,8 @@ using crossrail::mpi::Word64;
     static EntryPoint entry(#symbol, c_name, {Function::row, Form::form, Language::c, large});                         \
     return offer<CArguments>(entry, {NAMES(words)});                                                                   \
   }
-// Each name has its PMPI_ twin: some ranks may call that one (tools that wrap on some of them only), and all must come to the same answer.
+// Each name has a PMPI_ twin: tools that wrap calls on some ranks only make those ranks call that one, and all ranks must come to the same
+// answer.
 #define OFFERED(symbol, row, form, large, words)                \
   OFFERED_AS(symbol, #symbol, row, form, large, words)          \
   OFFERED_AS(P##symbol, #symbol, row, form, large, words)
@@ -82,7 +83,7 @@ using crossrail::mpi::Word64;
 #undef ENTRY_POINT
 #endif
 
-// Large counts came with MPI-4. Open MPI 4 and 5 have none, and a program must not find any there.
+// Large counts came with MPI-4. Open MPI 4 and 5 lack them, and a program that looks for them must not find ours there.
 #if CROSSRAIL_LARGE_COUNTS
 #define ENTRY_POINT(Name, name, NAME, words, ...)                              \
   OFFERED(MPI_##Name##_c, name, blocking, true, words)                         \

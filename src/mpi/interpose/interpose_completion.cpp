@@ -1,5 +1,5 @@
-// The functions that complete requests, in C: by their PMPI_ names, too, by which Fortran's forms and tools call them.
-// No mpi.h, as in interpose_c.cpp.
+// The C functions that complete requests, also under their PMPI_ names, by which tools and Fortran's bindings call them. Like
+// interpose_c.cpp, this file does not include mpi.h.
 
 #include "mpi/communicator/unanswered.h"
 #include "mpi/library/next_call.h"
@@ -23,8 +23,8 @@ using crossrail::mpi::Word64;
     crossrail::mpi::wait_ended(begun, status);                                     \
     return completion.of_one(code, status);                                        \
   }
-// `before` the MPI library's function; `result` of its code. Then its requests, so many at this address, and what tells which
-// of them are complete (Completed).
+// `before` precedes the MPI library's function, and `result` is computed from its code. `count` requests lie at `address`; the remaining
+// arguments say which of them are complete (Completed).
 #define COMPLETES(symbol, name, words, before, result, count, address, ...)                                          \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {                                                                    \
     static crossrail::mpi::NextCall next(#symbol);                                                                   \

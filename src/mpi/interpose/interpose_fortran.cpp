@@ -1,5 +1,6 @@
-// The Fortran entry points of Open MPI, whose bindings go straight to PMPI: mpi_alltoall_ with its manglings (mpif.h, use mpi) and
-// ompi_alltoall_f (what mpi_f08 calls), and so on. In the MPICH family the Fortran bindings call the C names, which are enough.
+// The Fortran entry points for Open MPI, whose bindings call PMPI directly: mpi_alltoall_ and its other manglings (mpif.h, use mpi),
+// ompi_alltoall_f (which mpi_f08 calls), and so on. The Fortran bindings of MPICH and its relatives call the C names, which are enough
+// there.
 
 #include <algorithm>
 #include <vector>
@@ -14,7 +15,7 @@
 namespace crossrail::mpi {
 namespace {
 
-// MPI_Start and MPI_Startall. Returns false where none of the requests is ours.
+// Starts the requests. Returns false if none of them is ours.
 bool start_ours(int count, Word64 requests, Word64 code) {
   struct Converted {};
   auto& converted = of_thread<std::vector<MPI_Request>, Converted>();
@@ -40,7 +41,7 @@ void start_fortran(int count, Word64 requests, Word64 code, const Next& next) {
   (void)time.returns(code != 0 ? fortran_integer(code) : MPI_SUCCESS);
 }
 
-// `next` hands the call on. MPI_Cancel needs nothing here, since Fortran's calls PMPI_Cancel.
+// `next` hands the call on. MPI_Cancel needs nothing here, because the Fortran binding calls PMPI_Cancel.
 template <class Next>
 void free_fortran(Word64 request, Word64 code, const Next& next) {
   if (convertible() && find_functions() != nullptr) {
@@ -68,8 +69,9 @@ using crossrail::mpi::Word64;
 
 #define CROSSRAIL_EXPORT extern "C" __attribute__((visibility("default")))
 
-// In the manglings of Fortran compilers that cannot be names of the program's own, and as mpi_f08 calls it. C functions of a program may well be
-// called mpi_alltoall, without an underscore behind it (R's Rmpi has such), so that this mangling (gfortran -fno-underscoring) is left to MPI.
+// Exports a name in those manglings of Fortran compilers that cannot be names of the program's own, and as mpi_f08 calls it. The mangling
+// without an underscore (gfortran -fno-underscoring) is left to MPI, because C functions of a program may be called mpi_alltoall; R's Rmpi
+// has such functions.
 #define MANGLED(entry, lower, upper) entry(mpi_##lower##_) entry(mpi_##lower##__) entry(MPI_##upper) entry(ompi_##lower##_f)
 
 #define OFFERED(symbol, c_name, row, form, words)                                                            \
@@ -84,7 +86,7 @@ using crossrail::mpi::Word64;
   OFFERED(MPI_##upper, c_name, row, form, words)                 \
   OFFERED(ompi_##lower##_f, c_name, row, form, words)
 
-// There is one word more than in C, for the error code. The last two names are Open MPI 4's.
+// A Fortran function has one argument more than the C function, the error code. The last two names are those of Open MPI 4.
 #define ENTRY_POINT(Name, name, NAME, words, ...)                                                                 \
   OFFERED_MANGLED(name, NAME, "MPI_" #Name, name, blocking, MORE_ONE(words))                                        \
   OFFERED_MANGLED(i##name, I##NAME, "MPI_I" #name, name, nonblocking, MORE_TWO(words))                              \
@@ -113,7 +115,7 @@ MANGLED(START, start, START)
 MANGLED(STARTALL, startall, STARTALL)
 MANGLED(REQUEST_FREE, request_free, REQUEST_FREE)
 
-// Blocking collectives that are not ours, as in blocking.def.
+// Other blocking collectives are traced and passed on, as blocking.def says.
 #define BLOCKING_AS(symbol, name, words, comm, all_wait) \
   CROSSRAIL_EXPORT void symbol(WORDS_##words) {        \
     static crossrail::mpi::NextCall next(#symbol);     \

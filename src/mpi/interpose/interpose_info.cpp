@@ -1,5 +1,6 @@
-// The C calls that free a communicator, those that give it info, or tell it, for the keys that are ours (communicator/info_keys.h), and
-// those that begin and end sessions. Those of Fortran come here as well, by MPI_ names in the MPICH family, by PMPI_ names in Open MPI.
+// The C functions that free a communicator, give it info or return its info, for info keys that are ours (communicator/info_keys.h), and
+// those that begin and end sessions. Fortran's calls arrive here as well, by MPI_ names with MPICH and its relatives and by PMPI_ names
+// with Open MPI.
 
 #include "mpi/interpose/info_call.h"
 #include "mpi/library/next_call.h"
@@ -10,10 +11,10 @@
 namespace crossrail::mpi {
 namespace {
 
-// Whatever CROSSRAIL_PMPI says: Open MPI's Fortran bindings come by PMPI_ names.
+// This does not depend on CROSSRAIL_PMPI, since Open MPI's Fortran bindings come by PMPI_ names.
 bool is_within_another(const NextCall& next) { return next.name()[0] == 'P' && InNextCall::is_there(); }
 
-// Makes the call; false where what has become of it is nothing to us.
+// Makes the call. Returns false if its outcome does not concern us.
 template <class... Words>
 bool succeeded(NextCall& next, Word64& code, Words... words) {
   if (is_within_another(next)) {
@@ -34,12 +35,12 @@ Word64 copy_with_info(NextCall& next, Word64 comm, Word64 info, Word64 copy, Wor
   return code;
 }
 
-// The deletion of attributes may call anything.
+// There is no InNextCall here: the functions that delete attributes may make calls of their own, which are not part of this one.
 Word64 free_communicator(NextCall& next, Word64 address) {
   if (is_within_another(next)) return next(address);
   void* const begun = free_begins(address);
   const Word64 code = next(address);
-  free_ends(begun, static_cast<int>(code) == 0);
+  free_ends(begun);
   return code;
 }
 
@@ -53,7 +54,7 @@ Word64 disconnect_communicator(NextCall& next, Word64 address) {
 
 using crossrail::mpi::Word64;
 
-// INFO_CALL(symbol, words, what follows where it has succeeded); words that the call does not have are registers that nobody reads.
+// INFO_CALL(symbol, words, what follows if it has succeeded). Words that the call does not have are registers that nobody reads.
 #define INFO_CALL(symbol, words, follows)                                                     \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {                                             \
     static crossrail::mpi::NextCall next(#symbol);                                            \
@@ -74,7 +75,7 @@ BOTH_NAMES(Session_init, 3, session_began())
 BOTH_NAMES(Session_finalize, 1, session_ended())
 #endif
 
-// WHOLE_CALL(symbol, words, who makes it)
+// WHOLE_CALL(symbol, words, the function that makes the call)
 #define WHOLE_CALL(symbol, words, made_by)                   \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {            \
     static crossrail::mpi::NextCall next(#symbol);           \

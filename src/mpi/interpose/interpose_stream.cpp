@@ -1,5 +1,4 @@
-// crossrail_alltoall_on_stream, crossrail_alltoallv_on_stream, crossrail_allreduce_on_stream, crossrail_allgather_on_stream,
-// crossrail_reduce_scatter_block_on_stream.
+// Defines crossrail_alltoall_on_stream and its relatives for alltoallv, allreduce, allgather and reduce_scatter_block.
 
 #include "base/log.h"
 #include "comm/counted_buffers.h"
@@ -41,7 +40,7 @@ int enqueue(const char* name, Function function, void* stream, Arguments... argu
   return status.ok() ? MPI_SUCCESS : refuse(name, status.what);
 }
 
-// One side of an alltoallv whose arrays may be in device memory: nothing of them is looked at here.
+// One side of an alltoallv whose arrays may be in device memory, so nothing reads them here.
 struct CountedArguments {
   void* address;
   const int *counts, *displacements;
@@ -49,13 +48,13 @@ struct CountedArguments {
   bool complete() const { return counts != nullptr && displacements != nullptr && type != handles().type_null; }
 };
 
-// `possible` becomes false where the type cannot be taken. Returns the MPI library's code for one that it refuses, else MPI_SUCCESS.
+// Sets `possible` to false if the type cannot be taken. Returns MPI's code for a type that MPI refuses, otherwise MPI_SUCCESS.
 int describe_side(const CountedArguments& given, MPI_Comm comm, crossrail_counted_side& side, bool& possible) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
   TypeFacts facts;
   if (const int code = describe(given.type, comm, facts); !facts.usable) return code == MPI_SUCCESS ? MPI_ERR_TYPE : code;
   possible = possible && facts.contiguous && facts.bytes < kMostBytes && given.address != MPI_IN_PLACE;
-  // MPI_BOTTOM is null, too: then the type itself says where its data lie.
+  // MPI_BOTTOM is null, too; then the type itself says where its data lie.
   std::byte* const base = given.address == nullptr && facts.lower == 0 ? nullptr : moved(given.address, facts.lower);
   side = {base, given.counts, given.displacements, static_cast<std::int64_t>(facts.bytes), 0, 0};
   return MPI_SUCCESS;

@@ -1,5 +1,5 @@
-// MPI_T in C: variables of ours beside those of the MPI library, whose own go on as they are, but for their indices behind
-// ours. No mpi.h, as in interpose_c.cpp. What MPI_T has more (enumerations, events, sessions) is not touched.
+// MPI_T in C: our variables stand beside those of the MPI library, which go on as they are except that their indices come after ours. Like
+// interpose_c.cpp, this file does not include mpi.h. Other parts of MPI_T (enumerations, events, sessions) are not touched.
 
 #include <algorithm>
 #include <vector>
@@ -32,7 +32,7 @@ Word64 number(NextCall& next, ToolKind kind, Word64 number_address) {
   return code;
 }
 
-// `which` of ours has the name, or none has.
+// Our variable number `which` has the name, or none of ours has.
 template <class... Words>
 Word64 index_of(NextCall& next, ToolKind kind, int which, int* index, Words... words) {
   int code = 0;
@@ -47,7 +47,7 @@ Word64 index_of(NextCall& next, ToolKind kind, int which, int* index, Words... w
   return its;
 }
 
-// The word `at` is an index; `ours` answers for one of ours, by the words behind it.
+// Word `at` is an index. `ours` answers for an index of ours, and gets the words that follow it.
 template <std::size_t at, class Ours, class... Words>
 Word64 by_index(NextCall& next, ToolKind kind, Ours ours, Words... given) {
   Word64 words[] = {given...};
@@ -77,7 +77,7 @@ int list_ours(int, const Word64* words) {
   return code;
 }
 
-// Indices of this kind in a category.
+// Lists the indices of this kind in a category.
 template <ToolKind kind, class Ours>
 Word64 list(NextCall& next, Ours ours, Word64 category, Word64 length_word, Word64 listed_at) {
   const int length = static_cast<int>(length_word);
@@ -96,7 +96,7 @@ Word64 list(NextCall& next, Ours ours, Word64 category, Word64 length_word, Word
   return code;
 }
 
-// Of a handle: `which` of ours, or the MPI library's.
+// The handle belongs to our variable number `which`, or to the MPI library.
 template <class Ours, class... Words>
 Word64 by_handle(NextCall& next, int which, Ours ours, Words... words) {
   if (is_passed_on(next)) return next(words...);
@@ -119,7 +119,7 @@ using crossrail::mpi::Word64;
 #define TOOL(name, words, ...)                \
   TOOL_AS(MPI_T_##name, words, __VA_ARGS__)   \
   TOOL_AS(PMPI_T_##name, words, __VA_ARGS__)
-// Names are looked up only where they are given.
+// A name is looked up only if the program gives one.
 #define NAMED(name, words, kind, which, index)                                                                       \
   TOOL(name, words, is_passed_on(next) || a1 == 0 || index == 0                                                      \
                         ? next(NAMES_##words)                                                                        \
@@ -128,7 +128,7 @@ using crossrail::mpi::Word64;
 TOOL(cvar_get_num, 1, number(next, ToolKind::control, a1))
 TOOL(cvar_get_info, 10, by_index<0>(next, ToolKind::control, describe_control, NAMES_10))
 NAMED(cvar_get_index, TWO, control, find_control(text_at(a1)), a2)
-// The words behind an index of ours: the object, the handle, the count.
+// After an index of ours come the object, the handle and the count.
 TOOL(cvar_handle_alloc, 4, by_index<0>(next, ToolKind::control, open_control, NAMES_4))
 TOOL(cvar_handle_free, 1, by_handle(next, control_of(handle_at(a1)), [a1](int) { return close_control(a1); }, a1))
 TOOL(cvar_read, TWO, by_handle(next, control_of(a1), [a2](int which) { return read_control(which, a2); }, NAMES_TWO))
@@ -152,7 +152,7 @@ NAMED(category_get_index, TWO, category, find_category(text_at(a1)), a2)
 TOOL(category_get_cvars, 3, list<ToolKind::control>(next, list_ours<ToolKind::control>, NAMES_3))
 TOOL(category_get_pvars, 3, list<ToolKind::performance>(next, list_ours<ToolKind::performance>, NAMES_3))
 TOOL(category_get_categories, 3, list<ToolKind::category>(next, nothing_listed, NAMES_3))
-// MPI-4. Open MPI 4 and 5 have none, and a program must not find any there.
+// These came with MPI-4. Open MPI 4 and 5 lack them, and a program that looks for them must not find ours there.
 #if CROSSRAIL_LARGE_COUNTS
 TOOL(category_get_num_events, TWO, by_index<0>(next, ToolKind::category, no_events, NAMES_TWO))
 TOOL(category_get_events, 3, by_index<0>(next, ToolKind::category, nothing_listed, NAMES_3))

@@ -5,7 +5,7 @@
 namespace crossrail::mpi {
 namespace {
 
-// The trace comes first, since it finds out the sizes that the statistics of requests keep.
+// The trace comes first, because it finds out the sizes that the statistics of requests keep.
 const auto& observers() {
   static TraceObserver trace;
   static Recorder recorder;

@@ -1,5 +1,6 @@
-// What an entry point does with a call, in C and in Fortran: crossrail may carry it, else the next definition of its name gets it untouched.
-// Whoever observes calls is told. No mpi.h here: a library of the wrong flavour hands on arguments that it cannot interpret.
+// offer() is what an entry point does with a call, in C and in Fortran: crossrail may handle it, otherwise the next definition of its name
+// gets it untouched. The observers are told. This header does not include mpi.h: a library of the wrong flavour hands on arguments that it
+// cannot interpret.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 
 namespace crossrail::mpi {
 
-// The observers, in the order in which they hear of a call.
+// Tells the observers, always in the same order.
 void tell_call_begins(ObservedCall& call);
 void tell_call_ended(ObservedCall& call, const CallResult& result);
 void tell_request_made(ObservedCall& call, const CallResult& result, const RequestsAt& request);
@@ -27,9 +28,9 @@ Word64 call_next(NextCall& next, const Word64* words, std::index_sequence<index.
 }
 
 // `Arguments` says what the words mean in a language:
-//   c_words()            those of the C function; null where they cannot be known, and the call is the MPI library's
-//   code(returned)       MPI's code, of what the next definition has returned
-//   give_back(result)    gives the program what a call that crossrail has taken returns
+//   c_words()            the arguments of the C function, or null if they cannot be known; the call is then native
+//   code(returned)       MPI's code, from what the next definition has returned
+//   give_back(result)    gives the program what a call that crossrail has handled returns
 //   request()            where the program finds its request afterwards
 template <class Arguments, std::size_t count>
 Word64 offer_blocking(EntryPoint& entry, const Word64 (&words)[count]) {
@@ -39,12 +40,12 @@ Word64 offer_blocking(EntryPoint& entry, const Word64 (&words)[count]) {
   ObservedCall observed{entry, arguments.c_words(), counting() ? now_ns() : 0};
   if (observed.began_ns != 0) tell_call_begins(observed);
   CallResult result;
-  if (observed.words != nullptr) result = run_blocking(entry, observed.words);
+  if (observed.words != nullptr) run_blocking(entry, observed.words, result);
   if (result.done) arguments.give_back(result);
   else result.code = arguments.code(call_next(entry.next, words, kAll));
   call_ended(result);
   if (observed.began_ns != 0) tell_call_ended(observed, result);
-  // This comes last: an error handler may not return.
+  // This comes last, because an error handler may not return.
   if (result.to_be_raised) raise_error(result);
   return result.code;
 }

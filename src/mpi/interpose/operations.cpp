@@ -1,4 +1,4 @@
-// crossrail_op.
+// Defines crossrail_op.
 
 #include <iterator>
 
@@ -6,7 +6,7 @@
 #include "mpi/buffers/reductions.h"
 #include "mpi/buffers/short_float_operations.h"
 #include "mpi/library/pmpi.h"
-#include "crossrail/crossrail.h"  // after mpi.h
+#include "crossrail/crossrail.h"  // must follow mpi.h
 
 namespace crossrail::mpi {
 namespace {

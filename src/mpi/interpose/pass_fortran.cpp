@@ -1,6 +1,5 @@
-// Fortran names in the libraries for MPICH and the standard ABI, whose own Fortran bindings call the
-// C names: handed on. They are here for the wrong flavour, so that a Fortran program of Open MPI
-// hears that it runs without crossrail.
+// Fortran names in the libraries for MPICH and the standard ABI. Their own Fortran bindings call the C names, so these only hand calls on.
+// They exist for the wrong flavour: a Fortran program of Open MPI then hears that it runs without crossrail.
 
 #include "mpi/library/next_call.h"
 #include "mpi/words/parameter_lists.h"

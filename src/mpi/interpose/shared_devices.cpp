@@ -1,4 +1,4 @@
-// crossrail_shared_...: several processes a GPU (shared_device/).
+// Defines crossrail_shared_..., for several processes a GPU (shared_device/).
 
 #include <string>
 
@@ -20,7 +20,7 @@
 
 namespace shared = crossrail::shared_device;
 
-// `slot` outlives what works on it.
+// `slot` comes before `device`, which works on it and must be destroyed first.
 struct crossrail_shared_device {
   crossrail_shared_device(crossrail::mpi::CommunicatorRecord& its_record, std::unique_ptr<crossrail::mpi::PersistentSlot> its_slot,
                           const std::vector<int>& keys)
@@ -28,7 +28,7 @@ struct crossrail_shared_device {
   crossrail::mpi::CommunicatorRecord& record;
   std::unique_ptr<crossrail::mpi::PersistentSlot> slot;
   shared::SharedDevice device;
-  int buffers = 0;  // open
+  int buffers = 0;  // number of open buffers
 };
 
 struct crossrail_shared_buffer {
@@ -55,11 +55,11 @@ Status make(MPI_Comm comm, int key, crossrail_shared_device*& made) {
   MpiExchange exchange(comm, record->communicator->topology.size, sizeof key);
   std::vector<int> keys;
   if (!exchange.gather(key, keys)) return failed(Code::system, "MPI_Allgather has failed");
-  exchange.abandon();  // who has not heard the keys says so in the opening of the slot
+  exchange.abandon();  // a rank that has not heard the keys says so when the slot is opened
   for (const int one : keys) {
     if (one < 0) return failed(Code::invalid, "a key is negative");
   }
-  std::unique_ptr<PersistentSlot> slot(open_persistent_slot(*record, Code::ok).release());  // not for others afterwards
+  std::unique_ptr<PersistentSlot> slot(open_persistent_slot(*record, Code::ok).release());  // released, so that no other call reuses it afterwards
   if (slot == nullptr) return failed(Code::no_memory, "the node has no memory left for it, or too many are there");
   auto device = std::make_unique<crossrail_shared_device>(*record, std::move(slot), keys);
   CROSSRAIL_TRY(device->device.open());
@@ -68,7 +68,7 @@ Status make(MPI_Comm comm, int key, crossrail_shared_device*& made) {
   return {};
 }
 
-// Types of MPI's own only: no others lie in a row of elements that are combined one by one.
+// Only predefined types are taken, since no others are rows of elements that are combined one by one.
 Status find_reduction(MPI_Datatype type, MPI_Op op, Reduction& reduction) {
   if (type == handles().type_null) return failed(Code::invalid, "MPI_DATATYPE_NULL");
   TypeFacts facts;
@@ -107,7 +107,7 @@ using crossrail::mpi::refuse;
 using crossrail::mpi::refuse_null;
 
 CROSSRAIL_VISIBLE int crossrail_shared_device_create(MPI_Comm comm, int key, crossrail_shared_device** device) {
-  // Without MPI there are no codes of crossrail's own.
+  // Without MPI there are no error codes of our own.
   if (const crossrail::Status up = crossrail::mpi::mpi_is_up(); !up.ok()) {
     crossrail::log_line(crossrail::LogLevel::error, "%s: %s", __func__, up.what);
     return MPI_ERR_OTHER;

@@ -1,4 +1,4 @@
-// The machine words of a call as the arguments that they are.
+// Converts between the machine words of a call and its arguments.
 #pragma once
 
 #include <type_traits>
@@ -8,7 +8,7 @@
 
 namespace crossrail::mpi {
 
-// A handle out of an argument word: a pointer, or an int in its lower half.
+// Reads a handle out of an argument word. A handle is a pointer, or an int in the lower half of the word.
 template <class Handle>
 Handle handle_from(Word64 word) {
   if constexpr (std::is_pointer_v<Handle>) {
@@ -18,7 +18,7 @@ Handle handle_from(Word64 word) {
   }
 }
 
-// The way back.
+// Is the reverse of handle_from.
 template <class Argument>
 Word64 word_of(Argument argument) {
   if constexpr (std::is_pointer_v<Argument>) {
@@ -32,7 +32,7 @@ inline long long count_from(Word64 word, bool large_counts) {
   return large_counts ? static_cast<long long>(word) : static_cast<long long>(static_cast<int>(word));
 }
 
-// Counts or displacements, one for every rank: int, or MPI_Count and MPI_Aint, which have 64 bits.
+// Numbers is an array of counts or displacements, one for each rank. They are int, or MPI_Count and MPI_Aint, which have 64 bits.
 class Numbers {
  public:
   Numbers() = default;
@@ -52,7 +52,7 @@ class Numbers {
     if (large_ != nullptr) return large_[rank];
     return rank == only_ ? value_ : 0;
   }
-  // MPICH tells by this that two sides are the same.
+  // Equal means the same array: MPICH refuses two sides that are the same.
   bool operator==(const Numbers&) const = default;
 
  private:

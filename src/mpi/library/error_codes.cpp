@@ -12,7 +12,7 @@
 namespace crossrail::mpi {
 namespace {
 
-// MPI libraries keep codes to the end. What differs from all these sentences is told in general words.
+// MPI libraries keep error codes to the end, so only this many sentences get one. Others are told in general words.
 constexpr std::size_t kMostSentences = 32;
 
 struct Made {
@@ -21,18 +21,18 @@ struct Made {
   int code;
 };
 
-// No lock of ours is kept in calls of MPI, which may wait for one that a thread holds that comes here. So one thread at a time makes
-// codes, and one that comes meanwhile does with the class.
+// No lock is held while MPI is called: MPI may wait for a lock that another thread holds, and that thread may come here. So one thread at a
+// time makes codes, and a thread that comes meanwhile makes do with the class.
 struct Codes {
   std::mutex mutex;
-  std::vector<Made> made;  // guarded by the mutex, the others by `making`
+  std::vector<Made> made;  // `mutex` guards this, and `making` the members below
   std::atomic_flag making;
-  int own_class = MPI_SUCCESS;  // none yet
-  bool under_any_class = true;  // the MPI library tells the strings of codes under its own classes
+  int own_class = MPI_SUCCESS;  // MPI_SUCCESS until there is one
+  bool under_any_class = true;  // whether MPI returns the strings of codes under its own classes
 };
 
 Codes& codes() {
-  static auto& all = *new Codes;  // outlives every static object
+  static auto& all = *new Codes;  // never destroyed, because errors may come while static objects are destroyed
   return all;
 }
 
@@ -42,7 +42,7 @@ bool can_add() {
          mpi.Error_string != nullptr;
 }
 
-// Whether the MPI library says of the code what it was told. MPICH 4.0 has some sentence of its own for codes under its own classes.
+// Returns whether MPI answers for the code what it was told. MPICH 4.0 has sentences of its own for codes under its own classes.
 bool tells(const Made& made) {
   char text[MPI_MAX_ERROR_STRING + 1] = {};
   int length = 0, error_class = MPI_SUCCESS;
@@ -63,7 +63,7 @@ int own_class(Codes& all) {
   return all.own_class = added;
 }
 
-// Programs test for what a call has come to (MPI_ERR_TRUNCATE), not for the classes of what has no other.
+// Programs test for classes that say what has happened, such as MPI_ERR_TRUNCATE, but not for those of errors that fit nowhere else.
 bool is_tested_for(int error_class) { return error_class != MPI_ERR_OTHER && error_class != MPI_ERR_INTERN; }
 
 int make(Codes& all, int error_class, const std::string& sentence) {
@@ -79,7 +79,7 @@ int make(Codes& all, int error_class, const std::string& sentence) {
   return made.code;
 }
 
-// MPI_SUCCESS: there is none.
+// Returns MPI_SUCCESS if there is none.
 int find(Codes& all, int error_class, const std::string& sentence) {
   const std::lock_guard lock(all.mutex);
   for (const Made& made : all.made) {
@@ -98,7 +98,7 @@ bool is_full(Codes& all) {
   return all.made.size() >= kMostSentences;
 }
 
-// MPI libraries refuse what is longer.
+// MPI libraries refuse longer strings, so the sentence is cut.
 std::string sentence_of(const char* what) {
   char text[MPI_MAX_ERROR_STRING];
   std::snprintf(text, sizeof text, "crossrail: %s", what);
@@ -118,7 +118,7 @@ int mpi_class(Code code) {
 }
 
 int error_code(Code code, const char* what) {
-  // Programs that survive failures compare codes with the classes.
+  // Programs that survive failures compare codes with the classes of failures, so these get no codes of their own.
   return failure_class(code, MPI_SUCCESS) != MPI_SUCCESS ? mpi_class(code) : error_code_of_class(mpi_class(code), what);
 }
 

@@ -6,7 +6,7 @@
 namespace crossrail::mpi {
 namespace {
 
-// Open MPI's; headers before 5 do not have them.
+// These are Open MPI's numbers, which headers before version 5 lack.
 constexpr int kProcessFailed = 75;
 constexpr int kRevoked = 77;
 

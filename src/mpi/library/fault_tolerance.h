@@ -1,4 +1,4 @@
-// What MPI libraries with ULFM (Open MPI 5 and later; MPIX_Comm_revoke and others) know of the failures of processes.
+// What MPI libraries with ULFM (Open MPI 5 and others with MPIX_Comm_revoke) know about failed processes.
 #pragma once
 
 #include "base/status.h"
@@ -6,11 +6,11 @@
 
 namespace crossrail::mpi {
 
-// Errors: revoked; peer_lost, as far as it is known on this rank. Calls no error handler.
+// Returns revoked or peer_lost, as far as this rank knows. It calls no error handler.
 Status look_for_failures(MPI_Comm comm);
-// Lets receives from any source go on after failures. False where there are none to acknowledge.
+// Lets receives from any source go on after failures. Returns false if there are no failures to acknowledge.
 bool acknowledge_failures(MPI_Comm comm);
-// The MPI error class of a code, where the library has one of its own; otherwise `other`.
+// Returns the MPI error class of a code if the library has one of its own for it, otherwise `other`.
 int failure_class(Code code, int other);
 
 }  // namespace crossrail::mpi

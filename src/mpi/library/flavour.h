@@ -1,8 +1,8 @@
-// The one place that includes mpi.h. Compiled once for each MPI flavour (CROSSRAIL_FLAVOUR is
-// "openmpi", "mpich" or "abi"); the include path picks the header.
+// The one place that includes mpi.h. It is compiled once for each MPI flavour (CROSSRAIL_FLAVOUR is "openmpi", "mpich" or "abi"); the
+// include path picks the header.
 //
-// Nothing here links with an MPI library: functions come from the library that the program itself
-// has loaded (pmpi.h), and so do Open MPI's predefined handles, which are addresses of its data.
+// Nothing here links with an MPI library. Functions come from the library that the program itself has loaded (pmpi.h), and so do Open MPI's
+// predefined handles, which are addresses of its data.
 #pragma once
 
 #define OMPI_SKIP_MPICXX 1

@@ -17,10 +17,10 @@
 namespace crossrail::mpi {
 namespace {
 
-// What an MPI library defines, and nothing in front of it: not tools, and not crossrail.
+// An MPI library defines this function, while tools and crossrail do not.
 constexpr char kOwnFunction[] = "PMPI_Comm_rank";
 
-// The object that holds `address`, as the loader names it.
+// Returns the name by which the loader knows the object that holds `address`.
 const char* object_of(const void* address) {
   Dl_info info{};
   return dladdr(address, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
@@ -32,7 +32,7 @@ int note_object(dl_phdr_info* object, std::size_t, void* names) {
   return 0;
 }
 
-// Its handle, if the object itself (not one of its dependencies) defines kOwnFunction.
+// Returns the object's handle if the object itself, and not one of its dependencies, defines kOwnFunction.
 void* handle_of_mpi(const std::string& object) {
   void* handle = dlopen(object.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return nullptr;
@@ -42,8 +42,8 @@ void* handle_of_mpi(const std::string& object) {
   return nullptr;
 }
 
-// Python loads the MPI library privately (RTLD_LOCAL), where RTLD_NEXT does not see it: then look
-// through all objects. They are opened afterwards: dlopen takes the loader's locks in another order than the walk.
+// Python loads the MPI library privately (RTLD_LOCAL), where RTLD_NEXT does not see it; then all objects are searched. They are opened only
+// after the walk, because dlopen takes the loader's locks in another order.
 void* find_handle() {
   const void* entry = dlsym(RTLD_NEXT, kOwnFunction);
   if (entry != nullptr) {
@@ -80,7 +80,7 @@ const char* flavour_of(const Library& library) {
   return std::strstr(object, "mpi_abi") != nullptr ? "abi" : "mpich";
 }
 
-// Launchers tell the rank in the environment; only rank 0 speaks.
+// Returns whether this is rank 0, which launchers say in the environment. Only rank 0 logs.
 bool first_of_the_job() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
     const char* rank = std::getenv(name);
@@ -89,7 +89,8 @@ bool first_of_the_job() {
   return true;
 }
 
-// Ranks that the launcher says it has started; 0: it does not say. Not Slurm's number of tasks, which holds for a whole batch job.
+// Returns how many ranks the launcher says it has started, or 0 if it does not say. Slurm's number of tasks is not used, since it holds for
+// a whole batch job.
 int ranks_started() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
     const char* const size = std::getenv(name);
@@ -98,13 +99,13 @@ int ranks_started() {
   return 0;
 }
 
-// A variable of the library's; the program may have its own copy, which then is the one in use.
+// Returns the address of a variable of the library. The program may have its own copy, which is then the one in use.
 const void* data_of(const Library& of, const char* name) {
   const void* const address = dlsym(RTLD_DEFAULT, name);
   return address != nullptr ? address : dlsym(of.handle, name);
 }
 
-// The size of MPI_COMM_WORLD, whatever the flavour; 0 where MPI does not run. That handle is known of all.
+// Returns the size of MPI_COMM_WORLD for any flavour, or 0 if MPI does not run. The handle is known for all flavours.
 int world_size(const Library& of) {
   constexpr std::intptr_t kMpich = 0x44000000, kAbi = 0x101;
   const auto initialized = reinterpret_cast<int (*)(int*)>(dlsym(of.handle, "PMPI_Initialized"));
@@ -116,7 +117,7 @@ int world_size(const Library& of) {
   return comm_size(world, &size) == 0 ? size : 0;
 }
 
-// What a launcher of another MPI does: every process is rank 0 of 1.
+// Recognizes what a launcher of another MPI does: every process is rank 0 of 1.
 const char* if_alone(const Library& found) {
   return ranks_started() > 1 && world_size(found) == 1 ? "; each process is alone in its MPI_COMM_WORLD: the launcher belongs to another MPI" : "";
 }
@@ -140,7 +141,7 @@ Library find() {
 }  // namespace
 
 const Library& library() {
-  // Looked for again until found: the first call may come before MPI is loaded.
+  // The search is repeated until it succeeds, because the first call may come before MPI is loaded.
   static std::mutex mutex;
   static Library known;
   static bool done = false;
@@ -179,7 +180,7 @@ void* next_symbol(const char* name) {
   return next != nullptr ? next : library_symbol(name);
 }
 
-// MPI_ becomes MPIX_, PMPI_ PMPIX_, mpi_ mpix_ and ompi_ ompix_.
+// Turns MPI_ into MPIX_, PMPI_ into PMPIX_, mpi_ into mpix_ and ompi_ into ompix_.
 std::string extension_name(std::string name) {
   const std::size_t at = name.find_first_of("iI");
   if (at != std::string::npos) name.insert(at + 1, 1, name[at] == 'i' ? 'x' : 'X');

@@ -1,4 +1,4 @@
-// NextCall calls the next definition of an interposed name: another tool's, or the MPI library's.
+// NextCall calls the next definition of an exported name: another tool's, or the MPI library's.
 #pragma once
 
 #include "base/on_stack.h"
@@ -8,15 +8,15 @@
 
 namespace crossrail::mpi {
 
-// MPI_ERR_OTHER of every flavour is small and positive; used only where no MPI library exists.
+// MPI_ERR_OTHER is small and positive in every flavour. This is used only if there is no MPI library.
 inline constexpr Word64 kNoLibrary = 16;
 
-// While the next definition of a name is called for the program: what it calls by PMPI_ names, as tools and Fortran's forms
-// do, is that same call.
+// Exists while the next definition of a name is called for the program. If that calls PMPI_ names, as tools and Fortran's bindings do, it
+// is still the same call.
 class InNextCall : public OnStack<InNextCall> {
  public:
   InNextCall() = default;
-  // Asked by an entry point.
+  // Entry points ask this. It must be inlined into them, because it compares with their stack frame.
   [[gnu::always_inline]] static bool is_there() { return count(__builtin_frame_address(0)) > 0; }
 };
 
@@ -24,9 +24,9 @@ class NextCall {
  public:
   explicit NextCall(const char* name) : name_(name) {}
 
-  // By a PMPI_ name, and to be handed on: CROSSRAIL_PMPI says so, or ...
+  // Returns whether this is a PMPI_ name that is always handed on, as CROSSRAIL_PMPI says.
   bool left_to_mpi() const { return name_[0] == 'P' && process_settings().pmpi == 0; }
-  // ... it is within the next definition of another one.
+  // Returns whether this call is handed on because it is part of another one, or always.
   [[gnu::always_inline]] bool is_nested() const { return name_[0] == 'P' && (InNextCall::is_there() || left_to_mpi()); }
 
   template <class... Words>

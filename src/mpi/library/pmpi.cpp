@@ -30,12 +30,20 @@ std::atomic<bool> over{false};
 
 }  // namespace
 
-void mpi_is_over() { over = true; }
+std::atomic<const Functions*> known_functions{nullptr};
 
-const Functions* find_functions() {
+void mpi_is_over() {
+  over = true;
+  known_functions = nullptr;
+}
+
+const Functions* look_for_functions() {
   if (!library().ours || over.load(std::memory_order_relaxed)) return nullptr;
   static const Table table = fill();
-  return table.complete ? &table.functions : nullptr;
+  if (!table.complete) return nullptr;
+  known_functions = &table.functions;
+  if (over) known_functions = nullptr;  // another thread may have ended MPI meanwhile
+  return &table.functions;
 }
 
 }  // namespace crossrail::mpi

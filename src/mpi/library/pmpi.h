@@ -1,5 +1,7 @@
-// The table of PMPI_ functions of the program's MPI library.
+// The table of the PMPI_ functions of the program's MPI library.
 #pragma once
+
+#include <atomic>
 
 #include "base/status.h"
 #include "mpi/library/flavour.h"
@@ -12,21 +14,26 @@ struct Functions {
 #undef FUNCTION
 };
 
-// Null if there is no MPI library, one of another flavour, one that lacks a needed function, or if MPI is over.
-const Functions* find_functions();
+// Holds the table once it has been found, until MPI is over.
+extern std::atomic<const Functions*> known_functions;
+const Functions* look_for_functions();
+// Returns null if there is no MPI library, if it is of another flavour or lacks a needed function, or if MPI is over.
+inline const Functions* find_functions() {
+  const Functions* const known = known_functions.load(std::memory_order_acquire);
+  return known != nullptr ? known : look_for_functions();
+}
 
-// A program may initialize MPI again, by sessions: the handles of ours, keyvals first of all, may be others' by then. So find_functions()
-// answers null from now on, and all calls are the MPI library's.
+// A program may initialize MPI again, by sessions, and by then our handles, keyvals first of all, may be others'. So find_functions()
+// returns null from now on, and all calls are native.
 void mpi_is_over();
 
-// The table; call only where find_functions() has answered.
+// Returns the table. It may be called only after find_functions() has returned one.
 inline const Functions& pmpi() {
   static const Functions& functions = *find_functions();
   return functions;
 }
 
-// Predefined handles that the hot path needs. For Open MPI they are addresses found by name, so
-// they are looked up once.
+// Predefined handles that the hot path needs. For Open MPI they are addresses found by name, so they are looked up only once.
 struct Handles {
   MPI_Comm comm_null = MPI_COMM_NULL;
   MPI_Comm comm_self = MPI_COMM_SELF;
@@ -44,13 +51,13 @@ inline const Handles& handles() {
   return known;
 }
 
-// The MPI library moves what messages are under way; nothing is received. Under MPICH 5.0 not on MPI_COMM_SELF.
+// Lets MPI move the messages that are under way, without receiving any. Under MPICH 5.0 this does not work on MPI_COMM_SELF.
 inline void let_mpi_progress(MPI_Comm comm) {
   int flag = 0;
   (void)pmpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, MPI_STATUS_IGNORE);
 }
 
-// Whether other functions may be called: MPI libraries end the program where they may not. Errors: invalid.
+// Returns whether other MPI functions may be called; where they may not, MPI libraries end the program. Errors: invalid.
 inline Status mpi_is_up() {
   int initialized = 0, finalized = 0;
   if (find_functions() == nullptr) return failed(Code::invalid, "there is no MPI library that crossrail knows");

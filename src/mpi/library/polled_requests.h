@@ -1,9 +1,8 @@
-// Requests for pending calls where the MPI library's progress has no hook, and a thread advances them (a Mover).
+// Requests of pending calls where the MPI library's progress has no hook and a thread advances the calls (engine/mover.h).
 //
-// MPI_THREAD_MULTIPLE      the thread completes them itself, as MPI allows
-// other levels             it may not. The MPICH family has generalized requests that the library polls while the
-//                          program completes them: MPIX_Grequest_start (MPICH 4.0, Intel MPI, Cray MPICH). What polls
-//                          may then call MPI, which it may not with threads: it holds the library's lock
+// At MPI_THREAD_MULTIPLE that thread completes them itself, as MPI allows. At other levels it may not. MPICH and its relatives (MPICH 4.0,
+// Intel MPI, Cray MPICH) have MPIX_Grequest_start: generalized requests that the library polls while the program completes them. The
+// polling function may then call MPI; with several threads it may not, because it runs under the library's lock.
 #pragma once
 
 #include "mpi/library/flavour.h"
@@ -11,7 +10,7 @@
 
 namespace crossrail::mpi {
 
-// Said here, since not every header of the flavour has them.
+// These are declared here because not every flavour's header has them.
 using PollFunction = int(void* state, MPI_Status* status);
 using WaitFunction = int(int count, void** states, double timeout, MPI_Status* status);
 
@@ -19,19 +18,19 @@ struct RequestFunctions {
   MPI_Grequest_query_function* query;
   MPI_Grequest_free_function* free;
   MPI_Grequest_cancel_function* cancel;
-  // Called by whatever tests or waits for the request, until it is complete ...
+  // Whatever tests or waits for the request calls this until the request is complete, except MPI_Waitall ...
   PollFunction* poll;
-  // ... except by MPI_Waitall, which calls this one: it returns when they are complete, and makes progress meanwhile.
+  // ... which calls this one. It returns when the requests are complete, and makes progress meanwhile.
   WaitFunction* wait;
 };
 
-// Once MPI has been initialised:
+// May be asked once MPI has been initialized.
 Advancing who_advances();
 inline bool mover_advances() { return who_advances() == Advancing::mover; }
-// Whether the mover may call MPI.
+// Returns whether the mover may call MPI.
 bool mover_completes();
 
-// A generalized request, polled where a mover advances its call and may not complete it. Returns MPI's code.
+// Makes a generalized request. It is polled if a mover advances its call and may not complete it. Returns MPI's code.
 int start_request(const RequestFunctions& functions, void* state, MPI_Request* request);
 
 }  // namespace crossrail::mpi

@@ -8,16 +8,16 @@
 namespace crossrail::mpi {
 namespace {
 
-// Of Open MPI: opal_progress_register(callback). Same prototype in 4, 5 and 6.
+// Open MPI's opal_progress_register(callback), which has the same prototype in versions 4, 5 and 6.
 using OpalRegister = int (*)(int (*callback)());
 
-// Of MPICH: MPIX_Async_start(poll, state, stream); handles are int.
+// MPICH's MPIX_Async_start(poll, state, stream), whose handles are int.
 struct AsyncThing;
 using AsyncPoll = int (*)(AsyncThing*);
 using AsyncStart = int (*)(AsyncPoll poll, void* state, int stream);
 using IsComplete = int (*)(MPI_Request);
 constexpr int kNoProgress = 0, kDone = 1;
-// MPIX_STREAM_NULL, which has had other values in earlier versions.
+// This is MPIX_STREAM_NULL, which had other values in earlier versions.
 constexpr int kStreamNull = 0x3c000000;
 constexpr int kFirstMpichKnown = 5;
 constexpr int kMostInVain = 100'000;
@@ -47,8 +47,8 @@ thread_local bool in_mpich_hook = false;
 
 int poll_of_open_mpi() { return current.advance(); }
 
-// Claims no progress of its own: MPICH would leave its network alone in that round. Hooking costs more than
-// to be asked in vain for a while.
+// Reports no progress of its own, because MPICH would then leave out its network in that round. Hooking again costs more than being called
+// in vain for a while.
 int poll_of_mpich(AsyncThing*) {
   static std::atomic<int> in_vain{0};
   if (current.needed()) {

@@ -3,7 +3,8 @@
 
 namespace crossrail::mpi {
 
-// MPI_THREAD_MULTIPLE. Once MPI has been initialised; false, so far, in a program that has sessions only.
+// Returns whether MPI runs at MPI_THREAD_MULTIPLE. It may be asked once MPI has been initialized, and is false so far in a program that has
+// only sessions.
 bool all_threads_may_call();
 
 }  // namespace crossrail::mpi

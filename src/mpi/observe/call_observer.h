@@ -1,5 +1,6 @@
-// CallObserver: whoever wants to know of the program's calls. Statistics, the recorder and the trace are such observers; MPI_T's variables
-// show what the statistics have counted. Entry points tell them (calls/offer.h), only while something is counted (counting()).
+// CallObserver is the interface of everything that wants to know of the program's calls: statistics, the recorder and the trace. MPI_T's
+// variables show what the statistics have counted. Entry points tell the observers (interpose/offer.h), but only while something is counted
+// (counting()).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace crossrail::mpi {
 
-// A collective call as it is in the trace. `bytes`: what this rank gives, with the block for itself. 0: not known.
+// The size of a collective call as the trace shows it. `bytes` is what this rank gives, with the block for itself, or 0 if it is not known.
 struct TracedSizes {
   std::uint64_t bytes = 0;
   int ranks = 0;
@@ -19,10 +20,10 @@ struct TracedSizes {
 // A call on its way through an entry point.
 struct ObservedCall {
   EntryPoint& entry;
-  const Word64* words;  // of the C call; null where they could not be converted
+  const Word64* words;  // the arguments of the C call, or null if they could not be converted
   std::int64_t began_ns = 0;
-  trace::Number traced = 0;  // its event in the trace
-  TracedSizes sizes;         // known to the trace's observer once the call has succeeded
+  trace::Number traced = 0;  // the event of this call in the trace
+  TracedSizes sizes;         // the trace's observer sets this once the call has succeeded
 };
 
 class CallObserver {
@@ -30,7 +31,7 @@ class CallObserver {
   virtual void begins(ObservedCall&) {}
   // A blocking call has ended.
   virtual void ended(ObservedCall&, const CallResult&) {}
-  // A nonblocking or persistent form returns, with this request; its address is 0 where the request cannot be read.
+  // A nonblocking or persistent form returns with this request. The address is 0 if the request cannot be read.
   virtual void made(ObservedCall&, const CallResult&, const RequestsAt&) {}
 
  protected:

@@ -1,11 +1,11 @@
-// What was compared with the MPI library's own collectives (comm/speed_guard.h), for CROSSRAIL_REPORT.
+// Writes into the report how our collectives compared with MPI's own (comm/speed_guard.h).
 #pragma once
 
 #include <string>
 
 namespace crossrail::mpi {
 
-// A list of objects, one for each collective and length of blocks.
+// Returns a list of objects, one for each collective and block size.
 std::string compared_json();
 
 }  // namespace crossrail::mpi

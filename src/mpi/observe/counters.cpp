@@ -21,11 +21,9 @@ std::atomic<int> world_rank{-1};
 std::atomic<int> world_size{-1};
 std::atomic<std::uint64_t> calls{0};
 std::atomic<std::uint64_t> opened{0};
-enum class Counting { unknown, off, on };
-std::atomic<Counting> counting_now{Counting::unknown};
 thread_local std::int64_t entered_at_ns = 0;
 
-// The calls before a fork are the parent's.
+// A forked process begins its own counts, since the calls before the fork are its parent's.
 struct Begins {
   Begins() {
     (void)time_line();
@@ -36,7 +34,7 @@ struct Begins {
 }  // namespace
 
 TimeLine& time_line() {
-  static auto& line = *new TimeLine(now_ns());  // outlives every static object
+  static auto& line = *new TimeLine(now_ns());  // never destroyed, because calls may come while static objects are destroyed
   return line;
 }
 
@@ -77,12 +75,12 @@ bool reporting() {
   return on;
 }
 
-bool counting() {
-  const Counting now = counting_now.load(std::memory_order_relaxed);
-  if (now != Counting::unknown) return now == Counting::on;
+constinit std::atomic<Counting> counting_now{Counting::unknown};
+
+bool decide_counting() {
   Counting unknown = Counting::unknown;
   counting_now.compare_exchange_strong(unknown, reporting() || tracing() ? Counting::on : Counting::off);
-  return counting();
+  return counting_now.load() == Counting::on;
 }
 
 void count_from_now() { counting_now = Counting::on; }

@@ -1,4 +1,5 @@
-// What this process's MPI calls came to, for CROSSRAIL_REPORT, CROSSRAIL_TRACE and tools that ask (MPI_T). Nothing is counted without them.
+// Counters of this process's MPI calls, for CROSSRAIL_REPORT, CROSSRAIL_TRACE and tools that ask through MPI_T. Nothing is counted without
+// one of these.
 #pragma once
 
 #include <atomic>
@@ -11,10 +12,10 @@
 
 namespace crossrail::mpi {
 
-// Who carries a nonblocking or persistent call.
+// Says who handles a nonblocking or persistent call.
 enum class By { crossrail, native };
 
-// Calls by a text that is a constant of the library: the first few that are seen.
+// Counts calls by a text that is a constant of the library. Only the first kMost texts that it meets are counted.
 class CountedTexts {
  public:
   static constexpr int kMost = 32;
@@ -30,18 +31,18 @@ class CountedTexts {
   Count counts_[kMost];
 };
 
-// One interposed name. Static objects, one for each entry point.
+// CallCounter counts the calls of one exported name. It is a static object, and all of them form a list.
 class CallCounter {
  public:
   CallCounter(const char* name, const char* interface);
-  // A call, and the time that the program spent in it. Of nonblocking and persistent calls the times are in `overlap`.
+  // Adds a call and the time that the program spent in it. The times of nonblocking and persistent calls are kept in `overlap` instead.
   void add(const CallResult& carried, std::int64_t nanoseconds);
   const char* name() const { return name_; }
   struct Totals {
     std::uint64_t carried = 0, native = 0, errors = 0, sent_bytes = 0;
     std::int64_t inside_ns = 0;
   };
-  // Of all entry points of these functions of MPI, whatever the language and the size of counts.
+  // Returns the totals of all entry points of these MPI functions, whatever their language and the size of their counts.
   static Totals totals_of(std::span<const char* const> functions);
   Overlap& overlap(By by) { return by == By::crossrail ? overlap_ : native_overlap_; }
 
@@ -49,9 +50,9 @@ class CallCounter {
   friend struct Report;
   static CallCounter* first();
   bool is_of(std::span<const char* const> functions) const;
-  // What the program spent inside such calls.
+  // Returns how long the program was inside such calls.
   std::int64_t inside_ns() const;
-  static constexpr int kSizes = 64;  // histogram: blocks of up to 2^i bytes
+  static constexpr int kSizes = 64;  // bucket i counts blocks of up to 2^i bytes
   const char* name_;
   const char* interface_;
   std::atomic<std::uint64_t> carried_{0}, native_{0}, errors_{0}, nanoseconds_{0}, bytes_{0}, sent_bytes_{0};
@@ -61,31 +62,38 @@ class CallCounter {
   CallCounter* next_;
 };
 
-bool counting();
-// A report is written.
+enum class Counting { unknown, off, on };
+extern std::atomic<Counting> counting_now;
+bool decide_counting();
+inline bool counting() {
+  const Counting now = counting_now.load(std::memory_order_relaxed);
+  return now == Counting::unknown ? decide_counting() : now == Counting::on;
+}
+// Returns whether this process writes a report.
 bool reporting();
-// A tool asks: from now on calls are counted, if they have not been before.
+// A tool asks for counters. Calls are counted from now on if they were not before.
 void count_from_now();
 std::int64_t now_ns();
-// The program has called a function that starts calls: the time, 0 where nothing is counted. Kept for what this thread begins.
+// The program has called a function that starts calls. Returns the time, or 0 if nothing is counted; entered_ns() gives it to the calls
+// that this thread starts next.
 std::int64_t clock_entry();
 std::int64_t entered_ns();
-// The program has spent this inside collective calls, or in starting and completing them; it ends now.
+// Notes that the program has spent this much time inside collective calls, or in starting and completing them, until now.
 void note_inside(By by, std::int64_t now_ns, std::int64_t spent_ns);
-// The whole process: begins when the library is loaded, which with LD_PRELOAD is when the program starts.
+// The time line of the whole process. It begins when the library is loaded, which with LD_PRELOAD is when the program starts.
 TimeLine& time_line();
-// Calls counted so far; 0 in a process that was forked and has made none.
+// Returns how many calls have been counted. A forked process starts again at 0.
 std::uint64_t calls_counted();
-// This process in MPI_COMM_WORLD; -1 if unknown.
+// This process in MPI_COMM_WORLD, with -1 for what is not known.
 struct World {
   int rank = -1, size = -1;
 };
 World known_world();
 void note_world(int rank, int size);
-// Communicators opened on which calls may be carried. Counted always.
+// Counts the communicators that have been opened so that their calls may be accelerated. This is always counted, because it is rare.
 void note_opened();
 std::uint64_t communicators_opened();
-// Asks MPI for it, once, where nothing else has told. For threads that may call MPI.
+// Asks MPI for this process's rank, once, if nothing else has told it. Only threads that may call MPI may call this.
 void ask_world();
 
 }  // namespace crossrail::mpi

@@ -1,4 +1,4 @@
-// EntryPoint: one exported name of a collective that crossrail handles. There is a static object for each.
+// EntryPoint stands for one exported name of a collective that crossrail handles. There is a static object for each name.
 #pragma once
 
 #include "mpi/library/next_call.h"
@@ -16,7 +16,7 @@ struct EntryPoint {
     Language language = Language::c;
     bool large_counts = false;
   };
-  // `symbol` is exported; `name` is what it is counted as.
+  // `symbol` is the exported name, and `name` is the one under which its calls are counted.
   EntryPoint(const char* symbol, const char* name, const Kind& kind)
       : next(symbol), counter(name, kind.language == Language::c ? "c" : "fortran"), function(row_of(kind.function)), form(kind.form),
         large_counts(kind.large_counts) {}
@@ -27,7 +27,7 @@ struct EntryPoint {
   Form form;
   bool large_counts;
 
-  const char* name() const { return function.name(form); }  // of MPI's function with int counts
+  const char* name() const { return function.name(form); }  // the name of MPI's function with int counts
   Word64 comm(const Word64* words) const { return words[function.words() - 1]; }
 };
 

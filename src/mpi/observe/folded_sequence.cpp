@@ -7,7 +7,7 @@
 namespace crossrail::mpi {
 namespace {
 
-// Steps that are equal have equal hashes, and nobody looks again: so what is mixed in must not cancel out.
+// Steps with equal hashes are taken to be equal without another look, so nothing that is mixed in may cancel out.
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
   hash = (hash + 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull + value;
   hash = (hash ^ (hash >> 30)) * 0x94d049bb133111ebull;
@@ -65,7 +65,7 @@ void FoldedSequence::drop_last(std::size_t length) {
   steps_.resize(steps_.size() - length);
 }
 
-// The last steps are one more turn of the loop before them, or the same as the steps before them.
+// Folds the last steps if they are one more turn of the loop before them, or equal to the steps before them.
 bool FoldedSequence::fold() {
   const std::size_t size = steps_.size();
   const std::uint64_t last = steps_.back().hash;

@@ -1,5 +1,5 @@
-// A sequence of numbered events in which repetitions are folded into loops, also nested ones, while it grows: a program that
-// makes the same calls a million times leaves a few lines.
+// FoldedSequence is a sequence of numbered events that folds repetitions into loops, also nested ones, while it grows. So a program that
+// makes the same calls a million times leaves only a few lines.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace crossrail::mpi {
 
-// When an event happened: nanoseconds since the event before had ended, and until it ended itself.
+// When an event happened: the nanoseconds from the end of the event before to its beginning, and from its beginning to its end.
 struct EventTime {
   std::int64_t gap_ns = 0, inside_ns = 0;
 };
@@ -17,19 +17,19 @@ struct EventTime {
 class FoldedSequence {
  public:
   static constexpr std::size_t kMostSteps = 20'000;
-  static constexpr std::size_t kWindow = 256;  // the longest body of a loop, in steps
+  static constexpr std::size_t kWindow = 256;  // a loop has a body of at most this many steps
 
-  // False where there is no room: the sequence stays as it is.
+  // Returns false if there is no room. The sequence then stays as it is.
   bool add(int event, const EventTime& time);
-  // [[event, times, seconds of all gaps before it, seconds of all times inside it], or {"times": n, "body": [...]}, ...]
+  // Returns [[event, times, seconds of all gaps before it, seconds of all times inside it], or {"times": n, "body": [...]}, ...].
   std::string json() const;
 
  private:
   struct Step {
     std::uint64_t hash = 0;
-    int event = -1;  // of a loop: none
-    std::uint64_t times = 1;  // happened so often, in all; of a loop: turns each time
-    std::int64_t gap_ns = 0, inside_ns = 0;  // of all
+    int event = -1;  // -1 for a loop
+    std::uint64_t times = 1;  // how often the event happened in all; for a loop, how often it turned each time
+    std::int64_t gap_ns = 0, inside_ns = 0;  // sums over all times
     std::vector<Step> body;
   };
   using Steps = std::vector<Step>;
@@ -41,7 +41,7 @@ class FoldedSequence {
   bool fold();
   void drop_last(std::size_t length);
   Steps steps_;
-  std::size_t room_used_ = 0;  // steps, those of bodies too
+  std::size_t room_used_ = 0;  // counts all steps, also those in bodies
 };
 
 }  // namespace crossrail::mpi

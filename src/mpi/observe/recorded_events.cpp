@@ -13,10 +13,10 @@ namespace {
 
 constexpr const char* kForms[] = {"blocking", "nonblocking", "persistent"};
 constexpr const char* kRequests[] = {"complete", "start", "free"};
-constexpr std::int64_t kFirstOfRequests = 100;  // in a key's first place, where calls have their function
+constexpr std::int64_t kFirstOfRequests = 100;  // stands in a key's first place, where calls have their function
 enum { kFunction, kForm, kComm, kInPlace, kMemory, kOperation, kElement, kSentRows, kHead };
 
-// Ranks of MPI_COMM_WORLD as [[first, count, step], ...]; empty where one is in another world.
+// Returns ranks of MPI_COMM_WORLD as [[first, count, step], ...], or an empty text if one is in another world.
 std::string ranges_of(const std::vector<int>& ranks) {
   std::string json;
   for (std::size_t at = 0; at < ranks.size();) {
@@ -43,13 +43,13 @@ std::vector<int> world_ranks(MPI_Comm comm, int size) {
   return world;
 }
 
-constexpr std::size_t kMostPieces = 256;
+constexpr std::size_t kMostRecordedPieces = 256;
 
-// A member of its object; nothing where there are too many.
+// Returns a member of the type's object, or an empty text if the type has too many pieces.
 std::string pieces_json(const TypeFacts& facts) {
   const std::string name = ",\"pieces\":";
   if (facts.in_a_row) return name + "[[" + std::to_string(facts.lower) + "," + std::to_string(facts.bytes) + ",1,0]]";
-  if (facts.layout == nullptr || facts.layout->pieces.size() > kMostPieces) return "";
+  if (facts.layout == nullptr || facts.layout->pieces.size() > kMostRecordedPieces) return "";
   std::string json;
   for (const Pieces& one : facts.layout->pieces) {
     json += (json.empty() ? "[" : ",[") + std::to_string(one.offset) + "," + std::to_string(one.bytes) + "," + std::to_string(one.count) + "," +
@@ -88,7 +88,7 @@ std::int64_t RecordedEvents::type(MPI_Datatype type, MPI_Comm comm) {
   return at->second;
 }
 
-// Rows of (count, type, how many neighbours in a row have these).
+// A row is (count, type, how many ranks in sequence have these).
 void RecordedEvents::add_row(Key& key, std::int64_t count, std::int64_t type) const {
   const std::size_t size = key.size();
   const bool has_row = size >= static_cast<std::size_t>(kHead) + 3 && (key[kSentRows] == 0 || size > kHead + 3 * static_cast<std::size_t>(key[kSentRows]));

@@ -1,4 +1,5 @@
-// What recorded calls were: communicators, datatypes and events, each kept once and numbered in order of appearance.
+// RecordedEvents keeps what the recorded calls were: communicators, datatypes and events. Each is kept once and numbered in the order of
+// its first appearance.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +15,13 @@ namespace crossrail::mpi {
 
 class RecordedEvents {
  public:
-  static constexpr std::size_t kMostNumbers = 1 << 20;  // of all events
+  static constexpr std::size_t kMostNumbers = 1 << 20;  // the most numbers that all events may take together
 
-  // The numbers of events; negative where there is no room.
+  // These return the number of the event, or a negative one if there is no room.
   int call(const ObservedCall& call);
   int of_requests(const char* what, const std::vector<std::int64_t>& places);
   void forget_communicator(Word64 comm) { communicators_.erase(comm); }
-  // '"communicators":[...],"types":[...],"events":[...]'
+  // Returns '"communicators":[...],"types":[...],"events":[...]'.
   std::string json() const;
 
  private:
@@ -35,7 +36,7 @@ class RecordedEvents {
   std::map<Key, int> events_;
   std::vector<const Key*> in_order_;
   std::size_t numbers_ = 0;
-  std::map<Word64, int> communicators_;  // those that live
+  std::map<Word64, int> communicators_;  // holds only communicators that have not been freed
   std::vector<std::string> communicator_texts_;
   std::vector<int> sizes_;
   std::map<std::string, int> types_;

@@ -19,7 +19,7 @@ struct Recording {
   RecordedEvents events;
   FoldedSequence sequence;
   std::vector<Word64> active;      // requests of calls under way, in the order in which they were started
-  std::vector<Word64> persistent;  // requests, in the order in which they were made
+  std::vector<Word64> persistent;  // persistent requests, in the order in which they were made
   std::int64_t last_ended_ns = 0;
   std::thread::id thread;
   bool several_threads = false, full = false;
@@ -28,19 +28,20 @@ struct Recording {
 };
 
 Recording& recording_of_process() {
-  static auto& one = *new Recording;  // outlives every static object: reports come late
+  static auto& one = *new Recording;  // never destroyed, because reports are written late
   return one;
 }
 
-// What has been freed may come again by the same handle.
-int forget(MPI_Comm comm, int, void*, void*) {
+// Forgets a communicator that has been freed, because MPI may give its handle to another one.
+int forget_recorded(MPI_Comm comm, int, void*, void*) {
   Recording& all = recording_of_process();
   const std::lock_guard lock(all.mutex);
   all.events.forget_communicator(word_of(comm));
   return MPI_SUCCESS;
 }
 
-// Told when the communicator is freed. Not under the lock: where an attribute takes another one's place, `forget` is called.
+// Arranges that `forget_recorded` is called when the communicator is freed. The lock must not be held: if an attribute replaces another, MPI calls
+// `forget_recorded` here.
 void watch(MPI_Comm comm) {
   static const int keyval = [] {
     int made = MPI_KEYVAL_INVALID;
@@ -48,7 +49,7 @@ void watch(MPI_Comm comm) {
       *flag = 0;
       return static_cast<int>(MPI_SUCCESS);
     };
-    (void)pmpi().Comm_create_keyval(do_not_copy, forget, &made, nullptr);
+    (void)pmpi().Comm_create_keyval(do_not_copy, forget_recorded, &made, nullptr);
     return made;
   }();
   void* value = nullptr;
@@ -57,7 +58,7 @@ void watch(MPI_Comm comm) {
   (void)pmpi().Comm_set_attr(comm, keyval, &recording_of_process());
 }
 
-// Under the lock. Of what does not fit any more nothing is kept but its time.
+// Requires the lock. If there is no room for the event, only its time is kept.
 void add(Recording& all, int event, const EventTime& spans, bool is_call) {
   if (all.thread == std::thread::id{}) all.thread = std::this_thread::get_id();
   if (all.thread != std::this_thread::get_id()) all.several_threads = true;
@@ -78,10 +79,10 @@ EventTime time_since(Recording& all, std::int64_t began_ns) {
   return {gap, now - began_ns};
 }
 
-// Those that `crossrail replay` can play.
+// Returns whether `crossrail replay` can play this function.
 bool is_recorded(Function function) { return function <= Function::allreduce; }
 
-// False: it is left out.
+// Returns false if the call is left out.
 bool record(const ObservedCall& call, const CallResult& result) {
   if (!recording() || call.words == nullptr || result.code != MPI_SUCCESS || find_functions() == nullptr || !is_recorded(call.entry.function.function)) return false;
   watch(handle_from<MPI_Comm>(call.entry.comm(call.words)));
@@ -150,7 +151,7 @@ void RecordedCompletion::record_completed(const std::vector<Word64>& handles) {
   const std::lock_guard lock(all.mutex);
   std::vector<std::int64_t> places;
   for (const Word64 handle : handles) {
-    // Several that are complete at once may have one handle.
+    // Several requests that are complete at once may have the same handle.
     for (std::size_t at = 0; at < all.active.size(); ++at) {
       const auto place = static_cast<std::int64_t>(at);
       if (all.active[at] != handle || std::find(places.begin(), places.end(), place) != places.end()) continue;

@@ -1,5 +1,5 @@
-// The calls of this process in their order, for CROSSRAIL_RECORD: what each was, the time since the one before, and the time in
-// it. They are a part of the process's report (CROSSRAIL_REPORT). Nothing is looked at without that setting.
+// The recorder keeps the calls of this process in their order, for CROSSRAIL_RECORD: what each was, the time since the one before, and the
+// time inside it. They become a part of the process's report (CROSSRAIL_REPORT). Without that setting the recorder looks at nothing.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,17 @@ class Recorder final : public CallObserver {
   void made(ObservedCall& call, const CallResult& result, const RequestsAt& request) override;
 };
 
-// Persistent calls have been started; the program frees the request.
+// The program has started persistent calls, or frees a request.
 void record_started(const RequestsAt& requests, std::int64_t began_ns);
 void record_freed(const RequestsAt& request);
 
-// Lives in a CompletionTime: which recorded calls are among the requests, and which have been completed.
+// RecordedCompletion lives in a CompletionTime. It finds the recorded calls among the requests before the MPI function, and those that have
+// been completed after it.
 class RecordedCompletion {
  public:
   void look(const RequestsAt& requests);
   bool any() const { return !among_.empty(); }
-  // `completes(index)`: the function says so of that request.
+  // `completes(index)` says whether the function has completed that request.
   template <class Completes>
   void end(const RequestsAt& requests, const Completes& completes) {
     std::vector<Word64> done;
@@ -48,7 +49,7 @@ class RecordedCompletion {
   std::int64_t began_ns_ = 0;
 };
 
-// ',"recorded":{...}' for the report; empty where nothing is recorded.
+// Returns ',"recorded":{...}' for the report, or an empty text if nothing is recorded.
 std::string recorded_json();
 
 }  // namespace crossrail::mpi

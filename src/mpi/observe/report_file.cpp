@@ -28,7 +28,7 @@
 namespace crossrail::mpi {
 namespace {
 
-// Never through a link that somebody else has put there.
+// The file must be new, so that nothing is written through a link that somebody else has put there.
 std::FILE* open_new(const std::string& path) {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   constexpr mode_t kMode = 0666;
@@ -46,13 +46,13 @@ bool write_whole(const std::string& path, const std::string& text) {
   return std::fclose(file) == 0 && written;
 }
 
-// What would raise SIGXFSZ, which ends the program, is not tried.
+// A file beyond the limit is not attempted, since SIGXFSZ would end the program.
 bool may_be_so_long(std::size_t bytes) {
   rlimit limit{};
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
 }
 
-// As it was when the library was loaded: the program may go to another folder.
+// The folder is resolved when the library is loaded, because the program may change its working directory later.
 const std::string& report_folder() {
   static const std::string& folder = *new std::string([] {
     std::error_code failed;
@@ -66,9 +66,9 @@ std::string file_of_this_process() {
   return report_folder() + "/" + process_name() + ".json";
 }
 
-// Under another name first: who reads the folder, or this process's end, never finds half of it.
+// The report gets its name only once it is complete, so that nobody who reads the folder finds half of it.
 bool replace_report(bool finished) {
-  static std::atomic<int> written{0};  // by several threads at a time
+  static std::atomic<int> written{0};  // threads may write at the same time, each to a file of its own
   const std::string path = file_of_this_process(), unfinished = path + "." + std::to_string(written++) + ".part";
   const QuietFloats quiet;
   const std::string text = report_json(finished);
@@ -81,12 +81,12 @@ bool replace_report(bool finished) {
 
 constexpr std::int64_t kMillisecond = 1'000'000, kSecond = 1'000'000'000, kFilesEachSecond = 1000;
 
-std::atomic<std::uint64_t> calls_in_last_report{0};  // of the process's end
-std::atomic<std::uint64_t> calls_in_this_report{0};  // of those that are written meanwhile
+std::atomic<std::uint64_t> calls_in_last_report{0};  // as of the report that was written when the process ended
+std::atomic<std::uint64_t> calls_in_this_report{0};  // as of the last report that was written meanwhile
 std::atomic<bool> begun{false}, ended{false}, writing{false};
 
-// Of several threads one writes at a time, so that what has been counted last is written last. A signal handler that ends the process
-// may have come into the middle of it: no longer than this.
+// One thread writes at a time, so that what was counted last is written last. A signal handler that ends the process may have interrupted
+// the writing thread, so the wait for it is limited.
 class Writing {
  public:
   Writing() {
@@ -104,13 +104,13 @@ void write_meanwhile() {
   (void)replace_report(false);
 }
 
-// A process that was forked begins anew, without the thread.
+// A forked process begins anew, without the thread.
 void forked() {
   calls_in_last_report = calls_in_this_report = 0;
   begun = ended = writing = false;
 }
 
-// Whatever way the process ends, short of _exit and signals, all of it is in its report.
+// This makes the report complete however the process ends, except by _exit or a signal.
 struct ReportAtExit {
   ReportAtExit() {
     if (reporting()) (void)report_folder();
@@ -121,7 +121,7 @@ struct ReportAtExit {
   }
 } report_at_exit;
 
-// What the report that was written last took: of a processor, and altogether, with waiting for a busy processor or a slow file system.
+// What the last report cost: processor time, and elapsed time, which includes waiting for a busy processor or a slow file system.
 struct Taken {
   std::int64_t worked_ns, passed_ns;
 };
@@ -132,16 +132,16 @@ std::int64_t worked_ns() {
   return time.tv_sec * kSecond + time.tv_nsec;
 }
 
-// By the whole job no more than a thousand files a second, and by this process no more than one part in a hundred of a processor's time and
-// one in ten of a file system's. What has run for a short time only may crash as soon: then they follow each other more closely, slow ones
-// each ten times as late as the one before.
+// The whole job writes at most a thousand files a second, and this process spends at most one part in a hundred of a processor's time and
+// one in ten of elapsed time on reports. A program that has just started may crash as soon, so at first reports follow each other more
+// closely; slow ones come ten times as late as the one before.
 std::int64_t pause_ns(std::int64_t age_ns, const Taken& taken) {
   constexpr std::int64_t kShortest = 5 * kMillisecond, kShareOfWork = 100, kShareOfTime = 10;
   const std::int64_t fair = std::max(taken.worked_ns * kShareOfWork, taken.passed_ns * kShareOfTime);
   return std::max({std::clamp(age_ns, kShortest, kSecond), known_world().size * kSecond / kFilesEachSecond, std::min(fair, 10 * age_ns)});
 }
 
-// Since the first call, in a thread of its own: also what was called just before a long time without calls is written.
+// Runs in a thread from the first call on, so that calls just before a long time without any are written as well.
 void keep_report(std::int64_t first_ns) {
   Taken taken{0, now_ns() - first_ns};
   while (!ended) {

@@ -1,14 +1,14 @@
-// The file of one process in CROSSRAIL_REPORT: <folder>/<host>.<pid>.json. It is replaced while the program runs, so that what
-// is killed or crashes leaves one, and a last time when MPI or the process ends.
+// The report file of one process in CROSSRAIL_REPORT: <folder>/<host>.<pid>.json. It is replaced while the program runs, so that a process
+// that is killed or crashes leaves one, and for the last time when MPI or the process ends.
 #pragma once
 
 namespace crossrail::mpi {
 
-// The process ends MPI, or itself.
+// Writes the last report, since the process ends MPI or itself.
 void write_report();
-// The process may be about to end: an error handler is called.
+// Writes a report now, because an error handler is about to be called that may end the process.
 void write_report_now();
-// After a counted call. The first one writes a report at once, the later ones are left to a thread: calls do not wait for files.
+// A call has been counted. The first one writes a report at once; later ones leave it to a thread, so that calls do not wait for files.
 void note_counted_call();
 
 }  // namespace crossrail::mpi

@@ -15,7 +15,7 @@
 
 namespace crossrail::mpi {
 
-// Reads the private counters of all entry points.
+// A friend of CallCounter, which reads the private counters of all entry points.
 struct Report {
   static std::string call(const CallCounter& counter) {
     char text[512];
@@ -45,7 +45,7 @@ struct Report {
     return json + "}";
   }
 
-  // Of nonblocking and persistent calls, by who has carried them.
+  // Returns the times of nonblocking and persistent calls, by who handled them.
   static std::string overlap(const CallCounter& counter) {
     std::string json;
     const auto part = [&json](const char* by, const Overlap::Times& times) {

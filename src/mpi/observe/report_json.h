@@ -1,11 +1,11 @@
-// One process's report as JSON (read by python/crossrail/report).
+// Writes one process's report as JSON (python/crossrail/report reads it).
 #pragma once
 
 #include <string>
 
 namespace crossrail::mpi {
 
-// `finished`: the process ends MPI or itself; false: it still runs, and what comes later is not in it.
+// `finished` says that the process ends MPI or itself. Otherwise it still runs, and the report lacks what comes later.
 std::string report_json(bool finished);
 
 }  // namespace crossrail::mpi

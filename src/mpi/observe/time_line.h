@@ -1,5 +1,5 @@
-// When a process was inside collective calls: seconds for each part of the run, which are all of the same length and
-// grow with the run so that there are never more than kParts.
+// TimeLine says when a process was inside collective calls, in seconds for each part of the run. All parts have the same length, which
+// grows with the run so that there are never more than kParts.
 #pragma once
 
 #include <array>
@@ -18,15 +18,14 @@ class TimeLine {
     Seconds carried{}, native{};
   };
 
-  // The run begins.
   explicit TimeLine(std::int64_t began_ns) : began_ns_(began_ns) {}
-  // A call that ended at `now_ns` after `spent_ns`. From any thread; the times of threads add up.
+  // Adds a call that ended at `now_ns` after `spent_ns`. Any thread may call it; the times of threads add up.
   void add(bool carried, std::int64_t now_ns, std::int64_t spent_ns);
   Read read() const;
   std::int64_t began_ns() const { return began_ns_; }
 
  private:
-  using Nanoseconds = std::array<std::int64_t, kParts>;  // no floats in calls: the program may have asked for traps
+  using Nanoseconds = std::array<std::int64_t, kParts>;  // not floats, because the program may have asked for floating-point traps
   static void halve(Nanoseconds& parts);
   void widen();
   mutable std::mutex mutex_;

@@ -14,7 +14,7 @@
 namespace crossrail::mpi {
 namespace {
 
-// As it was when the library was loaded: the program may go to another folder.
+// The folder is resolved when the library is loaded, because the program may change its working directory later.
 const std::string& folder() {
   static const std::string& its = *new std::string([] {
     std::error_code failed;
@@ -30,7 +30,7 @@ struct LooksAtLoad {
   }
 } looks_at_load;
 
-// A process that makes no MPI calls, as a shell between launcher and program, leaves nothing.
+// The trace is opened at the first MPI call, so that a process without any, such as a shell between launcher and program, leaves no file.
 void open_trace() {
   trace::open(folder(), process_settings().trace_events);
   if (find_functions() != nullptr) ask_world();
@@ -42,7 +42,7 @@ std::uint64_t bytes_of(const ObservedCall& call, int count_word, int type_word) 
   return elements <= 0 ? 0 : static_cast<std::uint64_t>(elements) * size_of(handle_from<MPI_Datatype>(call.words[type_word]));
 }
 
-// Of a side that has a count for each rank and whose arguments begin at word `side`.
+// Returns the bytes of a side that has a count for each rank and whose arguments begin at word `side`.
 std::uint64_t bytes_of_blocks(const ObservedCall& call, int side, int ranks) {
   const MpiFunction& function = call.entry.function;
   const Numbers counts(call.words[function.place('N', side)], call.entry.large_counts);
@@ -59,20 +59,19 @@ std::uint64_t bytes_of_blocks(const ObservedCall& call, int side, int ranks) {
   return bytes;
 }
 
-// Of a rooted call.
+// Returns the same of a rooted call.
 std::uint64_t bytes_sent_of_rooted(const ObservedCall& call, int ranks) {
   const MpiFunction& function = call.entry.function;
-  const bool gathers = root_receives(function.collective);
   if (!significant_sides(function, call.words).sent) return 0;
-  if (!gathers) return function.has('N') ? bytes_of_blocks(call, 0, ranks) : bytes_of(call, function.place('n'), function.place('t')) * static_cast<std::uint64_t>(ranks);
-  if (call.words[0] != word_of(MPI_IN_PLACE)) return bytes_of(call, function.place('n'), function.place('t'));
-  const Word64 type = call.words[function.place('t', function.receive_word)];
-  if (!function.has('N')) return bytes_of(call, function.place('n', function.receive_word), function.place('t', function.receive_word));
+  const bool in_place = call.words[0] == word_of(MPI_IN_PLACE), many = function.has('N');
+  if (root_sends(function.collective)) return many ? bytes_of_blocks(call, 0, ranks) : bytes_of(call, function.place('n'), function.place('t')) * static_cast<std::uint64_t>(ranks);
+  const int side = in_place ? function.receive_word : 0, type = function.place('t', side);
+  if (!in_place || !many) return bytes_of(call, function.place('n', side), type);
   const Numbers counts(call.words[function.place('N')], call.entry.large_counts);
-  return static_cast<std::uint64_t>(counts[static_cast<int>(call.words[function.root_word])]) * size_of(handle_from<MPI_Datatype>(type));
+  return static_cast<std::uint64_t>(counts[static_cast<int>(call.words[function.root_word])]) * size_of(handle_from<MPI_Datatype>(call.words[type]));
 }
 
-// What this rank gives. The call has succeeded, so that its arguments make sense.
+// Returns what this rank gives. The call has succeeded, so its arguments make sense.
 TracedSizes sizes_of(const ObservedCall& call) {
   const MpiFunction& function = call.entry.function;
   const MPI_Comm comm = handle_from<MPI_Comm>(call.entry.comm(call.words));
@@ -116,7 +115,7 @@ void TraceObserver::ended(ObservedCall& call, const CallResult& result) {
   if (call.traced == 0) return;
   if (result.code == MPI_SUCCESS && call.words != nullptr && find_functions() != nullptr) call.sizes = sizes_of(call);
   const bool native = !result.done || result.on_copies;
-  // What carries a pending call is not known yet: the event of its end says so.
+  // What handles a pending call is not known yet; the event of its end says so.
   const bool known = native || std::strcmp(result.algorithm, "native") != 0;
   trace::tell(call.traced, {native ? "native" : known ? result.algorithm : nullptr, native ? result.native_because : nullptr, call.sizes.bytes, call.sizes.ranks});
   trace::end(call.traced);

@@ -1,4 +1,5 @@
-// The program's MPI calls as events of the trace (base/trace.h), for CROSSRAIL_TRACE. No mpi.h here: arguments come as words.
+// The program's MPI calls as events of the trace (base/trace.h), for CROSSRAIL_TRACE. This header does not include mpi.h, so arguments come
+// as words.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ class TraceObserver final : public CallObserver {
   void made(ObservedCall& call, const CallResult& result, const RequestsAt&) override { ended(call, result); }
 };
 
-// The program calls this function. 0: nothing is traced.
+// The program calls this function. Returns its event, or 0 if nothing is traced.
 trace::Number trace_function(const char* name);
 // Traces a call of this function that has ended now.
 void trace_function(const char* name, std::int64_t began_ns);
@@ -26,7 +27,7 @@ void trace_function(const char* name, std::int64_t began_ns);
 trace::Number trace_pending(const char* name, const TracedSizes& sizes, std::int64_t began_ns = 0);
 void tell_sizes(trace::Number event, const TracedSizes& sizes);
 
-// Lives while a function is handed on to the MPI library.
+// TracedFunction lives while a function is handed on to MPI.
 class TracedFunction {
  public:
   explicit TracedFunction(const char* name) : event_(tracing() ? trace_function(name) : 0) {}

@@ -12,21 +12,22 @@
 namespace crossrail::mpi {
 namespace {
 
-thread_local crossrail_traffic traffic_of_last_call{};
-thread_local const char* algorithm_of_last_call = "native";
+constinit thread_local crossrail_traffic traffic_of_last_call{};
+constinit thread_local const char* algorithm_of_last_call = "native";
 
-// Plans that may be added up: collective, algorithm (names of the catalogue), bytes of a block, ranks, nodes.
+// Plans with equal values of these may be added up: collective, algorithm (both point to names of the catalogue), bytes of a block, ranks,
+// nodes.
 using Kind = std::tuple<std::string_view, std::string_view, std::uint64_t, int, int>;
 
 struct Sum {
   Traffic moved;
   std::uint64_t calls = 0;
-  std::uint64_t queue_pairs = 0, node_bytes = 0, scratch_bytes = 0;  // the largest
+  std::uint64_t queue_pairs = 0, node_bytes = 0, scratch_bytes = 0;  // the largest values of any plan
 };
 
 std::mutex traffic_mutex;
 std::map<Kind, Sum>& sums() {
-  static auto& all = *new std::map<Kind, Sum>;  // outlives every static object: reports come late
+  static auto& all = *new std::map<Kind, Sum>;  // never destroyed, because reports are written late
   return all;
 }
 
@@ -42,7 +43,15 @@ void add(const PlanSummary& plan) {
 
 }  // namespace
 
-void note_traffic(const Plan* plan) { note_traffic(plan == nullptr ? PlanSummary{} : summary_of(*plan)); }
+void note_traffic(const Plan* plan) {
+  if (plan == nullptr || plan->native()) {
+    traffic_of_last_call = {};
+    return;
+  }
+  const Traffic& last = plan->last;
+  traffic_of_last_call = {last.sends, last.sent_bytes, last.local_sends, last.staged_bytes, plan->remote_partner_count, plan->node_bytes, plan->scratch_bytes, plan->calls};
+  if (counting()) add(summary_of(*plan));
+}
 
 void note_traffic(const PlanSummary& plan) {
   traffic_of_last_call = {plan.last.sends, plan.last.sent_bytes, plan.last.local_sends, plan.last.staged_bytes, plan.partners, plan.node_bytes, plan.scratch_bytes, plan.calls};

@@ -1,4 +1,4 @@
-// What the plans of this process have moved, for CROSSRAIL_REPORT and crossrail_last_traffic().
+// Keeps what the plans of this process have moved, for CROSSRAIL_REPORT and crossrail_last_traffic().
 #pragma once
 
 #include <string>
@@ -8,19 +8,19 @@
 
 namespace crossrail::mpi {
 
-// After every call that crossrail has carried; null, or the summary of a native plan, after every other one.
+// This follows every call. `plan` is what handled it, and null or a native plan if MPI did.
 void note_traffic(const Plan* plan);
 void note_traffic(const PlanSummary& plan);
 
-// Of this thread's last call; all zero if it was native.
+// Returns the traffic of this thread's last call, which is all zero if the call was native.
 crossrail_traffic last_traffic();
 
-// What carried this thread's last call.
+// Keeps the algorithm that handled this thread's last call.
 void note_algorithm(const char* algorithm);
 const char* last_algorithm();
 
-// Of all calls, for the report: [{"collective": ..., "algorithm": ..., "sends": ...}, ...], where
-// plans of equal kind on equally large communicators are one.
+// Returns the traffic of all calls as [{"collective": ..., "algorithm": ..., "sends": ...}, ...]. Plans of the same kind on communicators
+// of the same size are one entry.
 std::string traffic_json();
 
 }  // namespace crossrail::mpi

@@ -1,9 +1,6 @@
 #include "mpi/requests/completion.h"
 
-#include <utility>
-
 #include "mpi/communicator/communicators.h"
-#include "mpi/communicator/long_wait.h"
 #include "mpi/communicator/raised_errors.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/requests/copied_calls.h"
@@ -61,14 +58,7 @@ int tell_end(OurRequest& call, MPI_Status* status) {
   return MPI_SUCCESS;
 }
 
-void Completion::waits_long(const OurRequest& call) {
-  Completion* const innermost = Completion::innermost(__builtin_frame_address(0));
-  if (innermost == nullptr || std::exchange(innermost->waits_long_, true)) return;
-  LongWait::begins(call.use.function(), *call.slot->links);
-}
-
 Completion::~Completion() {
-  if (waits_long_) LongWait::ends();
   while (first_ != nullptr) {
     const FailedCall* const one = first_;
     first_ = one->next;

@@ -21,9 +21,6 @@ class Completion : public OnStack<Completion> {
   Completion() = default;
   ~Completion();
 
-  // The innermost one of this thread has waited for a while for this call, and goes on (long_wait.h).
-  static void waits_long(const OurRequest& call);
-
   // The code for the program instead of the MPI library's, with one status, `count` of them, or as many as the int at
   // this address says.
   Word64 of_one(Word64 code, Word64 status);
@@ -35,7 +32,6 @@ class Completion : public OnStack<Completion> {
   void raise_errors();
 
   FailedCall* first_ = nullptr;
-  bool waits_long_ = false;
 };
 
 // The program is about to call MPI_Wait for the request at this address. MPI's function follows, unless it is to be left out, then wait_ended.

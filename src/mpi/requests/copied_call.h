@@ -4,16 +4,20 @@
 #include <array>
 #include <cstddef>
 
+#include "base/growable_buffer.h"
 #include "mpi/library/flavour.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/requests/copied_calls.h"
-#include "mpi/requests/spanned_memory.h"
 
 namespace crossrail::mpi {
 
 // One side, if it is in device memory, or some of it.
 class Copy {
  public:
+  Copy() = default;
+  Copy(const Copy&) = delete;
+  Copy& operator=(const Copy&) = delete;
+  ~Copy();
   // Memory for it; `address` becomes that of what stands for the side. It is not `other`, that of the other side: data may begin behind
   // their address, and MPI libraries take two equal ones for a call in place. Errors: no_memory.
   Status place(Word64& address, const CopiedSide& side, Word64 other);
@@ -24,10 +28,14 @@ class Copy {
   bool needed() const { return address_ != nullptr; }
 
  private:
+  Status reserve(const Span& span, const std::byte* other);
+
   std::byte* program_ = nullptr;  // the side's address
   std::byte* address_ = nullptr;  // that of what stands for it
   SideParts parts_;
-  SpannedMemory memory_;
+  GrowableBuffer short_;    // The program's allocator is quicker with little memory.
+  void* mapped_ = nullptr;  // Where the side is long.
+  std::size_t mapped_bytes_ = 0;
 };
 
 struct CopiedCall {

@@ -73,14 +73,14 @@ struct NonblockingOnCopies final : PendingCopiedCall {
 };
 
 std::mutex mutex;  // of the list
-std::vector<PendingCopiedCall*>& under_way() {
+std::vector<PendingCopiedCall*>& copies_under_way() {
   static auto& all = *new std::vector<PendingCopiedCall*>;
   return all;
 }
-std::atomic<int> count{0};
-std::atomic_flag looking;  // one thread at a time; also when a test leads to the hook again
+std::atomic<int> copied_count{0};
+std::atomic_flag looking_at_copies;  // one thread at a time; also when a test leads to the hook again
 struct EndOfLook {  // also where an operation of the program's throws
-  ~EndOfLook() { looking.clear(std::memory_order_release); }
+  ~EndOfLook() { looking_at_copies.clear(std::memory_order_release); }
 };
 std::atomic<int> ending{0};  // threads that complete one that is no longer in the list
 
@@ -88,16 +88,16 @@ void end(PendingCopiedCall& call) {
   ending.fetch_add(1);
   {
     const std::lock_guard lock(mutex);
-    std::erase(under_way(), &call);
+    std::erase(copies_under_way(), &call);
   }
   call.finish();
-  count.fetch_sub(1);
+  copied_count.fetch_sub(1);
   ending.fetch_sub(1);
 }
 
 // With the mutex.
 bool is_in_list(MPI_Request request) {
-  return std::any_of(under_way().begin(), under_way().end(), [request](const PendingCopiedCall* one) { return one->request == request; });
+  return std::any_of(copies_under_way().begin(), copies_under_way().end(), [request](const PendingCopiedCall* one) { return one->request == request; });
 }
 
 bool may_be_under_way(MPI_Request request) {
@@ -112,42 +112,6 @@ void NonblockingOnCopies::await_exchange() {
 
 }  // namespace
 
-Status Copy::place(Word64& address, const CopiedSide& side, Word64 other) {
-  program_ = reinterpret_cast<std::byte*>(address);
-  if (!in_device_memory(program_, side.parts)) return {};
-  CROSSRAIL_TRY(memory_.reserve(program_, side, reinterpret_cast<std::byte*>(other)));
-  address_ = memory_.address();
-  address = word_of(address_);
-  parts_ = side.parts;
-  return {};
-}
-
-Status Copy::fill() const {
-  for (const SidePart& part : parts_) CROSSRAIL_TRY(copy_part(address_, program_, part));
-  return {};
-}
-
-Status Copy::give_back() const {
-  for (const SidePart& part : parts_) CROSSRAIL_TRY(copy_part(program_, address_, part));
-  return {};
-}
-
-Status CopiedCall::place(const Word64* words, const SidesOfCall& sides, Words& own) {
-  std::copy_n(words, sides.last_word + 1, own.begin());
-  Word64 &from = own[sides.send_word], &to = own[sides.receive_word];
-  CROSSRAIL_TRY(sent.place(from, sides.sent, to));
-  return received.place(to, sides.received, from);
-}
-
-Status CopiedCall::fill() const {
-  CROSSRAIL_TRY(sent.fill());
-  return received.fill();
-}
-
-void CopiedCall::take_back() {
-  if (code == MPI_SUCCESS && !received.give_back().ok()) code = MPI_ERR_OTHER;
-}
-
 bool PendingCopiedCall::over() {
   int done = 0;
   MPI_Status status;
@@ -159,8 +123,8 @@ bool PendingCopiedCall::over() {
 void put_under_way(PendingCopiedCall& call) {
   hook_pending_calls();
   const std::lock_guard lock(mutex);
-  under_way().push_back(&call);
-  count.fetch_add(1);
+  copies_under_way().push_back(&call);
+  copied_count.fetch_add(1);
 }
 
 int call_with(void* function, const CopiedCall::Words& words) {
@@ -232,13 +196,13 @@ CallResult start_on_copies(const EntryPoint& entry, const Word64* words, const S
 }
 
 int advance_copied_calls() {
-  if (!any_copied_calls() || looking.test_and_set(std::memory_order_acquire)) return 0;
+  if (!any_copied_calls() || looking_at_copies.test_and_set(std::memory_order_acquire)) return 0;
   const EndOfLook at_end;
   std::vector<PendingCopiedCall*> over;
   {
     const std::lock_guard lock(mutex);
     // Others may be gone at any time.
-    std::copy_if(under_way().begin(), under_way().end(), std::back_inserter(over), [](const PendingCopiedCall* one) { return !one->awaited_elsewhere; });
+    std::copy_if(copies_under_way().begin(), copies_under_way().end(), std::back_inserter(over), [](const PendingCopiedCall* one) { return !one->awaited_elsewhere; });
   }
   std::erase_if(over, [](PendingCopiedCall* one) { return !one->over(); });
   for (PendingCopiedCall* one : over) end(*one);
@@ -263,6 +227,6 @@ bool is_copied_call_under_way(MPI_Request request) {
   return is_in_list(request);
 }
 
-bool any_copied_calls() { return count.load(std::memory_order_relaxed) != 0; }
+bool any_copied_calls() { return copied_count.load(std::memory_order_relaxed) != 0; }
 
 }  // namespace crossrail::mpi

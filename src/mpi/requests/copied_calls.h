@@ -1,5 +1,9 @@
-// Calls that go to the MPI library on buffers in device memory of which it knows nothing: it gets copies in host memory.
-// Whether other ranks do the same does not matter.
+// Native calls on buffers in device memory that the MPI library cannot read: it gets copies in host memory. Other ranks need not do the
+// same.
+//
+// Only data go back to device memory, row by row (buffers/side_parts.h), because the program or another call may write to the gaps of a
+// datatype meanwhile. A copy keeps the distances between all parts of a side. If the parts lie across a terabyte or more, as blocks of the
+// host and of a device may in a call with absolute addresses, the call ends with an error, since MPI could not read the device memory.
 #pragma once
 
 #include <array>
@@ -7,10 +11,15 @@
 #include "device/device.h"
 #include "mpi/observe/entry_point.h"
 #include "mpi/buffers/side_parts.h"
+#include "mpi/buffers/packed_buffers.h"
 #include "mpi/library/library.h"
-#include "mpi/requests/spanned_memory.h"
 
 namespace crossrail::mpi {
+
+struct CopiedSide {
+  Span span;
+  SideParts parts;
+};
 
 // The addresses of a call's two sides among its words, with what they touch; empty where there is nothing to send.
 struct SidesOfCall {

@@ -82,7 +82,6 @@ struct NonblockingRequest::Functions {
 int NonblockingRequest::prepare_request() {
   live_ = take_kept();
   const int made = live_ != nullptr ? MPI_SUCCESS : Functions::make(live_);
-  if (made == MPI_SUCCESS) live_->comm = use.record().comm;
   if (made == MPI_SUCCESS) request = live_->request;
   return made;
 }

@@ -1,4 +1,17 @@
-// Calls of ours that may be pending, as MPI requests.
+// Nonblocking and persistent calls of ours as MPI requests.
+//
+// A nonblocking call has a generalized request and a persistent call has a token (tokens.h). Both are genuine requests of the MPI library,
+// so whatever completes requests, mixed with the program's own, needs no help from us, unless a call ends with an error (completion.h).
+//
+// Progress. The MPI library's progress hook advances the calls (library/progress_hook.h). MPI libraries without a hook have a Mover
+// instead, which moves data inside one node and calls no MPI: buffers are packed before and unpacked after the call
+// (buffers/prepared_buffers.h), and the program's threads complete the requests when the MPI library polls them
+// (library/polled_requests.h), except at MPI_THREAD_MULTIPLE, where the Mover may do so itself.
+//
+// Waits. MPI_Wait and MPI_Waitall are wrapped: for a short while we advance our calls directly and take their ends, which is quicker than
+// through the MPI library. MPICH 5.0.2 ends a program whose MPI_Waitall finds generalized requests that are not complete, so there we wait
+// for ours to the end first. A nonblocking request whose end a wait has seen is kept for the next call (nonblocking_request.h).
+// MPI_Request_free and MPI_Cancel of requests under way are refused (refused_requests.h).
 #pragma once
 
 #include <atomic>

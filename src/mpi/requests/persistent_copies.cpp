@@ -21,7 +21,7 @@ std::vector<PersistentOnCopies*>& known() {
   static auto& all = *new std::vector<PersistentOnCopies*>;
   return all;
 }
-std::atomic<int> count{0};
+std::atomic<int> persistent_count{0};
 
 class PersistentOnCopies final : public PendingCopiedCall, public Startable {
  public:
@@ -50,7 +50,7 @@ class PersistentOnCopies final : public PendingCopiedCall, public Startable {
       const std::lock_guard lock(copies_mutex);
       std::erase(known(), this);
     }
-    count.fetch_sub(1);
+    persistent_count.fetch_sub(1);
     if (release()) delete this;
   }
 };
@@ -81,7 +81,7 @@ CallResult init_on_copies(const EntryPoint& entry, const Word64* words, const Si
   call->has_program_its_token = true;
   const std::lock_guard lock(copies_mutex);
   known().push_back(call.release());  // the program frees it
-  count.fetch_add(1);
+  persistent_count.fetch_add(1);
   return carried;
 }
 
@@ -92,6 +92,6 @@ Startable* find_persistent_on_copies(MPI_Request request) {
   return found == known().end() ? nullptr : *found;
 }
 
-bool any_persistent_on_copies() { return count.load(std::memory_order_acquire) != 0; }
+bool any_persistent_on_copies() { return persistent_count.load(std::memory_order_acquire) != 0; }
 
 }  // namespace crossrail::mpi

@@ -1,10 +1,11 @@
 #include "mpi/requests/refused_requests.h"
 
-#include "mpi/communicator/records_by_handle.h"
+#include "mpi/communicator/communicators.h"
 #include "mpi/communicator/raised_errors.h"
 #include "mpi/library/library.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/requests/copied_calls.h"
+#include "mpi/requests/pending.h"
 #include "mpi/requests/request_table.h"
 #include "mpi/requests/startable.h"
 
@@ -28,9 +29,10 @@ bool is_active(MPI_Request request) {
 // It has been kept for a later call, and the program has an old copy.
 bool is_stale(const LiveRequest& live) { return live.call.load(std::memory_order_acquire) == nullptr; }
 
-// That of the communicator, unless it has been freed.
+// The communicator whose error handler is called: MPI_COMM_SELF for a request without a call, or where the call's communicator has been freed.
 MPI_Comm handler_of(const LiveRequest* live) {
-  return live != nullptr && record_by_handle(live->comm) != nullptr ? live->comm : handles().comm_self;
+  const OurRequest* const call = live == nullptr ? nullptr : live->call.load(std::memory_order_acquire);
+  return call == nullptr || call->use.record().freed ? handles().comm_self : call->use.record().comm;
 }
 
 CallResult refuse(const char* function, const LiveRequest* live, const char* what) {

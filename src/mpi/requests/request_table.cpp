@@ -20,8 +20,8 @@ struct Entry {
 };
 
 // Open addressing; a power of two of entries, no more than half of them taken or gone.
-struct Table {
-  explicit Table(int its_bits) : bits(its_bits), entries(std::size_t{1} << its_bits) {}
+struct RequestTable {
+  explicit RequestTable(int its_bits) : bits(its_bits), entries(std::size_t{1} << its_bits) {}
   std::size_t first(std::uint64_t handle) const { return (handle * 0x9e3779b97f4a7c15u) >> (64 - bits); }
   std::size_t next(std::size_t at) const { return (at + 1) & (entries.size() - 1); }
   int bits;
@@ -29,7 +29,7 @@ struct Table {
   std::vector<Entry> entries;
 };
 
-std::atomic<Table*> table{nullptr};
+std::atomic<RequestTable*> table{nullptr};
 std::atomic<std::size_t> live{0};
 std::mutex table_mutex;  // of whoever changes something
 
@@ -37,7 +37,7 @@ std::uint64_t handle_of(MPI_Request request) { return static_cast<std::uint64_t>
 
 bool is_taken(std::uint64_t handle) { return handle != kFree && handle != kGone; }
 
-void insert(Table& into, std::uint64_t handle, LiveRequest* its) {
+void insert(RequestTable& into, std::uint64_t handle, LiveRequest* its) {
   std::size_t at = into.first(handle);
   while (is_taken(into.entries[at].handle.load(std::memory_order_relaxed))) at = into.next(at);
   Entry& entry = into.entries[at];
@@ -48,10 +48,10 @@ void insert(Table& into, std::uint64_t handle, LiveRequest* its) {
 
 // The tables before are kept, since others may be looking something up in them: all together they are as large as
 // the last one.
-Table& larger(const Table* before) {
-  static auto& all = *new std::vector<std::unique_ptr<Table>>;
-  all.push_back(std::make_unique<Table>(before == nullptr ? kFirstBits : before->bits + 1));
-  Table& made = *all.back();
+RequestTable& larger(const RequestTable* before) {
+  static auto& all = *new std::vector<std::unique_ptr<RequestTable>>;
+  all.push_back(std::make_unique<RequestTable>(before == nullptr ? kFirstBits : before->bits + 1));
+  RequestTable& made = *all.back();
   for (std::size_t at = 0; before != nullptr && at < before->entries.size(); ++at) {
     const Entry& entry = before->entries[at];
     const std::uint64_t handle = entry.handle.load(std::memory_order_relaxed);
@@ -61,7 +61,7 @@ Table& larger(const Table* before) {
   return made;
 }
 
-Entry* find_in(Table& all, std::uint64_t handle) {
+Entry* find_in(RequestTable& all, std::uint64_t handle) {
   for (std::size_t at = all.first(handle);; at = all.next(at)) {
     Entry& entry = all.entries[at];
     const std::uint64_t seen = entry.handle.load(std::memory_order_acquire);
@@ -74,7 +74,7 @@ Entry* find_in(Table& all, std::uint64_t handle) {
 
 void remember_request(LiveRequest& its) {
   const std::lock_guard lock(table_mutex);
-  Table* all = table.load(std::memory_order_relaxed);
+  RequestTable* all = table.load(std::memory_order_relaxed);
   if (all == nullptr || 2 * all->used >= all->entries.size()) all = &larger(all);
   insert(*all, handle_of(its.request), &its);
   live.store(live.load(std::memory_order_relaxed) + 1, std::memory_order_release);
@@ -82,7 +82,7 @@ void remember_request(LiveRequest& its) {
 
 void forget_request(const LiveRequest& its) {
   const std::lock_guard lock(table_mutex);
-  Table& all = *table.load(std::memory_order_relaxed);
+  RequestTable& all = *table.load(std::memory_order_relaxed);
   Entry* const entry = find_in(all, handle_of(its.request));
   const auto at = static_cast<std::size_t>(entry - all.entries.data());
   live.store(live.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);

@@ -12,7 +12,6 @@ class OurRequest;
 // A request of the MPI library's that stands for a call of ours.
 struct LiveRequest {
   MPI_Request request;
-  MPI_Comm comm = handles().comm_null;  // of its call, or of its latest
   std::atomic<OurRequest*> call{nullptr};  // null: for none at present
 };
 

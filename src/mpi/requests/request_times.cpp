@@ -14,7 +14,7 @@
 namespace crossrail::mpi {
 namespace {
 
-struct NativeCall {
+struct TimedNativeCall {
   CallCounter* counter;
   bool under_way;
   TracedSizes sizes;
@@ -24,8 +24,8 @@ struct NativeCall {
 
 std::mutex calls_mutex;  // of the calls
 std::atomic<std::size_t> calls_known{0};
-std::unordered_map<Word64, NativeCall>& native_calls() {
-  static auto& all = *new std::unordered_map<Word64, NativeCall>;  // outlives every static object
+std::unordered_map<Word64, TimedNativeCall>& native_calls() {
+  static auto& all = *new std::unordered_map<Word64, TimedNativeCall>;  // outlives every static object
   return all;
 }
 
@@ -34,7 +34,7 @@ void add(std::vector<Overlap*>& all, Overlap* one) {
 }
 
 // Null: none that is known. A copy, so that no lock is held while MPI is called.
-bool find_native(Word64 handle, NativeCall& found) {
+bool find_native(Word64 handle, TimedNativeCall& found) {
   if (calls_known.load(std::memory_order_relaxed) == 0) return false;
   const std::lock_guard lock(calls_mutex);
   const auto at = native_calls().find(handle);
@@ -145,7 +145,7 @@ void CompletionTime::look() {
   if (!any_requests() && calls_known.load(std::memory_order_relaxed) == 0) return;
   for (int one = 0; one < requests_.count; ++one) {
     const Word64 handle = requests_[one];
-    NativeCall native{};
+    TimedNativeCall native{};
     if (const OurRequest* const ours = find_request(handle_from<MPI_Request>(handle)); ours != nullptr) {
       if (!ours->has_ended.load(std::memory_order_acquire)) add(among_, ours->use.overlap());
     } else if (find_native(handle, native) && native.under_way) {
@@ -165,7 +165,7 @@ void CompletionTime::end() {
   if (!may_wait() && completes_any()) trace_function(function_, began_ns_);
   note_inside(native_.empty() ? By::crossrail : By::native, now, now - began_ns_);
   for (const auto& [index, handle] : native_) {
-    NativeCall call{};
+    TimedNativeCall call{};
     if (!find_native(handle, call)) continue;
     const bool gone = requests_[index] != handle;
     if (gone || completes(index)) end_native(handle, now, gone);

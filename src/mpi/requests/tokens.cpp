@@ -17,7 +17,7 @@ std::vector<int>& free_tags() {
   return tags;
 }
 
-void stay_silent(MPI_Comm*, int*, ...) {}
+void stay_silent_of_tokens(MPI_Comm*, int*, ...) {}
 
 // Of this process alone, with errors as codes. Null if it could not be made.
 MPI_Comm own_communicator() {
@@ -25,7 +25,7 @@ MPI_Comm own_communicator() {
     MPI_Comm comm = handles().comm_null;
     MPI_Errhandler handler;
     if (pmpi().Comm_split(handles().comm_self, 0, 0, &comm) != MPI_SUCCESS) return handles().comm_null;
-    if (pmpi().Comm_create_errhandler(stay_silent, &handler) != MPI_SUCCESS) return handles().comm_null;
+    if (pmpi().Comm_create_errhandler(stay_silent_of_tokens, &handler) != MPI_SUCCESS) return handles().comm_null;
     (void)pmpi().Comm_set_errhandler(comm, handler);
     (void)pmpi().Errhandler_free(&handler);
     return comm;

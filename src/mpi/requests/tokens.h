@@ -1,5 +1,6 @@
-// Tokens: persistent requests of the MPI library that stand for calls of ours, as receives of nothing from this
-// process itself.
+// Tokens: persistent requests of the MPI library that stand for calls of ours. A token is a receive of nothing from this process itself, so
+// a message to itself completes it. If the call has ended with an error, the message is too long by a byte, and the program's wait returns
+// an error.
 #pragma once
 
 #include "mpi/library/flavour.h"

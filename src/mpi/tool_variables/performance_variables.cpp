@@ -15,24 +15,24 @@ namespace {
 
 enum class Counted { carried, native, errors, sent_bytes, seconds, communicators };
 
-struct Kind {
+struct CountedKind {
   Counted counted;
   const char* name;
   int variable_class;
   const char* help;
 };
-constexpr Kind kOfCollective[] = {
+constexpr CountedKind kOfCollective[] = {
     {Counted::carried, "carried", MPI_T_PVAR_CLASS_COUNTER, "calls that crossrail has carried"},
     {Counted::native, "native", MPI_T_PVAR_CLASS_COUNTER, "calls that crossrail has left to the MPI library"},
     {Counted::errors, "errors", MPI_T_PVAR_CLASS_COUNTER, "calls that crossrail has ended with an error"},
     {Counted::sent_bytes, "sent_bytes", MPI_T_PVAR_CLASS_AGGREGATE, "bytes that this process has given to be sent, by whomever they were carried"},
     {Counted::seconds, "seconds", MPI_T_PVAR_CLASS_TIMER, "seconds inside calls, and in starting and completing nonblocking ones"},
 };
-constexpr Kind kOfProcess = {Counted::communicators, "communicators", MPI_T_PVAR_CLASS_COUNTER,
+constexpr CountedKind kOfProcess = {Counted::communicators, "communicators", MPI_T_PVAR_CLASS_COUNTER,
                              "communicators opened on which crossrail may carry calls"};
 
 struct Variable {
-  const Kind* kind;
+  const CountedKind* kind;
   const CollectiveRow* collective;  // null: of the process
   std::string name, help;
 };
@@ -42,7 +42,7 @@ const std::vector<Variable>& variables() {
     std::vector<Variable> made;
     for (const Collective collective : kCollectives) {
       const CollectiveRow& row = row_of(collective);
-      for (const Kind& kind : kOfCollective) {
+      for (const CountedKind& kind : kOfCollective) {
         made.push_back({&kind, &row, std::string("crossrail_") + row.name + "_" + kind.name, std::string(row.calls[0]) + " and its other forms: " + kind.help});
       }
     }

@@ -1,4 +1,4 @@
-// MpiFunction: a row of entry_points.def, as data. No mpi.h here.
+// MpiFunction is a row of entry_points.def as data. This header does not include mpi.h.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ enum class Function : std::uint8_t {
 
 enum class Form : std::uint8_t { blocking, nonblocking, persistent };
 
-inline constexpr int kMostWords = 9;  // of a blocking function
+inline constexpr int kMostWords = 9;  // the most arguments that a blocking function has
 
 struct MpiFunction {
   Function function;
   Collective collective;
-  std::string_view arguments;  // a letter for each, as entry_points.def explains
+  std::string_view arguments;  // a letter describes each, as entry_points.def explains
   const char* names[3];        // MPI's names of the three forms
-  const char* word;            // the name in small letters, without "MPI_"
-  // What the hot path asks of `arguments`:
+  const char* word;            // the name in lower case, without "MPI_"
+  // These are looked up in `arguments` once, because the hot path asks for them.
   bool reduces = has('o');
-  bool has_counts = has('N');  // a count for each rank
+  bool has_counts = has('N');  // each rank has a count of its own
   int receive_word = place('r');
   int root_word = place('k');  // -1: it has none
 
   constexpr int words() const { return static_cast<int>(arguments.size()); }
-  // The place of the first argument of this kind, from place `from` on; -1: there is none.
+  // Returns the place of the first argument of this kind, from place `from` on, or -1 if there is none.
   constexpr int place(char letter, int from = 0) const {
     for (int at = from; at < words(); ++at) {
       if (arguments[static_cast<std::size_t>(at)] == letter) return at;
@@ -40,7 +40,7 @@ struct MpiFunction {
     return -1;
   }
   constexpr bool has(char letter) const { return place(letter) >= 0; }
-  // Where the program finds the request of a nonblocking or persistent form: an info comes before the latter's.
+  // Returns the place of the argument that is the address of the request. In a persistent form an info comes before it.
   constexpr int request_word(Form form) const { return words() + (form == Form::persistent ? 1 : 0); }
   const char* name(Form form) const { return names[static_cast<int>(form)]; }
 };

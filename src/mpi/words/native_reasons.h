@@ -1,5 +1,5 @@
-// Why calls were left to the MPI library, as the report says it (read by python/crossrail/report).
-// Arrays, so that each has one address, by which they are compared.
+// Why calls were left to MPI, in the words of the report (python/crossrail/report reads it). These are arrays because reasons are compared
+// by their addresses.
 #pragma once
 
 namespace crossrail::mpi::native_because {

@@ -1,6 +1,6 @@
-// Parameter lists of machine words, for entry points that hand their arguments on untouched: WORDS(n) declares the parameters a1 to an,
+// Parameter lists of machine words, for entry points that hand their arguments on untouched: WORDS(n) declares the parameters a1 to an, and
 // NAMES(n) names them. Every integer and pointer argument travels as one 64-bit word in the C calling conventions of x86-64 and aarch64
-// Linux; the upper half of an int's word is undefined, and handed on as it is.
+// Linux. The upper half of an int's word is undefined, and is handed on as it is.
 #pragma once
 
 #define WORDS_1 Word64 a1
@@ -31,7 +31,7 @@
 #define NAMES_12 NAMES_11, a12
 #define NAMES_13 NAMES_12, a13
 
-// One, two and three words more than n.
+// MORE_ONE(n), MORE_TWO(n) and MORE_THREE(n) are n + 1, n + 2 and n + 3, which the preprocessor cannot compute.
 #define MORE_ONE(n) MORE_ONE_##n
 #define MORE_ONE_6 7
 #define MORE_ONE_7 8

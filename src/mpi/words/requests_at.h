@@ -1,4 +1,4 @@
-// Requests of the program, read as words. No mpi.h here.
+// RequestsAt lets code that cannot include mpi.h look at the program's requests as words.
 #pragma once
 
 #include "mpi/words/call_result.h"
@@ -7,7 +7,7 @@ namespace crossrail::mpi {
 
 Word64 read_c_handle(Word64 address, int index);
 
-// So many requests at this address, each read as the word of a C handle.
+// There are `count` requests at `address`, each of which is read as the word of a C handle.
 struct RequestsAt {
   int count;
   Word64 address;

@@ -9,7 +9,7 @@ import pytest
 from crossrail import core
 from crossrail.bench import by_processes
 from crossrail.bench import run as bench_run
-from crossrail.bench.by_processes import joined, measure_ping_pong, measure_with_couriers, one_after_the_other
+from crossrail.bench.by_processes import joined, measure_ping_pong, measure_with_helpers, one_after_the_other
 from crossrail.bench.measurements import caveats, of_processes, processes_of, title, wrong_blocks
 from crossrail.bench.request import BenchRequest, Effort, What, Where, bench_options
 from crossrail.bench.run import Starter
@@ -74,16 +74,16 @@ def test_what_was_measured_before_a_job_fails_is_kept(error, mark, code, capsys)
 
 def test_every_number_is_a_job(monkeypatch):
     seen = []
-    monkeypatch.setattr(by_processes, "measure", lambda request, machine: seen.append(request) or job(request.where.couriers + 1))
+    monkeypatch.setattr(by_processes, "measure", lambda request, machine: seen.append(request) or job(request.where.helpers + 1))
     monkeypatch.setattr(core, "explain", lambda question: {"candidates": [{"algorithm": "multi_lane", "parameters": {"processes": 2, "part": 1 << 20}}]})
     monkeypatch.delenv("CROSSRAIL_NODES", raising=False)
     request = BenchRequest(What("allreduce", memory="cuda"), Where(2))
-    whole = measure_with_couriers(request, [0, 3], None)
-    assert [one.where.couriers for one in seen] == [0, 3] and whole["process_counts"] == [1, 4] and whole["results"][-1]["helpers"] == 3
+    whole = measure_with_helpers(request, [0, 3], None)
+    assert [one.where.helpers for one in seen] == [0, 3] and whole["process_counts"] == [1, 4] and whole["results"][-1]["helpers"] == 3
     assert whole["notes"] == ["crossrail's own choice lets 2 processes of a GPU share a message at most; --algorithms 'multi_lane part=1M processes=4' lets all of them."]
-    assert "notes" not in measure_with_couriers(request, [0, 1], None)
+    assert "notes" not in measure_with_helpers(request, [0, 1], None)
     monkeypatch.setattr(by_processes, "measure", lambda request, machine: {**job(), "nodes": 1})
-    assert "on one node" in measure_with_couriers(request, [0, 1], None)["notes"][0]
+    assert "on one node" in measure_with_helpers(request, [0, 1], None)["notes"][0]
 
 
 def test_a_ping_pong_has_as_many_ranks_as_processes_on_two_nodes(monkeypatch):
@@ -96,7 +96,7 @@ def test_a_ping_pong_has_as_many_ranks_as_processes_on_two_nodes(monkeypatch):
 
 def test_nothing_is_measured_with_processes_that_do_not_start(monkeypatch):
     started = []
-    monkeypatch.setattr(bench_run, "couriers_of", lambda job, count, *starting: nullcontext())
+    monkeypatch.setattr(bench_run, "helpers_of", lambda job, count, *starting: nullcontext())
     monkeypatch.setattr(bench_run, "supervise", lambda words, output: started.append(words) or 0)
     run = Job(Launcher("/bin/true", "openmpi"), 2, ["./app"])
     with pytest.raises(CliError, match="Nothing is measured with 3 helper processes a GPU, since they do not start"):

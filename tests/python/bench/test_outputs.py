@@ -41,7 +41,7 @@ def test_intervals_tell_a_difference_from_noise(measurement, capsys):
     assert interval(measurement["results"][0]) == (3.5, 4.5) and interval({"p50_us": 1.0}) is None
     show_measurement(measurement)
     said = capsys.readouterr().out
-    assert "4.00 [3.50, 4.50]" in said and "They overlap at 16 B: no difference beyond the noise there." in " ".join(said.split())
+    assert "reps" in said and " 50 " in said and "4.00 [3.50, 4.50]" in said and "They overlap at 16 B: no difference beyond the noise there." in " ".join(said.split())
     assert "2.00 [1.50, 2.50]" in render_page("t", "", [measurement])
 
 
@@ -81,8 +81,8 @@ def test_calls_in_parts_have_them_everywhere(measurement):
     assert {name: float(rows[0][f"{name}_us"]) for name in times} == times and rows[0]["overlap_percent"] == "62.5"
     assert [row["init_us"] for row in rows] == ["", "7.0", "", ""]
     lines = osu_lines(measurement)
-    assert "# Size Overall(us) Compute(us) Pure Comm.(us) Overlap(%)" in [" ".join(line.split()) for line in lines] and "medians" in lines[1]
-    assert next(line.split() for line in lines if line[0] != "#") == ["8", "3.00", "2.25", "2.00", "62.50"]
+    assert "# Size Overall(us) Compute(us) Pure Comm.(us) Overlap(%) Iterations" in [" ".join(line.split()) for line in lines] and "medians" in lines[1]
+    assert next(line.split() for line in lines if line[0] != "#") == ["8", "3.00", "2.25", "2.00", "62.50", "50"]
 
 
 def test_osu_is_all_of_standard_output(measurement, capsys, tmp_path):

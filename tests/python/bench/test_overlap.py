@@ -72,6 +72,19 @@ def test_work_of_the_wait_does_not_overlap(stand_in):
     undisturbed(times_are_right)
 
 
+@pytest.mark.parametrize("words, variables", [
+    (["--form", "nonblocking"], {"DELAY_US": "20000"}), (["--form", "nonblocking", "--repetitions", "4"], {"DELAY_US": "20000"}),
+    ([], {"LATE_US": "20000"}), (["--form", "persistent"], {"LATE_US": "500"}),
+    ([], {"LATE_US": "30000", "LATE_CALLS": "4"}),  # as if another program had the core while the pace is sought
+])
+def test_contenders_have_as_many_repetitions_however_slow_one_is(stand_in, words, variables):
+    code, said, measurement = run(stand_in, "--repetitions", "0", "--seconds", "0.05", "--algorithms", "native,auto,delayed", *words, **variables)
+    counts = [one["repetitions"] for one in measurement["results"]]
+    assert code == 0 and len(counts) == 3 and len(set(counts)) == 1 and counts[0] >= 3, said
+    assert counts[0] == 4 if "--repetitions" in words else counts[0] < 100 or "LATE_CALLS" in variables
+    assert all(row.split()[3] == str(counts[0]) for row in said.splitlines() if row.split()[:1] == ["8"])
+
+
 def test_a_name_that_does_not_run_is_marked(stand_in):
     _, said, measurement = run(stand_in, "--form", "nonblocking", "--algorithms", "auto,other")
     assert of_contender(measurement, "other")["not_run"] and "NOT RUN" in said

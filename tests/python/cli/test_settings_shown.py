@@ -15,11 +15,13 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def crossrail(*words, folder, **environment):
-    """The finished command, with `folder` for the user's files."""
+    """The finished command, with the settings of `folder`/crossrail.conf if there is one."""
     known = {name: value for name, value in os.environ.items() if not name.startswith("CROSSRAIL")}
     if "CROSSRAIL_BUILD" in os.environ:  # the tests' own
         known["CROSSRAIL_LIBRARY_DIR"] = os.environ["CROSSRAIL_BUILD"]
-    return subprocess.run([sys.executable, "-m", "crossrail", *words], env={**known, "XDG_CONFIG_HOME": str(folder), **environment},
+    file = folder / "crossrail.conf"
+    config = {"CROSSRAIL_CONFIG": str(file)} if file.exists() else {}
+    return subprocess.run([sys.executable, "-m", "crossrail", *words], env={**known, **config, **environment},
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -37,13 +39,13 @@ def test_the_configuration_file_is_readable_and_has_all_settings(tmp_path):
     printed = crossrail("list", "--conf", folder=tmp_path).stdout
     lines = re.sub(r"(?m)^#(?=\S)", "", printed)
     (tmp_path / "crossrail.conf").write_text(printed)
-    assert all(row["from"] == "default" for row in settings(tmp_path).values())
+    assert {name for name, row in settings(tmp_path).items() if row["from"] != "default"} == {"CROSSRAIL_CONFIG"}
     (tmp_path / "crossrail.conf").write_text(lines)
     done = crossrail("list", "--settings", "--json", folder=tmp_path)
     assert done.stderr == ""
     for row in json.loads(done.stdout):
         name = file_name_of(row["variable"])
-        assert row["value"] == row["preset"]
+        assert row["value"] == row["preset"] or name == "config"
         assert (f"\n{name} =" in lines) == (row["scope"] not in ("environment", "launch")), name
         if row["preset"] and row["scope"] not in ("environment", "launch"):
             assert row["from"].startswith(f"{tmp_path}/crossrail.conf:"), name
@@ -75,7 +77,7 @@ def test_a_value_that_is_ignored_is_not_shown_as_the_one_that_holds(tmp_path):
     ("CROSSRAIL_ALLTOALL", "node_shared colour=3", "node_shared has no parameter 'colour'"),
     ("CROSSRAIL_SEGMENT", "foo", "it takes memfd, shm and none"),
     ("CROSSRAIL_SCRATCH", "lots", "it takes a size such as 64M"),
-    ("CROSSRAIL_ALTOALL", "x", "did you mean CROSSRAIL_ALLTOALL?"),
+    ("CROSSRAIL_ALTOALL", "x", "CROSSRAIL_ALTOALL=x is not a setting of crossrail"),
     ("CROSSRAIL_TUNING", "/nosuch.csv", "/nosuch.csv is not there"),
     ("CROSSRAIL_TUNING", "/", "/ is a directory"),
     ("CROSSRAIL_TUNING", "/dev/null", "/dev/null is no regular file"),
@@ -88,21 +90,21 @@ def test_doctor_and_explain_say_what_is_wrong(tmp_path, name, value, sentence):
 
 
 def test_an_empty_table_and_one_with_a_bad_row(tmp_path):
-    table = tmp_path / "crossrail-tuning.csv"
+    table = tmp_path / "mine.csv"
     for text, sentence in (("", "has no row"), ("collective,memory,nodes\n", "the column ranks_per_node is missing")):
         table.write_text(text)
-        found = json.loads(crossrail("doctor", "--json", folder=tmp_path).stdout)
+        found = json.loads(crossrail("doctor", "--json", folder=tmp_path, CROSSRAIL_TUNING=str(table)).stdout)
         assert [one["words"] for one in found if sentence in one["words"] and one["level"] == "broken"], found
     table.write_text("collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm\nalltoall,host,*,*,*,pairwise\n")
-    explained = crossrail("explain", "alltoall", "-n", "2", "--bytes", "16", folder=tmp_path, COLUMNS="400").stdout
-    assert f"{table}:2" in explained and f"CROSSRAIL_TUNING={table} (found)" in explained
+    explained = crossrail("explain", "alltoall", "-n", "2", "--bytes", "16", folder=tmp_path, COLUMNS="400", CROSSRAIL_TUNING=str(table)).stdout
+    assert f"{table}:2" in explained and f"CROSSRAIL_TUNING={table} (environment)" in explained
 
 
 def test_doctor_and_run_say_what_is_set(tmp_path):
     (tmp_path / "crossrail.conf").write_text("slots = 2\n")
     found = json.loads(crossrail("doctor", "--json", folder=tmp_path).stdout)
     words = f"settings: CROSSRAIL_SLOTS=2 ({tmp_path}/crossrail.conf:1)"
-    assert [one["level"] for one in found if one["words"] == words] == ["note"]
+    assert [one["level"] for one in found if one["words"].startswith(words)] == ["note"]
     mpirun = tmp_path / "mpirun"
     mpirun.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "mpirun (Open MPI) 4.1.4"\nexit 0\n')
     mpirun.chmod(0o755)
@@ -111,23 +113,19 @@ def test_doctor_and_run_say_what_is_set(tmp_path):
     assert "settings:" not in crossrail("run", "--mpi", "openmpi", "--launcher", str(mpirun), "-n", "1", "--", "/bin/true", folder=tmp_path / "none").stderr
 
 
-def test_the_users_file_comes_before_the_sites(tmp_path):
+def test_the_sites_file_is_read(tmp_path):
     """In a mount namespace with an /etc of its own, which needs root."""
-    words = 'mount -t tmpfs tmpfs /etc && printf "slots = 2\\nplans = 9\\n" > /etc/crossrail.conf && cp "$2" /etc/crossrail-tuning.csv && exec "$0" -m crossrail $1'
-    table = tmp_path / "table.csv"
-    table.write_text("collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm\nalltoall,host,*,*,*,pairwise\n")
-    (tmp_path / "crossrail.conf").write_text("slots = 3\n")
+    words = 'mount -t tmpfs tmpfs /etc && printf "slots = 2\\nplans = 9\\n" > /etc/crossrail.conf && exec "$0" -m crossrail $1'
     known = {name: value for name, value in os.environ.items() if not name.startswith("CROSSRAIL")}
     if "CROSSRAIL_BUILD" in os.environ:
         known["CROSSRAIL_LIBRARY_DIR"] = os.environ["CROSSRAIL_BUILD"]
     if subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/etc"], stderr=subprocess.DEVNULL).returncode != 0:
         pytest.skip("may not mount")
-    done = subprocess.run(["unshare", "-m", "sh", "-c", words, sys.executable, "list --settings --json", str(table)],
-                          env={**known, "XDG_CONFIG_HOME": str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(["unshare", "-m", "sh", "-c", words, sys.executable, "list --settings --json"], env={**known, "CROSSRAIL_SLOTS": "3"},
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     rows = {row["variable"]: (row["value"], row["from"]) for row in json.loads(done.stdout)}
-    assert rows["CROSSRAIL_SLOTS"] == ("3", f"{tmp_path}/crossrail.conf:1")
+    assert rows["CROSSRAIL_SLOTS"] == ("3", "environment")
     assert rows["CROSSRAIL_PLANS"] == ("9", "/etc/crossrail.conf:2")
-    assert rows["CROSSRAIL_TUNING"] == ("/etc/crossrail-tuning.csv", "found")
 
 
 def test_a_table_that_is_not_there_is_said_where_settings_are_listed(tmp_path):

@@ -6,12 +6,13 @@ import xml.etree.ElementTree as xml
 
 import pytest
 
+from crossrail.bench.measurements import compare
 from crossrail.report.chart import Chart, Series, format_tick, size_ticks, value_range, value_ticks
 from crossrail.report.chart_bands import CUT, within
 from crossrail.report.chart_drawing import draw, draw_file
 from crossrail.report.chart_labels import LABEL_DISTANCE, LONGEST, name_lines, place_names
 from crossrail.report.chart_style import COLOURS, DARK, LIGHT, MARKS, colour_number, dash_of
-from crossrail.report.contender_tables import few_repetitions, medians_table, styles
+from crossrail.report.contender_tables import comparison_table, few_repetitions, medians_table, styles
 from crossrail.report.measurement_charts import latency_chart
 from crossrail.report.page import machine_line, origin_line, render_page
 from crossrail.report.size_words import size_axis, size_words
@@ -117,10 +118,28 @@ def test_the_axis_of_sizes_says_of_what():
     assert size_words("MPI_Reduce_scatter_block_init") == "the block each rank gets" and size_words("MPI_Ialltoallv") == size_words("alltoallw")
 
 
-def test_what_the_99th_percentile_of_few_repetitions_is():
-    few = {"results": [{**contender("auto", 8, 1.0), "repetitions": count} for count in (30, 60, 1000)]}
-    assert few_repetitions(few) == ["There were 30 to 60 repetitions at some sizes: of fewer than 100 the p99 is the slowest call, or close to it."]
-    assert few_repetitions({"results": few["results"][2:]}) == few_repetitions({"results": [contender("auto", 8, 1.0)]}) == []
+P99 = "Of fewer than 100 the p99 is the slowest one, or close to it."
+
+
+def counted(*counts):
+    """A measurement with these repetitions: (contender, size, repetitions)."""
+    return {"results": [{**contender(name, size, 1.0), "repetitions": count} for name, size, count in counts]}
+
+
+def test_few_repetitions_are_said_with_whose_they_are():
+    both = counted(("native", 8, 30), ("auto", 8, 30), ("native", 16, 60), ("auto", 16, 60), ("native", 32, 1000), ("auto", 32, 1000))
+    assert few_repetitions(both) == [f"All contenders had 30 to 60 repetitions at 8 B to 16 B. {P99}"]
+    assert few_repetitions({"results": both["results"][:2]}) == [f"All contenders had 30 repetitions at every size. {P99}"]
+    assert few_repetitions({"results": both["results"][4:]}) == few_repetitions({"results": [contender("auto", 8, 1.0)]}) == []
+    unequal = counted(("native", 8, 3), ("native", 16, 1000), ("native", 32, 27), ("auto", 8, 1000), ("auto", 16, 1000), ("auto", 32, 50), ("ring", 32, 50))
+    assert few_repetitions(unequal) == [f"Native MPI had 3 to 27 repetitions at 2 sizes from 8 B to 32 B; crossrail and ring had 50 repetitions at 32 B. {P99}"]
+
+
+def test_repetitions_are_a_column():
+    page = comparison_table(unequal := counted(("native", 8, 3), ("auto", 8, 1000), ("native", 16, 200), ("auto", 16, 200)), compare(unequal))
+    assert "repetitions</th>" in page and "<td>3 / 1 000</td>" in page and "<td>200</td>" in page
+    page = medians_table(counted(("native", 8, 3), ("auto", 8, 1000), ("ring", 8, 9), ("native", 16, 7), ("auto", 16, 7)))
+    assert "repetitions</th>" in page and "<td>3 to 1 000</td>" in page and "<td>7</td>" in page
 
 
 def test_charts_with_one_size_are_bars_and_without_points_nothing():
@@ -137,7 +156,7 @@ def contender(name, size, time):
 def test_the_table_has_all_contenders_and_the_least_in_bold():
     measurement = {"results": [contender(name, 8, 1.0 + at) for at, name in enumerate(("auto", "native", "a<b", "ring"))] + [contender("ring", 16, 9.0)]}
     table = medians_table(measurement)
-    assert all(name in table for name in ("crossrail", "native</span> MPI", "a&lt;b", "ring")) and "<td class=best>1.00</td>" in table and table.count("<td>-</td>") == 3
+    assert all(name in table for name in ("crossrail", "native</span> MPI", "a&lt;b", "ring")) and "<td class=best>1.00</td>" in table and table.count("<td>-</td>") == 5
     assert styles(measurement) == {"native": 1, "auto": 0, "a<b": 2, "ring": 3}
 
 

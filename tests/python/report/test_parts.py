@@ -40,14 +40,14 @@ def test_a_median_with_its_spread():
 
 def test_a_row_for_every_size_and_contender(measurement):
     assert has_parts(measurement)
-    assert part_headings(measurement)[:8] == ["block", "contender", "algorithm", "pure", "start", "wait", "compute", "total"]
+    assert part_headings(measurement)[:9] == ["block", "contender", "algorithm", "reps", "pure", "start", "wait", "compute", "total"]
     rows = part_rows(measurement)
-    assert [row[:4] for row in rows] == [["8 B", "native", "native", "4.00 ±10%"], ["8 B", "crossrail", "native", "2.00 ±10%"],
-                                         ["16 B", "native", "native", "6.00 ±10%"], ["16 B", "crossrail", "native", "6.00 ±10%"]]
+    assert [row[:5] for row in rows] == [["8 B", "native", "native", "9", "4.00 ±10%"], ["8 B", "crossrail", "native", "9", "2.00 ±10%"],
+                                         ["16 B", "native", "native", "9", "6.00 ±10%"], ["16 B", "crossrail", "native", "9", "6.00 ±10%"]]
     assert rows[1][-4:] == ["80 ±8", "1.00", "2.00", "right"] and rows[0][-2] == "-"
     for one in measurement["results"]:
         one["init_us"] = 3.0
-    assert part_headings(measurement)[3] == "init" and part_rows(measurement)[0][3] == "3.00"
+    assert part_headings(measurement)[4] == "init" and part_rows(measurement)[0][4] == "3.00"
 
 
 def test_tables_and_pages(measurement, capsys):

@@ -161,10 +161,10 @@ def test_what_cannot_be_tuned(request_for, monkeypatch):
     check(request_for("host", "alltoallv"))
     with pytest.raises(CliError, match="'alltoallv' is not carried in device memory; take one of alltoall"):
         check(request_for(collective="alltoallv"))
-    monkeypatch.setenv("CROSSRAIL_MEMCPY_THRESHOLD", "1M")
+    monkeypatch.setenv("CROSSRAIL_RESIDENT", "100")
     monkeypatch.setenv("CROSSRAIL_DEVICES", "1")
     check(request_for("host"))
-    with pytest.raises(CliError, match="unset CROSSRAIL_MEMCPY_THRESHOLD[.]"):
+    with pytest.raises(CliError, match="unset CROSSRAIL_RESIDENT[.]"):
         check(request_for())
 
 

@@ -71,8 +71,8 @@ def test_one_process_is_a_row_like_any_other(tmp_path):
 
 
 def test_other_numbers_are_another_run(tmp_path):
-    def request(*couriers):
-        return TuneRequest(BenchRequest(What("allreduce", memory="cuda"), Where(0), Effort()), [2], SIZES, 3, None, tmp_path / "t.csv", "crossrail tune", True, couriers)
+    def request(*helpers):
+        return TuneRequest(BenchRequest(What("allreduce", memory="cuda"), Where(0), Effort()), [2], SIZES, 3, None, tmp_path / "t.csv", "crossrail tune", True, helpers)
 
     assert request(0, 3).processes == (1, 4) and request().processes == (1,)
     assert identity(request(0, 3), {}) != identity(request(0, 1), {}) and "helpers" not in identity(request(), {})

@@ -1,0 +1,194 @@
+#include "engine/device_call.h"
+
+#include <array>
+#include <bit>
+#include <iterator>
+
+#include "base/log.h"
+#include "base/trace.h"
+#include "collectives/algorithm.h"
+#include "collectives/device_rounds.h"
+#include "device/device.h"
+#include "engine/device_messages.h"
+#include "engine/engine.h"
+
+namespace crossrail {
+namespace {
+
+using When = DeviceSharing::When;
+
+bool has_device_rows(Collective collective) {
+  static const auto known = [] {
+    std::array<bool, std::size(kCollectives)> has{};
+    for (const Collective one : kCollectives) has[static_cast<std::size_t>(one)] = !catalogue(one, Memory::device).empty();
+    return has;
+  }();
+  return known[static_cast<std::size_t>(collective)];
+}
+
+bool moves_nothing(const Shape& shape) { return row_of(shape.collective).counts != Counts::vector && shape.block_bytes == 0; }
+
+// Whether descriptors can be exchanged: all ranks of the node have a module by now.
+Status look_for_modules(Slot& slot, When when, bool& active) {
+  active = false;
+  if (slot.devices == nullptr) return {};
+  CROSSRAIL_TRY(slot.devices->look_for_modules(when));
+  active = slot.devices->active();
+  return {};
+}
+
+// The sides of the call, and of equal blocks their length.
+DeviceCall described(const Slot& slot, const Shape& shape, UserBuffers& user) {
+  DeviceCall call = user.on_devices();
+  if (call.places == nullptr) call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
+  if (!slot.owner.topology.one_node()) call.node = &slot.owner.topology.node_ranks();
+  return call;
+}
+
+// In place, what peers have not read yet would be written over.
+bool writes_over_itself(const Shape& shape, const UserBuffers& user) {
+  return shape.in_place || (shape.collective == Collective::reduce_scatter_block && user.in_place());
+}
+
+// What the plan does on devices. Not `done`: some rank cannot map the memory of another, as all see alike.
+Status run_mapped(Slot& slot, Plan& plan, UserBuffers& user, bool& done) {
+  const Status status = run_plan(plan, user.device_buffers(), slot.owner.topology.one_node() ? plan.run : plan.run_on_devices);
+  slot.devices->end_call();
+  done = status.code != Code::unsupported;
+  if (!done) log_line(LogLevel::plan, "this call goes through host memory: %s", status.what);
+  return done ? status : Status{};
+}
+
+// The plan for a call on device memory, whose descriptors have then been exchanged. Null where there is none: some
+// rank has a side elsewhere, or no algorithm fits.
+Status plan_on_devices(Slot& slot, const Shape& shape, const DeviceCall& call, Plan*& plan) {
+  DeviceSharing& devices = *slot.devices;
+  Plan* known = slot.plans.find(shape);
+  bool on_devices = false;
+  CROSSRAIL_TRY(devices.exchange_descriptors(call, known == nullptr ? MappedSide::none : known->mapped, on_devices));
+  if (!on_devices) return {};
+  if (known == nullptr) {
+    if (slot.pending && !has_row(slot, shape)) return {};
+    CROSSRAIL_TRY(plan_for(slot, shape, known));
+    if (known->mapped != MappedSide::none) CROSSRAIL_TRY(devices.exchange_descriptors(call, known->mapped, on_devices));
+  }
+  if (on_devices || known->native()) plan = known;
+  return {};
+}
+
+}  // namespace
+
+Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, const Buffers&)) {
+  plan.last = {};
+  const trace::Slice traced(trace::on() ? trace::begin({plan.algorithm, trace::Kind::phase, plan.shape.block_bytes, -1, plan.links->traced_call()}) : 0);
+  const Status status = run(plan, buffers);
+  if (!status.ok() && plan.helper_links != nullptr) plan.helper_links->cancel_posted();
+  ++plan.calls;
+  plan.total += plan.last;
+  return status;
+}
+
+bool may_be_on_devices(const Slot& slot, const Shape& shape) {
+  return slot.devices != nullptr && slot.owner.topology.one_node() && !moves_nothing(shape) && has_device_rows(shape.collective);
+}
+
+Status run_on_devices(Slot& slot, Shape shape, UserBuffers& user, Plan*& plan) {
+  bool active = false, done = false;
+  CROSSRAIL_TRY(look_for_modules(slot, When::seldom, active));
+  if (!active) return {};
+  shape.memory = Memory::device;
+  DeviceCall call = described(slot, shape, user);
+  call.send.ours = call.send.ours || writes_over_itself(shape, user);
+  Plan* known = nullptr;
+  CROSSRAIL_TRY(plan_on_devices(slot, shape, call, known));
+  if (known == nullptr) return {};
+  if (known->native() && !known->fallback) plan = known;  // a row of the table says so
+  if (known->native()) return {};
+  const Status status = run_mapped(slot, *known, user, done);
+  if (done) plan = known;
+  return status;
+}
+
+Status ask_for_drivers(Slot& slot) {
+  Communicator& communicator = slot.owner;
+  if (communicator.topology.one_node() || communicator.native_only || communicator.devices || slot.pending) return {};
+  if (!std::has_single_bit(++communicator.calls)) return {};
+  std::uint32_t some = device::driver_present() ? 1 : 0;
+  CROSSRAIL_TRY(agree_on_largest(slot, some, some));
+  communicator.devices = some != 0;
+  if (communicator.devices) slot.plans.clear();
+  return {};
+}
+
+Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool& on_devices) {
+  on_devices = false;
+  if (slot.owner.topology.one_node() || moves_nothing(shape) || slot.plans.find(shape) != nullptr) return {};
+  bool active = false, here = false;
+  CROSSRAIL_TRY(look_for_modules(slot, When::now, active));
+  if (active) {
+    CROSSRAIL_TRY(slot.devices->exchange_descriptors(described(slot, shape, user), MappedSide::none, here));
+    slot.devices->end_call();
+  }
+  std::uint32_t elsewhere = here ? 0 : 1;
+  CROSSRAIL_TRY(agree_on_largest(slot, elsewhere, elsewhere));
+  on_devices = elsewhere == 0;
+  return on_devices ? try_device_messages(slot) : Status{};
+}
+
+Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& done) {
+  done = false;
+  const bool vector = row_of(plan.shape.collective).counts == Counts::vector;
+  if (plan.device_block_bytes == 0 && !vector) return {};
+  bool active = false, on_devices = false;
+  CROSSRAIL_TRY(look_for_modules(slot, When::seldom, active));
+  if (!active) return {};
+  DeviceCall call = described(slot, plan.shape, user);
+  if (!vector) call.block_bytes = plan.device_block_bytes;
+  call.needs = plan.device_needs;
+  call.needs.room.where = where_messages_are(slot.owner, call.needs.room);
+  CROSSRAIL_TRY(slot.devices->exchange_descriptors(call, plan.mapped, on_devices));
+  if (!on_devices) return {};
+  const Status status = run_mapped(slot, plan, user, done);
+  if (done) ++plan.calls_on_devices;
+  return status;
+}
+
+namespace {
+
+// What would have to be staged is nowhere, as the others see it.
+DeviceCall described_for_stream(const Slot& slot, const Shape& shape, UserBuffers& user) {
+  DeviceCall call = described(slot, shape, user);
+  call.stays = true;
+  const auto as_it_lies = [](const DeviceSide& side) { return !side.ours && !side.gaps; };
+  if (!as_it_lies(call.send) || !as_it_lies(call.recv) || writes_over_itself(shape, user)) call.send = call.recv = {};
+  return call;
+}
+
+}  // namespace
+
+Status enqueue_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, void* stream) {
+  if (moves_nothing(shape)) return {};
+  if (slot.owner.broken) return failed(Code::broken, "this communicator has met an error");
+  if (slot.owner.topology.size == 1 && slot.control == nullptr) CROSSRAIL_TRY(slot.owner.place_alone());
+  if (slot.devices == nullptr || !slot.owner.topology.one_node()) return failed(Code::unsupported, "the ranks are not on one node, or share no memory there");
+  bool active = false;
+  CROSSRAIL_TRY(look_for_modules(slot, When::now, active));
+  if (!active) return failed(Code::unsupported, "some rank has no device module, or memory that no other can map");
+  if (shape.in_place) return failed(Code::unsupported, "not in place");
+  Plan* plan = nullptr;
+  DeviceCall call = described_for_stream(slot, shape, user);
+  // All are to hear, and are here now: this call is refused for what was wrong with the one before.
+  const std::string wrong_before = slot.devices->queue().wrong_so_far();
+  if (!wrong_before.empty()) call.send = call.recv = {};
+  CROSSRAIL_TRY(plan_on_devices(slot, shape, call, plan));
+  if (!wrong_before.empty()) return failure(Code::unsupported, "%s", wrong_before.c_str());
+  if (plan == nullptr) {
+    return failed(Code::unsupported, "some rank's buffers are not in device memory that the others can map, or have gaps, or are one where results would be "
+                                     "written over what others read, or its counts of an earlier call were wrong");
+  }
+  Buffers buffers = user.device_buffers();
+  buffers.stream = stream == nullptr ? CROSSRAIL_DEFAULT_STREAM : stream;
+  return run_plan(*plan, buffers, plan->run);
+}
+
+}  // namespace crossrail
