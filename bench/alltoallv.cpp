@@ -45,15 +45,7 @@ auto arguments_of_alltoall(const void* send, void* recv, const Exchange& exchang
 }
 using Regular = BENCH_FORMS(arguments_of_alltoall, Alltoall, alltoall);
 
-struct Either : Vector {
-  static bool is_regular(const bench::Contender& contender) { return contender.crossrails() && contender.name == "alltoall"; }
-  static int call(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender) {
-    return (is_regular(contender) ? Regular::call : Vector::call)(send, recv, exchange, contender);
-  }
-  static int start(const void* send, void* recv, const Exchange& exchange, const bench::Contender& contender, MPI_Request* request) {
-    return (is_regular(contender) ? Regular::start : Vector::start)(send, recv, exchange, contender, request);
-  }
-};
+bool is_regular(const bench::Contender& contender) { return contender.crossrails() && contender.name == "alltoall"; }
 
 // On average over the ranks: by Zipf's law, too, what stays on its rank is one block in the mean.
 double bandwidth(const Exchange& exchange, double seconds) {
@@ -63,6 +55,6 @@ double bandwidth(const Exchange& exchange, double seconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::run<Either>({.name = "alltoallv", .lengths_differ = true, .same_as = "alltoall", .prepare = prepare, .fill = fill, .check = check,
-                             .bandwidth = bandwidth}, argc, argv);
+  return bench::run<bench::Either<Vector, Regular, is_regular>>({.name = "alltoallv", .lengths_differ = true, .same_as = "alltoall", .prepare = prepare, .fill = fill,
+                                                                 .check = check, .bandwidth = bandwidth}, argc, argv);
 }

@@ -46,6 +46,17 @@ struct Forms {
   }
 };
 
+// The forms of a collective, and those of another one for contenders that make the same exchange by it.
+template <typename Own, typename Other, bool (*is_other)(const Contender&)>
+struct Either : Own {
+  static int call(const void* send, void* recv, const Exchange& exchange, const Contender& contender) {
+    return (is_other(contender) ? Other::call : Own::call)(send, recv, exchange, contender);
+  }
+  static int start(const void* send, void* recv, const Exchange& exchange, const Contender& contender, MPI_Request* request) {
+    return (is_other(contender) ? Other::start : Own::start)(send, recv, exchange, contender, request);
+  }
+};
+
 // MPI's names of the call: as in MPI_Alltoall, and as in MPI_Ialltoall.
 #define BENCH_FORMS(arguments, Name, name) bench::Forms<arguments, PMPI_##Name, MPI_##Name, PMPI_I##name, MPI_I##name>
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Dict, List
 
 FIELDS = ("What", "When", "Cost", "Needs", "From")
-ROW = re.compile(r'^(ALGORITHM|PARAMETER)\((\w+),\s*(.*?)\)$', re.M | re.S)
+ROW = re.compile(r'^(ALGORITHM|PAPER_ALGORITHM|PARAMETER)\((\w+),\s*(.*?)\)$', re.M | re.S)
 UNITS = {
     "bytes": "bytes", "row_bytes": "bytes of a rank's blocks together", "ranks": "ranks", "nodes": "nodes",
     "node_ranks": "ranks of a node", "processes": "processes of a rank"}
@@ -20,7 +20,7 @@ INTRODUCTION = """# Algorithms
 Written by `cmake/algorithms_page.py` from the catalogues and from what each algorithm's file says of itself; a test compares them.
 
 The tuning table says which one a call gets; `crossrail explain` shows that, and `crossrail tune` [measures them](tuning.md) on a machine. A setting names
-one for all calls that it fits, `CROSSRAIL_ALLTOALL=bruck` or `CROSSRAIL_ALLTOALL="node_shared packet=512"`
+one for all calls that it fits, `CROSSRAIL_ALLTOALL=pairwise` or `CROSSRAIL_ALLTOALL="node_shared packet=512"`
 ([settings](settings.md)); `native` is the MPI library's own. `crossrail list` is this page's tables on the terminal.
 
 In costs, p is the number of ranks, N that of nodes and PPN that of a node's ranks; m are the bytes of a block (of a reduction: all bytes
@@ -46,6 +46,7 @@ class Algorithm:
     summary: str
     parameters: List[str]
     header: Dict[str, str] = field(default_factory=dict)
+    of_papers: bool = False
 
 
 def split_arguments(text: str) -> List[str]:
@@ -92,8 +93,8 @@ def header_of(path: Path) -> Dict[str, str]:
 
 def read_catalogue(folder: Path) -> List[Algorithm]:
     """The algorithms of a folder of src/collectives."""
-    return [Algorithm(name, arguments[0].strip('"'), arguments[1:], header_of(folder / f"{name}.cpp"))
-            for kind, name, arguments in rows_of(folder / "catalog.def") if kind == "ALGORITHM"]
+    return [Algorithm(name, arguments[0].strip('"'), arguments[1:], header_of(folder / f"{name}.cpp"), kind == "PAPER_ALGORITHM")
+            for kind, name, arguments in rows_of(folder / "catalog.def") if kind != "PARAMETER"]
 
 
 def parameter_of(name: str, arguments: List[str]) -> Parameter:
@@ -111,6 +112,8 @@ def cell(text: str) -> str:
 def section(algorithm: Algorithm, setting: str, known: Dict[str, Parameter]) -> List[str]:
     """An algorithm's part of the page."""
     lines = [f"### {algorithm.name}", "", f"`{setting}={algorithm.name}`: {cell(algorithm.summary)}.", ""]
+    if algorithm.of_papers:
+        lines += ["It is there to be compared with, and built with the CMake option `CROSSRAIL_PAPER_ROWS` only.", ""]
     for name, words in algorithm.header.items():
         lines.append(f"- **{name}:** {cell(words)}")
     if algorithm.parameters:

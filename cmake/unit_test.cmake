@@ -55,3 +55,13 @@ function(crossrail_unit_test name)
   set_tests_properties(${name} PROPERTIES LABELS "unit$<$<BOOL:${ARG_PLAIN}>:;plain>" TIMEOUT 1800 PROCESSORS 2)
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1")
 endfunction()
+
+# The same for programs that ask for rows of papers by name: without these they are skipped.
+function(crossrail_unit_test_of_papers name)
+  if(CROSSRAIL_PAPER_ROWS)
+    crossrail_unit_test(${name} ${ARGN})
+    return()
+  endif()
+  add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: CROSSRAIL_PAPER_ROWS is off")
+  set_tests_properties(${name} PROPERTIES LABELS unit SKIP_REGULAR_EXPRESSION "skipped: CROSSRAIL_PAPER_ROWS is off")
+endfunction()

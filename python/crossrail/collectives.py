@@ -12,7 +12,7 @@ NAME_OF_FORM = {BLOCKING: "{}", NONBLOCKING: "i{}", PERSISTENT: "{}_init"}  # of
 
 @dataclass(frozen=True)
 class Collective:
-    """One row of crossrail_collectives(): its calls in MPI; what is counted (block, vector, elements); the setting of its algorithm."""
+    """One row of crossrail_collectives(): its calls in MPI; what is counted (block, vector, table, elements); the setting of its algorithm."""
 
     name: str
     mpi: Tuple[str, ...]
@@ -85,7 +85,12 @@ def for_help(listed: Callable[[], List[str]]) -> str:
 
 def vector_names() -> List[str]:
     """The collectives whose blocks may be of any length."""
-    return [one.name for one in collectives() if one.counts == "vector"]
+    return [one.name for one in collectives() if one.counts in ("vector", "table")]
+
+
+def unknown_size_names() -> List[str]:
+    """The collectives of which no rank knows the size of all blocks."""
+    return [one.name for one in collectives() if not one.knows_sizes]
 
 
 def exchange_names() -> List[str]:

@@ -8,10 +8,11 @@
 namespace crossrail {
 
 // Both ranks of a pair of this node see alike that one sends more than the other has room for, and so does who moves the block:
-// `launched` are those whose blocks this rank does. `node`: its ranks.
-inline Status check_lengths(const DeviceSharing& devices, const Group& node, const std::vector<int>& launched = {}) {
+// `launched` are those whose blocks this rank does. `node`: its ranks. `sent_by(sender, receiver)`: bytes.
+template <class Sent>
+Status check_lengths(const DeviceSharing& devices, const Group& node, Sent sent_by, const std::vector<int>& launched) {
   const auto check = [&](int sender, int receiver) -> Status {
-    const std::uint64_t bytes = devices.place(sender, receiver).sent, room = devices.place(receiver, sender).received;
+    const std::uint64_t bytes = sent_by(sender, receiver), room = devices.place(receiver, sender).received;
     if (bytes <= room) return {};
     return failure(Code::mismatch, "rank %d sends %llu bytes to rank %d, which has room for %llu", node[sender], static_cast<unsigned long long>(bytes),
                    node[receiver], static_cast<unsigned long long>(room));
@@ -23,6 +24,9 @@ inline Status check_lengths(const DeviceSharing& devices, const Group& node, con
     for (const int sender : launched) CROSSRAIL_TRY(check(sender, peer));
   }
   return {};
+}
+inline Status check_lengths(const DeviceSharing& devices, const Group& node) {
+  return check_lengths(devices, node, [&](int sender, int receiver) { return devices.place(sender, receiver).sent; }, {});
 }
 
 }  // namespace crossrail

@@ -56,7 +56,7 @@ Status begin_staged(Plan& plan, const Pieces& pieces, const DeviceRound& round, 
   auto& movements = plan.device_blocks.movements;
   for (std::size_t number = 0; number < blocks.size(); ++number) {
     std::byte* const piece = ours + number * plan.devices->chunk();
-    const std::size_t first = number * round.block + round.from, bytes = round.of(static_cast<int>(number));
+    const std::size_t first = round.begin(static_cast<int>(number)), bytes = round.of(static_cast<int>(number));
     if (pieces.layout != nullptr) {
       const crossrail_elements user = pieces.layout->elements(pieces.user, first), staged = device::row(piece);
       movements[number] = {pieces.unpack ? staged : user, pieces.unpack ? user : staged, bytes};
@@ -103,17 +103,17 @@ Status map_for_stream(Plan& plan) {
 std::byte* sent_block(const Plan& plan, const Buffers& buffers, const DeviceRound& round, int number) {
   const auto at = static_cast<std::size_t>(number);
   if (plan.devices->staged(MappedSide::send)) return plan.devices->staging(MappedSide::send) + at * plan.devices->chunk();
-  return const_cast<std::byte*>(buffers.send) + at * round.block + round.from;
+  return const_cast<std::byte*>(buffers.send) + round.begin(number);
 }
 
 std::byte* received_block(const Plan& plan, const Buffers& buffers, const DeviceRound& round, int number) {
   const auto at = static_cast<std::size_t>(number);
   if (plan.devices->staged(MappedSide::recv)) return plan.devices->staging(MappedSide::recv) + at * plan.devices->chunk();
-  return buffers.recv + at * round.block + round.from;
+  return buffers.recv + round.begin(number);
 }
 
 std::byte* block_of(const Plan& plan, const Buffers& buffers, const DeviceRound& round, const RoundBlock& which) {
-  if (which.owner != plan.group.index()) return plan.devices->block({which.owner, which.side, static_cast<std::size_t>(which.number), round.from});
+  if (which.owner != plan.group.index()) return plan.devices->block({which.owner, which.side, static_cast<std::size_t>(which.number), round.begin(which.number)});
   return which.side == MappedSide::send ? sent_block(plan, buffers, round, which.number) : received_block(plan, buffers, round, which.number);
 }
 

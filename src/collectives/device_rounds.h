@@ -14,14 +14,20 @@
 
 namespace crossrail {
 
-// Sides are rows of blocks, one for every rank, of equal length but for the last ones where all come to less.
+// Sides are rows of blocks, one for every rank: of equal length but for the last ones where all come to less, or of those of a table.
 struct DeviceRound {
-  std::size_t from, bytes;  // of every block
-  std::size_t block, all;   // bytes of a block, and of all blocks
+  std::size_t from, bytes;       // of every block
+  std::size_t block, all;        // bytes of a block, and of all blocks
+  const Block* table = nullptr;  // then these do not matter
+  // Where a block's part in this round begins in its side.
+  std::size_t begin(int number) const {
+    const auto at = static_cast<std::size_t>(number);
+    return (table != nullptr ? static_cast<std::size_t>(table[at].offset) : at * block) + from;
+  }
   // Bytes of a block in this round.
   std::size_t of(int number) const {
-    const std::size_t begin = static_cast<std::size_t>(number) * block + from;
-    return begin >= all ? 0 : std::min(bytes, all - begin);
+    const std::size_t at = table != nullptr ? from : begin(number), end = table != nullptr ? table[number].bytes : all;
+    return at >= end ? 0 : std::min(bytes, end - at);
   }
 };
 // Of equal blocks.
@@ -38,6 +44,7 @@ inline Fit fit_devices(const Topology& topology) {
   return Fit().needs(topology.one_node(), "all ranks on one node").needs(topology.shared_segment || topology.size == 1, kSharedMemory);
 }
 inline constexpr const char* kStreamOrder = "a call in a stream's order";
+inline constexpr const char* kCallOrder = "a call that returns when it is done";
 
 // What all calls in a stream's order need of the ranks' devices; others need nothing.
 Status plan_order(Plan& plan);

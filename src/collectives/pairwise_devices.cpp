@@ -131,7 +131,9 @@ class NodeOnDevices {
 
   // Where this rank's block lies with another rank of the node.
   std::byte* received_by(int peer) const {
-    if (!may_be_shorter()) return devices_.block({peer, MappedSide::recv, static_cast<std::size_t>(topology_.rank), 0});
+    // Equal blocks lie alike on all ranks.
+    const auto mine = static_cast<std::size_t>(topology_.rank);
+    if (!may_be_shorter()) return devices_.block({peer, MappedSide::recv, mine, static_cast<std::size_t>(buffers_.in[mine].offset)});
     return devices_.receives_at(peer, topology_.node_rank(), 0);
   }
 

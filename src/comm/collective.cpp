@@ -20,6 +20,7 @@ const char* name_of(Counts counts) {
   switch (counts) {
     case Counts::block: return "block";
     case Counts::vector: return "vector";
+    case Counts::table: return "table";
     case Counts::elements: return "elements";
   }
   return "?";

@@ -20,7 +20,7 @@ inline constexpr Collective kCollectives[] = {
 #undef COLLECTIVE
 };
 
-enum class Counts : std::uint8_t { block, vector, elements };
+enum class Counts : std::uint8_t { block, vector, table, elements };
 
 // Rooted collectives: one rank, the root, receives blocks from all, or sends blocks to all. The others' arguments for that side mean nothing.
 constexpr bool root_receives(Collective one) { return one == Collective::gather || one == Collective::gatherv; }

@@ -4,6 +4,7 @@
 // memory: ranks tell each other (device_sharing/) before it becomes part of the Shape.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "base/bytes.h"
@@ -20,7 +21,9 @@ struct Shape {
   Collective collective = Collective::alltoall;
   Memory memory = Memory::host;
   bool in_place = false;
-  std::uint64_t block_bytes = 0;  // from one rank to one other; of v-collectives 0, no rank knows them all; of collectives that reduce: of a rank's elements
+  // From one rank to one other; of collectives that reduce: of a rank's elements. Alltoallv and the v forms of rooted collectives: 0, no rank
+  // but a root knows them all. Where blocks differ and all ranks know them: mean_class.
+  std::uint64_t block_bytes = 0;
   Order order = Order::call;      // of calls in a stream's order the memory is `device`
   Reduction reduction;            // of collectives that reduce
   int root = kNoRoot;             // of rooted collectives: a rank of the communicator
@@ -38,6 +41,13 @@ struct Shape {
     return root == kNoRoot ? hash : mix_word(hash, static_cast<std::uint64_t>(root));
   }
 };
+
+// The block bytes of calls whose blocks have this many bytes together: the mean, rounded up to a power of two, so that few plans serve calls
+// of ever new lengths, and that limits of tuning rows, which are powers of two, choose as for equal blocks. 0 for nothing alone.
+inline std::uint64_t mean_class(std::uint64_t bytes, int ranks) {
+  const auto blocks = static_cast<std::uint64_t>(ranks);
+  return bytes == 0 ? 0 : std::bit_ceil(bytes / blocks + (bytes % blocks != 0 ? 1 : 0));
+}
 
 inline constexpr Memory kMemories[] = {Memory::host, Memory::device};
 

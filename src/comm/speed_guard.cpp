@@ -25,8 +25,11 @@ std::int64_t now_ns() {
 }
 
 // Where all ranks have equal work, who came last has waited least: the quickest rank's time is the call's own. In
-// v-calls a rank may have nothing to do.
-bool quickest_counts(Collective collective) { return row_of(collective).counts != Counts::vector; }
+// calls with a length for every block a rank may have nothing to do.
+bool quickest_counts(Collective collective) {
+  const Counts counts = row_of(collective).counts;
+  return counts != Counts::vector && counts != Counts::table;
+}
 
 // Of times the largest value is found by all ranks: the slowest, or the quickest by what is left to the most.
 SpeedGuard::Nanoseconds value_of(Collective collective, SpeedGuard::Nanoseconds time) { return quickest_counts(collective) ? ~time : time; }

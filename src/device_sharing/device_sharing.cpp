@@ -177,7 +177,7 @@ bool DeviceSharing::any_staged(MappedSide side) const {
 std::byte* DeviceSharing::block(const BlockAddress& which) const {
   const ExportedSide& side = all_[static_cast<std::size_t>(which.peer)].side(which.side);
   std::byte* const base = mappings_->at(which.peer, side);
-  return side.residency == Residency::staged ? base + which.number * chunk_ : base + which.number * block_bytes_ + which.from;
+  return side.residency == Residency::staged ? base + which.number * chunk_ : base + which.begin;
 }
 
 }  // namespace crossrail

@@ -109,12 +109,12 @@ class DeviceSharing {
   std::size_t longest() const { return longest_; }
   // Device memory of ours, where this side is staged: block i lies at i chunks.
   std::byte* staging(MappedSide side) const { return staging_.memory(side); }
-  // Block `number` of another rank's side, from byte `from` on, where this rank has it mapped.
+  // Block `number` of another rank's side, `begin` bytes behind the beginning of the side where it is not staged; this rank has it mapped.
   struct BlockAddress {
     int peer;
     MappedSide side;
     std::size_t number;
-    std::size_t from;
+    std::size_t begin;
   };
   std::byte* block(const BlockAddress& which) const;
   // Whether there is anything in a side of `owner`.

@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "base/log.h"
-#include "base/trace.h"
 #include "collectives/algorithm.h"
 #include "collectives/device_rounds.h"
 #include "device/device.h"
@@ -37,17 +36,19 @@ Status look_for_modules(Slot& slot, When when, bool& active) {
   return {};
 }
 
-// The sides of the call, and of equal blocks their length.
+// The sides of the call, and the length of its blocks where the sides do not tell it: equal ones.
 DeviceCall described(const Slot& slot, const Shape& shape, UserBuffers& user) {
   DeviceCall call = user.on_devices();
-  if (call.places == nullptr) call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
+  if (call.block_bytes == 0) call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
   if (!slot.owner.topology.one_node()) call.node = &slot.owner.topology.node_ranks();
   return call;
 }
 
 // In place, what peers have not read yet would be written over.
 bool writes_over_itself(const Shape& shape, const UserBuffers& user) {
-  return shape.in_place || (shape.collective == Collective::reduce_scatter_block && user.in_place());
+  const CollectiveRow& row = row_of(shape.collective);
+  const bool scatters_results = row.reduces && row.counts != Counts::elements;
+  return shape.in_place || (scatters_results && user.in_place());
 }
 
 // What the plan does on devices. Not `done`: some rank cannot map the memory of another, as all see alike.
@@ -77,16 +78,6 @@ Status plan_on_devices(Slot& slot, const Shape& shape, const DeviceCall& call, P
 }
 
 }  // namespace
-
-Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, const Buffers&)) {
-  plan.last = {};
-  const trace::Slice traced(trace::on() ? trace::begin({plan.algorithm, trace::Kind::phase, plan.shape.block_bytes, -1, plan.links->traced_call()}) : 0);
-  const Status status = run(plan, buffers);
-  if (!status.ok() && plan.helper_links != nullptr) plan.helper_links->cancel_posted();
-  ++plan.calls;
-  plan.total += plan.last;
-  return status;
-}
 
 bool may_be_on_devices(const Slot& slot, const Shape& shape) {
   return slot.devices != nullptr && slot.owner.topology.one_node() && !moves_nothing(shape) && has_device_rows(shape.collective);

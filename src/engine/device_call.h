@@ -7,13 +7,22 @@
 //   a stream        as on one node, but nothing is staged: staging takes its turn, and streams do not.
 #pragma once
 
+#include "base/trace.h"
 #include "comm/communicator.h"
 #include "comm/user_buffers.h"
 
 namespace crossrail {
 
 // `run` of a plan, counted.
-Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, const Buffers&));
+inline Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, const Buffers&)) {
+  plan.last = {};
+  const trace::Slice traced(trace::on() ? trace::begin({plan.algorithm, trace::Kind::phase, plan.shape.block_bytes, -1, plan.links->traced_call()}) : 0);
+  const Status status = run(plan, buffers);
+  if (!status.ok() && plan.helper_links != nullptr) plan.helper_links->cancel_posted();
+  ++plan.calls;
+  plan.total += plan.last;
+  return status;
+}
 
 // Whether calls of this Shape on this slot may be done on the devices of one node.
 bool may_be_on_devices(const Slot& slot, const Shape& shape);

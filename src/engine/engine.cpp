@@ -139,10 +139,6 @@ Outcome run_collective(Slot& slot, const Shape& shape, UserBuffers& user) {
   return {status, given_back ? &native_plan() : plan};
 }
 
-Outcome run_collective(Communicator& communicator, const Shape& shape, UserBuffers& user) {
-  return run_collective(communicator.slot(), shape, user);
-}
-
 Outcome run_collective(Communicator& communicator, const Shape& shape, const Buffers& buffers) {
   PlainBuffers plain(buffers, shape.block_bytes * static_cast<std::size_t>(communicator.topology.size));
   return run_collective(communicator.slot(), shape, plain);

@@ -36,7 +36,9 @@ struct Outcome {
   const Plan* plan = nullptr;
 };
 Outcome run_collective(Slot& slot, const Shape& shape, UserBuffers& buffers);
-Outcome run_collective(Communicator& communicator, const Shape& shape, UserBuffers& buffers);
+inline Outcome run_collective(Communicator& communicator, const Shape& shape, UserBuffers& buffers) {
+  return run_collective(communicator.slot(), shape, buffers);
+}
 Outcome run_collective(Communicator& communicator, const Shape& shape, const Buffers& buffers);
 
 // Whether a call of this Shape can be pending: some row is for it, and one that cannot fail is left in the

@@ -18,7 +18,8 @@ bool wants_rank_order(const Topology& topology, Collective collective) {
 const char* by_messages(const Topology& topology, Collective collective) {
   switch (collective) {
     case Collective::allreduce: return topology.rank_order ? "rank_order" : "recursive_doubling";
-    case Collective::allgather: return "ring";
+    case Collective::allgather:
+    case Collective::allgatherv: return "ring";
     default: return is_rooted(collective) ? "direct" : "pairwise";
   }
 }

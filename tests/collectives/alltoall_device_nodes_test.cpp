@@ -94,7 +94,7 @@ TEST_F(DevicesOfNodes, see_no_difference_in_other_nodes) {
 // elsewhere, whatever comes later.
 TEST_F(DevicesOfNodes, are_asked_which_row_they_want) {
   virtual_world::WorldOptions options = mapped_at_once();
-  ASSERT_TRUE(read_tuning("collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm,parameters\nalltoall,host,2,*,*,linear,\n"
+  ASSERT_TRUE(read_tuning("collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm,parameters\nalltoall,host,2,*,*,matrix_block,\n"
                           "alltoall,device,2,*,*,pairwise,\n", "rows", options.tuning).ok());
   virtual_world::world({0, 0, 1, 1}, options, [](Communicator& communicator) {
     const auto ran = [&](std::size_t bytes, bool on_devices) {
@@ -106,8 +106,8 @@ TEST_F(DevicesOfNodes, are_asked_which_row_they_want) {
     };
     EXPECT_EQ(ran(100, true), "pairwise");
     EXPECT_EQ(ran(100, false), "pairwise");
-    EXPECT_EQ(ran(200, communicator.topology.rank != 3), "linear");
-    EXPECT_EQ(ran(200, true), "linear");
+    EXPECT_EQ(ran(200, communicator.topology.rank != 3), "matrix_block");
+    EXPECT_EQ(ran(200, true), "matrix_block");
   });
 }
 

@@ -40,7 +40,7 @@ std::vector<crossrail_block> pushes(Communicator& communicator, DeviceCase& one,
   for (int peer = 0; peer < topology.size; ++peer) {
     const auto own = static_cast<std::size_t>(topology.rank);
     std::byte* const there = peer == topology.rank ? one.recv().data() + own * block
-                                                   : communicator.slot().devices->block({peer, MappedSide::recv, own, 0});
+                                                   : communicator.slot().devices->block({peer, MappedSide::recv, own, own * block});
     blocks.push_back({there, one.send().data() + static_cast<std::size_t>(peer) * block, block});
   }
   return blocks;

@@ -222,6 +222,36 @@ foreach(mpi openmpi4 mpich4)
   mpi_test(gatherings_device ${mpi} 3 ARGS --libraries ${MPI_TEST_PRETEND} --set PRETEND_DRIVER=${MPI_TEST_PRETEND}/libcuda.so.1 ${both} gatherings 11 400)
 endforeach()
 
+# MPI_Allgatherv and MPI_Reduce_scatter, in all forms.
+mpi_test_program(unequal_gatherings unequal_gatherings.c reduction_types.c random_types.c random_comms.c CASES 0)
+set(both --expect-carried MPI_Allgatherv:30 --expect-carried MPI_Reduce_scatter:30)
+foreach(mpi IN LISTS MPI_TEST_MPIS)
+  foreach(ranks 2 4)
+    mpi_test(unequal_gatherings ${mpi} ${ranks} ARGS ${both} --clean-shm unequal_gatherings ${ranks} 400)
+  endforeach()
+endforeach()
+foreach(rows ring:pairwise multi_lane:multi_lane)
+  string(REPLACE ":" ";" rows ${rows})
+  list(GET rows 0 gather)
+  list(GET rows 1 scatter)
+  foreach(nodes 0,0,1,1 0,1,1,1)
+    string(REPLACE "," "" name ${nodes})
+    foreach(mpi openmpi4 mpich5)
+      mpi_test(unequal_gatherings_${gather}_${name} ${mpi} 4 ARGS --set CROSSRAIL_ALLGATHERV=${gather} --set CROSSRAIL_REDUCE_SCATTER=${scatter}
+        --set CROSSRAIL_NODES=${nodes} --expect-carried MPI_Allgatherv:30:${gather} --expect-carried MPI_Reduce_scatter:30:${scatter}
+        unequal_gatherings 5 300)
+    endforeach()
+  endforeach()
+endforeach()
+mpi_test(unequal_gatherings_nodes openmpi4 5 ARGS --set CROSSRAIL_NODES=0,1,0,2,2 ${both} unequal_gatherings 7 300)
+mpi_test(unequal_gatherings_little_scratch mpich4 4 ARGS --set CROSSRAIL_SCRATCH=64K unequal_gatherings 9 300)
+mpi_test(unequal_gatherings_off openmpi4 2 ARGS --set CROSSRAIL=0 --expect-native MPI_Allgatherv:60 --expect-native MPI_Reduce_scatter:60
+  unequal_gatherings 10 400)
+foreach(mpi openmpi4 mpich4)
+  mpi_test(unequal_gatherings_device ${mpi} 3 ARGS --libraries ${MPI_TEST_PRETEND} --set PRETEND_DRIVER=${MPI_TEST_PRETEND}/libcuda.so.1 ${both}
+    unequal_gatherings 11 400)
+endforeach()
+
 # Every rank with a configuration file of its own: rank 0's holds for all, and where another comes first, that one's.
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   set(by_rank --wrap ${CMAKE_CURRENT_LIST_DIR}/files_by_rank.sh)

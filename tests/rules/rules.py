@@ -34,8 +34,8 @@ GROWS = (
     r"|\b(?:reserve_\w+|open|open_messages|process_settings|getenv)\s*\("
 )
 # What prepares plans, beside the functions `plan` and `fit` themselves; only they and each other may call it.
-PREPARES = {"share_with_helpers", "plan_both_ways", "plan_mapped", "plan_messages", "plan_on_devices", "plan_combined_packets", "plan_order",
-            "plan_packets", "plan_pairwise_on_devices", "plan_regions", "reserve_send_copy"}
+PREPARES = {"share_with_helpers", "plan_both_ways", "plan_lanes", "plan_mapped", "plan_messages", "plan_on_devices", "plan_combined_packets", "plan_order",
+            "plan_packets", "plan_pairs", "plan_pairwise_on_devices", "plan_pull", "plan_regions", "plan_staged", "reserve_send_copy"}
 
 
 def _is_cpp(path):
@@ -208,7 +208,7 @@ def declared_parameters(files):
     of = {path: text for path, text in files.items() if path.startswith("src/collectives/")}
     tables = {path: re.sub(r"//[^\n]*|\"[^\"\n]*\"", "", text) for path, text in of.items() if path.endswith(".def")}
     read = set(re.findall(r"\bparameters::(\w+)", "\n".join(text for path, text in of.items() if path not in tables)))
-    rows = " ".join(re.findall(r"^ALGORITHM\(([^)]*)\)", "\n".join(tables.values()), flags=re.M))
+    rows = " ".join(re.findall(r"^(?:PAPER_)?ALGORITHM\(([^)]*)\)", "\n".join(tables.values()), flags=re.M))
     listed = {name for row in rows.split(",") for name in row.split()}
     wrong = []
     for path, text in tables.items():
@@ -225,7 +225,7 @@ def catalogues(files):
         if not re.match(r"src/collectives/\w+/catalog\.def$", path):
             continue
         folder = path.rsplit("/", 1)[0]
-        rows = re.findall(r"^ALGORITHM\((\w+),", text, flags=re.M)
+        rows = re.findall(r"^(?:PAPER_)?ALGORITHM\((\w+),", text, flags=re.M)
         beside = {p.rsplit("/", 1)[1][:-4] for p in files if p.startswith(folder + "/") and p.endswith(".cpp")}
         parts = {f"{name}_devices" for name in rows}  # of a row, on a node whose ranks have device memory
         wrong += [f"{path}:1: the row {name} stands twice" for name in sorted({n for n in rows if rows.count(n) > 1})]

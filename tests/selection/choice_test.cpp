@@ -48,7 +48,8 @@ void add_if_it_fits(const Question& asked, const std::string& name, const Parame
 }
 
 const char* by_messages(const Question& asked) {
-  if (asked.shape.collective == Collective::allgather) return "ring";
+  if (is_rooted(asked.shape.collective)) return "direct";
+  if (asked.shape.collective == Collective::allgather || asked.shape.collective == Collective::allgatherv) return "ring";
   if (asked.shape.collective != Collective::allreduce) return "pairwise";
   return asked.topology.rank_order ? "rank_order" : "recursive_doubling";
 }
@@ -230,14 +231,14 @@ TEST(Choice, intervals_follow_each_other_and_neighbours_differ) {
   }
 }
 
-Choices::Table compiled_table(const std::string& csv) {
+Choices::Table shared_table(const std::string& csv) {
   std::vector<TuningRow> rows;
   EXPECT_TRUE(read_tuning(csv, "t", rows).ok());
   return std::make_shared<const std::vector<TuningRow>>(std::move(rows));
 }
 
 TEST(Choices, are_shared_by_communicators_that_are_alike) {
-  const Choices::Table rows = compiled_table("alltoall,host,*,*,*,bruck,\n"), others = compiled_table("alltoall,host,*,*,*,bruck,\n");
+  const Choices::Table rows = shared_table("alltoall,host,*,*,*,bruck,\n"), others = shared_table("alltoall,host,*,*,*,bruck,\n");
   const Topology topology = topology_from_nodes({0, 0, 1}, 0), elsewhere = topology_from_nodes({0, 0, 1}, 2);
   const Settings settings;
   const auto choices = Choices::shared(rows, settings, topology);
@@ -257,7 +258,7 @@ TEST(Choices, are_shared_by_communicators_that_are_alike) {
 
 TEST(Choices, go_with_the_last_communicator) {
   const Topology topology = topology_from_nodes({0, 0, 1}, 0);
-  const Choices::Table rows = compiled_table("");
+  const Choices::Table rows = shared_table("");
   std::weak_ptr<Choices> choices;
   {
     const auto held = Choices::shared(rows, {}, topology);
@@ -269,7 +270,7 @@ TEST(Choices, go_with_the_last_communicator) {
 
 TEST(Choices, compile_a_kind_of_call_once) {
   const Topology topology = topology_from_nodes({0, 0, 1}, 0);
-  const auto choices = Choices::shared(compiled_table("alltoall,host,*,*,*,bruck,\n"), {}, topology);
+  const auto choices = Choices::shared(shared_table("alltoall,host,*,*,*,bruck,\n"), {}, topology);
   const Shape shape{Collective::alltoall, Memory::host, false, 8}, larger{Collective::alltoall, Memory::host, false, 800};
   const Choice& choice = choices->of({topology}, shape);
   EXPECT_EQ(&choices->of({topology}, larger), &choice) << "of every size";

@@ -34,7 +34,7 @@ TEST(Parameters, rows_have_those_that_stand_in_them) {
   ASSERT_EQ(row("node_shared").parameters.size(), 2u);
   EXPECT_EQ(row("node_shared").parameters[0], &parameters::packet);
   EXPECT_EQ(row("node_shared").parameters[1], &parameters::chunk);
-  EXPECT_TRUE(row("bruck").parameters.empty());
+  EXPECT_TRUE(row("matrix_block").parameters.empty());
 }
 
 TEST(Parameters, are_words_with_numbers) {

@@ -92,7 +92,7 @@ TEST(TuningTable, says_where_and_what_is_wrong) {
       {"alltoall,host,1,*,4K,node_shared,packet=", "'packet=' is no parameter"},
       {"alltoall,host,1,*,4K,node_shared,=5", "'=5' is no parameter"},
       {"alltoall,host,1,*,4K,node_shared,pakcet=5", "node_shared has no parameter 'pakcet'; it has packet, chunk"},
-      {"alltoall,host,1,*,4K,linear,packet=5", "linear has no parameter 'packet'; it has none"},
+      {"alltoall,host,1,*,4K,matrix_block,packet=5", "matrix_block has no parameter 'packet'; it has none"},
       {"alltoall,host,1,*,4K,native,packet=5", "native has no parameter 'packet'; it has none"},
   };
   for (const auto& [line, expected] : bad) {

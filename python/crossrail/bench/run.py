@@ -122,7 +122,7 @@ def words_of_peers(said: str) -> List[str]:
 def check_memory(what: What, ranks: int) -> None:
     """Raises CliError where this machine has less memory than the buffers of so many ranks take, were they all here."""
     blocks = ranks if what.collective in exchange_names() else 1
-    sides = 1 if what.in_place or what.collective == "allgather" else 2  # at least: of an allgather one side is short
+    sides = 1 if what.in_place or what.collective.startswith("allgather") else 2  # at least: of an allgather one side is short
     needed = ranks * blocks * sides * what.buffers * what.max_bytes * (100 - what.empty) // 100
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if needed > there:

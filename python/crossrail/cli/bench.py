@@ -44,7 +44,7 @@ engines reach by themselves, are then contenders too; native only where the MPI 
 \b
 Examples:
   crossrail bench alltoall -n 8
-  crossrail bench alltoall -n 8 --max 64K --algorithms "native,auto,bruck,node_shared packet=512"
+  crossrail bench alltoall -n 8 --max 64K --algorithms "native,auto,pairwise,node_shared packet=512"
   crossrail bench alltoallv -n 8 --algorithms native,auto,alltoall
   crossrail bench alltoallv -n 8 --empty 90 --max-time 60
   crossrail bench alltoallv --memory cuda --counts zipf --min 1K --max 16M

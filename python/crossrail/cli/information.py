@@ -11,7 +11,7 @@ from rich.tree import Tree
 
 from crossrail import core
 from crossrail.algorithms import compact
-from crossrail.collectives import call_names, find_call, for_help, vector_names
+from crossrail.collectives import call_names, find_call, for_help, unknown_size_names
 from crossrail.console import out
 from crossrail.errors import CliError
 from crossrail.machine.lstopo import lstopo_picture
@@ -48,7 +48,7 @@ Examples:
   crossrail explain alltoallv --ranks 56 --nodes 4
   crossrail explain alltoall --ranks 8 --bytes 64K --memory cuda
   crossrail explain ialltoall --ranks 56 --bytes 1K
-  CROSSRAIL_ALLTOALL=bruck crossrail explain alltoall --ranks 8 --bytes 1K
+  CROSSRAIL_ALLTOALL=pairwise crossrail explain alltoall --ranks 8 --bytes 1K
 """
 
 MOST_RANKS = 1_000_000  # more than any machine has
@@ -247,7 +247,7 @@ def explain_through_host(question: core.Question, answer: Dict[str, Any]) -> Non
 
 def explain_command(
     collective: str = typer.Argument(..., help=f"The call: {for_help(call_names)}.", show_default=False),
-    block: Optional[str] = typer.Option(None, "--bytes", help="Bytes from one rank to one other: 16, 1K, 2M. Of " + for_help(vector_names) + " no rank knows them.", show_default=False),
+    block: Optional[str] = typer.Option(None, "--bytes", help="Bytes from one rank to one other: 16, 1K, 2M. Of " + for_help(unknown_size_names) + " no rank knows them.", show_default=False),
     ranks: Optional[int] = typer.Option(None, "--ranks", "-n", help="Ranks of the communicator.", show_default=False),
     nodes: int = typer.Option(1, "--nodes", help="Spread the ranks over so many nodes."),
     node_of: Optional[str] = typer.Option(None, "--node-of", help="The node of every rank: 0,0,1,1.", show_default=False),

@@ -51,7 +51,7 @@ Examples:
   crossrail tune alltoall -n 8
   crossrail tune alltoall -n 4,16,56 --max 256K --output mine.csv
   crossrail tune alltoallv -n 56 --output mine.csv --resume
-  crossrail tune alltoall -H 4 -n 56 --algorithms "bruck,leader_pipelined,node_leaders throttle=8"
+  crossrail tune alltoall -H 4 -n 56 --algorithms "pairwise,leader_pipelined,node_leaders throttle=8"
   crossrail tune alltoall --memory cuda --output mine.csv
   crossrail tune allreduce --memory cuda -H 2 -n 2 --min 64K --max 64M --helpers-per-gpu 0,1,3,7 --rounds 3
   crossrail tune alltoall -n 112 --launcher mpirun -- --hostfile hosts --bind-to core

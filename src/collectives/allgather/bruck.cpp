@@ -25,7 +25,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   const Group group = plan.group;
   const int index = group.index(), size = group.size();
   std::byte* const gathered = plan.scratch();  // of this rank, of the next one, ...
-  copy_block(gathered, own_block(plan, buffers), block);
+  copy_block(gathered, equal_blocks(plan, buffers).own, block);
   for (int have = 1; have < size; have *= 2) {
     const std::size_t bytes = static_cast<std::size_t>(std::min(have, size - have)) * block;
     CROSSRAIL_TRY(plan.receive(group[(index + have) % size], gathered + static_cast<std::size_t>(have) * block, bytes));

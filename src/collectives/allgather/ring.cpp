@@ -4,7 +4,7 @@
 // Needs  Nothing.
 // From   Thakur, Rabenseifner, Gropp 2005, section 4.1.
 
-#include "collectives/allgather/own_block.h"
+#include "collectives/allgather/ring.h"
 
 namespace crossrail::allgather::ring {
 
@@ -13,18 +13,7 @@ Fit fit(const Topology&, const Shape&) { return Fit().planned(Planning::when_lar
 Status plan(Plan& plan) { return plan.links->open_messages(); }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  const std::size_t block = plan.shape.block_bytes;
-  if (block == 0) return {};
-  const Group group = plan.group;
-  const int index = group.index(), size = group.size();
-  copy_own(plan, buffers, 0, block);
-  for (int step = 0; step < size - 1; ++step) {
-    const int sent = (index - step + size) % size, got = (sent - 1 + size) % size;
-    CROSSRAIL_TRY(plan.receive(group[(index - 1 + size) % size], received(plan, buffers, got), block));
-    CROSSRAIL_TRY(plan.send(group[(index + 1) % size], received(plan, buffers, sent), block));
-    CROSSRAIL_TRY(plan.links->wait_posted());
-  }
-  return {};
+  return plan.shape.block_bytes == 0 ? Status{} : run_ring(plan, equal_blocks(plan, buffers));
 }
 
 }  // namespace crossrail::allgather::ring

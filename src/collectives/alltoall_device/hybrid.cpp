@@ -16,10 +16,11 @@ const Algorithm* part(const char* name) { return find_algorithm(Collective::allt
 
 const Algorithm* part_for(const Plan& plan) {
   const std::uint64_t block = plan.shape.block_bytes;
-  const Algorithm* persistent = part("ipc_resident_push");
+  const Settings& settings = *plan.settings;
+  const Algorithm* persistent = part("ipc_resident_push");  // null where it is not built (CROSSRAIL_PAPER_ROWS)
   // Neither kernels that stay nor such that wait for each other may keep other ranks from the device.
   const bool alone = plan.devices->queue().may_wait_for_peers().ok();
-  if (plan.settings->resident_us != 0 && persistent->fits(*plan.topology, plan.shape) && alone) return persistent;
+  if (persistent != nullptr && settings.resident_us != 0 && persistent->fits(*plan.topology, plan.shape) && alone) return persistent;
   const Algorithm* packet = part("packet");
   const bool small = block < plan.parameter(parameters::ipc_threshold);
   if (small && packet->fits(*plan.topology, plan.shape) && alone) return packet;

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "collectives/algorithm.h"
+#include "collectives/alltoallv_device/ipc_push.h"
 #include "collectives/device_lengths.h"
 #include "collectives/device_rounds.h"
 #include "collectives/parameters.h"
@@ -31,6 +32,12 @@ struct Round {
 struct Pair {
   int sender, receiver;
 };
+
+// Which block of the sender's goes to the receiver. In an allgatherv its only one, which has its own number.
+int sent_number(const Plan& plan, const Pair& pair) {
+  return row_of(plan.shape.collective).counts == Counts::table ? pair.sender : pair.receiver;
+}
+std::size_t bytes_between(const Plan& plan, const Pair& pair) { return plan.devices->place(pair.sender, sent_number(plan, pair)).sent; }
 
 // One of this rank's sides.
 struct OwnSide {
@@ -75,7 +82,7 @@ bool has_gaps(const crossrail_elements& elements) { return elements.element_byte
 struct Moves {
   explicit Moves(Plan& plan, BlockList& in) : movements(plan.device_blocks.movements), blocks(in) {}
   void add(const crossrail_elements& to, const crossrail_elements& from, std::size_t bytes) {
-    const bool none = bytes == 0;
+    const bool none = bytes == 0 || to.at == from.at;  // in place, a rank's own block is where it belongs
     movements[count] = none ? crossrail_movement{} : crossrail_movement{from, to, bytes};
     blocks[count++] = none ? crossrail_block{} : crossrail_block{to.at, from.at, bytes};
     gaps = gaps || (!none && (has_gaps(to) || has_gaps(from)));
@@ -114,7 +121,7 @@ Status stage_out(Plan& plan, const Buffers& buffers, const Round& round) {
   DeviceSharing& devices = *plan.devices;
   if (!devices.staged(MappedSide::recv)) return {};
   DeviceWork work;
-  const auto arrived = [&](int peer) -> std::size_t { return devices.place(peer, plan.group.index()).sent; };
+  const auto arrived = [&](int peer) { return bytes_between(plan, {peer, plan.group.index()}); };
   CROSSRAIL_TRY(begin_own(devices.queue(), lay_out_staged(plan, received(buffers), round, arrived), work));
   return devices.queue().finish(work);
 }
@@ -125,8 +132,9 @@ crossrail_elements target(const Plan& plan, const Buffers& buffers, const Round&
   return plan.devices->receives(pair.receiver, pair.sender, round.from);
 }
 crossrail_elements source(const Plan& plan, const Buffers& buffers, const Round& round, const Pair& pair) {
-  if (pair.sender == plan.group.index()) return own_block(plan, sent(buffers), pair.receiver, round);
-  return device::row(const_cast<std::byte*>(plan.devices->sends_from(pair.sender, pair.receiver, round.from)));
+  const int number = sent_number(plan, pair);
+  if (pair.sender == plan.group.index()) return own_block(plan, sent(buffers), number, round);
+  return device::row(const_cast<std::byte*>(plan.devices->sends_from(pair.sender, number, round.from)));
 }
 
 // First the rank's own, then rank + 1, rank + 2, ..., so that every device receives from one other at a time; of all for whom
@@ -137,7 +145,7 @@ Moves lay_out(Plan& plan, const Buffers& buffers, const Round& round) {
   for (int step = 0; step < size; ++step) {
     for (const int sender : plan.device_blocks.launched) {
       const Pair pair{sender, (sender + step) % size};
-      const std::size_t bytes = round.of(plan.devices->place(pair.sender, pair.receiver).sent);
+      const std::size_t bytes = round.of(bytes_between(plan, pair));
       if (bytes == 0) moves.add({}, {}, 0);
       else moves.add(target(plan, buffers, round, pair), source(plan, buffers, round, pair), bytes);
     }
@@ -191,14 +199,20 @@ Status plan(Plan& plan) {
   return plan_mapped(plan, MappedSide::recv);
 }
 
-Status run(Plan& plan, const Buffers& buffers) {
-  if (plan.shape.order == Order::stream) return enqueue(plan, buffers);
+Status run(Plan& plan, const Buffers& buffers) { return plan.shape.order == Order::stream ? enqueue(plan, buffers) : push_blocks(plan, buffers); }
+
+}  // namespace crossrail::alltoallv_device::ipc_push
+
+namespace crossrail::alltoallv_device {
+
+Status push_blocks(Plan& plan, const Buffers& buffers) {
   const DeviceSharing& devices = *plan.devices;
   CROSSRAIL_TRY(plan.devices->map_peers(plan.mapped));
-  CROSSRAIL_TRY(check_lengths(devices, plan.group, plan.device_blocks.launched));
+  const auto sent_by = [&](int sender, int receiver) { return ipc_push::bytes_between(plan, {sender, receiver}); };
+  CROSSRAIL_TRY(check_lengths(devices, plan.group, sent_by, plan.device_blocks.launched));
   const std::size_t longest = devices.longest(), chunk = std::min(devices.chunk(), longest);
-  for (std::size_t from = 0; from < longest; from += chunk) CROSSRAIL_TRY(run_round(plan, buffers, {from, chunk}));
+  for (std::size_t from = 0; from < longest; from += chunk) CROSSRAIL_TRY(ipc_push::run_round(plan, buffers, {from, chunk}));
   return {};
 }
 
-}  // namespace crossrail::alltoallv_device::ipc_push
+}  // namespace crossrail::alltoallv_device

@@ -1,12 +1,11 @@
-// Of an alltoallv on device memory, for collectives that are alltoallvs with many empty blocks.
+// The text of ipc_push of alltoallv_device, allgatherv_device, gatherv_device and scatterv_device.
 #pragma once
 
-#include "collectives/algorithm.h"
+#include "comm/plan.h"
 
-namespace crossrail::alltoallv_device::ipc_push {
+namespace crossrail::alltoallv_device {
 
-Fit fit(const Topology& topology, const Shape& shape);
-Status plan(Plan& plan);
-Status run(Plan& plan, const Buffers& buffers);
+// Writes what this rank sends into the receivers' buffers: a block for each of them, or, of an allgatherv, one for all.
+Status push_blocks(Plan& plan, const Buffers& buffers);
 
-}  // namespace crossrail::alltoallv_device::ipc_push
+}  // namespace crossrail::alltoallv_device

@@ -33,7 +33,7 @@ Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
 
 }  // namespace
 
-Fit fit(const Topology& topology, const Shape&) { return fit_devices(topology); }
+Fit fit(const Topology& topology, const Shape& shape) { return fit_devices(topology).needs(shape.order == Order::call, kCallOrder); }
 
 Status plan(Plan& plan) {
   const Status planned = plan_mapped(plan, MappedSide::recv);

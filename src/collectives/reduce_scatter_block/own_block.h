@@ -1,10 +1,12 @@
-// What reduce_scatter_blocks share. The send side is a block for every rank; what is received is this rank's own, combined. In place it
-// goes to the beginning of the same memory, over the block for the first rank.
+// What reduce_scatters share, of equal blocks and of others. The send side is a block for every rank; what is received is this rank's own,
+// combined. In place, equal blocks go to the beginning of the same memory, over the block for the first rank. Others may not: the result
+// would be written over blocks of which not all has been read.
 #pragma once
 
 #include <algorithm>
 
 #include "collectives/allreduce/tree.h"
+#include "collectives/blocks.h"
 
 namespace crossrail::reduce_scatter_block {
 
@@ -15,9 +17,21 @@ using allreduce::kDefinedReduction;
 using allreduce::kFreeOrder;
 using allreduce::Tree;
 
-inline const std::byte* sent(const Plan& plan, const Buffers& buffers, int index) {
-  return buffers.send + static_cast<std::size_t>(index) * plan.shape.block_bytes;
+template <class Blocks>
+struct Scattering {
+  Blocks sent;
+  std::byte* result;
+  int index;  // of this rank in the group
+};
+inline Scattering<EqualBlocks> equal_blocks(const Plan& plan, const Buffers& buffers) {
+  return {{const_cast<std::byte*>(buffers.send), plan.shape.block_bytes}, buffers.recv, plan.group.index()};
 }
+inline Scattering<UnequalBlocks> unequal_blocks(const Plan& plan, const Buffers& buffers) {
+  return {UnequalBlocks(const_cast<std::byte*>(buffers.send), buffers.out, plan.group.size()), buffers.recv, plan.group.index()};
+}
+
+// What the longest block of such calls cannot exceed, in whole elements.
+inline std::size_t longest_elements(const Plan& plan) { return round_up(longest_possible(plan), combiner_of(plan).element_bytes); }
 
 // The largest multiple of the elements' size that is not more.
 inline std::size_t whole_elements(const Plan& plan, std::size_t bytes) {

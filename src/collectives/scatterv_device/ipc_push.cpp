@@ -6,12 +6,14 @@
 
 #include "collectives/alltoallv_device/ipc_push.h"
 
+#include "collectives/device_rounds.h"
+
 namespace crossrail::scatterv_device::ipc_push {
 
-Fit fit(const Topology& topology, const Shape& shape) { return alltoallv_device::ipc_push::fit(topology, shape); }
+Fit fit(const Topology& topology, const Shape& shape) { return fit_devices(topology).needs(shape.order == Order::call, kCallOrder); }
 
-Status plan(Plan& plan) { return alltoallv_device::ipc_push::plan(plan); }
+Status plan(Plan& plan) { return plan_mapped(plan, MappedSide::recv); }
 
-Status run(Plan& plan, const Buffers& buffers) { return alltoallv_device::ipc_push::run(plan, buffers); }
+Status run(Plan& plan, const Buffers& buffers) { return alltoallv_device::push_blocks(plan, buffers); }
 
 }  // namespace crossrail::scatterv_device::ipc_push

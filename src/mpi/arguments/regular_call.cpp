@@ -15,12 +15,13 @@ bool RegularCall::refuses_equal_sides() const {
   return !gathers() && !library_is_open_mpi() && recv_.address != nullptr && recv_.count > 0 && send_.count == recv_.count && send_.type == recv_.type;
 }
 
-bool RegularCall::has_own_operation() const {
-  if (!reduces_) return false;
+bool is_of_program(MPI_Op op) {
   const MPI_Op refused[] = {MPI_OP_NULL, MPI_REPLACE, MPI_NO_OP};
-  if (std::find(std::begin(refused), std::end(refused), op_) != std::end(refused)) return false;
-  return combining_of(op_).operation == Operation::none && !has_null_buffer();
+  if (std::find(std::begin(refused), std::end(refused), op) != std::end(refused)) return false;
+  return combining_of(op).operation == Operation::none;
 }
+
+bool RegularCall::has_own_operation() const { return reduces_ && is_of_program(op_) && !has_null_buffer(); }
 
 // Open MPI checks this only for predefined types.
 bool null_without_reason(const Side& side) {

@@ -96,6 +96,8 @@ class RegularCall {
 
 // Returns whether MPI refuses the null address of a side that has been described.
 bool null_without_reason(const Side& side);
+// Returns whether only the MPI library can apply the operation, and would not refuse it.
+bool is_of_program(MPI_Op op);
 
 // Returns a type of ours with the same data as `type` if its layout is needed to reach them, or `type` itself if they lie in a row.
 MPI_Datatype kept_type(MPI_Datatype type, const TypeFacts& facts, std::vector<MPI_Datatype>& ours);

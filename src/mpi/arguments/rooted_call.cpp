@@ -10,6 +10,7 @@ Side nothing() { return {nullptr, 0, handles().byte, {.bytes = 1, .in_a_row = tr
 VectorSide nothing_of_any() {
   VectorSide side;
   side.type = handles().byte;
+  side.only = {0, 0, 0};
   return side;
 }
 
@@ -84,9 +85,9 @@ namespace {
 
 // A side that is one block, from the root or to it.
 VectorSide side_of_one(const Side& block, int root) {
-  VectorSide side = nothing_of_any();
+  VectorSide side;
   side.address = block.address;
-  side.counts = Numbers::of_one(root, static_cast<std::int64_t>(block.count));
+  side.only = {root, static_cast<std::int64_t>(block.count), 0};
   side.type = block.type;
   return side;
 }

@@ -78,6 +78,7 @@ class RootedVectorCall : public Rooted {
   // As VectorCall's, all of them.
   bool left_to_mpi() const { return wrong_; }
   Survey survey(int ranks, Facts& facts);
+  bool has_one_shape() const { return true; }
   std::uint64_t estimated_block_bytes(int ranks) const { return mpi::mean_block_bytes(send_, ranks); }
   Shape shape() const { return shape_of(0); }
   std::uint64_t block_bytes() const { return block_bytes_; }

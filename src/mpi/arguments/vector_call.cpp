@@ -10,15 +10,25 @@ VectorSide vector_side_of(const Word64 words[4], bool large_counts, bool has_typ
           has_types ? handles().type_null : handle_from<MPI_Datatype>(words[3]), has_types ? reinterpret_cast<const MPI_Datatype*>(words[3]) : nullptr};
 }
 
+// Three words: the address, a count, the type.
+VectorSide one_block_of(const Word64 words[3], bool large_counts) {
+  VectorSide side;
+  side.address = reinterpret_cast<void*>(words[0]);
+  side.type = handle_from<MPI_Datatype>(words[2]);
+  side.only = {0, count_from(words[1], large_counts), 0};  // whose it is, the survey finds out
+  return side;
+}
+
 namespace {
 
 bool incomplete(const VectorSide& side) {
+  if (side.has_one_block()) return side.type == handles().type_null;
   return !side.counts.given() || !side.displacements.given() || (!side.has_types() && side.type == handles().type_null);
 }
 
 // MPICH and its relatives refuse two equal sides; Open MPI does not look.
 bool same_sides(const VectorSide& send, const VectorSide& recv) {
-  return !library_is_open_mpi() && send.address == recv.address && send.address != nullptr && send.counts == recv.counts &&
+  return !library_is_open_mpi() && !send.has_one_block() && send.address == recv.address && send.address != nullptr && send.counts == recv.counts &&
          send.type == recv.type && send.types == recv.types;
 }
 
@@ -40,9 +50,11 @@ void keep_types_of(VectorSide& side, const SideFacts& facts, std::vector<MPI_Dat
 }
 
 VectorCall::VectorCall(const MpiFunction& function, const Word64* words, bool large_counts)
-    : send_(vector_side_of(words, large_counts, function.has('T'))),
+    : send_(function.has('n') ? one_block_of(words, large_counts) : vector_side_of(words, large_counts, function.has('T'))),
       recv_(vector_side_of(words + function.receive_word, large_counts, function.has('T'))),
-      comm_(handle_from<MPI_Comm>(words[function.words() - 1])) {}
+      comm_(handle_from<MPI_Comm>(words[function.words() - 1])),
+      in_place_(send_.address == MPI_IN_PLACE),
+      shape_{function.collective, Memory::host, false, 0} {}
 
 bool VectorCall::left_to_mpi() const {
   if (incomplete(recv_) || recv_.address == MPI_IN_PLACE) return true;
@@ -52,15 +64,37 @@ bool VectorCall::left_to_mpi() const {
 Survey VectorCall::survey(int ranks, Facts& facts) {
   facts.in.size_for(ranks);
   facts.out.size_for(ranks);
+  if (gathers()) return survey_gathering(ranks, facts);
   Survey found = mpi::survey(recv_, comm_, facts.in);
   if (found.answer == Survey::Answer::carry && !in_place()) found = mpi::survey(send_, comm_, facts.out);
   block_bytes_ = found.bytes / static_cast<std::uint64_t>(ranks);
   return found;
 }
 
+// In place this rank's block is sent from where it belongs. The MPICH family refuses that where it is not said.
+Survey VectorCall::survey_gathering(int ranks, Facts& facts) {
+  int rank = 0;
+  if (pmpi().Comm_rank(comm_, &rank) != MPI_SUCCESS) return {Survey::Answer::leave};
+  Survey found = mpi::survey(recv_, comm_, facts.in);
+  if (found.answer != Survey::Answer::carry) return found;
+  if (in_place_) {
+    send_ = recv_;
+    send_.only = {rank, recv_.counts[rank], recv_.displacements[rank]};
+  }
+  send_.only.rank = rank;
+  if (const Survey sent = mpi::survey(send_, comm_, facts.out); sent.answer != Survey::Answer::carry) return sent;
+  const Block &own = facts.out.blocks[rank], &there = facts.in.blocks[rank];
+  const bool lies_there = moved(send_.address, own.offset) == moved(recv_.address, there.offset) && send_.only.count == recv_.counts[rank];
+  if (!in_place_ && !library_is_open_mpi() && own.bytes > 0 && lies_there && send_.type == recv_.type) return {Survey::Answer::leave};
+  block_bytes_ = found.bytes / static_cast<std::uint64_t>(ranks);
+  shape_.block_bytes = mean_class(found.bytes, ranks);
+  return found;
+}
+
 void VectorCall::keep_types(Facts& facts, std::vector<MPI_Datatype>& ours) {
   keep_types_of(recv_, facts.in, facts.recv_types, ours);
   if (!in_place()) keep_types_of(send_, facts.out, facts.send_types, ours);
+  else if (gathers()) send_.type = recv_.type;
 }
 
 }  // namespace crossrail::mpi

@@ -1,7 +1,7 @@
-// VectorCall: the arguments of MPI_Alltoallv and MPI_Alltoallw, in any of their forms. Both are one collective here, since types decide
-// only how blocks are copied.
+// VectorCall: the arguments of MPI_Alltoallv and MPI_Alltoallw, and of MPI_Allgatherv, whose ranks send one block each; in any of their forms.
+// The first two are one collective here, since types decide only how blocks are copied.
 //
-// The Shape of a v-call holds no counts, because a rank knows only its own. So there is one plan for each slot, and counts decide nothing,
+// The Shape of an alltoallv holds no counts, because a rank knows only its own. So there is one plan for each slot, and counts decide nothing,
 // except what both ranks of a pair know: whether their block is empty. A receiver may expect more than is sent, as with single messages;
 // what has not come leaves the receive buffer as it was.
 #pragma once
@@ -27,7 +27,7 @@ class VectorCall {
     SideFacts out, in;
     std::vector<MPI_Datatype> send_types, recv_types;  // kept so that later calls allocate nothing
   };
-  // The Shape is the same for all v-calls: no rank knows the blocks of others, and a rank in place sends from a copy.
+  // The Shape is the same for all calls of alltoallv: no rank knows the blocks of others, and a rank in place sends from a copy.
   static constexpr Shape kShape{Collective::alltoallv, Memory::host, false, 0};
 
   VectorCall(const MpiFunction& function, const Word64* words, bool large_counts);
@@ -40,11 +40,11 @@ class VectorCall {
   std::uint64_t estimated_block_bytes(int ranks) const { return mean_block_bytes(in_place() ? recv_ : send_, ranks); }
 
   // The functions below may be called once the call has been surveyed.
-  Shape shape() const { return kShape; }
+  Shape shape() const { return shape_; }
   std::uint64_t block_bytes() const { return block_bytes_; }  // this is the mean
-  int blocks_sent(int ranks) const { return ranks; }
+  int blocks_sent(int ranks) const { return gathers() ? 1 : ranks; }
   bool unequal(int rank, const Facts& facts) const { return !in_place() && facts.out.blocks[rank].bytes != facts.in.blocks[rank].bytes; }
-  bool in_place() const { return send_.address == MPI_IN_PLACE; }
+  bool in_place() const { return in_place_; }
   Span span_sent(const Facts& facts) const { return in_place() ? Span{} : span_of(send_, facts.out); }
   Span span_received(const Facts& facts) const { return span_of(recv_, facts.in); }
   SideParts parts_sent(const Facts& facts) const { return in_place() ? SideParts{} : parts_of(send_, facts.out); }
@@ -56,12 +56,20 @@ class VectorCall {
   // The arrays of counts are the program's, which keeps them as they are until the call has ended.
   void keep_types(Facts& facts, std::vector<MPI_Datatype>& ours);
   Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts& facts) const {
-    return {memory, packing_comm, {in_place() ? recv_ : send_, facts.out}, {recv_, facts.in}};
+    return {memory, packing_comm, {in_place() && !gathers() ? recv_ : send_, facts.out}, {recv_, facts.in}};
   }
 
+  // Returns whether all calls of this function have one Shape.
+  bool has_one_shape() const { return !gathers(); }
+
  private:
+  bool gathers() const { return shape_.collective == Collective::allgatherv; }
+  Survey survey_gathering(int ranks, Facts& facts);
+
   VectorSide send_, recv_;
   MPI_Comm comm_;
+  bool in_place_;
+  Shape shape_;
   std::uint64_t block_bytes_ = 0;
 };
 

@@ -29,7 +29,7 @@ bool in_device_memory(const Side& block) {
 }  // namespace
 
 Side block_in(const VectorSide& side, const SideFacts& facts, int rank) {
-  return {moved(side.address, side.displacements[rank] * facts.unit), static_cast<std::uint64_t>(side.counts[rank]),
+  return {moved(side.address, side.displacement_for(rank) * facts.unit), static_cast<std::uint64_t>(side.count_for(rank)),
           side.type_for(rank), facts.facts[side.has_types() ? rank : 0]};
 }
 

@@ -105,7 +105,7 @@ SideParts parts_of(const Side& side) {
 SideParts parts_of(const VectorSide& side, const SideFacts& facts) {
   SideParts parts;
   for (int rank = 0; rank < static_cast<int>(facts.blocks.size()); ++rank) {
-    if (facts.blocks[rank].bytes > 0) parts.push_back(part_of(block_in(side, facts, rank), side.displacements[rank] * facts.unit));
+    if (facts.blocks[rank].bytes > 0) parts.push_back(part_of(block_in(side, facts, rank), side.displacement_for(rank) * facts.unit));
   }
   return parts;
 }

@@ -20,11 +20,11 @@ LargeEnvelope large_envelope() {
   return found;
 }
 
-struct Counts {
+struct ContentCounts {
   MPI_Count integers = 0, addresses = 0, large = 0, types = 0;
 };
 
-bool ask(MPI_Datatype type, Counts& counts, int& combiner) {
+bool ask(MPI_Datatype type, ContentCounts& counts, int& combiner) {
   if (large_envelope() != nullptr) {
     return large_envelope()(type, &counts.integers, &counts.addresses, &counts.large, &counts.types, &combiner) == MPI_SUCCESS;
   }
@@ -35,7 +35,7 @@ bool ask(MPI_Datatype type, Counts& counts, int& combiner) {
 }
 
 // Types cost more: Open MPI duplicates them, which takes 0.4 us each, and they are to be freed.
-std::uint64_t words_of(const Counts& counts) {
+std::uint64_t words_of(const ContentCounts& counts) {
   constexpr MPI_Count kWordsOfType = 16;
   return static_cast<std::uint64_t>(counts.integers + counts.addresses + counts.large + kWordsOfType * counts.types);
 }
@@ -54,7 +54,7 @@ bool is_predefined(int combiner) {
 }
 
 bool ask_combiner(MPI_Datatype type, int& combiner) {
-  Counts counts;
+  ContentCounts counts;
   return ask(type, counts, combiner);
 }
 
@@ -64,7 +64,7 @@ int combiner_of(MPI_Datatype type) {
 }
 
 TypeContents::TypeContents(MPI_Datatype type, Work& work) {
-  Counts counts;
+  ContentCounts counts;
   if (!ask(type, counts, combiner) || !work.spend(words_of(counts))) combiner = MPI_UNDEFINED;
   if (combiner == MPI_UNDEFINED || is_predefined(combiner)) return;
   auto ints = room_for<int>(counts.integers);

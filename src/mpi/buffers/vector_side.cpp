@@ -1,5 +1,6 @@
 #include "mpi/buffers/vector_side.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "mpi/library/pmpi.h"
@@ -49,6 +50,19 @@ Survey survey_one_type(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
   return found;
 }
 
+Survey survey_one_block(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
+  TypeFacts& facts = room.facts[0];
+  if (const int code = describe(side.type, comm, facts); !facts.usable) return refused(code);
+  room.unit = extent_of(side.type, facts);
+  room.in_rows = facts.contiguous;
+  std::fill(room.blocks.begin(), room.blocks.end(), Block{});
+  const std::int64_t count = side.only.count;
+  if (count < 0 || (count > 0 && null_without_reason(side, side.type, facts))) return left_to_library();
+  const auto at = static_cast<std::ptrdiff_t>(static_cast<std::uint64_t>(side.only.displacement) * static_cast<std::uint64_t>(room.unit));
+  Block& block = room.blocks[side.only.rank] = block_at(at, static_cast<std::uint64_t>(count), facts);
+  return {Survey::Answer::carry, 0, block.bytes};
+}
+
 Survey survey_types(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
   const int ranks = static_cast<int>(room.blocks.size());
   int described = -1;  // a rank whose type is known; neighbours often have the same
@@ -87,13 +101,14 @@ bool library_is_open_mpi() {
 }
 
 Survey survey(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
+  if (side.has_one_block()) return survey_one_block(side, comm, room);
   return side.has_types() ? survey_types(side, comm, room) : survey_one_type(side, comm, room);
 }
 
 std::uint64_t mean_block_bytes(const VectorSide& side, int ranks) {
   std::uint64_t bytes = 0;
   for (int rank = 0; rank < ranks; ++rank) {
-    const std::int64_t count = side.counts[rank];
+    const std::int64_t count = side.count_for(rank);
     const MPI_Datatype type = side.type_for(rank);
     if (count > 0 && type != handles().type_null) bytes += static_cast<std::uint64_t>(count) * size_of(type);
   }

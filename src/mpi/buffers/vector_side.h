@@ -1,4 +1,4 @@
-// One side of MPI_Alltoallv or MPI_Alltoallw: as the call gives it, and as blocks of bytes.
+// One side of MPI_Alltoallv, MPI_Alltoallw or MPI_Allgatherv: as the call gives it, and as blocks of bytes.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,16 @@ struct VectorSide {
   Numbers displacements;                // in extents of `type`; in bytes where there are `types`
   MPI_Datatype type{};                  // of MPI_Alltoallv
   const MPI_Datatype* types = nullptr;  // of MPI_Alltoallw: one for every rank
+  // Of a side that has one block, of this rank: instead of the arrays.
+  struct OnlyBlock {
+    int rank = -1;
+    std::int64_t count = 0, displacement = 0;
+  };
+  OnlyBlock only;
   bool has_types() const { return types != nullptr; }
+  bool has_one_block() const { return only.rank >= 0; }
+  std::int64_t count_for(int rank) const { return !has_one_block() ? counts[rank] : rank == only.rank ? only.count : 0; }
+  std::int64_t displacement_for(int rank) const { return !has_one_block() ? displacements[rank] : rank == only.rank ? only.displacement : 0; }
   MPI_Datatype type_for(int rank) const { return has_types() ? types[rank] : type; }
 };
 

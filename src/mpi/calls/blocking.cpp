@@ -1,7 +1,7 @@
 #include "mpi/calls/blocking.h"
 
 #include "engine/engine.h"
-#include "mpi/arguments/class_of_call.h"
+#include "mpi/arguments/any_call.h"
 #include "mpi/calls/native_copies.h"
 #include "mpi/calls/worth_opening.h"
 #include "mpi/communicator/raised_errors.h"
@@ -14,7 +14,7 @@ namespace {
 template <class Call>
 typename Call::Facts no_facts;
 
-// The facts of blocking v-calls belong to the record, so that these calls allocate nothing. Other calls have none.
+// The facts of blocking calls with a count for each rank belong to the record, so that these calls allocate nothing. Other calls have none.
 template <class Call>
 typename Call::Facts& facts_of(CommunicatorRecord& record, const Call&) {
   if constexpr (kHasCounts<Call>) return record.facts;
@@ -75,6 +75,7 @@ void carry(const Carrying& carrying, Call& call, typename Call::Facts& facts) {
 // takes longer the more ranks there are.
 template <class Call>
 bool is_native_already(CommunicatorRecord& record, const Call& call) {
+  if (!call.has_one_shape()) return false;
   if (record.communicator->broken) return true;
   const Plan* const known = record.communicator->slot().plans.find(call.shape());
   return known != nullptr && known->native();
@@ -107,7 +108,7 @@ enum class Sides { unknown, surveyed, wrong };
 template <class Call>
 Sides try_to_carry(const Carrying& carrying, Call& call, typename Call::Facts& facts) {
   const auto& [entry, record, result] = carrying;
-  if constexpr (kHasCounts<Call>) {
+  if constexpr (requires { call.has_one_shape(); }) {
     if (record.opened && is_native_already(record, call)) {
       leave_unsurveyed(carrying, call);
       return Sides::unknown;
@@ -115,7 +116,8 @@ Sides try_to_carry(const Carrying& carrying, Call& call, typename Call::Facts& f
   }
   if (!is_ours(call.survey(record.ranks, facts), result)) {
     if (!result.done) say_if_own_operation(carrying, call);
-    return kHasCounts<Call> ? Sides::wrong : Sides::surveyed;  // an operation of the program's own says nothing against the sides of a reduction
+    // An operation of the program's own says nothing against the sides of a reduction.
+    return kHasPlaces<Call> ? Sides::wrong : Sides::surveyed;
   }
   if (!record.opened) {
     const Shape shape = call.shape();
@@ -163,7 +165,7 @@ void run_known(EntryPoint& entry, const Word64* words, CallResult& result) {
   if (const char* const reason = why_never_carried(record); reason != nullptr && !copies_may_be_needed()) {
     result.native_because = reason;
   } else {
-    with_class_of_call(entry.function, [&]<class Call>() { run<Call>(entry, record, words, result); });
+    with_kind(entry.function, [&]<class Call>(KindOfCall<Call>) { run<Call>(entry, record, words, result); });
   }
 }
 

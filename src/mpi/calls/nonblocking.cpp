@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "engine/engine.h"
-#include "mpi/arguments/class_of_call.h"
+#include "mpi/arguments/any_call.h"
 #include "mpi/buffers/prepared_buffers.h"
 #include "mpi/calls/native_copies.h"
 #include "mpi/calls/worth_opening.h"
@@ -141,8 +141,7 @@ CallResult start_any(EntryPoint& entry, const Call& call, const Word64* words) {
 
 CallResult start_nonblocking(EntryPoint& entry, const Word64* words) {
   if (find_functions() == nullptr) return left(native_because::kNoMpi);
-  const CallResult result =
-      with_class_of_call(entry.function, [&]<class Call>() { return start_any(entry, Call(entry.function, words, entry.large_counts), words); });
+  const CallResult result = with_arguments(entry.function, words, entry.large_counts, [&](const auto& call) { return start_any(entry, call, words); });
   if (entry.function.reduces && (!result.done || result.on_copies)) tell_if_not_covered(handle_from<MPI_Comm>(entry.comm(words)), entry.name(), result);
   return result;
 }

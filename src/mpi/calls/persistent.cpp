@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "engine/engine.h"
-#include "mpi/arguments/class_of_call.h"
+#include "mpi/arguments/any_call.h"
 #include "mpi/calls/native_copies.h"
 #include "mpi/calls/worth_opening.h"
 #include "mpi/communicator/opening.h"
@@ -170,8 +170,7 @@ Startable* find_startable(MPI_Request request) {
 
 CallResult init_persistent(EntryPoint& entry, const Word64* words) {
   if (find_functions() == nullptr) return {};
-  const CallResult result =
-      with_class_of_call(entry.function, [&]<class Call>() { return init_any(entry, Call(entry.function, words, entry.large_counts), words); });
+  const CallResult result = with_arguments(entry.function, words, entry.large_counts, [&](const auto& call) { return init_any(entry, call, words); });
   if (entry.function.reduces && (!result.done || result.on_copies)) tell_if_not_covered(handle_from<MPI_Comm>(entry.comm(words)), entry.name(), result);
   return result;
 }

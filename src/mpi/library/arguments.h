@@ -39,27 +39,14 @@ class Numbers {
   Numbers(Word64 address, bool large)
       : small_(large ? nullptr : reinterpret_cast<const int*>(address)),
         large_(large ? reinterpret_cast<const std::int64_t*>(address) : nullptr) {}
-  // `value` for one rank (-1: for none), 0 for the others.
-  static Numbers of_one(int rank, std::int64_t value) {
-    Numbers one;
-    one.only_ = rank;
-    one.value_ = value;
-    return one;
-  }
   bool given() const { return small_ != nullptr || large_ != nullptr; }
-  std::int64_t operator[](int rank) const {
-    if (small_ != nullptr) return small_[rank];
-    if (large_ != nullptr) return large_[rank];
-    return rank == only_ ? value_ : 0;
-  }
+  std::int64_t operator[](int rank) const { return small_ != nullptr ? small_[rank] : large_[rank]; }
   // Equal means the same array: MPICH refuses two sides that are the same.
   bool operator==(const Numbers&) const = default;
 
  private:
   const int* small_ = nullptr;
   const std::int64_t* large_ = nullptr;
-  int only_ = -1;
-  std::int64_t value_ = 0;
 };
 static_assert(sizeof(MPI_Aint) == sizeof(std::int64_t) && sizeof(MPI_Count) == sizeof(std::int64_t));
 

@@ -102,9 +102,10 @@ void RecordedEvents::add_row(Key& key, std::int64_t count, std::int64_t type) co
 void RecordedEvents::add_side(Key& key, const ObservedCall& call, bool receives, int peers) {
   const MpiFunction& function = call.entry.function;
   const bool large = call.entry.large_counts, many = function.has('T');
-  const Word64* const words = call.words + (receives ? function.place('r') : 0);
+  const int first = receives ? function.place('r') : 0;
+  const Word64* const words = call.words + first;
   const MPI_Comm comm = handle_from<MPI_Comm>(call.entry.comm(call.words));
-  if (!function.has('N')) {
+  if (function.arguments[static_cast<std::size_t>(first) + 1] == 'n') {
     add_row(key, count_from(words[1], large), type(handle_from<MPI_Datatype>(words[2]), comm));
     key.back() = peers;
     return;
@@ -121,7 +122,7 @@ void RecordedEvents::add_side(Key& key, const ObservedCall& call, bool receives,
   }
 }
 
-void RecordedEvents::add_elements(Key& key, const ObservedCall& call, bool in_place) {
+void RecordedEvents::add_elements(Key& key, const ObservedCall& call, bool in_place, int peers) {
   const MpiFunction& function = call.entry.function;
   const Word64* const words = call.words;
   const MPI_Datatype element = handle_from<MPI_Datatype>(words[function.place('t')]);
@@ -135,8 +136,13 @@ void RecordedEvents::add_elements(Key& key, const ObservedCall& call, bool in_pl
     key[kElement] = static_cast<std::int64_t>(reduction.element);
   }
   key[kInPlace] = in_place;
-  key[kSentRows] = 1;
-  key.insert(key.end(), {count_from(words[function.place('n')], call.entry.large_counts), number, 1});
+  if (!function.has('N')) {
+    add_row(key, count_from(words[function.place('n')], call.entry.large_counts), number);
+  } else {
+    const Numbers counts(words[function.place('N')], call.entry.large_counts);
+    for (int peer = 0; peer < peers; ++peer) add_row(key, counts[peer], number);
+  }
+  key[kSentRows] = static_cast<std::int64_t>((key.size() - kHead) / 3);
 }
 
 int RecordedEvents::call(const ObservedCall& call) {
@@ -147,7 +153,7 @@ int RecordedEvents::call(const ObservedCall& call) {
   Key key{static_cast<int>(function.function), static_cast<int>(call.entry.form), comm, in_place,
           on_device(received) + (!in_place && on_device(sent) ? 2 : 0), 0, 0, 0};
   if (function.has('o')) {
-    add_elements(key, call, in_place);
+    add_elements(key, call, in_place, sizes_[comm]);
   } else if (sizes_[comm] > 0) {
     if (!in_place) add_side(key, call, false, sizes_[comm]);
     key[kSentRows] = static_cast<std::int64_t>((key.size() - kHead) / 3);

@@ -31,7 +31,7 @@ class RecordedEvents {
   std::int64_t type(MPI_Datatype type, MPI_Comm comm);
   void add_row(Key& key, std::int64_t count, std::int64_t type) const;
   void add_side(Key& key, const ObservedCall& call, bool receives, int peers);
-  void add_elements(Key& key, const ObservedCall& call, bool in_place);
+  void add_elements(Key& key, const ObservedCall& call, bool in_place, int peers);
   std::string event_json(const Key& key) const;
   std::map<Key, int> events_;
   std::vector<const Key*> in_order_;

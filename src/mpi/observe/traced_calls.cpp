@@ -59,16 +59,23 @@ std::uint64_t bytes_of_blocks(const ObservedCall& call, int side, int ranks) {
   return bytes;
 }
 
-// Returns the same of a rooted call.
-std::uint64_t bytes_sent_of_rooted(const ObservedCall& call, int ranks) {
+// Returns the bytes of the only block that a rank gives in place, the one with its own number.
+std::uint64_t bytes_of_own_block(const ObservedCall& call, MPI_Comm comm) {
+  const MpiFunction& function = call.entry.function;
+  const Numbers counts(call.words[function.place('N')], call.entry.large_counts);
+  int rank = 0;
+  if (pmpi().Comm_rank(comm, &rank) != MPI_SUCCESS) return 0;
+  return static_cast<std::uint64_t>(counts[rank]) * size_of(handle_from<MPI_Datatype>(call.words[function.place('t', function.place('N'))]));
+}
+
+// Returns what this rank gives in a rooted call.
+std::uint64_t bytes_sent_of_rooted(const ObservedCall& call, int ranks, MPI_Comm comm) {
   const MpiFunction& function = call.entry.function;
   if (!significant_sides(function, call.words).sent) return 0;
-  const bool in_place = call.words[0] == word_of(MPI_IN_PLACE), many = function.has('N');
+  const bool many = function.has('N');
   if (root_sends(function.collective)) return many ? bytes_of_blocks(call, 0, ranks) : bytes_of(call, function.place('n'), function.place('t')) * static_cast<std::uint64_t>(ranks);
-  const int side = in_place ? function.receive_word : 0, type = function.place('t', side);
-  if (!in_place || !many) return bytes_of(call, function.place('n', side), type);
-  const Numbers counts(call.words[function.place('N')], call.entry.large_counts);
-  return static_cast<std::uint64_t>(counts[static_cast<int>(call.words[function.root_word])]) * size_of(handle_from<MPI_Datatype>(call.words[type]));
+  if (call.words[0] != word_of(MPI_IN_PLACE)) return bytes_of(call, function.place('n'), function.place('t'));
+  return many ? bytes_of_own_block(call, comm) : bytes_of(call, function.place('n', function.receive_word), function.place('t', function.receive_word));
 }
 
 // Returns what this rank gives. The call has succeeded, so its arguments make sense.
@@ -79,13 +86,15 @@ TracedSizes sizes_of(const ObservedCall& call) {
   int inter = 0;
   if (pmpi().Comm_test_inter(comm, &inter) != MPI_SUCCESS || pmpi().Comm_size(comm, &sizes.ranks) != MPI_SUCCESS || inter != 0) return sizes;
   if (function.root_word >= 0) {
-    sizes.bytes = bytes_sent_of_rooted(call, sizes.ranks);
+    sizes.bytes = bytes_sent_of_rooted(call, sizes.ranks, comm);
     return sizes;
   }
   const int side = call.words[0] == word_of(MPI_IN_PLACE) ? function.place('r') : 0;
   const auto ranks = static_cast<std::uint64_t>(sizes.ranks);
   const bool to_every_rank = function.collective == Collective::alltoall || function.collective == Collective::reduce_scatter_block;
-  if (function.has('N')) sizes.bytes = bytes_of_blocks(call, side, sizes.ranks);
+  const bool gives_one = function.has('n');
+  if (!gives_one) sizes.bytes = bytes_of_blocks(call, side, sizes.ranks);
+  else if (side != 0 && function.has('N')) sizes.bytes = bytes_of_own_block(call, comm);
   else sizes.bytes = bytes_of(call, function.place('n', side), function.place('t', side)) * (to_every_rank ? ranks : 1);
   return sizes;
 }

@@ -27,7 +27,8 @@ struct MpiFunction {
   const char* word;            // the name in lower case, without "MPI_"
   // These are looked up in `arguments` once, because the hot path asks for them.
   bool reduces = has('o');
-  bool has_counts = has('N');  // each rank has a count of its own
+  bool has_counts = has('N');         // each rank has a count of its own
+  bool has_displacements = has('D');  // each rank has a place of its own
   int receive_word = place('r');
   int root_word = place('k');  // -1: it has none
 

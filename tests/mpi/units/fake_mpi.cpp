@@ -232,7 +232,8 @@ const Library& library() {
 }
 int mpich_version() { return 0; }
 bool mpi_takes_device_memory() { return false; }
-void* next_symbol(const char*) { return nullptr; }
+void* next_function(const char*) { return nullptr; }
+void* library_function(const char* name) { return fake::address_of(name); }
 
 void* library_symbol(const char* name) {
   constexpr char kPrefix[] = "PMPI_";

@@ -47,21 +47,6 @@ TEST(SideParts, WhatIsInARowIsOnePart) {
   EXPECT_EQ(parts[0].layout, nullptr);
 }
 
-TEST(SideParts, RangesAreThoseOfTheData) {
-  std::array<int, 12> memory{};
-  const Typed typed = every_second(memory.data(), 2);
-  const auto base = reinterpret_cast<std::uintptr_t>(memory.data());
-  const auto ranges = ranges_of(memory.data(), parts_of(typed.side), 0);
-  ASSERT_EQ(ranges.size(), 6U);
-  for (std::size_t piece = 0; piece < ranges.size(); ++piece) {
-    EXPECT_EQ(ranges[piece].begin, base + piece * 8);
-    EXPECT_EQ(ranges[piece].end, base + piece * 8 + 4);
-  }
-  const auto joined = ranges_of(memory.data(), parts_of(typed.side), 4);
-  ASSERT_EQ(joined.size(), 1U);
-  EXPECT_EQ(joined[0].end - joined[0].begin, 44U);
-}
-
 TEST(SideParts, ACopyLeavesTheGaps) {
   std::array<int, 12> from{}, to{};
   for (std::size_t at = 0; at < from.size(); ++at) from[at] = static_cast<int>(at) + 1, to[at] = -1;

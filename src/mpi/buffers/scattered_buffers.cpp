@@ -1,0 +1,38 @@
+#include "mpi/buffers/scattered_buffers.h"
+
+#include <algorithm>
+
+namespace crossrail::mpi {
+
+// In place, the result may not be written before all ranks have this rank's blocks, over which it goes: it waits in a row of ours.
+Status ScatteredBuffers::open(Buffers& buffers, const Plan* plan) {
+  result_ = nullptr;
+  CROSSRAIL_TRY(packed_.open(buffers, plan));
+  buffers.out = blocks_.data();
+  const std::size_t bytes = sides_.recv.count * sides_.recv.facts.bytes;
+  if (buffers.send != buffers.recv || bytes == 0) return {};
+  CROSSRAIL_TRY(memory_.reserve_staged(memory_.staged_recv, bytes));
+  result_ = buffers.recv;
+  buffers.recv = memory_.staged_recv.memory.get();
+  return {};
+}
+
+Status ScatteredBuffers::close() {
+  if (result_ != nullptr) copy_block(result_, memory_.staged_recv.memory.get(), sides_.recv.count * sides_.recv.facts.bytes);
+  return packed_.close();
+}
+
+DeviceCall ScatteredBuffers::on_devices() {
+  DeviceCall call = packed_.on_devices();
+  for (const Block& block : blocks_) call.block_bytes = std::max(call.block_bytes, block.bytes);
+  if (sides_.recv.count == 0) call.recv = {nullptr, 0, false, true};
+  return call;
+}
+
+Buffers ScatteredBuffers::device_buffers() {
+  Buffers buffers = packed_.device_buffers();
+  buffers.out = blocks_.data();
+  return buffers;
+}
+
+}  // namespace crossrail::mpi
