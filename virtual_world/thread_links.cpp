@@ -183,6 +183,15 @@ Status ThreadLinks::read_peer(int rank, void* to, std::uint64_t address, std::si
   return {};
 }
 
+Status ThreadLinks::write_peer(int rank, const void* from, std::uint64_t address, std::size_t bytes) {
+  const LinkOptions& options = exchange_.options_;
+  const bool writable = options.readable == nullptr || options.readable(rank);
+  if (!writable || (options.may_read != nullptr && !options.may_read(rank_))) return failed(Code::system, "writing to another rank's memory is not allowed");
+  counters().writes += 1;
+  if (bytes > 0) std::memcpy(reinterpret_cast<void*>(address), from, bytes);
+  return {};
+}
+
 void ThreadLinks::progress() {
   counters().progress_calls += 1;
   exchange_.meanwhile(rank_);

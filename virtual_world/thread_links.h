@@ -24,8 +24,8 @@ namespace crossrail::virtual_world {
 struct LinkOptions {
   std::size_t eager_bytes = 512;                     // longest message that is copied when sent
   std::function<Status(int rank)> open_messages;     // to let opening fail on some ranks; null: never
-  std::function<bool(int rank)> may_read;            // whether read_peer works on a rank; null: always
-  std::function<bool(int rank)> readable;            // whether peers can read a rank's buffers; null: always
+  std::function<bool(int rank)> may_read;            // whether read_peer and write_peer work on a rank; null: always
+  std::function<bool(int rank)> readable;            // whether peers can read and write a rank's buffers; null: always
   std::function<Status(int node)> share;             // to let sharing memory fail on a node; null: never
   // What blocking waits of a rank do meanwhile, as the progress of an MPI library would; null: nothing.
   std::function<void(int rank)> meanwhile;
@@ -41,6 +41,7 @@ struct LinkCounters {
   std::atomic<std::uint64_t> sent_bytes{0};
   std::atomic<std::uint64_t> agreements{0};
   std::atomic<std::uint64_t> reads{0};
+  std::atomic<std::uint64_t> writes{0};
   std::atomic<std::uint64_t> progress_calls{0};
 };
 
@@ -196,6 +197,7 @@ class ThreadLinks final : public Links {
   Status agree_on_largest(std::uint32_t mine, std::uint32_t& largest) override;
   Status export_range(const void* data, std::size_t bytes, std::uint64_t& address) override;
   Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) override;
+  Status write_peer(int rank, const void* from, std::uint64_t address, std::size_t bytes) override;
   void begin_call(std::uint64_t, std::uint64_t, bool) override { ++call_; }
   void progress() override;
   bool alive(int rank) override { return !exchange_.left(rank); }

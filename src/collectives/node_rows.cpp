@@ -58,6 +58,7 @@ Status NodeRows::plan(const Plan& plan) {
   // An odd stride: the packets of different ranks begin in different sets of the caches.
   stride_ = std::min((ranks_ + packets_for(packet_bytes_)) | 1, layout.packet_count);
   longest_ = std::min<std::size_t>(NodeStreams::share_bytes(layout), plan.parameter(parameters::direct));
+  rooted_ = is_rooted(plan.shape.collective);
   readers_[0].assign(ranks_, 0);
   readers_[1].assign(ranks_, 0);
   return streams_.plan(plan);
@@ -87,6 +88,15 @@ NodeRows::Row NodeRows::measure(const Plan& plan, const Buffers& buffers) {
   row.uniform = unequal == 0 && !row.has_long;
   row.in_order = row.uniform && !row.gaps && misplaced == 0 && buffers.out[rank_of[mine]].bytes == row.bytes;
   return row;
+}
+
+// What this rank says of a block stays for its receiver, even of an empty one, so that nobody who waits for it finds a later call's.
+void NodeRows::keep_for_root(const Plan& plan) {
+  auto& readers = readers_[epoch_ & 1];
+  const bool is_root = plan.topology->rank == plan.shape.root;
+  for (std::size_t peer = 0; peer < ranks_; ++peer) {
+    readers[peer] = root_sends(plan.shape.collective) ? is_root : !is_root && rank_of_[peer] == plan.shape.root;
+  }
 }
 
 // Long blocks are read where they lie: one span from the first to the last of them.
@@ -188,6 +198,7 @@ Status NodeRows::publish(Plan& plan, const Buffers& buffers) {
     }
   }
   say_form(control, row);
+  if (rooted_) keep_for_root(plan);
   return {};
 }
 

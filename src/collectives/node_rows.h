@@ -11,6 +11,9 @@
 // Blocks longer than `longest_` are read from their owner's memory, or come in chunks (NodeStreams): the slot says which.
 // Empty blocks cost nothing: nobody looks for them, and a rank waits for nobody else. A receiver that expects more than is
 // sent gets what is sent, as in an MPI library.
+//
+// A rooted collective is one in which all other blocks are empty. Ranks that disagree about the root must not take this for a block of which
+// nothing has come: who may be waited for stays, and a receiver waits until it is told, or until it hears that the calls are unlike.
 #pragma once
 
 #include <vector>
@@ -66,6 +69,7 @@ class NodeRows {
   Packet* stream_of(ControlBlock& control, int peer) const { return slots_of(control, peer) + ranks_; }
 
   Row measure(const Plan& plan, const Buffers& buffers);
+  void keep_for_root(const Plan& plan);
   Status offer_long(Plan& plan, const Buffers& buffers, Row& row);
   void write_uniform_packets(Plan& plan, const Buffers& buffers, const Row& row);
   void write_uniform_bulk(Plan& plan, const Buffers& buffers, std::size_t bytes);
@@ -85,6 +89,7 @@ class NodeRows {
   std::size_t packet_bytes_ = 0;  // longest row in packets
   std::size_t stride_ = 0;        // packets of one rank
   std::size_t longest_ = 0;       // block that is staged
+  bool rooted_ = false;
   std::uint64_t epoch_ = 0;
   std::uint64_t flag_ = 0;
   bool offered_ = false;

@@ -29,7 +29,7 @@ NodeRows::Form NodeRows::look_for(ControlBlock& control, int peer, std::size_t b
   const std::uint64_t said = control.lines(peer).seldom.row.flag[epoch_ & 1].load(std::memory_order_acquire);
   const Form form = form_of(control, peer, bytes);
   if (form != Form::none) return form;
-  return said == flag_ || ControlBlock::epoch_of(said) > epoch_ ? Form::unlike : Form::none;
+  return said == flag_ || (!rooted_ && ControlBlock::epoch_of(said) > epoch_) ? Form::unlike : Form::none;
 }
 
 Status NodeRows::fetch_slot(Plan& plan, const Buffers& buffers, int peer) {

@@ -22,6 +22,11 @@ inline constexpr Collective kCollectives[] = {
 
 enum class Counts : std::uint8_t { block, vector, table, elements };
 
+// Rooted collectives: one rank, the root, receives blocks from all, or sends blocks to all. The others' arguments for that side mean nothing.
+constexpr bool root_receives(Collective one) { return one == Collective::gather || one == Collective::gatherv; }
+constexpr bool root_sends(Collective one) { return one == Collective::scatter || one == Collective::scatterv; }
+constexpr bool is_rooted(Collective one) { return root_receives(one) || root_sends(one); }
+
 struct CollectiveRow {
   Collective collective;
   const char* name;

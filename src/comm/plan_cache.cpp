@@ -10,8 +10,9 @@ PlanCache::Places::iterator PlanCache::place_of(std::uint64_t kind, std::uint64_
                           [](const Place& one, const auto& wanted) { return std::tie(one.kind, one.up_to) < wanted; });
 }
 
-void PlanCache::set_size(Plan& plan, std::uint64_t bytes) {
-  plan.shape.block_bytes = bytes;
+void PlanCache::set_call(Plan& plan, const Shape& shape) {
+  plan.shape.block_bytes = shape.block_bytes;
+  plan.shape.root = shape.root;
   plan.hash = plan.shape.hash();
 }
 

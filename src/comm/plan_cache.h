@@ -21,7 +21,7 @@ class PlanCache {
       if (!bring_to_front(kind, shape.block_bytes)) return nullptr;
     }
     Plan& plan = *plans_.front();
-    if (plan.shape.block_bytes != shape.block_bytes) set_size(plan, shape.block_bytes);
+    if (plan.shape.block_bytes != shape.block_bytes || plan.shape.root != shape.root) set_call(plan, shape);
     return &plan;
   }
   // A plan for a Shape that has none; it leaves to others the sizes that they serve. Drops the least recently used plan when full.
@@ -39,7 +39,7 @@ class PlanCache {
 
   // The first place behind all that serve smaller blocks only.
   Places::iterator place_of(std::uint64_t kind, std::uint64_t bytes);
-  static void set_size(Plan& plan, std::uint64_t bytes);
+  static void set_call(Plan& plan, const Shape& shape);
   bool bring_to_front(std::uint64_t kind, std::uint64_t bytes);
   void drop_last();
 

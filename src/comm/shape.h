@@ -21,20 +21,25 @@ struct Shape {
   Collective collective = Collective::alltoall;
   Memory memory = Memory::host;
   bool in_place = false;
-  // From one rank to one other; of collectives that reduce: of a rank's elements. Alltoallv: 0, no rank knows them all. Where blocks differ
-  // and all ranks know them: mean_class.
+  // From one rank to one other; of collectives that reduce: of a rank's elements. Alltoallv and the v forms of rooted collectives: 0, no rank
+  // but a root knows them all. Where blocks differ and all ranks know them: mean_class.
   std::uint64_t block_bytes = 0;
   Order order = Order::call;      // of calls in a stream's order the memory is `device`
   Reduction reduction;            // of collectives that reduce
+  int root = kNoRoot;             // of rooted collectives: a rank of the communicator
 
+  static constexpr int kNoRoot = -1;
   bool operator==(const Shape&) const = default;
-  // All of it but the size.
+  // All of it but the size and the root: programs let one rank after the other be it.
   std::uint64_t kind() const {
     return static_cast<std::uint64_t>(reduction.operation) << 40 | static_cast<std::uint64_t>(reduction.element) << 32 |
            static_cast<std::uint64_t>(order) << 24 | static_cast<std::uint64_t>(collective) << 16 | static_cast<std::uint64_t>(memory) << 8 |
            static_cast<std::uint64_t>(in_place);
   }
-  std::uint64_t hash() const { return mix_word(mix_word(kHashSeed, kind()), block_bytes); }
+  std::uint64_t hash() const {
+    const std::uint64_t hash = mix_word(mix_word(kHashSeed, kind()), block_bytes);
+    return root == kNoRoot ? hash : mix_word(hash, static_cast<std::uint64_t>(root));
+  }
 };
 
 // The block bytes of calls whose blocks have this many bytes together: the mean, rounded up to a power of two, so that few plans serve calls

@@ -26,7 +26,7 @@ class UserBuffers {
   virtual Buffers device_buffers() { return {}; }
 };
 
-// Memory that is contiguous blocks already.
+// Memory that is contiguous blocks already. A side at null is empty.
 class PlainBuffers final : public UserBuffers {
  public:
   // `bytes` of each side where all blocks are equal.
@@ -37,10 +37,12 @@ class PlainBuffers final : public UserBuffers {
   }
   Status close() override { return {}; }
   bool in_place() const override { return buffers_.send == buffers_.recv; }
-  DeviceCall on_devices() override { return {{buffers_.send, bytes_, false}, {buffers_.recv, bytes_, false}}; }
+  DeviceCall on_devices() override { return {side_at(buffers_.send), side_at(buffers_.recv)}; }
   Buffers device_buffers() override { return buffers_; }
 
  private:
+  DeviceSide side_at(const void* address) const { return {address, address == nullptr ? 0 : bytes_, false, address == nullptr}; }
+
   Buffers buffers_;
   std::size_t bytes_;
 };

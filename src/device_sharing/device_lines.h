@@ -24,7 +24,7 @@ struct alignas(kCacheLineBytes) DeviceFlags {
 // Where one side of a rank's call lies.
 enum class Residency : std::uint8_t {
   host,    // the processor must carry it
-  empty,   // no bytes: of a v-call
+  empty,   // no bytes: of a v-call, or of a rooted one
   device,  // where the program has it: mapped by peers
   staged   // in device memory of ours: mapped by peers, copied from there or to there
 };

@@ -45,7 +45,7 @@ struct DeviceSide {
   const void* address = nullptr;
   std::size_t bytes = 0;  // from `address` on, that the call may touch
   bool ours = false;
-  bool empty = false;  // no bytes: of a v-call
+  bool empty = false;  // no bytes: of a v-call, or of a rooted one
   bool gaps = false;   // between bytes of it: others can write to it as its places tell, but not read it
 };
 // Of the room for messages.
@@ -117,6 +117,8 @@ class DeviceSharing {
     std::size_t begin;
   };
   std::byte* block(const BlockAddress& which) const;
+  // Whether there is anything in a side of `owner`.
+  bool has_bytes(int owner, MappedSide side) const { return all_[static_cast<std::size_t>(owner)].side(side).residency != Residency::empty; }
   // Whether the sides of `owner` are one.
   bool in_place(int owner) const { return all_[static_cast<std::size_t>(owner)].send.in_place; }
   // Of a v-call: what `owner` says of its blocks from and to `peer`, and where they lie from byte `from` on, where this rank has

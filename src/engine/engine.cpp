@@ -98,11 +98,12 @@ Outcome end_broken(Slot& slot, const Status& met, bool can_be_done_again) {
   return {given_back ? Status{} : Status{code, slot.error.c_str()}, &native_plan()};
 }
 
-// In a v-collective by messages a rank waits only for those that send to it. All ranks meet now and then, lest messages to a late one pile up in
+// In a v-collective or a rooted one by messages a rank waits only for those that send to it. All ranks meet now and then, lest messages to a late one pile up in
 // its MPI library's memory.
 Status limit_run_ahead(Slot& slot, const Shape& shape) {
   constexpr std::uint64_t kMostAhead = 256;
-  if (row_of(shape.collective).counts != Counts::vector || !slot.links->messages_open()) return {};
+  const bool waits_for_all = row_of(shape.collective).counts != Counts::vector && !is_rooted(shape.collective);
+  if (waits_for_all || !slot.links->messages_open()) return {};
   if (++slot.unbounded_calls % kMostAhead != 0) return {};
   std::uint32_t unused = 0;
   return agree_on_largest(slot, 0, unused);

@@ -20,7 +20,7 @@ const char* by_messages(const Topology& topology, Collective collective) {
     case Collective::allreduce: return topology.rank_order ? "rank_order" : "recursive_doubling";
     case Collective::allgather:
     case Collective::allgatherv: return "ring";
-    default: return "pairwise";
+    default: return is_rooted(collective) ? "direct" : "pairwise";
   }
 }
 

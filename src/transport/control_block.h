@@ -106,6 +106,11 @@ class ControlBlock {
   // The same for a plan (by its number) whose regions never move: two epochs ago `readers` alone were
   // to read what this rank wrote, if that was the same plan.
   Status wait_until_read(std::uint64_t epoch, std::uint64_t plan, const std::vector<std::uint8_t>& readers);
+  // Instead, where this rank writes nothing in `epoch`: its next write by another plan then waits for all ranks, which may read what others
+  // of this plan have written where that plan's regions are.
+  void writes_nothing(std::uint64_t epoch, std::uint64_t plan) {
+    if (half_user_[epoch & 1] != plan) half_user_[epoch & 1] = 0;
+  }
   // This rank has seen the flags of all others for `epoch`; of one other.
   void seen_all(std::uint64_t epoch) { seen_all_ = epoch; }
   void seen(int peer, std::uint64_t epoch) { seen_[peer] = epoch; }

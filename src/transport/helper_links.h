@@ -48,6 +48,7 @@ class HelperLinks final : public Links {
   Status agree_on_largest(std::uint32_t mine, std::uint32_t& largest) override { return own_.agree_on_largest(mine, largest); }
   Status export_range(const void* data, std::size_t bytes, std::uint64_t& address) override { return own_.export_range(data, bytes, address); }
   Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) override { return own_.read_peer(rank, to, address, bytes); }
+  Status write_peer(int rank, const void* from, std::uint64_t address, std::size_t bytes) override { return own_.write_peer(rank, from, address, bytes); }
   Status check_health() override { return own_.check_health(); }
   void report_error(Code code) override { own_.report_error(code); }
   Status judge() override { return own_.judge(); }

@@ -93,6 +93,8 @@ class Links {
 
   // Copies `bytes` at `address` of another rank of the node into `to`, with one copy.
   virtual Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) = 0;
+  // The other way: to where `address` is in the other rank's memory, which it has given without export_range.
+  virtual Status write_peer(int rank, const void* from, std::uint64_t address, std::size_t bytes) = 0;
 
   // A call begins. Its shape is what `check_health` compares with other nodes.
   virtual void begin_call(std::uint64_t shape_hash, std::uint64_t block_bytes, bool in_place) {

@@ -84,6 +84,24 @@ Status read_process(int pid, void* to, std::uint64_t address, std::size_t bytes)
   return {};
 }
 
+// Whoever cannot be written to, for whatever reason, is sent the bytes otherwise.
+Status write_process(int pid, const void* from, std::uint64_t address, std::size_t bytes) {
+  auto* left = static_cast<const std::byte*>(from);
+  while (bytes > 0) {
+    const iovec local{const_cast<std::byte*>(left), bytes};
+    const iovec remote{reinterpret_cast<void*>(address), bytes};
+    const ssize_t put = process_vm_writev(pid, &local, 1, &remote, 1, 0);
+    if (put < 0 && errno == ESRCH && !process_alive(pid)) return failure(Code::peer_lost, "process %d has ended", pid);
+    if (put <= 0) {
+      return failure(Code::system, "process_vm_writev of %zu bytes to process %d: %s", bytes, pid, put == 0 ? "nothing written" : std::strerror(errno));
+    }
+    left += put;
+    address += static_cast<std::uint64_t>(put);
+    bytes -= static_cast<std::size_t>(put);
+  }
+  return {};
+}
+
 namespace {
 
 // /proc/PID/stat: "pid (name) state ...": the name may hold anything, also parentheses. Counted from the state on:

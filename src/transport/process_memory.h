@@ -12,6 +12,9 @@ namespace crossrail {
 // readable), peer_lost (no such process).
 Status read_process(int pid, void* to, std::uint64_t address, std::size_t bytes);
 
+// process_vm_writev, the other way. Errors: the same; some of the bytes may have been written.
+Status write_process(int pid, const void* from, std::uint64_t address, std::size_t bytes);
+
 // False once the process has ended, also while its parent has not yet taken notice (a zombie).
 bool process_alive(int pid);
 

@@ -34,8 +34,8 @@ typedef struct {
 /* The bytes of all ranks' blocks, in their order, in memory of the caller's to free. */
 static unsigned char* all_blocks(const void* mine, int bytes, int ranks, MPI_Comm comm) {
   unsigned char* all = malloc((size_t)bytes * (size_t)ranks + 1);
-  MPI_OK(PMPI_Gather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, comm));
-  MPI_OK(PMPI_Bcast(all, bytes * ranks, MPI_BYTE, 0, comm));
+  memcpy(all + (size_t)bytes * (size_t)rank_in(comm), mine, (size_t)bytes);
+  for (int rank = 0; rank < ranks; ++rank) MPI_OK(PMPI_Bcast(all + (size_t)bytes * (size_t)rank, bytes, MPI_BYTE, rank, comm));
   return all;
 }
 

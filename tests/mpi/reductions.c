@@ -67,8 +67,8 @@ static void combine(const Call* call, const unsigned char* first, unsigned char*
 static void define(Call* call, MPI_Comm comm, const unsigned char* mine) {
   const int ranks = size_of_comm(comm);
   unsigned char* all = malloc(call->bytes * (size_t)ranks + 1);
-  MPI_OK(PMPI_Gather(mine, (int)call->bytes, MPI_BYTE, all, (int)call->bytes, MPI_BYTE, 0, comm));
-  MPI_OK(PMPI_Bcast(all, (int)call->bytes * ranks, MPI_BYTE, 0, comm));
+  memcpy(all + call->bytes * (size_t)rank_in(comm), mine, call->bytes);
+  for (int rank = 0; rank < ranks; ++rank) MPI_OK(PMPI_Bcast(all + call->bytes * (size_t)rank, (int)call->bytes, MPI_BYTE, rank, comm));
   unsigned char* last = all + call->bytes * (size_t)(ranks - 1);
   for (int from = ranks - 2; from >= 0; --from) combine(call, all + call->bytes * (size_t)from, last);
   memcpy(call->expected + kGuardBytes, last, call->bytes);

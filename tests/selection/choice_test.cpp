@@ -48,6 +48,7 @@ void add_if_it_fits(const Question& asked, const std::string& name, const Parame
 }
 
 const char* by_messages(const Question& asked) {
+  if (is_rooted(asked.shape.collective)) return "direct";
   if (asked.shape.collective == Collective::allgather || asked.shape.collective == Collective::allgatherv) return "ring";
   if (asked.shape.collective != Collective::allreduce) return "pairwise";
   return asked.topology.rank_order ? "rank_order" : "recursive_doubling";

@@ -2,10 +2,12 @@
 
 OF_CALL = {"allreduce": "the elements of one rank", "allgather": "the block of one rank", "reduce_scatter_block": "the block each rank gets",
            "allgatherv": "the block of one rank, the mean of a call", "reduce_scatter": "the block each rank gets, the mean of a call",
+           **dict.fromkeys(("gather", "gatherv", "scatter", "scatterv"), "the block of one rank"),
            "alltoallv": "from one rank to one other, the mean of a call", "alltoallw": "from one rank to one other, the mean of a call"}
 OF_OTHERS = "from one rank to one other"
 AXIS_OF = {"allreduce": "bytes of the elements of one rank", "allgather": "bytes of the block of one rank", "reduce_scatter_block": "bytes of the block each rank gets",
            "allgatherv": "bytes of the block of one rank, in the mean", "reduce_scatter": "bytes of the block each rank gets, in the mean",
+           **dict.fromkeys(("gather", "gatherv", "scatter", "scatterv"), "bytes of the block of one rank"),
            "alltoallv": "bytes from each rank to each other, in the mean", "alltoallw": "bytes from each rank to each other, in the mean"}
 AXIS_OF_OTHERS = "bytes from each rank to each other"
 

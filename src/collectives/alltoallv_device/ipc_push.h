@@ -1,4 +1,4 @@
-// The text of alltoallv_device/ipc_push and allgatherv_device/ipc_push.
+// The text of ipc_push of alltoallv_device, allgatherv_device, gatherv_device and scatterv_device.
 #pragma once
 
 #include "comm/plan.h"

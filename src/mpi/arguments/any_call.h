@@ -1,7 +1,10 @@
 // Which kind of arguments a function has, for the code that handles all kinds alike.
 #pragma once
 
+#include <type_traits>
+
 #include "mpi/arguments/regular_call.h"
+#include "mpi/arguments/rooted_call.h"
 #include "mpi/arguments/scattered_call.h"
 #include "mpi/arguments/vector_call.h"
 
@@ -14,15 +17,22 @@ struct KindOfCall {};
 // Returns what `use` makes of the KindOfCall that the function's arguments are.
 template <class Use>
 auto with_kind(const MpiFunction& function, Use use) {
+  if (function.root_word >= 0) return function.has_counts ? use(KindOfCall<RootedVectorCall>()) : use(KindOfCall<RootedCall>());
   if (!function.has_counts) return use(KindOfCall<RegularCall>());
   if (function.has_displacements) return use(KindOfCall<VectorCall>());
   return use(KindOfCall<ScatteredCall>());
 }
 
-// Returns what `use` makes of the call's arguments, a RegularCall, a VectorCall or a ScatteredCall.
+// Returns what `use` makes of the call's arguments, an object of its class.
 template <class Use>
 auto with_arguments(const MpiFunction& function, const Word64* words, bool large_counts, Use use) {
   return with_kind(function, [&]<class Call>(KindOfCall<Call>) { return use(Call(function, words, large_counts)); });
 }
+
+// Whether the call has a count for each rank, and a survey of it needs memory for them; and whether each rank has a place of its own, too.
+template <class Call>
+inline constexpr bool kHasCounts = std::is_same_v<typename Call::Facts, VectorCall::Facts>;
+template <class Call>
+inline constexpr bool kHasPlaces = kHasCounts<Call> && !std::is_same_v<Call, ScatteredCall>;
 
 }  // namespace crossrail::mpi

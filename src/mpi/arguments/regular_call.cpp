@@ -23,15 +23,11 @@ bool is_of_program(MPI_Op op) {
 
 bool RegularCall::has_own_operation() const { return reduces_ && is_of_program(op_) && !has_null_buffer(); }
 
-namespace {
-
 // Open MPI checks this only for predefined types.
 bool null_without_reason(const Side& side) {
   if (side.address != nullptr || side.count == 0 || side.facts.bytes == 0) return false;
   return side.facts.predefined || (!library_is_open_mpi() && begins_at_its_address(side.type, side.facts));
 }
-
-}  // namespace
 
 // In an allgather that is not in place, MPICH and its relatives refuse a send buffer that lies where this rank's block goes.
 bool RegularCall::is_own_block() const {

@@ -94,6 +94,8 @@ class RegularCall {
   Reduction reduction_;
 };
 
+// Returns whether MPI refuses the null address of a side that has been described.
+bool null_without_reason(const Side& side);
 // Returns whether only the MPI library can apply the operation, and would not refuse it.
 bool is_of_program(MPI_Op op);
 

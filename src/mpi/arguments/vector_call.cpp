@@ -4,8 +4,6 @@
 #include "mpi/library/pmpi.h"
 
 namespace crossrail::mpi {
-namespace {
-
 // A side is four words: the address, the counts, the displacements, and the type or the types.
 VectorSide vector_side_of(const Word64 words[4], bool large_counts, bool has_types) {
   return {reinterpret_cast<void*>(words[0]), Numbers(words[1], large_counts), Numbers(words[2], large_counts),
@@ -21,6 +19,8 @@ VectorSide one_block_of(const Word64 words[3], bool large_counts) {
   return side;
 }
 
+namespace {
+
 bool incomplete(const VectorSide& side) {
   if (side.has_one_block()) return side.type == handles().type_null;
   return !side.counts.given() || !side.displacements.given() || (!side.has_types() && side.type == handles().type_null);
@@ -31,6 +31,8 @@ bool same_sides(const VectorSide& send, const VectorSide& recv) {
   return !library_is_open_mpi() && !send.has_one_block() && send.address == recv.address && send.address != nullptr && send.counts == recv.counts &&
          send.type == recv.type && send.types == recv.types;
 }
+
+}  // namespace
 
 void keep_types_of(VectorSide& side, const SideFacts& facts, std::vector<MPI_Datatype>& array, std::vector<MPI_Datatype>& ours) {
   if (!side.has_types()) {
@@ -46,8 +48,6 @@ void keep_types_of(VectorSide& side, const SideFacts& facts, std::vector<MPI_Dat
   }
   side.types = array.data();
 }
-
-}  // namespace
 
 VectorCall::VectorCall(const MpiFunction& function, const Word64* words, bool large_counts)
     : send_(function.has('n') ? one_block_of(words, large_counts) : vector_side_of(words, large_counts, function.has('T'))),

@@ -15,6 +15,11 @@
 
 namespace crossrail::mpi {
 
+// Of the words of a side, the first of which is its address: counts, displacements, the type or the types.
+VectorSide vector_side_of(const Word64 words[4], bool large_counts, bool has_types);
+// Types of ours, which the caller frees, take the place of the program's, and `array` that of an array of types.
+void keep_types_of(VectorSide& side, const SideFacts& facts, std::vector<MPI_Datatype>& array, std::vector<MPI_Datatype>& ours);
+
 class VectorCall {
  public:
   using Packed = PackedVectors;

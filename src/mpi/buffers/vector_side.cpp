@@ -108,7 +108,7 @@ Survey survey(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
 std::uint64_t mean_block_bytes(const VectorSide& side, int ranks) {
   std::uint64_t bytes = 0;
   for (int rank = 0; rank < ranks; ++rank) {
-    const std::int64_t count = side.counts[rank];
+    const std::int64_t count = side.count_for(rank);
     const MPI_Datatype type = side.type_for(rank);
     if (count > 0 && type != handles().type_null) bytes += static_cast<std::uint64_t>(count) * size_of(type);
   }

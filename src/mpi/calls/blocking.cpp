@@ -11,14 +11,15 @@
 namespace crossrail::mpi {
 namespace {
 
-RegularCall::Facts no_facts;
+template <class Call>
+typename Call::Facts no_facts;
 
 // The facts of blocking calls with a count for each rank belong to the record, so that these calls allocate nothing. Other calls have none.
 template <class Call>
-VectorCall::Facts& facts_of(CommunicatorRecord& record, const Call&) {
-  return record.facts;
+typename Call::Facts& facts_of(CommunicatorRecord& record, const Call&) {
+  if constexpr (kHasCounts<Call>) return record.facts;
+  else return no_facts<Call>;
 }
-RegularCall::Facts& facts_of(CommunicatorRecord&, const RegularCall&) { return no_facts; }
 
 // Returns why the engine has left this call, whose plan it was, to MPI.
 const char* why_native(Communicator& communicator, const Shape& shape, const Plan& plan) {
@@ -72,26 +73,22 @@ void carry(const Carrying& carrying, Call& call, typename Call::Facts& facts) {
 
 // Returns whether MPI is already known to get all v-calls on this communicator. Then the sides of this one need not be surveyed, which
 // takes longer the more ranks there are.
-bool is_native_already(CommunicatorRecord& record, const VectorCall& call) {
+template <class Call>
+bool is_native_already(CommunicatorRecord& record, const Call& call) {
   if (!call.has_one_shape()) return false;
   if (record.communicator->broken) return true;
-  const Plan* const known = record.communicator->slot().plans.find(VectorCall::kShape);
+  const Plan* const known = record.communicator->slot().plans.find(call.shape());
   return known != nullptr && known->native();
 }
-template <class Call>
-bool is_native_already(CommunicatorRecord&, const Call&) {
-  return false;
-}
 
-void leave_unsurveyed(const Carrying& carrying, const VectorCall& call) {
+template <class Call>
+void leave_unsurveyed(const Carrying& carrying, const Call& call) {
   const auto& [entry, record, result] = carrying;
   const int ranks = record.communicator->topology.size;
-  result.blocks = static_cast<std::uint64_t>(ranks);
+  result.blocks = static_cast<std::uint64_t>(call.blocks_sent(ranks));
   if (counting()) result.block_bytes = call.estimated_block_bytes(ranks);
-  complete(carrying, VectorCall::kShape, run_collective(*record.communicator, VectorCall::kShape, {}));
+  complete(carrying, call.shape(), run_collective(*record.communicator, call.shape(), {}));
 }
-template <class Call>
-void leave_unsurveyed(const Carrying&, const Call&) {}
 
 // Tells the other ranks that this one makes a reduction with an operation of the program's own. If they use one of MPI's operations in this
 // call, which is wrong, they would otherwise wait for this rank for ever. A reduction of nothing is no reason, because MPI libraries then
@@ -111,14 +108,16 @@ enum class Sides { unknown, surveyed, wrong };
 template <class Call>
 Sides try_to_carry(const Carrying& carrying, Call& call, typename Call::Facts& facts) {
   const auto& [entry, record, result] = carrying;
-  if (record.opened && is_native_already(record, call)) {
-    leave_unsurveyed(carrying, call);
-    return Sides::unknown;
+  if constexpr (requires { call.has_one_shape(); }) {
+    if (record.opened && is_native_already(record, call)) {
+      leave_unsurveyed(carrying, call);
+      return Sides::unknown;
+    }
   }
   if (!is_ours(call.survey(record.ranks, facts), result)) {
     if (!result.done) say_if_own_operation(carrying, call);
     // An operation of the program's own says nothing against the sides of a reduction.
-    return entry.function.has_displacements ? Sides::wrong : Sides::surveyed;
+    return kHasPlaces<Call> ? Sides::wrong : Sides::surveyed;
   }
   if (!record.opened) {
     const Shape shape = call.shape();

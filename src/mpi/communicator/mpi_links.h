@@ -54,6 +54,7 @@ class MpiLinks final : public Links {
   Status agree_on_largest(std::uint32_t mine, std::uint32_t& largest) override;
   Status export_range(const void* data, std::size_t bytes, std::uint64_t& address) override;
   Status read_peer(int rank, void* to, std::uint64_t address, std::size_t bytes) override;
+  Status write_peer(int rank, const void* from, std::uint64_t address, std::size_t bytes) override;
   void begin_call(std::uint64_t shape_hash, std::uint64_t block_bytes, bool in_place) override;
   Status check_health() override;
   void report_error(Code code) override;

@@ -57,4 +57,8 @@ Status MpiLinks::read_peer(int rank, void* to, std::uint64_t address, std::size_
   return read.code == Code::peer_lost ? failure(Code::peer_lost, "rank %d has ended", rank) : read;
 }
 
+Status MpiLinks::write_peer(int rank, const void* from, std::uint64_t address, std::size_t bytes) {
+  return write_process(peers_->process_of(rank), from, address, bytes);
+}
+
 }  // namespace crossrail::mpi

@@ -4,6 +4,7 @@
 
 #include "base/of_thread.h"
 #include "mpi/library/pmpi.h"
+#include "mpi/library/significant_sides.h"
 
 namespace crossrail::mpi {
 namespace {
@@ -95,13 +96,18 @@ FortranArguments::FortranArguments(const EntryPoint& entry, const Word64* words,
   c_words_[entry.function.request_word(entry.form)] = reinterpret_cast<Word64>(&request_);
 }
 
-// In place, the arguments of the send side may be anything, so they are not converted.
+// In place, and on ranks where a side means nothing, its arguments may be anything, so they are not converted.
 bool FortranArguments::convert(const MpiFunction& function, const Word64* words) {
   const int count = function.words();
   const Word64 comm = comm_at(words[count - 1]);
   const int ranks = function.has('T') ? ranks_of(comm) : 0;
   if (function.has('T') && ranks == 0) return false;
-  bool in_place = false;
+  SignificantSides means;
+  if (function.root_word >= 0) {
+    if (ranks_of(comm) == 0) return false;
+    means = significant_sides(function, fortran_integer(words[function.root_word]), rank_in(reinterpret_cast<MPI_Comm>(comm)));
+  }
+  bool means_nothing = false;  // the side at which `at` is
   for (int at = 0; at < count; ++at) {
     const char letter = function.arguments[static_cast<std::size_t>(at)];
     const bool received = at > function.receive_word;
@@ -110,11 +116,12 @@ bool FortranArguments::convert(const MpiFunction& function, const Word64* words)
       case 's':
       case 'r':
         word = c_address(words[at]);
-        in_place = word == reinterpret_cast<Word64>(MPI_IN_PLACE);
+        means_nothing = word == reinterpret_cast<Word64>(MPI_IN_PLACE) || !(letter == 's' ? means.sent : means.received);
         break;
-      case 'n': word = in_place ? 0 : fortran_integer(words[at]); break;
-      case 't': word = in_place ? 0 : type_at(words[at]); break;
-      case 'T': word = in_place ? 0 : types_at(words[at], ranks, received); break;
+      case 'n': word = means_nothing ? 0 : fortran_integer(words[at]); break;
+      case 't': word = means_nothing ? 0 : type_at(words[at]); break;
+      case 'T': word = means_nothing ? 0 : types_at(words[at], ranks, received); break;
+      case 'k': word = static_cast<Word64>(fortran_integer(words[at])); break;
       case 'o': word = op_at(words[at]); break;
       case 'c': word = comm; break;
       default: word = words[at];  // these are addresses of int, as in C

@@ -8,6 +8,7 @@
 #include "mpi/buffers/datatypes.h"
 #include "mpi/library/arguments.h"
 #include "mpi/library/pmpi.h"
+#include "mpi/library/significant_sides.h"
 #include "mpi/observe/counters.h"
 
 namespace crossrail::mpi {
@@ -67,6 +68,16 @@ std::uint64_t bytes_of_own_block(const ObservedCall& call, MPI_Comm comm) {
   return static_cast<std::uint64_t>(counts[rank]) * size_of(handle_from<MPI_Datatype>(call.words[function.place('t', function.place('N'))]));
 }
 
+// Returns what this rank gives in a rooted call.
+std::uint64_t bytes_sent_of_rooted(const ObservedCall& call, int ranks, MPI_Comm comm) {
+  const MpiFunction& function = call.entry.function;
+  if (!significant_sides(function, call.words).sent) return 0;
+  const bool many = function.has('N');
+  if (root_sends(function.collective)) return many ? bytes_of_blocks(call, 0, ranks) : bytes_of(call, function.place('n'), function.place('t')) * static_cast<std::uint64_t>(ranks);
+  if (call.words[0] != word_of(MPI_IN_PLACE)) return bytes_of(call, function.place('n'), function.place('t'));
+  return many ? bytes_of_own_block(call, comm) : bytes_of(call, function.place('n', function.receive_word), function.place('t', function.receive_word));
+}
+
 // Returns what this rank gives. The call has succeeded, so its arguments make sense.
 TracedSizes sizes_of(const ObservedCall& call) {
   const MpiFunction& function = call.entry.function;
@@ -74,6 +85,10 @@ TracedSizes sizes_of(const ObservedCall& call) {
   TracedSizes sizes;
   int inter = 0;
   if (pmpi().Comm_test_inter(comm, &inter) != MPI_SUCCESS || pmpi().Comm_size(comm, &sizes.ranks) != MPI_SUCCESS || inter != 0) return sizes;
+  if (function.root_word >= 0) {
+    sizes.bytes = bytes_sent_of_rooted(call, sizes.ranks, comm);
+    return sizes;
+  }
   const int side = call.words[0] == word_of(MPI_IN_PLACE) ? function.place('r') : 0;
   const auto ranks = static_cast<std::uint64_t>(sizes.ranks);
   const bool to_every_rank = function.collective == Collective::alltoall || function.collective == Collective::reduce_scatter_block;

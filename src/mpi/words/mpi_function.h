@@ -30,6 +30,7 @@ struct MpiFunction {
   bool has_counts = has('N');         // each rank has a count of its own
   bool has_displacements = has('D');  // each rank has a place of its own
   int receive_word = place('r');
+  int root_word = place('k');  // -1: it has none
 
   constexpr int words() const { return static_cast<int>(arguments.size()); }
   // Returns the place of the first argument of this kind, from place `from` on, or -1 if there is none.

@@ -1,0 +1,29 @@
+// MPI_Gatherv, MPI_Igatherv and MPI_Gatherv_init: crossrail (preloaded, under the MPI_ name) against the MPI library (PMPI_) and peers.
+
+#include "rooted.h"
+
+namespace {
+
+using bench::Exchange;
+using bench::rooted::kRoot;
+
+// Of the size that is being measured.
+bench::Blocks row;
+
+bench::GrowableBuffer prepare_row(const Exchange& exchange) {
+  row = bench::rooted::row_of(exchange, *exchange.received);
+  return bench::rooted::prepare(exchange);
+}
+
+auto arguments(const void* send, void* recv, const Exchange& exchange) {
+  const bench::Datatype &out = *exchange.sent, &in = *exchange.received;
+  const auto [from, to] = bench::rooted::gather::sides_of(send, recv, exchange);
+  return std::tuple<const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, int>(from, out.count(exchange.block), out.type, to, row.counts.data(), row.places.data(), in.type, kRoot);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace bench::rooted;
+  return bench::run<BENCH_FORMS(arguments, Gatherv, gatherv)>({.name = "gatherv", .prepare = prepare_row, .fill = gather::fill, .check = gather::check}, argc, argv);
+}

@@ -1,0 +1,47 @@
+// What   A kernel on every device, or its copy engines, read this rank's block from the root's buffer, which the ranks have mapped; the
+//        processors meet before it and see its end.
+// When   One node, device memory.
+// Cost   One meeting of processors + one kernel launch + m(p-1) bytes out of the root's device.
+// Needs  A root's buffer that can be mapped by peers; else, and where it has gaps, memory of ours on the way. Parameter: memcpy_threshold.
+// From   IPC paper, sections III-A and VI (future work on gather and scatter).
+
+#include "collectives/rooted_device.h"
+
+namespace crossrail::scatter_device::ipc_pull {
+namespace {
+
+// In place the root receives nothing.
+void lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
+  std::size_t next = 0;
+  for (const int owner : plan.device_blocks.launched) {
+    crossrail_block& block = plan.device_blocks.exchanged[next++];
+    block = {};
+    if (!plan.devices->has_bytes(owner, MappedSide::recv)) continue;
+    block = {block_of(plan, buffers, round, {owner, MappedSide::recv, 0}), block_of(plan, buffers, round, {plan.shape.root, MappedSide::send, owner}), round.bytes};
+  }
+}
+
+Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
+  DeviceWork staging;
+  CROSSRAIL_TRY(stage_in(plan, buffers, round, staging));
+  CROSSRAIL_TRY(meet_staged(plan, staging, round.from > 0));
+  lay_out(plan, buffers, round);
+  CROSSRAIL_TRY(exchange_blocks(plan));
+  return stage_out(plan, buffers, round_of_block(round));
+}
+
+}  // namespace
+
+Fit fit(const Topology& topology, const Shape& shape) { return fit_devices(topology).needs(shape.order == Order::call, kCallOrder); }
+
+Status plan(Plan& plan) {
+  const Status planned = plan_mapped(plan, MappedSide::send);
+  plan.device_blocks.exchanged.resize(plan.device_blocks.launched.size());  // a block of each
+  return planned;
+}
+
+Status run(Plan& plan, const Buffers& buffers) {
+  return run_rooted(plan, [&](const DeviceRound& round) { return run_round(plan, buffers, round); });
+}
+
+}  // namespace crossrail::scatter_device::ipc_pull

@@ -1,0 +1,107 @@
+// RootedCall and RootedVectorCall: the arguments of MPI_Gather and MPI_Scatter, and of their v forms, in any of their forms. A side that means
+// nothing on this rank, and that of the root in place, is an empty one here: nobody has looked at its arguments.
+#pragma once
+
+#include <vector>
+
+#include "mpi/arguments/regular_call.h"
+#include "mpi/arguments/vector_call.h"
+#include "mpi/library/significant_sides.h"
+
+namespace crossrail::mpi {
+
+// What all of them have: a root, and what is left to the MPI library because of it.
+class Rooted {
+ public:
+  Rooted(const MpiFunction& function, const Word64* words);
+  MPI_Comm comm() const { return comm_; }
+  bool has_own_operation() const { return false; }
+
+ protected:
+  // Between groups roots are told by numbers below 0, which elsewhere are errors.
+  bool has_wrong_root() const { return root_ < 0 || rank_ < 0; }
+  bool is_root() const { return rank_ == root_; }
+  bool gathers() const { return root_receives(collective_); }
+  int blocks_sent_of(int ranks) const { return gathers() ? 1 : is_root() ? ranks : 0; }
+  Shape shape_of(std::uint64_t block_bytes) const;
+
+  MPI_Comm comm_;
+  Collective collective_;
+  int root_, rank_;
+  SignificantSides means_;
+};
+
+class RootedCall : public Rooted {
+ public:
+  using Packed = PackedBuffers;
+  struct Facts {};  // A survey needs no memory beside the call.
+
+  RootedCall(const MpiFunction& function, const Word64* words, bool large_counts);
+  // As RegularCall's, all of them.
+  bool left_to_mpi() const { return wrong_; }
+  Survey survey(int ranks, Facts&);
+  Shape shape() const { return shape_of(block_bytes_); }
+  std::uint64_t block_bytes() const { return block_bytes_; }
+  std::uint64_t mean_block_bytes() const { return block_bytes_; }
+  int blocks_sent(int ranks) const { return blocks_sent_of(ranks); }
+  bool unequal(int, const Facts&) const { return unequal_; }
+  bool in_place() const { return in_place_; }
+  Span span_sent(const Facts&) const { return span_of(send_); }
+  Span span_received(const Facts&) const { return span_of(recv_); }
+  SideParts parts_sent(const Facts&) const { return parts_of(send_); }
+  SideParts parts_received(const Facts&) const { return parts_of(recv_); }
+  bool touches_devices(const Facts& facts) const {
+    return in_device_memory(send_.address, parts_sent(facts)) || in_device_memory(recv_.address, parts_received(facts));
+  }
+  void keep_types(const Facts&, std::vector<MPI_Datatype>& ours);
+  Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts&) const {
+    return {memory, packing_comm, in_place_ && gathers() ? nullptr : &send_, recv_};
+  }
+
+ private:
+  Side& row() { return gathers() ? recv_ : send_; }
+  Side& own() { return gathers() ? send_ : recv_; }
+  Survey describe_side(Side& side);
+  bool is_own_block() const;
+
+  Side send_, recv_;  // the count of the root's row is that of a block until the survey has seen how many there are
+  bool in_place_ = false, wrong_ = false, unequal_ = false;
+  std::uint64_t block_bytes_ = 0;
+};
+
+class RootedVectorCall : public Rooted {
+ public:
+  using Packed = PackedVectors;
+  using Facts = VectorCall::Facts;
+
+  RootedVectorCall(const MpiFunction& function, const Word64* words, bool large_counts);
+  // As VectorCall's, all of them.
+  bool left_to_mpi() const { return wrong_; }
+  Survey survey(int ranks, Facts& facts);
+  bool has_one_shape() const { return true; }
+  std::uint64_t estimated_block_bytes(int ranks) const { return mpi::mean_block_bytes(send_, ranks); }
+  Shape shape() const { return shape_of(0); }
+  std::uint64_t block_bytes() const { return block_bytes_; }
+  int blocks_sent(int ranks) const { return blocks_sent_of(ranks); }
+  bool unequal(int, const Facts& facts) const { return is_root() && !in_place_ && own_of(facts.out).bytes != own_of(facts.in).bytes; }
+  bool in_place() const { return in_place_; }
+  Span span_sent(const Facts& facts) const { return span_of(send_, facts.out); }
+  Span span_received(const Facts& facts) const { return span_of(recv_, facts.in); }
+  SideParts parts_sent(const Facts& facts) const { return parts_of(send_, facts.out); }
+  SideParts parts_received(const Facts& facts) const { return parts_of(recv_, facts.in); }
+  bool touches_devices(const Facts& facts) const {
+    return in_device_memory(send_.address, parts_sent(facts)) || in_device_memory(recv_.address, parts_received(facts));
+  }
+  void keep_types(Facts& facts, std::vector<MPI_Datatype>& ours);
+  Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts& facts) const { return {memory, packing_comm, {send_, facts.out}, {recv_, facts.in}}; }
+
+ private:
+  const Block& own_of(const SideFacts& side) const { return side.blocks[static_cast<std::size_t>(root_)]; }
+  bool is_own_block(const Facts& facts) const;
+
+  VectorSide send_, recv_;
+  bool in_place_ = false, wrong_ = false;
+  std::uint64_t block_bytes_ = 0;
+};
+
+}  // namespace crossrail::mpi

@@ -1,0 +1,137 @@
+/* A call of MPI_Gather, MPI_Scatter or one of their v forms: its sides on this rank, and what they are to hold, by messages. */
+#pragma once
+
+#include "check.h"
+#include "random_numbers.h"
+#include "random_types.h"
+
+enum { kGuardBytes = 256, kMostParts = 5, kMostRanks = 64 };
+
+typedef enum { kBlocking, kNonblocking, kPersistent, kForms } Form;
+
+/* MPICH 4.0, which has persistent calls to itself, truncates messages of gathers and scatters in this program without crossrail, too. */
+#if MPI_VERSION >= 4 && !defined(MPI_TEST_mpich4)
+enum { kHasPersistent = 1 };
+#else
+enum { kHasPersistent = 0 };
+#endif
+
+#if MPI_VERSION >= 4 && !defined(OPEN_MPI)
+enum { kLargeCounts = 1 };
+#else
+enum { kLargeCounts = 0 };
+#endif
+
+typedef struct {
+  unsigned char* start;
+  size_t bytes;
+  unsigned char* base; /* the address that MPI is given */
+} Area;
+
+/* A call as all ranks know it, and this rank's sides. Of the v forms a block has `parts` times the elements of the row's layout. */
+typedef struct {
+  int gathers, counted, in_place, large, root, ranks, rank;
+  Form form;
+  int parts[kMostRanks], slots[kMostRanks];
+  Layout own, row;
+  Area own_area, row_area, expected; /* `expected` is of the side that receives */
+  int counts[kMostRanks], places[kMostRanks];
+#if MPI_VERSION >= 4
+  MPI_Count large_counts[kMostRanks];
+  MPI_Aint large_places[kMostRanks];
+#endif
+} Call;
+
+static inline int is_root(const Call* call) { return call->rank == call->root; }
+static inline int has_own(const Call* call) { return !(is_root(call) && call->in_place); }
+
+static inline Area make_area(const Layout* layout, int blocks, Random* random) {
+  MPI_Aint lowest, end;
+  reach(layout, blocks, &lowest, &end);
+  if (lowest > 0) lowest = 0;
+  if (end < 0) end = 0;
+  Area area = {.bytes = (size_t)(end - lowest) + 2 * kGuardBytes};
+  area.start = malloc(area.bytes);
+  area.base = area.start + kGuardBytes + ((15 - lowest) & ~(MPI_Aint)15);
+  while (area.base + end > area.start + area.bytes) area.base -= 16;
+  for (size_t i = 0; i < area.bytes; ++i) area.start[i] = (unsigned char)(random_word(random) >> 40);
+  return area;
+}
+
+static inline Area copy_area(const Area* area) {
+  Area copy = *area;
+  copy.start = malloc(area->bytes + 1);
+  copy.base = copy.start + (area->base - area->start);
+  if (area->bytes > 0) memcpy(copy.start, area->start, area->bytes);
+  return copy;
+}
+
+static inline MPI_Aint extent_of(MPI_Datatype type) {
+  MPI_Aint lower, extent;
+  MPI_Type_get_extent(type, &lower, &extent);
+  return extent;
+}
+
+/* A rank's block in the root's row. */
+static inline unsigned char* block_at(const Call* call, const Area* row, int rank) { return row->base + extent_of(call->row.type) * call->places[rank]; }
+
+static inline int bytes_of(const Call* call, int rank) {
+  int size = 0;
+  MPI_Type_size(call->row.type, &size);
+  return size * call->counts[rank];
+}
+
+/* Blocks as rows of bytes. */
+static inline unsigned char* packed(const void* from, int count, MPI_Datatype type, int bytes) {
+  unsigned char* row = malloc((size_t)bytes + 1);
+  int position = 0;
+  MPI_OK(PMPI_Pack(from, count, type, row, bytes, &position, MPI_COMM_SELF));
+  CHECK(position == bytes, "packed %d bytes, not %d", position, bytes);
+  return row;
+}
+
+static inline void unpack(unsigned char* row, int bytes, void* to, int count, MPI_Datatype type) {
+  int position = 0;
+  MPI_OK(PMPI_Unpack(row, bytes, &position, to, count, type, MPI_COMM_SELF));
+}
+
+static inline int own_bytes(const Call* call) {
+  int size = 0;
+  MPI_Type_size(call->own.type, &size);
+  return size * call->own.count;
+}
+
+/* What the root is to receive, by messages. */
+static inline void define_gather(Call* call, MPI_Comm comm) {
+  if (!is_root(call)) {
+    const int bytes = own_bytes(call);
+    unsigned char* mine = packed(call->own_area.base, call->own.count, call->own.type, bytes);
+    MPI_OK(PMPI_Send(mine, bytes, MPI_BYTE, call->root, 77, comm));
+    free(mine);
+    return;
+  }
+  for (int rank = 0; rank < call->ranks; ++rank) {
+    if (rank == call->root && call->in_place) continue;
+    const int bytes = bytes_of(call, rank);
+    unsigned char* its = rank == call->root ? packed(call->own_area.base, call->own.count, call->own.type, bytes) : malloc((size_t)bytes + 1);
+    if (rank != call->root) MPI_OK(PMPI_Recv(its, bytes, MPI_BYTE, rank, 77, comm, MPI_STATUS_IGNORE));
+    unpack(its, bytes, block_at(call, &call->expected, rank), call->counts[rank], call->row.type);
+    free(its);
+  }
+}
+
+static inline void define_scatter(Call* call, MPI_Comm comm) {
+  for (int rank = 0; is_root(call) && rank < call->ranks; ++rank) {
+    const int bytes = bytes_of(call, rank);
+    unsigned char* its = packed(block_at(call, &call->row_area, rank), call->counts[rank], call->row.type, bytes);
+    if (rank != call->root) MPI_OK(PMPI_Send(its, bytes, MPI_BYTE, rank, 77, comm));
+    else if (!call->in_place) unpack(its, bytes, call->expected.base, call->own.count, call->own.type);
+    free(its);
+  }
+  if (is_root(call)) return;
+  const int bytes = own_bytes(call);
+  unsigned char* mine = malloc((size_t)bytes + 1);
+  MPI_OK(PMPI_Recv(mine, bytes, MPI_BYTE, call->root, 77, comm, MPI_STATUS_IGNORE));
+  unpack(mine, bytes, call->expected.base, call->own.count, call->own.type);
+  free(mine);
+}
