@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-OF_THE_ROOT = {"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"}
+OF_THE_ROOT = {"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "tests/README.md"}
 MKDOCS = ROOT / "build/docs_venv/bin/mkdocs"
 CONFIGURATION = (ROOT / "mkdocs.yml").read_text()
 
