@@ -251,6 +251,10 @@ foreach(mpi openmpi4 mpich4)
   mpi_test(unequal_gatherings_device ${mpi} 3 ARGS --libraries ${MPI_TEST_PRETEND} --set PRETEND_DRIVER=${MPI_TEST_PRETEND}/libcuda.so.1 ${both}
     unequal_gatherings 11 400)
 endforeach()
+mpi_test_program(receives_nothing receives_nothing.c)
+foreach(mpi openmpi4 openmpi5 mpich5)
+  mpi_test(receives_nothing ${mpi} 3 ARGS receives_nothing)
+endforeach()
 
 # Every rank with a configuration file of its own: rank 0's holds for all, and where another comes first, that one's.
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)

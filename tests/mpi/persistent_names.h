@@ -11,6 +11,7 @@
 #define MPI_Alltoall_init MPIX_Alltoall_init
 #define MPI_Alltoallw_init MPIX_Alltoallw_init
 #define MPI_Allreduce_init MPIX_Allreduce_init
+#define MPI_Reduce_scatter_init MPIX_Reduce_scatter_init
 #else
 #define PERSISTENT_COLLECTIVES 0
 #endif

@@ -21,7 +21,7 @@ bool ScatteredCall::left_to_mpi() const {
   return !in_place_ && !library_is_open_mpi() && send_.address == recv_.address && send_.address != nullptr;
 }
 
-bool ScatteredCall::has_own_operation() const { return is_of_program(op_) && recv_.address != nullptr && send_.address != nullptr; }
+bool ScatteredCall::has_own_operation() const { return is_of_program(op_) && !has_null_buffer(); }
 
 Survey ScatteredCall::survey(int ranks, Facts& facts) {
   int rank = 0;
@@ -44,8 +44,7 @@ Survey ScatteredCall::survey(int ranks, Facts& facts) {
   block_bytes_ = bytes / static_cast<std::uint64_t>(ranks);
   shape_.block_bytes = mean_class(bytes, ranks);
   shape_.reduction = recv_.facts.predefined ? reduction_of(combining_of(op_), recv_.type, element) : Reduction{};
-  const bool null = (elements > 0 && send_.address == nullptr) || (recv_.count > 0 && recv_.address == nullptr);
-  return {signs < 0 || null || shape_.reduction.operation == Operation::none ? Survey::Answer::leave : Survey::Answer::carry};
+  return {signs < 0 || has_null_buffer() || shape_.reduction.operation == Operation::none ? Survey::Answer::leave : Survey::Answer::carry};
 }
 
 }  // namespace crossrail::mpi

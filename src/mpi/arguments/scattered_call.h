@@ -19,7 +19,8 @@ class ScatteredCall {
   // Whether the MPI library refuses these arguments itself, before it communicates: then it shall say so. What it finds in the counts the
   // survey finds, too.
   bool left_to_mpi() const;
-  bool has_own_operation() const;  // as in RegularCall
+  // As in RegularCall. A rank that receives nothing may have no buffer, and is in the call.
+  bool has_own_operation() const;
   Survey survey(int ranks, Facts& facts);
 
   // Once surveyed:
@@ -41,7 +42,10 @@ class ScatteredCall {
   }
 
  private:
-  Side send_, recv_;  // in place both at one address
+  // Without a reason, as the survey has found; before it nobody knows of one.
+  bool has_null_buffer() const { return (send_.count > 0 && send_.address == nullptr) || (recv_.count > 0 && recv_.address == nullptr); }
+
+  Side send_, recv_;  // in place both at one address; their counts are those that the survey has found
   Numbers counts_;
   MPI_Comm comm_;
   MPI_Op op_;
