@@ -24,6 +24,11 @@ static MPI_Datatype predefined_unit(int unit) {
 
 static int is_complex_long_double(int unit) { return predefined_unit(unit) == MPI_C_LONG_DOUBLE_COMPLEX; }
 
+int has_gaps(int unit) {
+  const MPI_Datatype type = predefined_unit(unit);
+  return type == MPI_DOUBLE_INT || type == MPI_SHORT_INT || (type == MPI_DATATYPE_NULL && unit % 2 == 0);
+}
+
 int has_long_double(int unit) { return predefined_unit(unit) == MPI_LONG_DOUBLE || is_complex_long_double(unit); }
 
 /* (char, double, int) as C lays it out, packed tight, or in another order in memory. */

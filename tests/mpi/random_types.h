@@ -20,6 +20,7 @@ typedef struct {
  * only sent from, and may name the same memory twice. */
 Layout random_layout(Random* random, int unit, int elements, int may_overlap);
 int has_long_double(int unit);
+int has_gaps(int unit);  /* between the parts of an element that has several */
 void free_layout(Layout* layout);
 
 /* Bytes from the address given to MPI: the lowest that `blocks` blocks touch, and one past the last. */

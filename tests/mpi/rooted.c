@@ -105,6 +105,14 @@ static int do_call(Call* call, MPI_Comm comm, Random* own) {
   return code;
 }
 
+/* MPICH passes blocks on as bytes, in MPI_Gather and MPI_Scatter among more than two ranks. What comes as bytes over UCX is unpacked part by part,
+ * and where a part ends within an element MPICH 4 finds the message truncated: here in blocks of more than 8 KiB. */
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 50000000
+enum { kUnpacksWholeElements = 1 };
+#else
+enum { kUnpacksWholeElements = 0 };
+#endif
+
 /* Alike on all ranks. */
 static int choose(Call* call, int* elements, int ranks, Random* common) {
   static const int counts[] = {0, 1, 1, 2, 3, 5, 7, 14, 15, 64, 100, 500, 1000, 2500};
@@ -128,7 +136,7 @@ static int choose(Call* call, int* elements, int ranks, Random* common) {
     call->slots[other] = slot;
   }
   do unit = random_below(common, kUnits);
-  while (has_long_double(unit));
+  while (has_long_double(unit) || (kUnpacksWholeElements && has_gaps(unit)));
   return unit;
 }
 
