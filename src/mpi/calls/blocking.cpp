@@ -1,5 +1,6 @@
 #include "mpi/calls/blocking.h"
 
+#include "engine/device_call.h"
 #include "engine/engine.h"
 #include "mpi/arguments/any_call.h"
 #include "mpi/calls/native_copies.h"
@@ -72,12 +73,14 @@ void carry(const Carrying& carrying, Call& call, typename Call::Facts& facts) {
 }
 
 // Returns whether MPI is already known to get all v-calls on this communicator. Then the sides of this one need not be surveyed, which
-// takes longer the more ranks there are.
+// takes longer the more ranks there are. Where calls may be on devices it is the sides that decide.
 template <class Call>
 bool is_native_already(CommunicatorRecord& record, const Call& call) {
   if (!call.has_one_shape()) return false;
   if (record.communicator->broken) return true;
-  const Plan* const known = record.communicator->slot().plans.find(call.shape());
+  Slot& slot = record.communicator->slot();
+  if (may_be_on_devices(slot, call.shape())) return false;
+  const Plan* const known = slot.plans.find(call.shape());
   return known != nullptr && known->native();
 }
 
