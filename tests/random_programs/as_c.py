@@ -21,7 +21,7 @@ def _start(rank, step):
     for number in step["numbers"]:
         if number in rank.calls:
             rank.say(f"MPI_Wait(&r{number}, MPI_STATUS_IGNORE);")
-            rank.fill(number, rank.calls[number]["in_place"])
+            rank.fill(number)
     for number in step["numbers"]:
         if number in rank.calls:
             rank.say(f"OK(MPI_Start(&r{number}));")

@@ -3,6 +3,7 @@ is launched again and again. Where there is no crossrail, or it refuses one, tha
 import random as random_numbers
 
 from calls import TYPES_FREED_EARLY, NULL_WHEN_EMPTY, random_call
+from datatypes import ROOTED
 from generate import Making
 from smaller import CHUNKS, DEVICE, in_bytes
 
@@ -47,7 +48,7 @@ def _dense(random, step):
 def _queued(making, team, captured):
     """A call in the stream of its communicator."""
     random = making.random
-    while (step := random_call(making, team))["mode"] != "b" or step["form"] in "wht":
+    while (step := random_call(making, team))["mode"] != "b" or step["form"] in "wht" + ROOTED:
         continue
     step["mode"] = f"q{captured or team % STREAMS}"
     dense = random.random() < 0.85

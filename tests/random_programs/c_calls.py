@@ -1,15 +1,15 @@
 """The communicators, datatypes and calls of one rank as C."""
 from c_reductions import Reduced
-from datatypes import block_runs, paired, reach, side_form
+from datatypes import ROOTED, block_runs, blocks_of, paired, reach, row_key, side_form
 from reductions import FORMS
-from smaller import peers_in, teams_of
+from smaller import peers_in, root_of, teams_of
 
 PREDEFINED = {"byte": "MPI_BYTE", "char": "MPI_CHAR", "short": "MPI_SHORT", "int": "MPI_INT", "unsigned": "MPI_UNSIGNED",
               "long": "MPI_LONG", "float": "MPI_FLOAT", "double": "MPI_DOUBLE", "int8": "MPI_INT8_T", "uint16": "MPI_UINT16_T",
               "int64": "MPI_INT64_T", "aint": "MPI_AINT", "complex": "MPI_C_DOUBLE_COMPLEX", "2int": "MPI_2INT",
               "double_int": "MPI_DOUBLE_INT", "short_int": "MPI_SHORT_INT", "float_int": "MPI_FLOAT_INT", "bool": "MPI_C_BOOL"}
 CALLS = {"a": "Alltoall", "v": "Alltoallv", "w": "Alltoallw", "g": "Allgather", "h": "Allgatherv", "r": "Allreduce",
-         "s": "Reduce_scatter_block", "t": "Reduce_scatter"}
+         "s": "Reduce_scatter_block", "t": "Reduce_scatter", "G": "Gather", "H": "Gatherv", "S": "Scatter", "T": "Scatterv"}
 ABSOLUTE, FREED, NULL = {"out": 1, "in": 2}, 4, 8
 
 
@@ -23,7 +23,7 @@ class Rank:
     def __init__(self, program, rank):
         self.program, self.rank, self.teams = program, rank, teams_of(program)
         self.lines, self.types, self.calls, self.requests, self.started = [], 0, {}, [], set()
-        self.reduced = {}
+        self.reduced, self.members = {}, {}
 
     def say(self, line):
         self.lines.append("  " + line)
@@ -99,8 +99,7 @@ class Rank:
     def side(self, step, member, key):
         """Declares what a side needs; its arguments."""
         side, form, number, name = member[key], side_form(step, key), step["number"], f"{key}{step['number']}"
-        blocks = 1 if step["form"] in "gh" and key == "out" else len(peers_in(self.teams[step["team"]], self.rank))
-        low, high = reach(form, side, blocks)
+        low, high = reach(form, side, blocks_of(step, key, len(peers_in(self.teams[step["team"]], self.rank))))
         self.say(f"Area {name} = area({member[key + '_kind']}, {low}, {high});")
         absolutely = bool(member["flags"] & ABSOLUTE[key])
         names = [self.committed(kind, f"{name}.base" if absolutely else "") for kind in side["types"]]
@@ -127,9 +126,9 @@ class Rank:
         name, mode = CALLS[form], step["mode"].replace("q", "b")[0]  # in a stream's order: there are no devices here
         name = {"b": f"MPI_{name}", "n": f"MPI_I{name.lower()}", "p": f"{name.upper()}_INIT"}[mode]
         more = {"b": "", "n": f", &r{number}", "p": f", MPI_INFO_NULL, &r{number}"}[mode]
-        self.calls[number] = step
+        self.calls[number], self.members[number] = step, member
         arguments = self.arguments(step, member)
-        self.fill(number, step["in_place"])
+        self.fill(number)
         if mode != "b":
             self.say(f"MPI_Request r{number} = MPI_REQUEST_NULL;")
             self.requests.append(number)
@@ -142,36 +141,60 @@ class Rank:
         if step["form"] in FORMS:
             self.reduced[step["number"]] = Reduced(step, member, peers_in(self.teams[step["team"]], self.rank), self.rank)
             return self.reduced[step["number"]].arguments(self.say, self.committed)
+        if step["form"] in ROOTED:
+            return self.rooted(step, member)
         sent = {"a": "MPI_IN_PLACE, 0, MPI_DATATYPE_NULL", "v": "MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL",
                 "w": "MPI_IN_PLACE, NULL, NULL, NULL"}[side_form(step, "out")] if step["in_place"] else self.side(step, member, "out")
         received = self.side(step, member, "in")
         self.pieces(step, member)
         return f"{sent}, {received}"
 
-    def fill(self, number, in_place):
+    def rooted(self, step, member):
+        """Garbage where arguments mean nothing."""
+        team, sides = self.teams[step["team"]], []
+        root = root_of(step, team, self.rank)
+        for key in ("out", "in"):
+            address = "MPI_IN_PLACE" if step["in_place"] and self.rank == root else "(void*)0x1230"
+            counts = "-5" if side_form(step, key) == "a" else "(int*)0x1230, (int*)0x1230"
+            sides.append(f"{address}, {counts}, MPI_DATATYPE_NULL" if member[key] is None else self.side(step, member, key))
+        if member["in"] is not None:
+            self.pieces(step, member)
+        group = next(group for group in team["groups"] if root in group)
+        number = group.index(root)
+        if team["inter"] and self.rank in group:
+            number = "MPI_ROOT" if self.rank == root else "MPI_PROC_NULL"
+        return f"{', '.join(sides)}, {number}"
+
+    def fill(self, number):
         if number in self.reduced:
             self.reduced[number].fill(self.say)
             return
-        if not in_place:
-            self.say(f"fill(&out{number}, {number}, rank, 0);")
-        self.say(f"fill(&in{number}, {number}, rank, 1);")
+        for receives, key in enumerate(("out", "in")):
+            if self.members[number][key] is not None:
+                self.say(f"fill(&{key}{number}, {number}, rank, {receives});")
 
     def check(self, number):
         if number in self.reduced:
             self.reduced[number].check(self.say)
             return
-        self.say(f"check(&in{number}, {number}, {int(self.calls[number]['in_place'])}, "
+        step = self.calls[number]
+        if self.members[number]["in"] is None:
+            return
+        self.say(f"check(&in{number}, {number}, {int(step['in_place'] and step['form'] not in ROOTED)}, "
                  f"must{number}, sizeof must{number} / sizeof must{number}[0] - 1);")
 
     def pieces(self, step, member):
         """What must arrive: bytes of other ranks' memory."""
         team, found = self.teams[step["team"]], []
         by_rank = {one["rank"]: one for one in step["members"]}
-        for at, peer in enumerate(peers_in(team, self.rank)):
-            key = "in" if step["in_place"] else "out"
+        peers, rooted = peers_in(team, self.rank), step["form"] in ROOTED
+        for at, peer in enumerate([root_of(step, team, self.rank)] if step["form"] in "ST" else peers):
+            key = "in" if step["in_place"] and not rooted else "out"
+            if by_rank[peer][key] is None:
+                continue  # in place at the root
             block = peers_in(team, peer).index(self.rank)
-            if step["form"] in "gh":
-                block = at if step["in_place"] else 0
+            if step["form"] in "ghGH":
+                block = at if key == "in" else 0
             source = block_runs(side_form(step, key), by_rank[peer][key], block)
             target = block_runs(side_form(step, "in"), member["in"], at)
             found += [f"{{{peer}, {a}, {b}, {n}}}" for a, b, n in paired(source, target)]

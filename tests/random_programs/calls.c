@@ -12,6 +12,8 @@ typedef struct {
   MPI_Count* large_counts;
   MPI_Aint* large_places;
   MPI_Datatype* types;
+  int count; /* the first one */
+  int own;   /* the arrays are */
 } Arguments;
 
 /* The type with the base in it, to be used from MPI_BOTTOM: elements lie as far from each other as before. */
@@ -42,7 +44,7 @@ static MPI_Datatype* types_of(const Side* side, const unsigned char* base, int a
 }
 
 static Arguments arguments_of(const Side* side, MPI_Datatype* types, void* address) {
-  Arguments made = {.address = address, .types = types};
+  Arguments made = {.address = address, .types = types, .count = (int)side->counts[0], .own = 1};
   const size_t counts = side->form == 'a' ? 1 : (size_t)side->blocks;
   made.counts = malloc(counts * sizeof *made.counts);
   made.places = malloc(counts * sizeof *made.places);
@@ -55,31 +57,49 @@ static Arguments arguments_of(const Side* side, MPI_Datatype* types, void* addre
   return made;
 }
 
-/* What ranks may pass on the send side in place, where it is ignored. */
-static Arguments ignored(void) {
+/* What ranks may pass where a side is ignored, as it is in place, or means something at the root only: there, garbage. */
+static Arguments ignored(const Exchange* one) {
   static MPI_Datatype none[1];
   none[0] = MPI_DATATYPE_NULL;
-  return (Arguments){.address = MPI_IN_PLACE, .types = none};
+  Arguments made = {.address = MPI_IN_PLACE, .types = none};
+  if (!is_rooted(one)) return made;
+  void* const nowhere = one->number % 2 == 0 ? NULL : (void*)0x1230;
+  if (!one->in_place || world_rank() != one->root) made.address = nowhere;
+  made.counts = made.places = nowhere;
+  made.large_counts = nowhere;
+  made.large_places = nowhere;
+  made.count = -5;
+  return made;
+}
+
+/* Between two groups, whoever is in the root's group says so. */
+static int root_argument(const Exchange* one) {
+  const int* const group_of = one->team->group_of;
+  const int its = group_of[one->root];
+  if (one->team->inter && its == group_of[world_rank()]) return one->root == world_rank() ? MPI_ROOT : MPI_PROC_NULL;
+  int index = 0;
+  while (one->team->member[its][index] != one->root) ++index;
+  return index;
 }
 
 static void free_arguments(Arguments* arguments) {
+  if (!arguments->own) return;
   free(arguments->counts);
   free(arguments->places);
   free(arguments->large_counts);
   free(arguments->large_places);
 }
 
-static int first_of(const int* counts) { return counts == NULL ? 0 : counts[0]; }
-
 #define SENT_INTS out->address, out->counts, out->places
 #define RECEIVED_INTS in->address, in->counts, in->places
 #define SENT_LARGE out->address, out->large_counts, out->large_places
 #define RECEIVED_LARGE in->address, in->large_counts, in->large_places
-#define PLAIN out->address, first_of(out->counts), out->types[0], in->address, first_of(in->counts), in->types[0]
+#define PLAIN GATHERED, ONE_RECEIVED
 
-#define REDUCED out->address, in->address, first_of(in->counts), in->types[0], one->reduction.handle
+#define REDUCED out->address, in->address, in->count, in->types[0], one->reduction.handle
 
-#define GATHERED out->address, first_of(out->counts), out->types[0]
+#define GATHERED out->address, out->count, out->types[0]
+#define ONE_RECEIVED in->address, in->count, in->types[0]
 #define SCATTERED(counts) out->address, in->address, one->counts, in->types[0], one->reduction.handle
 
 #if HAVE_PERSISTENT
@@ -106,6 +126,10 @@ static int call_ints(const Exchange* one, const Arguments* out, const Arguments*
     case 'h': CALL(Allgatherv, Iallgatherv, , GATHERED, RECEIVED_INTS, in->types[0]);
     case 'r': CALL(Allreduce, Iallreduce, , REDUCED);
     case 't': CALL(Reduce_scatter, Ireduce_scatter, , SCATTERED(ints));
+    case 'G': CALL(Gather, Igather, , PLAIN, root_argument(one));
+    case 'H': CALL(Gatherv, Igatherv, , GATHERED, RECEIVED_INTS, in->types[0], root_argument(one));
+    case 'S': CALL(Scatter, Iscatter, , PLAIN, root_argument(one));
+    case 'T': CALL(Scatterv, Iscatterv, , SENT_INTS, out->types[0], ONE_RECEIVED, root_argument(one));
     default: CALL(Reduce_scatter_block, Ireduce_scatter_block, , REDUCED);
   }
 }
@@ -121,6 +145,10 @@ static int call_large(const Exchange* one, const Arguments* out, const Arguments
     case 'h': CALL(Allgatherv, Iallgatherv, _c, GATHERED, RECEIVED_LARGE, in->types[0]);
     case 'r': CALL(Allreduce, Iallreduce, _c, REDUCED);
     case 't': CALL(Reduce_scatter, Ireduce_scatter, _c, SCATTERED(larges));
+    case 'G': CALL(Gather, Igather, _c, PLAIN, root_argument(one));
+    case 'H': CALL(Gatherv, Igatherv, _c, GATHERED, RECEIVED_LARGE, in->types[0], root_argument(one));
+    case 'S': CALL(Scatter, Iscatter, _c, PLAIN, root_argument(one));
+    case 'T': CALL(Scatterv, Iscatterv, _c, SENT_LARGE, out->types[0], ONE_RECEIVED, root_argument(one));
     default: CALL(Reduce_scatter_block, Ireduce_scatter_block, _c, REDUCED);
   }
 }
@@ -158,7 +186,7 @@ static int call_in_stream(Exchange* one, const Arguments* given) {
   void* const stream = stream_of(one->stream);
   const MPI_Comm comm = one->comm;
   const Arguments *out = &given[0], *in = &given[1];
-  if (calls == NULL || strchr("wht", one->form) != NULL || (one->form == 'v' && one->in_place)) return 0;
+  if (calls == NULL || strchr("whtGHST", one->form) != NULL || (one->form == 'v' && one->in_place)) return 0;
   if (one->form == 'a') return calls->alltoall(PLAIN, comm, stream) == MPI_SUCCESS;
   if (one->form == 'g') return calls->allgather(PLAIN, comm, stream) == MPI_SUCCESS;
   if (one->form == 'r') return calls->allreduce(REDUCED, comm, stream) == MPI_SUCCESS;
@@ -183,7 +211,7 @@ int call_again(Exchange* one) {
 }
 
 int call_mpi(Exchange* one, MPI_Request* request) {
-  Arguments both[2] = {one->in_place ? ignored() : prepare(one, 0), prepare(one, 1)};
+  Arguments both[2] = {one->out.types == NULL ? ignored(one) : prepare(one, 0), one->in.types == NULL ? ignored(one) : prepare(one, 1)};
   const int code = call_by_mode(one, both, request);
   for (int i = 0; i < 2; ++i) {
     one->arguments[i] = malloc(sizeof both[i]);

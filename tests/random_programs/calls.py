@@ -1,6 +1,8 @@
-"""One random call of MPI_Alltoall, v or w, MPI_Allgather or v, MPI_Allreduce, MPI_Reduce_scatter or its _block: what each rank passes, so that all of
-it fits together."""
-from datatypes import bounds
+"""One random call of MPI_Alltoall, v or w, MPI_Allgather or v, MPI_Allreduce, MPI_Reduce_scatter or its _block, MPI_Gather or v, MPI_Scatter
+or v: what each rank passes, so that all of it fits together."""
+import copy
+
+from datatypes import EXTENTS, ROOTED, SIZES, bounds
 from random_types import UNITS, random_type
 from reductions import FORMS, counts_of_blocks, random_reduction
 
@@ -131,14 +133,33 @@ def _side(making, step, amounts, pairs, sends):
     return _typed_side(random, kinds, counts, sends, len(pairs) == 1 and "displacements_alone" in making.avoided)
 
 
-def _gathered_side(making, amounts, pairs, sends):
-    """Of an allgatherv: the block of a rank is the same to all others."""
+def _gathered_side(making, step, amounts, ranks, sends):
+    """Of the v forms in which a rank has one block, whoever gets it: those of several ranks, or the only one of one rank."""
     random = making.random
     kind, each = _usable_type(random, amounts.unit, amounts.granule, sends)
-    if "types_of_unequal_sizes" in making.avoided and each > 1:
+    if step["form"] == "h" and "types_of_unequal_sizes" in making.avoided and each > 1:
         kind, each = ["contig", each, kind], 1
-    counts = [amounts.between(source, source)[0] * each for source, _ in pairs]
-    return {"types": [kind], "counts": counts[:1], "places": None} if sends else _vector_side(random, kind, counts, False)
+    counts = [amounts.between(rank, rank)[0] * each for rank in ranks]
+    return _vector_side(random, kind, counts, sends)
+
+
+def _own_side(making, step, amounts, rank, sends):
+    side = _gathered_side(making, step, amounts, [rank], sends)
+    return {**side, "places": None}
+
+
+def _rooted_sides(making, step, rank, peers, amounts):
+    """None where arguments mean nothing, and where the root's block is in place."""
+    gathers, elements, unit = step["form"] in "GH", *amounts.known.get("all", (0, None))
+    root = next((root for root in step["roots"] if root in peers or root == rank), None)
+    overlaps, blocks = (False, making.ranks) if "own_block_alone" in making.avoided else (gathers, 1)
+    own = row = None
+    if root in peers and not (step["in_place"] and rank == root):
+        own = _plain_side(making.random, unit, elements, blocks, overlaps) if step["form"] in "GS" else _own_side(making, step, amounts, rank, overlaps)
+    if rank == root:
+        row = _plain_side(making.random, unit, elements, len(peers), not gathers) if step["form"] in "GS" else \
+            _gathered_side(making, step, amounts, peers, not gathers)
+    return [own, row] if gathers else [row, own]
 
 
 def _member(making, step, rank, peers, amounts):
@@ -158,11 +179,13 @@ def _member(making, step, rank, peers, amounts):
         elements, unit = amounts.known["all"]
         sides = [_plain_side(random, unit, elements, len(peers), sends) for sends in (True, False)]
     elif step["form"] == "h":
-        sides = [_gathered_side(making, amounts, [(rank, rank)], True), _gathered_side(making, amounts, [(peer, rank) for peer in peers], False)]
+        sides = [_own_side(making, step, amounts, rank, True), _gathered_side(making, step, amounts, peers, False)]
+    elif step["form"] in ROOTED:
+        sides = _rooted_sides(making, step, rank, peers, amounts)
     else:
         sides = [_side(making, step, amounts, [(rank, peer) for peer in peers], True),
                  _side(making, step, amounts, [(peer, rank) for peer in peers], False)]
-    member["out"] = None if step["in_place"] else sides[0]
+    member["out"] = None if step["in_place"] and step["form"] not in ROOTED else sides[0]
     member["in"] = sides[1]
     return member
 
@@ -177,37 +200,68 @@ def _mode(making, number):
 def _in_place(making, step, team):
     if team["inter"] or making.random.random() > 0.2:
         return False
-    if step["form"] in FORMS:
+    if step["form"] in FORMS or step["form"] in ROOTED:
         return True
     if step["mode"] == "b" or step["form"] in "agh":
         return "typed_in_place" not in making.avoided
     return making.opens_at_once and team["opened"] and "in_place" not in making.avoided
 
 
-def random_call(making, number):
+def _roots(random, team):
+    """One for every communicator, by ranks of the world."""
+    groups = team["groups"]
+    if team["inter"]:
+        groups = [groups[i] + groups[i + 1] for i in range(0, len(groups), 2)]
+    return [random.choice(group) for group in groups]
+
+
+def random_call(making, number, forms="aaavvvwwggghhhrrrsssttt" + ROOTED):
     random, team = making.random, making.teams[number]
     units = [unit for unit in UNITS if unit[0] not in making.avoided]
     unit = random.choice(units)
-    step = {"op": "call", "number": making.take_number(), "team": number, "form": random.choice("aaavvvwwggghhhrrrsssttt"),
+    step = {"op": "call", "number": making.take_number(), "team": number, "form": random.choice(forms),
             "mode": _mode(making, number)}
     if step["form"] in "aw" and step["mode"] != "b" and (team["inter"] and "typed_between_groups" in making.avoided or
                                                          team.get("grid") and "typed_on_grids" in making.avoided):
         step["form"] = "v"
     if step["form"] in "gh" and team["inter"] and "gather_between_groups" in making.avoided:
         step["form"] = "r"
-    if step["form"] in "gh" and step["mode"] == "p" and "persistent_gather" in making.avoided:
+    if step["form"] == "h" and "allgatherv_alone" in making.avoided and min(len(group) for group in team["groups"]) == 1:
+        step["form"] = "H"
+    if step["form"] in "HT" and team["inter"] and "typed_between_groups" in making.avoided:
+        step["form"] = {"H": "G", "T": "S"}[step["form"]]
+    if step["form"] in "gh" + ROOTED and step["mode"] == "p" and "persistent_gather" in making.avoided:
         step["mode"] = "n"
     if step["form"] in "st" and team["inter"]:
         step["form"] = "r"  # between groups of two sizes it takes other counts
+    if step["form"] in ROOTED:
+        step["roots"] = _roots(random, team)
     step["in_place"] = _in_place(making, step, team)
     step["large"] = random.random() < 0.25
     if step["form"] in FORMS:
         step.update(random_reduction(random, making.avoided, team.get("ordered", False) and step["mode"] == "b"))
     if step["form"] == "t":
         step["count"] = counts_of_blocks(random, step["count"], max(len(group) for group in team["groups"]))
+    if step["form"] in "GS" and "gaps_in_trees" in making.avoided:
+        units = [unit for unit in units if len(unit) == 1 and EXTENTS[unit[0]] == SIZES[unit[0]]]
+        unit = random.choice(units)
     amounts = Amounts(random, step["in_place"], unit, units if step["form"] == "w" else [unit])
     elements = random.choice(ELEMENTS) if random.random() < 0.96 else 12 * 1024
-    if step["form"] in "ag":
+    if step["form"] in "agGS":
         amounts.known["all"] = (elements, unit)
     step["members"] = [_member(making, step, rank, peers, amounts) for rank, peers in pairs_of(team)]
     return step
+
+
+def calls_of_a_late_root(making, number):
+    """Some one behind the other, in which ranks that are not the root may be ahead of it."""
+    random, steps = making.random, []
+    for _ in range(random.choice([1, 3, 6, 12])):
+        if steps and random.random() < 0.6:
+            step = {**copy.deepcopy(steps[-1]), "number": making.take_number()}
+        else:
+            step = random_call(making, number, ROOTED)
+        if random.random() < 0.3:
+            yield {"op": "delay", "rank": random.choice(step["roots"]), "us": random.choice([10, 100, 1000, 5000]), "computes": random.randrange(2)}
+        steps.append(step)
+        yield step

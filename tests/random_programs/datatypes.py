@@ -122,11 +122,25 @@ def runs(kind):
     return found
 
 
+ROOTED = "GHST"  # MPI_Gather, v, MPI_Scatter, v
+
+
+def row_key(step):
+    """Of a call with a root: which side is the root's alone, a block for every rank. The other side is one block."""
+    return "in" if step["form"] in "GH" else "out"
+
+
 def side_form(step, key):
     """How a side of a call, out or in, says what it is: one type and count (a), a count for every block (v), or a type, too (w)."""
-    if step["form"] == "h":
-        return "v" if key == "in" else "a"
+    if step["form"] in "hHT":
+        return "v" if key == ("out" if step["form"] == "T" else "in") else "a"
     return step["form"] if step["form"] in "vw" else "a"
+
+
+def blocks_of(step, key, peers):
+    """How many a side has on a rank with so many peers."""
+    own = "out" if step["form"] in "gh" else {"in": "out", "out": "in"}[row_key(step)] if step["form"] in ROOTED else None
+    return 1 if key == own else peers
 
 
 def block_runs(form, side, i):

@@ -19,6 +19,8 @@ SETTINGS = {  # as in generate.py
     "CROSSRAIL_ALLGATHERV": ("-", ["ipc_push", "ipc_push~memcpy_threshold=100"]),
     "CROSSRAIL_REDUCE_SCATTER": ("-", ["ipc_pull"]),
     "CROSSRAIL_REDUCE_SCATTER_BLOCK": ("-", ["ipc_pull"]),
+    **{f"CROSSRAIL_{name}": ("-", [algorithm, f"{algorithm}~memcpy_threshold=100"]) for name, algorithm in
+       {"GATHER": "ipc_push", "GATHERV": "ipc_push", "SCATTER": "ipc_pull", "SCATTERV": "ipc_push"}.items()},
     "CROSSRAIL_DEVICES": ("1", ["0"]),
     "CROSSRAIL_DEVICE_SCRATCH": ("32M", ["4K", "64K", "1M"]),
     "CROSSRAIL_DEVICE_STAGED_USES": ("2", ["0", "0", "1", "100"]),

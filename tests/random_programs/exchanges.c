@@ -12,17 +12,39 @@ static Area area_of(const Side* side, int kind) {
   return make_area(kind, low, high);
 }
 
-/* Those of a rank that exchanges with `peers` others. */
-static int blocks_out(const Exchange* exchange, int peers) { return strchr("ghrt", exchange->form) != NULL ? 1 : peers; }
-static int blocks_in(const Exchange* exchange, int peers) {
-  return exchange->form == 'r' || exchange->form == 't' || (exchange->form == 's' && !exchange->in_place) ? 1 : peers;
+/* Those of a side of a rank that exchanges with `peers` others. */
+static int blocks_of(const Exchange* exchange, int receives, int peers) {
+  if (exchange->form == 's' && exchange->in_place) return peers;
+  return strchr(receives ? "rstST" : "ghrtGH", exchange->form) != NULL ? 1 : peers;
 }
 
-static Side read_one(Script* script, const Exchange* exchange, int blocks, int wanted) {
-  return read_side(script, strchr("vw", exchange->form) != NULL ? exchange->form : 'a', blocks, wanted);
+static Side read_one(Script* script, const Exchange* exchange, int receives, int peers, int wanted) {
+  const char form = strchr("vw", exchange->form) != NULL ? exchange->form : strchr(receives ? "hH" : "T", exchange->form) != NULL ? 'v' : 'a';
+  return read_side(script, form, blocks_of(exchange, receives, peers), wanted);
 }
-static Side read_received(Script* script, const Exchange* exchange, int blocks, int wanted) {
-  return exchange->form == 'h' ? read_side(script, 'v', blocks, wanted) : read_one(script, exchange, blocks, wanted);
+
+/* Of calls with a root, one side is the root's alone, and the other one is that of whoever gives it a block, or gets one. */
+static int has_side(const Exchange* exchange, int rank, int receives) {
+  const int* const group_of = exchange->team->group_of;
+  if (reduces(exchange)) return 0;
+  if (!is_rooted(exchange)) return receives || !exchange->in_place;
+  if (receives == (strchr("GH", exchange->form) != NULL)) return rank == exchange->root;
+  return exchange->team->inter ? group_of[rank] != group_of[exchange->root] : rank != exchange->root || !exchange->in_place;
+}
+/* Where data come from: the receive side? */
+static int from_in_place(const Exchange* exchange) { return exchange->in_place && !is_rooted(exchange); }
+
+/* COUNT and the roots of all communicators; from then on the peers are those from whom this rank receives. */
+static void read_root(Script* script, Exchange* exchange, int me) {
+  const Team* const team = exchange->team;
+  for (int64_t i = 0, count = next_number(script); i < count; ++i) {
+    const int root = (int)next_number(script), its = team->group_of[root], mine = team->group_of[me];
+    if (its == mine || (team->inter && its == (mine ^ 1))) exchange->root = root;
+  }
+  if (!has_side(exchange, me, 1)) exchange->blocks = 0;
+  if (exchange->blocks == 0 || strchr("GH", exchange->form) != NULL) return;
+  exchange->peers[0] = exchange->root;
+  exchange->blocks = 1;
 }
 
 static Side reduced_side(const Reduction* reduction, int64_t count, int blocks) {
@@ -55,13 +77,13 @@ static void read_reduced_sides(Script* script, Exchange* exchange) {
   Script again = *script;
   exchange->reduction = read_reduction(script, 1);
   const int64_t received = unequal && !exchange->in_place ? scattered(exchange, 0) : count;
-  exchange->in = reduced_side(&exchange->reduction, received, blocks_in(exchange, exchange->blocks));
+  exchange->in = reduced_side(&exchange->reduction, received, blocks_of(exchange, 1, exchange->blocks));
   if (exchange->in_place) return;
   const Reduction same = read_reduction(&again, 0);
-  exchange->out = reduced_side(&same, count, blocks_out(exchange, exchange->blocks));
+  exchange->out = reduced_side(&same, count, blocks_of(exchange, 0, exchange->blocks));
 }
 
-/* The line of one member: RANK OUT-KIND IN-KIND FLAGS out in; in place, without `out`; of reductions, without both. */
+/* The line of one member: RANK OUT-KIND IN-KIND FLAGS and those sides that it has, out before in. */
 static void read_member(Script* script, Exchange* exchange) {
   const int rank = (int)next_number(script), me = world_rank();
   const int out_kind = (int)next_number(script), in_kind = (int)next_number(script), flags = (int)next_number(script);
@@ -75,19 +97,17 @@ static void read_member(Script* script, Exchange* exchange) {
   Script again = *script;
   if (rank == me) {
     exchange->flags = flags;
-    if (!exchange->in_place && !reduces(exchange)) exchange->out = read_one(script, exchange, blocks_out(exchange, blocks), 1);
-    if (!reduces(exchange)) exchange->in = read_received(script, exchange, blocks_in(exchange, blocks), 1);
-    if (!exchange->in_place) exchange->from = area_of(&exchange->out, out_kind);
-    exchange->to = area_of(&exchange->in, in_kind);
+    if (has_side(exchange, me, 0)) exchange->out = read_one(script, exchange, 0, blocks, 1);
+    if (has_side(exchange, me, 1)) exchange->in = read_one(script, exchange, 1, blocks, 1);
+    if (exchange->out.types != NULL) exchange->from = area_of(&exchange->out, out_kind);
+    if (exchange->in.types != NULL) exchange->to = area_of(&exchange->in, in_kind);
   }
-  const int their_blocks = exchange->in_place ? blocks_in(exchange, blocks) : blocks_out(exchange, blocks);
-  if (slot < exchange->blocks && !reduces(exchange)) {
-    exchange->sent[slot] = exchange->in_place ? read_received(&again, exchange, their_blocks, 0) : read_one(&again, exchange, their_blocks, 0);
-  }
+  const int source = from_in_place(exchange);
+  if (slot < exchange->blocks && has_side(exchange, rank, source)) exchange->sent[slot] = read_one(&again, exchange, source, blocks, 0);
   skip_line(script);
 }
 
-/* call NUMBER TEAM FORM MODE IN-PLACE LARGE MEMBERS, of a reduction COUNT and what it is, then a line a member */
+/* call NUMBER TEAM FORM MODE IN-PLACE LARGE MEMBERS, of a reduction COUNT and what it is, of a call with a root the roots, then a line a member */
 Exchange* read_exchange(Script* script, uint64_t seed) {
   Exchange* const exchange = calloc(1, sizeof *exchange);
   exchange->number = (int)next_number(script);
@@ -107,6 +127,7 @@ Exchange* read_exchange(Script* script, uint64_t seed) {
     const int* const mine = exchange->team->member[exchange->team->group_of[me]];
     while (mine[exchange->index] != me) ++exchange->index;
     if (reduces(exchange)) read_reduced_sides(script, exchange);
+    if (is_rooted(exchange)) read_root(script, exchange, me);
   }
   for (int i = 0; i < members; ++i) {
     skip_line(script);
@@ -143,7 +164,7 @@ void free_exchange(Exchange* exchange) {
   free_side(&exchange->out);
   free_side(&exchange->in);
   for (int i = 0; i < exchange->blocks; ++i) free_side(&exchange->sent[i]);
-  if (!exchange->in_place) free_area(&exchange->from);
+  free_area(&exchange->from);
   free_area(&exchange->to);
   free(exchange);
 }
@@ -161,7 +182,7 @@ static void fill_operands(const Exchange* exchange, int receives, const Area* ar
 void refill(Exchange* exchange) {
   ++exchange->starts;
   exchange->written_between = 0;
-  if (!exchange->in_place) {
+  if (exchange->out.types != NULL) {
     seal_area(&exchange->from, 0);
     fill_area(&exchange->from, key_of(exchange, world_rank(), 0));
     if (reduces(exchange)) fill_operands(exchange, 0, &exchange->from);
@@ -204,8 +225,9 @@ static int64_t look(Cursor* cursor, int64_t* position) {
 }
 
 static void expect_block(const Exchange* exchange, int i, unsigned char* base) {
-  const uint64_t key = key_of(exchange, exchange->peers[i], exchange->in_place);
-  const int its_own = exchange->in_place ? i : 0, block = strchr("gh", exchange->form) != NULL ? its_own : exchange->index;
+  if (exchange->sent[i].types == NULL) return; /* in place at the root */
+  const uint64_t key = key_of(exchange, exchange->peers[i], from_in_place(exchange));
+  const int its_own = from_in_place(exchange) ? i : 0, block = strchr("ghGH", exchange->form) != NULL ? its_own : exchange->index;
   Cursor source = cursor_at(&exchange->sent[i], block), target = cursor_at(&exchange->in, i);
   for (;;) {
     int64_t from = 0, to = 0;
@@ -261,7 +283,7 @@ void check_exchange(Exchange* exchange) {
   for (int i = 0; i < exchange->blocks && !reduces(exchange); ++i) expect_block(exchange, i, should.base);
   compare(exchange, &exchange->to, should.memory, "receive side");
   free(should.memory);
-  if (exchange->in_place) return;
+  if (exchange->out.types == NULL) return;
   from_device(&exchange->from);
   should = exchange->from;
   should.memory = malloc(should.bytes);

@@ -1,5 +1,5 @@
-/* One call of MPI_Alltoall, v or w, MPI_Allgather or v, MPI_Allreduce, MPI_Reduce_scatter or its _block: blocking, nonblocking or persistent; and
- * what it must bring. */
+/* One call of MPI_Alltoall, v or w, MPI_Allgather or v, MPI_Allreduce, MPI_Reduce_scatter or its _block, MPI_Gather or v, MPI_Scatter or v:
+ * blocking, nonblocking or persistent; and what it must bring. */
 #pragma once
 
 #include <string.h>
@@ -23,7 +23,7 @@ enum { kAbsoluteOut = 1, kAbsoluteIn = 2, kTypesFreedEarly = 4, kNullWhenEmpty =
 typedef struct {
   int number, in_place, large, flags, starts;
   int written_between; /* since it was filled */
-  char form; /* a, v, w: alltoalls; g, h: allgather, v; r: allreduce; s, t: reduce_scatter_block, reduce_scatter */
+  char form; /* a, v, w: alltoalls; g, h: allgather, v; r: allreduce; s, t: reduce_scatter_block, reduce_scatter; G, H: gather, v; S, T: scatter, v */
   char mode; /* b, n, p; q: in the order of a stream, where crossrail is there and does not refuse it, otherwise as b */
   int stream; /* q: its number */
   int enqueued; /* q: not refused */
@@ -31,8 +31,9 @@ typedef struct {
   const Team* team;
   MPI_Comm comm; /* of when it was made: the team may be freed before */
   int index;         /* of this rank among those that send to its peers */
-  int peers[kMostRanks], blocks;
-  Side out, in;      /* this rank's */
+  int root;          /* of the world; of G, H, S and T */
+  int peers[kMostRanks], blocks; /* from whom this rank receives; otherwise all of them */
+  Side out, in;      /* this rank's; without types where it has none */
   Side sent[kMostRanks]; /* the peers'; not of reductions, where it is as long as this rank's */
   Reduction reduction;
   int64_t lengths[kMostRanks]; /* t: elements of each block */
@@ -50,6 +51,7 @@ typedef struct {
 Exchange* read_exchange(Script* script, uint64_t seed);
 void free_exchange(Exchange* exchange);
 static inline int reduces(const Exchange* exchange) { return strchr("rst", exchange->form) != NULL; }
+static inline int is_rooted(const Exchange* exchange) { return strchr("GHST", exchange->form) != NULL; }
 /* Fresh numbers for the next start. */
 void refill(Exchange* exchange);
 /* Calls MPI; a blocking call has ended then. Returns MPI's code. */

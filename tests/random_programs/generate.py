@@ -8,7 +8,7 @@ comes later.
 """
 import random as random_numbers
 
-from calls import random_call
+from calls import calls_of_a_late_root, random_call
 
 SETTINGS = {  # what each program begins with, and what it may be instead
     "CROSSRAIL_ALLTOALL": ("-", ["linear", "pairwise", "scatter_destination", "scatter_destination~throttle=1", "bruck",
@@ -27,6 +27,9 @@ SETTINGS = {  # what each program begins with, and what it may be instead
     "CROSSRAIL_ALLGATHERV": ("-", ["ring", "node_shared", "node_shared~packet=64~part=1K", "multi_lane", "multi_lane~part=1K"]),
     "CROSSRAIL_REDUCE_SCATTER": ("-", ["pairwise", "node_shared", "node_shared~packet=64~part=1K", "multi_lane", "multi_lane~part=1K"]),
     "CROSSRAIL_REDUCE_SCATTER_BLOCK": ("-", ["pairwise", "node_shared", "node_shared~packet=64~part=1K", "multi_lane", "multi_lane~part=1K"]),
+    **{f"CROSSRAIL_{name}": ("-", ["direct", "binomial", "leader_direct", "leader_direct~packet=64~part=1K", "node_shared",
+                                   "node_shared~packet=64~part=1K", "node_single_copy"]) for name in ("GATHER", "SCATTER")},
+    **{f"CROSSRAIL_{name}": ("-", ["direct", "node_shared", "node_shared~packet=64~direct=256"]) for name in ("GATHERV", "SCATTERV")},
     "CROSSRAIL_REPRODUCIBLE": ("0", ["1"]),
     "CROSSRAIL_SCRATCH": ("64M", ["64K", "256K", "1M"]),
     "CROSSRAIL_SLOTS": ("4", ["0", "1", "2", "16"]),
@@ -182,11 +185,21 @@ class Thread:
         self.making, self.index, self.teams = making, index, teams
         self.open, self.persistent, self.steps = [], {}, making.parts[-1]
 
+    def _recent_team(self):
+        random = self.making.random
+        return random.choice(self.teams[-2:] if random.random() < 0.7 else self.teams)
+
     def call(self):
-        random, making = self.making.random, self.making
-        recent = self.teams[-2:] if random.random() < 0.7 else self.teams
-        team = random.choice(recent)
-        step = random_call(making, team)
+        self._put(random_call(self.making, self._recent_team()))
+
+    def late_root(self):
+        for step in calls_of_a_late_root(self.making, self._recent_team()):
+            self._put(step) if step["op"] == "call" else self.steps.append(step)
+            if self.making.random.random() < 0.1:
+                self.message()
+
+    def _put(self, step):
+        making, team = self.making, step["team"]
         self.steps.append(step)
         if step["mode"] == "n":
             self.open.append(step["number"])
@@ -257,7 +270,7 @@ class Thread:
                            "us": random.choice([10, 100, 1000, 5000, 30000]), "computes": random.randrange(2)})
 
     def make(self, length):
-        weighted = [(self.call, 40), (self.complete, 20), (self.start, 12), (self.message, 10), (self.other, 6), (self.team, 5),
+        weighted = [(self.call, 40), (self.late_root, 3), (self.complete, 20), (self.start, 12), (self.message, 10), (self.other, 6), (self.team, 5),
                     (self.free, 3), (self.delay, 4)]
         ways, weights = zip(*weighted)
         for _ in range(length):

@@ -25,6 +25,10 @@ PROLOGUE = r"""
 #define REDUCE_SCATTER_BLOCK_INIT INIT(Reduce_scatter_block)
 #define ALLGATHERV_INIT INIT(Allgatherv)
 #define REDUCE_SCATTER_INIT INIT(Reduce_scatter)
+#define GATHER_INIT INIT(Gather)
+#define GATHERV_INIT INIT(Gatherv)
+#define SCATTER_INIT INIT(Scatter)
+#define SCATTERV_INIT INIT(Scatterv)
 #define c0 MPI_COMM_WORLD
 #define OK(call) do { int code_ = (call); if (code_ != MPI_SUCCESS) printf("WRONG: %s: error %d\n", #call, code_), wrong = 1; } while (0)
 

@@ -14,16 +14,22 @@ from mpis import all_mpis, launcher_environment  # noqa: E402
 from text import program_text  # noqa: E402
 
 # What the MPI libraries themselves do wrong with legal programs, which are made without it. types_of_unequal_sizes: by the size of this rank's
-# own datatype MPI_Allgatherv chooses how blocks travel, and ranks that choose differently wait for ever. communicators_of_threads: threads that make
+# own datatype MPI_Allgatherv chooses how blocks travel, and ranks that choose differently wait for ever. own_block_alone: in MPI_Gather and
+# MPI_Scatter a rank receives the blocks of others by the type of its own, which therefore must have room for them between its elements.
+# gaps_in_trees: in both calls blocks are passed on as bytes, of which a part that ends within an element with gaps is not unpacked (over UCX).
+# allgatherv_alone: displacements of MPI_Allgatherv are ignored where there is one rank. persistent_gather: copies are made when the request is,
+# not at its starts. typed_between_groups: the counts of MPI_Scatterv and MPI_Gatherv are taken for those of the other group's type, too.
+# communicators_of_threads: threads that make
 # some at the same time wait for each other, since of those under way on a rank the one of the oldest parent goes first, and ranks
 # differ in what is under way; the one that crossrail makes for messages counts, too.
 AVOIDED = {
     "openmpi4": {"displacements_alone", "freed_types", "in_place", "freed_communicator", "typed_between_groups", "gather_between_groups",
-                 "typed_on_grids", "complex", "put_of_some", "communicators_of_threads", "types_of_unequal_sizes"},
+                 "typed_on_grids", "complex", "put_of_some", "communicators_of_threads", "types_of_unequal_sizes", "own_block_alone"},
     "openmpi5": {"displacements_alone", "freed_types", "in_place", "freed_communicator", "typed_between_groups",
-                 "gather_between_groups", "complex", "communicators_of_threads", "types_of_unequal_sizes"},
+                 "gather_between_groups", "complex", "communicators_of_threads", "types_of_unequal_sizes", "own_block_alone"},
     # Whose progress cannot be hooked: nobody would bring back what persistent calls got copies of.
-    "mpich4": {"typed_in_place", "in_place", "inactive", "put", "group", "gather_between_groups", "persistent_gather", "persistent_on_devices"},
+    "mpich4": {"typed_in_place", "in_place", "inactive", "put", "group", "gather_between_groups", "persistent_gather", "persistent_on_devices",
+               "gaps_in_trees", "allgatherv_alone"},
     # And what crossrail does wrong: at MPI_THREAD_MULTIPLE, MPICH 5 frees such a communicator's record while it holds its lock.
     # A persistent call over messages may wait for ever for one that was sent (its first start, then MPI_Waitall).
     "mpich5": {"inactive", "gather_between_groups"},

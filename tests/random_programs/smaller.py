@@ -1,7 +1,7 @@
 """Programs made smaller, always legal: without steps, without a rank, with simpler calls."""
 import copy
 
-from datatypes import bounds, side_form
+from datatypes import ROOTED, bounds, row_key, side_form
 from reductions import FORMS
 
 DEVICE, CHUNKS = 5, 10  # areas.h: of device memory the first, and the last
@@ -73,13 +73,34 @@ def _renamed(step, gone):
     return step
 
 
+def root_of(step, team, rank):
+    """In whose communicator the rank is."""
+    return next(root for root in step["roots"] if root == rank or root in peers_in(team, rank) or
+                any(root in group and rank in group for group in team["groups"]))
+
+
+def _with_other_root(step, team, gone):
+    """Where the root goes, another rank of its group takes its row over."""
+    if gone in step["roots"]:
+        at, by_rank = step["roots"].index(gone), {member["rank"]: member for member in step["members"]}
+        others = [rank for group in team["groups"] if gone in group for rank in group if rank != gone]
+        row, own = row_key(step), "out" if row_key(step) == "in" else "in"
+        step["roots"][at:at + 1] = others[:1]
+        for heir in others[:1]:
+            by_rank[heir][row] = by_rank[gone][row]
+            by_rank[heir][own] = None if step["in_place"] else by_rank[heir][own]
+    step["roots"] = [rank - (rank > gone) for rank in step["roots"]]
+
+
 def _call_without(step, team, gone):
     members = []
+    if step["form"] in ROOTED:
+        _with_other_root(step, team, gone)
     for member in step["members"]:
         peers = peers_in(team, member["rank"])
         if member["rank"] == gone:
             continue
-        if gone in peers and step["form"] in "vwh":
+        if gone in peers and step["form"] in "vwhHT":
             at = peers.index(gone)
             for key in ("out", "in"):
                 side = member[key]

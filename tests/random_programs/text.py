@@ -1,5 +1,5 @@
 """A program as the interpreter reads it."""
-from datatypes import side_form, words
+from datatypes import ROOTED, side_form, words
 from reductions import FORMS, OWN
 
 
@@ -21,6 +21,8 @@ def _call(step):
         element = words(step["element"]) if step["operation"] in OWN else [step["element"]]
         counts = [len(step["count"]), *step["count"]] if step["form"] == "t" else [step["count"]]
         lines[0] += [*counts, step["operation"], step["numbers"]] + element
+    if step["form"] in ROOTED:
+        lines[0] += [len(step["roots"]), *step["roots"]]
     for member in step["members"]:
         line = [member["rank"], member["out_kind"], member["in_kind"], member["flags"]]
         for key in ("out", "in"):
