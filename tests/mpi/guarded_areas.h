@@ -34,9 +34,9 @@ static inline Area make_area(const Layout* layout, int blocks, Random* random) {
 
 static inline Area copy_area(const Area* area) {
   Area copy = *area;
-  copy.start = malloc(area->bytes);
+  copy.start = malloc(area->bytes + 1);
   copy.base = copy.start + (area->base - area->start);
-  memcpy(copy.start, area->start, area->bytes);
+  if (area->bytes > 0) memcpy(copy.start, area->start, area->bytes);
   return copy;
 }
 
@@ -75,6 +75,19 @@ static inline Area move_area(Area* area, unsigned char* to) {
   area->start = to;
   area->base = to + (before.base - before.start);
   return before;
+}
+
+/* Some of a call's sides, where there is the driver; `host` is where they lay before. */
+static inline void move_some(Area* const sides[2], Area host[2], Random* own) {
+  for (int i = 0; i < 2 && device_alloc != NULL; ++i) {
+    if (sides[i]->start != NULL && random_below(own, 2)) host[i] = move_area(sides[i], device_alloc(sides[i]->bytes));
+  }
+}
+
+static inline void move_back(Area* const sides[2], const Area host[2]) {
+  for (int i = 0; i < 2; ++i) {
+    if (host[i].start != NULL) device_free(move_area(sides[i], host[i].start).start);
+  }
 }
 
 #endif

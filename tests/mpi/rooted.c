@@ -4,18 +4,9 @@
  *
  *   rooted SEED CALLS
  *
- * PRETEND_DRIVER: as in reductions.c. */
-#include <dlfcn.h>
-
+ * PRETEND_DRIVER: as in guarded_areas.h. */
 #include "random_comms.h"
 #include "rooted_call.h"
-
-static int finish(MPI_Request* request, int persistent) {
-  if (persistent) MPI_OK(MPI_Start(request));
-  const int code = MPI_Wait(request, MPI_STATUS_IGNORE);
-  if (persistent) MPI_OK(MPI_Request_free(request));
-  return code;
-}
 
 /* What MPI is given: garbage where it means nothing. */
 #define GARBAGE ((void*)0x1230)
@@ -68,40 +59,12 @@ CALLS(do_calls_c, _c, MPI_Count, MPI_Aint, call->large_counts, call->large_place
 #define do_calls_c do_calls
 #endif
 
-static void* (*device_alloc)(size_t);
-static void (*device_free)(void*);
-static void (*device_open)(int);
-
-static void load_driver(void) {
-  const char* path = getenv("PRETEND_DRIVER");
-  void* driver = path == NULL ? NULL : dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-  if (driver == NULL) return;
-  device_alloc = (void* (*)(size_t))dlsym(driver, "pretend_alloc");
-  device_free = (void (*)(void*))dlsym(driver, "pretend_free");
-  device_open = (void (*)(int))dlsym(driver, "pretend_open");
-}
-
-/* Between host memory and the driver's, which then is where the area lies. Returns where it lay before. */
-static Area move_area(Area* area, unsigned char* to) {
-  const Area before = *area;
-  device_open(1);
-  memcpy(to, area->start, area->bytes);
-  device_open(0);
-  area->start = to;
-  area->base = to + (before.base - before.start);
-  return before;
-}
-
 static int do_call(Call* call, MPI_Comm comm, Random* own) {
   Area* const sides[2] = {&call->own_area, &call->row_area};
   Area host[2] = {{0}, {0}};
-  for (int i = 0; i < 2 && device_alloc != NULL && call->form == kBlocking; ++i) {
-    if (sides[i]->start != NULL && random_below(own, 2)) host[i] = move_area(sides[i], device_alloc(sides[i]->bytes));
-  }
+  if (call->form == kBlocking) move_some(sides, host, own);
   const int code = call->large ? do_calls_c(call, comm) : do_calls(call, comm);
-  for (int i = 0; i < 2; ++i) {
-    if (host[i].start != NULL) device_free(move_area(sides[i], host[i].start).start);
-  }
+  move_back(sides, host);
   return code;
 }
 

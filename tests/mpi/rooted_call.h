@@ -2,10 +2,9 @@
 #pragma once
 
 #include "check.h"
-#include "random_numbers.h"
-#include "random_types.h"
+#include "guarded_areas.h"
 
-enum { kGuardBytes = 256, kMostParts = 5, kMostRanks = 64 };
+enum { kMostParts = 5, kMostRanks = 64 };
 
 typedef enum { kBlocking, kNonblocking, kPersistent, kForms } Form;
 
@@ -20,12 +19,6 @@ enum { kLargeCounts = 1 };
 #else
 enum { kLargeCounts = 0 };
 #endif
-
-typedef struct {
-  unsigned char* start;
-  size_t bytes;
-  unsigned char* base; /* the address that MPI is given */
-} Area;
 
 /* A call as all ranks know it, and this rank's sides. Of the v forms a block has `parts` times the elements of the row's layout. */
 typedef struct {
@@ -44,35 +37,12 @@ typedef struct {
 static inline int is_root(const Call* call) { return call->rank == call->root; }
 static inline int has_own(const Call* call) { return !(is_root(call) && call->in_place); }
 
-static inline Area make_area(const Layout* layout, int blocks, Random* random) {
-  MPI_Aint lowest, end;
-  reach(layout, blocks, &lowest, &end);
-  if (lowest > 0) lowest = 0;
-  if (end < 0) end = 0;
-  Area area = {.bytes = (size_t)(end - lowest) + 2 * kGuardBytes};
-  area.start = malloc(area.bytes);
-  area.base = area.start + kGuardBytes + ((15 - lowest) & ~(MPI_Aint)15);
-  while (area.base + end > area.start + area.bytes) area.base -= 16;
-  for (size_t i = 0; i < area.bytes; ++i) area.start[i] = (unsigned char)(random_word(random) >> 40);
-  return area;
-}
-
-static inline Area copy_area(const Area* area) {
-  Area copy = *area;
-  copy.start = malloc(area->bytes + 1);
-  copy.base = copy.start + (area->base - area->start);
-  if (area->bytes > 0) memcpy(copy.start, area->start, area->bytes);
-  return copy;
-}
-
-static inline MPI_Aint extent_of(MPI_Datatype type) {
-  MPI_Aint lower, extent;
-  MPI_Type_get_extent(type, &lower, &extent);
-  return extent;
-}
-
 /* A rank's block in the root's row. */
-static inline unsigned char* block_at(const Call* call, const Area* row, int rank) { return row->base + extent_of(call->row.type) * call->places[rank]; }
+static inline unsigned char* block_at(const Call* call, const Area* row, int rank) {
+  MPI_Aint lower, extent;
+  MPI_Type_get_extent(call->row.type, &lower, &extent);
+  return row->base + extent * call->places[rank];
+}
 
 static inline int bytes_of(const Call* call, int rank) {
   int size = 0;

@@ -117,14 +117,10 @@ CALLS(_c, MPI_Count, MPI_Aint)
 static int do_call(Call* call, MPI_Comm comm, Random* own) {
   Area* const sides[2] = {&call->from, &call->to};
   Area host[2] = {{0}, {0}};
-  for (int i = 0; i < 2 && device_alloc != NULL && call->form == kBlocking; ++i) {
-    if (sides[i]->start != NULL && random_below(own, 2)) host[i] = move_area(sides[i], device_alloc(sides[i]->bytes));
-  }
+  if (call->form == kBlocking) move_some(sides, host, own);
   const void* from = call->in_place ? MPI_IN_PLACE : call->from.base;
   const int code = call->large ? do_calls_c(call, comm, from) : do_calls(call, comm, from);
-  for (int i = 0; i < 2; ++i) {
-    if (host[i].start != NULL) device_free(move_area(sides[i], host[i].start).start);
-  }
+  move_back(sides, host);
   return code;
 }
 
