@@ -156,7 +156,7 @@ int PendingUse::code(const PendingCall& call) const {
 
 int PendingUse::raise(const PendingCall& call) const {
   const int its = code(call);
-  if (its != MPI_SUCCESS) call_error_handler(record_->freed ? handles().comm_self : record_->comm, its);
+  if (its != MPI_SUCCESS) call_error_handler(raises_on(), its);
   return its;
 }
 

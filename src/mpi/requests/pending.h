@@ -50,7 +50,10 @@ class PendingUse {
   PendingUse(const PendingUse&) = delete;
   PendingUse& operator=(const PendingUse&) = delete;
 
+  // Not once the record has been given back (release()).
   CommunicatorRecord& record() const { return *record_; }
+  // Where errors of the request are raised: on the call's communicator, or on MPI_COMM_SELF once that has been freed or its record given back.
+  MPI_Comm raises_on() const { return record_ == nullptr || record_->freed ? handles().comm_self : record_->comm; }
   const char* function() const { return function_; }
   // For statistics: the entry point, what its blocks hold on average, and how many this rank sends.
   void count_for(CallCounter& counter, std::uint64_t block_bytes, int blocks);

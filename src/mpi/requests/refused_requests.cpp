@@ -29,10 +29,9 @@ bool is_active(MPI_Request request) {
 // It has been kept for a later call, and the program has an old copy.
 bool is_stale(const LiveRequest& live) { return live.call.load(std::memory_order_acquire) == nullptr; }
 
-// The communicator whose error handler is called: MPI_COMM_SELF for a request without a call, or where the call's communicator has been freed.
 MPI_Comm handler_of(const LiveRequest* live) {
   const OurRequest* const call = live == nullptr ? nullptr : live->call.load(std::memory_order_acquire);
-  return call == nullptr || call->use.record().freed ? handles().comm_self : call->use.record().comm;
+  return call == nullptr ? handles().comm_self : call->use.raises_on();
 }
 
 CallResult refuse(const char* function, const LiveRequest* live, const char* what) {
