@@ -10,7 +10,7 @@
 namespace crossrail::mpi {
 
 NoticeReader& NoticeReader::of_process() {
-  static NoticeReader& one = *new NoticeReader;  // outlives every static object
+  static NoticeReader& one = *new NoticeReader;  // It outlives every static object.
   return one;
 }
 
