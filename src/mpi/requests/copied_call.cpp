@@ -19,7 +19,7 @@ Status Copy::place(Word64& address, const CopiedSide& side, Word64 other) {
   return {};
 }
 
-// The copy keeps the distances between the parts, since one address stands for all of them. Pages come into being where they are touched, so
+// The copy keeps the distances between the parts, since one address stands for all of them. Pages are allocated only when they are touched, so
 // gigabytes between two parts cost nothing.
 Status Copy::reserve(const Span& span, const std::byte* other) {
   constexpr std::size_t kShort = std::size_t{64} << 20;
