@@ -7,7 +7,7 @@
 namespace crossrail {
 namespace {
 
-// What was timed is judged in the next call, where all ranks wait for each other with patience.
+// The times of a call are judged in the next call, where all ranks wait for each other patiently.
 Status judge_times(Slot& slot, const Shape& shape, std::span<SpeedGuard::Nanoseconds> values) {
   for (SpeedGuard::Nanoseconds& value : values) CROSSRAIL_TRY(agree_on_largest(slot, value, value));
   const SpeedGuard::Verdict verdict = slot.owner.guard.judge(shape);
