@@ -20,10 +20,10 @@ namespace {
 
 struct State {
   PairwisePieces pieces;
-  std::vector<Block> blocks;  // of every member, on both sides: for devices
+  std::vector<Block> blocks;  // It has the blocks of every member on both sides, for devices.
 };
 
-// The most of a block in one message: who stages them has the next piece on its way while one is sent.
+// Returns the largest part of a block that is one message. With pieces, the next one is being staged while one is sent.
 std::size_t piece_bytes(const Plan& plan) {
   constexpr std::uint64_t kLeast = 64 * 1024;
   return plan.shared_bytes(std::max(kLeast, plan.parameter(parameters::piece)));

@@ -20,15 +20,15 @@ namespace crossrail::alltoallv::pairwise {
 namespace {
 
 struct State {
-  std::size_t piece;              // the most of a block in one message
-  std::vector<std::size_t> came;  // from every member
+  std::size_t piece;              // No message takes more of a block.
+  std::vector<std::size_t> came;  // They count what has arrived from each member.
   PairwisePieces pieces() { return {piece, piece, came.size(), &came}; }
 };
 
 std::size_t piece_bytes(const Plan& plan) {
   constexpr std::uint64_t kLeast = 64 * 1024;
   const std::size_t piece = plan.shared_bytes(std::max(kLeast, plan.parameter(parameters::piece)));
-  // A line more than was asked for: of a block of two pieces exactly a third, empty one would have to tell that it ends (messages.h).
+  // The piece is a line longer than requested. Otherwise a block of exactly two pieces would need a third, empty one to mark its end (messages.h).
   return std::min(round_up(piece, kCacheLineBytes) + kCacheLineBytes, Links::kMostPiece);
 }
 

@@ -1,5 +1,5 @@
-// What   As reduce_scatter_block_device/ipc_pull, with blocks of any lengths: a kernel on every device reads this rank's block of all ranks where they
-//        lie, combines them in the order of the ranks, and writes the result.
+// What   This is reduce_scatter_block_device/ipc_pull with blocks of any lengths: a kernel on every device reads this rank's block from all ranks
+//        where they lie, combines them in the order of the ranks, and writes the result.
 // When   One node, any number of elements.
 // Cost   One meeting of processors + one kernel launch + m(p-1) bytes into the device with the longest block.
 // Needs  What is sent in device memory that peers can map; else, in place and where elements have gaps, memory of ours on the way, in rounds
