@@ -11,7 +11,7 @@
 namespace crossrail {
 namespace {
 
-constexpr std::size_t kLeastStretch = 64 * 1024;  // worth a command and a message of its own
+constexpr std::size_t kLeastStretch = 64 * 1024;  // A shorter stretch is not worth a command and a message of its own.
 constexpr std::size_t kMostStretch = std::size_t{1} << 30;
 constexpr std::size_t kLeastLent = std::size_t{1} << 20;
 constexpr int kLooksBetweenYields = 64;
@@ -56,7 +56,7 @@ Status HelperLinks::post_recv_up_to(int rank, const UpTo& what, Channel channel)
 
 void HelperLinks::give_up(const std::size_t& came) { own_.give_up(came); }
 
-// The helper processes first: they begin while this rank posts its own stretch.
+// The helper processes come first, so that they begin while this rank posts its own stretch.
 Status HelperLinks::post(const Asked& asked, Channel channel) {
   const std::size_t each = channel == Channel::blocks ? stretch_bytes(asked.bytes) : 0;
   const std::size_t own = each == 0 ? asked.bytes : each;
@@ -159,7 +159,8 @@ void HelperLinks::begin_anew() {
   lent_bytes_ = 0;
 }
 
-// What helper processes have begun they end or give up; in memory that is about to go nothing arrives, as they have a mapping of their own.
+// Helper processes finish or abandon what they have begun. Nothing arrives in memory that is about to be freed, because they have a mapping of their
+// own.
 void HelperLinks::cancel_posted() {
   HelperProcesses& helpers = HelperProcesses::of_process();
   for (int helper = 0; helper < processes_ - 1 && !stretches_.empty(); ++helper) {
