@@ -5,7 +5,7 @@
 namespace crossrail {
 namespace {
 
-// A null buffer has room for nothing. If the driver does not say where an allocation ends, the arrays are believed.
+// A null buffer has no room. If the driver does not say where an allocation ends, the arrays are trusted.
 void find_limits(crossrail_counted_side& side) {
   side.lowest = side.highest = 0;
   if (side.base == nullptr) return;

@@ -32,7 +32,7 @@ std::uint64_t Plan::parameter(const Parameter& declared) const {
 }
 
 Status Plan::open_messages_and_memory(std::size_t bytes) {
-  // Both, even if one fails here: other ranks are in them.
+  // Both must be called even if the first one fails here, because other ranks call them.
   const Status opened = links->open_messages();
   node_bytes = bytes;
   if (bytes > topology->scratch_bytes) {
