@@ -37,7 +37,7 @@ std::string json_of(const char* name, const Spread& spread, const char* unit) {
   return text;
 }
 
-// What a result has more where the call has parts.
+// Returns the additional results of a call that has parts.
 std::string json_of(const Overlap& overlap, Form form) {
   std::string text;
   for (int part = 0; part < kParts; ++part) text += json_of(kPartNames[part], overlap.us[part], "us");
@@ -100,7 +100,7 @@ void Report::cut_short(std::size_t bytes) {
   if (rank_ == 0) std::printf("# the time is over: blocks of %zu bytes and more were not measured\n", bytes);
 }
 
-// What is added where the buffers lie on a device.
+// Returns what is added if the buffers are on a device.
 std::string Report::memory() const {
   if (options_.memory == Memory::host) return "\"memory\":\"host\",";
   const device::Facts facts = device::facts();
@@ -125,7 +125,7 @@ std::string Report::header() const {
 }
 
 bool Report::write(bool finished) const {
-  // Renamed when it is whole: a bench that is stopped leaves the sizes before.
+  // It is renamed when it is complete, so a bench that is stopped leaves the earlier sizes.
   const std::string part = options_.output + ".part";
   std::FILE* file = std::fopen(part.c_str(), "w");
   if (file == nullptr) {
