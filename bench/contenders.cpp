@@ -109,7 +109,7 @@ bool native_can_run(const Bench& bench) {
   const auto& names = bench.options.contenders;
   const bool wanted = std::find(names.begin(), names.end(), "native") != names.end();
   if (!wanted || bench.options.memory == Memory::host || mpi_takes_device_memory()) return true;
-  if (bench.rank == 0) std::fprintf(stderr, "bench: this MPI library knows nothing of device memory: instead of 'native', 'passed' calls it on copies in host memory\n");
+  if (bench.rank == 0) std::fprintf(stderr, "bench: this MPI library cannot read device memory: 'passed', which calls it on copies in host memory, replaces 'native'\n");
   return false;
 }
 

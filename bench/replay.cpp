@@ -169,7 +169,7 @@ int run(const ReplayOptions& options) {
   if (set("CROSSRAIL_PMPI", "0") != 0) refuse(rank, "crossrail refuses CROSSRAIL_PMPI=0: native calls could not be told from its own");
   std::istringstream text(part_of_rank(options.program, rank, ranks));
   Program program;
-  if (sum(!read(text, program)) != 0) refuse(rank, "the recorded calls make no sense");
+  if (sum(!read(text, program)) != 0) refuse(rank, "the recorded calls cannot be read");
   const Data data(program);
   Player native(program, data, true), carried(program, data, false);
   const Checked checked = check(program, data, native, carried, options.check_calls);

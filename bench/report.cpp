@@ -77,7 +77,7 @@ Report::Report(const std::string& name, const Options& options, int rank)
     std::printf("# %s, %d ranks on %d hosts, %s%s%s%s%s\n", name_.c_str(), ranks_, nodes_, mpi_version().c_str(), datatype.c_str(),
                 device.empty() ? "" : ", memory of ", device.c_str(), more.c_str());
     std::printf("%10s %-17s %-17s %11s %10s %10s %10s %10s %9s %s\n", "bytes", "contender", "algorithm", "repetitions", "min us", "p50 us", "p99 us", "max us", "GB/s", "checked");
-    if (options_.form != Form::blocking) std::printf("# microseconds are those of start and wait at once; below them the parts, medians\n");
+    if (options_.form != Form::blocking) std::printf("# microseconds are medians: of start directly followed by wait, and below them of the parts\n");
   }
 }
 

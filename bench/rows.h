@@ -46,7 +46,7 @@ Blocks blocks_in_row(const Exchange& exchange, const Datatype& type, LengthAt le
     row.counts.push_back(type.count(length));
     elements += length / type.data_bytes;
     if (elements > INT_MAX) {
-      std::fprintf(stderr, "bench: blocks of %zu bytes for %d ranks are more than MPI's displacements hold\n", exchange.block, exchange.ranks);
+      std::fprintf(stderr, "bench: blocks of %zu bytes for %d ranks are more than MPI's displacements can hold\n", exchange.block, exchange.ranks);
       MPI_Abort(MPI_COMM_WORLD, 2);
     }
   }

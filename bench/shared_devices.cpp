@@ -98,7 +98,7 @@ class Device {
     allocate_ = reinterpret_cast<void* (*)(std::size_t, int)>(dlsym(library, "host_device_alloc"));
     release_ = reinterpret_cast<void (*)(void*)>(dlsym(library, "host_device_free"));
     touchable_ = reinterpret_cast<void* (*)(const void*)>(dlsym(library, "host_device_touchable"));
-    return touchable_ == nullptr ? path + " is none of a device made of host memory" : "";
+    return touchable_ == nullptr ? path + " is not the library of a device made of host memory" : "";
   }
   bool pretended_;
   void* (*allocate_)(std::size_t, int) = nullptr;

@@ -53,7 +53,7 @@ Status NodeRows::plan(const Plan& plan) {
   ranks_ = static_cast<std::size_t>(layout.node_size);
   rank_of_.clear();
   for (const int rank : plan.topology->node_ranks()) rank_of_.push_back(rank);
-  if (layout.packet_count <= ranks_) return failed(Code::no_memory, "the node's segment has no room for a packet a rank");
+  if (layout.packet_count <= ranks_) return failed(Code::no_memory, "the node's segment has no room for one packet per rank");
   packet_bytes_ = std::min<std::size_t>(plan.parameter(parameters::packet), (layout.packet_count - ranks_ - 1) * Packet::kPayloadBytes);
   // The stride is odd so that the packets of different ranks begin in different sets of the caches.
   stride_ = std::min((ranks_ + packets_for(packet_bytes_)) | 1, layout.packet_count);

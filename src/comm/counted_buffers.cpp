@@ -24,7 +24,7 @@ DeviceSide whole(const crossrail_counted_side& side) { return {side.base, 1, fal
 
 }  // namespace
 
-Status CountedBuffers::open(Buffers&, const Plan*) { return failed(Code::unsupported, "counts that only a device may read"); }
+Status CountedBuffers::open(Buffers&, const Plan*) { return failed(Code::unsupported, "only a device may read the counts"); }
 
 DeviceCall CountedBuffers::on_devices() {
   if (!possible_) return {};

@@ -174,8 +174,8 @@ Status enqueue_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, voi
   CROSSRAIL_TRY(plan_on_devices(slot, shape, call, plan));
   if (!wrong_before.empty()) return failure(Code::unsupported, "%s", wrong_before.c_str());
   if (plan == nullptr) {
-    return failed(Code::unsupported, "some rank's buffers are not in device memory that the others can map, or have gaps, or are one where results would be "
-                                     "written over what others read, or its counts of an earlier call were wrong");
+    return failed(Code::unsupported, "some rank's buffers have gaps, are not in device memory that the others can map, or are the same although results would "
+                                     "overwrite what others read, or its counts of an earlier call were wrong");
   }
   Buffers buffers = user.device_buffers();
   buffers.stream = stream == nullptr ? CROSSRAIL_DEFAULT_STREAM : stream;

@@ -130,11 +130,11 @@ Status compare(Trial& trial, bool always, std::size_t& from) {
     CROSSRAIL_TRY(trial.time(Where::host, bytes, by_host));
     CROSSRAIL_TRY(trial.time(Where::device, bytes, straight));
     if (straight == kFailed) {
-      log_line(LogLevel::error, "the MPI library says that it takes device memory, but messages from there arrive wrong: they go by way of host memory");
+      log_line(LogLevel::error, "the MPI library claims to accept device memory, but messages from there arrive wrong: they go through host memory instead");
       from = SIZE_MAX;
       return {};
     }
-    log_line(LogLevel::plan, "messages of %zu bytes between nodes: %.1f us by way of host memory, %.1f us straight from device memory", bytes,
+    log_line(LogLevel::plan, "messages of %zu bytes between nodes: %.1f us through host memory, %.1f us directly from device memory", bytes,
              by_host / 1e3, straight / 1e3);
     if (!always && straight > kFaster * by_host) return {};
     from = bytes;

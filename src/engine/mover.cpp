@@ -32,7 +32,7 @@ bool Mover::is_there() {
   tried_ = true;
   started_.store(true, std::memory_order_release);
   thread_ = start_own_thread("crossrail-mover", [this] { run(); });
-  if (!thread_.joinable()) log_line(LogLevel::error, "no thread for nonblocking calls, which are native: %s", std::strerror(errno));
+  if (!thread_.joinable()) log_line(LogLevel::error, "cannot create a thread for nonblocking calls, so MPI handles them: %s", std::strerror(errno));
   return thread_.joinable();
 }
 

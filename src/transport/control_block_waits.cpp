@@ -90,7 +90,7 @@ Status ControlBlock::judge() {
   const std::uint64_t found = await_verdict();
   const std::uint64_t last_call = found >> 2;
   if (call_ > last_call || (call_ == last_call && (found & kGivenBack) != 0)) {
-    return failed(Code::given_back, "another rank met an error in the call before");
+    return failed(Code::given_back, "another rank met an error in the previous call");
   }
   return failed(code_of(error), "another rank met an error on this communicator");
 }

@@ -78,7 +78,7 @@ Status HelperLinks::give(const Asked& stretch, int helper) {
     CROSSRAIL_TRY(borrow(stretch.bytes, memory));
     if (!helpers.find(memory, stretch.bytes, seen)) {
       CROSSRAIL_TRY(helpers.check_alive());
-      return failed(Code::system, "a helper process cannot be told of memory");
+      return failed(Code::system, "memory cannot be announced to a helper process");
     }
     if (!stretch.receive) copy_block(memory, stretch.data, stretch.bytes);
   }
@@ -125,7 +125,7 @@ Status HelperLinks::wait_for(const Stretch& stretch, const Message& message) {
     since = Clock::now();
   }
   if (outcome == HelperDesk::Outcome::wrong_length) {
-    return failure(Code::mismatch, "rank %d has sent another number of bytes than this rank expects", message.rank);
+    return failure(Code::mismatch, "rank %d has sent a different number of bytes from what this rank expects", message.rank);
   }
   if (outcome == HelperDesk::Outcome::failed) return failure(Code::system, "a helper process could not move a message of rank %d", message.rank);
   if (stretch.copied_to != nullptr) copy_block(stretch.copied_to, stretch.from, stretch.bytes);

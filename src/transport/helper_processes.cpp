@@ -64,7 +64,7 @@ HelperProcesses::HelperProcesses() {
     if (!take(helper_name(key.c_str(), job, number_).c_str(), number)) break;
   }
   job_ = hash_bytes(key.data(), key.size());
-  log_line(LogLevel::detail, "%d helper processes, number %d of their jobs", this->count(), number_);
+  log_line(LogLevel::detail, "%d helper processes, with number %d in their jobs", this->count(), number_);
 }
 
 bool HelperProcesses::take_first(const char* key) {
@@ -99,7 +99,7 @@ Status HelperProcesses::make_pages(std::size_t bytes, Pages& pages) {
   bytes = round_up(std::max<std::size_t>(bytes, 1), kPageBytes);
   int descriptor = -1;
   std::byte* const data = mapped_file("crossrail-pages", bytes, descriptor);
-  if (data == nullptr) return failure(Code::no_memory, "no %zu bytes that helper processes see", bytes);
+  if (data == nullptr) return failure(Code::no_memory, "cannot allocate %zu bytes that helper processes see", bytes);
   const std::lock_guard lock(mutex_);
   pages = {data, bytes, ++pages_made_};
   bool told = true;

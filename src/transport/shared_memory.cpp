@@ -98,7 +98,7 @@ Status SharedMemory::attach(const SharedMemoryAddress& address) {
   }
   Status mapped;
   if (lseek(descriptor, 0, SEEK_END) != static_cast<off_t>(address.bytes)) {
-    mapped = failed(Code::system, "the node's shared memory has another size than announced");
+    mapped = failed(Code::system, "the node's shared memory has a different size from what was announced");
   } else {
     mapped = map(descriptor);
   }

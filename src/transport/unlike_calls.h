@@ -25,7 +25,7 @@ inline Status unlike_calls(std::uint64_t call, const BegunBy& one, const BegunBy
 
 // Only MPI knows what the program's operations do, so MPI gets those calls.
 inline Status operation_on_one(std::uint64_t call, int its_rank, int other) {
-  return failure(Code::mismatch, "call %llu: rank %d reduces with an operation of the program's own, rank %d is in another call or has one of MPI's",
+  return failure(Code::mismatch, "call %llu: rank %d reduces with an operation of the program's own, rank %d is in another call or uses one of MPI's",
                  static_cast<unsigned long long>(call), its_rank, other);
 }
 

@@ -58,7 +58,7 @@ inline bool known_to_devices(const Reduction& reduction) {
   const bool longer = element == Element::long_double || element == Element::complex_long_double || element == Element::placed_long_double;
   return is_defined(reduction) && !longer;
 }
-inline constexpr const char* kKnownToDevices = "an operation and elements that devices have";
+inline constexpr const char* kKnownToDevices = "an operation and elements that devices support";
 
 static_assert(CROSSRAIL_MOST_OPERANDS == 128);
 inline Fit fit_combining(const Topology& topology, const Shape& shape) {

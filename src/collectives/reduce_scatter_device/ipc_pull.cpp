@@ -33,7 +33,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   CROSSRAIL_TRY(plan.devices->map_peers(plan.mapped));
   const std::size_t step = reduce_scatter_block_device::bytes_a_round(plan, longest);
   if (step == 0) return failed(Code::unsupported, reduce_scatter_block_device::kNoRoomForElement);
-  if (step < longest && some_rank_in_place(plan)) return failed(Code::unsupported, "no room to stage all that is sent in place");
+  if (step < longest && some_rank_in_place(plan)) return failed(Code::unsupported, "no room to stage everything that is sent in place");
   for (std::size_t from = 0; from < longest; from += step) {
     CROSSRAIL_TRY(reduce_scatter_block_device::run_round(plan, buffers, {from, std::min(step, longest - from), 0, 0, buffers.out}));
   }

@@ -150,7 +150,7 @@ Status PackedVectors::fill_up(const ShortBlock& block) {
   if (travels == Travels::as_it_lies) return {};
   const std::size_t bytes = recv_.room->blocks[block.rank].bytes;
   const std::unique_ptr<std::byte[]> there(new (std::nothrow) std::byte[bytes]);
-  if (there == nullptr) return failed(Code::no_memory, "no memory for a block of which not all has come");
+  if (there == nullptr) return failed(Code::no_memory, "there is no memory for a block that has arrived only in part");
   const Side user = block_of(recv_, block.rank);
   CROSSRAIL_TRY(memory_.reserve_staged(memory_.staged_send, span_of(user).bytes));
   CROSSRAIL_TRY(gather(user, travels, there.get()));

@@ -68,7 +68,7 @@ Status short_float_operation(const Reduction& reduction, MPI_Op& op) {
     op = one.op;
     return {};
   }
-  return failed(Code::invalid, "only sums, products, minima and maxima of short floats are known");
+  return failed(Code::invalid, "only sums, products, minima and maxima of short floats are supported");
 }
 
 Reduction reduction_of_own(MPI_Op op) {

@@ -187,7 +187,7 @@ Status ErrorNotices::judge(std::int64_t most_ns) {
       state(kBlockingSlot, Code::broken, Met::on_another_slot);
     }
     --inside_;
-    if (found == Verdict::On::given_back) return failed(Code::given_back, "another rank met an error in a call before");
+    if (found == Verdict::On::given_back) return failed(Code::given_back, "another rank met an error in an earlier call");
     if (found == Verdict::On::error) return failed(Code::broken, "another rank met an error on this communicator");
   }
 }

@@ -103,7 +103,7 @@ Status MpiPeers::make_private_communicator() {
     // If the others may believe that it is open, they send on it, and it has to stay.
     if (made != handles().comm_null && all_know_of_failure) (void)pmpi().Comm_free(&made);
     return failed(all_know_of_failure ? Code::unsupported : Code::system,
-                  "MPI makes no further communicator for crossrail's messages, or CROSSRAIL_PRIVATE_COMMUNICATORS allows none");
+                  "MPI cannot make another communicator for crossrail's messages, or CROSSRAIL_PRIVATE_COMMUNICATORS does not allow it");
   }
   open_on(private_space(settles ? common.settle(made, name, rank) : std::make_shared<NoticeBox>(made), name));
   return {};

@@ -64,7 +64,7 @@ struct TableFile {
 std::vector<TuningRow> read_rows(const TableFile& file, bool speaks) {
   std::vector<TuningRow> rows;
   const Status read = read_tuning(file.text, file.name, rows);
-  if (!read.ok() && speaks) log_line(LogLevel::error, "tuning table: %s: what follows is not used", read.what);
+  if (!read.ok() && speaks) log_line(LogLevel::error, "tuning table: %s: the rest of it is ignored", read.what);
   const Status built_in = read_tuning(default_tuning(), "default.csv", rows);
   if (!built_in.ok()) log_line(LogLevel::error, "built-in tuning table: %s", built_in.what);
   return rows;

@@ -13,8 +13,8 @@ namespace crossrail::mpi {
 namespace {
 
 constexpr int kMpichThatFrees = 5;
-constexpr char kNonblocking[] = "the request of a nonblocking collective can be neither freed nor cancelled: it is left as it is, to be waited for";
-constexpr char kPersistent[] = "an active persistent collective cannot be cancelled: its request is left as it is, to be waited for";
+constexpr char kNonblocking[] = "the request of a nonblocking collective can be neither freed nor cancelled: it stays as it is, and must be waited for";
+constexpr char kPersistent[] = "an active persistent collective cannot be cancelled: its request stays as it is, and must be waited for";
 
 // Returns null if no request of ours can be at this address.
 const MPI_Request* ours_at(Word64 address) {
