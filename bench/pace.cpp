@@ -15,7 +15,7 @@ constexpr std::size_t kFewestProbes = 2, kMostProbes = 7;
 constexpr double kPartForProbes = 0.25;  // The probes may take this part of the time.
 constexpr double kTooLate = 2;           // The turns end at this multiple of the time.
 
-// Of an even number of values it takes the lower of the two in the middle: if there are two probes, that is the undisturbed one.
+// If the number of values is even, it takes the lower of the two in the middle; of two probes, that is the undisturbed one.
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::nth_element(values.begin(), middle, values.end());

@@ -5,8 +5,8 @@
 //        Few elements take one lane: that of the leaders.
 // Needs  Shared node memory for the elements of a node's ranks, twice. Parameters: part (most bytes of a rank's elements at a time; 512 KiB for each
 //        of its processes where that is more), split (fewest bytes that are worth a lane of their own), halving (fewest bytes of a lane that are
-//        halved), circling (fewest that go round in a ring), processes (of each rank, its helpers among them, that share long messages), uncached
-//        (least bytes of a rank's elements whose results are written past the caches).
+//        halved), circling (fewest that go round in a ring), processes (of each rank, including its helper processes, that share long messages),
+//        uncached (least bytes of a rank's elements whose results are written past the caches).
 // From   Multi-process-per-GPU allreduce paper, algorithm 2; Traeff and Hunold 2020.
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // When   Large blocks on many ranks: never more than one message in flight each way.
 // Cost   (p-1)(a + mb).
 // Needs  Nothing; in place, a copy of the whole buffer. Parameters: piece (bytes of a long block in one message, 4 MiB; 512 KiB
-//        for each of the rank's processes where that is more), processes (of each rank, its helpers among them, that share long messages).
+//        for each of the rank's processes where that is more), processes (of each rank, including its helper processes, that share long messages).
 // From   OHIO paper, section III-A (partners of a step) and Table I.
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // When   One node, device memory.
 // Cost   One meeting of processors, in which every rank says where its blocks go + one kernel launch + the bytes of the
 //        rank that has most. Empty blocks cost nothing. Blocks with gaps go from where they lie to where they belong, where a rank launches
-//        for itself and the receiver's gaps are runs of one length, equally far from each other; else by way of rows.
+//        for itself and the receiver's gaps are runs of one length, equally far from each other; otherwise through rows.
 // Needs  Receiving sides in device memory that peers can map, in a row; else, and in place, memory of ours on the way, in
 //        rounds where CROSSRAIL_DEVICE_SCRATCH is less. In a stream's order: only what can be mapped, no gaps, always the
 //        kernel, which reads lengths and places from arrays of the program's. Parameter: memcpy_threshold (bytes of a rank's longest block).

@@ -23,7 +23,7 @@ bool is_empty(const Side& side) { return side.count == 0 || side.facts.bytes == 
 class Rows {
  public:
   Rows(std::byte* to, std::byte* from) : to_(to), from_(from) {}
-  // Adds pieces `like` these, at `offset`.
+  // Adds the pieces `like`, counted from `offset`.
   Status add(std::ptrdiff_t offset, const Pieces& like) {
     constexpr std::int64_t kMostPitch = std::int64_t{1} << 30;  // Devices limit the pitch.
     const auto bytes = static_cast<std::int64_t>(like.bytes);

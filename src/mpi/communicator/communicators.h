@@ -59,7 +59,7 @@ void unuse(CommunicatorRecord& record);
 // to MPI, because our attribute may already be gone and a new one cannot be set.
 struct Freeing {
   MPI_Comm comm;
-  Freeing* outer;  // It belongs to the same thread.
+  Freeing* outer;  // It is the one around this one on the same thread.
 };
 Freeing* begin_to_free(MPI_Comm comm);
 void end_freeing(Freeing* begun);
