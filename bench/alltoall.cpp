@@ -1,5 +1,5 @@
-// This bench compares MPI_Alltoall, MPI_Ialltoall and MPI_Alltoall_init of crossrail (preloaded, under the MPI_ names) with those of the MPI library
-// (PMPI_) and of peers.
+// This bench compares MPI_Alltoall, MPI_Ialltoall and MPI_Alltoall_init of crossrail
+// (preloaded, under the MPI_ names) with those of the MPI library (PMPI_) and of peers.
 
 #include "forms.h"
 #include "rows.h"

@@ -1,10 +1,10 @@
-// This bench compares MPI_Alltoallw, MPI_Ialltoallw and MPI_Alltoallw_init of crossrail with those of the MPI library, on the subarrays that
-// libraries for Fourier transforms exchange (mpi4py-fft and others). They belong to a three-dimensional array of complex numbers that is first
-// distributed over the ranks along its last axis, and then along its middle one. Both sides have gaps, each rank has a datatype of its own, and all
-// displacements are 0.
+// This bench compares MPI_Alltoallw, MPI_Ialltoallw and MPI_Alltoallw_init of crossrail with those of the MPI
+// library, on the subarrays that libraries for Fourier transforms exchange (mpi4py-fft and others). They belong to a
+// three-dimensional array of complex numbers that is first distributed over the ranks along its last axis, and then
+// along its middle one. Both sides have gaps, each rank has a datatype of its own, and all displacements are 0.
 //
-// A block has planes x rows x columns elements. If the size is a power of two, rows and columns are equal or nearly so, and there are at most twice
-// as many planes.
+// A block has planes x rows x columns elements. If the size is a power of two, rows
+// and columns are equal or nearly so, and there are at most twice as many planes.
 
 #include <climits>
 #include <cstdio>

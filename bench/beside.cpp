@@ -10,10 +10,10 @@ namespace {
 using device::insist;
 using device::loaded_driver;
 
-// The driver compiles this text for its device, because benches are also built where there is no compiler for devices. Each block multiplies and adds
-// for about ten microseconds. Then its first thread checks whether it should stop or the time is over, so that a call in which the driver waits for
-// the device does not wait for ever. It reads the device's memory: if 66 blocks of an H100 read the host's, the start of any other kernel takes 130
-// us instead of 8.
+// The driver compiles this text for its device, because benches are also built where there is no compiler for devices.
+// Each block multiplies and adds for about ten microseconds. Then its first thread checks whether it should stop or
+// the time is over, so that a call in which the driver waits for the device does not wait for ever. It reads the
+// device's memory: if 66 blocks of an H100 read the host's, the start of any other kernel takes 130 us instead of 8.
 constexpr const char* kKernel = R"(
 .version 7.0
 .target sm_60

@@ -56,8 +56,8 @@ class Calls {
   double init_seconds_ = 0;
 };
 
-// These functions make persistent collective requests. Some MPIs lack them or have them only as MPIX_ (Open MPI before 5). It is null if there is
-// none.
+// These functions make persistent collective requests. Some MPIs lack them or
+// have them only as MPIX_ (Open MPI before 5). It is null if there is none.
 template <typename Function>
 struct PersistentEntry {
   Function of_mpi, of_crossrail;

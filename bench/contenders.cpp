@@ -34,8 +34,8 @@ std::string wanted_of(const Bench& bench, const std::string& contender) {
   return contender == "passed" ? "native" : contender;
 }
 
-// crossrail_set, in the preloaded library, sets the algorithm for communicators whose first call comes next. It is null if crossrail is not
-// preloaded.
+// crossrail_set, in the preloaded library, sets the algorithm for communicators
+// whose first call comes next. It is null if crossrail is not preloaded.
 using Set = int (*)(const char* variable, const char* value);
 
 // Returns false if crossrail knows no such algorithm or parameter.
@@ -66,8 +66,8 @@ bool first_call_works(const Bench& bench, const Contender& contender) {
   constexpr int kMoreCalls = 8;
   if (!everywhere(calls.run(0) == MPI_SUCCESS, bench)) return false;
   for (int more = 0; more < kMoreCalls; ++more) calls.run(0);
-  // crossrail opens a communicator in a blocking collective call and leaves earlier nonblocking calls to MPI. It does not open the one of native
-  // calls.
+  // crossrail opens a communicator in a blocking collective call and leaves
+  // earlier nonblocking calls to MPI. It does not open the one of native calls.
   return contender.native() || MPI_Barrier(contender.comm) == MPI_SUCCESS;
 }
 

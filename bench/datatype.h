@@ -30,8 +30,8 @@ struct Datatype {
 
   int count(std::size_t block) const { return static_cast<int>(block / data_bytes); }
   std::size_t reach(std::size_t block) const { return block / data_bytes * extent; }
-  // Fill with, and check, the pattern of `word` (pattern.h) in so many bytes of data. The gaps between them, which were `poison`, are checked as
-  // well.
+  // Fill with, and check, the pattern of `word` (pattern.h) in so many bytes
+  // of data. The gaps between them, which were `poison`, are checked as well.
   void fill(std::byte* to, std::size_t block, std::uint64_t word) const;
   bool is_right(const std::byte* from, std::size_t block, std::uint64_t word) const;
 };

@@ -1,6 +1,6 @@
-// These functions handle memory of a CUDA device through the driver's API. The driver is loaded when a bench asks for it, so benches build and run
-// where there is none. A libcuda.so.1 of a device made of host memory (virtual_world/host_device.h) can be used to try a bench, but its times mean
-// nothing.
+// These functions handle memory of a CUDA device through the driver's API. The driver is loaded when a
+// bench asks for it, so benches build and run where there is none. A libcuda.so.1 of a device made of
+// host memory (virtual_world/host_device.h) can be used to try a bench, but its times mean nothing.
 #pragma once
 
 #include <array>
@@ -27,8 +27,8 @@ void release(void* memory);           // It accepts null.
 void copy(void* to, const void* from, std::size_t bytes);
 void set(void* memory, int value, std::size_t bytes);
 
-// A Handle is an allocation of this process that other processes of the node open. It is false and null if the allocation or the driver does not
-// allow that.
+// A Handle is an allocation of this process that other processes of the node
+// open. It is false and null if the allocation or the driver does not allow that.
 struct Handle {
   std::array<char, 64> bytes;
 };

@@ -1,5 +1,5 @@
-// This bench compares MPI_Gatherv, MPI_Igatherv and MPI_Gatherv_init of crossrail (preloaded, under the MPI_ names) with those of the MPI library
-// (PMPI_) and of peers.
+// This bench compares MPI_Gatherv, MPI_Igatherv and MPI_Gatherv_init of crossrail
+// (preloaded, under the MPI_ names) with those of the MPI library (PMPI_) and of peers.
 
 #include "rooted.h"
 

@@ -76,8 +76,8 @@ Row end_turn(const Bench& bench, const Size& size, Turn& turn) {
   return row;
 }
 
-// Returns the time of a call on the slowest rank, including everything that belongs to a batch, because peers report the time of only a part of
-// theirs.
+// Returns the time of a call on the slowest rank, including everything that
+// belongs to a batch, because peers report the time of only a part of theirs.
 double probe(Turn& turn, int count) {
   const double began = now();
   batch(*turn.calls, count);

@@ -132,8 +132,8 @@ struct Collective {
   double (*bandwidth)(const Exchange& exchange, double seconds) = sent_to_others;
   Types types = Types::any;
   const char* carried_as = nullptr;  // It is the collective whose algorithms handle the calls, if that has another name.
-  // These are the forms (forms.h): the blocking call, the nonblocking one, and the one that makes a persistent request. They are null if this MPI has
-  // none.
+  // These are the forms (forms.h): the blocking call, the nonblocking one, and
+  // the one that makes a persistent request. They are null if this MPI has none.
   int (*call)(const void* send, void* recv, const Exchange& exchange, const Contender& contender) = nullptr;
   int (*start)(const void* send, void* recv, const Exchange& exchange, const Contender& contender, MPI_Request* request) = nullptr;
   int (*init)(const void* send, void* recv, const Exchange& exchange, const Contender& contender, MPI_Request* request) = nullptr;

@@ -1,5 +1,5 @@
-// These functions find out which ranks are on one host by the hosts' names, because MPI_COMM_TYPE_SHARED may separate all processes, as in some
-// containers.
+// These functions find out which ranks are on one host by the hosts' names,
+// because MPI_COMM_TYPE_SHARED may separate all processes, as in some containers.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
-// These functions measure the parts of a nonblocking or persistent call, and how much of it overlaps with other work, as osu_ialltoall and IMB-NBC
-// define it: work that takes about as long as the call alone is put between start and wait; overlap = max(0, 100 * (1 - (total - compute) / pure))
-// percent.
+// These functions measure the parts of a nonblocking or persistent call, and how much of it overlaps
+// with other work, as osu_ialltoall and IMB-NBC define it: work that takes about as long as the call
+// alone is put between start and wait; overlap = max(0, 100 * (1 - (total - compute) / pure)) percent.
 //
 // Reading the clock takes time, too. The cost of the readings is subtracted from every part.
 #pragma once
@@ -26,8 +26,8 @@ struct Work {
 
 Work make_work(double seconds, int tests);
 
-// Makes one repetition, `count` calls of every kind: start and wait directly after each other; the same with the clock read between; with the work
-// between; the blocking call.
+// Makes one repetition, `count` calls of every kind: start and wait directly after each
+// other; the same with the clock read between; with the work between; the blocking call.
 Sample take_sample(Calls& calls, int count, const Work& work);
 
 struct Spread {

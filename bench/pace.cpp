@@ -24,8 +24,8 @@ double median(std::vector<double> values) {
 
 int calls_in(const Effort& effort, double seconds, int most) { return static_cast<int>(std::clamp(effort.batch_seconds / seconds, 1.0, 1.0 * most)); }
 
-// Draws a new order for every second round; the round after it uses the same order backwards. So every contender comes before each other one as often
-// as after it.
+// Draws a new order for every second round; the round after it uses the same order
+// backwards. So every contender comes before each other one as often as after it.
 class Orders {
  public:
   explicit Orders(std::size_t contenders) : order_(contenders) { std::iota(order_.begin(), order_.end(), 0); }

@@ -1,6 +1,6 @@
-// These functions decide how contenders take turns at a size: how many calls form a batch of each, and how many repetitions there are. All have the
-// same number of repetitions, and they take turns to the end, so every repetition of one has a repetition of every other beside it. Nothing here
-// calls MPI or reads a clock.
+// These functions decide how contenders take turns at a size: how many calls form a batch of each, and how
+// many repetitions there are. All have the same number of repetitions, and they take turns to the end, so
+// every repetition of one has a repetition of every other beside it. Nothing here calls MPI or reads a clock.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ struct Pace {
   double seconds;  // They are the seconds of a call.
 };
 
-// It finds the pace of every contender. Each is probed several times in turns, and the median counts, so a rank that loses its core in one probe
-// changes nothing.
+// It finds the pace of every contender. Each is probed several times in turns, and
+// the median counts, so a rank that loses its core in one probe changes nothing.
 std::vector<Pace> find_paces(const Contest& contest, const Effort& effort);
 
 // Makes as many repetitions as fit the time if each takes the median of those so far. Ends when some repetitions are so long that the sum is twice

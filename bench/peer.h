@@ -8,8 +8,8 @@
 //   const char* SYMBOL_version(void)    what is measured: "NCCL 2.28.9"
 //   SYMBOL_unchecked                    of any type: the peer does not make the whole exchange, so its data
 //                                       are not checked
-// A peer that cannot work here says why on standard error and returns an error from its first call, on any rank. It is left out, and the others go
-// on.
+// A peer that cannot work here says why on standard error and returns an error
+// from its first call, on any rank. It is left out, and the others go on.
 #pragma once
 
 #include "harness.h"

@@ -41,8 +41,8 @@ class Data {
   ~Data();
   const Prepared& prepared(std::size_t event) const { return prepared_[event]; }
   CallBuffers buffers(std::size_t event) const;
-  // Fills in known values for a call. They differ on every rank unless they are reduced. It also fills what the call receives, which is sent if the
-  // call is in place.
+  // Fills in known values for a call. They differ on every rank unless they are reduced.
+  // It also fills what the call receives, which is sent if the call is in place.
   void fill(std::size_t event, CallBuffers& buffers, std::uint64_t seed) const;
   void* sent(std::size_t event, CallBuffers& buffers) const;
   void* received(std::size_t event, CallBuffers& buffers) const;

@@ -1,5 +1,5 @@
-// This bench compares MPI_Scatterv, MPI_Iscatterv and MPI_Scatterv_init of crossrail (preloaded, under the MPI_ names) with those of the MPI library
-// (PMPI_) and of peers.
+// This bench compares MPI_Scatterv, MPI_Iscatterv and MPI_Scatterv_init of crossrail
+// (preloaded, under the MPI_ names) with those of the MPI library (PMPI_) and of peers.
 
 #include "rooted.h"
 

@@ -16,8 +16,8 @@ struct Algorithm {
   Collective collective;
   Memory memory;  // The blocks lie there.
   std::span<const Parameter* const> parameters;  // It reads these.
-  // Says which calls of such a communicator the algorithm can handle. It is pure and gives the same answer for every size: it reads all of the Shape
-  // except `block_bytes`.
+  // Says which calls of such a communicator the algorithm can handle. It is pure and
+  // gives the same answer for every size: it reads all of the Shape except `block_bytes`.
   Fit (*fit)(const Topology&, const Shape&);
   // All ranks call it, rarely. It may fail on some of them; then all ranks agree on the next row.
   Status (*plan)(Plan&);

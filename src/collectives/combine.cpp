@@ -19,8 +19,8 @@
 namespace crossrail {
 namespace {
 
-// The loop is compiled for the processor of the function into which it is inlined. Only elements with equal numbers depend on each other, even if
-// rows are the same memory.
+// The loop is compiled for the processor of the function into which it is inlined. Only
+// elements with equal numbers depend on each other, even if rows are the same memory.
 template <class Operation, class Type>
 struct Loop {
   using Row = combining::Row<Type>;

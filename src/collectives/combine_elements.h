@@ -24,8 +24,8 @@ struct Row {
 };
 
 #if defined(__x86_64__)
-// The processor loads and stores it in 80 bits. Through memory of the compiler's own, the processor would wait for each store. The bytes behind are
-// 0.
+// The processor loads and stores it in 80 bits. Through memory of the compiler's
+// own, the processor would wait for each store. The bytes behind are 0.
 template <>
 struct Row<long double> {
   static constexpr std::size_t kBytes = sizeof(long double);

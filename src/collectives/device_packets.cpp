@@ -25,8 +25,8 @@ Status enqueue(Plan& plan, void* stream, const crossrail_packets& packets) {
   return plan.devices->streams().packets(stream, packets);
 }
 
-// This is a call that returns when it is done; its packets carry its round. Only this rank touches its sides, so rounds may follow each other
-// directly.
+// This is a call that returns when it is done; its packets carry its round.
+// Only this rank touches its sides, so rounds may follow each other directly.
 struct Call {
   Plan& plan;
   const Buffers& buffers;

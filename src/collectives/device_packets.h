@@ -36,8 +36,8 @@ struct PacketSides {
   std::byte* recv;
   std::size_t send_pitch, recv_pitch;
 };
-// Both enqueue in a stream's order. The first moves every rank's block to each other rank; the second also combines what a rank gets by the plan's
-// reduction.
+// Both enqueue in a stream's order. The first moves every rank's block to each
+// other rank; the second also combines what a rank gets by the plan's reduction.
 Status enqueue_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides);
 Status enqueue_combined_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides);
 

@@ -13,8 +13,8 @@
 
 namespace crossrail {
 
-// Sides are rows of blocks, one for every rank. They have equal lengths, except that the last ones are shorter if the total is less, or the lengths
-// of a table.
+// Sides are rows of blocks, one for every rank. They have equal lengths, except
+// that the last ones are shorter if the total is less, or the lengths of a table.
 struct DeviceRound {
   std::size_t from, bytes;       // They describe the part of every block.
   std::size_t block, all;        // They are the bytes of a block and of all blocks.

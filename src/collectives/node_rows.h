@@ -11,9 +11,9 @@
 // Blocks longer than `longest_` are read from their owner's memory or come in chunks (NodeStreams); the slot says which. Empty blocks cost nothing:
 // no rank looks for them or waits for them. A receiver that expects more than is sent gets what is sent, as in an MPI library.
 //
-// A rooted collective is one in which all other blocks are empty. Ranks that disagree about the root must not mistake this for a block of which
-// nothing has come. Therefore a rank that may be waited for stays, and a receiver waits until it is told, or until it hears that the calls do not
-// match.
+// A rooted collective is one in which all other blocks are empty. Ranks that disagree about the root
+// must not mistake this for a block of which nothing has come. Therefore a rank that may be waited
+// for stays, and a receiver waits until it is told, or until it hears that the calls do not match.
 #pragma once
 
 #include <vector>

@@ -27,8 +27,8 @@ class NodeStreams {
   void begin(ControlBlock& control, int half, Sides sides);
   // Sends the block for a peer (its node rank). When it returns, the first chunks are there and can be announced to the peer.
   void send(Plan& plan, int peer, const Part& part);
-  // Offers a block that the peer reads where it lies. It is called before the peer learns the address, and the block must stay until `serve` has
-  // returned.
+  // Offers a block that the peer reads where it lies. It is called before the
+  // peer learns the address, and the block must stay until `serve` has returned.
   void offer(int peer, const Part& part);
   // Receives the block of a peer that has announced it.
   void receive(int peer, const Part& part);

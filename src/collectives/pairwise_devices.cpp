@@ -12,9 +12,9 @@ constexpr int kInFlight = 3;  // So many portions have memory of their own.
 
 enum class Direction : std::uint8_t { out, in };
 
-// A Portion is what moves at a time: whole blocks of some steps, or a piece of the longer blocks of one step. Ranks may divide their steps
-// differently. That cannot deadlock: a rank waits only for a step that its partner has reached or will reach, because no rank waits for a later step
-// than it has posted.
+// A Portion is what moves at a time: whole blocks of some steps, or a piece of the longer blocks of one
+// step. Ranks may divide their steps differently. That cannot deadlock: a rank waits only for a step
+// that its partner has reached or will reach, because no rank waits for a later step than it has posted.
 struct Portion {
   int first = 1, end = 1;  // They count steps.
   std::size_t from = 0;    // It is the offset in every block.
@@ -63,8 +63,8 @@ class NodeOnDevices {
     const int peer = peer_of(step, way);
     return peer < 0 ? 0 : (way == Direction::out ? buffers_.out : buffers_.in)[peer].bytes;
   }
-  // Returns whether a block has a piece that begins there. If blocks may be shorter, the last piece may be empty and marks the end
-  // (alltoallv/messages.h).
+  // Returns whether a block has a piece that begins there. If blocks may be
+  // shorter, the last piece may be empty and marks the end (alltoallv/messages.h).
   bool has_piece(std::size_t block, std::size_t from) const { return block > 0 && (may_be_shorter() ? from <= block : from < block); }
   bool is_in(const Portion& portion, int step, Direction way) const { return has_piece(block_bytes(step, way), portion.from); }
   std::size_t bytes_of(const Portion& portion, int step, Direction way) const { return std::min(pieces_.piece, block_bytes(step, way) - portion.from); }

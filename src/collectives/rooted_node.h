@@ -4,9 +4,9 @@
 // blocks are packets. Long blocks lie in the bulk region one chunk at a time, and one packet announces each chunk. Its flag is that of the epoch and
 // the Shape, which contains the root, so a block that was meant for another root is never taken.
 //
-// A writer does not wait for its readers, but only until the half is free: for the readers of two epochs ago, which are ready when they have begun
-// the next epoch. Therefore a rank that sends is at most one call ahead of the root of a gather, and the root of a scatter at most one ahead of the
-// last rank.
+// A writer does not wait for its readers, but only until the half is free: for the readers of two epochs
+// ago, which are ready when they have begun the next epoch. Therefore a rank that sends is at most one
+// call ahead of the root of a gather, and the root of a scatter at most one ahead of the last rank.
 #pragma once
 
 #include <algorithm>

@@ -17,8 +17,8 @@ class RootedTree {
   // Returns the number of ranks in this one's subtree, including itself.
   int subtree() const { return ranks_from(distance_, whole()); }
   int parent() const { return member(distance_ - whole()); }
-  // Calls `visit(rank, first, count)` for every child, the smallest subtree first. Its subtree has `count` ranks, which begin at distance `first`
-  // from this rank.
+  // Calls `visit(rank, first, count)` for every child, the smallest subtree first.
+  // Its subtree has `count` ranks, which begin at distance `first` from this rank.
   template <class Visit>
   Status for_children(Visit visit) const {
     for (int first = 1; first < whole() && distance_ + first < group_.size(); first *= 2) {

@@ -22,8 +22,8 @@ inline constexpr Collective kCollectives[] = {
 
 enum class Counts : std::uint8_t { block, vector, table, elements };
 
-// In a rooted collective, one rank, the root, receives blocks from all ranks or sends blocks to all. The other ranks' arguments for the root's side
-// mean nothing.
+// In a rooted collective, one rank, the root, receives blocks from all ranks or
+// sends blocks to all. The other ranks' arguments for the root's side mean nothing.
 constexpr bool root_receives(Collective one) { return one == Collective::gather || one == Collective::gatherv; }
 constexpr bool root_sends(Collective one) { return one == Collective::scatter || one == Collective::scatterv; }
 constexpr bool is_rooted(Collective one) { return root_receives(one) || root_sends(one); }

@@ -1,5 +1,5 @@
-// Communicator is what crossrail remembers of an MPI communicator. The ranks build it together at the first call, and it is deleted when the
-// communicator is freed.
+// Communicator is what crossrail remembers of an MPI communicator. The ranks build
+// it together at the first call, and it is deleted when the communicator is freed.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ struct SegmentLayout {
   std::size_t total_bytes() const { return blocking.total_bytes() + static_cast<std::size_t>(pending_slots) * pending.total_bytes(); }
 };
 SegmentLayout segment_layout(int node_size, const Settings& settings);
-// Sets what the topology takes from the settings: CROSSRAIL_REPRODUCIBLE and CROSSRAIL_SCRATCH. If the latter is 0, both get the useful amount from
-// then on.
+// Sets what the topology takes from the settings: CROSSRAIL_REPRODUCIBLE and
+// CROSSRAIL_SCRATCH. If the latter is 0, both get the useful amount from then on.
 void settle(Topology& topology, Settings& settings);
 // Returns the layout of one slot for pending calls.
 ControlBlockLayout pending_layout(int node_size, const Settings& settings);
@@ -53,11 +53,11 @@ struct Communicator {
   bool memory_only = false;  // A thread that calls neither MPI nor devices advances pending calls.
   PendingDecision decision;  // It is the last decision.
   SpeedGuard guard;          // It guards blocking calls.
-  // On several nodes: some rank has a device driver by now (`devices`), and there have been so many blocking calls (`calls`). All ranks know the
-  // same.
+  // On several nodes: some rank has a device driver by now (`devices`), and
+  // there have been so many blocking calls (`calls`). All ranks know the same.
   bool devices = false;
-  // On several nodes: it has been tried whether messages may begin and end in device memory (`known`), which they do on this rank from `from` bytes
-  // on.
+  // On several nodes: it has been tried whether messages may begin and end in
+  // device memory (`known`), which they do on this rank from `from` bytes on.
   struct {
     bool known = false;
     std::size_t from = SIZE_MAX;
@@ -75,8 +75,8 @@ struct Communicator {
 
   // Makes the slots once topology and settings are set. `make_links` makes the links of each slot from its number.
   void open_slots(const std::function<std::unique_ptr<Links>(int slot)>& make_links);
-  // Gives every slot its part of the node's segment, which has segment_layout's size and is zero; or gives one slot its own memory. `epochs_before`
-  // is as in ControlBlock.
+  // Gives every slot its part of the node's segment, which has segment_layout's size and
+  // is zero; or gives one slot its own memory. `epochs_before` is as in ControlBlock.
   void place_slots(std::byte* segment, std::uint64_t epochs_before = 0);
   // Does the same for a rank that is alone, in memory of its own. Errors: system, no_memory.
   Status place_alone();

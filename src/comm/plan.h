@@ -1,5 +1,5 @@
-// A Plan is the part of the work that is done only once for one Shape on one communicator. <algorithm>::plan makes it, and every <algorithm>::run
-// uses it.
+// A Plan is the part of the work that is done only once for one Shape on one
+// communicator. <algorithm>::plan makes it, and every <algorithm>::run uses it.
 #pragma once
 
 #include <algorithm>
@@ -110,8 +110,8 @@ struct Plan {
     return *static_cast<State*>(state.get());
   }
 
-  // They count what run() has moved in all calls and in the last one. The set has the ranks on other nodes to which this rank has sent, since each
-  // takes a reliable connection.
+  // They count what run() has moved in all calls and in the last one. The set has the ranks
+  // on other nodes to which this rank has sent, since each takes a reliable connection.
   Traffic total, last;
   std::vector<bool> remote_partners;
   std::uint64_t remote_partner_count = 0;

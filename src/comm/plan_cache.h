@@ -24,8 +24,8 @@ class PlanCache {
     if (plan.shape.block_bytes != shape.block_bytes || plan.shape.root != shape.root) set_call(plan, shape);
     return &plan;
   }
-  // Adds a plan for a Shape that has none. It does not take over sizes that other plans serve. Drops the least recently used plan when the cache is
-  // full.
+  // Adds a plan for a Shape that has none. It does not take over sizes that other
+  // plans serve. Drops the least recently used plan when the cache is full.
   Plan& add(std::unique_ptr<Plan> plan);
   std::size_t size() const { return plans_.size(); }
   void clear();

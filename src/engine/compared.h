@@ -9,8 +9,8 @@ namespace crossrail {
 // Returns false if calls on this slot are not compared at all.
 inline bool may_be_given_back(const Slot& slot) { return slot.owner.guard.on() && !slot.pending; }
 
-// Finds whether a call that a plan on host memory could handle is native, this time or for now. All ranks call it and get the same answer. Errors:
-// those of agree_on_largest.
+// Finds whether a call that a plan on host memory could handle is native, this time or
+// for now. All ranks call it and get the same answer. Errors: those of agree_on_largest.
 Status is_given_back(Slot& slot, const Shape& shape, bool& given_back);
 
 }  // namespace crossrail

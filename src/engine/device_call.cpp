@@ -60,8 +60,8 @@ Status run_mapped(Slot& slot, Plan& plan, UserBuffers& user, bool& done) {
   return done ? status : Status{};
 }
 
-// Finds the plan for a call on device memory, and exchanges the call's descriptors. The plan is null if some rank has a side elsewhere or no
-// algorithm fits.
+// Finds the plan for a call on device memory, and exchanges the call's descriptors.
+// The plan is null if some rank has a side elsewhere or no algorithm fits.
 Status plan_on_devices(Slot& slot, const Shape& shape, const DeviceCall& call, Plan*& plan) {
   DeviceSharing& devices = *slot.devices;
   Plan* known = slot.plans.find(shape);

@@ -1,6 +1,6 @@
-// All calls on devices go through this file. Ranks may pass any memory, so the ranks of a node tell each other in every call where their sides lie
-// (descriptors). The call runs on devices only if all sides lie there. When the ranks exchange descriptors, and what these contain, depends on where
-// the call runs:
+// All calls on devices go through this file. Ranks may pass any memory, so the ranks of a node tell each
+// other in every call where their sides lie (descriptors). The call runs on devices only if all sides lie
+// there. When the ranks exchange descriptors, and what these contain, depends on where the call runs:
 //
 //   one node        before there is a plan, since its Shape is then one on device memory. If a fresh plan maps memory, they exchange
 //                   descriptors again.

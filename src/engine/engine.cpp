@@ -74,8 +74,8 @@ bool end_call(Slot& slot) {
   return slot.links->judges() ? slot.links->end_call() : unbroken;
 }
 
-// A call begins on a communicator that has met an error. Calls that were native before remain native, because other ranks may already be in MPI's
-// call.
+// A call begins on a communicator that has met an error. Calls that were native
+// before remain native, because other ranks may already be in MPI's call.
 Outcome run_on_broken(Slot& slot, const Shape& shape) {
   slot.owner.broken = true;
   slot.links->report_error(Code::broken);

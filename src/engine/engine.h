@@ -65,15 +65,15 @@ struct PersistentCall {
   bool not_for_mpi = false;  // This rank has device memory in the call that MPI cannot read.
 };
 
-// All ranks make the plan of a persistent call together and may wait for each other. If `native`, which is the same on all ranks, MPI gets the call.
-// Errors are as above.
+// All ranks make the plan of a persistent call together and may wait for each other.
+// If `native`, which is the same on all ranks, MPI gets the call. Errors are as above.
 Status plan_ahead(Slot& slot, const Shape& shape, const PersistentCall& call, bool& native);
 
 // Returns whether any algorithm serves calls of this Shape on this slot, natively or not. It has no side effects.
 bool has_row(const Slot& slot, const Shape& shape);
 
-// Finds the largest value over all ranks: first within the node through the control block, which also notices a rank with another Shape, and then
-// across nodes.
+// Finds the largest value over all ranks: first within the node through the control
+// block, which also notices a rank with another Shape, and then across nodes.
 Status agree_on_largest(Slot& slot, std::uint32_t mine, std::uint32_t& largest);
 
 // Seen is what all ranks know of the buffers of the call for which a plan is made.

@@ -128,8 +128,8 @@ class ControlBlock {
   // The node's first rank leaves a message of a few bytes here for the others, between agreements.
   static constexpr std::size_t kMailboxBytes = 2 * kCacheLineBytes;
   std::byte* mailbox();
-  // Returns the flag of an epoch of the present call: 48 bits that never wrap (9 years with an epoch every microsecond) and 16 bits that differ for
-  // different Shapes.
+  // Returns the flag of an epoch of the present call: 48 bits that never wrap (9 years
+  // with an epoch every microsecond) and 16 bits that differ for different Shapes.
   static constexpr int kHashBits = 16;
   std::uint64_t flag(std::uint64_t epoch) const { return epoch << kHashBits | (shape_hash_ & ((1u << kHashBits) - 1)); }
   static std::uint64_t epoch_of(std::uint64_t flag) { return flag >> kHashBits; }
@@ -180,9 +180,9 @@ class ControlBlock {
     return {};
   }
 
-  // After an error the epochs can no longer be trusted. Tells all ranks of the node to stop using them. The first rank to do so says in which call
-  // the error was met, and judges the calls after it. In the case `native`, other ranks are in MPI with a call, and this rank knows what will become
-  // of it.
+  // After an error the epochs can no longer be trusted. Tells all ranks of the node to stop using them.
+  // The first rank to do so says in which call the error was met, and judges the calls after it. In the
+  // case `native`, other ranks are in MPI with a call, and this rank knows what will become of it.
   enum class Met : std::uint8_t { here, on_another_slot, native };
   void break_up(Code code, Met met = Met::here);
   bool broken_up() { return broken().load(std::memory_order_relaxed) != 0; }

@@ -53,8 +53,8 @@ void ControlBlock::break_up(Code code, Met met) {
   std::uint64_t none = 0;
   if (!broken().compare_exchange_strong(none, with_code(call_, code))) return;
   met_ = met;
-  // A rank publishes that it begins or ends a call, and then looks for an error without a fence between. So the others may not yet have seen what it
-  // has stored.
+  // A rank publishes that it begins or ends a call, and then looks for an error
+  // without a fence between. So the others may not yet have seen what it has stored.
   nap(kSettleNs);
   verdict().store(find_verdict(met), std::memory_order_release);
 }
@@ -145,8 +145,8 @@ void ControlBlock::say_left(std::uint64_t calls) {
   my_lines().seldom.left.store(call_ << kLeftBits | left_, std::memory_order_release);
 }
 
-// Returns whether the peer has begun a native call between the call before and the present one that this rank has not begun. In a correct program
-// there is none.
+// Returns whether the peer has begun a native call between the call before and the
+// present one that this rank has not begun. In a correct program there is none.
 bool ControlBlock::has_left(int peer) {
   if (call_ <= placement_.epochs_before + 1) return false;
   const std::uint64_t its = lines(peer).seldom.left.load(std::memory_order_acquire);

@@ -48,8 +48,8 @@ class Exchange {
   int ranks_;
 };
 
-// The first rank of every node creates memory of a kind (SharedMemory::create), and the others attach. Returns false on all ranks alike if it failed
-// anywhere.
+// The first rank of every node creates memory of a kind (SharedMemory::create),
+// and the others attach. Returns false on all ranks alike if it failed anywhere.
 struct WantedSegment {
   const Topology& topology;
   const std::string& kind;

@@ -42,8 +42,8 @@ struct HelperDesk {
   }
 };
 
-// These packets go through the socket between the two. The helper process first says who it is, and the rank answers with the desk, whose descriptor
-// goes with the packet.
+// These packets go through the socket between the two. The helper process first says
+// who it is, and the rank answers with the desk, whose descriptor goes with the packet.
 struct HelperGreeting {
   std::uint64_t version;
   std::int32_t number;  // It counts within the helper processes' job.
@@ -55,9 +55,9 @@ struct HelperPacket {
   std::uint64_t bytes;
 };
 
-// This is the name by which a rank finds its helper processes. The first one is any that is free on its node, in a job of their own (`job` 0, `place`
-// from 0 on). The others have the same number as that one, each in another job. The names are in the abstract space of sockets, so they leave nothing
-// behind.
+// This is the name by which a rank finds its helper processes. The first one is any that is free on its
+// node, in a job of their own (`job` 0, `place` from 0 on). The others have the same number as that one,
+// each in another job. The names are in the abstract space of sockets, so they leave nothing behind.
 inline constexpr int kMostFirstHelpers = 512;
 inline constexpr int kMostHelpers = 15;
 inline std::string helper_name(const char* key, int job, int place) {

@@ -159,8 +159,8 @@ void HelperLinks::begin_anew() {
   lent_bytes_ = 0;
 }
 
-// Helper processes finish or abandon what they have begun. Nothing arrives in memory that is about to be freed, because they have a mapping of their
-// own.
+// Helper processes finish or abandon what they have begun. Nothing arrives in
+// memory that is about to be freed, because they have a mapping of their own.
 void HelperLinks::cancel_posted() {
   HelperProcesses& helpers = HelperProcesses::of_process();
   for (int helper = 0; helper < processes_ - 1 && !stretches_.empty(); ++helper) {

@@ -1,5 +1,5 @@
-// HelperLinks wraps other Links and shares their long messages with helper processes: a rank and its first helper processes each move an equal
-// stretch.
+// HelperLinks wraps other Links and shares their long messages with helper
+// processes: a rank and its first helper processes each move an equal stretch.
 #pragma once
 
 #include <memory>
@@ -28,8 +28,8 @@ class HelperLinks final : public Links {
   HelperLinks(Links& own, const HelperTeam& team, int processes);
   ~HelperLinks() override;
   int processes() const { return processes_; }
-  // Half a megabyte for each process is worth sharing. This was measured with parts of an allreduce and pieces of an alltoall, with 2 to 16
-  // processes.
+  // Half a megabyte for each process is worth sharing. This was measured with
+  // parts of an allreduce and pieces of an alltoall, with 2 to 16 processes.
   std::size_t worth_sharing() const { return static_cast<std::size_t>(processes_) * 512 * 1024; }
 
   std::uint64_t traced_call() const override { return own_.traced_call(); }

@@ -43,8 +43,8 @@ class Links {
   // Returns whether messages may begin and end in device memory, as far as is known.
   virtual bool take_device_memory() const { return false; }
 
-  // Messages are contiguous bytes. Between two ranks they match in the order posted, within a channel. Buffers must live until the message has been
-  // waited for.
+  // Messages are contiguous bytes. Between two ranks they match in the order posted,
+  // within a channel. Buffers must live until the message has been waited for.
   enum class Channel : int { blocks, coalesced };  // Blocks go from one rank to another, coalesced ones from one node to another.
   virtual Status post_send(int rank, const void* data, std::size_t bytes, Channel channel) = 0;
   virtual Status post_recv(int rank, void* data, std::size_t bytes, Channel channel) = 0;
@@ -71,8 +71,8 @@ class Links {
   // Ends a call that has met an error: cancels or completes what it has posted, so that nothing more arrives in its buffers.
   virtual void cancel_posted() = 0;
 
-  // Gives `memory` at least `bytes` bytes. If it had fewer, its content is lost. All ranks of the node call it alike and get the same result. Errors:
-  // no_memory, system.
+  // Gives `memory` at least `bytes` bytes. If it had fewer, its content is lost. All
+  // ranks of the node call it alike and get the same result. Errors: no_memory, system.
   virtual Status share(std::size_t bytes, NodeMemory& memory) = 0;
 
   // Finds the largest value over all ranks of the communicator. Collective.
@@ -100,8 +100,8 @@ class Links {
     (void)block_bytes;
     (void)in_place;
   }
-  // Waits that have lost patience call it. It finds what ranks without a segment shared with ours say of this call. Errors: mismatch; what they have
-  // reported.
+  // Waits that have lost patience call it. It finds what ranks without a segment
+  // shared with ours say of this call. Errors: mismatch; what they have reported.
   virtual Status check_health() { return {}; }
   // This rank's call has failed, or this rank has seen that another's has. Tells ranks elsewhere that wait for it.
   virtual void report_error(Code code) { (void)code; }

@@ -39,8 +39,8 @@ class OpeningTable {
   bool keep_text(const std::string& text, std::uint64_t& offset);
   std::string text_at(std::uint64_t offset, std::uint64_t length) const;
 
-  // This rank has done its part. From now on it could handle calls or, if not `able`, never will. It has begun `calls_begun` calls so far, none of
-  // which it handles.
+  // This rank has done its part. From now on it could handle calls or, if not `able`,
+  // never will. It has begun `calls_begun` calls so far, none of which it handles.
   void finish(bool able, std::uint64_t calls_begun);
 
   // This rank, which has finished, begins its call number `call` (from 1). Returns whether all ranks handle that call and those after it. All ranks

@@ -104,8 +104,8 @@ Status write_process(int pid, const void* from, std::uint64_t address, std::size
 
 namespace {
 
-// The form of /proc/PID/stat is "pid (name) state ...", in which the name may contain anything, including parentheses. Fields are counted from the
-// state on.
+// The form of /proc/PID/stat is "pid (name) state ...", in which the name may
+// contain anything, including parentheses. Fields are counted from the state on.
 constexpr int kThreads = 17;
 constexpr int kStarted = 19;
 

@@ -12,8 +12,8 @@ namespace crossrail {
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 using Word = std::atomic<std::uint64_t>;
 
-// A rank publishes it when it begins a call. Its owner writes it, and peers that have waited too long read it to find out why. There are two, by
-// parity of the call.
+// A rank publishes it when it begins a call. Its owner writes it, and peers that have
+// waited too long read it to find out why. There are two, by parity of the call.
 struct alignas(kCacheLineBytes) CallDescriptor {
   Word call;   // It is the number of the call on this slot and is written last.
   Word shape;  // It is the hash of the Shape.

@@ -25,9 +25,9 @@ class SharedMemory {
   SharedMemory& operator=(const SharedMemory&) = delete;
   ~SharedMemory() { close(); }
 
-  // Creates memory. `kind` is "memfd" (no file, nothing left behind by a crash, no /dev/shm needed) or "shm" (/dev/shm, mode 0600, all pages reserved
-  // so that a full file system is an error instead of SIGBUS). The memory is zero except for the nonce in its first eight bytes. Errors: system,
-  // no_memory.
+  // Creates memory. `kind` is "memfd" (no file, nothing left behind by a crash, no /dev/shm needed) or
+  // "shm" (/dev/shm, mode 0600, all pages reserved so that a full file system is an error instead of
+  // SIGBUS). The memory is zero except for the nonce in its first eight bytes. Errors: system, no_memory.
   Status create(const char* kind, std::size_t bytes);
   // Maps memory that another process has created. Errors: system (not visible from here, wrong nonce).
   Status attach(const SharedMemoryAddress& address);

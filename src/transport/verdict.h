@@ -42,9 +42,9 @@ class Verdict {
   }
   bool heard_any() const { return count_ > 0; }
 
-  // All calls that no rank had begun are given back. So is the last call that was begun, unless the error was met in it, some rank has ended it, or
-  // it is in place. All other calls end with the error. A call that some rank has begun in MPI is given back at once, because that rank says nothing
-  // before the call has ended.
+  // All calls that no rank had begun are given back. So is the last call that was begun, unless the error was
+  // met in it, some rank has ended it, or it is in place. All other calls end with the error. A call that some
+  // rank has begun in MPI is given back at once, because that rank says nothing before the call has ended.
   On on(std::uint64_t call) const {
     if (call <= met_) return On::error;
     if (call == native_) return ended_ < call ? On::given_back : On::error;

@@ -1,5 +1,5 @@
-// All allgathers, of equal blocks and of others, share this code: where blocks are received, and where this rank's own block is. In place it is
-// already where it belongs.
+// All allgathers, of equal blocks and of others, share this code: where blocks are
+// received, and where this rank's own block is. In place it is already where it belongs.
 #pragma once
 
 #include "collectives/algorithm.h"

@@ -15,8 +15,8 @@ namespace crossrail::allgatherv::node_shared {
 
 Fit fit(const Topology& topology, const Shape&) { return fit_one_node(topology).planned(Planning::alone); }
 
-// The lengths of blocks are no part of the Shape, so each call finds out how its blocks travel. The longest possible block decides whether there is
-// room.
+// The lengths of blocks are no part of the Shape, so each call finds out how
+// its blocks travel. The longest possible block decides whether there is room.
 Status plan(Plan& plan) {
   const bool room = longest_possible(plan) <= allgather::longest_in_packets(plan) || allgather::staged_at_a_time(plan) > 0;
   return room ? Status{} : failed(Code::no_memory, allgather::kNoRoomForPart);

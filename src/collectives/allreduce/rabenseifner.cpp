@@ -16,8 +16,8 @@ Stretch stretch_of(const Deal& deal, int first, int many) {
   return deal.between(static_cast<std::size_t>(first), static_cast<std::size_t>(first + many));
 }
 
-// Participants form pairs that differ in one bit, within aligned groups of `2 * bit`. One half of the group's elements is this rank's, the other its
-// partner's.
+// Participants form pairs that differ in one bit, within aligned groups of `2 *
+// bit`. One half of the group's elements is this rank's, the other its partner's.
 struct Halves {
   int mine, other;
   Halves(int participant, int bit) : mine(participant & ~(bit - 1)), other(mine ^ bit) {}

@@ -1,5 +1,5 @@
-// Allreduces on device memory share this code. All of them combine in the order of the ranks, so every algorithm and every rank comes to the same
-// bits.
+// Allreduces on device memory share this code. All of them combine in the order
+// of the ranks, so every algorithm and every rank comes to the same bits.
 #pragma once
 
 #include <span>

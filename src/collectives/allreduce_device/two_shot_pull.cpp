@@ -17,8 +17,8 @@
 namespace crossrail::allreduce_device::two_shot_pull {
 namespace {
 
-// The shares that this rank launches have the same place on all ranks and both sides. They follow each other, so in a round of whole shares they are
-// one.
+// The shares that this rank launches have the same place on all ranks and both
+// sides. They follow each other, so in a round of whole shares they are one.
 std::span<crossrail_combination> lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   const int size = plan.group.size();
   const bool in_a_row = round.bytes == round.block && plan.devices->chunk() == round.block;

@@ -133,9 +133,9 @@ Status copy_last_of_one_node(Plan& plan, Copy copy) {
   return plan.control->barrier();
 }
 
-// A StepwiseCall is one call of leaders that exchange step by step with `exchange(partners)`, after this rank has marked `filled` for `epoch`.
-// Meanwhile all ranks copy what has arrived in the step before (OHIO paper, sections III-A and III-B). `copy_own()` copies the blocks of this rank's
-// own node.
+// A StepwiseCall is one call of leaders that exchange step by step with `exchange(partners)`, after this
+// rank has marked `filled` for `epoch`. Meanwhile all ranks copy what has arrived in the step before
+// (OHIO paper, sections III-A and III-B). `copy_own()` copies the blocks of this rank's own node.
 template <class Exchange, class CopyOwn>
 struct StepwiseCall {
   Plan& plan;

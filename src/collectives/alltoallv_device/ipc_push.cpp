@@ -52,8 +52,8 @@ OwnSide sent(const Buffers& buffers) {
 }
 OwnSide received(const Buffers& buffers) { return {MappedSide::recv, buffers.recv, buffers.in, buffers.in_layouts}; }
 
-// A rank that launches only for itself reads the data where the program has them. No other rank needs to map them, and in place they are overwritten
-// only at the end.
+// A rank that launches only for itself reads the data where the program has them. No
+// other rank needs to map them, and in place they are overwritten only at the end.
 bool sends_as_it_lies(const Plan& plan) { return !plan.devices->queue().launches_for_others(); }
 
 // Returns a block of a side that is staged, in this round.
@@ -137,8 +137,8 @@ crossrail_elements source(const Plan& plan, const Buffers& buffers, const Round&
   return device::row(const_cast<std::byte*>(plan.devices->sends_from(pair.sender, number, round.from)));
 }
 
-// Covers all ranks for which this rank launches. The order is the rank's own block, then rank + 1, rank + 2, ..., so that every device receives from
-// one other device at a time.
+// Covers all ranks for which this rank launches. The order is the rank's own block, then
+// rank + 1, rank + 2, ..., so that every device receives from one other device at a time.
 Moves lay_out(Plan& plan, const Buffers& buffers, const Round& round) {
   const int size = plan.group.size();
   Moves moves(plan, plan.device_blocks.exchanged);

@@ -15,8 +15,8 @@ using reduce_scatter_block::NodeWay;
 
 Fit fit(const Topology& topology, const Shape& shape) { return reduce_scatter_block::fit_staged(topology, shape); }
 
-// The lengths of blocks are no part of the Shape, so each call finds out how its blocks travel. A single block of the largest possible length decides
-// whether there is room.
+// The lengths of blocks are no part of the Shape, so each call finds out how its blocks
+// travel. A single block of the largest possible length decides whether there is room.
 Status plan(Plan& plan) {
   const Block longest{0, reduce_scatter_block::longest_elements(plan)};
   UnequalBlocks blocks(nullptr, &longest, 1);

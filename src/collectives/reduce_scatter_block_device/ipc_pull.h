@@ -40,8 +40,8 @@ inline Status plan_pull(Plan& plan) {
   return {};
 }
 
-// Returns how many bytes, in whole elements, of every block go in one round if the longest has `longest` bytes; 0 means that there is no room for one
-// element.
+// Returns how many bytes, in whole elements, of every block go in one round if
+// the longest has `longest` bytes; 0 means that there is no room for one element.
 inline std::size_t bytes_a_round(const Plan& plan, std::size_t longest) {
   const std::size_t chunk = plan.devices->chunk(), element = bytes_of(plan.shape.reduction.element);
   return chunk < longest ? chunk / element * element : longest;

@@ -29,8 +29,8 @@ auto with_arguments(const MpiFunction& function, const Word64* words, bool large
   return with_kind(function, [&]<class Call>(KindOfCall<Call>) { return use(Call(function, words, large_counts)); });
 }
 
-// The first constant says that the call has a count for each rank, for which a survey needs memory; the second, that each rank also has a place of
-// its own.
+// The first constant says that the call has a count for each rank, for which a
+// survey needs memory; the second, that each rank also has a place of its own.
 template <class Call>
 inline constexpr bool kHasCounts = std::is_same_v<typename Call::Facts, VectorCall::Facts>;
 template <class Call>

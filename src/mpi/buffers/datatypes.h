@@ -36,9 +36,9 @@ inline void begin_call(CallRuns runs) {
   this_call.runs = runs;
 }
 
-// Finds the facts of a datatype, which are remembered with it. Returns MPI's code, which may be MPI_SUCCESS for a type that is not usable (MPICH 5,
-// after a user's error handler has run). If a type is expensive to take apart, its layout is unknown in the first call that uses it, unless that call
-// runs often.
+// Finds the facts of a datatype, which are remembered with it. Returns MPI's code, which may be MPI_SUCCESS
+// for a type that is not usable (MPICH 5, after a user's error handler has run). If a type is expensive to
+// take apart, its layout is unknown in the first call that uses it, unless that call runs often.
 int describe(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts);
 // Does the same and finds the layout at any cost.
 int describe_whole(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts);
@@ -47,8 +47,8 @@ int describe_whole(MPI_Datatype type, MPI_Comm comm, TypeFacts& facts);
 // type. It is null if it is not known or the type falls into more than a million segments; such data go through host memory.
 const DeviceLayout* device_layout_of(MPI_Datatype type);
 
-// Returns whether the data begin at the address itself. Then a null buffer is valid only without data. Types with absolute addresses are used with
-// MPI_BOTTOM, which is null.
+// Returns whether the data begin at the address itself. Then a null buffer is valid only
+// without data. Types with absolute addresses are used with MPI_BOTTOM, which is null.
 bool begins_at_its_address(MPI_Datatype type, const TypeFacts& facts);
 
 // Makes a type of ours with the same data and the same facts, which stays when `type` is freed. It is not a duplicate, because MPI would call the

@@ -170,8 +170,8 @@ Status PackedVectors::close() {
   return {};
 }
 
-// Describes the blocks as they lie, and the range from their first byte to their last. If a device cannot pack some block, the side becomes one in
-// host memory.
+// Describes the blocks as they lie, and the range from their first byte to their
+// last. If a device cannot pack some block, the side becomes one in host memory.
 DeviceSide PackedVectors::on_device(const SurveyedSide& surveyed) {
   SideFacts& room = surveyed.room;
   auto* const base = static_cast<std::byte*>(surveyed.side.address);

@@ -11,8 +11,8 @@
 namespace crossrail::mpi {
 namespace {
 
-// These are the classes of types in MPI 4.1, section 6.9.2. MPI knows the size of the types that programs use, but may not be asked about handles
-// that it does not know.
+// These are the classes of types in MPI 4.1, section 6.9.2. MPI knows the size of the
+// types that programs use, but may not be asked about handles that it does not know.
 enum class Class : std::uint8_t { c_signed, c_unsigned, fortran_integer, of_all_languages, real, complex, logical, byte, placed };
 
 struct TypeRow {

@@ -17,8 +17,8 @@ Effort effort_of_this_call();
 
 class TypeRecord {
  public:
-  // The call that runs on this thread has seen the type; it is taken apart if that is cheap. `facts` contains everything except what the record
-  // finds.
+  // The call that runs on this thread has seen the type; it is taken apart if
+  // that is cheap. `facts` contains everything except what the record finds.
   TypeRecord(MPI_Datatype type, const TypeFacts& facts);
   // Makes a record of a type with the same data.
   TypeRecord(const TypeRecord& of);

@@ -56,8 +56,8 @@ void watch_for_finalize() {
   });
 }
 
-// An MPI library refuses to set an attribute only when it is out of memory. The job has to end, because the other ranks may have their records and
-// would wait for this one.
+// An MPI library refuses to set an attribute only when it is out of memory. The job has
+// to end, because the other ranks may have their records and would wait for this one.
 void end_job(MPI_Comm comm, int code) {
   std::fputs("crossrail: MPI cannot store an attribute with a communicator, so this rank cannot take part in the calls of the other ranks, and "
              "the job ends. Give it more memory, or set CROSSRAIL=0.\n", stderr);

@@ -39,8 +39,8 @@ struct CommunicatorRecord {
 
 // Returns whether `comm` can have a record; `record` is null if it has none yet.
 bool find(MPI_Comm comm, CommunicatorRecord*& record);
-// Returns the record of `comm`, or a new one that is not opened. Returns null if there can be none (`comm` is no communicator, or MPI is not
-// running).
+// Returns the record of `comm`, or a new one that is not opened. Returns null
+// if there can be none (`comm` is no communicator, or MPI is not running).
 CommunicatorRecord* look_up(MPI_Comm comm);
 // LastRecord is the record that this thread looked up last. It is valid as long as no record has been deleted since.
 struct LastRecord {

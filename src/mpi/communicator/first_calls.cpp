@@ -29,8 +29,8 @@ bool FirstCalls::begin_nonblocking(std::int64_t now_ns) {
 bool FirstCalls::begin_other() { return nonblocking_ > 0 && asks_after(blocking_++); }
 
 bool FirstCalls::worth_opening(std::int64_t now_ns, std::int64_t opening_ns) const {
-  // The duration of nonblocking calls is unknown. Therefore the rule counts the time since the first one, including the program's own work: it must
-  // be much longer than opening.
+  // The duration of nonblocking calls is unknown. Therefore the rule counts the time since
+  // the first one, including the program's own work: it must be much longer than opening.
   const bool many = nonblocking_ > kFew && now_ns - first_nonblocking_ns_ >= kOpeningsWorthNonblocking * opening_ns;
   return opening_ns == 0 || long_one_ || many || blocking_ns_ >= opening_ns;
 }

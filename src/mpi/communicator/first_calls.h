@@ -12,12 +12,12 @@ class FirstCalls {
   static constexpr std::uint64_t kFew = 8;
   static constexpr std::uint64_t kCallsATiming = 8;
 
-  // A call begins, whatever its arguments are. Returns true in the same calls on all ranks: in these the ranks ask each other. The first nonblocking
-  // call is never one of them.
+  // A call begins, whatever its arguments are. Returns true in the same calls on all ranks:
+  // in these the ranks ask each other. The first nonblocking call is never one of them.
   bool begin_blocking(bool alltoall);
   bool begin_nonblocking(std::int64_t now_ns);
-  // A blocking collective begins that crossrail never handles. It matters after nonblocking calls, which cannot wait for other ranks to open the
-  // communicator.
+  // A blocking collective begins that crossrail never handles. It matters after
+  // nonblocking calls, which cannot wait for other ranks to open the communicator.
   bool begin_other();
   std::uint64_t nonblocking() const { return nonblocking_; }
 

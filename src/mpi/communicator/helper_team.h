@@ -1,5 +1,5 @@
-// This file decides whether the ranks of a communicator have helper processes (transport/helper_processes.h), and which number its messages have
-// there.
+// This file decides whether the ranks of a communicator have helper processes
+// (transport/helper_processes.h), and which number its messages have there.
 #pragma once
 
 #include <memory>

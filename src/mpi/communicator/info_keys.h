@@ -1,6 +1,6 @@
-// Info keys set one communicator's settings: crossrail_alltoall, crossrail_scratch and so on, one for each variable of scope communicator. They are
-// kept as an attribute that plain duplicates do not inherit, as MPI 4 defines it for info. MPI itself cannot keep them, because MPICH forgets keys
-// that it does not know.
+// Info keys set one communicator's settings: crossrail_alltoall, crossrail_scratch and so on, one for each
+// variable of scope communicator. They are kept as an attribute that plain duplicates do not inherit, as
+// MPI 4 defines it for info. MPI itself cannot keep them, because MPICH forgets keys that it does not know.
 #pragma once
 
 #include <string>

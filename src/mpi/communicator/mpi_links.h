@@ -92,8 +92,8 @@ class MpiLinks final : public Links {
     bool certain = false;  // There is an error, though it may concern another call.
     int suspicions = 0;
   };
-  // Waits call it now and then to find out why the posted messages can no longer complete. Errors: mismatch, peer_lost, and those that other ranks
-  // report.
+  // Waits call it now and then to find out why the posted messages can no longer
+  // complete. Errors: mismatch, peer_lost, and those that other ranks report.
   Status look_around(Doubt& doubt);
   // Reports a peer whose message apparently cannot come any more because it is in a later call or has ended.
   Status check_awaited();

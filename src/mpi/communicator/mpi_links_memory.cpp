@@ -41,8 +41,8 @@ Status MpiLinks::share(std::size_t bytes, NodeMemory& memory) {
 Status MpiLinks::export_range(const void* data, std::size_t bytes, std::uint64_t& address) {
   address = reinterpret_cast<std::uint64_t>(data);
   if (bytes == 0 || !device::driver_present()) return {};
-  // The kernel treats a read of our own pages as it would treat a peer's. Testing the first and the last byte suffices, since such memory is mapped
-  // in one piece.
+  // The kernel treats a read of our own pages as it would treat a peer's. Testing
+  // the first and the last byte suffices, since such memory is mapped in one piece.
   char byte = 0;
   const int self = peers_->process_of(peers_->rank);
   if (read_process(self, &byte, address, 1).ok() && read_process(self, &byte, address + bytes - 1, 1).ok()) return {};

@@ -24,8 +24,8 @@ Status return_errors(MPI_Comm comm) {
   return from_mpi(code, "MPI_Comm_set_errhandler");
 }
 
-// A split copies none of the user's attributes, while a dup would call their copy functions. If MPI has no communicator left, the program does not
-// hear of it.
+// A split copies none of the user's attributes, while a dup would call their copy
+// functions. If MPI has no communicator left, the program does not hear of it.
 Status split(MPI_Comm user, int rank, MPI_Comm& made) {
   MPI_Errhandler its, silent;
   const bool created = pmpi().Comm_create_errhandler(stay_silent, &silent) == MPI_SUCCESS;

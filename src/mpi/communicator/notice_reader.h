@@ -16,8 +16,8 @@ namespace crossrail::mpi {
 class NoticeReader {
  public:
   static NoticeReader& of_process();
-  // The thread soon reads `box`; this call itself makes no MPI call. Callers ask again at every look. If the system refuses a thread, that is
-  // reported once.
+  // The thread soon reads `box`; this call itself makes no MPI call. Callers ask
+  // again at every look. If the system refuses a thread, that is reported once.
   void read(std::shared_ptr<NoticeBox> box);
   // Stops for good, and returns when the thread has ended.
   void stop();

@@ -70,8 +70,8 @@ std::vector<TuningRow> read_rows(const TableFile& file, bool speaks) {
   return rows;
 }
 
-// A process opens many communicators, all with the same table. Reading a table takes as long as a hundred calls, so the last one that was read is
-// kept.
+// A process opens many communicators, all with the same table. Reading a table
+// takes as long as a hundred calls, so the last one that was read is kept.
 std::shared_ptr<const std::vector<TuningRow>> rows_of(const TableFile& file, bool speaks) {
   static std::mutex mutex;
   static TableFile& last = *new TableFile;

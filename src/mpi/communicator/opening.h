@@ -18,17 +18,17 @@ namespace crossrail::mpi {
 // such communicator, MPI not running); the call is native then.
 CommunicatorRecord* record_of(MPI_Comm comm);
 
-// Returns the record for a call that does not need an open communicator. The communicator is not opened and the call is native, unless one of the
-// next two functions opens it.
+// Returns the record for a call that does not need an open communicator. The communicator
+// is not opened and the call is native, unless one of the next two functions opens it.
 CommunicatorRecord* look_up_for_call(MPI_Comm comm);
 inline CommunicatorRecord* record_for_call(MPI_Comm comm) {
   const LastRecord& last = last_record;
   const bool known = last.comm == comm && last.generation == generation_of_records.load(std::memory_order_acquire);
   return known && last.record->opened ? last.record : look_up_for_call(comm);
 }
-// A blocking call begins on all ranks alike, on a communicator that is not open, and MPI would accept its arguments. `worth_it` means that this call
-// alone makes opening pay. MPI_Alltoall(v, w) opens MPI_COMM_WORLD at once, and any call does so if the environment or an info key sets
-// CROSSRAIL_REPRODUCIBLE.
+// A blocking call begins on all ranks alike, on a communicator that is not open, and MPI would accept its
+// arguments. `worth_it` means that this call alone makes opening pay. MPI_Alltoall(v, w) opens MPI_COMM_WORLD
+// at once, and any call does so if the environment or an info key sets CROSSRAIL_REPRODUCIBLE.
 void count_blocking(CommunicatorRecord& record, Collective collective, bool worth_it);
 // A nonblocking call begins.
 void count_nonblocking(CommunicatorRecord& record, bool worth_it);

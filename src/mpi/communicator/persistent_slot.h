@@ -60,8 +60,8 @@ struct GiveBack {
 };
 using PersistentSlotInUse = std::unique_ptr<PersistentSlot, GiveBack>;
 
-// Collective over the open communicator. Returns null on all ranks alike if there is no memory or no number left for another slot, or some rank is
-// not `able`.
+// Collective over the open communicator. Returns null on all ranks alike if there
+// is no memory or no number left for another slot, or some rank is not `able`.
 PersistentSlotInUse open_persistent_slot(CommunicatorRecord& record, Code able);
 
 }  // namespace crossrail::mpi

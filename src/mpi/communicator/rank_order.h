@@ -10,8 +10,8 @@ namespace crossrail::mpi {
 // Configuration files need not be, so their settings hold only once a communicator is open.
 bool rank_order_from_the_start(MPI_Comm comm);
 
-// A reduction on `comm` has begun or ended as `carried` says. If it was native although rank order was asked for, rank 0 reports it, once for each
-// reason.
+// A reduction on `comm` has begun or ended as `carried` says. If it was native
+// although rank order was asked for, rank 0 reports it, once for each reason.
 void tell_if_not_covered(MPI_Comm comm, const char* function, const CallResult& carried);
 
 }  // namespace crossrail::mpi

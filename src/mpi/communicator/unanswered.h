@@ -14,8 +14,8 @@ inline constexpr std::int64_t kLongWaitNs = 10'000'000'000;
 void complain_of_waiting();
 void complain_of_strangers();  // The messages that have arrived are not from crossrail.
 
-// If ranks are asked in nonblocking calls, only the program waits for the answer, in one of those calls. For a minute, a thread watches whether it
-// waits for kLongWaitNs.
+// If ranks are asked in nonblocking calls, only the program waits for the answer, in
+// one of those calls. For a minute, a thread watches whether it waits for kLongWaitNs.
 class Unanswered {
  public:
   // All ranks are asked for the first time, unless another rank is known to run with crossrail.

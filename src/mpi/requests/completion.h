@@ -32,8 +32,8 @@ class Completion : public OnStack<Completion> {
   FailedCall* first_ = nullptr;
 };
 
-// The program is about to call MPI_Wait for the request at this address. MPI's function follows, unless the result says to leave it out, and then
-// wait_ended.
+// The program is about to call MPI_Wait for the request at this address. MPI's
+// function follows, unless the result says to leave it out, and then wait_ended.
 struct WaitBegun {
   bool left_out = false;
   bool mend_status = false;
@@ -42,8 +42,8 @@ WaitBegun wait_begins(Word64 request);
 void wait_ended(const WaitBegun& begun, Word64 status);
 // The program is about to call MPI_Waitall for the requests at this address.
 void waitall_begins(Word64 count, Word64 requests);
-// The program is about to test requests. An MPI library without a progress hook may answer again and again without looking at the call (MPICH 4.0 in
-// MPI_Request_get_status).
+// The program is about to test requests. An MPI library without a progress hook may answer
+// again and again without looking at the call (MPICH 4.0 in MPI_Request_get_status).
 void look_begins();
 
 }  // namespace crossrail::mpi

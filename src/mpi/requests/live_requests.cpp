@@ -106,8 +106,8 @@ void await_completed(OurRequest& ours) {
 
 void await_all_ours(MPI_Request* requests, int count) {
   if (requests == nullptr || !any_requests()) return;
-  // Another thread that has been told of the end may still be about to complete the request, and MPICH's MPI_Waitall must not see a request that has
-  // not ended.
+  // Another thread that has been told of the end may still be about to complete the
+  // request, and MPICH's MPI_Waitall must not see a request that has not ended.
   const bool to_the_end = mover_advances() || hooked_into_mpich();
   for (int one = 0; one < count; ++one) {
     OurRequest* const ours = find_request(requests[one]);

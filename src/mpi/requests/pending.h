@@ -66,8 +66,8 @@ class PendingUse {
   int code(const PendingCall& call) const;
   // Does the same, and calls the error handler if there was an error.
   int raise(const PendingCall& call) const;
-  // Frees what belongs to MPI, for cases that cannot wait for the destructor. The communicator's record stays if its error handler has yet to be
-  // called.
+  // Frees what belongs to MPI, for cases that cannot wait for the destructor.
+  // The communicator's record stays if its error handler has yet to be called.
   void release(bool keeps_record);
   // The call needs these types, which are ours.
   std::vector<MPI_Datatype> types;

@@ -29,8 +29,8 @@ bool is_active(MPI_Request request) {
 // The request has been kept for a later call, and the program uses an old copy of the handle.
 bool is_stale(const LiveRequest& live) { return live.call.load(std::memory_order_acquire) == nullptr; }
 
-// Returns the communicator whose error handler is called. It is MPI_COMM_SELF for a request without a call, or if the call's communicator has been
-// freed.
+// Returns the communicator whose error handler is called. It is MPI_COMM_SELF
+// for a request without a call, or if the call's communicator has been freed.
 MPI_Comm handler_of(const LiveRequest* live) {
   const OurRequest* const call = live == nullptr ? nullptr : live->call.load(std::memory_order_acquire);
   return call == nullptr || call->use.record().freed ? handles().comm_self : call->use.record().comm;
