@@ -1,5 +1,5 @@
-// MPI_Allgather, MPI_Iallgather and MPI_Allgather_init: crossrail (preloaded, under the MPI_ name) against the MPI library (PMPI_) and
-// peers.
+// This bench compares MPI_Allgather, MPI_Iallgather and MPI_Allgather_init of crossrail (preloaded, under the MPI_ names) with those of the MPI
+// library (PMPI_) and of peers.
 
 #include "forms.h"
 #include "rows.h"
@@ -8,7 +8,7 @@ namespace {
 
 using bench::Exchange;
 
-// This rank's block lies where it does in the receive buffer, so that one filling serves MPI_IN_PLACE, too.
+// This rank's block has the same place as in the receive buffer, so that one filling also serves MPI_IN_PLACE.
 bench::GrowableBuffer prepare(const Exchange& exchange) {
   return {place_of(*exchange.sent, exchange, exchange.ranks), place_of(*exchange.received, exchange, exchange.ranks)};
 }

@@ -1,5 +1,5 @@
-// MPI_Allgatherv, MPI_Iallgatherv and MPI_Allgatherv_init: crossrail (preloaded, under the MPI_ name) against the MPI library (PMPI_) and
-// peers. Blocks lie side by side without gaps; how long they are may follow Zipf's law, and some may be empty.
+// This bench compares MPI_Allgatherv, MPI_Iallgatherv and MPI_Allgatherv_init of crossrail (preloaded, under the MPI_ names) with those of the MPI
+// library (PMPI_) and of peers. Blocks lie side by side without gaps. Their lengths may follow Zipf's law, and some blocks may be empty.
 
 #include "forms.h"
 #include "rows.h"
@@ -8,10 +8,10 @@ namespace {
 
 using bench::Exchange;
 
-// Of the size that is being measured: the blocks as they are received, and as they would lie in a row like that which is sent from.
+// For the size that is being measured, these are the blocks as they are received, and as they would lie in a row like the send buffer's.
 bench::Blocks received, sent;
 
-// This rank's block lies where it does in the receive buffer, so that one filling serves MPI_IN_PLACE, too.
+// This rank's block has the same place as in the receive buffer, so that one filling also serves MPI_IN_PLACE.
 bench::GrowableBuffer prepare(const Exchange& exchange) {
   const auto length_at = [&](int from) { return bench::length_of(exchange, from, from); };
   received = bench::blocks_in_row(exchange, *exchange.received, length_at);
@@ -42,7 +42,7 @@ auto arguments(const void* send, void* recv, const Exchange& exchange) {
 }
 using Vector = BENCH_FORMS(arguments, Allgatherv, allgatherv);
 
-// The contender that makes the same exchange.
+// The contender makes the same exchange.
 auto arguments_of_allgather(const void* send, void* recv, const Exchange& exchange) {
   const bench::Datatype &out = *exchange.sent, &in = *exchange.received;
   return std::tuple(own_block(send, exchange), out.count(exchange.block), out.type, recv, in.count(exchange.block), in.type);
@@ -50,7 +50,7 @@ auto arguments_of_allgather(const void* send, void* recv, const Exchange& exchan
 using Regular = BENCH_FORMS(arguments_of_allgather, Allgather, allgather);
 bool is_regular(const bench::Contender& contender) { return contender.crossrails() && contender.name == "allgather"; }
 
-// That a rank gets from the others, on average over the ranks.
+// It counts what a rank gets from the others, on average over the ranks.
 double bandwidth(const Exchange& exchange, double seconds) {
   const double all = static_cast<double>(received.bytes / exchange.received->extent * exchange.received->data_bytes);
   return all * (exchange.ranks - 1) / exchange.ranks / seconds;

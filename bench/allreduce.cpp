@@ -1,5 +1,5 @@
-// MPI_Allreduce, MPI_Iallreduce and MPI_Allreduce_init, sums of floats (of bytes, for sizes that are no multiple of four): crossrail
-// (preloaded, under the MPI_ name) against the MPI library (PMPI_) and peers.
+// This bench compares MPI_Allreduce, MPI_Iallreduce and MPI_Allreduce_init of crossrail (preloaded, under the MPI_ names) with those of the MPI
+// library (PMPI_) and of peers. They sum floats, or bytes if the size is no multiple of four.
 
 #include "forms.h"
 #include "sums.h"
@@ -8,7 +8,7 @@ namespace {
 
 using bench::Exchange;
 
-// Here the bytes of a block are those of a rank's elements.
+// Here the bytes of a block are the bytes of a rank's elements.
 bench::GrowableBuffer prepare(const Exchange& exchange) { return {exchange.block, exchange.block}; }
 
 auto arguments(const void* send, void* recv, const Exchange& exchange) {
@@ -16,7 +16,7 @@ auto arguments(const void* send, void* recv, const Exchange& exchange) {
   return std::tuple(send, recv, elements.count, elements.type, MPI_Op{MPI_SUM});
 }
 
-// Of the elements, whatever becomes of them on their way.
+// It counts the elements once, however often they are moved.
 double bandwidth(const Exchange& exchange, double seconds) { return static_cast<double>(exchange.block) / seconds; }
 
 }  // namespace

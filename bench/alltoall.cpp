@@ -1,5 +1,5 @@
-// MPI_Alltoall, MPI_Ialltoall and MPI_Alltoall_init: crossrail (preloaded, under the MPI_ name) against the MPI
-// library (PMPI_) and peers.
+// This bench compares MPI_Alltoall, MPI_Ialltoall and MPI_Alltoall_init of crossrail
+// (preloaded, under the MPI_ names) with those of the MPI library (PMPI_) and of peers.
 
 #include "forms.h"
 #include "rows.h"

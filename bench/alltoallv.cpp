@@ -1,6 +1,6 @@
-// MPI_Alltoallv, MPI_Ialltoallv and MPI_Alltoallv_init: crossrail against the MPI library, and against MPI_Alltoall where all blocks are
-// equally long. Blocks lie side by side without gaps; empty ones are pairs of ranks drawn by a hash
-// that both ends know; how much goes to a rank may follow Zipf's law, as it does where a few experts of a mixture are popular.
+// This bench compares MPI_Alltoallv, MPI_Ialltoallv and MPI_Alltoallv_init of crossrail with those of the MPI library, and with MPI_Alltoall if all
+// blocks have the same length. Blocks lie side by side without gaps. A hash that both ends know draws the pairs of ranks whose blocks are empty. The
+// amounts for the ranks may follow Zipf's law, as they do if a few experts of a mixture are popular.
 
 #include "forms.h"
 #include "rows.h"
@@ -9,7 +9,7 @@ namespace {
 
 using bench::Exchange;
 
-// Of the size that is being measured.
+// They describe the size that is being measured.
 bench::Blocks sent, received;
 
 bench::GrowableBuffer prepare(const Exchange& exchange) {
@@ -38,7 +38,7 @@ auto arguments(const void* send, void* recv, const Exchange& exchange) {
 }
 using Vector = BENCH_FORMS(arguments, Alltoallv, alltoallv);
 
-// The contender that makes the same exchange.
+// The contender makes the same exchange.
 auto arguments_of_alltoall(const void* send, void* recv, const Exchange& exchange) {
   const bench::Datatype &out = *exchange.sent, &in = *exchange.received;
   return std::tuple(send, out.count(exchange.block), out.type, recv, in.count(exchange.block), in.type);
@@ -47,7 +47,7 @@ using Regular = BENCH_FORMS(arguments_of_alltoall, Alltoall, alltoall);
 
 bool is_regular(const bench::Contender& contender) { return contender.crossrails() && contender.name == "alltoall"; }
 
-// On average over the ranks: by Zipf's law, too, what stays on its rank is one block in the mean.
+// It is an average over the ranks: with Zipf's law, too, one block per rank stays on its rank in the mean.
 double bandwidth(const Exchange& exchange, double seconds) {
   return bench::sent_to_others(exchange, seconds) * (100 - exchange.empty_percent) / 100;
 }

@@ -1,9 +1,10 @@
-// MPI_Alltoallw, MPI_Ialltoallw and MPI_Alltoallw_init: crossrail against the MPI library, on the subarrays that libraries for Fourier
-// transforms exchange (mpi4py-fft and others): a three-dimensional array of complex numbers, whose last axis was distributed over the
-// ranks and whose middle one then is. Both sides have gaps; each rank has a datatype of its own, and all displacements are 0.
+// This bench compares MPI_Alltoallw, MPI_Ialltoallw and MPI_Alltoallw_init of crossrail with those of the MPI
+// library, on the subarrays that libraries for Fourier transforms exchange (mpi4py-fft and others). They belong to a
+// three-dimensional array of complex numbers that is first distributed over the ranks along its last axis, and then
+// along its middle one. Both sides have gaps, each rank has a datatype of its own, and all displacements are 0.
 //
-// A block has planes x rows x columns elements: rows and columns equal, or nearly, and planes at most twice as many, where the size
-// is a power of two.
+// A block has planes x rows x columns elements. If the size is a power of two, rows
+// and columns are equal or nearly so, and there are at most twice as many planes.
 
 #include <climits>
 #include <cstdio>
@@ -20,7 +21,7 @@ using bench::kComplexBytes;
 
 constexpr int kAxes = 3;
 
-// Which part of this rank's array a block is.
+// It says which part of this rank's array a block is.
 struct Subarray {
   int whole[kAxes], part[kAxes], first[kAxes];
 };
@@ -30,12 +31,12 @@ struct Side {
   std::vector<MPI_Datatype> types;
 };
 
-// Of the size that is being measured.
+// They describe the size that is being measured.
 Side sent, received;
 std::vector<int> ones, zeros;
-std::vector<std::byte> row;  // a block's data without gaps
+std::vector<std::byte> row;  // It holds a block's data without gaps.
 
-// The largest power of two that divides a number, and at most the number's root of this degree.
+// Returns the largest power of two that divides a number and is at most its root of this degree.
 std::size_t side_of(std::size_t number, int degree) {
   std::size_t side = 1;
   const auto power = [&](std::size_t of) { return degree == 3 ? of * of * of : of * of; };
@@ -48,7 +49,7 @@ void free_types(Side& side) {
   side.types.clear();
 }
 
-// The block's place on an axis is the peer's, the others are whole.
+// On one axis the block has the place of the peer; it covers the other axes completely.
 void lay_out(Side& side, const int (&block)[kAxes], int axis, int ranks) {
   free_types(side);
   side.blocks.clear();
@@ -82,7 +83,7 @@ bench::GrowableBuffer prepare(const Exchange& exchange) {
   return {bytes, bytes};
 }
 
-// Calls back with the place of each run of bytes in the array and in the block without gaps, and its length.
+// Calls back with each run of bytes: its place in the array, its place in the block without gaps, and its length.
 template <typename Each>
 void every_run(const Subarray& block, Each each) {
   const auto at = [](int number) { return static_cast<std::size_t>(number); };

@@ -10,10 +10,10 @@ namespace {
 using device::insist;
 using device::loaded_driver;
 
-// As text, which the driver compiles for its device: benches are built where there is no compiler for devices. Each block multiplies and adds
-// for some ten microseconds, then its first thread looks whether it is to stop, or the time is over: what waits for the device, as a
-// driver may in a call, does not wait for ever. It looks in the device's memory: if 66 blocks of an H100 look in the host's, the start of
-// any other kernel takes 130 us instead of 8.
+// The driver compiles this text for its device, because benches are also built where there is no compiler for devices.
+// Each block multiplies and adds for about ten microseconds. Then its first thread checks whether it should stop or
+// the time is over, so that a call in which the driver waits for the device does not wait for ever. It reads the
+// device's memory: if 66 blocks of an H100 read the host's, the start of any other kernel takes 130 us instead of 8.
 constexpr const char* kKernel = R"(
 .version 7.0
 .target sm_60
@@ -69,15 +69,15 @@ over:
 constexpr std::size_t kStopBytes = 2 * sizeof(unsigned);
 constexpr unsigned kThreads = 1024;
 constexpr unsigned long long kMostNs = 500'000'000;
-constexpr int kMultiprocessors = 16;     // of CUDA's numbers for what a device has
-constexpr unsigned kWaitsForNobody = 1;  // a stream that the default one does not wait for
+constexpr int kMultiprocessors = 16;     // It is CUDA's number for that attribute of a device.
+constexpr unsigned kWaitsForNobody = 1;  // The default stream does not wait for such a stream.
 constexpr device::Result kNotReady = 600;
 
 struct Prepared {
   void* kernel = nullptr;
   void* stream = nullptr;
-  void* stop = nullptr;                // on the device; behind it a word that is never written
-  volatile unsigned* begun = nullptr;  // on the host
+  void* stop = nullptr;                // It is on the device and is followed by a word that is never written.
+  volatile unsigned* begun = nullptr;  // It is on the host.
   unsigned blocks = 1;
 };
 Prepared prepared;
@@ -89,7 +89,7 @@ void launch() {
   insist(loaded_driver().launch(prepared.kernel, prepared.blocks, 1, 1, kThreads, 1, 1, 0, prepared.stream, parameters, nullptr), "launch a kernel");
 }
 
-// False: the kernel has ended.
+// Returns false if the kernel has ended.
 bool under_way() {
   const device::Result result = loaded_driver().ask(prepared.stream);
   if (result != kNotReady) insist(result, "run a kernel");

@@ -1,5 +1,5 @@
-// A kernel of the program's own beside the calls, as programs have that compute while they communicate: in a stream of its own, on half of
-// the device's multiprocessors. Every contender has the same one.
+// A kernel of the program's own runs beside the calls, as in programs that compute while they communicate. It has a stream of its own and uses half
+// of the device's multiprocessors. Every contender has the same kernel.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace bench {
 
-// Makes this process's device ready for it. Returns what is wrong; empty: nothing.
+// Prepares this process's device for it. Returns what is wrong, or an empty string.
 std::string prepare_beside();
 
-// Computes as long as it lives, where the calls want that: from when the device has begun. Not while memory is allocated or freed, for which
-// drivers wait until a device is idle.
+// If the calls want it, it computes for its lifetime, beginning when the device has started. It must not exist while memory is allocated or freed,
+// because drivers then wait until the device is idle.
 class WorkBeside {
  public:
   explicit WorkBeside(const Calls& calls);

@@ -11,22 +11,22 @@ namespace {
 
 constexpr std::size_t kGuardBytes = 64;
 constexpr int kSlices = 32;
-constexpr std::size_t kSliceUnit = 512;  // PyTorch's allocator hands out multiples of it
-constexpr std::size_t kSliceStep = 33 * kSliceUnit;  // no multiple of a page: slices begin at all places of one
+constexpr std::size_t kSliceUnit = 512;  // PyTorch's allocator returns multiples of it.
+constexpr std::size_t kSliceStep = 33 * kSliceUnit;  // It is no multiple of a page, so slices begin at all places of a page.
 
 void* allocate_on_host(std::size_t bytes) { return new std::byte[bytes](); }
 void release_on_host(void* memory) { delete[] static_cast<std::byte*>(memory); }
 
-// Host memory that stands for a buffer of a device. One is enough: only one contender is checked at a time.
+// Returns host memory that stands for a device's buffer. One is enough, because only one contender is checked at a time.
 std::byte* image_of(std::size_t bytes) {
   static std::vector<std::byte> image;
   if (image.size() < bytes) image.resize(bytes);
   return image.data();
 }
 
-// Out of all caches of this processor.
+// Flushes the memory out of all caches of this processor.
 void flush_lines(const void* memory, std::size_t bytes) {
-  constexpr std::size_t kLine = 64;  // or a multiple of it, where lines are longer: then some are flushed twice
+  constexpr std::size_t kLine = 64;  // If lines are longer, it divides their length, and some are flushed twice.
   const char* const first = static_cast<const char*>(memory);
   for (std::size_t at = 0; at < bytes + kLine; at += kLine) {
     const char* const line = first + std::min(at, bytes);
@@ -60,7 +60,7 @@ Buffers::Buffers(const Source& source, const GrowableBuffer& room, const Sets& s
 
 Buffers::~Buffers() { release(); }
 
-// All send buffers, then all receive buffers.
+// All send buffers come first, and then all receive buffers.
 void Buffers::allocate_slices() {
   const auto all = [this](std::size_t bytes) { return (bytes + kGuardBytes + sets_.size() * kSliceStep) / kSliceUnit * kSliceUnit; };
   const std::size_t sent = all(room_.send_bytes);

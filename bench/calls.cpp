@@ -58,7 +58,7 @@ int Calls::wait() { return contender_.choose(PMPI_Wait, MPI_Wait)(&started_, MPI
 
 namespace {
 
-// In the MPI library itself: what crossrail has in front of it does not tell what that has.
+// Looks the function up in the MPI library itself, because a wrapper of crossrail's does not show whether the library has the function.
 void* library_function(const std::string& name) {
   Dl_info found{};
   if (dladdr(dlsym(RTLD_DEFAULT, "PMPI_Init"), &found) == 0) return nullptr;

@@ -1,10 +1,10 @@
-// The loops that combine elements (collectives/combine.cpp) beside MPI_Reduce_local, all operations and elements that both have, in turns in one
-// run. One process:
+// This program compares the loops that combine elements (collectives/combine.cpp) with MPI_Reduce_local, for all operations and elements that both
+// have, in turns in one run. It is one process:
 //
 //   combining_openmpi [SAMPLES]
 //
-// MPI's pair types with a gap (MPI_DOUBLE_INT) are in rows without gaps here, as in calls, where what packs them is not in these times. Ratios: the MPI
-// library's time by that of crossrail, the quickest of all samples of each.
+// MPI's pair types with a gap (MPI_DOUBLE_INT) are in rows without gaps for crossrail, as in calls; the times do not include packing them. Ratios are
+// the MPI library's time divided by that of crossrail, each the fastest of all samples.
 
 #include <mpi.h>
 
@@ -58,7 +58,7 @@ std::vector<Op> operations() {
 }
 #undef OP
 
-// Numbers whose sums and products stay harmless, however often they are combined: 1 and -1, of integers any, of truth values both.
+// The sums and products of these numbers stay harmless, however often they are combined: 1 and -1, any integers, and both truth values.
 template <class Number>
 void put(std::byte* at, Number number) {
   std::memcpy(at, &number, sizeof number);
@@ -83,7 +83,7 @@ void put_truth(std::byte* at, unsigned drawn) {
   put(at, static_cast<Number>(drawn % 2));
 }
 
-// In rows without gaps. Of an MPI type with a gap the place may lie in the gap: then all places are 0.
+// Rows have no gaps. In an MPI type with a gap, the place may lie in the gap; then all places are 0.
 Put put_of(Element element) {
   switch (element) {
     case Element::float32: return put_sign<float>;
@@ -105,7 +105,7 @@ Put put_of(Element element) {
   }
 }
 
-// At the beginning of a cache line, rows of different seeds at different places of their pages.
+// A row begins at a cache line, and rows of different seeds begin at different places in their pages.
 class Row {
  public:
   Row(Element element, std::size_t count, std::size_t apart, unsigned seed) : memory_(count * apart + 2 * kPage) {
@@ -118,7 +118,7 @@ class Row {
     kept_.assign(first_, first_ + count * apart);
   }
   std::byte* data() const { return first_; }
-  // As at the beginning: a minimum found once is not written again by all libraries.
+  // Restores the initial values, because some libraries do not write a minimum again once it has been found.
   void restore() { std::copy(kept_.begin(), kept_.end(), first_); }
 
  private:
@@ -128,7 +128,7 @@ class Row {
   std::vector<std::byte> kept_;
 };
 
-// The quickest of some calls, in microseconds.
+// Returns the time of the fastest of some calls, in microseconds.
 template <class Call>
 double sample(std::size_t bytes, Call call) {
   const int calls = static_cast<int>(std::max<std::size_t>(1, (std::size_t{16} << 10) / bytes));
@@ -137,7 +137,7 @@ double sample(std::size_t bytes, Call call) {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - began).count() / calls;
 }
 
-// False: the MPI library, or crossrail, does not have it.
+// Returns false if the MPI library or crossrail does not have it.
 bool measure(const Type& type, const Op& op, int samples, Measured& measured) {
   const crossrail::Reduction reduction{op.operation, type.element};
   const crossrail::Combine combine = crossrail::combine_of(reduction);
@@ -146,7 +146,7 @@ bool measure(const Type& type, const Op& op, int samples, Measured& measured) {
   const std::size_t element = crossrail::bytes_of(type.element), count = measured.bytes / element, apart = static_cast<std::size_t>(extent);
   Row in_of_mpi(type.element, count, apart, 1), inout_of_mpi(type.element, count, apart, 2);
   Row own_in(type.element, count, element, 1), own_inout(type.element, count, element, 2);
-  Row &in = apart == element ? in_of_mpi : own_in, &inout = apart == element ? inout_of_mpi : own_inout;  // the same memory for both
+  Row &in = apart == element ? in_of_mpi : own_in, &inout = apart == element ? inout_of_mpi : own_inout;  // Both use the same memory.
   if (MPI_Reduce_local(in_of_mpi.data(), inout_of_mpi.data(), static_cast<int>(count), type.type, op.op) != MPI_SUCCESS) return false;
   measured.native_us = measured.ours_us = 1e9;
   for (int one = 0; one < samples; ++one) {

@@ -17,34 +17,34 @@ std::string last_algorithm() {
   return last == nullptr ? "native" : last();
 }
 
-// The collective whose algorithms carry the calls.
+// Returns the collective whose algorithms handle the calls.
 const char* carried_as(const Collective& collective) { return collective.carried_as != nullptr ? collective.carried_as : collective.name; }
 
-// CROSSRAIL_ALLTOALLV for alltoallv, in whatever form.
+// Returns CROSSRAIL_ALLTOALLV for alltoallv, in every form.
 std::string variable_of(const std::string& collective) {
   std::string variable = "CROSSRAIL_";
   for (const char letter : collective) variable += static_cast<char>(std::toupper(letter));
   return variable;
 }
 
-// What crossrail is told to do for a contender; empty: to choose.
+// Returns what crossrail is told to do for a contender; if empty, it chooses itself.
 std::string wanted_of(const Bench& bench, const std::string& contender) {
   const char* same_as = bench.collective.same_as;
   if (contender == "auto" || (same_as != nullptr && contender == same_as)) return "";
   return contender == "passed" ? "native" : contender;
 }
 
-// crossrail_set, in the preloaded library, makes the algorithm that of the communicators whose first
-// call comes next. Null where crossrail is not preloaded.
+// crossrail_set, in the preloaded library, sets the algorithm for communicators
+// whose first call comes next. It is null if crossrail is not preloaded.
 using Set = int (*)(const char* variable, const char* value);
 
-// False where crossrail knows no such algorithm or parameter.
+// Returns false if crossrail knows no such algorithm or parameter.
 bool tell_crossrail(const Bench& bench, Set set, const std::string& contender) {
   if (bench.collective.same_as != nullptr) set(variable_of(bench.collective.same_as).c_str(), "");
   return set(variable_of(carried_as(bench.collective)).c_str(), wanted_of(bench, contender).c_str()) == 0;
 }
 
-// A communicator of one rank on which crossrail leaves MPI_Alltoall to MPI.
+// It has one rank, and crossrail leaves MPI_Alltoall on it to MPI.
 MPI_Comm always_native = MPI_COMM_NULL;
 
 void make_forgetting(Set set) {
@@ -56,8 +56,8 @@ void make_forgetting(Set set) {
 
 bool everywhere(bool mine, const Bench& bench) { return first_without(mine, bench) == bench.ranks; }
 
-// The first calls, as many of every contender. In them MPI connects ranks, and crossrail and peers look at a communicator: crossrail does
-// at the ninth MPI_Allreduce. False where a peer cannot work.
+// Makes the first calls, equally many for every contender. In them MPI connects ranks, and crossrail and peers look at a communicator; crossrail does
+// so at the ninth MPI_Allreduce. Returns false if a peer cannot work.
 bool first_call_works(const Bench& bench, const Contender& contender) {
   Size size = make_size(bench, bench.options.datatype == kContiguous ? bench.options.unit : kBlockUnit, 0);
   Buffers& buffers = buffers_of(bench, contender, size);
@@ -66,11 +66,12 @@ bool first_call_works(const Bench& bench, const Contender& contender) {
   constexpr int kMoreCalls = 8;
   if (!everywhere(calls.run(0) == MPI_SUCCESS, bench)) return false;
   for (int more = 0; more < kMoreCalls; ++more) calls.run(0);
-  // crossrail opens a communicator in a blocking collective call, and leaves nonblocking ones before to MPI. It has none of native's.
+  // crossrail opens a communicator in a blocking collective call and leaves
+  // earlier nonblocking calls to MPI. It does not open the one of native calls.
   return contender.native() || MPI_Barrier(contender.comm) == MPI_SUCCESS;
 }
 
-// Communicator and first call of a contender. False where crossrail knows no such algorithm.
+// Makes the communicator and the first call of a contender. Returns false if crossrail knows no such algorithm.
 bool admit(Bench& bench, Set set, Contender contender) {
   MPI_Comm_dup(MPI_COMM_WORLD, &contender.comm);
   if (contender.crossrails() && !everywhere(tell_crossrail(bench, set, contender.name), bench)) {
@@ -81,14 +82,14 @@ bool admit(Bench& bench, Set set, Contender contender) {
     bench.contenders.push_back(std::move(contender));
     return true;
   }
-  // The communicator stays: the peer may know it by its handle, which another one would get.
+  // The communicator stays, because the peer may know it by its handle, which another communicator would get.
   if (bench.rank == 0) std::fprintf(stderr, "bench: '%s' does not work here and is left out\n", contender.name.c_str());
   return true;
 }
 
 }  // namespace
 
-// By a name that is left to the MPI library, as all that the harness does: the last algorithm shall be the contender's.
+// Like all calls of the harness, it uses a name that is left to MPI, because the last algorithm must be the contender's.
 int first_without(bool mine, const Bench& bench) {
   int first = mine ? bench.ranks : bench.rank;
   PMPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
@@ -97,18 +98,18 @@ int first_without(bool mine, const Bench& bench) {
 
 namespace {
 
-// Whether the MPI library says that it takes device pointers (Open MPI's extension; others have none).
+// Returns whether the MPI library says that it accepts device pointers (Open MPI's extension; other libraries have none).
 bool mpi_takes_device_memory() {
   const auto ask = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
   return ask != nullptr && ask() != 0;
 }
 
-// The MPI library alone would read device memory as if it were the host's.
+// Otherwise the MPI library would read device memory as if it were the host's.
 bool native_can_run(const Bench& bench) {
   const auto& names = bench.options.contenders;
   const bool wanted = std::find(names.begin(), names.end(), "native") != names.end();
   if (!wanted || bench.options.memory == Memory::host || mpi_takes_device_memory()) return true;
-  if (bench.rank == 0) std::fprintf(stderr, "bench: this MPI library knows nothing of device memory: instead of 'native', 'passed' calls it on copies in host memory\n");
+  if (bench.rank == 0) std::fprintf(stderr, "bench: this MPI library cannot read device memory: 'passed', which calls it on copies in host memory, replaces 'native'\n");
   return false;
 }
 
@@ -117,7 +118,7 @@ bool native_can_run(const Bench& bench) {
 bool make_contenders(Bench& bench) {
   if (!native_can_run(bench)) return false;
   const auto set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "crossrail_set"));
-  // What is called by PMPI_ names is the MPI library's; each contender carries all of its calls.
+  // Calls under PMPI_ names go to MPI, and each contender handles all of its own calls.
   for (const char* variable : {"CROSSRAIL_PMPI", "CROSSRAIL_GUARD", "CROSSRAIL_OPEN_AFTER"}) {
     if (set == nullptr || set(variable, "0") == 0) continue;
     if (bench.rank == 0) std::fprintf(stderr, "bench: crossrail refuses %s=0: native calls could not be told from its own\n", variable);

@@ -1,4 +1,4 @@
-// Who takes part: contenders get a communicator each, and crossrail is told what to do on it.
+// These functions make the contenders. Each gets a communicator, and crossrail is told what to do on it.
 #pragma once
 
 #include <string>
@@ -7,18 +7,18 @@
 
 namespace bench {
 
-// Makes the contenders of the bench. False where that cannot be done; a rank has then said why.
+// Makes the contenders of the bench. Returns false if that is impossible; some rank has then said why.
 bool make_contenders(Bench& bench);
 void free_contenders(Bench& bench);
 
-// So that what is left of an earlier call is not taken for the algorithm of one that crossrail does not carry.
+// It prevents that the algorithm of an earlier call is mistaken for that of one that crossrail does not handle.
 void forget_last_algorithm();
-// What carried the last call of a contender.
+// Returns what handled the last call of a contender.
 std::string algorithm_of(const Contender& contender);
-// Whether that is what the contender stands for.
+// Returns whether that is what the contender stands for.
 bool is_wanted(const Bench& bench, const Contender& contender, const std::string& algorithm);
 
-// The lowest rank that says no; the number of ranks where none does.
+// Returns the lowest rank with `mine` false, or the number of ranks if there is none.
 int first_without(bool mine, const Bench& bench);
 
 }  // namespace bench

@@ -43,7 +43,7 @@ Datatype indexed() {
   return committed(type, pieces);
 }
 
-// Beside elements with gaps, which are of doubles.
+// The other side of elements with gaps consists of doubles.
 Datatype doubles() {
   Datatype made;
   made.type = MPI_DOUBLE;
@@ -66,7 +66,7 @@ Datatype subarray() {
   return committed(type, pieces);
 }
 
-// Every byte of an element that is in no piece.
+// Checks every byte of an element that is in no piece.
 bool gaps_are_poison(const std::byte* element, const Datatype& datatype) {
   std::size_t at = 0;
   const auto poison = [&](std::size_t until) { return std::all_of(element + at, element + until, [](std::byte one) { return one == kPoison; }); };

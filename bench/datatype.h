@@ -1,4 +1,4 @@
-// How the data of a block lie in a buffer: in a row, or as elements of a derived datatype with gaps, which stay untouched.
+// A Datatype says how the data of a block lie in a buffer: in a row, or as elements of a derived datatype with gaps, which stay untouched.
 //
 //   contiguous  bytes in a row
 //   vector      MPI_Type_vector: 8 doubles, every second one of 15
@@ -17,7 +17,7 @@
 
 namespace bench {
 
-// Of derived types: bytes of which every block is a multiple.
+// With derived types, every block is a multiple of so many bytes.
 constexpr std::size_t kBlockUnit = 64;
 
 struct Datatype {
@@ -25,12 +25,13 @@ struct Datatype {
     std::size_t offset, bytes;
   };
   MPI_Datatype type = MPI_BYTE;
-  std::size_t data_bytes = 1, extent = 1;  // of an element
-  std::vector<Piece> pieces;               // of an element with gaps; none: bytes in a row
+  std::size_t data_bytes = 1, extent = 1;  // They describe one element.
+  std::vector<Piece> pieces;               // They are the pieces of an element with gaps; without pieces, the bytes are in a row.
 
   int count(std::size_t block) const { return static_cast<int>(block / data_bytes); }
   std::size_t reach(std::size_t block) const { return block / data_bytes * extent; }
-  // The pattern of `word` (pattern.h) as so many bytes of data; whether they and the gaps between them, which were `poison`, are right.
+  // Fill with, and check, the pattern of `word` (pattern.h) in so many bytes
+  // of data. The gaps between them, which were `poison`, are checked as well.
   void fill(std::byte* to, std::size_t block, std::uint64_t word) const;
   bool is_right(const std::byte* from, std::size_t block, std::uint64_t word) const;
 };
@@ -41,13 +42,13 @@ struct Datatypes {
 
 constexpr const char* kContiguous = "contiguous";
 
-// Of a name, or of two with a colon between them: the sender's and the receiver's.
+// Splits the name, or two names with a colon between them: the sender's and the receiver's.
 std::pair<std::string, std::string> sides_of(const std::string& datatype);
-// One name where both sides have the same: vector:vector is vector.
+// Returns one name if both sides have the same: vector:vector becomes vector.
 std::string shortest(const std::string& datatype);
-// Null if there is no such datatype; not before MPI_Init.
+// Returns null if there is no such datatype. It must be called after MPI_Init.
 const Datatype* find_datatype(const std::string& name);
-// Of words that name some, the shortest.
+// Returns the datatypes that words name, with the shortest names.
 Datatypes datatypes_of(const std::string& words);
 
 }  // namespace bench

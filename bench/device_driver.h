@@ -1,4 +1,4 @@
-// The functions of CUDA's driver that benches call, so that no header of CUDA's is needed.
+// These are the functions of CUDA's driver that benches call, declared here so that CUDA's headers are not needed.
 #pragma once
 
 #include <cstddef>
@@ -25,12 +25,12 @@ struct Driver {
   Result (*set)(Address memory, unsigned char value, std::size_t bytes);
   Result (*wait)(void* stream);
   Result (*text)(Result result, const char** text);
-  Result (*share)(Handle* handle, Address memory);  // null, as the next two: there is no such function
+  Result (*share)(Handle* handle, Address memory);  // It and the next two are null if there is no such function.
   Result (*open_shared)(Address* memory, Handle handle, unsigned flags);
   Result (*close_shared)(Address memory);
   Result (*allocate_pinned)(void** memory, std::size_t bytes, unsigned flags);
   Result (*release_pinned)(void* memory);
-  // Null: there is no such function.
+  // It is null if there is no such function.
   Result (*current)(int* device);
   Result (*attribute)(int* value, int which, int device);
   Result (*load)(void** module, const void* code);
@@ -40,13 +40,13 @@ struct Driver {
   Result (*launch)(void* kernel, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned memory, void* stream, void** parameters, void** more);
 };
 
-// That of the device taken.
+// Returns the driver of the device that was taken.
 const Driver& loaded_driver();
 std::string text_of(Result result);
-// Ends the program with a sentence where the driver has failed.
+// Ends the program with a sentence if the driver has failed.
 void insist(Result result, const char* what);
 
-// Fills in the functions where the library is that of a device made of host memory.
+// Sets the functions if the library is that of a device made of host memory.
 bool simulated_driver(void* library, Driver& driver);
 
 }  // namespace bench::device

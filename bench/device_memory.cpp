@@ -71,7 +71,7 @@ std::string load_driver() {
   return missing;
 }
 
-// The driver's own version is known to NVML only, which comes with it.
+// Only NVML, which comes with the driver, knows the driver's own version.
 std::string driver_version() {
   void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return "";
@@ -102,7 +102,7 @@ std::string open(int local_rank) {
   if (devices == 0) return "there is no GPU to bench on: the driver sees none";
   int device = 0;
   void* context = nullptr;
-  // The primary context is the one that the CUDA runtime of other libraries in this process takes, too.
+  // The CUDA runtime of other libraries in this process also takes the primary context.
   result = driver.get(&device, local_rank % devices);
   if (result == 0) result = driver.retain(&context, device);
   if (result == 0) result = driver.make_current(context);
@@ -122,8 +122,8 @@ void release(void* memory) {
   if (memory != nullptr) insist(driver.release(address_of(memory)), "free memory");
 }
 
-// A copy from the host may return while the last of it is still on its way; so may a set. Only the default
-// stream is waited for: kernels that stay on other streams are somebody else's.
+// A copy from the host may return while the last of it is still under way, and so may a set. Only the default stream is waited for, because kernels
+// that stay on other streams belong to others.
 void copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   insist(driver.copy(address_of(to), address_of(from), bytes), "copy");

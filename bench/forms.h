@@ -1,4 +1,4 @@
-// The forms of a collective's call, blocking, nonblocking and persistent, from one function that says their arguments.
+// These are the forms of a collective's call (blocking, nonblocking and persistent), made from one function that says their arguments.
 //
 // A bench of a collective is one file, which has prepare, fill, check, arguments, and
 //
@@ -46,7 +46,7 @@ struct Forms {
   }
 };
 
-// The forms of a collective, and those of another one for contenders that make the same exchange by it.
+// These are the forms of a collective, and those of another one for contenders that make the same exchange with it.
 template <typename Own, typename Other, bool (*is_other)(const Contender&)>
 struct Either : Own {
   static int call(const void* send, void* recv, const Exchange& exchange, const Contender& contender) {
@@ -57,7 +57,7 @@ struct Either : Own {
   }
 };
 
-// MPI's names of the call: as in MPI_Alltoall, and as in MPI_Ialltoall.
+// The names are MPI's: as in MPI_Alltoall, and as in MPI_Ialltoall.
 #define BENCH_FORMS(arguments, Name, name) bench::Forms<arguments, PMPI_##Name, MPI_##Name, PMPI_I##name, MPI_I##name>
 
 template <typename Calls>

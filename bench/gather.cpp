@@ -1,4 +1,5 @@
-// MPI_Gather, MPI_Igather and MPI_Gather_init: crossrail (preloaded, under the MPI_ name) against the MPI library (PMPI_) and peers.
+// This bench compares MPI_Gather, MPI_Igather and MPI_Gather_init of crossrail
+// (preloaded, under the MPI_ names) with those of the MPI library (PMPI_) and of peers.
 
 #include "rooted.h"
 

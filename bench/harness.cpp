@@ -20,12 +20,12 @@
 namespace bench {
 namespace {
 
-// What a contender does at one size.
+// A Turn is what a contender does at one size.
 struct Turn {
   std::unique_ptr<Calls> calls;
   Work work;
   Row row;
-  std::vector<Sample> samples;  // one a repetition
+  std::vector<Sample> samples;  // Each repetition has one.
 };
 
 bool in_parts(const Bench& bench) { return bench.options.form != Form::blocking; }
@@ -50,7 +50,7 @@ void repeat(const Bench& bench, Turn& turn, int count) {
     sample[kPure] = batch(*turn.calls, count) / count;
   }
   turn.samples.push_back(sample);
-  // A better guess of what the work is to take, now that more is known of the call.
+  // More is known of the call now, so this is a better guess of what the work should take.
   const std::size_t known = turn.samples.size();
   if (in_parts(bench) && (known == 3 || known == 10)) {
     turn.work = make_work(1e-6 * statistics_of(part_of(turn.samples, kPure)).p50_us, bench.options.tests);
@@ -70,13 +70,14 @@ Row end_turn(const Bench& bench, const Size& size, Turn& turn) {
   row.bandwidth = bench.collective.bandwidth(size.exchange, row.times.p50_us * 1e-6);
   const WorkBeside beside(*turn.calls);
   row.wrong += checked_call(bench, *turn.calls);
-  // A persistent request may have been given its algorithm when it was made.
+  // A persistent request may have got its algorithm when it was made.
   const std::string last = algorithm_of(turn.calls->contender());
   if (bench.options.form != Form::persistent) row.wanted = row.wanted && is_wanted(bench, turn.calls->contender(), last);
   return row;
 }
 
-// Of a call, on the slowest rank, with all that belongs to a batch: peers report the time of a part of theirs.
+// Returns the time of a call on the slowest rank, including everything that
+// belongs to a batch, because peers report the time of only a part of theirs.
 double probe(Turn& turn, int count) {
   const double began = now();
   batch(*turn.calls, count);
@@ -96,7 +97,7 @@ void run_size(const Bench& bench, Size& size, Report& report) {
   for (Turn& turn : turns) report.add(end_turn(bench, size, turn));
 }
 
-// Seconds for a contender at the next of `sizes` sizes, the same on every rank; 0 when none are left.
+// Returns the seconds for a contender at the next of `sizes` sizes, the same on every rank, or 0 if no time is left.
 double share_of_time(const Bench& bench, int sizes) {
   const Options& options = bench.options;
   if (options.most_seconds <= 0) return options.seconds_a_size;
@@ -121,7 +122,7 @@ void run_sizes(const Bench& bench, Report& report) {
   }
 }
 
-// MPI's name in small letters, without mpi_.
+// Returns MPI's name in lower case without mpi_.
 std::string name_of(const Collective& collective, Form form) {
   const std::string name = collective.name;
   return form == Form::persistent ? name + "_init" : form == Form::nonblocking ? "i" + name : name;
@@ -132,7 +133,7 @@ std::string capitalized(std::string name) {
   return name;
 }
 
-// What is wrong with the options for this collective; empty: nothing.
+// Returns what is wrong with the options for this collective, or an empty string.
 std::string complaint(const Bench& bench) {
   const Collective& collective = bench.collective;
   const Options& options = bench.options;
@@ -152,7 +153,7 @@ std::string complaint(const Bench& bench) {
   return same ? std::string(collective.same_as) + " makes the same exchange only where all blocks are equally long" : "";
 }
 
-// Every rank takes a device where device memory is asked for; says who has none.
+// Every rank takes a device if device memory is asked for; a rank that has none says so.
 bool has_memory(const Bench& bench) {
   if (bench.options.memory == Memory::host) return true;
   std::string problem = device::open(local_rank(first_on_host(), bench.rank));
@@ -162,7 +163,7 @@ bool has_memory(const Bench& bench) {
   return first == bench.ranks;
 }
 
-// A rank that waits for ever would hold the launcher for ever.
+// A rank that waits for ever would block the launcher for ever.
 void limit_life(double most_seconds) {
   if (most_seconds > 0) alarm(static_cast<unsigned>(3 * most_seconds) + 60);
 }

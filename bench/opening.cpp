@@ -1,6 +1,6 @@
-// What a rank of a large machine does alone at the first call on a communicator, and what it keeps: with the places of
-// all ranks at hand, as one MPI_Allgather brings them, it finds the topology and looks for an algorithm. No MPI: the
-// time of that exchange is the MPI library's.
+// This measures what a rank of a large machine does alone at the first call on a communicator, and what
+// it keeps. With the places of all ranks, as one MPI_Allgather delivers them, it finds the topology and
+// looks for an algorithm. It does not use MPI: the time of that exchange is the MPI library's.
 
 #include <malloc.h>
 

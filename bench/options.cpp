@@ -19,7 +19,7 @@ std::vector<std::string> names_of(const char* text) {
   return names;
 }
 
-// Of NAME=LIBRARY:SYMBOL; a part that is missing is empty.
+// Parses NAME=LIBRARY:SYMBOL. A part that is missing is empty.
 Peer peer_of(const std::string& text) {
   const std::size_t equals = std::min(text.find('='), text.size());
   const std::size_t colon = text.rfind(':');
@@ -109,7 +109,7 @@ Options read_options(int argc, char** argv) {
       case 'f': options.form = form_of(optarg); break;
       case 'P': options.processes = std::atoi(optarg); break;
       case 'T': options.tests = std::max(0, std::atoi(optarg)); break;
-      case 0: break;  // a flag
+      case 0: break;  // It is a flag.
       default: MPI_Abort(MPI_COMM_WORLD, 2);
     }
   }
@@ -121,7 +121,7 @@ Options read_options(int argc, char** argv) {
 
 namespace {
 
-// Of which every block is a multiple.
+// Every block is a multiple of it.
 std::size_t unit_of(const Options& options) { return options.datatype != kContiguous ? kBlockUnit : options.half_steps ? 16 : options.unit; }
 
 }  // namespace
@@ -132,7 +132,7 @@ std::vector<std::size_t> blocks_of(const Options& options) {
   std::vector<std::size_t> blocks;
   for (int step = 0;; ++step) {
     const int doubled = options.half_steps ? step / 2 : step;
-    if (first > options.max_bytes >> doubled) return blocks;  // before it is more than a number holds
+    if (first > options.max_bytes >> doubled) return blocks;  // It returns before the number overflows.
     std::size_t block = first << doubled;
     if (options.half_steps) {
       const double exact = static_cast<double>(block) * (step % 2 == 0 ? 1.0 : std::sqrt(2.0));
@@ -155,7 +155,7 @@ std::string complaint_about_datatype(const Options& options) {
   return options.datatype != kContiguous && !options.peers.empty() ? "--peer is measured on contiguous data only" : "";
 }
 
-// Of one rank.
+// It is the need of one rank.
 double need_at_least(const Options& options) {
   constexpr double kSides = 2, kOfAnAllocation = 64;
   return kSides * static_cast<double>(options.buffers) * (static_cast<double>(options.max_bytes) + kOfAnAllocation);

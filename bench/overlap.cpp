@@ -8,7 +8,7 @@
 namespace bench {
 namespace {
 
-// Keeps the work from being optimized away.
+// It prevents the compiler from optimizing the work away.
 volatile std::uint64_t sink;
 
 void work(std::uint64_t units) {
@@ -21,7 +21,7 @@ void work(std::uint64_t units) {
   sink = word;
 }
 
-// The shortest of several trials: nothing but the work itself.
+// It uses the shortest of several trials, which contains only the work itself.
 double units_a_second() {
   constexpr std::uint64_t kUnits = 50000;
   double best = 1;
@@ -33,7 +33,7 @@ double units_a_second() {
   return static_cast<double>(kUnits) / best;
 }
 
-// What one reading of the clock costs.
+// Returns what one reading of the clock costs.
 double clock_seconds() {
   constexpr int kReadings = 100;
   double best = 1;
@@ -51,7 +51,7 @@ double clock_cost() {
   return cost;
 }
 
-// Of what was measured with `readings` readings in it; not less than nothing.
+// Subtracts the cost of the `readings` readings from the measured time; the result is at least 0.
 double without_clock(double seconds, int readings) { return std::max(0.0, seconds - readings * clock_cost()); }
 
 double pure_seconds(Calls& calls, int count) {
@@ -80,7 +80,7 @@ void time_parts(Calls& calls, int count, Sample& sample) {
   sample[kWait] = without_clock(waiting / count, 1);
 }
 
-// Seconds of the work alone.
+// Returns the seconds of the work alone.
 double compute(Calls& calls, const Work& between) {
   double computing = 0, from = now();
   for (int piece = 0;; ++piece) {
@@ -106,7 +106,7 @@ void time_overlapped(Calls& calls, int count, const Work& between, Sample& sampl
   sample[kExposed] = std::max(0.0, sample[kTotal] - sample[kCompute]);
 }
 
-// A call before those that are timed undoes what the contender before has done to the caches; ranks begin together.
+// A call before the timed ones undoes what the contender before has done to the caches, and makes the ranks begin together.
 void line_up(Calls& calls) {
   calls.run(0);
   MPI_Barrier(MPI_COMM_WORLD);

@@ -12,10 +12,10 @@ constexpr int kMostRepetitions = 1000;
 constexpr int kMostCalls = 200;
 constexpr int kMostCallsAProbe = 5;
 constexpr std::size_t kFewestProbes = 2, kMostProbes = 7;
-constexpr double kPartForProbes = 0.25;  // of the time
-constexpr double kTooLate = 2;           // times the time
+constexpr double kPartForProbes = 0.25;  // The probes may take this part of the time.
+constexpr double kTooLate = 2;           // The turns end at this multiple of the time.
 
-// Of an even number of values it is the lower one of the two in the middle: of two probes, the one that was not disturbed.
+// If the number of values is even, it takes the lower of the two in the middle; of two probes, that is the undisturbed one.
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -24,8 +24,8 @@ double median(std::vector<double> values) {
 
 int calls_in(const Effort& effort, double seconds, int most) { return static_cast<int>(std::clamp(effort.batch_seconds / seconds, 1.0, 1.0 * most)); }
 
-// Draws a new order for every second round; the round behind it goes through the same order backwards. So every contender is before each
-// other one as often as behind it.
+// Draws a new order for every second round; the round after it uses the same order
+// backwards. So every contender comes before each other one as often as after it.
 class Orders {
  public:
   explicit Orders(std::size_t contenders) : order_(contenders) { std::iota(order_.begin(), order_.end(), 0); }
@@ -38,11 +38,11 @@ class Orders {
 
  private:
   std::vector<std::size_t> order_;
-  std::mt19937 draw_{1};  // the same on all ranks
+  std::mt19937 draw_{1};  // It is the same on all ranks.
   bool backwards_ = false;
 };
 
-// Whether there were enough rounds, which took so long each, and `spent` together. The shortest of them says what a round takes where
+// Returns whether there were enough rounds, which took the given times and `spent` together. The shortest of them shows how long a round takes if
 // nothing disturbs it.
 bool are_enough(const std::vector<double>& rounds, double spent, const Effort& effort) {
   const auto done = static_cast<int>(rounds.size());

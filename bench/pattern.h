@@ -1,4 +1,4 @@
-// The bytes of a block: they depend on everything that must not be confused.
+// The bytes of a block depend on everything that must not be confused.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ inline std::byte byte_of(std::uint64_t word, std::size_t at) {
   return static_cast<std::byte>((word + at / 8 * kStep) >> (at % 8 * 8));
 }
 
-// Word by word as far as words go: large blocks take seconds byte by byte.
+// It fills whole words where possible, because large blocks would take seconds byte by byte.
 inline void fill_block(std::byte* block, std::size_t bytes, std::uint64_t word) {
   std::size_t at = 0;
   for (; at + 8 <= bytes; at += 8) {

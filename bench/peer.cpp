@@ -9,7 +9,7 @@ namespace bench {
 
 namespace {
 
-// What stands beside the symbol, or null.
+// Returns what is found beside the symbol, or null.
 void* beside(void* library, const Peer& peer, const char* ending) {
   return dlsym(library, (peer.symbol + ending).c_str());
 }
@@ -32,7 +32,7 @@ LoadedPeer load_peer(const Peer& peer) {
   void* library = dlopen(peer.library.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* function = library == nullptr ? nullptr : dlsym(library, peer.symbol.c_str());
   const char* error = function == nullptr ? dlerror() : nullptr;
-  const std::string said = error == nullptr ? "its symbol is null" : error;  // MPI calls dlerror, too
+  const std::string said = error == nullptr ? "its symbol is null" : error;  // MPI calls dlerror, too.
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);

@@ -1,11 +1,11 @@
-// Messages between two nodes by several processes a GPU, as in figure 5 of "Optimizing Allreduce Operations for Modern Heterogeneous
-// Architectures with Multiple Processes per GPU": each process sends its share of the buffer of its GPU to the process of its place on
-// the other node, which sends its own share back; the time is half of that of both ways, of the slowest process.
+// This bench sends messages between two nodes by several processes per GPU, as in figure 5 of "Optimizing Allreduce Operations for Modern
+// Heterogeneous Architectures with Multiple Processes per GPU". Each process sends its share of its GPU's buffer to the process in its place on the
+// other node, which sends its own share back. The time is half of that of both directions, on the slowest process.
 //
 //   mpirun -n 16 pingpong_openmpi --processes 4 [--memory cuda] [--min-bytes 1024] [--max-bytes 67108864] [--output FILE]
 //
-// Sizes are those of the buffer of a GPU. With --memory cuda a share is copied to host memory before it is sent, and to the GPU when it has
-// come; else it lies in host memory. Ranks of a node follow each other by GPU. Where all are on one node, its halves are the two.
+// Sizes are those of a GPU's buffer. With --memory cuda, a share is copied to host memory before it is sent, and to the GPU when it has arrived;
+// otherwise it lies in host memory. The ranks of a node are ordered by GPU. If all ranks are on one node, its two halves act as the two nodes.
 
 #include <mpi.h>
 #include <unistd.h>
@@ -35,14 +35,14 @@ constexpr std::size_t kGuardBytes = 64;
 constexpr std::byte kPoison{0xA5};
 constexpr int kTag = 1;
 
-// Where this process is: its partner, its GPU (a number of its node), its place among that one's processes.
+// A Place says where this process is: its partner, its GPU (a number within its node), and its place among that GPU's processes.
 struct Place {
   int rank = 0, ranks = 1, partner = 0, gpu = 0, index = 0, processes = 1;
-  bool first = true;           // sends first
-  MPI_Comm team = MPI_COMM_NULL;  // of the processes of a GPU
+  bool first = true;           // This process sends first.
+  MPI_Comm team = MPI_COMM_NULL;  // It contains the processes of one GPU.
 };
 
-// What is wrong with the job; empty: nothing. `sides` has the node of every rank.
+// Returns what is wrong with the job, or an empty string. `sides` has the node of every rank.
 std::string find_partner(const std::vector<int>& sides, Place& place) {
   const auto mine = static_cast<std::size_t>(place.rank);
   int other = -1, before = 0, here = 0;
@@ -86,8 +86,8 @@ void no_memory(std::size_t bytes) {
   MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
-// The part of the GPU's buffer that is this process's, once to be sent and once to be received into. Memory of a GPU is that of the first of its
-// processes, which the others open; where they cannot, each has some of its own.
+// A Share is this process's part of the GPU's buffer, one copy to be sent and one to be received into. The first of the GPU's processes owns the
+// memory, and the others open it. If they cannot, each has memory of its own.
 class Share {
  public:
   Share(const Place& place, Memory memory, std::size_t bytes) : place_(place), on_device_(memory == Memory::cuda) {
@@ -97,7 +97,7 @@ class Share {
     for (Side& side : sides_) {
       side.host = static_cast<std::byte*>(on_device_ ? device::allocate_pinned(bytes_ + kGuardBytes) : std::malloc(bytes_ + kGuardBytes));
       if (side.host == nullptr) no_memory(bytes_);
-      std::memset(side.host, 0, bytes_ + kGuardBytes);  // pages that are there when time is taken
+      std::memset(side.host, 0, bytes_ + kGuardBytes);  // The pages must be there before time is measured.
       if (on_device_) put_on_device(side, bytes);
     }
   }
@@ -115,12 +115,12 @@ class Share {
   std::size_t bytes() const { return bytes_; }
   bool of_one_buffer() const { return one_buffer_; }
 
-  // One way and the other.
+  // Sends in one direction and then in the other.
   void exchange() {
     if (place_.first) send(), receive();
     else receive(), send();
   }
-  // Fresh data, which arrive or are counted as wrong.
+  // Sends fresh data. If they do not arrive, they are counted as wrong.
   std::uint64_t checked_exchange(std::uint64_t seed) {
     bench::fill_block(sides_[0].host, bytes_, bench::word_of(place_.rank, place_.partner, seed));
     if (on_device_) device::copy(sides_[0].device, sides_[0].host, bytes_), device::set(sides_[1].device, std::to_integer<int>(kPoison), bytes_);
@@ -173,10 +173,10 @@ class Share {
   const Place& place_;
   bool on_device_, one_buffer_ = true;
   std::size_t offset_ = 0, bytes_ = 0;
-  Side sides_[2];  // sent, received
+  Side sides_[2];  // One is sent and one received.
 };
 
-// Seconds of one way, in the mean of so many exchanges.
+// Returns the seconds of one direction, as the mean of so many exchanges.
 double batch(Share& share, int calls) {
   share.exchange();
   MPI_Barrier(MPI_COMM_WORLD);
@@ -185,9 +185,9 @@ double batch(Share& share, int calls) {
   return (bench::now() - began) / calls / 2;
 }
 
-// Seconds of every repetition.
+// Returns the seconds of every repetition.
 std::vector<double> repeated(const Options& options, Share& share) {
-  constexpr int kFewest = 7;  // of fewer than six there is no interval
+  constexpr int kFewest = 7;  // Fewer than six give no interval.
   std::vector<double> seconds;
   const double began = bench::now();
   const bench::Contest contest{1, [&](std::size_t, int calls) { return 2 * bench::slowest(batch(share, calls)); },
@@ -215,7 +215,7 @@ bench::Row measured(const Options& options, const Place& place, std::size_t byte
   return row;
 }
 
-// What is wrong with the options; empty: nothing.
+// Returns what is wrong with the options, or an empty string.
 std::string problem_of(const Options& options) {
   if (options.processes < 1) return "--processes is the number of processes of a GPU, at least 1";
   if (options.max_bytes / static_cast<std::size_t>(options.processes) >= INT_MAX) return "a share is less than 2 GiB";

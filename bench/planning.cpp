@@ -1,4 +1,4 @@
-// What a call costs at its Shape's first sight: the plan. And a communicator at its own.
+// This measures what a call costs when its Shape is new, which is the plan, and what a new communicator costs.
 
 #include <mpi.h>
 

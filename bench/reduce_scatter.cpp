@@ -1,6 +1,6 @@
-// MPI_Reduce_scatter, MPI_Ireduce_scatter and MPI_Reduce_scatter_init, sums of floats (of bytes, for sizes that are no multiple of four):
-// crossrail (preloaded, under the MPI_ name) against the MPI library (PMPI_) and peers. How long blocks are may follow Zipf's law, and some
-// may be empty.
+// This bench compares MPI_Reduce_scatter, MPI_Ireduce_scatter and MPI_Reduce_scatter_init of crossrail (preloaded, under the MPI_ names) with those
+// of the MPI library (PMPI_) and of peers. They sum floats, or bytes if the size is no multiple of four. The lengths of blocks may follow Zipf's law,
+// and some blocks may be empty.
 
 #include <vector>
 
@@ -12,20 +12,20 @@ namespace {
 
 using bench::Exchange;
 
-// Of the size that is being measured.
+// They describe the size that is being measured.
 std::vector<int> counts;
 std::size_t bytes_of_all;
 
 std::size_t element_bytes(const Exchange& exchange) { return bench::floats(exchange) ? sizeof(float) : 1; }
 
-// One block, as the functions of sums.h take it.
+// Returns one block in the form that the functions of sums.h take.
 Exchange only(const Exchange& exchange, int number) {
   Exchange one = exchange;
   one.block = static_cast<std::size_t>(counts[number]) * element_bytes(exchange);
   return one;
 }
 
-// Room for MPI_IN_PLACE, too. Lengths are whole elements.
+// There is room for MPI_IN_PLACE, too. Lengths are multiples of elements.
 bench::GrowableBuffer prepare(const Exchange& exchange) {
   const std::size_t element = element_bytes(exchange);
   counts.clear();
@@ -38,7 +38,7 @@ bench::GrowableBuffer prepare(const Exchange& exchange) {
   return {bytes_of_all, bytes_of_all};
 }
 
-// Every block differs from the others. Its elements are those of the call, floats or bytes, whatever its own length.
+// Every block differs from the others. Its elements are those of the call, floats or bytes, whatever its own length is.
 std::uint64_t seed_of(int block, std::uint64_t seed) { return seed + 17 * static_cast<std::uint64_t>(block); }
 
 void fill(std::byte* send, const Exchange& exchange, std::uint64_t seed) {
@@ -62,14 +62,14 @@ auto arguments(const void* send, void* recv, const Exchange& exchange) {
 }
 using Scatter = BENCH_FORMS(arguments, Reduce_scatter, reduce_scatter);
 
-// The contender that does the same.
+// The contender does the same.
 auto arguments_of_equal(const void* send, void* recv, const Exchange& exchange) {
   return std::tuple(send, recv, counts[0], type_of(exchange), MPI_Op{MPI_SUM});
 }
 using Regular = BENCH_FORMS(arguments_of_equal, Reduce_scatter_block, reduce_scatter_block);
 bool is_regular(const bench::Contender& contender) { return contender.crossrails() && contender.name == "reduce_scatter_block"; }
 
-// Of the blocks for others, whatever becomes of them on their way; on average over the ranks.
+// It counts the blocks for others once, however often they are moved, on average over the ranks.
 double bandwidth(const Exchange& exchange, double seconds) {
   const double all = static_cast<double>(bytes_of_all);
   return all * (exchange.ranks - 1) / exchange.ranks / seconds;

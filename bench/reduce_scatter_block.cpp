@@ -1,5 +1,5 @@
-// MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block and MPI_Reduce_scatter_block_init, sums of floats (of bytes, for sizes that are no
-// multiple of four): crossrail (preloaded, under the MPI_ name) against the MPI library (PMPI_) and peers.
+// This bench compares MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block and MPI_Reduce_scatter_block_init of crossrail (preloaded, under the MPI_
+// names) with those of the MPI library (PMPI_) and of peers. They sum floats, or bytes if the size is no multiple of four.
 
 #include "forms.h"
 #include "sums.h"

@@ -1,4 +1,4 @@
-// The recorded calls of a program, natively (PMPI_) and with crossrail (preloaded, under the MPI_ names) in turns.
+// This runs the recorded calls of a program natively (PMPI_) and with crossrail (preloaded, under the MPI_ names) in turns:
 //   replay --program FILE --output FILE [--ranks N] [--turns N] [--max-time SECONDS] [--check-calls N] [--no-gaps]
 #include <dlfcn.h>
 #include <getopt.h>
@@ -51,7 +51,7 @@ ReplayOptions read_words(int argc, char** argv) {
   std::exit(2);
 }
 
-// Rank 0 reads the file, which need not be on other nodes; the parts of ranks lie between lines "rank".
+// Rank 0 reads the file, which need not exist on other nodes. The parts of ranks lie between lines "rank".
 std::string part_of_rank(const std::string& path, int rank, int ranks) {
   std::vector<std::string> parts;
   if (rank == 0) {
@@ -93,7 +93,7 @@ std::string numbers(const std::array<std::uint64_t, kNames>& counts) {
   return numbers(values.data(), kNames);
 }
 
-// Means over the ranks, and of the wall time the longest.
+// The numbers are means over the ranks, except for the wall time, which is the longest.
 std::string turn_json(const Taken& taken, int ranks) {
   std::array<double, kNames> inside = taken.inside;
   PMPI_Allreduce(MPI_IN_PLACE, inside.data(), static_cast<int>(kNames), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
@@ -112,7 +112,7 @@ struct Checked {
   Judged judged;
 };
 
-// The same calls with the same data, by both; makes them warm, too.
+// Both make the same calls with the same data, which also warms them up.
 Checked check(const Program& program, const Data& data, Player& native, Player& carried, std::uint64_t most_calls) {
   const How how{false, true, most_calls};
   const std::uint64_t failed = native.play(how).failed + carried.play(how).failed;
@@ -165,11 +165,11 @@ int run(const ReplayOptions& options) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const auto set = reinterpret_cast<int (*)(const char*, const char*)>(dlsym(RTLD_DEFAULT, "crossrail_set"));
   if (set == nullptr) refuse(rank, "crossrail is not preloaded");
-  // What is called by such names is the MPI library's.
+  // Calls under such names must go to the MPI library.
   if (set("CROSSRAIL_PMPI", "0") != 0) refuse(rank, "crossrail refuses CROSSRAIL_PMPI=0: native calls could not be told from its own");
   std::istringstream text(part_of_rank(options.program, rank, ranks));
   Program program;
-  if (sum(!read(text, program)) != 0) refuse(rank, "the recorded calls make no sense");
+  if (sum(!read(text, program)) != 0) refuse(rank, "the recorded calls cannot be read");
   const Data data(program);
   Player native(program, data, true), carried(program, data, false);
   const Checked checked = check(program, data, native, carried, options.check_calls);

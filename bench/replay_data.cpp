@@ -67,7 +67,7 @@ const std::map<std::string, MPI_Op>& operations() {
   return all;
 }
 
-// How far data of an element reach before and behind its address.
+// A Reach says how far the data of an element extend before and behind its address.
 struct Reach {
   std::int64_t before = 0, behind = 0;
 };
@@ -82,7 +82,7 @@ Reach reach_of(const Type& type) {
   return reach;
 }
 
-// Numbers whose sums and products are the same in any order.
+// Sums and products of these numbers are the same in any order.
 template <class Number>
 void fill_numbers(std::vector<std::byte>& memory, std::uint64_t seed) {
   auto* const numbers = reinterpret_cast<Number*>(memory.data());
@@ -152,7 +152,7 @@ void Data::prepare_reduction(const Event& event, Prepared& prepared) const {
   prepared.sent = prepared.received = side;
 }
 
-// Blocks one after the other. Those of a type with gaps do not reach into each other, unless they do by its extent.
+// Blocks follow each other. Blocks of a type with gaps do not overlap, unless its extent makes them.
 Side Data::side(const Event& event, const std::vector<Row>& rows) const {
   Side side;
   std::int64_t at = 0, before = 0, most = 0;
@@ -164,7 +164,7 @@ Side Data::side(const Event& event, const std::vector<Row>& rows) const {
     most = std::max(most, reach.behind);
     for (int rank = 0; rank < row.ranks; ++rank) {
       const std::int64_t unit = by_bytes ? 1 : std::max<std::int64_t>(type.extent, 1);
-      // Open MPI (4.1.4, 5.0) takes displacements of MPI_Alltoallw for elements where there is one rank; `before` keeps the room there, too.
+      // With one rank, Open MPI (4.1.4, 5.0) counts displacements of MPI_Alltoallw in elements. `before` leaves room there, too.
       const bool alone = by_bytes && rows.size() == 1 && row.ranks == 1;
       const std::int64_t place = alone ? 0 : (at + (vector ? reach.before : 0) + unit - 1) / unit;
       side.counts.push_back(as_int(row.count));

@@ -7,7 +7,7 @@
 namespace bench::replay {
 namespace {
 
-// Blocks of one side of a call, in the order of ranks.
+// Blocks are those of one side of a call, in rank order.
 struct Blocks {
   const Program& program;
   const Event& event;
@@ -96,7 +96,7 @@ Judged compare_with_definition(const Program& program, const Data& data, const P
     const Event& event = program.events[results[at].event];
     if (event.kind != kAllreduce && event.form != kPersistent) order.push_back(at);
   }
-  // All ranks have the calls of a communicator in one order; in which they are made on several is each rank's own.
+  // All ranks make the calls of one communicator in the same order. The order across communicators differs between ranks.
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const auto key = [&](std::size_t at) { return std::pair(program.comms[program.events[results[at].event].comm].place, results[at].seed); };
     return key(a) < key(b);

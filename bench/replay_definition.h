@@ -1,4 +1,4 @@
-// What replayed calls must give by their definition: one message between every two ranks, packed and unpacked without the MPI library's datatypes.
+// This checks replayed calls against their definition: one message between every two ranks, packed and unpacked without the MPI library's datatypes.
 #pragma once
 
 #include <mpi.h>
@@ -13,13 +13,13 @@
 namespace bench::replay {
 
 struct Judged {
-  std::uint64_t calls = 0;                           // that have been compared with the definition, on this rank
-  std::array<std::uint64_t, kNames> native_wrong{};  // of them, by name
+  std::uint64_t calls = 0;                           // So many have been compared with the definition on this rank.
+  std::array<std::uint64_t, kNames> native_wrong{};  // So many of them were wrong, by name.
   std::array<std::uint64_t, kNames> carried_wrong{};
 };
 
-// Of both players' results, which come from the same calls. On all ranks together: it communicates on the communicators of `native`.
-// Reductions and persistent calls are left out: how the former round is the library's choice, and the latter start in any order.
+// Compares the results of both players, which come from the same calls. All ranks call it together, because it communicates on the communicators of
+// `native`. It leaves out reductions, whose rounding is the library's choice, and persistent calls, which start in any order.
 Judged compare_with_definition(const Program& program, const Data& data, const Player& native, const Player& carried);
 
 }  // namespace bench::replay

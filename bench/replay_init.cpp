@@ -1,4 +1,4 @@
-// Persistent calls, which not every MPI library has, and some by another name.
+// These functions make persistent calls, which some MPI libraries lack and some have under another name.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

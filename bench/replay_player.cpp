@@ -34,7 +34,7 @@ Player::~Player() {
   }
 }
 
-// Calls on each communicator, starts of persistent ones too.
+// Counts the calls on each communicator, including starts of persistent ones.
 void Player::count(const std::vector<Step>& steps) {
   for (const Step& step : steps) {
     for (std::uint64_t turn = 0; turn < step.times && step.event < 0; ++turn) count(step.body);
@@ -90,7 +90,7 @@ void Player::perform(std::size_t event) {
   }
 }
 
-// Not all ranks have recorded as many calls, where they were killed or had no room.
+// The ranks may have recorded different numbers of calls, if some were killed or had no room.
 bool Player::skips(int comm) { return done_[comm]++ >= std::min(limits_[comm], how_.most_calls); }
 
 std::shared_ptr<Player::Call> Player::take(std::size_t event) {
@@ -179,7 +179,7 @@ void Player::release(const Event& event) {
   give(one);
 }
 
-// What the recording has left under way.
+// Finishes what the recording has left under way.
 void Player::finish() {
   while (!active_.empty()) complete({Event::What::complete, {}, {}, 0, false, {}, {}, {}, {}, {0}});
   while (!persistent_.empty()) release({Event::What::free, {}, {}, 0, false, {}, {}, {}, {}, {0}});

@@ -1,4 +1,4 @@
-// Makes the recorded calls, natively or with crossrail, and notes what they take.
+// A Player makes the recorded calls, natively or with crossrail, and notes their times.
 #pragma once
 
 #include <mpi.h>
@@ -14,19 +14,20 @@
 
 namespace bench::replay {
 
-constexpr std::size_t kNames = static_cast<std::size_t>(kKinds) * kForms;  // alltoall blocking, nonblocking, ..., alltoallv blocking, ...
+// The order is alltoall blocking, nonblocking, ..., alltoallv blocking, ...
+constexpr std::size_t kNames = static_cast<std::size_t>(kKinds) * kForms;
 
 struct Taken {
-  std::array<double, kNames> inside{};  // seconds in calls, and in completing them
+  std::array<double, kNames> inside{};  // It is the time in calls and in completing them, in seconds.
   std::array<double, kNames> calls{};
   double wall = 0;
   std::uint64_t failed = 0;
 };
 
-// What a call has received.
+// A Result is what a call has received.
 struct Result {
   std::size_t event;
-  std::uint64_t seed, number;  // of its data; the bytes as one number
+  std::uint64_t seed, number;  // They belong to its data; `number` is a hash of the bytes.
   bool operator==(const Result&) const = default;
 };
 
@@ -34,7 +35,7 @@ std::uint64_t number_of(const std::vector<std::byte>& bytes);
 
 struct How {
   bool gaps = true;
-  // With known data, and the first so many calls on each communicator only, whose results are kept as numbers in `results`.
+  // The data are known, and only the first calls on each communicator are made; `results` keeps their results as numbers.
   bool checked = false;
   std::uint64_t most_calls = UINT64_MAX;
 };
@@ -44,7 +45,7 @@ class Player {
   Player(const Program& program, const Data& data, bool native);
   ~Player();
   Player(const Player&) = delete;
-  // The whole sequence once. On all ranks together.
+  // Plays the whole sequence once. All ranks call it together.
   Taken play(const How& how);
   const std::vector<Result>& results() const { return results_; }
   MPI_Comm comm(int number) const { return comms_[number]; }
@@ -55,7 +56,7 @@ class Player {
     CallBuffers buffers;
     MPI_Request request = MPI_REQUEST_NULL;
     bool skipped = false;
-    std::uint64_t seed = 0;  // of the data
+    std::uint64_t seed = 0;  // It determines the data.
   };
   using Calls = std::vector<std::shared_ptr<Call>>;
   void count(const std::vector<Step>& steps);
@@ -84,8 +85,9 @@ class Player {
   const Data& data_;
   bool native_;
   std::vector<MPI_Comm> comms_;
-  std::vector<std::uint64_t> limits_, done_;  // calls on each communicator: that all its ranks have recorded; in this turn
-  std::map<std::size_t, Calls> free_;  // of an event, ready to be used again
+  // They count calls on each communicator: those that all its ranks have recorded, and those of this turn.
+  std::vector<std::uint64_t> limits_, done_;
+  std::map<std::size_t, Calls> free_;  // They belong to an event and are ready to be used again.
   Calls active_, persistent_;
   How how_;
   Taken taken_;

@@ -82,7 +82,7 @@ bool read_event(std::istream& text, const std::string& word, Program& program) {
   return false;
 }
 
-// Up to "]", or "end" of all.
+// Reads up to "]" or the final "end".
 bool read_steps(std::istream& text, const Program& program, std::vector<Step>& steps) {
   for (std::string word; text >> word;) {
     if (word == "]" || word == "end") return true;

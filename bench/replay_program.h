@@ -1,4 +1,4 @@
-// What one rank has recorded, as `crossrail replay` hands it to the bench: lines of words (python/crossrail/bench/replay_program.py).
+// A Program is what one rank has recorded, as `crossrail replay` passes it to the bench: lines of words (python/crossrail/bench/replay_program.py).
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ constexpr std::array<const char*, kKinds> kKindNames = {"alltoall", "alltoallv",
 constexpr std::array<const char*, kForms> kFormNames = {"blocking", "nonblocking", "persistent"};
 
 struct Comm {
-  int place;  // among those of all ranks, in which all of them make them
-  std::vector<int> ranks;  // of the world; none: it cannot be made, and calls on it are left out
+  int place;  // It is the communicator's place among those of all ranks, in which all ranks make them.
+  std::vector<int> ranks;  // They are ranks of the world; if there are none, it cannot be made, and calls on it are left out.
 };
 
 struct Piece {
@@ -25,10 +25,10 @@ struct Piece {
 };
 struct Type {
   std::int64_t bytes, extent;
-  std::vector<Piece> pieces;  // none: bytes in a row
+  std::vector<Piece> pieces;  // Without pieces, the bytes are in a row.
 };
 
-// For so many neighbouring ranks.
+// A Row is for so many neighbouring ranks.
 struct Row {
   std::int64_t count;
   int type;
@@ -41,15 +41,15 @@ struct Event {
   Form form = kBlocking;
   int comm = 0;
   bool in_place = false;
-  std::string operation, element;  // of reductions
+  std::string operation, element;  // Reductions have them.
   std::vector<Row> sent, received;
-  std::vector<std::size_t> places;  // of requests among those under way (complete), or those that are persistent (start, free)
+  std::vector<std::size_t> places;  // They are places of requests, among those under way (complete) or among the persistent ones (start, free).
 };
 
-// An event after a gap, or a loop of steps.
+// A Step is an event after a gap, or a loop of steps.
 struct Step {
   int event = -1;
-  double gap = 0;  // seconds
+  double gap = 0;  // It is in seconds.
   std::uint64_t times = 1;
   std::vector<Step> body;
 };
@@ -61,7 +61,7 @@ struct Program {
   std::vector<Step> steps;
 };
 
-// False where the text is none.
+// Returns false if the text is no program.
 bool read(std::istream& text, Program& program);
 
 }  // namespace bench::replay

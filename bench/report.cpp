@@ -37,7 +37,7 @@ std::string json_of(const char* name, const Spread& spread, const char* unit) {
   return text;
 }
 
-// What a result has more where the call has parts.
+// Returns the additional results of a call that has parts.
 std::string json_of(const Overlap& overlap, Form form) {
   std::string text;
   for (int part = 0; part < kParts; ++part) text += json_of(kPartNames[part], overlap.us[part], "us");
@@ -77,7 +77,7 @@ Report::Report(const std::string& name, const Options& options, int rank)
     std::printf("# %s, %d ranks on %d hosts, %s%s%s%s%s\n", name_.c_str(), ranks_, nodes_, mpi_version().c_str(), datatype.c_str(),
                 device.empty() ? "" : ", memory of ", device.c_str(), more.c_str());
     std::printf("%10s %-17s %-17s %11s %10s %10s %10s %10s %9s %s\n", "bytes", "contender", "algorithm", "repetitions", "min us", "p50 us", "p99 us", "max us", "GB/s", "checked");
-    if (options_.form != Form::blocking) std::printf("# microseconds are those of start and wait at once; below them the parts, medians\n");
+    if (options_.form != Form::blocking) std::printf("# microseconds are medians: of start directly followed by wait, and below them of the parts\n");
   }
 }
 
@@ -100,7 +100,7 @@ void Report::cut_short(std::size_t bytes) {
   if (rank_ == 0) std::printf("# the time is over: blocks of %zu bytes and more were not measured\n", bytes);
 }
 
-// What is added where the buffers lie on a device.
+// Returns what is added if the buffers are on a device.
 std::string Report::memory() const {
   if (options_.memory == Memory::host) return "\"memory\":\"host\",";
   const device::Facts facts = device::facts();
@@ -125,7 +125,7 @@ std::string Report::header() const {
 }
 
 bool Report::write(bool finished) const {
-  // Renamed when it is whole: a bench that is stopped leaves the sizes before.
+  // It is renamed when it is complete, so a bench that is stopped leaves the earlier sizes.
   const std::string part = options_.output + ".part";
   std::FILE* file = std::fopen(part.c_str(), "w");
   if (file == nullptr) {

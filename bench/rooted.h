@@ -1,5 +1,5 @@
-// What the benches of gathers and scatters share. Rank 0 is the root; each rank's block lies, on both sides, where it does in the root's row,
-// so that one filling serves MPI_IN_PLACE, too.
+// The benches of gathers and scatters share this code. Rank 0 is the root. Each rank's block has, on both sides, the same place as in the root's row,
+// so that one filling also serves MPI_IN_PLACE.
 #pragma once
 
 #include "forms.h"
@@ -15,12 +15,12 @@ inline GrowableBuffer prepare(const Exchange& exchange) {
   return {place_of(*exchange.sent, exchange, exchange.ranks), place_of(*exchange.received, exchange, exchange.ranks)};
 }
 
-// Of the v forms: the root's row.
+// Returns the root's row in the v forms.
 inline Blocks row_of(const Exchange& exchange, const Datatype& type) {
   return blocks_in_row(exchange, type, [&](int) { return exchange.block; });
 }
 
-// What MPI is given. In place only the root's arguments differ: the others' row is then that of the receive buffer.
+// These are MPI's arguments. In place, only the root's differ; the others' row is then that of the receive buffer.
 struct Sides {
   const void* from;
   void* to;

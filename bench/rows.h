@@ -1,4 +1,4 @@
-// Blocks that lie in a row in a buffer: all equally long, or each of a length of its own.
+// These are blocks that lie in a row in a buffer: all of equal length, or each of its own length.
 #pragma once
 
 #include <climits>
@@ -14,7 +14,7 @@ inline std::size_t place_of(const Datatype& type, const Exchange& exchange, int 
   return type.reach(exchange.block) * static_cast<std::size_t>(index);
 }
 
-// Blocks of equal length that are wrong in a row of one from every rank, which sent it to the rank `to`.
+// Counts wrong blocks of equal length in a row with one block from every rank, each sent to the rank `to`.
 inline std::uint64_t wrong_in_row(const std::byte* recv, const Exchange& exchange, int to, std::uint64_t seed) {
   std::uint64_t wrong = 0;
   for (int from = 0; from < exchange.ranks; ++from) {
@@ -23,7 +23,7 @@ inline std::uint64_t wrong_in_row(const std::byte* recv, const Exchange& exchang
   return wrong;
 }
 
-// A block for each rank, as MPI's v-collectives take them, without gaps between them.
+// Blocks has one block for each rank, as MPI's v-collectives take them, without gaps between them.
 struct Blocks {
   std::vector<int> counts, places;
   std::size_t bytes = 0;
@@ -35,7 +35,7 @@ struct Blocks {
   std::size_t length(const Datatype& type, int index) const { return static_cast<std::size_t>(counts[index]) * type.data_bytes; }
 };
 
-// `length_at(index)`: bytes of data. Ends the program where places are more than an int holds.
+// `length_at(index)` returns bytes of data. Ends the program if places exceed an int.
 template <class LengthAt>
 Blocks blocks_in_row(const Exchange& exchange, const Datatype& type, LengthAt length_at) {
   Blocks row;
@@ -46,7 +46,7 @@ Blocks blocks_in_row(const Exchange& exchange, const Datatype& type, LengthAt le
     row.counts.push_back(type.count(length));
     elements += length / type.data_bytes;
     if (elements > INT_MAX) {
-      std::fprintf(stderr, "bench: blocks of %zu bytes for %d ranks are more than MPI's displacements hold\n", exchange.block, exchange.ranks);
+      std::fprintf(stderr, "bench: blocks of %zu bytes for %d ranks are more than MPI's displacements can hold\n", exchange.block, exchange.ranks);
       MPI_Abort(MPI_COMM_WORLD, 2);
     }
   }
@@ -54,14 +54,14 @@ Blocks blocks_in_row(const Exchange& exchange, const Datatype& type, LengthAt le
   return row;
 }
 
-// Whether --empty-percent leaves the block out: drawn by a hash that both ends know, alike in every call.
+// Returns whether --empty-percent leaves the block out. A hash that both ends know decides it, in the same way in every call.
 inline bool is_empty(const Exchange& exchange, int from, int to) {
   constexpr std::uint64_t kSeed = 0x5eed;
   return static_cast<int>((word_of(from, to, kSeed) >> 32) % 100) < exchange.empty_percent;
 }
 
-// Bytes of the block that goes from one rank to another, by --counts and --empty-percent. Where each rank has one block for all or from all,
-// both are that rank.
+// Returns the bytes of the block from one rank to another, by --counts and --empty-percent. If each rank has one block for all ranks or from all,
+// both arguments are that rank.
 inline std::size_t length_of(const Exchange& exchange, int from, int to) {
   if (is_empty(exchange, from, to)) return 0;
   if (exchange.counts == Counts::equal) return exchange.block;

@@ -1,4 +1,5 @@
-// MPI_Scatter, MPI_Iscatter and MPI_Scatter_init: crossrail (preloaded, under the MPI_ name) against the MPI library (PMPI_) and peers.
+// This bench compares MPI_Scatter, MPI_Iscatter and MPI_Scatter_init of crossrail
+// (preloaded, under the MPI_ names) with those of the MPI library (PMPI_) and of peers.
 
 #include "rooted.h"
 

@@ -1,4 +1,5 @@
-// MPI_Scatterv, MPI_Iscatterv and MPI_Scatterv_init: crossrail (preloaded, under the MPI_ name) against the MPI library (PMPI_) and peers.
+// This bench compares MPI_Scatterv, MPI_Iscatterv and MPI_Scatterv_init of crossrail
+// (preloaded, under the MPI_ names) with those of the MPI library (PMPI_) and of peers.
 
 #include "rooted.h"
 
@@ -7,7 +8,7 @@ namespace {
 using bench::Exchange;
 using bench::rooted::kRoot;
 
-// Of the size that is being measured.
+// It describes the size that is being measured.
 bench::Blocks row;
 
 bench::GrowableBuffer prepare_row(const Exchange& exchange) {

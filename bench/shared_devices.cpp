@@ -1,10 +1,10 @@
-// crossrail_shared_allreduce by processes a GPU, form and size, beside MPI_Allreduce of the leaders: as crossrail carries it, on device
-// memory, and native, on host memory. With crossrail preloaded:
+// This bench measures crossrail_shared_allreduce for each number of processes per GPU, form and size, beside MPI_Allreduce of the leaders: handled by
+// crossrail on device memory, and native on host memory. With crossrail preloaded:
 //
 //   mpirun -n 16 shared_devices_openmpi --per-gpu 8 [--processes 1,2,4,8] [--bytes 1M,16M,64M] [--calls 20] [--driver libcuda.so.1]
 //
-// Ranks follow each other by GPU: --per-gpu of them have one. Of these, 1, 2, 4 ... take part, the others sleep. --driver: that of a
-// device made of host memory (virtual_world/host_device.h), to try the program itself; its times mean nothing.
+// Ranks are ordered by GPU, and --per-gpu of them have one. Of these, 1, 2, 4 ... take part, and the others sleep. --driver names that of a device
+// made of host memory (virtual_world/host_device.h), to try the program itself; its times mean nothing.
 
 #include <dlfcn.h>
 #include <mpi.h>
@@ -69,7 +69,7 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-// Device memory of CUDA's driver, or of a device that is made of host memory.
+// A Device has memory of CUDA's driver, or of a device that is made of host memory.
 class Device {
  public:
   Device(const Options& options, int number) : pretended_(!options.driver.empty()) {
@@ -98,7 +98,7 @@ class Device {
     allocate_ = reinterpret_cast<void* (*)(std::size_t, int)>(dlsym(library, "host_device_alloc"));
     release_ = reinterpret_cast<void (*)(void*)>(dlsym(library, "host_device_free"));
     touchable_ = reinterpret_cast<void* (*)(const void*)>(dlsym(library, "host_device_touchable"));
-    return touchable_ == nullptr ? path + " is none of a device made of host memory" : "";
+    return touchable_ == nullptr ? path + " is not the library of a device made of host memory" : "";
   }
   bool pretended_;
   void* (*allocate_)(std::size_t, int) = nullptr;
@@ -106,7 +106,7 @@ class Device {
   void* (*touchable_)(const void*) = nullptr;
 };
 
-// Of the slowest rank, in microseconds; the median of so many calls.
+// Returns the median over so many calls of the slowest rank's time, in microseconds.
 template <class Call>
 double median_us(MPI_Comm comm, int calls, Call call) {
   std::vector<double> all;
@@ -123,7 +123,7 @@ double median_us(MPI_Comm comm, int calls, Call call) {
 }
 
 struct Team {
-  MPI_Comm comm;  // of those that take part
+  MPI_Comm comm;  // It contains the ranks that take part.
   int rank, leaders, processes;
   bool leads;
   const Device* device;
@@ -153,7 +153,7 @@ void check(const Team& team, const std::vector<float>& got) {
 }
 
 void shared(const Team& team, const Options& options, const char* lanes) {
-  // A communicator that has not been opened, for which the setting holds.
+  // The setting holds for a communicator that has not been opened.
   (void)find<decltype(crossrail_set)>("crossrail_set")("CROSSRAIL_SHARED_LANES", lanes);
   MPI_Comm comm;
   MPI_Comm_dup(team.comm, &comm);
@@ -181,14 +181,14 @@ void shared(const Team& team, const Options& options, const char* lanes) {
   MPI_Comm_free(&comm);
 }
 
-// What a program has that has one process a GPU.
+// A program with one process per GPU does this.
 void leaders_alone(const Team& team, const Options& options) {
   for (const std::size_t bytes : options.bytes) {
     const int count = static_cast<int>(bytes / sizeof(float));
     void* const memory = team.device->allocate(bytes);
     team.device->to_device(memory, filled(team, static_cast<std::size_t>(count)));
     const auto on_device = [&] { MPI_Allreduce(MPI_IN_PLACE, memory, count, MPI_FLOAT, MPI_MAX, team.comm); };
-    for (int call = 0; call < 10; ++call) on_device();  // from the ninth on it is crossrail's
+    for (int call = 0; call < 10; ++call) on_device();  // From the ninth on, crossrail handles the call.
     print(team, "MPI_Allreduce", bytes, median_us(team.comm, options.calls, on_device));
     team.device->release(memory);
     std::vector<float> numbers = filled(team, static_cast<std::size_t>(count));
@@ -197,7 +197,7 @@ void leaders_alone(const Team& team, const Options& options) {
   }
 }
 
-// Without a core, until all are there.
+// The ranks wait without using a core until all are there.
 void meet_asleep() {
   MPI_Request request;
   MPI_Ibarrier(MPI_COMM_WORLD, &request);
@@ -213,7 +213,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int place = rank % options.per_gpu;
-  // What is called by such names is the MPI library's.
+  // Calls under such names must go to the MPI library.
   if (find<decltype(crossrail_set)>("crossrail_set")("CROSSRAIL_PMPI", "0") != 0) give_up("crossrail refuses CROSSRAIL_PMPI=0");
   const Device device(options, rank / options.per_gpu);
   if (rank == 0) {

@@ -1,4 +1,4 @@
-// A device made of host memory (virtual_world/host_device.h) in the place of CUDA's: benches run as they are where there is no GPU.
+// A device made of host memory (virtual_world/host_device.h) replaces CUDA's, so that benches run unchanged where there is no GPU.
 
 #include <dlfcn.h>
 
@@ -20,11 +20,11 @@ struct Simulation {
 
 Simulation simulation;
 
-constexpr Result kNoMemory = 2;  // CUDA's number for it
+constexpr Result kNoMemory = 2;  // It is CUDA's number for that.
 
 void* pointer_of(Address memory) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(memory)); }
 
-// Where the processor finds what lies there; host memory lies where it lies.
+// Returns where the processor finds device memory; host memory stays where it is.
 void* found(Address memory) { return simulation.touchable(pointer_of(memory)); }
 
 Result allocate(Address* memory, std::size_t bytes) {
@@ -57,7 +57,7 @@ Result release_pinned(void* memory) {
   return 0;
 }
 
-// A kernel has begun at once, and ends when it is told to: what its first parameter points to (beside.cpp).
+// A kernel begins at once and ends when it is told to by what its first parameter points to (beside.cpp).
 const volatile unsigned* stop_of_kernel = nullptr;
 
 Result launch(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void** parameters, void**) {
@@ -67,7 +67,7 @@ Result launch(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
 }
 
 Result ask(void*) {
-  constexpr Result kNotReady = 600;  // CUDA's number
+  constexpr Result kNotReady = 600;  // It is CUDA's number for that.
   return stop_of_kernel != nullptr && *stop_of_kernel == 0 ? kNotReady : 0;
 }
 

@@ -12,13 +12,13 @@ struct Elements {
 
 inline bool floats(const Exchange& exchange) { return exchange.block % sizeof(float) == 0; }
 
-// Of a block.
+// It counts the elements of a block.
 inline Elements elements_of(const Exchange& exchange) {
   const std::size_t bytes = floats(exchange) ? sizeof(float) : 1;
   return {static_cast<int>(exchange.block / bytes), floats(exchange) ? MPI_FLOAT : MPI_UNSIGNED_CHAR};
 }
 
-// What all ranks have in common at a place; each adds its number. Sums of so small whole numbers are exact.
+// All ranks have this in common at a place, and each rank adds its number. Sums of such small integers are exact.
 inline unsigned common_part(std::size_t place, std::uint64_t seed) { return static_cast<unsigned>((place * 7 + seed * 131) % 509); }
 
 template <class Type>
@@ -40,7 +40,7 @@ std::uint64_t wrong_as(const std::byte* block, const Exchange& exchange, std::ui
   return wrong;
 }
 
-// This rank's block of elements to be summed up, and wrong elements in the sums of all ranks' blocks of this seed.
+// Fills this rank's block of elements that are summed, and counts wrong elements in the sums of all ranks' blocks of this seed.
 inline void fill_elements(std::byte* block, const Exchange& exchange, std::uint64_t seed) {
   floats(exchange) ? fill_as<float>(block, exchange, seed) : fill_as<unsigned char>(block, exchange, seed);
 }

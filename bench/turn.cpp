@@ -51,7 +51,7 @@ std::uint64_t checked_call(const Bench& bench, Calls& calls) {
   return all;
 }
 
-// Each call by itself, from a barrier on, with its buffers out of the caches.
+// Each call is timed by itself after a barrier, with its buffers out of the caches.
 double batch_off_cache(Calls& calls, int count) {
   calls.run(0);
   double seconds = 0;
@@ -65,7 +65,7 @@ double batch_off_cache(Calls& calls, int count) {
   return seconds;
 }
 
-// With the allocation of every call's buffers, and the release of those of the call before.
+// The time includes allocating every call's buffers and freeing those of the call before.
 double batch_fresh(Calls& calls, int count) {
   calls.buffers().renew();
   calls.run(0);
@@ -99,7 +99,7 @@ double quantile(const std::vector<double>& sorted, double part) {
 }
 
 Interval median_interval(std::size_t count) {
-  // Chance that fewer than k of `count` values lie below the median: a binomial distribution with one half.
+  // It is the probability that fewer than k of `count` values lie below the median, a binomial distribution with one half.
   const auto values = static_cast<double>(count);
   double below = 0;
   std::size_t first = 0;

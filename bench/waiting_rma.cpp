@@ -1,6 +1,6 @@
-// MPI_Fetch_and_op on a rank that waits in a collective call: the target's MPI library has to move the message forward meanwhile, which it
-// does while it waits itself. Rank 0 makes the operations on the last rank, which is in MPI_Alltoall already, as all others are; then it
-// joins them. With crossrail's call (MPI_Alltoall) and without (PMPI_Alltoall) in turns; the sums are checked.
+// This measures MPI_Fetch_and_op on a rank that waits in a collective call. The target's MPI library has to make progress for the message meanwhile,
+// as it does while it waits itself. Rank 0 performs the operations on the last rank, which is already in MPI_Alltoall like all others, and then joins
+// them. The calls are made with crossrail (MPI_Alltoall) and without (PMPI_Alltoall) in turns, and the sums are checked.
 
 #include <mpi.h>
 
@@ -15,7 +15,7 @@ constexpr int kOperations = 200, kTurns = 11;
 struct Window {
   MPI_Win handle = MPI_WIN_NULL;
   long* base = nullptr;
-  long expected = 0;  // at the target, by what rank 0 has added
+  long expected = 0;  // It is the target's value after what rank 0 has added.
   bool right = true;
 };
 
@@ -24,7 +24,7 @@ struct Blocks {
   int length = 0;
 };
 
-// Microseconds of one operation; rank 0 only.
+// Returns the microseconds of one operation, on rank 0 only.
 double time_operations(Window& window, int target) {
   const double began = MPI_Wtime();
   for (int i = 0; i < kOperations; ++i) {
@@ -51,7 +51,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Whether all that rank 0 was given was right.
+// Returns whether everything that rank 0 received was right.
 bool compare(const char* kind, Window& window, int length, int rank, int size) {
   Blocks blocks{std::vector<char>(static_cast<std::size_t>(size) * length), std::vector<char>(static_cast<std::size_t>(size) * length), length};
   std::vector<double> native, ours;

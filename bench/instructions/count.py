@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Counts the instructions that one MPI call spends, by callgrind: rank 0 of two runs under it.
+"""Counts the instructions that one MPI call executes: callgrind profiles rank 0 in two runs.
 
     bench/instructions/count.py LIBRARY [LIBRARY ...] [--mpicc mpicc.openmpi] [--mpirun mpirun.openmpi] [--rows]
 
-Each count is the difference of two runs with 3 000 and 9 000 calls, so that set-up drops out. `outside` is all but the algorithm
-(<collective>::<name>::run) and all but the MPI library's own function, where that carries the call.
+Each count is the difference of two runs with 3 000 and 9 000 calls, so that set-up cancels out. `outside` excludes the algorithm
+(<collective>::<name>::run) and, if MPI handles the call, the MPI library's own function.
 """
 
 import argparse
@@ -33,7 +33,7 @@ NATIVE = re.compile(r"\bPMPI_(Alltoall|Allreduce|Allgather|Ialltoall|Iallreduce)
 
 
 def functions(path):
-    """Inclusive counts of a profile: ({function: instructions}, {(caller, callee): instructions})."""
+    """Returns the inclusive counts of a profile: ({function: instructions}, {(caller, callee): instructions})."""
     names, own, inside = {}, {}, {}
     current = callee = None
     number = re.compile(r"\((\d+)\)(?: (.*))?")
@@ -64,7 +64,7 @@ def functions(path):
 
 
 def inclusive(inside, pattern):
-    """What functions of this name cost with all that they call, without what calls of each other count twice."""
+    """Returns the cost of functions of this name with everything that they call, counting calls between them only once."""
     return sum(cost for (caller, callee), cost in inside.items() if pattern.search(callee) and not pattern.search(caller))
 
 

@@ -1,4 +1,4 @@
-// Makes one kind of call many times, for count.py to count instructions: program CALL COUNT [BYTES [KIND]].
+// This program makes one kind of call many times, so that count.py can count instructions: program CALL COUNT [BYTES [KIND]].
 //   CALL   alltoall, allreduce, allgather, ialltoall, iallreduce
 //   KIND   usual: the same call again and again; sizes: BYTES different sizes in turn; alone: on MPI_COMM_SELF; fresh: on a new communicator
 #include <mpi.h>

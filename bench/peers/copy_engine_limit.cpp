@@ -1,7 +1,6 @@
-// What the copy engines reach by themselves, as a contender (../peer.h): every rank copies its blocks into
-// the other ranks' buffers, on one stream, and only the copies are timed, by the device. No copy to itself,
-// so that nothing but the links between the GPUs is measured, and nothing that makes it a collective: it is
-// the limit for those that are.
+// This contender (../peer.h) shows what the copy engines alone reach. Every rank copies its blocks into the other ranks' buffers on one stream, and
+// the device times only the copies. There is no copy to itself, so that only the links between the GPUs are measured, and none of the work that makes
+// it a collective. It is the limit for real collectives.
 
 #include <cuda_runtime.h>
 #include <mpi.h>
@@ -49,13 +48,13 @@ Engine& engine() {
   return made;
 }
 
-// What the bench has asked for: its buffers are these, or slices of them.
+// The bench has asked for these; its buffers are these or slices of them.
 std::set<char*> allocations;
 
-// Of what holds it.
+// Returns the allocation that contains it.
 char* base_of(void* memory) { return *std::prev(allocations.upper_bound(static_cast<char*>(memory))); }
 
-// The allocations of all ranks as mapped here, null at this rank's own; by this rank's own.
+// They are the allocations of all ranks as mapped here, null for this rank's own. The key is this rank's own allocation.
 std::map<void*, std::vector<char*>> mapped;
 double last_seconds = 0;
 
@@ -77,7 +76,7 @@ bool map_buffers(void* recv) {
   return everyone(opened);
 }
 
-// Each rank begins with the next one: every GPU receives from one other at a time. `recv`: where the buffer lies in what is mapped.
+// Each rank begins with the next one, so that every GPU receives from one other GPU at a time. `recv` is the buffer's place in what is mapped.
 bool copy_blocks(const char* send, const std::vector<char*>& buffers, std::ptrdiff_t recv, std::size_t bytes) {
   const Engine& with = engine();
   bool copied = fine(cudaEventRecord(with.began, with.stream), "cudaEventRecord");
@@ -107,7 +106,7 @@ PEER int copy_engine_limit(const void* send, int count, MPI_Datatype type, void*
   int size = 0;
   PMPI_Type_size(type, &size);
   const std::size_t bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(size);
-  PMPI_Barrier(comm);  // all copy at the same time
+  PMPI_Barrier(comm);  // All ranks copy at the same time.
   float milliseconds = 0;
   const bool copied = copy_blocks(static_cast<const char*>(send), mapped[base], static_cast<char*>(recv) - base, bytes) &&
                       fine(cudaEventElapsedTime(&milliseconds, engine().began, engine().ended), "cudaEventElapsedTime");
@@ -130,7 +129,7 @@ PEER void copy_engine_limit_free(void* memory) {
     }
     mapped.erase(at);
   }
-  PMPI_Barrier(MPI_COMM_WORLD);  // memory goes once nobody has it mapped
+  PMPI_Barrier(MPI_COMM_WORLD);  // Memory is freed only when no rank has it mapped.
   allocations.erase(static_cast<char*>(memory));
   fine(cudaFree(memory), "cudaFree");
 }

@@ -1,4 +1,4 @@
-// Calls in a stream's order as programs make them: many before the stream is waited for.
+// These are calls in a stream's order as programs make them: many calls before the stream is waited for.
 #pragma once
 
 #include <mpi.h>
@@ -7,7 +7,7 @@ namespace in_a_row {
 
 constexpr int kCalls = 20;
 
-// Time of one of the calls, waiting included. `enqueue()` and `wait()` say whether they went right.
+// Measures the time of one of the calls, including the wait. `enqueue()` and `wait()` return whether they succeeded.
 template <class Enqueue, class Wait>
 bool measure(double& seconds, Enqueue enqueue, Wait wait) {
   const double begin = PMPI_Wtime();

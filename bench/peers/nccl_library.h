@@ -1,5 +1,5 @@
-// NCCL as the peers find it: the library that CROSSRAIL_NCCL names, or the dynamic loader's libnccl.so.2. Multicast is off: on machines
-// that share their GPUs' switches with others it must be.
+// The peers find NCCL here: it is the library that CROSSRAIL_NCCL names, or the dynamic loader's libnccl.so.2. Multicast is off, as it must be on
+// machines that share their GPUs' switches with others.
 #pragma once
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ struct Library {
   decltype(&ncclMemFree) release;
   decltype(&ncclCommWindowRegister) add_window;
   decltype(&ncclCommWindowDeregister) remove_window;
-  std::string problem;  // empty: it is complete
+  std::string problem;  // If it is empty, the library is complete.
 };
 
 inline Library load() {
@@ -52,7 +52,7 @@ inline Library load() {
   find(nccl.receive, "ncclRecv");
   find(nccl.allreduce, "ncclAllReduce");
   if (!nccl.problem.empty()) return nccl;
-  // What older libraries do not have; those who need it look whether it is there.
+  // Older libraries do not have it, so those who need it check whether it is there.
   find(nccl.alltoall, "ncclAlltoAll");
   find(nccl.allocate, "ncclMemAlloc");
   find(nccl.release, "ncclMemFree");

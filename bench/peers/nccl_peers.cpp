@@ -1,11 +1,12 @@
-// NCCL as a contender (../peer.h), with data usable on return, as in MPI:
-//   nccl_send_recv   grouped ncclSend and ncclRecv, which is what NCCL's users wrote before there was
+// These contenders are NCCL (../peer.h), with data usable on return, as in MPI:
+//   nccl_send_recv            grouped ncclSend and ncclRecv, which NCCL's users wrote before ncclAlltoAll existed
 //   nccl_send_recv_vector     the same for MPI_Alltoallv
-//   nccl_alltoall    ncclAlltoAll (2.28), here on memory it does not know, and in
-//   nccl_symmetric   memory of its own in symmetric windows, with copy engines (NCCL_CTA_POLICY_ZERO);
-//   nccl_allreduce            ncclAllReduce of floats or bytes, on memory it does not know, and in
-//   nccl_symmetric_allreduce  symmetric windows;
-//   nccl_alltoall_in_a_row, nccl_allreduce_in_a_row, nccl_send_recv_vector_in_a_row   20 calls, then the stream is waited for; the time of one.
+//   nccl_alltoall             ncclAlltoAll (2.28) on memory that NCCL does not know
+//   nccl_symmetric            the same on memory of its own in symmetric windows, with copy engines (NCCL_CTA_POLICY_ZERO)
+//   nccl_allreduce            ncclAllReduce of floats or bytes, on memory that NCCL does not know
+//   nccl_symmetric_allreduce  the same in symmetric windows
+//   nccl_alltoall_in_a_row, nccl_allreduce_in_a_row, nccl_send_recv_vector_in_a_row
+//                             20 calls, then the stream is waited for; the time is that of one call
 
 #include <cuda_runtime.h>
 #include <mpi.h>
@@ -38,7 +39,7 @@ bool fine(cudaError_t result, const char* what) {
   return result == cudaSuccess || went_wrong(std::string(what) + ": " + cudaGetErrorString(result));
 }
 
-// What belongs to an MPI communicator.
+// A Record belongs to an MPI communicator.
 struct Record {
   int rank = 0, ranks = 1;
   ncclComm_t comm = nullptr;
@@ -69,7 +70,7 @@ bool open(Record& record, MPI_Comm comm, bool copy_engines) {
   return everyone(opened, comm);
 }
 
-// Made at the first call on a communicator.
+// It is made at the first call on a communicator.
 Record& record_of(MPI_Comm comm, bool copy_engines) {
   static std::map<MPI_Comm, Record> records;
   const auto [at, fresh] = records.try_emplace(comm);
@@ -104,7 +105,7 @@ struct Block {
   std::size_t bytes;
 };
 
-// Of a peer, each function tells the block that is sent to it or received from it; empty ones are left out.
+// For a peer, each function returns the block that is sent to it or received from it; empty blocks are left out.
 template <typename Out, typename In>
 ncclResult_t enqueue_send_recv(const Record& record, Out out, In in) {
   ncclResult_t result = nccl().begin();
@@ -131,7 +132,7 @@ ncclResult_t enqueue_alltoall(const Record& record, const void* send, void* recv
   return nccl().alltoall(send, recv, bytes, ncclInt8, record.comm, record.stream);
 }
 
-// The sums that the bench makes: of floats, and of bytes.
+// The bench makes sums of floats and of bytes.
 ncclResult_t enqueue_allreduce(const Record& record, const void* send, void* recv, int count, MPI_Datatype type) {
   const bool floats = type == MPI_FLOAT;
   if (!floats && type != MPI_UNSIGNED_CHAR) {
@@ -153,7 +154,7 @@ bool has_alltoall() { return nccl().alltoall != nullptr || went_wrong("ncclAllto
 
 double seconds_of_alltoall, seconds_of_allreduce, seconds_of_send_recv;
 
-// Memory of nccl_symmetric_alloc.
+// It is memory of nccl_symmetric_alloc.
 struct Allocation {
   std::size_t bytes;
   std::vector<std::pair<ncclComm_t, ncclWindow_t>> windows;
@@ -166,7 +167,7 @@ bool has_windows() {
   return there || went_wrong(nccl().problem.empty() ? "symmetric windows need NCCL 2.28" : nccl().problem);
 }
 
-// All ranks register the same allocations in the same order, since they get them so; a buffer may be a slice of one.
+// All ranks register the same allocations in the same order, since they get them in that order. A buffer may be a slice of one.
 bool in_window(const Record& record, void* memory) {
   auto at = allocations.upper_bound(memory);
   if (at == allocations.begin() || static_cast<char*>((--at)->first) + at->second.bytes <= static_cast<char*>(memory)) return went_wrong("symmetric windows need memory of nccl_symmetric_alloc");
@@ -261,7 +262,7 @@ PEER void* nccl_symmetric_alloc(std::size_t bytes) {
 }
 
 PEER void nccl_symmetric_free(void* memory) {
-  // Copy engines of other ranks may still be on their way into it.
+  // Copy engines of other ranks may still be writing to it.
   PMPI_Barrier(MPI_COMM_WORLD);
   const auto at = allocations.find(memory);
   if (at == allocations.end()) return;

@@ -1,9 +1,9 @@
-// crossrail's own calls in a stream's order as contenders (../peer.h):
+// These contenders are crossrail's own calls in a stream's order (../peer.h):
 //   stream_alltoall, stream_allreduce    one call, and then the stream is waited for
 //   stream_alltoall_in_a_row, stream_allreduce_in_a_row, stream_alltoallv_in_a_row
-//                                        20 calls one after the other, then the stream is waited for; the time of one
+//                                        20 calls one after the other, then the stream is waited for; the time is that of one call
 //   stream_alltoallv_counted_in_a_row    the same with counts and displacements in device memory
-// For a bench that runs with crossrail loaded.
+// They are for a bench that runs with crossrail loaded.
 
 #include <cuda_runtime.h>
 #include <dlfcn.h>
@@ -51,7 +51,7 @@ bool wait() {
 
 int code(bool right) { return right ? MPI_SUCCESS : MPI_ERR_OTHER; }
 
-// Both sides of a v-call.
+// It holds both sides of a v-call.
 struct Vectors {
   const void* send;
   const int *counts, *places;
@@ -69,7 +69,7 @@ bool alltoallv_in_a_row(const Vectors& call, double& seconds) {
   return in_a_row::measure(seconds, enqueue, wait);
 }
 
-// The arrays of a call in device memory, which is kept.
+// The arrays of a call are in device memory, which is kept.
 bool on_device(Vectors& call) {
   static int* memory = nullptr;
   int ranks = 0;

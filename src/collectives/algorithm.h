@@ -1,4 +1,4 @@
-// Algorithm: a row of a catalogue. Plain functions, one file an algorithm.
+// An Algorithm is a row of a catalogue. It consists of plain functions, and every algorithm has its own file.
 #pragma once
 
 #include <span>
@@ -14,21 +14,22 @@ struct Algorithm {
   const char* name;
   const char* summary;
   Collective collective;
-  Memory memory;  // where the blocks lie
-  std::span<const Parameter* const> parameters;  // that it reads
-  // Which calls of such a communicator the algorithm can carry. Pure, and the same for every size: reads all of the Shape but `block_bytes`.
+  Memory memory;  // The blocks lie there.
+  std::span<const Parameter* const> parameters;  // It reads these.
+  // Says which calls of such a communicator the algorithm can handle. It is pure and
+  // gives the same answer for every size: it reads all of the Shape except `block_bytes`.
   Fit (*fit)(const Topology&, const Shape&);
-  // Cold, called by all ranks. May fail on some of them: the ranks then agree on the next row.
+  // All ranks call it, rarely. It may fail on some of them; then all ranks agree on the next row.
   Status (*plan)(Plan&);
-  // Hot. Allocates nothing, reads no settings; moves the bytes.
+  // Moves the bytes. It is called in every call, allocates nothing and reads no settings.
   Status (*run)(Plan&, const Buffers&);
 
   bool fits(const Topology& topology, const Shape& shape) const { return fit(topology, shape).takes(shape.block_bytes); }
 };
 
-// The algorithms of a collective on one kind of memory.
+// Returns the algorithms of a collective on one kind of memory.
 std::span<const Algorithm> catalogue(Collective collective, Memory memory = Memory::host);
-// Null if the catalogue has no such row.
+// Returns null if the catalogue has no such row.
 const Algorithm* find_algorithm(Collective collective, std::string_view name, Memory memory = Memory::host);
 
 }  // namespace crossrail

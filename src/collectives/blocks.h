@@ -1,5 +1,5 @@
-// The blocks of one side of a call of which every rank knows all lengths: equal ones, or those of a table. Algorithms are templates of the
-// two, so that equal blocks need no table.
+// These are the blocks of one side of a call in which every rank knows all lengths: either equal blocks or those of a table. Algorithms are templates
+// over the two, so that equal blocks need no table.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,13 @@ struct EqualBlocks {
   std::byte* first;
   std::size_t block;
 
-  // Calls without any byte move nothing.
+  // A call without any bytes moves nothing and never comes here.
   static constexpr bool is_empty(std::size_t) { return false; }
   std::size_t bytes(int) const { return block; }
   std::byte* at(int number) const { return first + static_cast<std::size_t>(number) * block; }
   std::size_t longest() const { return block; }
   std::size_t all(int count) const { return static_cast<std::size_t>(count) * block; }
-  // Bytes of a block from byte `from` of it on, `most` of them at most. `from` lies in the longest block.
+  // Returns how many bytes of a block to take from byte `from` on, at most `most`. `from` lies within the longest block.
   std::size_t piece(int, std::size_t from, std::size_t most) const { return std::min(most, block - from); }
 };
 
@@ -44,7 +44,7 @@ struct UnequalBlocks {
   }
 };
 
-// What the longest block of such calls cannot exceed, since their Shape has the mean.
+// No block of such a call is longer than this, since its Shape has the mean.
 inline std::size_t longest_possible(const Plan& plan) {
   const bool equal = row_of(plan.shape.collective).counts != Counts::table;
   return plan.shape.block_bytes * (equal ? 1 : static_cast<std::size_t>(plan.group.size()));

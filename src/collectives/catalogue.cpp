@@ -3,7 +3,7 @@
 #include "collectives/algorithm.h"
 #include "collectives/parameters.h"
 
-// collectives/catalogues.def is written by CMake: every catalog.def, with the words for which it stands before it.
+// CMake writes collectives/catalogues.def: every catalog.def, preceded by the words for which it stands.
 
 namespace crossrail {
 

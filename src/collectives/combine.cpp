@@ -1,5 +1,5 @@
-// Compiled with optimisation for loops; without contraction of products and sums, since processors that can do both at once would
-// come to other bits than those that cannot; and such that loops which copy remain loops (CMakeLists.txt).
+// This file is compiled with optimisation for loops, and without contraction of products and sums, since processors that can do both at once would
+// come to other bits than those that cannot. Loops that copy must stay loops (CMakeLists.txt).
 
 #include "collectives/combine.h"
 
@@ -19,8 +19,8 @@
 namespace crossrail {
 namespace {
 
-// One loop; what it is inlined into says for which processor it is compiled. Elements of equal number only depend on each other,
-// also where rows are the same memory.
+// The loop is compiled for the processor of the function into which it is inlined. Only
+// elements with equal numbers depend on each other, even if rows are the same memory.
 template <class Operation, class Type>
 struct Loop {
   using Row = combining::Row<Type>;
@@ -75,7 +75,7 @@ struct IsShort : std::false_type {};
 template <class Stored, class Form>
 struct IsShort<Short<Stored, Form>> : std::true_type {};
 
-// Whether there is a loop; is_defined() says whether the operation is meant for such elements.
+// Returns whether there is a loop. is_defined() says whether the operation is meant for such elements.
 template <Operation operation, class Type>
 constexpr bool has_loop() {
   using enum Operation;
@@ -97,8 +97,7 @@ struct IsComplex<std::complex<Part>> : std::true_type {};
 
 template <Operation operation, class Does, class Type>
 constexpr Versions versions() {
-  // Where AVX-512 is there, GCC 12 turns the products and differences of a complex product into one fused instruction, against what it
-  // has been told.
+  // With AVX-512, GCC 12 turns the products and differences of a complex product into one fused instruction, although its options forbid that.
   if constexpr (IsComplex<Type>::value && operation == Operation::product) {
     return {{Loop<Does, Type>::plain, Loop<Does, Type>::avx2, Loop<Does, Type>::avx2}};
   } else if constexpr (has_loop<operation, Type>()) {
@@ -167,7 +166,7 @@ void copy_in_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
 #if defined(__x86_64__)
-  // Whole lines; the ends as usual.
+  // Whole lines are written past the caches, and the ends as usual.
   const auto address = reinterpret_cast<std::uintptr_t>(to);
   const std::size_t head = std::min<std::size_t>(bytes, round_up(address, kCacheLineBytes) - address);
   const std::size_t tail = head + (bytes - head) / kCacheLineBytes * kCacheLineBytes;
@@ -176,7 +175,7 @@ void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
     _mm_stream_si128(reinterpret_cast<__m128i*>(to + at), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
   }
   std::memcpy(to + tail, from + tail, bytes - tail);
-  _mm_sfence();  // such stores are not in the order of others
+  _mm_sfence();  // Such stores are not ordered with others.
 #else
   copy_in_cache(to, from, bytes);
 #endif

@@ -1,4 +1,4 @@
-// Two elements become one: what an operation does, and how elements lie in a row of bytes.
+// This file says how two elements become one, and how elements lie in a row of bytes.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace crossrail::combining {
 
-// A row of bytes as elements, at any address.
+// A Row is a row of bytes as elements, at any address.
 template <class Type>
 struct Row {
   static constexpr std::size_t kBytes = sizeof(Type);
@@ -24,7 +24,8 @@ struct Row {
 };
 
 #if defined(__x86_64__)
-// As the processor loads and stores it, in 80 bits: through memory of the compiler's own, each store would be waited for. The bytes behind are 0.
+// The processor loads and stores it in 80 bits. Through memory of the compiler's
+// own, the processor would wait for each store. The bytes behind are 0.
 template <>
 struct Row<long double> {
   static constexpr std::size_t kBytes = sizeof(long double);
@@ -41,7 +42,7 @@ struct Row<long double> {
 };
 #endif
 
-// By their parts, which compilers then keep in registers.
+// Complex values are read and written by their parts, which compilers then keep in registers.
 template <class Part>
 struct Row<std::complex<Part>> {
   static constexpr std::size_t kBytes = 2 * sizeof(Part);
@@ -55,7 +56,7 @@ struct Row<std::complex<Part>> {
   }
 };
 
-// Short floats are combined as floats of 32 bits, and rounded.
+// Short floats are combined as floats of 32 bits and then rounded.
 template <class Stored, class Form>
 struct Row<Short<Stored, Form>> {
   static constexpr std::size_t kBytes = sizeof(Stored);
@@ -83,7 +84,7 @@ struct Row<Placed<Number, Place>> {
   }
 };
 
-// Integers wrap: as unsigned ones, and not as the int to which short ones are promoted.
+// Integers wrap like unsigned ones, instead of being promoted to int.
 template <class Type>
 constexpr auto wrapping(Type value) {
   if constexpr (std::is_integral_v<Type>) {
@@ -109,7 +110,7 @@ struct product {
   [[gnu::always_inline]] static inline Type of(Type a, Type b) {
     return static_cast<Type>(wrapping(a) * wrapping(b));
   }
-  // C's rule (Annex G): where both parts would be no numbers, infinities are looked for.
+  // By C's rule (Annex G), infinities are recovered if both parts would be NaN.
   template <class Part>
   [[gnu::always_inline]] static inline std::complex<Part> of(std::complex<Part> a, std::complex<Part> b) {
     return a * b;
@@ -184,7 +185,7 @@ struct bitwise_xor {
   }
 };
 
-// Of equal values the lower place counts (MPI 4.1, section 6.9.4).
+// Among equal values, the lower place counts (MPI 4.1, section 6.9.4).
 struct minimum_place {
   template <class Type>
   [[gnu::always_inline]] static inline Type of(Type a, Type b) {

@@ -1,4 +1,4 @@
-// Lengths of the blocks of a v-call, as the ranks of a node have told them.
+// These functions check the lengths of the blocks of a v-call, which the ranks of a node have told each other.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace crossrail {
 
-// Both ranks of a pair of this node see alike that one sends more than the other has room for, and so does who moves the block:
-// `launched` are those whose blocks this rank does. `node`: its ranks. `sent_by(sender, receiver)`: bytes.
+// Both ranks of a pair of this node notice if one sends more than the other has room for, and so does the rank that moves the block. `launched` are
+// the ranks whose blocks this rank moves, `node` holds the node's ranks, and `sent_by(sender, receiver)` returns bytes.
 template <class Sent>
 Status check_lengths(const DeviceSharing& devices, const Group& node, Sent sent_by, const std::vector<int>& launched) {
   const auto check = [&](int sender, int receiver) -> Status {

@@ -7,7 +7,7 @@
 namespace crossrail {
 namespace {
 
-// Without a reduction of the plan's: blocks stay apart.
+// Without a reduction, blocks are kept separate.
 crossrail_packets packets_of(const Plan& plan, const PacketForm& form, const PacketSides& sides, const crossrail_reduction& reduction = {}) {
   crossrail_packets packets{};
   packets.reduction = reduction;
@@ -25,8 +25,8 @@ Status enqueue(Plan& plan, void* stream, const crossrail_packets& packets) {
   return plan.devices->streams().packets(stream, packets);
 }
 
-// A call that returns when it is done; its packets are of its round. Nobody but this rank touches its sides, so that one round may
-// follow another.
+// This is a call that returns when it is done; its packets carry its round.
+// Only this rank touches its sides, so rounds may follow each other directly.
 struct Call {
   Plan& plan;
   const Buffers& buffers;
@@ -54,7 +54,7 @@ struct Call {
 Fit PacketForm::fit_elements(const Topology& topology, const Shape& shape) const {
   constexpr std::size_t kUnit = 16;
   const std::size_t element = bytes_of(shape.reduction.element);
-  const std::size_t unit = element == 0 || kUnit % element == 0 ? kUnit : element;  // at most kUnit
+  const std::size_t unit = element == 0 || kUnit % element == 0 ? kUnit : element;  // It is at most kUnit.
   return fit(topology)
       .needs(topology.size <= CROSSRAIL_MOST_COMBINING, kFewCombining)
       .needs(allreduce_device::known_to_devices(shape.reduction), allreduce_device::kKnownToDevices)
@@ -92,7 +92,7 @@ Status exchange_packets(Plan& plan, const Buffers& buffers, const PacketForm& fo
 
 Status reduce_packets(Plan& plan, const Buffers& buffers, const PacketForm& form) {
   if (plan.shape.order == Order::stream) return enqueue_combined_packets(plan, buffers.stream, form, {buffers.send, buffers.recv, 0, 0});
-  // One block of all elements. All ranks see alike whether there is room to stage.
+  // All elements are one block. All ranks come to the same answer whether there is room to stage it.
   const std::size_t bytes = plan.shape.block_bytes;
   if (plan.devices->chunk() * static_cast<std::size_t>(plan.group.size()) < bytes) return failed(Code::unsupported, "no room to stage all elements");
   return Call{plan, buffers, packets_of(plan, form, {}, allreduce_device::reduction_of(plan))}.run({0, bytes, bytes, bytes});

@@ -1,4 +1,4 @@
-// Rounds of packets through the ranks' receive buffers: what collectives by packets share.
+// Collectives by packets share this code: rounds of packets through the ranks' receive buffers.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace crossrail {
 static_assert(CROSSRAIL_MOST_COMBINING == 8);
 inline constexpr const char* kFewCombining = "at most 8 ranks";
 
-// A form, the longest block that goes by it, the most bytes of all blocks, and the most ranks.
+// A PacketForm has the longest block that travels in it, the most bytes of all blocks, and the most ranks.
 struct PacketForm {
   crossrail_packet_form form;
   std::size_t most, most_of_row;
@@ -20,27 +20,28 @@ struct PacketForm {
   Fit fit(const Topology& topology) const {
     return fit_devices(topology).needs(topology.size <= most_ranks, kFewCombining).at_most(most_bytes(topology.size));
   }
-  // Elements that become others: as many as fit travel in a unit, or one that does not divide it.
+  // Elements that are combined must be whole in a unit: as many as fit are put into it, or one if it does not divide the unit.
   Fit fit_elements(const Topology& topology, const Shape& shape) const;
 };
 inline constexpr PacketForm kLL{CROSSRAIL_PACKETS_LL, 16 * 1024, std::size_t{1} << 20, 1 << 20};
 inline constexpr PacketForm kLL128{CROSSRAIL_PACKETS_LL128, std::size_t{1} << 20, std::size_t{4} << 20, CROSSRAIL_MOST_COMBINING};
 
 Status plan_packets(Plan& plan, const PacketForm& form);
-// Of packets that are combined on their way.
+// This is for packets that are combined on their way.
 Status plan_combined_packets(Plan& plan, const PacketForm& form);
 
-// Blocks of a side follow each other in so many bytes; 0: one for all ranks.
+// The blocks of a side follow each other at this distance; 0 means that one block is for all ranks.
 struct PacketSides {
   const std::byte* send;
   std::byte* recv;
   std::size_t send_pitch, recv_pitch;
 };
-// In a stream's order: every rank's block for each other; and those that a rank gets become one, by the plan's reduction.
+// Both enqueue in a stream's order. The first moves every rank's block to each
+// other rank; the second also combines what a rank gets by the plan's reduction.
 Status enqueue_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides);
 Status enqueue_combined_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides);
 
-// An alltoall, and an allreduce, in either order.
+// These run an alltoall and an allreduce, in either order.
 Status exchange_packets(Plan& plan, const Buffers& buffers, const PacketForm& form);
 Status reduce_packets(Plan& plan, const Buffers& buffers, const PacketForm& form);
 

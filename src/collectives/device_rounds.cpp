@@ -8,7 +8,7 @@
 namespace crossrail {
 namespace {
 
-// In a call that is pushed the sender's blocks, else the receiver's, of all for whom this rank launches.
+// Lays out the sender's blocks in a call that pushes and the receiver's otherwise, for all ranks for which this one launches.
 void lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round, MappedSide side) {
   const int size = plan.group.size();
   const bool push = side == MappedSide::recv;
@@ -48,7 +48,7 @@ struct Pieces {
   bool unpack;
 };
 
-// Between a side of the program's and memory of ours, every block's piece of the round.
+// Moves every block's piece of the round between a side of the program's and staging memory.
 Status begin_staged(Plan& plan, const Pieces& pieces, const DeviceRound& round, DeviceWork& work) {
   DeviceQueue& queue = plan.devices->queue();
   std::byte* const ours = plan.devices->staging(pieces.unpack ? MappedSide::recv : MappedSide::send);
@@ -73,7 +73,7 @@ Status run_round(Plan& plan, const Buffers& buffers, const DeviceRound& round, c
   DeviceSharing& devices = *plan.devices;
   DeviceWork staging, exchange;
   CROSSRAIL_TRY(stage_in(plan, buffers, round, staging));
-  // In place, peers write over what is being staged; in later rounds, over what is still being taken out.
+  // In place, peers overwrite what is being staged; in later rounds, they overwrite what is still being copied out.
   CROSSRAIL_TRY(meet_staged(plan, staging, plan.shape.in_place || round.from > 0));
   lay_out(plan, buffers, round, how.side);
   CROSSRAIL_TRY(devices.queue().begin_exchange(plan.device_blocks.exchanged, engine_for(plan, how.engine), exchange, Launch::one_a_device));
@@ -157,7 +157,7 @@ Status plan_mapped(Plan& plan, MappedSide side) {
   plan.mapped = side;
   std::vector<int> launched{plan.group.index()};
   if (side != MappedSide::none && plan.shape.order == Order::call && plan.devices->queue().launches_for_others()) {
-    plan.mapped = MappedSide::both;  // what is sent, too: the launcher reads it
+    plan.mapped = MappedSide::both;  // The sending side is mapped, too, because the launcher reads it.
     launched = plan.devices->queue().launched();
   }
   const std::size_t moved = ranks * launched.size();

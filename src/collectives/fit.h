@@ -1,4 +1,4 @@
-// Fit: whether an algorithm can carry a call, and what would have to be different if it cannot.
+// A Fit says whether an algorithm can handle a call, and what would have to be different if it cannot.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace crossrail {
 
-// How an algorithm's plan() may end, which says whether the ranks agree on it.
+// This says how an algorithm's plan() may end, and so whether the ranks have to agree on it.
 enum class Planning : std::uint8_t {
   together,     // It may ask other ranks, and fail on some of them only: all agree before it and after it.
   when_larger,  // The same, but a plan needs nothing that one for a larger block has not got: the ranks agree where a block is the largest so far.
@@ -17,8 +17,8 @@ enum class Planning : std::uint8_t {
 
 class Fit {
  public:
-  // A condition on the communicator, or on the call apart from its size. `what` continues the sentence "it needs ...".
-  // Of several conditions that are not met, the first one is the reason.
+  // Adds a condition on the communicator, or on the call apart from its size. `what` continues the sentence "it needs ...". If several conditions are
+  // not met, the first one is the reason.
   constexpr Fit& needs(bool met, const char* what) {
     if (!met && missing_ == nullptr) missing_ = what;
     return *this;
@@ -34,7 +34,7 @@ class Fit {
     return *this;
   }
 
-  // What the algorithm lacks at every size; null: nothing.
+  // Returns what the algorithm lacks at every size, or null if it lacks nothing.
   constexpr const char* missing() const { return missing_; }
   constexpr std::uint64_t most_bytes() const { return most_bytes_; }
   constexpr Planning planning() const { return planning_; }
@@ -50,7 +50,7 @@ inline constexpr const char* kSeveralRanks = "two or more ranks";
 inline constexpr const char* kSharedMemory = "memory that the ranks of a node share";
 inline constexpr const char* kMoreScratch = "a larger CROSSRAIL_SCRATCH";
 
-// Algorithms that move everything through the shared memory of one node.
+// This is for algorithms that move everything through the shared memory of one node.
 inline Fit fit_one_node(const Topology& topology) {
   return Fit()
       .needs(topology.one_node(), "all ranks on one node")
@@ -58,7 +58,7 @@ inline Fit fit_one_node(const Topology& topology) {
       .needs(topology.shared_segment, kSharedMemory);
 }
 
-// The same where ranks read each other's memory, too.
+// This is for algorithms whose ranks also read each other's memory.
 inline Fit fit_single_copy(const Topology& topology) { return fit_one_node(topology).needs(topology.single_copy, "process_vm_readv"); }
 
 }  // namespace crossrail

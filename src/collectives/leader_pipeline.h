@@ -1,9 +1,8 @@
-// The exchange of leaders in which the node's receive buffer holds two regions a leader: the region
-// of one step is copied out by all ranks of the node while the next arrives (OHIO paper, section
-// III-C, Algorithm 1). Sends are posted ahead, since the send buffer holds all regions anyway.
+// In this exchange of leaders, the node's receive buffer holds two regions per leader: all ranks of the node copy out the region of one step while
+// the next arrives (OHIO paper, section III-C, Algorithm 1). Sends are posted ahead, since the send buffer holds all regions anyway.
 //
-// The paper has one leader. With more, the steps are dealt to them in rounds: step 1 to the first,
-// step 2 to the second, ...; with more leaders than steps, long regions travel in parts.
+// The paper has one leader. Several leaders share the steps in rounds: step 1 goes to the first, step 2 to the second, and so on. If there are more
+// leaders than steps, long regions travel in parts.
 #pragma once
 
 #include <algorithm>
@@ -14,34 +13,34 @@
 
 namespace crossrail {
 
-// What a node sends to and receives from every other node, in its memory.
+// A NodeExchange is what a node sends to and receives from every other node, in its memory.
 struct NodeExchange {
   std::vector<std::size_t> out_at, out_bytes;
-  std::vector<std::size_t> in_bytes;  // by node, as all of these: what is expected
-  // Of regions that say themselves how long they are, in a table at their beginning. `in_room`: most that may come.
+  std::vector<std::size_t> in_bytes;  // This is what is expected. All of these are indexed by node.
+  // They are used if a region has a table of its lengths at the beginning. At most `in_room` may arrive.
   std::vector<std::size_t> table_bytes, in_room;
-  mutable std::vector<std::size_t> came;  // of the piece that is this rank's
+  mutable std::vector<std::size_t> came;  // It counts what has arrived of this rank's piece.
   std::size_t (*length_of)(const Plan& plan, int node, const std::byte* region) = nullptr;
-  int slots = 1;                 // steps of a round
-  int parts = 1;                 // leaders that share a step; slots x parts leaders
-  std::size_t split_bytes = 1;   // of a region, for every part
-  int ahead = 1;                 // rounds sent before the first has arrived
-  std::size_t receive_at = 0;    // the receive buffer
-  std::size_t region_bytes = 0;  // of a region in it
+  int slots = 1;                 // They are the steps of a round.
+  int parts = 1;                 // So many leaders share a step; there are slots x parts leaders.
+  std::size_t split_bytes = 1;   // Every part of a region has at least so many bytes.
+  int ahead = 1;                 // So many rounds are sent before the first has arrived.
+  std::size_t receive_at = 0;    // The receive buffer begins here.
+  std::size_t region_bytes = 0;  // It is the size of a region in the receive buffer.
 
   int leaders() const { return slots * parts; }
   int rounds(const Topology& topology) const { return (topology.node_count() - 2 + slots) / slots; }
-  // Regions of one slot.
+  // It is the number of regions of one slot.
   int depth(const Topology& topology) const { return std::min(2, rounds(topology)); }
   std::size_t end(const Topology& topology) const {
     return receive_at + static_cast<std::size_t>(slots * depth(topology)) * region_bytes;
   }
-  // N and more: none.
+  // If the step is node_count or more, the slot has nothing to do in this round.
   int step(int round, int slot) const { return round * slots + slot + 1; }
   std::size_t arriving_at(const Topology& topology, int round, int slot) const {
     return receive_at + static_cast<std::size_t>(slot * depth(topology) + round % 2) * region_bytes;
   }
-  // The piece of a region that part `part` of its leaders carries: its table in the first, and never more of a shorter region.
+  // A Piece is what leader `part` carries of a region. The region's table is in the first piece, and a shorter region never has longer pieces.
   struct Piece {
     std::size_t at, bytes;
   };
@@ -54,7 +53,7 @@ struct NodeExchange {
     return {at, std::min(each, bytes - at)};
   }
   std::size_t room_for(int node) const { return length_of == nullptr ? in_bytes[node] : in_room[node]; }
-  // Where byte `at` lies of a region of `bytes` that has come from a node, and how many follow there.
+  // Says where byte `at` lies of a region of `bytes` bytes that has come from a node, and how many bytes follow there.
   struct Stretch {
     std::size_t at, bytes;
   };
@@ -64,7 +63,7 @@ struct NodeExchange {
   }
 };
 
-// Parameters: leaders, split.
+// It reads the parameters leaders and split.
 inline void plan_leaders(const Plan& plan, NodeExchange& exchange) {
   const Topology& topology = *plan.topology;
   const auto leaders = static_cast<int>(plan.parameter(parameters::leaders));
@@ -75,7 +74,7 @@ inline void plan_leaders(const Plan& plan, NodeExchange& exchange) {
 
 inline int ahead_of(const Plan& plan) { return static_cast<int>(plan.parameter(parameters::ahead)); }
 
-// One leader's messages of one call, by round. Empty regions are no messages; both ends know.
+// LeaderMessages are one leader's messages of one call, by round. Empty regions are no messages, which both ends know.
 class LeaderMessages {
  public:
   LeaderMessages(Plan& plan, const NodeExchange& exchange, std::byte* memory)
@@ -99,7 +98,7 @@ class LeaderMessages {
     pending_[round % 2] = exchange_.piece(exchange_.in_bytes[node], node, part_).bytes > 0;
     return pending_[round % 2] ? receive(round) : Status{};
   }
-  // All rounds before `round`.
+  // Sends the regions of all rounds before `round`.
   Status send_up_to(int round) {
     for (; sent_ < round && has(sent_); ++sent_) {
       const int node = partners_of(topology_, exchange_.step(sent_, slot_)).to;
@@ -111,8 +110,8 @@ class LeaderMessages {
     }
     return {};
   }
-  // With this leader's last region, all it has sent must have left: the next call writes there. But
-  // not what the call has posted besides: the whole node waits here.
+  // Together with this leader's last region, all its sends must be complete, because the next call writes there. It does not wait for the call's
+  // other messages, because the whole node waits here.
   Status wait_received(int round, std::uint64_t round_epoch) {
     if (part_ > 0 && exchange_.length_of != nullptr) CROSSRAIL_TRY(find_out(round, round_epoch));
     if (has(round + 1)) return pending_[round % 2] ? plan_.links->wait_for(receive_[round % 2]) : Status{};
@@ -136,7 +135,7 @@ class LeaderMessages {
     return {};
   }
   std::size_t& came_of(int node) { return exchange_.came.empty() ? nothing_ : exchange_.came[node]; }
-  // From the first part whether this one's comes: it may not, or where none was expected.
+  // Learns from the first part whether this part comes. It may not come, or may come although none was expected.
   Status find_out(int round, std::uint64_t round_epoch) {
     const int node = node_of(round);
     if (exchange_.in_bytes[node] == 0) return {};
@@ -163,11 +162,11 @@ class LeaderMessages {
   Links::Request receive_[2] = {};
   std::size_t nothing_ = 0;
   bool any_ = false;
-  Links::Request first_ = 0, last_ = 0;  // of this leader's messages
+  Links::Request first_ = 0, last_ = 0;  // They are requests of this leader's messages.
 };
 
-// One call, once this rank has marked `filled` for `epoch`. `copy_own()` copies this rank's blocks
-// from its own node and marks `copied`; `copy(node, region)` copies those that have come from a node. Both return a Status.
+// A PipelineCall is one call, after this rank has marked `filled` for `epoch`. `copy_own()` copies this rank's blocks from its own node and marks
+// `copied`; `copy(node, region)` copies those that have come from a node. Both return a Status.
 template <class CopyOwn, class Copy>
 struct PipelineCall {
   Plan& plan;
@@ -196,7 +195,7 @@ Status PipelineCall<CopyOwn, Copy>::lead() {
   for (int round = 0; round < rounds; ++round) {
     const std::uint64_t round_epoch = control.next_epoch();
     if (messages.has(round)) CROSSRAIL_TRY(messages.wait_received(round, round_epoch));
-    // Nobody leaves before all have read their own node's blocks: the next call may write there.
+    // No rank may leave before all have read their own node's blocks, because the next call may write there.
     if (round == 0 && control.node_rank() == 0) CROSSRAIL_TRY(control.wait_all(copied, epoch));
     if (messages.has(round)) control.post(arrived, round_epoch);
     CROSSRAIL_TRY(messages.send_up_to(round + 1 + exchange.ahead));

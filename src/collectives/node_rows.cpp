@@ -53,9 +53,9 @@ Status NodeRows::plan(const Plan& plan) {
   ranks_ = static_cast<std::size_t>(layout.node_size);
   rank_of_.clear();
   for (const int rank : plan.topology->node_ranks()) rank_of_.push_back(rank);
-  if (layout.packet_count <= ranks_) return failed(Code::no_memory, "the node's segment has no room for a packet a rank");
+  if (layout.packet_count <= ranks_) return failed(Code::no_memory, "the node's segment has no room for one packet per rank");
   packet_bytes_ = std::min<std::size_t>(plan.parameter(parameters::packet), (layout.packet_count - ranks_ - 1) * Packet::kPayloadBytes);
-  // An odd stride: the packets of different ranks begin in different sets of the caches.
+  // The stride is odd so that the packets of different ranks begin in different sets of the caches.
   stride_ = std::min((ranks_ + packets_for(packet_bytes_)) | 1, layout.packet_count);
   longest_ = std::min<std::size_t>(NodeStreams::share_bytes(layout), plan.parameter(parameters::direct));
   rooted_ = is_rooted(plan.shape.collective);
@@ -90,7 +90,7 @@ NodeRows::Row NodeRows::measure(const Plan& plan, const Buffers& buffers) {
   return row;
 }
 
-// What this rank says of a block stays for its receiver, even of an empty one, so that nobody who waits for it finds a later call's.
+// What this rank says of a block stays for its receiver, even if the block is empty. Otherwise a rank that waits for it might find a later call's.
 void NodeRows::keep_for_root(const Plan& plan) {
   auto& readers = readers_[epoch_ & 1];
   const bool is_root = plan.topology->rank == plan.shape.root;
@@ -99,7 +99,7 @@ void NodeRows::keep_for_root(const Plan& plan) {
   }
 }
 
-// Long blocks are read where they lie: one span from the first to the last of them.
+// Long blocks are read where they lie, so one span from the first to the last of them is exported.
 Status NodeRows::offer_long(Plan& plan, const Buffers& buffers, Row& row) {
   ControlBlock& control = *plan.control;
   std::ptrdiff_t begin = 0, end = 0;
@@ -147,7 +147,7 @@ void NodeRows::write_uniform_bulk(Plan& plan, const Buffers& buffers, std::size_
   control.my_lines().staged.word[epoch_ & 1].store(uniform_flag(bytes), std::memory_order_release);
 }
 
-// Short blocks lie close together; where others come in chunks, each in its peer's share of the bulk region.
+// Short blocks lie close together. If other blocks come in chunks, each short one lies in its peer's share of the bulk region.
 void NodeRows::write_slot(Plan& plan, const Buffers& buffers, std::size_t peer, Row& row) {
   ControlBlock& control = *plan.control;
   Packet& packet = slots_of(control, control.node_rank())[peer];
@@ -172,7 +172,7 @@ void NodeRows::write_slot(Plan& plan, const Buffers& buffers, std::size_t peer, 
   packet.flag.store(slot_flag(), std::memory_order_release);
 }
 
-// For receivers that do not find what they expect.
+// Receivers that do not find what they expect read it.
 void NodeRows::say_form(ControlBlock& control, const Row& row) {
   SeldomRead::RowForm& form = control.my_lines().seldom.row;
   form.bytes[epoch_ & 1].store(row.uniform ? row.bytes : kUnequal, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// NodeRows, the receiving half.
+// This is the receiving half of NodeRows.
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ constexpr unsigned kLooksAQuestion = 256;
 
 }  // namespace
 
-// Where `peer` has put this rank's block of `bytes`; none if it has not yet.
+// Returns the form in which `peer` has stored this rank's block of `bytes`, or none if it has not done so yet.
 NodeRows::Form NodeRows::form_of(ControlBlock& control, int peer, std::size_t bytes) const {
   const auto place = static_cast<std::size_t>(control.node_rank());
   const std::uint64_t slot = slots_of(control, peer)[place].flag.load(std::memory_order_acquire);
@@ -24,7 +24,7 @@ NodeRows::Form NodeRows::form_of(ControlBlock& control, int peer, std::size_t by
   return Form::none;
 }
 
-// The same once more, of a peer who may not send what is expected: what it has sent, it has said.
+// Looks once more, for a peer that may not send what is expected: it has announced what it has sent.
 NodeRows::Form NodeRows::look_for(ControlBlock& control, int peer, std::size_t bytes) const {
   const std::uint64_t said = control.lines(peer).seldom.row.flag[epoch_ & 1].load(std::memory_order_acquire);
   const Form form = form_of(control, peer, bytes);
@@ -53,7 +53,7 @@ Status NodeRows::fetch_slot(Plan& plan, const Buffers& buffers, int peer) {
   return {};
 }
 
-// From a peer whose blocks are all as long as `to`.
+// Fetches from a peer whose blocks all have the length of `to`.
 Status NodeRows::fetch_uniform(ControlBlock& control, int peer, const Part& to) const {
   const std::size_t at = static_cast<std::size_t>(control.node_rank()) * to.bytes;
   if (to.bytes * ranks_ <= packet_bytes_) return read_packets(control, uniform_flag(to.bytes), {peer, stream_of(control, peer), at, to.bytes}, to);
@@ -61,7 +61,7 @@ Status NodeRows::fetch_uniform(ControlBlock& control, int peer, const Part& to) 
   return {};
 }
 
-// The peer sends fewer bytes than expected, perhaps none: then it may have gone on meanwhile.
+// The peer sends fewer bytes than expected, perhaps none. In the latter case it may have gone on meanwhile.
 Status NodeRows::fetch_unlike(Plan& plan, const Buffers& buffers, int peer) {
   ControlBlock& control = *plan.control;
   const SeldomRead::RowForm& form = control.lines(peer).seldom.row;
@@ -94,7 +94,7 @@ Status NodeRows::fetch_from(Plan& plan, const Buffers& buffers, int peer) {
   return form == Form::slot ? fetch_slot(plan, buffers, peer) : fetch_uniform(control, peer, to);
 }
 
-// From a stream of packets of equal blocks. False, with nothing said of `block`, if one of its packets is missing.
+// Copies from a stream of packets of equal blocks. Returns false if one of the packets is missing; `block` may then be partly written.
 bool NodeRows::copy_if_there(const Packet* stream, std::size_t at, const Block& block, std::byte* recv) const {
   const std::uint64_t flag = uniform_flag(block.bytes);
   const Packet* packet = stream + at / Packet::kPayloadBytes;
@@ -119,7 +119,7 @@ Status NodeRows::fetch(Plan& plan, const Buffers& buffers) {
     const int peer = static_cast<int>(mine) + step < ranks ? static_cast<int>(mine) + step : static_cast<int>(mine) + step - ranks;
     const Block& block = buffers.in[rank_of[peer]];
     if (block.bytes == 0) continue;
-    // What is there already is the common case.
+    // The block is usually there already.
     if (block.layout == nullptr && block.bytes * ranks_ <= packet_bytes_ && copy_if_there(stream_of(control, peer), mine * block.bytes, block, buffers.recv)) {
       control.seen(peer, epoch_);
       continue;

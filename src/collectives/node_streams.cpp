@@ -6,19 +6,19 @@
 namespace crossrail {
 
 struct NodeStreams::Lines {
-  alignas(kCacheLineBytes) Word put;    // chunks so far, by the sender
-  alignas(kCacheLineBytes) Word taken;  // by the receiver
+  alignas(kCacheLineBytes) Word put;    // The sender counts the chunks so far.
+  alignas(kCacheLineBytes) Word taken;  // The receiver counts them.
 };
 
 namespace {
 
 constexpr std::size_t kMostChunkBytes = 32 * 1024;
 constexpr std::size_t kRing = 4;
-constexpr std::uint64_t kAsked = ~std::uint64_t{0};  // instead of a number of chunks taken
+constexpr std::uint64_t kAsked = ~std::uint64_t{0};  // It replaces the number of chunks taken.
 
 Status read_part(Links& links, int rank, const Part& to, std::uint64_t address) {
   if (to.layout == nullptr) return links.read_peer(rank, to.base + to.begin, address, to.bytes);
-  std::array<std::byte, 16 * 1024> row;  // the program's thread may have little stack
+  std::array<std::byte, 16 * 1024> row;  // The buffer is small because the program's thread may have little stack.
   for (std::size_t at = 0; at < to.bytes; at += row.size()) {
     const std::size_t part = std::min(row.size(), to.bytes - at);
     CROSSRAIL_TRY(links.read_peer(rank, row.data(), address + at, part));

@@ -1,4 +1,4 @@
-// Nodes as partners, and which of a node's ranks does what.
+// These functions treat nodes as partners and say which rank of a node does what.
 #pragma once
 
 #include <algorithm>
@@ -8,17 +8,17 @@
 
 namespace crossrail {
 
-// The nodes that this rank's node sends to and receives from in a step.
+// Returns the nodes that this rank's node sends to and receives from in a step.
 inline Partners partners_of(const Topology& topology, int step) {
   return partners_of(topology.node(), topology.node_count(), step);
 }
 
 inline std::size_t ranks_on(const Topology& topology, int node) { return static_cast<std::size_t>(topology.nodes[node].size()); }
 
-// Where the ranks of a node take turns.
+// Returns the rank whose turn it is in a node.
 inline int in_turn(const Group& ranks, int turn) { return ranks[turn % ranks.size()]; }
 
-// Most ranks on a node other than `node`.
+// Returns the largest number of ranks on a node other than `node`.
 inline std::size_t largest_other(const Topology& topology, int node) {
   std::size_t most = 0;
   for (int other = 0; other < topology.node_count(); ++other) {

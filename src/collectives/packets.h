@@ -1,4 +1,4 @@
-// Streams of packets: cache lines that hold data and the flag that says they are there.
+// These functions read and write streams of packets, cache lines that hold data and the flag that announces them.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline void write_packets(Packet* packet, std::uint64_t flag, const std::byte* f
   packet->flag.store(flag, std::memory_order_release);
 }
 
-// A part of the stream of packets that `peer` writes from `first` on.
+// A Stretch is a part of the stream of packets that `peer` writes, from `first` on.
 struct Stretch {
   int peer;
   const Packet* first;
@@ -28,7 +28,7 @@ struct Stretch {
   std::size_t bytes;
 };
 
-// Always inline: a call for every peer would take longer than what it does.
+// It is always inline, because a call for every peer would take longer than its work.
 [[gnu::always_inline]] inline Status read_packets(ControlBlock& control, std::uint64_t flag, Stretch from, std::byte* to) {
   const Packet* packet = from.first + from.at / Packet::kPayloadBytes;
   std::size_t skip = from.at % Packet::kPayloadBytes;
@@ -44,7 +44,7 @@ struct Stretch {
   return {};
 }
 
-// The same for blocks with gaps.
+// Does the same for blocks with gaps.
 inline void write_packets(Packet* packet, std::uint64_t flag, const Part& from) {
   for (std::size_t at = 0; at < from.bytes; at += Packet::kPayloadBytes, ++packet) {
     from.take(packet->payload, at, std::min(Packet::kPayloadBytes, from.bytes - at));

@@ -8,15 +8,16 @@
 namespace crossrail {
 namespace {
 
-constexpr int kInFlight = 3;  // portions that have memory of their own
+constexpr int kInFlight = 3;  // So many portions have memory of their own.
 
 enum class Direction : std::uint8_t { out, in };
 
-// What goes at a time: whole blocks of some steps, or a piece of the longer ones of one step. Ranks may divide their steps differently:
-// who waits waits for a step that its partner has reached or will, as nobody waits for later steps than it has posted.
+// A Portion is what moves at a time: whole blocks of some steps, or a piece of the longer blocks of one
+// step. Ranks may divide their steps differently. That cannot deadlock: a rank waits only for a step
+// that its partner has reached or will reach, because no rank waits for a later step than it has posted.
 struct Portion {
-  int first = 1, end = 1;  // steps
-  std::size_t from = 0;    // of every block
+  int first = 1, end = 1;  // They count steps.
+  std::size_t from = 0;    // It is the offset in every block.
   bool empty() const { return first == end; }
 };
 
@@ -45,14 +46,14 @@ class NodeOnDevices {
     }
     CROSSRAIL_TRY(devices_.queue().finish(in));
     CROSSRAIL_TRY(devices_.queue().finish(exchange));
-    return plan_.links->wait_posted();  // nothing is left, but its record
+    return plan_.links->wait_posted();  // Nothing is left to wait for except the record of the messages.
   }
 
  private:
   bool on_other_node(int rank) const { return topology_.node_of[static_cast<std::size_t>(rank)] != topology_.node(); }
   Portion& portion(int number) { return portions_[number % kInFlight]; }
 
-  // The other rank of a step, or -1 where it is on this node.
+  // Returns the other rank of a step, or -1 if it is on this node.
   int peer_of(int step, Direction way) const {
     const auto [to, from] = partners_of(plan_.group, step);
     const int peer = way == Direction::out ? to : from;
@@ -62,13 +63,14 @@ class NodeOnDevices {
     const int peer = peer_of(step, way);
     return peer < 0 ? 0 : (way == Direction::out ? buffers_.out : buffers_.in)[peer].bytes;
   }
-  // Whether a block has a piece that begins there. The last one is empty where it tells that nothing more comes (alltoallv/messages.h).
+  // Returns whether a block has a piece that begins there. If blocks may be
+  // shorter, the last piece may be empty and marks the end (alltoallv/messages.h).
   bool has_piece(std::size_t block, std::size_t from) const { return block > 0 && (may_be_shorter() ? from <= block : from < block); }
   bool is_in(const Portion& portion, int step, Direction way) const { return has_piece(block_bytes(step, way), portion.from); }
   std::size_t bytes_of(const Portion& portion, int step, Direction way) const { return std::min(pieces_.piece, block_bytes(step, way) - portion.from); }
   bool may_be_shorter() const { return pieces_.came != nullptr; }
   std::size_t& came_from(int peer) const { return (*pieces_.came)[static_cast<std::size_t>(peer)]; }
-  // What has come of it.
+  // Returns how much of the piece has arrived.
   std::size_t came_of(const Portion& portion, int step) const {
     const std::size_t bytes = bytes_of(portion, step, Direction::in);
     if (!may_be_shorter()) return bytes;
@@ -98,7 +100,7 @@ class NodeOnDevices {
     return made;
   }
 
-  // Calls do(step, peer, bytes, where in the room) for what goes one way.
+  // Calls do(step, peer, bytes, place in the room) for everything that goes one way.
   template <class Do>
   Status each(int number, Direction way, Do one) {
     const Portion& its = portion(number);
@@ -112,7 +114,7 @@ class NodeOnDevices {
     return {};
   }
 
-  // All that leave this node, to the room; all that have come, from there.
+  // Copies everything that leaves this node to the room, or everything that has arrived from it.
   Status begin_copies(int number, Direction way, DeviceWork& work) {
     const Portion& its = portion(number);
     if (its.empty()) return {};
@@ -129,15 +131,15 @@ class NodeOnDevices {
     return devices_.queue().begin_copies(blocks, work);
   }
 
-  // Where this rank's block lies with another rank of the node.
+  // Returns where this rank's block lies at another rank of the node.
   std::byte* received_by(int peer) const {
-    // Equal blocks lie alike on all ranks.
+    // Equal blocks have the same place on all ranks.
     const auto mine = static_cast<std::size_t>(topology_.rank);
     if (!may_be_shorter()) return devices_.block({peer, MappedSide::recv, mine, static_cast<std::size_t>(buffers_.in[mine].offset)});
     return devices_.receives_at(peer, topology_.node_rank(), 0);
   }
 
-  // The blocks of this node's ranks, this one's first.
+  // Moves the blocks of this node's ranks, this rank's own first.
   Status begin_exchange(DeviceWork& work) {
     const Group& node = topology_.node_ranks();
     auto& blocks = plan_.device_blocks.exchanged;
@@ -193,9 +195,9 @@ class NodeOnDevices {
   DeviceSharing& devices_;
   const Buffers& buffers_;
   const PairwisePieces& pieces_;
-  int ended_ = 0;  // the last step of whose block fewer bytes have come than expected: no further piece comes
-  int step_ = 1;          // where the next portion begins
-  std::size_t from_ = 0;  // of its blocks
+  int ended_ = 0;  // It is the last step whose block was shorter than expected, so that no further piece of it comes.
+  int step_ = 1;          // The next portion begins here.
+  std::size_t from_ = 0;  // It is the offset in its blocks.
   Portion portions_[kInFlight];
   Posted posted_[kInFlight];
 };

@@ -1,4 +1,4 @@
-// The declared parameters, by name: plan.parameter(parameters::packet). A name means the same in all algorithms.
+// These are the declared parameters, by name: plan.parameter(parameters::packet). A name means the same in all algorithms.
 #pragma once
 
 #include "comm/parameter.h"

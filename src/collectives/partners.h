@@ -1,12 +1,12 @@
-// Partners: who exchanges with whom in the steps 1 to n-1 of an all-to-all of n members.
+// Partners says which members exchange in the steps 1 to n-1 of an all-to-all of n members.
 #pragma once
 
 #include "topology/group.h"
 
 namespace crossrail {
 
-// Both are member XOR step where n is a power of two, otherwise a ring shifted by the step (OHIO paper, section III-A). Both
-// ends of a message count it as the same step.
+// If n is a power of two, both are member XOR step; otherwise they form a ring shifted by the step (OHIO paper, section III-A). Both ends of a
+// message count it as the same step.
 struct Partners {
   int to, from;
 };

@@ -1,5 +1,5 @@
-// What gathers and scatters share: who is the root, and where blocks lie. The root's row has a block for every rank; its own block may be
-// there already (a gather in place), or stay there (a scatter in place).
+// Gathers and scatters share this code: which rank is the root, and where blocks lie. The root's row has a block for every rank. Its own block may
+// already be there (a gather in place) or stay there (a scatter in place).
 #pragma once
 
 #include "collectives/algorithm.h"
@@ -15,12 +15,12 @@ inline const std::byte* block_in_row(const Plan& plan, const std::byte* row, int
 
 namespace gather {
 
-// Of the root in place both sides begin at one address (comm/buffers.h).
+// If the root is in place, both its sides begin at one address (comm/buffers.h).
 inline bool in_place(const Plan& plan, const Buffers& buffers) { return is_root(plan) && buffers.send == buffers.recv; }
 inline const std::byte* own_block(const Plan& plan, const Buffers& buffers) {
   return in_place(plan, buffers) ? block_in_row(plan, buffers.send, plan.shape.root) : buffers.send;
 }
-// The root's own block, to its row.
+// Copies the root's own block to its row.
 inline void copy_own(const Plan& plan, const Buffers& buffers) {
   if (!in_place(plan, buffers)) copy_block(block_in_row(plan, buffers.recv, plan.shape.root), buffers.send, plan.shape.block_bytes);
 }
@@ -29,7 +29,7 @@ inline void copy_own(const Plan& plan, const Buffers& buffers) {
 
 namespace scatter {
 
-// The root's own block, from its row. In place it receives nothing.
+// Copies the root's own block from its row. In place it receives nothing.
 inline void copy_own(const Plan& plan, const Buffers& buffers) {
   if (buffers.recv != nullptr) copy_block(buffers.recv, block_in_row(plan, buffers.send, plan.shape.root), plan.shape.block_bytes);
 }

@@ -1,4 +1,4 @@
-// What gather and scatter on device memory share: one block of every rank moves, between its own side and the root's row.
+// Gather and scatter on device memory share this code: one block of every rank moves between its own side and the root's row.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace crossrail {
 
-// A side that is one block, not a row of them.
+// The side is a single block instead of a row of them.
 inline DeviceRound round_of_block(const DeviceRound& round) { return {round.from, round.bytes, round.block, round.block}; }
 
 inline crossrail_engine rooted_engine(const Plan& plan) {

@@ -1,5 +1,5 @@
-// RootedLeaders: in every node one rank has the blocks of its ranks in its hands: on the root's node the root, elsewhere the first one. Their
-// blocks lie in a row in the order of the node's ranks, of which a node is sent, or sends, one message.
+// In every node, one rank handles the blocks of all its ranks: the root on its own node, and the first rank elsewhere. The blocks lie in a row in the
+// order of the node's ranks, and a node receives or sends one message.
 #pragma once
 
 #include "collectives/nodes.h"
@@ -15,10 +15,10 @@ class RootedLeaders {
     for (int index = 0; on_root_node() && index < ranks.size(); ++index) leader_ = ranks[index] == plan.shape.root ? index : leader_;
   }
   bool on_root_node() const { return topology_.node() == root_node_; }
-  int leader() const { return leader_; }  // its node rank
+  int leader() const { return leader_; }  // It is a node rank.
   bool leads() const { return topology_.node_rank() == leader_; }
 
-  // For the root: calls `visit(leader's rank, the node's ranks, place of the node's row in a row of all nodes)` for all nodes but its own.
+  // The root calls it: calls `visit(leader's rank, the node's ranks, place of the node's row in a row of all nodes)` for all nodes except its own.
   template <class Visit>
   Status for_nodes(Visit visit) const {
     std::size_t place = 0;
@@ -40,7 +40,7 @@ class RootedLeaders {
     const Status opened = plan.links->open_messages();
     const Status reserved = plan.reserve_scratch(plan.shape.block_bytes * static_cast<std::size_t>(plan.group.size()));
     const Status node = plan.keep(RootedNode()).plan(plan);
-    plan.sizes = {};  // of this size alone: the scratch is for it
+    plan.sizes = {};  // The scratch is for this size only.
     return !opened.ok() ? opened : reserved.ok() ? node : reserved;
   }
 

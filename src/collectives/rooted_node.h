@@ -1,11 +1,12 @@
-// RootedNode: equal blocks between one rank of a node, its root here, and the others, through the node's segment.
+// RootedNode moves equal blocks between one rank of a node, its root here, and the others, through the node's segment.
 //
-// Every other rank has a region in each half: in a gather it writes there and the root reads, in a scatter the other way round. Short
-// blocks are packets; of long ones a chunk at a time lies in the bulk region, and one packet says that it is there. Its flag is that of the
-// epoch and the Shape, which has the root: a block that was meant for another root is never taken.
+// Every other rank has a region in each half: in a gather it writes there and the root reads, and in a scatter the root writes and it reads. Short
+// blocks are packets. Long blocks lie in the bulk region one chunk at a time, and one packet announces each chunk. Its flag is that of the epoch and
+// the Shape, which contains the root, so a block that was meant for another root is never taken.
 //
-// Who writes does not wait for who reads, but for the half to be free: for the readers of two epochs ago, who have begun the epoch after
-// that. So a rank that sends is at most one call ahead of the root of a gather, and the root of a scatter one ahead of the last rank.
+// A writer does not wait for its readers, but only until the half is free: for the readers of two epochs
+// ago, which are ready when they have begun the next epoch. Therefore a rank that sends is at most one
+// call ahead of the root of a gather, and the root of a scatter at most one ahead of the last rank.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +20,10 @@ namespace crossrail {
 
 class RootedNode {
  public:
-  // Parameters: packet, part. Errors: no_memory.
+  // It reads the parameters packet and part. Errors: no_memory.
   Status plan(Plan& plan);
 
-  // The block of every rank but the root, whose node rank is `root`, to `place(node_rank)` of the root's memory.
+  // Moves the block of every rank except the root, whose node rank is `root`, to `place(node_rank)` in the root's memory.
   template <class Place>
   Status gather(Plan& plan, int root, const std::byte* own, Place place) {
     ControlBlock& control = *plan.control;
@@ -35,7 +36,7 @@ class RootedNode {
     });
   }
 
-  // And back: to `own` of every rank but the root from `place(node_rank)` of the root's memory.
+  // Moves them back: to `own` of every rank except the root from `place(node_rank)` in the root's memory.
   template <class Place>
   Status scatter(Plan& plan, int root, std::byte* own, Place place) {
     ControlBlock& control = *plan.control;
@@ -50,14 +51,14 @@ class RootedNode {
   }
 
  private:
-  // Bytes of every block from `from` on, which are moved in one epoch.
+  // A Chunk is the bytes of every block, from `from` on, that one epoch moves.
   struct Chunk {
     std::size_t from, bytes;
     std::uint64_t epoch, flag;
     int half() const { return static_cast<int>(epoch & 1); }
   };
   struct Source {
-    int region, writer;  // node ranks
+    int region, writer;  // Both are node ranks.
   };
 
   template <class Visit>
@@ -81,8 +82,8 @@ class RootedNode {
   Status leave_for(Plan& plan, int root, const std::byte* from, const Chunk& chunk);
   Status take_from(Plan& plan, int root, std::byte* to, const Chunk& chunk);
 
-  std::size_t stride_ = 1;                // packets of a region, the same for all sizes that the plan serves
-  std::vector<std::uint8_t> readers_[2];  // by half: who reads what this rank has written there last
+  std::size_t stride_ = 1;                // It counts the packets of a region and is the same for all sizes that the plan serves.
+  std::vector<std::uint8_t> readers_[2];  // For each half, they are the ranks that read what this rank has last written there.
 };
 
 }  // namespace crossrail

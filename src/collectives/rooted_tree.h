@@ -1,5 +1,5 @@
-// RootedTree: a binomial tree of the ranks by their distance from the root. A rank's subtree has as many ranks as the lowest bit that is set
-// in its distance says, those at the distances after its own, as far as there are ranks.
+// A RootedTree is a binomial tree of the ranks by their distance from the root. The lowest set bit of a rank's distance is the size of its subtree,
+// which contains the ranks at the following distances as far as there are any.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,11 @@ class RootedTree {
   explicit RootedTree(const Plan& plan)
       : group_(plan.group), root_(plan.shape.root), distance_((group_.index() - root_ + group_.size()) % group_.size()) {}
 
-  // Ranks in this one's subtree, itself too.
+  // Returns the number of ranks in this one's subtree, including itself.
   int subtree() const { return ranks_from(distance_, whole()); }
   int parent() const { return member(distance_ - whole()); }
-  // Calls `visit(rank, first, count)` for every child, the smallest subtree first: it has so many ranks, from distance `first` after this rank's.
+  // Calls `visit(rank, first, count)` for every child, the smallest subtree first.
+  // Its subtree has `count` ranks, which begin at distance `first` from this rank.
   template <class Visit>
   Status for_children(Visit visit) const {
     for (int first = 1; first < whole() && distance_ + first < group_.size(); first *= 2) {
@@ -35,7 +36,7 @@ class RootedTree {
   }
 
  private:
-  // Of the subtree, if there were that many ranks.
+  // Returns the size that the subtree would have if there were enough ranks.
   int whole() const {
     const auto size = static_cast<unsigned>(group_.size());
     return static_cast<int>(distance_ == 0 ? std::bit_ceil(size) : static_cast<unsigned>(distance_ & -distance_));
@@ -47,9 +48,9 @@ class RootedTree {
   int root_, distance_;
 };
 
-// Between the root's row, in the order of the ranks, and one in the order of their distances from it.
+// A TurnedRow converts between the root's row, in the order of the ranks, and a row in the order of their distances from the root.
 struct TurnedRow {
-  std::size_t behind, before;  // bytes of the blocks from the root's on, and of those before it
+  std::size_t behind, before;  // They are the bytes of the blocks from the root's on, and of those before it.
   explicit TurnedRow(const Plan& plan)
       : behind(static_cast<std::size_t>(plan.group.size() - plan.shape.root) * plan.shape.block_bytes),
         before(static_cast<std::size_t>(plan.shape.root) * plan.shape.block_bytes) {}

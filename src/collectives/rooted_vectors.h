@@ -1,4 +1,4 @@
-// What gatherv and scatterv share: an alltoallv in which all blocks are empty but those for the root, or of the root.
+// Gatherv and scatterv share this code. They are an alltoallv in which only the blocks to the root, or from the root, are not empty.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace crossrail::rooted_vectors {
 
-using Came = std::vector<std::size_t>;  // for every rank, how much
+using Came = std::vector<std::size_t>;  // It says for every rank how much has arrived.
 
 inline Status plan_messages(Plan& plan) {
   plan.keep(Came(static_cast<std::size_t>(plan.group.size())));

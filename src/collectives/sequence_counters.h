@@ -1,5 +1,4 @@
-// What the sequence counters of the control block mean to the algorithms: how far a rank has come in an
-// epoch. Waiting for them is explained in transport/control_block.h.
+// The sequence counters of the control block say how far a rank has come in an epoch. transport/control_block.h explains how to wait for them.
 #pragma once
 
 #include "transport/control_block.h"
@@ -7,12 +6,12 @@
 namespace crossrail {
 
 enum Counter : int {
-  fetched,  // single copy of a v-collective: has read what it needed from the others
-  counted,  // the counts of a v-collective are in the node's memory
-  filled,   // the blocks are in the node's memory
-  arrived,  // what other nodes sent in this step is in the node's memory
-  copied,   // has copied its blocks of this step
-  reduced   // its share of the result is in the node's memory
+  fetched,  // In a single copy of a v-collective, the rank has read what it needed from the others.
+  counted,  // The counts of a v-collective are in the node's memory.
+  filled,   // The blocks are in the node's memory.
+  arrived,  // What other nodes sent in this step is in the node's memory.
+  copied,   // The rank has copied its blocks of this step.
+  reduced   // The rank's share of the result is in the node's memory.
 };
 static_assert(reduced < RankLines::kCounters);
 

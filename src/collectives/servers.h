@@ -1,12 +1,12 @@
-// Servers: for every rank on another node one rank of this node has what is sent between the two. Ranks are dealt to servers by their
-// numbers in their nodes, so that on nodes with as many ranks a server is of the lane of those whom it serves; nodes may differ.
+// Every rank on another node has a server: the rank of this node that handles what is sent between the two. Ranks are dealt to servers by their
+// numbers in their nodes, so that on nodes with equally many ranks a server is in the lane of the ranks that it serves. Nodes may differ.
 #pragma once
 
 #include "topology/topology.h"
 
 namespace crossrail {
 
-// Who serves, on `node`, the rank that has this number in a node elsewhere.
+// Returns the rank on `node` that serves the rank with this number in another node.
 inline int server_on(const Topology& topology, int node, int node_rank) {
   const Group& ranks = topology.nodes[static_cast<std::size_t>(node)];
   return ranks[node_rank % ranks.size()];

@@ -1,5 +1,4 @@
-// A limit on messages in flight: some networks, and the matching of some MPI libraries, collapse
-// under many at once.
+// This limits the messages in flight, because some networks, and the matching of some MPI libraries, become very slow with many at once.
 #pragma once
 
 #include "collectives/algorithm.h"
@@ -7,7 +6,7 @@
 
 namespace crossrail {
 
-// Most messages that a rank has in flight each way. For plan().
+// Returns how many messages a rank may have in flight in each direction. plan() calls it.
 inline int throttle_of(const Plan& plan) {
   return static_cast<int>(plan.parameter(parameters::throttle));
 }

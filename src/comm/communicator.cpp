@@ -12,7 +12,7 @@ Status PackingMemory::reserve_staged(GrowableBuffer& staged, std::size_t bytes) 
 
 void PackingMemory::shrink_what_is_held() {
   constexpr std::size_t kMostKept = std::size_t{4} << 20, kMostStagedKept = std::size_t{256} << 20;
-  constexpr int kWhile = 64;  // calls
+  constexpr int kWhile = 64;  // It counts calls.
   if (packed.bytes > kMostKept) packed = {};
   small_calls_ = std::exchange(largest_staged_, 0) > kMostKept ? 0 : std::min(small_calls_ + 1, kWhile);
   for (GrowableBuffer* one : {&staged_send, &staged_recv}) {
@@ -20,7 +20,7 @@ void PackingMemory::shrink_what_is_held() {
   }
 }
 
-// Of a rank in a half of a slot for pending calls: at the least, and for each rank of the node. Longer blocks are not staged.
+// In a half of a slot for pending calls, a rank has at least so many bytes, and so many for each rank of the node. Longer blocks are not staged.
 constexpr std::uint64_t kPendingBytes = 128 * 1024;
 constexpr std::uint64_t kPendingBytesARank = 12 * 1024;
 
@@ -46,7 +46,7 @@ SegmentLayout segment_layout(int node_size, const Settings& settings) {
   return layout;
 }
 
-// A native call among many ranks may make as many connections as plans are there to avoid.
+// With many ranks, a native call may make as many connections as plans are meant to avoid.
 constexpr int kMostRanksCompared = 512;
 
 void Communicator::open_slots(const std::function<std::unique_ptr<Links>(int slot)>& make_links) {

@@ -1,5 +1,5 @@
-// Communicator: what crossrail remembers of an MPI communicator. Ranks build it together at the
-// first call and it goes when the communicator is freed.
+// Communicator is what crossrail remembers of an MPI communicator. The ranks build
+// it together at the first call, and it is deleted when the communicator is freed.
 #pragma once
 
 #include <atomic>
@@ -17,24 +17,24 @@
 
 namespace crossrail {
 
-// The node's segment: a part for every slot, the one for blocking calls first.
+// The node's segment has a part for every slot; the slot for blocking calls comes first.
 struct SegmentLayout {
   ControlBlockLayout blocking, pending;
   int pending_slots = 0;
   std::size_t total_bytes() const { return blocking.total_bytes() + static_cast<std::size_t>(pending_slots) * pending.total_bytes(); }
 };
 SegmentLayout segment_layout(int node_size, const Settings& settings);
-// What the topology has of the settings: CROSSRAIL_REPRODUCIBLE, and CROSSRAIL_SCRATCH, or what is useful where it is 0, which is what both
-// have from then on.
+// Sets what the topology takes from the settings: CROSSRAIL_REPRODUCIBLE and
+// CROSSRAIL_SCRATCH. If the latter is 0, both get the useful amount from then on.
 void settle(Topology& topology, Settings& settings);
-// The part of one slot for pending calls.
+// Returns the layout of one slot for pending calls.
 ControlBlockLayout pending_layout(int node_size, const Settings& settings);
 
 class Choices;
 
-// Whether calls of a kind may be pending, for sizes of an interval.
+// A PendingDecision says whether calls of a kind may be pending, for an interval of sizes.
 struct PendingDecision {
-  std::uint64_t kind = 0, from = 1, up_to = 0;  // no size yet
+  std::uint64_t kind = 0, from = 1, up_to = 0;  // The interval is empty at first.
   bool messages = false;
   bool can = false;
 };
@@ -42,41 +42,43 @@ struct PendingDecision {
 struct Communicator {
   static constexpr std::uint64_t kMostPendingSlots = 32;
   Topology topology;
-  Settings settings;   // rank 0's where the scope is the communicator
-  std::shared_ptr<const std::vector<TuningRow>> tuning;  // rank 0's; communicators with the same ones share them
+  Settings settings;   // Those of scope communicator are rank 0's.
+  std::shared_ptr<const std::vector<TuningRow>> tuning;  // It is rank 0's table; communicators with the same table share it.
   std::once_flag choices_made;
-  std::shared_ptr<Choices> choices;  // made of topology, settings and tuning when the first plan is made; the engine's
+  std::shared_ptr<Choices> choices;  // They belong to the engine, which makes them from topology, settings and tuning with the first plan.
   SharedMemory memory;
-  std::unique_ptr<HelperTeam> helpers;  // helper processes that move messages between nodes; null: not all ranks have some
-  std::vector<std::unique_ptr<Slot>> slots;  // the first for blocking calls
-  std::uint64_t pending_calls = 0;           // begun so far
-  bool memory_only = false;  // pending calls are moved by a thread that calls neither MPI nor devices
-  PendingDecision decision;  // the last one
-  SpeedGuard guard;          // of blocking calls
-  // Several nodes: whether some rank has a driver of devices by now, and the blocking calls so far; all ranks know the same.
+  std::unique_ptr<HelperTeam> helpers;  // These move messages between nodes; it is null if not all ranks have helper processes.
+  std::vector<std::unique_ptr<Slot>> slots;  // The first one is for blocking calls.
+  std::uint64_t pending_calls = 0;           // It counts those begun so far.
+  bool memory_only = false;  // A thread that calls neither MPI nor devices advances pending calls.
+  PendingDecision decision;  // It is the last decision.
+  SpeedGuard guard;          // It guards blocking calls.
+  // On several nodes: some rank has a device driver by now (`devices`), and
+  // there have been so many blocking calls (`calls`). All ranks know the same.
   bool devices = false;
-  // Several nodes: whether messages may begin and end in device memory has been tried, and from how many bytes on they do on this rank.
+  // On several nodes: it has been tried whether messages may begin and end in
+  // device memory (`known`), which they do on this rank from `from` bytes on.
   struct {
     bool known = false;
     std::size_t from = SIZE_MAX;
   } device_messages;
   std::uint64_t calls = 0;
-  bool native_only = false;  // no algorithm could serve any call on it: its ranks share nothing
-  // An error has left the shared state unusable: all later calls are native.
+  bool native_only = false;  // No algorithm can serve any call on it, so its ranks share nothing.
+  // An error has left the shared state unusable, so all later calls are native.
   std::atomic<bool> broken{false};
 
   Slot& slot(std::size_t number = 0) { return *slots[number]; }
-  // The slot of the next call that may be pending; null if there are none for such calls.
+  // Returns the slot of the next call that may be pending, or null if there is no slot for such calls.
   Slot* next_pending_slot() {
     return slots.size() < 2 ? nullptr : slots[1 + pending_calls++ % (slots.size() - 1)].get();
   }
 
-  // Once topology and settings are there: the slots, each with links that `make_links` makes for its number.
+  // Makes the slots once topology and settings are set. `make_links` makes the links of each slot from its number.
   void open_slots(const std::function<std::unique_ptr<Links>(int slot)>& make_links);
-  // Gives every slot its part of the node's segment, of segment_layout's size and zero; one slot its own.
-  // `epochs_before` as in ControlBlock.
+  // Gives every slot its part of the node's segment, which has segment_layout's size and
+  // is zero; or gives one slot its own memory. `epochs_before` is as in ControlBlock.
   void place_slots(std::byte* segment, std::uint64_t epochs_before = 0);
-  // The same for a rank alone, in memory of its own. Errors: system, no_memory.
+  // Does the same for a rank that is alone, in memory of its own. Errors: system, no_memory.
   Status place_alone();
   struct SlotPart {
     std::byte* segment;
@@ -84,10 +86,10 @@ struct Communicator {
     std::uint64_t epochs_before = 0;
   };
   void place_slot(Slot& slot, const SlotPart& part);
-  // Slots of persistent calls, which own them. By any thread.
+  // Persistent calls own their slots. Any thread may call it.
   void add_persistent(Slot& slot);
   void remove_persistent(const Slot& slot);
-  // After an error in a call on `where`: tells all ranks of the node.
+  // Tells all ranks of the node that a call on `where` has met an error.
   void break_up(Code code, const Slot& where);
 
  private:

@@ -5,7 +5,7 @@
 namespace crossrail {
 namespace {
 
-// A null buffer has room for nothing. If the driver does not say where an allocation ends, the arrays are believed.
+// A null buffer has no room. If the driver does not say where an allocation ends, the arrays are trusted.
 void find_limits(crossrail_counted_side& side) {
   side.lowest = side.highest = 0;
   if (side.base == nullptr) return;
@@ -24,7 +24,7 @@ DeviceSide whole(const crossrail_counted_side& side) { return {side.base, 1, fal
 
 }  // namespace
 
-Status CountedBuffers::open(Buffers&, const Plan*) { return failed(Code::unsupported, "counts that only a device may read"); }
+Status CountedBuffers::open(Buffers&, const Plan*) { return failed(Code::unsupported, "only a device may read the counts"); }
 
 DeviceCall CountedBuffers::on_devices() {
   if (!possible_) return {};

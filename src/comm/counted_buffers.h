@@ -1,5 +1,5 @@
-// CountedBuffers: the user's memory of a v-call in a stream's order. The arrays with the lengths and places of blocks may be in device
-// memory, where nobody knows them before the stream gets there; so the kernel keeps to the allocations in which the buffers begin.
+// CountedBuffers is the user's memory of a v-call in a stream's order. The arrays with the lengths and places of blocks may be in device memory,
+// where no rank knows them before the stream gets there. Therefore the kernel keeps to the allocations in which the buffers begin.
 //
 // In the barrier before the exchange each rank tells its peers where their blocks go and how much fits there. A sender cuts its block off
 // at that, so that nobody writes where the receiver has not said. A device that finds a block wrong sets a word that its rank reads in its

@@ -138,8 +138,8 @@ void Part::put(const std::byte* row, std::size_t at, std::size_t length) const {
 }
 
 void copy_part(const Part& to, const Part& from) {
-  if (to.bytes == 0) return;  // there may be no buffer
-  if (to.base == from.base && to.begin == from.begin && to.layout == from.layout) return;  // in place
+  if (to.bytes == 0) return;  // There may be no buffer.
+  if (to.base == from.base && to.begin == from.begin && to.layout == from.layout) return;  // The call is in place.
   if (from.layout == nullptr) return to.put(from.base + from.begin, 0, to.bytes);
   if (to.layout == nullptr) return from.take(to.base + to.begin, 0, to.bytes);
   if (to.layout == from.layout && to.begin == from.begin) {

@@ -38,7 +38,7 @@ struct Layout {
 struct Part {
   std::byte* base = nullptr;
   const Layout* layout = nullptr;
-  std::size_t begin = 0;  // how many bytes of the elements come before
+  std::size_t begin = 0;  // So many bytes of the elements come before.
   std::size_t bytes = 0;
 
   void take(std::byte* row, std::size_t at, std::size_t length) const;

@@ -1,4 +1,4 @@
-// Parameter: a number beside an algorithm's name, as its row declares it (collectives/parameters.h).
+// A Parameter is a number beside an algorithm's name that the algorithm's row declares (collectives/parameters.h).
 #pragma once
 
 #include <array>
@@ -11,36 +11,36 @@
 
 namespace crossrail {
 
-// What a parameter's value counts.
+// The unit says what a parameter's value counts.
 enum class Unit : std::uint8_t {
   bytes,
-  row_bytes,  // all blocks of a rank are as long, or shorter: only this matters
-  ranks,      // of the communicator: more than there are do as much as all
+  row_bytes,  // All blocks of a rank together have so many bytes, which is what counts when they may be shorter.
+  ranks,      // They are ranks of the communicator. More than there are have the same effect as all.
   nodes,
-  node_ranks,  // ranks of the smallest node
-  processes   // of a rank: itself and its helpers
+  node_ranks,  // They are ranks of the smallest node.
+  processes   // They are a rank's processes: itself and its helper processes.
 };
 
 struct Parameter {
   const char* name;
   std::uint64_t preset;
   Unit unit;
-  std::span<const std::uint64_t> values;  // worth trying
+  std::span<const std::uint64_t> values;  // Tuning tries these values.
   const char* help;
 };
 
-// Numbers beside an algorithm's name: "packet=512 chunk=4096".
+// Parameters are numbers beside an algorithm's name: "packet=512 chunk=4096".
 using Parameters = std::map<std::string, std::uint64_t>;
 
-// The values of all parameters that an algorithm's row declares.
+// ParameterValues holds the values of all parameters that an algorithm's row declares.
 class ParameterValues {
  public:
-  static constexpr std::size_t kMost = 8;  // parameters of a row
+  static constexpr std::size_t kMost = 8;  // No row has more parameters.
 
   ParameterValues() = default;
-  // The defaults where `given` says nothing; what it says of other parameters is left out.
+  // Uses the default for a parameter that is not in `given`. Other parameters in `given` are ignored.
   explicit ParameterValues(std::span<const Parameter* const> declared, const Parameters& given = {});
-  // Null if the row does not declare it.
+  // Returns null if the row does not declare it.
   const std::uint64_t* find(const Parameter& one) const {
     for (std::size_t number = 0; number < declared_.size(); ++number) {
       if (declared_[number] == &one) return &values_[number];
@@ -57,7 +57,7 @@ class ParameterValues {
 
 const char* name_of(Unit unit);
 
-// What a value does on such a communicator: at least 1 and at most what there is, for units that are limited.
+// Returns what the value means on such a communicator: at least 1, and at most what there is, for units that are limited.
 std::uint64_t limited(std::uint64_t value, Unit unit, const Topology& topology);
 
 template <std::uint64_t... values>

@@ -32,11 +32,11 @@ std::uint64_t Plan::parameter(const Parameter& declared) const {
 }
 
 Status Plan::open_messages_and_memory(std::size_t bytes) {
-  // Both, even if one fails here: other ranks are in them.
+  // Both must be called even if the first one fails here, because other ranks call them.
   const Status opened = links->open_messages();
   node_bytes = bytes;
   if (bytes > topology->scratch_bytes) {
-    return failure(Code::no_memory, "%zu bytes of the node's memory are over CROSSRAIL_SCRATCH", bytes);
+    return failure(Code::no_memory, "%zu bytes of the node's memory exceed CROSSRAIL_SCRATCH", bytes);
   }
   const Status shared = links->share(bytes, *node_memory);
   return opened.ok() ? shared : opened;
@@ -51,7 +51,7 @@ Status Plan::enter_node_memory(std::byte*& memory) {
 
 Status Plan::reserve_scratch(std::size_t bytes) {
   if (bytes > topology->scratch_bytes) {
-    return failure(Code::no_memory, "%zu bytes of scratch are over CROSSRAIL_SCRATCH", bytes);
+    return failure(Code::no_memory, "%zu bytes of scratch exceed CROSSRAIL_SCRATCH", bytes);
   }
   CROSSRAIL_TRY(slot_scratch->reserve(bytes));
   scratch_bytes = bytes;

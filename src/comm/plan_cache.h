@@ -1,5 +1,5 @@
-// PlanCache: the plans of a slot, bounded. A plan serves an interval of sizes of one kind of call; intervals of a kind do not overlap.
-// Which plan is dropped depends only on the sequence of Shapes, so that all ranks keep and drop the same ones.
+// PlanCache holds a limited number of plans of a slot. A plan serves an interval of sizes of one kind of call, and the intervals of a kind do not
+// overlap. Which plan is dropped depends only on the sequence of Shapes, so all ranks keep and drop the same ones.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace crossrail {
 class PlanCache {
  public:
   explicit PlanCache(std::size_t capacity) : capacity_(capacity < 1 ? 1 : capacity) {}
-  // The plan that serves such a call, and is for it from now on: its shape is the call's. Null if there is none.
+  // Returns the plan that serves such a call, or null. The plan is made for this call from now on: its shape becomes the call's.
   Plan* find(const Shape& shape) {
     const std::uint64_t kind = shape.kind();
     if (plans_.empty() || kind != last_kind_ || !plans_.front()->sizes.contain(shape.block_bytes)) {
@@ -24,7 +24,8 @@ class PlanCache {
     if (plan.shape.block_bytes != shape.block_bytes || plan.shape.root != shape.root) set_call(plan, shape);
     return &plan;
   }
-  // A plan for a Shape that has none; it leaves to others the sizes that they serve. Drops the least recently used plan when full.
+  // Adds a plan for a Shape that has none. It does not take over sizes that other
+  // plans serve. Drops the least recently used plan when the cache is full.
   Plan& add(std::unique_ptr<Plan> plan);
   std::size_t size() const { return plans_.size(); }
   void clear();
@@ -37,16 +38,16 @@ class PlanCache {
   };
   using Places = std::vector<Place>;
 
-  // The first place behind all that serve smaller blocks only.
+  // Returns the place after all plans that serve only smaller blocks.
   Places::iterator place_of(std::uint64_t kind, std::uint64_t bytes);
   static void set_call(Plan& plan, const Shape& shape);
   bool bring_to_front(std::uint64_t kind, std::uint64_t bytes);
   void drop_last();
 
   std::size_t capacity_;
-  Plans plans_;  // most recently used first
-  std::uint64_t last_kind_ = 0;  // of the first one
-  Places places_;  // by kind, then by size
+  Plans plans_;  // The most recently used plan comes first.
+  std::uint64_t last_kind_ = 0;  // It is the kind of the first plan.
+  Places places_;  // They are sorted by kind, then by size.
 };
 
 }  // namespace crossrail

@@ -1,4 +1,4 @@
-// The ranges in a tuning table's columns, read once.
+// These ranges stand in a tuning table's columns and are read once.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ bool parse_range(const std::string& text, Range& range);
 
 // A range of versions of an MPI library. Only as many numbers are compared as the range has, so 4 includes 4.1.6.
 struct MpiRange {
-  std::string library;  // empty for any library
+  std::string library;  // It is empty for any library.
   std::vector<int> low, high;
   bool contains(const MpiVersion& version) const;
 };

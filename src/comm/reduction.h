@@ -23,13 +23,13 @@ enum class Operation : std::uint8_t {
 
 // These C++ types stand for elements that have no type of their own in C++.
 template <class Stored>
-struct Truth {  // false is 0; only the compiler that made it knows what true is
+struct Truth {  // False is 0; only the compiler that made the value knows what true is.
   Stored stored;
 };
 template <class Value, class Place>
-struct Placed {};  // a value and, right behind it, the place where it was found
+struct Placed {};  // It is a value and, right behind it, the place where it was found.
 template <class Stored, class Form>
-struct Short {  // a float of 8 or 16 bits (short_floats.h)
+struct Short {  // It is a float of 8 or 16 bits (short_floats.h).
   Stored bits;
 };
 

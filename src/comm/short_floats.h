@@ -42,10 +42,12 @@ template <int kExponent, int kFraction, bool kInfinite>
 struct ShortFloat {
   static constexpr int kBias = (1 << (kExponent - 1)) - 1, kSign = kExponent + kFraction, kShift = 23 - kFraction;
   static constexpr uint32_t kMagnitude = (1u << kSign) - 1;
-  static constexpr uint32_t kSpecial = kInfinite ? kMagnitude - ((1u << kFraction) - 1) : kMagnitude;  // the first that is not a finite number
-  static constexpr uint32_t kStep = 127 - kBias;                                                       // between the exponents' biases
+  static constexpr uint32_t kSpecial = kInfinite ? kMagnitude - ((1u << kFraction) - 1) : kMagnitude;  // It is the first that is not a finite number.
+  // It is the difference of the exponents' biases.
+  static constexpr uint32_t kStep = 127 - kBias;
   static constexpr float kSmallest = power_of_two(1 - kBias - kFraction);
-  static constexpr float kRounder = power_of_two(24 - kBias - kFraction);  // so large that a number added to it is rounded to a multiple of kSmallest
+  // It is so large that a number added to it is rounded to a multiple of kSmallest.
+  static constexpr float kRounder = power_of_two(24 - kBias - kFraction);
 
   // Denormal numbers are not computed as denormal floats, which programs may have told the processor to treat as zero.
   SHORT_FLOAT_FUNCTION static float value(uint32_t bits) {
@@ -65,7 +67,7 @@ struct ShortFloat {
   }
 };
 
-// bfloat16, the upper half of a float.
+// It is bfloat16, the upper half of a float.
 struct UpperHalf {
   SHORT_FLOAT_FUNCTION static float value(uint32_t bits) { return float_of_bits(bits << 16); }
   SHORT_FLOAT_FUNCTION static uint32_t nearest(float value) {

@@ -23,21 +23,21 @@ namespace crossrail {
 
 struct Communicator;
 
-// Packed datatypes, and host copies of buffers in device memory.
+// PackingMemory holds packed datatypes, and host copies of buffers in device memory.
 class PackingMemory {
  public:
   GrowableBuffer packed, staged_send, staged_recv;
-  // Of one of the latter two. Errors: no_memory.
+  // Reserves one of the latter two. Errors: no_memory.
   Status reserve_staged(GrowableBuffer& staged, std::size_t bytes);
-  // After a call, large memory is given back. That of copies of device memory is kept a while longer: fresh pages cost more than the copies.
+  // Returns large memory after a call. Copies of device memory are kept a while longer, because fresh pages cost more than the copies.
   void shrink() {
     if ((packed.bytes | staged_send.bytes | staged_recv.bytes) != 0) shrink_what_is_held();
   }
 
  private:
   void shrink_what_is_held();
-  std::size_t largest_staged_ = 0;  // of the present call
-  int small_calls_ = 0;             // since the last one that staged much
+  std::size_t largest_staged_ = 0;  // It belongs to the present call.
+  int small_calls_ = 0;             // It counts calls since the last one that staged much.
 };
 
 struct Slot {
@@ -45,35 +45,35 @@ struct Slot {
       : owner(communicator), links(std::move(its_links)), plans(plan_count) {}
 
   Communicator& owner;
-  bool pending = false;  // its calls run on fibers: they never become the MPI library's once they have begun
-  bool busy = false;     // a pending call runs on it
+  bool pending = false;  // Its calls run on fibers and never become native once they have begun.
+  bool busy = false;     // A pending call runs on it.
   std::unique_ptr<Links> links;
-  std::unique_ptr<ControlBlock> control;  // null where the node shares no segment
-  std::unique_ptr<DeviceSharing> devices;  // of this node; null where `control` is
+  std::unique_ptr<ControlBlock> control;  // It is null if the node shares no segment.
+  std::unique_ptr<DeviceSharing> devices;  // It is this node's; it is null if `control` is.
   NodeMemory node_memory;
   PlanCache plans;
-  std::uint64_t plan_number = 0;  // of the last plan made
-  // The largest block for which all ranks have made a plan together, by candidate (selection/choice.h).
+  std::uint64_t plan_number = 0;  // It is the number of the last plan made.
+  // For each candidate (selection/choice.h), it is the largest block for which all ranks have made a plan together.
   struct Planned {
     const void* candidate;
     std::uint64_t bytes;
   };
   std::vector<Planned> planned;
-  // Of the call that runs: whether messages were open when it was called, which all ranks saw alike.
+  // Messages were open when the running call began; all ranks saw the same.
   bool messages = true;
 
-  std::uint64_t unbounded_calls = 0;  // by messages, in which a rank does not wait for all others
+  std::uint64_t unbounded_calls = 0;  // It counts calls by messages in which a rank does not wait for all others.
 
-  std::string error;  // what its last call that failed had to say
+  std::string error;  // It explains the last call that failed.
 
-  GrowableBuffer scratch;  // of whichever plan runs
+  GrowableBuffer scratch;  // Whichever plan runs uses it.
   PackingMemory packing;
 
-  // How often waits on a fiber look before they suspend it.
+  // A wait on a fiber looks so often before it suspends the fiber.
   void spin(int times) {
     if (control != nullptr) control->spin(times);
   }
-  // Waits of its calls suspend this fiber from now on; null: they spin.
+  // From now on, waits of its calls suspend this fiber; if it is null, they spin.
   void run_on(Fiber* fiber) {
     links->run_on(fiber);
     if (control != nullptr) control->run_on(fiber);

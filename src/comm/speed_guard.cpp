@@ -10,13 +10,13 @@
 namespace crossrail {
 namespace {
 
-// u: the usual way, o: the other one. Those of capital letters do not count: a call is slower behind one of the other kind, which
-// has left ranks and caches otherwise. So a look only tells whether the other way may be worth confirming.
+// u means the usual way and o the other one. Calls with capital letters do not count, because a call is slower after one of the other kind, which has
+// left ranks and caches in another state. So a look only tells whether the other way may be worth confirming.
 constexpr std::string_view kLook = "uuou", kConfirmation = "UUuuuuOOoooo";
-// Worth confirming: quicker than one and a half times the usual way.
+// The other way is worth confirming if it takes less than one and a half times as long as the usual way.
 constexpr std::uint64_t kWorthHalves = 3;
 constexpr int kConfirmations = 2;
-constexpr std::uint64_t kLongestInterval = 100;  // in first intervals
+constexpr std::uint64_t kLongestInterval = 100;  // The unit is the first interval.
 
 std::int64_t now_ns() {
   timespec now{};
@@ -24,21 +24,21 @@ std::int64_t now_ns() {
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
-// Where all ranks have equal work, who came last has waited least: the quickest rank's time is the call's own. In
-// calls with a length for every block a rank may have nothing to do.
+// If all ranks have equal work, the rank that came last has waited least, so the quickest rank's time is the call's own. In calls with a length for
+// every block, a rank may have nothing to do.
 bool quickest_counts(Collective collective) {
   const Counts counts = row_of(collective).counts;
   return counts != Counts::vector && counts != Counts::table;
 }
 
-// Of times the largest value is found by all ranks: the slowest, or the quickest by what is left to the most.
+// All ranks find the largest value of the times, which is that of the slowest rank. With inverted times it is that of the quickest.
 SpeedGuard::Nanoseconds value_of(Collective collective, SpeedGuard::Nanoseconds time) { return quickest_counts(collective) ? ~time : time; }
 
 bool is_other(char call) { return call == 'o' || call == 'O'; }
 
 std::mutex mutex;
 std::vector<ComparedCalls>& all_compared() {
-  static auto& all = *new std::vector<ComparedCalls>;  // outlives every static object: reports come late
+  static auto& all = *new std::vector<ComparedCalls>;  // It outlives every static object, because reports come late.
   return all;
 }
 
@@ -78,7 +78,7 @@ SpeedGuard::Compared SpeedGuard::compare(const SizeClass& one) const {
   const std::string_view pattern = one.confirming ? kConfirmation : kLook;
   Compared seen{0, kFailed, 0};
   for (std::size_t at = 0; at < pattern.size(); ++at) {
-    const std::uint64_t time = value_of(one.collective, one.values[at]);  // its own inverse
+    const std::uint64_t time = value_of(one.collective, one.values[at]);  // The function is its own inverse.
     if (pattern[at] == 'U' || pattern[at] == 'O') continue;
     if (is_other(pattern[at])) {
       seen.slowest_other = std::max(seen.slowest_other, time);
@@ -90,7 +90,7 @@ SpeedGuard::Compared SpeedGuard::compare(const SizeClass& one) const {
   return seen;
 }
 
-// A slower other way makes the next window wait longer.
+// If the other way is slower, the next window waits longer.
 void SpeedGuard::close(SizeClass& one, const Compared& seen) {
   const bool known = seen.slowest_other != kFailed && seen.quickest_usual > 0;
   const std::uint64_t percent = known ? std::clamp(100 * seen.slowest_other / seen.quickest_usual, std::uint64_t{100}, 100 * kLongestInterval) : 100;
@@ -133,7 +133,7 @@ bool SpeedGuard::native(const Shape& shape) {
   const std::string_view pattern = one.confirming ? kConfirmation : kLook;
   const auto sample = static_cast<std::size_t>(one.sample++);
   timed_ = at;
-  one.values[sample] = value_of(one.collective, kFailed);  // should it fail
+  one.values[sample] = value_of(one.collective, kFailed);  // This value stays if the call fails.
   began_ns_ = now_ns();
   return is_other(pattern[sample]) != one.given_back;
 }

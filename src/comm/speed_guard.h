@@ -39,7 +39,7 @@ class SpeedGuard {
   // Returns whether the call that has begun is timed. Then `ended` must follow at its end, whichever way it went.
   bool timing() const { return timed_ != kNone; }
   void ended(bool well = true);
-  void took(Nanoseconds time);  // for tests, instead of `ended`
+  void took(Nanoseconds time);  // Tests call it instead of `ended`.
 
  private:
   static constexpr int kMostSamples = 12;
@@ -51,13 +51,13 @@ class SpeedGuard {
     bool confirming = false;
     int confirmed = 0;
     std::uint64_t calls = 0;
-    std::uint64_t window = 0;    // how many calls come before it begins
-    std::uint64_t interval = 0;  // how many calls later the next one begins
-    int sample = 0;              // which sample of the window this is
+    std::uint64_t window = 0;    // So many calls come before it begins.
+    std::uint64_t interval = 0;  // The next one begins so many calls later.
+    int sample = 0;              // It is the sample of the window that comes next.
     std::array<Nanoseconds, kMostSamples> values{};
   };
   struct Compared {
-    std::uint64_t slowest_usual, quickest_usual, slowest_other;  // ns; kFailed at most
+    std::uint64_t slowest_usual, quickest_usual, slowest_other;  // They are ns, at most kFailed.
   };
   std::size_t class_of(const Shape& shape);
   Compared compare(const SizeClass& one) const;
@@ -69,13 +69,13 @@ class SpeedGuard {
   std::int64_t began_ns_ = 0;
 };
 
-// What was compared in this process so far, on all communicators.
+// It is what was compared in this process so far, on all communicators.
 struct ComparedCalls {
   Collective collective;
-  std::uint64_t least_bytes, most_bytes;  // of a block; 0 and 0 for v-calls
+  std::uint64_t least_bytes, most_bytes;  // They are bytes of a block; both are 0 for v-calls.
   std::uint64_t windows = 0;
-  std::uint64_t given_back = 0, taken_back = 0;  // how often
-  SpeedGuard::Nanoseconds carried_ns = 0, native_ns = 0;  // the quickest call of either way in the last window
+  std::uint64_t given_back = 0, taken_back = 0;  // They count how often that happened.
+  SpeedGuard::Nanoseconds carried_ns = 0, native_ns = 0;  // They are the quickest calls of both ways in the last window.
 };
 std::vector<ComparedCalls> compared_calls();
 

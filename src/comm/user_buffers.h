@@ -1,4 +1,4 @@
-// UserBuffers: the user's memory of one call, brought to where the plan wants it.
+// UserBuffers is the user's memory of one call, prepared as the plan wants it.
 #pragma once
 
 #include "base/status.h"
@@ -13,23 +13,23 @@ class UserBuffers {
  public:
   virtual ~UserBuffers() = default;
 
-  // As blocks in host memory; what is to be sent lies there. In a row of bytes each, except where the plan takes them as they
-  // lie; `plan` may be null. Errors: no_memory, system.
+  // Presents the memory as blocks in host memory, with what is to be sent. Each block is a row of bytes, unless the plan takes blocks as they lie;
+  // `plan` may be null. Errors: no_memory, system.
   virtual Status open(Buffers& buffers, const Plan* plan) = 0;
-  // Whether what is sent lies where what is received goes, so that a call cannot be begun again.
+  // Returns whether what is sent lies where what is received goes, so that a call cannot be done again.
   virtual bool in_place() const { return false; }
-  // After the engine has filled the receiving blocks: brings them to the user's memory.
+  // The engine has filled the receiving blocks: copies them to the user's memory.
   virtual Status close() = 0;
 
-  // As a call on device memory. UserBuffers that no device can touch have a null address.
+  // Presents the call as one on device memory. UserBuffers that no device can access have a null address.
   virtual DeviceCall on_devices() { return {}; }
   virtual Buffers device_buffers() { return {}; }
 };
 
-// Memory that is contiguous blocks already. A side at null is empty.
+// PlainBuffers are memory that already consists of contiguous blocks. A null side is empty.
 class PlainBuffers final : public UserBuffers {
  public:
-  // `bytes` of each side where all blocks are equal.
+  // If all blocks are equal, each side has `bytes` bytes.
   PlainBuffers(const Buffers& buffers, std::size_t bytes = 0) : buffers_(buffers), bytes_(bytes) {}
   Status open(Buffers& buffers, const Plan*) override {
     buffers = buffers_;

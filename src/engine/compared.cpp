@@ -7,13 +7,13 @@
 namespace crossrail {
 namespace {
 
-// What was timed is judged in the next call, where all ranks wait for each other with patience.
+// The times of a call are judged in the next call, where all ranks wait for each other patiently.
 Status judge_times(Slot& slot, const Shape& shape, std::span<SpeedGuard::Nanoseconds> values) {
   for (SpeedGuard::Nanoseconds& value : values) CROSSRAIL_TRY(agree_on_largest(slot, value, value));
   const SpeedGuard::Verdict verdict = slot.owner.guard.judge(shape);
   if (verdict == SpeedGuard::Verdict::as_before || slot.owner.topology.rank != 0) return {};
   log_line(LogLevel::plan, "%s of %llu bytes and the like: %s", name_of(shape.collective), static_cast<unsigned long long>(shape.block_bytes),
-           verdict == SpeedGuard::Verdict::given_back ? "native was faster on this communicator, and has these calls now" : "carried again, native was slower");
+           verdict == SpeedGuard::Verdict::given_back ? "native was faster on this communicator and handles these calls now" : "crossrail handles them again because native was slower");
   return {};
 }
 

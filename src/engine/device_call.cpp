@@ -27,7 +27,7 @@ bool has_device_rows(Collective collective) {
 
 bool moves_nothing(const Shape& shape) { return row_of(shape.collective).counts != Counts::vector && shape.block_bytes == 0; }
 
-// Whether descriptors can be exchanged: all ranks of the node have a module by now.
+// Descriptors can be exchanged only if all ranks of the node have loaded a device module.
 Status look_for_modules(Slot& slot, When when, bool& active) {
   active = false;
   if (slot.devices == nullptr) return {};
@@ -36,7 +36,7 @@ Status look_for_modules(Slot& slot, When when, bool& active) {
   return {};
 }
 
-// The sides of the call, and the length of its blocks where the sides do not tell it: equal ones.
+// Describes the sides of the call. If all blocks have one length, the sides do not contain it, and the description does.
 DeviceCall described(const Slot& slot, const Shape& shape, UserBuffers& user) {
   DeviceCall call = user.on_devices();
   if (call.block_bytes == 0) call.block_bytes = device_block_bytes(shape, slot.owner.topology.size);
@@ -44,14 +44,14 @@ DeviceCall described(const Slot& slot, const Shape& shape, UserBuffers& user) {
   return call;
 }
 
-// In place, what peers have not read yet would be written over.
+// In place, a rank would overwrite what its peers have not read yet.
 bool writes_over_itself(const Shape& shape, const UserBuffers& user) {
   const CollectiveRow& row = row_of(shape.collective);
   const bool scatters_results = row.reduces && row.counts != Counts::elements;
   return shape.in_place || (scatters_results && user.in_place());
 }
 
-// What the plan does on devices. Not `done`: some rank cannot map the memory of another, as all see alike.
+// Runs the plan on devices. `done` is false, on all ranks alike, if some rank cannot map the memory of another one.
 Status run_mapped(Slot& slot, Plan& plan, UserBuffers& user, bool& done) {
   const Status status = run_plan(plan, user.device_buffers(), slot.owner.topology.one_node() ? plan.run : plan.run_on_devices);
   slot.devices->end_call();
@@ -60,8 +60,8 @@ Status run_mapped(Slot& slot, Plan& plan, UserBuffers& user, bool& done) {
   return done ? status : Status{};
 }
 
-// The plan for a call on device memory, whose descriptors have then been exchanged. Null where there is none: some
-// rank has a side elsewhere, or no algorithm fits.
+// Finds the plan for a call on device memory, and exchanges the call's descriptors.
+// The plan is null if some rank has a side elsewhere or no algorithm fits.
 Status plan_on_devices(Slot& slot, const Shape& shape, const DeviceCall& call, Plan*& plan) {
   DeviceSharing& devices = *slot.devices;
   Plan* known = slot.plans.find(shape);
@@ -93,7 +93,7 @@ Status run_on_devices(Slot& slot, Shape shape, UserBuffers& user, Plan*& plan) {
   Plan* known = nullptr;
   CROSSRAIL_TRY(plan_on_devices(slot, shape, call, known));
   if (known == nullptr) return {};
-  if (known->native() && !known->fallback) plan = known;  // a row of the table says so
+  if (known->native() && !known->fallback) plan = known;  // A row of the table asks for this.
   if (known->native()) return {};
   const Status status = run_mapped(slot, *known, user, done);
   if (done) plan = known;
@@ -146,7 +146,7 @@ Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& d
 
 namespace {
 
-// What would have to be staged is nowhere, as the others see it.
+// Describes a side that would have to be staged as lying nowhere, so that the other ranks see it.
 DeviceCall described_for_stream(const Slot& slot, const Shape& shape, UserBuffers& user) {
   DeviceCall call = described(slot, shape, user);
   call.stays = true;
@@ -168,14 +168,14 @@ Status enqueue_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, voi
   if (shape.in_place) return failed(Code::unsupported, "not in place");
   Plan* plan = nullptr;
   DeviceCall call = described_for_stream(slot, shape, user);
-  // All are to hear, and are here now: this call is refused for what was wrong with the one before.
+  // All ranks take part in this, so all learn of the error here: this call is refused for what was wrong with the call before.
   const std::string wrong_before = slot.devices->queue().wrong_so_far();
   if (!wrong_before.empty()) call.send = call.recv = {};
   CROSSRAIL_TRY(plan_on_devices(slot, shape, call, plan));
   if (!wrong_before.empty()) return failure(Code::unsupported, "%s", wrong_before.c_str());
   if (plan == nullptr) {
-    return failed(Code::unsupported, "some rank's buffers are not in device memory that the others can map, or have gaps, or are one where results would be "
-                                     "written over what others read, or its counts of an earlier call were wrong");
+    return failed(Code::unsupported, "some rank's buffers have gaps, are not in device memory that the others can map, or are the same although results would "
+                                     "overwrite what others read, or its counts of an earlier call were wrong");
   }
   Buffers buffers = user.device_buffers();
   buffers.stream = stream == nullptr ? CROSSRAIL_DEFAULT_STREAM : stream;

@@ -1,10 +1,12 @@
-// The one door to devices. Ranks may pass what they like, so those of a node tell each other in every call where their sides lie (descriptors),
-// and only where all lie on devices is the call done there. When they do so, and what they say, depends on where the call is done:
+// All calls on devices go through this file. Ranks may pass any memory, so the ranks of a node tell each
+// other in every call where their sides lie (descriptors). The call runs on devices only if all sides lie
+// there. When the ranks exchange descriptors, and what these contain, depends on where the call runs:
 //
-//   one node        before there is a plan, since its Shape is then one on device memory. Exchanged anew with what a fresh plan maps.
-//   several nodes   with the plan, which all ranks have agreed on: each node sees for itself and does its part; messages between nodes are
-//                   the same. The first call of a Shape is told of before there is a plan, which all ranks choose by it.
-//   a stream        as on one node, but nothing is staged: staging takes its turn, and streams do not.
+//   one node        before there is a plan, since its Shape is then one on device memory. If a fresh plan maps memory, they exchange
+//                   descriptors again.
+//   several nodes   with the plan, on which all ranks have agreed: each node checks its own sides and does its part, and messages between
+//                   nodes are the same. At the first call of a Shape they do so before there is a plan, because all ranks choose it by that.
+//   a stream        as on one node, but nothing is staged, because staging blocks and streams do not.
 #pragma once
 
 #include "base/trace.h"
@@ -13,7 +15,7 @@
 
 namespace crossrail {
 
-// `run` of a plan, counted.
+// Runs a plan and counts the call.
 inline Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, const Buffers&)) {
   plan.last = {};
   const trace::Slice traced(trace::on() ? trace::begin({plan.algorithm, trace::Kind::phase, plan.shape.block_bytes, -1, plan.links->traced_call()}) : 0);
@@ -24,21 +26,21 @@ inline Status run_plan(Plan& plan, const Buffers& buffers, Status (*run)(Plan&, 
   return status;
 }
 
-// Whether calls of this Shape on this slot may be done on the devices of one node.
+// Returns whether calls of this Shape on this slot may run on the devices of one node.
 bool may_be_on_devices(const Slot& slot, const Shape& shape);
-// Leaves `plan` null where the call must go through host memory: some rank has a side there, no
-// algorithm fits, or (seen by all ranks alike) some rank cannot map the memory of another.
+// Leaves `plan` null if the call must go through host memory: some rank has a side there, no algorithm fits, or some rank cannot map the memory of
+// another one, which all ranks see alike.
 Status run_on_devices(Slot& slot, Shape shape, UserBuffers& user, Plan*& plan);
 
-// Several nodes. Drivers may be loaded at any time. All ranks ask at their calls 1, 2, 4, ..., and forget then what has been planned without
-// devices.
+// Serves calls on several nodes. Drivers may be loaded at any time. All ranks ask each other at their calls 1, 2, 4, ..., and when a driver has been
+// found they forget the plans that were made without devices.
 Status ask_for_drivers(Slot& slot);
-// The first call of a Shape: whether all ranks of all nodes have both sides in device memory. False where ranks are on one node.
+// Finds at the first call of a Shape whether all ranks of all nodes have both sides in device memory. It is false if the ranks are on one node.
 Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool& on_devices);
-// For a plan that can run on devices. `done`: this node's part of the call has been done there.
+// Serves a plan that can run on devices. `done` says that this node's part of the call has run there.
 Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& done);
 
-// In the order of a stream. Errors as of run_on_stream.
+// Enqueues the call in the order of a stream. Errors: those of run_on_stream.
 Status enqueue_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, void* stream);
 
 }  // namespace crossrail

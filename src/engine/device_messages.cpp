@@ -17,15 +17,16 @@ namespace {
 using Where = MessageRoom::Where;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kSizes[] = {std::size_t{1} << 20, std::size_t{64} << 10, std::size_t{4} << 10};  // bytes of a message, falling
-constexpr int kRounds = 5;         // of which the first is not counted
-constexpr double kFaster = 0.97;   // of the time by way of host memory: less is noise
+// These are sizes of a message in bytes, in falling order.
+constexpr std::size_t kSizes[] = {std::size_t{1} << 20, std::size_t{64} << 10, std::size_t{4} << 10};
+constexpr int kRounds = 5;         // The first round is not counted.
+constexpr double kFaster = 0.97;   // A time above this fraction of the time through host memory counts as noise.
 constexpr std::uint32_t kFailed = ~std::uint32_t{0};
 
-// What this process has found by comparing, for its other communicators; 0: nothing yet.
+// This process has found it by comparing and uses it for its other communicators; 0 means that nothing is known yet.
 std::atomic<std::size_t> found_before{0};
 
-// Every rank sends to the one so many further on, chosen so that as many as can be are on other nodes.
+// Every rank sends to the rank `shift` further on. The shift is chosen so that as many pairs as possible are on different nodes.
 int best_shift(const Topology& topology) {
   constexpr int kMost = 128;
   int best = 1, most = -1;
@@ -39,18 +40,18 @@ int best_shift(const Topology& topology) {
   return best;
 }
 
-// Bytes of a rank, from a block of its device to a block of another's.
+// A Trial sends a rank's bytes from a block of its device to a block of another rank's.
 class Trial {
  public:
   explicit Trial(Slot& slot) : slot_(slot), queue_(slot.devices->queue()), host_(queue_), device_(queue_) {}
   ~Trial() {
-    queue_.drain();  // after an error
+    queue_.drain();  // The queue is not empty after an error.
     if (blocks_ != nullptr) (void)queue_.module().free(blocks_);
   }
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  // This rank alone.
+  // This concerns only this rank.
   bool prepare() {
     void* memory = nullptr;
     if (queue_.module().alloc(&queue_.home(), 2 * kSizes[0], &memory) != nullptr) return false;
@@ -61,7 +62,7 @@ class Trial {
     return device::copy(blocks_, mine.data(), mine.size()).ok();
   }
 
-  // Nanoseconds of the slowest rank in the best round; kFailed where some rank has got wrong bytes.
+  // Finds the nanoseconds of the slowest rank in the best round, or kFailed if some rank has received wrong bytes.
   Status time(Where where, std::size_t bytes, std::uint32_t& best) {
     best = kFailed;
     for (int round = 0; round < kRounds; ++round) {
@@ -97,7 +98,7 @@ class Trial {
   Status exchange(const MessageRoom& room, std::size_t bytes) {
     CROSSRAIL_TRY(copy(room.on_device(), blocks_, bytes));
     const Status sent = exchange_messages(room, bytes);
-    if (!sent.ok()) slot_.links->cancel_posted();  // the room goes
+    if (!sent.ok()) slot_.links->cancel_posted();  // The room is about to be freed.
     CROSSRAIL_TRY(sent);
     return copy(blocks_ + kSizes[0], room.on_device() + kSizes[0], bytes);
   }
@@ -106,7 +107,7 @@ class Trial {
     CROSSRAIL_TRY(slot_.links->post_send(shifted(shift_), room.memory(), bytes));
     return slot_.links->wait_posted();
   }
-  // What has come; it is gone then.
+  // Checks what has arrived, and erases it.
   bool right(std::size_t bytes) const {
     std::vector<std::byte> came(bytes);
     const std::vector<std::byte> sent = pattern_of(shifted(-shift_)), nothing(bytes);
@@ -117,11 +118,11 @@ class Trial {
   Slot& slot_;
   DeviceQueue& queue_;
   MessageRoom host_, device_;
-  std::byte* blocks_ = nullptr;  // one to send, one to receive
+  std::byte* blocks_ = nullptr;  // One block sends, the other receives.
   int shift_ = best_shift(slot_.owner.topology);
 };
 
-// The shortest message from which on all are faster from device to device; SIZE_MAX where none are.
+// Finds the size from which on all messages are faster from device to device, or SIZE_MAX if none are.
 Status compare(Trial& trial, bool always, std::size_t& from) {
   from = SIZE_MAX;
   for (const std::size_t bytes : kSizes) {
@@ -129,11 +130,11 @@ Status compare(Trial& trial, bool always, std::size_t& from) {
     CROSSRAIL_TRY(trial.time(Where::host, bytes, by_host));
     CROSSRAIL_TRY(trial.time(Where::device, bytes, straight));
     if (straight == kFailed) {
-      log_line(LogLevel::error, "the MPI library says that it takes device memory, but messages from there arrive wrong: they go by way of host memory");
+      log_line(LogLevel::error, "the MPI library claims to accept device memory, but messages from there arrive wrong: they go through host memory instead");
       from = SIZE_MAX;
       return {};
     }
-    log_line(LogLevel::plan, "messages of %zu bytes between nodes: %.1f us by way of host memory, %.1f us straight from device memory", bytes,
+    log_line(LogLevel::plan, "messages of %zu bytes between nodes: %.1f us through host memory, %.1f us directly from device memory", bytes,
              by_host / 1e3, straight / 1e3);
     if (!always && straight > kFaster * by_host) return {};
     from = bytes;
@@ -160,7 +161,7 @@ Status try_device_messages(Slot& slot) {
     return {};
   }
   const Status opened = slot.links->open_messages();
-  if (!opened.ok()) return opened.code == Code::unsupported ? Status{} : opened;  // on all ranks alike
+  if (!opened.ok()) return opened.code == Code::unsupported ? Status{} : opened;  // This is so on all ranks alike.
   Trial trial(slot);
   unable = trial.prepare() ? 0 : 1;
   CROSSRAIL_TRY(agree_on_largest(slot, unable, unable));

@@ -12,26 +12,26 @@ Plan& native_plan() {
   return native;
 }
 
-// Every call, native ones too, says at once what it is: others may have to ask.
+// Every call publishes at once what it is, even a native one, because other ranks may have to ask.
 void begin_call(Slot& slot, std::uint64_t shape_hash, std::uint64_t block_bytes, bool in_place = false) {
   if (slot.control != nullptr) slot.control->begin_call(shape_hash, block_bytes, in_place);
   slot.links->begin_call(shape_hash, block_bytes, in_place);
 }
 
-// Of a call that will not go on: nothing more arrives in its buffers.
+// The call will not go on, and nothing may arrive in its buffers any more.
 void end_work(Slot& slot) {
   slot.links->cancel_posted();
   if (slot.devices != nullptr) slot.devices->queue().abandon();
 }
 
-// The call on `slot` has failed, and nobody can trust the state that ranks share any more.
+// The call on `slot` has failed, and the state that ranks share can no longer be trusted.
 void break_up(Slot& slot, Code code) {
   slot.owner.break_up(code, slot);
   slot.links->report_error(code);
   end_work(slot);
 }
 
-// The plan for a call on host memory that has none; on several nodes, also for one whose sides may be on devices.
+// Plans a call on host memory that has no plan; on several nodes, also one whose sides may be on devices.
 Status plan_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& plan) {
   bool on_devices = false;
   CROSSRAIL_TRY(ask_for_drivers(slot));
@@ -39,7 +39,7 @@ Status plan_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& pl
   return plan_for(slot, shape, plan, {on_devices, false});
 }
 
-// `plan`: the one that the call has already, or null; then the one that it gets.
+// `plan` is null or the plan that the call already has; in the first case it is set.
 Status run_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& plan) {
   if (plan == nullptr || !slot.owner.topology.one_node()) CROSSRAIL_TRY(plan_on_host(slot, shape, user, plan));
   if (plan->native()) return {};
@@ -62,20 +62,20 @@ Status run_on_host(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& pla
   return user.close();
 }
 
-// What becomes of the slot's call after an error, the same on all ranks; Code::given_back: the MPI library carries it.
+// Decides what happens to the slot's call after an error, the same on all ranks; Code::given_back means that MPI does the call.
 Status judge(Slot& slot) {
   if (slot.links->judges()) return slot.links->judge();
   return slot.control == nullptr ? failed(Code::broken, "this communicator has met an error") : slot.control->judge();
 }
 
-// This rank has all that it was to receive. False if the call may have been given back meanwhile.
+// This rank has received everything. Returns false if the call may have been given back meanwhile.
 bool end_call(Slot& slot) {
   const bool unbroken = slot.control == nullptr || slot.control->end_call();
   return slot.links->judges() ? slot.links->end_call() : unbroken;
 }
 
-// A call that begins on a communicator that has met an error. What was native before still is: other ranks may be
-// in it.
+// A call begins on a communicator that has met an error. Calls that were native
+// before remain native, because other ranks may already be in MPI's call.
 Outcome run_on_broken(Slot& slot, const Shape& shape) {
   slot.owner.broken = true;
   slot.links->report_error(Code::broken);
@@ -84,13 +84,13 @@ Outcome run_on_broken(Slot& slot, const Shape& shape) {
   const bool nothing_carried = slot.control == nullptr && !slot.links->judges();
   if (nothing_carried || (known != nullptr && known->native())) return {{}, &native_plan()};
   const Status judged = judge(slot);
-  const bool native = judged.code == Code::given_back || judged.code == Code::revoked;  // the MPI library says so itself
+  const bool native = judged.code == Code::given_back || judged.code == Code::revoked;  // MPI reports this error itself.
   return {native ? Status{} : judged, &native_plan()};
 }
 
-// A call that was under way on a communicator that has met an error: it fails, or the MPI library does it again.
+// A call was under way on a communicator that has met an error. Either it fails, or MPI does it again.
 Outcome end_broken(Slot& slot, const Status& met, bool can_be_done_again) {
-  slot.error = met.what;  // a text of this thread's, which may not be the one that goes on
+  slot.error = met.what;  // The text belongs to this thread, but another thread may use it later.
   const Code code = met.code == Code::given_back ? Code::broken : met.code;
   break_up(slot, code);
   const bool given_back = can_be_done_again && !slot.pending && judge(slot).code == Code::given_back;
@@ -98,8 +98,8 @@ Outcome end_broken(Slot& slot, const Status& met, bool can_be_done_again) {
   return {given_back ? Status{} : Status{code, slot.error.c_str()}, &native_plan()};
 }
 
-// In a v-collective or a rooted one by messages a rank waits only for those that send to it. All ranks meet now and then, lest messages to a late one pile up in
-// its MPI library's memory.
+// In a v-collective or a rooted one by messages, a rank waits only for those that send to it. All ranks meet now and then, so that messages to a late
+// rank do not pile up in its MPI library's memory.
 Status limit_run_ahead(Slot& slot, const Shape& shape) {
   constexpr std::uint64_t kMostAhead = 256;
   const bool waits_for_all = row_of(shape.collective).counts != Counts::vector && !is_rooted(shape.collective);
@@ -120,7 +120,7 @@ Outcome run_collective(Slot& slot, const Shape& shape, UserBuffers& user) {
   Status status;
   if (may_be_on_devices(slot, shape)) {
     status = run_on_devices(slot, shape, user, plan);
-    if (slot.devices->active()) known = slot.plans.find(shape);  // plans for devices may have taken its place
+    if (slot.devices->active()) known = slot.plans.find(shape);  // A plan for devices may have taken its place.
   }
   if (status.ok() && plan == nullptr) {
     plan = known;
@@ -133,7 +133,7 @@ Outcome run_collective(Slot& slot, const Shape& shape, UserBuffers& user) {
     return {status, plan};
   }
   if (end_call(slot)) return {status, plan};
-  // All has come, but others in this call may have gone to the MPI library.
+  // All data have arrived, but other ranks in this call may have gone to MPI.
   const bool given_back = !in_place && !slot.pending && judge(slot).code == Code::given_back;
   if (given_back) slot.owner.broken = true;
   return {status, given_back ? &native_plan() : plan};
@@ -156,7 +156,7 @@ Status end_own_call(Slot& slot, const Status& status) {
     (void)end_call(slot);
     return status;
   }
-  slot.error = status.what;  // a text of this thread's, which the end of the work may overwrite
+  slot.error = status.what;  // The text belongs to this thread, and end_work may overwrite it.
   break_up(slot, status.code);
   return {status.code, slot.error.c_str()};
 }
@@ -171,7 +171,7 @@ Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& user,
 
 namespace {
 
-// Whether its calls may be on device memory is decided with the plan.
+// The plan also decides whether its calls may be on device memory.
 Status plan_for_good(Slot& slot, const Shape& shape, const PersistentCall& call, Plan*& plan) {
   if (slot.devices != nullptr) {
     CROSSRAIL_TRY(slot.devices->look_for_modules(DeviceSharing::When::now));

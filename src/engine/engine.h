@@ -25,12 +25,12 @@
 
 namespace crossrail {
 
-// Every rank of the communicator calls it with the same Shape, whose memory is `host`: ranks whose
-// sides all lie in device memory find that out, and the call gets a plan for it.
-// The plan says native: nothing was done, the caller hands the call to the MPI library. Not on slots for
-// pending calls, where that would be too late.
-// Errors: mismatch, peer_lost (communicator.broken is then set on the ranks that noticed), system;
-// those of UserBuffers. After one nothing more arrives in the buffers.
+// Every rank of the communicator calls it with the same Shape, whose memory is `host`. If all sides of all ranks lie in device memory, the ranks find
+// that out, and the call gets a plan for it.
+// If the plan is native, nothing was done and the caller hands the call to MPI. That never happens on slots for pending calls, where it would be too
+// late.
+// Errors: mismatch, peer_lost (communicator.broken is then set on the ranks that noticed), system; those of UserBuffers. After an error nothing more
+// arrives in the buffers.
 struct Outcome {
   Status status;
   const Plan* plan = nullptr;
@@ -41,50 +41,48 @@ inline Outcome run_collective(Communicator& communicator, const Shape& shape, Us
 }
 Outcome run_collective(Communicator& communicator, const Shape& shape, const Buffers& buffers);
 
-// Whether a call of this Shape can be pending: some row is for it, and one that cannot fail is left in the
-// end. Pure; the same on all ranks.
+// Returns whether a call of this Shape can be pending: some row of the table is for it, and the last candidate cannot fail. It has no side effects,
+// and the result is the same on all ranks.
 bool can_be_pending(Communicator& communicator, const Shape& shape);
 
-// A collective in the order of a stream (null: the program's default one): returns when the work is enqueued.
-// Device memory, contiguous blocks, one node, a device for every rank. Errors as above; unsupported and no_memory,
-// on all ranks alike, where it cannot be done (nothing is then enqueued), or where an earlier call's counts were wrong.
-// Alltoallv: of CountedBuffers.
+// Enqueues a collective in the order of a stream (null is the program's default stream), and returns when the work is enqueued. It needs device
+// memory, contiguous blocks, one node, and a device for every rank. Errors are as above; also unsupported and no_memory, on all ranks alike, if it
+// cannot be done (nothing is enqueued then) or an earlier call's counts were wrong. An alltoallv takes CountedBuffers.
 Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& buffers, void* stream);
 
-// Between these two, work of all ranks on a slot that is none of MPI's collectives (shared_device). Nothing of it can be given back to the MPI
-// library. `hash` and `bytes` are the same on all ranks. Errors of the work that all ranks have alike change nothing (unsupported,
-// no_memory, invalid), all others break the communicator up.
+// Between these two calls, all ranks work on a slot for something that is none of MPI's collectives (shared_device), so nothing of it can be given
+// back to MPI. `hash` and `bytes` are the same on all ranks. Errors that all ranks have alike (unsupported, no_memory, invalid) change nothing. All
+// others break the communicator up.
 Status begin_own_call(Slot& slot, std::uint64_t hash, std::uint64_t bytes);
 Status end_own_call(Slot& slot, const Status& status);
 
-// This rank cannot take part, for the reason of `code`, in a call that the others may be in: they
-// are told, and the communicator is native from now on.
+// This rank cannot take part in a call that the other ranks may be in, because of `code`. It tells them, and the communicator is native from now on.
 void withdraw(Slot& slot, const Shape& shape, Code code);
 
-// What planning has to know of a persistent call.
+// Planning has to know this of a persistent call.
 struct PersistentCall {
   UserBuffers& user;
-  bool not_for_mpi = false;  // this rank has device memory there, of which the MPI library knows nothing
+  bool not_for_mpi = false;  // This rank has device memory in the call that MPI cannot read.
 };
 
-// For a persistent call: makes its plan, by all ranks together, which may wait for each other. `native`, on all
-// ranks alike: the MPI library is to have the call. Errors as above.
+// All ranks make the plan of a persistent call together and may wait for each other.
+// If `native`, which is the same on all ranks, MPI gets the call. Errors are as above.
 Status plan_ahead(Slot& slot, const Shape& shape, const PersistentCall& call, bool& native);
 
-// Whether some algorithm is for calls of this Shape on this slot, native or not. Pure.
+// Returns whether any algorithm serves calls of this Shape on this slot, natively or not. It has no side effects.
 bool has_row(const Slot& slot, const Shape& shape);
 
-// The largest value over all ranks. Within the node through the control block, which also notices a rank that came with
-// another Shape; then across nodes.
+// Finds the largest value over all ranks: first within the node through the control
+// block, which also notices a rank with another Shape, and then across nodes.
 Status agree_on_largest(Slot& slot, std::uint32_t mine, std::uint32_t& largest);
 
-// What all ranks have seen of the buffers of the call for which a plan is made.
+// Seen is what all ranks know of the buffers of the call for which a plan is made.
 struct Seen {
-  bool devices_of_nodes = false;  // several nodes: all sides are in device memory
-  bool never_native = false;      // some are, of which the MPI library knows nothing, and it cannot be given copies
+  bool devices_of_nodes = false;  // On several nodes: all sides are in device memory.
+  bool never_native = false;      // Some sides are in device memory that MPI cannot read, and MPI cannot be given copies.
 };
 
-// The plan for a Shape, made by all ranks together at the first time.
+// Finds the plan for a Shape. At the first call, all ranks make it together.
 Status plan_for(Slot& slot, const Shape& shape, Plan*& plan, const Seen& seen = {});
 
 }  // namespace crossrail

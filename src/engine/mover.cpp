@@ -16,12 +16,12 @@ namespace {
 using std::chrono::microseconds;
 using Clock = std::chrono::steady_clock;
 
-// Naps get longer while there is nothing to do, so that ranks that share a core do not wear it out.
+// Naps get longer while there is nothing to do, so that the mover takes little time from ranks on the same core.
 constexpr microseconds kShortestNap{50};
 constexpr microseconds kLongestNap{1000};
-// After a step, while the next one is likely.
+// It waits this long after a step, because the next step is then likely to follow soon.
 constexpr microseconds kLinger{20};
-// Without any pending call, before it sleeps: waking a thread for every call would cost more than the naps.
+// Without a pending call, it naps so often before it sleeps, because waking a thread for every call would cost more than the naps.
 constexpr int kIdleNaps = 50;
 
 }  // namespace
@@ -32,13 +32,13 @@ bool Mover::is_there() {
   tried_ = true;
   started_.store(true, std::memory_order_release);
   thread_ = start_own_thread("crossrail-mover", [this] { run(); });
-  if (!thread_.joinable()) log_line(LogLevel::error, "no thread for nonblocking calls, which are native: %s", std::strerror(errno));
+  if (!thread_.joinable()) log_line(LogLevel::error, "cannot create a thread for nonblocking calls, so MPI handles them: %s", std::strerror(errno));
   return thread_.joinable();
 }
 
 void Mover::watch() {
   if (!started_.load(std::memory_order_acquire)) (void)is_there();
-  // In one order with the two of sleep_until_watched: one of the two threads sees what the other has stored.
+  // This addition and the ones in sleep_until_watched have a single order, so at least one of the two threads sees what the other has stored.
   watched_.fetch_add(1, std::memory_order_seq_cst);
   if (!asleep_.load(std::memory_order_seq_cst)) return;
   const std::lock_guard lock(mutex_);
@@ -64,7 +64,7 @@ void Mover::sleep_until_watched(std::uint64_t seen) {
   asleep_.store(false, std::memory_order_relaxed);
 }
 
-// As long as calls go on. False if none did.
+// Advances calls as long as any makes progress. Returns false if none did.
 bool Mover::move() {
   bool moved = false;
   auto last = Clock::now();
@@ -98,7 +98,7 @@ void Mover::run() {
       nap = kShortestNap;
       continue;
     }
-    // Where the program's threads have advanced the calls meanwhile, there is nothing to do.
+    // If the program's threads have advanced the calls meanwhile, the mover has nothing to do.
     const bool left_alone = calls_.rounds() == rounds;
     nap = left_alone && move() ? kShortestNap : std::min(2 * nap, kLongestNap);
   }

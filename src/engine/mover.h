@@ -1,5 +1,5 @@
-// Mover: a thread that advances pending calls while the program's own threads do not, for MPI libraries whose
-// progress has no hook. What they run then calls neither MPI nor devices.
+// A Mover is a thread that advances pending calls while the program's own threads do not. It serves MPI libraries whose progress has no hook. Calls
+// that it advances may use neither MPI nor devices.
 #pragma once
 
 #include <atomic>
@@ -14,17 +14,17 @@ namespace crossrail {
 
 class Mover {
  public:
-  // Whenever it has advanced calls it calls `after`, if there is one.
+  // If there is an `after`, it is called whenever calls have been advanced.
   explicit Mover(PendingCalls& calls, void (*after)() = nullptr) : calls_(calls), after_(after) {}
   ~Mover() { stop(); }
   Mover(const Mover&) = delete;
   Mover& operator=(const Mover&) = delete;
 
-  // Whether there is a thread: it is started at the first time. If the system gives none, that is said once.
+  // Returns whether there is a thread, which the first call starts. If the system refuses a thread, that is reported once.
   bool is_there();
-  // Calls have begun: it looks after them until all have ended.
+  // Calls have begun. The mover advances them until all have ended.
   void watch();
-  // For good. Returns when the thread has ended.
+  // Stops for good, and returns when the thread has ended.
   void stop();
 
  private:
@@ -37,7 +37,7 @@ class Mover {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::thread thread_;
-  bool tried_ = false;  // guarded by the mutex, as is the thread
+  bool tried_ = false;  // The mutex guards it and the thread.
   std::atomic<bool> started_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> asleep_{false};

@@ -6,9 +6,9 @@ namespace crossrail {
 namespace {
 
 constexpr int kSpinsInACall = 64;
-constexpr int kMostPatiences = 20;  // so often its patience a call waits for the stack of another one
+constexpr int kMostPatiences = 20;  // A call waits for the stack of another one for so many times its patience.
 
-// By one thread at a time: no locked addition.
+// Only one thread at a time counts, so the addition need not be atomic.
 void count(std::atomic<std::uint64_t>& number, std::uint64_t more) {
   number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
 }
@@ -25,7 +25,7 @@ void PendingCalls::start(PendingCall& call) {
       incoming_.push_back(&call);
       any_incoming_.store(true, std::memory_order_relaxed);
     }
-    if (!enter()) return;  // who is in, or comes next, begins it
+    if (!enter()) return;  // The thread that is in, or the next one, begins the call.
   }
   accept_incoming();
   if (call.slot->busy) (void)tell(nullptr);
@@ -43,7 +43,7 @@ int PendingCalls::advance() {
   int ended = 0;
   for (int now = tell(nullptr); now > 0; now = tell(nullptr)) {
     ended += now;
-    begin_waiting();  // for a slot that has become free
+    begin_waiting();  // A slot may have become free.
   }
   leave();
   return ended;
@@ -110,7 +110,7 @@ Fiber* PendingCalls::free_fiber() {
   return fiber;
 }
 
-// False, with nothing done, where its slot is busy or there is no memory for a stack.
+// Returns false and does nothing if the slot is busy or there is no memory for a stack.
 bool PendingCalls::begin(PendingCall& call) {
   if (call.slot->busy) return false;
   Fiber* const fiber = free_fiber();
@@ -127,7 +127,7 @@ bool PendingCalls::begin(PendingCall& call) {
 
 void PendingCalls::begin_waiting() {
   if (waiting_.empty()) return;
-  PendingCall* without_fiber = nullptr;  // then later calls of a slot could come before earlier ones
+  PendingCall* without_fiber = nullptr;  // Once it is set, no later call may begin, because it could overtake an earlier one of its slot.
   const auto has_begun = [&](PendingCall* call) {
     if (without_fiber != nullptr || call->slot->busy) return false;
     if (begin(*call)) return true;
@@ -138,8 +138,8 @@ void PendingCalls::begin_waiting() {
   if (without_fiber != nullptr) end_without_fiber(*without_fiber);
 }
 
-// One that runs will leave its stack. But if that one waits, by way of other ranks, for calls that wait here, none
-// would ever end: after a while this one does, with an error.
+// A running call will leave its stack to this one. But if it waits, through other ranks, for calls that wait here, none of them would ever end.
+// Therefore this call ends with an error after a while.
 void PendingCalls::end_without_fiber(PendingCall& call) {
   const auto now = std::chrono::steady_clock::now();
   if (!without_fiber_) without_fiber_since_ = now;
@@ -156,7 +156,7 @@ void PendingCalls::end_without_fiber(PendingCall& call) {
   running_.push_back(&call);
 }
 
-// Its slot and its fiber are free for others.
+// Its slot and its fiber become free.
 void PendingCalls::end(PendingCall& call) {
   if (call.fiber != nullptr) {
     free_.push_back(call.fiber);
@@ -168,7 +168,7 @@ void PendingCalls::end(PendingCall& call) {
   call.has_ended.store(true, std::memory_order_release);
 }
 
-// Tells those that are over, but not the one that somebody waits to take. How many.
+// Announces the calls that are over, except the one that a thread waits to take. Returns how many.
 int PendingCalls::tell(const PendingCall* awaited) {
   int told = 0;
   for (std::size_t at = 0; at < running_.size();) {

@@ -1,4 +1,4 @@
-// PendingCalls: calls that have begun and have not ended.
+// PendingCalls holds calls that have begun and have not ended.
 //
 // Each call runs on a fiber, a stack of its own whose pages are touched only as needed, with the same algorithm as a blocking call. Where a
 // blocking call would spin, the fiber says what it waits for and returns control; it is resumed once that is there. It computes with the
@@ -28,17 +28,17 @@ struct PendingCall {
   Slot* slot = nullptr;
   Shape shape;
   UserBuffers* user = nullptr;
-  bool messages = false;  // whether they were open when the call was made
-  std::uint64_t traced = 0;  // its event in the trace
-  FloatMode float_mode;  // of the thread that has started it
-  bool refused = false;   // this rank's own two sides differ in size: the others are told instead
-  // Told when it has ended; the call is not touched any more after that.
+  bool messages = false;  // Messages were open when the call was made.
+  std::uint64_t traced = 0;  // It is the call's event in the trace.
+  FloatMode float_mode;  // It belongs to the thread that has started the call.
+  bool refused = false;   // This rank's own two sides differ in size, so the call only tells the other ranks.
+  // It is called when the call has ended. The call is not touched any more after that.
   void (*ended)(PendingCall&) = nullptr;
-  // Until it may be told, its end is kept back.
+  // The end of the call is held back until it is true.
   std::atomic<bool> may_be_told{true};
 
-  // Then:
-  std::atomic<bool> has_ended{false};  // told, or taken
+  // These are set when the call has ended.
+  std::atomic<bool> has_ended{false};  // The end was announced or taken.
   Code code = Code::ok;
   std::string what;
   PlanSummary carried_by;
@@ -47,29 +47,29 @@ struct PendingCall {
   friend class PendingCalls;
   bool is_over() const { return over || (fiber != nullptr && fiber->finished()); }
   bool go_on() { return fiber != nullptr && fiber->resume(); }
-  Fiber* fiber = nullptr;  // while it runs
-  bool over = false;       // without ever having run
+  Fiber* fiber = nullptr;  // The call has it while it runs.
+  bool over = false;       // The call is over without ever having run.
 };
 
 class PendingCalls {
  public:
-  // Begins the call, or lets it wait until earlier ones of its slot have ended; they end in their order. It goes as
-  // far as it can without waiting; that it has ended is found out by what follows.
+  // Begins the call, or makes it wait until earlier calls of its slot have ended, which end in their order. The call goes as far as it can without
+  // waiting. The functions below find out that it has ended.
   void start(PendingCall& call);
-  // Lets every call go as far as it can without waiting, and tells those that have ended. Calls that come in while
-  // another thread, or this one further up, is at it return at once. How many have ended.
+  // Lets every call go as far as it can without waiting, and announces those that have ended. Returns how many have ended. If another thread, or an
+  // outer call of this thread, is already advancing calls, it returns at once.
   int advance();
-  // For who has nothing else to do until `call` has ended: looks so many times whether calls can go on. True if it
-  // has ended and nobody is told: that is the caller's.
+  // Serves a caller that has nothing to do until `call` has ended. Checks `looks` times whether calls can go on. Returns true if `call` has ended;
+  // its end is not announced then but left to the caller.
   bool take(PendingCall& call, int looks);
   bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
-  // How often somebody has advanced them so far, and how often one of them has gone on.
+  // They count how often calls have been advanced so far, and how often one of them has made progress.
   std::uint64_t rounds() const { return rounds_.load(std::memory_order_relaxed); }
   std::uint64_t steps() const { return steps_.load(std::memory_order_relaxed); }
 
  private:
   static void run(void* call);
-  // One thread at a time. False: another one is in, or this one further up.
+  // Only one thread at a time may enter. Returns false if another thread, or an outer call of this one, is in.
   bool enter() { return !advancing_.test_and_set(std::memory_order_acquire); }
   void leave() { advancing_.clear(std::memory_order_release); }
   void accept_incoming();
@@ -77,22 +77,22 @@ class PendingCalls {
   bool begin(PendingCall& call);
   void begin_waiting();
   Fiber* free_fiber();
-  // For the oldest call that could begin if there were a stack for it.
+  // Ends the oldest call that could begin if there were a stack for it.
   void end_without_fiber(PendingCall& call);
   int tell(const PendingCall* awaited);
   void end(PendingCall& call);
 
   std::atomic<std::size_t> count_{0};
   std::atomic<bool> any_incoming_{false};
-  std::atomic<std::uint64_t> rounds_{0}, steps_{0};  // written under `advancing_`
+  std::atomic<std::uint64_t> rounds_{0}, steps_{0};  // Writers hold `advancing_`.
   std::atomic_flag advancing_;
   std::mutex mutex_;
-  std::vector<PendingCall*> incoming_;  // guarded by the mutex; the others by `advancing_`
-  std::vector<PendingCall*> waiting_;   // for their slot or for a fiber, in order
-  std::vector<PendingCall*> running_;   // also those that are over, until they are told or taken
+  std::vector<PendingCall*> incoming_;  // The mutex guards it; `advancing_` guards the other members.
+  std::vector<PendingCall*> waiting_;   // These wait in order for their slot or for a fiber.
+  std::vector<PendingCall*> running_;   // These include calls that are over, until they are announced or taken.
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> free_;
-  std::chrono::steady_clock::time_point without_fiber_since_;  // where some call is
+  std::chrono::steady_clock::time_point without_fiber_since_;  // It is valid while some call has no fiber.
   bool without_fiber_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Plans: which algorithm a call gets, made by all ranks, together where planning may fail on some of them.
+// This file makes plans: which algorithm a call gets. Every rank makes them, and all together if planning may fail on some of them.
 
 #include <algorithm>
 
@@ -47,7 +47,7 @@ const Choice& choice_of(Communicator& communicator, const Ground& ground, const 
   return communicator.choices->of(ground, shape);
 }
 
-// Once the sides of a call are known to be on devices, so is which ranks share one.
+// When the sides of a call are known to be on devices, it is also known which ranks share a device.
 Ground ground_for(const Slot& slot, const Shape& shape, const Seen& seen) {
   Ground ground{slot.owner.topology, slot.messages};
   ground.devices_of_nodes = seen.devices_of_nodes;
@@ -57,7 +57,7 @@ Ground ground_for(const Slot& slot, const Shape& shape, const Seen& seen) {
   return ground;
 }
 
-// Makes the plan of a Shape on all ranks.
+// The Planner makes the plan of a Shape on all ranks.
 class Planner {
  public:
   Planner(Slot& slot, const Shape& shape, const Seen& seen)
@@ -80,7 +80,7 @@ class Planner {
   }
 
  private:
-  // `worst`: of all ranks.
+  // `worst` is the worst code of all ranks.
   Status try_out(const Candidate& candidate, Plan& plan, Code& worst) {
     const bool together = must_agree(candidate);
     if (together) {
@@ -118,20 +118,21 @@ class Planner {
     }
   }
 
-  // Before a plan that may communicate, that everybody is here with the same Shape.
+  // Checks, before a plan that may communicate, that all ranks are here with the same Shape.
   Status meet() {
     if (met_) return {};
     met_ = true;
     Code nothing = Code::ok;
     const Status agreed = agree(slot_, Code::ok, nothing);
-    // Messages cannot be opened, as all ranks know, and nothing else serves to agree on a plan: the call is native.
+    // All ranks know that messages cannot be opened. Nothing else serves to agree on a plan, so the call is native.
     nobody_meets_ = agreed.code == Code::unsupported;
     if (nobody_meets_) failures_ += std::string(" ") + agreed.what + ";";
     else CROSSRAIL_TRY(agreed);
     return slot_.control != nullptr ? slot_.control->check_health() : Status{};
   }
 
-  // Other sizes might not have failed where this one has. On several nodes with devices, the first call of every size says where its sides lie.
+  // If a candidate failed, the plan serves only this size, since other sizes might not have failed. On several nodes with devices, it also serves
+  // only this size, because the first call of every size says where its sides lie.
   void find_sizes(const Candidate& candidate, Plan& plan) {
     if (candidate.algorithm == nullptr && !slot_.owner.devices) plan.serve(0, Plan::kAnySize);
     if (!failures_.empty()) plan.sizes = {};

@@ -6,15 +6,15 @@ namespace crossrail {
 namespace {
 
 struct alignas(kCacheLineBytes) Header {
-  std::uint64_t nonce;  // SharedMemory's
-  Word broken;          // an error: its Code, and the call it was met in
-  Word verdict;         // then: what becomes of calls
+  std::uint64_t nonce;  // It belongs to SharedMemory.
+  Word broken;          // After an error it holds the error's Code and the call in which it was met.
+  Word verdict;         // After an error it says what becomes of calls.
   alignas(kCacheLineBytes) std::byte mailbox[ControlBlock::kMailboxBytes];
 };
 
-constexpr std::size_t kMostPacketBytes = 64 * 1024;  // payload and flags of one rank in one half
+constexpr std::size_t kMostPacketBytes = 64 * 1024;  // It limits the payload and flags of one rank in one half.
 constexpr std::size_t kBulkBytes = 512 * 1024;
-constexpr std::size_t kBulkBytesARank = 4 * 1024;  // of a node that has many
+constexpr std::size_t kBulkBytesARank = 4 * 1024;  // A node with many ranks gets so much for each.
 constexpr std::size_t kRounding = 8 * kPageBytes;
 constexpr std::uint64_t kScratchBytes = std::uint64_t{64} << 20;
 constexpr int kFirstSpins = 64;

@@ -41,12 +41,12 @@ namespace crossrail {
 class ControlBlock {
  public:
   struct Placement {
-    std::byte* segment;  // zero before its first use
+    std::byte* segment;  // It is zero before its first use.
     ControlBlockLayout layout;
-    Group node;  // the ranks of this node
+    Group node;  // It holds the ranks of this node.
     bool oversubscribed;
     std::uint64_t patience_ms;
-    std::uint64_t epochs_before = 0;  // tests only: as if there had been so many, and calls; the same on all ranks
+    std::uint64_t epochs_before = 0;  // Only tests set it: the block starts as if there had been so many epochs and calls, the same on all ranks.
   };
   ControlBlock(const Placement& placement, Links& links);
 
@@ -60,19 +60,19 @@ class ControlBlock {
 
   RankLines& lines(int node_rank) { return lines_[node_rank]; }
   RankLines& my_lines() { return lines_[node_rank()]; }
-  // Packets of a half lie close together: `stride` packets for every rank.
+  // Packets of a half lie close together: there are `stride` packets for every rank.
   Packet* packets(int half, int node_rank, std::size_t stride) { return packets_[half] + static_cast<std::size_t>(node_rank) * stride; }
   std::byte* bulk(int half, int node_rank) { return bulk_[half] + static_cast<std::size_t>(node_rank) * placement_.layout.bulk_bytes; }
 
-  // Waits suspend this fiber from now on; null: they spin.
+  // From now on, waits suspend this fiber; if it is null, they spin.
   void run_on(Fiber* fiber) { fiber_ = fiber; }
-  // How often they look before they do.
+  // A wait looks so often before it suspends its fiber.
   void spin(int times) { spins_ = placement_.oversubscribed ? 0 : times; }
 
-  // Beginning a call: publishes its descriptor. Every call on the slot, native ones too.
+  // Begins a call and publishes its descriptor. It is called for every call on the slot, including native ones.
   void begin_call(std::uint64_t shape_hash, std::uint64_t block_bytes, bool in_place = false) {
     CallDescriptor& descriptor = my_lines().descriptor[++call_ & 1];
-    descriptor.call.store(0, std::memory_order_relaxed);  // until it is complete
+    descriptor.call.store(0, std::memory_order_relaxed);  // The call stays 0 until the descriptor is complete.
     descriptor.shape.store(shape_hash, std::memory_order_release);
     descriptor.bytes.store(block_bytes, std::memory_order_release);
     descriptor.in_place.store(in_place ? 1 : 0, std::memory_order_release);
@@ -80,14 +80,14 @@ class ControlBlock {
     shape_hash_ = shape_hash;
     left_before_ = std::exchange(left_, 0);
   }
-  // This rank has all that it was to receive in the present call. False if an error has been met meanwhile.
+  // This rank has received everything in the present call. Returns false if an error has been met meanwhile.
   bool end_call() {
     my_lines().descriptor[call_ & 1].ended.store(call_, std::memory_order_release);
     return !broken_up();
   }
   void go_native() { my_lines().descriptor[call_ & 1].native.store(call_, std::memory_order_release); }
-  // Between two calls of the slot this rank makes one that is the MPI library's, for what MPI obliges all ranks to share: so all of them make
-  // as many there. Who has made fewer waits in vain for this rank in the next call. `take_back`: the MPI library has refused it.
+  // Between two calls of the slot, this rank makes one that goes to MPI for a reason that MPI obliges all ranks to share. So all ranks make equally
+  // many of them there. A rank that has made fewer waits in vain for this rank in the next call. `take_back` undoes it if MPI has refused the call.
   void leave_call() { say_left(left_ + 1); }
   void take_back() { say_left(left_ - (left_ > 0 ? 1 : 0)); }
 
@@ -95,48 +95,47 @@ class ControlBlock {
     my_lines().entered.flag.store(++epoch_ << kHashBits, std::memory_order_release);
     return epoch_;
   }
-  // Tests only: as if there had been so many more. On all ranks, between two calls.
+  // Only tests call it, on all ranks between two calls: the block continues as if there had been so many more epochs.
   void skip_epochs(std::uint64_t count) { epoch_ += count; }
-  // Before this rank writes into a half in `epoch`: that no rank still reads what it wrote there two
-  // epochs ago. Free of cost where this rank has seen all others' flags in the epoch before.
+  // Waits, before this rank writes into a half in `epoch`, until no rank still reads what it wrote there two epochs ago. It costs nothing if this
+  // rank has seen all others' flags in the epoch before.
   Status wait_until_reusable(std::uint64_t epoch) {
     half_user_[epoch & 1] = 0;
     return seen_all_ + 1 == epoch ? Status{} : wait_for_all_readers(epoch);
   }
-  // The same for a plan (by its number) whose regions never move: two epochs ago `readers` alone were
-  // to read what this rank wrote, if that was the same plan.
+  // Does the same for a plan (by its number) whose regions never move: if the same plan wrote there two epochs ago, only `readers` may still read it.
   Status wait_until_read(std::uint64_t epoch, std::uint64_t plan, const std::vector<std::uint8_t>& readers);
-  // Instead, where this rank writes nothing in `epoch`: its next write by another plan then waits for all ranks, which may read what others
-  // of this plan have written where that plan's regions are.
+  // Is called instead if this rank writes nothing in `epoch`. If another plan writes next, this rank then waits for all ranks, because they may still
+  // read what others have written for this plan in the same memory.
   void writes_nothing(std::uint64_t epoch, std::uint64_t plan) {
     if (half_user_[epoch & 1] != plan) half_user_[epoch & 1] = 0;
   }
-  // This rank has seen the flags of all others for `epoch`; of one other.
+  // This rank has seen the flags of all other ranks for `epoch`, or of one.
   void seen_all(std::uint64_t epoch) { seen_all_ = epoch; }
   void seen(int peer, std::uint64_t epoch) { seen_[peer] = epoch; }
 
-  // Sequence counters: this rank has come to `epoch` of this call; wait until `peer` has. A peer that has
-  // gone on to a later epoch, of another call perhaps, has been there; at this one, its Shape must be ours.
+  // These are the sequence counters: this rank has come to `epoch` of this call, and waits until `peer` has. If a peer has gone on to a later epoch,
+  // perhaps of another call, it has been there. If it is at this epoch, its Shape must be ours.
   void post(int counter, std::uint64_t epoch) { post(my_lines().counter[counter], epoch); }
   Status wait(int peer, int counter, std::uint64_t epoch) { return wait(peer, lines(peer).counter[counter], epoch); }
   bool has_come(int peer, int counter, std::uint64_t epoch) {
     return epoch_of(lines(peer).counter[counter].flag.load(std::memory_order_acquire)) >= epoch;
   }
   Status wait_all(int counter, std::uint64_t epoch);
-  // Nobody leaves before all ranks of the node have come.
+  // No rank leaves before all ranks of the node have come.
   Status barrier();
 
-  // Where the node's first rank leaves a message of a few bytes for the others, between agreements.
+  // The node's first rank leaves a message of a few bytes here for the others, between agreements.
   static constexpr std::size_t kMailboxBytes = 2 * kCacheLineBytes;
   std::byte* mailbox();
-  // The flag of an epoch of the present call: 48 bits that never wrap (9 years of rounds of a microsecond)
-  // and 16 that are unequal for unequal shapes.
+  // Returns the flag of an epoch of the present call: 48 bits that never wrap (9 years
+  // with an epoch every microsecond) and 16 bits that differ for different Shapes.
   static constexpr int kHashBits = 16;
   std::uint64_t flag(std::uint64_t epoch) const { return epoch << kHashBits | (shape_hash_ & ((1u << kHashBits) - 1)); }
   static std::uint64_t epoch_of(std::uint64_t flag) { return flag >> kHashBits; }
 
-  // Returns when `ready()` is true, or says which peer of the node keeps us waiting and why. For `spin_ns` it keeps its core, if there
-  // are enough of them: who gives one away while something else wants it may have it back a tick (4 ms) later.
+  // Returns when `ready()` is true, or reports which peer of the node keeps us waiting and why. For `spin_ns` it keeps its core, if there are enough
+  // cores: a rank that gives its core away while another process wants it may get it back only a tick (4 ms) later.
   static constexpr std::int64_t kSpinNs = 50'000;
   template <class Ready>
   Status await(int peer, Ready ready, std::int64_t spin_ns = kSpinNs) {
@@ -151,10 +150,10 @@ class ControlBlock {
     return {};
   }
 
-  bool in_doubt() const { return in_doubt_; }  // in `ready` of a wait: perhaps asked for the last time, since the peer is ahead or has ended
+  // It is true in the `ready` of a wait if that may be asked for the last time, since the peer is ahead or has ended.
+  bool in_doubt() const { return in_doubt_; }
 
-  // Before a wait, in a call that would be suspended by it: looks for so long whether `ready()` is true already.
-  // True where nothing is to be gained by looking.
+  // Looks for `ns` whether `ready()` is already true, before a wait that would suspend the call. Returns true if looking gains nothing.
   template <class Ready>
   bool look(std::int64_t ns, Ready ready) {
     if (fiber_ == nullptr || placement_.oversubscribed) return true;
@@ -166,14 +165,13 @@ class ControlBlock {
     return true;
   }
 
-  // For waits elsewhere that have lost patience: whether a rank of the node has met an error, or is in
-  // this call with another shape.
+  // Other waits that have lost patience call it. It finds out whether a rank of the node has met an error or is in this call with another Shape.
   Status check_health();
-  // The same where messages are there once they are sent, as an MPI library's are not: a rank of the node in a later
-  // call has sent all. An error only if what it had sent does not come when one looks once more.
+  // For links that deliver on send (threads; not MPI): a rank of the node that has entered a later call has sent everything. It is an error only if
+  // its messages are still missing when the caller looks once more.
   Status check_awaited(int rank);
 
-  // The largest value over the ranks of the node; the worst code.
+  // Finds the largest value, or the worst code, over the ranks of the node.
   Status agree_on_largest(std::uint32_t mine, std::uint32_t& largest);
   Status agree(Code mine, Code& worst) {
     std::uint32_t largest = 0;
@@ -182,17 +180,17 @@ class ControlBlock {
     return {};
   }
 
-  // After an error nobody can trust the epochs: tells all ranks of the node to stop using them. Who comes first
-  // says in which call it was met and judges the calls after it.
-  // native: a call that others are in the MPI library with, which knows what is to become of it.
+  // After an error the epochs can no longer be trusted. Tells all ranks of the node to stop using them.
+  // The first rank to do so says in which call the error was met, and judges the calls after it. In the
+  // case `native`, other ranks are in MPI with a call, and this rank knows what will become of it.
   enum class Met : std::uint8_t { here, on_another_slot, native };
   void break_up(Code code, Met met = Met::here);
   bool broken_up() { return broken().load(std::memory_order_relaxed) != 0; }
-  // How, if it was this rank that came first; else on_another_slot.
+  // Returns how the error was met if this rank was the first, and on_another_slot otherwise.
   Met met() const { return met_; }
-  // Of a broken slot: what becomes of the call that this rank is in, the same on all ranks that are or will be in
-  // it. Code::given_back: the MPI library carries it. All calls are that no rank had begun when the error was met; so is the last one
-  // that was begun, unless the error was met in it, or some rank has ended it already, or its buffers cannot be sent from once more.
+  // For a broken slot, decides what becomes of this rank's present call, the same on all ranks that are or will be in it. Code::given_back means that
+  // MPI does the call. That holds for all calls that no rank had begun when the error was met. It also holds for the last call that was begun, unless
+  // the error was met in it, some rank has already ended it, or its buffers cannot be sent from once more.
   Status judge();
 
  private:
@@ -202,7 +200,7 @@ class ControlBlock {
     int pauses = 0;
     bool suspected = false;
   };
-  // Apart, so that waits on the caller's stack stay small.
+  // It is a separate function so that waits on the caller's stack stay small.
   template <class Ready>
   [[gnu::noinline, gnu::cold]] Status await_suspended(int peer, Ready& ready) {
     if (!Fiber::tested() && ready()) return {};
@@ -258,9 +256,9 @@ class ControlBlock {
   std::byte* extension_;
   int first_spins_;
   std::uint64_t call_ = 0, epoch_ = 0, seen_all_ = 0;
-  std::uint64_t left_ = 0, left_before_ = 0;  // calls left since the present one began, and between it and the one before
-  std::vector<std::uint64_t> seen_;  // by node rank
-  std::uint64_t half_user_[2] = {};  // number of the plan that wrote there last; 0: whoever
+  std::uint64_t left_ = 0, left_before_ = 0;  // They count the calls left since the present call began, and those between it and the call before.
+  std::vector<std::uint64_t> seen_;  // The index is the node rank.
+  std::uint64_t half_user_[2] = {};  // It is the number of the plan that wrote there last, or 0 if that is unknown.
   std::uint64_t agreement_ = 0, shape_hash_ = 0;
   Met met_ = Met::on_another_slot;
 };

@@ -1,4 +1,4 @@
-// How much memory a control block has for what.
+// The layout says for what a control block uses how much memory.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@ namespace crossrail {
 
 struct ControlBlockLayout {
   int node_size = 1;
-  std::size_t packet_count = 0;     // packets of one rank in one half
-  std::size_t bulk_bytes = 0;       // bulk region of one rank in one half
-  std::size_t extension_bytes = 0;  // behind it all
-  std::size_t total_bytes() const;  // whole pages
+  std::size_t packet_count = 0;     // It counts the packets of one rank in one half.
+  std::size_t bulk_bytes = 0;       // It is the bulk region of one rank in one half.
+  std::size_t extension_bytes = 0;  // It comes last.
+  std::size_t total_bytes() const;  // They are whole pages.
 };
 
-// What so many ranks have use for: those of a large node stage blocks about as long as those of a small one.
+// Returns what so many ranks can use: those of a large node stage blocks about as long as those of a small one.
 std::uint64_t useful_scratch_bytes(int node_size);
-// The largest layout within `scratch_bytes` (the extension beside it), but no more than is useful.
+// Returns the largest layout within `scratch_bytes` (not counting the extension) that is not larger than useful.
 ControlBlockLayout control_block_layout(int node_size, std::uint64_t scratch_bytes, std::size_t extension_bytes = 0);
 
 }  // namespace crossrail

@@ -1,4 +1,4 @@
-// ControlBlock: how ranks wait for each other, and what becomes of calls when they wait in vain.
+// This part of ControlBlock says how ranks wait for each other, and what becomes of calls when they wait in vain.
 
 #include "transport/control_block.h"
 
@@ -12,23 +12,23 @@
 namespace crossrail {
 namespace {
 
-// Waiting: spin, then give the core away; then, where there are more ranks than cores, sleep. Elsewhere a rank that waits is
-// as quick to serve others through MPI's progress (one-sided accesses, long messages) as natively.
+// A wait spins first, then yields its core, and sleeps if there are more ranks than cores. Otherwise a waiting rank serves others through MPI's
+// progress (one-sided accesses, long messages) as fast as in native MPI.
 constexpr int kPausesAProgress = 64;
 constexpr std::int64_t kYieldNs = 20'000'000;
 constexpr long kSleepNs = 50'000;
-constexpr long kSettleNs = 200'000;       // what a rank has stored before is seen by all
+constexpr long kSettleNs = 200'000;       // After this time all ranks see what a rank has stored.
 constexpr int kMostVerdictSleeps = 20'000;
 
 constexpr int kCodeBits = 8;
 std::uint64_t with_code(std::uint64_t number, Code code) { return number << kCodeBits | static_cast<std::uint64_t>(code); }
 Code code_of(std::uint64_t word) { return static_cast<Code>(word & ((1u << kCodeBits) - 1)); }
 
-// The last call that had been begun when an error was met, and whether it is the MPI library's. Never 0.
+// It contains the last call that had been begun when an error was met, and whether MPI gets that call. It is never 0.
 constexpr std::uint64_t kGivenBack = 2;
 std::uint64_t verdict_of(std::uint64_t last_call, bool given_back) { return last_call << 2 | (given_back ? kGivenBack : 0) | 1; }
 
-// Calls that a rank has left between two of its own; with the number of the former one, of which 40 bits tell enough.
+// It holds the calls that a rank has left between two of its own, and the number of the first of these, of which 40 bits suffice.
 constexpr int kLeftBits = 24;
 constexpr std::uint64_t kMostLeft = (std::uint64_t{1} << kLeftBits) - 1;
 
@@ -53,8 +53,8 @@ void ControlBlock::break_up(Code code, Met met) {
   std::uint64_t none = 0;
   if (!broken().compare_exchange_strong(none, with_code(call_, code))) return;
   met_ = met;
-  // A rank publishes that it begins or ends a call, then looks whether there is an error, without a fence
-  // between: what it has stored until now, it may have stored unseen.
+  // A rank publishes that it begins or ends a call, and then looks for an error
+  // without a fence between. So the others may not yet have seen what it has stored.
   nap(kSettleNs);
   verdict().store(find_verdict(met), std::memory_order_release);
 }
@@ -74,7 +74,7 @@ std::uint64_t ControlBlock::find_verdict(Met met) {
   return verdict_of(last, given_back);
 }
 
-// Who is to give it may have ended before; then no call is given back.
+// The rank that should write the verdict may have ended before. Then no call is given back.
 std::uint64_t ControlBlock::await_verdict() {
   for (int sleeps = 0; sleeps < kMostVerdictSleeps; ++sleeps) {
     const std::uint64_t found = verdict().load(std::memory_order_acquire);
@@ -90,7 +90,7 @@ Status ControlBlock::judge() {
   const std::uint64_t found = await_verdict();
   const std::uint64_t last_call = found >> 2;
   if (call_ > last_call || (call_ == last_call && (found & kGivenBack) != 0)) {
-    return failed(Code::given_back, "another rank met an error in the call before");
+    return failed(Code::given_back, "another rank met an error in the previous call");
   }
   return failed(code_of(error), "another rank met an error on this communicator");
 }
@@ -116,7 +116,7 @@ Status ControlBlock::pause(int peer, Waited& waited) {
   const std::int64_t now = now_ns();
   if (waited.began_ns == 0) waited.began_ns = waited.looked_ns = now;
   const std::int64_t duration = now - waited.began_ns;
-  if (duration > waited.spin_ns) waited.pauses = kPausesAProgress - 2;  // little spinning between these
+  if (duration > waited.spin_ns) waited.pauses = kPausesAProgress - 2;  // The rank then spins little between two looks.
   if (duration > kYieldNs && placement_.oversubscribed) {
     nap(kSleepNs);
   } else if (duration > waited.spin_ns) {
@@ -128,7 +128,7 @@ Status ControlBlock::pause(int peer, Waited& waited) {
   return diagnose(peer, waited);
 }
 
-// Whether a suspended wait has taken so long that something may be wrong.
+// Returns whether a suspended wait has taken so long that something may be wrong.
 bool ControlBlock::impatient(Waited& waited) const {
   if (++waited.pauses % kPausesAProgress != 0) return false;
   const std::int64_t now = now_ns();
@@ -138,21 +138,22 @@ bool ControlBlock::impatient(Waited& waited) const {
   return true;
 }
 
-// Before its first call nobody counts: ranks open the communicator at times of their own.
+// No rank counts before its first call, because ranks open the communicator at different times.
 void ControlBlock::say_left(std::uint64_t calls) {
   if (call_ == placement_.epochs_before) return;
   left_ = std::min(calls, kMostLeft);
   my_lines().seldom.left.store(call_ << kLeftBits | left_, std::memory_order_release);
 }
 
-// Between the call before and the present one it has begun a call that this rank has not: in a program that is right, none.
+// Returns whether the peer has begun a native call between the call before and the
+// present one that this rank has not begun. In a correct program there is none.
 bool ControlBlock::has_left(int peer) {
   if (call_ <= placement_.epochs_before + 1) return false;
   const std::uint64_t its = lines(peer).seldom.left.load(std::memory_order_acquire);
   return its >> kLeftBits == (call_ - 1) << kLeftBits >> kLeftBits && (its & kMostLeft) > left_before_;
 }
 
-// What can be said of one peer for certain. `its_call` is the latest call it was seen to begin.
+// Reports what is certain about one peer. `its_call` becomes the latest call that it was seen to begin.
 Status ControlBlock::check_peer(int peer, std::uint64_t& its_call) {
   CROSSRAIL_TRY(judge());
   const bool has_left_ours = has_left(peer);
@@ -162,7 +163,7 @@ Status ControlBlock::check_peer(int peer, std::uint64_t& its_call) {
   its_call = descriptor.call.load(std::memory_order_acquire);
   const std::uint64_t its_shape = descriptor.shape.load(std::memory_order_acquire);
   const std::uint64_t its_bytes = descriptor.bytes.load(std::memory_order_acquire);
-  if (descriptor.call.load(std::memory_order_relaxed) != its_call) return {};  // it was just being written
+  if (descriptor.call.load(std::memory_order_relaxed) != its_call) return {};  // It was just being written.
   const bool same_call = its_call == call_;
   its_call = std::max(its_call, later);
   if (has_left_ours && its_call < call_) {
@@ -198,14 +199,14 @@ Status ControlBlock::check_awaited(int rank) {
   return {};
 }
 
-// Called after half the patience without an answer, and as often again.
+// Is called after half the patience without an answer, and again after each further half.
 Status ControlBlock::diagnose(int peer, Waited& waited) {
   std::uint64_t its_call = 0;
   CROSSRAIL_TRY(check_peer(peer, its_call));
   CROSSRAIL_TRY(links_.check_health());
   const bool ended = !links_.alive(rank_of(peer));
-  if (its_call <= call_ && !ended) return {};  // late
-  // A peer that is ahead, or has ended, may have flagged us before; the flag is looked at once more.
+  if (its_call <= call_ && !ended) return {};  // The peer is late.
+  // A peer that is ahead, or has ended, may have flagged us before. Therefore the flag is looked at once more.
   if (!waited.suspected) {
     waited.suspected = in_doubt_ = true;
     waited.looked_ns = 1;

@@ -27,7 +27,7 @@ bool share_segment(SharedMemory& memory, const WantedSegment& wanted, Exchange& 
     status = address.bytes == 0 ? failed(Code::system, "the node's first rank could not create it") : memory.attach(address);
   }
   if (!status.ok() && topology.node_rank() == 0) {
-    log_line(LogLevel::plan, "no shared segment by %s: %s", wanted.kind.c_str(), status.what);
+    log_line(LogLevel::plan, "cannot share a segment by %s: %s", wanted.kind.c_str(), status.what);
   }
   const bool shared = exchange.all(status.ok());
   memory.seal();

@@ -1,5 +1,5 @@
-// Exchange: what ranks tell each other while they set something up together. Every operation is called by all
-// ranks in the same order, and returns when it has heard of all; false if that cannot be.
+// An Exchange is what ranks tell each other while they set something up together. All ranks call every operation in the same order. It returns when
+// it has heard from all of them, and returns false if that is impossible.
 #pragma once
 
 #include <cstddef>
@@ -19,28 +19,28 @@ class Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  // One record of every rank, in their order.
+  // Gathers one record of every rank, in rank order.
   template <class Record>
   bool gather(const Record& mine, std::vector<Record>& all) {
     static_assert(std::is_trivially_copyable_v<Record>);
     all.resize(static_cast<std::size_t>(ranks_));
     return gather_bytes(&mine, all.data(), sizeof mine);
   }
-  // The record of the first rank of this one's node.
+  // Gets the record of the first rank of this rank's node.
   virtual bool from_node_leader(const Topology& topology, void* record, std::size_t bytes);
-  // Rank 0's text to all.
+  // Sends rank 0's text to all.
   virtual bool broadcast(std::string& text) = 0;
-  // True if `mine` is true on every rank.
+  // Returns true if `mine` is true on every rank.
   virtual bool all(bool mine) = 0;
-  // Whether some rank has given up, as all know.
+  // Returns whether some rank has given up and all ranks know it.
   virtual bool is_over() const { return false; }
-  // All ranks know by other ways that it is over.
+  // All ranks have learned in another way that the exchange is over.
   virtual void abandon() {}
-  // Whether all ranks are in the same blocking call, in which they may call collectives of the MPI library.
+  // Returns whether all ranks are in the same blocking call, in which they may call MPI's collectives.
   virtual bool in_blocking_call() const = 0;
 
  protected:
-  // `bytes` of every rank, one after the other, to `all`.
+  // Gathers `bytes` bytes of every rank, one after the other, in `all`.
   virtual bool gather_bytes(const void* mine, void* all, std::size_t bytes) = 0;
   int ranks() const { return ranks_; }
 
@@ -48,8 +48,8 @@ class Exchange {
   int ranks_;
 };
 
-// The first rank of every node creates memory of a kind (SharedMemory::create), the others attach. False on all
-// ranks alike if it failed anywhere.
+// The first rank of every node creates memory of a kind (SharedMemory::create),
+// and the others attach. Returns false on all ranks alike if it failed anywhere.
 struct WantedSegment {
   const Topology& topology;
   const std::string& kind;

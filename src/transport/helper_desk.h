@@ -1,5 +1,5 @@
-// HelperDesk: what a rank shares with one of its helper processes, processes of a job beside the program's that move messages for it. The
-// rank writes commands in a ring, the helper process carries them out in this order and says of each how it ended.
+// A HelperDesk is shared by a rank and one of its helper processes, which run in a job of their own and move messages for it. The rank writes
+// commands into a ring, and the helper process executes them in this order and reports how each of them ended.
 #pragma once
 
 #include <atomic>
@@ -12,27 +12,28 @@
 namespace crossrail {
 
 struct HelperCommand {
-  enum class Kind : std::uint32_t { send, receive, forget_pages, cancel };  // cancel: all that is under way
+  enum class Kind : std::uint32_t { send, receive, forget_pages, cancel };  // `cancel` applies to everything under way.
   Kind kind;
-  std::int32_t peer;    // the helper process with this number in the helper processes' job
+  std::int32_t peer;    // It is the number of the other helper process in the helper processes' job.
   std::int32_t tag;
-  std::uint32_t pages;  // memory that the rank shares with its helper processes, and a stretch of it
+  std::uint32_t pages;  // They are memory that the rank shares with its helper processes, and a stretch of it.
   std::uint64_t offset, bytes;
 };
 
 struct HelperDesk {
   static constexpr std::size_t kCommands = 256;
-  static constexpr std::uint64_t kVersion = 0x6372'6f73'7372'0001;  // of all that a rank and its helper processes tell each other
+  // It is the version of everything that a rank and its helper processes tell each other.
+  static constexpr std::uint64_t kVersion = 0x6372'6f73'7372'0001;
   enum class Outcome : std::uint64_t { none, done, wrong_length, failed };
 
-  alignas(kCacheLineBytes) std::atomic<std::uint64_t> posted;  // commands so far
-  alignas(kCacheLineBytes) std::atomic<std::uint32_t> asleep;  // the helper process waits for a packet on its socket
+  alignas(kCacheLineBytes) std::atomic<std::uint64_t> posted;  // It counts the commands so far.
+  alignas(kCacheLineBytes) std::atomic<std::uint32_t> asleep;  // It says that the helper process waits for a packet on its socket.
   alignas(kCacheLineBytes) HelperCommand commands[kCommands];
-  std::atomic<std::uint64_t> ended[kCommands];  // number of the command there that has ended, from 1 on, and its outcome
-  std::atomic<std::uint32_t> failures;          // of all commands
+  std::atomic<std::uint64_t> ended[kCommands];  // They hold the number, from 1 on, of the command in that entry which has ended, and its outcome.
+  std::atomic<std::uint32_t> failures;          // It counts failures of all commands.
 
   static std::uint64_t ending(std::uint64_t number, Outcome outcome) { return (number + 1) << 2 | static_cast<std::uint64_t>(outcome); }
-  // Commands end in any order. Where a later one stands in the place of this one, all that is known is whether all went well.
+  // Commands end in any order. If a later command has taken this one's entry, all that is known is whether everything went well.
   Outcome outcome(std::uint64_t number) const {
     const std::uint64_t seen = ended[number % kCommands].load(std::memory_order_acquire);
     if (seen >> 2 <= number) return Outcome::none;
@@ -41,11 +42,11 @@ struct HelperDesk {
   }
 };
 
-// What goes through the socket between them, a packet each. First the helper process says who it is; the rank answers with the desk (a
-// descriptor goes with the packet).
+// These packets go through the socket between the two. The helper process first says
+// who it is, and the rank answers with the desk, whose descriptor goes with the packet.
 struct HelperGreeting {
   std::uint64_t version;
-  std::int32_t number;  // in the helper processes' job
+  std::int32_t number;  // It counts within the helper processes' job.
 };
 struct HelperPacket {
   enum class Kind : std::uint32_t { wake, desk, pages };
@@ -54,8 +55,9 @@ struct HelperPacket {
   std::uint64_t bytes;
 };
 
-// Where a rank finds its helper processes: its first one is any that is free on its node, in a job of their own (`job` 0, `place` from 0 on); the
-// others have the same number as that one, in a job each. Names in the abstract space of sockets, which leave nothing behind.
+// This is the name by which a rank finds its helper processes. The first one is any that is free on its
+// node, in a job of their own (`job` 0, `place` from 0 on). The others have the same number as that one,
+// each in another job. The names are in the abstract space of sockets, so they leave nothing behind.
 inline constexpr int kMostFirstHelpers = 512;
 inline constexpr int kMostHelpers = 15;
 inline std::string helper_name(const char* key, int job, int place) {

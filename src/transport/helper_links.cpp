@@ -11,7 +11,7 @@
 namespace crossrail {
 namespace {
 
-constexpr std::size_t kLeastStretch = 64 * 1024;  // worth a command and a message of its own
+constexpr std::size_t kLeastStretch = 64 * 1024;  // A shorter stretch is not worth a command and a message of its own.
 constexpr std::size_t kMostStretch = std::size_t{1} << 30;
 constexpr std::size_t kLeastLent = std::size_t{1} << 20;
 constexpr int kLooksBetweenYields = 64;
@@ -56,7 +56,7 @@ Status HelperLinks::post_recv_up_to(int rank, const UpTo& what, Channel channel)
 
 void HelperLinks::give_up(const std::size_t& came) { own_.give_up(came); }
 
-// The helper processes first: they begin while this rank posts its own stretch.
+// The helper processes come first, so that they begin while this rank posts its own stretch.
 Status HelperLinks::post(const Asked& asked, Channel channel) {
   const std::size_t each = channel == Channel::blocks ? stretch_bytes(asked.bytes) : 0;
   const std::size_t own = each == 0 ? asked.bytes : each;
@@ -78,7 +78,7 @@ Status HelperLinks::give(const Asked& stretch, int helper) {
     CROSSRAIL_TRY(borrow(stretch.bytes, memory));
     if (!helpers.find(memory, stretch.bytes, seen)) {
       CROSSRAIL_TRY(helpers.check_alive());
-      return failed(Code::system, "a helper process cannot be told of memory");
+      return failed(Code::system, "memory cannot be announced to a helper process");
     }
     if (!stretch.receive) copy_block(memory, stretch.data, stretch.bytes);
   }
@@ -125,7 +125,7 @@ Status HelperLinks::wait_for(const Stretch& stretch, const Message& message) {
     since = Clock::now();
   }
   if (outcome == HelperDesk::Outcome::wrong_length) {
-    return failure(Code::mismatch, "rank %d has sent another number of bytes than this rank expects", message.rank);
+    return failure(Code::mismatch, "rank %d has sent a different number of bytes from what this rank expects", message.rank);
   }
   if (outcome == HelperDesk::Outcome::failed) return failure(Code::system, "a helper process could not move a message of rank %d", message.rank);
   if (stretch.copied_to != nullptr) copy_block(stretch.copied_to, stretch.from, stretch.bytes);
@@ -159,7 +159,8 @@ void HelperLinks::begin_anew() {
   lent_bytes_ = 0;
 }
 
-// What helper processes have begun they end or give up; in memory that is about to go nothing arrives, as they have a mapping of their own.
+// Helper processes finish or abandon what they have begun. Nothing arrives in
+// memory that is about to be freed, because they have a mapping of their own.
 void HelperLinks::cancel_posted() {
   HelperProcesses& helpers = HelperProcesses::of_process();
   for (int helper = 0; helper < processes_ - 1 && !stretches_.empty(); ++helper) {

@@ -1,4 +1,5 @@
-// HelperLinks: other Links whose long messages are shared with helper processes: a rank and its first helper processes each move an equal stretch.
+// HelperLinks wraps other Links and shares their long messages with helper
+// processes: a rank and its first helper processes each move an equal stretch.
 #pragma once
 
 #include <memory>
@@ -9,11 +10,11 @@
 
 namespace crossrail {
 
-// What all ranks of a communicator know of their helper processes.
+// A HelperTeam is what all ranks of a communicator know of their helper processes.
 struct HelperTeam {
-  std::vector<std::int32_t> numbers;  // of every rank's helper processes, in their jobs
-  int helpers = 0;                    // that every rank has, at least
-  std::uint32_t tag = 0;              // of the communicator; taken with HelperProcesses::take_number
+  std::vector<std::int32_t> numbers;  // They are the numbers of every rank's helper processes in their jobs.
+  int helpers = 0;                    // Every rank has at least so many.
+  std::uint32_t tag = 0;              // It is the communicator's, taken with HelperProcesses::take_number.
   HelperTeam() = default;
   HelperTeam(const HelperTeam&) = delete;
   HelperTeam& operator=(const HelperTeam&) = delete;
@@ -22,12 +23,13 @@ struct HelperTeam {
 
 class HelperLinks final : public Links {
  public:
-  // Both outlive it. `processes`: the rank itself and so many helper processes less one. Every rank has the same, as both sides of a message
-  // divide it alike.
+  // Both arguments outlive it. `processes` counts the rank itself and its helper processes that take part. It is the same on every rank, because both
+  // sides of a message divide it alike.
   HelperLinks(Links& own, const HelperTeam& team, int processes);
   ~HelperLinks() override;
   int processes() const { return processes_; }
-  // Half a megabyte for each of them: measured by parts of an allreduce and pieces of an alltoall, 2 to 16 processes.
+  // Half a megabyte for each process is worth sharing. This was measured with
+  // parts of an allreduce and pieces of an alltoall, with 2 to 16 processes.
   std::size_t worth_sharing() const { return static_cast<std::size_t>(processes_) * 512 * 1024; }
 
   std::uint64_t traced_call() const override { return own_.traced_call(); }
@@ -61,14 +63,15 @@ class HelperLinks final : public Links {
     Request own;
     bool receive;
     int rank;
-    std::size_t first_stretch, stretches;  // of stretches_: what helper processes move
+    std::size_t first_stretch, stretches;  // They are the entries of stretches_ that helper processes move.
     bool waited = false;
-    std::size_t* came = nullptr;  // of one that is divided: what its sender divides must be as long
+    // It is set for a message that may be shorter; a message that is divided must have the length that its receiver expects.
+    std::size_t* came = nullptr;
     std::size_t bytes = 0;
   };
   struct Stretch {
-    std::uint64_t number;  // of the command
-    std::byte* copied_to;  // of what has arrived in memory of ours; null: it is where it belongs
+    std::uint64_t number;  // It is the command's number.
+    std::byte* copied_to;  // What has arrived in memory of ours is copied there; if null, it is already where it belongs.
     const std::byte* from;
     std::size_t bytes;
     int helper;
@@ -79,11 +82,11 @@ class HelperLinks final : public Links {
     std::size_t bytes;
     bool receive;
   };
-  // Bytes of each of the stretches of a message, but for the last one. 0: nobody shares it.
+  // Returns the bytes of each stretch of a message except the last one; 0 means that the message is not shared.
   std::size_t stretch_bytes(std::size_t bytes) const;
   Status post(const Asked& asked, Channel channel);
   Status give(const Asked& stretch, int helper);
-  // Memory that helper processes see, for what does not lie there: until all messages have been waited for.
+  // Lends memory that helper processes see, for data elsewhere, until all messages have been waited for.
   Status borrow(std::size_t bytes, std::byte*& memory);
   Status wait_for(Message& message);
   Status wait_for(const Stretch& stretch, const Message& message);
@@ -95,7 +98,7 @@ class HelperLinks final : public Links {
   std::vector<Message> messages_;
   std::vector<Stretch> stretches_;
   std::vector<HelperProcesses::Pages> lent_;
-  std::size_t lent_bytes_ = 0;  // of the last of them
+  std::size_t lent_bytes_ = 0;  // It is the size of the last one.
 };
 
 }  // namespace crossrail

@@ -16,7 +16,7 @@ namespace crossrail {
 namespace {
 
 constexpr int kLooksBetweenChecks = 10'000;
-// Of communicators' numbers: with those of slots they make tags, which some MPI libraries limit.
+// This limits the numbers of communicators. Together with the numbers of slots they form tags, which some MPI libraries limit.
 constexpr std::uint32_t kNumbers = 1 << 14;
 
 int connected(const char* name) {
@@ -31,7 +31,7 @@ int connected(const char* name) {
   return -1;
 }
 
-// A mapping that others may map as well. `descriptor` is the caller's to close.
+// Returns a mapping that other processes may map as well. The caller closes `descriptor`.
 std::byte* mapped_file(const char* name, std::size_t bytes, int& descriptor) {
   descriptor = memfd_create(name, MFD_CLOEXEC);
   void* memory = MAP_FAILED;
@@ -47,11 +47,11 @@ std::byte* mapped_file(const char* name, std::size_t bytes, int& descriptor) {
 }  // namespace
 
 HelperProcesses& HelperProcesses::of_process() {
-  static HelperProcesses& helpers = *new HelperProcesses;  // never destroyed: calls may come until the very end
+  static HelperProcesses& helpers = *new HelperProcesses;  // It is never destroyed, because calls may come until the very end.
   return helpers;
 }
 
-// CROSSRAIL_HELPERS is KEY:COUNT.
+// CROSSRAIL_HELPERS has the form KEY:COUNT.
 HelperProcesses::HelperProcesses() {
   const std::string& wanted = process_settings().helpers;
   const std::size_t colon = wanted.find(':');
@@ -64,7 +64,7 @@ HelperProcesses::HelperProcesses() {
     if (!take(helper_name(key.c_str(), job, number_).c_str(), number)) break;
   }
   job_ = hash_bytes(key.data(), key.size());
-  log_line(LogLevel::detail, "%d helper processes, number %d of their jobs", this->count(), number_);
+  log_line(LogLevel::detail, "%d helper processes, with number %d in their jobs", this->count(), number_);
 }
 
 bool HelperProcesses::take_first(const char* key) {
@@ -99,7 +99,7 @@ Status HelperProcesses::make_pages(std::size_t bytes, Pages& pages) {
   bytes = round_up(std::max<std::size_t>(bytes, 1), kPageBytes);
   int descriptor = -1;
   std::byte* const data = mapped_file("crossrail-pages", bytes, descriptor);
-  if (data == nullptr) return failure(Code::no_memory, "no %zu bytes that helper processes see", bytes);
+  if (data == nullptr) return failure(Code::no_memory, "cannot allocate %zu bytes that helper processes see", bytes);
   const std::lock_guard lock(mutex_);
   pages = {data, bytes, ++pages_made_};
   bool told = true;
@@ -158,7 +158,7 @@ Status HelperProcesses::post(int which, const HelperCommand& command, std::uint6
 
 Status HelperProcesses::check_alive() const {
   for (std::size_t which = 0; which < taken_.size(); ++which) {
-    pollfd look{taken_[which].socket, POLLIN, 0};  // a helper process says nothing after its greeting
+    pollfd look{taken_[which].socket, POLLIN, 0};  // A helper process sends nothing after its greeting.
     if (poll(&look, 1, 0) > 0) return failure(Code::peer_lost, "helper process %zu of this rank has ended", which);
   }
   return {};

@@ -1,4 +1,4 @@
-// Sockets between a rank and its helper processes: packets, some with a descriptor.
+// These functions use sockets between a rank and its helper processes. They send packets, some with a descriptor.
 #pragma once
 
 #include <sys/socket.h>
@@ -18,20 +18,20 @@ struct Address {
 inline Address address_of(const std::string& name) {
   Address address;
   address.name.sun_family = AF_UNIX;
-  std::memcpy(address.name.sun_path + 1, name.data(), name.size());  // begins with 0: of the abstract space
+  std::memcpy(address.name.sun_path + 1, name.data(), name.size());  // The name begins with 0, which means the abstract space.
   address.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   return address;
 }
 inline int make() { return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0); }
 
-// Anybody may use a name of the abstract space.
+// Every user may use a name of the abstract space.
 inline bool same_user(int connected) {
   ucred peer{};
   socklen_t bytes = sizeof peer;
   return getsockopt(connected, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.uid == geteuid();
 }
 
-// `descriptor` -1: none goes with it.
+// With `descriptor` -1, none goes with it.
 template <class Packet>
 bool send_packet(int socket, const Packet& packet, int descriptor = -1, int flags = 0) {
   iovec data{const_cast<Packet*>(&packet), sizeof packet};
@@ -51,7 +51,7 @@ bool send_packet(int socket, const Packet& packet, int descriptor = -1, int flag
   return sendmsg(socket, &message, flags | MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof packet);
 }
 
-// False: none has come, or none will.
+// Returns false if no packet has come or none will.
 template <class Packet>
 bool receive_packet(int socket, Packet& packet, int* descriptor = nullptr, int flags = 0) {
   iovec data{&packet, sizeof packet};

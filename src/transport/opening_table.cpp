@@ -10,12 +10,12 @@
 namespace crossrail {
 namespace {
 
-// Of the first call, beside its number.
+// The word for the first call may hold one of these instead of a number.
 constexpr std::uint64_t kUndecided = 0;
 constexpr std::uint64_t kDeciding = ~std::uint64_t{0};
 constexpr std::uint64_t kNever = kDeciding - 1;
 
-// Of a rank.
+// The state of a rank that has finished is one of these.
 constexpr std::uint64_t kAble = 1, kUnable = 2;
 
 constexpr std::uint64_t kNoText = ~std::uint64_t{0};
@@ -61,8 +61,8 @@ std::string OpeningTable::text_at(std::uint64_t offset, std::uint64_t length) co
   return {reinterpret_cast<const char*>(texts() + offset), static_cast<std::size_t>(length)};
 }
 
-// Sequentially consistent throughout: of two ranks that finish, one sees the other; and a rank that begins a call
-// either is seen to have begun it by the one that decides, or sees that somebody is deciding.
+// All accesses are sequentially consistent. Therefore, of two ranks that finish, one sees the other. And a rank that begins a call is seen by the
+// rank that decides, or sees itself that a decision is being made.
 void OpeningTable::finish(bool able, std::uint64_t calls_begun) {
   mine().begun.store(calls_begun);
   mine().state.store(able ? kAble : kUnable);

@@ -1,6 +1,6 @@
-// OpeningTable: memory in which the ranks of a node open a communicator between calls that may not wait for
-// other ranks. In rounds, every rank leaves a record and reads those of the others once all are there. At the
-// end they agree on the first call that is theirs: one that no rank has begun.
+// An OpeningTable is memory in which the ranks of a node open a communicator between calls that may not wait for other ranks. It works in rounds:
+// every rank leaves a record, and reads those of the others once all are there. At the end the ranks agree on the first call that crossrail handles,
+// which is one that no rank has begun.
 //
 //   offset 0    first call, nonce of SharedMemory
 //   then        one RankLines a rank
@@ -24,30 +24,29 @@ class OpeningTable {
   static constexpr std::size_t kMostRecordBytes = 192;
   static constexpr std::size_t kTextBytes = 128 * 1024;
   static std::size_t bytes(int ranks);
-  // `memory`: of bytes(ranks), zero when the first rank comes but for what SharedMemory keeps there.
+  // `memory` has bytes(ranks) bytes. They are zero when the first rank comes, except for what SharedMemory keeps there.
   OpeningTable(std::byte* memory, int rank, int ranks) : memory_(memory), rank_(rank), ranks_(ranks) {}
 
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
-  // This rank's record of the next round; it may be left only once all of the round before have been read.
+  // Leaves this rank's record of the next round. It may be called only after all records of the round before have been read.
   void leave(const void* record, std::size_t bytes);
-  // Whether all ranks have left theirs of this round.
+  // Returns whether all ranks have left their records of this round.
   bool all_left() const;
-  // Those of this round, in the order of ranks.
+  // Reads the records of this round, in rank order.
   void read(void* records, std::size_t bytes) const;
-  // Rank 0: keeps a text for all, and says where. False if there is no room.
+  // Rank 0 keeps a text for all and gets its offset. Returns false if there is no room.
   bool keep_text(const std::string& text, std::uint64_t& offset);
   std::string text_at(std::uint64_t offset, std::uint64_t length) const;
 
-  // This rank has done its part: from now on it could carry calls, or, not `able`, never will. It has begun
-  // `calls_begun` calls so far, none of which it carries.
+  // This rank has done its part. From now on it could handle calls or, if not `able`,
+  // never will. It has begun `calls_begun` calls so far, none of which it handles.
   void finish(bool able, std::uint64_t calls_begun);
 
-  // This rank, which has finished, begins its call of this number (from 1): whether all ranks carry that one and
-  // those after it. They all hear the same for the same call. Waits for another rank only while that one
-  // executes a few instructions.
+  // This rank, which has finished, begins its call number `call` (from 1). Returns whether all ranks handle that call and those after it. All ranks
+  // get the same answer for the same call. It waits for another rank only while that one executes a few instructions.
   bool carries(std::uint64_t call);
-  // What has been decided, once it has been.
+  // decided() returns whether there is a decision. carries_none() may be called only then.
   bool decided() const;
   bool carries_none() const;
 
@@ -72,7 +71,7 @@ class OpeningTable {
   std::uint64_t text_end_ = 0;
 };
 
-// Exchange by an OpeningTable, on a fiber, which is resumed when there is time. `cancelled` ends every wait.
+// TableExchange exchanges through an OpeningTable, on a fiber that is resumed when there is time. `cancelled` ends every wait.
 class TableExchange final : public Exchange {
  public:
   TableExchange(OpeningTable& table, Fiber& fiber, const bool& cancelled)

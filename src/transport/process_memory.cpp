@@ -21,7 +21,7 @@ namespace crossrail {
 
 namespace {
 
-// The program may have protected pages that its signal handler makes writable: the kernel only says that it cannot write there.
+// The program may have protected pages that its signal handler makes writable. The kernel only reports that it cannot write there.
 void make_writable(std::byte* begin, std::size_t bytes) {
   for (std::byte* at = begin; at < begin + bytes; at += kPageBytes - reinterpret_cast<std::uintptr_t>(at) % kPageBytes) {
     volatile std::byte& one = *at;
@@ -29,7 +29,7 @@ void make_writable(std::byte* begin, std::size_t bytes) {
   }
 }
 
-// All but the first one, the oldest first.
+// Returns all threads except the first, the oldest first.
 std::vector<int> other_threads_of(int pid) {
   const std::string folder = "/proc/" + std::to_string(pid) + "/task";
   DIR* const threads = opendir(folder.c_str());
@@ -42,8 +42,8 @@ std::vector<int> other_threads_of(int pid) {
   return found;
 }
 
-// As process_vm_readv. By the number of its first thread a process has no memory once that has ended, though others go on; these may end, too,
-// between the look and the read.
+// Works like process_vm_readv. Once a process's first thread has ended, the process has no memory under that thread's number, even if other threads
+// go on. These may end, too, between the look and the read.
 ssize_t read_of_some_thread(int pid, const iovec& local, const iovec& remote) {
   constexpr int kLooks = 100;
   ssize_t got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
@@ -84,7 +84,7 @@ Status read_process(int pid, void* to, std::uint64_t address, std::size_t bytes)
   return {};
 }
 
-// Whoever cannot be written to, for whatever reason, is sent the bytes otherwise.
+// If the target cannot be written to for whatever reason, the bytes are sent in another way.
 Status write_process(int pid, const void* from, std::uint64_t address, std::size_t bytes) {
   auto* left = static_cast<const std::byte*>(from);
   while (bytes > 0) {
@@ -104,14 +104,15 @@ Status write_process(int pid, const void* from, std::uint64_t address, std::size
 
 namespace {
 
-// /proc/PID/stat: "pid (name) state ...": the name may hold anything, also parentheses. Counted from the state on:
+// The form of /proc/PID/stat is "pid (name) state ...", in which the name may
+// contain anything, including parentheses. Fields are counted from the state on.
 constexpr int kThreads = 17;
 constexpr int kStarted = 19;
 
 struct ProcessState {
   char letter = '?';
   long long threads = 0;
-  unsigned long long started = 0;  // in ticks after the machine's start
+  unsigned long long started = 0;  // It counts ticks since the machine's start.
 };
 
 bool parse(const char* text, ProcessState& state) {
@@ -129,7 +130,7 @@ bool parse(const char* text, ProcessState& state) {
   return true;
 }
 
-// A process that began later than the one that was first seen under its number is another one.
+// If a process began later than the one that was first seen under its number, it is another process.
 bool is_another(int pid, unsigned long long started) {
   static std::mutex mutex;
   static auto& first_seen = *new std::map<int, unsigned long long>;
@@ -152,7 +153,7 @@ bool process_alive(int pid) {
   text[length] = '\0';
   ProcessState state;
   if (!parse(text, state)) return true;
-  // The main thread may have ended before the others: it stays a zombie as long as they live.
+  // The main thread may have ended before the others. It stays a zombie as long as they live.
   const bool ended = state.letter == 'X' || (state.letter == 'Z' && state.threads <= 1);
   return !ended && !is_another(pid, state.started);
 }

@@ -19,23 +19,23 @@ namespace {
 #define MFD_NOEXEC_SEAL 8U
 #endif
 
-// Where vm.memfd_noexec is 2 the system wants to hear that nothing will be executed; old ones do not know the word.
+// If vm.memfd_noexec is 2, the system requires a flag that nothing will be executed; old systems do not know the flag.
 int open_memfd() {
   const int descriptor = memfd_create("crossrail", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
   return descriptor >= 0 || errno != EINVAL ? descriptor : memfd_create("crossrail", MFD_CLOEXEC);
 }
 
-// A file beyond the process's limit would not be refused: the process would be killed.
+// If a file exceeded the process's limit, the system would kill the process instead of refusing.
 bool within_limit(std::size_t bytes) {
   rlimit limit{};
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
 }
 
-// /dev/shm may be tiny (containers: 64 MB): all its pages are taken now. memfd has no such limit. An errno.
+// /dev/shm may be tiny (64 MB in containers), so all its pages are reserved now. memfd has no such limit. Returns an errno.
 int set_size(int descriptor, std::size_t bytes, bool memfd) {
   if (!within_limit(bytes)) return EFBIG;
   int error = EINTR;
-  while (error == EINTR) {  // profilers interrupt
+  while (error == EINTR) {  // Profilers interrupt it.
     if (memfd) {
       error = ftruncate(descriptor, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
     } else {
@@ -90,15 +90,15 @@ Status SharedMemory::attach(const SharedMemoryAddress& address) {
   } else {
     char path[64];
     std::snprintf(path, sizeof path, "/proc/%d/fd/%d", address.pid, address.descriptor);
-    descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);  // another namespace's process may have anything there
+    descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);  // Another namespace's process may have anything there.
   }
-  address_.name[0] = '\0';  // the creator takes the name away
+  address_.name[0] = '\0';  // The creator removes the name.
   if (descriptor < 0) {
     return failure(Code::system, "cannot open the node's shared memory: %s", std::strerror(errno));
   }
   Status mapped;
   if (lseek(descriptor, 0, SEEK_END) != static_cast<off_t>(address.bytes)) {
-    mapped = failed(Code::system, "the node's shared memory has another size than announced");
+    mapped = failed(Code::system, "the node's shared memory has a different size from what was announced");
   } else {
     mapped = map(descriptor);
   }

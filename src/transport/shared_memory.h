@@ -1,4 +1,4 @@
-// SharedMemory: a mapping of bytes that several processes of a node see.
+// SharedMemory is a mapping of bytes that several processes of a node see.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace crossrail {
 
-// How a peer finds the memory. Plain bytes: it travels as a message.
+// It is how a peer finds the memory. It has only plain bytes, because it travels as a message.
 struct SharedMemoryAddress {
   std::uint64_t bytes;
-  std::uint64_t nonce;  // stands at the start of the memory: proves that it is the right one
-  std::uint64_t pid_space;  // of the pid; in another one that is a stranger's
+  std::uint64_t nonce;  // The memory begins with it, which proves that it is the right memory.
+  std::uint64_t pid_space;  // It is the PID namespace of the pid, which means another process elsewhere.
   std::int32_t pid;
   std::int32_t descriptor;
-  char name[40];  // "/crossrail.<16 hex digits>" for shm, empty for memfd
+  char name[40];  // It is "/crossrail.<16 hex digits>" for shm, and empty for memfd.
 };
 
 class SharedMemory {
@@ -25,13 +25,13 @@ class SharedMemory {
   SharedMemory& operator=(const SharedMemory&) = delete;
   ~SharedMemory() { close(); }
 
-  // `kind` is "memfd" (no file, nothing left behind by a crash, no /dev/shm needed) or "shm"
-  // (/dev/shm, mode 0600, all pages reserved so that a full file system is an error, not SIGBUS).
-  // The memory is zero but for the nonce in its first eight bytes. Errors: system, no_memory.
+  // Creates memory. `kind` is "memfd" (no file, nothing left behind by a crash, no /dev/shm needed) or
+  // "shm" (/dev/shm, mode 0600, all pages reserved so that a full file system is an error instead of
+  // SIGBUS). The memory is zero except for the nonce in its first eight bytes. Errors: system, no_memory.
   Status create(const char* kind, std::size_t bytes);
-  // Maps what another process created. Errors: system (not visible from here, wrong nonce).
+  // Maps memory that another process has created. Errors: system (not visible from here, wrong nonce).
   Status attach(const SharedMemoryAddress& address);
-  // Call when every peer has attached: takes the name and the descriptor away.
+  // Is called when every peer has attached. Removes the name and the descriptor.
   void seal();
   void close();
 

@@ -1,4 +1,4 @@
-// What is said of two ranks that have begun one call with different Shapes.
+// These functions describe two ranks that have begun one call with different Shapes.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ inline Status unlike_calls(std::uint64_t call, const BegunBy& one, const BegunBy
                  number, one.rank, bytes, other.rank, its_bytes);
 }
 
-// What the program's operations do only the MPI library knows, which has those calls.
+// Only MPI knows what the program's operations do, so MPI gets those calls.
 inline Status operation_on_one(std::uint64_t call, int its_rank, int other) {
-  return failure(Code::mismatch, "call %llu: rank %d reduces with an operation of the program's own, rank %d is in another call or has one of MPI's",
+  return failure(Code::mismatch, "call %llu: rank %d reduces with an operation of the program's own, rank %d is in another call or uses one of MPI's",
                  static_cast<unsigned long long>(call), its_rank, other);
 }
 

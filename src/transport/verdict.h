@@ -12,13 +12,13 @@
 
 namespace crossrail {
 
-// Numbers of a rank's blocking calls.
+// A Statement has the numbers of a rank's blocking calls.
 struct Statement {
-  std::uint64_t begun = 0;     // the last one it has begun
-  std::uint64_t ended = 0;     // the last one in which it has all that it was to receive
-  std::uint64_t in_place = 0;  // 1 if the one begun was in place: it cannot be done again
-  std::uint64_t met = 0;       // in which it met the error itself; 0: in none, or it has heard of it
-  std::uint64_t native = 0;    // with which another rank is in the MPI library: it has found out
+  std::uint64_t begun = 0;     // It is the last call that it has begun.
+  std::uint64_t ended = 0;     // It is the last call in which it has received everything.
+  std::uint64_t in_place = 0;  // It is 1 if the call begun was in place and so cannot be done again.
+  std::uint64_t met = 0;       // It is the call in which the rank met the error itself, or 0 if it did not.
+  std::uint64_t native = 0;    // It has found out that another rank is in MPI with this call.
 };
 
 class Verdict {
@@ -28,7 +28,7 @@ class Verdict {
 
   explicit Verdict(int ranks) : heard_(static_cast<std::size_t>(ranks)) {}
 
-  // In any order. Of a rank that says more than once only `met` counts: kAllCalls where it will not wait any longer.
+  // Statements may come in any order. If a rank says more than one, only `met` counts; it is kAllCalls if the rank will not wait any longer.
   void hear(int rank, const Statement& said) {
     met_ = std::max(met_, said.met);
     native_ = std::max(native_, said.native);
@@ -42,9 +42,9 @@ class Verdict {
   }
   bool heard_any() const { return count_ > 0; }
 
-  // Given back are all calls that no rank had begun; so is the last one that was begun, unless the error was met
-  // in it, some rank has ended it, or it is in place. The others end with the error. What some rank has begun with the MPI library
-  // is given back at once: nobody hears of that rank before it has ended.
+  // All calls that no rank had begun are given back. So is the last call that was begun, unless the error was
+  // met in it, some rank has ended it, or it is in place. All other calls end with the error. A call that some
+  // rank has begun in MPI is given back at once, because that rank says nothing before the call has ended.
   On on(std::uint64_t call) const {
     if (call <= met_) return On::error;
     if (call == native_) return ended_ < call ? On::given_back : On::error;
@@ -57,7 +57,7 @@ class Verdict {
   std::vector<bool> heard_;
   std::size_t count_ = 0;
   std::uint64_t last_ = 0, ended_ = 0, met_ = 0, native_ = 0;
-  bool in_place_ = false;  // in the last one
+  bool in_place_ = false;  // The last call is in place.
 };
 
 }  // namespace crossrail

@@ -97,7 +97,7 @@ static void category(int expected) {
   MPI_OK(MPI_T_category_get_num(&all));
   MPI_OK(MPI_T_category_get_info(index, name, &length, NULL, NULL, &controls, &performance, &inside));
   CHECK(strcmp(name, "crossrail") == 0 && index < all && inside == 0, "category %d of %d is %s", index, all, name);
-  CHECK(controls > 25 && controls < 200 && performance == 26, "%d and %d variables", controls, performance);
+  CHECK(controls > 25 && controls < 200 && performance > 25 && performance < 200, "%d and %d variables", controls, performance);
   MPI_OK(MPI_T_category_get_cvars(index, 200, listed));
   for (int one = 0; one < controls; ++one) {
     length = kName;

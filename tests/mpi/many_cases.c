@@ -1,6 +1,6 @@
 /* Runs many test programs, one after the other, in one MPI job: starting jobs takes most of the time of small tests.
  *
- *   many_cases FOLDER LEVEL FIRST      LEVEL: the thread level, a number; FIRST: the case to begin with
+ *   many_cases FOLDER LEVEL FIRST      LEVEL: the thread level, 0 (single) to 3 (multiple); FIRST: the case to begin with
  *
  * A line of FOLDER/cases is one case; its words, with tabs between them, are the path of a shared object (case_main.h), settings as
  * NAME=VALUE, "--" and the arguments of its main. Every case has a communicator of its own as its world, the first one the real
@@ -165,7 +165,8 @@ int main(int argc, char** argv) {
   int provided;
   if (argc < 4) return 2;
   folder = argv[1];
-  level = atoi(argv[2]);
+  static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
+  level = levels[atoi(argv[2])];
   MPI_Init_thread(&argc, &argv, level, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   setvbuf(stdout, NULL, _IOLBF, 0);

@@ -1,1 +1,1 @@
-"""Benches: what is asked for, running the programs of bench/, what they measured."""
+"""This package holds the requests for benches, runs the programs of bench/, and reads what they measured."""

@@ -1,7 +1,7 @@
-"""Measurements by the number of processes that move a GPU's data: of one process and its helpers, or of a ping-pong.
+"""Benches are measured for several numbers of processes that move a GPU's data: one process and its helper processes, or a ping-pong.
 
-Each number is measured by a job of its own, one after the other. Of their measurements one is made, whose results say `helpers` (beside the rank)
-or `processes` (of a GPU); its `process_counts` are the numbers of processes.
+Each number is measured by a job of its own, one after the other. Their measurements are joined into one, whose results have `helpers` (beside the
+rank) or `processes` (of a GPU); its `process_counts` are the numbers of processes.
 """
 
 import os
@@ -15,13 +15,13 @@ from crossrail.bench.request import BenchRequest, Effort, What, Where
 from crossrail.bench.run import measure
 from crossrail.errors import CliError, Stopped
 
-KEPT = ("stopped", "failed")  # why a job ended too early; no other job is started then
+KEPT = ("stopped", "failed")  # These say why a job ended too early; no other job is started then.
 
 Job = Callable[[], Measurement]
 
 
 def joined(measurements: Sequence[Measurement]) -> Measurement:
-    """One measurement of those of several jobs: the first one, with the results of all."""
+    """Joins the measurements of several jobs: returns the first one, with the results of all."""
     whole = {**measurements[0], "results": [row for one in measurements for row in one["results"]]}
     not_run = [row for one in measurements for row in one.get("not_run", [])]
     notes = list(dict.fromkeys(note for one in measurements for note in one.get("notes", [])))
@@ -37,7 +37,7 @@ def joined(measurements: Sequence[Measurement]) -> Measurement:
 
 
 def one_after_the_other(jobs: Sequence[Job]) -> Measurement:
-    """The measurements of the jobs as one. What was measured before a job fails, or the user stops it, is kept."""
+    """Runs the jobs and joins their measurements. If a job fails or the user stops it, what was measured before is kept."""
     done: List[Measurement] = []
     for job in jobs:
         try:
@@ -52,16 +52,16 @@ def one_after_the_other(jobs: Sequence[Job]) -> Measurement:
 
 
 def marked(measurement: Measurement, name: str, count: int) -> Measurement:
-    """The measurement, each of whose results says the number."""
+    """Returns the measurement with the number in each of its results."""
     for row in [*measurement["results"], *measurement.get("not_run", [])]:
         row[name] = count
     return measurement
 
 
 def measure_with_helpers(request: BenchRequest, counts: Sequence[int], machine: Optional[str]) -> Measurement:
-    """A collective with so many helper processes beside each rank, number by number."""
+    """Measures a collective with each of these numbers of helper processes beside each rank."""
     def job(count: int) -> Job:
-        """With one number of them."""
+        """Returns the job for one number of them."""
         return lambda: marked(measure(replace(request, where=replace(request.where, helpers=count)), machine), "helpers", count)
 
     whole = one_after_the_other([job(count) for count in counts])
@@ -70,11 +70,11 @@ def measure_with_helpers(request: BenchRequest, counts: Sequence[int], machine: 
 
 
 def without_use(measurement: Measurement, collective: str) -> str:
-    """A sentence where helper processes had nothing to do, or crossrail's own choice lets fewer share a message than there were; else ''."""
+    """Returns a sentence if helper processes had nothing to do, or if crossrail chose to share messages among fewer than there were; otherwise ''."""
     largest = max((row for row in measurement["results"] if row["contender"] == "auto"), key=lambda row: row["bytes"], default=None)
     ranks, nodes, most = measurement["ranks"], measurement["nodes"], max(measurement["process_counts"], default=1)
     if os.environ.get("CROSSRAIL_NODES"):
-        return ""  # who is on which node it says, not the machine
+        return ""  # The setting says which rank is on which node, not the machine.
     if nodes < 2:
         return "All ranks were on one node, where helper processes have nothing to do."
     if not largest:
@@ -89,12 +89,12 @@ def without_use(measurement: Measurement, collective: str) -> str:
 
 
 def measure_ping_pong(what: What, where: Where, effort: Effort, choice: Dict[str, Any]) -> Measurement:
-    """Messages between two nodes of `gpus` GPUs each, number by number of `counts`; `machine`: its name. The time is for all jobs."""
+    """Measures messages between two nodes of `gpus` GPUs each, for each number in `counts`; `machine` is its name. The time is for all jobs."""
     gpus, counts = choice["gpus"], choice["counts"]
     each = replace(effort, most_seconds=effort.most_seconds / len(counts) if effort.most_seconds else None)
 
     def job(count: int) -> Job:
-        """With one number of processes a GPU."""
+        """Returns the job for one number of processes per GPU."""
         request = BenchRequest(replace(what, processes=count), replace(where, ranks=2 * gpus * count), each)
         return lambda: measure(request, choice["machine"])
 

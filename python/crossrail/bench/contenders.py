@@ -1,4 +1,4 @@
-"""Who takes part in a bench: native, crossrail's algorithms, other libraries' functions."""
+"""Contenders of a bench are native MPI, crossrail's algorithms, and functions of other libraries."""
 
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
@@ -13,14 +13,14 @@ from crossrail.errors import CliError
 from crossrail.launchers import core_count
 from crossrail.places import bench_folders, first_file
 
-NO_ALGORITHMS = ("auto", "passed")  # crossrail's own choice; calls that it hands back
+NO_ALGORITHMS = ("auto", "passed")  # The first is crossrail's own choice; the second are calls that it hands back.
 NATIVE_LEFT_OUT = "native is not measured: this MPI library does not say that it takes device memory (--native-cuda, if it does)."
 PEERS_LEFT_OUT = "NCCL and the copy engines are not measured: they take contiguous data only."
 
 
 @dataclass(frozen=True)
 class Contenders:
-    """Their names, those of other libraries, what these need in the ranks' environment; `notes`: a sentence on each that is missing."""
+    """Has the contenders' names, other libraries' names, and what these need in the ranks' environment; `notes` has a sentence on each missing one."""
 
     names: Tuple[str, ...]
     peers: Tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class Contenders:
 
 
 def default_ranks(memory: str) -> int:
-    """A rank for every core, or for every GPU, but two at least. Raises CliError where a GPU is wanted and none is here."""
+    """Returns one rank per core or per GPU, but at least two. Raises CliError if a GPU is wanted and there is none."""
     if memory == "host":
         return core_count()
     if gpu_count() == 0:
@@ -38,16 +38,16 @@ def default_ranks(memory: str) -> int:
 
 
 def native_takes_part(what: What, where: Where, native_cuda: Optional[bool]) -> bool:
-    """Whether the native MPI can be measured. `native_cuda`: what the user says of it; asked of the library where that is None."""
+    """Returns whether the native MPI can be measured. `native_cuda` is what the user says about it; if it is None, the library is asked."""
     if what.memory == "host":
         return True
     return takes_device_memory(chosen_launcher(what.program, where)) if native_cuda is None else native_cuda
 
 
 def contender_names(wanted: Optional[str], collective: str, memory: str, native: bool) -> List[str]:
-    """What --algorithms stands for: 'all' is crossrail's choice and every algorithm for this kind of memory.
+    """Returns what --algorithms stands for: 'all' is crossrail's choice and every algorithm for this kind of memory.
 
-    Another collective that makes the same exchange may stand among them. Raises CliError for what is none of these.
+    Another collective that makes the same exchange may be among them. Raises CliError for any other name.
     """
     names: List[str] = []
     for word in (wanted or "auto").split(","):
@@ -62,7 +62,7 @@ def contender_names(wanted: Optional[str], collective: str, memory: str, native:
 
 
 def where_it_lies(peer: str) -> str:
-    """A contender of --peer whose library is named without a folder, and lies beside the benches: with its path."""
+    """Adds the path to a contender of --peer whose library is named without a folder and lies beside the benches."""
     name, _, function = peer.partition("=")
     library, _, symbol = function.rpartition(":")
     found = first_file(bench_folders(), library) if library and "/" not in library else None
@@ -70,7 +70,7 @@ def where_it_lies(peer: str) -> str:
 
 
 def resolve_contenders(what: What, where: Where, wanted: str, native_cuda: Optional[bool]) -> Contenders:
-    """Everyone that takes part, for the --algorithms and --peer of the user; peers that belong to device memory come by themselves."""
+    """Returns all contenders for the user's --algorithms and --peer; peers that belong to device memory are added automatically."""
     native = native_takes_part(what, where, native_cuda)
     names = tuple(contender_names(wanted, what.collective, what.memory, native))
     own_peers = tuple(where_it_lies(peer) for peer in what.peers)

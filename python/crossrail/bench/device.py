@@ -1,4 +1,4 @@
-"""What a bench on device memory has beside crossrail: GPUs, NCCL, an MPI library that takes device memory."""
+"""These functions find what a bench on device memory has beside crossrail: GPUs, NCCL, and an MPI library that accepts device memory."""
 
 import ctypes
 import ctypes.util
@@ -19,7 +19,7 @@ NCCL_PEERS = {"alltoall": ("nccl_send_recv", "nccl_alltoall", "nccl_symmetric"),
               "allreduce": ("nccl_allreduce", "nccl_symmetric_allreduce")}
 COPY_ENGINES = "copy_engine_limit"
 
-# Run by any interpreter; the package may lie in several places.
+# Any interpreter may run it, and the package may lie in several places.
 FIND_NCCL = """
 import importlib.util, glob, os
 spec = importlib.util.find_spec("nvidia.nccl") if importlib.util.find_spec("nvidia") else None
@@ -30,7 +30,7 @@ for place in spec.submodule_search_locations if spec else []:
 
 @dataclass
 class Peers:
-    """Contenders for `--peer`, the variables that their ranks need, and a sentence for each that is missing."""
+    """Has contenders for `--peer`, the variables that their ranks need, and a sentence for each that is missing."""
 
     options: List[str] = field(default_factory=list)
     environment: Dict[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Peers:
 
 
 def gpu_count() -> int:
-    """GPUs that the CUDA driver sees in this process; 0 where there is no driver."""
+    """Returns the number of GPUs that the CUDA driver sees in this process, or 0 if there is no driver."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
         count = ctypes.c_int(0)
@@ -48,7 +48,7 @@ def gpu_count() -> int:
 
 
 def printed_by(words: List[str]) -> str:
-    """What a program prints; '' where it cannot be run."""
+    """Returns what a program prints, or '' if it cannot be run."""
     try:
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -57,7 +57,7 @@ def printed_by(words: List[str]) -> str:
 
 
 def find_nccl() -> Optional[str]:
-    """NCCL's library: CROSSRAIL_NCCL's, the dynamic loader's, or that of a Python's nvidia packages."""
+    """Returns NCCL's library: that of CROSSRAIL_NCCL, of the dynamic loader, or of a Python's nvidia packages."""
     named = os.environ.get("CROSSRAIL_NCCL")
     if named:
         return named
@@ -72,13 +72,13 @@ def find_nccl() -> Optional[str]:
 
 
 def peer_library(name: str, flavour: str) -> Optional[Path]:
-    """The library of bench/peers for a flavour of MPI, None where it is not built."""
+    """Returns the library of bench/peers for a flavour of MPI, or None if it is not built."""
     library = f"lib{name}_{flavour}.so"
     return first_file(bench_folders(), library)
 
 
 def device_peers(collective: str, flavour: str) -> Peers:
-    """NCCL's ways and the copy engines' limit, as far as they are here."""
+    """Returns NCCL's variants and the copy engines' limit, as far as they are available."""
     peers = Peers()
     names = NCCL_PEERS.get(collective)
     if not names:
@@ -87,7 +87,7 @@ def device_peers(collective: str, flavour: str) -> Peers:
     nccl, library = find_nccl(), peer_library(NCCL_LIBRARY, flavour)
     if library and nccl:
         peers.options += [f"{name}={library}:{name}" for name in names]
-        peers.environment.update({"CROSSRAIL_NCCL": nccl} if "/" in nccl else {})  # else the ranks' loader finds it, too
+        peers.environment.update({"CROSSRAIL_NCCL": nccl} if "/" in nccl else {})  # Otherwise the ranks' loader finds it, too.
     elif library:
         peers.missing.append("NCCL is not measured: no libnccl.so.2 is found; CROSSRAIL_NCCL can name it.")
     else:
@@ -99,7 +99,7 @@ def device_peers(collective: str, flavour: str) -> Peers:
 
 
 def takes_device_memory(launcher: Launcher) -> bool:
-    """Whether the MPI library that a launcher belongs to says it is CUDA-aware. Another one would crash on a device pointer."""
+    """Returns whether the MPI library of a launcher says that it is CUDA-aware. Any other library would crash on a device pointer."""
     folders = dict.fromkeys([Path(launcher.path).parent, Path(launcher.path).resolve().parent])
     if launcher.family == "openmpi":
         said = [printed_by([str(folder / "ompi_info"), "--parsable", "--all"]) for folder in folders]

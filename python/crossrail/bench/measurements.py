@@ -1,11 +1,11 @@
-"""What the bench programs measured: comparing crossrail with the native MPI, size by size.
+"""This module compares crossrail with native MPI, size by size, from what the bench programs measured.
 
 A measurement is the JSON of a bench program as a dict; times are microseconds, each the maximum over ranks of
 one repetition. All contenders of a size have as many repetitions, which they make in turns (older measurements have
 unequal numbers). Results of nonblocking and persistent calls have their parts as well: pure, start, wait, compute, total,
 exposed (total - compute) and blocking as {p25_us, p50_us, p75_us}, overlap as {p25_percent, ...}, work_us (what the work
-between start and wait takes by itself), and init_us where a persistent request was made. A result that another algorithm
-than its contender's name says has made is marked not_run. p50_low_us and p50_high_us are the 95 % confidence interval of
+between start and wait takes by itself), and init_us where a persistent request was made. A result is marked not_run
+if another algorithm ran than its contender's name says. p50_low_us and p50_high_us are the 95 % confidence interval of
 the median, from order statistics; there is none for fewer than six repetitions.
 """
 
@@ -17,14 +17,14 @@ from crossrail.sizes import format_size
 
 Measurement = Dict[str, Any]
 
-NCCL = "nccl"  # its ways of an alltoall are contenders whose names begin so
+NCCL = "nccl"  # The names of its contenders begin so.
 BEST_NCCL = "best NCCL"
-IN_A_ROW = "_in_a_row"  # ends the names of contenders that are one of 20 calls in a stream
+IN_A_ROW = "_in_a_row"  # The names of contenders that make 20 calls in a stream end so.
 
 
 @dataclass
 class Comparison:
-    """One block size: the native (or another reference's) and crossrail's result; `speedup` = native median / crossrail's."""
+    """Has the native (or another reference's) and crossrail's result at one block size; `speedup` = native median / crossrail's."""
 
     bytes: int
     native: Dict[str, Any]
@@ -32,40 +32,40 @@ class Comparison:
 
     @property
     def speedup(self) -> float:
-        """Above 1: crossrail is faster. 0 where a time is missing."""
+        """Returns a number above 1 if crossrail is faster, and 0 if a time is missing."""
         return self.native["p50_us"] / self.own["p50_us"] if self.own["p50_us"] > 0 else 0.0
 
     @property
     def wrong(self) -> int:
-        """Wrong blocks in both."""
+        """Returns the number of wrong blocks in both."""
         return self.native.get("wrong", 0) + self.own.get("wrong", 0)
 
 
 def contenders(measurement: Measurement) -> List[str]:
-    """The names in order of appearance; 'native' and 'auto' first."""
+    """Returns the names in order of appearance, with 'native' and 'auto' first."""
     seen = list(dict.fromkeys(result["contender"] for result in measurement["results"]))
     first = [name for name in ("native", "auto") if name in seen]
     return first + [name for name in seen if name not in first]
 
 
 def processes_of(result: Dict[str, Any]) -> int:
-    """How many processes moved a GPU's data: the rank with its helpers, or those of a ping-pong."""
+    """Returns how many processes moved a GPU's data: the rank with its helper processes, or those of a ping-pong."""
     return result.get("processes", result.get("helpers", 0) + 1)
 
 
 def of_processes(measurement: Measurement, count: int) -> Measurement:
-    """The part of a measurement by processes that was measured with so many."""
+    """Returns the part of a measurement that was measured with so many processes."""
     part = {name: [row for row in measurement[name] if processes_of(row) == count] for name in ("results", "not_run") if name in measurement}
     return {**{name: value for name, value in measurement.items() if name != "process_counts"}, **part}
 
 
 def on_device(measurement: Measurement) -> bool:
-    """Whether the buffers were in device memory."""
+    """Returns whether the buffers were in device memory."""
     return measurement.get("memory", "host") != "host"
 
 
 def best_of(measurement: Measurement, *beginnings: str) -> List[Dict[str, Any]]:
-    """By size, the result with the smallest median of the contenders whose names begin so; calls in a row are another measure."""
+    """Returns, by size, the result with the smallest median of contenders whose names begin so. Calls in a row are left out: they measure another thing."""
     best: Dict[int, Dict[str, Any]] = {}
     for result in measurement["results"]:
         if result["contender"].startswith(beginnings) and not result["contender"].endswith(IN_A_ROW):
@@ -76,25 +76,25 @@ def best_of(measurement: Measurement, *beginnings: str) -> List[Dict[str, Any]]:
 
 
 def reference(measurement: Measurement) -> str:
-    """What crossrail is compared with: native MPI; for device memory the best of NCCL, where it was measured."""
+    """Returns what crossrail is compared with: native MPI, or for device memory the best of NCCL if it was measured."""
     return BEST_NCCL if on_device(measurement) and best_of(measurement, NCCL) else "native"
 
 
 def rivals(measurement: Measurement) -> List[str]:
-    """The contenders that are compared with the reference: crossrail's, and peers that do the same."""
+    """Returns the contenders that are compared with the reference: crossrail's, and peers that do the same."""
     others = ("native", "copy_engine_limit")
     return [name for name in contenders(measurement) if name not in others and not (on_device(measurement) and name.startswith(NCCL))]
 
 
 def results_of(measurement: Measurement, contender: str) -> List[Dict[str, Any]]:
-    """The results of a contender, by size; 'best NCCL' stands for several."""
+    """Returns the results of a contender, by size; 'best NCCL' stands for several."""
     if contender == BEST_NCCL:
         return best_of(measurement, NCCL)
     return sorted((one for one in measurement["results"] if one["contender"] == contender), key=lambda one: one["bytes"])
 
 
 def compare(measurement: Measurement, contender: str = "auto", peer: Optional[str] = None) -> List[Comparison]:
-    """`contender` against the reference (or another peer, which then stands in its place), for the sizes both have."""
+    """Compares `contender` with the reference (or with `peer` instead) at the sizes that both have."""
     native = {result["bytes"]: result for result in results_of(measurement, peer or reference(measurement))}
     return [Comparison(own["bytes"], native[own["bytes"]], own)
             for own in results_of(measurement, contender) if own["bytes"] in native]
@@ -102,7 +102,7 @@ def compare(measurement: Measurement, contender: str = "auto", peer: Optional[st
 
 @dataclass(frozen=True)
 class SmallSpeedup:
-    """The geometric mean of the speed-ups at the sizes up to 1 KiB that were measured, and which sizes these are."""
+    """Has the geometric mean of the speedups at the measured sizes up to 1 KiB, and these sizes."""
 
     mean: float
     sizes: str
@@ -110,23 +110,23 @@ class SmallSpeedup:
 
     @property
     def sort_of_mean(self) -> str:
-        """To stand behind the number; of one size there is no mean."""
+        """Returns the words that follow the number; for a single size there is no mean."""
         return " (geometric mean)" if self.several else ""
 
 
 def small_speedup(comparisons: List[Comparison]) -> Optional[SmallSpeedup]:
-    """Of the sizes from 1 byte to 1 KiB; None where there is none."""
+    """Returns the mean over the sizes from 1 byte to 1 KiB, or None if there are none."""
     small = [one for one in comparisons if 1 <= one.bytes <= 1024 and one.speedup > 0]
     return SmallSpeedup(geometric_mean(one.speedup for one in small), size_range([one.bytes for one in small]), len(small) > 1) if small else None
 
 
 def times_faster(speedup: float) -> str:
-    """'1.40 times faster', '4.80 times slower'."""
+    """Returns '1.40 times faster' or '4.80 times slower'."""
     return f"{speedup:.2f} times faster" if speedup >= 0.995 else f"{1 / speedup:.2f} times slower"
 
 
 def lag_behind_alltoall(measurement: Measurement) -> Optional[str]:
-    """One sentence on crossrail's alltoallv against its alltoall, for the same exchange; None where that was not measured."""
+    """Returns a sentence on crossrail's alltoallv against its alltoall for the same exchange, or None if that was not measured."""
     pairs = compare(measurement, "auto", "alltoall")
     lags = {one.bytes: 1 / one.speedup for one in pairs if one.speedup > 0}
     if not lags:
@@ -137,12 +137,12 @@ def lag_behind_alltoall(measurement: Measurement) -> Optional[str]:
 
 
 def wrong_blocks(measurement: Measurement) -> int:
-    """Blocks whose data were not what the definition says, over all results."""
+    """Returns the number of blocks, over all results, whose data do not match the definition."""
     return sum(result.get("wrong", 0) for result in measurement["results"])
 
 
 def set_aside_not_run(measurement: Measurement) -> None:
-    """Takes the results of another algorithm than their contender's name says out of the results; they are kept under 'not_run'."""
+    """Moves results of another algorithm than their contender's name says to 'not_run'."""
     left_out = [one for one in measurement["results"] if one.get("not_run")]
     if left_out:
         measurement["results"] = [one for one in measurement["results"] if not one.get("not_run")]
@@ -150,7 +150,7 @@ def set_aside_not_run(measurement: Measurement) -> None:
 
 
 def not_run_sentences(measurement: Measurement) -> List[str]:
-    """A sentence for every contender that was left out at some sizes, as it did not run there."""
+    """Returns a sentence for every contender that was left out at some sizes because it did not run there."""
     sizes: Dict[Tuple[str, str], List[int]] = {}
     for one in measurement.get("not_run", []):
         sizes.setdefault((one["contender"], one["algorithm"]), []).append(one["bytes"])
@@ -158,13 +158,13 @@ def not_run_sentences(measurement: Measurement) -> List[str]:
 
 
 def size_range(sizes: List[int]) -> str:
-    """'1 B to 1 KiB', or one size."""
+    """Returns '1 B to 1 KiB', or a single size."""
     low, high = format_size(min(sizes)), format_size(max(sizes))
     return low if low == high else f"{low} to {high}"
 
 
 def verdict(measurement: Measurement) -> str:
-    """One sentence on the data: checked and right, wrong, or not checked."""
+    """Returns one sentence on the data: checked and right, wrong, or not checked."""
     wrong = wrong_blocks(measurement)
     if not measurement["results"]:
         return "Nothing was measured."
@@ -174,18 +174,18 @@ def verdict(measurement: Measurement) -> str:
 
 
 def interval(result: Dict[str, Any]) -> Optional[Tuple[float, float]]:
-    """The 95 % confidence interval of the median in microseconds; None where the measurement has none."""
+    """Returns the 95 % confidence interval of the median in microseconds, or None if the measurement has none."""
     return (result["p50_low_us"], result["p50_high_us"]) if "p50_high_us" in result else None
 
 
 def is_clear(one: Comparison) -> bool:
-    """Whether the intervals of both medians are known and apart: a difference beyond the scatter within this run."""
+    """Returns whether the intervals of both medians are known and disjoint, so that the difference exceeds the scatter within this run."""
     native, own = interval(one.native), interval(one.own)
     return bool(native and own) and (native[1] < own[0] or own[1] < native[0])
 
 
 def title(measurement: Measurement) -> str:
-    """'MPI_Alltoall, 8 ranks on 1 node, Open MPI v4.1.4', and the share of empty blocks where there are any."""
+    """Returns 'MPI_Alltoall, 8 ranks on 1 node, Open MPI v4.1.4', with the share of empty blocks if there are any."""
     if measurement["collective"] == "pingpong":
         return ping_pong_title(measurement)
     nodes = measurement.get("nodes", 1)
@@ -202,13 +202,13 @@ def title(measurement: Measurement) -> str:
 
 
 def count_words(*counts: int) -> str:
-    """'1 process', '4 processes', '1, 2 and 4 processes'."""
+    """Returns '1 process', '4 processes' or '1, 2 and 4 processes'."""
     numbers = " and ".join(filter(None, [", ".join(map(str, counts[:-1])), *map(str, counts[-1:])]))
     return f"{numbers} process{'es' if counts != (1,) else ''}"
 
 
 def ping_pong_title(measurement: Measurement) -> str:
-    """'Ping-pong between two nodes, 1 GPU a node, 1, 2 and 4 processes a GPU, Open MPI v4.1.4, host memory'."""
+    """Returns 'Ping-pong between two nodes, 1 GPU a node, 1, 2 and 4 processes a GPU, Open MPI v4.1.4, host memory'."""
     gpus = measurement.get("gpus", 1)
     place = f"copies to and from the memory of {device_name(measurement)}" if on_device(measurement) else "host memory"
     return (f"Ping-pong between two nodes, {gpus} GPU{'s' if gpus != 1 else ''} a node, {count_words(*measurement['process_counts'])} a GPU, "
@@ -216,13 +216,13 @@ def ping_pong_title(measurement: Measurement) -> str:
 
 
 def device_name(measurement: Measurement) -> str:
-    """'NVIDIA H200 (driver 580.1)'."""
+    """Returns 'NVIDIA H200 (driver 580.1)'."""
     driver = measurement.get("driver")
     return measurement.get("device", "a GPU") + (f" (driver {driver})" if driver else "")
 
 
 def caveats(measurement: Measurement) -> List[str]:
-    """What a reader must know before quoting the numbers."""
+    """Returns what a reader must know before quoting the numbers."""
     notes = []
     if measurement.get("oversubscribed"):
         notes.append(f"More ranks than cores ({measurement['ranks']} on {measurement.get('cores', '?')}): the times are those of a busy scheduler, "

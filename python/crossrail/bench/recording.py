@@ -1,4 +1,4 @@
-"""The recorded calls of a job: one file made of the processes' reports, and read again for a replay.
+"""A recording has the calls of a job. It is one file made of the processes' reports, and is read again for a replay.
 
 The file is JSON: `ranks`, and for every rank in `processes` its `communicators` (ranks of the world as [first, count, step]), `types` (bytes, and
 where there are gaps the extent and the pieces as [offset, bytes, count, stride]), `events` (what was called; `sent` and `received` as
@@ -27,18 +27,18 @@ Recording = Dict[str, Any]
 
 
 def inside_seconds(process: Dict[str, Any]) -> float:
-    """Seconds this process was inside collective calls, by the time line of its report."""
+    """Returns the seconds that this process was inside collective calls, by the time line of its report."""
     line = process.get("time_line", {})
     return float(sum(line.get("carried", ())) + sum(line.get("native", ())))
 
 
 def in_order(processes: List[Dict[str, Any]], ranks: int) -> bool:
-    """Whether they are those of so many ranks, each once."""
+    """Returns whether they are those of so many ranks, each once."""
     return len(processes) == ranks and all(process["rank"] == rank for rank, process in enumerate(processes))
 
 
 def merge(reports: List[Dict[str, Any]]) -> Recording:
-    """One recording out of the reports of all processes. Raises CliError where a process is missing or there are several jobs."""
+    """Merges the reports of all processes into one recording. Raises CliError if a process is missing or there are several jobs."""
     known = [report for report in reports if report.get("recorded", {}).get("sequence")]
     if not known:
         raise CliError("Nothing was recorded: the program made no collective call that crossrail knows, or did not load crossrail.")
@@ -53,7 +53,7 @@ def merge(reports: List[Dict[str, Any]]) -> Recording:
 
 
 def left_out_sentence(recording: Recording) -> str:
-    """What the bounded recording could not keep; empty: nothing."""
+    """Says what the bounded recording could not keep; an empty string means nothing."""
     left = sum(process["calls_left_out"] for process in recording["processes"])
     if not left:
         return ""
@@ -63,14 +63,14 @@ def left_out_sentence(recording: Recording) -> str:
 
 
 def write_recording(path: Path, reports: List[Dict[str, Any]]) -> Recording:
-    """Writes the file and returns what it holds; raises CliError as `merge`, or where it cannot be written."""
+    """Writes the file and returns its content. Raises CliError like `merge`, or if the file cannot be written."""
     recording = merge(reports)
     write_file(path, json.dumps(recording, separators=(",", ":")) + "\n")
     return recording
 
 
 def read_recording(path: Path) -> Recording:
-    """Raises CliError where the file is not there, or is none of `crossrail run --record`."""
+    """Reads the file. Raises CliError if it does not exist or was not written by `crossrail run --record`."""
     try:
         recording = parse_json(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -86,7 +86,7 @@ def read_recording(path: Path) -> Recording:
 
 
 def check_recording(recording: Recording) -> None:
-    """Raises CliError where parts are missing, or are not what they should be."""
+    """Raises CliError if parts are missing or are not what they should be."""
     wrong = misfit(recording, SHAPE)
     if wrong:
         raise CliError(f"The recording is damaged: {wrong}.")

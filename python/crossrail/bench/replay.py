@@ -1,4 +1,4 @@
-"""Replaying recorded calls: the bench program `replay` under its launcher, and what its turns say."""
+"""This module runs the bench program `replay` under its launcher and evaluates its turns."""
 
 import json
 import math
@@ -16,13 +16,13 @@ from crossrail.launchers import Job, own_settings, preload_value
 from crossrail.places import bench_program, built_flavours, preload_library
 from crossrail.supervise import Interruptions
 
-FEWEST_TURNS = 6  # of which a median has a 95 % confidence interval
-WRONG = 1  # exit code of the bench program where results differ
+FEWEST_TURNS = 6  # A median of so many has a 95 % confidence interval.
+WRONG = 1  # It is the exit code of the bench program if results differ.
 
 
 @dataclass(frozen=True)
 class ReplayChoice:
-    """`turns`: of each kind at most; `most_seconds`: for all, after the first turn; `gaps`: whether the program's own work is waited for."""
+    """Allows at most `turns` of each kind and `most_seconds` for all after the first turn; `gaps` says whether to wait for the program's own work."""
 
     turns: int = 7
     most_seconds: float = 60
@@ -31,7 +31,7 @@ class ReplayChoice:
 
 @dataclass(frozen=True)
 class Median:
-    """Of values in seconds: the median, and the bounds of its 95 % confidence interval (None below six values)."""
+    """Has the median of values in seconds and the bounds of its 95 % confidence interval (None for fewer than six values)."""
 
     value: float
     low: Optional[float]
@@ -39,7 +39,7 @@ class Median:
 
 
 def median_of(values: List[float]) -> Median:
-    """By order statistics, whatever the distribution."""
+    """Uses order statistics, whatever the distribution is."""
     ordered, count = sorted(values), len(values)
     below, first = 0.0, 0
     while first < count // 2:
@@ -53,27 +53,27 @@ def median_of(values: List[float]) -> Median:
 
 @dataclass(frozen=True)
 class Line:
-    """One kind of call, or all: calls of a rank in the mean, and seconds of a rank inside them in the mean, by each of both."""
+    """Describes one kind of call, or all: the mean calls of a rank, and the mean seconds of a rank inside them, native and with crossrail."""
 
     name: str
     calls: float
     native: Median
     crossrail: Median
-    gain: Median  # native less crossrail of the same turn
+    gain: Median  # It is native minus crossrail of the same turn.
 
     @property
     def certain(self) -> bool:
-        """Whether the interval of the gain leaves out 0."""
+        """Returns whether the interval of the gain excludes 0."""
         return self.gain.low is not None and (self.gain.low > 0 or self.gain.high < 0)
 
 
 def line(name: str, calls: float, native: List[float], carried: List[float]) -> Line:
-    """Of one value a turn of each kind."""
+    """Makes a line of one value per turn of each kind."""
     return Line(name, calls, median_of(native), median_of(carried), median_of([one - other for one, other in zip(native, carried)]))
 
 
 def lines(replayed: Dict[str, Any]) -> List[Line]:
-    """One for every kind of call that was made, in the catalogue's order; the last is all of them."""
+    """Returns a line for every kind of call that was made, in the catalogue's order; the last one is for all calls."""
     found = []
     for place, name in enumerate(replayed["names"]):
         native, carried = ([turn["inside"][place] for turn in replayed[kind]] for kind in ("native", "crossrail"))
@@ -84,14 +84,14 @@ def lines(replayed: Dict[str, Any]) -> List[Line]:
 
 
 def own_seconds(recording: Recording) -> Tuple[float, float]:
-    """(wall time of the recorded run, what of it was outside the recorded calls), seconds, means over the ranks."""
+    """Returns (wall time of the recorded run, the part of it outside the recorded calls) in seconds, as means over the ranks."""
     walls = [process["wall_seconds"] for process in recording["processes"]]
     outside = [process["wall_seconds"] - process["seconds"] for process in recording["processes"]]
     return statistics.mean(walls), max(0.0, statistics.mean(outside))
 
 
 def replay_job(recording: Recording, where: Where) -> Job:
-    """The bench program, without its options, with crossrail preloaded; the flavour is the recorded one where that is built."""
+    """Returns the job of the bench program, without its options, with crossrail preloaded. The flavour is the recorded one if it is built."""
     flavour = where.flavour or (recording["flavour"] if recording["flavour"] in built_flavours() else chosen_flavour(None))
     place = Where(where.ranks, flavour, where.launcher, where.launcher_words, where.hosts, where.environment)
     environment = {**own_settings(), **where.environment, "LD_PRELOAD": preload_value(preload_library(flavour))}
@@ -101,7 +101,7 @@ def replay_job(recording: Recording, where: Where) -> Job:
 def replay(recording: Recording, where: Where, choice: ReplayChoice = ReplayChoice()) -> Dict[str, Any]:
     """Runs the recorded calls in turns; returns the bench program's JSON with the means of the recorded run.
 
-    Raises CliError where the recording cannot be replayed or the program fails, Stopped where the user stops it.
+    Raises CliError if the recording cannot be replayed or the program fails, and Stopped if the user stops it.
     """
     if where.ranks != recording["ranks"]:
         raise CliError(f"The calls of {recording['ranks']} ranks were recorded: they can be replayed on as many only, not {where.ranks}.")

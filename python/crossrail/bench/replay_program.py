@@ -1,4 +1,5 @@
-"""A recording as the text that the bench program `replay` reads: for every rank a line 'rank' and lines of words (bench/replay_program.h)."""
+"""This module turns a recording into the text that the bench program `replay` reads: for every rank a line 'rank' and lines of words
+(bench/replay_program.h)."""
 
 from typing import Any, Dict, List, Tuple
 
@@ -6,16 +7,16 @@ from crossrail.bench.recording import Recording
 from crossrail.errors import CliError
 
 Members = Tuple[int, ...]
-LONGEST_TYPE = 1 << 30  # bytes that one element of a datatype may span
+LONGEST_TYPE = 1 << 30  # One element of a datatype may span so many bytes.
 
 
 def members_of(communicator: Dict[str, Any]) -> Members:
-    """Its ranks of the world, in its order; none where they are not all of this job."""
+    """Returns its ranks of the world, in its order, or none if some of them are not of this job."""
     return tuple(first + at * step for first, count, step in communicator["ranks"] for at in range(count))
 
 
 def numbered(process: Dict[str, Any]) -> List[Tuple[Members, int]]:
-    """Each communicator of a rank as all its members know it: by its ranks, and how many of the same ranks came before."""
+    """Identifies each communicator of a rank in the way that all its members know: by its ranks, and by how many with the same ranks came before."""
     seen: Dict[Members, int] = {}
     names = []
     for communicator in process["communicators"]:
@@ -26,7 +27,7 @@ def numbered(process: Dict[str, Any]) -> List[Tuple[Members, int]]:
 
 
 def places(recording: Recording) -> Dict[Tuple[Members, int], int]:
-    """The order in which all ranks make the communicators: of those that all their members have used."""
+    """Returns the order in which all ranks make the communicators that all their members have used."""
     users: Dict[Tuple[Members, int], int] = {}
     for process in recording["processes"]:
         for name in numbered(process):
@@ -36,9 +37,9 @@ def places(recording: Recording) -> Dict[Tuple[Members, int], int]:
 
 
 def type_words(one: Dict[str, Any]) -> str:
-    """Bytes, extent, pieces. Elements lie in increasing order, and what holds absolute addresses begins at its own address.
+    """Writes bytes, extent and pieces. Elements lie in increasing order, and a type with absolute addresses begins at its own address.
 
-    A type of too many pieces, or of pieces all over the memory, becomes as many bytes in a row.
+    A type with too many pieces, or with pieces all over the memory, becomes as many contiguous bytes.
     """
     pieces, extent = one.get("pieces") or [], one.get("extent", one["bytes"])
     ends = [at for offset, length, count, stride in pieces for first in (offset, offset + (count - 1) * stride) for at in (first, first + length)] or [0, one["bytes"]]
@@ -53,12 +54,12 @@ def type_words(one: Dict[str, Any]) -> str:
 
 
 def rows_words(rows: List[List[int]]) -> str:
-    """The number of rows, then those."""
+    """Writes the number of rows and then the rows."""
     return " ".join(map(str, [len(rows), *(number for count, kind, ranks in rows for number in (count, max(kind, 0), ranks))]))
 
 
 def event_words(event: Dict[str, Any]) -> str:
-    """One event. Raises CliError for what no replay can make."""
+    """Writes one event. Raises CliError for one that no replay can make."""
     for what in ("complete", "start", "free"):
         if what in event:
             return f"{what} {len(event[what])} " + " ".join(map(str, event[what]))
@@ -83,10 +84,10 @@ def step_words(steps: List[Any], lines: List[str]) -> None:
 
 
 def process_words(process: Dict[str, Any], order: Dict[Tuple[Members, int], int]) -> List[str]:
-    """The lines of one rank."""
+    """Returns the lines of one rank."""
     lines = ["rank"]
     for number, name in enumerate(numbered(process)):
-        members = name[0] if name in order else ()  # without ranks: calls on it are left out
+        members = name[0] if name in order else ()  # Without ranks, calls on it are left out.
         lines.append(" ".join(map(str, ["comm", number, order.get(name, 0), len(members), *members])))
     lines += [type_words(one) for one in process["types"]] or ["type 1 1 0"]
     lines += [event_words(event) for event in process["events"]]
@@ -96,7 +97,7 @@ def process_words(process: Dict[str, Any], order: Dict[Tuple[Members, int], int]
 
 
 def replay_program(recording: Recording) -> str:
-    """The whole text. Raises CliError for a recording that cannot be replayed, or that is damaged."""
+    """Returns the whole text. Raises CliError for a recording that cannot be replayed or is damaged."""
     if any(process["several_threads"] for process in recording["processes"]):
         raise CliError("Several threads of a process made the recorded calls: in which order they may be replayed is not known.")
     try:

@@ -1,4 +1,4 @@
-"""What a bench is asked to do. A request is put together once and never changed."""
+"""A request says what a bench should do. It is built once and never changed."""
 
 import math
 from dataclasses import dataclass, field
@@ -19,23 +19,24 @@ DATATYPES = (CONTIGUOUS, "vector", "indexed", "resized", "subarray")
 EQUAL = "equal"
 COUNTS = (EQUAL, "zipf")
 PING_PONG = "pingpong"
-COMPLEX_BYTES = 16  # alltoallw's blocks are multiples of it
+COMPLEX_BYTES = 16  # The blocks of alltoallw are multiples of it.
 MOST_REPETITIONS = 1_000_000
-BLOCK_UNIT = 64  # bytes; of derived types every block is a multiple
+BLOCK_UNIT = 64  # It counts bytes; every block of derived types is a multiple of it.
 
 
 @dataclass(frozen=True)
 class What:
-    """The calls; sizes in bytes.
+    """Describes the calls; sizes are in bytes.
 
-    `memory`: of the buffers, host or cuda. `step`: from a size to the next, 2 or sqrt2. `empty`: percent of the blocks.
-    `form`: blocking, nonblocking or persistent calls; of the last two `tests` calls of MPI_Test are made in the work between
-    start and wait. `kind`: the call where the collective has several: alltoallw of alltoallv. `contenders`: native, auto, algorithms. `peers`: contenders from other libraries, NAME=LIBRARY:SYMBOL.
-    `datatype`: of both sides, or SENDER:RECEIVER where they differ (bench/datatype.h).
-    `in_place`: with MPI_IN_PLACE. `off_cache`: every timed call finds its buffers outside the caches. `counts`: of blocks, equal or
-    zipf. `fresh`: buffers are allocated before and freed behind every call, and timed with it. `buffers`: sets of them, used in turn.
-    `slices`: every call uses another slice of one allocation. `beside`: a kernel of the program's own runs on the device meanwhile.
-    `processes`: of a GPU, in the ping-pong; else 0.
+    `memory` is that of the buffers, host or cuda. `step` is the factor from a size to the next, 2 or sqrt2. `empty` is the percentage of empty
+    blocks. `form` is blocking, nonblocking or persistent; for the last two, `tests` calls of MPI_Test are made in the work between start and wait.
+    `kind` is the call if the collective has several: alltoallw of alltoallv. `contenders` are native, auto and algorithms.
+    `peers` are contenders from other libraries, as NAME=LIBRARY:SYMBOL.
+    `datatype` is that of both sides, or SENDER:RECEIVER if they differ (bench/datatype.h).
+    `in_place` means MPI_IN_PLACE. `off_cache` means that every timed call finds its buffers outside the caches. `counts` of blocks are equal or
+    zipf. `fresh` means that buffers are allocated before and freed after every call, and timed with it. `buffers` is the number of sets used in
+    turn. `slices` means that every call uses another slice of one allocation. `beside` means that a kernel of the program's own runs on the device
+    meanwhile. `processes` is the number of processes of a GPU in the ping-pong, and otherwise 0.
     """
 
     collective: str
@@ -61,26 +62,26 @@ class What:
 
     @property
     def program(self) -> str:
-        """The name of the bench program."""
+        """Returns the name of the bench program."""
         return self.kind or self.collective
 
     @property
     def call(self) -> str:
-        """The name of the call: 'ialltoallw'."""
+        """Returns the name of the call, such as 'ialltoallw'."""
         return NAME_OF_FORM[self.form].format(self.program)
 
     @property
     def lengths_differ(self) -> bool:
-        """Whether blocks are not equally long."""
+        """Returns whether blocks have different lengths."""
         return bool(self.empty) or self.counts != EQUAL
 
 
 @dataclass(frozen=True)
 class Where:
-    """The ranks, and the MPI that starts them: flavour and launcher, found here where they are None.
+    """Describes the ranks and the MPI that starts them: flavour and launcher, which are found on this machine if they are None.
 
-    `hosts`: on a cluster of so many hosts that lives on this machine. `environment`: for the ranks. `helpers`: helper processes beside each rank
-    that share its long messages to other nodes.
+    With `hosts`, the job runs on a cluster of so many hosts that lives on this machine. `environment` is for the ranks. `helpers` is the number of
+    helper processes beside each rank that share its long messages to other nodes.
     """
 
     ranks: int
@@ -94,9 +95,9 @@ class Where:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long; None leaves a number to the bench. `seconds`: for a contender at one size.
+    """Says how long to measure; None leaves a number to the bench. `seconds` is for a contender at one size.
 
-    `most_seconds`: for all; sizes that no time is left for are left out.
+    `most_seconds` is for everything; sizes for which no time is left are left out.
     """
 
     repetitions: Optional[int] = None
@@ -106,7 +107,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class BenchRequest:
-    """What to measure, where, and for how long."""
+    """Says what to measure, where, and for how long."""
 
     what: What
     where: Where
@@ -114,19 +115,19 @@ class BenchRequest:
 
 
 def later_calls(collective: str) -> List[str]:
-    """The calls of a collective that return before its end."""
+    """Returns the calls of a collective that return before its end."""
     known = find(collective)
     return [name for name, form in known.forms.items() if form != BLOCKING] if known else []
 
 
 def shortest_datatype(words: str) -> str:
-    """One name where both sides have the same: 'vector:vector' is 'vector'."""
+    """Returns one name if both sides have the same: 'vector:vector' becomes 'vector'."""
     sender, _, receiver = words.partition(":")
     return sender if sender and sender == receiver else words
 
 
 def check_datatype(what: What) -> None:
-    """Raises CliError for a datatype that there is not, or that cannot be measured so."""
+    """Raises CliError for a datatype that does not exist or cannot be measured in this way."""
     sides = what.datatype.split(":")
     if len(sides) > 2 or any(side not in DATATYPES for side in sides):
         raise CliError(f"The datatype is {any_of(list(DATATYPES))}, or two of them as SENDER:RECEIVER, not '{what.datatype}'.")
@@ -141,7 +142,7 @@ def check_datatype(what: What) -> None:
 
 
 def check_buffers(what: What) -> None:
-    """Raises CliError for buffers that cannot be measured so."""
+    """Raises CliError for buffers that cannot be measured in this way."""
     plain = what.memory == "host" and not what.peers
     if what.in_place and (not plain or what.lengths_differ or what.datatype != CONTIGUOUS or what.kind == "alltoallw"):
         raise CliError("--in-place is for contiguous data in host memory, without --empty, --counts and --peer.")
@@ -156,7 +157,7 @@ def check_buffers(what: What) -> None:
 
 
 def check_lengths(what: What) -> None:
-    """Raises CliError for lengths of blocks that there are not, or that the collective does not have."""
+    """Raises CliError for lengths of blocks that do not exist or that the collective does not support."""
     if what.counts not in COUNTS:
         raise CliError(f"The counts are {any_of(list(COUNTS))}, not '{what.counts}'.{did_you_mean(what.counts, COUNTS)}")
     if what.kind == "alltoallw" and what.max_bytes < COMPLEX_BYTES:
@@ -167,7 +168,7 @@ def check_lengths(what: What) -> None:
 
 
 def distinct_counts(text: str, option: str, least: int, most: int) -> List[int]:
-    """The numbers of a list such as 0,1,3, each once. Raises CliError for anything else, or numbers that are too small or too large."""
+    """Returns the numbers of a list such as 0,1,3, each once. Raises CliError for anything else, or for numbers that are too small or too large."""
     counts = list(dict.fromkeys(parse_numbers(text, f"{least},1,3" if least == 0 else "1,2,4,8")))
     if min(counts) < least or max(counts) > most:
         raise CliError(f"{option} takes numbers from {least} to {most}, not '{text}'.")
@@ -175,7 +176,7 @@ def distinct_counts(text: str, option: str, least: int, most: int) -> List[int]:
 
 
 def helper_counts(text: Optional[str], collective: str) -> List[int]:
-    """The numbers of helper processes in --helpers-per-gpu; none where it is not given. Raises CliError where no algorithm has a use for them."""
+    """Returns the numbers in --helpers-per-gpu, or none if it is not given. Raises CliError if no algorithm uses helper processes."""
     if text is None:
         return []
     if not across_nodes(collective):
@@ -185,7 +186,7 @@ def helper_counts(text: Optional[str], collective: str) -> List[int]:
 
 
 def check_words(what: What) -> None:
-    """Raises CliError for a memory or a step that there is not."""
+    """Raises CliError for a memory or a step that does not exist."""
     if what.memory not in MEMORIES:
         raise CliError(f"The memory is {any_of(list(MEMORIES))}, not '{what.memory}'.")
     if what.step not in (None, *STEPS):
@@ -218,13 +219,13 @@ def check_request(request: BenchRequest) -> None:
 
 
 def check_seconds(option: str, seconds: Optional[float]) -> None:
-    """Raises CliError for what is no length of time; None: not given."""
+    """Raises CliError if the value is no length of time; None means that it is not given."""
     if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
         raise CliError(f"{option} takes seconds, more than 0.")
 
 
 def bench_options(request: BenchRequest) -> List[str]:
-    """The options of the bench program that stand for the request."""
+    """Returns the options of the bench program that express the request."""
     what, effort = request.what, request.effort
     numbers = {"--repetitions": effort.repetitions, "--seconds": effort.seconds, "--max-time": effort.most_seconds,
                "--empty-percent": what.empty or None, "--step": what.step,

@@ -1,4 +1,4 @@
-"""Running a bench program under its launcher and reading what it measured."""
+"""This module runs a bench program under its launcher and reads what it measured."""
 
 import datetime
 import json
@@ -27,12 +27,12 @@ from crossrail.places import bench_program, built_flavours, preload_library, sou
 from crossrail.sizes import format_size
 from crossrail.supervise import Interruptions, supervise
 
-REFUSED = 2  # exit code of a bench program that cannot do what it is asked, and says why
-Start = Callable[[Job, IO[str]], int]  # runs a job, its words into a file; returns the exit code
+REFUSED = 2  # It is the exit code of a bench program that cannot do what it is asked and says why.
+Start = Callable[[Job, IO[str]], int]  # It runs a job, writes its output to a file, and returns the exit code.
 
 
 class Unfinished(CliError):
-    """The bench program ended too early; `measurement` has the sizes before."""
+    """Is raised if the bench program ended too early; `measurement` has the sizes before."""
 
     def __init__(self, sentence: str, measurement: Measurement) -> None:
         super().__init__(sentence)
@@ -68,19 +68,19 @@ class Starter:
             return run_on(cluster, job, output=output)
 
     def check_helpers(self, job: Job) -> None:
-        """Raises CliError where the helper processes have not come up: what would be measured is something else."""
+        """Raises CliError if the helper processes have not started, because something else would be measured."""
         if self.helpers and "CROSSRAIL_HELPERS" not in job.environment:
             raise CliError(f"Nothing is measured with {self.helpers} helper processes a GPU, since they do not start.")
 
 
 def chosen_flavour(flavour: Optional[str]) -> str:
-    """The flavour asked for, else the first one built."""
+    """Returns the flavour that was asked for, or otherwise the first one built."""
     built = built_flavours()
     return flavour or (built[0] if built else "openmpi")
 
 
 def chosen_launcher(program: str, where: Where) -> Launcher:
-    """The launcher asked for, else the one of the MPI library that the bench program loads."""
+    """Returns the launcher that was asked for, or otherwise that of the MPI library which the bench program loads."""
     flavour = chosen_flavour(where.flavour)
     if where.launcher:
         launcher = named_launcher(where.launcher)
@@ -91,7 +91,7 @@ def chosen_launcher(program: str, where: Where) -> Launcher:
 
 
 def bench_job(request: BenchRequest, output: Path) -> Job:
-    """The bench program as a job with crossrail preloaded, but for messages of the MPI library's own; raises CliError when a part of it is missing."""
+    """Returns the bench program's job; crossrail is preloaded unless MPI's own messages are measured. Raises CliError if a part is missing."""
     what, where = request.what, request.where
     flavour = chosen_flavour(where.flavour)
     program = bench_program(what.program, flavour)
@@ -103,7 +103,7 @@ def bench_job(request: BenchRequest, output: Path) -> Job:
 
 
 def commit() -> str:
-    """The commit of the source tree with '-dirty' where it was changed; the version when installed."""
+    """Returns the commit of the source tree, with '-dirty' if it was changed, or the version when installed."""
     tree = source_tree()
     if tree:
         done = subprocess.run(["git", "-C", str(tree), "describe", "--always", "--dirty"], stdout=subprocess.PIPE,
@@ -114,15 +114,15 @@ def commit() -> str:
 
 
 def words_of_peers(said: str) -> List[str]:
-    """What the bench and its peers have to say on contenders that were left out, each sentence once."""
+    """Returns what the bench and its peers say about contenders that were left out, each sentence once."""
     lines = [line for line in said.splitlines() if line.startswith(("bench: ", "nccl_peers: ", "copy_engine_limit: ", "stream_order: "))]
     return list(dict.fromkeys(lines))[:10]
 
 
 def check_memory(what: What, ranks: int) -> None:
-    """Raises CliError where this machine has less memory than the buffers of so many ranks take, were they all here."""
+    """Raises CliError if this machine has less memory than the buffers of so many ranks would take if all ran here."""
     blocks = ranks if what.collective in exchange_names() else 1
-    sides = 1 if what.in_place or what.collective.startswith("allgather") else 2  # at least: of an allgather one side is short
+    sides = 1 if what.in_place or what.collective.startswith("allgather") else 2  # It is at least this, because one side of an allgather is short.
     needed = ranks * blocks * sides * what.buffers * what.max_bytes * (100 - what.empty) // 100
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if needed > there:
@@ -130,10 +130,10 @@ def check_memory(what: What, ranks: int) -> None:
 
 
 def run_bench(request: BenchRequest, start: Start) -> Measurement:
-    """Runs the bench by `start` and returns its JSON.
+    """Runs the bench with `start` and returns its JSON.
 
-    What the program prints is shown only when it fails, in the CliError raised then: its own sentences where it refuses.
-    Unfinished where it has measured some sizes. Wrong data are no failure here: they are counted in the measurement.
+    What the program prints is shown only when it fails, in the CliError that is raised: its own sentences if it refuses.
+    Raises Unfinished if it has measured some sizes. Wrong data are no failure here, but are counted in the measurement.
     """
     where = request.where
     launcher = chosen_launcher(request.what.program, where)
@@ -165,9 +165,9 @@ def run_bench(request: BenchRequest, start: Start) -> Measurement:
 
 
 def measure(request: BenchRequest, machine_name: Optional[str] = None) -> Measurement:
-    """What `run_bench` measures, here or on the request's hosts, with machine, date and commit; raises what it raises.
+    """Returns what `run_bench` measures, here or on the request's hosts, with machine, date and commit; raises what it raises.
 
-    A measurement that ended too early has the sizes before: it is marked 'stopped' where the user did it, else 'failed' (a sentence).
+    A measurement that ended too early has the sizes before. It is marked 'stopped' if the user did it, and otherwise 'failed' (a sentence).
     """
     with Interruptions() as interruptions, Starter(request.where.hosts, request.where.ranks, request.where.helpers) as start:
         try:

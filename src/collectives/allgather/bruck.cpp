@@ -1,5 +1,5 @@
-// What   log2(size) steps: in step k every rank sends all blocks that it has, 2^k or what is missing, to the rank 2^k before it. They
-//        gather in the order of distance, and are turned round in the end.
+// What   log2(size) steps: in step k every rank sends all blocks that it has, 2^k or as many as are missing, to the rank 2^k before it. The blocks
+//        arrive in the order of distance and are rotated at the end.
 // When   Short blocks and many ranks.
 // Cost   log2(p) a + (p-1)mb + 2pm copied.
 // Needs  Scratch for all blocks.
@@ -24,7 +24,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   if (block == 0) return {};
   const Group group = plan.group;
   const int index = group.index(), size = group.size();
-  std::byte* const gathered = plan.scratch();  // of this rank, of the next one, ...
+  std::byte* const gathered = plan.scratch();  // It starts with this rank's block, followed by that of the next rank.
   copy_block(gathered, equal_blocks(plan, buffers).own, block);
   for (int have = 1; have < size; have *= 2) {
     const std::size_t bytes = static_cast<std::size_t>(std::min(have, size - have)) * block;

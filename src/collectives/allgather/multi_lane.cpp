@@ -1,5 +1,5 @@
-// What   Every rank sends its block to one rank of each other node, its server there, which receives it in the node's shared memory, and
-//        stages it for the ranks of its own node. All copy all blocks out of the shared memory. Part by part.
+// What   Every rank sends its block to one rank of each other node, its server there, which receives it in the node's shared memory, and stages it
+//        for the ranks of its own node. All ranks copy all blocks out of the shared memory. Long blocks are moved part by part.
 // When   Several nodes: every block crosses the network once a node, and all ranks of a node send and receive.
 // Cost   Nodes of l ranks, n of them: (n-1)(a + mb) + m staged and pm copied out by every rank.
 // Needs  Shared node memory for a part of every rank's block, twice. Parameter: part (most of a block at a time).

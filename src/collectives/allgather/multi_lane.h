@@ -1,4 +1,4 @@
-// The text of allgather/multi_lane and allgatherv/multi_lane.
+// This is the code of allgather/multi_lane and allgatherv/multi_lane.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace crossrail::allgather {
 
-// Bytes of every block from `from` on, and where they are in the node's memory.
+// A PartPlace holds the bytes of every block from `from` on and says where they are in the node's memory.
 struct PartPlace {
   std::size_t from, most, stride;
   std::byte* first;
@@ -63,7 +63,7 @@ class LanePart {
 
   void copy_out(int rank) const { copy_in_cache(gathering_.received.at(rank) + part_.from, part_.of(rank), bytes_of(rank)); }
 
-  // Blocks that came by way of this rank of the node.
+  // Copies the blocks that this rank of the node has received from elsewhere.
   Status copy_served(int node_rank) const {
     return for_served(*plan_.topology, node_rank, [&](int rank) {
       copy_out(rank);
@@ -82,7 +82,7 @@ inline Fit fit_lanes(const Topology& topology) {
   return Fit().needs(topology.shared_segment, kSharedMemory).needs(room_for_part(topology) >= kCacheLineBytes, kMoreScratch).planned(Planning::when_larger);
 }
 
-// Room for parts of blocks the longest of which has so many bytes.
+// Plans room for parts of blocks; the longest block has `longest` bytes.
 inline Status plan_lanes(Plan& plan, std::size_t longest) {
   const std::size_t room = room_for_part(*plan.topology) / kCacheLineBytes * kCacheLineBytes;
   plan.chunk_bytes = std::min<std::size_t>({room, std::max<std::size_t>(1, plan.parameter(parameters::part)), longest});
@@ -95,7 +95,7 @@ Status run_lanes(Plan& plan, const Gathering<Blocks>& gathering) {
   const std::size_t stride = round_up(chunk, kCacheLineBytes);
   std::byte* memory = nullptr;
   CROSSRAIL_TRY(plan.enter_node_memory(memory));
-  // The halves stay where they are, whatever the call: a rank may still read those of the one before.
+  // The halves have the same place in every call, because a rank may still read those of the call before.
   const std::size_t half_bytes = round_up(plan.chunk_bytes, kCacheLineBytes) * static_cast<std::size_t>(plan.topology->size);
   for (std::size_t from = 0; from < longest; from += chunk) {
     const std::uint64_t epoch = plan.control->next_epoch();

@@ -1,4 +1,4 @@
-// The text of allgather/node_shared and allgatherv/node_shared.
+// This is the code of allgather/node_shared and allgatherv/node_shared.
 #pragma once
 
 #include <algorithm>
@@ -13,19 +13,19 @@ inline constexpr const char* kNoRoomForPart = "the node's segment has no room fo
 
 inline std::size_t packets_of(std::size_t block) { return (block + Packet::kPayloadBytes - 1) / Packet::kPayloadBytes; }
 
-// The most bytes of a block in one epoch that do not travel in packets; 0: there is no room for any.
+// Returns the largest part of a block that one epoch stages outside packets; 0 means that there is no room for any.
 inline std::size_t staged_at_a_time(const Plan& plan) { return std::min<std::size_t>(plan.control->layout().bulk_bytes, plan.parameter(parameters::part)); }
 
-// Where no block is longer, all travel in packets.
+// If no block is longer than this, all travel in packets.
 inline std::uint64_t longest_in_packets(const Plan& plan) {
   const std::uint64_t wanted = staged_at_a_time(plan) == 0 ? Plan::kAnySize : plan.parameter(parameters::packet);
   return std::min<std::uint64_t>(wanted, plan.control->layout().packet_count * Packet::kPayloadBytes);
 }
 
-// How blocks travel. Neither way: there is no room for a part of a block.
+// A NodeWay says how blocks travel. If it says neither, there is no room for even a part of a block.
 struct NodeWay {
   bool packets;
-  std::size_t chunk;  // else bytes of a block in one epoch
+  std::size_t chunk;  // Without packets, one epoch moves so many bytes of a block.
 };
 
 template <class Blocks>

@@ -1,4 +1,4 @@
-// The text of allgather/ring and allgatherv/ring.
+// This is the code of allgather/ring and allgatherv/ring.
 #pragma once
 
 #include "collectives/allgather/own_block.h"

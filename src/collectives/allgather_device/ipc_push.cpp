@@ -14,13 +14,13 @@
 namespace crossrail::allgather_device::ipc_push {
 namespace {
 
-// The side that is sent: a block, or in place all of them, of which one is its owner's.
+// The sending side is one block or, in place, all blocks, of which the owner sends its own.
 int number_of_sent(const Plan& plan, int owner) { return plan.devices->in_place(owner) ? owner : 0; }
 DeviceRound sent_round(const Plan& plan, const DeviceRound& round) {
   return plan.devices->in_place(plan.group.index()) ? round : DeviceRound{round.from, round.bytes, round.block, round.block};
 }
 
-// Where it lies in the side that is received, it need not be moved; in memory of ours there is no such thing.
+// A block that already lies in the receiving side need not be moved, which never happens in staging memory.
 void lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   const int size = plan.group.size();
   std::size_t next = 0;

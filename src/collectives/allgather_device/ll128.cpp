@@ -15,7 +15,7 @@ Status plan(Plan& plan) { return plan_packets(plan, kLL128); }
 
 Status run(Plan& plan, const Buffers& buffers) {
   const std::size_t block = plan.shape.block_bytes;
-  const bool in_place = buffers.send == buffers.recv;  // each rank by itself
+  const bool in_place = buffers.send == buffers.recv;  // Each rank decides by itself.
   const std::byte* const own = buffers.send + (in_place ? block * static_cast<std::size_t>(plan.group.index()) : 0);
   return enqueue_packets(plan, buffers.stream, kLL128, {own, buffers.recv, 0, block});
 }

@@ -1,5 +1,6 @@
-// What   As allgather/multi_lane, with blocks of any lengths: every rank sends its block to one rank of each other node, which receives it in
-//        the node's shared memory, and stages it for its own node. All copy all blocks out of there. Part by part; empty ones are no messages.
+// What   This is allgather/multi_lane with blocks of any lengths: every rank sends its block to one rank of each other node, which receives it in the
+//        node's shared memory, and stages it for its own node. All ranks copy all blocks out of there. Long blocks are moved part by part; empty ones
+//        are no messages.
 // When   Several nodes: every block crosses the network once a node, and all ranks of a node send and receive.
 // Cost   Nodes of l ranks, n of them: (n-1)(a + mb) + m staged and all blocks copied out by every rank, m being the longest block.
 // Needs  Shared node memory for a part of every rank's block, twice. Parameter: part (most of a block at a time).

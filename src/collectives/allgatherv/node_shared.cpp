@@ -1,6 +1,6 @@
-// What   As allgather/node_shared, with blocks of any lengths: every rank copies its block into its region of the node's segment; the others
-//        fetch it from there. Where all blocks are short they travel in packets; else part by part, in as many parts as the longest has.
-//        Nobody waits for a rank whose block, or part, is empty.
+// What   This is allgather/node_shared with blocks of any lengths: every rank copies its block into its region of the node's segment; the others
+//        fetch it from there. If all blocks are short they travel in packets, otherwise part by part, in as many parts as the longest block needs. No
+//        rank waits for a rank whose block, or part, is empty.
 // When   One node.
 // Cost   One flag latency a part of the longest block + m staged and all blocks fetched by every rank.
 // Needs  A shared segment on the node. Parameters: packet (longest block that travels in packets), part (most of a block in one epoch),
@@ -15,8 +15,8 @@ namespace crossrail::allgatherv::node_shared {
 
 Fit fit(const Topology& topology, const Shape&) { return fit_one_node(topology).planned(Planning::alone); }
 
-// The lengths of blocks are no part of the Shape, so that each call finds out how its blocks travel. The longest that there can be is the
-// first that might have no room.
+// The lengths of blocks are no part of the Shape, so each call finds out how
+// its blocks travel. The longest possible block decides whether there is room.
 Status plan(Plan& plan) {
   const bool room = longest_possible(plan) <= allgather::longest_in_packets(plan) || allgather::staged_at_a_time(plan) > 0;
   return room ? Status{} : failed(Code::no_memory, allgather::kNoRoomForPart);

@@ -1,5 +1,5 @@
-// What   As allgather/ring, with blocks of any lengths: size - 1 steps, in which every rank passes on the block that it got in the step
-//        before. Empty blocks are no messages.
+// What   This is allgather/ring with blocks of any lengths: size - 1 steps, in which every rank passes on the block that it got in the step before.
+//        Empty blocks are no messages.
 // When   Long blocks; messages go between neighbours only.
 // Cost   (p-1)(a + mb), m being the longest block.
 // Needs  Nothing.

@@ -1,4 +1,4 @@
-// What all allreduces share: a rank's elements, how they are divided, and what combines them.
+// All allreduces share this code: a rank's elements, how they are divided, and what combines them.
 #pragma once
 
 #include <algorithm>
@@ -8,24 +8,24 @@
 
 namespace crossrail::allreduce {
 
-// What a plan combines with.
+// A plan combines with it.
 struct Combiner {
   Combine combine;
   std::size_t element_bytes;
-  bool rank_order;  // one after the other: Tree
+  bool rank_order;  // Elements are combined one member after the other, instead of by a Tree.
 };
 
 inline Combiner combiner_of(const Plan& plan) {
   return {combine_of(plan.shape.reduction), bytes_of(plan.shape.reduction.element), plan.topology->rank_order};
 }
 
-// Whether an algorithm may combine in an order of its own.
+// An algorithm may use an order of its own for such a reduction.
 inline constexpr const char* kDefinedReduction = "an operation that MPI defines for such elements";
 inline constexpr const char* kFreeOrder = "any order of the ranks (CROSSRAIL_REPRODUCIBLE off)";
 inline bool free_order(const Topology& topology, const Shape& shape) { return !topology.rank_order || !depends_on_order(shape.reduction); }
 
-// A rank's elements and where their results go: apart, or the same memory. The results may be written before others' elements are
-// known, never before this rank's own have been read.
+// These are a rank's elements and the place of their results, which is separate or the same memory. The results may be written before others'
+// elements are known, but never before this rank's own have been read.
 struct Elements {
   const std::byte* send;
   std::byte* recv;
@@ -40,12 +40,12 @@ inline Elements elements_of(const Plan& plan, const Buffers& buffers) {
   return {buffers.send, buffers.recv, plan.shape.block_bytes / bytes_of(plan.shape.reduction.element)};
 }
 
-// Consecutive elements.
+// A Stretch is a range of consecutive elements.
 struct Stretch {
   std::size_t first, count;
 };
 
-// Elements dealt to so many members, the first ones having one more where it does not come out even.
+// A Deal divides elements among members. If they do not divide evenly, the first members get one more.
 struct Deal {
   std::size_t count, members;
   std::size_t begin(std::size_t member) const { return count / members * member + std::min(member, count % members); }
@@ -53,12 +53,12 @@ struct Deal {
   Stretch of(std::size_t member) const { return between(member, member + 1); }
 };
 
-// A group of one: its elements are the result.
+// In a group of one, its elements are the result.
 inline void copy_alone(const Elements& elements, std::size_t element_bytes) {
   if (!elements.in_place()) copy_block(elements.recv, elements.send, elements.count * element_bytes);
 }
 
-// Calls `reduce(part)` for parts of at most `most` bytes, one after the other: so that what it needs is bounded.
+// Calls `reduce(part)` for one part after the other, of at most `most` bytes each, to limit the memory that it needs.
 template <class Reduce>
 Status in_parts(const Elements& all, std::size_t element_bytes, std::size_t most, Reduce reduce) {
   const std::size_t step = most / element_bytes;

@@ -1,19 +1,19 @@
-// Allreduces by messages, over any Group: those of this collective's rows, and of the lanes of schemes with levels.
+// These allreduces use messages over any Group: those of this collective's rows, and the lanes of schemes with levels.
 //
-// Of two operands that meet, that of the members with lower indices is always the first; who combines them does not matter then,
-// and all members come to the same bits.
+// When two operands meet, that of the members with lower indices is always the first. Therefore it does not matter which rank combines them, and all
+// members come to the same bits.
 #pragma once
 
 #include "collectives/allreduce/elements.h"
 
 namespace crossrail::allreduce {
 
-// What they work with: memory of this rank's own for elements that arrive.
+// They need this rank's own memory for elements that arrive.
 struct Exchange {
   Plan& plan;
   Group group;
   Combiner by;
-  std::byte* arriving;  // bytes_arriving() of them
+  std::byte* arriving;  // It has bytes_arriving() bytes.
 
   Status receive(int member, std::byte* to, std::size_t elements) const {
     return elements == 0 ? Status{} : plan.receive(group[member], to, elements * by.element_bytes);
@@ -22,7 +22,7 @@ struct Exchange {
     return elements == 0 ? Status{} : plan.send(group[member], from, elements * by.element_bytes);
   }
   Status wait() const { return plan.links->wait_posted(); }
-  // What has arrived from `member` and `mine`, in the order of members.
+  // Combines what has arrived from `member` with `mine`, in the order of members.
   void combine_arrived(int member, const std::byte* mine, std::byte* to, std::size_t elements) const {
     if (member < group.index()) {
       by.combine(arriving, mine, to, elements);
@@ -42,7 +42,7 @@ namespace ring {
 Status reduce(const Exchange& exchange, const Elements& elements);
 }
 
-// The largest part of a rank's elements that is reduced at a time: whole elements.
+// No larger part of a rank's elements is reduced at a time. It is rounded down to whole elements.
 constexpr std::size_t kMostPartBytes = std::size_t{16} << 20;
 inline std::size_t part_bytes(const Topology& topology, const Shape& shape) {
   const std::size_t most = std::min<std::uint64_t>(kMostPartBytes, topology.scratch_bytes);
@@ -55,11 +55,11 @@ inline std::size_t bytes_arriving(const Topology& topology, const Shape& shape) 
 inline Fit fit_messages(const Topology& topology, const Shape& shape) {
   return Fit().needs(is_defined(shape.reduction), kDefinedReduction).needs(part_bytes(topology, shape) > 0, kMoreScratch).planned(Planning::when_larger);
 }
-// For algorithms that combine operands in member order. For two ranks every order is that one.
+// This is for algorithms that combine operands in member order. With two ranks there is only that order.
 inline Fit fit_doubling(const Topology& topology, const Shape& shape) {
   return fit_messages(topology, shape).needs(free_order(topology, shape) || topology.size <= 2, kFreeOrder);
 }
-// For rows that send messages only.
+// This is for rows that only send messages.
 inline Status plan_messages(Plan& plan) {
   CROSSRAIL_TRY(plan.links->open_messages());
   return plan.reserve_scratch(bytes_arriving(*plan.topology, plan.shape));
@@ -71,8 +71,8 @@ Status run_messages(Plan& plan, const Buffers& buffers, Reduce reduce) {
                   [&](const Elements& part) { return reduce(exchange, part); });
 }
 
-// A group whose size is no power of two: of its first members, two each stand for one. The even one of a pair gives its elements to
-// the odd one, and gets the results in the end.
+// Folded handles a group whose size is no power of two: the first members form pairs, each of which counts as one participant. The even member of a
+// pair gives its elements to the odd one and gets the results at the end.
 class Folded {
  public:
   explicit Folded(const Group& group) : size_(group.size()) {
@@ -82,10 +82,10 @@ class Folded {
     participant_ = index >= 2 * paired_ ? index - paired_ : index % 2 != 0 ? index / 2 : -1;
   }
   int participants() const { return participants_; }
-  int participant() const { return participant_; }  // this rank's number among them; -1: its partner stands for it
+  int participant() const { return participant_; }  // It is this rank's number among them, or -1 if its partner stands for it.
   int member(int participant) const { return participant < paired_ ? 2 * participant + 1 : participant + paired_; }
 
-  // Of a rank for which its partner stands: all that it does.
+  // A rank for which its partner stands does only this.
   Status give_and_get(const Exchange& exchange, const Elements& elements) const {
     const int partner = exchange.group.index() + 1;
     CROSSRAIL_TRY(exchange.send(partner, elements.send, elements.count));
@@ -93,7 +93,7 @@ class Folded {
     CROSSRAIL_TRY(exchange.receive(partner, elements.recv, elements.count));
     return exchange.wait();
   }
-  // Of a participant, before: `mine` becomes where the elements for which it stands lie.
+  // A participant calls it first. Afterwards `mine` points to the elements for which it stands.
   Status take(const Exchange& exchange, const Elements& elements, const std::byte*& mine) const {
     mine = elements.send;
     if (participant_ >= paired_) return {};
@@ -104,7 +104,7 @@ class Folded {
     mine = elements.recv;
     return {};
   }
-  // And after.
+  // A participant calls it last.
   Status give_back(const Exchange& exchange, const Elements& elements) const {
     if (participant_ >= paired_) return {};
     CROSSRAIL_TRY(exchange.send(exchange.group.index() - 1, elements.recv, elements.count));
@@ -114,7 +114,7 @@ class Folded {
  private:
   int size_;
   int participants_ = 1;
-  int paired_ = 0;  // pairs
+  int paired_ = 0;  // It counts pairs.
   int participant_ = 0;
 };
 

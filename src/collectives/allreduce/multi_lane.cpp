@@ -3,9 +3,9 @@
 // When   Several nodes: what crosses the network is as little as one rank of a node has, and all ranks of a node send it.
 // Cost   Lanes of n nodes, l of them: as recursive doubling, Rabenseifner's or a ring for m/l bytes on n ranks; in the node, as node_shared.
 //        Few elements take one lane: that of the leaders.
-// Needs  Shared node memory for the elements of a node's ranks, twice. Parameters: part (most bytes of a rank's elements at a time; 512 KiB
-//        for each of its processes where that is more), split (fewest bytes that are worth a lane of their own), halving (fewest bytes of a lane that are halved), circling
-//        (fewest that go round in a ring), processes (of each rank, its helpers among them, that share long messages),
+// Needs  Shared node memory for the elements of a node's ranks, twice. Parameters: part (most bytes of a rank's elements at a time; 512 KiB for each
+//        of its processes where that is more), split (fewest bytes that are worth a lane of their own), halving (fewest bytes of a lane that are
+//        halved), circling (fewest that go round in a ring), processes (of each rank, including its helper processes, that share long messages),
 //        uncached (least bytes of a rank's elements whose results are written past the caches).
 // From   Multi-process-per-GPU allreduce paper, algorithm 2; Traeff and Hunold 2020.
 
@@ -18,7 +18,7 @@
 namespace crossrail::allreduce::multi_lane {
 namespace {
 
-// The same on every rank, however many its node has.
+// It is the same on every rank, however many ranks its node has.
 std::size_t part_at_most(const Plan& plan) {
   const Topology& topology = *plan.topology;
   const std::uint64_t room = topology.scratch_bytes / (2 * static_cast<std::uint64_t>(topology.largest_node()));

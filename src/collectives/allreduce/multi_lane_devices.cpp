@@ -1,11 +1,11 @@
-// What   A node's part of multi_lane: a kernel reads this rank's share of all ranks' elements where they lie and leaves the result in
-//        memory of ours (MessageRoom), the lane combines it across the nodes, another kernel reads it there once and writes it to all
-//        ranks. The kernel of one part works while the lane has the part before. Where two nodes exchange whole shares, the second
-//        kernel combines them on its way, and two parts are with the network at a time.
+// What   A node's part of multi_lane: a kernel reads this rank's share of all ranks' elements where they lie and leaves the result in memory of ours
+//        (MessageRoom), the lane combines it across the nodes, and another kernel reads it there once and writes it to all ranks. The kernel of one
+//        part works while the lane has the part before. If two nodes exchange whole shares, the second kernel combines them, and two parts are on the
+//        network at a time.
 // When   All ranks of the node have their elements in device memory. Other nodes need not know.
 // Cost   In the node: two kernel launches a part; m/l bytes, l lanes, from the device and back, beside the network.
-// Needs  Six times a part of memory, on the host where processors combine in the lane. Elements that peers cannot map, or with gaps, go through device memory of
-//        ours, and parts then one after the other. No long double.
+// Needs  Six times a part of memory, on the host where processors combine in the lane. Elements with gaps, or that peers cannot map, go through
+//        device memory of ours, and parts then one after the other. No long double.
 // From   Multi-rail poster: the network's part of a chunk begins the moment it is reduced ("early-triggered pipelining").
 
 #include <algorithm>
@@ -17,13 +17,13 @@ namespace crossrail::allreduce::multi_lane {
 namespace {
 
 struct Part {
-  std::size_t number, first, count;  // of the call's parts; elements
+  std::size_t number, first, count;  // The number counts the parts of the call; the others count elements.
 };
-constexpr std::size_t kRooms = 3;  // for parts that are under way at a time: what leaves, and what has come
+constexpr std::size_t kRooms = 3;  // Several parts are under way at a time, going out and coming in.
 
 std::size_t largest_part(const Plan& plan) { return std::min(plan.chunk_bytes, plan.shape.block_bytes) / bytes_of(plan.shape.reduction.element); }
 
-// Whether two nodes exchange whole shares, so that a kernel combines them and no processor.
+// Returns whether two nodes exchange whole shares, so that a kernel combines them and no processor does.
 bool pairs(const Plan& plan, std::size_t largest_share) { return plan.topology->lane.size() == 2 && in_lane(plan, largest_share) == InLane::whole; }
 
 class NodeOnDevices {
@@ -35,7 +35,7 @@ class NodeOnDevices {
     paired_ = pairs(plan, share(largest).count);
   }
 
-  // Some rank's elements go through device memory of ours: a part at a time.
+  // Some rank's elements go through device memory of ours, one part at a time.
   Status run_staged() {
     return each_part([&](const Part& part) -> Status {
       DeviceWork work;
@@ -51,7 +51,7 @@ class NodeOnDevices {
   }
 
   Status run_mapped() {
-    Part before{};  // the network has it
+    Part before{};  // The network has it.
     bool any = false;
     const Status done = each_part([&](const Part& part) -> Status {
       CROSSRAIL_TRY(begin_reduce(part));
@@ -65,7 +65,7 @@ class NodeOnDevices {
     CROSSRAIL_TRY(post(before));
     if (before.number > 0) CROSSRAIL_TRY(cross(part_before(before)));
     CROSSRAIL_TRY(cross(before));
-    return devices_.queue().finish(spread_);  // the last one
+    return devices_.queue().finish(spread_);  // It is the last one.
   }
 
  private:
@@ -77,13 +77,13 @@ class NodeOnDevices {
     }
     return {};
   }
-  // As one block of all elements.
+  // The elements count as one block.
   DeviceRound round_of(const Part& part) const {
     const std::size_t all = plan_.shape.block_bytes;
     return {part.first * element_bytes_, part.count * element_bytes_, all, all};
   }
   Stretch share(const Part& part) const { return shares_of(plan_, part.count).of(rank_); }
-  // All parts are as long but for the last one.
+  // All parts except the last one have the same length.
   Part part_before(const Part& part) const {
     const std::size_t most = plan_.chunk_bytes / element_bytes_;
     return {part.number - 1, part.first - most, most};
@@ -91,7 +91,7 @@ class NodeOnDevices {
   std::size_t room_at(const Part& part) const { return part.number % kRooms * 2 * plan_.kept<Lanes>().stride; }
   std::size_t arrived_at(const Part& part) const { return room_at(part) + plan_.kept<Lanes>().stride; }
 
-  // Where this rank's share of a part lies with `peer`.
+  // Returns where this rank's share of a part lies at `peer`.
   std::byte* row(MappedSide side, int peer, const Part& part) const {
     const std::size_t first = part.first * element_bytes_, mine = share(part).first * element_bytes_;
     if (peer != rank_) return devices_.block({peer, side, 0, first}) + mine;
@@ -99,7 +99,7 @@ class NodeOnDevices {
     return (side == MappedSide::send ? const_cast<std::byte*>(buffers_.send) : buffers_.recv) + first + mine;
   }
 
-  // Into the room, which an earlier part has left in the order of the queue.
+  // The kernel writes to the room, which an earlier part has left before in the order of the queue.
   Status begin_reduce(const Part& part) {
     const Stretch mine = share(part);
     if (mine.count == 0) return {};
@@ -108,7 +108,7 @@ class NodeOnDevices {
     void* const to[] = {devices_.message_room().on_device() + room_at(part)};
     return devices_.queue().begin_combination(combination(mine, {from, ranks_}, {to, 1}), reduced_[part.number % kRooms], Launch::own);
   }
-  // To the network, once it is reduced: what is there has gone to all ranks, as the queue has done what came later.
+  // Sends a part that has been reduced. The room for what arrives is free, because the queue has finished later work than the part that was there.
   Status post(const Part& part) {
     const Stretch mine = share(part);
     if (mine.count == 0) return {};
@@ -131,11 +131,11 @@ class NodeOnDevices {
     CROSSRAIL_TRY(plan_.links->wait_for(posted.received));
     return plan_.links->wait_for(posted.sent);
   }
-  // Across the nodes, and to all ranks of this one.
+  // Combines a part across the nodes and spreads it to all ranks of this one.
   Status cross(const Part& part) {
     const Stretch mine = share(part);
     if (mine.count > 0) CROSSRAIL_TRY(await_lane(part, mine));
-    // In the order of the nodes.
+    // Elements are combined in the order of the nodes.
     const std::byte* const room = devices_.message_room().on_device();
     const bool first = plan_.topology->lane.index() == 0;
     const void* const from[] = {room + (first || !paired_ ? room_at(part) : arrived_at(part)), room + (first ? arrived_at(part) : room_at(part))};
@@ -171,7 +171,7 @@ class NodeOnDevices {
     Links::Request received, sent;
   };
   Messages posted_[kRooms] = {};
-  bool paired_;  // two nodes exchange whole shares: the kernel that spreads them combines them
+  bool paired_;  // Two nodes exchange whole shares, and the kernel that spreads them also combines them.
 };
 
 Status run_on_devices(Plan& plan, const Buffers& buffers) {
@@ -183,7 +183,7 @@ Status run_on_devices(Plan& plan, const Buffers& buffers) {
   CROSSRAIL_TRY(devices.map_peers(plan.mapped));
   NodeOnDevices node(plan, buffers);
   CROSSRAIL_TRY(staged ? node.run_staged() : node.run_mapped());
-  return plan.links->wait_posted();  // nothing is left, but its record
+  return plan.links->wait_posted();  // Nothing is left to wait for except the record of the messages.
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
-// A part of the elements, combined by the ranks of one node in memory that they share. Every rank stages its elements; each of the
-// first `reducers` ranks combines its share of all of them, in the order of a Tree, and leaves the results there; all copy
-// them out.
+// A NodePart is a part of the elements that the ranks of one node combine in shared memory. Every rank stages its elements. Each of the first
+// `reducers` ranks combines its share of all of them in the order of a Tree and leaves the results there. Then all ranks copy the results out.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +9,14 @@
 
 namespace crossrail::allreduce {
 
-// Every rank of the node has one, `stride` bytes behind that of the rank before.
+// Every rank of the node has a region, `stride` bytes behind that of the rank before.
 struct Regions {
   std::byte* first;
   std::size_t stride;
   std::byte* of(int node_rank) const { return first + static_cast<std::size_t>(node_rank) * stride; }
 };
 
-// How elements are dealt to ranks: in grains, none of which is divided.
+// Shares says how elements are dealt to ranks: in grains, none of which is divided.
 struct Shares {
   std::size_t count, grain;
   int reducers;
@@ -30,12 +29,12 @@ struct Shares {
   }
 };
 
-// The least that shares are dealt in, in elements: caches then hold no line of two ranks' shares.
+// Shares are multiples of this many elements, so that no cache line contains two ranks' shares.
 inline std::size_t grain_of(std::size_t element_bytes) { return (kCacheLineBytes + element_bytes - 1) / element_bytes; }
 
 class NodePart {
  public:
-  // In an epoch of the slot that nothing else has used, once the memory may be written.
+  // The epoch of the slot must be unused, and the memory must be writable.
   struct Place {
     Regions regions;
     std::uint64_t epoch;
@@ -43,10 +42,10 @@ class NodePart {
   NodePart(Plan& plan, const Elements& elements, const Shares& shares, const Place& place)
       : plan_(plan), control_(*plan.control), by_(combiner_of(plan)), elements_(elements), shares_(shares), place_(place) {}
 
-  // Of the plan's scratch, that reduce() needs.
+  // reduce() needs so many bytes of the plan's scratch.
   static std::size_t scratch_bytes(int ranks) { return Tree::room(ranks, kBlockBytes); }
 
-  // For the others, all but what this rank combines itself.
+  // Stages for the other ranks everything except what this rank combines itself.
   void stage() {
     const Stretch mine = shares_.of(control_.node_rank());
     const std::size_t behind = mine.first + mine.count;
@@ -56,7 +55,7 @@ class NodePart {
     control_.post(filled, place_.epoch);
   }
 
-  // This rank's share, whose results then lie at results().
+  // Combines this rank's share. The results then lie at results().
   Status reduce() {
     const Stretch mine = shares_.of(control_.node_rank());
     const std::size_t block = std::max<std::size_t>(1, kBlockBytes / by_.element_bytes);
@@ -65,14 +64,14 @@ class NodePart {
     }
     return {};
   }
-  // As elements to be combined with those of other nodes.
+  // Returns the results as elements that can be combined with those of other nodes.
   Elements results() const {
     const Stretch mine = shares_.of(control_.node_rank());
     std::byte* const first = at(my_region(), mine.first);
     return {first, first, mine.count};
   }
 
-  // Once this rank's results are there: everybody's, to where they go.
+  // Is called when this rank's results are there. Copies all ranks' results to their destination.
   Status collect() {
     control_.post(reduced, place_.epoch);
     const CopyResults copy_result = copy_of_results(plan_, plan_.shape.block_bytes);
@@ -83,13 +82,13 @@ class NodePart {
       if (step > 0) CROSSRAIL_TRY(control_.wait(peer, reduced, place_.epoch));
       copy_result(at(elements_.recv, its.first), at(place_.regions.of(peer), its.first), its.count * by_.element_bytes);
     }
-    // There is a first share, and who has combined it has seen that all had come.
+    // There is always a first share, and the rank that combined it has seen all the others arrive.
     control_.seen_all(place_.epoch);
     return {};
   }
 
  private:
-  // So much of as many ranks' elements as a Tree keeps at a time stays in a core's first cache while they are combined.
+  // A Tree combines blocks of this size, so that as many ranks' elements as it keeps at a time stay in a core's first-level cache.
   static constexpr std::size_t kBlockBytes = 4 * 1024;
 
   template <class Byte>
@@ -127,9 +126,9 @@ class NodePart {
 };
 
 namespace node_shared {
-// Bytes of the largest part; 0 where an element has no room in one.
+// Returns the bytes of the largest part, or 0 if there is no room for even one element.
 std::size_t most_staged(const Plan& plan);
-// Any number of elements, part by part in the regions of the slot's segment, by a plan with NodePart's scratch and such a part.
+// Reduces any number of elements, part by part, in the regions of the slot's segment. The plan must have NodePart's scratch and such a part.
 Status reduce_by_parts(Plan& plan, const Elements& elements);
 }  // namespace node_shared
 

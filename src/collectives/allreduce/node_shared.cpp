@@ -5,9 +5,9 @@
 // Cost   Packets: one flag latency + pm read and combined by every rank, m bytes of elements; in groups of g ranks two latencies and
 //        (g + p/g) m, or three latencies and (2 + p/g^2) m where a rank combines a share. Parts: two flag latencies a part + 2m copied
 //        and 2m read and combined.
-// Needs  A shared segment on the node. Parameters: packet (most bytes of elements that travel in packets), flat (most ranks that combine
-//        all ranks' packets; more do it in groups), part (most bytes of elements that are staged in one epoch), uncached (least bytes of elements whose
-//        results are written past the caches).
+// Needs  A shared segment on the node. Parameters: packet (most bytes of elements that travel in packets), flat (most ranks that combine all ranks'
+//        packets; more do it in groups), part (most bytes of elements that are staged in one epoch), uncached (least bytes of elements whose results
+//        are written past the caches).
 // From   Ours; reduce-scatter and allgather as in Rabenseifner 2004. Epochs and halves are explained in transport/control_block.h.
 
 #include <algorithm>
@@ -19,19 +19,19 @@ namespace crossrail::allreduce::node_shared {
 namespace {
 
 constexpr int kPeersAhead = 4;
-constexpr int kMostRanks = 4095;  // for packets
+constexpr int kMostRanks = 4095;  // Packets allow no more.
 
-// A rank's rows of packets, where there are groups: its own, its group's results, and those of all.
+// With groups, a rank has these rows of packets: its own, its group's results, and the results of all.
 enum Row { own, of_group, of_all, kRows };
 
-// One where the members' order counts, or there is no room for the rows.
+// There is only one group if the order of the members counts or there is no room for the rows.
 Groups groups_of(const Plan& plan) {
   const ControlBlockLayout& layout = plan.control->layout();
   const bool few = static_cast<std::uint64_t>(layout.node_size) <= plan.parameter(parameters::flat);
   return {layout.node_size, few || combiner_of(plan).rank_order || layout.packet_count < kRows};
 }
 
-// Whole elements only.
+// A packet holds whole elements only.
 std::size_t packet_elements(const Combiner& by) { return Packet::kPayloadBytes / by.element_bytes; }
 
 void write_packets(Packet* packet, std::uint64_t flag, const Elements& elements, const Combiner& by) {
@@ -42,9 +42,9 @@ void write_packets(Packet* packet, std::uint64_t flag, const Elements& elements,
   }
 }
 
-// The packets of one half in which a rank finds what it combines. Of one packet every rank of a group makes the group's result itself, and
-// reads those of the other groups from different ranks. More are shared out: a rank combines its own share of the packets in its
-// group, then of the groups, and reads the others from the ranks of its group.
+// PacketRows are the packets of one half in which a rank finds what it combines. If there is only one packet, every rank of a group makes the group's
+// result itself and reads those of the other groups from different ranks. Several packets are shared out: a rank combines its share of the packets
+// within its group, then that of all groups, and reads the other packets from the ranks of its group.
 class PacketRows {
  public:
   PacketRows(Plan& plan, const Elements& elements)
@@ -64,19 +64,19 @@ class PacketRows {
     } else {
       CROSSRAIL_TRY(combine_all());
     }
-    // A group's result is there when all its ranks have come.
+    // A group's result is there only after all its ranks have come.
     control_.seen_all(epoch);
     return {};
   }
 
  private:
-  static constexpr std::size_t kMostWhole = 1;  // packets, of which every rank combines all
+  static constexpr std::size_t kMostWhole = 1;  // Every rank combines all packets if there are no more than this.
 
   Packet* row(Row which, int peer) const {
     return control_.packets(half_, peer, stride_) + static_cast<std::size_t>(which) * count_;
   }
   bool shared_out() const { return count_ > kMostWhole; }
-  // Who combines the packets of this number in a group.
+  // Returns which rank of a group combines the packets of this number.
   int owner(int group, std::size_t number) const {
     return groups_.first(group) + static_cast<int>(number % static_cast<std::size_t>(groups_.members(group)));
   }
@@ -91,14 +91,14 @@ class PacketRows {
     return {};
   }
 
-  // The packets of this number of some ranks.
+  // A Column is the packets of one number of several ranks.
   struct Column {
     Row row;
     std::size_t number;
     int members;
   };
 
-  // `rank_of(member)` says which ranks those are.
+  // `rank_of(member)` says which ranks these are.
   template <class RankOf>
   Status combine(const Column& column, const RankOf& rank_of, std::byte* to) {
     std::byte blocks[Tree::room(kMostRanks, Packet::kPayloadBytes)];
@@ -142,7 +142,7 @@ class PacketRows {
     return {};
   }
 
-  // No packet has many readers.
+  // Different ranks read different packets, so that no packet has many readers.
   Status combine_groups() {
     const int rank = control_.node_rank(), place = rank - groups_.first(group_);
     const auto rank_of = [&](int group) { return group == group_ ? rank : groups_.first(group) + place % groups_.members(group); };
@@ -171,7 +171,7 @@ class PacketRows {
   Combiner by_;
   Elements elements_;
   Groups groups_;
-  std::size_t most_, count_, stride_;  // elements of a packet, packets of a row, and of a rank
+  std::size_t most_, count_, stride_;  // They count the elements of a packet, the packets of a row, and the packets of a rank.
   int group_;
   std::uint64_t flag_ = 0;
   int half_ = 0;

@@ -15,16 +15,16 @@
 namespace crossrail::allreduce::node_single_copy {
 namespace {
 
-// Instead of an address: there is none to be read at.
+// A rank offers it instead of an address if its elements cannot be read.
 constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
-// A plan's, the same on all ranks.
+// A plan keeps it, and it is the same on all ranks.
 struct State {
-  std::size_t block = 0;  // most bytes read at a time
-  bool refused = false;   // some rank could not read
+  std::size_t block = 0;  // A rank reads at most so many bytes at a time.
+  bool refused = false;   // Some rank could not read.
 };
 
-// Of a call's elements, what is worth reading at a time: no more than a share.
+// Returns how many bytes of a call's elements to read at a time, which is no more than a share.
 std::size_t block_at_most(const Plan& plan) {
   const std::size_t element_bytes = combiner_of(plan).element_bytes, grain = grain_of(element_bytes) * element_bytes;
   const std::size_t ranks = static_cast<std::size_t>(plan.control->node_size());
@@ -49,13 +49,13 @@ class ReadPart {
     if (!read.ok() && read.code != Code::system) return read;
     control_.my_lines().finished.word[half_].store(read.ok() ? flag_ : refused_flag(), std::memory_order_release);
     CROSSRAIL_TRY(collect());
-    // All have read this rank's elements, or will not.
+    // All ranks have read this rank's elements or will never read them.
     control_.seen_all(epoch);
     return stage_refused();
   }
 
  private:
-  // This rank could not read what it was to combine.
+  // The flag says that this rank could not read what it was to combine.
   std::uint64_t refused_flag() const { return flag_ ^ 0x3a7du; }
 
   void offer() {
@@ -66,7 +66,7 @@ class ReadPart {
     mine.flag.store(flag_, std::memory_order_release);
   }
 
-  // In place, what a rank has combined may be overwritten: nobody else reads that share.
+  // In place, a rank may overwrite what it has combined, because no other rank reads that share.
   Status reduce() {
     const std::size_t step = block_ / by_.element_bytes;
     for (std::size_t done = 0; done < mine_.count; done += step) {
@@ -98,7 +98,7 @@ class ReadPart {
     return plan_.links->read_peer(control_.rank_of(peer), to, address + block.first * by_.element_bytes, block.count * by_.element_bytes);
   }
 
-  // Of a peer's share, where all find it.
+  // Returns where all ranks find the result of a peer's share.
   std::byte* result(int peer, std::size_t element) const {
     return control_.bulk(half_, peer) + (element - shares_.of(peer).first) * by_.element_bytes;
   }
@@ -115,10 +115,10 @@ class ReadPart {
     return {};
   }
   std::uint64_t finished(int peer) { return control_.lines(peer).finished.word[half_].load(std::memory_order_acquire); }
-  // Good until its share has been staged: before, a rank that has refused comes to no other epoch of this half.
+  // It is valid until the share has been staged, because a rank that has refused reaches no other epoch of this half before.
   bool has_refused(int peer) { return finished(peer) == refused_flag(); }
 
-  // What was to be combined by ranks that could not read it lies untouched everywhere.
+  // What ranks could not read, and so did not combine, is still unchanged everywhere.
   Status stage_refused() {
     for (int peer = 0; peer < control_.node_size(); ++peer) {
       if (!has_refused(peer)) continue;

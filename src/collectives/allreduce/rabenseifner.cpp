@@ -11,12 +11,13 @@
 namespace crossrail::allreduce::rabenseifner {
 namespace {
 
-// The elements of participants `first` to `first + many`.
+// Returns the elements of the participants from `first` to `first + many`.
 Stretch stretch_of(const Deal& deal, int first, int many) {
   return deal.between(static_cast<std::size_t>(first), static_cast<std::size_t>(first + many));
 }
 
-// Participants in twos that differ in one bit, of aligned lots of `2 * bit`: this rank's half of its lot and the other.
+// Participants form pairs that differ in one bit, within aligned groups of `2 *
+// bit`. One half of the group's elements is this rank's, the other its partner's.
 struct Halves {
   int mine, other;
   Halves(int participant, int bit) : mine(participant & ~(bit - 1)), other(mine ^ bit) {}

@@ -23,14 +23,14 @@ namespace {
 
 struct Ways {
   bool whole;
-  std::size_t stride;  // bytes of the scratch for what one rank sends
+  std::size_t stride;  // It counts the bytes of scratch for what one rank sends.
   int throttle;
   std::size_t around;
 };
 
 constexpr std::size_t kLeastShare = 4 * 1024;
 
-// The most of a rank's share of a part: whole elements, one at the least where the scratch has room for that.
+// Returns the largest share of a part that a rank may have: whole elements, and at least one if the scratch has room for it.
 std::size_t share_bytes(const Plan& plan) {
   const auto ranks = static_cast<std::uint64_t>(plan.group.size());
   const std::size_t element = bytes_of(plan.shape.reduction.element);
@@ -40,7 +40,7 @@ std::size_t share_bytes(const Plan& plan) {
   return std::min({wanted, all, plan.topology->scratch_bytes / ranks}) / element * element;
 }
 
-// A part of the elements: who has which.
+// A Part knows which rank has which of its elements.
 class Part {
  public:
   Part(const Exchange& exchange, const Elements& elements, const Ways& ways)
@@ -61,7 +61,7 @@ class Part {
   std::byte* kept(int member) const { return exchange_.arriving + static_cast<std::size_t>(member) * ways_.stride; }
   std::byte* result(const Stretch& of) const { return elements_.recv + of.first * bytes_; }
 
-  // `post` what goes to and comes from the partners of every step.
+  // Calls `post` for what goes to and comes from the partners of every step.
   template <class Post>
   Status with_all(Post post) const {
     for (int step = 1; step < size_; ++step) {
@@ -73,7 +73,7 @@ class Part {
 
   Status gather() const {
     const Stretch mine = share(index_);
-    // In place the results of the ranks before this one come where its own elements lie.
+    // In place, the results of the ranks before this one arrive where its own elements lie.
     if (elements_.in_place()) copy_block(kept(index_), elements_.send + mine.first * bytes_, mine.count * bytes_);
     return with_all([&](const Partners& partners) {
       const Stretch its = share(partners.to);
@@ -82,7 +82,7 @@ class Part {
     });
   }
 
-  // Stretch by stretch, which a processor's caches hold.
+  // Combines stretches that a processor's caches hold.
   Status combine() const {
     constexpr std::size_t kStretchBytes = 8 * 1024;
     const Stretch mine = share(index_);
@@ -122,7 +122,7 @@ class Part {
   const Exchange& exchange_;
   const Elements& elements_;
   const Ways& ways_;
-  std::size_t bytes_;  // of an element
+  std::size_t bytes_;  // It is the size of an element.
   int size_, index_;
 };
 

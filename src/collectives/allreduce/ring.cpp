@@ -10,7 +10,7 @@
 namespace crossrail::allreduce::ring {
 namespace {
 
-// The part that a rank sends on in a step; the one that it receives is that of its neighbour before.
+// Returns the part that a rank sends in a step. It receives the part that its previous neighbour sends.
 int part_in_step(const Group& group, int index, int step) { return (index - step + 2 * group.size()) % group.size(); }
 
 }  // namespace
@@ -25,7 +25,7 @@ Status reduce(const Exchange& exchange, const Elements& elements) {
   const int next = (index + 1) % size, before = (index - 1 + size) % size;
   const Deal deal{elements.count, static_cast<std::size_t>(size)};
   const std::size_t bytes = exchange.by.element_bytes;
-  const std::byte* mine = elements.send;  // this rank's own elements, then what it has combined
+  const std::byte* mine = elements.send;  // It points to this rank's own elements first, and then to what it has combined.
   for (int step = 0; step < size - 1; ++step) {
     const Stretch out = deal.of(static_cast<std::size_t>(part_in_step(group, index, step)));
     const Stretch in = deal.of(static_cast<std::size_t>(part_in_step(group, before, step)));

@@ -1,6 +1,6 @@
-// The order in which a rank combines the elements of many: that of recursive doubling (messages.h, Folded), so that sums come to the
-// bits of that algorithm, which MPI libraries use for few elements. The sums of many ranks are more exact than one by one, too. With
-// CROSSRAIL_REPRODUCIBLE it is that of the members.
+// A Tree is the order in which a rank combines the elements of many. It is that of recursive doubling (messages.h, Folded), so that sums have the
+// same bits as in that algorithm, which MPI libraries use for few elements. Sums of many ranks are also more accurate than one by one. With
+// CROSSRAIL_REPRODUCIBLE it is the order of the members.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@ namespace crossrail::allreduce {
 
 class Tree {
  public:
-  // Of `members`; `memory` is room() bytes for blocks of `stride` bytes.
+  // `memory` has room() bytes for blocks of `stride` bytes.
   Tree(const Combiner& by, int members, std::byte* memory, std::size_t stride) : by_(by), members_(members), memory_(memory), stride_(stride) {}
 
-  // Asks for this member (or the one it makes a pair with) first and for its neighbours in the Tree next, to the same bits: ranks that begin
-  // with different ones seldom ask for the same one at a time. Not in the order of the members.
+  // Asks for this member (or its pair) first and for its neighbours in the Tree next, which does not change the bits. Ranks that begin with different
+  // members rarely ask for the same one at the same time. It has no effect in the order of the members.
   Tree& begin_with(int member) {
     begin_ = participant_of(members_, member);
     return *this;
@@ -25,22 +25,22 @@ class Tree {
   static constexpr int levels(int members) { return std::bit_width(static_cast<unsigned>(members)); }
   static constexpr std::size_t room(int members, std::size_t stride) { return 2 * static_cast<std::size_t>(levels(members)) * stride; }
 
-  // Combines `count` elements of every member. `operand(member, at)` sets where they lie, and may wait; each member is asked for
-  // once, in order, and what it has is used before kAwaited more have been asked for. Two at the least. `to` may be where the first
-  // one's lie; it is written before the others have been asked for.
+  // Combines `count` elements of every member. `operand(member, at)` sets where they lie and may wait. Each member is asked for once, in order, and
+  // its elements are used before kAwaited more members have been asked for. There must be at least two members. `to` may be where the first member's
+  // elements lie; it is written before the other members have been asked for.
   static constexpr int kAwaited = 3;
   template <class Operand>
   Status combine(std::size_t count, std::byte* to, Operand operand) {
     return by_.rank_order ? fold(count, to, operand) : combine_in_pairs(count, to, operand);
   }
 
-  // Pairs of members, as many as make the participants a power of two, and then single ones.
+  // Participants are pairs of members, as many as it takes to get a power of two, and then single members.
   static constexpr int participant_of(int members, int member) {
     const int pairs = members - (1 << (levels(members) - 1));
     return member < 2 * pairs ? member / 2 : member - pairs;
   }
 
-  // The same as ((0 op 1) op 2) op ..., which needs no memory.
+  // Computes ((0 op 1) op 2) op ..., which needs no memory.
   template <class Operand>
   Status fold(std::size_t count, std::byte* to, Operand operand) const {
     const std::byte *so_far = nullptr, *next = nullptr;
@@ -57,7 +57,7 @@ class Tree {
   template <class Operand>
   Status combine_in_pairs(std::size_t count, std::byte* to, Operand operand) {
     const int top = levels(members_) - 1, participants = 1 << top, pairs = members_ - participants;
-    const std::byte* waiting[sizeof(int) * 8] = {};  // what was come to first, by level
+    const std::byte* waiting[sizeof(int) * 8] = {};  // The index is the level; the value is the operand that came first.
     for (int step = 0; step < participants; ++step) {
       const int participant = step ^ begin_;
       const bool pair = participant < pairs;
@@ -83,7 +83,7 @@ class Tree {
     return {};
   }
 
-  // Two blocks a level: for what waits, and for what comes second.
+  // Every level has two blocks: one for the operand that waits, and one for that which comes second.
   std::byte* block(int level, int step) const {
     return memory_ + (2 * static_cast<std::size_t>(level) + static_cast<std::size_t>(step >> level & 1)) * stride_;
   }
@@ -92,14 +92,14 @@ class Tree {
   int members_;
   std::byte* memory_;
   std::size_t stride_;
-  int begin_ = 0;  // participant
+  int begin_ = 0;  // It counts participants.
 };
 
-// Members that combine in two steps, first in groups and then what the groups have: each is a subtree of the Tree of all, so that the
-// bits are the same. About as many members in a group as there are groups.
+// Groups are members that combine in two steps, first within each group and then across the groups. Each group is a subtree of the Tree of all, so
+// the bits are the same. A group has about as many members as there are groups.
 class Groups {
  public:
-  // `flat`: all are one group.
+  // With `flat`, all members are one group.
   Groups(int members, bool flat) : participants_(1 << (Tree::levels(members) - 1)), pairs_(members - participants_) {
     const int levels = Tree::levels(participants_) - 1;
     each_ = flat ? participants_ : 1 << levels / 2;
@@ -110,7 +110,7 @@ class Groups {
   int members(int group) const { return first_of((group + 1) * each_) - first(group); }
 
  private:
-  // The first member of a participant, which is a pair of members or one.
+  // Returns the first member of a participant, which is a pair of members or a single one.
   int first_of(int participant) const { return participant + std::min(participant, pairs_); }
 
   int participants_, pairs_, each_;

@@ -1,5 +1,5 @@
-// What allreduces on device memory share. All combine in the order of the ranks: every algorithm comes to the same bits, and
-// so do all ranks.
+// Allreduces on device memory share this code. All of them combine in the order
+// of the ranks, so every algorithm and every rank comes to the same bits.
 #pragma once
 
 #include <span>
@@ -13,13 +13,13 @@ inline crossrail_reduction reduction_of(const Plan& plan) {
   return {static_cast<int>(plan.shape.reduction.operation), static_cast<int>(plan.shape.reduction.element)};
 }
 
-// One combination: where the rows that it reads and the rows that it writes begin.
+// A Share is one combination. It says where the rows that it reads and writes begin.
 struct Share {
   const void** from;
   void** to;
 };
 
-// The combinations of a round: for every rank for which this one launches at most one.
+// Shares holds the combinations of a round, at most one for every rank for which this one launches.
 class Shares {
  public:
   explicit Shares(const Plan& plan) : Shares(plan.device_blocks.launched.size()) {}
@@ -28,7 +28,7 @@ class Shares {
   struct Rows {
     int from, to;
   };
-  // The rows are to be written in.
+  // The caller fills in the rows.
   Share add(const Plan& plan, const Rows& rows, std::size_t bytes) {
     const Share share{from_.data() + count_ * CROSSRAIL_MOST_OPERANDS, to_.data() + count_ * CROSSRAIL_MOST_OPERANDS};
     crossrail_combination& combination = all_[count_++] = {};
@@ -41,7 +41,7 @@ class Shares {
     combination.bytes = bytes;
     return share;
   }
-  // Of the one that was added last: so many bytes more, which follow in all rows.
+  // Lengthens the combination that was added last by so many bytes, which follow in all its rows.
   void extend(std::size_t bytes) { all_[count_ - 1].bytes += bytes; }
   std::span<crossrail_combination> all() { return {all_.data(), count_}; }
 
@@ -58,14 +58,14 @@ inline bool known_to_devices(const Reduction& reduction) {
   const bool longer = element == Element::long_double || element == Element::complex_long_double || element == Element::placed_long_double;
   return is_defined(reduction) && !longer;
 }
-inline constexpr const char* kKnownToDevices = "an operation and elements that devices have";
+inline constexpr const char* kKnownToDevices = "an operation and elements that devices support";
 
 static_assert(CROSSRAIL_MOST_OPERANDS == 128);
 inline Fit fit_combining(const Topology& topology, const Shape& shape) {
   return fit_devices(topology).needs(topology.size <= CROSSRAIL_MOST_OPERANDS, "at most 128 ranks").needs(known_to_devices(shape.reduction), kKnownToDevices);
 }
 
-// This rank's module may be without kernels.
+// This rank's module may have no kernels.
 inline Status has_kernels(const Plan& plan) {
   return plan.devices->queue().combines(reduction_of(plan)) ? Status{} : failed(Code::unsupported, "the device module has no kernels for such elements");
 }

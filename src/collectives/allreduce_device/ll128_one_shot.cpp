@@ -1,4 +1,4 @@
-// What   As ll_one_shot, with packets of 128 bytes, the last 8 of them the number of the round.
+// What   This is ll_one_shot with packets of 128 bytes, the last 8 of them the number of the round.
 // When   One node, up to some hundred kilobytes of elements.
 // Cost   One kernel launch + one flight over the links; 16/15 m(p-1) bytes out of every device, and every element combined p times.
 // Needs  As ll_one_shot; links that bring 128 bytes whole, as NVLink does.

@@ -1,7 +1,7 @@
-// What   Both halves of a two-shot allreduce in one kernel: every device reads its rank's share of all ranks' elements where they lie,
-//        combines them, and writes the results to all ranks at once. A unit is read from everybody before it is written
-//        anywhere, and by one device only: so calls may be in place, and nothing is waited for between the halves. Large shares are combined
-//        by one launch and written to the other ranks by a second: what devices read and write at the same time holds each other up.
+// What   Both halves of a two-shot allreduce in one kernel: every device reads its rank's share of all ranks' elements where they lie, combines them,
+//        and writes the results to all ranks at once. A unit is read from all ranks before it is written anywhere, and by one device only. Therefore
+//        calls may be in place, and nothing is waited for between the halves. Large shares are combined by one launch and written to the other ranks
+//        by a second, because reading and writing at the same time slow each other down.
 // When   One node, any number of elements.
 // Cost   One meeting of processors + one kernel launch + m(p-1)/p bytes into and out of every device, twice.
 //        Parameter: halves (bytes of a share).
@@ -17,7 +17,8 @@
 namespace crossrail::allreduce_device::two_shot_pull {
 namespace {
 
-// The shares that this rank launches, as they lie with everybody, on both sides: one after the other, so in a round of whole ones as one.
+// The shares that this rank launches have the same place on all ranks and both
+// sides. They follow each other, so in a round of whole shares they are one.
 std::span<crossrail_combination> lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   const int size = plan.group.size();
   const bool in_a_row = round.bytes == round.block && plan.devices->chunk() == round.block;
@@ -38,12 +39,12 @@ std::span<crossrail_combination> lay_out(Plan& plan, const Buffers& buffers, con
   return shares.all();
 }
 
-// Whether the halves go one after the other: all ranks come to the same answer.
+// Returns whether the halves go one after the other. All ranks come to the same answer.
 bool is_apart(const Plan& plan, const DeviceRound& round) {
   return round.bytes >= plan.parameter(parameters::halves) && plan.devices->queue().devices().size() > 1;
 }
 
-// Combined to this rank's memory only; `plan.device_blocks.exchanged` takes the results to the others.
+// The results are written only to this rank's memory; `plan.device_blocks.exchanged` takes them to the others.
 void set_apart(Plan& plan, std::span<crossrail_combination> shares) {
   auto& blocks = plan.device_blocks.exchanged;
   std::fill(blocks.begin(), blocks.end(), crossrail_block{});
@@ -86,7 +87,7 @@ Fit fit(const Topology& topology, const Shape& shape) { return fit_combining(top
 Status plan(Plan& plan) {
   CROSSRAIL_TRY(has_kernels(plan));
   CROSSRAIL_TRY(plan_mapped(plan, MappedSide::both));
-  // Whose share is which does not matter: a launcher takes some in a row, to combine them at a time.
+  // It does not matter which rank has which share, so a launcher takes consecutive ones and combines them together.
   int next = plan.devices->queue().launched_before();
   for (int& share : plan.device_blocks.launched) share = next++;
   plan.keep(Shares(plan));

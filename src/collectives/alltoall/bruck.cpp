@@ -25,7 +25,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   std::byte* const outgoing = rotated + size * block;
   std::byte* const incoming = outgoing + (size + 1) / 2 * block;
 
-  // buffers.send is buffers.recv in place; all of it is read here before anything is written there.
+  // In place, buffers.send is buffers.recv; all of it is read here before anything is written there.
   copy_block(rotated, buffers.send + index * block, (size - index) * block);
   copy_block(rotated + (size - index) * block, buffers.send, index * block);
   for (int step = 1; step < size; step <<= 1) {
@@ -41,7 +41,7 @@ Status run(Plan& plan, const Buffers& buffers) {
       if ((number & step) != 0) copy_block(rotated + number * block, incoming + moved++ * block, block);
     }
   }
-  // Block number i has come from rank-i.
+  // Block `number` has come from rank - number.
   for (int number = 0; number < size; ++number) {
     const int source = (index - number + size) % size;
     copy_block(buffers.recv + source * block, rotated + number * block, block);

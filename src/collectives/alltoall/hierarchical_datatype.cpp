@@ -16,12 +16,12 @@ namespace crossrail::alltoall::hierarchical_datatype {
 namespace {
 
 struct Layout {
-  std::size_t row_bytes;  // of a rank, in rank order
-  std::size_t gathered, scattered;  // rows of all ranks of the node
+  std::size_t row_bytes;  // It is the size of a rank's row, in rank order.
+  std::size_t gathered, scattered;  // They hold the rows of all ranks of the node.
   std::size_t largest_region;
 };
 
-// The blocks between two sets of ranks, in rows, as one region and back.
+// Gathers the blocks between two sets of ranks from their rows into one region, and puts them back.
 void take_region(const Plan& plan, const std::byte* rows, int node, std::byte* region) {
   const std::size_t block = plan.shape.block_bytes;
   for (int sender = 0; sender < plan.topology->node_size(); ++sender) {

@@ -1,6 +1,5 @@
-// What   Every rank copies its blocks into the node's shared send buffer, ordered by the node they
-//        go to, so that the leaders exchange one message a pair of nodes. While they exchange,
-//        pairwise, all ranks copy what came in the step before out of the shared receive buffer.
+// What   Every rank copies its blocks into the node's shared send buffer, ordered by their destination node, so that the leaders exchange one message
+//        for each pair of nodes. While they exchange, pairwise, all ranks copy what has arrived in the step before out of the shared receive buffer.
 // When   Small blocks on several nodes, while the receive buffer fits the caches.
 // Cost   (N-1)(a + PPN^2 mb) between leaders + 2pm copied by every rank; N-1 partners and N-1 sends
 //        a node; 2 N PPN^2 m of the node's memory.

@@ -57,7 +57,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   };
   const Status exchanged = PipelineCall{plan, exchange, memory, epoch, copy_own, copy}.run();
   if (!exchanged.ok()) return exchanged;
-  return plan.links->wait_posted();  // nothing is left, but its record
+  return plan.links->wait_posted();  // Nothing is left to wait for except the record of the messages.
 }
 
 }  // namespace crossrail::alltoall::leader_pipelined

@@ -13,7 +13,7 @@ namespace crossrail::alltoall::leader_staged {
 namespace {
 
 struct Layout {
-  std::vector<std::size_t> column;  // of every node's blocks in a sender's row
+  std::vector<std::size_t> column;  // For every node, it is the place of that node's blocks in a sender's row.
   std::size_t row_bytes;
   Regions arriving;
 };
@@ -61,7 +61,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   for (int node = 0; node < topology.node_count(); ++node) stage_for_node(plan, buffers, node, row + layout.column[node]);
   control.post(filled, epoch);
   const auto post = [&](Partners partners) { return exchange(plan, layout, partners, memory); };
-  // The blocks of this node's ranks lie in their rows: of each its part for this node.
+  // The blocks of this node's ranks lie in the senders' rows, each in its part for this node.
   const std::byte* const own = memory + layout.column[topology.node()] + place * plan.shape.block_bytes;
   const auto copy_own = [&] {
     return copy_own_node(plan, epoch, [&] { copy_column(plan, buffers, topology.node(), {own, layout.row_bytes}); });

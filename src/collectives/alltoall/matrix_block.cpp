@@ -44,7 +44,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   CROSSRAIL_TRY(control.wait_all(filled, epoch));
   CROSSRAIL_TRY(exchange(plan, regions, memory));
   copy_from_region(plan, buffers, topology.node(), memory + regions.leaving.at[topology.node()]);
-  // Each has carried its regions and has read the node's own: the next call may write there.
+  // This rank has carried its regions and has read the node's own, so the next call may write there.
   control.post(arrived, epoch);
   CROSSRAIL_TRY(control.wait_all(arrived, epoch));
   for (int step = 1; step < topology.node_count(); ++step) {

@@ -16,20 +16,20 @@ namespace crossrail::alltoall::node_leaders {
 namespace {
 
 struct Layout {
-  std::vector<std::size_t> aside;  // of every node: where in scratch its blocks arrive
+  std::vector<std::size_t> aside;  // For every node, its blocks arrive at this place in scratch.
   int throttle;
 };
 
 std::size_t message_bytes(const Plan& plan, int node) { return plan.shape.block_bytes * ranks_on(*plan.topology, node); }
 
-// Where this rank's blocks from `node` arrive.
+// Returns where this rank's blocks from `node` arrive.
 std::byte* arriving(const Plan& plan, const Buffers& buffers, int node) {
   const Group& ranks = plan.topology->nodes[node];
   if (ranks.consecutive()) return buffers.recv + ranks[0] * plan.shape.block_bytes;
   return plan.scratch() + plan.kept<Layout>().aside[node];
 }
 
-// The ranks of a node lead in turn for those of another, by their places in it.
+// The ranks of a node take turns to lead for those of another node, by their place in it.
 Status post_step(Plan& plan, const Buffers& buffers, const std::byte* memory, int step) {
   const Topology& topology = *plan.topology;
   const Partners partners = partners_of(topology, step);
@@ -48,7 +48,7 @@ void copy_aside(const Plan& plan, const Buffers& buffers, int node) {
   copy_column(plan, buffers, node, {plan.scratch() + plan.kept<Layout>().aside[node], plan.shape.block_bytes});
 }
 
-// The node's own blocks: they lie in this rank's column.
+// Copies the node's own blocks, which lie in this rank's column.
 void copy_own_column(const Plan& plan, const Buffers& buffers, const std::byte* memory) {
   const Topology& topology = *plan.topology;
   const std::byte* const column = memory + topology.rank * message_bytes(plan, topology.node());
@@ -99,7 +99,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   for (int node = 0; node < topology.node_count(); ++node) {
     if (node != topology.node() && !topology.nodes[node].consecutive()) copy_aside(plan, buffers, node);
   }
-  // This rank has sent and read what it had to: nobody may write there before all have.
+  // This rank has sent and read all it had to. No rank may write there before all have.
   control.post(copied, epoch);
   return control.wait_all(copied, epoch);
 }

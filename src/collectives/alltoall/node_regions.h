@@ -1,8 +1,8 @@
-// What alltoalls share that gather a node's blocks in its memory and exchange them with other nodes
-// as whole regions: who exchanges with whom, where regions lie, and how blocks get there and back.
+// Alltoalls that gather a node's blocks in its memory and exchange them with other nodes as whole regions share this code: which ranks exchange,
+// where regions lie, and how blocks get there and back.
 //
-// The region for a node has the blocks of all senders here for all receivers there,
-// [sender][receiver], so that it travels as one message and the receivers find their blocks.
+// The region for a node contains the blocks of all senders here for all receivers there, as [sender][receiver], so that it travels as one message and
+// the receivers find their blocks.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace crossrail::alltoall {
 
-// Whether `blocks_of(node)` blocks fit into the memory of every node. The same on every rank.
+// Returns whether `blocks_of(node)` blocks fit into the memory of every node. It is the same on every rank.
 template <class BlocksOf>
 Fit fit_regions(const Topology& topology, BlocksOf blocks_of) {
   std::size_t most = 1;
@@ -20,14 +20,14 @@ Fit fit_regions(const Topology& topology, BlocksOf blocks_of) {
   return Fit().needs(topology.shared_segment, kSharedMemory).at_most(topology.scratch_bytes / most).planned(Planning::when_larger);
 }
 
-// For schemes whose node memory holds every block that leaves the node, and every one that arrives.
+// This is for schemes whose node memory holds every block that leaves the node and every block that arrives.
 inline Fit fit_two_copies(const Topology& topology) {
   return fit_regions(topology, [&](int node) { return 2 * ranks_on(topology, node) * static_cast<std::size_t>(topology.size); });
 }
 
-// Regions of one node, one after the other, for all nodes in their order.
+// Regions lie one after the other in one node's memory, one for each node, in the order of the nodes.
 struct Regions {
-  std::vector<std::size_t> at;  // of every node's region, from the start of the node's memory
+  std::vector<std::size_t> at;  // They are the places of every node's region, from the start of the node's memory.
   std::size_t end = 0;
 };
 
@@ -42,7 +42,7 @@ inline Regions plan_regions(const Plan& plan, std::size_t begin) {
   return regions;
 }
 
-// One region for every node each way.
+// It has one region for every node in each direction.
 struct BothWays {
   Regions leaving, arriving;
 };
@@ -58,7 +58,7 @@ inline std::size_t region_bytes(const Plan& plan, int node) {
   return plan.shape.block_bytes * ranks_on(*plan.topology, node) * static_cast<std::size_t>(plan.topology->node_size());
 }
 
-// This rank's blocks for the ranks of `node`, one after the other.
+// Copies this rank's blocks for the ranks of `node`, one after the other.
 inline void stage_for_node(Plan& plan, const Buffers& buffers, int node, std::byte* to) {
   const std::size_t block = plan.shape.block_bytes;
   const Group& ranks = plan.topology->nodes[node];
@@ -72,7 +72,7 @@ inline void stage_for_node(Plan& plan, const Buffers& buffers, int node, std::by
   }
 }
 
-// This rank's blocks for all nodes into their regions.
+// Copies this rank's blocks for all nodes into their regions.
 inline void stage_regions(Plan& plan, const Buffers& buffers, const std::vector<std::size_t>& at, std::byte* memory) {
   const Topology& topology = *plan.topology;
   for (int node = 0; node < topology.node_count(); ++node) {
@@ -81,13 +81,13 @@ inline void stage_regions(Plan& plan, const Buffers& buffers, const std::vector<
   }
 }
 
-// The blocks of one rank from several senders: the first, and how far it is to the next.
+// A Column is the blocks of one rank from several senders: where the first lies, and how far the next is.
 struct Column {
   const std::byte* first;
   std::size_t stride;
 };
 
-// This rank's blocks from the ranks of `node`.
+// Copies this rank's blocks from the ranks of `node`.
 inline void copy_column(const Plan& plan, const Buffers& buffers, int node, Column from) {
   const std::size_t block = plan.shape.block_bytes;
   for (const int sender : plan.topology->nodes[node]) {
@@ -96,7 +96,7 @@ inline void copy_column(const Plan& plan, const Buffers& buffers, int node, Colu
   }
 }
 
-// Out of a region that has come from `node`.
+// Copies this rank's blocks out of a region that has come from `node`.
 inline void copy_from_region(const Plan& plan, const Buffers& buffers, int node, const std::byte* region) {
   const std::size_t block = plan.shape.block_bytes;
   const Topology& topology = *plan.topology;
@@ -104,8 +104,7 @@ inline void copy_from_region(const Plan& plan, const Buffers& buffers, int node,
                                     block * static_cast<std::size_t>(topology.node_size())});
 }
 
-// This rank's blocks from its own node, which its ranks fill in `epoch`: copies them and says that it
-// has read them.
+// Copies this rank's blocks from its own node, whose ranks fill them in `epoch`, and announces that it has read them.
 template <class Copy>
 Status copy_own_node(Plan& plan, std::uint64_t epoch, Copy copy) {
   ControlBlock& control = *plan.control;
@@ -115,9 +114,8 @@ Status copy_own_node(Plan& plan, std::uint64_t epoch, Copy copy) {
   return {};
 }
 
-// End of a step in which the leader has posted its messages: everyone learns that they have come.
-// Before the first one, all have read what they need of their own node, so that the next call may
-// write there. `epoch` is that of the call.
+// Ends a step whose messages the leader has posted: all ranks learn that they have come. The first time it also waits until all ranks have read what
+// they need of their own node, so that the next call may write there. `epoch` is that of the call.
 inline Status finish_step(Plan& plan, std::uint64_t epoch, int step) {
   ControlBlock& control = *plan.control;
   const std::uint64_t step_epoch = control.next_epoch();
@@ -128,16 +126,16 @@ inline Status finish_step(Plan& plan, std::uint64_t epoch, int step) {
   return {};
 }
 
-// With one node there are no steps: nobody leaves before all have read.
+// With one node there are no steps, so no rank may leave before all have read.
 template <class Copy>
 Status copy_last_of_one_node(Plan& plan, Copy copy) {
   CROSSRAIL_TRY(copy());
   return plan.control->barrier();
 }
 
-// One call of leaders that exchange step by step with `exchange(partners)`, once this rank has marked
-// `filled` for `epoch`: while they do, all ranks copy what came in the step before (OHIO paper,
-// sections III-A and III-B). `copy_own()` is for this rank's own node.
+// A StepwiseCall is one call of leaders that exchange step by step with `exchange(partners)`, after this
+// rank has marked `filled` for `epoch`. Meanwhile all ranks copy what has arrived in the step before
+// (OHIO paper, sections III-A and III-B). `copy_own()` copies the blocks of this rank's own node.
 template <class Exchange, class CopyOwn>
 struct StepwiseCall {
   Plan& plan;

@@ -17,13 +17,13 @@ namespace {
 
 constexpr int kPeersAhead = 4;
 
-// Packets that carry all blocks of one rank, one after the other.
+// Packets carry all blocks of one rank, one after the other.
 std::size_t packet_stride(const Plan& plan) {
   const std::size_t bytes = plan.shape.block_bytes * plan.group.size();
   return std::max<std::size_t>(1, (bytes + Packet::kPayloadBytes - 1) / Packet::kPayloadBytes);
 }
 
-// One round of packets.
+// A PacketRound is one round of packets.
 struct PacketRound {
   Packet* mine;
   std::uint64_t flag, epoch;
@@ -69,7 +69,7 @@ Status run_packets(Plan& plan, const Buffers& buffers) {
   return {};
 }
 
-// Fetches the beginning of a block that lies ready a few peers on, while others are copied.
+// Prefetches the beginning of a block that is ready a few peers ahead while other blocks are copied.
 void prefetch(const Word& staged, std::uint64_t flag, const std::byte* block, std::size_t bytes) {
   constexpr std::size_t kReach = 4 * kCacheLineBytes;
   if (staged.load(std::memory_order_relaxed) != flag) return;

@@ -13,7 +13,7 @@
 namespace crossrail::alltoall::node_single_copy {
 namespace {
 
-// Instead of an address: the blocks come in chunks.
+// A rank offers it instead of an address if its blocks come in chunks.
 constexpr std::uint64_t kStreamed = ~std::uint64_t{0};
 
 Status offer(Plan& plan, const Buffers& buffers, NodeStreams& streams, std::uint64_t& offered) {

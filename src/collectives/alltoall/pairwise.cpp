@@ -3,7 +3,7 @@
 // When   Large blocks on many ranks: never more than one message in flight each way.
 // Cost   (p-1)(a + mb).
 // Needs  Nothing; in place, a copy of the whole buffer. Parameters: piece (bytes of a long block in one message, 4 MiB; 512 KiB
-//        for each of the rank's processes where that is more), processes (of each rank, its helpers among them, that share long messages).
+//        for each of the rank's processes where that is more), processes (of each rank, including its helper processes, that share long messages).
 // From   OHIO paper, section III-A (partners of a step) and Table I.
 
 #include <algorithm>
@@ -20,10 +20,10 @@ namespace {
 
 struct State {
   PairwisePieces pieces;
-  std::vector<Block> blocks;  // of every member, on both sides: for devices
+  std::vector<Block> blocks;  // It has the blocks of every member on both sides, for devices.
 };
 
-// The most of a block in one message: who stages them has the next piece on its way while one is sent.
+// Returns the largest part of a block that is one message. With pieces, the next one is being staged while one is sent.
 std::size_t piece_bytes(const Plan& plan) {
   constexpr std::uint64_t kLeast = 64 * 1024;
   return plan.shared_bytes(std::max(kLeast, plan.parameter(parameters::piece)));

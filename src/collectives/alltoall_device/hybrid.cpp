@@ -17,8 +17,8 @@ const Algorithm* part(const char* name) { return find_algorithm(Collective::allt
 const Algorithm* part_for(const Plan& plan) {
   const std::uint64_t block = plan.shape.block_bytes;
   const Settings& settings = *plan.settings;
-  const Algorithm* persistent = part("ipc_resident_push");  // null where it is not built (CROSSRAIL_PAPER_ROWS)
-  // Neither kernels that stay nor such that wait for each other may keep other ranks from the device.
+  const Algorithm* persistent = part("ipc_resident_push");  // It is null if it is not built (CROSSRAIL_PAPER_ROWS).
+  // Kernels that stay on the device, or wait for each other, must not keep other ranks from it.
   const bool alone = plan.devices->queue().may_wait_for_peers().ok();
   if (persistent != nullptr && settings.resident_us != 0 && persistent->fits(*plan.topology, plan.shape) && alone) return persistent;
   const Algorithm* packet = part("packet");
@@ -38,7 +38,7 @@ Status plan(Plan& plan) {
   return chosen->plan(plan);
 }
 
-// Never called: a plan of this row runs its part.
+// It is never called, because a plan of this row runs its part.
 Status run(Plan&, const Buffers&) { return failed(Code::broken, "hybrid has no part"); }
 
 }  // namespace crossrail::alltoall_device::hybrid

@@ -1,5 +1,5 @@
-// What   As ipc_kernel_push, by a kernel that stays on the device after a call and takes the next one
-//        from a word of host memory: no launch.
+// What   This is ipc_kernel_push with a kernel that stays on the device after a call and takes the next one from a word of host memory, without a
+//        launch.
 // When   One node, small blocks in quick succession; never chosen unless CROSSRAIL_RESIDENT is set.
 // Cost   As ipc_kernel_push with 2 microseconds instead of a launch. One multiprocessor is kept busy, and
 //        a device-wide synchronisation of the program waits until the kernel leaves: CROSSRAIL_RESIDENT

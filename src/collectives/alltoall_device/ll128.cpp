@@ -1,5 +1,5 @@
-// What   As packet, with packets of 128 bytes, the last 8 of them the number of the round: eight threads write one in a single
-//        instruction, and NVLink brings it whole.
+// What   This is packet with packets of 128 bytes, the last 8 of them the number of the round: eight threads write one in a single instruction, and
+//        NVLink delivers it whole.
 // When   One node, blocks up to some hundred kilobytes.
 // Cost   One kernel launch + one flight over the links; 16/15 of the bytes.
 // Needs  As packet; links that bring 128 bytes whole, as NVLink does; 8 ranks at most.

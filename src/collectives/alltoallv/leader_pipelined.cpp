@@ -22,35 +22,36 @@
 namespace crossrail::alltoallv::leader_pipelined {
 namespace {
 
-constexpr std::size_t kOfTables = 96;  // bytes of memory that a block takes besides its own, at most: in tables, and by rounding
+constexpr std::size_t kOfTables = 96;  // Besides its own bytes, a block takes at most so many bytes of memory, in tables and by rounding.
 
-// Between one rank of this node and all ranks of another one: what the rank's peers need to lay out the regions.
+// NodeCounts lie between one rank of this node and all ranks of another one. The rank's peers need them to lay out the regions.
 struct NodeCounts {
-  std::uint64_t leaving = 0;   // bytes of short blocks
-  std::uint64_t blocks = 0;    // that leave, long ones too: the receivers' node expects a region, whose table says which they are
-  std::uint64_t expected = 0;  // bytes of short blocks
-  std::uint64_t room = 0;      // for what may come: where a long block is expected, a short one may
+  std::uint64_t leaving = 0;   // It counts the bytes of short blocks.
+  // It counts the blocks that leave, including long ones: the receivers' node expects a region, whose table says which blocks are long.
+  std::uint64_t blocks = 0;
+  std::uint64_t expected = 0;  // It counts the bytes of short blocks.
+  std::uint64_t room = 0;      // It is the room for what may arrive: a short block may come where a long one is expected.
 };
 
 struct State {
   NodeRows rows;
   NodeExchange exchange;
-  std::size_t longest = 0;  // block that leaders carry; the same on every rank
+  std::size_t longest = 0;  // Leaders carry no longer block; it is the same on every rank.
   int throttle = 1;
-  std::vector<NodeCounts> sums;     // by node: of this node's ranks
-  std::vector<std::size_t> out_at;  // by node: this rank's blocks for it, in node memory
-  std::vector<std::size_t> came;    // by rank: of its long block, which is a message
-  std::vector<std::uint8_t> in_region;  // by rank: in this call the long block that was expected of it is a short one
+  std::vector<NodeCounts> sums;     // They are sums over this node's ranks, indexed by node.
+  std::vector<std::size_t> out_at;  // They are the places in node memory of this rank's blocks for each node.
+  std::vector<std::size_t> came;    // They count what has arrived of each rank's long block, which is a message.
+  std::vector<std::uint8_t> in_region;  // For each rank, it says that the long block that was expected of it is a short one in this call.
 };
 
-// Of one rank, for every node.
+// These are the bytes of one rank's counts for all nodes.
 std::size_t counts_bytes(const Topology& topology) { return round_up(topology.nodes.size() * sizeof(NodeCounts), kCacheLineBytes); }
 
 NodeCounts* counts_of(const Topology& topology, std::byte* memory, int node_rank) {
   return reinterpret_cast<NodeCounts*>(memory + static_cast<std::size_t>(node_rank) * counts_bytes(topology));
 }
 
-// Blocks that regions out of and into `node` hold at most, with two regions for each step of a round.
+// Returns how many blocks the regions from and to `node` hold at most, with two regions for each step of a round.
 std::size_t most_blocks(const Topology& topology, int node, int slots) {
   const std::size_t others = static_cast<std::size_t>(topology.size) - ranks_on(topology, node);
   return ranks_on(topology, node) * (others + 2 * static_cast<std::size_t>(slots) * largest_other(topology, node));
@@ -74,7 +75,7 @@ NodeCounts count_blocks(const Plan& plan, const Buffers& buffers, int node) {
   return counts;
 }
 
-// Each rank adds up its own blocks, once: its peers would all do the same, and fetch them from its cache.
+// Each rank adds up its own blocks once. Otherwise all its peers would do the same and fetch the counts from its cache.
 void write_counts(const Plan& plan, const Buffers& buffers, std::byte* memory) {
   const Topology& topology = *plan.topology;
   NodeCounts* const counts = counts_of(topology, memory, topology.node_rank());
@@ -83,7 +84,7 @@ void write_counts(const Plan& plan, const Buffers& buffers, std::byte* memory) {
   }
 }
 
-// Afterwards `state.out_at` is how much the ranks before this one send.
+// Afterwards `state.out_at` says how much the ranks before this one send.
 void add_up(const Topology& topology, std::byte* memory, State& state) {
   std::fill(state.sums.begin(), state.sums.end(), NodeCounts());
   for (int rank = 0; rank < topology.node_size(); ++rank) {
@@ -99,7 +100,7 @@ void add_up(const Topology& topology, std::byte* memory, State& state) {
   }
 }
 
-// Blocks are [sender][receiver], as tight as the counts allow. Without any block, there is no region.
+// Blocks lie as [sender][receiver], as close as the counts allow. If there is no block, there is no region.
 void lay_out(const Plan& plan, std::byte* memory) {
   const Topology& topology = *plan.topology;
   auto& state = plan.kept<State>();
@@ -146,7 +147,7 @@ struct Arrived {
 };
 struct Short {
   int sender;
-  std::size_t at;  // of the region
+  std::size_t at;  // It is the place of the region.
   std::size_t bytes;
 };
 
@@ -206,7 +207,7 @@ Status exchange_short(Plan& plan, const Buffers& buffers, std::byte* memory) {
   return PipelineCall{plan, state.exchange, memory, epoch, copy_own, copy}.run();
 }
 
-// Returns how much it takes.
+// Returns the bytes that it takes.
 std::size_t divide_memory(const Topology& topology, State& state) {
   const std::size_t ranks = ranks_on(topology, topology.node());
   std::size_t leaving = ranks * counts_bytes(topology), longest_table = 0;

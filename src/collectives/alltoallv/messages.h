@@ -1,5 +1,5 @@
-// Blocks of a v-collective as messages. Whether a block is empty is known to both of its ranks without asking: MPI obliges them to
-// agree on that. Its receiver may expect more than is sent.
+// These functions send the blocks of a v-collective as messages. Both ranks of a pair know whether their block is empty, because MPI obliges them to
+// agree on that. The receiver may expect more than is sent.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace crossrail::alltoallv {
 
-// In pieces, then what is left, which may be nothing: so a receiver sees where a block ends, whatever it expects.
+// Sends whole pieces and then the rest, which may be empty. Thus a receiver sees where a block ends, whatever it expects.
 inline Status send_block(Plan& plan, const Buffers& buffers, int destination, std::size_t piece = Links::kMostPiece) {
   const Block& block = buffers.out[destination];
   std::byte* const from = moved(const_cast<std::byte*>(buffers.send), block.offset);
@@ -43,19 +43,19 @@ struct Steps {
   int first, end;
 };
 enum class Way : std::uint8_t { out, in };
-// Whether the block between this rank and another member of the group is a message.
+// Returns whether the block between this rank and another member of the group is a message.
 using IsMessage = bool (*)(const Plan& plan, int peer, std::size_t bytes, Way way);
 inline bool every_block(const Plan&, int, std::size_t, Way) { return true; }
 
 class BlockMessages {
  public:
-  // `came`: for every member, how much.
+  // `came` returns how much has arrived, for every member.
   BlockMessages(Plan& plan, const Buffers& buffers, std::vector<std::size_t>& came, IsMessage is_message)
       : plan_(plan), buffers_(buffers), came_(came), is_message_(is_message) {
     std::fill(came.begin(), came.end(), 0);
   }
 
-  // The blocks to member index+s and from index-s, for all s of `steps`.
+  // Posts the blocks to member index+s and from member index-s, for all s of `steps`.
   Status post(Steps steps) {
     for (int step = steps.first; step < steps.end; ++step) {
       const int source = source_of(step);
@@ -68,7 +68,7 @@ class BlockMessages {
     return {};
   }
 
-  // Waits for the first `throttle` steps, which have been posted, and goes through the others.
+  // Waits for the first `throttle` steps, which have been posted, and performs the others.
   Status finish(int throttle) {
     const int size = plan_.group.size();
     CROSSRAIL_TRY(plan_.links->wait_posted());

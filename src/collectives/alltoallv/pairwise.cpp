@@ -3,7 +3,7 @@
 // When   Large blocks on many ranks: never more than one message in flight each way.
 // Cost   At most (p-1)a, and every rank's bytes.
 // Needs  Nothing. Parameters: piece (bytes of a long block in one message, 4 MiB; 512 KiB for each of the rank's processes where that is more),
-//        processes (of each rank, its helpers among them, that share long messages).
+//        processes (of each rank, including its helper processes, that share long messages).
 // From   OHIO paper, section III-A (partners of a step) and Table I.
 
 #include <algorithm>
@@ -20,15 +20,15 @@ namespace crossrail::alltoallv::pairwise {
 namespace {
 
 struct State {
-  std::size_t piece;              // the most of a block in one message
-  std::vector<std::size_t> came;  // from every member
+  std::size_t piece;              // No message takes more of a block.
+  std::vector<std::size_t> came;  // They count what has arrived from each member.
   PairwisePieces pieces() { return {piece, piece, came.size(), &came}; }
 };
 
 std::size_t piece_bytes(const Plan& plan) {
   constexpr std::uint64_t kLeast = 64 * 1024;
   const std::size_t piece = plan.shared_bytes(std::max(kLeast, plan.parameter(parameters::piece)));
-  // A line more than was asked for: of a block of two pieces exactly a third, empty one would have to tell that it ends (messages.h).
+  // The piece is a line longer than requested. Otherwise a block of exactly two pieces would need a third, empty one to mark its end (messages.h).
   return std::min(round_up(piece, kCacheLineBytes) + kCacheLineBytes, Links::kMostPiece);
 }
 

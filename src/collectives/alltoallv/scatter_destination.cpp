@@ -15,7 +15,7 @@ namespace {
 
 struct State {
   int throttle;
-  std::vector<std::size_t> came;  // from every member
+  std::vector<std::size_t> came;  // They count what has arrived from each member.
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 // When   One node, device memory.
 // Cost   One meeting of processors, in which every rank says where its blocks go + one kernel launch + the bytes of the
 //        rank that has most. Empty blocks cost nothing. Blocks with gaps go from where they lie to where they belong, where a rank launches
-//        for itself and the receiver's gaps are runs of one length, equally far from each other; else by way of rows.
+//        for itself and the receiver's gaps are runs of one length, equally far from each other; otherwise through rows.
 // Needs  Receiving sides in device memory that peers can map, in a row; else, and in place, memory of ours on the way, in
 //        rounds where CROSSRAIL_DEVICE_SCRATCH is less. In a stream's order: only what can be mapped, no gaps, always the
 //        kernel, which reads lengths and places from arrays of the program's. Parameter: memcpy_threshold (bytes of a rank's longest block).
@@ -23,7 +23,7 @@ namespace {
 
 using BlockList = std::vector<crossrail_block>;
 
-// A round moves so many bytes of every block, from byte `from` on.
+// A Round moves `bytes` bytes of every block, from byte `from` on.
 struct Round {
   std::size_t from, bytes;
   std::size_t of(std::size_t block) const { return block <= from ? 0 : std::min(bytes, block - from); }
@@ -33,13 +33,13 @@ struct Pair {
   int sender, receiver;
 };
 
-// Which block of the sender's goes to the receiver. In an allgatherv its only one, which has its own number.
+// Returns which of the sender's blocks goes to the receiver. In an allgatherv it is the sender's only block, which has the sender's number.
 int sent_number(const Plan& plan, const Pair& pair) {
   return row_of(plan.shape.collective).counts == Counts::table ? pair.sender : pair.receiver;
 }
 std::size_t bytes_between(const Plan& plan, const Pair& pair) { return plan.devices->place(pair.sender, sent_number(plan, pair)).sent; }
 
-// One of this rank's sides.
+// An OwnSide is one of this rank's sides.
 struct OwnSide {
   MappedSide which;
   std::byte* base;
@@ -52,25 +52,25 @@ OwnSide sent(const Buffers& buffers) {
 }
 OwnSide received(const Buffers& buffers) { return {MappedSide::recv, buffers.recv, buffers.in, buffers.in_layouts}; }
 
-// Whoever launches for itself alone reads what it sends where the program has it: nobody else need have that mapped, and in place it is
-// written over at the end only.
+// A rank that launches only for itself reads the data where the program has them. No
+// other rank needs to map them, and in place they are overwritten only at the end.
 bool sends_as_it_lies(const Plan& plan) { return !plan.devices->queue().launches_for_others(); }
 
-// A block of a side that is staged, in this round.
+// Returns a block of a side that is staged, in this round.
 crossrail_elements staged_block(const Plan& plan, MappedSide side, int peer) {
   return device::row(plan.devices->staging(side) + static_cast<std::size_t>(peer) * plan.devices->chunk());
 }
 
 const DeviceLayout* layout_of(const OwnSide& side, int peer) { return side.layouts == nullptr ? nullptr : side.layouts[peer]; }
 
-// Where a block of the program's lies, with its gaps.
+// Returns where a block of the program's lies, with its gaps.
 crossrail_elements elements_of(const OwnSide& side, int peer, const Round& round) {
   std::byte* const at = moved(side.base, side.blocks[peer].offset);
   const DeviceLayout* const layout = layout_of(side, peer);
   return layout == nullptr ? device::row(at + round.from) : layout->elements(at, round.from);
 }
 
-// Where what moves a block of this rank's finds it.
+// Returns where a block of this rank's is found by what moves it.
 crossrail_elements own_block(const Plan& plan, const OwnSide& side, int peer, const Round& round) {
   const bool as_it_lies = side.which == MappedSide::send && sends_as_it_lies(plan);
   return plan.devices->staged(side.which) && !as_it_lies ? staged_block(plan, side.which, peer) : elements_of(side, peer, round);
@@ -78,11 +78,11 @@ crossrail_elements own_block(const Plan& plan, const OwnSide& side, int peer, co
 
 bool has_gaps(const crossrail_elements& elements) { return elements.element_bytes != 0; }
 
-// What moves: as blocks, where nothing has gaps.
+// Moves are described as blocks if nothing has gaps.
 struct Moves {
   explicit Moves(Plan& plan, BlockList& in) : movements(plan.device_blocks.movements), blocks(in) {}
   void add(const crossrail_elements& to, const crossrail_elements& from, std::size_t bytes) {
-    const bool none = bytes == 0 || to.at == from.at;  // in place, a rank's own block is where it belongs
+    const bool none = bytes == 0 || to.at == from.at;  // In place, a rank's own block is already where it belongs.
     movements[count] = none ? crossrail_movement{} : crossrail_movement{from, to, bytes};
     blocks[count++] = none ? crossrail_block{} : crossrail_block{to.at, from.at, bytes};
     gaps = gaps || (!none && (has_gaps(to) || has_gaps(from)));
@@ -95,7 +95,7 @@ struct Moves {
   bool gaps = false;
 };
 
-// Between a side of the program's and memory of ours. `bytes(peer)`: of the whole block.
+// Lays out the moves between a side of the program's and staging memory. `bytes(peer)` is the size of the whole block.
 template <class Bytes>
 Moves lay_out_staged(Plan& plan, const OwnSide& side, const Round& round, Bytes bytes) {
   const bool unpack = side.which == MappedSide::recv;
@@ -116,7 +116,7 @@ Status stage_in(Plan& plan, const Buffers& buffers, const Round& round, DeviceWo
   return begin_own(plan.devices->queue(), lay_out_staged(plan, sent(buffers), round, [&](int peer) { return buffers.out[peer].bytes; }), work);
 }
 
-// What has come, and no more: where a sender had less, the program's memory stays as it was.
+// Copies exactly what has arrived. If a sender had less, the rest of the program's memory stays unchanged.
 Status stage_out(Plan& plan, const Buffers& buffers, const Round& round) {
   DeviceSharing& devices = *plan.devices;
   if (!devices.staged(MappedSide::recv)) return {};
@@ -126,7 +126,7 @@ Status stage_out(Plan& plan, const Buffers& buffers, const Round& round) {
   return devices.queue().finish(work);
 }
 
-// Where what a rank sends to another one goes, and lies: this rank has both mapped.
+// Returns where data from one rank to another go. This rank has both sides mapped.
 crossrail_elements target(const Plan& plan, const Buffers& buffers, const Round& round, const Pair& pair) {
   if (pair.receiver == plan.group.index()) return own_block(plan, received(buffers), pair.sender, round);
   return plan.devices->receives(pair.receiver, pair.sender, round.from);
@@ -137,8 +137,8 @@ crossrail_elements source(const Plan& plan, const Buffers& buffers, const Round&
   return device::row(const_cast<std::byte*>(plan.devices->sends_from(pair.sender, number, round.from)));
 }
 
-// First the rank's own, then rank + 1, rank + 2, ..., so that every device receives from one other at a time; of all for whom
-// this rank launches.
+// Covers all ranks for which this rank launches. The order is the rank's own block, then
+// rank + 1, rank + 2, ..., so that every device receives from one other device at a time.
 Moves lay_out(Plan& plan, const Buffers& buffers, const Round& round) {
   const int size = plan.group.size();
   Moves moves(plan, plan.device_blocks.exchanged);
@@ -172,12 +172,12 @@ Status run_round(Plan& plan, const Buffers& buffers, const Round& round) {
   return stage_out(plan, buffers, round);
 }
 
-// Of calls in a stream's order: where every rank's receiving side begins.
+// For calls in a stream's order, it says where every rank's receiving side begins.
 struct Receivers {
   std::vector<void*> bases;
 };
 
-// In a stream's order: the arrays are read, the ranks meet and the blocks are moved when the stream gets there.
+// In a stream's order, the arrays are read, the ranks meet and the blocks are moved when the stream gets there.
 Status enqueue(Plan& plan, const Buffers& buffers) {
   DeviceSharing& devices = *plan.devices;
   CROSSRAIL_TRY(devices.streams().check_peers());

@@ -1,6 +1,6 @@
-// What   Blocks are gathered in each node, through its shared memory, by the root or by the node's first rank, which sends them to the root in
-//        one message.
-// When   Several nodes and short blocks: the root has a message a node to match, not one a rank.
+// What   In each node, blocks are gathered through its shared memory by the root or by the node's first rank, which sends them to the root in one
+//        message.
+// When   Several nodes and short blocks: the root has one message per node to match instead of one per rank.
 // Cost   Nodes of l ranks, n of them: one flag latency + (n-1)(a + lmb) at the root.
 // Needs  A shared segment in every node; scratch for all blocks. Parameters: packet, part, as of node_shared.
 // From   Ours; leaders as in the OHIO paper, section III.

@@ -14,13 +14,13 @@
 namespace crossrail::gather::node_single_copy {
 namespace {
 
-// What a rank says in its flag of the epoch, other than that its block is there: that it comes in chunks, or that it is being written.
+// In its flag of the epoch, a rank says one of these instead of that its block is there: the block comes in chunks, or it is being written.
 constexpr std::uint64_t kStreamed = 0x2b67, kBeingWritten = 0x4d95;
 
 Word& said_by(ControlBlock& control, int rank, std::uint64_t epoch) { return control.lines(rank).finished.word[epoch & 1]; }
 
-// After an error nobody may write into memory that the program has back. Who writes has said so before it has looked at the offer again, so
-// that either it sees that there is none any more, or it is waited for here.
+// After an error, no rank may write into memory that the program has back. A rank says that it is writing before it looks at the offer again.
+// Therefore either it sees that the offer is gone, or it is waited for here.
 void withdraw_offer(Plan& plan, std::uint64_t epoch) {
   ControlBlock& control = *plan.control;
   const std::uint64_t writes = control.flag(epoch) ^ kBeingWritten;
@@ -60,7 +60,7 @@ Status run_root(Plan& plan, const Buffers& buffers, std::uint64_t epoch) {
   return collected;
 }
 
-// Whether the block is in the root's memory. False: it could not be written there.
+// `written` says whether the block is in the root's memory; it is false if it could not be written there.
 Status write_block(Plan& plan, const Buffers& buffers, std::uint64_t epoch, bool& written) {
   ControlBlock& control = *plan.control;
   const std::uint64_t flag = control.flag(epoch);

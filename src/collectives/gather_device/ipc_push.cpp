@@ -10,7 +10,7 @@
 namespace crossrail::gather_device::ipc_push {
 namespace {
 
-// In place the root sends from its row.
+// In place, the root sends from its row.
 bool sends_row(const Plan& plan, int owner) { return owner == plan.shape.root && plan.devices->in_place(owner); }
 
 void lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
@@ -37,7 +37,7 @@ Fit fit(const Topology& topology, const Shape& shape) { return fit_devices(topol
 
 Status plan(Plan& plan) {
   const Status planned = plan_mapped(plan, MappedSide::recv);
-  plan.device_blocks.exchanged.resize(plan.device_blocks.launched.size());  // a block of each
+  plan.device_blocks.exchanged.resize(plan.device_blocks.launched.size());  // Each rank has one block.
   return planned;
 }
 

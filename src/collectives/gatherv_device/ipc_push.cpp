@@ -1,7 +1,7 @@
 // What   Every device writes this rank's block straight into the root's buffer: alltoallv_device/ipc_push with empty blocks for all others.
 // When   One node, device memory.
 // Cost   As alltoallv_device/ipc_push: one meeting of processors + one kernel launch + all bytes into the root's device.
-// Needs  As alltoallv_device/ipc_push. A rank that has no bytes at all makes it a call by way of host memory. Parameter: memcpy_threshold.
+// Needs  As alltoallv_device/ipc_push. If a rank has no bytes at all, the call goes through host memory. Parameter: memcpy_threshold.
 // From   IPC paper, sections III-C and VI (future work on gather and scatter).
 
 #include "collectives/alltoallv_device/ipc_push.h"

@@ -1,5 +1,5 @@
-// What   As reduce_scatter_block/multi_lane, with blocks of any lengths: blocks are combined in each node first, each by one rank, which sends
-//        the result to whose it is. Part by part; empty blocks are no messages.
+// What   This is reduce_scatter_block/multi_lane with blocks of any lengths: blocks are first combined in each node, each by one rank, which sends
+//        the result to the block's owner. Long blocks are moved part by part; empty ones are no messages.
 // When   Several nodes: of all blocks of a node one leaves it for every rank elsewhere, and all its ranks combine and send.
 // Cost   Nodes of l ranks, n of them, p in all: (n-1)(a + mb) + all blocks staged, pm read and combined, by every rank, m being the longest block.
 // Needs  Shared node memory for a part of every block of the node's ranks, twice. Parameter: part (most of a block at a time).

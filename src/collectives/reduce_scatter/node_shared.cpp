@@ -1,5 +1,6 @@
-// What   As reduce_scatter_block/node_shared, with blocks of any lengths: every rank stages its blocks in its region of the node's segment, and
-//        combines its own of all ranks there. Short rows travel in packets; long ones part by part, in as many parts as the longest block has.
+// What   This is reduce_scatter_block/node_shared with blocks of any lengths: every rank stages its blocks in its region of the node's segment, and
+//        combines its own block from all ranks there. Short rows travel in packets, long ones part by part, in as many parts as the longest block
+//        needs.
 // When   One node.
 // Cost   One flag latency a part + all blocks staged, and pm read and combined by every rank.
 // Needs  A shared segment on the node. Parameters: packet (longest row of blocks that travels in packets), part (most of a block in one epoch).
@@ -14,7 +15,8 @@ using reduce_scatter_block::NodeWay;
 
 Fit fit(const Topology& topology, const Shape& shape) { return reduce_scatter_block::fit_staged(topology, shape); }
 
-// The lengths of blocks are no part of the Shape, so that each call finds out how its blocks travel. One block that is as long as there can be is the first that might have no room.
+// The lengths of blocks are no part of the Shape, so each call finds out how its blocks
+// travel. A single block of the largest possible length decides whether there is room.
 Status plan(Plan& plan) {
   const Block longest{0, reduce_scatter_block::longest_elements(plan)};
   UnequalBlocks blocks(nullptr, &longest, 1);

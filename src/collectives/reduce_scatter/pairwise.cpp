@@ -1,5 +1,5 @@
-// What   As reduce_scatter_block/pairwise, with blocks of any lengths: in step k every rank sends the block for the rank k after it, gets its own
-//        from the rank k before it, and combines that with what it has. Part by part; empty blocks are no messages.
+// What   This is reduce_scatter_block/pairwise with blocks of any lengths: in step k every rank sends the block for the rank k after it, gets its own
+//        from the rank k before it, and combines that with what it has. Long blocks are moved part by part; empty ones are no messages.
 // When   Long blocks, ranks that share no memory.
 // Cost   (p-1)(a + mb), and m read and combined p-1 times, m being the longest block.
 // Needs  Scratch for two parts of a block, each 16 MiB at most; in the order of the ranks for one of every rank, 16 MiB together.

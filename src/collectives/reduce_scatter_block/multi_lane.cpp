@@ -1,6 +1,6 @@
-// What   Every rank stages its blocks in the node's memory. Every rank elsewhere has one rank of this node as its server (servers.h), which
-//        combines the node's blocks for it and sends the result; and every rank combines those of its own node and what its servers on
-//        the others have sent, in the order of the nodes. Part by part.
+// What   Every rank stages its blocks in the node's memory. Each rank on another node has one rank of this node as its server (servers.h), which
+//        combines the node's blocks for it and sends the result. Every rank combines the blocks of its own node with what its servers on the others
+//        have sent, in the order of the nodes. Long blocks are moved part by part.
 // When   Several nodes: of all blocks of a node one leaves it for every rank elsewhere, and all its ranks combine and send.
 // Cost   Nodes of l ranks, n of them, p in all: (n-1)(a + mb) + pm staged, pm read and combined, by every rank.
 // Needs  Shared node memory for a part of every block of the node's ranks, twice. Parameter: part (most of a block at a time).

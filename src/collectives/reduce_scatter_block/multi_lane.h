@@ -1,4 +1,4 @@
-// The text of reduce_scatter_block/multi_lane and reduce_scatter/multi_lane.
+// This is the code of reduce_scatter_block/multi_lane and reduce_scatter/multi_lane.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace crossrail::reduce_scatter_block {
 
 struct PartPlace {
-  std::size_t from, most, row;  // `row`: from one rank's region to the next one's; `most` bytes lie between its blocks
+  std::size_t from, most, row;  // `row` is the distance from one rank's region to the next, and `most` the distance between its blocks.
   std::byte* first;
   std::uint64_t epoch;
   std::byte* of(int node_rank, int block) const { return first + static_cast<std::size_t>(node_rank) * row + static_cast<std::size_t>(block) * most; }
@@ -27,7 +27,7 @@ class LanePart {
   Status run() {
     const int rank = topology_.rank;
     const std::size_t bytes = bytes_of(rank);
-    std::byte* const arriving = plan_.scratch() + rows_scratch(topology_);  // by nodes
+    std::byte* const arriving = plan_.scratch() + rows_scratch(topology_);  // The index is the node.
     const auto from_node = [&](int node) { return arriving + static_cast<std::size_t>(node) * part_.most; };
     if (!Blocks::is_empty(bytes)) {
       CROSSRAIL_TRY(for_servers(topology_, [&](int server) { return plan_.receive(server, from_node(topology_.node_of[server]), bytes); }));
@@ -49,7 +49,7 @@ class LanePart {
   std::size_t bytes_of(int rank) const { return scattering_.sent.piece(rank, part_.from, part_.most); }
   std::byte* sent(int rank) const { return scattering_.sent.at(rank) + part_.from; }
 
-  // What others combine; the rest of this rank's region is for its own results.
+  // Stages what other ranks combine. The rest of this rank's region is for its own results.
   void stage() {
     const int node_size = topology_.node_size();
     for (const Group& node : topology_.nodes) {
@@ -61,7 +61,7 @@ class LanePart {
     control_.post(filled, part_.epoch);
   }
 
-  // The node's blocks for `rank`, where this rank's result for it goes.
+  // Combines the node's blocks for `rank` into the place of this rank's result for it.
   Status combine_node(int rank) {
     const auto row = [&](int peer, const std::byte*& at) -> Status {
       if (peer != mine_) CROSSRAIL_TRY(control_.wait(peer, filled, part_.epoch));
@@ -90,7 +90,7 @@ inline std::size_t room_for_part(const Topology& topology) {
   return topology.scratch_bytes / (2 * static_cast<std::size_t>(topology.largest_node()) * static_cast<std::size_t>(topology.size));
 }
 
-// The same on every rank, however many its node has. A part and those that arrive from other nodes have room in the scratch.
+// It is the same on every rank, however many ranks its node has. The scratch has room for a part and those that arrive from other nodes.
 inline std::size_t part_at_most(const Topology& topology, const Reduction& reduction, std::size_t wanted) {
   const std::size_t element = bytes_of(reduction.element);
   const std::size_t arriving = topology.scratch_bytes / 2 / static_cast<std::size_t>(topology.node_count());
@@ -108,7 +108,7 @@ inline Fit fit_lanes(const Topology& topology, const Shape& shape) {
       .planned(Planning::when_larger);
 }
 
-// Room for parts of blocks the longest of which has so many bytes.
+// Plans room for parts of blocks; the longest block has `longest` bytes.
 inline Status plan_lanes(Plan& plan, std::size_t longest) {
   const Topology& topology = *plan.topology;
   const std::size_t element = bytes_of(plan.shape.reduction.element);
@@ -125,7 +125,7 @@ Status run_lanes(Plan& plan, const Scattering<Blocks>& scattering) {
   std::byte* memory = nullptr;
   CROSSRAIL_TRY(plan.enter_node_memory(memory));
   const std::size_t size = static_cast<std::size_t>(plan.topology->size);
-  // The halves stay where they are, whatever the call: a rank may still read those of the one before.
+  // The halves have the same place in every call, because a rank may still read those of the call before.
   const std::size_t half_bytes = plan.chunk_bytes * size * static_cast<std::size_t>(plan.topology->node_size());
   for (std::size_t from = 0; from < longest; from += most) {
     const std::uint64_t epoch = plan.control->next_epoch();

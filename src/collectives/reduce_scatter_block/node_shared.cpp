@@ -1,4 +1,4 @@
-// What   Every rank stages its blocks in its region of the node's segment, and combines its own of all ranks there. Short rows travel in
+// What   Every rank stages its blocks in its region of the node's segment, and combines its own block from all ranks there. Short rows travel in
 //        packets, cache lines that hold data and flag together; long ones part by part, one flag each.
 // When   One node.
 // Cost   One flag latency a part + pm staged and pm read and combined by every rank. Alternating halves: no closing barrier.

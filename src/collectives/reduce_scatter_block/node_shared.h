@@ -1,4 +1,4 @@
-// The text of reduce_scatter_block/node_shared and reduce_scatter/node_shared.
+// This is the code of reduce_scatter_block/node_shared and reduce_scatter/node_shared.
 #pragma once
 
 #include <algorithm>
@@ -9,30 +9,30 @@
 
 namespace crossrail::reduce_scatter_block {
 
-// Whole elements only; and every block begins with a packet.
+// A packet has only whole elements, and every block begins with a packet.
 inline std::size_t packet_bytes(const Plan& plan) { return whole_elements(plan, Packet::kPayloadBytes); }
 inline std::size_t packets_of(const Plan& plan, std::size_t block) { return (block + packet_bytes(plan) - 1) / packet_bytes(plan); }
 
-// Of a rank's row of blocks.
+// RowFacts describe a rank's row of blocks.
 struct RowFacts {
   std::size_t longest, bytes;
-  std::size_t packets;  // at most
+  std::size_t packets;  // There are no more packets.
 };
 inline RowFacts facts_of(const Plan& plan, const EqualBlocks& blocks) {
   const std::size_t size = static_cast<std::size_t>(plan.group.size());
   return {blocks.block, blocks.block * size, packets_of(plan, blocks.block) * size};
 }
-// The last packet of each block may hold less than it could.
+// The last packet of each block may be only partly filled.
 inline RowFacts facts_of(const Plan& plan, const UnequalBlocks& blocks) {
   return {blocks.longest_bytes, blocks.all_bytes, blocks.all_bytes / packet_bytes(plan) + static_cast<std::size_t>(plan.group.size())};
 }
 
-// How such rows travel. Neither way: there is no room for a part of the blocks.
+// A NodeWay says how such rows travel. If it says neither, there is no room for even a part of the blocks.
 struct NodeWay {
   bool packets;
-  std::size_t chunk;  // else bytes of a block in one epoch
+  std::size_t chunk;  // Without packets, one epoch moves so many bytes of a block.
 };
-// The most bytes of a block in one epoch that do not travel in packets; 0: there is no room for any.
+// Returns the largest part of a block that one epoch stages outside packets; 0 means that there is no room for any.
 inline std::size_t staged_at_a_time(const Plan& plan) {
   const std::size_t room = plan.control->layout().bulk_bytes / static_cast<std::size_t>(plan.group.size());
   return whole_elements(plan, std::min<std::size_t>(room, plan.parameter(parameters::part)));
@@ -47,13 +47,13 @@ inline Fit fit_staged(const Topology& topology, const Shape& shape) {
   return fit_one_node(topology).needs(is_defined(shape.reduction), kDefinedReduction).planned(Planning::when_larger);
 }
 
-// `room`: such calls have a way to travel.
+// `room` says that such calls have a way to travel.
 inline Status plan_staged(Plan& plan, bool room) {
   const Status reserved = plan.reserve_scratch(Rows::scratch_bytes(plan.group.size()));
   return room ? reserved : failed(Code::no_memory, "the node's segment has no room for a part of the blocks");
 }
 
-// Returns the packet behind those that it has written.
+// Returns the packet after those that it has written.
 inline Packet* write_block(Packet* packet, std::uint64_t flag, const Part& block, std::size_t most) {
   for (std::size_t at = 0; at < block.bytes; at += most, ++packet) {
     copy_block(packet->payload, block.base + at, std::min(most, block.bytes - at));
@@ -62,7 +62,7 @@ inline Packet* write_block(Packet* packet, std::uint64_t flag, const Part& block
   return packet;
 }
 
-// Where the packets of every rank's row lie, and which of them are this rank's.
+// A PacketRow says where the packets of every rank's row lie, and which of them belong to this rank.
 struct PacketRow {
   std::size_t stride, first;
   int half;

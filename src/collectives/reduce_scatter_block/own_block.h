@@ -1,6 +1,6 @@
-// What reduce_scatters share, of equal blocks and of others. The send side is a block for every rank; what is received is this rank's own,
-// combined. In place, equal blocks go to the beginning of the same memory, over the block for the first rank. Others may not: the result
-// would be written over blocks of which not all has been read.
+// All reduce-scatters, of equal blocks and of others, share this code. The sending side has a block for every rank; this rank receives its own,
+// combined. In place, equal blocks go to the beginning of the same memory, over the block for the first rank. Other blocks may not, because the
+// result would overwrite blocks that have not been read completely.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ template <class Blocks>
 struct Scattering {
   Blocks sent;
   std::byte* result;
-  int index;  // of this rank in the group
+  int index;  // It is this rank's index in the group.
 };
 inline Scattering<EqualBlocks> equal_blocks(const Plan& plan, const Buffers& buffers) {
   return {{const_cast<std::byte*>(buffers.send), plan.shape.block_bytes}, buffers.recv, plan.group.index()};
@@ -30,26 +30,26 @@ inline Scattering<UnequalBlocks> unequal_blocks(const Plan& plan, const Buffers&
   return {UnequalBlocks(const_cast<std::byte*>(buffers.send), buffers.out, plan.group.size()), buffers.recv, plan.group.index()};
 }
 
-// What the longest block of such calls cannot exceed, in whole elements.
+// No block of such a call is longer than this, in whole elements.
 inline std::size_t longest_elements(const Plan& plan) { return round_up(longest_possible(plan), combiner_of(plan).element_bytes); }
 
-// The largest multiple of the elements' size that is not more.
+// Returns the largest multiple of the elements' size that is not more than `bytes`.
 inline std::size_t whole_elements(const Plan& plan, std::size_t bytes) {
   const std::size_t element = combiner_of(plan).element_bytes;
   return bytes / element * element;
 }
 
-// Rows of elements, one of every member, that become one. Stretch by stretch, so that a processor's caches hold some ranks' elements
-// while they are combined.
+// Rows are rows of elements, one of every member, that are combined into one. They are combined in stretches, so that a processor's caches hold the
+// elements of some ranks meanwhile.
 class Rows {
  public:
   static constexpr std::size_t kStretchBytes = 8 * 1024;
   static std::size_t scratch_bytes(int members) { return Tree::room(members, kStretchBytes); }
 
-  // `memory`: scratch_bytes() of them; none where they are combined in the order of the ranks.
+  // `memory` has scratch_bytes() bytes, or none if the rows are combined in the order of the ranks.
   Rows(const Plan& plan, int members, std::byte* memory) : by_(combiner_of(plan)), members_(members), memory_(memory) {}
 
-  // `row(member, at)` sets where a member's row begins. It may wait, and is asked for every stretch. `to` may be the row of the first.
+  // `row(member, at)` sets where a member's row begins. It may wait, and is called for every stretch. `to` may be the row of the first member.
   template <class Row>
   Status combine(std::size_t bytes, std::byte* to, Row row) const {
     const std::size_t step = std::max<std::size_t>(1, kStretchBytes / by_.element_bytes) * by_.element_bytes;

@@ -1,5 +1,5 @@
-// What   size - 1 steps; in step k every rank sends the block for the rank k after it, gets its own from the rank k before it, and combines
-//        that with what it has. Part by part. Where the order of the ranks is asked for, the parts of all ranks come first.
+// What   size - 1 steps; in step k every rank sends the block for the rank k after it, gets its own from the rank k before it, and combines that with
+//        what it has. Long blocks are moved part by part. If rank order is asked for, the parts of all ranks are received before they are combined.
 // When   Long blocks, ranks that share no memory.
 // Cost   (p-1)(a + mb), and m read and combined p-1 times.
 // Needs  Scratch for two parts of a block, each 16 MiB at most; in the order of the ranks for one of every rank, 16 MiB together.

@@ -1,4 +1,4 @@
-// The text of reduce_scatter_block/pairwise and reduce_scatter/pairwise.
+// This is the code of reduce_scatter_block/pairwise and reduce_scatter/pairwise.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@ namespace crossrail::reduce_scatter_block {
 
 inline constexpr std::size_t kMostPartBytes = std::size_t{16} << 20;
 
-// That a rank keeps at a time.
+// A rank keeps so many parts at a time.
 inline std::size_t parts_kept(const Topology& topology) { return topology.rank_order ? static_cast<std::size_t>(topology.size) : 2; }
 
-// Whole elements; 0: not even one has room.
+// It is rounded to whole elements; 0 means that there is no room for even one.
 inline std::size_t kept_part_at_most(const Topology& topology, const Reduction& reduction) {
   const std::size_t element = bytes_of(reduction.element), kept = parts_kept(topology);
   const std::size_t largest = topology.rank_order ? kMostPartBytes / kept : kMostPartBytes;
@@ -25,7 +25,7 @@ inline Fit fit_pairs(const Topology& topology, const Shape& shape) {
   return Fit().needs(is_defined(shape.reduction), kDefinedReduction).at_most(room ? ~std::uint64_t{0} : 0).planned(Planning::when_larger);
 }
 
-// Room for parts of blocks the longest of which has so many bytes.
+// Plans room for parts of blocks; the longest block has `longest` bytes.
 inline Status plan_pairs(Plan& plan, std::size_t longest) {
   plan.chunk_bytes = std::min(kept_part_at_most(*plan.topology, plan.shape.reduction), longest);
   const Status opened = plan.links->open_messages();
@@ -39,7 +39,7 @@ class PairwisePart {
   PairwisePart(Plan& plan, const Scattering<Blocks>& scattering, std::size_t from)
       : plan_(plan), scattering_(scattering), from_(from), index_(scattering.index), size_(plan.group.size()), mine_(bytes_of(index_)) {}
 
-  // A part of all blocks; in place its result goes where the first one's part lay, which has been sent by then.
+  // Moves a part of all blocks. In place, its result goes where the first block's part lay, which has been sent by then.
   Status run() {
     const Combiner by = combiner_of(plan_);
     std::byte *const combined = plan_.scratch(), *const arriving = combined + plan_.chunk_bytes;
@@ -52,7 +52,7 @@ class PairwisePart {
     return {};
   }
 
-  // The same where this rank's own parts come first and are combined then.
+  // Does the same, but receives this rank's parts of all ranks first and combines them then.
   Status run_in_order() {
     const auto kept = [&](int member) { return plan_.scratch() + static_cast<std::size_t>(member) * plan_.chunk_bytes; };
     copy_block(kept(index_), at(index_), mine_);

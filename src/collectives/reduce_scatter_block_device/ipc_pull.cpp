@@ -1,5 +1,5 @@
-// What   The first half of a two-shot allreduce: a kernel on every device reads this rank's block of all ranks where they lie, combines them in
-//        the order of the ranks, and writes the result.
+// What   The first half of a two-shot allreduce: a kernel on every device reads this rank's block from all ranks where they lie, combines them in the
+//        order of the ranks, and writes the result.
 // When   One node, any number of elements.
 // Cost   One meeting of processors + one kernel launch + m(p-1) bytes into every device.
 // Needs  What is sent in device memory that peers can map; else, in place and where elements have gaps, memory of ours on the way, in rounds

@@ -1,17 +1,17 @@
-// The text of reduce_scatter_block_device/ipc_pull and reduce_scatter_device/ipc_pull.
+// This is the code of reduce_scatter_block_device/ipc_pull and reduce_scatter_device/ipc_pull.
 #pragma once
 
 #include "collectives/allreduce_device/combined.h"
 
 namespace crossrail::reduce_scatter_block_device {
 
-// Of the side that is received: one block, this rank's.
+// The receiving side is one block, this rank's own.
 inline DeviceRound result_of(const Plan& plan, const DeviceRound& round) {
   const std::size_t own = round.table == nullptr ? round.block : round.table[plan.group.index()].bytes;
   return {round.from, round.bytes, own, own};
 }
 
-// Every block of those for whom this rank launches, from all ranks to its owner.
+// Combines, for every rank for which this one launches, its block from all ranks.
 inline std::span<crossrail_combination> lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   auto& shares = plan.kept<allreduce_device::Shares>();
   shares.clear();
@@ -40,7 +40,8 @@ inline Status plan_pull(Plan& plan) {
   return {};
 }
 
-// Whole elements of every block that go in one round, where the longest has so many bytes; 0: there is no room for one.
+// Returns how many bytes, in whole elements, of every block go in one round if
+// the longest has `longest` bytes; 0 means that there is no room for one element.
 inline std::size_t bytes_a_round(const Plan& plan, std::size_t longest) {
   const std::size_t chunk = plan.devices->chunk(), element = bytes_of(plan.shape.reduction.element);
   return chunk < longest ? chunk / element * element : longest;

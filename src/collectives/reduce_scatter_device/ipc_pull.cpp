@@ -1,5 +1,5 @@
-// What   As reduce_scatter_block_device/ipc_pull, with blocks of any lengths: a kernel on every device reads this rank's block of all ranks where they
-//        lie, combines them in the order of the ranks, and writes the result.
+// What   This is reduce_scatter_block_device/ipc_pull with blocks of any lengths: a kernel on every device reads this rank's block from all ranks
+//        where they lie, combines them in the order of the ranks, and writes the result.
 // When   One node, any number of elements.
 // Cost   One meeting of processors + one kernel launch + m(p-1) bytes into the device with the longest block.
 // Needs  What is sent in device memory that peers can map; else, in place and where elements have gaps, memory of ours on the way, in rounds
@@ -33,7 +33,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   CROSSRAIL_TRY(plan.devices->map_peers(plan.mapped));
   const std::size_t step = reduce_scatter_block_device::bytes_a_round(plan, longest);
   if (step == 0) return failed(Code::unsupported, reduce_scatter_block_device::kNoRoomForElement);
-  if (step < longest && some_rank_in_place(plan)) return failed(Code::unsupported, "no room to stage all that is sent in place");
+  if (step < longest && some_rank_in_place(plan)) return failed(Code::unsupported, "no room to stage everything that is sent in place");
   for (std::size_t from = 0; from < longest; from += step) {
     CROSSRAIL_TRY(reduce_scatter_block_device::run_round(plan, buffers, {from, std::min(step, longest - from), 0, 0, buffers.out}));
   }

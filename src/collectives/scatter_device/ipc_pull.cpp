@@ -10,7 +10,7 @@
 namespace crossrail::scatter_device::ipc_pull {
 namespace {
 
-// In place the root receives nothing.
+// In place, the root receives nothing.
 void lay_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   std::size_t next = 0;
   for (const int owner : plan.device_blocks.launched) {
@@ -36,7 +36,7 @@ Fit fit(const Topology& topology, const Shape& shape) { return fit_devices(topol
 
 Status plan(Plan& plan) {
   const Status planned = plan_mapped(plan, MappedSide::send);
-  plan.device_blocks.exchanged.resize(plan.device_blocks.launched.size());  // a block of each
+  plan.device_blocks.exchanged.resize(plan.device_blocks.launched.size());  // Each rank has one block.
   return planned;
 }
 

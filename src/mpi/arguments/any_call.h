@@ -1,4 +1,4 @@
-// Which kind of arguments a function has, for the code that handles all kinds alike.
+// These helpers tell which kind of arguments a function has, for code that handles all kinds alike.
 #pragma once
 
 #include <type_traits>
@@ -29,7 +29,8 @@ auto with_arguments(const MpiFunction& function, const Word64* words, bool large
   return with_kind(function, [&]<class Call>(KindOfCall<Call>) { return use(Call(function, words, large_counts)); });
 }
 
-// Whether the call has a count for each rank, and a survey of it needs memory for them; and whether each rank has a place of its own, too.
+// The first constant says that the call has a count for each rank, for which a
+// survey needs memory; the second, that each rank also has a place of its own.
 template <class Call>
 inline constexpr bool kHasCounts = std::is_same_v<typename Call::Facts, VectorCall::Facts>;
 template <class Call>

@@ -54,7 +54,7 @@ class RegularCall {
   Shape shape() const {
     return {collective_, Memory::host, in_place() && collective_ == Collective::alltoall, block_bytes_, Order::call, reduction_};
   }
-  std::uint64_t block_bytes() const { return block_bytes_; }  // all elements of an allreduce
+  std::uint64_t block_bytes() const { return block_bytes_; }  // For an allreduce it is the size of all elements.
   std::uint64_t mean_block_bytes() const { return block_bytes_; }
   int blocks_sent(int ranks) const { return sends_each() ? ranks : 1; }
   // Returns whether the two sides of this rank differ in size, which MPI libraries do not check.
@@ -76,14 +76,14 @@ class RegularCall {
  private:
   bool gathers() const { return collective_ == Collective::allgather; }
   bool scatters() const { return collective_ == Collective::reduce_scatter_block; }
-  bool sends_each() const { return collective_ == Collective::alltoall || scatters(); }  // each rank gets a block of its own
+  bool sends_each() const { return collective_ == Collective::alltoall || scatters(); }  // Each rank gets a block of its own.
   bool refuses_equal_sides() const;
   bool is_own_block() const;
   bool has_null_buffer() const { return recv_.count > 0 && (recv_.address == nullptr || send_.address == nullptr); }
   Survey survey_exchange(int ranks);
   Survey survey_reduction(int ranks);
 
-  Side send_, recv_;  // their counts are the program's until the survey has seen how many blocks there are
+  Side send_, recv_;  // Their counts are the program's until the survey has found the number of blocks.
   MPI_Comm comm_;
   MPI_Op op_{};
   Collective collective_;

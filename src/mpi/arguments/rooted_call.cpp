@@ -36,7 +36,7 @@ Shape Rooted::shape_of(std::uint64_t block_bytes) const {
   return shape;
 }
 
-// The words are those of "sntrntkc".
+// The words are those of the letters "sntrntkc".
 RootedCall::RootedCall(const MpiFunction& function, const Word64* words, bool large_counts) : Rooted(function, words), send_(nothing()), recv_(nothing()) {
   wrong_ = has_wrong_root();
   if (wrong_) return;
@@ -83,7 +83,7 @@ void RootedCall::keep_types(const Facts&, std::vector<MPI_Datatype>& ours) {
 
 namespace {
 
-// A side that is one block, from the root or to it.
+// Returns a side that is a single block, sent from the root or to it.
 VectorSide side_of_one(const Side& block, int root) {
   VectorSide side;
   side.address = block.address;
@@ -98,7 +98,7 @@ bool is_refused(const VectorSide& row) {
 
 }  // namespace
 
-// The words are those of "sntrNDtkc" or "sNDtrntkc".
+// The words are those of the letters "sntrNDtkc" or "sNDtrntkc".
 RootedVectorCall::RootedVectorCall(const MpiFunction& function, const Word64* words, bool large_counts)
     : Rooted(function, words), send_(nothing_of_any()), recv_(nothing_of_any()) {
   wrong_ = has_wrong_root();

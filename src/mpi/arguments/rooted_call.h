@@ -1,5 +1,5 @@
-// RootedCall and RootedVectorCall: the arguments of MPI_Gather and MPI_Scatter, and of their v forms, in any of their forms. A side that means
-// nothing on this rank, and that of the root in place, is an empty one here: nobody has looked at its arguments.
+// RootedCall and RootedVectorCall hold the arguments of MPI_Gather and MPI_Scatter, and of their v forms, in any of their forms. A side that means
+// nothing on this rank is empty here, and so is that of the root in place: its arguments are never looked at.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace crossrail::mpi {
 
-// What all of them have: a root, and what is left to the MPI library because of it.
+// Rooted is what all of them have in common: a root, and the checks because of which a call is left to MPI.
 class Rooted {
  public:
   Rooted(const MpiFunction& function, const Word64* words);
@@ -18,7 +18,7 @@ class Rooted {
   bool has_own_operation() const { return false; }
 
  protected:
-  // Between groups roots are told by numbers below 0, which elsewhere are errors.
+  // Between groups, roots are given by negative numbers, which elsewhere are errors.
   bool has_wrong_root() const { return root_ < 0 || rank_ < 0; }
   bool is_root() const { return rank_ == root_; }
   bool gathers() const { return root_receives(collective_); }
@@ -37,7 +37,7 @@ class RootedCall : public Rooted {
   struct Facts {};  // A survey needs no memory beside the call.
 
   RootedCall(const MpiFunction& function, const Word64* words, bool large_counts);
-  // As RegularCall's, all of them.
+  // These have the same meaning as in RegularCall.
   bool left_to_mpi() const { return wrong_; }
   Survey survey(int ranks, Facts&);
   Shape shape() const { return shape_of(block_bytes_); }
@@ -64,7 +64,7 @@ class RootedCall : public Rooted {
   Survey describe_side(Side& side);
   bool is_own_block() const;
 
-  Side send_, recv_;  // the count of the root's row is that of a block until the survey has seen how many there are
+  Side send_, recv_;  // The root's row counts one block until the survey has found how many blocks there are.
   bool in_place_ = false, wrong_ = false, unequal_ = false;
   std::uint64_t block_bytes_ = 0;
 };
@@ -75,7 +75,7 @@ class RootedVectorCall : public Rooted {
   using Facts = VectorCall::Facts;
 
   RootedVectorCall(const MpiFunction& function, const Word64* words, bool large_counts);
-  // As VectorCall's, all of them.
+  // These have the same meaning as in VectorCall.
   bool left_to_mpi() const { return wrong_; }
   Survey survey(int ranks, Facts& facts);
   bool has_one_shape() const { return true; }

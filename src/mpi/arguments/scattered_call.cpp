@@ -15,7 +15,7 @@ ScatteredCall::ScatteredCall(const MpiFunction& function, const Word64* words, b
   send_.type = recv_.type = handle_from<MPI_Datatype>(words[3]);
 }
 
-// The MPICH family refuses two sides that are the same. In Open MPI they are a call in place.
+// The MPICH family refuses two equal sides. Open MPI takes them for a call in place.
 bool ScatteredCall::left_to_mpi() const {
   if (!counts_.given() || recv_.type == handles().type_null || recv_.address == MPI_IN_PLACE) return true;
   return !in_place_ && !library_is_open_mpi() && send_.address == recv_.address && send_.address != nullptr;

@@ -1,4 +1,4 @@
-// ScatteredCall: the arguments of MPI_Reduce_scatter, which combines blocks of several lengths, in any of its forms.
+// ScatteredCall holds the arguments of MPI_Reduce_scatter, which combines blocks of different lengths, in any of its forms.
 #pragma once
 
 #include <vector>
@@ -12,20 +12,20 @@ namespace crossrail::mpi {
 class ScatteredCall {
  public:
   using Packed = ScatteredBuffers;
-  using Facts = VectorCall::Facts;  // the blocks of the side that is sent
+  using Facts = VectorCall::Facts;  // They describe the blocks of the sending side.
 
   ScatteredCall(const MpiFunction& function, const Word64* words, bool large_counts);
   MPI_Comm comm() const { return comm_; }
-  // Whether the MPI library refuses these arguments itself, before it communicates: then it shall say so. What it finds in the counts the
-  // survey finds, too.
+  // Returns whether MPI refuses these arguments before it communicates. The call is then left to it, so that the error is MPI's own. Errors in the
+  // counts are found by the survey.
   bool left_to_mpi() const;
-  // As in RegularCall. A rank that receives nothing may have no buffer, and is in the call.
+  // It has the same meaning as in RegularCall. A rank that receives nothing may have no buffer, and still takes part in the call.
   bool has_own_operation() const;
   Survey survey(int ranks, Facts& facts);
 
-  // Once surveyed:
+  // The functions below may be called once the call has been surveyed.
   Shape shape() const { return shape_; }
-  std::uint64_t block_bytes() const { return block_bytes_; }  // mean
+  std::uint64_t block_bytes() const { return block_bytes_; }  // It is the mean.
   int blocks_sent(int ranks) const { return ranks; }
   bool unequal(int, const Facts&) const { return false; }
   bool in_place() const { return in_place_; }
@@ -36,16 +36,16 @@ class ScatteredCall {
   bool touches_devices(const Facts& facts) const {
     return in_device_memory(send_.address, parts_sent(facts)) || in_device_memory(recv_.address, parts_received(facts));
   }
-  void keep_types(const Facts&, std::vector<MPI_Datatype>&) {}  // MPI's own
+  void keep_types(const Facts&, std::vector<MPI_Datatype>&) {}  // MPI owns the types.
   Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts& facts) const {
     return {memory, packing_comm, {send_, recv_}, facts.out.blocks};
   }
 
  private:
-  // Without a reason, as the survey has found; before it nobody knows of one.
+  // Returns whether a buffer is null without a reason, by the counts that the survey has found.
   bool has_null_buffer() const { return (send_.count > 0 && send_.address == nullptr) || (recv_.count > 0 && recv_.address == nullptr); }
 
-  Side send_, recv_;  // in place both at one address; their counts are those that the survey has found
+  Side send_, recv_;  // In place, both have the same address. Their counts are those that the survey has found.
   Numbers counts_;
   MPI_Comm comm_;
   MPI_Op op_;

@@ -10,12 +10,12 @@ VectorSide vector_side_of(const Word64 words[4], bool large_counts, bool has_typ
           has_types ? handles().type_null : handle_from<MPI_Datatype>(words[3]), has_types ? reinterpret_cast<const MPI_Datatype*>(words[3]) : nullptr};
 }
 
-// Three words: the address, a count, the type.
+// A side of one block is three words: the address, a count, and the type.
 VectorSide one_block_of(const Word64 words[3], bool large_counts) {
   VectorSide side;
   side.address = reinterpret_cast<void*>(words[0]);
   side.type = handle_from<MPI_Datatype>(words[2]);
-  side.only = {0, count_from(words[1], large_counts), 0};  // whose it is, the survey finds out
+  side.only = {0, count_from(words[1], large_counts), 0};  // The survey finds out which rank it belongs to.
   return side;
 }
 
@@ -71,7 +71,7 @@ Survey VectorCall::survey(int ranks, Facts& facts) {
   return found;
 }
 
-// In place this rank's block is sent from where it belongs. The MPICH family refuses that where it is not said.
+// In place, this rank's block is sent from where it belongs. The MPICH family refuses the same buffer without MPI_IN_PLACE.
 Survey VectorCall::survey_gathering(int ranks, Facts& facts) {
   int rank = 0;
   if (pmpi().Comm_rank(comm_, &rank) != MPI_SUCCESS) return {Survey::Answer::leave};

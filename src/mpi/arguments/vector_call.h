@@ -1,5 +1,5 @@
-// VectorCall: the arguments of MPI_Alltoallv and MPI_Alltoallw, and of MPI_Allgatherv, whose ranks send one block each; in any of their forms.
-// The first two are one collective here, since types decide only how blocks are copied.
+// VectorCall holds the arguments of MPI_Alltoallv, MPI_Alltoallw and MPI_Allgatherv, whose ranks send one block each, in any of their forms. The
+// first two are one collective here, since types decide only how blocks are copied.
 //
 // The Shape of an alltoallv holds no counts, because a rank knows only its own. So there is one plan for each slot, and counts decide nothing,
 // except what both ranks of a pair know: whether their block is empty. A receiver may expect more than is sent, as with single messages;
@@ -15,9 +15,9 @@
 
 namespace crossrail::mpi {
 
-// Of the words of a side, the first of which is its address: counts, displacements, the type or the types.
+// Makes a side of its words, the first of which is its address. The others are the counts, the displacements, and the type or the types.
 VectorSide vector_side_of(const Word64 words[4], bool large_counts, bool has_types);
-// Types of ours, which the caller frees, take the place of the program's, and `array` that of an array of types.
+// Replaces the program's types by ours, which the caller frees, and an array of types by `array`.
 void keep_types_of(VectorSide& side, const SideFacts& facts, std::vector<MPI_Datatype>& array, std::vector<MPI_Datatype>& ours);
 
 class VectorCall {
@@ -25,7 +25,7 @@ class VectorCall {
   using Packed = PackedVectors;
   struct Facts {
     SideFacts out, in;
-    std::vector<MPI_Datatype> send_types, recv_types;  // kept so that later calls allocate nothing
+    std::vector<MPI_Datatype> send_types, recv_types;  // They are kept so that later calls allocate nothing.
   };
   // The Shape is the same for all calls of alltoallv: no rank knows the blocks of others, and a rank in place sends from a copy.
   static constexpr Shape kShape{Collective::alltoallv, Memory::host, false, 0};

@@ -32,7 +32,7 @@ std::uint64_t size_of(MPI_Datatype type) {
 
 namespace {
 
-// One element fills its extent from its first byte to its last.
+// Returns whether one element fills its extent from the first byte to the last.
 bool fills_extent(MPI_Datatype type) {
   MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
   (void)pmpi().Type_get_extent(type, &lower, &extent);
@@ -42,8 +42,8 @@ bool fills_extent(MPI_Datatype type) {
          static_cast<std::uint64_t>(true_extent) == bytes;
 }
 
-// A type that is not committed is refused, with MPI's own error raised on `comm`: by MPI_Pack in
-// Open MPI, by MPI_Pack_size in the MPICH family, whose result tells it apart where its code does not.
+// MPI refuses a type that is not committed and raises its own error on `comm`. In Open MPI, MPI_Pack does so. In the MPICH family, MPI_Pack_size
+// does, and its size shows the refusal where its code does not.
 int check_committed(MPI_Datatype type, MPI_Comm comm, bool& committed) {
 #ifdef OPEN_MPI
   char in[16] = {}, out[16] = {};
@@ -58,7 +58,7 @@ int check_committed(MPI_Datatype type, MPI_Comm comm, bool& committed) {
   return code;
 }
 
-// Predefined types live for ever, so that their handles may be remembered by value.
+// Predefined types live for ever, so their handles may be remembered by value.
 struct Remembered {
   MPI_Datatype type{};
   TypeFacts facts;
@@ -67,12 +67,12 @@ constexpr std::size_t kRemembered = 8;
 
 Remembered& remembered(MPI_Datatype type) {
   static constinit thread_local std::array<Remembered, kRemembered> slots;
-  const auto word = (std::uint64_t)(std::uintptr_t)type;  // an int or a pointer, by flavour
+  const auto word = (std::uint64_t)(std::uintptr_t)type;  // A handle is an int or a pointer, depending on the flavour.
   return slots[(word ^ word >> 6 ^ word >> 12) % kRemembered];
 }
 
-// Where taking it apart must not wait: MPI tells data in device memory from gaps no more than we do without its layout, and packs no elements
-// of 2 GiB and more where it has no MPI_Pack_c.
+// Returns whether the type must be taken apart at once. Without a layout, neither MPI nor we can tell data in device memory from gaps, and an MPI
+// without MPI_Pack_c cannot pack elements of 2 GiB and more.
 bool needs_layout(const TypeFacts& facts) {
   constexpr std::uint64_t kMostPacked = (std::uint64_t{1} << 31) - 1;
   return facts.bytes > kMostPacked || device::driver_present();
@@ -83,7 +83,7 @@ void tell(MPI_Datatype type, TypeRecord& record, Effort effort, TypeFacts& facts
   facts = record.facts();
 }
 
-// One record a type, whatever threads come at the same time.
+// A type gets only one record, however many threads come at the same time.
 int describe_derived(MPI_Datatype type, MPI_Comm comm, Effort effort, TypeFacts& facts) {
   if (const int code = check_committed(type, comm, facts.usable); !facts.usable) return code;
   static std::mutex making;
@@ -97,7 +97,7 @@ int describe_derived(MPI_Datatype type, MPI_Comm comm, Effort effort, TypeFacts&
   auto record = std::make_unique<TypeRecord>(type, facts);
   TypeFacts found;
   tell(type, *record, effort, found);
-  // Where nothing can be remembered, MPI packs it.
+  // If nothing can be remembered, MPI packs the type.
   if (TypeRecord::keep(type, std::move(record))) facts = found;
   return MPI_SUCCESS;
 }
@@ -117,9 +117,9 @@ int describe_with(MPI_Datatype type, MPI_Comm comm, Effort effort, TypeFacts& fa
   facts = {};
   int combiner = MPI_UNDEFINED;
   const bool known = ask_combiner(type, combiner);
-  if (looked != MPI_SUCCESS && !known) return looked;  // it is no type
+  if (looked != MPI_SUCCESS && !known) return looked;  // The handle is no type.
   facts.bytes = size_of(type);
-  // Where the MPI library does not say: what a type is to a reduction no rank may find alone.
+  // If MPI does not say whether the type is predefined, the handle decides. No rank may decide by itself what a type is to a reduction.
   facts.predefined = known ? is_predefined(combiner) : is_type_of_reductions(type);
   if (!facts.predefined) return describe_derived(type, comm, effort, facts);
   facts.usable = true;

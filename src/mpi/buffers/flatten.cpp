@@ -13,18 +13,18 @@ namespace crossrail::mpi {
 namespace {
 
 constexpr std::size_t kMostPieces = std::size_t{1} << 18;
-// Of types so long that no MPI_Pack with ints takes them.
+// This limit applies to types so long that no MPI_Pack with int counts can pack them.
 constexpr std::size_t kMostOfLong = std::size_t{1} << 24;
 constexpr std::uint64_t kLong = std::uint64_t{1} << 31;
 thread_local std::size_t most_pieces = kMostPieces;
 
-// What is left of the effort that this thread makes, in words of contents read and pieces written: some 25 ns each.
+// It holds the remaining effort of this thread, in words of contents read and pieces written. A word takes about 25 ns.
 thread_local Work work;
 constexpr std::uint64_t kLittleWork = 256;
-constexpr std::uint64_t kBytesCopiedMeanwhile = 512;  // at least, in the time of one word
+constexpr std::uint64_t kBytesCopiedMeanwhile = 512;  // At least this many bytes can be copied in the time of one word.
 constexpr std::uint64_t kAnyWork = ~std::uint64_t{0};
 
-// While this thread takes a type apart: the MPI library has refused to say something.
+// It is set if MPI has refused an answer while this thread takes a type apart.
 thread_local bool something_untold = false;
 
 MPI_Aint extent_of(MPI_Datatype type) {
@@ -33,7 +33,7 @@ MPI_Aint extent_of(MPI_Datatype type) {
   return extent;
 }
 
-// Copies of an element, one `extent` after the other.
+// Copies of an element follow each other at a distance of `extent`.
 struct Copies {
   std::int64_t at;
   std::int64_t count;
@@ -46,7 +46,7 @@ bool too_many(std::vector<Pieces>& pieces) {
   return pieces.size() > most_pieces / 2;
 }
 
-// False where there are too many.
+// Returns false if there are too many pieces.
 bool add(std::vector<Pieces>& pieces, const std::vector<Pieces>& element, const Copies& copies) {
   if (copies.count <= 0) return true;
   if (!work.spend(1)) return false;
@@ -73,7 +73,7 @@ bool flatten_element(MPI_Datatype type, std::vector<Pieces>& element) {
   return true;
 }
 
-// `count` blocks of as many elements of the first type, `stride` bytes apart.
+// A line has `count` blocks of equally many elements of the first type, `stride` bytes apart.
 struct Line {
   std::int64_t count, block_length, stride;
 };
@@ -85,7 +85,7 @@ bool add_line(const TypeContents& contents, std::vector<Pieces>& pieces, Line li
   return add(pieces, block, {0, line.count, line.stride});
 }
 
-// The lines of a subarray, the last dimension of C's order innermost, a plane of them at a time.
+// Adds the lines of a subarray, one plane at a time. The last dimension of C's order is the innermost.
 bool add_subarray(const TypeContents& contents, std::vector<Pieces>& pieces) {
   std::vector<Pieces> element, line;
   if (!flatten_element(contents.types[0], element)) return false;
@@ -96,7 +96,7 @@ bool add_subarray(const TypeContents& contents, std::vector<Pieces>& pieces) {
   const bool c_order = contents.integers[static_cast<std::size_t>(1 + 3 * dimensions)] == MPI_ORDER_C;
   const std::int64_t extent = extent_of(contents.types[0]);
   std::vector<std::int64_t> step(static_cast<std::size_t>(dimensions)), at(static_cast<std::size_t>(dimensions));
-  std::vector<int> order(static_cast<std::size_t>(dimensions));  // innermost first
+  std::vector<int> order(static_cast<std::size_t>(dimensions));  // The innermost dimension is the first.
   std::int64_t planes = 1, begin = 0, stride = extent;
   for (int inner = 0; inner < dimensions; ++inner) {
     const int dimension = c_order ? dimensions - 1 - inner : inner;
@@ -120,7 +120,7 @@ bool add_subarray(const TypeContents& contents, std::vector<Pieces>& pieces) {
   return true;
 }
 
-// Blocks of one type, of lengths and places by number.
+// Adds blocks of one type, whose lengths and places are functions of their index.
 template <class Length, class PlaceOf>
 bool add_blocks(const TypeContents& contents, std::vector<Pieces>& pieces, Length length, PlaceOf place) {
   std::vector<Pieces> element;
@@ -155,7 +155,7 @@ bool add_predefined(MPI_Datatype type, std::vector<Pieces>& pieces) {
     if (bytes > 0) pieces.push_back({lower, bytes});
     return true;
   }
-  // A value and an int, as in a struct of C: MPI_SHORT_INT.
+  // The type is a value and an int, as in a struct of C: MPI_SHORT_INT.
   constexpr std::uint64_t kInt = sizeof(int);
   const std::uint64_t value = bytes - kInt, place = (value + kInt - 1) / kInt * kInt;
   if (bytes <= kInt || lower != 0 || static_cast<std::uint64_t>(extent) != place + kInt) return false;
@@ -192,7 +192,7 @@ bool flatten_into(MPI_Datatype type, std::vector<Pieces>& pieces) {
   }
 }
 
-// Whether MPI says that the data lie there, too. Open MPI 4 takes a stride of -1 byte for another one.
+// Returns whether MPI confirms where the data lie. Open MPI 4 mistakes a stride of -1 byte for another value.
 bool lies_so(MPI_Datatype type, const std::vector<Pieces>& pieces) {
   std::int64_t lowest = INT64_MAX, end = INT64_MIN;
   for (const Pieces& one : pieces) {

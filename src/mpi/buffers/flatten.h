@@ -1,4 +1,4 @@
-// Takes a datatype apart, by what its constructors were called with.
+// This file takes a datatype apart, by the arguments of its constructors.
 #pragma once
 
 #include <memory>
@@ -8,17 +8,17 @@
 
 namespace crossrail::mpi {
 
-// Little: about as long as a short call takes, or as copying the data once.
+// A little effort takes about as long as a short call, or as copying the data once.
 enum class Effort { little, any };
 struct Flattened {
-  // Null where it is not known how (MPI_Type_create_darray), or the type falls into more than a quarter of a
-  // million lines of pieces (of 2 GiB and more: 16 million), or has no data.
+  // It is null if the way to take it apart is not known (MPI_Type_create_darray), if the type has no data, or if it falls into more than a quarter of
+  // a million lines of pieces (16 million for types of 2 GiB and more).
   std::shared_ptr<const Layout> layout;
-  bool given_up = false;  // it would take more than the effort
+  bool given_up = false;  // It would have taken more than the allowed effort.
 };
 Flattened flatten(MPI_Datatype type, Effort effort);
 
-// Of a predefined type with gaps, which are those of a value and an int; it stays. Null as above.
+// Returns the layout of a predefined type with gaps, which is a value and an int. The layout lives for ever. It is null in the cases above.
 const Layout* layout_of_predefined(MPI_Datatype type);
 
 }  // namespace crossrail::mpi

@@ -40,7 +40,7 @@ TypedMemory PackedBuffers::typed(const Way& way) const {
   return {way.host, way.side->count, way.side->type, way.side->facts.bytes, way.side->facts.layout, comm_};
 }
 
-// Where the engine finds the side where it is not packed: its first byte, or the element that begins its layout.
+// Returns where the engine finds a side that is not packed: its first byte, or the element that begins its layout.
 std::byte* PackedBuffers::first(const Way& way) { return way.gaps ? way.host : moved(way.host, way.side->facts.lower); }
 
 namespace {
@@ -51,7 +51,7 @@ const DeviceLayout* device_gaps_of(const Side& side) {
 
 DeviceSide on_device(const Side& side) {
   if (side.facts.in_a_row_of(side.count)) return {moved(side.address, side.facts.lower), side.count * side.facts.bytes, false};
-  // Only memory of devices is worth taking the type apart.
+  // Taking the type apart pays only for device memory.
   const Span span = span_of(side);
   const std::byte* const first = moved(side.address, span.lower);
   if (!device::is_device_memory(first) || device_layout_of(side.type) == nullptr) return {};

@@ -1,5 +1,5 @@
-// The user's memory as the rows of contiguous host bytes that the engine works on: used in place
-// where it is that already, otherwise packed (datatypes with gaps) and staged (device memory).
+// PackedBuffers presents the user's memory as rows of contiguous host bytes, on which the engine works. Such rows are used in place; other data are
+// packed (datatypes with gaps) and staged (device memory).
 #pragma once
 
 #include "comm/communicator.h"
@@ -8,7 +8,7 @@
 
 namespace crossrail::mpi {
 
-// One side of a call: `count` elements of a datatype, over all blocks that it has.
+// A Side is one side of a call: `count` elements of a datatype, over all its blocks.
 struct Side {
   void* address = nullptr;
   std::uint64_t count = 0;
@@ -18,23 +18,23 @@ struct Side {
   bool has_gaps() const { return count > 0 && facts.bytes > 0 && !facts.in_a_row_of(count); }
 };
 
-// The bytes that a side touches: from `lower` after its address on, `bytes` long.
+// A Span is what a side touches: `bytes` bytes from `lower` after its address on.
 struct Span {
   std::ptrdiff_t lower = 0;
   std::size_t bytes = 0;
 };
 Span span_of(const Side& side);
-// Whether the bytes of a side that has a layout are at absolute addresses (it is that of MPI_BOTTOM, null), some of them in a device's memory:
-// others may be elsewhere, and nothing may lie between them.
+// Returns whether the bytes of a side with a layout are at absolute addresses (MPI_BOTTOM, which is null) and some of them in a device's memory. The
+// others may be elsewhere, and there may be no memory between them.
 bool lies_apart(const void* address, const Side& side);
 
 class PackedBuffers final : public UserBuffers {
  public:
-  // In place (`send` null) the row to send from is that to receive into.
+  // In place (`send` is null), the row to send from is the row to receive into.
   PackedBuffers(PackingMemory& memory, MPI_Comm comm, const Side* send, const Side& recv)
       : memory_(memory), comm_(comm), send_side_(send), recv_side_(recv) {}
 
-  // For calls to come: their memory is of devices or not, as it is now.
+  // Fixes, for later calls, whether their memory is device memory, by what it is now.
   void fix();
   Status open(Buffers& buffers, const Plan* plan) override;
   Status close() override;
@@ -43,14 +43,14 @@ class PackedBuffers final : public UserBuffers {
   Buffers device_buffers() override;
 
  private:
-  // One side on its way to a row.
+  // A Way describes how one side becomes a row.
   struct Way {
     const Side* side = nullptr;
-    std::byte* host = nullptr;  // the side's address, in host memory
+    std::byte* host = nullptr;  // It is the side's address in host memory.
     bool staged = false;
     bool gaps = false;
-    bool packed = false;  // because of them
-    bool apart = false;   // and piece by piece
+    bool packed = false;  // The side is packed because of its gaps.
+    bool apart = false;   // The side is packed piece by piece.
   };
   Status stage(GrowableBuffer& room, bool with_content, Way& way);
   TypedMemory typed(const Way& way) const;
@@ -60,9 +60,9 @@ class PackedBuffers final : public UserBuffers {
   MPI_Comm comm_;
   const Side* send_side_;
   const Side& recv_side_;
-  bool devices_ = false;  // there may be device memory
+  bool devices_ = false;  // There may be device memory.
   bool fixed_ = false;
-  bool as_they_lie_ = false;  // what the plan takes
+  bool as_they_lie_ = false;  // The plan takes the sides as they lie.
   Way recv_;
   std::byte* recv_row_ = nullptr;
 };

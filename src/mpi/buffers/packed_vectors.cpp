@@ -15,8 +15,8 @@ std::ptrdiff_t offset_between(const std::byte* base, const std::byte* at) {
   return static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(base));
 }
 
-// By other devices, with its gaps. They write shorter runs more slowly than a row that is unpacked afterwards: 2.0 against 1.1 ms for 64 MiB in
-// runs of 16 bytes to each of 4 H100, 0.63 against 0.80 ms in runs of 64.
+// Returns whether other devices may write this block with its gaps. They write shorter runs more slowly than a row that is unpacked afterwards: 2.0
+// against 1.1 ms for 64 MiB in runs of 16 bytes to each of 4 H100, 0.63 against 0.80 ms in runs of 64 bytes.
 bool can_be_written(const DeviceLayout& layout) {
   constexpr std::uint64_t kShortestRun = 32;
   return layout.even && layout.runs.bytes >= kShortestRun;
@@ -56,7 +56,7 @@ bool PackedVectors::taken_as_it_lies(int rank) const {
   return plan_->as_they_lie == Plan::AsTheyLie::all || plan_->topology->node_of[rank] == plan_->topology->node();
 }
 
-// `copied`: it lies where another goes, and will be overwritten.
+// A `copied` block lies where another one will arrive and overwrite it.
 Travels PackedVectors::how(const Side& block, int rank, bool copied) const {
   if (devices_ && lies_apart(block.address, block)) return Travels::by_pieces;
   if (devices_ && in_device_memory(block)) return Travels::by_row;
@@ -106,7 +106,7 @@ Status PackedVectors::open(Buffers& buffers, const Plan* plan) {
   return lay_out(out, buffers);
 }
 
-// Blocks that travel by row lie one after the other in it, first those to be sent.
+// Blocks that travel by row follow each other in it, those to be sent first.
 Status PackedVectors::lay_out(const Way& out, Buffers& buffers) {
   CROSSRAIL_TRY(memory_.packed.reserve(out.row_bytes + recv_.row_bytes));
   CROSSRAIL_TRY(memory_.reserve_staged(memory_.staged_send, out.staged_bytes));
@@ -123,7 +123,7 @@ Status PackedVectors::lay_out(const Way& out, Buffers& buffers) {
   return {};
 }
 
-// Returns what the offsets of the blocks count from: the user's address, or `row` where that is null.
+// Returns the address that the offsets of the blocks count from: the user's address, or `row` if that is null.
 std::byte* PackedVectors::place(const Way& way, std::byte* row) const {
   auto* const address = static_cast<std::byte*>(way.side->address);
   std::byte* const base = address != nullptr ? address : row;
@@ -150,7 +150,7 @@ Status PackedVectors::fill_up(const ShortBlock& block) {
   if (travels == Travels::as_it_lies) return {};
   const std::size_t bytes = recv_.room->blocks[block.rank].bytes;
   const std::unique_ptr<std::byte[]> there(new (std::nothrow) std::byte[bytes]);
-  if (there == nullptr) return failed(Code::no_memory, "no memory for a block of which not all has come");
+  if (there == nullptr) return failed(Code::no_memory, "there is no memory for a block that has arrived only in part");
   const Side user = block_of(recv_, block.rank);
   CROSSRAIL_TRY(memory_.reserve_staged(memory_.staged_send, span_of(user).bytes));
   CROSSRAIL_TRY(gather(user, travels, there.get()));
@@ -170,14 +170,14 @@ Status PackedVectors::close() {
   return {};
 }
 
-// The blocks, as they lie, and from the first byte of them all to the last. Those that a device cannot pack make it a side
-// in host memory.
+// Describes the blocks as they lie, and the range from their first byte to their
+// last. If a device cannot pack some block, the side becomes one in host memory.
 DeviceSide PackedVectors::on_device(const SurveyedSide& surveyed) {
   SideFacts& room = surveyed.room;
   auto* const base = static_cast<std::byte*>(surveyed.side.address);
   std::ptrdiff_t lower = PTRDIFF_MAX, upper = PTRDIFF_MIN;
   DeviceSide found;
-  std::fill(room.device_layouts.begin(), room.device_layouts.end(), nullptr);  // those of calls before may be gone
+  std::fill(room.device_layouts.begin(), room.device_layouts.end(), nullptr);  // Those of earlier calls may have been freed.
   for (int rank = 0; rank < static_cast<int>(room.blocks.size()); ++rank) {
     Block& block = room.blocks[rank];
     if (block.bytes == 0) continue;
@@ -202,7 +202,7 @@ DeviceSide PackedVectors::on_device(const SurveyedSide& surveyed) {
   return found;
 }
 
-// In place: what comes goes to memory of ours first, until all has been sent.
+// In place, received blocks go to memory of ours until everything has been sent.
 DeviceCall PackedVectors::on_devices() {
   if (in_place()) send_side_.room = recv_side_.room;
   DeviceCall call{on_device(send_side_), on_device(recv_side_)};
@@ -237,7 +237,7 @@ Buffers PackedVectors::device_buffers() {
   return buffers;
 }
 
-// A block of the user's, packed, to a row; blocks with gaps in device memory by way of host memory.
+// Packs one of the user's blocks into a row; blocks with gaps in device memory go through host memory.
 Status PackedVectors::gather(const Side& from, Travels how, std::byte* row) {
   if (how == Travels::by_pieces) return gather_pieces(row, from);
   const std::size_t bytes = from.count * from.facts.bytes;
@@ -252,7 +252,7 @@ Status PackedVectors::gather(const Side& from, Travels how, std::byte* row) {
   return pack(memory, row);
 }
 
-// And back. Gaps in device memory that cannot be told from data go back there as they came.
+// Unpacks a row into a block. Gaps in device memory that cannot be told from data go back there as they came.
 Status PackedVectors::scatter(const std::byte* row, const Side& to, Travels how) {
   if (how == Travels::by_pieces) return scatter_pieces(row, to);
   const std::size_t bytes = to.count * to.facts.bytes;

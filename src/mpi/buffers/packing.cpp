@@ -1,4 +1,4 @@
-// Datatypes to rows of bytes and back: by their layout, or by MPI.
+// These functions pack datatypes into rows of bytes and unpack them, by their layout or through MPI.
 #include <algorithm>
 
 #include "mpi/buffers/datatypes.h"
@@ -8,8 +8,8 @@
 namespace crossrail::mpi {
 namespace {
 
-// A type of absolute addresses comes with MPI_BOTTOM, which is null, and MPICH packs nothing from
-// null: the same bytes lie at address `kShift` in a type moved back by as much.
+// A type with absolute addresses comes with MPI_BOTTOM, which is null, and MPICH packs nothing from null. The same bytes lie at address `kShift` in a
+// type that is moved back by as much.
 class FromSomewhere {
  public:
   explicit FromSomewhere(const TypedMemory& memory) : type(memory.type), address(memory.address) {
@@ -38,11 +38,11 @@ struct Piece {
   int count;
 };
 
-// With large counts, which not all libraries have, and not all headers.
+// This is the form with large counts, which some libraries and some headers lack.
 using LargePack = int (*)(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Count*, MPI_Comm);
 using LargeUnpack = int (*)(const void*, MPI_Count, MPI_Count*, void*, MPI_Count, MPI_Datatype, MPI_Comm);
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  // at a time, of elements that are not longer
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  // One MPI call packs at most this much, unless one element is longer.
 constexpr std::uint64_t kMostOfInt = (std::uint64_t{1} << 31) - 1;
 
 Status as_long_elements(const TypedMemory& memory, std::byte* row, bool packs) {
@@ -59,7 +59,7 @@ Status as_long_elements(const TypedMemory& memory, std::byte* row, bool packs) {
   return code == MPI_SUCCESS && position == bytes ? Status{} : failure(Code::system, "packing a datatype: error %d", code);
 }
 
-// MPI_Pack counts in int: pieces of whole elements.
+// MPI_Pack counts in int, so long data are packed in pieces of whole elements.
 template <class Move>
 Status in_pieces(const TypedMemory& memory, Move move) {
   if (memory.element_bytes == 0) return {};

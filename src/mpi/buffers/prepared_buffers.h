@@ -1,5 +1,5 @@
-// UserBuffers of a call that is moved where MPI may not be called: opened before it begins, closed after it has
-// ended. Until then they keep what they need in memory of their own.
+// PreparedBuffers are the UserBuffers of a call that advances where MPI may not be called. They are opened before the call begins and closed after it
+// has ended. Until then they keep what they need in memory of their own.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ class PreparedBuffers final : public UserBuffers {
  public:
   explicit PreparedBuffers(UserBuffers& user) : user_(user) {}
 
-  // What goes wrong here is told to the engine, and by it to the other ranks, who may have begun.
+  // An error here is told to the engine, which tells the other ranks, since these may have begun.
   void prepare() {
     const Status opened = user_.open(buffers_, nullptr);
     code_ = opened.code;

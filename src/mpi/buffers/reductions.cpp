@@ -11,14 +11,14 @@
 namespace crossrail::mpi {
 namespace {
 
-// Classes of types (MPI 4.1, section 6.9.2). How long one is, the MPI library says of those that programs use: handles that it
-// does not know may not be asked for.
+// These are the classes of types in MPI 4.1, section 6.9.2. MPI knows the size of the
+// types that programs use, but may not be asked about handles that it does not know.
 enum class Class : std::uint8_t { c_signed, c_unsigned, fortran_integer, of_all_languages, real, complex, logical, byte, placed };
 
 struct TypeRow {
   MPI_Datatype type;
   Class its_class;
-  Element element = Element::none;  // of pairs
+  Element element = Element::none;  // Pair types have one.
 };
 
 const std::vector<TypeRow>& types() {
@@ -74,7 +74,7 @@ bool is_logical(Operation operation) {
   return operation == Operation::logical_and || operation == Operation::logical_or || operation == Operation::logical_xor;
 }
 
-// A Fortran integer is no truth value, as one of C is.
+// A Fortran integer is no logical value, while a C integer is one.
 bool allows(Class its_class, Operation operation) {
   return !is_logical(operation) || (its_class != Class::fortran_integer && its_class != Class::of_all_languages);
 }
@@ -89,7 +89,7 @@ struct NamedRow {
   const char* name;
   Element element;
 };
-// Types that headers have under other names or not at all, and that libraries call so; what the standard calls types is not among them.
+// Headers have these types under other names or not at all, but libraries report these names. No name of the standard is among them.
 constexpr NamedRow kNamed[] = {{"MPIX_C_FLOAT16", Element::float16}, {"MPI_C_FLOAT16", Element::float16},   {"MPIX_SHORT_FLOAT", Element::float16},
                                {"MPI_SHORT_FLOAT", Element::float16}, {"MPIX_BFLOAT16", Element::bfloat16}, {"MPI_BFLOAT16", Element::bfloat16}};
 
@@ -103,7 +103,7 @@ Element element_by_name(MPI_Datatype type, std::uint64_t bytes) {
   return found == std::end(kNamed) ? Element::none : found->element;
 }
 
-// What is looked up in call after call; types and operations of MPI's own live for ever.
+// It caches what is looked up in every call. MPI's own types and operations live for ever.
 struct LastOperation {
   MPI_Op op{};
   Operation operation = Operation::none;

@@ -1,4 +1,4 @@
-// MPI's operations and datatypes as Reductions.
+// This file maps MPI's operations and datatypes to Reductions.
 #pragma once
 
 #include "comm/reduction.h"
@@ -6,16 +6,16 @@
 
 namespace crossrail::mpi {
 
-// Whether the standard names it for reductions: by its handle alone, on all ranks alike.
+// Returns whether the standard allows the type in reductions. The handle alone decides, so all ranks agree.
 bool is_type_of_reductions(MPI_Datatype type);
 
-// Of an operation of MPI's own, whose elements the type is to say, or of one of crossrail_op, which says them itself. Without an operation of
-// any other: its ranks may not even give it types of one form.
+// Returns what an operation does. MPI's own operations leave the elements to the type, while those of crossrail_op define them. For any other
+// operation the result has none, since the ranks may even pass types of different forms.
 Reduction combining_of(MPI_Op op);
 
-// What it does to a type of MPI's own of so many bytes. Without an operation where it is not defined for the type, or the type is not
-// one that the standard names for reductions: the MPI library may take such calls, or refuse them. The same on all ranks, since
-// MPI obliges them to give one operation and, with one of MPI's own, one type of its own.
+// Returns what the operation does to one of MPI's own types of so many bytes. The result has no operation if the operation is not defined for the
+// type or the standard does not allow the type in reductions: MPI may accept or refuse such calls. All ranks get the same result, since MPI obliges
+// them to pass one operation and, with one of MPI's own, one type of its own.
 Reduction reduction_of(const Reduction& combining, MPI_Datatype type, std::uint64_t bytes);
 
 }  // namespace crossrail::mpi

@@ -4,7 +4,8 @@
 
 namespace crossrail::mpi {
 
-// In place, the result may not be written before all ranks have this rank's blocks, over which it goes: it waits in a row of ours.
+// In place, the result must not be written before all ranks have read this
+// rank's blocks, which it overwrites. Therefore it first goes to a row of ours.
 Status ScatteredBuffers::open(Buffers& buffers, const Plan* plan) {
   result_ = nullptr;
   CROSSRAIL_TRY(packed_.open(buffers, plan));

@@ -1,4 +1,4 @@
-// The two sides of an MPI_Reduce_scatter: those of a call with equal blocks, and the table of its blocks.
+// ScatteredBuffers holds the two sides of an MPI_Reduce_scatter: those of a call with equal blocks, and the table of its blocks.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ class ScatteredBuffers final : public UserBuffers {
   struct Sides {
     const Side &send, &recv;
   };
-  // `blocks`: of what is sent, as bytes in a row.
+  // `blocks` describes what is sent, in bytes of a contiguous row.
   ScatteredBuffers(PackingMemory& memory, MPI_Comm comm, const Sides& sides, const std::vector<Block>& blocks)
       : memory_(memory), sides_(sides), blocks_(blocks), packed_(memory, comm, &sides.send, sides.recv) {}
 
@@ -28,7 +28,7 @@ class ScatteredBuffers final : public UserBuffers {
   Sides sides_;
   const std::vector<Block>& blocks_;
   PackedBuffers packed_;
-  std::byte* result_ = nullptr;  // where the program has it, while a row of ours stands for it
+  std::byte* result_ = nullptr;  // It is the result's place in the program while a row of ours stands for it.
 };
 
 }  // namespace crossrail::mpi

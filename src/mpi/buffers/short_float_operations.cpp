@@ -17,7 +17,7 @@ struct Operands {
   MPI_Datatype type;
 };
 
-// An element of the type may be several floats.
+// An element of the type may consist of several floats.
 void combine_operands(const Reduction& reduction, const Operands& given) {
   TypeFacts facts;
   (void)describe(given.type, handles().comm_self, facts);
@@ -39,7 +39,7 @@ struct MadeOperation {
   Reduction reduction;
   MPI_User_function* function;
   std::atomic<bool> there{false};
-  MPI_Op op{};  // written once, before `there`
+  MPI_Op op{};  // It is written once, before `there`.
 
   MadeOperation(const Reduction& does, MPI_User_function* by) : reduction(does), function(by) {}
 };
@@ -68,7 +68,7 @@ Status short_float_operation(const Reduction& reduction, MPI_Op& op) {
     op = one.op;
     return {};
   }
-  return failed(Code::invalid, "only sums, products, minima and maxima of short floats are known");
+  return failed(Code::invalid, "only sums, products, minima and maxima of short floats are supported");
 }
 
 Reduction reduction_of_own(MPI_Op op) {

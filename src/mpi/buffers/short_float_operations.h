@@ -1,5 +1,5 @@
-// Operations on floats of 8 and 16 bits that MPI libraries have no types for (crossrail_op): operations of the program's to the MPI
-// library, which calls them where it combines; known to crossrail for what they do.
+// crossrail_op makes operations on floats of 8 and 16 bits, for which MPI libraries have no types. To MPI they are operations of the program, which
+// MPI calls to combine; crossrail knows what they do.
 #pragma once
 
 #include "base/status.h"
@@ -8,11 +8,11 @@
 
 namespace crossrail::mpi {
 
-// Made at the first question for it; it lives until MPI_Finalize. Errors: invalid (the operation is not defined for such elements, or they
-// are no short floats), system (the MPI library makes none).
+// The operation is made when it is first asked for and lives until MPI_Finalize. Errors: invalid (the operation is not defined for such elements, or
+// they are no short floats), system (MPI cannot make it).
 Status short_float_operation(const Reduction& reduction, MPI_Op& op);
 
-// What an operation made so does; none for any other.
+// Returns what such an operation does. For any other operation the result has none.
 Reduction reduction_of_own(MPI_Op op);
 
 // MPI_Finalize has begun.

@@ -8,7 +8,7 @@
 namespace crossrail::mpi {
 namespace {
 
-// `offset`: where the address of `side`, which may be one block of a whole one, lies from that of the whole one.
+// `side` may be one block of a whole side. `offset` is the distance of its address from that of the whole side.
 SidePart part_of(const Side& side, std::ptrdiff_t offset) {
   if (side.facts.in_a_row_of(side.count)) return {offset + side.facts.lower, side.count * side.facts.bytes, 0, nullptr, nullptr};
   if (side.facts.layout != nullptr) return {offset, 0, side.count, side.facts.layout, nullptr};
@@ -18,14 +18,14 @@ SidePart part_of(const Side& side, std::ptrdiff_t offset) {
 
 bool is_empty(const Side& side) { return side.count == 0 || side.facts.bytes == 0; }
 
-// Rows on their way to device::copy_rows, many at a time; one by one where their addresses are absolute ones (of MPI_BOTTOM, which is null),
-// which may be of all kinds of memory.
+// Rows collects rows for device::copy_rows, which copies many at a time. If the addresses are absolute (MPI_BOTTOM, which is null), it copies them
+// one by one, since they may be in different kinds of memory.
 class Rows {
  public:
   Rows(std::byte* to, std::byte* from) : to_(to), from_(from) {}
-  // From an offset on.
+  // Adds the pieces `like`, counted from `offset`.
   Status add(std::ptrdiff_t offset, const Pieces& like) {
-    constexpr std::int64_t kMostPitch = std::int64_t{1} << 30;  // devices have a limit
+    constexpr std::int64_t kMostPitch = std::int64_t{1} << 30;  // Devices limit the pitch.
     const auto bytes = static_cast<std::int64_t>(like.bytes);
     if (like.count == 1) return add_rows(offset, like.bytes, 1, like.bytes);
     if (like.stride >= bytes && like.stride <= kMostPitch) return add_rows(offset, like.bytes, like.count, static_cast<std::size_t>(like.stride));
@@ -50,10 +50,10 @@ class Rows {
   std::vector<crossrail_rows> rows_;
 };
 
-// Copies of pieces, of which those in one allocation of a device go together: where processes share it, to wait for each may take milliseconds.
+// PieceCopies copies pieces, together if they are in one allocation of a device. If processes share a device, each wait may take milliseconds.
 class PieceCopies {
  public:
-  // `piece` is the side with pieces.
+  // `piece` lies on the side that has pieces.
   Status add(std::byte* to, const std::byte* from, const std::byte* piece, std::size_t bytes) {
     if (!is_near(piece, bytes)) {
       CROSSRAIL_TRY(finish());
@@ -80,7 +80,7 @@ class PieceCopies {
   std::vector<crossrail_rows> rows_;
 };
 
-// Calls `visit` with the offset and length of each piece, in the order of MPI, until it says false. Returns whether it never did.
+// Calls `visit` with the offset and length of each piece, in MPI's order, until it returns false. Returns whether it never did.
 template <class Visit>
 bool for_each_piece(const SidePart& part, Visit visit) {
   if (part.layout == nullptr) return visit(part.offset, part.bytes);
@@ -167,7 +167,7 @@ Status copy_part(std::byte* to, std::byte* from, const SidePart& part) {
   if (part.layout == nullptr) return device::copy(moved(to, part.offset), moved(from, part.offset), part.bytes);
   const Layout& layout = *part.layout;
   Rows rows(to, from);
-  // As few copies as there may be, of many rows each: the pieces of an element, or one of them in all elements.
+  // Few copies of many rows each are the fastest: a copy takes all pieces of one element, or one piece of all elements.
   for (const Pieces& piece : layout.pieces) {
     const std::ptrdiff_t first = part.offset + piece.offset;
     if (piece.count > part.elements) {

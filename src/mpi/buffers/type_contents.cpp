@@ -6,7 +6,7 @@
 namespace crossrail::mpi {
 namespace {
 
-// MPI 4's, which not all headers have. A type made with large counts is an error for the others (MPICH raises it).
+// These belong to MPI 4, and not all headers have them. To the other functions a type made with large counts is an error, which MPICH raises.
 using LargeEnvelope = int (*)(MPI_Datatype, MPI_Count*, MPI_Count*, MPI_Count*, MPI_Count*, int*);
 using LargeContents = int (*)(MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count, int[], MPI_Aint[], MPI_Count[], MPI_Datatype[]);
 
@@ -34,13 +34,13 @@ bool ask(MPI_Datatype type, ContentCounts& counts, int& combiner) {
   return true;
 }
 
-// Types cost more: Open MPI duplicates them, which takes 0.4 us each, and they are to be freed.
+// Types cost more than words: Open MPI duplicates them, which takes 0.4 us each, and they must be freed.
 std::uint64_t words_of(const ContentCounts& counts) {
   constexpr MPI_Count kWordsOfType = 16;
   return static_cast<std::uint64_t>(counts.integers + counts.addresses + counts.large + kWordsOfType * counts.types);
 }
 
-// Room for one more than none: some libraries want addresses that are not null.
+// The room is never empty, because some libraries insist on addresses that are not null.
 template <class Number>
 std::vector<Number> room_for(MPI_Count count, Number value = {}) {
   return std::vector<Number>(static_cast<std::size_t>(count) + 1, value);
@@ -102,12 +102,12 @@ void TypeContents::sort(const std::vector<MPI_Count>& large, const std::vector<i
   const auto places = large.begin() + static_cast<std::ptrdiff_t>(places_from);
   if (of_dimensions) integers.push_back(ints[0]);
   integers.insert(integers.end(), large.begin(), places);
-  if (of_dimensions) integers.push_back(ints[1]);  // the order
+  if (of_dimensions) integers.push_back(ints[1]);  // It is the order.
   addresses.assign(places, large.end());
 }
 
 TypeContents::~TypeContents() {
-  MPI_Datatype last = handles().type_null;  // structs have many of one type
+  MPI_Datatype last = handles().type_null;  // Structs often have many members of one type.
   bool last_is_predefined = false;
   for (MPI_Datatype& part : types) {
     if (part == handles().type_null) continue;

@@ -1,4 +1,4 @@
-// What a datatype's constructor was called with.
+// Type contents are the arguments of a datatype's constructor.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace crossrail::mpi {
 
-// How a type was made; MPI_COMBINER_NAMED for what is none. False: the MPI library does not say.
+// Finds how a type was made; it is MPI_COMBINER_NAMED if `type` is no type. Returns false if MPI does not say.
 bool ask_combiner(MPI_Datatype type, int& combiner);
 int combiner_of(MPI_Datatype type);
-// Whether that is no way to make one, but a type of MPI's own.
+// Returns whether this combiner denotes a type of MPI's own and not a constructor.
 bool is_predefined(int combiner);
 
-// How much may still be done to take a type apart.
+// Work says how much may still be done to take a type apart.
 struct Work {
   std::uint64_t left = 0;
   bool exceeded = false;
@@ -25,15 +25,15 @@ struct Work {
   }
 };
 
-// Of constructors with large counts in the order of those with ints: `integers` are what these have as ints.
+// The numbers of constructors with large counts are in the order of those with int counts; `integers` holds what the latter have as ints.
 struct TypeContents {
-  int combiner = MPI_COMBINER_NAMED;  // MPI_UNDEFINED: not known
+  int combiner = MPI_COMBINER_NAMED;  // MPI_UNDEFINED means that it is not known.
   std::vector<std::int64_t> integers, addresses;
   std::vector<MPI_Datatype> types;
 
   TypeContents(MPI_Datatype type, Work& work);
   TypeContents(const TypeContents&) = delete;
-  ~TypeContents();  // frees the types
+  ~TypeContents();  // It frees the types.
 
  private:
   void sort(const std::vector<MPI_Count>& large, const std::vector<int>& ints);

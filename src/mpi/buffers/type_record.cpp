@@ -25,7 +25,7 @@ int type_keyval() {
   return keyval;
 }
 
-// What the pieces of a derived type say. Size equal to extent is not enough: an indexed type may visit its bytes in another
+// Derives the facts of a type from its pieces. That the size equals the extent is not enough, since an indexed type may visit its bytes in another
 // order.
 void learn(const Layout& layout, TypeFacts& facts) {
   const Pieces& first = layout.pieces.front();
@@ -40,7 +40,7 @@ void learn(const Layout& layout, TypeFacts& facts) {
 constinit thread_local ProgramCall this_call;
 
 std::uint64_t first_number_of_thread() {
-  constexpr int kCallsOfAThread = 40;  // as a power of two
+  constexpr int kCallsOfAThread = 40;  // It is a power of two.
   static std::atomic<std::uint64_t> threads{0};
   return (threads.fetch_add(1, std::memory_order_relaxed) << kCallsOfAThread) + 1;
 }

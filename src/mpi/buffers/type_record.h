@@ -1,4 +1,4 @@
-// What is remembered with a derived type, as an attribute of it.
+// A TypeRecord is what is remembered with a derived type, as an attribute of it.
 #pragma once
 
 #include <atomic>
@@ -11,45 +11,46 @@
 
 namespace crossrail::mpi {
 
-// Many programs make a new type for every call. One that costs much to take apart is packed by MPI in the call in which it is first seen, and
-// taken apart when a later call uses it again. One call may look at a type many times.
+// Many programs make a new type for every call. If a type is expensive to take apart, MPI packs it in the first call that uses it, and it is taken
+// apart when a later call uses it again. One call may look at a type many times.
 Effort effort_of_this_call();
 
 class TypeRecord {
  public:
-  // Seen by the call that runs on this thread, taken apart if that costs little. `facts`: all but those that it tells.
+  // The call that runs on this thread has seen the type; it is taken apart if
+  // that is cheap. `facts` contains everything except what the record finds.
   TypeRecord(MPI_Datatype type, const TypeFacts& facts);
-  // Of a type with the same data.
+  // Makes a record of a type with the same data.
   TypeRecord(const TypeRecord& of);
   TypeRecord& operator=(const TypeRecord&) = delete;
 
-  // As they are known by now; whoever has been given a layout keeps it as long as the type lives.
+  // Returns what is known by now; a layout stays valid as long as the type lives.
   const TypeFacts& facts() const { return known()->facts; }
   bool is_apart() const { return known()->apart; }
   bool seen_by_this_call() const;
   void take_apart(MPI_Datatype type);
   const DeviceLayout* device_layout();
 
-  // Null where there is none. Returns MPI's code.
+  // `record` becomes null if there is none. Returns MPI's code.
   static int find(MPI_Datatype type, TypeRecord*& record);
-  // False: nothing can be kept with this type.
+  // Returns false if nothing can be kept with this type.
   static bool keep(MPI_Datatype type, std::unique_ptr<TypeRecord> record);
 
  private:
   struct Known {
     TypeFacts facts;
     std::shared_ptr<const Layout> layout;
-    bool apart = false;  // as far as it can be
+    bool apart = false;  // The type is taken apart as far as possible.
   };
   static Known look(MPI_Datatype type, const TypeFacts& facts, Effort effort);
   const Known* known() const { return known_.load(std::memory_order_acquire); }
 
-  // Neither changes once others may read it.
+  // Neither changes once other threads may read it.
   const Known first_;
   std::unique_ptr<const Known> later_;
   std::atomic<const Known*> known_;
-  std::uint64_t seen_by_;  // a call's number
-  std::mutex mutex_;       // of what follows, and of taking it apart
+  std::uint64_t seen_by_;  // It is the number of a call.
+  std::mutex mutex_;       // It protects the members below and the taking apart.
   bool device_layout_made_ = false;
   std::unique_ptr<DeviceLayout> device_layout_;
 };

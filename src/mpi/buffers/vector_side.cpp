@@ -8,7 +8,7 @@
 namespace crossrail::mpi {
 namespace {
 
-// What one element of MPI_Alltoallv's displacements counts.
+// Returns what one unit of MPI_Alltoallv's displacements means.
 std::ptrdiff_t extent_of(MPI_Datatype type, const TypeFacts& facts) {
   if (facts.contiguous) return static_cast<std::ptrdiff_t>(facts.bytes);
   MPI_Aint lower = 0, extent = 0;
@@ -20,7 +20,7 @@ bool null_without_reason(const VectorSide& side, MPI_Datatype type, const TypeFa
   return side.address == nullptr && !library_is_open_mpi() && begins_at_its_address(type, facts);
 }
 
-// `at`: of the first element.
+// `at` is the position of the first element.
 Block block_at(std::ptrdiff_t at, std::uint64_t count, const TypeFacts& facts) {
   const std::size_t bytes = count * facts.bytes;
   if (facts.in_a_row_of(count)) return {at + facts.lower, bytes};
@@ -65,7 +65,7 @@ Survey survey_one_block(const VectorSide& side, MPI_Comm comm, SideFacts& room) 
 
 Survey survey_types(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
   const int ranks = static_cast<int>(room.blocks.size());
-  int described = -1;  // a rank whose type is known; neighbours often have the same
+  int described = -1;  // It is a rank whose type is known; neighbours often have the same type.
   room.unit = 1;
   room.in_rows = true;
   Survey found;
@@ -74,7 +74,7 @@ Survey survey_types(const VectorSide& side, MPI_Comm comm, SideFacts& room) {
     const MPI_Datatype type = side.types[rank];
     TypeFacts& facts = room.facts[rank];
     room.blocks[rank] = {};
-    // Open MPI wants a type for an empty block too; the others do not look at it.
+    // Open MPI requires a type for an empty block, too; the other libraries do not look at it.
     if (count == 0 && !library_is_open_mpi()) continue;
     if (count < 0 || type == handles().type_null) return left_to_library();
     if (described >= 0 && type == side.types[described]) {

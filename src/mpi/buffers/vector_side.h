@@ -1,4 +1,4 @@
-// One side of MPI_Alltoallv, MPI_Alltoallw or MPI_Allgatherv: as the call gives it, and as blocks of bytes.
+// A VectorSide is one side of MPI_Alltoallv, MPI_Alltoallw or MPI_Allgatherv, both as the call gives it and as blocks of bytes.
 #pragma once
 
 #include <vector>
@@ -13,10 +13,10 @@ namespace crossrail::mpi {
 struct VectorSide {
   void* address = nullptr;
   Numbers counts;
-  Numbers displacements;                // in extents of `type`; in bytes where there are `types`
-  MPI_Datatype type{};                  // of MPI_Alltoallv
-  const MPI_Datatype* types = nullptr;  // of MPI_Alltoallw: one for every rank
-  // Of a side that has one block, of this rank: instead of the arrays.
+  Numbers displacements;                // The unit is the extent of `type`, or one byte if there are `types`.
+  MPI_Datatype type{};                  // MPI_Alltoallv has one.
+  const MPI_Datatype* types = nullptr;  // MPI_Alltoallw has one type for every rank.
+  // A side that has only this rank's block has it instead of the arrays.
   struct OnlyBlock {
     int rank = -1;
     std::int64_t count = 0, displacement = 0;
@@ -29,20 +29,20 @@ struct VectorSide {
   MPI_Datatype type_for(int rank) const { return has_types() ? types[rank] : type; }
 };
 
-// How the engine finds a block: as it lies, or in a row of ours, packed at once or piece by piece (lies_apart).
+// This says how the engine finds a block: as it lies, or in a row of ours, into which it is packed at once or piece by piece (lies_apart).
 enum class Travels : char { as_it_lies, by_row, by_pieces };
 
-// What a survey finds out of a side. Kept with the communicator, so that its calls allocate nothing.
+// SideFacts is what a survey finds out about a side. The communicator keeps it, so that its calls allocate nothing.
 struct SideFacts {
-  // One for every rank:
-  std::vector<Block> blocks;     // offsets from the side's address, as they lie
-  std::vector<TypeFacts> facts;  // of MPI_Alltoallw's types; the first is of MPI_Alltoallv's one
+  // These have one element for every rank.
+  std::vector<Block> blocks;     // Offsets count from the side's address, as the blocks lie.
+  std::vector<TypeFacts> facts;  // They describe MPI_Alltoallw's types; only the first is used for MPI_Alltoallv.
   std::vector<Travels> travels;
-  // Where it may be on a device:
-  std::vector<DevicePlace> places;                  // of the side that receives
-  std::vector<const DeviceLayout*> device_layouts;  // of blocks with gaps
-  std::ptrdiff_t unit = 1;       // bytes that a displacement counts
-  bool in_rows = true;           // every block that is not empty
+  // These are set if the side may be on a device.
+  std::vector<DevicePlace> places;                  // Only the receiving side has them.
+  std::vector<const DeviceLayout*> device_layouts;  // Blocks with gaps have them.
+  std::ptrdiff_t unit = 1;       // A displacement counts in units of this many bytes.
+  bool in_rows = true;           // It is true if every block that is not empty is in a row.
   void size_for(int ranks) {
     if (!blocks.empty()) return;
     blocks.resize(ranks);
@@ -56,8 +56,8 @@ struct SideFacts {
 struct Survey {
   enum class Answer {
     carry,
-    leave,   // the MPI library refuses this side, before it communicates: it shall say so
-    refused  // the MPI library has refused a type and has raised `code`
+    leave,   // MPI refuses this side before it communicates, so the call is left to it.
+    refused  // MPI has refused a type and has raised `code`.
   };
   Answer answer = Answer::carry;
   int code = 0;
@@ -66,10 +66,10 @@ struct Survey {
 
 Survey survey(const VectorSide& side, MPI_Comm comm, SideFacts& room);
 
-// Mean over the ranks, of a side that need not be right.
+// Returns the mean over the ranks, of a side that need not be valid.
 std::uint64_t mean_block_bytes(const VectorSide& side, int ranks);
 
-// True in Open MPI (also by the standard ABI), which looks at other arguments than the MPICH family.
+// Returns true in Open MPI (also through the standard ABI), which looks at other arguments than the MPICH family.
 bool library_is_open_mpi();
 
 }  // namespace crossrail::mpi

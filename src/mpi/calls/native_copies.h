@@ -1,4 +1,4 @@
-// Native calls with a buffer in device memory that MPI cannot read: MPI gets copies in host memory (requests/copied_calls.h).
+// Some native calls have a buffer in device memory that MPI cannot read. MPI then gets copies in host memory (requests/copied_calls.h).
 #pragma once
 
 #include "device/device.h"

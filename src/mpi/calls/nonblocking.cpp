@@ -23,7 +23,7 @@ struct Nonblocking final : NonblockingRequest {
       : NonblockingRequest(record, function), call(its_call) {}
   Call call;
   typename Call::Facts facts;
-  PackingMemory memory;  // for a call that is advanced where MPI may not be called
+  PackingMemory memory;  // It serves a call that is advanced where MPI may not be called.
   std::optional<typename Call::Packed> packed;
   std::optional<PreparedBuffers> prepared;
 

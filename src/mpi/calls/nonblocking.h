@@ -1,4 +1,4 @@
-// Nonblocking collectives as generalized requests (requests/pending.h).
+// Nonblocking collectives are generalized requests (requests/pending.h).
 #pragma once
 
 #include "mpi/observe/entry_point.h"

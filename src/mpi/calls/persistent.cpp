@@ -18,7 +18,7 @@
 #include "mpi/words/native_reasons.h"
 
 namespace crossrail::mpi {
-// The part of a persistent call that does not depend on its arguments.
+// Persistent is the part of a persistent call that does not depend on its arguments.
 class Persistent : public OurRequest, public Startable {
  public:
   Persistent(CommunicatorRecord& record, const char* function) : OurRequest(record, function) {}

@@ -1,5 +1,5 @@
-// What calls on a communicator that is not open yet have to do with opening it. Only calls that MPI would not refuse count, as a survey has
-// found: the program may repeat a refused call on the one rank where it was wrong, and then the ranks' counts would differ.
+// These functions decide whether calls on a communicator that is not open yet are a reason to open it. Only calls that MPI would not refuse count, as
+// a survey has found: the program may repeat a refused call on the one rank where it was wrong, and then the ranks' counts would differ.
 #pragma once
 
 #include "base/settings.h"

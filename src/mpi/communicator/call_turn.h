@@ -1,5 +1,5 @@
-// One carried blocking call of a communicator after the other. MPI forbids two threads to make collective calls on one communicator at the same
-// time, but MPI libraries let pass what happens to match, and a ControlBlock serves one call at a time.
+// CallTurn makes the handled blocking calls of a communicator run one after the other. MPI forbids two threads to make collective calls on one
+// communicator at the same time, but MPI libraries accept it when the calls happen to match, and a ControlBlock serves only one call at a time.
 #pragma once
 
 #include <sched.h>
@@ -10,10 +10,10 @@
 
 namespace crossrail::mpi {
 
-// Legal programs never wait for a turn.
+// A correct program never waits for its turn.
 class CallTurn {
  public:
-  // Of a thread that has it already too: it has left the earlier call by longjmp, or is nested in it.
+  // A thread that already holds the turn gets it again: either it left the earlier call by longjmp, or this call is nested in that one.
   void take() {
     const void* nobody = nullptr;
     while (!owner_.compare_exchange_weak(nobody, &this_thread, std::memory_order_acquire) && nobody != &this_thread) {
@@ -28,7 +28,7 @@ class CallTurn {
   std::atomic<const void*> owner_{nullptr};
 };
 
-// Takes a turn for as long as it lives, where threads may call MPI at the same time.
+// An InTurn holds the turn for its lifetime if threads may call MPI at the same time.
 class InTurn {
  public:
   explicit InTurn(CallTurn* turn) : turn_(turn != nullptr && all_threads_may_call() ? turn : nullptr) {

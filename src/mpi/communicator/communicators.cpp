@@ -38,8 +38,8 @@ int do_not_copy(MPI_Comm, int, void*, void*, void*, int* flag) {
   return MPI_SUCCESS;
 }
 
-// MPI_Finalize deletes the attributes of MPI_COMM_SELF first of all (not every library deletes
-// those of the world): from now on nothing that was remembered holds.
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else (not every library deletes those of MPI_COMM_WORLD), so nothing that was
+// remembered is valid from here on.
 int finalize(MPI_Comm, int, void*, void*) {
   begin_finalize();
   generation_of_records.fetch_add(1, std::memory_order_release);
@@ -56,9 +56,10 @@ void watch_for_finalize() {
   });
 }
 
-// An MPI library refuses an attribute only where it has no memory left. The other ranks may have their records: they would wait for this one.
+// An MPI library refuses to set an attribute only when it is out of memory. The job has
+// to end, because the other ranks may have their records and would wait for this one.
 void end_job(MPI_Comm comm, int code) {
-  std::fputs("crossrail: the MPI library cannot keep an attribute with a communicator, so that this rank cannot take part in calls of the others: "
+  std::fputs("crossrail: MPI cannot store an attribute with a communicator, so this rank cannot take part in the calls of the other ranks, and "
              "the job ends. Give it more memory, or set CROSSRAIL=0.\n", stderr);
   (void)pmpi().Abort(comm, code);
 }
@@ -73,9 +74,8 @@ int record_keyval() {
   return keyval;
 }
 
-// Before MPI_Init and after MPI_Finalize there is nothing to remember. In a program that uses
-// sessions only, MPI counts as not initialised although communicators exist; the predefined ones
-// do not.
+// Nothing can be remembered before MPI_Init and after MPI_Finalize. In a program that uses only sessions, MPI counts as not initialized although
+// communicators exist; the predefined communicators do not exist there.
 bool mpi_runs(MPI_Comm comm) {
   int finalized = 0;
   (void)pmpi().Finalized(&finalized);
@@ -100,7 +100,7 @@ bool find(MPI_Comm comm, CommunicatorRecord*& record) {
   if (comm == handles().comm_null || !mpi_runs(comm)) return false;
   void* value = nullptr;
   int found = 0;
-  if (pmpi().Comm_get_attr(comm, record_keyval(), &value, &found) != MPI_SUCCESS) return false;  // It is no communicator.
+  if (pmpi().Comm_get_attr(comm, record_keyval(), &value, &found) != MPI_SUCCESS) return false;  // The handle is no communicator.
   record = found != 0 ? static_cast<CommunicatorRecord*>(value) : nullptr;
   return true;
 }
@@ -147,11 +147,11 @@ void observe_finalize(const FinalizeObserver& observer) { finalize_observer = ob
 
 bool finalizing() { return finalize_has_begun; }
 
-// With a broadcast of ours under way MPICH would delete the attributes later, also those of the program.
+// If a broadcast of ours were still under way, MPICH would delete the attributes later, including those of the program.
 Freeing* begin_to_free(MPI_Comm comm) {
   CommunicatorRecord* record = nullptr;
   if (find(comm, record) && record != nullptr && record->early != nullptr) record->early->leave_nothing_under_way(Invitation::kMostNs);
-  generation_of_records.fetch_add(1, std::memory_order_release);  // so that what threads remember of it holds no more
+  generation_of_records.fetch_add(1, std::memory_order_release);  // This invalidates what threads remember of the record.
   return innermost = new Freeing{comm, innermost};
 }
 

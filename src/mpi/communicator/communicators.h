@@ -1,4 +1,4 @@
-// The record that crossrail keeps with a communicator, as one of its attributes.
+// CommunicatorRecord is what crossrail knows of a communicator. It is stored as an attribute of that communicator.
 #pragma once
 
 #include <atomic>
@@ -19,58 +19,59 @@ namespace crossrail::mpi {
 struct CommunicatorRecord {
   MPI_Comm comm{};
   int ranks = 0;
-  bool between_groups = false;  // an inter-communicator, whose calls are all the MPI library's
-  bool opened = false;  // opening.h; calls are native until then
+  bool between_groups = false;  // This is an inter-communicator, whose calls are all left to MPI.
+  bool opened = false;  // Calls are native until it is opened (opening.h).
   FirstCalls first_calls;
   std::int64_t first_call_began_ns = 0;
-  std::unique_ptr<EarlyOpening> early;  // from its second nonblocking call on, until it is open and all ranks have heard
-  std::unique_ptr<Communicator> communicator;  // null: every call on it is native
-  CallTurn turn;                               // of blocking calls, while they are ours
-  VectorCall::Facts facts;                     // of blocking v-collectives
+  std::unique_ptr<EarlyOpening> early;  // This exists from the second nonblocking call until the communicator is open and all ranks know it.
+  std::unique_ptr<Communicator> communicator;  // If null, every call is native.
+  CallTurn turn;                               // Handled blocking calls take turns.
+  VectorCall::Facts facts;                     // These are facts about blocking v-collectives.
   PersistentSlots persistent;
-  std::atomic<int> uses{1};                    // by the MPI communicator and by pending and persistent calls
-  bool freed = false;                          // the MPI communicator has gone
+  std::atomic<int> uses{1};                    // The MPI communicator and every pending or persistent call hold one use.
+  bool freed = false;                          // The MPI communicator no longer exists.
 
-  // Whether calls on it may be carried: it is open, and some algorithm is for it.
+  // Returns whether calls on it may be handled: it is open and at least one algorithm can serve it.
   bool may_carry() const { return opened && communicator != nullptr && !communicator->native_only; }
-  // Of an open one: whether every call is the MPI library's as it comes.
+  // For an open communicator: returns whether every call goes to MPI without any work of ours.
   bool has_nothing_to_do() const { return communicator->native_only && !device::driver_present(); }
 };
 
-// Whether there can be a record for `comm`; null if it has none.
+// Returns whether `comm` can have a record; `record` is null if it has none yet.
 bool find(MPI_Comm comm, CommunicatorRecord*& record);
-// The record that `comm` has, or a new one that is not opened. Null where there can be none (no such communicator, MPI not running).
+// Returns the record of `comm`, or a new one that is not opened. Returns null
+// if there can be none (`comm` is no communicator, or MPI is not running).
 CommunicatorRecord* look_up(MPI_Comm comm);
-// The last one that this thread has looked up. It holds as long as no record has gone meanwhile.
+// LastRecord is the record that this thread looked up last. It is valid as long as no record has been deleted since.
 struct LastRecord {
   MPI_Comm comm{};
   CommunicatorRecord* record = nullptr;
   std::uint64_t generation = 0;
 };
 extern constinit thread_local LastRecord last_record;
-extern std::atomic<std::uint64_t> generation_of_records;  // grows whenever a record goes
+extern std::atomic<std::uint64_t> generation_of_records;  // It grows whenever a record is deleted.
 
-// Keeps a record until `unuse`, also after its communicator has been freed.
+// Keeps a record alive until `unuse`, even after its communicator has been freed.
 void use(CommunicatorRecord& record);
 void unuse(CommunicatorRecord& record);
 
-// The program frees a communicator, has freed it or failed to. What its functions that delete attributes call on it meanwhile is the MPI
-// library's: ours may have gone, and no new ones can be set.
+// A Freeing exists while the program frees a communicator. What the program's attribute delete functions call on the communicator meanwhile is left
+// to MPI, because our attribute may already be gone and a new one cannot be set.
 struct Freeing {
   MPI_Comm comm;
-  Freeing* outer;  // of this thread
+  Freeing* outer;  // It is the one around this one on the same thread.
 };
 Freeing* begin_to_free(MPI_Comm comm);
 void end_freeing(Freeing* begun);
-// The program calls MPI_Comm_disconnect, in which MPICH waits for its last request on the communicator, ours included, before it deletes attributes.
+// The program calls MPI_Comm_disconnect. MPICH waits in it for the last request on the communicator, including ours, before it deletes attributes.
 void begin_to_disconnect(MPI_Comm comm);
 
-// True from the beginning of MPI_Finalize on: nothing of MPI's needs to be given back any more.
+// Returns true from the beginning of MPI_Finalize on. From then on, MPI objects no longer have to be freed.
 bool finalizing();
-// It begins: where MPI_Finalize is not called by its C name, with the attributes of MPI_COMM_SELF.
+// MPI_Finalize begins. If the program calls it by another name than the C one, we notice when the attributes of MPI_COMM_SELF are deleted.
 void begin_finalize();
 struct FinalizeObserver {
-  void (*before)() = nullptr;  // while calls that are pending can still go on
+  void (*before)() = nullptr;  // It is called while pending calls can still make progress.
   void (*begun)() = nullptr;
 };
 void observe_finalize(const FinalizeObserver& observer);

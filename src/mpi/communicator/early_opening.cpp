@@ -51,7 +51,7 @@ void EarlyOpening::invite(bool wanted) {
   else if (stage_ == Stage::waiting) stage_ = Stage::given_up;
 }
 
-// A communicator with a collective under way is not freed.
+// A communicator must not be freed while a collective is under way on it.
 EarlyOpening::~EarlyOpening() {
   if (!finalizing()) leave_nothing_under_way(Invitation::kMostNs);
   cancelled_ = true;
@@ -111,7 +111,7 @@ bool EarlyOpening::carries(std::uint64_t call) {
   std::int64_t spent = 0;
   go_on(call - 1);
   while ((stage_ == Stage::opening || (stage_ == Stage::waiting && !invitations_.empty())) && spent < most) {
-    let_mpi_progress(comm_);  // the others may be in a wait for this rank's calls
+    let_mpi_progress(comm_);  // The other ranks may be waiting for calls of this rank.
     go_on(call - 1);
     spent = now_ns() - began;
   }
@@ -121,10 +121,10 @@ bool EarlyOpening::carries(std::uint64_t call) {
 
 bool EarlyOpening::conclude(std::uint64_t calls_begun) {
   for (; stage_ == Stage::waiting && !invitations_.empty(); sched_yield()) go_on(calls_begun);
-  const bool may_come = stage_ == Stage::waiting;  // nobody has told where to meet
+  const bool may_come = stage_ == Stage::waiting;  // No rank has said where to meet.
   int refused = may_come || stage_ == Stage::given_up ? 1 : 0, worst = 1;
   const int code = pmpi().Allreduce(&refused, &worst, 1, handles().whole_number, handles().maximum, comm_);
-  if (code != MPI_SUCCESS && table_ != nullptr && refused == 0) {  // the others may have gone on in the table
+  if (code != MPI_SUCCESS && table_ != nullptr && refused == 0) {  // The others may have gone on in the table.
     cancelled_ = true;
     while (!fiber_->finished()) fiber_->resume();
     table_->finish(false, calls_begun);
@@ -134,7 +134,7 @@ bool EarlyOpening::conclude(std::uint64_t calls_begun) {
     communicator.reset();
     return false;
   }
-  // A rank that has returned from a collective call of the MPI library may still have to move messages for those that are in it.
+  // Although this rank has returned from MPI's collective, it may still have to forward messages for ranks that are inside it.
   for (; stage_ == Stage::opening || !table_->decided(); sched_yield()) {
     go_on(calls_begun);
     let_mpi_progress(comm_);

@@ -34,7 +34,7 @@ void ErrorNotices::begin_call(std::size_t slot, const Call& call) {
   if (slot != kBlockingSlot || said_) return;
   own_.begun = call.number;
   own_.in_place = call.in_place;
-  // A rank that is always late never waits, and others ask it again and again.
+  // A rank that is always late never waits, so it reads notices only here, while other ranks ask it again and again.
   if (++begun_ % kCallsAReading != 0 || inside_ > 0) return;
   ++inside_;
   read_all();
@@ -49,7 +49,7 @@ bool ErrorNotices::end_call(std::size_t slot) {
   return !said_;
 }
 
-// Postings that have gone out by now make room. Not from within: the one further up goes through them.
+// Removes postings that have been sent, to free their memory. A nested call must not do it, because the outer one is iterating over them.
 void ErrorNotices::drop_sent() {
   if (inside_ > 1 || !may_make_progress()) return;
   for (auto at = postings_.begin(); at != postings_.end();) {
@@ -108,7 +108,7 @@ void ErrorNotices::report_error(std::size_t slot, Code code, Met met) {
 
 Status ErrorNotices::look(std::size_t slot, std::span<const int> awaited) {
   const std::lock_guard lock(mutex_);
-  if (inside_ > 0) return {};  // the one further up is at it
+  if (inside_ > 0) return {};  // The outer call is already looking.
   ++inside_;
   Record& own = record(slot);
   ++own.looks;
@@ -121,7 +121,7 @@ Status ErrorNotices::look(std::size_t slot, std::span<const int> awaited) {
 
 bool ErrorNotices::drain() {
   const std::lock_guard lock(mutex_);
-  if (!may_make_progress()) return true;  // nobody knows
+  if (!may_make_progress()) return true;  // The state of the messages is unknown here.
   space_.box->fetch();
   for (Notice notice{}; space_.box->take(space_.own_key, notice);) {
     if (notice.code != 0) leave_messages();
@@ -143,7 +143,7 @@ void ErrorNotices::read_all() {
     Told& told = known.others[static_cast<std::size_t>(from)];
     if (notice.call >= told.notice.call) told = {notice, known.looks};
     if (notice.code == 0) {
-      // It waits for what this rank has left behind.
+      // The sender waits for a call that this rank has already left.
       if (notice.call < known.mine.call) tell(known, {&from, 1});
       continue;
     }
@@ -165,7 +165,7 @@ Status ErrorNotices::find_mismatch(const Record& known) const {
   return {};
 }
 
-// What it sent before its notice may come behind it, on another way; but not a whole look later.
+// Messages that a peer sent before its notice may arrive after it by another route, but no later than one whole look.
 bool ErrorNotices::is_ahead(std::size_t slot, int peer) {
   const std::lock_guard lock(mutex_);
   const Record& known = record(slot);
@@ -187,7 +187,7 @@ Status ErrorNotices::judge(std::int64_t most_ns) {
       state(kBlockingSlot, Code::broken, Met::on_another_slot);
     }
     --inside_;
-    if (found == Verdict::On::given_back) return failed(Code::given_back, "another rank met an error in a call before");
+    if (found == Verdict::On::given_back) return failed(Code::given_back, "another rank met an error in an earlier call");
     if (found == Verdict::On::error) return failed(Code::broken, "another rank met an error on this communicator");
   }
 }

@@ -1,6 +1,5 @@
-// ErrorNotices: what ranks that share no segment tell each other when a call takes too long. Nothing is
-// sent while calls go well. A rank that waits too long for another asks that one, which answers if it has gone on; only an
-// error is told to all.
+// ErrorNotices lets ranks that share no segment inform each other when a call takes too long. Nothing is sent while calls go well. A rank that waits
+// too long for another one asks it, and that rank answers if it has gone on. Only an error is reported to all ranks.
 #pragma once
 
 #include <atomic>
@@ -27,7 +26,7 @@ class ErrorNotices {
 
   struct Place {
     MessageSpace space;
-    CommonNumber number;  // on the common communicator
+    CommonNumber number;  // It is this communicator's number on the common communicator.
     int rank, size;
   };
   explicit ErrorNotices(Place place)
@@ -36,33 +35,33 @@ class ErrorNotices {
   const MessageSpace& space() const { return space_; }
 
   void begin_call(std::size_t slot, const Call& call);
-  // The call, if it is a blocking one, has all that it was to receive. False if this rank has said before that it had not.
+  // A call has received all its data. Returns false if it is a blocking call and this rank has said before that it was not complete.
   bool end_call(std::size_t slot);
-  // Tells those whom this rank waits for, once a call, in which one, and reads what others have told. Errors: mismatch; the
-  // code that another rank has met.
+  // Tells the ranks in `awaited`, once a call, which call this rank waits in, and reads what other ranks have sent. Errors: mismatch; the code of an
+  // error that another rank has met.
   Status look(std::size_t slot, std::span<const int> awaited);
-  // Whether `peer` has gone on to a later call of the slot, and its messages of this one must have come by now.
+  // Returns whether `peer` has gone on to a later call of the slot and its messages of this call must have arrived by now.
   bool is_ahead(std::size_t slot, int peer);
-  // This rank has met an error, or heard of one: says so to all, and how far it has come. Once.
+  // This rank has met an error or heard of one. Tells all ranks once, together with the last call that this rank has completed.
   void report_error(std::size_t slot, Code code, Met met);
-  // What becomes of this rank's present blocking call: given_back, or an error; the same on all ranks. Waits until
-  // all have said how far they have come, which they do in this call at the latest. Where one is in the MPI
-  // library instead, which waits for us, nobody would ever know: after `most_ns` all calls end with the error.
+  // Decides the outcome of this rank's present blocking call, which is the same on all ranks: given_back or an error. Waits until all ranks have said
+  // how far they have come, which they do in this call at the latest. A rank that is inside MPI and waits for us would never say it. Therefore all
+  // calls end with the error after `most_ns`.
   Status judge(std::int64_t most_ns);
-  // Takes in what has arrived, for good. True once all that this rank has sent has been received.
+  // Receives and discards what has arrived. Returns true once everything that this rank has sent has been received.
   bool drain();
-  // A call on the communicator has ended before its messages were received.
+  // A call on the communicator has ended before all its messages were received.
   void leave_messages() { messages_left_.store(true, std::memory_order_relaxed); }
-  // Whether that has happened on some rank, as far as this one has heard.
+  // Returns whether that has happened on any rank, as far as this rank knows.
   bool messages_left() const { return messages_left_.load(std::memory_order_relaxed); }
 
  private:
-  // Notices on their way: their memory must stay until they have been received.
+  // A Posting holds notices that are being sent: their memory must stay until they have been received.
   struct Posting {
     std::vector<Notice> notices;
     std::vector<MPI_Request> requests;
   };
-  // The last that a rank has told of a slot, and during which look of ours that came.
+  // Told is the last notice of a rank about a slot, and the number of our look in which it arrived.
   struct Told {
     Notice notice{};
     std::uint64_t look = 0;
@@ -70,8 +69,8 @@ class ErrorNotices {
   struct Record {
     Notice mine{};
     std::uint64_t looks = 0;
-    std::vector<Told> others;                 // by rank
-    std::vector<std::uint64_t> told_in_call;  // the last call of which this rank has told another, by rank
+    std::vector<Told> others;                 // The index is the rank.
+    std::vector<std::uint64_t> told_in_call;  // The index is the rank, and the value is the last call of which this rank has told it.
   };
   Record& record(std::size_t slot);
   void drop_sent();
@@ -84,17 +83,17 @@ class ErrorNotices {
   MessageSpace space_;
   CommonNumber number_;
   int rank_, size_;
-  std::recursive_mutex mutex_;  // MPI calls made here may advance other calls of the communicator, which come here
+  std::recursive_mutex mutex_;  // MPI calls made under this lock may advance other calls of the communicator, which lock it again.
   int inside_ = 0;
-  std::deque<Record> records_;  // by slot; they stay where they are
-  std::uint64_t begun_ = 0;  // blocking calls
+  std::deque<Record> records_;  // The index is the slot; a deque does not move its elements.
+  std::uint64_t begun_ = 0;  // Only blocking calls count.
   std::list<Posting> postings_;
 
-  Statement own_;  // as it is; once it is said, as it was then
+  Statement own_;  // It is the current state until it has been sent; then it stays as it was sent.
   bool said_ = false;
   Verdict verdict_;
   std::atomic<bool> messages_left_{false};
-  std::uint64_t error_ = 0;  // the first that another rank has told of
+  std::uint64_t error_ = 0;  // This is the first error that another rank has reported.
   int error_from_ = 0;
 };
 

@@ -8,7 +8,7 @@ namespace {
 constexpr std::int64_t kOpeningsWorthNonblocking = 5;
 
 bool is_power_of_four(std::uint64_t number) { return std::has_single_bit(number) && std::countr_zero(number) % 2 == 0; }
-// 0, 2, 8, 32, ... calls before this one: asking costs about as much as a short call.
+// The ranks ask each other after 0, 2, 8, 32, ... calls, since asking costs about as much as a short call.
 bool asks_after(std::uint64_t calls) { return calls == 0 || (calls % 2 == 0 && is_power_of_four(calls / 2)); }
 
 }  // namespace
@@ -29,7 +29,8 @@ bool FirstCalls::begin_nonblocking(std::int64_t now_ns) {
 bool FirstCalls::begin_other() { return nonblocking_ > 0 && asks_after(blocking_++); }
 
 bool FirstCalls::worth_opening(std::int64_t now_ns, std::int64_t opening_ns) const {
-  // How long nonblocking calls take nobody knows: what counts is that a few of them, with all that the program has done, have taken much longer.
+  // The duration of nonblocking calls is unknown. Therefore the rule counts the time since
+  // the first one, including the program's own work: it must be much longer than opening.
   const bool many = nonblocking_ > kFew && now_ns - first_nonblocking_ns_ >= kOpeningsWorthNonblocking * opening_ns;
   return opening_ns == 0 || long_one_ || many || blocking_ns_ >= opening_ns;
 }

@@ -9,8 +9,8 @@ namespace {
 
 constexpr int kTries = 16;
 
-// A number that no other communicator of any of these ranks has. Another thread may be at the same for another communicator: then both
-// look for another one.
+// Agrees on a number that no other communicator of any of these ranks has. If another thread does the same for another communicator, both may fail to
+// agree and then try other numbers.
 Status agree_on_tag(Links& links, bool& agreed, std::uint32_t& tag) {
   HelperProcesses& helpers = HelperProcesses::of_process();
   for (int tries = 0; tries < kTries; ++tries) {

@@ -19,13 +19,13 @@ namespace crossrail::mpi {
 namespace {
 
 struct Kept {
-  std::map<std::string, std::string> values;  // by variable
+  std::map<std::string, std::string> values;  // The key is the name of the variable.
   bool opened = false;
 };
 
 std::atomic<bool> any_given{false};
 
-// Not all libraries have all of them, and none is needed for anything else.
+// Some libraries lack some of these functions. Nothing but info keys needs them.
 struct InfoFunctions {
   int (*get_nkeys)(MPI_Info, int*) = reinterpret_cast<decltype(get_nkeys)>(library_symbol("PMPI_Info_get_nkeys"));
   int (*get_nthkey)(MPI_Info, int, char*) = reinterpret_cast<decltype(get_nthkey)>(library_symbol("PMPI_Info_get_nthkey"));
@@ -45,7 +45,7 @@ int forget_info_keys(MPI_Comm, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
-// For copies of communicators that this thread is just beginning.
+// This thread is about to make copies of communicators with these keys.
 thread_local const Kept* for_copies = nullptr;
 
 int copy(MPI_Comm, int, void*, void*, void* its_copy, int* flag) {
@@ -63,7 +63,7 @@ int keyval() {
   return made;
 }
 
-// Null if `comm` has none.
+// Returns null if `comm` has none.
 Kept* find(MPI_Comm comm) {
   void* value = nullptr;
   int found = 0;
@@ -94,7 +94,7 @@ std::string problem(const std::string& key, const std::string& value, const Kept
   return {};
 }
 
-// What makes no sense is told by rank 0 of `comm`.
+// Rank 0 of `comm` reports values that make no sense.
 void keep(Kept& kept, MPI_Comm comm, const std::string& key, const std::string& value) {
   const std::string wrong = problem(key, value, kept);
   if (wrong.empty()) {

@@ -13,15 +13,15 @@ namespace {
 
 using Invitations = std::vector<std::shared_ptr<Invitation>>;
 
-std::mutex invitations_mutex;  // of the list
+std::mutex invitations_mutex;  // It protects the list.
 Invitations& under_way() {
   static Invitations& all = *new Invitations;
   return all;
 }
 std::atomic<int> count{0};
 
-// One thread at a time; nobody waits for it, since what MPI does in a test may lead here again: the last request on
-// a communicator that has been freed takes its attributes along.
+// Only one thread looks at a time, and no thread waits for it. Testing a request may lead here again: when the last request on a freed communicator
+// ends, MPI deletes its attributes.
 std::atomic_flag looking;
 thread_local bool this_thread_looks = false;
 

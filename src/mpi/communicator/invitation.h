@@ -1,5 +1,5 @@
-// Invitation: a short message from the first rank of a communicator to all others, by a nonblocking broadcast on it,
-// since the program's own calls on it go on meanwhile.
+// An Invitation is a short message from rank 0 of a communicator to all other ranks. It is a nonblocking broadcast on that communicator, since the
+// program's own calls on it go on meanwhile.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@ namespace crossrail::mpi {
 
 class Invitation {
  public:
-  // Where the OpeningTable lies; zero bytes if the first rank could not make one.
+  // The message says where the OpeningTable lies. Its address has zero bytes if rank 0 could not make one.
   struct Message {
     std::uint64_t magic = kMagic;
-    std::uint64_t later = 0;  // not zero: it says nothing
-    std::uint64_t machine = 0, pid_space = 0;  // of Location: where the address means something
+    std::uint64_t later = 0;  // If it is not zero, the message says nothing.
+    std::uint64_t machine = 0, pid_space = 0;  // The address is valid only on this machine and in this PID namespace (Location).
     SharedMemoryAddress address{};
 
     bool is_crossrails() const { return magic == kMagic; }
@@ -27,17 +27,16 @@ class Invitation {
     bool is_from(const Location& here) const { return is_crossrails() && machine == here.machine && pid_space == here.pid_space; }
   };
 
-  // All ranks at the same place among their collective calls on `comm`; only the first one's message counts. Null
-  // if MPI refuses.
+  // All ranks call this at the same place among their collective calls on `comm`, and only rank 0's message counts. Returns null if MPI refuses.
   static std::shared_ptr<Invitation> send(MPI_Comm comm, const Message& message);
   const Message& message() const { return message_; }
-  // Also where it has failed, which makes the message nobody's.
+  // This is also true of an invitation that has failed, whose message must not be used.
   bool arrived() const { return arrived_.load(std::memory_order_acquire); }
-  // Waits for it, so long at most: some rank may never make the call that this one has made.
+  // Waits at most this long, because some rank may never make the call that this rank has made.
   static constexpr std::int64_t kMostNs = 2'000'000'000, kForEver = std::numeric_limits<std::int64_t>::max();
   void end(std::int64_t most_ns = kMostNs);
 
-  // Looks which of all those under way have arrived. A communicator that the program has freed may stay until then.
+  // Tests all invitations under way. A communicator that the program has freed may stay alive until its invitation has arrived.
   static void look_at_all();
   // MPI_Finalize is about to begin.
   static void end_all();

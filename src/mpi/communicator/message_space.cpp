@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostNumbers = 65536;
 
-// How many communicators the tags of the MPI library are enough for.
+// Returns for how many communicators the tags of the MPI library suffice.
 std::size_t numbers_in_tags() {
   void* value = nullptr;
   int found = 0;
@@ -26,7 +26,7 @@ CommonNumber::~CommonNumber() {
 }
 
 CommonCommunicator& CommonCommunicator::of_process() {
-  static CommonCommunicator& one = *new CommonCommunicator;  // outlives every static object
+  static CommonCommunicator& one = *new CommonCommunicator;  // It outlives every static object.
   return one;
 }
 
@@ -51,7 +51,7 @@ std::shared_ptr<NoticeBox> CommonCommunicator::settle(MPI_Comm made, std::uint64
   name_ = name;
   rank_ = rank;
   box_ = std::make_shared<NoticeBox>(made);
-  // Who tells of an error has perhaps sent more than was received.
+  // A rank that reports an error may have sent messages that were never received, so its number stays in use.
   box_->on_late_error([this](std::uint64_t serial) {
     const std::lock_guard locked(mutex_);
     in_use_[serial % in_use_.size()] = true;

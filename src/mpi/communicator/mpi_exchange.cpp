@@ -17,10 +17,10 @@ namespace crossrail::mpi {
 namespace {
 
 constexpr int kMeetingTestsBetweenYields = 100;
-// Of what ranks write for each other, beyond the sizes of it; to be counted up when its meaning changes.
+// This is the version of the records that ranks write for each other. Increase it when their meaning changes without a change in size.
 constexpr std::uint64_t kProtocol = 6;
 
-constexpr int kLeastProtocol = 1 << 10;  // of any build
+constexpr int kLeastProtocol = 1 << 10;  // No build has a smaller value.
 
 int protocol() {
   std::uint64_t hash = kHashSeed;
@@ -30,7 +30,7 @@ int protocol() {
   return kLeastProtocol + static_cast<int>(hash % (INT_MAX - kLeastProtocol));
 }
 
-// Of all ranks, by their maximum.
+// `largest` and `smallest` are the extremes over all ranks.
 bool is_from_crossrail(int largest, int smallest) { return largest >= protocol() && smallest <= protocol() && smallest >= kLeastProtocol; }
 
 void complain_of_other_builds(MPI_Comm comm) {
@@ -157,7 +157,7 @@ MpiExchange::End MpiExchange::finish(bool mine) {
   return of_all.given_up == 0 && of_all.refused == 0 ? End::agreed : End::refused;
 }
 
-// In the next step of the others, which is the record that all gather, or a round.
+// The rank takes part in the next step of the others, which is either the first record that all gather or a round.
 void MpiExchange::give_up() {
   if (over_ || !begun_) return;
   over_ = true;

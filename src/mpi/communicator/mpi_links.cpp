@@ -15,9 +15,9 @@
 namespace crossrail::mpi {
 namespace {
 
-constexpr std::size_t kMostMessageBytes = Links::kMostPiece;  // counts are int
-// Tags: slot and call, so that a message which nobody expected cannot be taken for one of a later call, and
-// what the message is; 1 is the notices'. Those of a communicator begin where message_space.h says.
+constexpr std::size_t kMostMessageBytes = Links::kMostPiece;  // MPI counts are int.
+// A tag holds the slot, the call and the kind of message, so that an unexpected message cannot be mistaken for one of a later call. Kind 1 is a
+// notice. message_space.h says where a communicator's tags begin.
 constexpr std::uint64_t kSlotsInTags = 256;
 constexpr std::uint64_t kCallsInTags = 31;
 constexpr int kTagsACall = 4;
@@ -27,7 +27,7 @@ constexpr std::uint64_t kCallsAClosing = 64;
 constexpr int kTestsBetweenYields = 1000;
 constexpr std::int64_t kMostCancelNs = 2'000'000'000;
 constexpr std::int64_t kMostVerdictPatiences = 20;
-// Looks, half a patience apart, after which a message does not come any more whose sender has said that it has gone on.
+// If the sender has said that it has gone on, its message is given up after this many looks, which are half a patience apart.
 constexpr int kMostSuspicions = 40;
 
 }  // namespace
@@ -61,7 +61,7 @@ void MpiLinks::trace_ends(Span span) const {
   for (std::size_t one = span.first; one < span.end; ++one) trace::end(posted_[one].traced);
 }
 
-// Long messages travel in parts.
+// A message that is longer than MPI's counts allow is sent in parts.
 Status MpiLinks::post(const Message& message, std::byte* data, std::size_t bytes) {
   const MessageSpace& space = peers_->notices->space();
   const int rank = space.rank_of(message.peer);
@@ -89,7 +89,7 @@ Status MpiLinks::post_recv(int rank, void* data, std::size_t bytes, Channel chan
   return post({rank, tag_of(channel), true}, static_cast<std::byte*>(data), bytes);
 }
 
-// What may come shorter is awaited once it is waited for: before that it may be given up.
+// A message that may be shorter counts as awaited only while the rank waits for it, because before that it may still be given up.
 bool MpiLinks::awaits(int peer) const {
   for (std::size_t one = 0; one < posted_.size(); ++one) {
     if (posted_[one].peer != peer || requests_[one] == handles().request_null) continue;
@@ -98,8 +98,8 @@ bool MpiLinks::awaits(int peer) const {
   return false;
 }
 
-// What a rank says of itself comes by MPI, behind what it has sent before. That it is in a later call is not enough:
-// MPI libraries may keep what has been sent until their process calls them again.
+// A rank's own statement comes by MPI, behind what it has sent before. To know that it is in a later call is not enough: an MPI library may keep a
+// sent message until its process calls MPI again.
 Status MpiLinks::check_awaited() {
   for (int peer = 0; peer < peers_->size(); ++peer) {
     if (!awaits(peer)) continue;
@@ -118,7 +118,7 @@ Status MpiLinks::look_around(Doubt& doubt) {
   doubt.looked_ns = now;
   Status trouble = control_ == nullptr ? Status{} : control_->check_health();
   if (trouble.ok()) trouble = check_health();
-  // Once more: what was sent before it may complete our wait.
+  // The rank looks once more first, because a message that was sent before the trouble may complete the wait.
   if (!trouble.ok()) return std::exchange(doubt.certain, true) ? trouble : Status{};
   doubt.certain = false;
   const Status suspicion = check_awaited();
@@ -151,7 +151,7 @@ Status MpiLinks::wait_requests(Span span) {
   }
 }
 
-// The same on a fiber, which is resumed from inside the MPI library.
+// Does the same on a fiber, which is resumed from inside the MPI library.
 Status MpiLinks::wait_suspended(Span span) {
   const int count = static_cast<int>(span.end - span.first);
   Status tested;
@@ -170,8 +170,8 @@ Status MpiLinks::wait_suspended(Span span) {
   }
 }
 
-// A receive that has been matched cannot be cancelled, and ends with its message; one whose sender has gone
-// may never end, and is left alone after a while. What is being sent is its receiver's affair.
+// A receive that has been matched cannot be cancelled and ends with its message. If its sender has gone, it may never end and is abandoned after a
+// while. Sends are left to their receivers.
 void MpiLinks::cancel_posted() {
   for (std::size_t one = 0; one < requests_.size(); ++one) {
     if (requests_[one] == handles().request_null) continue;
@@ -227,8 +227,8 @@ Status MpiLinks::wait_posted() {
   return {};
 }
 
-// Dissemination: after ceil(log2 p) rounds everybody has heard, through others, of everybody. As messages of the
-// slot, since a collective of the MPI library would have to be called in the same order on all ranks.
+// The ranks agree by dissemination: after ceil(log2 p) rounds every rank has heard of every other one, through others. The messages belong to the
+// slot, since all ranks would have to call a collective of MPI in the same order.
 Status MpiLinks::agree_on_largest(std::uint32_t mine, std::uint32_t& largest) {
   CROSSRAIL_TRY(open_messages());
   const int size = peers_->size();
@@ -238,7 +238,7 @@ Status MpiLinks::agree_on_largest(std::uint32_t mine, std::uint32_t& largest) {
     CROSSRAIL_TRY(post({(peers_->rank - distance + size) % size, kAgreementTag, true}, reinterpret_cast<std::byte*>(&in), sizeof in));
     CROSSRAIL_TRY(post({(peers_->rank + distance) % size, kAgreementTag, false}, reinterpret_cast<std::byte*>(&out), sizeof out));
     const Status exchanged = wait_posted();
-    if (!exchanged.ok()) cancel_posted();  // nothing may arrive on this stack any more
+    if (!exchanged.ok()) cancel_posted();  // Nothing may arrive in this stack frame after it is left.
     CROSSRAIL_TRY(exchanged);
     largest = std::max(largest, in);
   }
@@ -274,11 +274,11 @@ void MpiLinks::report_error(Code code) {
 }
 
 Status MpiLinks::judge() {
-  CROSSRAIL_TRY(look_for_failures(peers_->user));  // then not all will speak
+  CROSSRAIL_TRY(look_for_failures(peers_->user));  // After a failure, some ranks will not answer.
   return peers_->notices->judge(kMostVerdictPatiences * static_cast<std::int64_t>(placement_.patience_ms) * 1'000'000);
 }
 
-// On a fiber the MPI library is in its progress, or will be soon.
+// On a fiber, MPI is already making progress or soon will.
 void MpiLinks::progress() {
   if (fiber_ == nullptr) let_mpi_progress(peers_->user);
 }

@@ -1,10 +1,9 @@
-// MpiLinks: Links over MPI, for one slot. Messages travel on a private communicator (message_space.h), with tags that tell the slot, the
+// MpiLinks implements Links over MPI for one slot. Messages travel on a private communicator (message_space.h), with tags that encode the slot, the
 // call and the kind of message. Waiting makes progress on the user's communicator.
 //
-// A rank that has waited too long for one on another node asks it by an error notice; that rank answers if it has gone on. Under ULFM it
-// also asks the MPI library for revoked communicators and failed processes (library/fault_tolerance.h). That a sender has gone on is
-// believed late, and only from the sender itself, because a message of its may still come
-// (docs/decisions/0019-a-message-may-still-come.md).
+// A rank that has waited too long for a rank on another node asks it by an error notice, and that rank answers if it has gone on. Under ULFM it also
+// asks MPI for revoked communicators and failed processes (library/fault_tolerance.h). It believes late that a sender has gone on, and only if the
+// sender itself says so, because a message from it may still arrive (docs/decisions/0019-a-message-may-still-come.md).
 #pragma once
 
 #include <memory>
@@ -22,18 +21,18 @@ namespace crossrail::mpi {
 class MpiLinks final : public Links {
  public:
   struct Placement {
-    std::size_t slot = 0;  // below kMostSlots
+    std::size_t slot = 0;  // It is less than kMostSlots.
     std::uint64_t patience_ms = 500;
     bool oversubscribed = false;
-    bool messages = true;  // false: its calls are moved where MPI may not be called
-    std::uint64_t calls_before = 0;  // of earlier slots of this number
+    bool messages = true;  // If false, the calls advance where MPI may not be called.
+    std::uint64_t calls_before = 0;  // Earlier slots of this number have had so many calls.
   };
   MpiLinks(std::shared_ptr<MpiPeers> peers, const Placement& placement)
       : peers_(std::move(peers)), placement_(placement), call_{.number = placement.calls_before} {}
   ~MpiLinks() override;
-  // The slot's control block, where there is one: waits for messages look at it when they take too long.
+  // `control` is the slot's control block if there is one; a wait that takes too long looks at it.
   void watch(ControlBlock* control) { control_ = control; }
-  // The user's communicator has been freed while calls are pending: the private one stays.
+  // The peers outlive the user's communicator while calls are pending on it.
   const std::shared_ptr<MpiPeers>& peers() const { return peers_; }
 
   std::size_t slot_number() const override { return placement_.slot; }
@@ -65,14 +64,14 @@ class MpiLinks final : public Links {
 
  private:
   struct Posted {
-    int expected_bytes;  // of a receive; -1 for a send, and for what has been looked at
+    int expected_bytes;  // For a receive; it is -1 for a send and for a receive that has been checked.
     int peer;
-    int part;            // of a message that is longer than MPI's counts
+    int part;            // A message that is longer than MPI's counts has several parts.
     trace::Number traced;
-    std::size_t* came = nullptr;  // of a receive that may come shorter
+    std::size_t* came = nullptr;  // It is set for a receive whose message may be shorter.
   };
   struct Span {
-    std::size_t first = 0, end = 0;  // of requests_
+    std::size_t first = 0, end = 0;  // Both are indices into requests_.
   };
   struct Message {
     int peer;
@@ -80,30 +79,30 @@ class MpiLinks final : public Links {
     bool receive;
     std::size_t* came = nullptr;
   };
-  // Beside the notices', and that of agreements (mpi_links.cpp).
+  // Notices and agreements use the other tags (mpi_links.cpp).
   static int tag_of(Channel channel) { return channel == Channel::blocks ? 0 : 2; }
   Status post(const Message& message, std::byte* data, std::size_t bytes);
-  // Tests until these requests are complete, looking around whenever patience runs out.
+  // Tests these requests until they are complete, and looks for trouble whenever patience runs out.
   Status wait_requests(Span span);
   Status wait_suspended(Span span);
   Status test(Span span, bool& done);
-  // Of one wait.
+  // Doubt is the state of one wait.
   struct Doubt {
     std::int64_t looked_ns = 0;
-    bool certain = false;  // there is an error, though it may not be ours
+    bool certain = false;  // There is an error, though it may concern another call.
     int suspicions = 0;
   };
-  // For waits, now and then: what keeps the posted messages from completing, once they cannot any more. Errors:
-  // mismatch, peer_lost, what others say.
+  // Waits call it now and then to find out why the posted messages can no longer
+  // complete. Errors: mismatch, peer_lost, and those that other ranks report.
   Status look_around(Doubt& doubt);
-  // What looks as if no message can come: its sender is in a later call, or has ended.
+  // Reports a peer whose message apparently cannot come any more because it is in a later call or has ended.
   Status check_awaited();
   bool awaits(int peer) const;
-  // Of receives that have ended.
+  // Checks the sizes of receives that have ended.
   Status check_sizes(Span span);
   Status check_size(std::size_t one);
   void give_up(const std::size_t& came, std::size_t first);
-  // Those of pieces that have ended before the others, which end with nothing where one was shorter.
+  // Handles those receives of pieces that have ended before the others; after a shorter piece, the later ones stay empty.
   Status end_pieces(Span span);
   Status finish(Span span);
   void forget_posted();
@@ -122,9 +121,9 @@ class MpiLinks final : public Links {
   std::vector<MPI_Request> requests_;
   std::vector<MPI_Status> statuses_;
   std::vector<Posted> posted_;
-  bool pieces_ = false;  // some receives that are posted are of one block
+  bool pieces_ = false;  // Some posted receives take one block each.
   Span waited_for_{};
-  std::vector<int> awaited_;  // ranks
+  std::vector<int> awaited_;  // The elements are ranks.
 };
 
 }  // namespace crossrail::mpi

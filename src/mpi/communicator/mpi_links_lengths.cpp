@@ -1,4 +1,4 @@
-// How much has come: messages of the length that their receive expects, and shorter ones where they may be.
+// These functions check how much has arrived: messages of the expected length, and shorter ones where that is allowed.
 #include "mpi/communicator/mpi_links.h"
 #include "mpi/library/pmpi.h"
 
@@ -11,8 +11,8 @@ Status MpiLinks::post_recv_up_to(int rank, const UpTo& what, Channel channel) {
 
 void MpiLinks::give_up(const std::size_t& came) { give_up(came, 0); }
 
-// Those that are not known to have ended. MPI matches messages in the order of the receives, so that nothing has come for those behind a
-// short one; what is before it may still be on its way.
+// Gives up the receives that are not known to have ended. MPI matches messages in the order of the receives. Therefore nothing can arrive for
+// receives behind a shorter message, while messages for those before it may still be on their way.
 void MpiLinks::give_up(const std::size_t& came, std::size_t first) {
   for (std::size_t one = first; one < posted_.size(); ++one) {
     if (posted_[one].came != &came || posted_[one].expected_bytes < 0) continue;
@@ -30,7 +30,7 @@ Status MpiLinks::check_size(std::size_t one) {
     return failure(Code::mismatch, "rank %d has sent %d bytes, rank %d expects %d", posted.peer, bytes, peers_->rank, posted.expected_bytes);
   }
   const bool shorter = bytes < posted.expected_bytes;
-  posted.expected_bytes = -1;  // a later test would find its status empty
+  posted.expected_bytes = -1;  // A later test would find an empty status.
   if (posted.came != nullptr) *posted.came += static_cast<std::size_t>(bytes);
   if (shorter) give_up(*posted.came, one + 1);
   return {};

@@ -1,4 +1,4 @@
-// MpiLinks: memory that ranks of a node share, or read of each other.
+// This part of MpiLinks handles memory that ranks of a node share or read from each other.
 
 #include <algorithm>
 #include <cstring>
@@ -33,7 +33,7 @@ Status MpiLinks::share(std::size_t bytes, NodeMemory& memory) {
   grown->seal();
   if (worst != Code::ok) return mine.ok() ? failed(worst, "the node's memory could not be shared") : mine;
   node_memory_ = std::move(grown);
-  // Its first bytes are SharedMemory's.
+  // Its first bytes belong to SharedMemory.
   memory = {node_memory_->data() + kCacheLineBytes, node_memory_->bytes() - kCacheLineBytes, 0};
   return {};
 }
@@ -41,8 +41,8 @@ Status MpiLinks::share(std::size_t bytes, NodeMemory& memory) {
 Status MpiLinks::export_range(const void* data, std::size_t bytes, std::uint64_t& address) {
   address = reinterpret_cast<std::uint64_t>(data);
   if (bytes == 0 || !device::driver_present()) return {};
-  // The kernel answers for our own pages as it would for a peer's call: the first and the last
-  // byte stand for the rest, since such memory is mapped in one piece.
+  // The kernel treats a read of our own pages as it would treat a peer's. Testing
+  // the first and the last byte suffices, since such memory is mapped in one piece.
   char byte = 0;
   const int self = peers_->process_of(peers_->rank);
   if (read_process(self, &byte, address, 1).ok() && read_process(self, &byte, address + bytes - 1, 1).ok()) return {};

@@ -12,8 +12,8 @@
 namespace crossrail::mpi {
 namespace {
 
-// Errors on the private communicator come back as codes. A handler of our own, because the standard
-// ABI's headers do not agree on the value of MPI_ERRORS_RETURN.
+// It makes errors on the private communicator come back as codes. It is a handler of our own because the headers of the standard ABI do not agree on
+// the value of MPI_ERRORS_RETURN.
 void stay_silent(MPI_Comm*, int*, ...) {}
 
 Status return_errors(MPI_Comm comm) {
@@ -24,14 +24,14 @@ Status return_errors(MPI_Comm comm) {
   return from_mpi(code, "MPI_Comm_set_errhandler");
 }
 
-// A split carries none of the user's attributes, whose copy functions would see a dup. Where the MPI library has no more communicators,
-// the program does not hear of it.
+// A split copies none of the user's attributes, while a dup would call their copy
+// functions. If MPI has no communicator left, the program does not hear of it.
 Status split(MPI_Comm user, int rank, MPI_Comm& made) {
   MPI_Errhandler its, silent;
   const bool created = pmpi().Comm_create_errhandler(stay_silent, &silent) == MPI_SUCCESS;
   const bool known = created && pmpi().Comm_get_errhandler(user, &its) == MPI_SUCCESS;
   if (known) (void)pmpi().Comm_set_errhandler(user, silent);
-  const int code = pmpi().Comm_split(user, 0, rank, &made);  // the others are in it
+  const int code = pmpi().Comm_split(user, 0, rank, &made);  // The other ranks are in the split too.
   if (known) {
     (void)pmpi().Comm_set_errhandler(user, its);
     (void)pmpi().Errhandler_free(&its);
@@ -40,7 +40,7 @@ Status split(MPI_Comm user, int rank, MPI_Comm& made) {
   return from_mpi(code, "MPI_Comm_split");
 }
 
-// Not where MPI runs by sessions only.
+// In a program that uses only sessions there is no world to compare with.
 bool holds_whole_program(int size) {
   int initialized = 0, world_size = 0;
   (void)pmpi().Initialized(&initialized);
@@ -62,7 +62,7 @@ MpiPeers::MpiPeers(MPI_Comm user_comm, int own_rank, const std::vector<Location>
 MpiPeers::~MpiPeers() {
   if (notices == nullptr) return;
   if (finalizing()) {
-    (void)notices.release();  // MPI may still be sending from it
+    (void)notices.release();  // MPI may still be sending from its memory.
     return;
   }
   close_later(std::move(notices));
@@ -71,7 +71,7 @@ MpiPeers::~MpiPeers() {
 Status MpiPeers::open_messages() {
   if (messages_open()) return {};
   if (common_.box == nullptr) return make_private_communicator();
-  close_private_communicators();  // as many may go as come
+  close_private_communicators();  // This limits the number of open communicators: as many may be freed as are made.
   open_on(std::move(common_));
   return {};
 }
@@ -100,10 +100,10 @@ Status MpiPeers::make_private_communicator() {
   const bool settles = claims && becomes_common && end == MpiExchange::End::agreed;
   if (claims && !settles) common.unclaim();
   if (end != MpiExchange::End::agreed) {
-    // Where the others may believe that it is open, they send on it.
+    // If the others may believe that it is open, they send on it, and it has to stay.
     if (made != handles().comm_null && all_know_of_failure) (void)pmpi().Comm_free(&made);
     return failed(all_know_of_failure ? Code::unsupported : Code::system,
-                  "MPI makes no further communicator for crossrail's messages, or CROSSRAIL_PRIVATE_COMMUNICATORS allows none");
+                  "MPI cannot make another communicator for crossrail's messages, or CROSSRAIL_PRIVATE_COMMUNICATORS does not allow it");
   }
   open_on(private_space(settles ? common.settle(made, name, rank) : std::make_shared<NoticeBox>(made), name));
   return {};

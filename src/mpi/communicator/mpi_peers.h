@@ -1,4 +1,4 @@
-// MpiPeers: what all slots of a communicator share of its MPI side: who the other ranks are, and where messages travel.
+// MpiPeers is the MPI side that all slots of a communicator share: who the other ranks are, and where messages travel.
 #pragma once
 
 #include <memory>
@@ -12,26 +12,26 @@
 namespace crossrail::mpi {
 
 struct MpiPeers {
-  // `number`: what this rank's Location says of it.
+  // `number` is the number that this rank's Location contains.
   MpiPeers(MPI_Comm user_comm, int own_rank, const std::vector<Location>& all, CommonNumber number);
   ~MpiPeers();
   MpiPeers(const MpiPeers&) = delete;
 
-  // At its first time collective over the user's communicator, unless all ranks know the common one.
-  // Errors: unsupported, on all ranks alike (no more communicators); system, where the others may not know.
+  // The first call is collective over the user's communicator, unless all ranks know the common one. Errors: unsupported on all ranks alike if MPI
+  // has no communicator left; system if the other ranks may not know of the failure.
   Status open_messages();
   bool messages_open() const { return notices != nullptr; }
-  // False once the process of `other`, on this machine, is known to have ended.
+  // Returns false once the process of `other` on this machine is known to have ended.
   bool alive(int other) const;
   int size() const { return size_; }
-  // The process of a rank on this machine; -1 where its number means nothing here.
+  // Returns the process of a rank on this machine, or -1 if its process number means nothing here.
   int process_of(int other) const;
 
   MPI_Comm user;
   int rank;
-  std::string segment_kind;  // how the node shares memory (SharedMemory::create)
-  std::unique_ptr<ErrorNotices> notices;  // null until messages are needed
-  bool all_know_of_failure = false;  // that messages could not be opened
+  std::string segment_kind;  // It says how the node shares memory (SharedMemory::create).
+  std::unique_ptr<ErrorNotices> notices;  // It is null until messages are needed.
+  bool all_know_of_failure = false;  // It refers to a failure to open messages.
 
  private:
   struct Neighbour {
@@ -41,9 +41,9 @@ struct MpiPeers {
   void open_on(MessageSpace space);
 
   int size_;
-  MessageSpace common_;  // without a box where it is not to be used
+  MessageSpace common_;  // It has no box if it is not to be used.
   CommonNumber number_;
-  std::vector<Neighbour> neighbours_;  // on this machine, with this rank, ascending: the others are not kept
+  std::vector<Neighbour> neighbours_;  // Only ranks on this machine are kept, including this one, in ascending order.
 };
 
 }  // namespace crossrail::mpi

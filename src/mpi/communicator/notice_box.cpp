@@ -8,7 +8,7 @@
 namespace crossrail::mpi {
 namespace {
 
-constexpr int kNoticeTag = 1;  // of messages it is none (mpi_links.cpp)
+constexpr int kNoticeTag = 1;  // No other kind of message has this tag (mpi_links.cpp).
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void NoticeBox::keep(const Notice& notice) {
   if (notice.code != 0 && late_error_) late_error_(notice.to);
 }
 
-// Probing any source fails from the failure of a process on, until that is acknowledged.
+// After a process has failed, MPI refuses to probe any source until the failure is acknowledged.
 bool NoticeBox::arrived() {
   int is_there = 0;
   const auto probe = [&] { return pmpi().Iprobe(MPI_ANY_SOURCE, kNoticeTag, comm_, &is_there, MPI_STATUS_IGNORE) == MPI_SUCCESS; };

@@ -1,5 +1,5 @@
-// NoticeBox: what arrives of error notices on one private communicator, on which the messages of several of the program's may travel.
-// Whoever looks receives for all of them: a notice's sender waits until it has been received.
+// A NoticeBox collects the error notices that arrive on one private communicator, which may carry the messages of several of the program's
+// communicators. A rank that looks receives notices for all of them, since their senders wait until they have been received.
 #pragma once
 
 #include <atomic>
@@ -15,9 +15,9 @@
 namespace crossrail::mpi {
 
 struct Notice {
-  std::uint64_t to;  // key of the communicator at the rank that it is sent to
-  std::uint64_t slot, call, shape, bytes, code;  // code 0: its sender waits; otherwise there is a statement
-  std::int64_t from;  // rank in the program's communicator
+  std::uint64_t to;  // It is the key of the communicator at the receiving rank.
+  std::uint64_t slot, call, shape, bytes, code;  // With code 0 the sender waits; otherwise the notice has a statement.
+  std::int64_t from;  // It is a rank of the program's communicator.
   Statement statement;
 };
 
@@ -27,16 +27,16 @@ class NoticeBox {
   NoticeBox(const NoticeBox&) = delete;
 
   MPI_Comm comm() const { return comm_; }
-  // From now on notices for this key are kept, until `forget`.
+  // Keeps notices for this key from now on, until `forget`.
   void expect(std::uint64_t key);
   void forget(std::uint64_t key);
-  // Hears of errors that are told under a key which has been forgotten. Before anything is fetched.
+  // Sets a function that is called for errors under a forgotten key. It must be set before the first fetch.
   void on_late_error(std::function<void(std::uint64_t)> heard) { late_error_ = std::move(heard); }
-  // Receives what has arrived, unless another thread, or a call further up, is at it. Not from inside the MPI library.
+  // Receives what has arrived, unless another thread or an outer call is doing it. Must not be called from inside MPI.
   void fetch();
-  // Before its communicator is freed: nothing is fetched any more, when this returns.
+  // Is called before the communicator is freed. Nothing is fetched any more after it has returned.
   void end();
-  // The next one that has been received for this key; false if there is none.
+  // Takes the next notice that has been received for this key. Returns false if there is none.
   bool take(std::uint64_t key, Notice& notice);
   void send(const Notice& notice, int rank, MPI_Request& request) const;
 
@@ -47,7 +47,7 @@ class NoticeBox {
   MPI_Comm comm_;
   std::function<void(std::uint64_t)> late_error_;
   std::atomic_flag fetching_;
-  std::mutex mutex_;  // never held while MPI is called
+  std::mutex mutex_;  // It is never held during MPI calls.
   std::map<std::uint64_t, std::deque<Notice>> kept_;
 };
 

@@ -10,7 +10,7 @@
 namespace crossrail::mpi {
 
 NoticeReader& NoticeReader::of_process() {
-  static NoticeReader& one = *new NoticeReader;  // outlives every static object
+  static NoticeReader& one = *new NoticeReader;  // It outlives every static object.
   return one;
 }
 
@@ -21,7 +21,7 @@ void NoticeReader::read(std::shared_ptr<NoticeBox> box) {
   if (!std::exchange(started_, true)) {
     thread_ = start_own_thread("crossrail-reads", [this] { run(); });
     if (!thread_.joinable()) {
-      log_line(LogLevel::error, "no thread that reads what other ranks say of errors while this one waits in MPI: %s", std::strerror(errno));
+      log_line(LogLevel::error, "cannot create a thread that reads other ranks' error reports while this one waits in MPI: %s", std::strerror(errno));
     }
   }
   wake_.notify_one();

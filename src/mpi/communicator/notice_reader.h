@@ -1,6 +1,6 @@
-// NoticeReader: a thread that receives error notices where a rank waits inside an MPI library whose progress may not be made from there
-// (may_make_progress): a call that is pending finds them at its next look. There is none until that happens, which is
-// only at MPI_THREAD_MULTIPLE, so that it may call MPI.
+// NoticeReader is a thread that receives error notices when a rank waits inside an MPI library that must not make progress from there
+// (may_make_progress). A pending call finds the notices at its next look. The thread is started when that first happens, which is only at
+// MPI_THREAD_MULTIPLE, so that it may call MPI.
 #pragma once
 
 #include <condition_variable>
@@ -16,15 +16,16 @@ namespace crossrail::mpi {
 class NoticeReader {
  public:
   static NoticeReader& of_process();
-  // Soon; calls no MPI itself. Whoever asks asks again. If the system gives no thread, that is said once.
+  // The thread soon reads `box`; this call itself makes no MPI call. Callers ask
+  // again at every look. If the system refuses a thread, that is reported once.
   void read(std::shared_ptr<NoticeBox> box);
-  // For good. Returns when the thread has ended.
+  // Stops for good, and returns when the thread has ended.
   void stop();
 
  private:
   void run();
 
-  std::mutex mutex_;  // never held while MPI is called
+  std::mutex mutex_;  // It is never held during MPI calls.
   std::condition_variable wake_;
   std::set<std::shared_ptr<NoticeBox>> asked_;
   std::thread thread_;

@@ -23,7 +23,7 @@
 namespace crossrail::mpi {
 namespace {
 
-// CROSSRAIL_LOG=2 tells where the time of the set-up goes.
+// With CROSSRAIL_LOG=2 it reports how long each step of the set-up takes.
 class Stopwatch {
  public:
   explicit Stopwatch(bool speaks) : speaks_(speaks && log_enabled(LogLevel::detail)) {}
@@ -39,7 +39,7 @@ class Stopwatch {
   std::int64_t since_ = now_ns();
 };
 
-// -1 where there is none (sessions).
+// The rank is -1 if there is no world (sessions).
 World look_at_world() {
   World world;
   int initialized = 0;
@@ -64,13 +64,14 @@ struct TableFile {
 std::vector<TuningRow> read_rows(const TableFile& file, bool speaks) {
   std::vector<TuningRow> rows;
   const Status read = read_tuning(file.text, file.name, rows);
-  if (!read.ok() && speaks) log_line(LogLevel::error, "tuning table: %s: what follows is not used", read.what);
+  if (!read.ok() && speaks) log_line(LogLevel::error, "tuning table: %s: the rest of it is ignored", read.what);
   const Status built_in = read_tuning(default_tuning(), "default.csv", rows);
   if (!built_in.ok()) log_line(LogLevel::error, "built-in tuning table: %s", built_in.what);
   return rows;
 }
 
-// A process opens many communicators, all with the same table: the last one that was read stays, and reading it takes as long as a hundred calls.
+// A process opens many communicators, all with the same table. Reading a table
+// takes as long as a hundred calls, so the last one that was read is kept.
 std::shared_ptr<const std::vector<TuningRow>> rows_of(const TableFile& file, bool speaks) {
   static std::mutex mutex;
   static TableFile& last = *new TableFile;
@@ -83,7 +84,7 @@ std::shared_ptr<const std::vector<TuningRow>> rows_of(const TableFile& file, boo
   return rows;
 }
 
-// A process opens many communicators, all with the same settings.
+// A process opens many communicators with the same settings, so each sentence is printed only once.
 void say_once(const std::string& sentence) {
   static std::mutex mutex;
   static std::string& said = *new std::string;
@@ -92,8 +93,8 @@ void say_once(const std::string& sentence) {
   said = sentence;
 }
 
-// Rank 0's settings hold for all; where every rank has the same ones (the hash says), nothing is sent. `of_info`: those that
-// the communicator's info keys say, which come before the process's; rank 0's afterwards.
+// Rank 0's settings hold for all ranks; nothing is sent if the hash shows that all ranks have the same ones. `of_info` contains the settings from the
+// communicator's info keys, which take precedence over the process's; afterwards it contains rank 0's.
 bool take_over_settings(Communicator& communicator, const std::vector<Location>& locations, Exchange& exchange, std::string& of_info) {
   communicator.settings = process_settings();
   bool same = true;
@@ -116,7 +117,7 @@ bool take_over_settings(Communicator& communicator, const std::vector<Location>&
   return true;
 }
 
-// Whether this process may read the memory of another: tried, not guessed, and remembered.
+// Returns whether this process may read the memory of another one. It tries it instead of guessing, and remembers the result.
 bool may_read(const Location& at) {
   static std::mutex mutex;
   static std::map<std::uint64_t, bool>& answers = *new std::map<std::uint64_t, bool>;
@@ -138,7 +139,7 @@ bool may_read_peers(const Topology& topology, const std::vector<Location>& locat
   return true;
 }
 
-// How it is shared; empty if it could not be.
+// Returns how the segment is shared, or an empty string if it could not be shared.
 std::string share_any_segment(Communicator& communicator, Exchange& exchange) {
   if (communicator.topology.size == 1) return {};
   std::stringstream kinds(communicator.settings.segment);
@@ -154,7 +155,7 @@ std::string share_any_segment(Communicator& communicator, Exchange& exchange) {
   return {};
 }
 
-// `mine` is completed. False if some rank could not tell a device pointer from a host pointer.
+// Completes `mine`. Returns false if some rank cannot tell a device pointer from a host pointer.
 bool exchange_locations(Exchange& exchange, Location& mine, const std::string& of_info, std::vector<Location>& locations) {
   if (!of_info.empty()) mine.settings = hash_word(mine.settings, hash_bytes(of_info.data(), of_info.size()));
   mine.blind = device::driver_without_module() ? 1 : 0;
@@ -170,7 +171,7 @@ bool exchange_locations(Exchange& exchange, Location& mine, const std::string& o
   return true;
 }
 
-// Empty where not all run the same one.
+// Returns an empty string if the ranks run different MPI libraries.
 std::string mpi_of_all(const std::vector<Location>& locations) {
   for (const Location& at : locations) {
     if (at.mpi != locations[0].mpi) return {};
@@ -178,7 +179,7 @@ std::string mpi_of_all(const std::vector<Location>& locations) {
   return mpi_name(library().version);
 }
 
-// Calls can be pending where somebody advances them, on all ranks alike.
+// Calls can be pending only if all ranks have the same way to advance them.
 void decide_pending(Communicator& communicator, const std::vector<Location>& locations) {
   Settings& settings = communicator.settings;
   settings.slots = std::min(settings.slots, Communicator::kMostPendingSlots);
@@ -186,14 +187,14 @@ void decide_pending(Communicator& communicator, const std::vector<Location>& loc
     if (at.advancing != locations[0].advancing || at.advancing == Advancing::nobody) settings.slots = 0;
   }
   communicator.memory_only = locations[0].advancing == Advancing::mover;
-  // What carries a pending call where nothing else can (selection) needs room for a piece of every block: fewer slots have more.
+  // The algorithm that selection falls back on for pending calls needs room for a piece of every block. With fewer slots each slot has more room.
   const int ranks = communicator.topology.largest_node();
   while (settings.slots > 0 && pending_layout(ranks, settings).bulk_bytes < static_cast<std::size_t>(ranks) * kCacheLineBytes) {
     --settings.slots;
   }
 }
 
-// Then it shares nothing: its calls are native, and staged where they are on device memory.
+// A communicator that no algorithm can serve shares nothing: its calls are native, and those on device memory are staged.
 bool without_algorithm(Communicator& communicator, const std::vector<Location>& locations) {
   const Topology& topology = communicator.topology;
   const bool devices = std::any_of(locations.begin(), locations.end(), [](const Location& at) { return at.devices != 0; });
@@ -220,7 +221,7 @@ void open_slots(Communicator& communicator, const std::shared_ptr<MpiPeers>& pee
   });
 }
 
-// Several nodes: ranks must be able to tell each other when something goes wrong.
+// Ranks on several nodes must be able to tell each other when something goes wrong.
 bool join_nodes(Communicator& communicator, const std::vector<Location>& locations, const MpiPeers& peers, Exchange& exchange) {
   if (exchange.is_over()) return false;
   if (!communicator.slot().links->open_messages().ok()) {
@@ -231,7 +232,7 @@ bool join_nodes(Communicator& communicator, const std::vector<Location>& locatio
   return true;
 }
 
-// False on all ranks alike, also where it is switched off.
+// Returns false on all ranks alike if the settings cannot be agreed on or switch crossrail off.
 bool settle_settings(MPI_Comm comm, Communicator& communicator, const std::vector<Location>& locations, Exchange& exchange) {
   const std::string given = settings_of_info_keys(comm);
   std::string of_info = given;

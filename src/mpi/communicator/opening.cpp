@@ -26,7 +26,7 @@
 namespace crossrail::mpi {
 namespace {
 
-// Records on which there have been nonblocking calls, which cannot wait for other ranks.
+// It counts the records that had nonblocking calls, which cannot wait for other ranks.
 std::atomic<int> wanted{0};
 
 bool is_wanted(const CommunicatorRecord& record) { return !record.opened && record.first_calls.nonblocking() > 0; }
@@ -40,16 +40,16 @@ void opened(CommunicatorRecord& record, std::unique_ptr<Communicator> communicat
 
 enum class May {
   open,
-  nobody,    // all ranks find the same
-  not_here,  // the MPI library has refused this rank something, of which the others do not know
+  nobody,    // All ranks come to the same result.
+  not_here,  // MPI has refused this rank something, which the other ranks do not know.
 };
 
-// Processes that this one has spawned, was spawned by or has connected to may run without crossrail. Whoever is in a
-// communicator of several worlds misses somebody in its own, so that all ranks see the same.
+// Processes that this one has spawned, was spawned by or has connected to may run without crossrail. In a communicator of several worlds, every rank
+// misses some member in its own world, so all ranks come to the same result.
 May all_in_this_world(MPI_Comm comm, int size) {
   int initialized = 0;
   (void)pmpi().Initialized(&initialized);
-  if (initialized == 0) return May::open;  // sessions
+  if (initialized == 0) return May::open;  // The program uses sessions.
   MPI_Group members, world;
   if (pmpi().Comm_group(comm, &members) != MPI_SUCCESS) return May::not_here;
   May may = May::not_here;
@@ -65,13 +65,13 @@ May all_in_this_world(MPI_Comm comm, int size) {
   return may;
 }
 
-// Whether a communicator may be ours.
+// Returns whether crossrail may open a communicator.
 May may_open(const CommunicatorRecord& record) {
   if (record.between_groups || record.ranks == 0) return May::nobody;
   return all_in_this_world(record.comm, record.ranks);
 }
 
-// In a blocking call that all ranks are in. Not opened if no rank wants it.
+// Called in a blocking call that all ranks are in. The communicator is not opened if no rank wants it.
 void open_here(CommunicatorRecord& record, bool wanted_here) {
   const trace::Slice traced(trace::on() ? trace::begin({"open communicator", trace::Kind::phase}) : 0);
   if (record.early != nullptr && record.early->conclude(record.first_calls.nonblocking())) {
@@ -80,7 +80,8 @@ void open_here(CommunicatorRecord& record, bool wanted_here) {
   }
   const May may = may_open(record);
   if (may == May::nobody) return opened(record, nullptr);
-  const QuietFloats quiet;  // these calls of ours may be the first in which UCX's pools of memory grow, which it computes with floats
+  // UCX computes the growth of its memory pools with floating-point operations, and these calls of ours may be the first that make them grow.
+  const QuietFloats quiet;
   MpiExchange exchange(record.comm, record.ranks, sizeof(Location));
   std::unique_ptr<Communicator> made;
   try {
@@ -89,11 +90,11 @@ void open_here(CommunicatorRecord& record, bool wanted_here) {
     if (able && !wanted_anywhere) return exchange.abandon();
     if (able) made = open_communicator(record.comm, exchange);
   } catch (const std::bad_alloc&) {
-    made.reset();  // the others hear of it from the exchange
+    made.reset();  // The exchange tells the other ranks.
   }
   if (made == nullptr) return opened(record, nullptr);
   const MpiExchange::End end = exchange.finish(true);
-  // The others believe that it is open: they hear of it in their first call.
+  // The other ranks believe that it is open, and hear of the failure in their first call.
   if (end == MpiExchange::End::uncertain) {
     made->break_up(Code::system, made->slot());
     made->slot().links->report_error(Code::system);
@@ -107,7 +108,7 @@ void open(CommunicatorRecord& record, bool wanted_here) {
   run_with_room(kStackBytes, job);
 }
 
-// Who names an algorithm or an order wants to have it.
+// A user who names an algorithm or an order wants the communicator to be opened.
 bool settings_want_it(const Settings& own) {
   if (own.reproducible != 0 || info_key_was_given()) return true;
   return std::any_of(std::begin(kCollectives), std::end(kCollectives), [&](Collective one) { return !wanted_algorithm(own, one).empty(); });
@@ -183,7 +184,7 @@ void open_if_wanted(MPI_Comm comm) {
 
 const char* explain_never_carried(const CommunicatorRecord* record) {
   if (record == nullptr) return native_because::kNoRecord;
-  if (!record->opened) return nullptr;  // where this process has it switched off, too: rank 0's settings hold
+  if (!record->opened) return nullptr;  // Even if this process has crossrail switched off, rank 0's settings hold.
   if (record->communicator == nullptr) return process_settings().enabled == 0 ? native_because::kOff : native_because::kNotOpened;
   return record->has_nothing_to_do() ? native_because::kNoAlgorithm : nullptr;
 }

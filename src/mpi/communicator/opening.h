@@ -14,34 +14,35 @@
 
 namespace crossrail::mpi {
 
-// The record of `comm`, which is open: for what is no use without, a collective call made by all ranks together.
-// Null where there can be none (no such communicator, MPI not running): the call is native.
+// Returns the record of `comm`, opened, for calls that are useless without one. It is a collective call. Returns null if there can be no record (no
+// such communicator, MPI not running); the call is native then.
 CommunicatorRecord* record_of(MPI_Comm comm);
 
-// The same for a call without which it may stay as it is: not opened yet, and the call is the MPI library's, unless one of the next two opens it.
+// Returns the record for a call that does not need an open communicator. The communicator
+// is not opened and the call is native, unless one of the next two functions opens it.
 CommunicatorRecord* look_up_for_call(MPI_Comm comm);
 inline CommunicatorRecord* record_for_call(MPI_Comm comm) {
   const LastRecord& last = last_record;
   const bool known = last.comm == comm && last.generation == generation_of_records.load(std::memory_order_acquire);
   return known && last.record->opened ? last.record : look_up_for_call(comm);
 }
-// A blocking call begins on one that is not open, which the MPI library would not refuse: on all ranks alike. `worth_it`: to open it for this
-// call alone. MPI_COMM_WORLD is opened by MPI_Alltoall(v, w) at once, and any where CROSSRAIL_REPRODUCIBLE asks for it in the environment or by
-// an info key.
+// A blocking call begins on all ranks alike, on a communicator that is not open, and MPI would accept its
+// arguments. `worth_it` means that this call alone makes opening pay. MPI_Alltoall(v, w) opens MPI_COMM_WORLD
+// at once, and any call does so if the environment or an info key sets CROSSRAIL_REPRODUCIBLE.
 void count_blocking(CommunicatorRecord& record, Collective collective, bool worth_it);
-// A nonblocking one.
+// A nonblocking call begins.
 void count_nonblocking(CommunicatorRecord& record, bool worth_it);
 bool can_have_pending_calls(const CommunicatorRecord& record);
-// Some blocking calls that the MPI library has are timed, to find out when opening pays. Whether this one is: then first_call_ended follows.
+// Returns whether this native blocking call is timed, to find out when opening pays. If so, first_call_ended must follow.
 bool first_call_begins(CommunicatorRecord& record);
 void first_call_ended(CommunicatorRecord& record);
-// A blocking collective call on `comm` that is not ours begins: may open it if there have been nonblocking calls. All
-// ranks alike, since collective calls are in the same order everywhere.
+// A blocking collective on `comm` begins that crossrail never handles. It may open the communicator if there have been nonblocking calls. All ranks
+// do so alike, since collective calls are in the same order everywhere.
 void open_if_wanted(MPI_Comm comm);
-// It has been opened, or goes.
+// The communicator has been opened, or its record is being deleted.
 void wanted_no_more(const CommunicatorRecord& record);
 
-// Why no call on a communicator is ever carried; null: calls may be, once it is open.
+// Returns why no call on a communicator is ever handled, or null if calls may be handled once it is open.
 const char* explain_never_carried(const CommunicatorRecord* record);
 inline const char* why_never_carried(const CommunicatorRecord* record) {
   return record != nullptr && record->may_carry() ? nullptr : explain_never_carried(record);

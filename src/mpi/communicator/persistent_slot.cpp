@@ -11,9 +11,9 @@
 namespace crossrail::mpi {
 namespace {
 
-// Calls of a later slot of the same number come after all of the earlier one's, of which notices may be on their way.
+// The call numbers of a later slot with the same number follow all those of the earlier one, whose notices may still be under way.
 constexpr std::uint64_t kCallsBetweenSlots = std::uint64_t{1} << 32;
-// Programs that make a request for a call or two seldom have more at a time.
+// Programs that make a request for only a call or two rarely have more at a time.
 constexpr std::size_t kMostIdle = 8;
 
 const std::shared_ptr<MpiPeers>& peers_of(const CommunicatorRecord& record) {
@@ -29,7 +29,7 @@ std::unique_ptr<PersistentSlot> make(CommunicatorRecord& record, const Persisten
   placement.calls_before = next.had_before * kCallsBetweenSlots;
   auto links = std::make_unique<MpiLinks>(peers, placement);
   MpiLinks& its_links = *links;
-  made->slot = std::make_unique<Slot>(communicator, std::move(links), 1 + 1);  // plans for host and for device memory
+  made->slot = std::make_unique<Slot>(communicator, std::move(links), 1 + 1);  // A slot keeps plans for host and for device memory.
   if (topology.shared_segment) {
     const ControlBlockLayout layout = pending_layout(topology.node_size(), communicator.settings);
     if (!share_segment(made->memory, {topology, peers->segment_kind, layout.total_bytes()}, exchange)) return nullptr;
@@ -41,7 +41,7 @@ std::unique_ptr<PersistentSlot> make(CommunicatorRecord& record, const Persisten
   return made;
 }
 
-// What is known of devices would be looked for anew, and memory that a plan keeps on them would stay.
+// With a device driver, keeping a slot does not pay: what it knows of devices would have to be found out again, and a plan would hold device memory.
 bool worth_keeping(const PersistentSlot& slot) {
   const Communicator& communicator = *slot.record.communicator;
   const bool unbroken = !communicator.broken && (slot.slot->control == nullptr || !slot.slot->control->broken_up());
@@ -97,7 +97,7 @@ PersistentSlotInUse open_persistent_slot(CommunicatorRecord& record, Code able) 
   PersistentSlots& slots = record.persistent;
   PersistentSlots::Offer offers = slots.offer();
   if (!exchange.any(able == Code::ok, &offers, sizeof offers)) return nullptr;
-  // A rank that has not heard the offers is heard of in the last step, by whichever way.
+  // If a rank has not received the offers, it says so in the last step of whichever branch.
   if (!offers.not_idle.all()) {
     if (exchange.finish(true) == MpiExchange::End::refused) return nullptr;
     return PersistentSlotInUse(slots.take((~offers.not_idle)._Find_first()).release());

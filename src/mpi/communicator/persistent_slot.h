@@ -1,5 +1,5 @@
-// A slot of its own for a persistent call, so that calls may be started in any order. Making one takes a segment, which costs
-// far more than a short call: those of requests that the program has freed are kept for the next ones.
+// A persistent call has a slot of its own, so that calls may be started in any order. Making a slot takes a segment, which costs far more than a
+// short call. Therefore slots of requests that the program has freed are kept for later requests.
 #pragma once
 
 #include <bitset>
@@ -22,26 +22,26 @@ struct PersistentSlot {
   std::unique_ptr<Slot> slot;
 };
 
-// Those of a communicator. Requests may be freed by any thread, and while another is made.
+// PersistentSlots holds the slots of one communicator. Any thread may free a request, even while another one is being made.
 class PersistentSlots {
  public:
   using Numbers = std::bitset<Links::kMostSlots>;
 
-  // What all ranks must be able to do.
+  // An Offer says what this rank can do; a slot is usable if all ranks can.
   struct Offer {
-    Numbers not_idle;    // slots of these numbers are in use here, or do not exist
-    bool next_in_use;    // the number that a new one would have
+    Numbers not_idle;    // Slots with these numbers are in use here or do not exist.
+    bool next_in_use;    // The number that a new slot would get is in use.
   };
   Offer offer();
-  // The number of a new slot, the same on all ranks, and how many have had it before.
+  // Next holds the number of a new slot, which is the same on all ranks, and how many slots have had it before.
   struct Next {
     std::size_t number, had_before;
   };
   Next next() const { return {kFirst + made_ % kMost, made_ / kMost}; }
-  // It is gone, as all ranks have agreed.
+  // All ranks have agreed that the number is used up.
   void pass() { ++made_; }
   void in_use(std::size_t number, bool is);
-  // One that is idle; to be kept: false where there are enough.
+  // take() returns an idle slot. keep() makes a slot idle, and returns false if there are enough.
   std::unique_ptr<PersistentSlot> take(std::size_t number);
   bool keep(std::unique_ptr<PersistentSlot>& slot);
 
@@ -51,17 +51,17 @@ class PersistentSlots {
   std::mutex mutex_;
   std::size_t made_ = 0;
   Numbers in_use_;
-  std::vector<std::unique_ptr<PersistentSlot>> idle_;  // of their numbers, which count as in use
+  std::vector<std::unique_ptr<PersistentSlot>> idle_;  // Their numbers count as in use.
 };
 
-// Gives a slot back whose call has ended, and whose request has been freed.
+// Gives back a slot whose call has ended and whose request has been freed.
 struct GiveBack {
   void operator()(PersistentSlot* slot) const;
 };
 using PersistentSlotInUse = std::unique_ptr<PersistentSlot, GiveBack>;
 
-// Collective over the communicator, which is open. Null on all ranks alike where there is no memory or no number
-// left for another one, or some rank is not able.
+// Collective over the open communicator. Returns null on all ranks alike if there
+// is no memory or no number left for another slot, or some rank is not `able`.
 PersistentSlotInUse open_persistent_slot(CommunicatorRecord& record, Code able);
 
 }  // namespace crossrail::mpi

@@ -18,7 +18,7 @@ constexpr std::int64_t kMostFinalizeNs = 1'000'000'000;
 
 struct Closing {
   std::unique_ptr<ErrorNotices> notices;
-  bool begun = false;  // the barrier
+  bool begun = false;  // The barrier has begun.
   MPI_Request barrier = handles().request_null;
 };
 
@@ -30,13 +30,13 @@ struct PrivateCommunicators {
   std::set<ErrorNotices*> open;
 };
 PrivateCommunicators& all() {
-  static PrivateCommunicators& one = *new PrivateCommunicators;  // outlives every static object
+  static PrivateCommunicators& one = *new PrivateCommunicators;  // It outlives every static object.
   return one;
 }
 
 bool on_common(const ErrorNotices& one) { return one.space().box == CommonCommunicator::of_process().box(); }
 
-// True once it has gone, or is to stay.
+// Returns true once it has been freed or is to stay.
 bool close_further(Closing& one) {
   const bool all_sent = one.notices->drain();
   if (on_common(*one.notices)) {
@@ -86,7 +86,7 @@ void close_later(std::unique_ptr<ErrorNotices> notices) {
 void close_private_communicators() {
   PrivateCommunicators& ours = all();
   if (!ours.any_closing.load(std::memory_order_relaxed)) return;
-  // Another thread, or a call further up, is at it.
+  // Another thread or an outer call is already doing it.
   const std::unique_lock lock(ours.mutex, std::try_to_lock);
   if (!lock.owns_lock()) return;
   ours.closing.remove_if(close_further);
@@ -97,7 +97,7 @@ void close_before_finalize() {
   for (const std::int64_t began = now_ns(); now_ns() - began < kMostFinalizeNs; (void)sched_yield()) {
     close_private_communicators();
     const auto common = CommonCommunicator::of_process().box();
-    if (common != nullptr) common->fetch();  // others may wait for that
+    if (common != nullptr) common->fetch();  // Other ranks may be waiting for this.
     bool drained = !all().any_closing.load();
     for (ErrorNotices* one : all().open) drained = one->drain() && drained;
     if (drained) return;

@@ -1,9 +1,10 @@
-// The private communicators of this process: how many there are, and how they go. A rank that frees its communicator does not
-// know of notices that are still on their way to it (MPICH ends a program that frees a communicator with messages on it). So a
-// private communicator outlives the program's until what this rank has sent is received, and then until all ranks have come
-// as far, which a nonblocking barrier tells. Nobody waits for it. One with messages that nobody has received, after an error, stays:
-// a later communicator might have its context, and take them for its own. What travels on the common communicator (message_space.h)
-// needs no barrier: whoever looks receives notices for all.
+// This file counts the private communicators of this process and frees them. A rank that frees its communicator does not know of notices that are
+// still on their way to it, and MPICH aborts a program that frees a communicator with messages on it. So a private communicator outlives the
+// program's communicator until everything that this rank has sent is received, and then until all ranks have got that far, which a nonblocking
+// barrier shows. No rank waits for it.
+//
+// After an error, a private communicator with messages that no rank has received stays: a later communicator might get its context and take them for
+// its own. Messages on the common communicator (message_space.h) need no barrier, because a rank that looks receives notices for all communicators.
 #pragma once
 
 #include <memory>
@@ -12,15 +13,15 @@
 
 namespace crossrail::mpi {
 
-// Whether there may be one more. MPI libraries have a limited number (MPICH about 2000): the program's come first.
+// Returns whether one more may be made. MPI libraries have a limited number (MPICH about 2000), and the program's communicators take precedence.
 bool room_for_private_communicator();
-// A communicator's messages have been opened, on a private communicator of its own or on the common one.
+// A communicator's messages have been opened, on its own private communicator or on the common one.
 void opened_messages(ErrorNotices& notices);
-// May be called anywhere: calls no MPI.
+// May be called anywhere, because it makes no MPI call.
 void close_later(std::unique_ptr<ErrorNotices> notices);
-// Brings those that are to go one step further. Not from inside the MPI library.
+// Brings those that are to be freed one step further. Must not be called from inside MPI.
 void close_private_communicators();
-// The same until all have gone, and until what has been sent on the others is received, for a second at most.
+// Does the same until all of them are freed and what has been sent on the others is received, for at most a second.
 void close_before_finalize();
 
 }  // namespace crossrail::mpi

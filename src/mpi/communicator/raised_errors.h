@@ -1,4 +1,4 @@
-// Errors of crossrail's own, as the program meets them: logged, counted, and raised on the communicator of the call.
+// This file logs, counts and raises crossrail's own errors. They are raised on the communicator of the call.
 #pragma once
 
 #include "base/status.h"
@@ -7,7 +7,7 @@
 
 namespace crossrail::mpi {
 
-// Calls the error handler of `comm`. The handler may end the process, so the report is written before.
+// Calls the error handler of `comm`. The report is written before, because the handler may end the process.
 void call_error_handler(MPI_Comm comm, int code);
 
 struct FailingCall {

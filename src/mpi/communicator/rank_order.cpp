@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kVariable = "CROSSRAIL_REPRODUCIBLE";
 
-// Whether anybody in this process has asked, for any communicator.
+// Returns whether any communicator of this process has a setting for it.
 bool ever_asked_for() { return process_settings().reproducible != 0 || info_key_was_given(); }
 
 const char* reason_of(const CallResult& carried) {
@@ -31,7 +31,7 @@ bool in_environment() {
   return found && process_settings().reproducible != 0;
 }
 
-// By the communicator's info key, else `otherwise`.
+// Returns what the communicator's info key says, or `otherwise` if it has none.
 bool asks(MPI_Comm comm, bool otherwise) {
   std::string value;
   if (!value_of_info_key(comm, kVariable, value)) return otherwise;
@@ -45,7 +45,7 @@ bool rank_order_from_the_start(MPI_Comm comm) { return ever_asked_for() && asks(
 
 void tell_if_not_covered(MPI_Comm comm, const char* function, const CallResult& carried) {
   if ((carried.done && !carried.on_copies) || !ever_asked_for() || comm == handles().comm_null) return;
-  if (carried.native_because == native_because::kNoRecord) return;  // MPI may not run
+  if (carried.native_because == native_because::kNoRecord) return;  // MPI may not be running.
   int rank = 0, size = 0;
   if (pmpi().Comm_rank(comm, &rank) != MPI_SUCCESS || pmpi().Comm_size(comm, &size) != MPI_SUCCESS) return;
   if (rank != 0 || size == 1 || !asks(comm, process_settings().reproducible != 0)) return;

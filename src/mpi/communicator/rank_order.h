@@ -1,4 +1,4 @@
-// CROSSRAIL_REPRODUCIBLE on a communicator: before it is open, and what is said of calls that it does not cover.
+// This file implements CROSSRAIL_REPRODUCIBLE for a communicator before it is open, and reports calls that it does not cover.
 #pragma once
 
 #include "mpi/words/call_result.h"
@@ -6,12 +6,12 @@
 
 namespace crossrail::mpi {
 
-// Whether `comm` is to be opened by its very first reduction: its info key says so, else the environment. Those must be alike on all ranks;
-// files need not be, so that what they say holds once a communicator is open.
+// Returns whether the very first reduction opens `comm`: its info key says so, or else the environment. Both must be the same on all ranks.
+// Configuration files need not be, so their settings hold only once a communicator is open.
 bool rank_order_from_the_start(MPI_Comm comm);
 
-// A reduction on `comm` has ended or begun as `carried` says. If the MPI library has it although the ranks' order was asked for, that is said
-// once for each reason, by rank 0.
+// A reduction on `comm` has begun or ended as `carried` says. If it was native
+// although rank order was asked for, rank 0 reports it, once for each reason.
 void tell_if_not_covered(MPI_Comm comm, const char* function, const CallResult& carried);
 
 }  // namespace crossrail::mpi

@@ -13,10 +13,10 @@ namespace {
 constexpr std::int64_t kLookEveryNs = 250'000'000, kLooks = 240;
 
 std::atomic<bool> any_answered{false}, any_asked{false};
-// The latest nonblocking call of the MPI library that has not ended.
+// This is the latest native nonblocking call that has not ended.
 std::atomic<Word64> latest{0};
-std::atomic<std::int64_t> latest_began_ns{0};  // 0: there is none
-// Of the program's waits for it.
+std::atomic<std::int64_t> latest_began_ns{0};  // Zero means that there is none.
+// It counts the program's waits for that call.
 std::atomic<int> program_waits{0};
 std::atomic<std::int64_t> looked_ns{0};
 

@@ -1,5 +1,5 @@
-// Ranks that run without crossrail answer nobody, and take its messages for those of the program's calls. Who meets none but such says so
-// in a sentence, soon: the program may wait for ever. No mpi.h here.
+// Ranks that run without crossrail never answer and mistake its messages for those of the program's calls. A rank that meets only such ranks soon
+// reports it, since the program may wait for ever. mpi.h must not be included here.
 #pragma once
 
 #include <atomic>
@@ -10,19 +10,19 @@
 namespace crossrail::mpi {
 
 inline constexpr std::int64_t kLongWaitNs = 10'000'000'000;
-// One of these, once a process.
+// Each prints its sentence once in a process.
 void complain_of_waiting();
-void complain_of_strangers();  // what has come is not what crossrail sends
+void complain_of_strangers();  // The messages that have arrived are not from crossrail.
 
-// Where ranks have been asked in nonblocking calls, nobody waits for the answer but the program, in one of those calls. A thread looks whether
-// it does for that long, for a minute.
+// If ranks are asked in nonblocking calls, only the program waits for the answer, in
+// one of those calls. For a minute, a thread watches whether it waits for kLongWaitNs.
 class Unanswered {
  public:
-  // All ranks are asked for the first time, unless another one is known to run with crossrail.
+  // All ranks are asked for the first time, unless another rank is known to run with crossrail.
   static void asked();
   static void answered();
   static bool watched() { return watched_.load(std::memory_order_relaxed); }
-  // A nonblocking call has been begun, after that: by the MPI library, unless it is ours.
+  // A nonblocking call has begun after that; it is native unless crossrail handles it.
   static void note_made(const CallResult& carried, const RequestsAt& request) {
     if (watched() && !carried.done && carried.code == 0 && request.address != 0) began(request[0]);
   }
@@ -33,7 +33,7 @@ class Unanswered {
   static inline std::atomic<bool> watched_{false};
 };
 
-// Lives while the program completes these requests, or asks whether they are complete.
+// A WatchedWait lives while the program completes these requests or tests them.
 class WatchedWait {
  public:
   explicit WatchedWait(const RequestsAt& requests) : requests_(requests) {
@@ -49,7 +49,7 @@ class WatchedWait {
   void begin();
   void end();
   RequestsAt requests_;
-  int index_ = -1;  // of the latest call among them
+  int index_ = -1;  // It is the index of the latest call among them.
 };
 
 }  // namespace crossrail::mpi

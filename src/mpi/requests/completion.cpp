@@ -10,12 +10,12 @@
 
 namespace crossrail::mpi {
 
-// Told to the innermost wrapped function of this thread. Keeps the communicator's record, from which the request that
-// the MPI library frees meanwhile is independent.
+// A FailedCall is passed to the innermost wrapped function of this thread. It keeps the communicator's record alive and does not depend on the
+// request, which MPI frees meanwhile.
 struct FailedCall {
   CommunicatorRecord& record;
   int code;
-  bool raised;  // by an earlier function
+  bool raised;  // An earlier function has raised the error.
   FailedCall* next;
 
   static void add(Completion& to, OurRequest& request, int code) {
@@ -28,10 +28,10 @@ namespace {
 
 thread_local int own_looks = 0;
 
-// A status with this tag is of a call that has failed, and its source is the error. No message has such a tag.
+// A status with this tag belongs to a failed call, and its source is the error code. No message has such a tag.
 constexpr int kFailedTag = -0x6a11ed;
 
-// The code where it is of a call that has failed.
+// Returns the error code if the status belongs to a failed call.
 int mend(MPI_Status& status) {
   if (status.MPI_TAG != kFailedTag) return MPI_SUCCESS;
   const int code = status.MPI_SOURCE;
@@ -88,7 +88,7 @@ Word64 Completion::of_several(Word64 code, Word64 statuses, Word64 count) {
   auto* const all = reinterpret_cast<MPI_Status*>(statuses);
   for (Word64 one = 0; all != MPI_STATUSES_IGNORE && one < count; ++one) {
     const int error = mend(all[one]);
-    // Where the function has met no errors, it has left these out.
+    // If the function has met no errors, it has not set these fields.
     if (error != MPI_SUCCESS || code == MPI_SUCCESS) all[one].MPI_ERROR = error;
   }
   raise_errors();
@@ -100,7 +100,7 @@ Word64 Completion::of_some(Word64 code, Word64 statuses, Word64 count_at) {
   return of_several(code, statuses, *reinterpret_cast<const int*>(count_at));
 }
 
-// Without requests of ours there may be no MPI library of our flavour.
+// Without requests of ours, the MPI library of our flavour may not even be loaded.
 WaitBegun wait_begins(Word64 request) {
   if (!any_requests()) return {};
   const AfterWait completed = await_ours(reinterpret_cast<MPI_Request*>(request));

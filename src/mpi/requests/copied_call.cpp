@@ -19,7 +19,7 @@ Status Copy::place(Word64& address, const CopiedSide& side, Word64 other) {
   return {};
 }
 
-// The copy keeps the distances between the parts, since one address stands for all of them. Pages come into being where they are touched, so
+// The copy keeps the distances between the parts, since one address stands for all of them. Pages are allocated only when they are touched, so
 // gigabytes between two parts cost nothing.
 Status Copy::reserve(const Span& span, const std::byte* other) {
   constexpr std::size_t kShort = std::size_t{64} << 20;
@@ -34,8 +34,8 @@ Status Copy::reserve(const Span& span, const std::byte* other) {
     constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     void* const mapped = span.bytes < kTooLong ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0) : MAP_FAILED;
     if (mapped == MAP_FAILED) {
-      return failure(Code::no_memory, "the MPI library knows nothing of device memory, and the blocks of one buffer lie across %zu bytes: too many for a copy "
-                     "of it in host memory", span.bytes);
+      return failure(Code::no_memory, "the MPI library cannot read device memory, and the blocks of one buffer span %zu bytes, too many for a copy "
+                     "in host memory", span.bytes);
     }
     mapped_ = mapped;
     mapped_bytes_ = bytes;

@@ -1,4 +1,4 @@
-// One call of the MPI library's on copies of what is in device memory (copied_calls.h).
+// A CopiedCall is one native call on copies of data in device memory (copied_calls.h).
 #pragma once
 
 #include <array>
@@ -11,18 +11,18 @@
 
 namespace crossrail::mpi {
 
-// One side, if it is in device memory, or some of it.
+// A Copy stands for one side whose data are in device memory, wholly or partly.
 class Copy {
  public:
   Copy() = default;
   Copy(const Copy&) = delete;
   Copy& operator=(const Copy&) = delete;
   ~Copy();
-  // Memory for it; `address` becomes that of what stands for the side. It is not `other`, that of the other side: data may begin behind
-  // their address, and MPI libraries take two equal ones for a call in place. Errors: no_memory.
+  // Allocates memory and sets `address` to the address that stands for the side. It differs from `other`, the other side's address: data may begin
+  // behind their address, and MPI libraries take two equal addresses for a call in place. Errors: no_memory.
   Status place(Word64& address, const CopiedSide& side, Word64 other);
   void keep_layouts() { mpi::keep_layouts(parts_); }
-  // Of what is received, too: not all of it need be written.
+  // Also fills a receiving side, because the call may leave parts of it unwritten.
   Status fill() const;
   Status give_back() const;
   bool needed() const { return address_ != nullptr; }
@@ -30,21 +30,21 @@ class Copy {
  private:
   Status reserve(const Span& span, const std::byte* other);
 
-  std::byte* program_ = nullptr;  // the side's address
-  std::byte* address_ = nullptr;  // that of what stands for it
+  std::byte* program_ = nullptr;  // It is the side's own address.
+  std::byte* address_ = nullptr;  // It is the address that stands for the side.
   SideParts parts_;
-  GrowableBuffer short_;    // The program's allocator is quicker with little memory.
-  void* mapped_ = nullptr;  // Where the side is long.
+  GrowableBuffer short_;    // The program's allocator is faster for little memory.
+  void* mapped_ = nullptr;  // It is used if the side is long.
   std::size_t mapped_bytes_ = 0;
 };
 
 struct CopiedCall {
   using Words = std::array<Word64, 11>;
 
-  // Makes of the call's words those with the addresses of copies. Errors: no_memory.
+  // Writes to `own` the call's words with the addresses of the copies. Errors: no_memory.
   Status place(const Word64* words, const SidesOfCall& sides, Words& own);
   bool needed() const { return sent.needed() || received.needed(); }
-  // It ends when the program may have freed its types.
+  // It is needed if the call may end after the program has freed its types.
   void keep_layouts() { sent.keep_layouts(), received.keep_layouts(); }
   Status fill() const;
   void take_back();
@@ -53,7 +53,7 @@ struct CopiedCall {
   int code = MPI_SUCCESS;
 };
 
-// Of which the program has a request.
+// The program has a request for such a call.
 struct PendingCopiedCall : CopiedCall {
   PendingCopiedCall() = default;
   PendingCopiedCall(const PendingCopiedCall&) = delete;
@@ -61,21 +61,21 @@ struct PendingCopiedCall : CopiedCall {
   virtual ~PendingCopiedCall() = default;
 
   bool over();
-  // The exchange is over: completes the program's request. Not touched any more then, as the program may free it.
+  // The exchange is over: completes the program's request. The object must not be touched afterwards, since the program may free the request.
   virtual void finish() = 0;
 
-  bool awaited_elsewhere = false;  // by a thread of ours, which alone may use `native`
+  bool awaited_elsewhere = false;  // A thread of ours waits for it, and only that thread may use `native`.
   MPI_Request native = handles().request_null;
-  MPI_Request request = handles().request_null;  // the program's
+  MPI_Request request = handles().request_null;  // It is the program's request.
 };
 
-// From here on the MPI library's progress looks whether it is over.
+// From here on MPI's progress checks whether the call is over.
 void put_under_way(PendingCopiedCall& call);
 
-// The MPI library's own function of an entry point; null if it has none.
+// Returns MPI's own function of an entry point, or null if it has none.
 void* native_function(const EntryPoint& entry);
 
-// Words that the function does not have are registers, or places on the stack, that it does not read.
+// Passes all words; those beyond the function's parameters are in registers or stack slots that it does not read.
 int call_with(void* function, const CopiedCall::Words& words);
 
 }  // namespace crossrail::mpi

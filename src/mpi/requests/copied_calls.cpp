@@ -25,14 +25,14 @@
 namespace crossrail::mpi {
 namespace {
 
-// Its request is a generalized one. Where the MPI library's progress has no hook, it is polled, or a thread waits for the exchange.
+// Its request is a generalized one. If MPI's progress has no hook, MPI polls the request or a thread waits for the exchange.
 struct NonblockingOnCopies final : PendingCopiedCall {
   void finish() override {
     take_back();
     ended.store(true, std::memory_order_relaxed);
     (void)pmpi().Grequest_complete(request);
   }
-  // Returns MPI's code. Afterwards the call may be gone.
+  // Returns MPI's code. The call may no longer exist afterwards.
   int open(MPI_Request* its) {
     const int opened = start_request({query, free, cancel, poll, wait}, this, &request);
     *its = request;
@@ -72,17 +72,17 @@ struct NonblockingOnCopies final : PendingCopiedCall {
   std::atomic<bool> ended{false};
 };
 
-std::mutex mutex;  // of the list
+std::mutex mutex;  // It protects the list.
 std::vector<PendingCopiedCall*>& copies_under_way() {
   static auto& all = *new std::vector<PendingCopiedCall*>;
   return all;
 }
 std::atomic<int> copied_count{0};
-std::atomic_flag looking_at_copies;  // one thread at a time; also when a test leads to the hook again
-struct EndOfLook {  // also where an operation of the program's throws
+std::atomic_flag looking_at_copies;  // One thread looks at a time, even when a test calls the hook again.
+struct EndOfLook {  // The destructor also runs when an operation of the program throws.
   ~EndOfLook() { looking_at_copies.clear(std::memory_order_release); }
 };
-std::atomic<int> ending{0};  // threads that complete one that is no longer in the list
+std::atomic<int> ending{0};  // It counts the threads that complete a call which is no longer in the list.
 
 void end(PendingCopiedCall& call) {
   ending.fetch_add(1);
@@ -95,7 +95,7 @@ void end(PendingCopiedCall& call) {
   ending.fetch_sub(1);
 }
 
-// With the mutex.
+// The caller holds the mutex.
 bool is_in_list(MPI_Request request) {
   return std::any_of(copies_under_way().begin(), copies_under_way().end(), [request](const PendingCopiedCall* one) { return one->request == request; });
 }
@@ -116,7 +116,7 @@ bool PendingCopiedCall::over() {
   int done = 0;
   MPI_Status status;
   if (!may_test_in_hook(&native, 1)) return false;
-  code = pmpi().Test(&native, &done, &status);  // MPI_Testall of MPICH 5.0 takes no persistent collective
+  code = pmpi().Test(&native, &done, &status);  // MPI_Testall of MPICH 5.0 does not accept a persistent collective.
   return code != MPI_SUCCESS || done != 0;
 }
 
@@ -138,7 +138,7 @@ void* native_function(const EntryPoint& entry) {
 
 namespace {
 
-// What the only rank of a communicator sends itself needs no MPI library: a row on each side, of as many bytes.
+// A rank that is alone in its communicator sends to itself without MPI, if both sides are rows of equally many bytes.
 bool goes_to_itself(const Word64* words, const SidesOfCall& sides) {
   const SideParts &from = sides.sent.parts, &to = sides.received.parts;
   int ranks = 0;
@@ -191,7 +191,7 @@ CallResult start_on_copies(const EntryPoint& entry, const Word64* words, const S
   carried.on_copies = true;
   carried.code = call_with(next, own);
   if (carried.code != MPI_SUCCESS) return carried;
-  carried.code = call.release()->open(reinterpret_cast<MPI_Request*>(words[sides.last_word]));  // MPI frees it
+  carried.code = call.release()->open(reinterpret_cast<MPI_Request*>(words[sides.last_word]));  // MPI frees it.
   return carried;
 }
 
@@ -201,7 +201,7 @@ int advance_copied_calls() {
   std::vector<PendingCopiedCall*> over;
   {
     const std::lock_guard lock(mutex);
-    // Others may be gone at any time.
+    // Any other entry may be deleted at any time.
     std::copy_if(copies_under_way().begin(), copies_under_way().end(), std::back_inserter(over), [](const PendingCopiedCall* one) { return !one->awaited_elsewhere; });
   }
   std::erase_if(over, [](PendingCopiedCall* one) { return !one->over(); });

@@ -1,4 +1,4 @@
-// Native calls on buffers in device memory that the MPI library cannot read: it gets copies in host memory. Other ranks need not do the
+// Some native calls have buffers in device memory that the MPI library cannot read. MPI then gets copies in host memory. Other ranks need not do the
 // same.
 //
 // Only data go back to device memory, row by row (buffers/side_parts.h), because the program or another call may write to the gaps of a
@@ -21,26 +21,26 @@ struct CopiedSide {
   SideParts parts;
 };
 
-// The addresses of a call's two sides among its words, with what they touch; empty where there is nothing to send.
+// SidesOfCall says which words of a call are the addresses of its sides, and what the sides touch. A side with nothing to send is empty.
 struct SidesOfCall {
   CopiedSide sent, received;
-  std::size_t send_word, receive_word, last_word;  // the last is the request, of those that have one
+  std::size_t send_word, receive_word, last_word;  // The last word is the request, if the call has one.
   MPI_Comm comm;
   bool reduces;
 };
 
-// Calls the MPI library's function with copies of what is in device memory. Not done if no side is there. An error where there is no memory
-// for copies: the MPI library cannot have the call without.
+// Calls MPI's function with copies of what is in device memory. The result is not done if neither side is there. It is an error if there is no memory
+// for copies, since MPI cannot read the originals.
 void call_on_copies(const EntryPoint& entry, const Word64* words, const SidesOfCall& sides, CallResult& result);
-// Starts the MPI library's nonblocking function with copies, and puts a request for it where the program wants it. As above.
+// Starts MPI's nonblocking function with copies, and stores a request where the program wants it. The result is as above.
 CallResult start_on_copies(const EntryPoint& entry, const Word64* words, const SidesOfCall& sides);
 
-// Completes those whose exchange is over; how many. For the MPI library's progress.
+// Completes the calls whose exchange is over, and returns how many. MPI's progress calls it.
 int advance_copied_calls();
 bool any_copied_calls();
-// Whether it stands for one whose exchange is not over.
+// Returns whether the request stands for a call whose exchange is not over.
 bool is_copied_call_under_way(MPI_Request request);
-// For MPI_Waitall of MPICH, which cannot wait for those whose exchange is not over.
+// MPI_Waitall of MPICH needs it, because it cannot wait for requests whose exchange is not over.
 void await_copied_calls(const MPI_Request* requests, int count);
 
 }  // namespace crossrail::mpi

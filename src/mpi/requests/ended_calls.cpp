@@ -9,7 +9,7 @@ namespace crossrail::mpi {
 namespace {
 
 std::mutex ended_mutex;
-OurRequest* first = nullptr;  // guarded by the mutex, in the order of their ends
+OurRequest* first = nullptr;  // The mutex guards the list, which has the order in which calls ended.
 OurRequest* last = nullptr;
 std::atomic<bool> any{false};
 

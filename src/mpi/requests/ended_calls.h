@@ -1,13 +1,13 @@
-// Pending calls that have ended where MPI may not be called: they are completed by threads of the program.
+// Some pending calls end where MPI may not be called. Threads of the program complete them later.
 #pragma once
 
 #include "engine/pending_calls.h"
 
 namespace crossrail::mpi {
 
-// For PendingCall::ended: keeps the call, an OurRequest, for complete_ended.
+// Serves as PendingCall::ended and keeps the call, an OurRequest, for complete_ended.
 void keep_ended(PendingCall& call);
-// Completes those that have been kept. Where MPI may be called.
+// Completes the calls that have been kept. It must be called where MPI may be called.
 void complete_ended();
 bool any_kept();
 

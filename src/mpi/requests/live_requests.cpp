@@ -1,4 +1,4 @@
-// Waiting for requests of ours that the program has in its hands.
+// These functions wait for requests of ours that the program holds.
 
 #include <sched.h>
 
@@ -24,7 +24,7 @@ constexpr std::int64_t kMostNs = 200'000;
 
 enum class Seen { nothing, end_told, end };
 
-// Until the call has ended, or, `briefly`, it takes too long. Now and then the MPI library moves what is its own.
+// Waits until the call has ended or, if `briefly`, until it takes too long. Now and then it lets MPI make progress.
 Seen await_call(OurRequest& call, bool briefly) {
   std::int64_t began = 0;
   for (int round = 1; !call.has_ended.load(std::memory_order_acquire); ++round) {
@@ -39,10 +39,10 @@ Seen await_call(OurRequest& call, bool briefly) {
   return Seen::end_told;
 }
 
-// A program that does nothing but calls of ours gives the MPI library its turn now and then.
+// In a program that makes only calls of ours, MPI gets a chance to make progress once in so many calls.
 constexpr unsigned kCallsATurn = 16;
 
-// `quickly`: if it leaves the status to be mended, that is done.
+// If `quickly` leaves the status to be mended, this function mends it.
 AfterWait complete_seen(OurRequest& ours, MPI_Request& request, bool quickly) {
   static std::atomic<unsigned> turns{0};
   const unsigned turn = turns.load(std::memory_order_relaxed);
@@ -60,16 +60,16 @@ AfterWait complete_seen(OurRequest& ours, MPI_Request& request, bool quickly) {
 
 }  // namespace
 
-// MPICH 4.0 moves nothing in MPI_Wait but what is polled; others may wait for collectives of its own, which go on
-// neither there nor in MPI_Iprobe. In MPICH 5.0 MPI_Iprobe on MPI_COMM_SELF moves nothing at all.
+// In MPI_Wait, MPICH 4.0 advances only what is polled. Other ranks may wait for MPI's own collectives, which advance neither there nor in MPI_Iprobe.
+// In MPICH 5.0, MPI_Iprobe on MPI_COMM_SELF advances nothing at all.
 void make_progress(const OurRequest& pending) {
   if (!mover_advances() && !hooked_into_mpich()) return let_mpi_progress(handles().comm_self);
   int flag = 0;
-  static thread_local bool inside = false;  // the MPI library may poll meanwhile
+  static thread_local bool inside = false;  // MPI may poll, and so call this again.
   if (inside) return;
   const struct Inside {
     Inside() { inside = true; }
-    ~Inside() { inside = false; }  // also where an operation of the program's throws, which the MPI library carries meanwhile
+    ~Inside() { inside = false; }  // The destructor also runs when an operation of the program, which MPI executes meanwhile, throws.
   } here;
   const OwnLook look;
   (void)pmpi().Request_get_status(pending.request, &flag, MPI_STATUS_IGNORE);
@@ -90,7 +90,7 @@ void advance_before_look() {
   complete_ended();
 }
 
-// Where no hook completes it: who has seen its end may have to do that, or to let another thread do it.
+// Without a hook, the thread that has seen the end may have to complete the request, or to let another thread do it.
 void await_completed(OurRequest& ours) {
   const bool taken = await_call(ours, false) == Seen::end;
   if (taken) ours.complete();
@@ -106,8 +106,8 @@ void await_completed(OurRequest& ours) {
 
 void await_all_ours(MPI_Request* requests, int count) {
   if (requests == nullptr || !any_requests()) return;
-  // Another thread that has been told of the end may still be about to complete the request; and MPICH's MPI_Waitall
-  // may not see one that has not ended.
+  // Another thread that has been told of the end may still be about to complete the
+  // request, and MPICH's MPI_Waitall must not see a request that has not ended.
   const bool to_the_end = mover_advances() || hooked_into_mpich();
   for (int one = 0; one < count; ++one) {
     OurRequest* const ours = find_request(requests[one]);

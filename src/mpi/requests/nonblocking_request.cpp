@@ -11,7 +11,7 @@
 namespace crossrail::mpi {
 namespace {
 
-// More calls than these are seldom under way at once; MPI takes the requests of the others back.
+// Programs rarely have more calls than these under way at once; further requests are freed.
 constexpr std::size_t kMostKept = 256;
 
 std::mutex requests_mutex;
@@ -55,7 +55,7 @@ struct NonblockingRequest::Functions {
     if (call != nullptr && call->ways_left_.fetch_sub(1) == 1) delete call;
     return MPI_SUCCESS;
   }
-  // MPI does not allow to cancel a collective.
+  // MPI does not allow a collective to be cancelled.
   static int cancel(void*, int) { return MPI_ERR_REQUEST; }
   static int poll(void* live, MPI_Status*) {
     NonblockingRequest* const call = call_of(live);
@@ -98,9 +98,9 @@ void NonblockingRequest::complete() {
 }
 
 void NonblockingRequest::complete_natively() {
-  // Later MPI may hold a lock that it takes in this, too.
+  // This cannot happen later, because MPI may hold a lock that it takes here, too.
   if (moved()) use.release(code != Code::ok);
-  // From here on MPI may free it, within Grequest_complete, too.
+  // From here on MPI may free the request, even within Grequest_complete.
   const MPI_Request its = request;
   const bool made = live_ != nullptr;
   const bool last = !made || ways_left_.fetch_sub(1) == 1;

@@ -1,5 +1,5 @@
-// What a nonblocking call of ours is as an MPI request: a generalized one. A call whose end the program's own wait
-// sees leaves its request, active as it is, for the next call: MPI need not make and free one for every call.
+// A NonblockingRequest makes a nonblocking call of ours an MPI request, namely a generalized one. If the program's own wait sees the end of a call,
+// the request stays active and serves the next call, so that MPI need not make and free one for every call.
 #pragma once
 
 #include <atomic>
@@ -9,33 +9,33 @@
 
 namespace crossrail::mpi {
 
-// From the call's start until MPI has forgotten its request, or another call has it.
+// It exists from the start of the call until MPI has freed its request, or until another call has that request.
 class NonblockingRequest : public OurRequest {
  public:
   using OurRequest::OurRequest;
 
-  // The request for this call, which is about to begin. Returns MPI's code.
+  // Gets the request for this call, which is about to begin. Returns MPI's code.
   int prepare_request();
-  // Gives it to the call, which has begun, and to the program, at this address.
+  // The call has begun: attaches the request to it, and stores the request at the program's address.
   void open(MPI_Request* request);
   void complete() final;
   AfterWait complete_in_wait() final;
 
  protected:
-  // The call has ended: what is to be done with its buffers where MPI may be called.
+  // The call has ended: does with its buffers what has to be done where MPI may be called.
   virtual void close() = 0;
-  // Whether it is moved where MPI may not be called.
+  // Returns whether the call advances where MPI may not be called.
   virtual bool moved() const = 0;
 
  private:
-  struct Functions;  // what MPI calls
+  struct Functions;  // MPI calls these.
   void complete_natively();
   LiveRequest* live_ = nullptr;
-  // To be completed, and to be freed by MPI: in MPICH the latter comes first if the program frees an active request.
+  // The object is deleted when it has been completed and MPI has freed it. In MPICH the latter comes first if the program frees an active request.
   std::atomic<int> ways_left_{2};
 };
 
-// Gives the requests that are left for calls to come back to MPI, before it ends.
+// Returns the requests that are kept for later calls to MPI before MPI is finalized.
 void free_kept_requests();
 
 }  // namespace crossrail::mpi

@@ -21,7 +21,7 @@
 namespace crossrail::mpi {
 
 PendingCalls& pending_calls() {
-  static PendingCalls& calls = *new PendingCalls;  // outlives every static object
+  static PendingCalls& calls = *new PendingCalls;  // It outlives every static object.
   return calls;
 }
 
@@ -31,18 +31,18 @@ int advance() { return finalizing() ? 0 : pending_calls().advance() + advance_co
 bool needed() { return !finalizing() && (pending_calls().any() || any_copied_calls()); }
 
 Mover& mover() {
-  static Mover& one = *new Mover(pending_calls(), mover_completes() ? complete_ended : nullptr);  // outlives every static object
+  static Mover& one = *new Mover(pending_calls(), mover_completes() ? complete_ended : nullptr);  // It outlives every static object.
   return one;
 }
 
-// Once.
+// The report appears once.
 void tell_of_forgotten_calls() {
   static std::atomic<bool> told{false};
   if (!told.exchange(true)) log_line(LogLevel::error, "MPI_Finalize: nonblocking or persistent collectives have not been completed");
 }
 
-// Others may wait for the data of calls for which the program has forgotten to wait: MPI libraries go on with their own in
-// MPI_Finalize. Not for ever, since the others may have left them out.
+// Other ranks may wait for data of calls that the program has not waited for. MPI libraries advance their own such calls in MPI_Finalize. The wait is
+// limited, since the other ranks may have left out the calls.
 void end_forgotten_calls() {
   if (!pending_calls().any()) return;
   tell_of_forgotten_calls();
@@ -70,7 +70,7 @@ void hook_pending_calls() {
 
 namespace {
 
-// All ranks ask before any call of theirs is pending.
+// All ranks ask this before any call of theirs is pending.
 bool start_mover() {
   observe_finalize({end_forgotten_calls, finalize_begins_here});
   return mover().is_there();
@@ -156,7 +156,7 @@ int PendingUse::code(const PendingCall& call) const {
 
 int PendingUse::raise(const PendingCall& call) const {
   const int its = code(call);
-  if (its != MPI_SUCCESS) call_error_handler(record_->freed ? handles().comm_self : record_->comm, its);
+  if (its != MPI_SUCCESS) call_error_handler(raises_on(), its);
   return its;
 }
 

@@ -30,19 +30,19 @@ namespace crossrail::mpi {
 
 class OurRequest;
 
-// All calls of this process that have begun and have not ended.
+// Returns all calls of this process that have begun and have not ended.
 PendingCalls& pending_calls();
-// From now on the MPI library's progress advances what is pending.
+// From now on MPI's progress advances pending calls.
 void hook_pending_calls();
-// Begins `call`; from now on the MPI library's progress advances it, or a Mover does.
+// Begins `call`. From now on MPI's progress or a Mover advances it.
 void start_pending(OurRequest& call);
-// For generalized requests that the MPI library polls until they are complete. Whatever has ended is completed.
+// MPI polls generalized requests until they are complete. Completes every call that has ended.
 void poll_pending(const OurRequest& polled);
 
-// Of a request of ours that has ended: nothing received, not cancelled.
+// Fills the status of a request of ours that has ended: nothing was received and nothing cancelled.
 void fill_status(MPI_Status* status, int source, int tag);
 
-// What nonblocking and persistent calls have in common. Keeps the record of the communicator alive.
+// PendingUse is what nonblocking and persistent calls have in common. It keeps the record of the communicator alive.
 class PendingUse {
  public:
   PendingUse(CommunicatorRecord& record, const char* function);
@@ -50,31 +50,34 @@ class PendingUse {
   PendingUse(const PendingUse&) = delete;
   PendingUse& operator=(const PendingUse&) = delete;
 
+  // Not once the record has been given back (release()).
   CommunicatorRecord& record() const { return *record_; }
+  // Where errors of the request are raised: on the call's communicator, or on MPI_COMM_SELF once that has been freed or its record given back.
+  MPI_Comm raises_on() const { return record_ == nullptr || record_->freed ? handles().comm_self : record_->comm; }
   const char* function() const { return function_; }
-  // For statistics: the entry point, what its blocks hold on average, and how many this rank sends.
+  // Sets what the statistics need: the entry point, the mean size of its blocks, and how many blocks this rank sends.
   void count_for(CallCounter& counter, std::uint64_t block_bytes, int blocks);
-  // Its event in the trace; 0: there is none.
+  // Returns the call's event in the trace, or 0 if there is none.
   trace::Number begins();
-  // What the call is in the trace, also the one that has begun.
+  // Sets the sizes of the call in the trace, also for the event that has begun.
   void know_sizes(const TracedSizes& sizes);
-  // Null: it is not counted.
+  // It is null if the call is not counted.
   Overlap* overlap() const { return counter_ == nullptr ? nullptr : &counter_->overlap(By::crossrail); }
-  // Notes what `call` came to, and logs it if it is an error.
+  // Records how `call` ended, and logs an error.
   void ended(const PendingCall& call);
-  // The code for the program. More than once, perhaps.
+  // Returns the code for the program. It may be called more than once.
   int code(const PendingCall& call) const;
-  // The same, and its error handler is called if it is an error.
+  // Does the same, and calls the error handler if there was an error.
   int raise(const PendingCall& call) const;
-  // Gives back what is MPI's, where that may not wait for the end of this. The communicator's record stays if its error
-  // handler has yet to be called.
+  // Frees what belongs to MPI, for cases that cannot wait for the destructor.
+  // The communicator's record stays if its error handler has yet to be called.
   void release(bool keeps_record);
-  // Types of ours that the call needs.
+  // The call needs these types, which are ours.
   std::vector<MPI_Datatype> types;
-  std::atomic<bool> raised{false};  // the error handler has been called, or is about to be
+  std::atomic<bool> raised{false};  // The error handler has been called or is about to be.
 
  private:
-  CommunicatorRecord* record_;  // null once given back
+  CommunicatorRecord* record_;  // It is null once it has been released.
   const char* function_;
   CallCounter* counter_ = nullptr;
   CallResult carried_;
@@ -82,15 +85,15 @@ class PendingUse {
   trace::Number traced_ = 0;
 };
 
-// What is left to do for a wait that has completed a request.
+// AfterWait says what is left to do for a wait that has completed a request.
 enum class AfterWait : std::uint8_t {
-  natively,  // what the MPI library does when it finds it complete
-  cancelled,  // the same, but that its status needs mending
-  here,  // to set the program's handle and status
+  natively,  // MPI does what it does for a complete request.
+  cancelled,  // MPI does the same, and then the status needs mending.
+  here,  // We set the program's handle and status.
 };
 
-// A call of ours whose request the program has in its hands (request_table.h). When the call ends, the request is
-// completed: natively, for whatever waits for it, or by the wrapped wait that has seen the end.
+// An OurRequest is a call of ours whose request the program holds (request_table.h). When the call ends, its request is completed: natively for any
+// function that waits for it, or by the wrapped wait that has seen the end.
 class OurRequest : public PendingCall {
  public:
   OurRequest(CommunicatorRecord& record, const char* function) : use(record, function) {
@@ -98,30 +101,30 @@ class OurRequest : public PendingCall {
   }
   virtual ~OurRequest() = default;
 
-  // The call has ended. Not touched any more once it is complete: another thread may have freed it.
+  // The call has ended. It must not be touched once it is complete, because another thread may have freed it.
   virtual void complete() = 0;
-  // The same by the program's own wait for the request, which may be quicker.
+  // Does the same in the program's own wait for the request, which may be faster.
   virtual AfterWait complete_in_wait() {
     complete();
     return AfterWait::natively;
   }
-  // Null: MPI_Start is not for it.
+  // It is null if MPI_Start does not apply to the request.
   virtual class Persistent* persistent() { return nullptr; }
 
-  OurRequest* next_ended = nullptr;  // among those kept (ended_calls.h)
+  OurRequest* next_ended = nullptr;  // It links the calls that are kept (ended_calls.h).
   MPI_Request request = handles().request_null;
   PendingUse use;
 };
 
-// The program is about to wait for this request, for all of these: first for a short while for those that are
-// ours, which is quicker than by way of the MPI library's progress. Those that are completed here become null.
+// The program is about to wait for this request, or for all of these. We first wait for ours for a short while, which is faster than waiting through
+// MPI's progress. Requests that are completed here become null.
 AfterWait await_ours(MPI_Request* request);
 void await_all_ours(MPI_Request* requests, int count);
-// One round of what the MPI library has to do itself, while this call has not ended.
+// Lets MPI advance its own work once while this call has not ended.
 void make_progress(const OurRequest& pending);
 // Returns when the request of a call that a Mover advances is complete.
 void await_completed(OurRequest& ours);
-// The program is about to ask whether requests are complete, by a function that may not poll them.
+// The program is about to test requests with a function that may not poll them.
 void advance_before_look();
 
 }  // namespace crossrail::mpi

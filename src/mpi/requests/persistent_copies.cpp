@@ -16,7 +16,7 @@ namespace {
 
 class PersistentOnCopies;
 
-std::mutex copies_mutex;  // of the list
+std::mutex copies_mutex;  // It protects the list.
 std::vector<PersistentOnCopies*>& known() {
   static auto& all = *new std::vector<PersistentOnCopies*>;
   return all;
@@ -80,7 +80,7 @@ CallResult init_on_copies(const EntryPoint& entry, const Word64* words, const Si
   *reinterpret_cast<MPI_Request*>(words[sides.last_word]) = call->request = call->token.request;
   call->has_program_its_token = true;
   const std::lock_guard lock(copies_mutex);
-  known().push_back(call.release());  // the program frees it
+  known().push_back(call.release());  // The program frees it.
   persistent_count.fetch_add(1);
   return carried;
 }

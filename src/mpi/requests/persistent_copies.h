@@ -1,5 +1,5 @@
-// Persistent calls that go to the MPI library on buffers in device memory of which it knows nothing (copied_calls.h): a persistent
-// request of its own for the copies, started when the program starts the token that it has in its hands.
+// This file handles native persistent calls on device memory that MPI knows nothing of (copied_calls.h). Such a call has a persistent request of its
+// own for the copies, which starts when the program starts the token that it holds.
 #pragma once
 
 #include "mpi/requests/copied_calls.h"
@@ -7,11 +7,11 @@
 
 namespace crossrail::mpi {
 
-// Calls the MPI library's function for copies of what is in device memory, and puts a token where the program wants its request.
-// Not done if no side is there.
+// Calls MPI's function for copies of what is in device memory, and stores a token where the program wants its request. The result is not done if
+// neither side is in device memory.
 CallResult init_on_copies(const EntryPoint& entry, const Word64* words, const SidesOfCall& sides);
 
-// Null: it is of none of these.
+// Returns null if the request belongs to none of these calls.
 Startable* find_persistent_on_copies(MPI_Request request);
 bool any_persistent_on_copies();
 

@@ -13,10 +13,10 @@ namespace crossrail::mpi {
 namespace {
 
 constexpr int kMpichThatFrees = 5;
-constexpr char kNonblocking[] = "the request of a nonblocking collective can be neither freed nor cancelled: it is left as it is, to be waited for";
-constexpr char kPersistent[] = "an active persistent collective cannot be cancelled: its request is left as it is, to be waited for";
+constexpr char kNonblocking[] = "the request of a nonblocking collective can be neither freed nor cancelled: it stays as it is, and must be waited for";
+constexpr char kPersistent[] = "an active persistent collective cannot be cancelled: its request stays as it is, and must be waited for";
 
-// Null: none that is ours.
+// Returns null if no request of ours can be at this address.
 const MPI_Request* ours_at(Word64 address) {
   return any_requests() || any_copied_calls() ? reinterpret_cast<const MPI_Request*>(address) : nullptr;
 }
@@ -26,13 +26,12 @@ bool is_active(MPI_Request request) {
   return pmpi().Request_get_status(request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && over == 0;
 }
 
-// It has been kept for a later call, and the program has an old copy.
+// The request has been kept for a later call, and the program uses an old copy of the handle.
 bool is_stale(const LiveRequest& live) { return live.call.load(std::memory_order_acquire) == nullptr; }
 
-// The communicator whose error handler is called: MPI_COMM_SELF for a request without a call, or where the call's communicator has been freed.
 MPI_Comm handler_of(const LiveRequest* live) {
   const OurRequest* const call = live == nullptr ? nullptr : live->call.load(std::memory_order_acquire);
-  return call == nullptr || call->use.record().freed ? handles().comm_self : call->use.record().comm;
+  return call == nullptr ? handles().comm_self : call->use.raises_on();
 }
 
 CallResult refuse(const char* function, const LiveRequest* live, const char* what) {

@@ -11,7 +11,7 @@ namespace {
 
 // No handle has these values.
 constexpr std::uint64_t kFree = 0;
-constexpr std::uint64_t kGone = ~std::uint64_t{0};  // once taken: who looks for another request looks further
+constexpr std::uint64_t kGone = ~std::uint64_t{0};  // The entry was taken once, so searches for other requests go on behind it.
 constexpr int kFirstBits = 8;
 
 struct Entry {
@@ -19,19 +19,19 @@ struct Entry {
   std::atomic<LiveRequest*> live{nullptr};
 };
 
-// Open addressing; a power of two of entries, no more than half of them taken or gone.
+// The table uses open addressing. Its number of entries is a power of two, and at most half of them are taken or gone.
 struct RequestTable {
   explicit RequestTable(int its_bits) : bits(its_bits), entries(std::size_t{1} << its_bits) {}
   std::size_t first(std::uint64_t handle) const { return (handle * 0x9e3779b97f4a7c15u) >> (64 - bits); }
   std::size_t next(std::size_t at) const { return (at + 1) & (entries.size() - 1); }
   int bits;
-  std::size_t used = 0;  // taken or gone
+  std::size_t used = 0;  // It counts entries that are taken or gone.
   std::vector<Entry> entries;
 };
 
 std::atomic<RequestTable*> table{nullptr};
 std::atomic<std::size_t> live{0};
-std::mutex table_mutex;  // of whoever changes something
+std::mutex table_mutex;  // Every writer holds it.
 
 std::uint64_t handle_of(MPI_Request request) { return static_cast<std::uint64_t>(word_of(request)); }
 
@@ -46,8 +46,7 @@ void insert(RequestTable& into, std::uint64_t handle, LiveRequest* its) {
   entry.handle.store(handle, std::memory_order_release);
 }
 
-// The tables before are kept, since others may be looking something up in them: all together they are as large as
-// the last one.
+// Earlier tables are kept, since other threads may be searching them. Together they are as large as the last one.
 RequestTable& larger(const RequestTable* before) {
   static auto& all = *new std::vector<std::unique_ptr<RequestTable>>;
   all.push_back(std::make_unique<RequestTable>(before == nullptr ? kFirstBits : before->bits + 1));
@@ -87,7 +86,7 @@ void forget_request(const LiveRequest& its) {
   const auto at = static_cast<std::size_t>(entry - all.entries.data());
   live.store(live.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
   entry->handle.store(kGone, std::memory_order_release);
-  // No search goes on behind it: it is free again, and so are those gone before it.
+  // No search goes on behind this entry, so it becomes free again, and so do the gone ones before it.
   if (all.entries[all.next(at)].handle.load(std::memory_order_relaxed) != kFree) return;
   for (std::size_t back = at; all.entries[back].handle.load(std::memory_order_relaxed) == kGone; back = (back - 1) & (all.entries.size() - 1)) {
     all.entries[back].handle.store(kFree, std::memory_order_release);

@@ -1,4 +1,4 @@
-// All requests of ours that the program has in its hands, by their handles. Looking one up takes no lock.
+// The table holds all requests of ours that the program has, by their handles. A look-up takes no lock.
 #pragma once
 
 #include <atomic>
@@ -9,16 +9,16 @@ namespace crossrail::mpi {
 
 class OurRequest;
 
-// A request of the MPI library's that stands for a call of ours.
+// A LiveRequest is an MPI request that stands for a call of ours.
 struct LiveRequest {
   MPI_Request request;
-  std::atomic<OurRequest*> call{nullptr};  // null: for none at present
+  std::atomic<OurRequest*> call{nullptr};  // It is null while the request stands for no call.
 };
 
-// From when MPI has made the request until it has freed it.
+// The table knows a request from when MPI has made it until MPI has freed it.
 void remember_request(LiveRequest& live);
 void forget_request(const LiveRequest& live);
-// Null: it is none of ours.
+// Returns null if the request is none of ours.
 LiveRequest* find_live_request(MPI_Request request);
 OurRequest* find_request(MPI_Request request);
 bool any_requests();

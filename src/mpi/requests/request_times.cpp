@@ -22,10 +22,10 @@ struct TimedNativeCall {
   Overlap& overlap() const { return counter->overlap(By::native); }
 };
 
-std::mutex calls_mutex;  // of the calls
+std::mutex calls_mutex;  // It protects the calls.
 std::atomic<std::size_t> calls_known{0};
 std::unordered_map<Word64, TimedNativeCall>& native_calls() {
-  static auto& all = *new std::unordered_map<Word64, TimedNativeCall>;  // outlives every static object
+  static auto& all = *new std::unordered_map<Word64, TimedNativeCall>;  // It outlives every static object.
   return all;
 }
 
@@ -33,7 +33,7 @@ void add(std::vector<Overlap*>& all, Overlap* one) {
   if (one != nullptr && std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
 }
 
-// Null: none that is known. A copy, so that no lock is held while MPI is called.
+// Returns false if no such call is known. It makes a copy, so that no lock is held while MPI is called.
 bool find_native(Word64 handle, TimedNativeCall& found) {
   if (calls_known.load(std::memory_order_relaxed) == 0) return false;
   const std::lock_guard lock(calls_mutex);
@@ -43,7 +43,7 @@ bool find_native(Word64 handle, TimedNativeCall& found) {
   return true;
 }
 
-// Its request is gone, unless it can be started again.
+// The request no longer exists, unless it can be started again.
 void end_native(Word64 handle, std::int64_t now_ns, bool gone) {
   const std::lock_guard lock(calls_mutex);
   const auto at = native_calls().find(handle);
@@ -61,13 +61,13 @@ trace::Number trace_native(const CallCounter& counter, const TracedSizes& sizes,
   return event;
 }
 
-// Of a call of ours, which began before they were known.
+// Sets the sizes of a call of ours that began before they were known.
 void tell_sizes_of(const RequestsAt& request, const TracedSizes& sizes) {
   OurRequest* const ours = tracing() ? find_request(handle_from<MPI_Request>(request[0])) : nullptr;
   if (ours != nullptr) ours->use.know_sizes(sizes);
 }
 
-int number_at(Word64 address) { return *reinterpret_cast<const int*>(address); }  // Fortran's are such, too
+int number_at(Word64 address) { return *reinterpret_cast<const int*>(address); }  // A Fortran integer looks the same.
 
 }  // namespace
 
@@ -98,7 +98,7 @@ void Statistics::made(ObservedCall& call, const CallResult& carried, const Reque
   if (!succeeded || !known_flavour) return;
   Overlap& overlap = counter.overlap(By::native);
   const Word64 handle = request[0];
-  end_native(handle, call.began_ns, true);  // MPI libraries give all requests that are complete at once the same handle
+  end_native(handle, call.began_ns, true);  // MPI libraries give the same handle to all requests that are complete at once.
   if (nonblocking) overlap.begins(call.began_ns);
   if (nonblocking) overlap.started(spent_ns);
   if (nonblocking) note_inside(By::native, now_ns(), spent_ns);
@@ -172,8 +172,7 @@ void CompletionTime::end() {
   }
 }
 
-// MPI_Wait and its like, of which every call is worth an event; of the others, that may be called all the time, those are that
-// find something complete.
+// Every call of MPI_Wait and its like is worth an event. The test functions may be called all the time, so only calls that complete something are.
 bool CompletionTime::may_wait() const { return std::strncmp(function_, "MPI_Wait", 8) == 0; }
 
 bool CompletionTime::completes_any() const {

@@ -1,5 +1,5 @@
-// The times of nonblocking and persistent calls, for CROSSRAIL_REPORT: how long the program is in the functions that start
-// and complete their requests, and when calls of the MPI library itself end. Without a report nothing is looked at.
+// CROSSRAIL_REPORT shows the times of nonblocking and persistent calls: how long the program is in the functions that start and complete their
+// requests, and when native calls end. Without a report, nothing is measured.
 #pragma once
 
 #include <cstdint>
@@ -17,38 +17,38 @@ namespace crossrail::mpi {
 class Statistics final : public CallObserver {
  public:
   void ended(ObservedCall& call, const CallResult& result) override;
-  // A call that crossrail carries is counted when it has ended, by PendingUse.
+  // PendingUse counts a handled call when it has ended.
   void made(ObservedCall& call, const CallResult& result, const RequestsAt& request) override;
 };
 
 // The program frees this request.
 void forget_native_request(const RequestsAt& request);
 
-// Lives while MPI_Start or MPI_Startall is carried out.
+// It lives during MPI_Start or MPI_Startall.
 class StartTime {
  public:
   explicit StartTime(const RequestsAt& requests) : requests_(requests), began_ns_(clock_entry()) {}
-  // Returns the code, that of the function.
+  // Returns the function's code unchanged.
   Word64 returns(Word64 code);
 
  private:
   RequestsAt requests_;
-  std::int64_t began_ns_;  // 0: nothing is measured
+  std::int64_t began_ns_;  // Zero means that nothing is measured.
 };
 
-// Which of the requests a function has completed: what it leaves at these addresses. Without a flag, always; without
-// indices, all; without a count of indices, one. MPI is not asked: under Intel MPI 2021.19 a program that tests a persistent
-// collective is never told of its end after MPI_Request_get_status has told us.
+// The addresses say which of its requests a function has completed. Without a flag it always completes; without indices it completes all; without a
+// count of indices it completes one. MPI is not asked: under Intel MPI 2021.19, a program that tests a persistent collective never hears of its end
+// once MPI_Request_get_status has reported it to us.
 struct Completed {
   Word64 flag = 0, count = 0, indices = 0;
 };
 
-// Lives while the program completes these requests, or asks whether they are complete.
+// It lives while the program completes these requests or tests them.
 class CompletionTime : public OnStack<CompletionTime> {
  public:
   CompletionTime(const char* function, const RequestsAt& requests, const Completed& completed)
       : function_(function), requests_(requests), completed_(completed), counted_(counting() && requests.address != 0) {
-    if (counted_ && outermost()) look();  // a tool's function calls MPI's, which is one of these, too
+    if (counted_ && outermost()) look();  // A tool's function calls MPI's, which has one of these, too.
   }
   ~CompletionTime() {
     if (began_ns_ != 0) end();
@@ -68,10 +68,10 @@ class CompletionTime : public OnStack<CompletionTime> {
   const char* function_;
   RequestsAt requests_;
   Completed completed_;
-  bool counted_;  // as it was at the beginning
-  std::int64_t began_ns_ = 0;  // 0: nothing is measured
+  bool counted_;  // It keeps the value from the beginning.
+  std::int64_t began_ns_ = 0;  // Zero means that nothing is measured.
   trace::Number traced_ = 0;
-  std::vector<Overlap*> among_;  // the calls under way, once each
+  std::vector<Overlap*> among_;  // It holds each call under way once.
   std::vector<Native> native_;
   RecordedCompletion recorded_;
 };

@@ -1,4 +1,4 @@
-// Persistent calls whose request, in the program's hands, is a token: what MPI_Start and MPI_Request_free are ours for.
+// A Startable is a persistent call whose request, as the program has it, is a token. We implement MPI_Start and MPI_Request_free for it.
 #pragma once
 
 #include <atomic>
@@ -9,9 +9,9 @@ namespace crossrail::mpi {
 
 class Startable {
  public:
-  // MPI's code.
+  // Returns MPI's code.
   virtual int start() = 0;
-  // The program frees its request: this goes as well, when what is under way has ended.
+  // The program frees its request. The object is deleted when what is under way has ended.
   virtual void free() = 0;
 
   Token token;
@@ -22,15 +22,15 @@ class Startable {
 
   void becomes_active() { state_.store(State::active, std::memory_order_relaxed); }
   void becomes_inactive() { state_.store(State::inactive, std::memory_order_relaxed); }
-  // The call has ended; if somebody waits for it, the token is completed, after which the program may start it again, or free it. True: it
-  // has been freed meanwhile, and is to be deleted.
+  // The call has ended. If the program waits for it, the token is completed, after which the program may start or free it. Returns true if it has
+  // been freed meanwhile and is to be deleted.
   bool end(bool waited_for, int code) {
     const Token its = token;
     const bool freed = state_.exchange(State::inactive) == State::freed;
     if (waited_for) complete_token(its, code);
     return freed;
   }
-  // For `free`. True: nothing is under way, so it is to be deleted.
+  // `free` calls it. Returns true if nothing is under way, so that it is to be deleted.
   bool release() { return state_.exchange(State::freed) == State::inactive; }
 
  private:
@@ -38,7 +38,7 @@ class Startable {
   std::atomic<State> state_{State::inactive};
 };
 
-// Null: the request is of none.
+// Returns null if the request belongs to none.
 Startable* find_startable(MPI_Request request);
 
 }  // namespace crossrail::mpi

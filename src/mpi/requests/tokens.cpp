@@ -8,7 +8,7 @@
 namespace crossrail::mpi {
 namespace {
 
-constexpr int kMostTags = 32768;  // that MPI promises
+constexpr int kMostTags = 32768;  // MPI guarantees so many.
 
 std::mutex tokens_mutex;
 int tags_made = 0;
@@ -19,7 +19,7 @@ std::vector<int>& free_tags() {
 
 void stay_silent_of_tokens(MPI_Comm*, int*, ...) {}
 
-// Of this process alone, with errors as codes. Null if it could not be made.
+// Returns a communicator of this process alone that returns errors as codes, or null if it could not be made.
 MPI_Comm own_communicator() {
   static const MPI_Comm made = [] {
     MPI_Comm comm = handles().comm_null;
@@ -65,7 +65,7 @@ void drop_token(Token& token) {
 
 int start_token(Token& token) { return pmpi().Start(&token.request); }
 
-// A byte is too much for a receive of nothing: MPI_ERR_TRUNCATE.
+// One byte is too much for a receive of zero bytes, which causes MPI_ERR_TRUNCATE.
 void complete_token(const Token& token, int code) {
   static char byte = 0;
   MPI_Request sent;
@@ -73,7 +73,7 @@ void complete_token(const Token& token, int code) {
     (void)pmpi().Request_free(&sent);
     return;
   }
-  MPI_Request its = token.request;  // without an end the program would wait for ever
+  MPI_Request its = token.request;  // Without this end, the program would wait for ever.
   (void)pmpi().Cancel(&its);
 }
 

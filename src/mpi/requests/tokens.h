@@ -1,6 +1,5 @@
-// Tokens: persistent requests of the MPI library that stand for calls of ours. A token is a receive of nothing from this process itself, so
-// a message to itself completes it. If the call has ended with an error, the message is too long by a byte, and the program's wait returns
-// an error.
+// A token is a persistent MPI request that stands for a call of ours. It is a receive of zero bytes from this process itself, so a message to itself
+// completes it. If the call has ended with an error, the message is one byte too long, and the program's wait returns an error.
 #pragma once
 
 #include "mpi/library/flavour.h"
@@ -12,18 +11,18 @@ struct Token {
   int tag = -1;
 };
 
-// False where there is no MPI_COMM_SELF (sessions).
+// Returns false if there is no MPI_COMM_SELF (sessions).
 bool tokens_possible();
 // These return MPI codes.
 int open_token(Token& token);
-// One that the program has never had.
+// Frees a token that the program has never had.
 void drop_token(Token& token);
 int start_token(Token& token);
-// Completes what start_token has begun. With an error the program's wait returns one.
+// Completes what start_token has begun. If `code` is an error, the program's wait returns one.
 void complete_token(const Token& token, int code);
-// The same with less work, as a receive that has been cancelled: for who is about to wait for it and to mend the status.
+// Does the same with less work by cancelling the receive. The caller is about to wait for it and must mend the status.
 void withdraw_token(Token& token);
-// Its number may be had again. The request itself is freed by the program.
+// Its number may be reused. The program frees the request itself.
 void close_token(Token& token);
 
 }  // namespace crossrail::mpi
