@@ -227,6 +227,12 @@ Status MpiLinks::wait_posted() {
   return {};
 }
 
+Status MpiLinks::exchange_agreement(int to, int from) {
+  CROSSRAIL_TRY(post({from, kAgreementTag, true}, reinterpret_cast<std::byte*>(&agreement_.in), sizeof agreement_.in));
+  CROSSRAIL_TRY(post({to, kAgreementTag, false}, reinterpret_cast<std::byte*>(&agreement_.out), sizeof agreement_.out));
+  return wait_posted();
+}
+
 // The ranks agree by dissemination: after ceil(log2 p) rounds every rank has heard of every other one, through others. The messages belong to the
 // slot, since all ranks would have to call a collective of MPI in the same order.
 Status MpiLinks::agree_on_largest(std::uint32_t mine, std::uint32_t& largest) {
@@ -234,13 +240,11 @@ Status MpiLinks::agree_on_largest(std::uint32_t mine, std::uint32_t& largest) {
   const int size = peers_->size();
   largest = mine;
   for (int distance = 1; distance < size; distance *= 2) {
-    std::uint32_t out = largest, in = 0;
-    CROSSRAIL_TRY(post({(peers_->rank - distance + size) % size, kAgreementTag, true}, reinterpret_cast<std::byte*>(&in), sizeof in));
-    CROSSRAIL_TRY(post({(peers_->rank + distance) % size, kAgreementTag, false}, reinterpret_cast<std::byte*>(&out), sizeof out));
-    const Status exchanged = wait_posted();
-    if (!exchanged.ok()) cancel_posted();  // Nothing may arrive in this stack frame after it is left.
+    agreement_ = {largest, 0};
+    const Status exchanged = exchange_agreement((peers_->rank + distance) % size, (peers_->rank - distance + size) % size);
+    if (!exchanged.ok()) cancel_posted();
     CROSSRAIL_TRY(exchanged);
-    largest = std::max(largest, in);
+    largest = std::max(largest, agreement_.in);
   }
   return {};
 }

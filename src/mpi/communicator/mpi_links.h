@@ -82,6 +82,8 @@ class MpiLinks final : public Links {
   // Notices and agreements use the other tags (mpi_links.cpp).
   static int tag_of(Channel channel) { return channel == Channel::blocks ? 0 : 2; }
   Status post(const Message& message, std::byte* data, std::size_t bytes);
+  // One round of an agreement. Errors: those of post and of wait_posted.
+  Status exchange_agreement(int to, int from);
   // Tests these requests until they are complete, and looks for trouble whenever patience runs out.
   Status wait_requests(Span span);
   Status wait_suspended(Span span);
@@ -124,6 +126,10 @@ class MpiLinks final : public Links {
   bool pieces_ = false;  // Some posted receives take one block each.
   Span waited_for_{};
   std::vector<int> awaited_;  // The elements are ranks.
+  // What an agreement sends and receives. It is a member because messages of a failed agreement may still be under way after the call.
+  struct {
+    std::uint32_t out, in;
+  } agreement_{};
 };
 
 }  // namespace crossrail::mpi
