@@ -7,7 +7,7 @@
 #define GATHER_INIT MPI_GATHER_INIT
 #define SCATTERV_INIT MPI_SCATTERV_INIT
 #endif
-! MPICH 4.0 itself moves nothing where a persistent collective call is started once more.
+! MPICH 4.0 itself copies the root's own block when a persistent call is made, and moves nothing where it is started once more.
 #ifdef MPI_TEST_mpich4
 #define STARTS 1
 #else
@@ -125,10 +125,11 @@ contains
     call MPI_IGATHER(mine, most, MPI_INTEGER, blocks, count, its_type, root, on, one, code)
     call MPI_WAIT(one, MPI_STATUS_IGNORE, code)
     call expect(gathered(blocks, me, .false.))
+    blocks = -1
     call GATHER_INIT(mine, most, MPI_INTEGER, blocks, count, its_type, root, on, MPI_INFO_NULL, kept, code)
     call expect(.true.)
     do round = 1, STARTS
-      blocks = -1
+      if (STARTS > 1) blocks = -1
       call MPI_START(kept, code)
       call MPI_WAIT(kept, MPI_STATUS_IGNORE, code)
       call expect(gathered(blocks, me, .false.))

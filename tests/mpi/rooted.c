@@ -69,8 +69,8 @@ static int do_call(Call* call, MPI_Comm comm, Random* own) {
 }
 
 /* MPICH passes blocks on as bytes, in MPI_Gather and MPI_Scatter among more than two ranks. What comes as bytes over UCX is unpacked part by part,
- * and where a part ends within an element MPICH 4 finds the message truncated: here in blocks of more than 8 KiB. */
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 50000000
+ * and where a part ends within an element MPICH finds the message truncated or of another signature: here in blocks of more than 8 KiB. */
+#ifdef MPICH_NUMVERSION
 enum { kUnpacksWholeElements = 1 };
 #else
 enum { kUnpacksWholeElements = 0 };

@@ -10,15 +10,15 @@ foreach(mpi IN LISTS MPI_TEST_MPIS)
 endforeach()
 foreach(mpi openmpi4 mpich5)
   foreach(row direct binomial node_single_copy)
-    mpi_test(rooted_${row} ${mpi} 4 ARGS --set CROSSRAIL_GATHER=${row} --set CROSSRAIL_SCATTER=${row} --expect-carried MPI_Gather:20:${row}
-      --expect-carried MPI_Scatter:20:${row} rooted 5 400)
+    mpi_test(rooted_${row} ${mpi} 4 ARGS --set CROSSRAIL_GATHER=${row} --set CROSSRAIL_SCATTER=${row} --expect-carried MPI_Gather:10:${row}
+      --expect-carried MPI_Scatter:10:${row} rooted 5 400)
   endforeach()
   foreach(nodes 0,0,1,1 0,1,1,1 0,1,0,1)
     string(REPLACE "," "" name ${nodes})
     foreach(row direct binomial leader_direct)
       mpi_test(rooted_${row}_${name} ${mpi} 4 ARGS --set CROSSRAIL_GATHER=${row} --set CROSSRAIL_SCATTER=${row} --set CROSSRAIL_GATHERV=direct
-        --set CROSSRAIL_SCATTERV=direct --set CROSSRAIL_NODES=${nodes} --expect-carried MPI_Gather:20:${row} --expect-carried MPI_Scatter:20:${row}
-        --expect-carried MPI_Gatherv:20:direct --expect-carried MPI_Scatterv:20:direct rooted 6 300)
+        --set CROSSRAIL_SCATTERV=direct --set CROSSRAIL_NODES=${nodes} --expect-carried MPI_Gather:10:${row} --expect-carried MPI_Scatter:10:${row}
+        --expect-carried MPI_Gatherv:10:direct --expect-carried MPI_Scatterv:10:direct rooted 6 300)
     endforeach()
   endforeach()
   mpi_test(rooted_no_segment ${mpi} 4 ARGS --set CROSSRAIL_SEGMENT=none rooted 8 300)
