@@ -40,13 +40,11 @@ DeviceSharing::~DeviceSharing() {
 }
 
 // A program may load its driver at any time: all ranks ask again at their calls 1, 2, 4, 8, ...
-Status DeviceSharing::look_for_modules(When when) {
+Status DeviceSharing::look_for_modules() {
   if (mappings_.has_value()) {
     mappings_->pass_call();
     return {};
   }
-  ++calls_;
-  if ((calls_ & (calls_ - 1)) != 0 && when == When::seldom) return {};
   const crossrail_device_module* const module = device::module();
   Code worst = Code::ok;
   CROSSRAIL_TRY(control_.agree(device::can_share(module) ? Code::ok : Code::unsupported, worst));

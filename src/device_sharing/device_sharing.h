@@ -26,6 +26,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -85,9 +86,11 @@ class DeviceSharing {
   DeviceSharing(const DeviceSharing&) = delete;
   DeviceSharing& operator=(const DeviceSharing&) = delete;
 
-  // A call begins. Every rank of the node asks at the same calls whether all have a module by now.
-  enum class When : std::uint8_t { seldom, now };
-  Status look_for_modules(When when = When::seldom);
+  // A call begins whose sides may be on devices. Returns whether look_for_modules() must be called: all ranks have a
+  // module already, or this is one of the calls 1, 2, 4, ... at which every rank of the node asks whether all have one by now.
+  bool attends_call() { return mappings_.has_value() || std::has_single_bit(++calls_); }
+  // All ranks of the node call this at the same calls.
+  Status look_for_modules();
   bool active() const { return mappings_.has_value() && !mappings_->hopeless(); }
   // Instead: for memory that only some ranks have and others may map (shared_device), of whom some may be without a module.
   void do_without_modules() { mappings_.emplace(region_.lines, control_, mapped_limits_); }

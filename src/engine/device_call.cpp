@@ -14,8 +14,6 @@
 namespace crossrail {
 namespace {
 
-using When = DeviceSharing::When;
-
 bool has_device_rows(Collective collective) {
   static const auto known = [] {
     std::array<bool, std::size(kCollectives)> has{};
@@ -28,10 +26,10 @@ bool has_device_rows(Collective collective) {
 bool moves_nothing(const Shape& shape) { return row_of(shape.collective).counts != Counts::vector && shape.block_bytes == 0; }
 
 // Descriptors can be exchanged only if all ranks of the node have loaded a device module.
-Status look_for_modules(Slot& slot, When when, bool& active) {
+Status look_for_modules(Slot& slot, bool& active) {
   active = false;
   if (slot.devices == nullptr) return {};
-  CROSSRAIL_TRY(slot.devices->look_for_modules(when));
+  CROSSRAIL_TRY(slot.devices->look_for_modules());
   active = slot.devices->active();
   return {};
 }
@@ -85,7 +83,7 @@ bool may_be_on_devices(const Slot& slot, const Shape& shape) {
 
 Status run_on_devices(Slot& slot, Shape shape, UserBuffers& user, Plan*& plan) {
   bool active = false, done = false;
-  CROSSRAIL_TRY(look_for_modules(slot, When::seldom, active));
+  CROSSRAIL_TRY(look_for_modules(slot, active));
   if (!active) return {};
   shape.memory = Memory::device;
   DeviceCall call = described(slot, shape, user);
@@ -115,7 +113,7 @@ Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool&
   on_devices = false;
   if (slot.owner.topology.one_node() || moves_nothing(shape) || slot.plans.find(shape) != nullptr) return {};
   bool active = false, here = false;
-  CROSSRAIL_TRY(look_for_modules(slot, When::now, active));
+  CROSSRAIL_TRY(look_for_modules(slot, active));
   if (active) {
     CROSSRAIL_TRY(slot.devices->exchange_descriptors(described(slot, shape, user), MappedSide::none, here));
     slot.devices->end_call();
@@ -130,8 +128,9 @@ Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& d
   done = false;
   const bool vector = row_of(plan.shape.collective).counts == Counts::vector;
   if (plan.device_block_bytes == 0 && !vector) return {};
+  if (slot.devices == nullptr || !slot.devices->attends_call()) return {};
   bool active = false, on_devices = false;
-  CROSSRAIL_TRY(look_for_modules(slot, When::seldom, active));
+  CROSSRAIL_TRY(look_for_modules(slot, active));
   if (!active) return {};
   DeviceCall call = described(slot, plan.shape, user);
   if (!vector) call.block_bytes = plan.device_block_bytes;
@@ -163,7 +162,7 @@ Status enqueue_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, voi
   if (slot.owner.topology.size == 1 && slot.control == nullptr) CROSSRAIL_TRY(slot.owner.place_alone());
   if (slot.devices == nullptr || !slot.owner.topology.one_node()) return failed(Code::unsupported, "the ranks are not on one node, or share no memory there");
   bool active = false;
-  CROSSRAIL_TRY(look_for_modules(slot, When::now, active));
+  CROSSRAIL_TRY(look_for_modules(slot, active));
   if (!active) return failed(Code::unsupported, "some rank has no device module, or memory that no other can map");
   if (shape.in_place) return failed(Code::unsupported, "not in place");
   Plan* plan = nullptr;

@@ -118,7 +118,7 @@ Outcome run_collective(Slot& slot, const Shape& shape, UserBuffers& user) {
   if (slot.owner.broken || (slot.control != nullptr && slot.control->broken_up())) return run_on_broken(slot, shape);
   Plan* plan = nullptr;
   Status status;
-  if (may_be_on_devices(slot, shape)) {
+  if (may_be_on_devices(slot, shape) && slot.devices->attends_call()) {
     status = run_on_devices(slot, shape, user, plan);
     if (slot.devices->active()) known = slot.plans.find(shape);  // A plan for devices may have taken its place.
   }
@@ -174,7 +174,7 @@ namespace {
 // The plan also decides whether its calls may be on device memory.
 Status plan_for_good(Slot& slot, const Shape& shape, const PersistentCall& call, Plan*& plan) {
   if (slot.devices != nullptr) {
-    CROSSRAIL_TRY(slot.devices->look_for_modules(DeviceSharing::When::now));
+    CROSSRAIL_TRY(slot.devices->look_for_modules());
     if (!slot.devices->active()) slot.devices.reset();
   }
   if (slot.owner.native_only) return plan_for(slot, shape, plan);

@@ -24,7 +24,7 @@ class Sharing : public testing::Test, protected WithHostDevice {
   static bool begin(Communicator& communicator, DeviceCase& one, MappedSide wanted) {
     DeviceSharing& devices = *communicator.slot().devices;
     communicator.slot().control->begin_call(1, 1);
-    EXPECT_TRUE(devices.look_for_modules(DeviceSharing::When::now).ok());
+    EXPECT_TRUE(devices.look_for_modules().ok());
     DeviceCall call = one.buffers().on_devices();
     call.block_bytes = one.bytes() / static_cast<std::size_t>(communicator.topology.size);
     bool on_devices = false;
@@ -236,7 +236,7 @@ TEST_F(Sharing, a_rank_without_device_memory_is_seen_by_all) {
     PlainBuffers host({});
     DeviceSharing& devices = *communicator.slot().devices;
     communicator.slot().control->begin_call(1, 1);
-    EXPECT_TRUE(devices.look_for_modules(DeviceSharing::When::now).ok());
+    EXPECT_TRUE(devices.look_for_modules().ok());
     bool on_devices = true;
     UserBuffers& mine = communicator.topology.rank == 2 ? static_cast<UserBuffers&>(host) : one.buffers();
     EXPECT_TRUE(devices.exchange_descriptors(mine.on_devices(), MappedSide::recv, on_devices).ok());

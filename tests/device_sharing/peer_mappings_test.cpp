@@ -40,7 +40,7 @@ class Mappings : public testing::Test, protected WithHostDevice {
     DeviceCase one(communicator, alltoall_shape(100), {});
     bool on_devices = false;
     communicator.slot().control->begin_call(1, 1);
-    ASSERT_TRUE(devices.look_for_modules(DeviceSharing::When::now).ok());
+    ASSERT_TRUE(devices.look_for_modules().ok());
     ASSERT_TRUE(devices.exchange_descriptors(one.buffers().on_devices(), MappedSide::none, on_devices).ok());
   }
   DeviceDescriptors exchange(Rank& rank, const ExportedSide& side) {
