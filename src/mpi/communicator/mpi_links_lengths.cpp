@@ -41,15 +41,6 @@ Status MpiLinks::check_sizes(Span span) {
   return {};
 }
 
-// After an error the statuses say which requests have ended. MPICH 5 may leave the handles of these as they were, although the requests are gone.
-void MpiLinks::forget_ended(Span span, int code) {
-  int error_class = MPI_SUCCESS;
-  if (pmpi().Error_class == nullptr || pmpi().Error_class(code, &error_class) != MPI_SUCCESS || error_class != MPI_ERR_IN_STATUS) return;
-  for (std::size_t one = span.first; one < span.end; ++one) {
-    if (statuses_[one].MPI_ERROR != MPI_ERR_PENDING) requests_[one] = handles().request_null;
-  }
-}
-
 Status MpiLinks::end_pieces(Span span) {
   for (std::size_t one = span.first; one < span.end; ++one) {
     if (posted_[one].came == nullptr || posted_[one].expected_bytes < 0) continue;
