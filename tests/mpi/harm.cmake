@@ -80,16 +80,6 @@ foreach(mpi openmpi4 openmpi5 mpich4)
   mpi_test(refused_reductions ${mpi} 2 SECONDS 80 ARGS --same-as-native refused_reductions)
 endforeach()
 
-# By messages, on a communicator that returns errors. It is no case of a common job, because MPI_COMM_WORLD must keep its handler. MPICH 4.0 raises
-# errors of MPI_Test on MPI_COMM_WORLD, whatever the communicator of the request.
-mpi_test_program(disagreement_returned disagreement_returned.c)
-foreach(mpi openmpi4 openmpi5 mpich5 mpich5_abi)
-  foreach(nodes 0,0,0 0,0,1)
-    string(REPLACE "," "" name ${nodes})
-    mpi_test(disagreement_returned_${name} ${mpi} 3 SECONDS 80 ARGS --set CROSSRAIL_NODES=${nodes} --set CROSSRAIL_ALLTOALLV=pairwise disagreement_returned)
-  endforeach()
-endforeach()
-
 # The same between two ranks of MPI_Alltoallv and MPI_Alltoallw.
 foreach(algorithm IN LISTS MPI_TEST_VECTOR_ALGORITHMS)
   foreach(case longer large own_sides types)

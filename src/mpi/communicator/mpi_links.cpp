@@ -126,23 +126,12 @@ Status MpiLinks::look_around(Doubt& doubt) {
   return doubt.suspicions < kMostSuspicions ? Status{} : suspicion;
 }
 
-// MPI_Test raises an error on the communicator of the request, which returns it. MPI_Testall of MPICH 5 raises it on MPI_COMM_SELF or
-// MPI_COMM_WORLD, whose handler may end the job; so do all functions of MPICH 4.0.
-bool MpiLinks::end_requests(Span span, int& code) {
-  for (std::size_t one = span.first; one < span.end; ++one) {
-    if (requests_[one] == handles().request_null) continue;
-    int ended = 0;
-    const int its = pmpi().Test(&requests_[one], &ended, &statuses_[one]);
-    if (its != MPI_SUCCESS) code = its;
-    else if (ended == 0) return false;
-  }
-  return true;
-}
-
 Status MpiLinks::test(Span span, bool& done) {
   if (pieces_) CROSSRAIL_TRY(end_pieces(span));
-  int code = MPI_SUCCESS;
-  done = end_requests(span, code);
+  const int count = static_cast<int>(span.end - span.first);
+  int all = 0;
+  const int code = pmpi().Testall(count, &requests_[span.first], &all, &statuses_[span.first]);
+  done = all != 0;
   return code == MPI_SUCCESS ? Status{} : failed(Code::mismatch, "a message was longer than this rank's blocks");
 }
 
@@ -193,17 +182,18 @@ void MpiLinks::cancel_posted() {
       (void)pmpi().Request_free(&requests_[one]);
     }
   }
+  const int count = static_cast<int>(requests_.size());
   const std::int64_t began = now_ns();
   if (statuses_.size() < requests_.size()) statuses_.resize(requests_.size());
   const auto ended = [&] {
-    int unused = MPI_SUCCESS;
-    const bool may_test = fiber_ == nullptr || may_test_in_hook(requests_.data(), static_cast<int>(requests_.size()));
-    return (may_test && end_requests({0, requests_.size()}, unused)) || now_ns() - began > kMostCancelNs;
+    int all = 0;
+    if (fiber_ == nullptr || may_test_in_hook(requests_.data(), count)) (void)pmpi().Testall(count, requests_.data(), &all, statuses_.data());
+    return all != 0 || now_ns() - began > kMostCancelNs;
   };
-  if (fiber_ == nullptr) {
-    while (!ended()) sched_yield();
-  } else if (!ended()) {
-    fiber_->wait_until(ended);
+  if (fiber_ != nullptr) {
+    if (count > 0 && !ended()) fiber_->wait_until(ended);
+  } else {
+    while (count > 0 && !ended()) sched_yield();
   }
   for (MPI_Request& request : requests_) {
     if (request != handles().request_null) (void)pmpi().Request_free(&request);

@@ -88,8 +88,6 @@ class MpiLinks final : public Links {
   Status wait_requests(Span span);
   Status wait_suspended(Span span);
   Status test(Span span, bool& done);
-  // Returns whether all these requests have ended. `code` is set if one has ended with an error.
-  bool end_requests(Span span, int& code);
   // Doubt is the state of one wait.
   struct Doubt {
     std::int64_t looked_ns = 0;
