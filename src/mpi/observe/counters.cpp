@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstring>
 #include <bit>
 #include <string_view>
 
@@ -38,10 +39,11 @@ TimeLine& time_line() {
   return line;
 }
 
+// Equal texts may lie at several addresses.
 void CountedTexts::add(const char* text) {
   for (Count& count : counts_) {
     const char* known = nullptr;
-    if (count.text.compare_exchange_strong(known, text) || known == text) {
+    if (count.text.compare_exchange_strong(known, text) || known == text || std::strcmp(known, text) == 0) {
       count.calls.fetch_add(1, std::memory_order_relaxed);
       return;
     }
