@@ -41,7 +41,7 @@ std::string problem_of_value(const GivenSetting& given) {
   return {};
 }
 
-// Whether nothing that comes before it names the same variable.
+// Returns whether no later entry names the same variable.
 bool holds(const std::vector<GivenSetting>& given, std::size_t which) {
   for (std::size_t later = which + 1; later < given.size(); ++later) {
     if (given[later].variable == given[which].variable && given[later].problem.empty()) return false;

@@ -38,7 +38,7 @@ inline crossrail_memory_kind kind_of(const crossrail_device_module& module, cons
 // True if the processor must not touch what `pointer` points to.
 bool is_device_memory(const void* pointer);
 
-// Whether ranks can share device memory by this module; null: they cannot.
+// Returns whether ranks can share device memory by this module. With null they cannot.
 bool can_share(const crossrail_device_module* module);
 
 // Copies between memory of any kind; returns when the bytes have arrived. Errors: system.

@@ -66,10 +66,10 @@ class DeviceQueue {
   // Once all work is done; the memory that the work uses may then go.
   void close();
   crossrail_queue* handle() const { return queue_; }
-  // Whether it is open, and the program has not reset the device since.
+  // Returns whether it is open and the program has not reset the device since.
   bool lives() const { return queue_ != nullptr && module_->sync(queue_, CROSSRAIL_SYNC_ALIVE) == nullptr; }
   OpenQueue opened() const { return {queue_, lives() ? facts_.place : 0}; }
-  // Whether the open queue can do such work: a module may be without kernels, or know fewer kinds than this library. `asked` needs no more
+  // Returns whether the open queue can do such work: a module may be without kernels, or know fewer kinds than this library. `asked` needs no more
   // than crossrail_device_module::supports asks for.
   template <class Asked>
   bool supports(crossrail_work_kind kind, Asked asked, std::size_t* buffer_bytes = nullptr) const {
@@ -90,9 +90,9 @@ class DeviceQueue {
   void launch_by(const std::vector<int>& launcher_of);
   // How many ranks the launchers before this one launch for.
   int launched_before() { return launched().empty() ? 0 : before_; }
-  // Whether some launcher launches for others.
+  // Returns whether some launcher launches for others.
   bool launches_for_others() { return launched().size() != 1 || launchers_.size() != ranks_.size(); }
-  // Whether kernels can wait for peers: every rank's module has such kernels and they run at the same time. Errors:
+  // Finds whether kernels can wait for peers: every rank's module has such kernels and they run at the same time. Errors:
   // unsupported, on all ranks alike.
   Status may_wait_for_peers();
 

@@ -104,7 +104,7 @@ class DeviceSharing {
   // cannot: the call must be carried otherwise.
   Status map_peers(MappedSide sides);
   bool staged(MappedSide side) const { return mine(side).residency == Residency::staged; }
-  // Whether some rank's side is.
+  // Returns whether some rank's side is.
   bool any_staged(MappedSide side) const;
   // Bytes of a block that fit one round, of all ranks the least; of a v-call that nobody stages any number. And bytes of the
   // longest block of all ranks.
@@ -120,9 +120,9 @@ class DeviceSharing {
     std::size_t begin;
   };
   std::byte* block(const BlockAddress& which) const;
-  // Whether there is anything in a side of `owner`.
+  // Returns whether a side of `owner` holds anything.
   bool has_bytes(int owner, MappedSide side) const { return all_[static_cast<std::size_t>(owner)].side(side).residency != Residency::empty; }
-  // Whether the sides of `owner` are one.
+  // Returns whether the call of `owner` is in place.
   bool in_place(int owner) const { return all_[static_cast<std::size_t>(owner)].send.in_place; }
   // Of a v-call: what `owner` says of its blocks from and to `peer`, and where they lie from byte `from` on, where this rank has
   // that mapped.
@@ -150,7 +150,7 @@ class DeviceSharing {
     bool mapped;  // by peers
     bool stays;   // see DeviceCall
   };
-  // Whether this rank has what the call needs besides.
+  // Returns whether this rank has what else the call needs.
   bool equipped_for(const DeviceNeeds& needs);
   ExportedSide locate(const DeviceSide& side, MappedSide which, Wanted wanted);
   ExportedSide share(const crossrail_memory& facts, const void* address, MappedSide which);

@@ -46,7 +46,7 @@ class PeerMappings {
   void begin_call();
   // How many exports are over so far: for the descriptor, once what the call has is exported.
   std::uint64_t withdrawn() const { return withdrawn_; }
-  // Whether memory of the program's, once more used, is to be mapped and not staged.
+  // Returns whether memory of the program that is used once more should be mapped, not staged.
   bool worth_mapping(const crossrail_memory& memory);
   // Not to lose its entry as long as it lives: kernels that nobody waits for may use it. Not all entries can be pinned.
   bool can_pin(const crossrail_memory& memory);

@@ -9,7 +9,7 @@ namespace {
 
 std::uint64_t count(int value) { return static_cast<std::uint64_t>(value); }
 
-// Whether what the collective combines must be in the order of the ranks, which the MPI library promises nobody.
+// Returns whether the collective must combine in the order of the ranks. MPI libraries promise no such order.
 bool wants_rank_order(const Topology& topology, Collective collective) {
   return topology.rank_order && row_of(collective).reduces && topology.size > 1;
 }

@@ -14,7 +14,7 @@ namespace crossrail {
 class Choices {
  public:
   using Table = std::shared_ptr<const std::vector<TuningRow>>;
-  // Those of all communicators that are like this one, as long as one of them is there. By any thread.
+  // Returns the choices that all communicators like this one share as long as one of them exists. Any thread may call it.
   static std::shared_ptr<Choices> shared(const Table& table, const Settings& settings, const Topology& topology);
 
   // `ground.topology` is that of one of these communicators. What is returned lives as long as the Choices do. By any thread.

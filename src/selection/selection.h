@@ -11,10 +11,10 @@
 
 namespace crossrail {
 
-// Whether a row is for communicators of this layout.
+// Returns whether a row is for communicators of this layout.
 bool suits(const TuningRow& row, const Topology& topology);
 
-// Whether any call at all on such a communicator could get an algorithm of ours; if not, nothing need be kept for it. `devices`: some
+// Returns whether any call at all on such a communicator could get an algorithm of ours; if not, nothing need be kept for it. `devices`: some
 // rank has, or may have, memory of devices.
 bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, const Topology& topology, bool devices);
 

@@ -66,7 +66,7 @@ struct Topology {
   bool rank_order = false;      // whether reductions combine strictly in the order of the ranks (CROSSRAIL_REPRODUCIBLE)
   std::string mpi;              // "openmpi4.1.6" (mpi_version.h), or empty if it is unknown or not the same on all ranks
 
-  // Whether this rank's node has more ranks than cores, so that a wait must give its core away at once.
+  // This rank's node has more ranks than cores, so that a wait must give its core away at once.
   bool oversubscribed = false;
 
   int node() const { return node_of[rank]; }

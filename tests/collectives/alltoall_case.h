@@ -123,7 +123,7 @@ class AlltoallCase {
     AlltoallCase fresh(alone, shape_, call_);
     return same_bytes(fresh.recv_.data(), recv_.data(), row_bytes());
   }
-  // Whether the call can be done again, by the MPI library.
+  // Returns whether the MPI library can do the call again.
   bool can_be_sent_again() {
     const Topology alone = topology_from_nodes(Nodes(static_cast<std::size_t>(size_), 0), rank_);
     AlltoallCase fresh(alone, shape_, call_);

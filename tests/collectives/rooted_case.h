@@ -34,7 +34,7 @@ struct RootedCall {
     shape.root = root;
     return shape;
   }
-  // Of the block between the root and this rank. Every fourth one of a v form is empty.
+  // Returns the length of the block between the root and `rank`. Every fourth one of a v form is empty.
   std::size_t length(int rank) const {
     if (!has_counts() || bytes == 0) return bytes;
     std::mt19937_64 random(number * 1'000'003 + static_cast<std::uint64_t>(rank));

@@ -76,7 +76,7 @@ class EveryRootedOnDevices : public testing::TestWithParam<Algorithm>, protected
     setting_of(options.settings, GetParam().collective) = GetParam().name + parameters;
     return options;
   }
-  // Whether the calls were all on devices; those of v forms in which some rank has nothing are not.
+  // Makes calls of all sizes. Each result must be right, and all calls but those of v forms must go by the algorithm under test.
   static void all_calls(Communicator& communicator, Kinds kinds) {
     std::uint64_t number = 0;
     const int ranks = communicator.topology.size;

@@ -3,7 +3,7 @@
 // When   One node, long blocks: one copy instead of two, and not all of them by the root.
 // Cost   Two flag latencies + a system call and m copied by every rank.
 // Needs  A shared segment, process_vm_readv allowed between the ranks; a copy of the whole buffer for memory that a device driver has mapped.
-//        Who cannot read after all asks for its block, which comes in chunks through the segment (NodeStreams).
+//        A rank that turns out not to be able to read asks for its block, which comes in chunks through the segment (NodeStreams).
 // From   IPC paper, section VI (future work on gather and scatter); Linux process_vm_readv(2).
 
 #include "collectives/node_streams.h"

@@ -59,7 +59,7 @@ class HelperProcess {
     int bytes;  // of a receive; -1 for a send
   };
 
-  // Whether there was any.
+  // Returns whether there was any.
   bool work() {
     bool any = false;
     HelperCommand command;

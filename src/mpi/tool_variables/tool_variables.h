@@ -8,7 +8,7 @@ namespace crossrail::mpi {
 
 enum class ToolKind { control, performance, category };
 
-// Whether tools see any: not where crossrail is off when they first ask, nor under an MPI library of another flavour.
+// Returns whether tools see any. They see none where crossrail is off when they first ask, nor under an MPI library of another flavour.
 bool tool_variables_shown();
 int tool_variable_count(ToolKind kind);
 // MPI_T_ERR_INVALID_INDEX.
