@@ -66,11 +66,11 @@ mpi_test_program(wrong_programs wrong_programs.c wrong_arguments.c wrong_order.c
 set(both uncommitted_type negative_block in_place_received in_place_both null_operation operations_allreduce operations_scatter
   operations_iallreduce own_operation_allreduce own_operation_scatter left_handler types_scatter types_alltoall types_ialltoall counts_scatter
   counts_alltoall counts_ialltoall pending_kinds in_place_on_one never_completed started_nonblocking init_refused)
-set(openmpi4 negative_count same_buffer overlapping types_allreduce counts_allreduce)
-set(mpich4 null_communicator freed_communicator null_buffers types_allgather types_iallreduce counts_allgather counts_iallreduce
+set(wrong_under_openmpi4 negative_count same_buffer overlapping types_allreduce counts_allreduce)
+set(wrong_under_mpich4 null_communicator freed_communicator null_buffers types_allgather types_iallreduce counts_allgather counts_iallreduce
   started_active freed_active)
 foreach(mpi openmpi4 mpich4)
-  foreach(case IN LISTS both ${mpi})
+  foreach(case IN LISTS both wrong_under_${mpi})
     mpi_test(wrong_${case} ${mpi} 3 SECONDS 80 ARGS --same-as-native wrong_programs ${case} warm)
   endforeach()
 endforeach()
