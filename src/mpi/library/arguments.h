@@ -1,4 +1,4 @@
-// Converts between the machine words of a call and its arguments.
+// These functions convert between the machine words of a call and its arguments.
 #pragma once
 
 #include <type_traits>
@@ -18,7 +18,7 @@ Handle handle_from(Word64 word) {
   }
 }
 
-// Is the reverse of handle_from.
+// This is the reverse of handle_from.
 template <class Argument>
 Word64 word_of(Argument argument) {
   if constexpr (std::is_pointer_v<Argument>) {

@@ -25,14 +25,14 @@ struct Made {
 // time makes codes, and a thread that comes meanwhile makes do with the class.
 struct Codes {
   std::mutex mutex;
-  std::vector<Made> made;  // `mutex` guards this, and `making` the members below
+  std::vector<Made> made;  // `mutex` guards this, and `making` guards the members below.
   std::atomic_flag making;
-  int own_class = MPI_SUCCESS;  // MPI_SUCCESS until there is one
-  bool under_any_class = true;  // whether MPI returns the strings of codes under its own classes
+  int own_class = MPI_SUCCESS;  // It is MPI_SUCCESS until there is one.
+  bool under_any_class = true;  // It says whether MPI returns the strings of codes under its own classes.
 };
 
 Codes& codes() {
-  static auto& all = *new Codes;  // never destroyed, because errors may come while static objects are destroyed
+  static auto& all = *new Codes;  // It is never destroyed, because errors may come while static objects are destroyed.
   return all;
 }
 

@@ -1,4 +1,4 @@
-// What MPI libraries with ULFM (Open MPI 5 and others with MPIX_Comm_revoke) know about failed processes.
+// These functions ask what MPI libraries with ULFM (Open MPI 5 and others with MPIX_Comm_revoke) know about failed processes.
 #pragma once
 
 #include "base/status.h"

@@ -1,4 +1,4 @@
-// The one place that includes mpi.h. It is compiled once for each MPI flavour (CROSSRAIL_FLAVOUR is "openmpi", "mpich" or "abi"); the
+// This is the only file that includes mpi.h. It is compiled once for each MPI flavour (CROSSRAIL_FLAVOUR is "openmpi", "mpich" or "abi"); the
 // include path picks the header.
 //
 // Nothing here links with an MPI library. Functions come from the library that the program itself has loaded (pmpi.h), and so do Open MPI's

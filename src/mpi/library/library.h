@@ -1,13 +1,14 @@
-// The MPI library of this process. It is found among the loaded objects and never linked. This header does not include mpi.h.
+// This is the interface to the MPI library of this process. The library is found among the loaded objects and never linked. This header
+// does not include mpi.h.
 #pragma once
 
 namespace crossrail::mpi {
 
 struct Library {
-  void* handle = nullptr;    // null if this is no MPI program
-  const char* flavour = "";  // of the library found: "openmpi", "mpich" or "abi"
-  char version[256] = "";    // first line of what MPI_Get_library_version says
-  bool ours = false;         // whether its flavour is the one that this file is compiled for
+  void* handle = nullptr;    // This is null if the process runs no MPI program.
+  const char* flavour = "";  // This is the flavour of the library found: "openmpi", "mpich" or "abi".
+  char version[256] = "";    // This is the first line of what MPI_Get_library_version says.
+  bool ours = false;         // It says whether the flavour is the one that this file is compiled for.
 };
 
 // Finds the library at the first call, and logs a line if its flavour is not ours.
@@ -18,8 +19,8 @@ int mpich_version();
 
 // Returns the address of a function of that library, or null if it has none of this name.
 void* library_symbol(const char* name);
-// Like library_symbol, for an MPI function by the name that follows "MPI_". It looks for the PMPI_ function and then, since older libraries
-// have some functions only as extensions, for PMPIX_.
+// This does the same as library_symbol for an MPI function, by the name that follows "MPI_". It looks for the PMPI_ function and then, since
+// older libraries have some functions only as extensions, for PMPIX_.
 void* library_function(const char* name);
 // Returns whether that library says that it takes addresses in device memory (CUDA).
 bool mpi_takes_device_memory();

@@ -11,7 +11,7 @@ namespace crossrail::mpi {
 // MPI_ERR_OTHER is small and positive in every flavour. This is used only if there is no MPI library.
 inline constexpr Word64 kNoLibrary = 16;
 
-// Exists while the next definition of a name is called for the program. If that calls PMPI_ names, as tools and Fortran's bindings do, it
+// This object exists while the next definition of a name is called for the program. If that calls PMPI_ names, as tools and Fortran's bindings do, it
 // is still the same call.
 class InNextCall : public OnStack<InNextCall> {
  public:

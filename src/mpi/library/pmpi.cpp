@@ -42,7 +42,7 @@ const Functions* look_for_functions() {
   static const Table table = fill();
   if (!table.complete) return nullptr;
   known_functions = &table.functions;
-  if (over) known_functions = nullptr;  // another thread may have ended MPI meanwhile
+  if (over) known_functions = nullptr;  // Another thread may have ended MPI meanwhile.
   return &table.functions;
 }
 

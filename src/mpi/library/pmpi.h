@@ -1,4 +1,4 @@
-// The table of the PMPI_ functions of the program's MPI library.
+// This header gives access to the table of the PMPI_ functions of the program's MPI library.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ struct Functions {
 #undef FUNCTION
 };
 
-// Holds the table once it has been found, until MPI is over.
+// This holds the table once it has been found, until MPI is over.
 extern std::atomic<const Functions*> known_functions;
 const Functions* look_for_functions();
 // Returns null if there is no MPI library, if it is of another flavour or lacks a needed function, or if MPI is over.
@@ -33,7 +33,7 @@ inline const Functions& pmpi() {
   return functions;
 }
 
-// Predefined handles that the hot path needs. For Open MPI they are addresses found by name, so they are looked up only once.
+// These are the predefined handles that the hot path needs. For Open MPI they are addresses found by name, so they are looked up only once.
 struct Handles {
   MPI_Comm comm_null = MPI_COMM_NULL;
   MPI_Comm comm_self = MPI_COMM_SELF;
@@ -57,7 +57,7 @@ inline void let_mpi_progress(MPI_Comm comm) {
   (void)pmpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, MPI_STATUS_IGNORE);
 }
 
-// Returns whether other MPI functions may be called; where they may not, MPI libraries end the program. Errors: invalid.
+// Returns whether other MPI functions may be called; where they may not, MPI libraries end the program. It may fail with invalid.
 inline Status mpi_is_up() {
   int initialized = 0, finalized = 0;
   if (find_functions() == nullptr) return failed(Code::invalid, "there is no MPI library that crossrail knows");
@@ -66,7 +66,7 @@ inline Status mpi_is_up() {
   return {};
 }
 
-// Errors: system.
+// It may fail with system.
 inline Status from_mpi(int code, const char* function) {
   return code == MPI_SUCCESS ? Status{} : failure(Code::system, "%s returned error %d", function, code);
 }

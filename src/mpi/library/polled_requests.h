@@ -1,4 +1,5 @@
-// Requests of pending calls where the MPI library's progress has no hook and a thread advances the calls (engine/mover.h).
+// These functions make the requests of pending calls where the MPI library's progress has no hook and a thread advances the calls
+// (engine/mover.h).
 //
 // At MPI_THREAD_MULTIPLE that thread completes them itself, as MPI allows. At other levels it may not. MPICH and its relatives (MPICH 4.0,
 // Intel MPI, Cray MPICH) have MPIX_Grequest_start: generalized requests that the library polls while the program completes them. The
@@ -18,13 +19,13 @@ struct RequestFunctions {
   MPI_Grequest_query_function* query;
   MPI_Grequest_free_function* free;
   MPI_Grequest_cancel_function* cancel;
-  // Whatever tests or waits for the request calls this until the request is complete, except MPI_Waitall ...
+  // MPI functions that test or wait for the request call this until the request is complete. MPI_Waitall does not.
   PollFunction* poll;
-  // ... which calls this one. It returns when the requests are complete, and makes progress meanwhile.
+  // MPI_Waitall calls this one. It returns when the requests are complete, and makes progress meanwhile.
   WaitFunction* wait;
 };
 
-// May be asked once MPI has been initialized.
+// This may be asked once MPI has been initialized.
 Advancing who_advances();
 inline bool mover_advances() { return who_advances() == Advancing::mover; }
 // Returns whether the mover may call MPI.

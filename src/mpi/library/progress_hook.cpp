@@ -8,10 +8,10 @@
 namespace crossrail::mpi {
 namespace {
 
-// Open MPI's opal_progress_register(callback), which has the same prototype in versions 4, 5 and 6.
+// This is Open MPI's opal_progress_register(callback), which has the same prototype in versions 4, 5 and 6.
 using OpalRegister = int (*)(int (*callback)());
 
-// MPICH's MPIX_Async_start(poll, state, stream), whose handles are int.
+// This is MPICH's MPIX_Async_start(poll, state, stream), whose handles are int.
 struct AsyncThing;
 using AsyncPoll = int (*)(AsyncThing*);
 using AsyncStart = int (*)(AsyncPoll poll, void* state, int stream);
@@ -47,7 +47,7 @@ thread_local bool in_mpich_hook = false;
 
 int poll_of_open_mpi() { return current.advance(); }
 
-// Reports no progress of its own, because MPICH would then leave out its network in that round. Hooking again costs more than being called
+// It reports no progress of its own, because MPICH would then leave out its network in that round. Hooking again costs more than being called
 // in vain for a while.
 int poll_of_mpich(AsyncThing*) {
   static std::atomic<int> in_vain{0};

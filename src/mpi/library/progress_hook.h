@@ -1,5 +1,5 @@
-// The MPI library's progress, from inside: it calls a function of ours whenever a process waits in any MPI call. Open MPI has long had such
-// a hook for its own components, and MPICH has offered one since 4.3; we use it from MPICH 5 on.
+// This hooks into the MPI library's progress: the library calls a function of ours whenever a process waits in any MPI call. Open MPI has
+// long had such a hook for its own components, and MPICH has offered one since 4.3; we use it from MPICH 5 on.
 #pragma once
 
 #include "mpi/library/flavour.h"

@@ -1,5 +1,5 @@
-// Which sides of a call mean something on this rank. Of a rooted call the root alone has the side with a block for every rank: elsewhere its
-// arguments may be anything, and nobody looks at them.
+// These functions say which sides of a call mean something on this rank. In a rooted call only the root has the side with a block for every
+// rank. On other ranks the arguments of that side may be anything, and nobody looks at them.
 #pragma once
 
 #include "mpi/library/arguments.h"
@@ -11,10 +11,10 @@ struct SignificantSides {
   bool sent = true, received = true;
 };
 
-// This rank in the communicator; -1: it is none.
+// Returns this process's rank in the communicator, or -1 if it has none.
 int rank_in(MPI_Comm comm);
 SignificantSides significant_sides(const MpiFunction& function, int root, int rank);
-// `words`: of the C function.
+// `words` are those of the C function.
 SignificantSides significant_sides(const MpiFunction& function, const Word64* words);
 
 }  // namespace crossrail::mpi

@@ -1,4 +1,4 @@
-// What the program has asked of MPI for its threads.
+// This header says what the program has asked of MPI for its threads.
 #pragma once
 
 namespace crossrail::mpi {
