@@ -11,19 +11,20 @@
 
 namespace crossrail::mpi {
 
-// The size of a collective call as the trace shows it. `bytes` is what this rank gives, with the block for itself, or 0 if it is not known.
+// This is the size of a collective call as the trace shows it. `bytes` is what this rank gives, with the block for itself, or 0 if it is not
+// known.
 struct TracedSizes {
   std::uint64_t bytes = 0;
   int ranks = 0;
 };
 
-// A call on its way through an entry point.
+// This is a call on its way through an entry point.
 struct ObservedCall {
   EntryPoint& entry;
-  const Word64* words;  // the arguments of the C call, or null if they could not be converted
+  const Word64* words;  // These are the arguments of the C call, or null if they could not be converted.
   std::int64_t began_ns = 0;
-  trace::Number traced = 0;  // the event of this call in the trace
-  TracedSizes sizes;         // the trace's observer sets this once the call has succeeded
+  trace::Number traced = 0;  // This is the event of this call in the trace.
+  TracedSizes sizes;         // The trace's observer sets this once the call has succeeded.
 };
 
 class CallObserver {

@@ -1,4 +1,4 @@
-// Writes into the report how our collectives compared with MPI's own (comm/speed_guard.h).
+// This writes into the report how our collectives compared with MPI's own (comm/speed_guard.h).
 #pragma once
 
 #include <string>

@@ -35,7 +35,7 @@ struct Begins {
 }  // namespace
 
 TimeLine& time_line() {
-  static auto& line = *new TimeLine(now_ns());  // never destroyed, because calls may come while static objects are destroyed
+  static auto& line = *new TimeLine(now_ns());  // It is never destroyed: calls may come while static objects are destroyed.
   return line;
 }
 

@@ -1,5 +1,5 @@
-// Counters of this process's MPI calls, for CROSSRAIL_REPORT, CROSSRAIL_TRACE and tools that ask through MPI_T. Nothing is counted without
-// one of these.
+// These counters count this process's MPI calls for CROSSRAIL_REPORT, CROSSRAIL_TRACE and tools that ask through MPI_T. Nothing is counted
+// without one of these.
 #pragma once
 
 #include <atomic>
@@ -12,10 +12,10 @@
 
 namespace crossrail::mpi {
 
-// Says who handles a nonblocking or persistent call.
+// This says who handles a nonblocking or persistent call.
 enum class By { crossrail, native };
 
-// Counts calls by a text that is a constant of the library. Only the first kMost texts that it meets are counted.
+// It counts calls by a text that is a constant of the library. Only the first kMost texts that it meets are counted.
 class CountedTexts {
  public:
   static constexpr int kMost = 32;
@@ -52,7 +52,7 @@ class CallCounter {
   bool is_of(std::span<const char* const> functions) const;
   // Returns how long the program was inside such calls.
   std::int64_t inside_ns() const;
-  static constexpr int kSizes = 64;  // bucket i counts blocks of up to 2^i bytes
+  static constexpr int kSizes = 64;  // Bucket i counts blocks of up to 2^i bytes.
   const char* name_;
   const char* interface_;
   std::atomic<std::uint64_t> carried_{0}, native_{0}, errors_{0}, nanoseconds_{0}, bytes_{0}, sent_bytes_{0};
@@ -74,17 +74,17 @@ bool reporting();
 // A tool asks for counters. Calls are counted from now on if they were not before.
 void count_from_now();
 std::int64_t now_ns();
-// The program has called a function that starts calls. Returns the time, or 0 if nothing is counted; entered_ns() gives it to the calls
-// that this thread starts next.
+// The program has called a function that starts calls. This returns the time, or 0 if nothing is counted; entered_ns() gives it to the
+// calls that this thread starts next.
 std::int64_t clock_entry();
 std::int64_t entered_ns();
 // Notes that the program has spent this much time inside collective calls, or in starting and completing them, until now.
 void note_inside(By by, std::int64_t now_ns, std::int64_t spent_ns);
-// The time line of the whole process. It begins when the library is loaded, which with LD_PRELOAD is when the program starts.
+// This is the time line of the whole process. It begins when the library is loaded, which with LD_PRELOAD is when the program starts.
 TimeLine& time_line();
 // Returns how many calls have been counted. A forked process starts again at 0.
 std::uint64_t calls_counted();
-// This process in MPI_COMM_WORLD, with -1 for what is not known.
+// This is the process's place in MPI_COMM_WORLD. Values that are not known are -1.
 struct World {
   int rank = -1, size = -1;
 };

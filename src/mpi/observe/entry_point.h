@@ -27,7 +27,7 @@ struct EntryPoint {
   Form form;
   bool large_counts;
 
-  const char* name() const { return function.name(form); }  // the name of MPI's function with int counts
+  const char* name() const { return function.name(form); }  // This is the name of MPI's function with int counts.
   Word64 comm(const Word64* words) const { return words[function.words() - 1]; }
 };
 

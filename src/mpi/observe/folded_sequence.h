@@ -9,7 +9,7 @@
 
 namespace crossrail::mpi {
 
-// When an event happened: the nanoseconds from the end of the event before to its beginning, and from its beginning to its end.
+// This says when an event happened: the nanoseconds from the end of the event before to its beginning, and from its beginning to its end.
 struct EventTime {
   std::int64_t gap_ns = 0, inside_ns = 0;
 };
@@ -17,7 +17,7 @@ struct EventTime {
 class FoldedSequence {
  public:
   static constexpr std::size_t kMostSteps = 20'000;
-  static constexpr std::size_t kWindow = 256;  // a loop has a body of at most this many steps
+  static constexpr std::size_t kWindow = 256;  // The body of a loop has at most this many steps.
 
   // Returns false if there is no room. The sequence then stays as it is.
   bool add(int event, const EventTime& time);
@@ -27,9 +27,9 @@ class FoldedSequence {
  private:
   struct Step {
     std::uint64_t hash = 0;
-    int event = -1;  // -1 for a loop
-    std::uint64_t times = 1;  // how often the event happened in all; for a loop, how often it turned each time
-    std::int64_t gap_ns = 0, inside_ns = 0;  // sums over all times
+    int event = -1;  // It is -1 for a loop.
+    std::uint64_t times = 1;  // This is how often the event happened in all, or how often a loop turned each time.
+    std::int64_t gap_ns = 0, inside_ns = 0;  // These are sums over all times.
     std::vector<Step> body;
   };
   using Steps = std::vector<Step>;
@@ -41,7 +41,7 @@ class FoldedSequence {
   bool fold();
   void drop_last(std::size_t length);
   Steps steps_;
-  std::size_t room_used_ = 0;  // counts all steps, also those in bodies
+  std::size_t room_used_ = 0;  // This counts all steps, also those in bodies.
 };
 
 }  // namespace crossrail::mpi

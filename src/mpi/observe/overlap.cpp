@@ -17,7 +17,7 @@ void Overlap::started(std::int64_t nanoseconds) {
 void Overlap::ends(std::int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   ++times_.calls;
-  if (under_way_ == 0) return;  // it had begun before anything was counted
+  if (under_way_ == 0) return;  // The call had begun before anything was counted.
   if (--under_way_ == 0) times_.under_way_ns += std::max<std::int64_t>(0, now_ns - first_began_ns_);
 }
 

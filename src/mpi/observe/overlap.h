@@ -11,7 +11,7 @@ namespace crossrail::mpi {
 class Overlap {
  public:
   struct Times {
-    std::uint64_t calls = 0;  // how many calls have ended
+    std::uint64_t calls = 0;  // This many calls have ended.
     std::int64_t starting_ns = 0;
     std::int64_t waiting_ns = 0;
     std::int64_t under_way_ns = 0;
@@ -30,7 +30,7 @@ class Overlap {
  private:
   mutable std::mutex mutex_;
   Times times_;
-  std::int64_t first_began_ns_ = 0;  // when the first call that is still under way began
+  std::int64_t first_began_ns_ = 0;  // The first call that is still under way began then.
   int under_way_ = 0;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kForms[] = {"blocking", "nonblocking", "persistent"};
 constexpr const char* kRequests[] = {"complete", "start", "free"};
-constexpr std::int64_t kFirstOfRequests = 100;  // stands in a key's first place, where calls have their function
+constexpr std::int64_t kFirstOfRequests = 100;  // It stands in a key's first place, where calls have their function.
 enum { kFunction, kForm, kComm, kInPlace, kMemory, kOperation, kElement, kSentRows, kHead };
 
 // Returns ranks of MPI_COMM_WORLD as [[first, count, step], ...], or an empty text if one is in another world.

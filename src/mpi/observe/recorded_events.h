@@ -15,7 +15,7 @@ namespace crossrail::mpi {
 
 class RecordedEvents {
  public:
-  static constexpr std::size_t kMostNumbers = 1 << 20;  // the most numbers that all events may take together
+  static constexpr std::size_t kMostNumbers = 1 << 20;  // All events together may take this many numbers.
 
   // These return the number of the event, or a negative one if there is no room.
   int call(const ObservedCall& call);
@@ -36,7 +36,7 @@ class RecordedEvents {
   std::map<Key, int> events_;
   std::vector<const Key*> in_order_;
   std::size_t numbers_ = 0;
-  std::map<Word64, int> communicators_;  // holds only communicators that have not been freed
+  std::map<Word64, int> communicators_;  // It holds only communicators that have not been freed.
   std::vector<std::string> communicator_texts_;
   std::vector<int> sizes_;
   std::map<std::string, int> types_;

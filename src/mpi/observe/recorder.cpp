@@ -18,8 +18,8 @@ struct Recording {
   std::mutex mutex;
   RecordedEvents events;
   FoldedSequence sequence;
-  std::vector<Word64> active;      // requests of calls under way, in the order in which they were started
-  std::vector<Word64> persistent;  // persistent requests, in the order in which they were made
+  std::vector<Word64> active;      // It holds the requests of calls under way, in the order in which they were started.
+  std::vector<Word64> persistent;  // It holds the persistent requests, in the order in which they were made.
   std::int64_t last_ended_ns = 0;
   std::thread::id thread;
   bool several_threads = false, full = false;
@@ -28,7 +28,7 @@ struct Recording {
 };
 
 Recording& recording_of_process() {
-  static auto& one = *new Recording;  // never destroyed, because reports are written late
+  static auto& one = *new Recording;  // It is never destroyed, because reports are written late.
   return one;
 }
 
@@ -58,7 +58,7 @@ void watch(MPI_Comm comm) {
   (void)pmpi().Comm_set_attr(comm, keyval, &recording_of_process());
 }
 
-// Requires the lock. If there is no room for the event, only its time is kept.
+// The caller holds the lock. If there is no room for the event, only its time is kept.
 void add(Recording& all, int event, const EventTime& spans, bool is_call) {
   if (all.thread == std::thread::id{}) all.thread = std::this_thread::get_id();
   if (all.thread != std::this_thread::get_id()) all.several_threads = true;

@@ -1,4 +1,4 @@
-// The recorder keeps the calls of this process in their order, for CROSSRAIL_RECORD: what each was, the time since the one before, and the
+// For CROSSRAIL_RECORD the recorder keeps the calls of this process in their order: what each was, the time since the one before, and the
 // time inside it. They become a part of the process's report (CROSSRAIL_REPORT). Without that setting the recorder looks at nothing.
 #pragma once
 

@@ -68,7 +68,7 @@ std::string file_of_this_process() {
 
 // The report gets its name only once it is complete, so that nobody who reads the folder finds half of it.
 bool replace_report(bool finished) {
-  static std::atomic<int> written{0};  // threads may write at the same time, each to a file of its own
+  static std::atomic<int> written{0};  // Threads may write at the same time, each to a file of its own.
   const std::string path = file_of_this_process(), unfinished = path + "." + std::to_string(written++) + ".part";
   const QuietFloats quiet;
   const std::string text = report_json(finished);
@@ -81,8 +81,8 @@ bool replace_report(bool finished) {
 
 constexpr std::int64_t kMillisecond = 1'000'000, kSecond = 1'000'000'000, kFilesEachSecond = 1000;
 
-std::atomic<std::uint64_t> calls_in_last_report{0};  // as of the report that was written when the process ended
-std::atomic<std::uint64_t> calls_in_this_report{0};  // as of the last report that was written meanwhile
+std::atomic<std::uint64_t> calls_in_last_report{0};  // It is as of the report that was written when the process ended.
+std::atomic<std::uint64_t> calls_in_this_report{0};  // It is as of the last report that was written meanwhile.
 std::atomic<bool> begun{false}, ended{false}, writing{false};
 
 // One thread writes at a time, so that what was counted last is written last. A signal handler that ends the process may have interrupted
@@ -121,7 +121,7 @@ struct ReportAtExit {
   }
 } report_at_exit;
 
-// What the last report cost: processor time, and elapsed time, which includes waiting for a busy processor or a slow file system.
+// This is what the last report cost: processor time, and elapsed time, which includes waiting for a busy processor or a slow file system.
 struct Taken {
   std::int64_t worked_ns, passed_ns;
 };
@@ -141,7 +141,7 @@ std::int64_t pause_ns(std::int64_t age_ns, const Taken& taken) {
   return std::max({std::clamp(age_ns, kShortest, kSecond), known_world().size * kSecond / kFilesEachSecond, std::min(fair, 10 * age_ns)});
 }
 
-// Runs in a thread from the first call on, so that calls just before a long time without any are written as well.
+// This runs in a thread from the first call on, so that calls just before a long time without any are written as well.
 void keep_report(std::int64_t first_ns) {
   Taken taken{0, now_ns() - first_ns};
   while (!ended) {

@@ -1,5 +1,5 @@
-// The report file of one process in CROSSRAIL_REPORT: <folder>/<host>.<pid>.json. It is replaced while the program runs, so that a process
-// that is killed or crashes leaves one, and for the last time when MPI or the process ends.
+// These functions write the report file of one process in CROSSRAIL_REPORT: <folder>/<host>.<pid>.json. It is replaced while the program
+// runs, so that a process that is killed or crashes leaves one, and for the last time when MPI or the process ends.
 #pragma once
 
 namespace crossrail::mpi {

@@ -15,7 +15,7 @@
 
 namespace crossrail::mpi {
 
-// A friend of CallCounter, which reads the private counters of all entry points.
+// This is a friend of CallCounter, which reads the private counters of all entry points.
 struct Report {
   static std::string call(const CallCounter& counter) {
     char text[512];

@@ -1,4 +1,4 @@
-// Writes one process's report as JSON (python/crossrail/report reads it).
+// This writes one process's report as JSON (python/crossrail/report reads it).
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@ class TimeLine {
   std::int64_t began_ns() const { return began_ns_; }
 
  private:
-  using Nanoseconds = std::array<std::int64_t, kParts>;  // not floats, because the program may have asked for floating-point traps
+  using Nanoseconds = std::array<std::int64_t, kParts>;  // They are not floats, because the program may have asked for floating-point traps.
   static void halve(Nanoseconds& parts);
   void widen();
   mutable std::mutex mutex_;

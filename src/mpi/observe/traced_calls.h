@@ -1,5 +1,5 @@
-// The program's MPI calls as events of the trace (base/trace.h), for CROSSRAIL_TRACE. This header does not include mpi.h, so arguments come
-// as words.
+// These functions turn the program's MPI calls into events of the trace (base/trace.h), for CROSSRAIL_TRACE. This header does not include
+// mpi.h, so arguments come as words.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class TraceObserver final : public CallObserver {
   void made(ObservedCall& call, const CallResult& result, const RequestsAt&) override { ended(call, result); }
 };
 
-// The program calls this function. Returns its event, or 0 if nothing is traced.
+// The program calls the function `name`. This returns its event, or 0 if nothing is traced.
 trace::Number trace_function(const char* name);
 // Traces a call of this function that has ended now.
 void trace_function(const char* name, std::int64_t began_ns);

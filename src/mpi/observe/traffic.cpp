@@ -22,12 +22,12 @@ using Kind = std::tuple<std::string_view, std::string_view, std::uint64_t, int, 
 struct Sum {
   Traffic moved;
   std::uint64_t calls = 0;
-  std::uint64_t queue_pairs = 0, node_bytes = 0, scratch_bytes = 0;  // the largest values of any plan
+  std::uint64_t queue_pairs = 0, node_bytes = 0, scratch_bytes = 0;  // These are the largest values of any plan.
 };
 
 std::mutex traffic_mutex;
 std::map<Kind, Sum>& sums() {
-  static auto& all = *new std::map<Kind, Sum>;  // never destroyed, because reports are written late
+  static auto& all = *new std::map<Kind, Sum>;  // It is never destroyed, because reports are written late.
   return all;
 }
 

@@ -1,4 +1,4 @@
-// Keeps what the plans of this process have moved, for CROSSRAIL_REPORT and crossrail_last_traffic().
+// These functions keep what the plans of this process have moved, for CROSSRAIL_REPORT and crossrail_last_traffic().
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace crossrail::mpi {
 
-// This follows every call. `plan` is what handled it, and null or a native plan if MPI did.
+// This is called after every call. `plan` handled the call; it is null or a native plan if MPI did.
 void note_traffic(const Plan* plan);
 void note_traffic(const PlanSummary& plan);
 
