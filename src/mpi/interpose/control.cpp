@@ -1,4 +1,4 @@
-// Defines those functions of crossrail.h that live in the preloaded library.
+// This file defines those functions of crossrail.h that live in the preloaded library.
 
 #include "base/settings.h"
 #include "crossrail/crossrail.h"

@@ -107,7 +107,7 @@ bool FortranArguments::convert(const MpiFunction& function, const Word64* words)
     if (ranks_of(comm) == 0) return false;
     means = significant_sides(function, fortran_integer(words[function.root_word]), rank_in(reinterpret_cast<MPI_Comm>(comm)));
   }
-  bool means_nothing = false;  // the side at which `at` is
+  bool means_nothing = false;  // This is about the side that `at` belongs to.
   for (int at = 0; at < count; ++at) {
     const char letter = function.arguments[static_cast<std::size_t>(at)];
     const bool received = at > function.receive_word;
@@ -124,7 +124,7 @@ bool FortranArguments::convert(const MpiFunction& function, const Word64* words)
       case 'k': word = static_cast<Word64>(fortran_integer(words[at])); break;
       case 'o': word = op_at(words[at]); break;
       case 'c': word = comm; break;
-      default: word = words[at];  // these are addresses of int, as in C
+      default: word = words[at];  // These are addresses of int, as in C.
     }
   }
   return true;

@@ -35,7 +35,7 @@ inline Word64 comm_at(Word64 address) { return reinterpret_cast<Word64>(conversi
 // Fortran's counts and displacements are C's int, so they need no conversion.
 static_assert(sizeof(MPI_Fint) == sizeof(int));
 
-// Holds one call's words as those of the C function, and gives its results back to the program (interpose/offer.h).
+// This object holds one call's words as those of the C function, and gives its results back to the program (interpose/offer.h).
 class FortranArguments {
  public:
   FortranArguments(const EntryPoint& entry, const Word64* words, std::size_t count);
@@ -51,7 +51,7 @@ class FortranArguments {
 
   bool converted_ = false;
   MPI_Fint* code_;
-  Word64 request_address_ = 0;  // 0 for a blocking call, which has none
+  Word64 request_address_ = 0;  // It is 0 for a blocking call, which has no request.
   MPI_Request request_{};
   Word64 c_words_[kMostWords + 2] = {};
 };

@@ -1,4 +1,4 @@
-// Communicators and their info in machine words, for entry points that do not include mpi.h.
+// These functions take communicators and their info as machine words, for entry points that do not include mpi.h.
 #pragma once
 
 #include "mpi/words/call_result.h"
@@ -11,7 +11,7 @@ void info_given_to_new(Word64 comm_address, Word64 info);
 // From now on until copies_end, copies of the communicator in this word get this info.
 void copies_begin(Word64 comm, Word64 info);
 void copies_end();
-// A call has made, at this address, an info object of what the communicator has.
+// A call has made an info object of what the communicator has, at this address.
 void info_told(Word64 comm, Word64 info_address);
 
 // The communicator at this address is about to be freed; free_ends gets what free_begins has returned.

@@ -1,6 +1,6 @@
-// The C entry points. The collectives of entry_points.def are offered to crossrail in all their forms. MPI_Start and other functions for
-// their requests, and other collectives, are looked at and passed on. This file does not include mpi.h: a library of the wrong flavour must
-// hand on arguments that it cannot interpret.
+// This file defines the C entry points. The collectives of entry_points.def are offered to crossrail in all their forms. MPI_Start and other
+// functions for their requests, and other collectives, are looked at and passed on. This file does not include mpi.h: a library of the wrong
+// flavour must hand on arguments that it cannot interpret.
 
 #include "mpi/interpose/offer.h"
 #include "mpi/requests/refused_requests.h"

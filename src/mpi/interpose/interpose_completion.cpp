@@ -1,5 +1,5 @@
-// The C functions that complete requests, also under their PMPI_ names, by which tools and Fortran's bindings call them. Like
-// interpose_c.cpp, this file does not include mpi.h.
+// This file defines the C functions that complete requests, also under their PMPI_ names, by which tools and Fortran's bindings call them.
+// Like interpose_c.cpp, it does not include mpi.h.
 
 #include "mpi/communicator/unanswered.h"
 #include "mpi/library/next_call.h"

@@ -1,6 +1,6 @@
-// The Fortran entry points for Open MPI, whose bindings call PMPI directly: mpi_alltoall_ and its other manglings (mpif.h, use mpi),
-// ompi_alltoall_f (which mpi_f08 calls), and so on. The Fortran bindings of MPICH and its relatives call the C names, which are enough
-// there.
+// This file defines the Fortran entry points for Open MPI, whose bindings call PMPI directly: mpi_alltoall_ and its other manglings (mpif.h,
+// use mpi), ompi_alltoall_f (which mpi_f08 calls), and so on. The Fortran bindings of MPICH and its relatives call the C names, which are
+// enough there.
 
 #include <algorithm>
 #include <vector>
@@ -69,9 +69,9 @@ using crossrail::mpi::Word64;
 
 #define CROSSRAIL_EXPORT extern "C" __attribute__((visibility("default")))
 
-// Exports a name in those manglings of Fortran compilers that cannot be names of the program's own, and as mpi_f08 calls it. The mangling
-// without an underscore (gfortran -fno-underscoring) is left to MPI, because C functions of a program may be called mpi_alltoall; R's Rmpi
-// has such functions.
+// This exports a name in those manglings of Fortran compilers that cannot be names of the program's own, and as mpi_f08 calls it. The
+// mangling without an underscore (gfortran -fno-underscoring) is left to MPI, because C functions of a program may be called mpi_alltoall;
+// R's Rmpi has such functions.
 #define MANGLED(entry, lower, upper) entry(mpi_##lower##_) entry(mpi_##lower##__) entry(MPI_##upper) entry(ompi_##lower##_f)
 
 #define OFFERED(symbol, c_name, row, form, words)                                                            \
@@ -86,7 +86,7 @@ using crossrail::mpi::Word64;
   OFFERED(MPI_##upper, c_name, row, form, words)                 \
   OFFERED(ompi_##lower##_f, c_name, row, form, words)
 
-// A Fortran function has one argument more than the C function, the error code. The last two names are those of Open MPI 4.
+// A Fortran function has one argument more than the C function: the error code. The last two names are those of Open MPI 4.
 #define ENTRY_POINT(Name, name, NAME, words, ...)                                                                 \
   OFFERED_MANGLED(name, NAME, "MPI_" #Name, name, blocking, MORE_ONE(words))                                        \
   OFFERED_MANGLED(i##name, I##NAME, "MPI_I" #name, name, nonblocking, MORE_TWO(words))                              \

@@ -1,6 +1,6 @@
-// The C functions that free a communicator, give it info or return its info, for info keys that are ours (communicator/info_keys.h), and
-// those that begin and end sessions. Fortran's calls arrive here as well, by MPI_ names with MPICH and its relatives and by PMPI_ names
-// with Open MPI.
+// This file defines the C functions that free a communicator, give it info or return its info, for info keys that are ours
+// (communicator/info_keys.h), and those that begin and end sessions. Fortran's calls arrive here as well, by MPI_ names with MPICH and its
+// relatives and by PMPI_ names with Open MPI.
 
 #include "mpi/interpose/info_call.h"
 #include "mpi/library/next_call.h"
@@ -54,7 +54,8 @@ Word64 disconnect_communicator(NextCall& next, Word64 address) {
 
 using crossrail::mpi::Word64;
 
-// INFO_CALL(symbol, words, what follows if it has succeeded). Words that the call does not have are registers that nobody reads.
+// The arguments are INFO_CALL(symbol, words, what follows if it has succeeded). Words that the call does not have are registers that nobody
+// reads.
 #define INFO_CALL(symbol, words, follows)                                                     \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {                                             \
     static crossrail::mpi::NextCall next(#symbol);                                            \
@@ -75,7 +76,7 @@ BOTH_NAMES(Session_init, 3, session_began())
 BOTH_NAMES(Session_finalize, 1, session_ended())
 #endif
 
-// WHOLE_CALL(symbol, words, the function that makes the call)
+// The arguments are WHOLE_CALL(symbol, words, the function that makes the call).
 #define WHOLE_CALL(symbol, words, made_by)                   \
   CROSSRAIL_EXPORT Word64 symbol(WORDS_##words) {            \
     static crossrail::mpi::NextCall next(#symbol);           \

@@ -1,4 +1,4 @@
-// Defines crossrail_alltoall_on_stream and its relatives for alltoallv, allreduce, allgather and reduce_scatter_block.
+// This file defines crossrail_alltoall_on_stream and its relatives for alltoallv, allreduce, allgather and reduce_scatter_block.
 
 #include "base/log.h"
 #include "comm/counted_buffers.h"
@@ -40,7 +40,7 @@ int enqueue(const char* name, Function function, void* stream, Arguments... argu
   return status.ok() ? MPI_SUCCESS : refuse(name, status.what);
 }
 
-// One side of an alltoallv whose arrays may be in device memory, so nothing reads them here.
+// This is one side of an alltoallv whose arrays may be in device memory, so nothing reads them here.
 struct CountedArguments {
   void* address;
   const int *counts, *displacements;

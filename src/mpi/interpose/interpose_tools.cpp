@@ -1,5 +1,6 @@
-// MPI_T in C: our variables stand beside those of the MPI library, which go on as they are except that their indices come after ours. Like
-// interpose_c.cpp, this file does not include mpi.h. Other parts of MPI_T (enumerations, events, sessions) are not touched.
+// This file defines MPI_T's functions in C: our variables stand beside those of the MPI library, which go on as they are except that their
+// indices come after ours. Like interpose_c.cpp, it does not include mpi.h. Other parts of MPI_T (enumerations, events, sessions) are not
+// touched.
 
 #include <algorithm>
 #include <vector>
@@ -128,7 +129,7 @@ using crossrail::mpi::Word64;
 TOOL(cvar_get_num, 1, number(next, ToolKind::control, a1))
 TOOL(cvar_get_info, 10, by_index<0>(next, ToolKind::control, describe_control, NAMES_10))
 NAMED(cvar_get_index, TWO, control, find_control(text_at(a1)), a2)
-// After an index of ours come the object, the handle and the count.
+// The object, the handle and the count follow an index of ours.
 TOOL(cvar_handle_alloc, 4, by_index<0>(next, ToolKind::control, open_control, NAMES_4))
 TOOL(cvar_handle_free, 1, by_handle(next, control_of(handle_at(a1)), [a1](int) { return close_control(a1); }, a1))
 TOOL(cvar_read, TWO, by_handle(next, control_of(a1), [a2](int which) { return read_control(which, a2); }, NAMES_TWO))

@@ -16,7 +16,7 @@
 
 namespace crossrail::mpi {
 
-// Tells the observers, always in the same order.
+// These functions tell the observers, always in the same order.
 void tell_call_begins(ObservedCall& call);
 void tell_call_ended(ObservedCall& call, const CallResult& result);
 void tell_request_made(ObservedCall& call, const CallResult& result, const RequestsAt& request);

@@ -1,4 +1,4 @@
-// Defines crossrail_op.
+// This file defines crossrail_op.
 
 #include <iterator>
 
@@ -6,7 +6,7 @@
 #include "mpi/buffers/reductions.h"
 #include "mpi/buffers/short_float_operations.h"
 #include "mpi/library/pmpi.h"
-#include "crossrail/crossrail.h"  // must follow mpi.h
+#include "crossrail/crossrail.h"  // This must follow mpi.h.
 
 namespace crossrail::mpi {
 namespace {

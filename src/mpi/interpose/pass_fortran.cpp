@@ -1,5 +1,5 @@
-// Fortran names in the libraries for MPICH and the standard ABI. Their own Fortran bindings call the C names, so these only hand calls on.
-// They exist for the wrong flavour: a Fortran program of Open MPI then hears that it runs without crossrail.
+// This file defines the Fortran names in the libraries for MPICH and the standard ABI. Their own Fortran bindings call the C names, so these
+// only hand calls on. They exist for the wrong flavour: a Fortran program of Open MPI then hears that it runs without crossrail.
 
 #include "mpi/library/next_call.h"
 #include "mpi/words/parameter_lists.h"

@@ -1,4 +1,4 @@
-// Defines crossrail_shared_..., for several processes a GPU (shared_device/).
+// This file defines crossrail_shared_..., for several processes a GPU (shared_device/).
 
 #include <string>
 
@@ -28,7 +28,7 @@ struct crossrail_shared_device {
   crossrail::mpi::CommunicatorRecord& record;
   std::unique_ptr<crossrail::mpi::PersistentSlot> slot;
   shared::SharedDevice device;
-  int buffers = 0;  // number of open buffers
+  int buffers = 0;  // This many buffers are open.
 };
 
 struct crossrail_shared_buffer {
@@ -55,11 +55,11 @@ Status make(MPI_Comm comm, int key, crossrail_shared_device*& made) {
   MpiExchange exchange(comm, record->communicator->topology.size, sizeof key);
   std::vector<int> keys;
   if (!exchange.gather(key, keys)) return failed(Code::system, "MPI_Allgather has failed");
-  exchange.abandon();  // a rank that has not heard the keys says so when the slot is opened
+  exchange.abandon();  // A rank that has not heard the keys says so when the slot is opened.
   for (const int one : keys) {
     if (one < 0) return failed(Code::invalid, "a key is negative");
   }
-  std::unique_ptr<PersistentSlot> slot(open_persistent_slot(*record, Code::ok).release());  // released, so that no other call reuses it afterwards
+  std::unique_ptr<PersistentSlot> slot(open_persistent_slot(*record, Code::ok).release());  // It is released so that no other call reuses it.
   if (slot == nullptr) return failed(Code::no_memory, "the node has no memory left for it, or too many are there");
   auto device = std::make_unique<crossrail_shared_device>(*record, std::move(slot), keys);
   CROSSRAIL_TRY(device->device.open());
