@@ -17,20 +17,20 @@ enum class Function : std::uint8_t {
 
 enum class Form : std::uint8_t { blocking, nonblocking, persistent };
 
-inline constexpr int kMostWords = 9;  // the most arguments that a blocking function has
+inline constexpr int kMostWords = 9;  // No blocking function has more arguments.
 
 struct MpiFunction {
   Function function;
   Collective collective;
-  std::string_view arguments;  // a letter describes each, as entry_points.def explains
-  const char* names[3];        // MPI's names of the three forms
-  const char* word;            // the name in lower case, without "MPI_"
+  std::string_view arguments;  // A letter describes each, as entry_points.def explains.
+  const char* names[3];        // These are MPI's names of the three forms.
+  const char* word;            // This is the name in lower case, without "MPI_".
   // These are looked up in `arguments` once, because the hot path asks for them.
   bool reduces = has('o');
-  bool has_counts = has('N');         // each rank has a count of its own
-  bool has_displacements = has('D');  // each rank has a place of its own
+  bool has_counts = has('N');         // Each rank has a count of its own.
+  bool has_displacements = has('D');  // Each rank has a place of its own.
   int receive_word = place('r');
-  int root_word = place('k');  // -1: it has none
+  int root_word = place('k');  // It is -1 if the function has no root.
 
   constexpr int words() const { return static_cast<int>(arguments.size()); }
   // Returns the place of the first argument of this kind, from place `from` on, or -1 if there is none.

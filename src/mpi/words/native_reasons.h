@@ -1,5 +1,5 @@
-// Why calls were left to MPI, in the words of the report (python/crossrail/report reads it). These are arrays because reasons are compared
-// by their addresses.
+// These texts say why calls were left to MPI, in the words of the report (python/crossrail/report reads it). They are arrays because reasons
+// are compared by their addresses.
 #pragma once
 
 namespace crossrail::mpi::native_because {

@@ -1,6 +1,6 @@
-// Parameter lists of machine words, for entry points that hand their arguments on untouched: WORDS(n) declares the parameters a1 to an, and
-// NAMES(n) names them. Every integer and pointer argument travels as one 64-bit word in the C calling conventions of x86-64 and aarch64
-// Linux. The upper half of an int's word is undefined, and is handed on as it is.
+// These are parameter lists of machine words, for entry points that hand their arguments on untouched: WORDS(n) declares the parameters a1 to
+// an, and NAMES(n) names them. Every integer and pointer argument travels as one 64-bit word in the C calling conventions of x86-64 and
+// aarch64 Linux. The upper half of an int's word is undefined, and is handed on as it is.
 #pragma once
 
 #define WORDS_1 Word64 a1
