@@ -44,7 +44,7 @@ bool DeskSide::accept_rank(std::int32_t number) {
     }
     if (desk_ == nullptr) close(socket_);
   }
-  close(listening_);  // who has connected meanwhile looks further
+  close(listening_);  // A rank that has connected meanwhile looks further.
   return true;
 }
 
@@ -82,7 +82,7 @@ bool DeskSide::take_packet(int flags) {
   return true;
 }
 
-// What a command names has been told before it.
+// The rank announces memory before it posts a command that names it.
 std::byte* DeskSide::memory(const HelperCommand& command) {
   auto found = pages_.find(command.pages);
   while (found == pages_.end() && take_packet(MSG_DONTWAIT)) found = pages_.find(command.pages);

@@ -1,6 +1,6 @@
-// crossrail_helper KEY JOB: a helper process. 'crossrail run --helpers-per-gpu' starts jobs of them beside the program's: as many as
-// the program has ranks, placed alike. Each waits for a rank of its node (transport/helper_processes.h) and then moves messages for it, to and
-// from other helper processes of its job. It sleeps while there are none, and ends with the launcher's word.
+// crossrail_helper KEY JOB is a helper process. 'crossrail run --helpers-per-gpu' starts jobs of them beside the program's. Each job has as
+// many as the program has ranks, placed alike. Each process waits for a rank of its node (transport/helper_processes.h) and then moves
+// messages for it, to and from other helper processes of its job. It sleeps while there are none, and ends when the launcher ends it.
 
 #include <sched.h>
 #include <sys/time.h>
@@ -21,16 +21,16 @@ namespace crossrail::helper_process {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kAwake{2};  // after the last message
-constexpr int kLooksBetweenChecks = 1 << 16;  // whether the rank lives
-// Sleeps grow: what is still in this process's MPI library may have to move.
+constexpr std::chrono::milliseconds kAwake{2};  // It stays awake this long after the last message.
+constexpr int kLooksBetweenChecks = 1 << 16;  // The checks look whether the rank lives.
+// Sleeps grow from short ones, because messages that are still in this process's MPI library may have to move.
 constexpr int kShortestSleepMs = 1, kLongestSleepMs = 1000;
 
 class HelperProcess {
  public:
   HelperProcess(DeskSide& side, int most_tag) : side_(side), most_tag_(most_tag) {}
 
-  // Until the rank has ended. False: it has left messages behind.
+  // Serves until the rank has ended. Returns false if the rank has left messages behind.
   bool serve() {
     int sleep = kShortestSleepMs, looks = 0;
     for (bool rank_lives = true; rank_lives;) {
@@ -56,10 +56,10 @@ class HelperProcess {
  private:
   struct UnderWay {
     std::uint64_t number;
-    int bytes;  // of a receive; -1 for a send
+    int bytes;  // This is the length of a receive, and -1 for a send.
   };
 
-  // Returns whether there was any.
+  // Returns whether there was any work.
   bool work() {
     bool any = false;
     HelperCommand command;
@@ -122,7 +122,7 @@ class HelperProcess {
     under_way_.resize(kept);
   }
 
-  // Messages that cannot be taken back stay, with the memory that they are in.
+  // Messages that cannot be cancelled stay, together with the memory that they are in.
   void cancel() {
     for (std::size_t one = 0; one < requests_.size(); ++one) {
       if (under_way_[one].bytes >= 0) MPI_Cancel(&requests_[one]);
@@ -159,7 +159,7 @@ void leave_bound_core() {
   CPU_FREE(cpus);
 }
 
-// What has started this process on its node, and ends it. Where that is killed itself, not all MPI libraries tell.
+// The launcher has started this process on its node, and ends it. If the launcher is killed itself, not all MPI libraries say so.
 const pid_t launcher = getppid();
 void end_without_launcher(int) {
   if (getppid() != launcher) _exit(1);
@@ -192,7 +192,7 @@ int run(const char* key, int job) {
   if (rank == 0) std::printf("ready\n");
   std::fflush(stdout);
   leave_bound_core();
-  // One program after the other, if a launched script starts several.
+  // If a launched script starts several programs, they are served one after the other.
   while (listens && side.accept_rank(rank) && HelperProcess(side, largest_tag()).serve()) {
     side.leave_rank();
     listens = side.listen_at(name);
