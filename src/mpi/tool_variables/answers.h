@@ -1,4 +1,4 @@
-// How functions of MPI_T give what they are asked for: an address that is null is not asked for.
+// These are the ways in which functions of MPI_T give what they are asked for. A value is not asked for if its address is null.
 #pragma once
 
 #include <cstring>
@@ -13,7 +13,7 @@ void give(Word64 address, Value value) {
   if (address != 0) *reinterpret_cast<Value*>(address) = value;
 }
 
-// A text in as many characters as there is room for, and how many it needs.
+// Gives a text in as many characters as there is room for, and says how many it needs.
 inline void give_text(Word64 address, Word64 length_address, const char* text) {
   auto* const length = reinterpret_cast<int*>(length_address);
   auto* const out = reinterpret_cast<char*>(address);
@@ -25,7 +25,7 @@ inline void give_text(Word64 address, Word64 length_address, const char* text) {
   *length = static_cast<int>(std::strlen(text)) + 1;
 }
 
-// Addresses of ours that serve as handles: nothing is allocated, and an MPI library has no handle like them.
+// These are addresses of ours that serve as handles. Nothing is allocated for a handle, and an MPI library has no handle like them.
 class Marks {
  public:
   explicit Marks(std::size_t count) : marks_(count) {}

@@ -1,4 +1,4 @@
-// The category of all variables of ours, and when there are any.
+// This file defines the category of all variables of ours, and says when tools see them.
 
 #include <string_view>
 
@@ -17,7 +17,7 @@ constexpr char kHelp[] = "crossrail: settings, which hold for communicators stil
 
 bool tool_variables_shown() {
   if (find_functions() == nullptr) return false;
-  static const bool on = process_settings().enabled != 0;  // indices must not come and go
+  static const bool on = process_settings().enabled != 0;  // Indices must not come and go.
   return on;
 }
 

@@ -1,4 +1,4 @@
-// The settings as control variables: crossrail_alltoall is CROSSRAIL_ALLTOALL. All are texts.
+// This file makes the settings control variables: crossrail_alltoall is CROSSRAIL_ALLTOALL. All are texts.
 
 #include <algorithm>
 #include <cctype>
@@ -14,7 +14,7 @@
 namespace crossrail::mpi {
 namespace {
 
-constexpr int kMostCharacters = 4096;  // of a value
+constexpr int kMostCharacters = 4096;  // No value is longer.
 
 const std::vector<std::string>& names() {
   static const auto& all = *new std::vector<std::string>([] {
@@ -34,10 +34,10 @@ const Marks& control_marks() {
   return all;
 }
 
-// Reading and writing by tools; communicators read settings when they are opened.
+// This guards reading and writing by tools. Communicators read settings when they are opened.
 std::mutex variables_mutex;
 
-// Those that hold for a communicator do so for communicators still to come, as with crossrail_set().
+// Only settings that hold for a communicator may be written. They hold for communicators still to come, as with crossrail_set().
 bool may_be_written(int which) { return std::string_view(setting_rows()[static_cast<std::size_t>(which)].scope) == "communicator"; }
 
 }  // namespace

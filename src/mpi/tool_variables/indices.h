@@ -1,5 +1,6 @@
-// The indices of variables and categories that tools see. MPI lets their number grow, as Open MPI's does while components are
-// loaded, and no index change. So ours come behind those that the MPI library has when a tool first asks; its later ones follow ours.
+// Indices holds the indices of variables and categories that tools see. MPI lets their number grow, as Open MPI's does while components are
+// loaded, but no index may change. So ours come behind those that the MPI library has when a tool first asks. Those that it adds later
+// follow ours.
 #pragma once
 
 #include <atomic>
@@ -13,25 +14,25 @@ class Indices {
  public:
   Indices(ToolKind kind, const char* get_number) : kind_(kind), next_(get_number) {}
 
-  // Who has an index, and which of its own that is. Code: MPI's, of asking the MPI library.
+  // This says whose index it is, and which of the owner's that is. `code` is MPI's code from asking the MPI library.
   struct Place {
     int code = 0;
     bool ours = false;
     int index = 0;
   };
   Place find(int index);
-  // How many there are for tools.
+  // Returns how many there are for tools.
   int number(int& code);
-  // The way back; number(code) has answered before.
+  // These return the index that tools see. number(code) must have succeeded before.
   int of_ours(int which) const { return first_own_.load() + which; }
   int of_native(int index) const;
 
  private:
-  // The MPI library's.
+  // Returns how many the MPI library has.
   int ask(int& code);
   const ToolKind kind_;
   NextCall next_;
-  std::atomic<int> first_own_{-1};  // not known yet
+  std::atomic<int> first_own_{-1};  // It is -1 while it is not known.
 };
 
 Indices& indices(ToolKind kind);

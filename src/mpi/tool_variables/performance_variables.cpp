@@ -1,5 +1,5 @@
-// What statistics/ counts as performance variables: crossrail_alltoall_carried and others. They are continuous and read-only, the same
-// in every session; counting begins when a tool opens one, where no report is written.
+// This file makes what mpi/observe counts performance variables: crossrail_alltoall_carried and others. They are continuous, read-only and
+// the same in every session. If no report is written, counting begins when a tool opens one.
 
 #include <string>
 
@@ -33,7 +33,7 @@ constexpr CountedKind kOfProcess = {Counted::communicators, "communicators", MPI
 
 struct Variable {
   const CountedKind* kind;
-  const CollectiveRow* collective;  // null: of the process
+  const CollectiveRow* collective;  // It is null for a variable of the process.
   std::string name, help;
 };
 
@@ -87,7 +87,7 @@ int describe_performance(int which, const Word64* words) {
   give<MPI_T_enum>(words[5], MPI_T_ENUM_NULL);
   give_text(words[6], words[7], its.help.c_str());
   give<int>(words[8], MPI_T_BIND_NO_OBJECT);
-  for (const int yes : {9, 10}) give<int>(words[yes], 1);  // read-only, continuous
+  for (const int yes : {9, 10}) give<int>(words[yes], 1);  // It is read-only and continuous.
   give<int>(words[11], 0);
   return MPI_SUCCESS;
 }
