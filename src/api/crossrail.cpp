@@ -1,4 +1,4 @@
-// The public C API over the engine's own tables.
+// This file is the public C API over the engine's own tables.
 
 #include "crossrail/crossrail.h"
 
@@ -20,7 +20,7 @@ std::string json_of(const crossrail::Parameter& one) {
          ",\"unit\":" + json_text(crossrail::name_of(one.unit)) + ",\"values\":[" + values + "],\"help\":" + json_text(one.help) + "}";
 }
 
-// Rows of the catalogue, each with a comma behind it.
+// Returns rows of the catalogue, each with a comma behind it.
 std::string rows_of(crossrail::Collective collective, crossrail::Memory memory) {
   std::string json;
   for (const auto& row : crossrail::catalogue(collective, memory)) {

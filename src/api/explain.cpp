@@ -1,4 +1,4 @@
-// crossrail_explain: which plan a call would get, and why not the others.
+// crossrail_explain says which plan a call would get, and why not the others.
 
 #include <algorithm>
 #include <string>
@@ -42,8 +42,8 @@ std::string why_passed_over(const Algorithm& row, const Topology& topology, cons
   return unfit.empty() ? "no row of the tuning tables names it for this layout and size" : unfit;
 }
 
-// Rows of the catalogue that are not among the candidates: because they do not fit, or because
-// no row of the tables names them here.
+// Returns the rows of the catalogue that are not among the candidates, because they do not fit or because no row of the tables names them
+// here.
 std::string passed_over(const Candidates& candidates, const Topology& topology, const Shape& shape) {
   std::string json = "[";
   for (const Algorithm& row : catalogue(shape.collective, shape.memory)) {
@@ -79,7 +79,7 @@ const char* chosen_of(const Candidates& candidates, bool enabled) {
   return !enabled || candidates.front()->algorithm == nullptr ? "native" : candidates.front()->algorithm->name;
 }
 
-// What is chosen for calls of a Shape, blocking ones and, where they are asked for, nonblocking ones.
+// An Answer says what is chosen for calls of a Shape: blocking ones and, if they are asked for, nonblocking ones.
 struct Answer {
   Answer(const std::vector<TuningRow>& rows, const std::string& wanted, const Ground& ground, const Shape& shape)
       : blocking(rows, wanted, ground, shape), pending(rows, wanted, pending_on(ground), shape), bytes(shape.block_bytes) {
@@ -89,7 +89,7 @@ struct Answer {
     ground.form = Form::pending;
     return ground;
   }
-  // Once a nonblocking call has begun it cannot be handed to the MPI library; messages are open on several nodes.
+  // Once a nonblocking call has begun, it cannot be handed to the MPI library. On several nodes it may use messages.
   Candidates candidates(bool nonblocking) const {
     const Candidates& all = blocking.at(bytes).candidates;
     if (!nonblocking || all.empty() || all.front()->algorithm == nullptr) return all;
@@ -103,7 +103,7 @@ struct Answer {
 
 bool known_form(const std::string& form) { return form == "blocking" || form == "nonblocking" || form == "persistent"; }
 
-// Calls in a stream's order are for ranks that can wait for each other on their devices; there is no other way for them.
+// Calls in a stream's order are for ranks that can wait for each other on their devices. There is no other way to make such calls.
 std::string refused_on_streams(const crossrail_question& question, const CollectiveRow& row, const Topology& topology) {
   if (!topology.one_node()) return "calls in a stream's order are for ranks on one node";
   if (question.ranks_per_device > 1) return "calls in a stream's order are for ranks with a device of their own each";
@@ -134,7 +134,7 @@ std::string explain(const crossrail_question& question) {
   const Ground ground{topology, !topology.one_node(), std::max(1, question.ranks_per_device), of_nodes};
   Shape shape{collective->collective, on_devices && !of_nodes ? Memory::device : Memory::host, question.in_place != 0, question.block_bytes, order};
   if (collective->counts == Counts::vector) shape = {collective->collective, Memory::host, false, 0};
-  // Of all that are reduced; what they are decides nothing, but whether their order shows.
+  // This Reduction stands for all. It makes no difference which one it is, except whether the order of combining shows.
   if (collective->reduces) shape.reduction = {Operation::sum, topology.rank_order ? Element::float64 : Element::uint8};
   const Answer answer(tuning_rows(warning), wanted_algorithm(settings, shape.collective), ground, shape);
   const std::string refused = order == Order::stream ? refused_on_streams(question, *collective, topology) : "";

@@ -1,4 +1,4 @@
-// crossrail_machine: the machine as JSON.
+// crossrail_machine describes the machine as JSON.
 
 #include "topology/machine.h"
 

@@ -1,4 +1,4 @@
-// What is set, from where, and what is wrong with it.
+// This file says what is set, where it comes from, and what is wrong with it.
 
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ std::string read_table(const std::string& path, std::vector<TuningRow>& rows) {
 
 namespace {
 
-// What base/ cannot know: the algorithms, and what stands in a table.
+// This checks what base/ cannot know: the algorithms, and what stands in a table.
 std::string problem_of_value(const GivenSetting& given) {
   if (!given.problem.empty()) return given.problem;
   if (given.variable == "CROSSRAIL_TUNING") {

@@ -1,4 +1,4 @@
-// The tuning table that a setting names, for those who ask about it.
+// This reads the tuning table that a setting names, for functions that ask about it.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace crossrail {
 
-// Appends the rows of the table at `path`. What is wrong with it, as a sentence without a full stop; empty where nothing is.
+// Appends the rows of the table at `path`. Returns what is wrong with it, as a sentence without a full stop, or an empty text if nothing is.
 std::string read_table(const std::string& path, std::vector<TuningRow>& rows);
 
 }  // namespace crossrail
