@@ -1,4 +1,4 @@
-// Sizes, alignment, hashing and small copies.
+// This header has helpers for sizes, alignment, hashing and small copies.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ constexpr std::uint64_t hash_word(std::uint64_t hash, std::uint64_t word) {
   return hash;
 }
 
-// Serves the same purpose in a few cycles, for the hot path: every bit of the result depends on every bit of `word`.
+// This serves the same purpose in a few cycles, for the hot path: every bit of the result depends on every bit of `word`.
 constexpr std::uint64_t mix_word(std::uint64_t hash, std::uint64_t word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
   hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;
@@ -38,7 +38,7 @@ inline std::uint64_t hash_bytes(const void* data, std::size_t bytes) {
   return hash;
 }
 
-// Is a memcpy whose common tiny sizes become single moves; large ones go to the C library. Empty blocks may be at null.
+// This is a memcpy whose common tiny sizes become single moves; large ones go to the C library. Empty blocks may be at null.
 inline void copy_block(void* to, const void* from, std::size_t bytes) {
   switch (bytes) {
     case 0: return;

@@ -38,7 +38,7 @@ struct Pages {
       memory = static_cast<std::byte*>(mapped);
       bytes = wanted;
       (void)mprotect(memory, guard, PROT_NONE);
-      (void)madvise(bottom(), bytes, MADV_NOHUGEPAGE);  // otherwise the first touch would take a huge page
+      (void)madvise(bottom(), bytes, MADV_NOHUGEPAGE);  // Otherwise the first touch would take a huge page.
       return;
     }
   }
@@ -53,8 +53,8 @@ struct Pages {
 
 }  // namespace
 
-// The two ends of a switch. Boost.Context switches in some nanoseconds. Machines without it use the C library's way, which asks the kernel
-// for the signal mask each time.
+// This holds the two ends of a switch. Boost.Context switches in some nanoseconds. Machines without it use the C library's way, which asks
+// the kernel for the signal mask each time.
 struct Fiber::Stack {
   Pages pages;
   Fiber* owner = nullptr;
@@ -150,7 +150,7 @@ void Fiber::start(void (*job)(void*), void* argument, const FloatMode& mode) {
 
 void Fiber::go_on() {
   stack_->leaving_outside();
-  stack_->jump_in();  // restores the mode outside
+  stack_->jump_in();  // This restores the mode outside.
   FloatMode::add(raised_);
   stack_->arrived_outside();
 }

@@ -33,10 +33,10 @@ class Fiber {
     return true;
   }
   bool finished() const { return finished_; }
-  // The pending call that runs on it, as the trace numbers it (base/trace.h), or 0.
+  // This is the pending call that runs on it, as the trace numbers it (base/trace.h), or 0.
   std::uint64_t traced = 0;
 
-  // Is called by the job and returns when ready() is true. Another thread may have resumed the job by then, so no address of thread-local
+  // The job calls this, and it returns when ready() is true. Another thread may have resumed the job by then, so no address of thread-local
   // memory may be kept across it.
   template <class Ready>
   void wait_until(Ready ready) {
@@ -44,8 +44,8 @@ class Fiber {
     condition_ = &ready;
     suspend();
   }
-  // Is called by the job before it looks whether it has to wait at all. Tests suspend it there in any case, until `released` says
-  // otherwise, and resume jobs in random order.
+  // The job calls this before it looks whether it has to wait at all. Tests suspend it there in any case, until `released` says otherwise,
+  // and resume jobs in random order.
   void before_wait() {
     bool (*const may_go_on)() = released.load(std::memory_order_relaxed);
     if (may_go_on != nullptr) wait_until(may_go_on);

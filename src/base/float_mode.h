@@ -29,7 +29,7 @@ class FloatMode {
     set_vectors(vectors_ & ~kFlags);
     asm volatile("fldcw %0" : : "m"(others_));
   }
-  // The flags that the thread has raised so far. Those of long doubles are not looked at.
+  // These are the flags that the thread has raised so far. Those of long doubles are not looked at.
   using Flags = std::uint32_t;
   static Flags raised() { return vectors() & kFlags; }
   static void add(Flags flags) {
@@ -45,8 +45,8 @@ class FloatMode {
     return word;
   }
   static void set_vectors(std::uint32_t word) { asm volatile("ldmxcsr %0" : : "m"(word)); }
-  std::uint32_t vectors_ = 0x1f80;  // MXCSR
-  std::uint16_t others_ = 0x37f;    // the control word of long doubles
+  std::uint32_t vectors_ = 0x1f80;  // This is MXCSR.
+  std::uint16_t others_ = 0x37f;    // This is the control word of long doubles.
 };
 
 #else

@@ -12,7 +12,7 @@ namespace crossrail {
 struct GrowableBuffer {
   std::unique_ptr<std::byte[]> memory;
   std::size_t bytes = 0;
-  // What the buffer held is lost when it grows. Errors: no_memory.
+  // What the buffer held is lost when it grows. It may fail with no_memory.
   Status reserve(std::size_t wanted) {
     if (bytes >= wanted) return {};
     memory.reset();

@@ -1,4 +1,4 @@
-// Returns what this machine calls itself.
+// This returns what this machine calls itself.
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Helps to write JSON: strings are escaped here, and everything else is put together by hand.
+// This header helps to write JSON: strings are escaped here, and everything else is put together by hand.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Writes one line to standard error when something has been decided. Nothing is logged for each call.
+// This writes one line to standard error when something has been decided. Nothing is logged for each call.
 #pragma once
 
 namespace crossrail {

@@ -15,7 +15,7 @@ namespace {
 
 // A Piece stands in front of each piece of memory, and they follow each other from the first byte to the last.
 struct alignas(MemoryReserve::kAlignment) Piece {
-  std::size_t bytes;  // includes this header
+  std::size_t bytes;  // It includes this header.
   bool taken;
 };
 
@@ -51,7 +51,7 @@ void* MemoryReserve::take(std::size_t bytes, std::size_t alignment) {
   if (alignment > kAlignment || bytes > kBytes) return nullptr;
   const std::size_t whole = sizeof(Piece) + round_up(bytes, kAlignment);
   const std::lock_guard lock(mutex);
-  if (first_piece()->bytes == 0) first_piece()->bytes = kBytes;  // the reserve is one free piece at first
+  if (first_piece()->bytes == 0) first_piece()->bytes = kBytes;  // The reserve is one free piece at first.
   for (Piece* piece = first_piece(); !is_end(piece); piece = behind(piece)) {
     if (piece->taken) continue;
     join_with_free_ones_behind(piece);

@@ -10,8 +10,8 @@ namespace crossrail {
 
 class MemoryReserve {
  public:
-  static constexpr std::size_t kBytes = 4 * 1024 * 1024;  // takes only address space until it is used
-  static constexpr std::size_t kAlignment = 64;           // the most that `take` can align to
+  static constexpr std::size_t kBytes = 4 * 1024 * 1024;  // It takes only address space until it is used.
+  static constexpr std::size_t kAlignment = 64;           // `take` cannot align to more.
 
   // Returns null if the reserve has no such piece.
   static void* take(std::size_t bytes, std::size_t alignment = kAlignment);

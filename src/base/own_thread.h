@@ -1,4 +1,4 @@
-// Threads of crossrail's own inside the program.
+// These are threads of crossrail's own inside the program.
 #pragma once
 
 #include <functional>

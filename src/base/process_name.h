@@ -1,4 +1,4 @@
-// Returns what distinguishes this process from all others of a job, for the names of its files.
+// This header says what distinguishes this process from all others of a job, for the names of its files.
 #pragma once
 
 #include <sys/stat.h>
@@ -19,7 +19,7 @@ inline std::uint64_t pid_space() {
 
 // Returns HOST.PID or, inside a pid namespace, HOST.NAMESPACE-PID, because each rank may be in a container of its own.
 inline std::string process_name() {
-  constexpr std::uint64_t kOfTheMachine = 0xEFFFFFFC;  // this is Linux's PROC_PID_INIT_INO
+  constexpr std::uint64_t kOfTheMachine = 0xEFFFFFFC;  // This is Linux's PROC_PID_INIT_INO.
   const std::uint64_t space = pid_space();
   const std::string apart = space == 0 || space == kOfTheMachine ? "" : std::to_string(space) + "-";
   return host_name() + "." + apart + std::to_string(static_cast<int>(getpid()));

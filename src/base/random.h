@@ -1,4 +1,4 @@
-// Returns numbers that nobody can guess and nobody else has.
+// This returns numbers that nobody can guess and nobody else has.
 #pragma once
 
 #include <sys/random.h>

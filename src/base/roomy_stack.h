@@ -1,5 +1,5 @@
-// Runs jobs that need more stack than the program may have left. MPICH's reductions, which opening a communicator makes, take 150 KiB, and
-// a thread that only calls MPI_Alltoall can do with 16.
+// These functions run jobs that need more stack than the program may have left. MPICH's reductions, which opening a communicator makes,
+// take 150 KiB, and a thread that only calls MPI_Alltoall can do with 16.
 #pragma once
 
 #include <cstddef>

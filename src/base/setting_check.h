@@ -1,4 +1,4 @@
-// Checks whether a text is a value of a setting, and says what is wrong if it is not.
+// These functions check whether a text is a value of a setting, and say what is wrong if it is not.
 #pragma once
 
 #include <string>

@@ -32,9 +32,9 @@ const Settings& process_settings();
 // meanwhile.
 bool change_process_setting(const std::string& variable, const std::string& value);
 
-// Returns the rows whose scope is the communicator, as "VARIABLE=value\n" text, for rank 0 to send ...
+// Returns the rows whose scope is the communicator, as "VARIABLE=value\n" text, which rank 0 sends.
 std::string communicator_settings_text(const Settings& settings);
-// ... and for the others to take over. Lines that are not understood are ignored.
+// Takes over the text that rank 0 has sent. Lines that are not understood are ignored.
 void apply_communicator_settings(const std::string& text, Settings& settings);
 
 struct SettingRow {

@@ -1,4 +1,4 @@
-// Reads a small file that others have written, without ever waiting or reading without end.
+// This reads a small file that others have written, without ever waiting or reading without end.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 namespace crossrail {
 
 struct SmallFile {
-  bool there = false;   // whether there is something of this name
-  std::string text;     // the whole text, if nothing is wrong
-  std::string problem;  // "is not there", "is a directory", "cannot be read: Permission denied"; empty where it was read
+  bool there = false;   // It says whether there is something of this name.
+  std::string text;     // This is the whole text, if nothing is wrong.
+  std::string problem;  // It is "is not there" or "cannot be read: Permission denied", for example, or empty if the file was read.
 };
 
 // Reads only a regular file of at most `most` bytes. A FIFO or a device is not even opened.

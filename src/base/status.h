@@ -10,15 +10,15 @@ namespace crossrail {
 // Severity grows with the value, so that ranks agree on the worst code by a maximum.
 enum class Code : int {
   ok = 0,
-  unsupported,  // this way does not exist here: another row must be chosen
-  given_back,   // another rank met an error in the call before, so this call is native
-  no_memory,    // scratch, segment or buffer could not be had
-  invalid,      // an argument or a setting makes no sense
-  mismatch,     // ranks called with different shapes
-  peer_lost,    // a process of the communicator has ended
-  revoked,      // the program has revoked the communicator (ULFM)
-  broken,       // an earlier error on this communicator left its shared state unusable
-  system        // the operating system or the MPI library refused something
+  unsupported,  // This way does not exist here: another row must be chosen.
+  given_back,   // Another rank met an error in the call before, so this call is native.
+  no_memory,    // Scratch, segment or buffer could not be had.
+  invalid,      // An argument or a setting makes no sense.
+  mismatch,     // Ranks called with different shapes.
+  peer_lost,    // A process of the communicator has ended.
+  revoked,      // The program has revoked the communicator (ULFM).
+  broken,       // An earlier error on this communicator left its shared state unusable.
+  system        // The operating system or the MPI library refused something.
 };
 
 // `what` points to a string literal or to this thread's text buffer, which is valid until the next failure.

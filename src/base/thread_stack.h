@@ -1,4 +1,4 @@
-// Says where the stack of this thread lies. Code may run elsewhere, on the stack of a fiber, a coroutine or a signal handler.
+// This header says where the stack of this thread lies. Code may run elsewhere, on the stack of a fiber, a coroutine or a signal handler.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct ThreadStack {
   bool has(std::uintptr_t address) const { return lowest <= address && address < end; }
 };
 
-// The stack is found once a thread.
+// The stack is found once for each thread.
 const ThreadStack& stack_of_thread();
 
 }  // namespace crossrail

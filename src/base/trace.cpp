@@ -23,15 +23,15 @@ std::atomic<bool> is_on{false};
 namespace {
 
 constexpr std::uint64_t kFewestEvents = 16, kMostEvents = std::uint64_t{1} << 26;
-constexpr std::uint64_t kEventsAChunk = 4096;  // the file grows by this many events at a time
+constexpr std::uint64_t kEventsAChunk = 4096;  // The file grows by this many events at a time.
 constexpr std::size_t kTexts = 256, kTextBytes = 96;
 constexpr std::uint64_t kBeingWritten = std::uint64_t{1} << 63;
 
 struct Event {
-  std::atomic<std::uint64_t> number;  // 0 if the place is empty; it has kBeingWritten until the fields are there
-  std::atomic<std::int64_t> began_ns, ended_ns;  // ended_ns is 0 until the event has ended
+  std::atomic<std::uint64_t> number;  // It is 0 if the place is empty, and has kBeingWritten until the fields are there.
+  std::atomic<std::int64_t> began_ns, ended_ns;  // `ended_ns` is 0 until the event has ended.
   std::atomic<std::uint64_t> bytes, of;
-  std::atomic<std::uint16_t> name, algorithm, native_because, kind;  // texts are numbered from 1
+  std::atomic<std::uint16_t> name, algorithm, native_because, kind;  // Texts are numbered from 1.
   std::atomic<std::int32_t> peer, ranks;
   std::atomic<std::uint32_t> thread, unused;
 };
@@ -40,8 +40,8 @@ static_assert(sizeof(Event) == 64);
 struct Head {
   char format[8];
   std::uint64_t capacity;
-  std::atomic<std::uint64_t> begun;  // events
-  std::int64_t monotonic_ns, realtime_ns;  // at the same time
+  std::atomic<std::uint64_t> begun;  // It counts the events.
+  std::int64_t monotonic_ns, realtime_ns;  // Both are of the same time.
   std::atomic<std::int32_t> rank, world_size;
   std::int32_t process, unused;
   char host[256];
@@ -62,8 +62,8 @@ struct Ring {
   Event* events = nullptr;
   int descriptor = -1;
   std::uint64_t capacity = 0;
-  std::atomic<std::uint64_t> room{0};  // how many events the file has room for
-  std::mutex mutex;                    // held while making more room
+  std::atomic<std::uint64_t> room{0};  // The file has room for this many events.
+  std::mutex mutex;                    // It is held while making more room.
   std::atomic<std::uint32_t> threads{0};
   std::atomic<const char*> known[kTexts] = {};
 };
@@ -211,7 +211,7 @@ void open(const std::string& folder, std::uint64_t most_events) {
     (void)unlink(path.c_str());
     return;
   }
-  ring = made.release();  // it lives as long as the process
+  ring = made.release();  // It lives as long as the process.
   is_on = true;
 }
 
@@ -229,7 +229,7 @@ Number begin(const What& what) {
   if (index < all->capacity && index >= all->room.load(std::memory_order_acquire) && !grow(*all, index)) return 0;
   Event& one = all->events[index % all->capacity];
   if (!take(one, index + 1)) return 0;
-  // Whoever reads what is left of a killed process must not take the rest for the event before.
+  // A reader of what a killed process has left must not take the rest for the event before.
   std::atomic_thread_fence(std::memory_order_release);
   one.ended_ns.store(0, std::memory_order_relaxed);
   one.bytes.store(what.bytes, std::memory_order_relaxed);

@@ -9,34 +9,34 @@
 
 namespace crossrail::trace {
 
-// The number of an event, from 1 on. It is 0 if nothing is traced.
+// This is the number of an event, from 1 on. It is 0 if nothing is traced.
 using Number = std::uint64_t;
 
 // The file has these values.
 enum class Kind : std::uint16_t {
-  call = 1,     // a function of MPI, on the thread that has called it
-  pending = 2,  // a nonblocking or persistent call, from its start to its end, on no thread
-  phase = 3,    // a part of a call
-  wait = 4,     // a part of a call in which it waits for other ranks
-  message = 5,  // from when it is posted to when it is seen complete
-  device = 6,   // from when a device is asked for it to when it is seen done
-  on_device = 7,  // when the device really did it
+  call = 1,     // It is a function of MPI, on the thread that has called it.
+  pending = 2,  // It is a nonblocking or persistent call, from its start to its end, on no thread.
+  phase = 3,    // It is a part of a call.
+  wait = 4,     // It is a part of a call in which it waits for other ranks.
+  message = 5,  // It lasts from when it is posted to when it is seen complete.
+  device = 6,   // It lasts from when a device is asked for it to when it is seen done.
+  on_device = 7,  // It lasts while the device really did it.
 };
 
 struct What {
-  const char* name;  // this and all other texts here are constants of the library
+  const char* name;  // This and all other texts here are constants of the library.
   Kind kind;
   std::uint64_t bytes = 0;
-  int peer = -1;               // a rank of the communicator
-  Number of = 0;               // the pending call of which it is a part, or 0 for a part of what its thread is in; for on_device, what was asked for
-  std::int64_t began_ns = 0;   // 0 means now
+  int peer = -1;               // It is a rank of the communicator.
+  Number of = 0;               // It is the pending call of this part, 0 for a part of what its thread is in, or for on_device what was asked for.
+  std::int64_t began_ns = 0;   // It means now if it is 0.
 };
 
 struct Known {
-  const char* algorithm = nullptr;  // null and 0 mean not known
+  const char* algorithm = nullptr;  // Null and 0 mean that it is not known.
   const char* native_because = nullptr;
   std::uint64_t bytes = 0;
-  int ranks = 0;  // of the communicator
+  int ranks = 0;  // This is the size of the communicator.
 };
 
 extern std::atomic<bool> is_on;
@@ -54,7 +54,7 @@ void tell(Number event, const Known& known);
 void end(Number event);
 // Adds when the device did what the event was asked for, as an event of its own with the same name and bytes.
 void add_on_device(Number event, std::int64_t began_ns, std::int64_t ended_ns);
-std::int64_t now_ns();  // CLOCK_MONOTONIC, which all processes of a host share
+std::int64_t now_ns();  // This is CLOCK_MONOTONIC, which all processes of a host share.
 
 // Slice is an event that ends with its scope.
 class Slice {
