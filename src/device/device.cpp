@@ -17,7 +17,7 @@
 namespace crossrail::device {
 namespace {
 
-// A driver's library, the module that speaks to it, and the files of which a machine with such devices has one.
+// A Vendor is a driver's library, the module that speaks to it, and the files of which a machine with such devices has one.
 struct Vendor {
   const char* driver;
   const char* module;
@@ -29,11 +29,11 @@ constexpr Vendor kVendors[] = {
 };
 constexpr std::size_t kMost = std::size(kVendors);
 
-// In the order in which they were loaded; null behind the last. The first carries calls on device memory, the others
-// only tell their vendor's memory and copy it.
+// The modules are in the order in which they were loaded, with null behind the last. The first handles calls on device memory. The others
+// only recognize their vendor's memory and copy it.
 std::atomic<const crossrail_device_module*> modules[kMost + 1];
 std::atomic<bool> some_driver{false};
-std::atomic<bool> some_module_missing{false};  // of a driver that has devices
+std::atomic<bool> some_module_missing{false};  // It is a module of a driver that has devices.
 
 // Without devices a driver has no memory that a program could pass.
 bool has_devices(const Vendor& vendor) {
@@ -59,9 +59,9 @@ void keep_module(const crossrail_device_module* module) {
   }
 }
 
-// The table as this library knows it: what a shorter one lacks is not supported.
+// Returns the table as this library knows it. What a shorter table lacks is not supported.
 const crossrail_device_module* as_known_here(const crossrail_device_module& module) {
-  auto* const known = new crossrail_device_module{};  // lives as long as the process
+  auto* const known = new crossrail_device_module{};  // It lives as long as the process.
   std::memcpy(known, &module, std::min(module.size, sizeof *known));
   return known;
 }
@@ -94,7 +94,7 @@ int find_drivers(dl_phdr_info* object, std::size_t, void* found) {
 
 int read_load_count(dl_phdr_info* object, std::size_t, void* count) {
   *static_cast<unsigned long long*>(count) = object->dlpi_adds;
-  return 1;  // the first object is enough
+  return 1;  // The first object is enough.
 }
 
 unsigned long long load_count() {
@@ -105,13 +105,13 @@ unsigned long long load_count() {
 
 LoaderMark loader_mark;
 std::atomic<unsigned long long> looked_at{0};
-std::atomic<int> looks_in_vain{0};  // since something was loaded
+std::atomic<int> looks_in_vain{0};  // It counts since something was loaded.
 
 void load_modules_of_drivers() {
   static bool tried[kMost] = {};
   bool found[kMost] = {};
   dl_iterate_phdr(find_drivers, found);
-  // Those with devices come first.
+  // Drivers with devices come first.
   for (const bool devices : {true, false}) {
     for (std::size_t i = 0; i < kMost; ++i) {
       if (!found[i] || tried[i] || has_devices(kVendors[i]) != devices) continue;
@@ -121,7 +121,7 @@ void load_modules_of_drivers() {
   }
 }
 
-// The loader is asked whether something has been loaded; where nothing has for a while, it is marked that this is so.
+// The loader is asked whether something has been loaded. If nothing has been loaded for a while, this is marked.
 void ask_the_loader() {
   constexpr int kLooksWorthAMark = 16;
   const bool nothing_new = load_count() == looked_at.load(std::memory_order_acquire);
@@ -181,7 +181,7 @@ bool driver_may_come() {
 
 namespace {
 
-// The one that knows one of them. Null where there is none.
+// Returns the module that knows one of the two addresses, otherwise the first module. It is null if there is none.
 const crossrail_device_module* module_for(const void* to, const void* from) {
   const crossrail_device_module* present = module();
   for (std::size_t i = 1; i < kMost && present != nullptr; ++i) {

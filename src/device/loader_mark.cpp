@@ -8,8 +8,8 @@
 namespace crossrail::device {
 namespace {
 
-// A part of every glibc, for programs of the last century: it lies beside the library that has dlinfo, so that no folders are searched. Where there is
-// none there is no mark, and the loader is asked each time.
+// The mark is a library that is part of every glibc, for programs of the last century. It lies beside the library that has dlinfo, so that no
+// folders are searched. If it does not exist there is no mark, and the loader is asked each time.
 std::string path_of_mark() {
   constexpr const char* kMark = "libBrokenLocale.so.1";
   Dl_info info{};
@@ -42,7 +42,7 @@ void LoaderMark::renew() {
   if (!others_have(path.c_str())) library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   given_up_ = library_ == nullptr || dlinfo(library_, RTLD_DI_LINKMAP, &mark) != 0;
   mark_ = mark;
-  (void)dlerror();  // an error of ours is none that the program shall find
+  (void)dlerror();  // The program must not find an error of ours.
 }
 
 }  // namespace crossrail::device
