@@ -14,7 +14,7 @@ bool wants_rank_order(const Topology& topology, Collective collective) {
   return topology.rank_order && row_of(collective).reduces && topology.size > 1;
 }
 
-// An algorithm that needs no memory that might not be there.
+// Returns an algorithm that needs no memory that might not be there.
 const char* by_messages(const Topology& topology, Collective collective) {
   switch (collective) {
     case Collective::allreduce: return topology.rank_order ? "rank_order" : "recursive_doubling";
@@ -77,7 +77,7 @@ void Choice::consider_rows(const std::vector<TuningRow>& rows, const Ground& gro
   MpiVersion mpi;
   (void)parse_mpi_version(topology_->mpi, mpi);
   for (const TuningRow& row : rows) {
-    // Numbers before names, which take longer to compare.
+    // Numbers are compared before names, which take longer to compare.
     const bool matches = suits(row, *topology_) && row.ranks_per_device.contains(count(ground.ranks_per_device)) && row.memory == memory &&
                          row.collective == name_of(shape_.collective) && row.mpi.contains(mpi);
     if (!matches) continue;

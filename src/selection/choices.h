@@ -1,5 +1,5 @@
-// Choices: what is chosen for all kinds of calls on a communicator. Each kind is compiled at its first call. Communicators of one process
-// with equal topologies, settings and tables share their Choices.
+// Choices keeps what is chosen for all kinds of calls on a communicator. Each kind is compiled at its first call. Communicators of one
+// process with equal topologies, settings and tables share their Choices.
 #pragma once
 
 #include <memory>
@@ -17,21 +17,21 @@ class Choices {
   // Returns the choices that all communicators like this one share as long as one of them exists. Any thread may call it.
   static std::shared_ptr<Choices> shared(const Table& table, const Settings& settings, const Topology& topology);
 
-  // `ground.topology` is that of one of these communicators. What is returned lives as long as the Choices do. By any thread.
+  // `ground.topology` is that of one of these communicators. What is returned lives as long as the Choices do. Any thread may call it.
   const Choice& of(const Ground& ground, const Shape& shape);
 
  private:
-  // What decides beside the kind of call, and is the same on all these communicators.
+  // These values decide beside the kind of call, and are the same on all these communicators.
   struct Like {
     Table table;
-    std::vector<std::string> wanted;  // the settings' algorithms, by collective
+    std::vector<std::string> wanted;  // These are the settings' algorithms, by collective.
     std::vector<int> node_of;
     bool shared_segment, single_copy, rank_order;
     std::uint64_t scratch_bytes;
     std::string mpi;
     bool operator==(const Like&) const = default;
   };
-  // All of a Shape but its size, and all of a Ground but its topology.
+  // This is all of a Shape except its size, and all of a Ground except its topology.
   struct Kind {
     std::uint64_t shape;
     int ranks_per_device;
@@ -48,7 +48,7 @@ class Choices {
 
   const Like like_;
   std::mutex mutex_;
-  std::vector<Known> known_;  // guarded by the mutex
+  std::vector<Known> known_;  // The mutex guards this.
 };
 
 }  // namespace crossrail

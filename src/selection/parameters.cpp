@@ -6,7 +6,7 @@
 namespace crossrail {
 namespace {
 
-// The members of Settings, in the order of Collective.
+// These are the members of Settings, in the order of Collective.
 constexpr std::string Settings::*kWanted[] = {
 #define COLLECTIVE(name, ...) &Settings::name,
 #include "collectives/collectives.def"

@@ -14,7 +14,7 @@ bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, c
     const std::string& wanted = wanted_algorithm(settings, collective);
     if (!wanted.empty() && wanted != "native") return true;
   }
-  if (topology.size == 1) return false;  // but in a stream's order, for which a rank alone gets ready when it asks
+  if (topology.size == 1) return false;  // A stream's order is an exception: a single rank gets ready for it when it asks.
   if (settings.reproducible != 0) return true;
   MpiVersion mpi;
   (void)parse_mpi_version(topology.mpi, mpi);

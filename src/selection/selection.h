@@ -1,4 +1,4 @@
-// Tuning tables, and what they are for. What is chosen by them: selection/choice.h.
+// These functions read tuning tables and say what they are for. selection/choice.h says what is chosen by them.
 #pragma once
 
 #include <string>
@@ -14,17 +14,17 @@ namespace crossrail {
 // Returns whether a row is for communicators of this layout.
 bool suits(const TuningRow& row, const Topology& topology);
 
-// Returns whether any call at all on such a communicator could get an algorithm of ours; if not, nothing need be kept for it. `devices`: some
-// rank has, or may have, memory of devices.
+// Returns whether any call at all on such a communicator could get an algorithm of ours. If not, nothing need be kept for it. `devices` says
+// that some rank has, or may have, memory of devices.
 bool could_serve(const std::vector<TuningRow>& rows, const Settings& settings, const Topology& topology, bool devices);
 
-// Reads a tuning table. Its first line names the columns (tuning/default.csv tells them all), in any order; without such
-// a line they are collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm,parameters. '#' begins a comment.
-// Errors: invalid, with the line; `rows` keeps those before it.
+// Reads a tuning table. Its first line names the columns (tuning/default.csv tells them all), in any order. Without such a line they are
+// collective,memory,nodes,ranks_per_node,up_to_bytes,algorithm,parameters. '#' begins a comment. It may fail with invalid, and then names the
+// line; `rows` keeps those before it.
 inline constexpr std::size_t kMostTableBytes = 16 << 20;
 Status read_tuning(const std::string& csv, const std::string& name, std::vector<TuningRow>& rows);
 
-// The table that is compiled in: tuning/default.csv.
+// Returns the table that is compiled in, which is tuning/default.csv.
 const char* default_tuning();
 
 }  // namespace crossrail

@@ -1,4 +1,4 @@
-// Reading a tuning table.
+// This file reads a tuning table.
 
 #include <algorithm>
 #include <sstream>
@@ -62,7 +62,7 @@ class Reader {
  public:
   Reader() { (void)read_header(cells_of(kWithoutHeader)); }
 
-  // True if the line named the columns instead of being a row.
+  // Sets `header` to true if the line names the columns instead of being a row.
   Status read_line(const std::string& line, TuningRow& row, bool& header) {
     const std::vector<std::string> cells = cells_of(line);
     header = std::find(cells.begin(), cells.end(), "collective") != cells.end();
@@ -105,7 +105,7 @@ class Reader {
     const CollectiveRow* collective = find_collective(row.collective);
     const Algorithm* algorithm = nullptr;
     if (collective != nullptr && row.memory != name_of(Memory::host)) algorithm = find_algorithm(collective->collective, row.algorithm, Memory::device);
-    // On several nodes, those for host memory take device memory, too.
+    // On several nodes, algorithms for host memory take device memory, too.
     if (collective != nullptr && algorithm == nullptr) algorithm = find_algorithm(collective->collective, row.algorithm, Memory::host);
     return algorithm == nullptr ? Status{} : check_parameters(algorithm, row.parameters);
   }
@@ -126,7 +126,7 @@ Status read_tuning(const std::string& csv, const std::string& name, std::vector<
     bool header = false;
     const Status status = reader.read_line(line, row, header);
     if (!status.ok()) {
-      const std::string wrong = status.what;  // the text of a Status lasts until the next one is made
+      const std::string wrong = status.what;  // The text of a Status lasts until the next one is made.
       return failure(Code::invalid, "%s:%d: %s", name.c_str(), number, wrong.c_str());
     }
     if (header) continue;
