@@ -1,4 +1,4 @@
-// Finds out where this process runs: its host, pid namespace, cores and NUMA domain.
+// This file finds out where this process runs: its host, pid namespace, cores and NUMA domain.
 
 #include <sched.h>
 #include <sys/syscall.h>

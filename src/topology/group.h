@@ -14,14 +14,14 @@ namespace crossrail {
 
 class Group {
  public:
-  Group() = default;  // a group without members
-  // `ranks` must outlive the Group if it is `listed`. `rank` is this one.
+  Group() = default;  // This makes a group without members.
+  // `ranks` must outlive the Group if it is `listed`. `rank` is this rank.
   Group(std::span<const int> ranks, int rank);
   // Returns the group of ranks 0, 1, ...
   static Group world(int size, int rank);
 
   int size() const { return size_; }
-  int index() const { return index_; }  // this rank's index, or -1 if it is no member
+  int index() const { return index_; }  // This is this rank's index, or -1 if it is no member.
   int operator[](int index) const { return list_ != nullptr ? list_[index] : first_ + index * stride_; }
   bool listed() const { return list_ != nullptr; }
   // Returns whether every member is the rank after the one before.

@@ -1,4 +1,4 @@
-// Reads the machine through hwloc, which is loaded only when somebody asks.
+// This file reads the machine through hwloc, which is loaded only when somebody asks.
 
 #include "topology/machine.h"
 
@@ -16,7 +16,7 @@
 namespace crossrail {
 namespace {
 
-// The functions of libhwloc, under the names of its header.
+// These are the functions of libhwloc, under the names of its header.
 struct Hwloc {
 #define CROSSRAIL_HWLOC_FUNCTIONS(X)                                                             \
   X(get_api_version) X(topology_init) X(topology_destroy) X(topology_load)                       \
@@ -45,7 +45,7 @@ const Hwloc* find_hwloc() {
   return loaded ? &hwloc : nullptr;
 }
 
-// Holds hwloc's tree of this machine, and its objects by type.
+// This holds hwloc's tree of this machine, and its objects by type.
 class Tree {
  public:
   explicit Tree(const Hwloc& hwloc) : hwloc_(hwloc) {}

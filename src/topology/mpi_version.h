@@ -7,8 +7,8 @@
 namespace crossrail {
 
 struct MpiVersion {
-  std::string library;       // "openmpi", or empty if it is not known
-  std::vector<int> numbers;  // 4, 1, 6
+  std::string library;       // It is "openmpi", for example, or empty if it is not known.
+  std::vector<int> numbers;  // They are 4, 1, 6, for example.
 };
 
 // Reads "openmpi4.1.6" or "mpich"; an empty text is an unknown library. Returns false if `text` is something else.

@@ -10,7 +10,7 @@ hwloc_obj_t card_of(hwloc_obj_t device) {
   return device;
 }
 
-// Counts the steps from the GPU's card up to what also holds the adapter's card.
+// This counts the steps from the GPU's card up to what also holds the adapter's card.
 struct Meeting {
   int steps = INT_MAX;
   hwloc_obj_t at = nullptr;

@@ -1,4 +1,4 @@
-// Finds the network adapters that a GPU reaches over the fewest steps of the machine's PCI tree. It is there only if crossrail is built
+// This finds the network adapters that a GPU reaches over the fewest steps of the machine's PCI tree. It is there only if crossrail is built
 // with hwloc.
 #pragma once
 
@@ -10,8 +10,10 @@
 namespace crossrail {
 
 struct NearestAdapters {
-  std::vector<std::string> names;  // "mlx5_0"; the name among InfiniBand's verbs if the card has one; empty if there is no adapter
-  std::string within;              // the smallest part of the machine that holds both: "PCI switch", "PCI root", "NUMA domain", "package", "machine"
+  // These are names such as "mlx5_0": the name among InfiniBand's verbs if the card has one. It is empty if there is no adapter.
+  std::vector<std::string> names;
+  // This is the smallest part of the machine that holds both: "PCI switch", "PCI root", "NUMA domain", "package" or "machine".
+  std::string within;
 };
 
 // `adapters` are hwloc's objects of all network devices. Those on no bus (bridges, tunnels) do not count.
