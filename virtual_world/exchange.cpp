@@ -1,4 +1,4 @@
-// What the threads of one communicator share.
+// This is what the threads of one communicator share.
 #include "virtual_world/thread_links.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ bool Exchange::any_left() const {
   return std::any_of(ranks_.begin(), ranks_.end(), [](const auto& rank) { return rank->left.load(); });
 }
 
-// As MPI's error handler would: an error in a message ends it for everyone.
+// Like MPI's error handler, this ends it for everyone when there is an error in a message.
 Status Exchange::break_up(Code code, const char* what) {
   broken_ = true;
   for (const auto& other : ranks_) notify(*other);
@@ -124,7 +124,7 @@ Status Exchange::receive(const Receive& wanted, std::size_t& came, bool& done) {
   bool was_long = false;
   done = false;
   {
-    const bool gone = left(address.from);  // before looking: what it sent before it left counts
+    const bool gone = left(address.from);  // It looks at this before the message, because what the rank sent before it left counts.
     const std::lock_guard lock(mine.mutex);
     if (from.count == 0) return gone ? failed(Code::peer_lost, "a rank has left while another waits for its message") : Status{};
     Message& message = from.front();
@@ -192,7 +192,7 @@ Status Exchange::share(const Meeting& meeting, std::size_t bytes, NodeMemory& me
   {
     const std::lock_guard lock(node.mutex);
     round = node.round;
-    if (++node.arrived == node.size) {  // nobody uses the old memory any more
+    if (++node.arrived == node.size) {  // Nobody uses the old memory any more.
       node.outcome = options_.share == nullptr ? Status{} : options_.share(number);
       if (node.outcome.ok()) node.memory.assign(bytes + kCacheLineBytes, std::byte{});
       node.arrived = 0;

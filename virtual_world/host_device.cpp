@@ -19,17 +19,17 @@ struct Piece {
   std::byte* touchable;
   std::size_t bytes;
   std::uint64_t id;
-  int descriptor;  // -1 where the piece was mapped from another rank
+  int descriptor;  // It is -1 where the piece was mapped from another rank.
   crossrail_memory_kind kind;
   bool shareable;
-  bool ours;  // of the module, not of the program
+  bool ours;  // It belongs to the module, not to the program.
   bool chunks = false;
-  int generation = 0;  // of the context in which it was mapped
+  int generation = 0;  // It is that of the context in which it was mapped.
 };
 
 struct Device {
   std::mutex mutex;
-  std::map<std::uintptr_t, Piece> pieces;  // by address
+  std::map<std::uintptr_t, Piece> pieces;  // They are indexed by address.
   std::uint64_t ids = 0;
   std::size_t bytes = 0;
   host_device_options options{};
@@ -47,7 +47,8 @@ Device& device() {
   return one;
 }
 
-// Addresses that the processor cannot use. HOST_DEVICE_AT=0x200000000000: from there on, far from all other memory, as those of devices may be.
+// Returns addresses that the processor cannot use. With HOST_DEVICE_AT=0x200000000000 they lie from there on, far from all other memory, as
+// those of devices may.
 void* reserve_addresses(std::size_t bytes) {
   static const char* const at = std::getenv("HOST_DEVICE_AT");
   static std::atomic<std::uintptr_t> next{at == nullptr ? 0 : std::strtoull(at, nullptr, 0)};
@@ -56,7 +57,7 @@ void* reserve_addresses(std::size_t bytes) {
   return mmap(reinterpret_cast<void*>(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | (at == nullptr ? 0 : MAP_FIXED_NOREPLACE), -1, 0);
 }
 
-// At the address of device memory the processor cannot touch it; the same memory lies elsewhere too.
+// At the address of device memory the processor cannot touch it. The same memory lies elsewhere too.
 void* map_piece(int descriptor, Piece piece) {
   void* const touchable = mmap(nullptr, piece.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   void* const address = piece.kind == CROSSRAIL_MEMORY_MANAGED ? mmap(nullptr, piece.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
@@ -87,7 +88,7 @@ void drop_piece(void* address) {
   if (found == device().pieces.end()) return;
   munmap(found->second.touchable, found->second.bytes);
   munmap(address, found->second.bytes);
-  // What was mapped from another rank is that one's memory.
+  // What was mapped from another rank is that rank's memory.
   if (found->second.descriptor >= 0) {
     close(found->second.descriptor);
     device().bytes -= found->second.bytes;
@@ -95,7 +96,7 @@ void drop_piece(void* address) {
   device().pieces.erase(found);
 }
 
-// The piece that holds `pointer`; null if it is host memory.
+// Finds the piece that holds `pointer`. It returns false for host memory.
 bool find_piece(const void* pointer, std::uintptr_t& base, Piece& piece) {
   const auto at = reinterpret_cast<std::uintptr_t>(pointer);
   const std::lock_guard lock(device().mutex);
@@ -182,7 +183,7 @@ const char* open_memory(crossrail_queue*, const crossrail_handle* handle, const 
   const host_device_options& options = device().options;
   if (options.refuse_all_maps != 0 || (options.refuse_maps != 0 && handle->kind == 0)) return "mapping refused";
   ++device().maps;
-  // Keeps no descriptor: peers map more pieces than a process may have open files.
+  // It keeps no descriptor, because peers map more pieces than a process may have open files.
   *mapped = map_piece(chunks[0].descriptor, {nullptr, handle->bytes, 0, -1, CROSSRAIL_MEMORY_DEVICE, false, true});
   return *mapped == nullptr ? "cannot be mapped" : nullptr;
 }

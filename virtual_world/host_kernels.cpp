@@ -9,7 +9,7 @@
 
 namespace crossrail::virtual_world {
 
-// A receive buffer: round number | two halves of a slot a rank | barrier number | that of every rank. A slot: flag | block.
+// A receive buffer is: round number | two halves of a slot a rank | barrier number | that of every rank. A slot is: flag | block.
 static constexpr std::size_t kSlotHead = 64;
 
 static std::size_t barrier_bytes(int ranks) { return kSlotHead * (1 + static_cast<std::size_t>(ranks)); }
@@ -19,7 +19,8 @@ size_t packets_bytes(int ranks, size_t block_bytes) {
   return kSlotHead + 2 * static_cast<std::size_t>(ranks) * (kSlotHead + (block_bytes + 63) / 64 * 64) + barrier_bytes(ranks);
 }
 
-// False: given up. A kernel looks at the word all the time; the thread that stands for it gives its core to those for whom it waits.
+// Returns false if it has given up. A kernel looks at the word all the time. The thread that stands for it gives its core to those for whom
+// it waits.
 template <class Come>
 static bool await_word(const std::byte* word, const void* abort, Come come) {
   while (!come(read_word(word))) {
@@ -29,7 +30,7 @@ static bool await_word(const std::byte* word, const void* abort, Come come) {
   return true;
 }
 
-// Block `peer` of what is sent goes to that rank; `take` gets what came from a rank. False: given up.
+// Block `peer` of what is sent goes to that rank, and `take` gets what came from a rank. It returns false if it has given up.
 template <class Take>
 static bool run_round(const crossrail_packets& asked, const std::vector<void*>& buffers, Take take) {
   const std::size_t slot = (asked.buffer_bytes - kSlotHead - barrier_bytes(asked.ranks)) / (2 * static_cast<std::size_t>(asked.ranks)) / 64 * 64;
@@ -93,13 +94,14 @@ void run_combination(const crossrail_combination& asked, const std::vector<const
   }
 }
 
-// The line of `owner` in which `from` writes: number | where its block goes | the most bytes it may have. From -1: its own number.
+// Returns the line of `owner` in which `from` writes: number | where its block goes | the most bytes it may have. If `from` is -1, it is
+// the line with the owner's own number.
 static std::byte* line_of(const crossrail_barrier& asked, const std::vector<void*>& buffers, int owner, int from) {
   const std::size_t begin = asked.buffer_bytes - barrier_bytes(asked.ranks);
   return touch(buffers[static_cast<std::size_t>(owner)]) + begin + kSlotHead * static_cast<std::size_t>(1 + from);
 }
 
-// `tell(peer, line)` writes what goes with the number. False: given up.
+// `tell(peer, line)` writes what goes with the number. It returns false if it has given up.
 template <class Tell>
 static bool meet(const crossrail_barrier& asked, const std::vector<void*>& buffers, Tell tell) {
   std::byte* const mine = line_of(asked, buffers, asked.rank, -1);
@@ -177,9 +179,9 @@ void run_counted(const CountedWork& work) {
   }
 }
 
-// Where byte `at` of elements lies, and how many follow it there: one run after the other, as the definition has it.
+// Returns where byte `at` of elements lies, and how many follow it there: one run after the other, as the definition has it.
 static crossrail_block place_of(const crossrail_elements& side, const std::vector<crossrail_segment>& segments, std::uint64_t at) {
-  // Elements need not begin where their bytes do: only what is there is in an allocation.
+  // Elements need not begin where their bytes do. Only what is there is in an allocation.
   auto* const first = static_cast<std::byte*>(side.at);
   at += side.first;
   if (side.element_bytes == 0) return {first + at, nullptr, SIZE_MAX};

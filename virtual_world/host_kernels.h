@@ -1,4 +1,4 @@
-// What the kernels of host_device.h do.
+// This is what the kernels of host_device.h do.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace crossrail::virtual_world {
 
-// Where the processor finds what lies at an address of the device's.
+// Returns where the processor finds what lies at an address of the device's.
 std::byte* touch(const void* pointer);
 bool on_device(const void* pointer);
 
@@ -22,11 +22,11 @@ inline void write_word(void* word, std::uint64_t value) {
 }
 
 size_t packets_bytes(int ranks, size_t block_bytes);
-bool run_packets(const crossrail_packets& asked, const std::vector<void*>& buffers);  // false: given up
+bool run_packets(const crossrail_packets& asked, const std::vector<void*>& buffers);  // It returns false if it has given up.
 bool combines(const crossrail_reduction& reduction);
 void run_combination(const crossrail_combination& asked, const std::vector<const void*>& from, const std::vector<void*>& to);
 void run_barrier(const crossrail_barrier& asked, const std::vector<void*>& buffers);
-// Host copies of a side's arrays that do not lie on the device; empty: they do.
+// These are host copies of a side's arrays that do not lie on the device. An array is empty if it does.
 struct CountedArrays {
   std::vector<std::int32_t> counts, displacements;
 };
@@ -37,7 +37,7 @@ struct CountedWork {
 };
 CountedWork counted_work(const crossrail_counted_exchange& asked);
 void run_counted(const CountedWork& work);
-// With copies of its lists.
+// This is a movement with copies of its lists.
 struct KeptMovement {
   crossrail_movement asked;
   std::vector<crossrail_segment> from, to;

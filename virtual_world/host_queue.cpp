@@ -19,7 +19,7 @@
 namespace crossrail::virtual_world {
 namespace {
 
-// Does what it is asked, in order, on a thread of its own.
+// It does what it is asked, in order, on a thread of its own.
 class Worker {
  public:
   Worker() : number_(++workers()), draw_(static_cast<unsigned>(number_)), thread_([this] { run(); }) {}
@@ -73,7 +73,7 @@ class Worker {
   std::thread thread_;
 };
 
-// Ranks may be threads: each has its own device, and that its own default stream.
+// Ranks may be threads. Each has its own device, and that device has its own default stream.
 Worker& stream_of(void* stream) {
   static thread_local Worker own;
   return stream == nullptr ? own : *static_cast<Worker*>(stream);
@@ -88,14 +88,14 @@ std::uint64_t number_of_thread() {
 }  // namespace
 }  // namespace crossrail::virtual_world
 
-// When its worker came to both ends of a piece of work, and how many parts of it are still to come.
+// This says when its worker came to both ends of a piece of work, and how many parts of it are still to come.
 struct Marks {
   std::atomic<std::int64_t> began_ns{0}, ended_ns{0};
   std::atomic<int> to_come{0};
 };
 
 struct crossrail_queue {
-  std::vector<std::shared_ptr<Marks>> marks;  // of all pieces
+  std::vector<std::shared_ptr<Marks>> marks;  // They are those of all pieces.
   crossrail::virtual_world::Worker worker;
   int generation = crossrail::virtual_world::device_options().generation;
   std::uint64_t opened_by = crossrail::virtual_world::number_of_thread();
@@ -140,7 +140,7 @@ void close_pages(crossrail_queue*, void*) {}
 
 namespace {
 
-// What a kernel does, with copies of the lists that it was asked with; false: it has given up waiting for other ranks.
+// This is what a kernel does, with copies of the lists that it was asked with. It returns false if it has given up waiting for other ranks.
 using Kernel = std::function<bool()>;
 
 Kernel kernel_of(const crossrail_exchange& asked) {
@@ -183,7 +183,7 @@ Kernel kernel_of(const crossrail_counted_exchange& asked) {
   };
 }
 
-// Nothing where the kind is not known.
+// Returns nothing if the kind is not known.
 Kernel kernel_of(const crossrail_work& work) {
   switch (work.kind) {
     case CROSSRAIL_WORK_EXCHANGE: return kernel_of(reinterpret_cast<const crossrail_exchange&>(work));

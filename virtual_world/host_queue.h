@@ -1,4 +1,4 @@
-// Queues and streams of host_device.h: threads that do what they are asked, one thing after the other.
+// The queues and streams of host_device.h are threads that do what they are asked, one thing after the other.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace crossrail::virtual_world {
 
 const host_device_options& device_options();
 
-// The module's functions.
+// These are the module's functions.
 const char* open_queue(const crossrail_memory* near, int timed, crossrail_queue** queue, crossrail_queue_facts* facts);
 void close_queue(crossrail_queue* queue);
 const char* open_pages(crossrail_queue* queue, void* pages, size_t bytes, void** mapped);

@@ -52,7 +52,7 @@ void ThreadLinks::give_up(const std::size_t& came) {
   }
 }
 
-// Between two ranks, on a channel, in the order posted.
+// Between two ranks, on a channel, messages are received in the order posted.
 Status ThreadLinks::try_receive(std::size_t at) {
   Posted& one = posted_[at];
   const bool first = std::none_of(posted_.begin(), posted_.begin() + static_cast<std::ptrdiff_t>(at), [&](const Posted& before) {
@@ -89,7 +89,7 @@ Status ThreadLinks::sweep() {
   return failed_;
 }
 
-// What may come shorter, and is not waited for: perhaps nothing comes (leader_pipelined).
+// Returns whether a receive may come shorter and is not waited for: perhaps nothing comes (leader_pipelined).
 bool ThreadLinks::may_be_given_up(std::size_t at) const { return posted_[at].came != nullptr && (at < first_awaited_ || at >= end_awaited_); }
 
 Status ThreadLinks::wait_until_done(Request first, Request end) {
@@ -106,7 +106,7 @@ Status ThreadLinks::wait_until_done(Request first, Request end) {
       end_awaited_ = 0;
       return {};
     }
-    CROSSRAIL_TRY(trouble);  // and what had been sent before has not come
+    CROSSRAIL_TRY(trouble);  // What had been sent before has not come, either.
     CROSSRAIL_TRY(wait_event(known, trouble));
   }
 }
@@ -121,7 +121,7 @@ Status ThreadLinks::check_awaited() {
   return {};
 }
 
-// Until something has happened to this rank, with a look around now and then.
+// Waits until something has happened to this rank, and looks around now and then.
 Status ThreadLinks::wait_event(std::uint64_t known, Status& trouble) {
   using Clock = std::chrono::steady_clock;
   constexpr auto kPatience = std::chrono::milliseconds(20);
@@ -195,7 +195,7 @@ Status ThreadLinks::write_peer(int rank, const void* from, std::uint64_t address
 void ThreadLinks::progress() {
   counters().progress_calls += 1;
   exchange_.meanwhile(rank_);
-  if (!posted_.empty()) (void)sweep();  // an error is told by the wait to come
+  if (!posted_.empty()) (void)sweep();  // The next wait tells an error.
 }
 
 }  // namespace crossrail::virtual_world

@@ -1,8 +1,7 @@
-// ThreadLinks: Links between ranks that are threads of one process.
+// ThreadLinks are Links between ranks that are threads of one process.
 //
-// Short messages are copied when they are sent (eager), long ones when they are received
-// (rendezvous), so that both kinds of timing that MPI has come up. A rank that has left its
-// function counts as a process that has ended.
+// Short messages are copied when they are sent (eager), long ones when they are received (rendezvous), so that both kinds of timing that
+// MPI has come up. A rank that has left its function counts as a process that has ended.
 #pragma once
 
 #include <atomic>
@@ -22,20 +21,20 @@
 namespace crossrail::virtual_world {
 
 struct LinkOptions {
-  std::size_t eager_bytes = 512;                     // longest message that is copied when sent
-  std::function<Status(int rank)> open_messages;     // to let opening fail on some ranks; null: never
-  std::function<bool(int rank)> may_read;            // whether read_peer and write_peer work on a rank; null: always
-  std::function<bool(int rank)> readable;            // whether peers can read and write a rank's buffers; null: always
-  std::function<Status(int node)> share;             // to let sharing memory fail on a node; null: never
-  // What blocking waits of a rank do meanwhile, as the progress of an MPI library would; null: nothing.
+  std::size_t eager_bytes = 512;                     // A message up to this length is copied when sent.
+  std::function<Status(int rank)> open_messages;     // It lets opening fail on some ranks. If it is null, opening never fails.
+  std::function<bool(int rank)> may_read;            // It says whether read_peer and write_peer work on a rank. If it is null, they do.
+  std::function<bool(int rank)> readable;            // It says whether peers can read and write a rank's buffers. If it is null, they can.
+  std::function<Status(int node)> share;             // It lets sharing memory fail on a node. If it is null, sharing never fails.
+  // Blocking waits of a rank do this meanwhile, as the progress of an MPI library would. If it is null, they do nothing.
   std::function<void(int rank)> meanwhile;
-  // Where processors find what lies in device memory; null: the links do not take such memory.
+  // It says where processors find what lies in device memory. If it is null, the links do not take such memory.
   std::function<void*(const void* data)> touchable;
-  std::function<void(int rank, const void* data)> sending;  // a message is about to leave a rank; null: nothing is asked
-  std::chrono::milliseconds hang_after{30'000};      // a wait that takes longer is a deadlock
+  std::function<void(int rank, const void* data)> sending;  // A message is about to leave a rank. If it is null, nothing is asked.
+  std::chrono::milliseconds hang_after{30'000};      // A wait that takes longer is a deadlock.
 };
 
-// What one rank has asked of its links so far.
+// It counts what one rank has asked of its links so far.
 struct LinkCounters {
   std::atomic<std::uint64_t> sends{0};
   std::atomic<std::uint64_t> sent_bytes{0};
@@ -45,13 +44,13 @@ struct LinkCounters {
   std::atomic<std::uint64_t> progress_calls{0};
 };
 
-// What the threads of one communicator share.
+// The threads of one communicator share this.
 class Exchange {
  public:
-  // `slots` of every rank's communicator.
+  // `slots` are those of every rank's communicator.
   Exchange(const std::vector<int>& node_of, LinkOptions options, int slots = 1);
 
-  // The rank has left: who waits for it from now on is told so.
+  // The rank has left. All that wait for it from now on are told so.
   void leave(int rank);
   bool left(int rank) const { return ranks_[rank]->left.load(); }
   const LinkCounters& counters(int rank) const { return ranks_[rank]->counters; }
@@ -59,7 +58,7 @@ class Exchange {
  private:
   friend class ThreadLinks;
 
-  // Memory of malloc: the network is not the library, of which tests count every operator new.
+  // This is memory of malloc, because the network is not the library, of which tests count every operator new.
   template <class T>
   struct Uncounted {
     using value_type = T;
@@ -74,13 +73,13 @@ class Exchange {
     bool operator==(const Uncounted&) const { return true; }
   };
   struct Message {
-    const void* data = nullptr;  // null: in `copy`
-    bool withdrawn = false;      // its sender has met an error: the data are no more
+    const void* data = nullptr;  // If it is null, the data are in `copy`.
+    bool withdrawn = false;      // Its sender has met an error, and the data are no more.
     std::size_t bytes = 0;
     std::uint64_t call = 0;
     std::vector<std::byte, Uncounted<std::byte>> copy;
   };
-  // Messages of one rank to one other on one channel, in order. Slots are reused with their memory.
+  // It holds messages of one rank to one other on one channel, in order. Slots are reused with their memory.
   struct Queue {
     std::vector<Message, Uncounted<Message>> slots = std::vector<Message, Uncounted<Message>>(4);
     std::size_t first = 0;
@@ -89,7 +88,7 @@ class Exchange {
     Message& front() { return slots[first]; }
     void pop();
   };
-  // Memory that the ranks of a node share; the next one while they gather to take it over.
+  // The ranks of a node share this memory, and the next one while they gather to take it over.
   struct Node {
     std::mutex mutex;
     std::condition_variable changed;
@@ -100,13 +99,13 @@ class Exchange {
     Status outcome;
   };
   struct Rank {
-    std::mutex mutex;  // of all that follows but the atomics
+    std::mutex mutex;  // It guards all that follows but the atomics.
     std::condition_variable changed;
-    std::uint64_t events = 0;  // whatever may let a wait of this rank go on
-    std::vector<std::vector<Queue>> from;  // by rank; then by slot and Links::Channel
-    std::vector<std::uint64_t> taken;  // long messages of this rank that were received, by place_of
+    std::uint64_t events = 0;  // It counts whatever may let a wait of this rank go on.
+    std::vector<std::vector<Queue>> from;  // It is indexed by rank, then by slot and Links::Channel.
+    std::vector<std::uint64_t> taken;  // It counts long messages of this rank that were received, and is indexed by place_of.
     std::atomic<bool> left{false};
-    std::atomic<bool> open{false};  // may send messages
+    std::atomic<bool> open{false};  // It may send messages.
     LinkCounters counters;
   };
   struct Agreement {
@@ -128,7 +127,7 @@ class Exchange {
   struct Sent {
     const void* data;
     std::size_t bytes;
-    std::uint64_t call;  // of its slot: it is received in the same one
+    std::uint64_t call;  // It is the call of its slot. The message is received in the same one.
   };
   void send(const Address& address, const Sent& sent);
   struct Receive {
@@ -138,27 +137,27 @@ class Exchange {
     bool may_be_shorter;
     std::uint64_t call;
   };
-  // Leaves `done` false if it has not come yet. Errors: mismatch, broken, peer_lost.
+  // Leaves `done` false if it has not come yet. It may fail with mismatch, broken or peer_lost.
   Status receive(const Receive& wanted, std::size_t& came, bool& done);
-  // Whether the receiver has taken `count` long messages. Errors: peer_lost.
+  // Tells in `done` whether the receiver has taken `count` long messages. It may fail with peer_lost.
   Status taken(const Address& address, std::uint64_t count, bool& done);
-  // Of one slot.
+  // Withdraws the messages of one slot.
   void withdraw(int from, int slot);
   std::uint64_t events(int rank);
-  // Until there are other events than `known`, for a while.
+  // Waits until there are other events than `known`, for a while.
   void wait_event(int rank, std::uint64_t known);
   std::chrono::microseconds while_of_waiting() const;
   void meanwhile(int rank) const;
   void notify(Rank& rank);
-  // Of the ranks of a node, or of all, each with the same `slot`; `fiber` as in Links.
+  // These are for the ranks of a node, or for all, each with the same `slot`. `fiber` is as in Links.
   struct Meeting {
     int rank, slot;
     Fiber* fiber;
-    ControlBlock* control;  // null where there is none
+    ControlBlock* control;  // It is null where there is none.
   };
   Status share(const Meeting& meeting, std::size_t bytes, NodeMemory& memory);
   Status agree_on_largest(const Meeting& meeting, std::uint32_t mine, std::uint32_t& largest);
-  // Until the round is over. Errors: peer_lost, broken, system (deadlock).
+  // Waits until the round is over. It may fail with peer_lost, broken or system (deadlock).
   template <class Place>
   Status await_round(Place& place, std::uint64_t round, const Meeting& meeting);
   Status break_up(Code code, const char* what);
@@ -167,17 +166,17 @@ class Exchange {
   LinkOptions options_;
   std::vector<int> node_of_;
   std::size_t slots_;
-  std::size_t queues_;  // between two ranks, one way
-  std::vector<std::unique_ptr<Node>> nodes_;  // by node and slot
+  std::size_t queues_;  // There are this many between two ranks, one way.
+  std::vector<std::unique_ptr<Node>> nodes_;  // They are indexed by node and slot.
   std::vector<std::unique_ptr<Rank>> ranks_;
-  std::vector<std::unique_ptr<Agreement>> agreements_;  // by slot
+  std::vector<std::unique_ptr<Agreement>> agreements_;  // They are indexed by slot.
   std::atomic<bool> broken_{false};
 };
 
 class ThreadLinks final : public Links {
  public:
   ThreadLinks(Exchange& exchange, int rank, int slot = 0);
-  // The slot's control block, where there is one: waits for messages look at it when they take too long.
+  // `control` is the slot's control block, where there is one. Waits for messages look at it when they take too long.
   void watch(ControlBlock* control) { control_ = control; }
 
   Status open_messages() override;
@@ -208,11 +207,11 @@ class ThreadLinks final : public Links {
     Exchange::Address address;
     void* data;
     std::size_t bytes;
-    std::uint64_t number;  // of a long message that was sent; 0: it was copied
-    std::size_t* came = nullptr;  // of a receive that may come shorter
-    bool shorter = false;         // it did
+    std::uint64_t number;  // It is the number of a long message that was sent. 0 means that it was copied.
+    std::size_t* came = nullptr;  // It belongs to a receive that may come shorter.
+    bool shorter = false;         // It did come shorter.
   };
-  // Whatever can be completed without waiting. As MPI's progress: for all that is posted.
+  // Completes whatever it can without waiting. Like MPI's progress, it does so for all that is posted.
   Status sweep();
   Status try_receive(std::size_t at);
   Status wait_until_done(Request first, Request end);
@@ -229,10 +228,10 @@ class ThreadLinks final : public Links {
   std::uint64_t call_ = 0;
   ControlBlock* control_ = nullptr;
   std::vector<Posted> posted_;
-  Request first_awaited_ = 0, end_awaited_ = 0;  // of posted_
-  Status failed_;  // met while making progress
-  std::vector<std::byte> exported_;  // the copy that peers read where they cannot read the user's memory
-  std::vector<std::uint64_t> long_sends_;  // by place_of
+  Request first_awaited_ = 0, end_awaited_ = 0;  // They are requests of posted_.
+  Status failed_;  // It was met while making progress.
+  std::vector<std::byte> exported_;  // Peers read this copy where they cannot read the user's memory.
+  std::vector<std::uint64_t> long_sends_;  // They are indexed by place_of.
 };
 
 }  // namespace crossrail::virtual_world

@@ -13,7 +13,7 @@
 
 namespace crossrail::virtual_world {
 
-// A node's segment: a fresh mapping, of which only what is touched becomes memory.
+// A node's segment is a fresh mapping, of which only what is touched becomes memory.
 struct ThreadWorld::Segment {
   explicit Segment(std::size_t wanted)
       : data(nullptr, Unmap{round_up(wanted, kPageBytes)}) {
@@ -30,13 +30,13 @@ struct ThreadWorld::Segment {
 
 namespace {
 
-thread_local std::mt19937 lots;  // of whoever resumes pending calls
+thread_local std::mt19937 lots;  // They belong to the thread that resumes pending calls.
 
 bool drawn() { return lots() % 2 == 0; }
 
-// Ranks wait by yielding. Where the machine has fewer cores than ranks, and other work beside them, that takes up to ten times as long
-// as on one core, where a yield is the next rank's turn. Only on several cores two ranks run at the same time: one world of four does.
-// Which one is spread by the golden ratio, so that no round of the worlds that a test goes through always meets the same.
+// Ranks wait by yielding. If the machine has fewer cores than ranks, and other work beside them, that takes up to ten times as long as on
+// one core, where a yield is the next rank's turn. Two ranks run at the same time only on several cores, and one world of four does that.
+// The golden ratio spreads which one it is, so that no round of the worlds that a test goes through always meets the same.
 class FewCores {
  public:
   explicit FewCores(int ranks) {
@@ -95,7 +95,7 @@ void ThreadWorld::open(Communicator& communicator, const WorldOptions& options) 
 }
 
 void ThreadWorld::run(const std::function<void(Communicator&)>& body) {
-  const FewCores here(size());  // threads inherit it
+  const FewCores here(size());  // Threads inherit it.
   if (suspend_seed_ != 0) Fiber::released = drawn;
   std::vector<std::thread> threads;
   for (const auto& communicator : communicators_) {

@@ -1,5 +1,5 @@
-// A world of ranks that are threads: every rank gets a Communicator of its own, as mpi/ would build
-// it, and runs the same function. For tests, and to count what algorithms do where no machine is.
+// In a world of ranks that are threads, every rank gets a Communicator of its own, as mpi/ would build it, and runs the same function. It
+// is for tests, and to count what algorithms do where no machine is.
 //
 //   world({0, 0, 0, 1, 1}, {}, [](Communicator& communicator) { ... });
 #pragma once
@@ -13,20 +13,20 @@
 namespace crossrail::virtual_world {
 
 struct WorldOptions {
-  Settings settings;                // of all ranks
-  std::vector<TuningRow> tuning;    // read before the built-in table
-  bool built_in_tuning = true;      // whether the built-in table is read at all
-  bool shared_segment = true;       // whether the ranks of a node share one
-  bool single_copy = true;          // what the ranks believe; LinkOptions::may_read is the truth
-  int cores_per_node = 0;           // more ranks than that count as oversubscribed; 0: this machine's
-  // As if so many rounds had gone by on every slot.
+  Settings settings;                // They are those of all ranks.
+  std::vector<TuningRow> tuning;    // They are read before the built-in table.
+  bool built_in_tuning = true;      // It says whether the built-in table is read at all.
+  bool shared_segment = true;       // The ranks of a node share one.
+  bool single_copy = true;          // The ranks believe this. LinkOptions::may_read is the truth.
+  int cores_per_node = 0;           // More ranks than this count as oversubscribed. 0 stands for this machine's cores.
+  // The slots begin as if this many rounds had gone by on every slot.
   std::uint64_t epochs_before = 0;
-  // Not 0: pending calls are suspended before every wait, and go on when lots that begin here say so.
+  // If it is not 0, pending calls are suspended before every wait, and go on when random numbers that begin here say so.
   unsigned suspend_seed = 0;
   LinkOptions links;
 };
 
-// Ranks that share nothing but what the options say. Alive as long as the object.
+// The ranks share nothing but what the options say. They are alive as long as the object.
 class ThreadWorld {
  public:
   ThreadWorld(const std::vector<int>& node_of, const WorldOptions& options);
@@ -46,11 +46,11 @@ class ThreadWorld {
 
   unsigned suspend_seed_;
   Exchange exchange_;
-  std::vector<Segment> segments_;  // of every node
+  std::vector<Segment> segments_;  // They are those of every node.
   std::vector<std::unique_ptr<Communicator>> communicators_;
 };
 
-// One run of one world.
+// This is one run of one world.
 void world(const std::vector<int>& node_of, const WorldOptions& options,
            const std::function<void(Communicator&)>& body);
 

@@ -19,7 +19,8 @@ Driver open_driver() {
   GPU_ENTRIES(GPU_FIND)
 #undef GPU_FIND
 #undef GPU_SYMBOL
-  if (!driver.elapsed) driver.elapsed.at = reinterpret_cast<decltype(driver.elapsed.at)>(dlsym(library, "cuEventElapsedTime"));  // before CUDA 13
+  // Drivers before CUDA 13 have this name.
+  if (!driver.elapsed) driver.elapsed.at = reinterpret_cast<decltype(driver.elapsed.at)>(dlsym(library, "cuEventElapsedTime"));
   driver.complete = driver.error_text && driver.pointer_attributes &&
                     driver.current_context && driver.push_context && driver.pop_context && driver.context_device &&
                     driver.primary_context && driver.copy && driver.make_stream && driver.await_stream;
@@ -28,7 +29,7 @@ Driver open_driver() {
 
 template <class Value>
 Value attribute(CUpointer_attribute which, const void* pointer) {
-  // Not cuPointerGetAttribute: that is an error where the driver does not know the pointer.
+  // It does not call cuPointerGetAttribute, which fails if the driver does not know the pointer.
   Value value{};
   void* values[] = {&value};
   return driver().pointer_attributes(1, &which, values, address(pointer)) == kSuccess ? value : Value{};
@@ -45,11 +46,12 @@ constexpr CUmemAccessDesc access_for(int device) {
 unsigned long long access_of(const void* pointer, int device) {
   const CUmemLocation location = access_for(device).location;
   unsigned long long flags = 0;
-  return driver().get_access(&flags, &location, address(pointer)) == kSuccess ? flags : static_cast<unsigned long long>(CU_MEM_ACCESS_FLAGS_PROT_NONE);  // of pools
+  // The driver does not tell the access to memory of pools, so they get none.
+  return driver().get_access(&flags, &location, address(pointer)) == kSuccess ? flags : static_cast<unsigned long long>(CU_MEM_ACCESS_FLAGS_PROT_NONE);
 }
 
-// Memory that the program has mapped itself has no context, and at this address perhaps only the thread's own device reaches it. Memory of a pool has
-// none either, and its device may have no context in this process.
+// Memory that the program has mapped itself has no context, and at this address perhaps only the thread's own device reaches it. Memory of
+// a pool has none either, and its device may have no context in this process.
 void find_who_reaches(const void* pointer, Facts& facts) {
   Context now = nullptr;
   int device = -1;
@@ -111,8 +113,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Streams that are captured have no work; to ask the default one while others are would spoil that. Another thread may begin a capture between
-// the two questions: they are put as seldom as may be, not all the time.
+// Streams that are captured have no work, and asking the default one while others are captured would spoil that. Another thread may begin a
+// capture between the two questions, so they are asked as seldom as possible, not all the time.
 bool default_streams_end(Clock::time_point limit) {
   const Uncaptured uncaptured;
   for (const Stream stream : {CU_STREAM_LEGACY, CU_STREAM_PER_THREAD}) {
@@ -127,9 +129,9 @@ bool default_streams_end(Clock::time_point limit) {
 
 }  // namespace
 
-// A copy takes a few microseconds, but milliseconds where processes take turns at a device. Streams that are busy for long have
-// kernels to run: they are waited for ever more shortly, until something ends in time again.
-// Within a call of ours, which asks about several pieces of memory of a context, once is enough.
+// A copy takes a few microseconds, but milliseconds where processes take turns at a device. Streams that are busy for long have kernels to
+// run. Waits for them become shorter and shorter, until something ends in time again. Within a call of ours, which asks about several
+// pieces of memory of a context, once is enough.
 void look_at_copies(Context context) {
   constexpr Clock::duration kShortestCopy = std::chrono::microseconds(4);
   constexpr Clock::duration kLeast = std::chrono::microseconds(100), kMost = std::chrono::milliseconds(100);
@@ -145,7 +147,7 @@ void look_at_copies(Context context) {
   patience = ended ? std::clamp(4 * (Clock::now() - now), patience, kMost) : std::max(patience / 2, kLeast);
 }
 
-// The attribute is not set before copies under way have ended. Of memory of pools it is set, too, to no effect.
+// The attribute is not set before copies under way have ended. For memory of pools it is set, too, to no effect.
 bool finish_copies(const void* pointer) {
   unsigned on = 1;
   if (pool_of(pointer) == nullptr && driver().set_pointer_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address(pointer)) == kSuccess) return true;
@@ -154,7 +156,7 @@ bool finish_copies(const void* pointer) {
 }
 
 uint64_t block_id(const void* pointer) {
-  constexpr auto kMemoryBlockId = static_cast<CUpointer_attribute>(20);  // from CUDA 12.5 on
+  constexpr auto kMemoryBlockId = static_cast<CUpointer_attribute>(20);  // It is there from CUDA 12.5 on.
   static const bool known = [&] {
     uint64_t id = 0;
     void* ids[] = {&id};
@@ -236,7 +238,7 @@ Result make_chunk(Chunk* chunk, size_t* bytes, int device) {
   properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   properties.location.id = device;
   properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  // So that network adapters may read and write it by themselves.
+  // Network adapters may then read and write it by themselves.
   properties.allocFlags.gpuDirectRDMACapable = attribute_of(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED) != 0 ? 1 : 0;
   size_t unit = 0;
   const Result found = driver().chunk_granularity(&unit, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM);

@@ -1,6 +1,5 @@
-// The device as the host side of a module sees it, in CUDA's words: types, the driver's entry points,
-// and what is more than one call. The driver is the one the process has loaded; an entry that an old
-// driver lacks says "not supported" when called.
+// This is the device as the host side of a module sees it, in CUDA's words: types, the driver's entry points, and what is more than one
+// call. The driver is the one the process has loaded. An entry that an old driver lacks says "not supported" when called.
 #pragma once
 
 #include <cuda.h>
@@ -45,7 +44,7 @@ struct Entry<CUresult(CUDAAPI*)(Arguments...)> {
   explicit operator bool() const { return at != nullptr; }
 };
 
-// Our word, the driver's. cuda.h gives most names a version, which is part of the symbol.
+// An entry has our word and the driver's. cuda.h gives most names a version, which is part of the symbol.
 #define GPU_ENTRIES(ENTRY)                                \
   ENTRY(error_text, cuGetErrorString)                     \
   ENTRY(pointer_attributes, cuPointerGetAttributes)       \
@@ -124,7 +123,7 @@ struct Driver {
 #define GPU_FIELD(word, symbol) Entry<decltype(&symbol)> word;
   GPU_ENTRIES(GPU_FIELD)
 #undef GPU_FIELD
-  bool complete = false;  // all that a module cannot do without
+  bool complete = false;  // It has all that a module cannot do without.
 
   Result copy_rows(CUdeviceptr to, CUdeviceptr from, const crossrail_rows& rows, CUstream stream) const {
     CUDA_MEMCPY2D how{};
@@ -139,7 +138,7 @@ struct Driver {
 };
 const Driver& driver();
 
-// NULL for success; else what the driver calls it.
+// Returns NULL for success, else what the driver calls it.
 const char* text(Result result);
 
 #define GPU_TRY(call)                                                                     \
@@ -147,14 +146,14 @@ const char* text(Result result);
     if (const gpu::Result tried = (call); tried != gpu::kSuccess) return gpu::text(tried); \
   } while (0)
 
-// Whether the program uses the device's primary context: to make one would take half a gigabyte.
+// Returns whether the program uses the device's primary context. Making one would take half a gigabyte.
 inline bool primary_is_active(int device) {
   unsigned flags = 0;
   int active = 0;
   return driver().primary_state(device, &flags, &active) == kSuccess && active != 0;
 }
 
-// Without a primary context the program has made its own: the thread's, if it is of this device.
+// Without a primary context the program has made its own. It is the thread's context, if that is of this device.
 inline Context own_context(int device) {
   Context now = nullptr;
   int of = -1;
@@ -165,48 +164,48 @@ inline Context own_context(int device) {
 inline Address address(const void* pointer) { return reinterpret_cast<Address>(pointer); }
 inline void* pointer(Address address) { return reinterpret_cast<void*>(address); }
 
-// What the driver knows of a pointer at one stroke.
+// This is what the driver knows of a pointer at one stroke.
 struct Facts {
   bool known = false;
-  bool device = false;  // memory of a device; managed memory as well
+  bool device = false;  // It is memory of a device, or managed memory.
   bool managed = false;
   int ordinal = -1;
   Context context = nullptr;
 };
 Facts facts_of(const void* pointer);
-uint64_t buffer_id(const void* pointer);  // 0: not known to the driver
-// Memory seen for the first time: a program's cudaMemcpy to it may have returned before its end (from
-// pageable memory, or of a few bytes), and our streams do not wait for the program's. Waits for such copies,
-// and tells the memory that those to come shall end before they return. Where it cannot be told (chunks, pools; the flag
-// of contexts that would do waits for the device and spoils captures) that is looked at again at each use. False there.
+uint64_t buffer_id(const void* pointer);  // It is 0 if the driver does not know it.
+// Memory is seen for the first time. A program's cudaMemcpy to it may have returned before its end (from pageable memory, or of a few
+// bytes), and our streams do not wait for the program's. This waits for such copies, and tells the memory that those to come shall end
+// before they return. Where the memory cannot be told (chunks, pools; the flag of contexts that would do waits for the device and spoils
+// captures), that is looked at again at each use. It returns false there.
 bool finish_copies(const void* pointer);
-void look_at_copies(Context context);  // null: the thread's own
-uint64_t block_id(const void* pointer);   // of the physical memory behind it; 0: the driver does not tell
+void look_at_copies(Context context);  // If it is null, it is the thread's own.
+uint64_t block_id(const void* pointer);   // It is that of the physical memory behind it, or 0 if the driver does not tell.
 bool ipc_capable(const void* pointer);
 Pool pool_of(const void* pointer);
 
 uint64_t identity_of(int device);
 int multiprocessors_of(int device);
-bool writes_values(int device);  // whether its streams write 64-bit words
-// Whether 128 bytes that a warp writes at once arrive at once at all devices that this one can reach. Links that do atomic operations
-// do so (NVLink); where only this device is shown to the program, devices that are made for a switch of such links.
+bool writes_values(int device);  // Its streams write 64-bit words.
+// Returns whether 128 bytes that a warp writes at once arrive at once at all devices that this one can reach. Links that do atomic
+// operations do so (NVLink). Where only this device is shown to the program, devices that are made for a switch of such links do so.
 bool whole_lines(int device);
 
-// Whether what is put into the stream becomes part of a graph. No harm to the capture.
+// Returns whether what is put into the stream becomes part of a graph. It does no harm to the capture.
 inline bool is_captured(Stream stream) {
   CUstreamCaptureStatus state = CU_STREAM_CAPTURE_STATUS_NONE;
   return driver().capture_state(stream, &state) != kSuccess || state != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-// Waiting until all work of the current context is done. cuCtxSynchronize and cuCtxRecordEvent would spoil what
-// the program captures, and what frees memory waits with the context locked, so that nobody can launch. To unload
-// an image waits without either: a mark is one that is there for that. False where that cannot be had.
+// This waits until all work of the current context is done. cuCtxSynchronize and cuCtxRecordEvent would spoil what the program captures,
+// and what frees memory waits with the context locked, so that nobody can launch. Unloading an image waits without either. A mark is an
+// image that is there for that. The function returns false where that cannot be had.
 struct Marks {
   std::vector<Image> loaded;
-  std::vector<char> image;  // that is loaded
+  std::vector<char> image;  // It is the image that is loaded.
 };
-bool make_marks(Marks& marks);  // as many as there shall be; waits, as what frees memory does
-void await_idle(Marks& marks);  // uses one up
+bool make_marks(Marks& marks);  // It makes as many as there shall be. It waits, as what frees memory does.
+void await_idle(Marks& marks);  // It uses one up.
 
 inline Result make_stream(Stream* stream, int priority) {
   return driver().make_stream(stream, CU_STREAM_NON_BLOCKING, priority);
@@ -218,23 +217,23 @@ inline int high_priority() {
 inline Result make_event(Event* event) { return driver().make_event(event, CU_EVENT_DISABLE_TIMING); }
 inline Result make_timed_event(Event* event) { return driver().make_event(event, CU_EVENT_DEFAULT); }
 
-// Host memory that the device can reach at `mapped`.
+// These give host memory that the device can reach at `mapped`.
 Result allocate_mapped(void** host, size_t bytes, void** mapped);
 Result register_mapped(void* host, size_t bytes);
 
 struct Launch {
   Function function;
   unsigned grid, threads;
-  void* task;  // the one argument
+  void* task;  // It is the one argument.
   size_t task_bytes;
 };
 Result launch(const Launch& launch, Stream stream);
 Result add_node(Node* node, Graph graph, const Launch& launch);
 Result set_node(Executable executable, Node node, const Launch& launch);
 
-// One that can be shared, of at least `bytes`, which become its size.
+// Makes a chunk that can be shared, of at least `bytes`, which becomes its size.
 Result make_chunk(Chunk* chunk, size_t* bytes, int device);
-// File descriptors for chunks; -1: the driver refuses.
+// These exchange file descriptors for chunks. The descriptor is -1 if the driver refuses.
 bool chunk_is_shareable(Chunk chunk, int device);
 Result export_chunk(Chunk chunk, int* descriptor);
 Result import_chunk(int descriptor, Chunk* chunk);
@@ -252,7 +251,7 @@ class Uncaptured {
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-// While it lives, `wanted` is the thread's context; nothing is done where it is already, or for null.
+// While it lives, `wanted` is the thread's context. Nothing is done where it is already, or for null.
 class Current {
  public:
   explicit Current(Context wanted) {
@@ -275,7 +274,7 @@ class Current {
   bool pushed_ = false;
 };
 
-// The kernels' code, for load_image; null in a module built without them.
+// Returns the kernels' code for load_image, or null in a module built without them.
 const void* kernel_image();
 
 }  // namespace gpu

@@ -1,19 +1,20 @@
-// What kernels need of the device, in CUDA's words. Loads and stores of "system" are seen by other
-// devices and by processors; those of 64 bits are never torn.
+// This is what kernels need of the device, in CUDA's words. Other devices and processors see loads and stores of "system". Those of 64 bits
+// are never torn.
 #pragma once
 
 #include <stdint.h>
 
-// A kernel of at most so many threads a CTA.
+// This declares a kernel of at most `threads` threads a CTA.
 #define GPU_KERNEL_OF(threads) extern "C" __global__ void __launch_bounds__(threads)
 #define GPU_KERNEL GPU_KERNEL_OF(1024)
-// And of so few registers that this many CTAs fit on a multiprocessor.
+// This one also has so few registers that `ctas` CTAs fit on a multiprocessor.
 #define GPU_KERNEL_BESIDE(threads, ctas) extern "C" __global__ void __launch_bounds__(threads, ctas)
 #define GPU_INLINE __device__ __forceinline__
 #define GPU_NOINLINE static __device__ __noinline__
-// Arguments that may be indexed where they lie.
+// These arguments may be indexed where they lie.
 #define GPU_ARGUMENT const __grid_constant__
-// A task that not every vendor can pass as an argument (kernels/tasks.h): here it is one. Others take a pointer, which long_task follows.
+// This is a task that not every vendor can pass as an argument (kernels/tasks.h). Here it is one. Others take a pointer, which long_task
+// follows.
 #define GPU_LONG(...) GPU_ARGUMENT __VA_ARGS__
 
 namespace gpu {
@@ -25,7 +26,7 @@ struct alignas(16) Pair {
   uint64_t low, high;
 };
 
-// Data. Not kept in the first cache, where another device's writes are not seen.
+// These move data. The data is not kept in the first cache, where another device's writes are not seen.
 template <class Unit>
 GPU_INLINE Unit load(const Unit* from) {
   return *from;
@@ -46,7 +47,7 @@ GPU_INLINE void store(Pair* to, Pair value) {
   asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(value.low), "l"(value.high) : "memory");
 }
 
-// Words that others look at or write meanwhile.
+// These move words that others look at or write meanwhile.
 GPU_INLINE Pair load_system(const Pair* from) {
   Pair value;
   asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
@@ -70,26 +71,26 @@ GPU_INLINE uint64_t load_acquire(const uint64_t* from) {
   return value;
 }
 
-// What is written before is seen, by all devices and processors, before what is written after; what
-// is read after is as new as what was read before.
+// All devices and processors see what is written before it before they see what is written after it. What is read after it is as new as
+// what was read before.
 GPU_INLINE void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
-// Within this device.
+// Orders within this device.
 GPU_INLINE void fence_device() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
-// For all, and what is read after is read after what was written before is seen.
+// Orders for all, and what is read after is read after what was written before is seen.
 GPU_INLINE void fence_total() { asm volatile("fence.sc.sys;" ::: "memory"); }
 
-// Counts to `limit`, then from 0 again; the count before.
+// Counts to `limit`, then from 0 again, and returns the count before.
 GPU_INLINE uint32_t count_around(uint32_t* counter, uint32_t limit) { return atomicInc(counter, limit); }
 
-// The upper 64 bits of the product.
+// Returns the upper 64 bits of the product.
 GPU_INLINE uint64_t multiply_high(uint64_t a, uint64_t b) { return __umul64hi(a, b); }
 
 GPU_INLINE void sync_threads() { __syncthreads(); }
 GPU_INLINE void sync_lanes() { __syncwarp(); }
-// Of the warp: whether it holds for all lanes. Lanes meet, as in meet_lanes.
+// Returns whether it holds for all lanes of the warp. Lanes meet, as in sync_lanes.
 GPU_INLINE bool all_lanes(bool it) { return __all_sync(0xffffffffu, it) != 0; }
 
-// What lane `lane` of the warp has.
+// Returns what lane `lane` of the warp has.
 GPU_INLINE uint64_t from_lane(uint64_t value, unsigned lane) { return __shfl_sync(0xffffffffu, value, lane); }
 
 GPU_INLINE uint64_t now_ns() {

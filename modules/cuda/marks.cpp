@@ -1,4 +1,4 @@
-// Marks: images that are loaded to be unloaded, which waits until the device is idle.
+// Marks are images that are loaded to be unloaded, which waits until the device is idle.
 #include "gpu.h"
 
 #include <vector>
@@ -7,7 +7,7 @@ namespace gpu {
 
 namespace {
 
-// A kernel that does nothing, translated once for the current device: to load it is quick then.
+// Returns a kernel that does nothing, translated once for the current device, so that loading it is quick.
 std::vector<char> make_nothing() {
   char text[] = ".version 6.0\n.target sm_70\n.address_size 64\n.visible .entry mark()\n{\n  ret;\n}\n";
   std::vector<char> image(text, text + sizeof text);

@@ -1,4 +1,4 @@
-// Which combination of the kernels' (kernels/combinations.def) does a reduction, and rows of elements that become one.
+// This finds which combination of the kernels' (kernels/combinations.def) does a reduction, and combines rows of elements that become one.
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ enum class Element : int {
 // Combinations of one operation stand in the order of their elements.
 Combination after(Combination first, int places) { return static_cast<Combination>(static_cast<uint32_t>(first) + static_cast<uint32_t>(places)); }
 
-// `width`: 0 for 8 bits, 1 for 16, ...
+// `width` is 0 for 8 bits, 1 for 16, and so on.
 Combination of_integers(Operation operation, int width, bool is_signed) {
   switch (operation) {
     case Operation::sum: return after(Combination::sum_uint8, width);
@@ -42,7 +42,7 @@ Combination of_integers(Operation operation, int width, bool is_signed) {
   }
 }
 
-// `width`: 0 for single precision, 1 for double.
+// `width` is 0 for single precision and 1 for double.
 Combination of_reals(Operation operation, int width) {
   switch (operation) {
     case Operation::sum: return after(Combination::sum_float32, width);
@@ -53,7 +53,7 @@ Combination of_reals(Operation operation, int width) {
   }
 }
 
-// `which`: of the short floats in the order of combinations.def.
+// `which` counts the short floats in the order of combinations.def.
 Combination of_short_floats(Operation operation, int which) {
   switch (operation) {
     case Operation::sum: return after(Combination::sum_float16, which);
@@ -78,7 +78,7 @@ Combination of_truths(Operation operation, int width) {
   }
 }
 
-// `which`: of the pairs in the order of combinations.def.
+// `which` counts the pairs in the order of combinations.def.
 Combination of_places(Operation operation, int which) {
   if (operation == Operation::minimum_place) return after(Combination::minimum_place_placed_int16, which);
   return operation == Operation::maximum_place ? after(Combination::maximum_place_placed_int16, which) : Combination::none;
@@ -94,7 +94,7 @@ struct Found {
   uint32_t element_bytes;
 };
 
-// No combination for what no kernel can do: long double.
+// There is no combination for what no kernel can do, which is long double.
 Found find(const crossrail_reduction& reduction) {
   const auto operation = static_cast<Operation>(reduction.operation);
   switch (static_cast<Element>(reduction.element)) {
@@ -136,8 +136,9 @@ uint32_t unit_bytes_of(const Found& found) {
 
 unsigned ctas(uint64_t units, uint64_t of_each) { return static_cast<unsigned>((units + of_each - 1) / of_each); }
 
-// One CTA as long as one tile does: the first to count arrivals costs a microsecond. Then as many as have a unit for every thread, up to one a
-// multiprocessor; where results go to others, tiles that would be left over make it two, so that one reads while the other writes.
+// One CTA does it as long as one tile is enough, because the first to count arrivals costs a microsecond. Then there are as many as have a
+// unit for every thread, up to one a multiprocessor. If results go to others, tiles that would be left over make it two, so that one reads
+// while the other writes.
 unsigned grid_for(const crossrail_queue& queue, const crossrail_combination& asked, const Groups& groups, uint64_t units) {
   const auto all = static_cast<unsigned>(queue.place->multiprocessors);
   const unsigned allowed = asked.work.multiprocessors > 0 ? std::min(static_cast<unsigned>(asked.work.multiprocessors), 2 * all) : asked.to_count > 1 ? 2 * all : all;
@@ -184,7 +185,7 @@ const char* combine_alone(crossrail_queue& queue, const crossrail_combination& a
   return launch_combination<kernels::kManyRanks>(queue, asked, Kernel::combine_many);
 }
 
-// In one kernel, where few CTAs can do it; `there` says whether it was so.
+// This is one kernel, where few CTAs can do it. `there` says whether it was so.
 const char* combine_between(crossrail_queue& queue, const crossrail_combination& asked, const Meetings& meetings, bool& there) {
   there = false;
   if (!meetings.few_ranks() || most_rows(asked) > static_cast<int>(kernels::kFewRanks)) return nullptr;

@@ -1,4 +1,4 @@
-// Blocks whose lengths the device finds in arrays: the ranks' meeting, the exchange, and another meeting.
+// The device finds the lengths of these blocks in arrays. There are the ranks' meeting, the exchange, and another meeting.
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace {
 static_assert(kernels::kWrongCut == CROSSRAIL_COUNTED_CUT && kernels::kWrongSend == CROSSRAIL_COUNTED_SEND &&
               kernels::kWrongReceive == CROSSRAIL_COUNTED_RECEIVE);
 
-// Where the device reads an array itself; null: its values are `own` from now on.
+// Returns where the device reads an array itself. If it is null, its values are `own` from now on.
 const int32_t* array_of(const int32_t* array, int ranks, int32_t* own) {
   if (classify(array) != CROSSRAIL_MEMORY_HOST) return array;
   std::copy_n(array, ranks, own);
@@ -59,9 +59,9 @@ const char* launch_apart(crossrail_queue& queue, const crossrail_counted_exchang
   return meet_alone(queue, &barrier, asked.work.stream);
 }
 
-constexpr uint64_t kBytesOfACta = uint64_t{1} << 14;   // more are shared by several
-constexpr uint64_t kBetweenCountedBytes = uint64_t{8} << 20;   // more need more CTAs than may wait for other ranks
-constexpr uint64_t kAverageBytes = kBytesOfACta * kernels::kMostMeetingCtas;  // where the host does not know how many are sent
+constexpr uint64_t kBytesOfACta = uint64_t{1} << 14;   // Several CTAs share more.
+constexpr uint64_t kBetweenCountedBytes = uint64_t{8} << 20;   // More bytes need more CTAs than may wait for other ranks.
+constexpr uint64_t kAverageBytes = kBytesOfACta * kernels::kMostMeetingCtas;  // It is used if the host does not know how many bytes are sent.
 
 uint64_t bytes_sent(const crossrail_counted_exchange& asked) {
   if (classify(asked.send.counts) != CROSSRAIL_MEMORY_HOST) return kAverageBytes;
@@ -88,7 +88,7 @@ const char* exchange_counted(crossrail_queue& queue, const crossrail_counted_exc
   const At at(*queue.place);
   GPU_TRY(at.result());
   const uint64_t bytes = bytes_sent(asked);
-  // Each rank may choose for itself: the meetings are the same.
+  // Each rank may choose for itself, because the meetings are the same.
   const bool between = asked.barrier.ranks <= static_cast<int>(kernels::kFewRanks) && bytes <= kBetweenCountedBytes;
   return between ? launch_between(queue, asked, bytes) : launch_apart(queue, asked);
 }

@@ -1,4 +1,4 @@
-// How blocks are cut into pieces: as many as there are groups of threads to take them.
+// This says how blocks are cut into pieces: as many as there are groups of threads to take them.
 
 #include <algorithm>
 
@@ -7,9 +7,9 @@
 namespace gpu {
 namespace {
 
-constexpr uint64_t kOnePassBytes = kernels::kWarpLanes * kernels::kUnitBytes;  // of a warp
-constexpr uint64_t kSmallBytes = 32 << 10;  // of all blocks: one CTA does it without meeting others at the end
-// Worth another CTA, as far as these fill the links; in long exchanges beyond that, one for so many bytes.
+constexpr uint64_t kOnePassBytes = kernels::kWarpLanes * kernels::kUnitBytes;  // It is that of a warp.
+constexpr uint64_t kSmallBytes = 32 << 10;  // It counts all blocks. One CTA moves them without meeting others at the end.
+// These are worth another CTA, as far as CTAs fill the links. In long exchanges there is one more for every kLateCtaBytes beyond that.
 constexpr uint64_t kCtaBytes = 8 << 10, kLongBytes = 48 << 20, kLateCtaBytes = 64 << 10;
 
 struct Sizes {
@@ -45,7 +45,7 @@ uint64_t worth_ctas(uint64_t bytes) {
   return std::min(bytes / kCtaBytes, kFillingCtas) + late;
 }
 
-// So that there are no more than `groups` pieces, where there are no more blocks than that.
+// This cuts so that there are no more than `groups` pieces, if there are no more blocks than that.
 uint64_t piece_bytes(const Sizes& sizes, uint32_t count, uint64_t groups) {
   if (groups < 2 * uint64_t{count} && !(sizes.equal && groups >= count)) return sizes.most;
   if (sizes.equal) return round_up((sizes.most + groups / count - 1) / (groups / count), kLineBytes);

@@ -1,4 +1,4 @@
-// Blocks moved by a kernel, by copy engines, or by the kernel that is there already.
+// A kernel, copy engines, or the kernel that is there already move the blocks.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace {
 
 static_assert(offsetof(kernels::FewBlocks, blocks) == offsetof(kernels::ManyBlocks, blocks));
 
-// The next blocks that are not empty, as many as one launch can carry.
+// Gathers the next blocks that are not empty, as many as one launch can carry.
 uint32_t gather(const crossrail_exchange& exchange, int& next, kernels::Block* blocks) {
   uint32_t count = 0;
   for (; next < exchange.block_count && count < kernels::kManyBlocks; ++next) {
@@ -41,7 +41,7 @@ const char* exchange_by_kernel(crossrail_queue& queue, const crossrail_exchange&
     if (task.list.count == 0 && task.signal.flag == nullptr) continue;
     const Cut wanted = cut(task.list, task.blocks, most_grid(queue, exchange));
     task.lanes = wanted.lanes;
-    const bool few = task.list.count <= kernels::kFewBlocks;  // whose task is the beginning of the other
+    const bool few = task.list.count <= kernels::kFewBlocks;  // The task of the few is the beginning of the other's.
     const Work work{few ? Kernel::exchange_few : Kernel::exchange_many, wanted.grid, wanted.threads, &task,
                     few ? sizeof(kernels::FewBlocks) : sizeof task, &task.signal, false};
     if (const char* wrong = launch_work(queue, work, exchange.work.stream); wrong != nullptr) return wrong;
@@ -49,9 +49,9 @@ const char* exchange_by_kernel(crossrail_queue& queue, const crossrail_exchange&
   return nullptr;
 }
 
-constexpr uint64_t kBetweenBytes = 1 << 20;  // of all blocks: more are worth kernels of their own for the barriers
+constexpr uint64_t kBetweenBytes = 1 << 20;  // It counts all blocks. More are worth kernels of their own for the barriers.
 
-// Whether all of it, barriers included, is one kernel.
+// Returns whether all of it, barriers included, is one kernel.
 bool fits_between(const crossrail_exchange& exchange, const Meetings& meetings) {
   if (exchange.engine == CROSSRAIL_ENGINE_COPY || !meetings.few_ranks()) return false;
   uint64_t bytes = 0;
@@ -87,7 +87,7 @@ const char* exchange_with(crossrail_queue& queue, const crossrail_exchange& exch
   return exchange_by_kernel(queue, exchange, flag);
 }
 
-// For copies: which blocks have both ends on this device.
+// For copies, this says which blocks have both ends on this device.
 struct Sides {
   std::vector<uint8_t> local;
   int locals = 0, remotes = 0;
@@ -117,8 +117,8 @@ Result copy_side(const crossrail_exchange& exchange, const Sides& sides, bool lo
   return kSuccess;
 }
 
-// What the program captures stays tied to its capture until that ends, and what it has enqueued may wait long: its
-// streams have sides of their own, as many as it captures at a time.
+// What the program captures stays tied to its capture until that ends, and what it has enqueued may wait long. So its streams have sides of
+// their own, as many as it captures at a time.
 const char* side_for(crossrail_queue& queue, bool own, size_t& side) {
   side = 0;
   if (own) return nullptr;
@@ -128,7 +128,7 @@ const char* side_for(crossrail_queue& queue, bool own, size_t& side) {
   return open_side(queue);
 }
 
-// Copies within the device beside those to others, which they would hold up.
+// Makes copies within the device beside those to others, which they would hold up.
 const char* copy_both_sides(crossrail_queue& queue, const crossrail_exchange& exchange, const Sides& sides, Stream stream) {
   size_t number = 0;
   if (const char* wrong = side_for(queue, exchange.work.stream == nullptr, number); wrong != nullptr) return wrong;

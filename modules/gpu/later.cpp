@@ -21,24 +21,24 @@ struct Pending {
 
 using Clock = std::chrono::steady_clock;
 
-// Lives as long as the process, and longer than its thread, which may wait for a kernel that never ends.
+// It lives as long as the process, and longer than its thread, which may wait for a kernel that never ends.
 struct Keeper {
-  std::mutex mutex;  // of all that follows
+  std::mutex mutex;  // It guards all that follows.
   std::condition_variable changed;
   std::vector<Pending> all;
-  const Place* clearing = nullptr;  // whose leftovers have been taken and are not done yet
-  Place* visited = nullptr;         // for which a thread of the program's waits in a call
+  const Place* clearing = nullptr;  // Its leftovers have been taken and are not done yet.
+  Place* visited = nullptr;         // A thread of the program's waits for it in a call.
   uint64_t visits = 0;
   bool started = false, ends = false, over = false;
   Clock::time_point next_visit{};
-  Clock::duration pause{};  // before it
+  Clock::duration pause{};  // It comes before the next visit.
 };
 Keeper& keeper() {
   static Keeper& one = *new Keeper;
   return one;
 }
 
-// Kernels that wait for other ranks. The mutex is held while one is launched, and while something is done later.
+// These are kernels that wait for other ranks. The mutex is held while one is launched, and while something is done later.
 struct Waiting {
   std::mutex mutex;
   uint64_t launched = 0;
@@ -48,7 +48,7 @@ Waiting& waiting() {
   return one;
 }
 
-// Where the context has gone, all that was in it has gone too, but not our mapping of pages.
+// If the context has gone, all that was in it has gone too, but not our mapping of pages.
 void do_chore(const Leftover& leftover, bool context_lives) {
   const Address at = leftover.at;
   if (context_lives) {
@@ -62,7 +62,7 @@ void do_chore(const Leftover& leftover, bool context_lives) {
   if (leftover.chore == Chore::unregister_pages) munmap(pointer(at), leftover.bytes);
 }
 
-// Those of one place, but not more than `most`. The mutex is held.
+// Takes the leftovers of one place, but not more than `most`. The mutex is held.
 std::vector<Leftover> take(const Place& place, size_t most = SIZE_MAX) {
   std::vector<Leftover> taken;
   std::erase_if(keeper().all, [&](const Pending& one) {
@@ -83,17 +83,18 @@ bool has_some(const Place& place) {
   return std::any_of(keeper().all.begin(), keeper().all.end(), [&](const Pending& one) { return one.place == &place; });
 }
 
-// Whether there is too much to wait for a visit. The mutex is held.
+// Returns whether there is too much to wait for a visit. The mutex is held.
 bool crowded() {
-  constexpr size_t kMost = size_t{512} << 20, kLeast = size_t{2} << 20;  // bytes; what the driver maps at least
+  constexpr size_t kMost = size_t{512} << 20, kLeast = size_t{2} << 20;  // They are in bytes. The second is what the driver maps at least.
   size_t bytes = 0;
   for (const Pending& one : keeper().all) bytes += std::max(one.leftover.bytes, kLeast);
   return bytes > kMost;
 }
 
-// A few of the place's leftovers are done, with `lock`, the mutex, given back meanwhile; and marks are made for those that looking has used up.
+// Does a few of the place's leftovers, with `lock`, the mutex, given back meanwhile. It also makes marks for those that looking has used
+// up.
 void clear_some(std::unique_lock<std::mutex>& lock, Place& place) {
-  constexpr size_t kAtATime = 2;  // what takes long holds up whoever waits, or meets the program's next kernel
+  constexpr size_t kAtATime = 2;  // What takes long holds up the thread that waits, or meets the program's next kernel.
   const std::vector<Leftover> leftovers = take(place, kAtATime);
   keeper().clearing = &place;
   lock.unlock();
@@ -104,9 +105,9 @@ void clear_some(std::unique_lock<std::mutex>& lock, Place& place) {
   keeper().clearing = nullptr;
 }
 
-// One look whether the device is idle, which lasts until it is; by then the visitor may have gone on, another one come, and the device have got
-// more to do. If the device was idle all the same, and this thread late, where processors are busy, it is worth another try soon. Nobody else uses
-// the place's marks.
+// Looks once whether the device is idle, which lasts until it is. By then the visitor may have gone on, another one come, and the device
+// have got more to do. If the device was idle all the same, and this thread late, because processors are busy, it is worth another try
+// soon. Nobody else uses the place's marks.
 void serve_visit(Place& place, uint64_t number) {
   constexpr Clock::duration kNoWait = std::chrono::microseconds(200), kSoon = std::chrono::milliseconds(10);
   std::unique_lock none(waiting().mutex);
@@ -132,11 +133,12 @@ void serve_visit(Place& place, uint64_t number) {
   keeper().changed.notify_all();
 }
 
-// Idle for a moment only, before the program launches the next kernel, is not enough: what is done then would wait for
-// that. Twice idle in a row is; or none of many looks has found that, ever more seldom. False if there is something else to do.
+// It is not enough that the device is idle for a moment only, before the program launches the next kernel: what is done then would wait for
+// that. It is enough that it is idle twice in a row. It is also enough that none of many looks, which become less and less frequent, has
+// found that. The function returns false if there is something else to do.
 bool await_quiet(Place& place) {
   constexpr auto kMoment = std::chrono::microseconds(200), kNoWait = std::chrono::microseconds(100);
-  constexpr size_t kLast = 2;  // marks
+  constexpr size_t kLast = 2;  // It counts marks.
   const Uncaptured uncaptured;
   for (auto pause = std::chrono::milliseconds(1);; pause *= 4) {
     const At at(place);
@@ -152,8 +154,8 @@ bool await_quiet(Place& place) {
   }
 }
 
-// At a moment when the place is quiet, and none has been launched that may wait; those that have been launched before are over then. Where one
-// call follows the other without a pause, that does not come: in the end it is done between two of them.
+// Clears at a moment when the place is quiet, and no kernel has been launched that may wait. Those that have been launched before are over
+// then. If one call follows the other without a pause, that moment does not come, and in the end it is done between two of them.
 void clear_unseen(Place& place) {
   constexpr int kMost = 20;
   std::unique_lock none(waiting().mutex);
@@ -172,7 +174,7 @@ void clear_unseen(Place& place) {
 bool visit_waits() { return keeper().visited != nullptr && has_some(*keeper().visited); }
 
 void keep_clear() {
-  constexpr auto kGather = std::chrono::milliseconds(5);  // a visit may come, which is better
+  constexpr auto kGather = std::chrono::milliseconds(5);  // A visit may come, which is better.
   Keeper& all = keeper();
   std::unique_lock lock(all.mutex);
   while (true) {
@@ -192,10 +194,11 @@ void keep_clear() {
   all.changed.notify_all();
 }
 
-// The visitor's side: nothing if somebody else visits. The mutex is held. Whether there is nothing left any more. What has begun holds the driver's
-// locks, and is waited for; not for long, since another thread of the program's may have launched a kernel that it has met.
-// Where the device was busy, the next visit comes later, each time by four times as much: looks are few, and until one ends, launches take some 10 us
-// longer.
+// This is the visitor's side. It does nothing if somebody else visits. The mutex is held. It returns whether there is nothing left any
+// more. What has begun holds the driver's locks, and the visitor waits for it. It does not wait for long, since another thread of the
+// program's may have launched a kernel that it has met.
+// If the device was busy, the next visit comes later, each time by four times as much. So looks are few, and until one ends, launches take
+// some 10 us longer.
 bool visit(std::unique_lock<std::mutex>& lock, Place& place, Clock::duration longest) {
   constexpr Clock::duration kEnd = std::chrono::milliseconds(10), kFirstPause = std::chrono::milliseconds(100), kLastPause = std::chrono::hours(1);
   Keeper& all = keeper();
@@ -213,13 +216,13 @@ bool visit(std::unique_lock<std::mutex>& lock, Place& place, Clock::duration lon
   return all.clearing != &place && !has_some(place);
 }
 
-// The process ends, and the driver soon too: the thread shall be out of it, if it can.
+// The process ends, and the driver soon too. The thread shall be out of it, if it can.
 struct End {
   const pid_t process = getpid();
   ~End() {
     constexpr auto kLongest = std::chrono::milliseconds(200);
     Keeper& all = keeper();
-    if (getpid() != process) return;  // a child of fork has no such thread, and who knows in whose hands the mutex is
+    if (getpid() != process) return;  // A child of fork has no such thread, and nobody knows who holds the mutex.
     std::unique_lock lock(all.mutex);
     all.ends = true;
     all.changed.notify_all();
@@ -227,7 +230,7 @@ struct End {
   }
 };
 
-// False if the system gives no thread.
+// It returns false if the system gives no thread.
 bool start() {
   static End end;
   std::thread made = crossrail::start_own_thread("crossrail-later", keep_clear);
@@ -250,8 +253,8 @@ void do_later(Place& place, const Leftover& leftover) {
   all.changed.notify_all();
 }
 
-// An idle device may take that long where processors are busy, too. What is refused comes seldom, and a call in a stream's order fails for it: a look is
-// due at once, and the next as long as they help.
+// An idle device may take that long where processors are busy, too. What is refused comes seldom, and a call in a stream's order fails for
+// it. So a look is due at once, and the next as long as they help.
 bool cleared_soon(Place& place) {
   constexpr Clock::duration kPatient = std::chrono::milliseconds(30);
   Keeper& all = keeper();

@@ -1,6 +1,6 @@
-// Kernels started as cheaply as the driver allows: a graph of one kernel starts sooner than a kernel,
-// and a graph that was told the same before needs no telling. All graphs of a queue are made when it is opened: where the driver
-// needs memory for one, it waits for all kernels of the device, the program's too.
+// This file starts kernels as cheaply as the driver allows. A graph of one kernel starts sooner than a kernel, and a graph that was told
+// the same before needs no telling. All graphs of a queue are made when it is opened, because a driver that needs memory for one waits for
+// all kernels of the device, the program's too.
 
 #include <cstring>
 
@@ -10,7 +10,7 @@
 namespace gpu {
 namespace {
 
-constexpr size_t kGraphs = 32;  // programs go through a few dozens of buffers again and again
+constexpr size_t kGraphs = 32;  // Programs go through a few dozens of buffers again and again.
 
 bool tells_same(const KernelGraph& graph, const Work& work) {
   return graph.kernel == work.kernel && graph.grid == work.grid && graph.threads == work.threads &&
@@ -52,7 +52,7 @@ Result open_graph(crossrail_queue& queue, const Work& work, KernelGraph& graph) 
   return result;
 }
 
-// A graph that tells `work`: kept, or told anew. Null where the driver makes no graphs.
+// Returns a graph that tells `work`, either kept or told anew. It is null where the driver makes no graphs.
 KernelGraph* graph_for(crossrail_queue& queue, const Work& work, bool keep) {
   if (queue.graphs.empty()) return nullptr;
   if (keep) {
@@ -114,7 +114,7 @@ const char* launch_work(crossrail_queue& queue, const Work& work, void* stream) 
   return later.flag == nullptr ? nullptr : announce(queue, later, program_stream(stream));
 }
 
-// With the longest task there is, which nobody launches.
+// The graphs are opened with the longest task there is, which nobody launches.
 void open_graphs(crossrail_queue& queue) {
   if (queue.place->kernels_wrong != nullptr || queue.way == Way::kernel) return;
   kernels::ManyBlocks none{};

@@ -9,20 +9,20 @@
 namespace gpu {
 namespace {
 
-// Memory asked about before. Its ids tell whether it is still the same.
+// This is memory asked about before. Its ids tell whether it is still the same.
 struct Known {
   crossrail_memory memory{};
   Sharing sharing = Sharing::none;
-  std::vector<Extent> extents;  // of chunks; else one, of the whole
-  bool told = true;             // see finish_copies
+  std::vector<Extent> extents;  // They are those of chunks. Otherwise there is one, of the whole.
+  bool told = true;             // finish_copies explains it.
 };
 
-constexpr size_t kKnown = 128;  // for each thread
+constexpr size_t kKnown = 128;  // Each thread has this many.
 struct Cache {
   struct Range {
     Address begin, end;
   };
-  Range ranges[kKnown] = {};  // apart, to be looked through quickly
+  Range ranges[kKnown] = {};  // They lie apart, to be looked through quickly.
   Known known[kKnown];
   size_t oldest = 0;
 };
@@ -42,7 +42,7 @@ uint64_t chunks_id(const std::vector<Extent>& extents) {
   return hash;
 }
 
-// Whether `known` tells of exactly the memory that the range touches.
+// Returns whether `known` tells of exactly the memory that the range touches.
 bool tells_of(const Known& known, Address begin, Address end) {
   if (known.extents.empty()) return false;
   const Extent& first = known.extents.front();
@@ -52,7 +52,7 @@ bool tells_of(const Known& known, Address begin, Address end) {
   return begin < first.base + first.bytes && end > last.base && chunks_id(known.extents) == known.memory.allocation;
 }
 
-// Chunks from the one of `begin` to that of the last byte; none if something is missing between.
+// Returns the chunks from the one of `begin` to that of the last byte. There are none if something is missing between.
 std::vector<Extent> extents_of(Address begin, Address end) {
   std::vector<Extent> extents;
   for (Address at = begin; at < end;) {
@@ -64,7 +64,7 @@ std::vector<Extent> extents_of(Address begin, Address end) {
   return extents;
 }
 
-// Whether `address` is in memory that the program has mapped itself; if so, whether it can be shared.
+// Returns whether `address` is in memory that the program has mapped itself. If so, it also tells whether it can be shared.
 bool in_chunk(Address address, int device, bool* shareable) {
   Chunk chunk{};
   if (driver().retain_chunk(&chunk, pointer(address)) != kSuccess) return false;
@@ -81,9 +81,9 @@ void learn_chunks(Known& known, Address begin, Address end) {
   for (const Extent& extent : known.extents) {
     bool shareable = false;
     if (!in_chunk(extent.base, memory.device, &shareable) || !shareable) memory.shareable = 0;
-    if (block_id(pointer(extent.base)) == 0) memory.shareable = 0;  // nothing would tell peers that other memory has been mapped there
+    if (block_id(pointer(extent.base)) == 0) memory.shareable = 0;  // Nothing would tell peers that other memory has been mapped there.
   }
-  if (known.extents.empty()) {  // something is missing between
+  if (known.extents.empty()) {  // Something is missing between.
     memory.bytes = 0;
     return;
   }
@@ -95,7 +95,7 @@ void learn_chunks(Known& known, Address begin, Address end) {
 void learn_device(Known& known, Address begin, Address end) {
   crossrail_memory& memory = known.memory;
   const Context context = memory.context != nullptr ? static_cast<Context>(memory.context) : context_on(memory.device);
-  if (context == nullptr) {  // a peer's memory that this process has mapped
+  if (context == nullptr) {  // It is a peer's memory that this process has mapped.
     memory.allocation = buffer_id(pointer(begin));
     memory.bytes = 0;
     return;
@@ -103,7 +103,7 @@ void learn_device(Known& known, Address begin, Address end) {
   const Uncaptured uncaptured;
   const Current current(context);
   known.told = is_own(begin) || finish_copies(pointer(begin));
-  // Of a pool: the driver wants all who have imported it to free it before its owner does, which nobody can promise.
+  // For memory of a pool, the driver wants all who have imported it to free it before its owner does, which nobody can promise.
   if (pool_of(pointer(begin)) != Pool{}) {
     memory.shareable = 0;
   } else if (ipc_capable(pointer(begin))) {
@@ -123,7 +123,7 @@ void learn_device(Known& known, Address begin, Address end) {
   known.extents = {whole};
 }
 
-// What the driver says. `extents` stays empty for memory that shall not be remembered.
+// Returns what the driver says. `extents` stays empty for memory that shall not be remembered.
 Known learn(const void* at, size_t bytes) {
   Known known;
   crossrail_memory& memory = known.memory;
@@ -175,7 +175,7 @@ void describe(const void* pointer, size_t bytes, crossrail_memory* memory) {
   for (size_t i = 0; i < kKnown; ++i) {
     if (begin < cache.ranges[i].begin || end > cache.ranges[i].end) continue;
     if (!tells_of(cache.known[i], begin, end)) {
-      // Of memory that has gone: not to be asked about again.
+      // This memory has gone and is not to be asked about again.
       if (cache.known[i].sharing != Sharing::chunks) cache.ranges[i] = {};
       continue;
     }
@@ -185,7 +185,7 @@ void describe(const void* pointer, size_t bytes, crossrail_memory* memory) {
   }
   Known learned = learn(pointer, bytes);
   *memory = learned.memory;
-  if (learned.extents.empty() || learned.memory.allocation == 0) return;  // nothing to know it again by
+  if (learned.extents.empty() || learned.memory.allocation == 0) return;  // There is nothing to know it again by.
   const Extent& last = learned.extents.back();
   cache.ranges[cache.oldest] = {learned.extents.front().base, last.base + last.bytes};
   cache.known[cache.oldest] = std::move(learned);

@@ -1,4 +1,4 @@
-// What memory is: of the host, of a device, shareable in which way.
+// This says what memory is: memory of the host or of a device, and in which way it is shareable.
 #pragma once
 
 #include <vector>
@@ -8,20 +8,20 @@
 
 namespace gpu {
 
-// How memory can be given to another process.
+// This says how memory can be given to another process.
 enum class Sharing : uint32_t {
   none = 0,
-  ipc = 1,     // one handle for a whole allocation
-  chunks = 2   // mapped by the program itself: a descriptor for every chunk
+  ipc = 1,     // There is one handle for a whole allocation.
+  chunks = 2   // The program itself has mapped it. There is a descriptor for every chunk.
 };
 
-// Physically contiguous, mapped as a whole.
+// This is physically contiguous and mapped as a whole.
 struct Extent {
   Address base;
   size_t bytes;
 };
 
-// The chunk that `address` lies in; nothing (0 bytes) where nothing is mapped.
+// Returns the chunk that `address` lies in. It is empty (0 bytes) if nothing is mapped.
 Extent extent_at(Address address);
 Sharing sharing_of(const crossrail_memory& memory);
 

@@ -1,4 +1,4 @@
-// The module's table, and copies and memory that need no queue.
+// This has the module's table, and copies and memory that need no queue.
 
 #include <cstring>
 
@@ -35,7 +35,7 @@ const char* copy_at(const Facts& facts, const crossrail_rows* rows, size_t count
 
 const char* copy_rows(const crossrail_rows* rows, size_t count) {
   if (count == 0) return nullptr;
-  // Looked at first of all: the program's own copies to either may still be under way, and what it has written must not come after.
+  // This is looked at first of all. The program's own copies to either may still be under way, and what it has written must not come after.
   crossrail_memory looked_at{};
   for (size_t i = 0; i < count; ++i) {
     const size_t reach = rows[i].bytes + (rows[i].count > 1 ? rows[i].pitch * (rows[i].count - 1) : 0);

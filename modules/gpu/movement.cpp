@@ -1,4 +1,4 @@
-// Elements of datatypes moved by a kernel: what the runs of a list have in common is found once for each list.
+// A kernel moves elements of datatypes. What the runs of a list have in common is found once for each list.
 
 #include <algorithm>
 #include <cstring>
@@ -10,17 +10,17 @@ namespace gpu {
 namespace {
 
 constexpr size_t kMostLayouts = 256;
-constexpr uint32_t kMostOfAThread = 4;  // units in flight: kernels::kInFlight
+constexpr uint32_t kMostOfAThread = 4;  // This many units are in flight, as kernels::kInFlight says.
 constexpr unsigned kCtasOfAMultiprocessor = 2;
-constexpr uint64_t kLongUnits = 3 << 20;  // worth more than kFillingCtas
+constexpr uint64_t kLongUnits = 3 << 20;  // They are worth more than kFillingCtas.
 
-// Largest power of two up to 16 that divides all that has been put together by "or".
+// Returns the largest power of two up to 16 that divides all that has been put together by "or".
 uint64_t grain_of(uint64_t all) {
   all |= kernels::kUnitBytes;
   return all & (~all + 1);
 }
 
-// Segments that follow each other without a gap are one.
+// Segments that follow each other without a gap become one.
 std::vector<crossrail_segment> joined(const crossrail_elements& side) {
   std::vector<crossrail_segment> segments;
   for (uint64_t i = 0; i < side.segment_count; ++i) {
@@ -58,8 +58,8 @@ const char* copy_up(crossrail_queue& queue, void* to, const void* from, size_t b
   return nullptr;
 }
 
-// The lists in units of `unit` bytes, on the device until the queue is closed: kernels under way, and
-// graphs that the program keeps, may read them.
+// The lists in units of `unit` bytes stay on the device until the queue is closed, because kernels under way, and graphs that the program
+// keeps, may read them.
 const char* lists_for(crossrail_queue& queue, const crossrail_elements& side, uint32_t unit, Layout& layout, kernels::Placing& placing) {
   auto found = layout.lists.find(unit);
   if (found == layout.lists.end()) {
@@ -87,14 +87,14 @@ const char* lists_for(crossrail_queue& queue, const crossrail_elements& side, ui
   return nullptr;
 }
 
-// One side of a movement; `layout` is null where it has no list.
+// This is one side of a movement. `layout` is null if the side has no list.
 struct Side {
   const crossrail_elements& asked;
   Layout* layout;
 
   bool is_row() const { return asked.element_bytes == 0; }
   const crossrail_runs& runs() const { return layout != nullptr ? layout->runs : asked.runs; }
-  // What a unit must divide, put together.
+  // Returns all that a unit must divide, put together.
   uint64_t odds() const {
     const uint64_t begin = reinterpret_cast<uint64_t>(asked.at) | asked.first;
     if (is_row()) return begin;
@@ -154,7 +154,7 @@ uint64_t most_ctas(const crossrail_queue& queue, const crossrail_movements& aske
   return units > kLongUnits ? kCtasOfAMultiprocessor * all : std::min(kFillingCtas, kCtasOfAMultiprocessor * all);
 }
 
-// Few units: one a thread, so that more threads have some.
+// If there are few units, each thread has one, so that more threads have some.
 void cut_into_tiles(kernels::MoveTask& task, uint64_t units, uint64_t most_ctas) {
   task.a_thread = static_cast<uint32_t>(std::clamp<uint64_t>(units / (kernels::kMoveThreads * most_ctas), 1, kMostOfAThread));
   const uint64_t tile = uint64_t{kernels::kMoveThreads} * task.a_thread;
@@ -180,7 +180,7 @@ const char* launch_movements(crossrail_queue& queue, const crossrail_movements& 
 const char* move_with(crossrail_queue& queue, const crossrail_movements& asked) {
   const At at(*queue.place);
   GPU_TRY(at.result());
-  // Programs that make types without end: all are forgotten at times.
+  // Some programs make types without end, so all are forgotten at times.
   if (queue.layouts.size() >= kMostLayouts && asked.work.stream == nullptr) {
     if (const char* wrong = drain(queue); wrong != nullptr) return wrong;
     close_layouts(queue);

@@ -17,7 +17,7 @@ struct Owns {
   std::map<Address, Own> all;
 };
 Owns& owns() {
-  static Owns& one = *new Owns;  // lives as long as the process
+  static Owns& one = *new Owns;  // They live as long as the process.
   return one;
 }
 
@@ -42,7 +42,7 @@ Result make_own(Place& place, size_t bytes, Address* made) {
   Result result = with_room(place, [&] { return make_chunk(&chunk, &own.bytes, place.device); });
   if (result != kSuccess) return result;
   result = map_chunk(chunk, own, made);
-  (void)driver().release_chunk(chunk);  // the mapping keeps it
+  (void)driver().release_chunk(chunk);  // The mapping keeps it.
   if (result != kSuccess) return result;
   const std::lock_guard lock(owns().mutex);
   owns().all[*made] = own;

@@ -1,5 +1,5 @@
-// The host's side of the persistent kernel (kernels/persistent.h says how the two keep from missing each
-// other). Commands are numbered; number n is written into slot n % kCommandSlots.
+// This is the host's side of the persistent kernel (kernels/persistent.h says how the two keep from missing each other). Commands are
+// numbered. Number n is written into slot n % kCommandSlots.
 
 #include <atomic>
 #include <cstring>
@@ -13,7 +13,7 @@ namespace {
 using kernels::kMostPending;
 
 constexpr int kSpinsBetweenLooks = 1 << 14;
-constexpr uint64_t kLivesOfIdle = 16;  // the kernel leaves after so many times its idle limit in any case
+constexpr uint64_t kLivesOfIdle = 16;  // The kernel leaves after this many times its idle limit in any case.
 
 uint64_t read(uint64_t& word) { return std::atomic_ref(word).load(std::memory_order_acquire); }
 bool has_left(Persistent& persistent) { return read(persistent.board->left) == persistent.launch; }
@@ -24,7 +24,7 @@ void write_pair(kernels::StampedPair& pair, uint64_t data, uint32_t number) {
   std::atomic_ref(pair.high).store(high | data >> 32, std::memory_order_relaxed);
 }
 
-// The head last: it says that all the rest is there.
+// Writes the head last: it says that all the rest is there.
 void write_command(Persistent& persistent, const kernels::ManyBlocks& task, uint32_t number) {
   kernels::StampedPair* pairs = persistent.board->commands[number % kernels::kCommandSlots].pairs;
   const uint32_t blocks = task.list.count <= kernels::kManyBlocks ? task.list.count : 0;
@@ -139,7 +139,7 @@ const char* retire_persistent(crossrail_queue& queue) {
     write_command(persistent, task, persistent.number);
   }
   GPU_TRY(driver().await_stream(persistent.stream));
-  // A kernel that was leaving already may not have seen the command: its number is free again.
+  // A kernel that was leaving already may not have seen the command. Its number is free again.
   persistent.number = persistent.seen = static_cast<uint32_t>(read(persistent.board->done));
   return nullptr;
 }

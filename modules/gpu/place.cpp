@@ -48,7 +48,7 @@ const char* find_kernels(Place& place) {
   GPU_TRY(driver().load_image(&image, kernel_image()));
   for (int i = 0; i < kKernelCount; ++i) {
     GPU_TRY(driver().find_function(&place.kernels[i], image, kKernelNames[i]));
-    // Loaded now and not at the first launch, which would wait for kernels that stay.
+    // It is loaded now and not at the first launch, which would wait for kernels that stay.
     (void)driver().load_function(place.kernels[i]);
   }
   return nullptr;
@@ -70,7 +70,7 @@ Context context_on(int device) {
 At::At(const Place& place) : gone_(generation_of(place.context) != place.generation), current_(gone_ ? nullptr : place.context) {}
 
 Place* place_of(const crossrail_memory& memory, const char** wrong) {
-  static auto& places = *new std::vector<std::unique_ptr<Place>>;  // until the last of the functions that the process calls at its end
+  static auto& places = *new std::vector<std::unique_ptr<Place>>;  // They live until the last of the functions that the process calls at its end.
   Context context = static_cast<Context>(memory.context);
   if (context == nullptr) context = context_on(memory.device);
   if (context == nullptr) {

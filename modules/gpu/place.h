@@ -1,5 +1,4 @@
-// A place: one context of one device, with what every queue there needs. Places stay until the
-// process ends, as contexts do.
+// A place is one context of one device, with what every queue there needs. Places stay until the process ends, as contexts do.
 #pragma once
 
 #include <mutex>
@@ -21,18 +20,18 @@ struct Place {
   uint64_t generation = 0;
   int device = -1;
   int multiprocessors = 0;
-  bool writes_values = false;  // streams do so by themselves
-  bool whole_lines = false;    // what eight threads write to other devices at once, 128 bytes, arrives so
+  bool writes_values = false;  // Streams do so by themselves.
+  bool whole_lines = false;    // The 128 bytes that eight threads write to other devices at once arrive at once.
   uint64_t identity = 0;
-  Stream stream = nullptr;  // for what is waited for at once
+  Stream stream = nullptr;  // It is for what is waited for at once.
   Function kernels[kKernelCount] = {};
   bool kernels_tried = false;
   const char* kernels_wrong = nullptr;
-  bool marked = false;       // there are marks; later.cpp's
+  bool marked = false;       // There are marks, which later.cpp uses.
   Marks marks;
 };
 
-// While it lives, the place's context is the thread's; not where that context is gone.
+// While it lives, the place's context is the thread's, unless that context is gone.
 class At {
  public:
   explicit At(const Place& place);
@@ -43,11 +42,11 @@ class At {
   Current current_;
 };
 
-// The device's primary context, which stays, else the thread's own there; null where there is none.
+// Returns the device's primary context, which stays, else the thread's own there. It is null if there is none.
 Context context_on(int device);
-// A context's own number; 0 where it is gone, or its driver gives none.
+// Returns a context's own number. It is 0 if the context is gone or its driver gives none.
 uint64_t generation_of(Context context);
-// Where work on this memory belongs; NULL and `wrong` when the driver refuses.
+// Returns where work on this memory belongs. It is NULL, with `wrong` set, if the driver refuses.
 Place* place_of(const crossrail_memory& memory, const char** wrong);
 // Loads the place's kernels, if that has not been done. The place's context is current.
 const char* load_kernels(Place& place);

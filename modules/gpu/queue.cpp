@@ -11,8 +11,8 @@
 namespace gpu {
 namespace {
 
-// The driver gets a mapping of its own of the pages, since to take it back waits for the device: the caller may unmap
-// his at once. Where the pages cannot be mapped again (they are shared by nobody), it gets the caller's.
+// The driver gets a mapping of its own of the pages, since taking it back waits for the device. The caller may then unmap his at once.
+// Where the pages cannot be mapped again (nobody shares them), the driver gets the caller's.
 const char* take_pages(void* pages, size_t bytes, Pages& taken) {
   taken = {static_cast<char*>(pages), bytes, nullptr, nullptr};
   void* again = mremap(pages, 0, bytes, MREMAP_MAYMOVE);
@@ -47,7 +47,7 @@ const char* open_parts(crossrail_queue& queue) {
   GPU_TRY(driver().set_bytes(counters, 0, sizeof(Counters), queue.stream));
   GPU_TRY(driver().await_stream(queue.stream));
   queue.last_known = true;
-  (void)load_kernels(*queue.place);  // their lack is told where they are needed
+  (void)load_kernels(*queue.place);  // Their lack is told where they are needed.
   open_graphs(queue);
   return nullptr;
 }
@@ -72,12 +72,12 @@ bool open_times(crossrail_queue& queue) {
   return at.result() == kSuccess && queue.times.open(queue.stream) == nullptr;
 }
 
-// False: there are none of this work.
+// It returns false if there are no times of this work.
 bool begin_times(crossrail_queue& queue, uint64_t* piece) {
   const Uncaptured uncaptured;
   const At at(*queue.place);
   if (*piece != 0) return at.result() == kSuccess;
-  // The work follows the persistent kernel, too: that time is not its own.
+  // The work follows the persistent kernel, too. That time is not its own.
   return at.result() == kSuccess && follow_persistent(queue) == nullptr && queue.times.begin(queue.stream, piece) == nullptr;
 }
 
@@ -96,7 +96,7 @@ const char* open_queue(const crossrail_memory* near, int timed, crossrail_queue*
   auto opened = std::make_unique<crossrail_queue>();
   opened->place = place_of(*near, &wrong);
   if (opened->place == nullptr) return wrong;
-  opened->way = way_of(std::getenv("CROSSRAIL_LAUNCH"));  // for tests and measurements of the module itself
+  opened->way = way_of(std::getenv("CROSSRAIL_LAUNCH"));  // It is for tests and measurements of the module itself.
   const Uncaptured uncaptured;
   wrong = open_parts(*opened);
   if (wrong != nullptr) {
@@ -215,7 +215,7 @@ const char* supports(crossrail_queue* queue, const crossrail_work* work, size_t*
   return supports_packets(*queue, *reinterpret_cast<const crossrail_packets*>(work), buffer_bytes);
 }
 
-// Where the times cannot be had the work is done without.
+// If the times cannot be had, the work is done without them.
 const char* enqueue(crossrail_queue* queue, const crossrail_work* work) {
   const bool timed = work->piece != nullptr && queue->timed && work->stream == nullptr && begin_times(*queue, work->piece);
   const char* const wrong = enqueue_kind(*queue, *work);

@@ -1,7 +1,6 @@
-// A queue: streams of our own in one place, and what its kernels need. Used by one thread at a time.
+// A queue has streams of our own in one place, and what its kernels need. One thread at a time uses it.
 //
-// Two streams and the persistent kernel are kept in order by us: `order` waits for whichever the next
-// piece of work does not follow by itself.
+// We keep two streams and the persistent kernel in order: `order` waits for whichever the next piece of work does not follow by itself.
 #pragma once
 
 #include <memory>
@@ -16,27 +15,27 @@
 
 namespace gpu {
 
-constexpr uint64_t kLineBytes = 128;     // of the device's caches
-constexpr unsigned kCtaThreads = 512;    // of kernels that several CTAs share
+constexpr uint64_t kLineBytes = 128;     // The device's caches have lines of this length.
+constexpr unsigned kCtaThreads = 512;    // Kernels that several CTAs share have this many threads.
 
-// Host memory that the device writes to.
+// The device writes to this host memory.
 struct Pages {
   char* host;
   size_t bytes;
   char* mapped;
-  void* registered;  // the same pages, as the driver knows them
+  void* registered;  // These are the same pages, as the driver knows them.
 };
 
-// A stream for copies within the device, beside those to others, and how it is tied to the stream of those.
+// This stream makes copies within the device, beside those to others. It is tied to the stream of those by the events.
 struct SideStream {
   Stream stream = nullptr;
   Event fork = nullptr, join = nullptr;
 };
 
-// How a kernel is started on the queue's own stream.
+// This says how a kernel is started on the queue's own stream.
 enum class Way { kernel, update, graph };
 
-// A graph of one kernel; `task` is what it was last told.
+// This is a graph of one kernel. `task` is what it was last told.
 struct KernelGraph {
   Graph graph = nullptr;
   Executable executable = nullptr;
@@ -46,57 +45,57 @@ struct KernelGraph {
   std::vector<char> task;
 };
 
-// A datatype's list of runs, as the kernel wants it.
+// This is a datatype's list of runs, as the kernel wants it.
 struct Layout {
-  bool even = false;        // equally long and equally spaced
-  uint64_t grain = 0;       // power of two up to 16 that divides all offsets and lengths
-  crossrail_runs runs{};    // where even
+  bool even = false;        // They are equally long and equally spaced.
+  uint64_t grain = 0;       // It is the power of two up to 16 that divides all offsets and lengths.
+  crossrail_runs runs{};    // They hold if the list is even.
   uint64_t run_count = 0;
-  struct Lists {            // on the device, in units of so many bytes
+  struct Lists {            // They are on the device and count in units, whose length in bytes is the map's key.
     int64_t* offsets;
     uint64_t* starts;
   };
-  std::unordered_map<uint32_t, Lists> lists;  // by unit
+  std::unordered_map<uint32_t, Lists> lists;  // They are indexed by unit.
 };
 
 struct Persistent {
   Stream stream = nullptr;
   kernels::PersistentBoard* board = nullptr;
   kernels::PersistentBoard* mapped = nullptr;
-  uint32_t number = 0;   // of the last command
-  uint32_t seen = 0;     // of the last command seen done
-  uint64_t launch = 0;   // of the last launch; 0: none yet
+  uint32_t number = 0;   // It is the number of the last command.
+  uint32_t seen = 0;     // It is the number of the last command seen done.
+  uint64_t launch = 0;   // It is the number of the last launch. It is 0 if there was none yet.
 };
 
-struct Counters {  // on the device
-  uint64_t last;      // see kernels::Signal
+struct Counters {  // They are on the device.
+  uint64_t last;      // kernels::Signal explains it.
   uint32_t arrivals;
-  uint32_t taken;     // see kernels::PersistentTask
+  uint32_t taken;     // kernels::PersistentTask explains it.
 };
 
 }  // namespace gpu
 
 struct crossrail_queue {
   gpu::Place* place = nullptr;
-  gpu::Stream stream = nullptr;  // kernels and copies
-  std::vector<gpu::SideStream> sides;  // of `stream`; then those of the program's streams
+  gpu::Stream stream = nullptr;  // It takes kernels and copies.
+  std::vector<gpu::SideStream> sides;  // The first is that of `stream`, then come those of the program's streams.
   gpu::Counters* counters = nullptr;
   gpu::Way way = gpu::Way::graph;
-  bool last_known = false;       // what `counters->last` will be once all kernels launched are done
+  bool last_known = false;       // It is known what `counters->last` will be once all kernels launched are done.
   uint64_t last = 0;
-  bool stream_used = false;      // something may be under way there
+  bool stream_used = false;      // Something may be under way there.
   std::vector<gpu::Pages> pages;
   std::vector<gpu::KernelGraph> graphs;
   size_t oldest_graph = 0;
   gpu::Persistent persistent;
   std::unordered_map<uint64_t, gpu::Layout> layouts;
-  bool timed = false;  // there are times of pieces of work
+  bool timed = false;  // There are times of pieces of work.
   gpu::Times times;
 };
 
 namespace gpu {
 
-// The table's functions.
+// These are the table's functions.
 const char* open_queue(const crossrail_memory* near, int timed, crossrail_queue** queue, crossrail_queue_facts* facts);
 void close_queue(crossrail_queue* queue);
 const char* open_pages(crossrail_queue* queue, void* pages, size_t bytes, void** mapped);
@@ -106,15 +105,15 @@ const char* enqueue(crossrail_queue* queue, const crossrail_work* work);
 const char* sync(crossrail_queue* queue, crossrail_sync how);
 int times(crossrail_queue* queue, uint64_t piece, crossrail_times* times);
 
-// Where the device reaches a word of opened pages; NULL stays NULL.
+// Returns where the device reaches a word of opened pages. NULL stays NULL.
 const char* translate(const crossrail_queue& queue, const uint64_t* word, uint64_t** mapped);
 
-// The program's stream in what is asked of a module; the driver too writes the default one as null.
+// Returns the program's stream in what is asked of a module. The driver also writes the default one as null.
 inline Stream program_stream(void* asked) { return asked == CROSSRAIL_DEFAULT_STREAM ? Stream{} : static_cast<Stream>(asked); }
 
-// launch.cpp: one kernel. `signal` is a part of the task (null: none), of which the caller has set flag
-// and value. On the program's stream, where our counters could be in use by another stream, the flag
-// is told by a kernel of its own, unless the task brings its own counters.
+// launch.cpp launches one kernel. `signal` is a part of the task (null if there is none), of which the caller has set flag and value. On
+// the program's stream, where our counters could be in use by another stream, a kernel of its own tells the flag, unless the task brings
+// its own counters.
 struct Work {
   Kernel kernel;
   unsigned grid, threads;
@@ -124,7 +123,7 @@ struct Work {
   bool own_counters;
 };
 const char* launch_work(crossrail_queue& queue, const Work& work, void* stream);
-void open_graphs(crossrail_queue& queue);  // of the queue's own stream; none where the driver makes no graphs
+void open_graphs(crossrail_queue& queue);  // They belong to the queue's own stream. There are none where the driver makes no graphs.
 void close_graphs(crossrail_queue& queue);
 // Tells the host after all that is in the stream.
 const char* announce(crossrail_queue& queue, const kernels::Signal& signal, Stream stream);
@@ -135,15 +134,15 @@ inline uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) 
 // have the rest of the device: 256 KiB between four H200 take 50 us beside a kernel on half of them, not 12. So only what is long has more.
 constexpr uint64_t kFillingCtas = 64;
 
-// cut.cpp: blocks cut into pieces for a kernel. Empty blocks have been left out.
+// cut.cpp cuts blocks into pieces for a kernel. Empty blocks have been left out.
 struct Cut {
   unsigned grid, threads, lanes;
 };
 Cut cut(kernels::Blocks& list, kernels::Block* blocks, unsigned most_grid);
-// For one CTA, a warp a piece.
+// This is for one CTA, with a warp for each piece.
 Cut cut_for_one(kernels::Blocks& list, kernels::Block* blocks);
 
-// receive_buffers.cpp: what is wrong with a barrier, if anything; and the kernel's words for it.
+// receive_buffers.cpp checks what is wrong with a barrier, if anything, and gives the kernel's words for it.
 const char* check(const crossrail_barrier& barrier);
 template <unsigned kMost>
 const char* tell_barrier(const crossrail_queue& queue, const crossrail_barrier& barrier, kernels::BarrierTask<kMost>& task);
@@ -151,7 +150,7 @@ inline unsigned barrier_threads(const crossrail_barrier& barrier) {
   return (static_cast<unsigned>(barrier.ranks) + kernels::kWarpLanes - 1) / kernels::kWarpLanes * kernels::kWarpLanes;
 }
 
-// The barriers that are asked for around a piece of work in the program's stream.
+// These are the barriers that are asked for around a piece of work in the program's stream.
 struct Meetings {
   const crossrail_barrier *before, *after;
 
@@ -159,28 +158,28 @@ struct Meetings {
   bool few_ranks() const { return (before != nullptr ? before : after)->ranks <= static_cast<int>(kernels::kFewRanks); }
 };
 const char* tell_meetings(const crossrail_queue& queue, const Meetings& meetings, kernels::MeetingTask& task);
-// One of them as a kernel of its own, if there is one.
+// Runs one of them as a kernel of its own, if there is one.
 const char* meet_alone(crossrail_queue& queue, const crossrail_barrier* barrier, void* stream);
 
-// combine.cpp: elements as kernels see them; `addresses` have in them every bit that some row's address has.
+// combine.cpp gives elements as kernels see them. `addresses` have in them every bit that some row's address has.
 const char* tell_elements(const crossrail_reduction& reduction, size_t bytes, uint64_t addresses, kernels::Elements& elements);
-// How threads of a CTA share rows of so many units: `rows` groups of `across` threads.
+// This says how threads of a CTA share rows of `units` units: `rows` groups of `across` threads.
 struct Groups {
   uint32_t rows, across;
   unsigned threads;
-  uint64_t tile_units() const { return uint64_t{across} * kernels::kEach; }  // of a row
+  uint64_t tile_units() const { return uint64_t{across} * kernels::kEach; }  // It counts those of a row.
 };
 Groups groups_of(int rows, uint64_t units);
 
-// persistent.cpp
+// These are in persistent.cpp.
 bool persistent_fits(crossrail_queue& queue, const crossrail_exchange& exchange);
 struct Command {
   const crossrail_exchange& exchange;
-  uint64_t* flag;  // as the device sees it
+  uint64_t* flag;  // It is the flag as the device sees it.
 };
 const char* command(crossrail_queue& queue, const Command& command);
-const char* await_persistent(crossrail_queue& queue);   // until all commands are done
-const char* retire_persistent(crossrail_queue& queue);  // until the kernel has left
+const char* await_persistent(crossrail_queue& queue);   // It waits until all commands are done.
+const char* retire_persistent(crossrail_queue& queue);  // It waits until the kernel has left.
 void close_persistent(crossrail_queue& queue);
 
 // What is launched into the queue's own stream follows what the persistent kernel has been told.
@@ -189,7 +188,7 @@ inline const char* follow_persistent(crossrail_queue& queue) {
   return queue.persistent.number == queue.persistent.seen ? nullptr : await_persistent(queue);
 }
 
-// The kinds of work.
+// These are the kinds of work.
 const char* exchange(crossrail_queue& queue, const crossrail_exchange& asked);
 const char* move(crossrail_queue& queue, const crossrail_movements& asked);
 const char* combine(crossrail_queue& queue, const crossrail_combination& asked);
@@ -202,9 +201,9 @@ void close_sides(crossrail_queue& queue);
 const char* exchange_by_copies(crossrail_queue& queue, const crossrail_exchange& exchange);
 size_t packets_bytes(crossrail_packet_form form, int ranks, size_t block_bytes);
 const char* supports_packets(const crossrail_queue& queue, const crossrail_packets& packets, size_t* buffer_bytes);
-// NULL if there are kernels for it.
+// Returns NULL if there are kernels for it.
 const char* combines(const crossrail_reduction& reduction);
-// Of a block that is combined where it arrives: what travels.
+// Returns the bytes that travel of a block that is combined where it arrives.
 size_t bytes_of_combined_packets(size_t block_bytes, const crossrail_reduction& reduction);
 void close_layouts(crossrail_queue& queue);
 

@@ -1,4 +1,4 @@
-// Kernels that speak through receive buffers: packets, and barriers.
+// These kernels communicate through receive buffers. They send packets and make barriers.
 //
 //   half 0: region of sender 0, 1, ... | half 1 | BufferTail | BarrierLine of rank 0, 1, ...
 
@@ -10,9 +10,9 @@
 namespace gpu {
 namespace {
 
-constexpr uint64_t kUnitsOfOneCta = 2048;   // of all blocks: more are shared by several CTAs
+constexpr uint64_t kUnitsOfOneCta = 2048;   // They are of all blocks. Several CTAs share more.
 constexpr uint64_t kUnitsOfACta = 1024;
-constexpr unsigned kMostCtas = 64;          // all of them must be on the device at once
+constexpr unsigned kMostCtas = 64;          // All of them must be on the device at once.
 constexpr uint64_t kPairsOfAWarp = kernels::kPairsAtATime * kernels::kWarpLanes / kernels::kLineUnits;
 
 uint64_t tail_bytes(int ranks) {
@@ -49,7 +49,7 @@ const char* check(const crossrail_packets& packets, size_t block_bytes) {
   return packets_bytes(packets.form, packets.ranks, block_bytes) > packets.buffer_bytes ? "blocks too large for the receive buffers" : nullptr;
 }
 
-// Of all blocks, at most `most`.
+// Returns the alignment of all blocks, at most `most`.
 uint32_t align_of(const crossrail_packets& packets, uint64_t most) {
   const uint64_t pitches = packets.ranks > 1 ? packets.send_pitch | packets.recv_pitch : 0;
   const uint64_t all = reinterpret_cast<uint64_t>(packets.send) | reinterpret_cast<uint64_t>(packets.recv) | pitches | most;
@@ -68,7 +68,7 @@ Cut cut_packets(const crossrail_queue& queue, const crossrail_packets& packets) 
   return {grid, kCtaThreads, grid == 1 ? kernels::kWarpLanes : kCtaThreads};
 }
 
-// Warps that each have pairs of lines of one block.
+// Cuts into warps that each have pairs of lines of one block.
 Cut cut_lines(const crossrail_packets& packets) {
   constexpr uint64_t kWarpsOfACta = kernels::kLineThreads / kernels::kWarpLanes;
   const uint64_t warps = packets.ranks * ((pairs_of(packets.block_bytes) + kPairsOfAWarp - 1) / kPairsOfAWarp);
@@ -116,7 +116,7 @@ const char* launch_barrier(crossrail_queue& queue, const crossrail_barrier& barr
   return launch_work(queue, {kernel, 1, barrier_threads(barrier), &task, sizeof task, nullptr, false}, stream);
 }
 
-// One CTA a tile of all ranks' rows, as long as there are not too many.
+// There is one CTA for a tile of all ranks' rows, as long as there are not too many.
 struct CombiningCut {
   Kernel kernel;
   unsigned grid, threads;
@@ -129,7 +129,7 @@ CombiningCut cut_combining(const crossrail_packets& packets, uint64_t travelling
     return {Kernel::combine_packets, grid_of(units, groups.tile_units()), groups.threads};
   }
   const uint64_t pairs = pairs_of(travelling), most = kernels::kCombineThreads / kernels::kWarpLanes / static_cast<unsigned>(packets.ranks);
-  const uint64_t warps = std::clamp<uint64_t>((pairs + kPairsOfAWarp - 1) / kPairsOfAWarp, 1, most);  // of a row
+  const uint64_t warps = std::clamp<uint64_t>((pairs + kPairsOfAWarp - 1) / kPairsOfAWarp, 1, most);  // They are those of a row.
   return {Kernel::combine_lines, grid_of(pairs, warps * kPairsOfAWarp), static_cast<unsigned>(warps) * static_cast<unsigned>(packets.ranks) * kernels::kWarpLanes};
 }
 

@@ -15,20 +15,20 @@ namespace gpu {
 namespace {
 
 struct Content {
-  uint64_t identity;  // of the owner's device
+  uint64_t identity;  // It is the identity of the owner's device.
   IpcHandle ipc;
 };
 static_assert(sizeof(Content) <= sizeof(crossrail_handle::content));
 
-// Memory opened here.
+// This is memory opened here.
 struct Opened {
   Sharing sharing = Sharing::none;
   Place* place = nullptr;
   Address base = 0;
   size_t bytes = 0;
   uint64_t identity = 0;
-  std::vector<size_t> chunks;  // bytes of those mapped
-  int openings = 1;  // allocations of one block, mapped at the same place one after the other
+  std::vector<size_t> chunks;  // They are the bytes of those mapped.
+  int openings = 1;  // Allocations of one block are mapped at the same place one after the other.
 };
 
 struct Openings {
@@ -83,7 +83,7 @@ const char* map_chunk(Opened& opened, const crossrail_chunk& from) {
   Chunk chunk{};
   GPU_TRY(import_chunk(from.descriptor, &chunk));
   const Result mapped = driver().map(opened.base + opened.bytes, from.bytes, 0, chunk, 0);
-  (void)driver().release_chunk(chunk);  // the mapping keeps it
+  (void)driver().release_chunk(chunk);  // The mapping keeps it.
   GPU_TRY(mapped);
   opened.chunks.push_back(from.bytes);
   opened.bytes += from.bytes;
@@ -110,8 +110,8 @@ const char* open_chunks(Opened& opened, const crossrail_handle& handle, const cr
   return wrong;
 }
 
-// Drivers may refuse memory in whose place other memory is still mapped. That is gone soon if the device is idle; for a
-// busy one nobody waits.
+// Drivers may refuse memory in whose place other memory is still mapped. That is gone soon if the device is idle. Nobody waits for a busy
+// one.
 Result open_cleared(Opened& opened, const IpcHandle& handle) {
   const Result first = open_ipc(handle, &opened.base);
   return first == kSuccess || !cleared_soon(*opened.place) ? first : open_ipc(handle, &opened.base);

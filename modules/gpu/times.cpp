@@ -12,7 +12,7 @@ namespace {
 // The clocks of host and device drift apart by some microseconds a second.
 constexpr int64_t kComparedEachNs = 250'000'000;
 constexpr int kTries = 4;
-constexpr int64_t kLongestTryNs = 200'000;  // an idle device needs a few microseconds; others may have it now
+constexpr int64_t kLongestTryNs = 200'000;  // An idle device needs a few microseconds, but others may have it now.
 
 int64_t now_ns() {
   timespec now{};
@@ -66,7 +66,8 @@ void Times::close() {
   for (Moment* moment : {&first_, &latest_, &trial_, &best_}) destroy(moment->event);
 }
 
-// Only while the stream is empty: what is recorded there comes at once. All pieces are over then, and counted from the moment before.
+// Compares only while the stream is empty, when what is recorded there comes at once. All pieces are over then, and counted from the moment
+// before.
 void Times::compare_clocks(Stream stream) {
   const int64_t now = now_ns();
   if (compared_ns_ != 0 && now - compared_ns_ < kComparedEachNs) return;
@@ -77,7 +78,7 @@ void Times::compare_clocks(Stream stream) {
   for (int tries = 0; tries < kTries && host_time(stream, trial_.event, trial_.host_ns, trial_.width_ns); ++tries) {
     if (best_.width_ns == 0 || trial_.width_ns < best_.width_ns) std::swap(best_, trial_);
   }
-  constexpr int64_t kDrift = 100'000;  // a nanosecond in so many, or more, where their pace is not known
+  constexpr int64_t kDrift = 100'000;  // It is a nanosecond in this many, or more, if their pace is not known.
   const bool worse = latest_.width_ns != 0 && best_.width_ns > latest_.width_ns + (best_.host_ns - latest_.host_ns) / kDrift;
   if (best_.width_ns != 0 && !worse) accept(best_);
 }
@@ -89,7 +90,7 @@ void Times::accept(Moment& found) {
   find_pace();
 }
 
-// Once the time between is so long that it tells more than what is known anyway: clocks do not go wrong by more than that.
+// Finds the pace once the time between is so long that it tells more than what is known anyway: clocks do not go wrong by more than that.
 void Times::find_pace() {
   constexpr double kPrecise = 1e-5, kMost = 1e-3;
   float elapsed_ms = 0;
@@ -100,7 +101,7 @@ void Times::find_pace() {
   if (std::abs(pace - 1) < kMost) pace_ = pace;
 }
 
-// Work of a stream is done in order: what roundings make of that is put right.
+// Work of a stream is done in order. Rounding may break that order, so it is put right.
 int Times::settle(Piece& piece) {
   if (piece.state == State::known) return 1;
   if (piece.state != State::ended) return -1;
@@ -122,7 +123,7 @@ int Times::settle(Piece& piece) {
   return 1;
 }
 
-// As far as they are over.
+// Settles pieces as far as they are over.
 void Times::settle_all() {
   settled_ = std::max(settled_, last_ < kPieces ? 0 : last_ - kPieces);
   while (settled_ < last_ && settle(piece_of(settled_ + 1)) != 0) ++settled_;

@@ -1,4 +1,4 @@
-// The kernels' code as data of the module, from the file that the kernels were compiled into.
+// This is the kernels' code as data of the module, from the file that the kernels were compiled into.
 
 #include "gpu.h"
 

@@ -1,4 +1,4 @@
-// In a module that was built where the kernels could not be compiled.
+// This is for a module that was built where the kernels could not be compiled.
 
 #include "gpu.h"
 

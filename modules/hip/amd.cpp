@@ -1,4 +1,4 @@
-// HIP for AMD's devices: the runtime is the one the process has loaded.
+// This is HIP for AMD's devices. The runtime is the one the process has loaded.
 
 #include <dlfcn.h>
 #include <link.h>
@@ -17,7 +17,7 @@ int find_runtime(dl_phdr_info* object, size_t, void* found) {
   return 1;
 }
 
-// What has changed with the runtime's version, whatever the headers say.
+// This tells what has changed with the runtime's version, whatever the headers say.
 void tell_version(Driver& driver, void* library) {
   constexpr int kSix = 60000000;
   const auto version = reinterpret_cast<Result (*)(int*)>(dlsym(library, "hipRuntimeGetVersion"));
@@ -25,7 +25,7 @@ void tell_version(Driver& driver, void* library) {
   if (version == nullptr || version(&found) != kSuccess) found = HIP_VERSION;
   driver.device_kind = found >= kSix ? 2 : 1;
   driver.chunks_known = found >= kSix && driver.chunk_access;
-  // Not before version 7 are chunks counted, and some versions fall over other memory.
+  // Chunks are not counted before version 7, and some versions fall over other memory.
   driver.retain_chunk.at = nullptr;
 }
 

@@ -55,8 +55,8 @@ void forget_error() {
 
 const char* text(Result result) { return result == kSuccess ? nullptr : driver().error_text(result); }
 
-// Memory that ranks write to while kernels of its owner look at it: where a device keeps other memory
-// in its second cache until a kernel ends, it is to be told so.
+// Ranks write to this memory while kernels of its owner look at it. A device that keeps other memory in its second cache until a kernel
+// ends must be told so.
 Result Driver::allocate(Address* made, size_t bytes) const {
   constexpr unsigned kFineGrained = 1, kUncached = 3;
   for (const unsigned flags : {kUncached, kFineGrained}) {
@@ -65,7 +65,7 @@ Result Driver::allocate(Address* made, size_t bytes) const {
   return allocate_plain(made, bytes);
 }
 
-// To be asked about, it is loaded.
+// A function is loaded in order to be asked about.
 Result Driver::load_function(Function function) const {
   int registers = 0;
   return function_attribute(&registers, HIP_FUNC_ATTRIBUTE_NUM_REGS, function);
@@ -75,7 +75,7 @@ Facts facts_of(const void* pointer) {
   hipPointerAttribute_t told{};
   if (driver().pointer_attributes(&told, pointer) != kSuccess) return {};
   int kind = 0;
-  std::memcpy(&kind, &told, sizeof kind);  // the first member; its name has changed
+  std::memcpy(&kind, &told, sizeof kind);  // It is the first member, whose name has changed.
   const bool managed = told.isManaged != 0;
   return {true, managed || kind == driver().device_kind, managed, told.device, context_of(told.device)};
 }
@@ -92,7 +92,7 @@ bool finish_copies(const void*) {
 }
 
 uint64_t block_id(const void* pointer) {
-  constexpr auto kMemoryBlockId = static_cast<hipPointer_attribute>(20);  // NVIDIA's
+  constexpr auto kMemoryBlockId = static_cast<hipPointer_attribute>(20);  // It is NVIDIA's.
   return attribute<unsigned long long>(kMemoryBlockId, pointer);
 }
 
@@ -136,7 +136,7 @@ Result launch(const Launch& launch, Stream stream) {
   return driver().launch_kernel(launch.function, launch.grid, 1, 1, launch.threads, 1, 1, 0, stream, arguments, nullptr);
 }
 
-// Properties differ between versions of HIP: the export itself is asked.
+// Properties differ between versions of HIP, so the export itself is asked.
 bool chunk_is_shareable(Chunk chunk, int) {
   int descriptor = -1;
   if (export_chunk(chunk, &descriptor) != kSuccess) return false;

@@ -1,6 +1,6 @@
-// The device as the host side of a module sees it, in HIP's words: types, the runtime's entry points,
-// and what is more than one call. An entry that an old runtime lacks says "not supported" when called.
-// A context is a device here: HIP's own contexts are going away, and do not put back what was before.
+// This is the device as the host side of a module sees it, in HIP's words: types, the runtime's entry points, and what is more than one
+// call. An entry that an old runtime lacks says "not supported" when called. A context is a device here: HIP's own contexts are going away,
+// and do not put back what was before.
 #pragma once
 
 #if defined(__HIP_PLATFORM_NVIDIA__)
@@ -22,7 +22,7 @@ inline constexpr const char* kName = "hip";
 
 struct Device;
 using Result = hipError_t;
-using Context = Device*;  // ordinal + 1; see context_of
+using Context = Device*;  // It is ordinal + 1, as context_of explains.
 using Stream = hipStream_t;
 using Event = hipEvent_t;
 using Image = hipModule_t;
@@ -46,7 +46,7 @@ inline void* pointer(Address address) { return reinterpret_cast<void*>(address);
 inline Context context_of(int device) { return static_cast<Context>(pointer(static_cast<Address>(device + 1))); }
 inline int ordinal_of(Context context) { return static_cast<int>(address(context)) - 1; }
 
-// HIP has addresses as void*, for NVIDIA's devices some as integers.
+// HIP has addresses as void*, but some as integers for NVIDIA's devices.
 template <class Wanted, class Given>
 Wanted as(Given given) {
   if constexpr (std::is_convertible_v<Given, Wanted>) {
@@ -58,7 +58,7 @@ Wanted as(Given given) {
   }
 }
 
-// The error of a call of ours is not for the program to find in hipGetLastError.
+// The program must not find the error of a call of ours in hipGetLastError.
 void forget_error();
 
 template <class Signature>
@@ -76,7 +76,7 @@ struct Entry<Result(Wanted...)> {
   explicit operator bool() const { return at != nullptr; }
 };
 
-// Our word, HIP's, and its arguments: in old headers some are missing, others have a second form.
+// An entry has our word, HIP's word and HIP's arguments. Old headers lack some arguments, and others have a second form.
 #define GPU_ENTRIES(ENTRY)                                                                          \
   ENTRY(last_error, hipGetLastError)                                                                \
   ENTRY(pointer_attribute, hipPointerGetAttribute, void*, hipPointer_attribute, hipDeviceptr_t)     \
@@ -136,9 +136,9 @@ struct Driver {
   GPU_ENTRIES(GPU_FIELD)
 #undef GPU_FIELD
   const char* (*error_text)(Result) = nullptr;
-  bool complete = false;      // all that a module cannot do without
-  int device_kind = 1;        // what pointer_attributes calls a device's memory: 1 up to HIP 5, then 2
-  bool chunks_known = false;  // chunk_access tells memory that the program has mapped itself from other
+  bool complete = false;      // It has all that a module cannot do without.
+  int device_kind = 1;        // pointer_attributes calls a device's memory this: 1 up to HIP 5, then 2.
+  bool chunks_known = false;  // chunk_access tells memory that the program has mapped itself from other memory.
 
   Result context_id(Context, unsigned long long*) const { return kNotSupported; }
   Result context_device(int* device) const { return current_device(device); }
@@ -151,20 +151,20 @@ struct Driver {
     return copy_2d(to, rows.pitch, from, rows.pitch, rows.bytes, rows.count, hipMemcpyDefault, stream);
   }
   Result load_function(Function function) const;
-  // A graph's kernel is one of the program's own for HIP, not one of an image: plain launches instead.
+  // A graph's kernel is one of the program's own for HIP, not one of an image, so there are plain launches instead.
   Result make_graph(Graph*, unsigned) const { return kNotSupported; }
   Result make_executable(Executable*, Graph, unsigned long long) const { return kNotSupported; }
   Result launch_graph(Executable, Stream) const { return kNotSupported; }
   Result destroy_executable(Executable) const { return kNotSupported; }
   Result destroy_graph(Graph) const { return kNotSupported; }
 };
-Driver open_driver();  // amd.cpp, nvidia.cpp
+Driver open_driver();  // It is in amd.cpp and nvidia.cpp.
 const Driver& driver();
 // A context is no more than a device here.
 inline bool primary_is_active(int) { return true; }
 inline Context own_context(int) { return nullptr; }
 
-// NULL for success; else what the driver calls it.
+// Returns NULL for success, else what the driver calls it.
 const char* text(Result result);
 
 #define GPU_TRY(call)                                                                     \
@@ -172,29 +172,29 @@ const char* text(Result result);
     if (const gpu::Result tried = (call); tried != gpu::kSuccess) return gpu::text(tried); \
   } while (0)
 
-// What the driver knows of a pointer at one stroke.
+// This is what the driver knows of a pointer at one stroke.
 struct Facts {
   bool known = false;
-  bool device = false;  // memory of a device; managed memory as well
+  bool device = false;  // It is memory of a device, or managed memory.
   bool managed = false;
   int ordinal = -1;
   Context context = nullptr;
 };
 Facts facts_of(const void* pointer);
-uint64_t buffer_id(const void* pointer);  // 0: not known to the driver
-// Memory seen for the first time: waits, not long, for what the program has put into the default stream.
-bool finish_copies(const void* pointer);  // true: no need to look again
+uint64_t buffer_id(const void* pointer);  // It is 0 if the driver does not know it.
+// Memory is seen for the first time. This waits, not long, for what the program has put into the default stream.
+bool finish_copies(const void* pointer);  // It is true if there is no need to look again.
 inline void look_at_copies(Context) {}
-uint64_t block_id(const void* pointer);   // of the physical memory behind it; 0: not told
+uint64_t block_id(const void* pointer);   // It is that of the physical memory behind it, or 0 if it is not told.
 bool ipc_capable(const void* pointer);
 Pool pool_of(const void* pointer);
 
 uint64_t identity_of(int device);
 int multiprocessors_of(int device);
 inline bool writes_values(int) { return static_cast<bool>(driver().write_value); }
-inline bool whole_lines(int) { return false; }  // not known
+inline bool whole_lines(int) { return false; }  // It is not known.
 
-// Whether what is put into the stream becomes part of a graph.
+// Returns whether what is put into the stream becomes part of a graph.
 inline bool is_captured(Stream stream) {
   hipStreamCaptureStatus state = hipStreamCaptureStatusNone;
   const Result result = driver().capture_state(stream, &state);
@@ -218,14 +218,14 @@ inline int high_priority() {
 inline Result make_event(Event* event) { return driver().open_event(event, hipEventDisableTiming); }
 inline Result make_timed_event(Event* event) { return driver().open_event(event, hipEventDefault); }
 
-// Host memory that the device can reach at `mapped`.
+// These give host memory that the device can reach at `mapped`.
 Result allocate_mapped(void** host, size_t bytes, void** mapped);
 Result register_mapped(void* host, size_t bytes);
 
 struct Launch {
   Function function;
   unsigned grid, threads;
-  void* task;  // the one argument
+  void* task;  // It is the one argument.
   size_t task_bytes;
 };
 Result launch(const Launch& launch, Stream stream);
@@ -233,7 +233,7 @@ inline Result add_node(Node*, Graph, const Launch&) { return kNotSupported; }
 inline Result set_node(Executable, Node, const Launch&) { return kNotSupported; }
 
 inline Result make_chunk(Chunk*, size_t*, int) { return kNotSupported; }
-// File descriptors for chunks; -1: the driver refuses.
+// These exchange file descriptors for chunks. The descriptor is -1 if the driver refuses.
 bool chunk_is_shareable(Chunk chunk, int device);
 Result export_chunk(Chunk chunk, int* descriptor);
 Result import_chunk(int descriptor, Chunk* chunk);
@@ -251,7 +251,7 @@ class Uncaptured {
   hipStreamCaptureMode mode_ = hipStreamCaptureModeRelaxed;
 };
 
-// While it lives, `wanted` is the thread's device; nothing is done where it is already, or for null.
+// While it lives, `wanted` is the thread's device. Nothing is done where it is already, or for null.
 class Current {
  public:
   explicit Current(Context wanted) {
@@ -273,7 +273,7 @@ class Current {
   bool changed_ = false;
 };
 
-// The kernels' code, for load_image; null in a module built without them.
+// Returns the kernels' code for load_image, or null in a module built without them.
 const void* kernel_image();
 
 }  // namespace gpu

@@ -1,5 +1,4 @@
-// HIP for NVIDIA's devices, as a test of this module where there is none of AMD's: all calls are
-// inline functions that call CUDA.
+// This is HIP for NVIDIA's devices, as a test of this module where there is none of AMD's. All calls are inline functions that call CUDA.
 
 #include "gpu.h"
 

@@ -1,5 +1,5 @@
-// HIP's header for NVIDIA's devices, which was written for CUDA 11, made to go with later ones: what
-// CUDA has dropped since, and what HIP 5.2 had for AMD only.
+// This makes HIP's header for NVIDIA's devices, which was written for CUDA 11, go with later versions. It adds what CUDA has dropped since,
+// and what HIP 5.2 had for AMD only.
 #pragma once
 
 #include <cuda.h>
@@ -83,7 +83,7 @@ inline hipError_t pointer_attributes_with_managed(hipPointerAttribute_t* told, c
 }
 #define hipPointerGetAttributes pointer_attributes_with_managed
 
-// There for nvcc only.
+// It is there for nvcc only.
 inline hipError_t write_value(hipStream_t stream, void* at, uint64_t value, unsigned flags) {
   return hipCUResultTohipError(cuStreamWriteValue64(stream, reinterpret_cast<CUdeviceptr>(at), value, flags));
 }

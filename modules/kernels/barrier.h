@@ -1,5 +1,5 @@
-// Ranks meet in device order: each writes the number of the barrier into a line of its own in every
-// receive buffer, and waits until all lines of its own receive buffer have it. One CTA.
+// Ranks meet in device order. Each writes the number of the barrier into a line of its own in every receive buffer, and waits until all
+// lines of its own receive buffer have it. One CTA does this.
 #pragma once
 
 #include "gpu_device.h"
@@ -10,7 +10,7 @@ namespace kernels {
 
 constexpr unsigned kSpinsBetweenGlances = 4096;
 
-// Of this rank's own receive buffer, of packets' and barriers' tasks.
+// Returns the tail of this rank's own receive buffer. It serves tasks of packets and of barriers.
 template <class Task>
 GPU_INLINE BufferTail* tail_of(const Task& task) {
   return reinterpret_cast<BufferTail*>(task.buffers[task.rank] + task.tail);
@@ -21,13 +21,13 @@ GPU_INLINE BarrierLine* lines_of(const BarrierTask<kMost>& task, uint32_t rank) 
   return reinterpret_cast<BarrierLine*>(task.buffers[rank] + task.tail + sizeof(BufferTail));
 }
 
-// Of one thread, whose fence is behind it: one fence is enough for all peers, and each costs half a microsecond.
+// One thread calls this behind its fence: one fence is enough for all peers, and each costs half a microsecond.
 template <unsigned kMost>
 GPU_INLINE void tell_number(const BarrierTask<kMost>& task, uint64_t number) {
   for (uint32_t peer = 0; peer < task.ranks; ++peer) gpu::store_system(&lines_of(task, peer)[task.rank].barrier, number);
 }
 
-// Until all have told it, or this rank is told to give up. All threads of the CTA come here.
+// Waits until all have told it, or this rank is told to give up. All threads of the CTA come here.
 template <unsigned kMost>
 GPU_INLINE void await_peers(const BarrierTask<kMost>& task, uint64_t number) {
   const BarrierLine* own = lines_of(task, task.rank);
@@ -48,7 +48,7 @@ template <unsigned kMost, class Tell>
 GPU_INLINE void meet(const BarrierTask<kMost>& task, Tell tell) {
   const uint64_t number = tail_of(task)->barrier + 1;
   for (uint32_t peer = threadIdx.x; peer < task.ranks; peer += blockDim.x) tell(peer, &lines_of(task, peer)[task.rank]);
-  gpu::fence_system();  // this, and what kernels before have written, is seen before the number
+  gpu::fence_system();  // Peers see this, and what kernels before have written, before the number.
   for (uint32_t peer = threadIdx.x; peer < task.ranks; peer += blockDim.x) gpu::store_system(&lines_of(task, peer)[task.rank].barrier, number);
   await_peers(task, number);
   if (threadIdx.x == 0) tail_of(task)->barrier = number;
@@ -64,11 +64,12 @@ GPU_INLINE void barrier(const BarrierTask<kMost>& task) {
   meet(task, NothingToTell{});
 }
 
-// Barriers in a kernel that does something between them, with any number of CTAs. All of them wait, so they must leave room for others'.
+// These are barriers in a kernel that does something between them, with any number of CTAs. All of them wait, so they must leave room for
+// others'.
 struct Between {
   const BarrierTask<kFewRanks>& task;
   bool after;
-  uint64_t number;  // of the last barrier
+  uint64_t number;  // It is the number of the last barrier.
 
   GPU_INLINE Between(const BarrierTask<kFewRanks>& ranks, bool meets_after) : task(ranks), after(meets_after), number(tail_of(ranks)->barrier) {}
   GPU_INLINE explicit Between(const MeetingTask& asked) : Between(asked.barrier, asked.after != 0) {
@@ -84,12 +85,12 @@ struct Between {
       gpu::sync_threads();
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-      gpu::fence_system();  // this, and what kernels before have written
+      gpu::fence_system();  // It covers this, and what kernels before have written.
       tell_number(task, number);
     }
     await_peers(task, number);
   }
-  // By the last CTA: the others have read the number when they come here.
+  // The last CTA ends it. The others have read the number when they come here.
   GPU_INLINE void leave() {
     __shared__ uint32_t last;
     BufferTail* const tail = tail_of(task);

@@ -1,4 +1,4 @@
-// Elements of several ranks combined, in the order of the ranks.
+// These kernels combine elements of several ranks, in the order of the ranks.
 //
 //   combine           one launch reads a part of all ranks' elements where they lie and writes the results to all ranks.
 //                     It never waits for anything. Units are read from everybody before they are written anywhere,
@@ -16,22 +16,22 @@
 
 namespace kernels {
 
-// Rows of units one after the other in shared memory, a group of threads to each.
+// This holds rows of units one after the other in shared memory, with a group of threads for each.
 struct Tile {
   Unit* units;
-  uint32_t across;       // threads of a group
-  uint32_t group, lane;  // this thread's; threads that are left over have groups behind the last row
+  uint32_t across;       // A group has this many threads.
+  uint32_t group, lane;  // They are this thread's. Threads that are left over have groups behind the last row.
 
   GPU_INLINE Tile(Unit* at, uint32_t rows) : units(at), across(blockDim.x / rows / kLineUnits * kLineUnits) {
     group = threadIdx.x / across;
     lane = threadIdx.x % across;
   }
   GPU_INLINE uint32_t width() const { return across * kEach; }
-  // The i-th of the units that this thread brings.
+  // Returns the i-th of the units that this thread brings.
   GPU_INLINE Unit& own(uint32_t row, uint32_t i) const { return units[row * width() + i * across + lane]; }
 };
 
-// Row 0 becomes the first `rows` rows combined. One text for all kernels: it takes long to compile.
+// Row 0 becomes the first `rows` rows combined. All kernels share one text, because it takes long to compile.
 GPU_NOINLINE void combine_rows(Combination combination, Unit* units, uint32_t width, uint32_t rows) {
   for (uint32_t at = threadIdx.x; at < width; at += blockDim.x) {
     Unit sum[1] = {units[at]};
@@ -44,14 +44,14 @@ GPU_NOINLINE void combine_rows(Combination combination, Unit* units, uint32_t wi
   }
 }
 
-// The rows of all ranks in one tile, as many at a time as there are groups; then row 0 is what they come to.
+// Brings the rows of all ranks to one tile, as many at a time as there are groups. Then row 0 holds their combination.
 template <unsigned kMost>
 GPU_INLINE void combine_tile(const CombineTask<kMost>& task, const Tile& tile, const OwnUnits& own) {
   for (uint32_t done = 0; done < task.from_count;) {
-    const uint32_t kept = done > 0 ? 1 : 0;  // row 0 is what the rows so far have come to
+    const uint32_t kept = done > 0 ? 1 : 0;  // Row 0 is what the rows so far have come to.
     const uint32_t fresh = task.from_count - done < task.rows - kept ? task.from_count - done : task.rows - kept;
     if (tile.group < fresh) {
-      // Each device begins with another rank: where all begin with the same, what leaves its device holds them up.
+      // Each device begins with another rank. If all began with the same, what leaves its device would hold them up.
       const uint32_t row = (tile.group + task.turn) % fresh;
       own.read(task.from[done + row], [&](unsigned i, const Unit& unit) { tile.own(kept + row, i) = unit; });
     }
@@ -72,7 +72,7 @@ GPU_INLINE void combine(const CombineTask<kMost>& task) {
   for (uint64_t first = uint64_t{blockIdx.x} * tile.width(); first < count; first += step) {
     const OwnUnits own(units, first + tile.lane, tile.across);
     combine_tile(task, tile, own);
-    // Groups take turns; those behind the last row have no units.
+    // Groups take turns. Those behind the last row have no units.
     for (uint32_t rank = tile.group; tile.group < task.rows && rank < task.to_count; rank += task.rows) {
       own.write(task.to[rank], [&](unsigned i) { return tile.own(0, i); });
     }
@@ -102,7 +102,7 @@ struct CombiningRound {
     }
   }
 
-  // To the tile; this rank's own from its memory. False: given up.
+  // Receives into the tile, and takes this rank's own elements from its memory. It returns false if it has given up.
   GPU_INLINE bool receive(uint64_t first) {
     const PacketsTask<kFewRanks>& task = round.task;
     if (tile.group >= task.ranks) return true;
@@ -144,7 +144,7 @@ GPU_INLINE void combine_packets(const CombinePacketsTask& whole) {
     stayed = stayed && round.receive(first);
     gpu::sync_threads();
     combine_rows(whole.elements.combination, shared, tile.width(), task.ranks);
-    // By the threads that have combined them.
+    // The threads that have combined them write them.
     for (uint64_t at = threadIdx.x; at < tile.width() && first + at < round.count; at += blockDim.x) units.write(task.recv, first + at, shared[at]);
     gpu::sync_threads();
   }

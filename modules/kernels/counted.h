@@ -1,5 +1,5 @@
-// Blocks whose lengths and places are known only here: each rank tells the senders, by the lines of a barrier, where their
-// blocks go and how much fits there; then each writes its own. Memory that nobody has counted is not touched.
+// The lengths and places of these blocks are known only here. Each rank tells the senders, by the lines of a barrier, where their blocks go
+// and how much fits there. Then each writes its own. Memory that nobody has counted is not touched.
 #pragma once
 
 #include "barrier.h"
@@ -8,7 +8,7 @@
 namespace kernels {
 
 struct CountedBlock {
-  int64_t at;  // bytes from its side's base
+  int64_t at;  // It counts bytes from its side's base.
   uint64_t bytes;
   bool right;
 };
@@ -42,7 +42,7 @@ GPU_INLINE void meet_counted(const CountedMeeting<kMost>& task) {
   meet(task.barrier, TellRoom<kMost>{task});
 }
 
-// First the rank's own, then rank + 1, rank + 2, ... `number` is the meeting's.
+// Finds the rank's own block first, then those of rank + 1, rank + 2, ... `number` is the meeting's.
 template <unsigned kMost>
 GPU_INLINE void find_blocks(const CountedTask<kMost>& task, uint64_t number, Block* blocks) {
   const BarrierTask<kMost>& met = task.barrier;
@@ -50,7 +50,7 @@ GPU_INLINE void find_blocks(const CountedTask<kMost>& task, uint64_t number, Blo
     const uint32_t peer = (met.rank + step) % met.ranks;
     const BarrierLine& line = lines_of(met, met.rank)[peer];
     const CountedBlock block = counted_block(task.send, peer);
-    const bool here = line.barrier >= number;  // not so: the meeting was given up, and what stands there is of an earlier one
+    const bool here = line.barrier >= number;  // If not, the meeting was given up, and an earlier one wrote what stands there.
     const uint64_t room = here ? line.room : 0;
     blocks[step] = {task.to[peer] + line.at, task.send.base + block.at, block.bytes < room ? block.bytes : room, 0};
     if (blockIdx.x != 0 || !here) continue;
@@ -59,8 +59,8 @@ GPU_INLINE void find_blocks(const CountedTask<kMost>& task, uint64_t number, Blo
   }
 }
 
-// The host does not know how many bytes there are: few are shared among warps, many among CTAs, so that long blocks beside short
-// ones keep all of them busy. Every CTA comes to the same. Returns the lanes of a group.
+// The host does not know how many bytes there are. Warps share few bytes and CTAs share many, so that long blocks beside short ones keep
+// all of them busy. Every CTA comes to the same result. Returns the lanes of a group.
 GPU_INLINE uint32_t cut_blocks(Blocks& list, Block* blocks) {
   constexpr uint64_t kFewBytes = uint64_t{1} << 20, kPiecesAGroup = 4;
   uint64_t total = 0;

@@ -1,4 +1,4 @@
-// All kernels of a module. One text for every vendor: gpu_device.h is found by include path.
+// These are all kernels of a module. There is one text for every vendor, because gpu_device.h is found by include path.
 
 #include "exchange.h"
 #include "barrier.h"
@@ -36,7 +36,7 @@ GPU_KERNEL_OF(kernels::kCountedThreads) counted_between(GPU_ARGUMENT kernels::Co
 GPU_KERNEL_BESIDE(kernels::kMoveThreads, 2) move(GPU_LONG(kernels::MoveTask) task) { kernels::move_elements(gpu::long_task(task)); }
 GPU_KERNEL persistent(GPU_ARGUMENT kernels::PersistentTask task) { kernels::stay(task); }
 
-// After other work of a stream that is not ours: one thread tells the host.
+// This runs after other work of a stream that is not ours. One thread tells the host.
 GPU_KERNEL announce(GPU_ARGUMENT kernels::Signal signal) {
   gpu::fence_system();
   kernels::tell(signal, signal.value);

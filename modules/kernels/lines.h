@@ -1,10 +1,11 @@
-// Packets of 128 bytes, 120 of them data (the LL128 protocol): eight lanes of a warp write a line in one instruction, and what links
-// the devices brings it whole, so that whoever finds the round's number at its end has all of it. Rounds are those of packets.h.
+// These packets have 128 bytes, 120 of them data (the LL128 protocol). Eight lanes of a warp write a line in one instruction, and what
+// links the devices brings it whole, so that a rank that finds the round's number at its end has all of it. Rounds are those of packets.h.
 //
-// Two lines together carry 15 units of 16 bytes: seven of each line's first seven lanes, and one of which each last lane has a half,
-// with the number behind it.
+// Two lines together carry 15 units of 16 bytes: seven of each line's first seven lanes, and one of which each last lane has a half, with
+// the number behind it.
 //
 //   first line    unit 0 | 1 | ... | 6  | lower half of 14, number
+//   second line   unit 7 | 8 | ... | 13 | upper half of 14, number
 //   second line   unit 7 | 8 | ... | 13 | upper half of 14, number
 #pragma once
 
@@ -12,26 +13,26 @@
 
 namespace kernels {
 
-constexpr unsigned kLineLanes = kLineUnits;                   // of a line
-constexpr unsigned kGroupsOfAWarp = kWarpLanes / kLineLanes;  // each has a pair of lines
+constexpr unsigned kLineLanes = kLineUnits;                   // A line has this many lanes.
+constexpr unsigned kGroupsOfAWarp = kWarpLanes / kLineLanes;  // Each has a pair of lines.
 
-// As calls: seldom needed, and their text is long.
+// These are calls, because they are seldom needed and their text is long.
 GPU_NOINLINE Unit read_odd(const char* at, uint64_t many, uint32_t align) { return read_some(at, many, align); }
 GPU_NOINLINE void write_odd(char* at, Unit unit, uint64_t many, uint32_t align) { write_some(at, unit, many, align); }
 
-// A lane's units of kPairsAtATime pairs of lines.
+// These are a lane's units of kPairsAtATime pairs of lines.
 struct LaneUnits {
   Unit first[kPairsAtATime], second[kPairsAtATime];
 };
 
-// A row of units in pairs of lines, of which a warp has four from `begin` on, four from `begin` + `step` on, ...
+// This is a row of units in pairs of lines, of which a warp has four from `begin` on, four from `begin` + `step` on, ...
 struct PairsOfLines {
   const UnitsOf& units;
   uint64_t begin, step;
-  uint64_t count;  // of the row
-  uint64_t whole;  // units of 16 bytes at multiples of 16
-  uint64_t all;    // units
-  unsigned lane;   // of a line
+  uint64_t count;  // It counts the pairs of the row.
+  uint64_t whole;  // It counts units of 16 bytes at multiples of 16.
+  uint64_t all;    // It counts all units.
+  unsigned lane;   // It is the lane of a line.
   bool is_last;
 
   GPU_INLINE PairsOfLines(const UnitsOf& row, uint64_t from, uint64_t apart)
@@ -79,7 +80,7 @@ struct PairsOfLines {
     }
   }
 
-  // Where this lane's part of a pair's first line lies; that of the second is a line behind.
+  // Returns where this lane's part of a pair's first line lies. The part of the second line is a line behind.
   GPU_INLINE uint64_t place(uint64_t pair) const { return pair * 2 * kLineUnits + lane; }
 
   // All lanes of a warp come here, and all of a line are there or not.
@@ -95,7 +96,8 @@ struct PairsOfLines {
     }
   }
 
-  // Whether all of them have come, on all lanes of the warp alike. Data and number by one load: those of an earlier one may be older.
+  // Returns whether all of them have come, on all lanes of the warp alike. One load takes data and number, because the data of an earlier
+  // load may be older.
   GPU_INLINE bool look(const gpu::Pair* lines, uint64_t base, LaneUnits& got, uint64_t number) const {
     bool here = true;
 #pragma unroll
@@ -146,7 +148,7 @@ GPU_INLINE void send_lines(const Round<kMost>& round, const LineShare& share) {
   }
 }
 
-// False: given up.
+// Returns false if it has given up.
 template <unsigned kMost>
 GPU_INLINE bool receive_lines(Round<kMost>& round, const LineShare& share) {
   const PacketsTask<kMost>& task = round.task;
@@ -178,20 +180,20 @@ GPU_INLINE void exchange_lines(const PacketsTask<kMost>& task) {
   end_round(task, round.number, before, stayed);
 }
 
-// A tile of rows in shared memory, some warps to each; those that are left over have none.
+// This is a tile of rows in shared memory, with some warps for each. Warps that are left over have none.
 struct LineTile {
   Unit* units;
-  uint32_t width;   // units of a row
-  uint32_t group;   // this thread's warp's
-  uint32_t warp;    // in the group
-  uint32_t warps;   // of a group
+  uint32_t width;   // It is the number of units of a row.
+  uint32_t group;   // It is the group of this thread's warp.
+  uint32_t warp;    // It is the number of the warp in the group.
+  uint32_t warps;   // A group has this many warps.
 
   GPU_INLINE LineTile(Unit* at, uint32_t rows) : units(at), warps(blockDim.x / kWarpLanes / rows) {
     group = threadIdx.x / kWarpLanes / warps;
     warp = threadIdx.x / kWarpLanes % warps;
     width = warps * kGroupsOfAWarp * kPairsAtATime * kUnitsOfAPair;
   }
-  // Those of this warp in a tile that begins with unit `first`.
+  // Returns the first pair of this warp in a tile that begins with unit `first`.
   GPU_INLINE uint64_t begin(uint64_t first) const { return first / kUnitsOfAPair + warp * kGroupsOfAWarp; }
   GPU_INLINE uint64_t step() const { return uint64_t{warps} * kGroupsOfAWarp; }
 
@@ -207,7 +209,7 @@ struct LineTile {
   }
 };
 
-// False: given up.
+// Returns false if it has given up.
 template <unsigned kMost>
 GPU_INLINE bool receive_tile(Round<kMost>& round, const PairsOfLines& pairs, const LineTile& tile, uint64_t first) {
   const PacketsTask<kMost>& task = round.task;
@@ -223,7 +225,7 @@ GPU_INLINE bool receive_tile(Round<kMost>& round, const PairsOfLines& pairs, con
   return true;
 }
 
-// combine_packets by lines.
+// Does what combine_packets does, by lines.
 GPU_INLINE void combine_lines(const CombinePacketsTask& whole) {
   __shared__ Unit shared[kCombineThreads / kLineLanes * kPairsAtATime * kUnitsOfAPair];
   const PacketsTask<kFewRanks>& task = whole.packets;

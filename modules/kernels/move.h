@@ -1,4 +1,4 @@
-// Bytes moved by a group of threads, in the widest units that both ends allow.
+// A group of threads moves bytes, in the widest units that both ends allow.
 #pragma once
 
 #include "gpu_device.h"
@@ -16,7 +16,7 @@ struct Piece {
   uint64_t bytes;
 };
 
-constexpr unsigned kInFlight = 4;  // independent loads a thread
+constexpr unsigned kInFlight = 4;  // A thread has this many independent loads.
 
 template <class Unit>
 GPU_INLINE void move_units(Unit* to, const Unit* from, uint64_t count, Group group) {
@@ -32,7 +32,7 @@ GPU_INLINE void move_units(Unit* to, const Unit* from, uint64_t count, Group gro
   for (; at < count; at += group.lanes) gpu::store(to + at, gpu::load(from + at));
 }
 
-// Head to the first place where both ends are aligned to a unit, body, tail.
+// Moves the head, up to the first place where both ends are aligned to a unit, then the body and the tail.
 template <class Unit>
 GPU_INLINE void move_aligned(const Piece& piece, Group group) {
   uint64_t head = (sizeof(Unit) - (reinterpret_cast<uint64_t>(piece.to) & (sizeof(Unit) - 1))) & (sizeof(Unit) - 1);
@@ -60,8 +60,7 @@ GPU_INLINE void move_piece(const Piece& piece, Group group) {
   }
 }
 
-// Piece `number` of all blocks. Blocks with equally many pieces take turns, so that all peers are
-// served at once.
+// Returns piece `number` of all blocks. Blocks with equally many pieces take turns, so that all peers are served at once.
 GPU_INLINE Piece piece_of(const Blocks& list, const Block* blocks, uint64_t number) {
   uint32_t block = 0;
   uint64_t within = 0;

@@ -1,4 +1,5 @@
-// Elements of datatypes to where others lie, several movements in one launch: one thread a unit, in the order of the elements' bytes.
+// These kernels move elements of datatypes to where others lie, several movements in one launch. One thread moves a unit, in the order of
+// the elements' bytes.
 #pragma once
 
 #include "move.h"
@@ -10,7 +11,7 @@ GPU_INLINE uint64_t quotient(uint64_t number, const Divisor& by) {
   return by.multiplier == 0 ? number : gpu::multiply_high(number, by.multiplier) >> by.shift;
 }
 
-// The last run that starts at `within` or before.
+// Returns the last run that starts at `within` or before.
 GPU_INLINE uint64_t run_at(const ListedRuns& runs, uint64_t within) {
   uint64_t low = 0, high = runs.count;
   while (high - low > 1) {
@@ -24,7 +25,7 @@ GPU_INLINE uint64_t run_at(const ListedRuns& runs, uint64_t within) {
   return low;
 }
 
-// Where unit `number` of a movement lies, in units.
+// Returns where unit `number` of a movement lies, in units.
 GPU_INLINE int64_t place_of(const Placing& side, uint64_t number) {
   const uint64_t at = side.first + number;
   if (side.element_units == 0) return static_cast<int64_t>(at);
@@ -39,7 +40,7 @@ GPU_INLINE int64_t place_of(const Placing& side, uint64_t number) {
   return start + side.even.offset + static_cast<int64_t>(run) * side.even.stride + static_cast<int64_t>(within - run * side.even.units);
 }
 
-// Units `base` and, a CTA's threads on, up to kMany - 1 more.
+// Moves unit `base` and up to kMany - 1 more, each a CTA's threads further on.
 template <class Unit, unsigned kMany>
 GPU_INLINE void move_units_of(const Movement& movement, uint64_t base) {
   Unit held[kMany];

@@ -1,4 +1,4 @@
-// Two elements become one, 16 bytes of them at a time: what src/collectives/combine_elements.h does, to the same bits.
+// Two elements become one, 16 bytes of them at a time. This does what src/collectives/combine_elements.h does, to the same bits.
 #pragma once
 
 #include "units.h"
@@ -24,7 +24,7 @@ GPU_INLINE void set_part(Unit& unit, Type value) {
   __builtin_memcpy(&unit, bytes, sizeof unit);
 }
 
-// Elements in a row of them. An operation's `of` takes what `load` gives.
+// These are elements in a row of them. An operation's `of` takes what `load` gives.
 template <class Type>
 struct Plain {
   static constexpr unsigned kBytes = sizeof(Type);
@@ -59,8 +59,8 @@ struct Couple {
   }
 };
 
-// Short floats, all of a unit in turn: each is taken from the one end of a word and put in at the other. Loops instead of one text for each
-// of up to 16 elements, in each operation, as kernels otherwise are.
+// Short floats of a unit are taken in turn, each from the one end of a word, and put in at the other end. There are loops instead of one
+// text for each of up to 16 elements, in each operation, as in the other kernels.
 template <class Type, class Form>
 struct Short {};
 
@@ -83,7 +83,7 @@ struct Sum {
   }
 };
 
-// Of unsigned integers, which are not to become an int on their way.
+// These take unsigned integers, which must not become an int on their way.
 struct Product {
   static GPU_INLINE uint8_t of(uint8_t a, uint8_t b) { return static_cast<uint8_t>(uint32_t{a} * b); }
   static GPU_INLINE uint16_t of(uint16_t a, uint16_t b) { return static_cast<uint16_t>(uint32_t{a} * b); }
@@ -118,7 +118,7 @@ GPU_INLINE void box_infinity(Two<Real, Real>& value, Two<Real, Real>& other) {
   zero_nan(other);
 }
 
-// C's rule for complex numbers (C17, Annex G.5.1): where both parts would be no numbers, infinities are looked for.
+// This is C's rule for complex numbers (C17, Annex G.5.1): where both parts would be no numbers, infinities are looked for.
 struct ComplexProduct {
   template <class Real>
   static GPU_INLINE Two<Real, Real> of(Two<Real, Real> a, Two<Real, Real> b) {
@@ -177,7 +177,7 @@ struct LogicalXor {
   }
 };
 
-// Of truth values whose true one a compiler has chosen.
+// These take truth values whose true one a compiler has chosen.
 struct TruthAnd {
   template <class Type>
   static GPU_INLINE Type of(Type a, Type b) {
@@ -216,7 +216,7 @@ struct BitwiseXor {
   }
 };
 
-// Of equal values the lower place counts.
+// If the values are equal, the lower place counts.
 template <class Better>
 struct Place {
   template <class Number, class Where>
@@ -243,7 +243,7 @@ struct UnitOf<Short<Type, Form>, Operation> {
   }
 };
 
-// a[i] = a[i] op b[i]. All threads take the same way.
+// This does a[i] = a[i] op b[i]. All threads take the same way.
 template <unsigned kCount>
 GPU_INLINE void combine_units(Combination combination, Unit (&a)[kCount], const Unit (&b)[kCount]) {
   switch (combination) {

@@ -1,8 +1,8 @@
-// All-to-all of small blocks: packets of 8 bytes and the number of the round go straight to the
-// receive buffers; whoever finds the round's number in a packet has its data. No other signal is needed.
+// This is the all-to-all of small blocks. Packets of 8 bytes and the number of the round go straight to the receive buffers, and a rank
+// that finds the round's number in a packet has its data. No other signal is needed.
 //
-// Two halves by parity of the round: a rank that sends round n+2 has received round n+1 from all, who
-// had finished round n before they sent it. So nobody writes over what is still to be read.
+// There are two halves, by parity of the round. A rank that sends round n+2 has received round n+1 from all, who had finished round n
+// before they sent it. So nobody writes over what is still to be read.
 // All CTAs must be on the device at once: each sends all it has to before it waits for anything.
 #pragma once
 
@@ -14,12 +14,12 @@
 
 namespace kernels {
 
-constexpr unsigned kSpinsBetweenLooks = 4096;  // a look at `abort` reads host memory
+constexpr unsigned kSpinsBetweenLooks = 4096;  // A look at `abort` reads host memory.
 
-// Never 0, and parities alternate also where the number starts again.
+// The number is never 0, and parities alternate also where it starts again.
 GPU_INLINE uint32_t round_after(uint32_t round) { return round + 1 == 0 ? 2 : round + 1; }
 
-// One group's share of one block: units first, first + step, ...
+// This is one group's share of one block: units first, first + step, ...
 struct Share {
   uint32_t peer;
   uint64_t first, step, units;
@@ -31,7 +31,7 @@ struct Round {
   uint32_t number;
   unsigned spins = 0;
 
-  // The packets that `from` has sent to `to`.
+  // Returns the packets that `from` has sent to `to`.
   GPU_INLINE gpu::Pair* region(uint32_t to, uint32_t from) const {
     const uint64_t index = uint64_t{number & 1} * task.ranks + from;
     return reinterpret_cast<gpu::Pair*>(task.buffers[to] + index * task.region_bytes);
@@ -66,7 +66,7 @@ struct Round {
     return ++spins % kSpinsBetweenLooks == 0 && task.abort != nullptr && gpu::load_system(task.abort) != 0;
   }
 
-  // False: given up.
+  // Returns false if it has given up.
   GPU_INLINE bool receive(const Share& share) {
     if (share.peer == task.rank) return true;
     char* to = task.recv + share.peer * task.recv_pitch;
@@ -101,15 +101,14 @@ GPU_INLINE Round<kMost> next_round(const PacketsTask<kMost>& task) {
   return {task, round_after(tail_of(task)->round)};
 }
 
-// A packet that nobody has written for 2^32 rounds would be taken for a new one. So its owner erases it before, a few
-// packets in some rounds: those of the round's half have been read, and peers write there only when they have
-// the next round from this rank.
+// A packet that nobody has written for 2^32 rounds would be taken for a new one. So its owner erases it before, a few packets in some
+// rounds. Those of the round's half have been read, and peers write there only when they have the next round from this rank.
 constexpr uint32_t kRoundsBetweenErasing = 1u << 16;
 constexpr uint32_t kErasingsOfAll = 1u << 15;
 
 template <unsigned kMost>
 GPU_INLINE void erase_some(const PacketsTask<kMost>& task, uint32_t round) {
-  if (round % kRoundsBetweenErasing > 1) return;  // one even round and one odd
+  if (round % kRoundsBetweenErasing > 1) return;  // It erases in one even round and one odd.
   const uint64_t half_bytes = task.ranks * task.region_bytes;
   const uint64_t packets = half_bytes / kPacketBytes;
   const uint64_t some = packets / kErasingsOfAll + 1;
@@ -124,7 +123,7 @@ template <unsigned kMost>
 GPU_INLINE void end_round(const PacketsTask<kMost>& task, uint32_t round, uint64_t before, bool stayed) {
   BufferTail* tail = tail_of(task);
   if (!stayed) tail->gave_up = 1;
-  // Where nobody is told, the kernel's end is all that anybody waits for.
+  // If nobody is told, the kernel's end is all that anybody waits for.
   if (!(task.signal.flag != nullptr ? last_of_all(&tail->arrivals) : last_to_come(&tail->arrivals))) return;
   tail->round = round;
   erase_some(task, round);
@@ -142,7 +141,7 @@ GPU_INLINE void exchange_packets(const PacketsTask<kMost>& task) {
   const uint32_t groups = gridDim.x * blockDim.x / task.lanes;
   const uint32_t parts = groups > task.ranks ? groups / task.ranks : 1;
   const uint64_t units = (task.block_bytes + kPacketData - 1) / kPacketData;
-  // Job 0 is for the rank after this one, and so on; the last is this rank's own block.
+  // Job 0 is for the rank after this one, and so on. The last is this rank's own block.
   const auto share_of = [&](uint32_t job) {
     const uint32_t peer = (task.rank + 1 + job % task.ranks) % task.ranks;
     return Share{peer, uint64_t{job / task.ranks} * task.lanes + lane, uint64_t{parts} * task.lanes, units};

@@ -1,12 +1,11 @@
-// A kernel that stays and waits for commands of the host, so that no launch stands before an exchange.
+// This kernel stays and waits for commands of the host, so that no launch stands before an exchange.
 //
-// Each command is read at once by one warp, over and over, since a read of host memory takes about a
-// microsecond: its stamps tell when it has come.
+// Each command is read at once by one warp, over and over, since a read of host memory takes about a microsecond: its stamps tell when it
+// has come.
 //
-// Leaving. The kernel says so, then looks once more for a command; the host writes a command, then
-// looks whether the kernel has left. So at least one of the two sees the other. A host that sees a
-// kernel gone launches the next one, which starts behind it; a kernel that sees a command does it
-// before it goes. Both may happen: the number of the last finished command is kept on the device.
+// When the kernel leaves, it says so, then looks once more for a command. The host writes a command, then looks whether the kernel has
+// left. So at least one of the two sees the other. A host that sees a kernel gone launches the next one, which starts behind it. A kernel
+// that sees a command does it before it goes. Both may happen, so the number of the last finished command is kept on the device.
 #pragma once
 
 #include "move.h"
@@ -14,7 +13,7 @@
 
 namespace kernels {
 
-enum Coming : uint32_t { kNone, kCame, kLast };  // last: this kernel has already said that it leaves
+enum Coming : uint32_t { kNone, kCame, kLast };  // With kLast, this kernel has already said that it leaves.
 
 struct Orders {
   Block blocks[kManyBlocks];
@@ -23,7 +22,7 @@ struct Orders {
   Coming coming;
 };
 
-// Pair `at` of the command, kept where it belongs.
+// Keeps pair `at` of the command where it belongs.
 GPU_INLINE void keep(Orders& orders, unsigned at, uint64_t data) {
   if (at >= kPairs) {
     Block& block = orders.blocks[at / kPairs - 1];
@@ -47,13 +46,13 @@ GPU_INLINE void keep(Orders& orders, unsigned at, uint64_t data) {
   }
 }
 
-// One look by the whole warp: whether command `number` is there; if so, it is in `orders`.
+// The whole warp takes one look. It returns whether command `number` is there, and if so, the command is in `orders`.
 GPU_INLINE bool read_command(const Command& command, uint32_t number, Orders& orders) {
   const unsigned lane = threadIdx.x;
   const gpu::Pair* pairs = reinterpret_cast<const gpu::Pair*>(command.pairs);
   gpu::Pair pair = gpu::load_system(pairs + lane);
   if (!gpu::all_lanes(lane >= kPairs || stamped(pair, number))) return false;
-  // The host has stamped the head last: all the rest is there, if not in what this look has brought.
+  // The host has stamped the head last, so all the rest is there, even if this look has not brought it.
   if (lane < kPairs) keep(orders, lane, data_of(pair));
   const auto count = static_cast<uint32_t>(gpu::from_lane(data_of(pair), kPairs - 1) & 0xffff);
   if (count <= kManyBlocks) {
@@ -63,7 +62,7 @@ GPU_INLINE bool read_command(const Command& command, uint32_t number, Orders& or
       keep(orders, at, data_of(pair));
     }
   }
-  if (lane == 0) gpu::fence_system();  // nothing that was read for an earlier command is taken for new
+  if (lane == 0) gpu::fence_system();  // Nothing that was read for an earlier command is taken for new.
   gpu::sync_lanes();
   return true;
 }
@@ -112,7 +111,7 @@ GPU_INLINE void stay(const PersistentTask& task) {
     if (orders.coming == kNone) return;
     staying = orders.coming == kCame && orders.list.count != kRetire;
     obey(orders, task, number);
-    gpu::sync_threads();  // nobody needs the orders any more
+    gpu::sync_threads();  // Nobody needs the orders any more.
   }
   if (threadIdx.x == 0) gpu::store_system(&task.board->left, task.launch);
 }

@@ -1,4 +1,4 @@
-// The end of a kernel: the last CTA tells the host.
+// At the end of a kernel the last CTA tells the host.
 #pragma once
 
 #include "gpu_device.h"
@@ -6,20 +6,20 @@
 
 namespace kernels {
 
-// Of the value told before; read at the start of the kernel, long before it is needed.
+// Returns the value told before. It is read at the start of the kernel, long before it is needed.
 GPU_INLINE uint64_t last_value(const Signal& signal) {
   return threadIdx.x == 0 && signal.is_step != 0 ? *signal.last : 0;
 }
 
-// For the one thread to which last_of_all said true.
+// The one thread for which last_of_all returned true calls this.
 GPU_INLINE void tell(const Signal& signal, uint64_t value) {
   if (signal.flag != nullptr) gpu::store_system(signal.flag, value);
 }
 
-// All threads of all CTAs come here when their writes are issued. Returns true in one thread of the
-// last CTA, when the writes of all are ordered before whatever that thread writes next.
+// All threads of all CTAs come here when their writes are issued. Returns true in one thread of the last CTA, when the writes of all are
+// ordered before whatever that thread writes next.
 //   a thread's writes -> barrier -> fence and count by thread 0 -> count and fence by the last one
-// The first fence orders for this device only, which is quicker: what the last CTA has seen so, its own fence orders for all.
+// The first fence orders for this device only, which is quicker. What the last CTA has seen so, its own fence orders for all.
 GPU_INLINE bool last_of_all(uint32_t* arrivals) {
   gpu::sync_threads();
   if (threadIdx.x != 0) return false;
@@ -31,7 +31,7 @@ GPU_INLINE bool last_of_all(uint32_t* arrivals) {
   return true;
 }
 
-// The same, but nothing is ordered.
+// Does the same, but orders nothing.
 GPU_INLINE bool last_to_come(uint32_t* arrivals) {
   gpu::sync_threads();
   return threadIdx.x == 0 && (gridDim.x == 1 || gpu::count_around(arrivals, gridDim.x - 1) == gridDim.x - 1);

@@ -1,4 +1,4 @@
-// Data that says by itself that it has come: each 64-bit word is half data, half a number.
+// This data says by itself that it has come: each 64-bit word is half data, half a number.
 #pragma once
 
 #include "gpu_device.h"

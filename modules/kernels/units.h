@@ -1,4 +1,4 @@
-// Rows of elements or bytes in units of 16 bytes, read and written as their addresses allow.
+// These functions read and write rows of elements or bytes in units of 16 bytes, as their addresses allow.
 #pragma once
 
 #include "gpu_device.h"
@@ -6,7 +6,7 @@
 
 namespace kernels {
 
-// A unit: what a thread combines at once, 16 bytes or one element that does not divide them. Bytes behind it are anything.
+// A unit is what a thread combines at once: 16 bytes, or one element that does not divide them. Bytes behind it are anything.
 using Unit = gpu::Pair;
 
 template <class Part>
@@ -26,7 +26,7 @@ GPU_INLINE void write_parts(char* to, uint64_t data) {
   }
 }
 
-// Up to 8 bytes of a block; only its last unit has fewer.
+// These take up to 8 bytes of a block. Only its last unit has fewer.
 GPU_INLINE uint64_t read_unit(const char* from, uint64_t bytes, uint32_t align) {
   if (bytes >= kPacketData) {
     if (align == 8) return read_parts<uint64_t>(from);
@@ -58,7 +58,7 @@ GPU_INLINE void write_whole(char* to, const Unit& unit, uint32_t align) {
   write_unit(to + kPacketData, unit.high, kPacketData, align);
 }
 
-// 16 bytes or fewer.
+// These take 16 bytes or fewer.
 GPU_INLINE Unit read_some(const char* at, uint64_t many, uint32_t align) {
   if (many == sizeof(Unit)) return read_whole(at, align);
   return {read_unit(at, many < kPacketData ? many : kPacketData, align), many > kPacketData ? read_unit(at + kPacketData, many - kPacketData, align) : 0};
@@ -71,11 +71,11 @@ GPU_INLINE void write_some(char* at, const Unit& unit, uint64_t many, uint32_t a
 
 GPU_INLINE uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-// Unit `number`: 16 bytes, fewer of odd elements and at the end.
+// Unit `number` has 16 bytes. It has fewer if elements are odd and at the end.
 struct UnitsOf {
   const Elements& elements;
   GPU_INLINE uint64_t count() const { return (elements.bytes + elements.unit_bytes - 1) / elements.unit_bytes; }
-  // Those of 16 bytes at multiples of 16.
+  // Returns the number of those of 16 bytes at multiples of 16.
   GPU_INLINE uint64_t whole() const { return elements.align == sizeof(Unit) && elements.unit_bytes == sizeof(Unit) ? elements.bytes / sizeof(Unit) : 0; }
   GPU_INLINE uint64_t bytes(uint64_t number) const { return least(elements.unit_bytes, elements.bytes - number * elements.unit_bytes); }
   template <class Bytes>
@@ -84,16 +84,16 @@ struct UnitsOf {
   GPU_INLINE void write(char* to, uint64_t number, const Unit& unit) const { write_some(at(to, number), unit, bytes(number), elements.align); }
 };
 
-// A thread's units of a row: `first`, and then one after every `step`.
+// These are a thread's units of a row: `first`, and then one after every `step`.
 struct OwnUnits {
   const UnitsOf& units;
   uint64_t first, step;
-  uint64_t count;  // of the row
+  uint64_t count;  // It counts the units of the row.
   uint64_t whole;
 
   GPU_INLINE OwnUnits(const UnitsOf& all, uint64_t from, uint64_t apart) : units(all), first(from), step(apart), count(all.count()), whole(all.whole()) {}
 
-  // `take(i, unit)`. Whole ones are all asked for before the first is taken.
+  // Calls `take(i, unit)`. It asks for all whole units before it takes the first.
   template <class Take>
   GPU_INLINE void read(const char* from, Take take) const {
     Unit got[kEach] = {};
@@ -111,7 +111,7 @@ struct OwnUnits {
     }
   }
 
-  // `result(i)`: a unit.
+  // `result(i)` returns a unit.
   template <class Result>
   GPU_INLINE void write(char* to, Result result) const {
 #pragma unroll

@@ -20,7 +20,7 @@ namespace crossrail {
 namespace {
 
 constexpr std::uint32_t kChunksAMessage = 64;
-constexpr std::size_t kMostParcels = 256;  // that wait to be taken; older ones are dropped
+constexpr std::size_t kMostParcels = 256;  // This many may wait to be taken. Older ones are dropped.
 
 struct Message {
   ParcelLabel label;
@@ -37,14 +37,14 @@ struct Parcel {
 
 socklen_t name_socket(std::uint64_t name, sockaddr_un& address) {
   address = {};
-  address.sun_family = AF_UNIX;  // sun_path[0] stays 0: abstract
+  address.sun_family = AF_UNIX;  // sun_path[0] stays 0, which makes the name abstract.
   const int length = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "crossrail.%016llx",
                                    static_cast<unsigned long long>(name));
   return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
 }
 
 struct Socket {
-  std::mutex mutex;  // of all that follows
+  std::mutex mutex;  // It guards all that follows.
   int descriptor = -1;
   std::uint64_t name = 0;
   std::list<Parcel> parcels;
@@ -67,13 +67,13 @@ void open(Socket& socket) {
 }
 
 Socket& socket_of_process() {
-  static Socket& socket = *new Socket;  // lives as long as the process
+  static Socket& socket = *new Socket;  // It lives as long as the process.
   static std::once_flag once;
   std::call_once(once, [] { open(socket); });
   return socket;
 }
 
-// What comes along with a message: descriptors, and who has sent it.
+// This comes along with a message: descriptors, and who has sent it.
 struct Attached {
   int descriptors[kChunksAMessage];
   std::uint32_t count = 0;
@@ -126,7 +126,7 @@ void keep(Socket& socket, const Message& message, const Attached& attached) {
 
 enum class Received { one, none, not_now };
 
-// Into a parcel.
+// Receives one message into a parcel.
 Received receive_one(Socket& socket) {
   Message message{};
   iovec data{&message, sizeof message};
@@ -144,7 +144,7 @@ Received receive_one(Socket& socket) {
   return Received::one;
 }
 
-// All that has come. Where it cannot be read now, it may be a moment later: nobody would ask for it again then.
+// Receives all that has come. A message that cannot be read now may be readable a moment later, and nobody would ask for it again then.
 void receive_all(Socket& socket) {
   constexpr int kMostFailures = 10;
   for (int failures = 0; socket.descriptor >= 0 && failures < kMostFailures;) {

@@ -1,8 +1,8 @@
-// File descriptors from one process of a node to another: device drivers hand out memory as such.
+// This passes file descriptors from one process of a node to another, because device drivers hand out memory as file descriptors.
 //
-// First way: a datagram socket of the process with SCM_RIGHTS. Its name, in the abstract namespace,
-// cannot be guessed, and what comes from another user is dropped. Second way, where the socket cannot
-// be reached (other network namespaces): pidfd_getfd, which needs the right to trace the process.
+// The first way is a datagram socket of the process with SCM_RIGHTS. Its name, in the abstract namespace, cannot be guessed, and the
+// process drops what comes from another user. The second way serves where the socket cannot be reached (other network namespaces). It is
+// pidfd_getfd, which needs the right to trace the process.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace crossrail {
 
-// What a parcel of descriptors belongs to.
+// This says what a parcel of descriptors belongs to.
 struct ParcelLabel {
-  std::uint64_t control;  // number of the sender's lines
-  std::uint64_t rank;   // in the node, that it is for
+  std::uint64_t control;  // It is the number of the sender's lines.
+  std::uint64_t rank;   // It is the rank in the node that the parcel is for.
   std::uint64_t slot;
   std::uint64_t version;
   bool operator==(const ParcelLabel&) const = default;
@@ -24,20 +24,20 @@ struct ParcelLabel {
 
 using Chunks = std::vector<crossrail_chunk>;
 
-// A number that nobody else has; never 0. And the one of this process.
+// The first function returns a number that nobody else has and that is never 0. The second returns such a number of this process.
 std::uint64_t random_number();
 std::uint64_t process_number();
 
-// Name of this process's socket, opened at first use; 0 if there can be none.
+// Returns the name of this process's socket, which the first use opens. It is 0 if there can be none.
 std::uint64_t descriptor_socket();
-// Sends to another process's socket; never waits. Errors: system.
+// Sends to another process's socket and never waits. It may fail with system.
 Status send_descriptors(std::uint64_t socket, const ParcelLabel& label, const Chunks& chunks);
-// Takes a parcel that has come, complete. The descriptors are then the caller's. Errors: system.
+// Takes a complete parcel that has come. The descriptors are then the caller's. It may fail with system.
 Status take_descriptors(const ParcelLabel& label, std::size_t count, Chunks& chunks);
 
-// The second way. A file that lists chunks, by descriptor; -1 if there can be none.
+// This is the second way. The function returns the descriptor of a file that lists chunks, or -1 if there can be none.
 int list_descriptors(const Chunks& chunks);
-// Duplicates of what the file `list` of process `pid` lists. Errors: system.
+// Fetches duplicates of what the file `list` of process `pid` lists. It may fail with system.
 Status fetch_descriptors(int pid, int list, std::size_t count, Chunks& chunks);
 
 void close_descriptors(Chunks& chunks);

@@ -61,8 +61,8 @@ void DeviceQueue::close() {
   queue_ = nullptr;
 }
 
-// Kernels here may not be allowed to touch what this process has on another device, or in another context. Of what was allocated in none the
-// generation is that of the context that the queue would be in.
+// Kernels here may not be allowed to touch what this process has on another device, or in another context. Memory that was allocated in no
+// context has the generation of the context that the queue would be in.
 bool DeviceQueue::reaches(const crossrail_memory& memory) const {
   if (!lives()) return false;
   if (memory.kind == CROSSRAIL_MEMORY_MANAGED) return true;
@@ -83,7 +83,7 @@ const std::vector<int>& DeviceQueue::launched() {
   return launched_;
 }
 
-// The first rank on each device.
+// The launcher is the first rank on each device.
 void DeviceQueue::find_launchers() {
   std::vector<int> launcher_of;
   for (int rank = 0; rank < control_.node_size(); ++rank) {
@@ -116,7 +116,7 @@ trace::Number DeviceQueue::trace_work(const char* name, std::uint64_t bytes) con
   return trace::begin({name, trace::Kind::device, bytes, -1, links_.traced_call()});
 }
 
-// With this work the copies before it are done.
+// When this work is done, the copies before it are done, too.
 void DeviceQueue::trace_end(trace::Number last) const {
   trace::end(last);
   for (const trace::Number copies : traced_copies_) {
@@ -126,7 +126,7 @@ void DeviceQueue::trace_end(trace::Number last) const {
   times_.collect();
 }
 
-// Blocks, or combinations.
+// The pieces are blocks or combinations.
 template <class Pieces>
 trace::Number DeviceQueue::trace_pieces(const char* name, const Pieces& pieces) const {
   if (!trace::on()) return 0;
@@ -208,9 +208,9 @@ Status DeviceQueue::check_health() {
   return {};
 }
 
-// Waits for a word that a device writes. Now and then looks whether our own device still works and
-// whether the ranks that it may wait for still live. One that has ended may have done its part before, and our own device be late: the
-// word is waited for a while longer.
+// Waits for a word that a device writes. Now and then it looks whether our own device still works and whether the ranks that it may wait
+// for still live. A rank that has ended may have done its part before, while our own device is late. So the wait goes on for a while
+// longer.
 template <class Ready>
 Status DeviceQueue::await(int peer, Ready ready) {
   using Clock = std::chrono::steady_clock;

@@ -1,18 +1,16 @@
-// DeviceQueue: what this rank asks of its device, for the calls of one slot. Work begins and ends apart:
+// DeviceQueue takes what this rank asks of its device, for the calls of one slot. Work begins and ends apart:
 //
 //   DeviceWork work;
-//   begin_exchange(blocks, engine, work);   // enqueued
-//   ...                                     // messages may move meanwhile
-//   finish(work);                           // waits: on a fiber, by suspending it
+//   begin_exchange(blocks, engine, work);   // It is enqueued.
+//   ...                                     // Messages may move meanwhile.
+//   finish(work);                           // It waits: on a fiber, by suspending it.
 //
-// An exchange is the work of all ranks: behind its copies every device writes the number of the exchange to
-// its rank's flag, and the exchange is done for a rank when it has seen all flags. Its kernels never wait for a
-// peer: nothing is left spinning when one dies, and several ranks may share a device. Kernels that do wait
-// (packets, barriers of streams) look at this rank's abort flag.
+// An exchange is the work of all ranks: behind its copies every device writes the number of the exchange to its rank's flag, and the
+// exchange is done for a rank when it has seen all flags. Its kernels never wait for a peer. So nothing is left spinning when one dies, and
+// several ranks may share a device. Kernels that do wait (packets, barriers of streams) look at this rank's abort flag.
 //
-// A device that several processes use works for one after the other, in slices of time, unless an MPS server stands between.
-// So an exchange may be launched by one rank of each device, its launcher, for all that share it
-// (docs/decisions/0026-one-launcher-a-device.md).
+// A device that several processes use works for one after the other, in slices of time, unless an MPS server stands between. So an exchange
+// may be launched by one rank of each device, its launcher, for all that share it (docs/decisions/0026-one-launcher-a-device.md).
 #pragma once
 
 #include <cstdint>
@@ -29,14 +27,14 @@
 
 namespace crossrail {
 
-// Whose work it is.
+// This says whose work it is.
 enum class Launch : std::uint8_t {
-  own,           // this rank's, and nobody else's
-  every_rank,    // of all ranks: each launches its own part
-  one_a_device,  // of all ranks: the launcher of each device launches the parts of those that share it
+  own,           // It is this rank's, and nobody else's.
+  every_rank,    // It is the work of all ranks, and each launches its own part.
+  one_a_device,  // It is the work of all ranks. The launcher of each device launches the parts of those that share it.
 };
 
-// Work that has begun.
+// This is work that has begun.
 struct DeviceWork {
   std::uint64_t number = 0;
   Launch launch = Launch::own;
@@ -44,9 +42,9 @@ struct DeviceWork {
 };
 
 struct DeviceLimits {
-  int multiprocessors;          // most that an exchange may use; 0: any number
-  std::uint32_t persistent_us;  // how long a persistent kernel waits for the next exchange; 0: there is none
-  bool one_launcher;            // whether ranks that share a device have one of them launch for all
+  int multiprocessors;          // An exchange may use no more. 0 means any number.
+  std::uint32_t persistent_us;  // A persistent kernel waits this long for the next exchange. 0 means that there is none.
+  bool one_launcher;            // Ranks that share a device have one of them launch for all.
 };
 
 class DeviceQueue {
@@ -61,16 +59,17 @@ class DeviceQueue {
 
   void use_module(const crossrail_device_module* module) { module_ = module; }
   const crossrail_device_module& module() const { return *module_; }
-  // At first use: on the device of `near`, for good. False if it cannot be had: then it is tried again, ever more seldom.
+  // Opens the queue at first use, on the device of `near`, for good. It returns false if the queue cannot be had. Later calls try again,
+  // less and less often.
   bool open(const crossrail_memory& near);
-  // Once all work is done; the memory that the work uses may then go.
+  // Closes it once all work is done. The memory that the work uses may then go.
   void close();
   crossrail_queue* handle() const { return queue_; }
-  // Returns whether it is open and the program has not reset the device since.
+  // Returns whether the queue is open and the program has not reset the device since.
   bool lives() const { return queue_ != nullptr && module_->sync(queue_, CROSSRAIL_SYNC_ALIVE) == nullptr; }
   OpenQueue opened() const { return {queue_, lives() ? facts_.place : 0}; }
-  // Returns whether the open queue can do such work: a module may be without kernels, or know fewer kinds than this library. `asked` needs no more
-  // than crossrail_device_module::supports asks for.
+  // Returns whether the open queue can do such work: a module may be without kernels, or know fewer kinds than this library. `asked` needs
+  // no more than crossrail_device_module::supports asks for.
   template <class Asked>
   bool supports(crossrail_work_kind kind, Asked asked, std::size_t* buffer_bytes = nullptr) const {
     asked.work.kind = kind;
@@ -78,45 +77,45 @@ class DeviceQueue {
   }
   bool has_kernels() const { return has_kernels_; }
   bool combines(const crossrail_reduction& reduction) const;
-  // Where it was opened, and whether its kernels may touch memory like this.
+  // The first function says where the queue was opened. The second says whether its kernels may touch memory like this.
   const crossrail_memory& home() const { return home_; }
   bool reaches(const crossrail_memory& memory) const;
-  // ----- of all ranks whose queues are open
-  // The ranks of the node by device.
+  // ----- These concern all ranks whose queues are open.
+  // Returns the ranks of the node by device.
   const std::vector<Group>& devices();
-  // The node ranks whose parts this rank launches, itself among them; none, where another one launches for it.
+  // Returns the node ranks whose parts this rank launches, itself among them. There are none where another one launches for it.
   const std::vector<int>& launched();
-  // Says who launches for each node rank, before anybody asks: for ranks that have no queue of their own, too.
+  // Says who launches for each node rank, before anybody asks. It also serves ranks that have no queue of their own.
   void launch_by(const std::vector<int>& launcher_of);
-  // How many ranks the launchers before this one launch for.
+  // Returns how many ranks the launchers before this one launch for.
   int launched_before() { return launched().empty() ? 0 : before_; }
   // Returns whether some launcher launches for others.
   bool launches_for_others() { return launched().size() != 1 || launchers_.size() != ranks_.size(); }
-  // Finds whether kernels can wait for peers: every rank's module has such kernels and they run at the same time. Errors:
+  // Finds whether kernels can wait for peers: every rank's module has such kernels and they run at the same time. It may fail with
   // unsupported, on all ranks alike.
   Status may_wait_for_peers();
 
-  // The blocks are moved, then all ranks are told. Each rank has its own blocks and engine; for whom another one launches has none.
+  // Moves the blocks and then tells all ranks. Each rank has its own blocks and engine. A rank has none if another one launches for it.
   Status begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work, Launch launch = Launch::every_rank);
-  // The same of elements, to where others lie, or this rank's own work.
+  // Does the same with elements, which go to where others lie, or does this rank's own work.
   Status begin_movements(std::span<const crossrail_movement> movements, DeviceWork& work, Launch launch);
-  // The same of rows that are combined (CROSSRAIL_MOST_OPERANDS at most each), one after the other, or this rank's own work; what
-  // signals their end is filled in here.
+  // Does the same with rows that are combined, one after the other (at most CROSSRAIL_MOST_OPERANDS each), or does this rank's own work.
+  // What signals their end is filled in here.
   Status begin_combinations(std::span<crossrail_combination> combinations, DeviceWork& work, Launch launch);
   Status begin_combination(crossrail_combination combination, DeviceWork& work, Launch launch) {
     return begin_combinations({&combination, 1}, work, launch);
   }
-  // This rank's own: copies ...
+  // These two are this rank's own work. The first copies blocks.
   Status begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work);
-  // ... and packets: done when this rank has all of its blocks.
+  // The second sends packets. It is done when this rank has all of its blocks.
   Status begin_packets(crossrail_packets packets, DeviceWork& work);
   bool done(const DeviceWork& work) const;
-  // Returns when it is. Errors: peer_lost, system; those of ControlBlock::await.
+  // Returns when the work is done. It may fail with peer_lost or system, and as ControlBlock::await does.
   Status finish(const DeviceWork& work);
-  // Of work of one launcher a device: returns when this rank's launcher has done its part.
+  // Returns when this rank's launcher has done its part, for work of one launcher a device.
   Status finish_launched(const DeviceWork& work) { return finish_by(launcher_, work); }
 
-  // ----- in the order of a stream of the program's: nothing is told, nobody waits
+  // ----- These work in the order of a stream of the program's. They tell no rank anything, and nobody waits.
   struct InStream {
     crossrail_engine engine;
     const crossrail_barrier *before, *after;
@@ -125,18 +124,18 @@ class DeviceQueue {
   Status enqueue_combination(void* stream, crossrail_combination combination);
   Status enqueue_packets(void* stream, crossrail_packets packets);
   Status enqueue_counted(void* stream, crossrail_counted_exchange exchange);
-  // What was wrong with the blocks of such exchanges since this was last asked; empty if nothing was.
+  // Says what was wrong with the blocks of such exchanges since this was last asked. It is empty if nothing was.
   std::string wrong_so_far();
   const std::uint64_t* abort_flag() const { return &flags(control_.node_rank()).abort; }
-  // Kernels that wait for peers give up. Any thread.
+  // Makes kernels that wait for peers give up. Any thread may call it.
   void abort_waits();
-  // Waits until the device is done with all of it.
+  // Waits until the device is done with all of the work.
   void drain();
-  // At the end of a call, on the program's thread: what the module has left for an idle device may be done now.
+  // Does what the module has left for an idle device. It is called at the end of a call, on the program's thread.
   void settle() const {
     if (queue_ != nullptr) (void)module_->sync(queue_, CROSSRAIL_SYNC_IDLE);
   }
-  // After an error: the device must be done with the program's memory when the call returns.
+  // Ends the work after an error. The device must be done with the program's memory when the call returns.
   void abandon() {
     if (queue_ != nullptr) abort_waits();
     drain();
@@ -144,7 +143,7 @@ class DeviceQueue {
 
  private:
   DeviceFlags& flags(int rank) const { return region_.flags[rank]; }
-  // Gives work its number. False: another rank launches it.
+  // Gives work its number. It returns false if another rank launches the work.
   bool number(DeviceWork& work, Launch launch);
   std::uint64_t* flag_of(Launch launch) const;
   const std::vector<int>& tellers(Launch launch) const { return launch == Launch::one_a_device ? launchers_ : ranks_; }
@@ -156,11 +155,11 @@ class DeviceQueue {
   void trace_end(trace::Number last) const;
   template <class Pieces>
   trace::Number trace_pieces(const char* name, const Pieces& pieces) const;
-  // What all kinds of work are asked with: of the queue's own, whose times the trace may show, ...
+  // All kinds of work are asked with a header. This one is for the queue's own stream, and the trace may show its times.
   crossrail_work header(crossrail_work_kind kind, const DeviceWork& work, DeviceTimes::Piece& timed) const {
     return {static_cast<std::uint32_t>(kind), limits_.multiprocessors, nullptr, flag_of(work.launch), work.number, nullptr, nullptr, timed.number()};
   }
-  // ... and in the order of a stream.
+  // This one is for the order of a stream.
   crossrail_work header(crossrail_work_kind kind, void* stream) const {
     return {static_cast<std::uint32_t>(kind), limits_.multiprocessors, stream, nullptr, 0, nullptr, nullptr, nullptr};
   }
@@ -178,17 +177,17 @@ class DeviceQueue {
   crossrail_queue_facts facts_{};
   bool has_kernels_ = false;
   crossrail_memory home_{};
-  std::uint64_t wanted_ = 0;  // times that it was not there
+  std::uint64_t wanted_ = 0;  // It was asked for this many times and was not there.
   std::uint64_t exchanges_ = 0;
   std::uint64_t local_ = 0;
-  mutable DeviceTimes times_;  // of what is traced
-  mutable std::vector<trace::Number> traced_copies_;  // for which nobody may wait: what follows them is waited for
+  mutable DeviceTimes times_;  // They are the times of what is traced.
+  mutable std::vector<trace::Number> traced_copies_;  // Nobody may wait for them. What follows them is waited for.
   GroupLists lists_;
-  std::vector<Group> devices_;  // once somebody has asked
-  std::vector<int> ranks_;      // of the node, from this one on
+  std::vector<Group> devices_;  // They are known once somebody has asked.
+  std::vector<int> ranks_;      // They are the ranks of the node, from this one on.
   std::vector<int> launchers_, launched_;
   int before_ = 0;
-  int launcher_ = 0;  // this rank's
+  int launcher_ = 0;  // It is this rank's launcher.
 };
 
 }  // namespace crossrail

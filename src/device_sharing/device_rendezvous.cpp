@@ -16,8 +16,8 @@ void DeviceRendezvous::publish(std::uint64_t flag, const DeviceDescriptor& mine)
   line.flag.store(flag, std::memory_order_release);
 }
 
-// Of a nonblocking call the exchange can be launched where the call starts, and go on while the program computes, if all
-// are there by then. Where the others come late as a rule, that is not waited for.
+// The exchange of a nonblocking call can be launched where the call starts, and go on while the program computes, if all are there by then.
+// Where the others come late as a rule, the call does not wait for that.
 void DeviceRendezvous::look_for_others(std::uint64_t flag) {
   const bool all_here = control_.look(look_ns_, [&] {
     for (int peer = 0; peer < control_.node_size(); ++peer) {

@@ -39,7 +39,7 @@ DeviceSharing::~DeviceSharing() {
   queue_.close();
 }
 
-// A program may load its driver at any time: all ranks ask again at their calls 1, 2, 4, 8, ...
+// A program may load its driver at any time, so all ranks ask again at their calls 1, 2, 4, 8, ...
 Status DeviceSharing::look_for_modules() {
   if (mappings_.has_value()) {
     mappings_->pass_call();
@@ -66,7 +66,7 @@ ExportedSide DeviceSharing::stage(MappedSide which) {
   return side;
 }
 
-// Where the program has it; in memory of ours where that cannot be mapped.
+// Exports the side where the program has it, or from memory of ours if it cannot be mapped.
 ExportedSide DeviceSharing::share(const crossrail_memory& facts, const void* address, MappedSide which) {
   const ExportedSide exported = mappings_->export_side(facts, address);
   if (exported.residency == Residency::host) return stage(which);
@@ -74,7 +74,7 @@ ExportedSide DeviceSharing::share(const crossrail_memory& facts, const void* add
   return exported;
 }
 
-// Where a side of this rank lies for the others.
+// Finds where a side of this rank lies for the others.
 ExportedSide DeviceSharing::locate(const DeviceSide& side, MappedSide which, Wanted wanted) {
   if (side.empty) return {Residency::empty, 0, 0, 0};
   crossrail_memory facts{};
@@ -85,7 +85,7 @@ ExportedSide DeviceSharing::locate(const DeviceSide& side, MappedSide which, Wan
   if (side.ours || (side.gaps && which == MappedSide::send && wanted.mapped)) return stage(which);
   if (!wanted.mapped) return {Residency::device, 0, 0, 0};
   if (wanted.stays ? mappings_->can_pin(facts) : mappings_->worth_mapping(facts)) return share(facts, side.address, which);
-  const ExportedSide staged = stage(which);  // there may be no memory for that
+  const ExportedSide staged = stage(which);  // There may be no memory for that.
   return staged.residency == Residency::host && !wanted.stays && !no_staging_ ? share(facts, side.address, which) : staged;
 }
 
@@ -110,7 +110,7 @@ Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wa
   mine.recv = locate(call.recv, MappedSide::recv, {includes(wanted, MappedSide::recv), call.stays});
   if (mine.recv.residency != Residency::host) mine.send = locate(call.send, MappedSide::send, {includes(wanted, MappedSide::send), call.stays});
   mine.send.in_place = call.send.address == call.recv.address;
-  // On which device would a rank be whose sides are both empty?
+  // Nobody could say on which device a rank would be whose sides are both empty.
   if (!queue_.lives() || (mine.on_device() && !equipped_for(call.needs))) mine = {};
   mine.withdrawn = mappings_->withdrawn();
   mine.chunk = chunk_;
@@ -136,8 +136,8 @@ Status DeviceSharing::map_peers(MappedSide sides) {
   return {};
 }
 
-// The program's thread launches nothing before the call returns: what the module has left for an idle device may be done. Not on a thread of
-// crossrail's own, beside which the program runs.
+// The program's thread launches nothing before the call returns, so what the module has left for an idle device may be done. It is not done
+// on a thread of crossrail's own, beside which the program runs.
 void DeviceSharing::end_call() {
   mappings_->end_call();
   if (!on_own_thread()) queue_.settle();

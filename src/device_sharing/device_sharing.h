@@ -1,5 +1,5 @@
-// DeviceSharing: calls on device memory among the ranks of a node, for one slot. It puts the parts of this folder together for the call
-// that runs.
+// DeviceSharing makes calls on device memory among the ranks of a node, for one slot. It puts the parts of this folder together for the
+// call that runs.
 //
 //   DeviceRendezvous   the ranks tell each other where their sides lie
 //   PeerMappings       what they map of each other
@@ -40,44 +40,44 @@
 
 namespace crossrail {
 
-// The sides of one call, as the program has them. A side of which `ours` is true (it has gaps that others cannot be told, or what
-// is sent in place) is staged whatever its memory.
+// These are the sides of one call, as the program has them. A side of which `ours` is true (it has gaps that others cannot be told, or it
+// is sent in place) is staged whatever its memory is.
 struct DeviceSide {
   const void* address = nullptr;
-  std::size_t bytes = 0;  // from `address` on, that the call may touch
+  std::size_t bytes = 0;  // The call may touch this many, from `address` on.
   bool ours = false;
-  bool empty = false;  // no bytes: of a v-call, or of a rooted one
-  bool gaps = false;   // between bytes of it: others can write to it as its places tell, but not read it
+  bool empty = false;  // It has no bytes, as in a v-call or a rooted one.
+  bool gaps = false;   // There are gaps between its bytes. Others can write to it as its places tell, but not read it.
 };
-// Of the room for messages.
+// The call needs this of the room for messages.
 struct MessageNeeds {
   std::size_t bytes = 0;
-  std::size_t longest = 0;      // bytes of a message
-  bool for_processors = false;  // that work with what is there: host memory
+  std::size_t longest = 0;      // It is the length of the longest message in bytes.
+  bool for_processors = false;  // Processors work with what is there, so it is host memory.
   MessageRoom::Where where = MessageRoom::Where::host;
 };
-// What a call needs of every rank besides.
+// A call needs this of every rank besides.
 struct DeviceNeeds {
   MessageNeeds room;
-  crossrail_reduction reduction{};  // that kernels can do; of nothing: none
-  bool no_staging = false;          // what would go through memory of ours is in host memory to this call
-  std::array<const void*, 4> arrays{};  // that its device reads where they are in device memory; null: none
+  crossrail_reduction reduction{};  // Kernels must be able to do it. A reduction of nothing asks for none.
+  bool no_staging = false;          // The call takes what would go through memory of ours as host memory.
+  std::array<const void*, 4> arrays{};  // Its device reads them where they are in device memory. Null stands for none.
 };
 struct DeviceCall {
   DeviceSide send, recv;
-  std::size_t block_bytes = 0;  // of v-calls: of this rank's longest
-  // Of v-calls: one for every rank, offsets from the address of `recv`. Elsewhere null.
+  std::size_t block_bytes = 0;  // In v-calls it is the length of this rank's longest block.
+  // In v-calls there is one for every rank, with offsets from the address of `recv`. Elsewhere it is null.
   const DevicePlace* places = nullptr;
-  const Group* node = nullptr;  // whose of them matter: the ranks of this node; null: it has all
+  const Group* node = nullptr;  // The places of these ranks, those of this node, matter. It is null if the node has all.
   DeviceNeeds needs;
-  bool stays = false;  // under way when it returns: what is mapped for it stays so as long as the program has the memory
+  bool stays = false;  // The call is under way when it returns. What is mapped for it stays so while the program has the memory.
 };
 
 class DeviceSharing {
  public:
   struct Config {
-    std::byte* region;            // device_lines_bytes of the node's segment
-    std::uint64_t staging_bytes;  // most device memory of ours, on each side
+    std::byte* region;            // It has device_lines_bytes of the node's segment.
+    std::uint64_t staging_bytes;  // It is the most device memory of ours on each side.
     PeerMappings::Limits mapped;
     DeviceLimits limits;
   };
@@ -86,33 +86,34 @@ class DeviceSharing {
   DeviceSharing(const DeviceSharing&) = delete;
   DeviceSharing& operator=(const DeviceSharing&) = delete;
 
-  // A call begins whose sides may be on devices. Returns whether look_for_modules() must be called: all ranks have a
-  // module already, or this is one of the calls 1, 2, 4, ... at which every rank of the node asks whether all have one by now.
+  // Notes that a call begins whose sides may be on devices. Returns whether look_for_modules() must be called: all ranks have a module
+  // already, or this is one of the calls 1, 2, 4, ... at which every rank of the node asks whether all have one by now.
   bool attends_call() { return mappings_.has_value() || std::has_single_bit(++calls_); }
   // All ranks of the node call this at the same calls.
   Status look_for_modules();
   bool active() const { return mappings_.has_value() && !mappings_->hopeless(); }
-  // Instead: for memory that only some ranks have and others may map (shared_device), of whom some may be without a module.
+  // This is called instead for memory that only some ranks have and others may map (shared_device). Some of these ranks may be without a
+  // module.
   void do_without_modules() { mappings_.emplace(region_.lines, control_, mapped_limits_); }
 
-  // Tells where the sides of the call lie and waits for all others. `wanted` are the sides that the call's plan
-  // maps.
+  // Tells where the sides of the call lie and waits for all others. `wanted` are the sides that the call's plan maps.
   Status exchange_descriptors(const DeviceCall& call, MappedSide wanted, bool& on_devices);
 
-  // ----- of the call whose descriptors have been exchanged
-  // Maps sides of all ranks, where they have not been. Code::unsupported, on all ranks alike, where some rank
-  // cannot: the call must be carried otherwise.
+  // ----- These concern the call whose descriptors have been exchanged.
+  // Maps sides of all ranks, where they have not been mapped. It returns Code::unsupported, on all ranks alike, where some rank cannot.
+  // Then the call must be carried otherwise.
   Status map_peers(MappedSide sides);
   bool staged(MappedSide side) const { return mine(side).residency == Residency::staged; }
-  // Returns whether some rank's side is.
+  // Returns whether some rank's side is staged.
   bool any_staged(MappedSide side) const;
-  // Bytes of a block that fit one round, of all ranks the least; of a v-call that nobody stages any number. And bytes of the
-  // longest block of all ranks.
+  // The first says how many bytes of a block fit one round, the least of all ranks. It may be any number for a v-call that nobody stages.
+  // The second is the length of the longest block of all ranks.
   std::size_t chunk() const { return chunk_; }
   std::size_t longest() const { return longest_; }
-  // Device memory of ours, where this side is staged: block i lies at i chunks.
+  // Returns device memory of ours, where this side is staged. Block i lies at i chunks.
   std::byte* staging(MappedSide side) const { return staging_.memory(side); }
-  // Block `number` of another rank's side, `begin` bytes behind the beginning of the side where it is not staged; this rank has it mapped.
+  // This names block `number` of another rank's side, which this rank has mapped. If the side is not staged, the block lies `begin` bytes
+  // behind its beginning.
   struct BlockAddress {
     int peer;
     MappedSide side;
@@ -124,31 +125,31 @@ class DeviceSharing {
   bool has_bytes(int owner, MappedSide side) const { return all_[static_cast<std::size_t>(owner)].side(side).residency != Residency::empty; }
   // Returns whether the call of `owner` is in place.
   bool in_place(int owner) const { return all_[static_cast<std::size_t>(owner)].send.in_place; }
-  // Of a v-call: what `owner` says of its blocks from and to `peer`, and where they lie from byte `from` on, where this rank has
+  // In a v-call, these say what `owner` says of its blocks from and to `peer`, and where they lie from byte `from` on, where this rank has
   // that mapped.
   const DevicePlace& place(int owner, int peer) const { return rendezvous_.place(owner, peer); }
   std::byte* receives_at(int owner, int peer, std::size_t from) const;
-  crossrail_elements receives(int owner, int peer, std::size_t from) const;  // the same, with the gaps that it has there
+  crossrail_elements receives(int owner, int peer, std::size_t from) const;  // It does the same with the gaps that it has there.
   const std::byte* sends_from(int owner, int peer, std::size_t from) const;
-  // For a call that stays under way.
+  // Keeps the mapping for a call that stays under way.
   void keep_mapped(MappedSide sides);
-  // All its work is done.
+  // Ends a call whose work is all done.
   void end_call();
 
   DeviceQueue& queue() { return queue_; }
   DeviceRendezvous& rendezvous() { return rendezvous_; }
   PeerMappings& mappings() { return *mappings_; }
-  // Of as many bytes as the call has asked for.
+  // It has as many bytes as the call has asked for.
   const MessageRoom& message_room() const { return message_room_; }
-  // Of calls that return when they are done. Both are there once `active`.
+  // They serve calls that return when they are done. Both are there once `active` holds.
   ReceiveBuffers& receive_buffers() { return *receive_buffers_; }
   StreamOrder& streams() { return *streams_; }
 
  private:
   const ExportedSide& mine(MappedSide side) const { return all_[static_cast<std::size_t>(control_.node_rank())].side(side); }
   struct Wanted {
-    bool mapped;  // by peers
-    bool stays;   // see DeviceCall
+    bool mapped;  // Peers map it.
+    bool stays;   // DeviceCall explains it.
   };
   // Returns whether this rank has what else the call needs.
   bool equipped_for(const DeviceNeeds& needs);
@@ -164,13 +165,13 @@ class DeviceSharing {
   DeviceStaging staging_;
   MessageRoom message_room_;
   DeviceRendezvous rendezvous_;
-  // Once all ranks have a module:
+  // They are there once all ranks have a module.
   std::optional<PeerMappings> mappings_;
   std::optional<ReceiveBuffers> receive_buffers_;
   std::optional<StreamOrder> streams_;
   std::uint64_t calls_ = 0;
 
-  // Of the present call.
+  // These concern the present call.
   DeviceDescriptors all_;
   const DevicePlace* places_ = nullptr;
   std::size_t block_bytes_ = 0;

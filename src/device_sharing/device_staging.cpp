@@ -7,7 +7,7 @@ namespace crossrail {
 namespace {
 
 constexpr std::size_t kLeastBytes = std::size_t{1} << 20;
-constexpr std::size_t kChunkUnit = 256;  // chunks are whole multiples: copies stay aligned
+constexpr std::size_t kChunkUnit = 256;  // Chunks are whole multiples of it, so that copies stay aligned.
 
 }  // namespace
 
@@ -20,7 +20,7 @@ bool DeviceStaging::reserve(MappedSide side, std::size_t block_bytes) {
   const auto most = static_cast<std::size_t>(limits_.most_bytes);
   piece.idle_calls = 0;
   if (piece.bytes >= std::min(bytes, most)) return enough(piece);
-  // What memory there is: half of what was asked for will do, in more rounds.
+  // There may be less memory: half of what was asked for will do, in more rounds.
   std::size_t wanted = std::min(std::bit_ceil(std::max(bytes, kLeastBytes)), most);
   for (; wanted > piece.bytes && wanted >= static_cast<std::size_t>(limits_.ranks) * kChunkUnit; wanted /= 2) {
     void* memory = nullptr;

@@ -1,5 +1,5 @@
-// DeviceStaging: device memory of ours, one piece a side, for what peers cannot map, what has gaps and what is
-// sent in place. Blocks lie in it one chunk apart; where they do not fit they go in rounds of a chunk each.
+// DeviceStaging holds device memory of ours, one piece a side, for what peers cannot map, what has gaps and what is sent in place. Blocks
+// lie in it one chunk apart. Where they do not fit, they go in rounds of a chunk each.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,19 @@ namespace crossrail {
 class DeviceStaging {
  public:
   struct Limits {
-    std::uint64_t most_bytes;  // of each side's
-    int ranks;                 // whose blocks it holds
+    std::uint64_t most_bytes;  // It limits each side's memory.
+    int ranks;                 // It holds the blocks of this many ranks.
   };
   DeviceStaging(const Limits& limits, const DeviceQueue& queue) : limits_(limits), queue_(queue) {}
   ~DeviceStaging() { release(); }
   DeviceStaging(const DeviceStaging&) = delete;
   DeviceStaging& operator=(const DeviceStaging&) = delete;
 
-  // Room for one block of every rank, or as much of that as may be had. False if there is none to speak of.
+  // Makes room for one block of every rank, or as much of that as may be had. It returns false if there would be too little.
   bool reserve(MappedSide side, std::size_t block_bytes);
-  // Bytes of every rank's block that fit.
+  // Returns how many bytes of every rank's block fit.
   std::size_t chunk(MappedSide side) const;
-  // A call has begun that does without this side's. After many in a row it is given back.
+  // Notes that a call has begun that does without this side's memory. After many such calls in a row the memory is given back.
   void not_needed(MappedSide side);
   std::byte* memory(MappedSide side) const { return piece(side).memory; }
   const crossrail_memory& facts(MappedSide side) const { return piece(side).facts; }

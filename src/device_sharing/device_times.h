@@ -1,5 +1,5 @@
-// DeviceTimes: when the device really did what the trace shows of it, where a trace is on and the module can tell. The host sees
-// that work is done a moment before its times are known: they are asked for later, and nobody waits for them.
+// DeviceTimes knows when the device really did what the trace shows of it, where a trace is on and the module can tell. The host sees that
+// work is done a moment before its times are known, so they are asked for later, and nobody waits for them.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace crossrail {
 
 class DeviceTimes {
  public:
-  // Of a queue that was opened with times.
+  // Opens it for a queue that was opened with times.
   void open(const crossrail_device_module& module, crossrail_queue* queue);
   // Waits a moment for the last ones.
   void close();
   // Adds those that are known by now to the trace.
   void collect();
 
-  // A piece of work of the device, which is what this event shows; 0: no event does.
+  // This is a piece of work of the device, which this event shows. 0 means that no event does.
   class Piece {
    public:
     Piece(DeviceTimes& times, trace::Number of) : times_(times), of_(times.module_ == nullptr ? 0 : of) {
@@ -30,7 +30,7 @@ class DeviceTimes {
     }
     Piece(const Piece&) = delete;
     Piece& operator=(const Piece&) = delete;
-    // For crossrail_work.
+    // Returns what crossrail_work takes as `piece`.
     std::uint64_t* number() { return of_ == 0 ? nullptr : &number_; }
 
    private:
@@ -45,9 +45,9 @@ class DeviceTimes {
     std::uint64_t piece;
   };
 
-  const crossrail_device_module* module_ = nullptr;  // null: no times
+  const crossrail_device_module* module_ = nullptr;  // It is null if there are no times.
   crossrail_queue* queue_ = nullptr;
-  std::vector<Asked> asked_;  // in their order
+  std::vector<Asked> asked_;  // They stay in their order.
 };
 
 }  // namespace crossrail

@@ -1,4 +1,4 @@
-// PeerMappings: what this rank exports.
+// This is the part of PeerMappings that deals with what this rank exports.
 
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ void PeerMappings::drop(int entry) {
   own = Own{};
 }
 
-// Asked for all of it: of several chunks a part is described as other memory.
+// Asks about all of the memory, because a part of several chunks is described as other memory.
 bool PeerMappings::is_freed(int entry) const {
   const Own& own = own_[entry];
   if (own.used == 0) return false;
@@ -26,7 +26,7 @@ bool PeerMappings::is_freed(int entry) const {
   return now.allocation != own.memory.allocation || now.base != own.memory.base;
 }
 
-// Peers shall not hold it any longer.
+// Withdraws an entry, so that peers hold it no longer.
 void PeerMappings::withdraw(int entry) {
   drop(entry);
   DeviceLines& mine = lines_[control_.node_rank()];
@@ -43,7 +43,7 @@ void PeerMappings::look_at_all() {
 }
 
 void PeerMappings::begin_call() {
-  // To ask takes some 0.2 us.
+  // Asking takes some 0.2 us.
   constexpr int kCallsALook = 4, kEntriesALook = 32;
   if (++calls_ % kCallsALook != 0 || entries_ == 0) return;
   for (int look = 0; look <= entries_ / kEntriesALook; ++look) {
@@ -67,7 +67,7 @@ bool PeerMappings::is_idle(int entry) const {
   return entry >= 0 && calls_ - own_[entry].used > kIdleCalls;
 }
 
-// The one that has not been used for longest of those that may go; -1: none may.
+// Returns the entry that has not been used for longest of those that may go, or -1 if none may.
 template <class May>
 int PeerMappings::oldest_that(May may_go) const {
   int oldest = -1;
@@ -77,7 +77,7 @@ int PeerMappings::oldest_that(May may_go) const {
   return oldest;
 }
 
-// Of those that count against the limit.
+// Returns the oldest of those that count against the limit.
 int PeerMappings::oldest_mapped() const {
   return oldest_that([this](int entry) { return mapped_[index(control_.node_rank(), entry)].bytes != 0; });
 }
@@ -86,7 +86,7 @@ int PeerMappings::oldest_entry() const {
   return oldest_that([this](int entry) { return !own_[entry].pinned && own_[entry].used != calls_; });
 }
 
-// Without taking the place of what has been used of late. What alone is more than may stay mapped is mapped for each call.
+// There must be room without taking the place of what has been used of late. What alone exceeds the limit is mapped for each call.
 bool PeerMappings::has_room(const crossrail_memory& memory, int entry) const {
   const std::uint64_t kept = bytes_of_[static_cast<std::size_t>(control_.node_rank())], most = limits_.most_mapped_bytes;
   if (memory.bytes <= most && kept + memory.bytes > most && !is_idle(oldest_mapped())) return false;
@@ -118,7 +118,7 @@ int PeerMappings::free_entry() const {
   return entries_ < DeviceLines::kExported ? entries_ : -1;
 }
 
-// A free entry, else the one that has not been used for longest; not one of this very call.
+// Returns a free entry, else the one that has not been used for longest. It is not one of this very call.
 int PeerMappings::entry_for(const crossrail_memory& memory) {
   int entry = free_entry();
   if (entry < 0) {
@@ -149,7 +149,7 @@ ExportedSide PeerMappings::export_side(const crossrail_memory& memory, const voi
   return side;
 }
 
-// Now that it is to be mapped: exports it, and sends its descriptors to all peers.
+// Exports the memory now that it is to be mapped, and sends its descriptors to all peers.
 void PeerMappings::hand_out(const ExportedSide& mine) {
   const int rank = control_.node_rank();
   Own& own = own_[mine.entry];
@@ -160,14 +160,14 @@ void PeerMappings::hand_out(const ExportedSide& mine) {
   own.descriptors.resize(exported.handle.chunk_count);
   bool all = true;
   for (int peer = 0; peer < control_.node_size() && !own.descriptors.empty(); ++peer) {
-    const bool maps = peer != rank && lines_[peer].identity != 0;  // without a queue it does not
+    const bool maps = peer != rank && lines_[peer].identity != 0;  // A rank without a queue does not map it.
     if (maps) all = send_descriptors(lines_[peer].socket, label(rank, mine.entry, peer), own.descriptors).ok() && all;
   }
   if (!all) own.list = list_descriptors(own.descriptors);
   exported.list = own.list;
 }
 
-// After all have been asked: whether a peer has refused it, so that it is not exported again.
+// Returns whether a peer has refused it, after all have been asked, so that it is not exported again.
 bool PeerMappings::refused(const ExportedSide& mine) {
   if (mine.residency == Residency::empty) return false;
   Own& own = own_[mine.entry];

@@ -7,8 +7,8 @@
 namespace crossrail {
 namespace {
 
-// Shared, though perhaps with nobody: modules take a mapping of their own of such pages, so that giving them back need not wait for the
-// device.
+// The pages are shared, though perhaps with nobody. Modules take a mapping of their own of such pages, so giving them back need not wait
+// for the device.
 bool get_pages(std::size_t bytes, HelperProcesses::Pages& pages) {
   HelperProcesses& helpers = HelperProcesses::of_process();
   if (helpers.count() > 0) return helpers.make_pages(bytes, pages).ok();

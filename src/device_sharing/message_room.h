@@ -1,5 +1,5 @@
-// MessageRoom: memory of ours for what goes to other nodes and what comes from there. This rank's device reads and writes it by itself, and the
-// messages begin and end in it: host memory, or memory of the device where the MPI library takes such addresses.
+// MessageRoom holds memory of ours for what goes to other nodes and what comes from there. This rank's device reads and writes it by
+// itself, and the messages begin and end in it. It is host memory, or memory of the device where the MPI library takes such addresses.
 #pragma once
 
 #include <bit>
@@ -20,15 +20,15 @@ class MessageRoom {
   MessageRoom(const MessageRoom&) = delete;
   MessageRoom& operator=(const MessageRoom&) = delete;
 
-  // For the call that runs. What it held is lost where it grows. What cannot be had on the device is host memory. False: so much cannot be had;
-  // then it is tried again, ever more seldom.
+  // Reserves memory for the call that runs. What it held is lost where it grows. It is host memory if it cannot be had on the device. The
+  // function returns false if so much cannot be had. Later calls try again, less and less often.
   bool reserve(std::size_t bytes, Where where);
-  // Where messages begin and end.
+  // Messages begin and end there.
   std::byte* memory() const { return of_messages_; }
-  // The same memory, as the device sees it.
+  // This is the same memory as the device sees it.
   std::byte* on_device() const { return on_device_; }
   Where where() const { return of_messages_ == nullptr || of_messages_ != device_.data ? Where::host : Where::device; }
-  // Before the queue is closed, and when no message is under way.
+  // Releases it before the queue is closed, and when no message is under way.
   void release();
 
  private:
@@ -41,7 +41,7 @@ class MessageRoom {
     }
   };
   struct Pages {
-    HelperProcesses::Pages pages;  // number 0: helper processes do not see them
+    HelperProcesses::Pages pages;  // If its number is 0, helper processes do not see them.
     std::byte* on_device = nullptr;
     Refusals refusals;
   };
@@ -58,7 +58,7 @@ class MessageRoom {
   const DeviceQueue& queue_;
   Pages host_;
   OnDevice device_;
-  std::byte *of_messages_ = nullptr, *on_device_ = nullptr;  // of the call that runs
+  std::byte *of_messages_ = nullptr, *on_device_ = nullptr;  // They are those of the call that runs.
 };
 
 }  // namespace crossrail

@@ -33,8 +33,8 @@ ParcelLabel PeerMappings::label(int owner, int entry, int receiver) const {
   return {lines_[owner].number, static_cast<std::uint64_t>(receiver), static_cast<std::uint64_t>(entry), its.version.load(std::memory_order_relaxed)};
 }
 
-// Only what the descriptors say, and not the versions that the entries have by now: an owner may have gone on to its next call, and all
-// ranks are to know the same.
+// This takes only what the descriptors say, and not the versions that the entries have by now. An owner may have gone on to its next call,
+// and all ranks are to know the same.
 void PeerMappings::drop_withdrawn(const DeviceDescriptors& all) {
   for (int owner = 0; owner < control_.node_size(); ++owner) {
     for (std::uint64_t& next = withdrawn_by_[static_cast<std::size_t>(owner)]; next < all[static_cast<std::size_t>(owner)].withdrawn; ++next) {
@@ -75,7 +75,7 @@ void PeerMappings::end_call() {
   }
 }
 
-// The mapping that has not been used for longest goes.
+// Drops the mapping that has not been used for longest.
 void PeerMappings::shrink(int owner) {
   int oldest = -1;
   for (int entry = 0; entry < DeviceLines::kExported; ++entry) {
@@ -99,13 +99,13 @@ Status PeerMappings::map_one(const OpenQueue& queue, int owner, const ExportedSi
   return opened;
 }
 
-// Own memory, and without a queue: only notes that all have been asked. All ranks count the same bytes of an owner.
+// With its own memory, or without a queue, a rank only notes that all have been asked. All ranks count the same bytes of an owner.
 Status PeerMappings::open(const OpenQueue& queue, int owner, const ExportedSide& side) {
   forget(owner, side.entry);
   Mapped& one = mapped_[index(owner, side.entry)];
   one.version = side.version;
   one.used = calls_;
-  one.bytes = side.residency == Residency::staged ? 0 : lines_[owner].exported[side.entry].handle.bytes;  // memory of ours goes when it is idle
+  one.bytes = side.residency == Residency::staged ? 0 : lines_[owner].exported[side.entry].handle.bytes;  // Memory of ours goes when it is idle.
   bytes_of_[static_cast<std::size_t>(owner)] += one.bytes;
   if (owner == control_.node_rank() || queue.handle == nullptr) return {};
   const Status mapped = map_one(queue, owner, side);
@@ -126,7 +126,7 @@ Status PeerMappings::map(MappedSide side, const DeviceDescriptors& all, const Op
   if (fresh(control_.node_rank(), own)) hand_out(own);
   CROSSRAIL_TRY(control_.barrier());
   Status mine;
-  std::string why;  // the thread's text may be another call's by the time that all have agreed
+  std::string why;  // The thread's text may be another call's by the time that all have agreed.
   for (int rank = 0; rank < control_.node_size(); ++rank) {
     if (!fresh(rank, of(rank))) continue;
     const Status opened = open(queue, rank, of(rank));
@@ -138,7 +138,7 @@ Status PeerMappings::map(MappedSide side, const DeviceDescriptors& all, const Op
   CROSSRAIL_TRY(control_.agree(mine.ok() ? Code::ok : Code::unsupported, worst));
   const bool own_refused = refused(own);
   if (worst == Code::ok) return {};
-  // If even our own memory cannot be mapped, nothing can: all ranks hear of it.
+  // If even our own memory cannot be mapped, nothing can, and all ranks hear of it.
   CROSSRAIL_TRY(control_.agree(own_refused && own.residency == Residency::staged ? Code::unsupported : Code::ok, worst));
   if (worst != Code::ok) {
     hopeless_calls_ = next_hopeless_calls_;

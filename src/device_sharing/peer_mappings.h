@@ -1,16 +1,15 @@
-// PeerMappings: device memory of the ranks of a node, mapped by each other.
+// PeerMappings keeps the device memory that the ranks of a node have mapped of each other.
 //
-// A rank exports an allocation in one of its entries; the version of the entry tells peers when it holds
-// another one, which they then map in place of the one before. Memory that was freed and allocated again at the
-// same address, which the driver gives another allocation id, is never taken for the old one.
+// A rank exports an allocation in one of its entries. The version of the entry tells peers when it holds another one, which they then map
+// in place of the one before. Memory that was freed and allocated again at the same address gets another allocation id from the driver, so
+// it is never taken for the old one.
 //
-// To map memory in the place of other memory costs more than to stage it, so what is in use stays: of more allocations in turn than there
-// are entries, or bytes that may be mapped, the others are staged.
+// Mapping memory in the place of other memory costs more than staging it, so what is in use stays. If more allocations take turns than
+// there are entries, or bytes that may be mapped, the others are staged.
 //
-// Memory is not free before all have unmapped it. Owners look in every call at some entries whether their memory is
-// still there, and say in their descriptors what they have withdrawn, so that peers let go of what has been freed within
-// a few calls, all in the same one; and of the memory of one owner they keep no more than `most_mapped_bytes` from one
-// call to the next.
+// Memory is not free before all have unmapped it. Owners look in every call at some entries whether their memory is still there, and say in
+// their descriptors what they have withdrawn. So peers let go of what has been freed within a few calls, all in the same one. Of the memory
+// of one owner they keep no more than `most_mapped_bytes` from one call to the next.
 #pragma once
 
 #include <cstddef>
@@ -29,69 +28,70 @@ namespace crossrail {
 class PeerMappings {
  public:
   struct Limits {
-    std::uint64_t staged_uses;        // of memory, before it is mapped
-    std::uint64_t most_mapped_bytes;  // of what an owner's program has, between calls
+    std::uint64_t staged_uses;        // Memory is used this many times before it is mapped.
+    std::uint64_t most_mapped_bytes;  // It limits what an owner's program has mapped between calls.
   };
-  // This rank's lines are set up here, which all ranks do before any exports.
+  // It sets up this rank's lines, which all ranks do before any exports.
   PeerMappings(DeviceLines* lines, ControlBlock& control, const Limits& limits);
   ~PeerMappings();
   PeerMappings(const PeerMappings&) = delete;
   PeerMappings& operator=(const PeerMappings&) = delete;
 
-  // ----- of this rank's memory
-  // Finds or makes the entry of the memory at `address`. The residency stays `host` where it cannot be
-  // shared or peers have refused to map it.
+  // ----- These concern this rank's memory.
+  // Finds or makes the entry of the memory at `address`. The residency stays `host` where it cannot be shared or peers have refused to map
+  // it.
   ExportedSide export_side(const crossrail_memory& memory, const void* address);
-  // A call begins. Looks at some entries, different ones each time: their memory may have been freed.
+  // Begins a call. It looks at some entries, different ones each time, because their memory may have been freed.
   void begin_call();
-  // How many exports are over so far: for the descriptor, once what the call has is exported.
+  // Returns how many exports are over so far. It goes into the descriptor, once what the call has is exported.
   std::uint64_t withdrawn() const { return withdrawn_; }
   // Returns whether memory of the program that is used once more should be mapped, not staged.
   bool worth_mapping(const crossrail_memory& memory);
-  // Not to lose its entry as long as it lives: kernels that nobody waits for may use it. Not all entries can be pinned.
+  // The memory must not lose its entry as long as it lives, because kernels that nobody waits for may use it. Not all entries can be
+  // pinned.
   bool can_pin(const crossrail_memory& memory);
   void pin(const ExportedSide& mine);
 
-  // ----- of the peers'
-  // What owners have withdrawn is let go of.
+  // ----- These concern the peers' memory.
+  // Lets go of what owners have withdrawn.
   void drop_withdrawn(const DeviceDescriptors& all);
-  // Maps one side of all ranks, where that has not been done, for the device of `queue`; that of none: this rank maps nothing. All ranks call it
-  // alike. Code::unsupported, on all ranks alike, where some rank cannot.
+  // Maps one side of all ranks, where that has not been done, for the device of `queue`. If `queue` is none, this rank maps nothing. All
+  // ranks call it alike. It returns Code::unsupported, on all ranks alike, where some rank cannot.
   Status map(MappedSide side, const DeviceDescriptors& all, const OpenQueue& queue);
-  // Mapped as long as their owners keep them.
+  // Keeps them mapped as long as their owners keep them.
   void keep(MappedSide side, const DeviceDescriptors& all);
-  // What is kept of an owner is of no more use: all ranks let go of it alike.
+  // Lets go of what is kept of an owner, once it is of no more use. All ranks do so alike.
   void let_go(int owner, const ExportedSide& side);
-  // The call that had them is over: of what is mapped for calls no more than the limit is kept. All ranks alike.
+  // Ends the call that had them. Of what is mapped for calls no more than the limit is kept. All ranks do so alike.
   void end_call();
-  // Where it lies here; null if it could not be mapped.
+  // Returns where it lies here, or null if it could not be mapped.
   std::byte* at(int owner, const ExportedSide& side) const {
     const auto& mapping = mapped_[index(owner, side.entry)].mapping;
     std::byte* const base = mapping == nullptr ? nullptr : mapping->mapped.load(std::memory_order_relaxed);
     return base == nullptr ? nullptr : base + side.offset;
   }
-  // Not even memory of ours can be mapped, on some rank: on all ranks alike, for so many calls, more each time.
+  // Returns whether not even memory of ours can be mapped, on some rank. All ranks know it alike, for so many calls, more each time.
   bool hopeless() const { return hopeless_calls_ > 0; }
   void pass_call() { hopeless_calls_ -= hopeless() ? 1 : 0; }
 
  private:
   struct Own {
     crossrail_memory memory{};
-    std::uint64_t used = 0;  // number of the call that used it last; 0: free
+    std::uint64_t used = 0;  // It is the number of the call that used it last, or 0 if it is free.
     bool pinned = false;
-    Chunks descriptors;      // of the handle, until all peers have been asked
+    Chunks descriptors;      // They are those of the handle, until all peers have been asked.
     int list = -1;
   };
   struct Mapped {
     std::uint64_t version = 0;
     std::shared_ptr<Mapping> mapping;
-    std::uint64_t bytes = 0;  // that count against the limit; 0: kept, or of ours
-    std::uint64_t used = 0;   // number of the call that used it last
+    std::uint64_t bytes = 0;  // This many count against the limit. It is 0 if the memory is kept or ours.
+    std::uint64_t used = 0;   // It is the number of the call that used it last.
   };
   std::size_t index(int owner, int entry) const {
     return static_cast<std::size_t>(owner) * DeviceLines::kExported + static_cast<std::size_t>(entry);
   }
-  // True if peers have not yet been asked to map what `owner` exports. The same on every rank.
+  // Returns whether peers have not yet been asked to map what `owner` exports. It is the same on every rank.
   bool fresh(int owner, const ExportedSide& side) const {
     return side.residency != Residency::empty && mapped_[index(owner, side.entry)].version != side.version;
   }
@@ -123,14 +123,14 @@ class PeerMappings {
   ControlBlock& control_;
   Own own_[DeviceLines::kExported];
   Limits limits_;
-  int entries_ = 0;  // that have been used so far
+  int entries_ = 0;  // This many have been used so far.
   int pins_ = 0;
   std::uint64_t calls_ = 1;
-  int looked_ = 0;  // entry that was looked at last
+  int looked_ = 0;  // It is the entry that was looked at last.
   std::uint64_t withdrawn_ = 0;
-  std::vector<Mapped> mapped_;               // by owner and entry
-  std::vector<std::uint64_t> withdrawn_by_;  // by owner: those that have been let go of
-  std::vector<std::uint64_t> bytes_of_;      // by owner: those of all its `mapped_`
+  std::vector<Mapped> mapped_;               // They are indexed by owner and entry.
+  std::vector<std::uint64_t> withdrawn_by_;  // They are indexed by owner and have been let go of.
+  std::vector<std::uint64_t> bytes_of_;      // They are indexed by owner and add up all its `mapped_`.
   UnmappedAllocations unmapped_;
   std::uint64_t hopeless_calls_ = 0, next_hopeless_calls_ = 64;
 };

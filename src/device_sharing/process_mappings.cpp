@@ -11,12 +11,12 @@ struct Mappings {
   std::map<ForeignAllocation, std::weak_ptr<Mapping>> all;
 };
 Mappings& mappings_of_process() {
-  static Mappings& mappings = *new Mappings;  // lives as long as the process
+  static Mappings& mappings = *new Mappings;  // They live as long as the process.
   return mappings;
 }
 
-// Whole allocations of a process that overlap cannot exist at the same time: the other one was freed,
-// and drivers may refuse to map the new one as long as it is mapped.
+// Whole allocations of a process that overlap cannot exist at the same time. So the other one was freed, and drivers may refuse to map the
+// new one as long as it is mapped.
 void close_overlapping(Mappings& mappings, const ForeignAllocation& fresh, std::uint64_t bytes) {
   for (auto& [other, weak] : mappings.all) {
     if (other.process != fresh.process || other.place != fresh.place) continue;

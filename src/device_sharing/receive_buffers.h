@@ -1,6 +1,6 @@
-// ReceiveBuffers: device memory of every rank that all ranks of the node have mapped for good, into which their kernels write packets,
-// data and flag together, and the lines of their barriers. Each form of packets has memory of its own: what is data in one would be a
-// flag in the other.
+// ReceiveBuffers holds device memory of every rank that all ranks of the node have mapped for good. Their kernels write packets into it,
+// data and flag together, and it holds the lines of their barriers. Each form of packets has memory of its own, because what is data in one
+// would be a flag in the other.
 #pragma once
 
 #include <vector>
@@ -22,19 +22,19 @@ class ReceiveBuffers {
   ReceiveBuffers(const ReceiveBuffers&) = delete;
   ReceiveBuffers& operator=(const ReceiveBuffers&) = delete;
 
-  // For blocks of up to `most_bytes`. All ranks come with the same, which stays the same for a form from the first time on, when no
-  // call's work is under way. Errors, on all ranks alike: no_memory, unsupported.
+  // Opens buffers for blocks of up to `most_bytes`. All ranks come with the same number, which stays the same for a form from the first
+  // time on, when no call's work is under way. It may fail with no_memory or unsupported, on all ranks alike.
   Status open(crossrail_packet_form form, std::size_t most_bytes);
   // Fills in where the packets go, by their form.
   void address(crossrail_packets& packets) const;
-  // By the lines behind LL packets.
+  // Returns a barrier that uses the lines behind LL packets.
   crossrail_barrier barrier() const;
 
  private:
   struct Area {
     std::byte* own = nullptr;
     std::size_t bytes = 0;
-    std::vector<void*> all;  // by node rank, once they are mapped
+    std::vector<void*> all;  // They are indexed by node rank, once they are mapped.
   };
   Status map(const ExportedSide& mine, Area& area);
 

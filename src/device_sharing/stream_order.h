@@ -1,7 +1,6 @@
-// StreamOrder: calls in the order of a stream of the program's. They are enqueued and nobody waits for them, so
-// that ranks wait for each other in kernels, by barriers in the streams; all that counts rounds lies on the
-// device, so that a captured graph can be replayed. A thread looks after the peers: when one has ended, kernels
-// that wait for it are told to give up.
+// StreamOrder carries calls in the order of a stream of the program's. They are enqueued and nobody waits for them, so ranks wait for each
+// other in kernels, by barriers in the streams. All that counts rounds lies on the device, so that a captured graph can be replayed. A
+// thread looks after the peers: when one has ended, kernels that wait for it are told to give up.
 #pragma once
 
 #include <atomic>
@@ -12,7 +11,7 @@
 
 namespace crossrail {
 
-// Around a piece of work: a barrier of the ranks before it, after it, or both.
+// A piece of work has a barrier of the ranks before it, after it, or both.
 enum class Meet { before, after, both };
 
 class StreamOrder {
@@ -22,20 +21,20 @@ class StreamOrder {
   ~StreamOrder() { stop_watching(); }
   StreamOrder(const StreamOrder&) = delete;
 
-  // What every call needs, and receive buffers for LL packets of blocks up to `most_bytes`. Made when a call is planned, by all
-  // ranks alike. Errors, on all ranks alike: no_memory, unsupported; on this one: unsupported, where it gets no thread.
+  // Makes what every call needs, and receive buffers for LL packets of blocks up to `most_bytes`, when a call is planned, by all ranks
+  // alike. It may fail with no_memory or unsupported, on all ranks alike, and with unsupported on this rank alone, where it gets no thread.
   Status open(std::size_t most_bytes);
-  // Receive buffers for packets of that form, as ReceiveBuffers::open; after `open`.
+  // Makes receive buffers for packets of that form, as ReceiveBuffers::open does. It is called after `open`.
   Status open_packets(crossrail_packet_form form, std::size_t most_bytes) { return buffers_.open(form, most_bytes); }
-  // Errors: peer_lost.
+  // It may fail with peer_lost.
   Status check_peers() const;
 
   Status exchange(void* stream, const std::vector<crossrail_block>& blocks, crossrail_engine engine, Meet meet);
   Status combination(void* stream, crossrail_combination combination, Meet meet);
   Status packets(void* stream, crossrail_packets packets);
-  // Every rank's blocks, between two barriers.
+  // Moves every rank's blocks, between two barriers.
   Status counted(void* stream, crossrail_counted_exchange exchange);
-  // No thread looks after the peers any longer.
+  // Stops the thread that looks after the peers.
   void stop_watching();
 
  private:
@@ -44,7 +43,7 @@ class StreamOrder {
   DeviceQueue& queue_;
   ControlBlock& control_;
   Links& links_;
-  ReceiveBuffers buffers_;  // calls that do not return before their end have others: they may run meanwhile
+  ReceiveBuffers buffers_;  // Calls that do not return before their end have others, because they may run meanwhile.
   std::atomic<bool> lost_{false};
   std::stop_source stop_;
   std::thread watcher_;

@@ -22,7 +22,7 @@ bool UnmappedAllocations::may_be_mapped(const crossrail_memory& memory) {
   return ++one.uses >= one.not_before;
 }
 
-// What has failed may have been for want of memory: tried again at ever longer intervals.
+// What has failed may have been for want of memory, so it is tried again at ever longer intervals.
 void UnmappedAllocations::refused(const crossrail_memory& memory) {
   constexpr std::uint64_t kSoonest = 8;
   One& one = find(memory);

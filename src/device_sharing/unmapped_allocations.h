@@ -1,6 +1,6 @@
-// UnmappedAllocations: what a rank remembers of its allocations that peers have not mapped. To map memory, and to let
-// go of it again, costs much more than to stage it: memory is staged until it has been used some times, so that
-// what a program allocates for one call is never mapped; and for a while after peers have refused it.
+// UnmappedAllocations remembers a rank's allocations that peers have not mapped. Mapping memory, and letting go of it again, costs much
+// more than staging it. So memory is staged until it has been used some times, and what a program allocates for one call is never mapped.
+// Memory is also staged for a while after peers have refused it.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace crossrail {
 class UnmappedAllocations {
  public:
   explicit UnmappedAllocations(std::uint64_t staged_uses) : staged_uses_(staged_uses) {}
-  // One more use of the memory; whether it is to be mapped by now.
+  // Counts one more use of the memory and returns whether it is to be mapped by now.
   bool worth_mapping(const crossrail_memory& memory);
-  // The same for what cannot be staged: false only after peers have refused it.
+  // Does the same for what cannot be staged. It is false only after peers have refused it.
   bool may_be_mapped(const crossrail_memory& memory);
   void refused(const crossrail_memory& memory);
 
@@ -31,14 +31,14 @@ class UnmappedAllocations {
   };
   struct One {
     std::uint64_t uses = 0;
-    std::uint64_t not_before = 0;  // so many uses
-    std::uint64_t last = 0;        // when it was looked for
+    std::uint64_t not_before = 0;  // It is not tried before this many uses.
+    std::uint64_t last = 0;        // It was last looked for at this time.
   };
   One& find(const crossrail_memory& memory);
 
   std::uint64_t staged_uses_;
   std::uint64_t clock_ = 0;
-  std::unordered_map<Key, One, Hash> all_;  // what was not used for longest makes room
+  std::unordered_map<Key, One, Hash> all_;  // What was not used for longest makes room.
 };
 
 }  // namespace crossrail

@@ -13,14 +13,14 @@ namespace {
 using allreduce::Shares;
 using allreduce::Stretch;
 
-// Shares that go whole, in fewer messages, and not halved or round a ring.
+// Shares below this size go whole, in fewer messages, and not halved or round a ring.
 constexpr std::size_t kFewBytes = 8 * 1024;
 
-// A part of everybody's share.
+// This is a part of everybody's share.
 struct Part {
   std::size_t number = 0;
   std::uint64_t epoch = 0;
-  DeviceWork fetched;  // to the rooms
+  DeviceWork fetched;  // It fetches the elements to the rooms.
 };
 
 class Allreduce {
@@ -31,12 +31,12 @@ class Allreduce {
         operands_(lanes ? device.members().leaders() : own_), combinations_(launched_.size()) {}
 
   Status run() {
-    if (lanes_ || device_.each_launches()) CROSSRAIL_TRY(device_.control().barrier());  // the leaders' elements are there
+    if (lanes_ || device_.each_launches()) CROSSRAIL_TRY(device_.control().barrier());  // After it the leaders' elements are there.
     if (lanes_ && device_.topology().one_node()) return straight();
     const int sharers = lanes_ ? device_.topology().smallest_node() : device_.members().fewest_processes();
     shares_ = {elements_.count, std::max<std::size_t>(1, device_.least_share_bytes() / bytes_), sharers};
     most_ = device_.room_bytes() / bytes_;
-    const std::size_t parts = (shares_.of(0).count + most_ - 1) / most_;  // nobody has more
+    const std::size_t parts = (shares_.of(0).count + most_ - 1) / most_;  // Nobody has more.
     Part before;
     for (std::size_t number = 0; number < parts; ++number) {
       Part part{number, device_.control().next_epoch(), {}};
@@ -45,16 +45,16 @@ class Allreduce {
       before = part;
     }
     CROSSRAIL_TRY(across(before));
-    // Where this rank's leader has the results from one launcher, those of other devices do not matter.
+    // If this rank's leader has the results from one launcher, those of other devices do not matter.
     return lanes_ || device_.each_launches() ? device_.queue().finish(given_) : device_.queue().finish_launched(given_);
   }
 
  private:
   static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
-  // Where elements from `first` on lie with a leader.
+  // Returns where elements from `first` on lie with a leader.
   std::byte* with(int leader, std::size_t first) const { return device_.memory_of(buffer_, leader) + elements_.offset + first * bytes_; }
 
-  // One node: a share for every process that launches.
+  // Combines in one node, with a share for every process that launches.
   Status straight() {
     std::vector<int> launchers;
     for (int rank = 0; rank < device_.control().node_size(); ++rank) {
@@ -72,7 +72,7 @@ class Allreduce {
     return device_.queue().finish(work);
   }
 
-  // A rank's piece of a part.
+  // Returns a rank's piece of a part.
   Stretch piece(int node_rank, const Part& part) const {
     const Stretch share = shares_.of(lanes_ ? node_rank : device_.members().place_of(node_rank));
     const std::size_t done = std::min(part.number * most_, share.count);
@@ -80,7 +80,8 @@ class Allreduce {
   }
   static std::size_t room_of(const Part& part) { return part.number % 2; }
 
-  // Device to rooms, of all for whom this rank launches. What an earlier part has left there, the device has done before.
+  // Moves elements from the device to the rooms of all for whom this rank launches. The device is done with what an earlier part has left
+  // there.
   Status fetch(Part& part) { return lanes_ ? combine_into_rooms(part) : copy(part, Way::to_rooms, part.fetched); }
 
   Status across(const Part& part) {
@@ -135,7 +136,7 @@ class Allreduce {
     return device_.queue().begin_combinations(combinations_.all(), given_, Launch::one_a_device);
   }
 
-  // So many rows to read and to write, to be written in, of one stretch.
+  // Adds rows to read and to write, in these numbers, of one stretch. The caller fills them in.
   allreduce_device::Share add(const Stretch& elements, std::size_t from, std::size_t to) {
     return combinations_.add(device_.plan(), {static_cast<int>(from), static_cast<int>(to)}, elements.count * bytes_);
   }
@@ -144,19 +145,19 @@ class Allreduce {
   const Buffer& buffer_;
   const Elements& elements_;
   bool lanes_;
-  std::size_t bytes_;  // of an element
-  int rank_;           // in the node
+  std::size_t bytes_;  // It is the size of an element.
+  int rank_;           // It is the rank in the node.
   const std::vector<int>& launched_;
-  std::vector<int> own_;              // this rank's leader
-  const std::vector<int>& operands_;  // the leaders whose elements this rank's node, or device, combines
+  std::vector<int> own_;              // It holds this rank's leader.
+  const std::vector<int>& operands_;  // They are the leaders whose elements this rank's node, or device, combines.
   Shares shares_{};
-  std::size_t most_ = 0;  // elements of a part
-  DeviceWork given_;      // back from the rooms, of the part before
+  std::size_t most_ = 0;  // A part has at most this many elements.
+  DeviceWork given_;      // It brings the part before back from the rooms.
   std::vector<crossrail_block> blocks_;
-  allreduce_device::Shares combinations_;  // of a step
+  allreduce_device::Shares combinations_;  // They are those of a step.
 };
 
-// The same on all ranks, as MPI obliges them to give the same arguments.
+// The result is the same on all ranks, as MPI obliges them to give the same arguments.
 Status check(const SharedDevice& device, const Buffer& buffer, const Elements& elements) {
   const std::size_t bytes = bytes_of(elements.reduction.element);
   if (!is_defined(elements.reduction)) return failed(Code::invalid, "an operation that is not MPI's own, or not defined for such elements");
@@ -177,7 +178,7 @@ bool in_lanes(const SharedDevice& device, const Buffer& buffer, const Elements& 
 Status allreduce(SharedDevice& device, const Buffer& buffer, const Elements& elements) {
   CROSSRAIL_TRY(check(device, buffer, elements));
   device.await_copies(buffer);
-  if (device.alone() || device.members().devices() == 1 || elements.count == 0) return {};  // there is nothing to combine with
+  if (device.alone() || device.members().devices() == 1 || elements.count == 0) return {};  // There is nothing to combine with.
   const bool lanes = in_lanes(device, buffer, elements);
   const std::uint64_t bytes = elements.count * bytes_of(elements.reduction.element);
   const Shape shape{Collective::allreduce, Memory::device, true, bytes, Order::call, elements.reduction};

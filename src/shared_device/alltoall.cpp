@@ -11,11 +11,12 @@ namespace {
 using allreduce::Shares;
 using allreduce::Stretch;
 
-// So much of everybody's share of two blocks: to the device so many steps further on, and from the one as many before.
+// This is a part of everybody's share of two blocks: one goes to the device `step` steps further on, and one comes from the device as many
+// steps before.
 struct StepPart {
-  std::size_t number = 0;  // of all of the call
+  std::size_t number = 0;  // It counts all parts of the call.
   int step = 0;
-  std::size_t done = 0;  // bytes of each share, in the parts before
+  std::size_t done = 0;  // It counts the bytes of each share in the parts before.
   std::uint64_t epoch = 0;
   DeviceWork fetched;
 };
@@ -28,10 +29,10 @@ class Alltoall {
         shares_{blocks.bytes, device.least_share_bytes(), members_.fewest_processes()} {}
 
   Status run() {
-    CROSSRAIL_TRY(device_.control().barrier());  // what leaders send is there, and may be written where they receive
+    CROSSRAIL_TRY(device_.control().barrier());  // After it, what leaders send is there, and others may write where they receive.
     CROSSRAIL_TRY(copy_in_node());
     if (device_.topology().one_node() && blocks_.send.mapped && blocks_.recv.mapped) return device_.queue().finish(given_);
-    const std::size_t most = shares_.of(0).count;  // nobody has more
+    const std::size_t most = shares_.of(0).count;  // Nobody has more.
     StepPart before;
     std::size_t number = 0;
     for (int step = 1; step < members_.devices(); ++step) {
@@ -47,14 +48,14 @@ class Alltoall {
   }
 
  private:
-  // Other devices of this node whose processes copy straight.
+  // Returns whether processes copy straight to another device, which must be of this node.
   bool direct(int other) const {
     return other == members_.device() || (blocks_.send.mapped && blocks_.recv.mapped && members_.node_leader(other) >= 0);
   }
   int to(const StepPart& part) const { return (members_.device() + part.step) % members_.devices(); }
   int from(const StepPart& part) const { return (members_.device() - part.step + members_.devices()) % members_.devices(); }
 
-  // Whole blocks, by whoever launches for this device's leader.
+  // Copies whole blocks. It is done by whoever launches for this device's leader.
   Status copy_in_node() {
     list_.clear();
     for (int other = 0; rank_ == leader_ && other < members_.devices(); ++other) {
@@ -68,7 +69,7 @@ class Alltoall {
     return device_.memory_of(buffer, leader) + static_cast<std::size_t>(number) * blocks_.bytes;
   }
 
-  // A rank's piece of a part, of a block that goes by messages.
+  // Returns a rank's piece of a part, of a block that goes by messages.
   Stretch piece(int node_rank, const StepPart& part, int other) const {
     const Stretch share = direct(other) ? Stretch{0, 0} : shares_.of(members_.place_of(node_rank));
     const std::size_t done = std::min(part.done, share.count);
@@ -105,9 +106,9 @@ class Alltoall {
   SharedDevice& device_;
   const Members& members_;
   const Blocks& blocks_;
-  int rank_, leader_;  // in the node
+  int rank_, leader_;  // They are ranks in the node.
   const std::vector<int>& launched_;
-  Shares shares_;  // of a block
+  Shares shares_;  // They are shares of a block.
   DeviceWork given_;
   std::vector<crossrail_block> list_;
 };

@@ -1,4 +1,4 @@
-// SharedDevice: its buffers, from a leader's memory to what the ranks of its node have mapped.
+// This is the part of SharedDevice that deals with its buffers, from a leader's memory to what the ranks of its node have mapped.
 
 #include "base/bytes.h"
 #include "device/device.h"
@@ -6,7 +6,7 @@
 
 namespace crossrail::shared_device {
 
-// Why a buffer cannot be opened. All ranks agree on the largest.
+// It says why a buffer cannot be opened. All ranks agree on the largest reason.
 enum class SharedDevice::Reason : std::uint32_t {
   none, differing_bytes, nothing, no_module, host_memory, too_short, no_queue, elsewhere, no_pages, not_mapped
 };
@@ -55,7 +55,7 @@ SharedDevice::Reason SharedDevice::look_at(const OwnMemory& mine, crossrail_memo
   return alone() ? Reason::none : prepare_device(facts);
 }
 
-// At the first buffer: a queue near it, and for the rooms of those for whom this rank launches.
+// At the first buffer, opens a queue near it, and the rooms of those for whom this rank launches.
 SharedDevice::Reason SharedDevice::prepare_device(const crossrail_memory& facts) {
   queue().use_module(device::module());
   if (!queue().open(facts)) return Reason::no_queue;
@@ -75,7 +75,7 @@ Status SharedDevice::open_buffer(const OwnMemory& mine, Buffer& buffer) {
   return call({"crossrail_shared_buffer_open", buffer.number, 0}, [&] { return check_buffer(mine, buffer); });
 }
 
-// Equal where the largest is as large as the smallest.
+// The lengths are equal if the largest is as large as the smallest.
 Status SharedDevice::check_buffer(const OwnMemory& mine, Buffer& buffer) {
   crossrail_memory facts{};
   CROSSRAIL_TRY(agree_on_reason(look_at(mine, facts)));
@@ -90,8 +90,8 @@ Status SharedDevice::check_buffer(const OwnMemory& mine, Buffer& buffer) {
   return share_buffer(facts, buffer);
 }
 
-// Leaders export it once, whoever has a queue maps that of all leaders of its node. Where that cannot be, a leader alone reaches
-// its own.
+// Leaders export the memory once, and each rank that has a queue maps that of all leaders of its node. Where that cannot be, a leader alone
+// reaches its own.
 Status SharedDevice::share_buffer(const crossrail_memory& facts, Buffer& buffer) {
   DeviceDescriptor mine;
   mine.send.residency = mine.recv.residency = Residency::empty;

@@ -20,7 +20,7 @@ SharedDevice::SharedDevice(Slot& slot, const std::vector<int>& keys)
   plan_.slot_scratch = &slot.scratch;
   plan_.remote_partners.resize(static_cast<std::size_t>(slot.owner.topology.size));
   plan_.algorithm = "shared_device";
-  slot_.devices.reset();  // for calls on the program's own buffers
+  slot_.devices.reset();  // It was made for calls on the program's own buffers.
   if (slot_.control == nullptr || settings().devices == 0) return;
   const DeviceLimits limits{static_cast<int>(settings().multiprocessors), 0, !each_launches_};
   slot_.devices = std::make_unique<DeviceSharing>(DeviceSharing::Config{control().extension(), 0, {0, settings().device_mapped_bytes}, limits}, control(), *slot_.links);
@@ -72,7 +72,7 @@ Status SharedDevice::begin_copies(const std::vector<crossrail_block>& blocks, De
   return queue().begin_exchange(blocks, kernels ? CROSSRAIL_ENGINE_KERNEL : CROSSRAIL_ENGINE_COPY, work, Launch::one_a_device);
 }
 
-// Whole pages: a device gets those of the ranks for which its process launches.
+// Makes rooms of whole pages, because a device gets those of the ranks for which its process launches.
 Status SharedDevice::make_rooms() {
   const Status opened = slot_.links->open_messages();
   const auto ranks = static_cast<std::size_t>(topology().node_size());

@@ -1,8 +1,9 @@
-// SharedDevice: several processes a GPU. The first rank of each device, its leader, owns buffers there, and all ranks of the device drive
-// their shares of a collective at the same time. What a process sends to other processes, and gets from them, lies in host memory of the
-// node (rooms), which devices read and write.
+// SharedDevice serves several processes a GPU. The first rank of each device, its leader, owns buffers there, and all ranks of the device
+// drive their shares of a collective at the same time. What a process sends to other processes, and gets from them, lies in host memory of
+// the node (rooms), which devices read and write.
 //
-// Who launches a device's work is its leader, since a device without MPS would change between processes; the others need neither a
+// A device's work is launched by its leader, since a device without MPS would change between processes. The others need neither a driver
+// nor the leader's memory. With CROSSRAIL_ONE_LAUNCHER=0 each process opens the memory and launches its own work.
 // driver nor the leader's memory. With CROSSRAIL_ONE_LAUNCHER=0 each process opens the memory and launches its own.
 #pragma once
 
@@ -21,43 +22,43 @@
 
 namespace crossrail::shared_device {
 
-// What a rank says of a buffer when it is opened. Of a leader: the buffer. Of others: null, or any memory of theirs on the
-// device, on which they map the buffer, too.
+// A rank says this of a buffer when the buffer is opened. A leader names the buffer. The others name null, or any memory of theirs on the
+// device, on which they then map the buffer, too.
 struct OwnMemory {
   void* address;
-  std::size_t bytes;  // of the buffer; on all ranks alike
+  std::size_t bytes;  // It is the length of the buffer, on all ranks alike.
 };
 
-// Memory of every leader, open for its node's ranks.
+// This is memory of every leader, open for its node's ranks.
 struct Buffer {
-  std::uint64_t number = 0;  // the same on all ranks
+  std::uint64_t number = 0;  // It is the same on all ranks.
   std::size_t bytes = 0;
-  std::byte* memory = nullptr;  // of this rank's leader, as this rank has it; null: it does not
-  bool mapped = false;          // in this node
-  bool lanes = false;           // who launches reaches the memory of all leaders of its node, and has kernels that combine: on all nodes
-  DeviceDescriptors sides;      // by node rank
+  std::byte* memory = nullptr;  // It is memory of this rank's leader, as this rank has it. It is null if this rank does not have it.
+  bool mapped = false;          // It is mapped in this node.
+  bool lanes = false;           // On all nodes, the launchers reach the memory of all leaders of their node and have kernels that combine.
+  DeviceDescriptors sides;      // They are indexed by node rank.
 };
 
 class SharedDevice {
  public:
-  static constexpr int kRooms = 4;  // of every rank: of two parts of a call that are under way, what leaves and what arrives
-  static constexpr std::size_t kGrainBytes = 4096;  // of kernels: fewer are not worth a launch of their own
+  static constexpr int kRooms = 4;  // Every rank has these for what leaves and what arrives in two parts of a call that are under way.
+  static constexpr std::size_t kGrainBytes = 4096;  // Kernels work on at least this many bytes. Fewer are not worth a launch of their own.
 
-  // `slot`: its own, whose part for devices it makes anew. `keys`: of all ranks (Members).
+  // `slot` is its own slot, whose part for devices it makes anew. `keys` are those of all ranks (Members).
   SharedDevice(Slot& slot, const std::vector<int>& keys);
   ~SharedDevice();
   SharedDevice(const SharedDevice&) = delete;
   SharedDevice& operator=(const SharedDevice&) = delete;
 
-  // These are called by all ranks alike. Errors that all have: unsupported, no_memory, invalid; nothing has changed then. All others
-  // break the communicator up.
+  // All ranks call these alike. They may fail on all ranks with unsupported, no_memory or invalid, and nothing has changed then. All other
+  // errors break the communicator up.
   Status open();
   Status open_buffer(const OwnMemory& mine, Buffer& buffer);
-  // Then no other process has its memory mapped any longer.
+  // When this has returned, no other process has its memory mapped any longer.
   Status close_buffer(Buffer& buffer);
   struct CallFacts {
     const char* what;
-    std::uint64_t hash, bytes;  // the same on all ranks
+    std::uint64_t hash, bytes;  // They are the same on all ranks.
   };
   template <class Work>
   Status call(const CallFacts& facts, Work work) {
@@ -69,7 +70,8 @@ class SharedDevice {
     return alone() ? status : end_own_call(slot_, status);
   }
 
-  // Of what processes send: with less, each for itself, messages cost more than they save (bench/results/other/shared_devices_2_hosts_2_h100.txt).
+  // Returns the least share that a process sends. With less, each for itself, messages cost more than they save
+  // (bench/results/other/shared_devices_2_hosts_2_h100.txt).
   std::size_t least_share_bytes() const { return room_bytes() / 4; }
 
   const Members& members() const { return members_; }
@@ -79,27 +81,27 @@ class SharedDevice {
   bool each_launches() const { return each_launches_; }
   ControlBlock& control() { return *slot_.control; }
   DeviceQueue& queue() const { return slot_.devices->queue(); }
-  // What messages are sent with, and counted by.
+  // Messages are sent with this plan and counted by it.
   Plan& plan() { return plan_; }
-  // What the last allreduce has moved.
+  // Returns what the last allreduce has moved.
   PlanSummary moved() const;
 
   // ----- rooms
   std::size_t room_bytes() const { return room_bytes_; }
   std::byte* room(std::size_t number) const { return rooms_ + place_of(topology().node_rank(), number); }
-  // The same, as this rank's device sees that of a rank for which this one launches.
+  // Returns the same room as this rank's device sees it. It belongs to a rank for which this one launches.
   std::byte* room_on_device(int node_rank, std::size_t number) const {
     return rooms_on_device_ + place_of(node_rank, number) - place_of(topology().node_rank(), 0);
   }
-  // What this rank had to do to its rooms is done. Returns when all have said so for whom it launches.
+  // Tells that what this rank had to do to its rooms is done. It returns when all for whom this rank launches have said so.
   Status rooms_are_filled(std::uint64_t epoch);
-  // By whoever launches, between rooms and devices.
+  // Begins copies between rooms and devices. The rank that launches calls it.
   Status begin_copies(const std::vector<crossrail_block>& blocks, DeviceWork& work);
-  // The memory of a leader of this node as this rank has it.
+  // Returns the memory of a leader of this node as this rank has it.
   std::byte* memory_of(const Buffer& buffer, int leader) const {
     return leader == topology().node_rank() ? buffer.memory : slot_.devices->mappings().at(leader, side_of(buffer, leader));
   }
-  // Before a call reads the leader's memory: what the program has begun to copy there has arrived.
+  // Waits, before a call reads the leader's memory, until what the program has begun to copy there has arrived.
   void await_copies(const Buffer& buffer) const;
 
  private:
@@ -123,11 +125,11 @@ class SharedDevice {
   Members members_;
   Plan plan_;
   bool each_launches_;
-  std::uint64_t buffers_ = 0;  // opened so far
+  std::uint64_t buffers_ = 0;  // This many have been opened so far.
   std::byte* rooms_ = nullptr;
-  std::byte* rooms_on_device_ = nullptr;  // from this rank's on
+  std::byte* rooms_on_device_ = nullptr;  // It begins with this rank's rooms.
   std::size_t room_bytes_ = 0;
-  std::map<std::pair<int, int>, int> uses_;  // of entries of leaders' memory, by buffers
+  std::map<std::pair<int, int>, int> uses_;  // It counts, for entries of leaders' memory, the buffers that use them.
 };
 
 }  // namespace crossrail::shared_device
