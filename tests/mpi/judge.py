@@ -133,7 +133,8 @@ def overlap_wrong(result, options):
 
 
 NUMBER = r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?"
-SANITIZERS = r"^.*(ERROR: AddressSanitizer|: runtime error: ).*$"  # The library prints them if built so.
+# Sanitizers print these where the library is built with them.
+SANITIZERS = r"^.*(ERROR: AddressSanitizer|: runtime error: ).*$"
 
 
 def text_wrong(result, options):
