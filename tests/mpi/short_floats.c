@@ -75,7 +75,7 @@ static void try_format(const Format* format, int call) {
   memset(recv, 0xA5, sizeof recv);
   MPI_OK(MPI_Reduce_scatter_block(send, recv, count, format->type, op, MPI_COMM_WORLD));
   check_row("MPI_Reduce_scatter_block", recv, rank * count, count, which, ranks, format);
-  /* Never carried are two floats an element, and calls that crossrail does not know. */
+  /* crossrail never carries two floats an element, nor calls that it does not know. */
   MPI_Datatype two;
   MPI_OK(MPI_Type_contiguous(2, format->type, &two));
   MPI_OK(MPI_Type_commit(&two));
