@@ -49,8 +49,8 @@ struct Options {
   bool half_steps = false;  // From one size to the next, the factor is the square root of two, in multiples of 16 bytes
                             // (kBlockUnit for derived datatypes); otherwise it is two.
   Memory memory = Memory::host;
-  std::vector<std::string> contenders;  // By default they are native and auto, or in device memory only auto, since not
-                                        // every MPI library takes it
+  std::vector<std::string> contenders;  // By default they are native and auto; in device memory they are only auto, since not every MPI library takes
+                                        // it.
   std::vector<Peer> peers;      // They are contenders too, after the others.
   int repetitions = 0;          // Every contender has so many at a size; 0 means as many as fit the time.
   double seconds_a_size = 0.3;  // A contender gets so long at a size, on average, because all have equally many repetitions.

@@ -1,4 +1,4 @@
-// Elements of benches that reduce: floats (bytes, for sizes that are no multiple of four), whose sums over the ranks are known.
+// Benches that reduce have these elements: floats (bytes, for sizes that are no multiple of four), whose sums over the ranks are known.
 #pragma once
 
 #include "harness.h"

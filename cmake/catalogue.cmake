@@ -1,4 +1,4 @@
-# The names of the collectives, from the rows of src/collectives/collectives.def.
+# Returns the names of the collectives, from the rows of src/collectives/collectives.def.
 function(crossrail_collectives result)
   set(table ${CMAKE_CURRENT_SOURCE_DIR}/src/collectives/collectives.def)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
@@ -7,8 +7,9 @@ function(crossrail_collectives result)
   set(${result} ${rows} PARENT_SCOPE)
 endfunction()
 
-# The source files of the algorithms in a folder, from the rows of its catalog.def: a row without its file, and a
-# file without its row, stop the configuration. Rows of PAPER_ALGORITHM are left out where CROSSRAIL_PAPER_ROWS is off.
+# Returns the source files of the algorithms in a folder, from the rows of its catalog.def. A row without its file, and
+# a file without its row, stop the configuration. Rows of PAPER_ALGORITHM are left out where CROSSRAIL_PAPER_ROWS is
+# off.
 function(crossrail_folder_sources folder result)
   set(catalogue ${folder}/catalog.def)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${catalogue})
@@ -38,8 +39,9 @@ function(crossrail_folder_sources folder result)
   set(${result} ${named} PARENT_SCOPE)
 endfunction()
 
-# The algorithms' source files: those of every collective on host memory (collectives/<name>) and on device memory
-# (collectives/<name>_device). Writes collectives/catalogues.def, which includes the catalogues one after the other.
+# Returns the algorithms' source files: those of every collective on host memory (collectives/<name>) and on device
+# memory (collectives/<name>_device). Writes collectives/catalogues.def, which includes the catalogues one after the
+# other.
 function(crossrail_catalogue_sources result)
   set(sources "")
   set(text "// Every catalogue, with the words for which it stands before it. Written by cmake/catalogue.cmake.\n")

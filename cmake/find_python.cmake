@@ -1,5 +1,5 @@
 # Sets `result` to the first Python that has the modules named (after ./crossrail: the one of build/venv, Debian's, the one on
-# PATH), empty where none has. PYTHONPATH folder: where modules may lie as well.
+# PATH). It is empty where none has. PYTHONPATH names a folder where modules may lie as well.
 function(crossrail_find_python result modules)
   cmake_parse_arguments(PARSE_ARGV 2 ARG "" "PYTHONPATH" "")
   find_package(Python3 COMPONENTS Interpreter QUIET)

@@ -1,10 +1,10 @@
-# What is installed: all that a user needs, in components. `crossrail` is everything but the bench programs, which
-# need an MPI library each (bench_<flavour>, bench/CMakeLists.txt).
+# This installs all that a user needs, in components. `crossrail` is everything but the bench programs, which need an
+# MPI library each (bench_<flavour>, bench/CMakeLists.txt).
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME crossrail)
 set(CROSSRAIL_CONFIGURED ${CMAKE_CURRENT_BINARY_DIR}/install)
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/crossrail)
 
-# The libraries. Device modules are looked for beside the others.
+# These are the libraries. Device modules are looked for beside the others.
 install(TARGETS crossrail EXPORT crossrail LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 set(modules ${CROSSRAIL_MPI_LIBRARIES})
 foreach(module crossrail_cuda crossrail_hip)
@@ -14,10 +14,10 @@ foreach(module crossrail_cuda crossrail_hip)
 endforeach()
 install(TARGETS ${modules} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
-# All that is installed, without the tests: what `make` builds.
+# This builds all that is installed, without the tests, as `make` does.
 add_custom_target(install_parts DEPENDS crossrail ${modules} ${CROSSRAIL_BENCH_PARTS})
 
-# For programs that use the C API: the headers, a pkg-config file, a CMake package.
+# Programs that use the C API need these: the headers, a pkg-config file, a CMake package.
 install(DIRECTORY include/crossrail DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 crossrail_relative_path(${CMAKE_INSTALL_LIBDIR}/pkgconfig . prefix)
 string(REGEX REPLACE "/$" "" prefix "${prefix}")
@@ -42,7 +42,7 @@ write_basic_package_version_file(${CROSSRAIL_CONFIGURED}/crossrail-config-versio
 install(FILES ${CROSSRAIL_CONFIGURED}/crossrail-config.cmake ${CROSSRAIL_CONFIGURED}/crossrail-config-version.cmake DESTINATION ${cmake_dir})
 install(EXPORT crossrail NAMESPACE crossrail:: FILE crossrail-targets.cmake DESTINATION ${cmake_dir})
 
-# The command line, and what it reads. A wheel has its own script and copies the package itself.
+# This is the command line, and what it reads. A wheel has its own script and copies the package itself.
 crossrail_relative_path(${CROSSRAIL_PYTHON_DIR} ${CMAKE_INSTALL_LIBDIR} CROSSRAIL_TO_LIBRARIES)
 crossrail_relative_path(${CROSSRAIL_PYTHON_DIR} ${CROSSRAIL_BENCH_DIR} CROSSRAIL_TO_BENCHES)
 crossrail_relative_path(${CROSSRAIL_PYTHON_DIR} ${CROSSRAIL_DATA_DIR} CROSSRAIL_TO_DATA)
@@ -54,7 +54,8 @@ if(NOT SKBUILD)
   crossrail_relative_path(${CMAKE_INSTALL_BINDIR} ${CROSSRAIL_DATA_DIR} CROSSRAIL_BIN_TO_DATA)
   configure_file(cmake/crossrail.sh.in ${CROSSRAIL_CONFIGURED}/crossrail @ONLY)
   install(PROGRAMS ${CROSSRAIL_CONFIGURED}/crossrail DESTINATION ${CMAKE_INSTALL_BINDIR})
-  # `module use PREFIX/share/crossrail/modulefiles`: Lmod takes the Lua file, Environment Modules the other one.
+  # `module use PREFIX/share/crossrail/modulefiles` finds these. Lmod takes the Lua file, Environment Modules the other
+  # one.
   set(modulefiles ${CROSSRAIL_DATA_DIR}/modulefiles/crossrail)
   crossrail_relative_path(${modulefiles} . CROSSRAIL_MODULE_TO_PREFIX)
   configure_file(packaging/modulefiles/crossrail.lua.in ${CROSSRAIL_CONFIGURED}/${PROJECT_VERSION}.lua @ONLY)
@@ -65,7 +66,7 @@ install(DIRECTORY tuning DESTINATION ${CROSSRAIL_DATA_DIR})
 install(DIRECTORY examples DESTINATION ${CROSSRAIL_DATA_DIR})
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# Manual page and completion, written from the command line's own help by a Python that has Typer.
+# A Python that has Typer writes the manual page and the completion from the command line's own help.
 crossrail_find_python(CROSSRAIL_PAGES_PYTHON "typer, rich")
 if(CROSSRAIL_PAGES_PYTHON)
   set(pages ${CROSSRAIL_CONFIGURED}/pages)

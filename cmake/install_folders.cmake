@@ -1,5 +1,5 @@
-# Where things are installed. All but CMAKE_INSTALL_* follow from them, and everything finds the rest by relative
-# paths, so that an installation can be moved. In a wheel the prefix is the Python package itself.
+# These are the folders of the installation. All but CMAKE_INSTALL_* follow from them, and everything finds the rest by
+# relative paths, so that an installation can be moved. In a wheel the prefix is the Python package itself.
 include(GNUInstallDirs)
 if(SKBUILD)
   set(CMAKE_INSTALL_LIBDIR lib)
@@ -11,7 +11,7 @@ else()
 endif()
 set(CROSSRAIL_BENCH_DIR ${CMAKE_INSTALL_LIBEXECDIR}/crossrail)
 
-# The path from one folder of the installation to another one; one that is absolute stays so.
+# Returns the path from one folder of the installation to another one. An absolute path stays so.
 function(crossrail_relative_path from to result)
   if(IS_ABSOLUTE "${to}" OR IS_ABSOLUTE "${from}")
     cmake_path(ABSOLUTE_PATH to BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}" NORMALIZE OUTPUT_VARIABLE path)

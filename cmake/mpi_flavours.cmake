@@ -1,4 +1,4 @@
-# Which MPI flavours there are headers for. Nothing is linked with an MPI library: one library a
+# This finds the MPI flavours that there are headers for. Nothing is linked with an MPI library: one library a
 # flavour, from the same sources, fits every version of that flavour.
 #   openmpi  libmpi.so.40: Open MPI 4 and 5
 #   mpich    libmpi.so.12, libmpich.so.12: MPICH 4 and 5, Intel MPI, MVAPICH, Cray MPI
@@ -25,7 +25,7 @@ foreach(flavour openmpi mpich abi)
     message(STATUS "No MPI header of the ${flavour} flavour: its library is not built")
   endif()
 endforeach()
-# That of the tests, and another one for those of the wrong flavour.
+# This is the flavour of the tests, and another one for those of the wrong flavour.
 if(CROSSRAIL_LEAN)
   list(SUBLIST CROSSRAIL_FLAVOURS 0 2 CROSSRAIL_FLAVOURS)
 endif()
@@ -35,7 +35,7 @@ set(CROSSRAIL_HEADER_openmpi "<mpi.h>")
 set(CROSSRAIL_HEADER_mpich "<mpi.h>")
 set(CROSSRAIL_HEADER_abi "<mpi_abi.h>")
 
-# libcrossrail_mpi_<flavour>.so
+# This adds libcrossrail_mpi_<flavour>.so.
 function(crossrail_add_mpi_library flavour)
   string(TOUPPER ${flavour} upper)
   set(target crossrail_mpi_${flavour})
@@ -55,7 +55,7 @@ function(crossrail_add_mpi_library flavour)
   target_include_directories(${target} SYSTEM PRIVATE ${CROSSRAIL_${upper}_INCLUDE})
   target_include_directories(${target} PRIVATE include)
   target_precompile_headers(${target} PRIVATE ${CROSSRAIL_FREQUENT_HEADERS})
-  # The former declare MPI's functions in their own way, without its header; tests have another in place of the latter (tests/mpi/units).
+  # The former declare MPI's functions in their own way, without its header. Tests have another in place of the latter (tests/mpi/units).
   get_target_property(declaring ${target} SOURCES)
   list(FILTER declaring INCLUDE REGEX "/interpose_[a-z_]*\\.cpp$|/library/library\\.cpp$")
   set_source_files_properties(${declaring} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

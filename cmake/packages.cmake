@@ -1,5 +1,5 @@
-# Packages: `cpack -G DEB --config build/CPackConfig.cmake`. One with the libraries, the command line and what programs are
-# built with; the bench programs in a package for each MPI of the distribution.
+# Packages are made by `cpack -G DEB --config build/CPackConfig.cmake`. One has the libraries, the command line and what
+# programs are built with. The bench programs are in a package for each MPI of the distribution.
 set(CROSSRAIL_MAINTAINER "" CACHE STRING "Maintainer of the packages, as in Jane Doe <jane@example.org>; empty: root of this host")
 set(maintainer "${CROSSRAIL_MAINTAINER}")
 if(NOT maintainer)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Looks for what a build needs, and installs what is missing:
+# This looks for what a build needs, and installs what is missing:
 #   cmake/setup.sh check             installs nothing; says in a sentence what is missing, and fails where one cannot build
 #   cmake/setup.sh build|demo|test   says what it is going to install, and does it (make deps, make demo, make test)
 #   cmake/setup.sh test-all          beside these, further MPI libraries and what compiles HIP (make test SHARE=..., .ci/run)
@@ -34,7 +34,7 @@ missing_of() {
   done
 }
 
-# Whether sudo gives root's rights: without a password, or to one whom it can ask, an administrator at a terminal.
+# Tells whether sudo gives root's rights: without a password, or to one whom it can ask, an administrator at a terminal.
 sudo_helps() {
   sudo -n true 2>/dev/null && return 0
   [ -t 0 ] && command -v sudo >/dev/null && id -nG | tr ' ' '\n' | grep -qxE 'sudo|admin|wheel'
@@ -67,7 +67,7 @@ python_with_pip() {
   return 1
 }
 
-# An MPI of PyPI, unpacked into build/wheels/NAME with its bin, include and lib: fetch_mpi NAME VERSIONS
+# Unpacks an MPI of PyPI into build/wheels/NAME with its bin, include and lib: fetch_mpi NAME VERSIONS
 fetch_mpi() {
   [ -d "$wheels/$1" ] || [ -e "$wheels/$1.unavailable" ] && return 0
   mkdir -p "$wheels/download"
@@ -92,7 +92,7 @@ install_wheels() {
   "$venv/bin/python" -m pip install -q "$@" && : >"$venv/$purpose.complete"
 }
 
-# Packages that are nice to have, one by one: install_optional NAME...
+# Installs packages that are nice to have, one by one: install_optional NAME...
 install_optional() {
   root_command >/dev/null || return 0
   for package in "$@"; do
@@ -152,7 +152,7 @@ announce() {
   [ "$purpose$announced" != build ] || say "nothing is missing"
 }
 
-# What builds wheels, kept apart from all Pythons of the machine.
+# Fetches what builds wheels, kept apart from all Pythons of the machine.
 fetch_backend() {
   [ ! -d "$wheels/backend" ] || return 0
   say "scikit-build-core of PyPI is going into build/wheels/backend"
@@ -160,7 +160,8 @@ fetch_backend() {
     say "scikit-build-core cannot be fetched; the test of the wheel is skipped"
 }
 
-# The generator of the site, kept apart from all Pythons of the machine. Debian's Python makes no environments without python3-venv.
+# Fetches the generator of the site, kept apart from all Pythons of the machine. Debian's Python makes no environments without
+# python3-venv.
 fetch_site_tools() {
   [ ! -x "$docs_venv/bin/mkdocs" ] || return 0
   if ! python3 -c 'import ensurepip' 2>/dev/null && root_command >/dev/null; then
@@ -173,14 +174,14 @@ fetch_site_tools() {
   return 1
 }
 
-# A browser for tests/pages; without it they are skipped.
+# Fetches a browser for tests/pages. Without it they are skipped.
 fetch_browser() {
   command -v chromium >/dev/null && return 0
   say "apt-get is going to install: chromium"
   install_packages chromium || say "chromium cannot be installed; the pages are not looked at in a browser"
 }
 
-# Without it the test of its jobs is skipped.
+# Fetches Slurm. Without it the test of its jobs is skipped.
 fetch_slurm() {
   [ -n "$(missing_of $slurm_packages)" ] || return 0
   say "apt-get is going to install: $slurm_packages"

@@ -1,4 +1,4 @@
-# A site's own MPI, told by its compiler wrapper: -DCROSSRAIL_MPICC=/path/mpicc (several with ';', OFF for none), else
+# A site's own MPI is told by its compiler wrapper: -DCROSSRAIL_MPICC=/path/mpicc (several with ';', OFF for none), else
 # the mpicc on PATH. What the wrapper's preprocessor makes of #include <mpi.h> says which MPI it is, and where.
 
 # Asks a wrapper. Sets ${result}_FLAVOUR (openmpi, mpich, abi), ${result}_INCLUDE, ${result}_LIBRARY_DIRS, or

@@ -9,9 +9,9 @@ import xml.etree.ElementTree as xml
 from collections import Counter
 
 MOST_REASONS = 6
-MOST_SAID = 25  # lines of a failed test
+MOST_SAID = 25  # A failed test prints so many lines.
 FAILURE = re.compile(r"\b(failure|error|wrong)\b", re.IGNORECASE)
-JUDGED = re.compile(r"^FAILED\b")  # tests of many cases name those that failed so
+JUDGED = re.compile(r"^FAILED\b")  # Tests of many cases name those that failed so.
 PREFIX = re.compile(r"^.*?\bskipped: ", re.IGNORECASE)
 
 

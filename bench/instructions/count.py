@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CASES = (  # call, bytes, kind, further settings
+CASES = (  # Each case has a call, bytes, a kind and further settings.
     ("alltoall", 8, "usual", {}),
     ("allreduce", 8, "usual", {}),
     ("allgather", 8, "usual", {}),

@@ -1,4 +1,4 @@
-// The C API under settings of the environment (CMakeLists.txt sets them).
+// These tests call the C API under settings of the environment (CMakeLists.txt sets them).
 
 #include <gtest/gtest.h>
 

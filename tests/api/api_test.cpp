@@ -1,4 +1,4 @@
-// The C API of libcrossrail.so: its JSON can be read, and says what is so.
+// These tests check that the JSON of the C API of libcrossrail.so can be read, and says what is so.
 
 #include <gtest/gtest.h>
 

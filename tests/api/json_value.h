@@ -1,4 +1,4 @@
-// Reads JSON strictly (RFC 8259), to check what the C API writes.
+// This reads JSON strictly (RFC 8259), to check what the C API writes.
 #pragma once
 
 #include <cctype>
@@ -87,7 +87,7 @@ class JsonReader {
   bool read_text(std::string& text) {
     if (*at_ != '"') return false;
     for (++at_; *at_ != '"'; ++at_) {
-      if (static_cast<unsigned char>(*at_) < 0x20) return false;  // also the end
+      if (static_cast<unsigned char>(*at_) < 0x20) return false;  // This is also the end.
       if (*at_ != '\\') {
         text += *at_;
       } else if (!read_escape(text)) {
@@ -107,7 +107,7 @@ class JsonReader {
         if (std::isxdigit(static_cast<unsigned char>(*++at_)) == 0) return false;
         digits[digit] = *at_;
       }
-      text += static_cast<char>(std::strtol(digits, nullptr, 16));  // the C API escapes below 0x20 only
+      text += static_cast<char>(std::strtol(digits, nullptr, 16));  // The C API escapes below 0x20 only.
       return true;
     }
     const char* const found = *at_ == '\0' ? nullptr : std::strchr(names, *at_);

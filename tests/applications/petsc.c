@@ -1,6 +1,6 @@
-// A program of PETSc that knows nothing of crossrail: a Laplacian in two dimensions by DMDA and KSP, its solution through a
-// PetscSF of pattern all-to-all (MPI_Ialltoall; PETSc's own -sf_type alltoall), a parallel sort (MPI_Alltoall, MPI_Alltoallv).
-// Results in hexadecimal: to the last bit.
+// This program of PETSc knows nothing of crossrail. It has a Laplacian in two dimensions by DMDA and KSP, its solution through a PetscSF of pattern
+// all-to-all (MPI_Ialltoall; PETSc's own -sf_type alltoall), and a parallel sort (MPI_Alltoall, MPI_Alltoallv). Results are printed in hexadecimal,
+// to the last bit.
 #include <petscksp.h>
 #include <petscdmda.h>
 #include <petscsf.h>

@@ -1,4 +1,4 @@
-// Reading the environment. CMakeLists.txt sets the variables.
+// These tests read the environment. CMakeLists.txt sets the variables.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -14,7 +14,7 @@
 namespace crossrail::tests {
 namespace {
 
-// First: the environment is read at the first use, and complaints come then, once.
+// This comes first: the environment is read at the first use, and complaints come then, once.
 TEST(Environment, is_read_once_and_complaints_name_the_variable) {
   testing::internal::CaptureStderr();
   const Settings& settings = process_settings();
@@ -55,7 +55,7 @@ TEST(Log, first_time_is_true_once_a_key) {
   EXPECT_TRUE(first_time("key b"));
 }
 
-// A process finds out once where it is: every question is asked in a fresh one.
+// A process finds out once where it is, so every question is asked in a fresh one.
 std::uint64_t host_of_world_rank(int rank, std::string& said) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);

@@ -1,4 +1,4 @@
-// What tests run on a fiber.
+// Tests run these jobs on a fiber.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace crossrail::tests {
 
-// A job that is a function object; alive as long as it runs.
+// A job is a function object. It is alive as long as it runs.
 struct Job {
   Fiber& fiber;
   std::function<void(Fiber&)> body;

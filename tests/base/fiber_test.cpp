@@ -25,7 +25,7 @@ TEST(Fiber, a_job_that_does_not_wait_has_finished_at_once) {
   Job job{fiber, [&](Fiber&) { ++ran; }};
   job.start();
   EXPECT_TRUE(fiber.finished());
-  fiber.resume();  // nothing to resume
+  fiber.resume();  // There is nothing to resume.
   EXPECT_EQ(ran, 1);
 }
 
@@ -64,7 +64,7 @@ TEST(Fiber, keeps_what_lies_on_its_stack) {
             result = local;
           }};
   job.start();
-  std::array<char, 4096> noise;  // where a stack that was not its own would be overwritten
+  std::array<char, 4096> noise;  // It lies where a stack that was not its own would be overwritten.
   noise.fill(0x55);
   EXPECT_EQ(noise[17], 0x55);
   fiber.resume();
@@ -101,7 +101,7 @@ TEST(Fiber, is_resumed_by_other_threads) {
             }
             EXPECT_EQ(sum, 28);
           }};
-  std::thread([&] { job.start(); }).join();  // the thread that began it is gone
+  std::thread([&] { job.start(); }).join();  // The thread that began it is gone.
   std::vector<std::thread::id> resumers;
   for (int step = 0; step < 8; ++step) {
     std::thread thread([&] { fiber.resume(); });
@@ -112,7 +112,7 @@ TEST(Fiber, is_resumed_by_other_threads) {
   EXPECT_EQ(seen, resumers);
 }
 
-// Two fibers that hand a word to and fro, each resumed by a thread of its own, and by the other's in turn.
+// Two fibers hand a word to and fro. A thread of its own resumes each, and so does the other's thread in turn.
 TEST(Fiber, two_of_two_threads_at_the_same_time) {
   constexpr int kRounds = 2000;
   std::atomic<int> turn{0};
@@ -136,7 +136,7 @@ TEST(Fiber, two_of_two_threads_at_the_same_time) {
   EXPECT_EQ(turn.load(), 2 * kRounds);
 }
 
-// Frames of a kilobyte each, waiting at the bottom and on the way up.
+// Frames have a kilobyte each. The fiber waits at the bottom and on the way up.
 int dive(Fiber& fiber, int depth) {
   volatile char frame[1024];
   for (std::size_t at = 0; at < sizeof frame; at += 64) frame[at] = static_cast<char>(depth);
@@ -208,7 +208,7 @@ TEST(Fiber, many_in_a_random_order) {
   EXPECT_EQ(std::count(done.begin(), done.end(), kWaits), kFibers);
 }
 
-// A fiber is resumed from another one's job: the one inside goes back to the one outside.
+// A fiber is resumed from another one's job. The one inside goes back to the one outside.
 TEST(Fiber, resumes_another) {
   Fiber outer, inner;
   std::string order;

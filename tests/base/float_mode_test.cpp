@@ -12,7 +12,7 @@
 namespace crossrail::tests {
 namespace {
 
-// Volatile, so that it is computed when it is written.
+// It is volatile, so that it is computed when it is written.
 double sum_of(double larger, double smaller) {
   volatile double first = larger, second = smaller, sum = first + second;
   return sum;

@@ -28,7 +28,7 @@ struct Scope : OnStack<Scope> {
   std::longjmp(leave, 1);
 }
 
-// Frames as deep as those that were left, and deeper.
+// These frames are as deep as those that were left, and deeper.
 [[gnu::noinline]] int scopes_below(int frames) {
   volatile char some[200];
   for (volatile char& one : some) one = 1;
@@ -47,7 +47,7 @@ TEST(OnStack, is_not_there_once_it_has_been_left) {
   GTEST_SKIP() << "between a frame's variables there is room that nobody writes to, where marks stay";
 #endif
   static std::jmp_buf before;
-  static int again;  // no register, which longjmp would restore
+  static int again;  // It is no register, which longjmp would restore.
   for (again = 0; again < 100; ++again) {
     if (setjmp(before) == 0) within_two(before, 0);
     EXPECT_EQ(scopes_below(again % 10), 0);

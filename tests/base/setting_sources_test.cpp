@@ -1,4 +1,4 @@
-// Settings from a file: which is read, what comes before what, and files that are none.
+// These tests check settings from a file: which file is read, what comes before what, and files that are none.
 
 #include "base/setting_sources.h"
 
@@ -29,7 +29,7 @@ class SettingFiles : public testing::Test {
   }
   void write(const std::string& text) { write(file_, text); }
   static void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
-  // The only problem there is.
+  // Returns the only problem there is.
   static std::string problem(const SettingSources& sources) {
     std::string found;
     for (const GivenSetting& given : sources.given) {
@@ -52,7 +52,7 @@ TEST_F(SettingFiles, lines_are_read) {
   EXPECT_EQ(sources.settings.plan_count, 7u);
   EXPECT_EQ(sources.settings.scratch_bytes, 3u << 20);
   EXPECT_EQ(sources.settings.alltoall, "pairwise throttle=4");
-  ASSERT_EQ(sources.given.size(), 5u);  // with CROSSRAIL_CONFIG
+  ASSERT_EQ(sources.given.size(), 5u);  // CROSSRAIL_CONFIG is among them.
   EXPECT_EQ(sources.given[0].from, file_ + ":3");
 }
 

@@ -1,4 +1,4 @@
-// A program of its own: a process has one trace. What the files hold is read by python/crossrail/report/trace.py and tests/mpi/traced.py.
+// This is a program of its own, because a process has one trace. python/crossrail/report/trace.py and tests/mpi/traced.py read what the files hold.
 #include "base/trace.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace crossrail::tests {
 namespace {
 
 constexpr std::size_t kHeadBytes = 4096 + 256 * 96, kEventBytes = 64;
-constexpr std::uint64_t kEvents = 5000;  // more than the file has room for at first
+constexpr std::uint64_t kEvents = 5000;  // It is more than the file has room for at first.
 
 struct Folder {
   Folder() {
@@ -46,7 +46,7 @@ std::uint64_t number_at(const std::string& bytes, std::size_t at) {
   return number;
 }
 
-// In a process of its own, which `body` may end as it likes; how it has ended.
+// Runs `body` in a process of its own, which it may end as it likes. Returns how it has ended.
 template <class Body>
 int in_a_process(const Body& body) {
   const pid_t child = fork();
@@ -89,7 +89,7 @@ TEST(Trace, of_many_threads_the_latest_events_are_kept_also_of_a_process_that_is
   EXPECT_EQ(bytes.substr(0, 8), "crtrace1");
   EXPECT_EQ(number_at(bytes, 8), kEvents);
   EXPECT_EQ(number_at(bytes, 16), 20'000u);
-  std::uint64_t older = 0;  // where a thread was held up in writing for as long as the others needed for a whole turn
+  std::uint64_t older = 0;  // This happens where a thread was held up in writing for as long as the others needed for a whole turn.
   for (std::uint64_t index = 0; index < kEvents; ++index) {
     const std::size_t at = kHeadBytes + index * kEventBytes;
     const std::uint64_t number = number_at(bytes, at);
@@ -136,7 +136,7 @@ TEST(Trace, what_a_device_did_is_an_event_of_its_own_with_the_words_of_what_was_
   EXPECT_EQ(number_at(bytes, did + 16), 3000u);
   EXPECT_EQ(number_at(bytes, did + 24), 77u);
   EXPECT_EQ(number_at(bytes, did + 32), 1u);
-  EXPECT_EQ(bytes.substr(did + 40, 2), bytes.substr(asked + 40, 2));  // the name
+  EXPECT_EQ(bytes.substr(did + 40, 2), bytes.substr(asked + 40, 2));  // This is the name.
   EXPECT_EQ(bytes.at(did + 46), static_cast<char>(trace::Kind::on_device));
 }
 
@@ -163,7 +163,7 @@ TEST(Trace, where_it_cannot_be_written_the_process_goes_on_without) {
     trace::open(folder.path + "/nosuch", 16);
     if (trace::on()) _exit(1);
   }), 0);
-  // A limit that is met later, as full file systems are.
+  // A limit is met later, as full file systems are.
   EXPECT_EQ(in_a_process([&] {
     trace::open(folder.path, kEvents);
     const rlimit limit{kHeadBytes + kEvents * kEventBytes - 1, RLIM_INFINITY};

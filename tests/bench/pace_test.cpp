@@ -1,4 +1,4 @@
-// The repetitions of contenders that are calls of known length on a made-up clock, among disturbances.
+// These tests play the repetitions of contenders that are calls of known length on a made-up clock, among disturbances.
 
 #include "bench/pace.h"
 
@@ -13,7 +13,7 @@ using bench::Contest;
 using bench::Effort;
 using bench::Pace;
 
-// Contenders whose calls take so long, with a call that is not timed and a barrier before every batch.
+// The contenders' calls take so long, with a call that is not timed and a barrier before every batch.
 class Play {
  public:
   explicit Play(std::vector<double> seconds) : counts(seconds.size()), seconds_(std::move(seconds)) {}
@@ -28,11 +28,11 @@ class Play {
     return bench::take_turns(contest(), effort, paces);
   }
 
-  // The batch of this number takes so many times as long; batches are counted from 0 on.
+  // The batch of this number takes so many times as long. Batches are counted from 0 on.
   int disturbed = -1;
   double times_as_long = 300;
 
-  std::vector<int> counts;  // repetitions of each contender
+  std::vector<int> counts;  // They are the repetitions of each contender.
   std::vector<std::size_t> order;
   std::vector<Pace> paces;
   double now = 1000, probed = 0;
@@ -78,7 +78,7 @@ TEST(Pace, OneDisturbedProbeChangesNothing) {
   }
 }
 
-// So long that there are two probes only.
+// The calls are so long that there are two probes only.
 TEST(Pace, OneDisturbedProbeOfLongCallsChangesNothing) {
   for (int probe = 0; probe < 4; ++probe) {
     Play play({0.1, 0.1});
@@ -110,7 +110,7 @@ TEST(Turns, AreEqualAndBoundedHoweverSlowOneContenderIs) {
   }
 }
 
-// The median says little of the sum here: every third repetition is disturbed.
+// The median says little of the sum here, because every third repetition is disturbed.
 TEST(Turns, EndWhereTheSumIsTooLong) {
   double now = 0;
   int done = 0;
@@ -122,7 +122,7 @@ TEST(Turns, EndWhereTheSumIsTooLong) {
   EXPECT_LT(now, 0.7);
 }
 
-// On a busy machine nearly all repetitions may be disturbed; one that is not says that the calls are short.
+// On a busy machine nearly all repetitions may be disturbed. One that is not says that the calls are short.
 TEST(Turns, AreEnoughForAnIntervalWhereCallsAreShort) {
   for (const double shortest : {0.01, 0.2}) {
     double now = 0;

@@ -80,7 +80,7 @@ def cut(options, mpi):
     wrong = check(code is not None, "does not end")
     if mpi.is_openmpi:
         wrong += check("lost communication" in run.text, "nobody says that the network is lost")
-    if not mpi.by_prterun:  # which returns 0 after a lost daemon
+    if not mpi.by_prterun:  # It returns 0 after a lost daemon.
         wrong += check(code != 0, "exit code 0")
     return wrong + run.left_behind()
 

@@ -1,4 +1,4 @@
-/* MPI_Alltoall without end, or for a while, for runs that are ended from outside.
+/* The program calls MPI_Alltoall without end, or for a while, for runs that are ended from outside.
  *
  *   endless INTS [CALLS]      each rank says "rank R is process P." once it has made its first calls */
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* Hosts of a cluster on one machine are seen as different ones: by MPI, by their names, and by the
- * bytes on their network. Rank 0 prints the ranks of every host.
+/* Hosts of a cluster on one machine are seen as different ones: by MPI, by their names, and by the bytes on their network. Rank 0 prints the ranks of
+ * every host.
  *
  *   hosts 2,2 */
 #include <ctype.h>
@@ -10,7 +10,7 @@
 
 enum { kHosts = 64, kBytes = 4 << 20 };
 
-/* Bytes that this host has sent through interfaces that begin with `name`. */
+/* Returns the bytes that this host has sent through interfaces that begin with `name`. */
 static double sent_bytes(const char* name) {
   FILE* file = fopen("/proc/self/net/dev", "r");
   char line[512];
@@ -27,7 +27,7 @@ static double sent_bytes(const char* name) {
   return sum;
 }
 
-/* Sends kBytes from `from` to `to`; returns what `from`'s host sent by its network meanwhile, -1 elsewhere. */
+/* Sends kBytes from `from` to `to`. Returns what `from`'s host sent by its network meanwhile, and -1 elsewhere. */
 static double network_bytes(MPI_Comm comm, int from, int to) {
   char* data = calloc(kBytes, 1);
   const int rank = rank_in(comm);
@@ -40,14 +40,14 @@ static double network_bytes(MPI_Comm comm, int from, int to) {
   return rank == from ? sent_bytes("") - before : -1;
 }
 
-/* "3,1" -> {3, 1}; returns the number of hosts. */
+/* Turns "3,1" into {3, 1}. Returns the number of hosts. */
 static int expected_ranks(char* text, int* ranks) {
   int hosts = 0;
   for (char* word = strtok(text, ","); word != NULL && hosts < kHosts; word = strtok(NULL, ",")) ranks[hosts++] = atoi(word);
   return hosts;
 }
 
-/* Whether all ranks of `comm` have the same host name, or all different ones. */
+/* Checks whether all ranks of `comm` have the same host name, or all different ones. */
 static void compare_names(MPI_Comm comm, int same) {
   char mine[128] = {0}, *all = calloc((size_t)size_of_comm(comm), sizeof mine);
   gethostname(mine, sizeof mine - 1);

@@ -1,5 +1,5 @@
-/* One rank after the other is late by more than others wait before they ask: a rank may get a connection to the one that it
- * waits for, not to all (as it would if it told everybody).
+/* One rank after the other is late by more than others wait before they ask. A rank may get a connection to the one that it waits for, not to all (as
+ * it would if it told everybody).
  *
  *   late */
 #include <dirent.h>
@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-/* Of this process. */
+/* Returns the sockets of this process. */
 static int sockets(void) {
   DIR* const folder = opendir("/proc/self/fd");
   int found = 0;
@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
     MPI_OK(checked_alltoall(MPI_COMM_WORLD, 16, call));
   }
   const int after = sockets();
-  for (int away = 1; away < size; ++away) { /* what connections to everybody would be */
+  for (int away = 1; away < size; ++away) { /* Connections to everybody would be so many. */
     int from = -1;
     MPI_OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + away) % size, 5, &from, 1, MPI_INT, (rank - away + size) % size, 5, MPI_COMM_WORLD,
                         MPI_STATUS_IGNORE));

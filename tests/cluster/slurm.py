@@ -43,7 +43,7 @@ SwitchType=switch/none
 {nodes}
 PartitionName=all Nodes=ALL Default=YES MaxTime=10 State=UP OverSubscribe=YES
 """
-# The shell of a job's first node. Its /tmp is no other node's, as /tmp is on real ones.
+# This is the shell of a job's first node. Its /tmp is no other node's, as /tmp is on real ones.
 JOB = """#!/bin/sh
 cd "$FOLDER/work" || exit
 say() { echo "== $1"; shift; timeout 100 "$@"; echo "exit $?"; }
@@ -62,7 +62,7 @@ echo "== end"
 """
 # The rank and its helper process share every message of a plan that says so, from 128 KiB on; the program looks at all that has come.
 HELPED = [("PASS", 4), ("helper processes: 1 a rank", 2), ("318732-byte blocks, 4 ranks on 2 nodes (2+2): pairwise, 2 processes a rank", 1)]
-# What each part has to say, and how often at least.
+# Each part has to say this, at least so often.
 EXPECTED = {
     "srun": [("PASS", 4), ("4 processes on 2 hosts", 1), ("pairwise", 1)],
     "launcher": [("PASS", 4), ("4 processes on 2 hosts", 1), ("pairwise", 1)],
@@ -157,7 +157,7 @@ def run_job(options, mpi, cluster, folder, environment):
     words = [*cluster.entering(cluster.hosts[0]), "sbatch", "-N", "2", "--ntasks-per-node=2", "-o", str(output), str(job)]
     subprocess.run(words, env=inside, timeout=60, check=True)
     until, said = time.monotonic() + options.within, ""
-    while "== end" not in said and time.monotonic() < until:  # sbatch --wait asks seldom
+    while "== end" not in said and time.monotonic() < until:  # sbatch --wait asks seldom.
         time.sleep(0.2)
         said = output.read_text(errors="replace") if output.exists() else ""
     print(said)
@@ -189,7 +189,7 @@ def main(argv):
     missing = [name for name in (*DAEMONS, *COMMANDS) if not shutil.which(name, path=f"/usr/sbin:{os.environ['PATH']}")]
     if missing:
         skip(f"{', '.join(missing)} are not installed (Debian: slurmctld slurmd slurm-client munge)")
-    folder = Path(tempfile.mkdtemp(prefix="slurm.", dir="/var/tmp"))  # names of sockets are short
+    folder = Path(tempfile.mkdtemp(prefix="slurm.", dir="/var/tmp"))  # Names of sockets are short.
     try:
         with Cluster([2, 2]) as cluster, ExitStack() as stack:
             environment = configure(cluster, folder)

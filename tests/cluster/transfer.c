@@ -1,4 +1,4 @@
-/* Sends megabytes from the first to the last rank and back; rank 0 prints the seconds.
+/* The program sends megabytes from the first to the last rank and back. Rank 0 prints the seconds.
  *
  *   transfer MEGABYTES */
 #include "check.h"

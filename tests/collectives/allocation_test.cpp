@@ -1,4 +1,4 @@
-// run() allocates nothing: every operator new of the calling threads is counted.
+// run() allocates nothing. Every operator new of the calling threads is counted.
 
 #include <cstdlib>
 #include <new>
@@ -22,7 +22,7 @@ void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
 }
 void* operator new[](std::size_t bytes) { return operator new(bytes); }
 void* operator new[](std::size_t bytes, const std::nothrow_t& never) noexcept { return operator new(bytes, never); }
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // GCC 12 sees the free, not the malloc
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // GCC 12 sees the free, not the malloc.
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
@@ -44,7 +44,7 @@ TEST(Counter, counts) {
   EXPECT_NE(memory, nullptr);
 }
 
-// The first calls make the plan; then nothing more.
+// The first calls make the plan. Then nothing more is allocated.
 TEST_P(EveryRowRuns, without_allocating) {
   virtual_world::WorldOptions options;
   options.settings.alltoall = GetParam().name;
@@ -147,7 +147,7 @@ void repeat(Communicator& communicator, const Shape& shape, Kinds kinds) {
   EXPECT_EQ(allocations, before) << one.text(0);
 }
 
-// Mapped by peers, and staged.
+// Memory is mapped by peers, and staged.
 TEST_P(EveryDeviceRowRuns, without_allocating) {
   virtual_world::world({0, 0, 0}, forced_on_devices(GetParam()), [](Communicator& communicator) {
     for (const std::size_t bytes : {8, 5000, 20000}) {

@@ -1,5 +1,5 @@
-// One rank's side of an allreduce, filled and compared by the definition: every rank has, at each place, the elements of all ranks
-// combined. Where the order of combining shows, ranks are compared with each other.
+// This is one rank's side of an allreduce, filled and compared by the definition: every rank has, at each place, the elements of all ranks combined.
+// Where the order of combining shows, ranks are compared with each other.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ inline Shape allreduce_shape(std::size_t count, Reduction reduction = {Operation
 
 enum class Side : std::uint8_t { apart, in_place };
 
-// The buffers of one rank for one call, with fresh data. Elements: int32 or float64.
+// These are the buffers of one rank for one call, with fresh data. Elements are int32 or float64.
 class AllreduceCase {
  public:
   AllreduceCase(const Topology& topology, const Shape& shape, std::uint64_t call, Side side)
@@ -29,20 +29,20 @@ class AllreduceCase {
   }
 
   Buffers buffers() { return {in_place() ? recv_.data() : send_.data(), recv_.data()}; }
-  // As a program may do once the call has returned.
+  // A program may do this once the call has returned.
   void overwrite_send() {
     sent_intact_ = same_bytes(sent_.data(), send_.data(), sent_.size());
     std::memset(send_.data(), 0x11, shape_.block_bytes);
   }
 
-  // Empty, or what is wrong.
+  // Returns what is wrong, or an empty text.
   std::string wrong() {
     if (!send_.intact() || !recv_.intact()) return "written outside the buffers";
     if (!sent_intact_) return "written into what was sent";
     const std::string wrong = wrong_number(recv_.data(), shape_.block_bytes, numbers(), size_);
     return wrong.empty() ? wrong : "rank " + std::to_string(rank_) + " has " + wrong;
   }
-  // True if no byte was touched.
+  // Returns true if no byte was touched.
   bool untouched() {
     const Topology alone = topology_from_nodes(Nodes(static_cast<std::size_t>(size_), 0), rank_);
     AllreduceCase fresh(alone, shape_, call_, side_);
@@ -64,7 +64,7 @@ class AllreduceCase {
   bool sent_intact_ = true;
 };
 
-// One call with fresh data, compared with the definition. A native outcome must have touched nothing.
+// Makes one call with fresh data, compared with the definition. A native outcome must have touched nothing.
 inline Outcome checked_allreduce(Communicator& communicator, const Shape& shape, std::uint64_t call, Side side = Side::apart) {
   AllreduceCase one(communicator.topology, shape, call, side);
   const Outcome outcome = run_collective(communicator, shape, one.buffers());

@@ -1,4 +1,4 @@
-// One rank's side of an allreduce on device memory, filled and compared by the definition.
+// This is one rank's side of an allreduce on device memory, filled and compared by the definition.
 #pragma once
 
 #include "tests/collectives/allreduce_case.h"
@@ -26,7 +26,7 @@ inline virtual_world::WorldOptions forced_reduction(const std::string& row) {
   return options;
 }
 
-// One rank's elements in device memory.
+// This is one rank's elements in device memory.
 class OnDevice {
  public:
   OnDevice(Communicator& communicator, const Shape& shape, std::uint64_t call, Side side, Kinds kinds = {})

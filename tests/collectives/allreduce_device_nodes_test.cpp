@@ -1,5 +1,5 @@
-// Allreduce on device memory on several nodes: each node does its part on its devices where all of its ranks have their elements there,
-// and by its processors elsewhere; the others see no difference.
+// These tests run allreduce on device memory on several nodes. Each node does its part on its devices where all of its ranks have their elements
+// there, and by its processors elsewhere. The others see no difference.
 
 #include <atomic>
 
@@ -10,14 +10,14 @@ namespace {
 
 const Nodes kWorlds[] = {{0, 1}, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 0, 0, 1, 1}, {0, 0, 1, 1, 2, 2, 2}, {0, 0, 0, 0, 1, 2, 2, 2}};
 
-// Lanes that halve what is long, that never do (of two nodes, the devices combine what these exchange), and in which all goes round.
+// These lanes halve what is long, never halve (of two nodes, the devices combine what these exchange), or let all go round.
 constexpr const char *kHalving = "multi_lane", *kWhole = "multi_lane halving=1G", *kCircling = "multi_lane circling=0";
 constexpr const char* kWays[] = {kHalving, kWhole, kCircling};
 virtual_world::WorldOptions in_lanes(const char* way = kHalving) { return forced_reduction(way); }
 
 class DevicesOfNodes : public testing::Test, protected WithHostDevice {
  protected:
-  // All counts and operations, whoever is in place; the calls that this rank's node has done on its devices.
+  // Makes calls with all counts and operations, whoever is in place. Returns the calls that this rank's node has done on its devices.
   static std::uint64_t all_calls(Communicator& communicator, Kinds kinds = {}) {
     std::uint64_t call = 0, on_devices = 0;
     for (const std::size_t count : kCounts) {
@@ -31,7 +31,7 @@ class DevicesOfNodes : public testing::Test, protected WithHostDevice {
     }
     return on_devices;
   }
-  static constexpr std::uint64_t kCalls = 4 * (std::size(kCounts) - 1);  // but those of nothing
+  static constexpr std::uint64_t kCalls = 4 * (std::size(kCounts) - 1);  // Calls of nothing are not counted.
 };
 
 TEST_F(DevicesOfNodes, agree_with_the_definition) {
@@ -42,7 +42,7 @@ TEST_F(DevicesOfNodes, agree_with_the_definition) {
   }
 }
 
-// As the MPI library says that it takes device memory: parts that no processor combines travel straight.
+// The MPI library says that it takes device memory, so parts that no processor combines travel straight.
 TEST_F(DevicesOfNodes, send_straight_from_their_memory) {
   for (const Nodes& nodes : kWorlds) {
     for (const char* const way : {kHalving, kWhole}) {
@@ -66,7 +66,7 @@ TEST_F(DevicesOfNodes, wait_for_work_that_is_late) {
   virtual_world::world({0, 0, 0, 1, 1}, in_lanes(), [](Communicator& communicator) { EXPECT_EQ(all_calls(communicator), kCalls); });
 }
 
-// More than fits a part: many of them, one after the other in the rooms for messages.
+// There is more than fits a part, so many parts go one after the other in the rooms for messages.
 TEST_F(DevicesOfNodes, go_part_by_part) {
   for (const char* const way : kWays) {
     virtual_world::world({0, 0, 1, 1, 1}, in_lanes(way), [](Communicator& communicator) {
@@ -88,7 +88,7 @@ TEST_F(DevicesOfNodes, stage_what_cannot_be_mapped) {
   }
 }
 
-// Memory of ours that does not take a part, no memory to map, no queue: processors do it.
+// Memory of ours does not take a part, there is no memory to map, or no queue. Then processors do it.
 TEST_F(DevicesOfNodes, go_another_way_where_they_cannot) {
   virtual_world::WorldOptions little = in_lanes();
   little.settings.device_scratch_bytes = 4096;
@@ -101,7 +101,7 @@ TEST_F(DevicesOfNodes, go_another_way_where_they_cannot) {
   virtual_world::world({0, 0, 1, 1}, in_lanes(), [](Communicator& communicator) { EXPECT_EQ(all_calls(communicator), 0U); });
 }
 
-// Two nodes of which one goes by its processors: the messages are the same.
+// One of two nodes goes by its processors. The messages are the same.
 TEST_F(DevicesOfNodes, exchange_whole_shares_with_processors) {
   virtual_world::world({0, 0, 1, 1}, in_lanes(kWhole), [&](Communicator& communicator) {
     for (std::uint64_t call = 1; call <= 4; ++call) {

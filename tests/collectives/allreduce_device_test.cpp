@@ -1,4 +1,4 @@
-// Every row of allreduce for device memory against the definition, with ranks as threads, of calls and of calls in streams.
+// These tests compare every row of allreduce for device memory with the definition, with ranks as threads, for calls and for calls in streams.
 
 #include <deque>
 
@@ -9,7 +9,7 @@ namespace {
 
 const Nodes kWorlds[] = {{0, 0}, {0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};
 
-// A row, with parameters.
+// This is a row with parameters.
 struct Forced : Algorithm {
   std::string parameters;
 };
@@ -27,7 +27,7 @@ class EveryReductionOnDevices : public testing::TestWithParam<Forced>, protected
   static bool fits(const Communicator& communicator, const Shape& shape, Order order = Order::call) {
     return GetParam().fits(communicator.topology, on_devices(shape, order));
   }
-  // All counts and operations, whoever is in place.
+  // Makes calls with all counts and operations, whoever is in place.
   static void all_calls(Communicator& communicator, Kinds kinds) {
     std::uint64_t call = 0;
     for (const std::size_t count : kCounts) {
@@ -57,7 +57,7 @@ TEST_P(EveryReductionOnDevices, waits_for_work_that_is_late) {
   virtual_world::world({0, 0, 0, 0}, forced(), [](Communicator& communicator) { all_calls(communicator, {}); });
 }
 
-// Memory that cannot be shared, on some ranks and sides; little memory of ours, so that there are rounds.
+// Some ranks and sides have memory that cannot be shared, and there is little memory of ours, so that there are rounds.
 TEST_P(EveryReductionOnDevices, stages_what_cannot_be_mapped) {
   for (const std::uint64_t bytes : {4096u, 32768u, 1u << 24}) {
     virtual_world::WorldOptions options = forced();
@@ -97,14 +97,14 @@ TEST_P(EveryReductionOnDevices, is_right_where_ranks_share_a_device) {
   });
 }
 
-// All elements of the standard that devices know, of lengths that do not divide 16 bytes too.
+// The calls have all elements of the standard that devices know, also of lengths that do not divide 16 bytes.
 TEST_P(EveryReductionOnDevices, takes_all_elements) {
   virtual_world::world({0, 0, 0}, forced(), [](Communicator& communicator) {
     for (int operation = 1; operation <= static_cast<int>(Operation::maximum_place); ++operation) {
       for (int element = 1; element <= static_cast<int>(Element::two_float64); ++element) {
         const Reduction reduction{static_cast<Operation>(operation), static_cast<Element>(element)};
         if (!is_defined(reduction)) continue;
-        // Zeros, of which none of the operations makes anything else; logical ones of zeros, too.
+        // The elements are zeros, of which none of the operations makes anything else, not even a logical one.
         const Shape shape = allreduce_shape(101, reduction);
         DeviceRow send(shape.block_bytes, 0, HOST_DEVICE_PLAIN), recv(shape.block_bytes, 0, HOST_DEVICE_PLAIN);
         std::memset(send.touch(), 0, shape.block_bytes);
@@ -113,14 +113,14 @@ TEST_P(EveryReductionOnDevices, takes_all_elements) {
         const Outcome outcome = run_collective(communicator, shape, buffers);
         ASSERT_TRUE(outcome.status.ok());
         EXPECT_EQ(std::string(outcome.plan->algorithm) == GetParam().name, fits(communicator, shape)) << name_of(reduction.element);
-        if (!fits(communicator, shape)) continue;  // long double, which has bytes that nobody writes
+        if (!fits(communicator, shape)) continue;  // long double has bytes that nobody writes.
         EXPECT_TRUE(std::all_of(recv.touch(), recv.touch() + shape.block_bytes, [](std::byte one) { return one == std::byte{0}; }) && recv.intact());
       }
     }
   });
 }
 
-// Sums that are inexact, in device memory of ranks on `nodes`: as if added in the order of the ranks, by the row of this name.
+// The row of this name makes inexact sums, in device memory of ranks on `nodes`. They must be as if added in the order of the ranks.
 void expect_order_of_ranks(const Nodes& nodes, const virtual_world::WorldOptions& options, const char* algorithm) {
   constexpr std::size_t kCount = 1000;
   std::vector<float> expected(kCount);
@@ -140,14 +140,14 @@ void expect_order_of_ranks(const Nodes& nodes, const virtual_world::WorldOptions
   });
 }
 
-// What is inexact has the same bits on all ranks, by all rows: the order is that of the ranks.
+// What is inexact has the same bits on all ranks, by all rows, because the order is that of the ranks.
 TEST(OrderOnDevices, is_that_of_the_ranks) {
   device::use_module(host_device_module());
   for (const Algorithm& row : catalogue(Collective::allreduce, Memory::device)) expect_order_of_ranks({0, 0, 0, 0, 0}, forced_reduction(row.name), row.name);
   device::use_module(nullptr);
 }
 
-// On several nodes, and for ranks that are not one after the other there, only where it is asked for.
+// On several nodes, and for ranks that are not one after the other there, this holds only where it is asked for.
 TEST(OrderOnDevices, is_that_of_the_ranks_on_several_nodes) {
   device::use_module(host_device_module());
   virtual_world::WorldOptions options = forced_reduction("multi_lane");
@@ -156,7 +156,7 @@ TEST(OrderOnDevices, is_that_of_the_ranks_on_several_nodes) {
   device::use_module(nullptr);
 }
 
-// Several calls in a stream; nobody waits for them before all are asked for.
+// Several calls are in a stream. Nobody waits for them before all are asked for.
 void reduce_in_a_stream(Communicator& communicator, std::size_t count, void* stream) {
   const Shape shape = allreduce_shape(count);
   std::deque<OnDevice> calls;

@@ -1,4 +1,4 @@
-// The order in which ranks of a node combine.
+// These tests check the order in which ranks of a node combine.
 
 #include <random>
 
@@ -13,7 +13,7 @@ virtual_world::WorldOptions forced(const std::string& algorithm) {
   return options;
 }
 
-// What is inexact depends on the order: in a node that of recursive doubling, which MPI libraries have, too.
+// What is inexact depends on the order. In a node the order is that of recursive doubling, which MPI libraries have, too.
 std::vector<float> inexact_sums(Communicator& communicator, std::size_t count) {
   std::mt19937 random(static_cast<unsigned>(communicator.topology.rank));
   std::uniform_real_distribution<float> some(-1, 1);

@@ -1,4 +1,4 @@
-// Every row of the catalogue against the definition of allreduce: worlds x counts x operations x in place or not.
+// These tests compare every row of the catalogue with the definition of allreduce: worlds x counts x operations x in place or not.
 
 #include <atomic>
 #include <functional>
@@ -15,14 +15,14 @@ namespace {
 constexpr std::uint64_t kRepetitions = 1;
 constexpr std::uint64_t kManyCalls = 120;
 constexpr std::uint64_t kMixedCalls = 12;
-constexpr std::size_t kLargest = 40'000;  // the code of larger ones is that of these; the release build checks their bytes
+constexpr std::size_t kLargest = 40'000;  // The code of larger ones is that of these; the release build checks their bytes.
 constexpr std::size_t kCounts[] = {0, 1, 3, 13, 14, 15, 100, 257, 2049, 32769};
 #else
 constexpr std::uint64_t kRepetitions = 3;
 constexpr std::uint64_t kManyCalls = 1000;
 constexpr std::uint64_t kMixedCalls = 150;
 constexpr std::size_t kLargest = 300'000;
-// Around packets (14 int32 each), the longest row that travels in packets, shares, and parts of 128 KiB.
+// The counts are around packets (14 int32 each), the longest row that travels in packets, shares, and parts of 128 KiB.
 constexpr std::size_t kCounts[] = {0, 1, 2, 3, 5, 8, 13, 14, 15, 29, 64, 100, 255, 256, 257, 1000, 2049, 32768, 32769, 70001};
 #endif
 constexpr Reduction kReductions[] = {{Operation::sum, Element::int32}, {Operation::sum, Element::float64}, {Operation::maximum, Element::int32},
@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(allreduce, EveryRow,
                          testing::ValuesIn(catalogue(Collective::allreduce).begin(), catalogue(Collective::allreduce).end()),
                          [](const auto& row) { return std::string(row.param.name); });
 
-// The forced row where it fits; where it does not, another one, and the results are right all the same.
+// The forced row carries the call where it fits. Where it does not, another one does, and the results are right all the same.
 void expect_row(const Algorithm& row, const Communicator& communicator, const Shape& shape, const Outcome& outcome) {
   if (!outcome.status.ok()) return;
   EXPECT_EQ(row.fits(communicator.topology, shape), std::string(row.name) == outcome.plan->algorithm)
@@ -70,7 +70,7 @@ TEST_P(EveryRow, agrees_with_the_definition) {
   }
 }
 
-// Some ranks give MPI_IN_PLACE, others two buffers, as with bindings that look at addresses: MPI libraries carry it.
+// Some ranks give MPI_IN_PLACE, others two buffers, as with bindings that look at addresses. MPI libraries carry it.
 TEST_P(EveryRow, does_not_care_who_is_in_place) {
   for (const Nodes& nodes : kSomeWorlds) {
     virtual_world::world(nodes, forced(GetParam().name), [](Communicator& communicator) {
@@ -83,7 +83,7 @@ TEST_P(EveryRow, does_not_care_who_is_in_place) {
   }
 }
 
-// All messages wait for their receiver; and none does.
+// All messages wait for their receiver, or none does.
 TEST_P(EveryRow, does_not_depend_on_when_messages_are_copied) {
   for (const std::size_t eager_bytes : {std::size_t{0}, std::size_t{1} << 30}) {
     virtual_world::WorldOptions options = forced(GetParam().name);
@@ -113,7 +113,7 @@ TEST_P(EveryRow, is_right_where_reading_is_refused) {
   }
 }
 
-// Thousands of calls whose send buffer is overwritten as soon as they return.
+// There are thousands of calls whose send buffer is overwritten as soon as they return.
 TEST_P(EveryRow, returns_when_no_peer_still_reads) {
   for (const Nodes& nodes : kSomeWorlds) {
     SCOPED_TRACE(text_of(nodes));
@@ -140,7 +140,7 @@ TEST_P(EveryRow, waits_for_late_ranks) {
   }
 }
 
-// Little scratch: a row may not fit or must go in small parts.
+// There is little scratch, so a row may not fit or must go in small parts.
 TEST_P(EveryRow, is_right_with_little_scratch) {
   for (const std::uint64_t scratch : little_scratch()) {
     SCOPED_TRACE(scratch);
@@ -162,7 +162,7 @@ TEST_P(EveryRow, is_right_with_little_scratch) {
   }
 }
 
-// Random shapes one after another on one communicator, alltoalls between them, with room for all plans, and for two.
+// Random shapes follow one another on one communicator, with alltoalls between them, with room for all plans, and for two.
 TEST_P(EveryRow, mixes_shapes_on_one_communicator) {
   for (const std::uint64_t plans : {64u, 2u, 0u}) {
     virtual_world::WorldOptions options = forced(GetParam().name);
@@ -182,14 +182,14 @@ TEST_P(EveryRow, mixes_shapes_on_one_communicator) {
   }
 }
 
-// No memory behind no elements: a null pointer is all a program may have.
+// There is no memory behind no elements: a null pointer is all a program may have.
 TEST_P(EveryRow, takes_null_for_nothing) {
   virtual_world::world({0, 0, 1}, forced(GetParam().name), [](Communicator& communicator) {
     for (int again = 0; again < 3; ++again) EXPECT_TRUE(run_collective(communicator, allreduce_shape(0), {}).status.ok());
   });
 }
 
-// Numbers whose sum depends on the order: all ranks have the same bits, call after call.
+// The sum of these numbers depends on the order. All ranks have the same bits, call after call.
 TEST_P(EveryRow, gives_all_ranks_the_same_bits) {
   for (const Nodes& nodes : worlds()) {
     SCOPED_TRACE(text_of(nodes));
@@ -203,7 +203,7 @@ TEST_P(EveryRow, gives_all_ranks_the_same_bits) {
         for (double& one : send) one = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 120)) * (random() % 2 == 0 ? 1 : -1);
         send[0] = rank % 2 == 0 ? -0.0 : 0.0;
         send[1] = std::numeric_limits<double>::quiet_NaN();
-        std::memcpy(&send[1], &rank, 1);  // which NaN
+        std::memcpy(&send[1], &rank, 1);  // This chooses which NaN.
         Shape shape = allreduce_shape(count, {Operation::sum, Element::float64});
         for (const Operation operation : {Operation::sum, Operation::minimum}) {
           shape.reduction.operation = operation;
@@ -223,7 +223,7 @@ TEST_P(EveryRow, gives_all_ranks_the_same_bits) {
   }
 }
 
-// Parts and lanes of all sizes, also where some reads are refused.
+// Parts and lanes have all sizes, also where some reads are refused.
 TEST(Parameters, are_obeyed) {
   std::atomic<unsigned> reads{0};
   for (const char* wanted : {"node_shared packet=0 part=64", "node_shared packet=0 part=100", "node_shared packet=64K", "node_shared packet=64K flat=0", "node_shared part=1G",
@@ -253,7 +253,7 @@ TEST_P(EveryRow, finds_out_that_ranks_differ) {
   for (const Shape& other : others) {
     virtual_world::WorldOptions options = forced(GetParam().name);
     options.settings.patience_ms = 20;
-    std::vector<std::byte> send[3], recv[3];  // others may still read what a rank has left with an error
+    std::vector<std::byte> send[3], recv[3];  // Others may still read what a rank has left with an error.
     world_that_ends_together({0, 0, 0}, options, [&](Communicator& communicator) {
       ASSERT_TRUE(checked_allreduce(communicator, ours, 1).status.ok());
       const int rank = communicator.topology.rank;
@@ -265,7 +265,7 @@ TEST_P(EveryRow, finds_out_that_ranks_differ) {
   }
 }
 
-// What the tables choose by themselves, from one element to beyond every limit between rows.
+// The tables choose by themselves, from one element to beyond every limit between rows.
 TEST(Default, is_right_whatever_it_chooses) {
   for (const Nodes& nodes : worlds()) {
     virtual_world::world(nodes, {}, [](Communicator& communicator) {

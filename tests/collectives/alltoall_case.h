@@ -1,5 +1,4 @@
-// One rank's side of an alltoall, filled and compared by the definition: what rank i receives at
-// place j is what rank j has at place i.
+// This is one rank's side of an alltoall, filled and compared by the definition: what rank i receives at place j is what rank j has at place i.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,8 +16,8 @@ namespace crossrail::tests {
 
 using Nodes = std::vector<int>;
 
-// Worlds worth trying, on which every algorithm shall be right wherever it fits. Under sanitizers, where everything takes many times
-// as long, one of each kind: alone, a power of two and not, unequal nodes, interleaved ones, a rank a node.
+// These worlds are worth trying, and every algorithm must be right on them wherever it fits. Under sanitizers, where everything takes many times as
+// long, there is one of each kind: alone, a power of two and not, unequal nodes, interleaved ones, a rank a node.
 inline const std::vector<Nodes>& worlds() {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   static const std::vector<Nodes> all = {{0}, {0, 0}, {0, 0, 0}, {0, 0, 0, 0, 0}, {0, 0, 0, 1, 1, 2, 2, 2}, {0, 1, 0, 1, 0}, {0, 1, 2, 3}};
@@ -41,7 +40,7 @@ inline const std::vector<Nodes>& worlds() {
   return all;
 }
 
-// Of settings.scratch_bytes: too few for all, for some, for parts of large calls.
+// These are values of settings.scratch_bytes: too few for all, for some, for parts of large calls.
 inline const std::vector<std::uint64_t>& little_scratch() {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   static const std::vector<std::uint64_t> all = {0, 4096, 400'000};
@@ -57,7 +56,7 @@ inline std::string text_of(const Nodes& nodes) {
   return text;
 }
 
-// Calls of a test that asks for one row. Where it does not fit another carries them, and those are tried in that one's turn.
+// Returns the calls of a test that asks for one row. Where it does not fit another carries them, and those are tried in that one's turn.
 inline std::uint64_t calls_of(const Algorithm& row, const Communicator& communicator, const Shape& shape, std::uint64_t many) {
   return row.fits(communicator.topology, shape) ? many : std::min<std::uint64_t>(many, 4);
 }
@@ -66,7 +65,7 @@ inline Shape alltoall_shape(std::size_t block_bytes, bool in_place = false) {
   return {Collective::alltoall, Memory::host, in_place, block_bytes};
 }
 
-// Memory between guard zones, at an odd address now and then.
+// This is memory between guard zones, at an odd address now and then.
 class Guarded {
  public:
   Guarded(std::size_t bytes, std::size_t shift) : bytes_(bytes), begin_(kGuard + shift) {
@@ -86,7 +85,7 @@ class Guarded {
   std::vector<std::byte> memory_;
 };
 
-// The buffers of one rank for one call, with fresh data.
+// These are the buffers of one rank for one call, with fresh data.
 class AlltoallCase {
  public:
   AlltoallCase(const Topology& topology, const Shape& shape, std::uint64_t call)
@@ -102,10 +101,10 @@ class AlltoallCase {
   }
 
   Buffers buffers() { return {shape_.in_place ? recv_.data() : send_.data(), recv_.data()}; }
-  // As a program may do once the call has returned.
+  // A program may do this once the call has returned.
   void overwrite_send() { std::memset(send_.data(), 0x11, row_bytes()); }
 
-  // Empty, or what is wrong.
+  // Returns what is wrong, or an empty text.
   std::string wrong() {
     if (!send_.intact() || !recv_.intact()) return "written outside the buffers";
     std::vector<std::byte> expected(shape_.block_bytes);
@@ -117,7 +116,7 @@ class AlltoallCase {
     }
     return {};
   }
-  // True if no byte was touched.
+  // Returns true if no byte was touched.
   bool untouched() {
     const Topology alone = topology_from_nodes(Nodes(static_cast<std::size_t>(size_), 0), rank_);
     AlltoallCase fresh(alone, shape_, call_);
@@ -141,7 +140,7 @@ class AlltoallCase {
   Guarded recv_;
 };
 
-// One call with fresh data, compared with the definition. A native outcome must have touched nothing.
+// Makes one call with fresh data, compared with the definition. A native outcome must have touched nothing.
 inline Outcome checked_call(Communicator& communicator, const Shape& shape, std::uint64_t call) {
   AlltoallCase one(communicator.topology, shape, call);
   const Outcome outcome = run_collective(communicator, shape, one.buffers());

@@ -1,4 +1,4 @@
-// Alltoall on device memory on several nodes: each node does its part on its devices where all of its ranks have their blocks there.
+// These tests run alltoall on device memory on several nodes. Each node does its part on its devices where all of its ranks have their blocks there.
 
 #include <atomic>
 #include <span>
@@ -22,7 +22,7 @@ virtual_world::WorldOptions pairwise() {
 class DevicesOfNodes : public testing::Test, protected WithHostDevice {
  protected:
   static constexpr std::uint64_t kCallsOfASize = 3;
-  // With fresh data; how many of this rank's were done by its devices.
+  // Makes calls with fresh data. Returns how many of this rank's were done by its devices.
   static std::uint64_t calls_of(Communicator& communicator, std::span<const std::size_t> sizes, Kinds kinds = {}, bool in_place = false) {
     std::uint64_t on_devices = 0;
     for (const std::size_t bytes : sizes) {
@@ -50,7 +50,7 @@ TEST_F(DevicesOfNodes, wait_for_work_that_is_late) {
   virtual_world::world({0, 0, 0, 1, 1}, pairwise(), [](Communicator& communicator) { EXPECT_EQ(all_calls(communicator), kCalls); });
 }
 
-// Several pieces a block, and steps that go by pieces though they stay in the node.
+// Blocks have several pieces, and some steps go by pieces though they stay in the node.
 TEST_F(DevicesOfNodes, send_long_blocks_in_pieces) {
   constexpr std::size_t kLong[] = {(std::size_t{4} << 20) - 1, (std::size_t{9} << 20) + 5};
   virtual_world::world({0, 1, 1}, pairwise(), [&](Communicator& communicator) {
@@ -58,7 +58,7 @@ TEST_F(DevicesOfNodes, send_long_blocks_in_pieces) {
   });
 }
 
-// What peers cannot map, what is in place, no host memory for the device: processors do it.
+// Peers cannot map the memory, the call is in place, or the device has no host memory. Then processors do it.
 TEST_F(DevicesOfNodes, go_another_way_where_they_cannot) {
   virtual_world::world({0, 0, 1, 1}, pairwise(), [](Communicator& communicator) {
     EXPECT_EQ(all_calls(communicator, {HOST_DEVICE_PLAIN, HOST_DEVICE_UNSHAREABLE}), 0U);
@@ -69,7 +69,7 @@ TEST_F(DevicesOfNodes, go_another_way_where_they_cannot) {
   virtual_world::world({0, 0, 1, 1}, pairwise(), [](Communicator& communicator) { EXPECT_EQ(all_calls(communicator), 0U); });
 }
 
-// A node whose ranks, or one of them, have their blocks in host memory goes by its processors, the others by their devices.
+// A node whose ranks, or one of them, have their blocks in host memory goes by its processors. The others go by their devices.
 TEST_F(DevicesOfNodes, see_no_difference_in_other_nodes) {
   virtual_world::world({0, 0, 1, 1, 2, 2}, pairwise(), [&](Communicator& communicator) {
     const int rank = communicator.topology.rank;
@@ -90,7 +90,7 @@ TEST_F(DevicesOfNodes, see_no_difference_in_other_nodes) {
   });
 }
 
-// Without a setting: rows of the table for device memory where the first call of a Shape had all sides there, and those for host memory
+// Without a setting, rows of the table for device memory carry calls where the first call of a Shape had all sides there, and those for host memory
 // elsewhere, whatever comes later.
 TEST_F(DevicesOfNodes, are_asked_which_row_they_want) {
   virtual_world::WorldOptions options = mapped_at_once();
@@ -111,7 +111,7 @@ TEST_F(DevicesOfNodes, are_asked_which_row_they_want) {
   });
 }
 
-// Messages straight from device memory, where the MPI library says that it takes it: as many ranks on other nodes as there can be try it first.
+// Messages go straight from device memory, where the MPI library says that it takes it. As many ranks on other nodes as there can be try it first.
 class MessagesOfDevices : public DevicesOfNodes {
  protected:
   static constexpr std::size_t kSizes[] = {1, 1000, 70001};
@@ -139,7 +139,7 @@ TEST_F(MessagesOfDevices, begin_and_end_there_where_the_library_takes_it) {
   EXPECT_GT(from_devices, all / 2);
 }
 
-// Faster or not: the bytes are the same.
+// The bytes are the same, faster or not.
 TEST_F(MessagesOfDevices, are_compared_once_with_those_of_the_host) {
   constexpr std::size_t kAll[] = {1, 1000, (std::size_t{4} << 20) + 5};
   virtual_world::world({0, 0, 1}, straight(1), [&](Communicator& communicator) {
@@ -158,7 +158,7 @@ TEST_F(MessagesOfDevices, begin_and_end_on_the_host_elsewhere) {
   EXPECT_EQ(from_devices, 0);
 }
 
-// A library that says it takes device memory and sends something else.
+// The library says that it takes device memory and sends something else.
 TEST_F(MessagesOfDevices, are_given_up_where_they_arrive_wrong) {
   virtual_world::WorldOptions options = straight(2);
   options.links.sending = [](int rank, const void* data) {
@@ -170,7 +170,7 @@ TEST_F(MessagesOfDevices, are_given_up_where_they_arrive_wrong) {
   });
 }
 
-// No memory on some rank's device for the trial.
+// There is no memory on some rank's device for the trial.
 TEST_F(MessagesOfDevices, need_memory_on_every_device) {
   const auto options = straight(2);
   set({.most_bytes = std::size_t{1} << 20});

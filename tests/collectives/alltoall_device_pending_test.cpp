@@ -1,5 +1,4 @@
-// Rows for device memory in calls that are pending beside others, suspended before every wait, with blocking ones
-// in between.
+// Rows for device memory are in calls that are pending beside others, suspended before every wait, with blocking ones in between.
 
 #include <memory>
 #include <vector>
@@ -42,7 +41,7 @@ void run_many(PendingRank& mine) {
     if (call % 6 == 0) (void)DeviceCase(mine.communicator, alltoall_shape(100), {}).call(call);
   }
   advance_all(mine.calls);
-  Code worst = Code::ok;  // who ends is lost for those whose own device is late
+  Code worst = Code::ok;  // A rank that ends is lost for those whose own device is late.
   EXPECT_TRUE(mine.communicator.slot().links->agree(Code::ok, worst).ok());
   for (const auto& one : calls) {
     EXPECT_EQ(one->code, Code::ok) << one->what;

@@ -1,4 +1,4 @@
-// Every row for device memory against the definition of alltoall, with ranks as threads.
+// These tests compare every row for device memory with the definition of alltoall, with ranks as threads.
 
 #include <atomic>
 #include <mutex>
@@ -28,14 +28,14 @@ class EveryDeviceRow : public testing::TestWithParam<Algorithm>, protected WithH
 INSTANTIATE_TEST_SUITE_P(alltoall, EveryDeviceRow, testing::ValuesIn(device_rows()),
                          [](const auto& row) { return std::string(row.param.name); });
 
-// The plan with which a call on device memory would be carried; null where there is none yet.
+// Returns the plan with which a call on device memory would be carried, or null where there is none yet.
 const Plan* device_plan(Communicator& communicator, const Shape& shape) {
   return communicator.slot().plans.find(device_shape(shape.block_bytes, shape.in_place));
 }
 
 bool staged(Communicator& communicator, MappedSide side) { return communicator.slot().devices->staged(side); }
 
-// Runs calls of all sizes with fresh memory each; `check` sees each of them that has bytes.
+// Runs calls of all sizes with fresh memory each. `check` sees each of them that has bytes.
 template <class Check>
 void all_sizes(Communicator& communicator, Kinds kinds, Check check) {
   std::uint64_t call = 0;
@@ -52,7 +52,7 @@ void all_sizes(Communicator& communicator, Kinds kinds, Check check) {
   }
 }
 
-// Every call of a Shape that the row is for is carried by it.
+// The row carries every call of a Shape that it is for.
 void all_carried(Communicator& communicator, Kinds kinds) {
   all_sizes(communicator, kinds, [&](const Shape& shape, const Plan& plan) {
     const Algorithm& row = EveryDeviceRow::GetParam();
@@ -72,7 +72,7 @@ TEST_P(EveryDeviceRow, waits_for_work_that_is_late) {
   virtual_world::world({0, 0, 0, 0}, forced_on_devices(GetParam()), [](Communicator& communicator) { all_carried(communicator, {}); });
 }
 
-// Memory that cannot be shared, on some ranks and sides; little memory of ours, so that there are rounds.
+// Some ranks and sides have memory that cannot be shared, and there is little memory of ours, so that there are rounds.
 TEST_P(EveryDeviceRow, stages_what_cannot_be_mapped) {
   virtual_world::WorldOptions options = forced_on_devices(GetParam());
   const auto calls = [](Communicator& communicator) {
@@ -92,7 +92,7 @@ TEST_P(EveryDeviceRow, stages_what_cannot_be_mapped) {
   }
 }
 
-// No peer can map what the program has; what is ours can be.
+// No peer can map what the program has. What is ours can be mapped.
 TEST_P(EveryDeviceRow, goes_another_way_where_mapping_fails) {
   set({.refuse_maps = 1});
   virtual_world::world({0, 0, 0}, forced_on_devices(GetParam()), [](Communicator& communicator) {
@@ -104,7 +104,7 @@ TEST_P(EveryDeviceRow, goes_another_way_where_mapping_fails) {
   });
 }
 
-// The same memory again: it has been refused, and is staged from then on.
+// The same memory comes again. It has been refused, and is staged from then on.
 TEST_P(EveryDeviceRow, stages_what_peers_have_refused) {
   set({.refuse_maps = 1});
   virtual_world::world({0, 0, 0}, forced_on_devices(GetParam()), [](Communicator& communicator) {
@@ -166,7 +166,7 @@ TEST(Devices, that_ranks_share_choose_the_row) {
   }
 }
 
-// Freed and allocated anew in every call: nothing stale, nothing that grows.
+// Memory is freed and allocated anew in every call. Nothing is stale, and nothing grows.
 TEST_P(EveryDeviceRow, keeps_few_mappings) {
   static std::atomic<int> most{0};
   most = 0;
@@ -199,7 +199,7 @@ TEST_P(EveryDeviceRow, maps_memory_once) {
 
 class Hybrid : public testing::Test, protected WithHostDevice {};
 
-// What hybrid chooses for blocks of this size, on all ranks.
+// Returns what hybrid chooses for blocks of this size, on all ranks.
 std::string part_of(const virtual_world::WorldOptions& options, std::size_t bytes) {
   static std::mutex mutex;
   std::string chosen;
@@ -228,7 +228,7 @@ TEST_F(Hybrid, chooses_by_the_thresholds) {
   options.settings.alltoall = "hybrid ipc_threshold=1M memcpy_threshold=5000";
   EXPECT_EQ(part_of(options, 16385), "ipc_copy_push") << "too large for packets";
   options.settings.resident_us = 50;
-  const bool stays = find_algorithm(Collective::alltoall, "ipc_resident_push", Memory::device) != nullptr;  // CROSSRAIL_PAPER_ROWS
+  const bool stays = find_algorithm(Collective::alltoall, "ipc_resident_push", Memory::device) != nullptr;  // It is there with CROSSRAIL_PAPER_ROWS.
   EXPECT_EQ(part_of(options, 99), stays ? "ipc_resident_push" : "packet");
   EXPECT_EQ(part_of(options, 65537), "ipc_copy_push");
 }

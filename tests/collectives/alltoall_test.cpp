@@ -1,4 +1,4 @@
-// Every row of the catalogue against the definition of alltoall: worlds x sizes x in place or not.
+// These tests compare every row of the catalogue with the definition of alltoall: worlds x sizes x in place or not.
 
 #include <random>
 #include <thread>
@@ -13,10 +13,10 @@ constexpr std::uint64_t kRepetitions = 1;
 constexpr std::uint64_t kManyCalls = 120;
 constexpr std::uint64_t kMixedCalls = 12;
 constexpr int kLeaderCalls = 8;
-constexpr std::size_t kLargest = 70'000;  // the code of larger ones is that of these; the release build checks their bytes
-// Around packets, odd ones and those of several chunks: a size for every branch that kSizes takes.
+constexpr std::size_t kLargest = 70'000;  // The code of larger ones is that of these; the release build checks their bytes.
+// The sizes are around packets, odd ones and those of several chunks. There is one for every branch that kSizes takes.
 constexpr std::size_t kSizes[] = {0, 1, 7, 13, 56, 57, 257, 4097, 65537};
-constexpr std::size_t kMixedSizes = std::size(kSizes) - 1;  // rows of the last would be new memory in every call
+constexpr std::size_t kMixedSizes = std::size(kSizes) - 1;  // Rows of the last size would be new memory in every call.
 #else
 constexpr std::uint64_t kRepetitions = 4;
 constexpr std::uint64_t kManyCalls = 2000;
@@ -34,7 +34,7 @@ virtual_world::WorldOptions forced(const char* algorithm) {
   return options;
 }
 
-// One node; equal nodes whose number is a power of two and is not; unequal, interleaved, lone ranks.
+// The worlds are one node; equal nodes whose number is a power of two and is not; unequal, interleaved and lone ranks.
 const Nodes kManyCallWorlds[] = {{0, 0, 0, 0}, {0, 0, 1, 1}, {0, 1, 2, 0, 1, 2}, {0, 1, 1, 2, 1, 0, 3}};
 
 class EveryRow : public testing::TestWithParam<Algorithm> {};
@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(alltoall, EveryRow,
                          testing::ValuesIn(catalogue(Collective::alltoall).begin(), catalogue(Collective::alltoall).end()),
                          [](const auto& row) { return std::string(row.param.name); });
 
-// The forced row where it fits; where it does not, another one, and the bytes are right all the same.
+// The forced row carries the call where it fits. Where it does not, another one does, and the bytes are right all the same.
 void expect_row(const Algorithm& row, const Communicator& communicator, const Shape& shape, const Outcome& outcome) {
   if (!outcome.status.ok()) return;
   const bool fits = row.fits(communicator.topology, shape);
@@ -72,7 +72,7 @@ TEST_P(EveryRow, agrees_with_the_definition) {
   }
 }
 
-// All messages wait for their receiver; and none does.
+// All messages wait for their receiver, or none does.
 TEST_P(EveryRow, does_not_depend_on_when_messages_are_copied) {
   for (const std::size_t eager_bytes : {std::size_t{0}, std::size_t{1} << 30}) {
     virtual_world::WorldOptions options = forced(GetParam().name);
@@ -82,7 +82,7 @@ TEST_P(EveryRow, does_not_depend_on_when_messages_are_copied) {
   }
 }
 
-// As many leaders as there may be, and more; all sends ahead, and one.
+// There are as many leaders as there may be, and more; all sends go ahead, and one does.
 TEST(LeaderPipelined, obeys_its_parameters) {
   for (const char* parameters : {" leaders=2", " leaders=3 ahead=1", " leaders=100", " leaders=100 split=1", " leaders=4 split=50", " ahead=1"}) {
     virtual_world::WorldOptions options = forced((std::string("leader_pipelined") + parameters).c_str());
@@ -98,7 +98,7 @@ TEST(LeaderPipelined, obeys_its_parameters) {
   }
 }
 
-// Buffers that peers cannot read (pinned by a device driver), on all ranks or on some.
+// All ranks or some have buffers that peers cannot read (pinned by a device driver).
 TEST_P(EveryRow, is_right_where_buffers_cannot_be_read) {
   virtual_world::WorldOptions options = forced(GetParam().name);
   for (const int step : {1, 2}) {
@@ -120,7 +120,7 @@ TEST_P(EveryRow, is_right_where_nothing_is_shared) {
   virtual_world::world({0, 0, 0, 0}, options, [](Communicator& communicator) { all_sizes(GetParam(), communicator); });
 }
 
-// Thousands of calls whose send buffer is overwritten as soon as they return.
+// There are thousands of calls whose send buffer is overwritten as soon as they return.
 TEST_P(EveryRow, returns_when_no_peer_still_reads) {
   for (const Nodes& nodes : kManyCallWorlds) {
     SCOPED_TRACE(text_of(nodes));
@@ -134,7 +134,7 @@ TEST_P(EveryRow, returns_when_no_peer_still_reads) {
   }
 }
 
-// Ranks that come late, up to 5 ms, in turn.
+// Ranks come late, up to 5 ms, in turn.
 TEST_P(EveryRow, waits_for_late_ranks) {
   for (const Nodes& nodes : kManyCallWorlds) {
     virtual_world::world(nodes, forced(GetParam().name), [](Communicator& communicator) {
@@ -148,7 +148,7 @@ TEST_P(EveryRow, waits_for_late_ranks) {
   }
 }
 
-// Little scratch: a row may not fit or must go in small chunks; the bytes are right.
+// There is little scratch, so a row may not fit or must go in small chunks. The bytes are right.
 TEST_P(EveryRow, is_right_with_little_scratch) {
   for (const std::uint64_t scratch : little_scratch()) {
     SCOPED_TRACE(scratch);
@@ -170,7 +170,7 @@ TEST_P(EveryRow, is_right_with_little_scratch) {
   }
 }
 
-// Random shapes one after another on one communicator, with room for all plans, and for two.
+// Random shapes follow one another on one communicator, with room for all plans, and for two.
 TEST_P(EveryRow, mixes_shapes_on_one_communicator) {
   for (const std::uint64_t plans : {64u, 2u, 0u}) {
     virtual_world::WorldOptions options = forced(GetParam().name);
@@ -190,7 +190,7 @@ TEST_P(EveryRow, mixes_shapes_on_one_communicator) {
   }
 }
 
-// Two communicators of the same ranks, each used by a thread of its own on every rank.
+// Two communicators have the same ranks, and a thread of its own uses each on every rank.
 TEST_P(EveryRow, two_communicators_at_the_same_time) {
   const auto many = [](std::uint64_t seed) {
     virtual_world::world({0, 0, 0}, forced(GetParam().name), [seed](Communicator& communicator) {
@@ -205,7 +205,7 @@ TEST_P(EveryRow, two_communicators_at_the_same_time) {
   other.join();
 }
 
-// No memory behind empty blocks: a null pointer is all a program may have.
+// There is no memory behind empty blocks: a null pointer is all a program may have.
 TEST_P(EveryRow, takes_null_for_empty_blocks) {
   virtual_world::world({0, 0, 0}, forced(GetParam().name), [](Communicator& communicator) {
     for (const bool in_place : {false, true}) {
@@ -216,7 +216,7 @@ TEST_P(EveryRow, takes_null_for_empty_blocks) {
   });
 }
 
-// What the tables choose by themselves, from one byte to beyond every limit between rows.
+// The tables choose by themselves, from one byte to beyond every limit between rows.
 TEST(Default, is_right_whatever_it_chooses) {
   for (const Nodes& nodes : worlds()) {
     virtual_world::world(nodes, {}, [](Communicator& communicator) {

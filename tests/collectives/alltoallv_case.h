@@ -1,5 +1,4 @@
-// One rank's side of an alltoallv: blocks of any length anywhere in the buffers, filled and compared
-// by the definition.
+// This is one rank's side of an alltoallv: blocks of any length anywhere in the buffers, filled and compared by the definition.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +11,7 @@ namespace crossrail::tests {
 
 inline constexpr Shape kVectorShape{Collective::alltoallv, Memory::host, false, 0};
 
-// How long the block from one rank to another is in a call; the same on every rank.
+// This says how long the block from one rank to another is in a call. It is the same on every rank.
 enum class Counts { uniform, empty, random, sparse, long_blocks, one_row, one_column, around_limits };
 inline constexpr Counts kCounts[] = {Counts::uniform, Counts::empty,   Counts::random,     Counts::sparse,
                                      Counts::long_blocks, Counts::one_row, Counts::one_column, Counts::around_limits};
@@ -55,7 +54,7 @@ class AlltoallvCase {
   Buffers buffers() { return {send_->data(), recv_->data(), out_.data(), in_.data()}; }
   void overwrite_send() { std::memset(send_->data(), 0x11, send_bytes_); }
 
-  // Empty, or what is wrong. Gaps between the blocks must be as they were.
+  // Returns what is wrong, or an empty text. Gaps between the blocks must be as they were.
   std::string wrong() {
     if (!send_->intact() || !recv_->intact()) return "written outside the buffers";
     std::vector<std::byte> expected(recv_bytes_, std::byte{0xEE});
@@ -73,7 +72,7 @@ class AlltoallvCase {
   }
 
  private:
-  // Blocks in an order of their own, with gaps; every other call in rank order without.
+  // Places blocks in an order of their own, with gaps, and in every other call in rank order without gaps.
   std::size_t place(std::vector<Block>& blocks, bool sent) {
     std::vector<int> order(static_cast<std::size_t>(size_));
     std::iota(order.begin(), order.end(), 0);
@@ -99,7 +98,7 @@ class AlltoallvCase {
   std::size_t send_bytes_ = 0, recv_bytes_ = 0;
 };
 
-// One call with fresh data, compared with the definition. False after an error.
+// Makes one call with fresh data, compared with the definition. Returns false after an error.
 inline bool checked_vector_call(Communicator& communicator, Counts counts, std::uint64_t call) {
   AlltoallvCase one(communicator.topology, counts, call);
   const Outcome outcome = run_collective(communicator, kVectorShape, one.buffers());

@@ -1,4 +1,4 @@
-// Alltoallv on device memory on several nodes: each node does its part on its devices where all of its ranks have their blocks there.
+// These tests run alltoallv on device memory on several nodes. Each node does its part on its devices where all of its ranks have their blocks there.
 
 #include "selection/selection.h"
 #include "tests/collectives/device_vector_case.h"
@@ -22,7 +22,7 @@ virtual_world::WorldOptions pairwise(const char* algorithm = "pairwise") {
 
 class VectorsOnDevicesOfNodes : public testing::Test, protected WithHostDevice {
  protected:
-  // Fresh memory and data in each; how many this rank's device has done.
+  // Makes calls with fresh memory and data in each. Returns how many this rank's device has done.
   static std::uint64_t calls_of(Communicator& communicator, Kinds kinds = {}, bool in_place = false) {
     std::uint64_t call = 0, before = 0, on_devices = 0;
     for (const Counts counts : kWithBytes) {
@@ -38,7 +38,7 @@ class VectorsOnDevicesOfNodes : public testing::Test, protected WithHostDevice {
   static constexpr std::uint64_t kCalls = kRepetitions * std::size(kWithBytes);
 };
 
-// A rank without any bytes does not know which device is meant: its node goes by its processors.
+// A rank without any bytes does not know which device is meant, so its node goes by its processors.
 TEST_F(VectorsOnDevicesOfNodes, agree_with_the_definition) {
   for (const Nodes& nodes : kWorlds) {
     virtual_world::world(nodes, pairwise(), [](Communicator& communicator) {
@@ -51,7 +51,7 @@ TEST_F(VectorsOnDevicesOfNodes, agree_with_the_definition) {
   }
 }
 
-// As the MPI library says that it takes device memory.
+// The MPI library says that it takes device memory.
 TEST_F(VectorsOnDevicesOfNodes, send_straight_from_their_memory) {
   virtual_world::WorldOptions options = pairwise();
   options.settings.device_messages = 2;
@@ -77,7 +77,7 @@ TEST_F(VectorsOnDevicesOfNodes, in_place_or_unmappable_go_by_processors) {
   });
 }
 
-// The second node is always in host memory, at times one rank of the first one is.
+// The second node is always in host memory. At times one rank of the first one is, too.
 TEST_F(VectorsOnDevicesOfNodes, see_no_difference_in_other_nodes) {
   virtual_world::world({0, 0, 1, 1, 2, 2}, pairwise(), [](Communicator& communicator) {
     for (std::uint64_t call = 1; call <= 20; ++call) {
@@ -88,13 +88,13 @@ TEST_F(VectorsOnDevicesOfNodes, see_no_difference_in_other_nodes) {
   });
 }
 
-// Lengths that differ much, so that ranks divide their steps in other portions than their partners: from a byte to several pieces.
+// Lengths differ much, from a byte to several pieces, so that ranks divide their steps in other portions than their partners.
 std::size_t skewed_bytes(int from, int to, std::uint64_t call) {
   constexpr std::size_t kLengths[] = {0, 1, 64 * 1024, 64 * 1024 + 1, 200'001, 12, 20'000, 40'000, 7};
   return kLengths[(static_cast<std::size_t>(from) * 5 + static_cast<std::size_t>(to) * 3 + call) % std::size(kLengths)];
 }
 
-// At least as much; in every other call some receivers expect more than comes.
+// Returns at least as much. In every other call some receivers expect more than comes.
 std::size_t skewed_room(int from, int to, std::uint64_t call) {
   constexpr std::size_t kMore[] = {0, 1, 64 * 1024, 5, 130'000, 0};
   const std::size_t sent = skewed_bytes(from, to, call);
@@ -150,7 +150,7 @@ TEST_F(VectorsOnDevicesOfNodes, end_with_an_error_where_more_is_sent_in_the_node
 TEST_F(VectorsOnDevicesOfNodes, get_the_row_of_devices) {
   virtual_world::WorldOptions options = mapped_at_once();
   virtual_world::world({0, 0, 1, 1}, options, [](Communicator& communicator) {
-    communicator.devices = true;  // as all ranks have agreed
+    communicator.devices = true;  // All ranks have agreed on it.
     EXPECT_STREQ(DeviceVectorCase(communicator, {Counts::uniform, 1}, {}).call().plan->algorithm, "pairwise");
   });
   virtual_world::world({0, 0, 1, 1}, options, [](Communicator& communicator) {

@@ -1,4 +1,4 @@
-// Alltoallv on device memory against the definition, with ranks as threads.
+// These tests compare alltoallv on device memory with the definition, with ranks as threads.
 
 #include "tests/collectives/device_vector_case.h"
 #include "tests/collectives/phases.h"
@@ -17,7 +17,7 @@ constexpr const char* kRow = "ipc_push";
 
 class VectorsOnDevices : public testing::Test, protected WithHostDevice {};
 
-// Runs calls of all kinds, with fresh memory each; `check` sees what each came to. The first one has bytes on all ranks.
+// Runs calls of all kinds, with fresh memory each. `check` sees what each came to. The first one has bytes on all ranks.
 template <class Check>
 void all_counts(Communicator& communicator, Kinds kinds, Check check) {
   std::uint64_t call = 0;
@@ -116,7 +116,7 @@ TEST_F(VectorsOnDevices, of_managed_memory_go_through_the_host) {
   });
 }
 
-// Of a call without any bytes nobody knows on which device it is, until one has had some.
+// Nobody knows on which device a call without any bytes is, until one has had some.
 TEST_F(VectorsOnDevices, need_no_bytes) {
   virtual_world::world({0, 0, 0}, mapped_at_once(), [](Communicator& communicator) {
     for (const bool before : {true, false}) {
@@ -128,7 +128,7 @@ TEST_F(VectorsOnDevices, need_no_bytes) {
   });
 }
 
-// A sender has less than there is room for: what it has comes, and the rest stays as it was. Mapped and staged.
+// A sender has less than there is room for. What it has comes, and the rest stays as it was, both where memory is mapped and where it is staged.
 TEST_F(VectorsOnDevices, take_less_than_there_is_room_for) {
   for (const std::uint64_t uses : {0u, 1000u}) {
     virtual_world::WorldOptions options = mapped_at_once();
@@ -145,7 +145,7 @@ TEST_F(VectorsOnDevices, take_less_than_there_is_room_for) {
   }
 }
 
-// Who launches for others sees it as they do.
+// A rank that launches for others sees it as they do.
 TEST_F(VectorsOnDevices, end_with_an_error_where_more_is_sent) {
   for (const int shared : {0, 1}) {
     set({.devices = shared});
@@ -163,7 +163,7 @@ TEST_F(VectorsOnDevices, end_with_an_error_where_more_is_sent) {
   }
 }
 
-// Some pass host memory at times.
+// Some ranks pass host memory at times.
 TEST_F(VectorsOnDevices, are_not_needed_on_all_ranks) {
   virtual_world::world({0, 0, 0}, mapped_at_once(), [](Communicator& communicator) {
     for (std::uint64_t call = 1; call < 40; ++call) {
@@ -200,7 +200,7 @@ TEST_F(VectorsOnDevices, are_right_while_others_are_pending) {
         if (call % 6 == 0) (void)DeviceVectorCase(mine.communicator, {Counts::random, call}, {}).call();
       }
       advance_all(mine.calls);
-      Code worst = Code::ok;  // who ends is lost for those whose own device is late
+      Code worst = Code::ok;  // A rank that ends is lost for those whose own device is late.
       EXPECT_TRUE(mine.communicator.slot().links->agree(Code::ok, worst).ok());
       for (const auto& one : calls) {
         EXPECT_EQ(one->code, Code::ok) << one->what;

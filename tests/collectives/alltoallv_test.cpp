@@ -1,4 +1,4 @@
-// Every row of alltoallv's catalogue against the definition: worlds x kinds of counts.
+// These tests compare every row of alltoallv's catalogue with the definition: worlds x kinds of counts.
 
 #include <atomic>
 #include <thread>
@@ -62,7 +62,7 @@ TEST_P(EveryVectorRow, agrees_with_the_definition) {
   }
 }
 
-// All messages wait for their receiver; and none does.
+// All messages wait for their receiver, or none does.
 TEST_P(EveryVectorRow, does_not_depend_on_when_messages_are_copied) {
   for (const std::size_t eager_bytes : {std::size_t{0}, std::size_t{1} << 30}) {
     virtual_world::WorldOptions options = forced(GetParam().name);
@@ -91,7 +91,7 @@ TEST_P(EveryVectorRow, is_right_whatever_is_shared) {
 TEST_P(EveryVectorRow, obeys_its_parameters) {
   for (const char* parameters : {" packet=0", " packet=100 direct=10", " direct=0", " direct=0 coalesce=0", " throttle=1", " throttle=1 ahead=1", " direct=100000", " coalesce=100000 direct=100000", " leaders=2 ahead=1", " leaders=100", " leaders=100 split=1", " leaders=4 split=50"}) {
     const std::string wanted = GetParam().name + std::string(parameters);
-    if (!makes_sense("CROSSRAIL_ALLTOALLV", wanted)) continue;  // parameters of other rows
+    if (!makes_sense("CROSSRAIL_ALLTOALLV", wanted)) continue;  // These are parameters of other rows.
     for (const Nodes& nodes : kManyCallWorlds) virtual_world::world(nodes, forced(wanted), all_counts);
   }
 }
@@ -133,7 +133,7 @@ TEST_P(EveryVectorRow, waits_for_late_ranks) {
   }
 }
 
-// One communicator, both collectives, whatever algorithm carries the other.
+// Both collectives use one communicator, whatever algorithm carries the other.
 TEST_P(EveryVectorRow, shares_a_communicator_with_alltoall) {
   for (const Algorithm& other : catalogue(Collective::alltoall)) {
     virtual_world::WorldOptions options = forced(GetParam().name);
@@ -165,12 +165,12 @@ TEST_P(EveryVectorRow, takes_null_where_all_is_empty) {
   }
 }
 
-// One rank ends without calling: an error on every other, soon.
+// One rank ends without calling. That is an error on every other rank, soon.
 TEST_P(EveryVectorRow, a_rank_that_has_ended_is_an_error) {
   for (const Nodes& nodes : {Nodes{0, 0, 0, 0}, Nodes{0, 0, 1, 1}, Nodes{0, 1, 2, 0, 1, 2}}) {
     virtual_world::WorldOptions options = forced(GetParam().name);
     options.settings.patience_ms = 40;
-    std::vector<std::unique_ptr<AlltoallvCase>> cases(nodes.size());  // who has not noticed yet may still read them
+    std::vector<std::unique_ptr<AlltoallvCase>> cases(nodes.size());  // Ranks that have not noticed yet may still read them.
     virtual_world::world(nodes, options, [&](Communicator& communicator) {
       for (std::uint64_t call = 0; call < 3; ++call) checked_vector_call(communicator, Counts::uniform, call);
       Code worst = Code::ok;
@@ -184,14 +184,14 @@ TEST_P(EveryVectorRow, a_rank_that_has_ended_is_an_error) {
   }
 }
 
-// A rank sends more than another expects: an error where it can be seen, never a hang.
+// A rank sends more than another expects. That is an error where it can be seen, never a hang.
 TEST(VectorMismatch, in_a_node_is_an_error) {
   for (const std::size_t bytes : {24u, 3000u, 20'000u}) {
     for (const bool uniform : {true, false}) {
       virtual_world::WorldOptions options = forced("node_shared");
       options.settings.patience_ms = 40;
       std::atomic<int> errors{0};
-      std::vector<std::byte> sent(3 * 90'000), received(3 * 90'000);  // who has not noticed yet may still read them
+      std::vector<std::byte> sent(3 * 90'000), received(3 * 90'000);  // Ranks that have not noticed yet may still read them.
       world_that_ends_together({0, 0, 0}, options, [&](Communicator& communicator) {
         const int rank = communicator.topology.rank;
         std::byte* const send = sent.data() + rank * 90'000;

@@ -1,4 +1,4 @@
-// Numbers for which it matters how elements are combined: in which order, rounded how often, true by which bits. And copying.
+// For these numbers it matters how elements are combined: in which order, rounded how often, true by which bits. Copying is tested, too.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 class EveryVersion : public testing::TestWithParam<Vectors> {};
 INSTANTIATE_TEST_SUITE_P(vectors, EveryVersion, testing::ValuesIn(kVectors));
 
-// NaN and signed zeros: the second operand only where it is less (or more), the same in all places of a vector.
+// With NaN and signed zeros the second operand wins only where it is less (or more), the same in all places of a vector.
 TEST_P(EveryVersion, keeps_the_order_of_operands) {
   const Combine least = combine_of({Operation::minimum, Element::float64}, GetParam());
   const Combine most = combine_of({Operation::maximum, Element::float64}, GetParam());
@@ -42,8 +42,8 @@ std::byte* bytes_of_row(std::vector<Stored>& row) {
   return reinterpret_cast<std::byte*>(row.data());
 }
 
-// None is lost on the way to a float and back, infinities and denormals are themselves, and what is no number stays none. `last`: the bits
-// of the largest that is a number, or infinity.
+// No number is lost on the way to a float and back, infinities and denormals are themselves, and what is no number stays none. `last` has the bits of
+// the largest that is a number, or infinity.
 template <class Stored>
 void know_all(Element element, unsigned last, Vectors vectors) {
   const Combine add = combine_of({Operation::sum, element}, vectors), most = combine_of({Operation::maximum, element}, vectors);
@@ -74,24 +74,24 @@ void expect_sums(Element element, std::vector<Stored> a, std::vector<Stored> b, 
   for (std::size_t number = 0; number < to.size(); ++number) EXPECT_EQ(unsigned{to[number]}, unsigned{wanted[number]}) << number;
 }
 
-// Half a step more than the largest number is infinity, less is that number; ties go to even ones.
+// Half a step more than the largest number is infinity, and less is that number. Ties go to even ones.
 TEST_P(EveryVersion, rounds_float16_to_the_nearest) {
-  // 65504 + 16, 65504 + 15.99; 2048 + 1, 2050 + 1, 2048 + 1.001; 2^-24 + 2^-24, 1 + 2^-11, 1 + 2^-11 and a bit
+  // The sums are 65504 + 16, 65504 + 15.99; 2048 + 1, 2050 + 1, 2048 + 1.001; 2^-24 + 2^-24, 1 + 2^-11, 1 + 2^-11 and a bit.
   expect_sums<std::uint16_t>(Element::float16, {0x7bff, 0x7bff, 0x6800, 0x6801, 0x6800, 0x0001, 0x3c00, 0x3c00},
                              {0x4c00, 0x4bff, 0x3c00, 0x3c00, 0x3c01, 0x0001, 0x1000, 0x1001},
                              {0x7c00, 0x7bff, 0x6800, 0x6802, 0x6801, 0x0002, 0x3c00, 0x3c01}, GetParam());
 }
-// E4M3 has no infinity: half a step more than 448 is still 448, which is the even one, and what is larger is no number.
+// E4M3 has no infinity. Half a step more than 448 is still 448, which is the even one, and what is larger is no number.
 TEST_P(EveryVersion, rounds_float8_to_the_nearest) {
-  // 448 + 16, 448 + 18, -448 - 448; 16 + 1, 18 + 1; 2^-9 + 2^-9; 1 - 1
+  // The sums are 448 + 16, 448 + 18, -448 - 448; 16 + 1, 18 + 1; 2^-9 + 2^-9; 1 - 1.
   expect_sums<std::uint8_t>(Element::float8_e4m3, {0x7e, 0x7e, 0xfe, 0x58, 0x59, 0x01, 0x38}, {0x58, 0x59, 0xfe, 0x38, 0x38, 0x01, 0xb8},
                             {0x7e, 0x7f, 0xff, 0x58, 0x5a, 0x02, 0x00}, GetParam());
-  // 57344 + 4096, 57344 + 3584, -57344 - 57344; 8 + 1, 10 + 1; 2^-16 + 2^-16
+  // The sums are 57344 + 4096, 57344 + 3584, -57344 - 57344; 8 + 1, 10 + 1; 2^-16 + 2^-16.
   expect_sums<std::uint8_t>(Element::float8_e5m2, {0x7b, 0x7b, 0xfb, 0x48, 0x49, 0x01}, {0x6c, 0x6b, 0xfb, 0x3c, 0x3c, 0x01},
                             {0x7c, 0x7b, 0xfc, 0x48, 0x4a, 0x02}, GetParam());
 }
 
-// C's product of infinities (Annex G), and no sum that is rounded once where it should be twice.
+// This is C's product of infinities (Annex G), and no sum that is rounded once where it should be twice.
 TEST_P(EveryVersion, multiplies_complex_numbers_as_c_does) {
   const Combine combine = combine_of({Operation::product, Element::complex_float64}, GetParam());
   if (combine == nullptr) GTEST_SKIP() << "not by this processor";

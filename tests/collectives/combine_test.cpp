@@ -1,5 +1,5 @@
-// Every loop that combines elements, in every version that this processor runs, against the definition of its operation, an
-// element at a time: rows at any address, one behind the other or the same, and of any length.
+// Every loop that combines elements, in every version that this processor runs, is compared with the definition of its operation, an element at a
+// time. Rows are at any address, one behind the other or the same, and of any length.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ constexpr Element kElements[] = {
 __extension__ using Wide = __int128;
 __extension__ using UnsignedWide = unsigned __int128;
 
-// The definitions, written once more, by other means: integers of 128 bits cut to size, plain C++ for the rest.
+// These are the definitions, written once more, by other means: integers of 128 bits cut to size, plain C++ for the rest.
 template <class Type>
 Type expected_number(Operation operation, Type a, Type b) {
   if constexpr (std::is_integral_v<Type>) {
@@ -55,8 +55,8 @@ Type expected_number(Operation operation, Type a, Type b) {
   }
 }
 
-// Short floats, by their definition: so many bits of a fraction, the exponent of the smallest that is not denormal, and the bits of the
-// largest, behind which is what larger ones become.
+// This defines short floats: so many bits of a fraction, the exponent of the smallest that is not denormal, and the bits of the largest, behind which
+// is what larger ones become.
 struct Format {
   int sign, fraction, lowest, largest;
 };
@@ -161,7 +161,7 @@ Definition definition_of(Element element) {
   }
 }
 
-// Random elements that mean something: no padding, no numbers that are none, and equal ones now and then.
+// Returns random elements that mean something: no padding, no numbers that are none, and equal ones now and then.
 template <class Type>
 struct Random {
   static void fill(std::byte* at, std::mt19937_64& random) {
@@ -178,7 +178,7 @@ struct Random {
 template <class Stored, class Form>
 struct Random<Short<Stored, Form>> {
   static void fill(std::byte* at, std::mt19937_64& random) {
-    // Every exponent of a float16, its denormals among them; of shorter ones those that they have.
+    // The numbers have every exponent of a float16, its denormals among them, or, of shorter floats, those that they have.
     const double value = std::ldexp(static_cast<double>(random() % 2049) - 1024, static_cast<int>(random() % 31) - 25);
     const unsigned bits = nearest_to(value, kFormat<Form>), largest = static_cast<unsigned>(kFormat<Form>.largest), sign = 1u << kFormat<Form>.sign;
     const auto stored = static_cast<Stored>((bits & (sign - 1)) > largest ? (bits & sign) | largest : bits);

@@ -1,4 +1,4 @@
-// One rank's side of an alltoallv in a stream's order, whose counts and displacements are in device memory or in host memory.
+// This is one rank's side of an alltoallv in a stream's order, whose counts and displacements are in device memory or in host memory.
 #pragma once
 
 #include <deque>
@@ -9,12 +9,12 @@
 
 namespace crossrail::tests {
 
-// An array of one entry for every rank.
+// This is an array of one entry for every rank.
 class CountArray {
  public:
   CountArray(int ranks, bool on_device) : row_(static_cast<std::size_t>(ranks) * sizeof(std::int32_t), 0, HOST_DEVICE_PLAIN), host_(ranks), on_device_(on_device) {}
   const std::int32_t* data() { return on_device_ ? reinterpret_cast<const std::int32_t*>(row_.data()) : host_.data(); }
-  // The stream brings them there; host memory is read by the next call, and may be written over after it.
+  // The stream brings the values to device memory. The next call reads host memory, which may be overwritten after it.
   void set(void* stream, const std::vector<std::int32_t>& values) {
     if (on_device_) {
       kept_.push_back(values);
@@ -43,12 +43,12 @@ struct CountedSideCase {
   bool intact() { return row.intact() && counts.intact() && displacements.intact(); }
 };
 
-// Calls on the same buffers, with other data, lengths and places each, and nobody who waits between them.
+// These calls use the same buffers, with other data, lengths and places each, and nobody waits between them.
 class CountedCalls {
  public:
   static constexpr std::size_t kRoom = 220'000;
 
-  // `arrays`: which of the four are in device memory, a bit each.
+  // `arrays` says which of the four are in device memory, a bit each.
   CountedCalls(Communicator& communicator, std::int64_t element_bytes, int arrays, void* stream)
       : communicator_(communicator),
         rank_(communicator.topology.rank),
@@ -60,7 +60,7 @@ class CountedCalls {
 
   CountedSideCase& send() { return send_; }
   CountedSideCase& recv() { return recv_; }
-  // Of what each receiver has room for: how much more its senders send, in elements, in this call and in those to come.
+  // From this call on, senders send so many elements more than each receiver has room for.
   void send_more(std::int32_t elements) { more_ = elements; }
 
   Status call(Counts counts, std::uint64_t number) {
@@ -95,7 +95,7 @@ class CountedCalls {
     side.counts.set(stream_, counts);
     side.displacements.set(stream_, displacements);
   }
-  // All that was enqueued is done.
+  // Everything that was enqueued is done here.
   void check() {
     host_device_wait(stream_);
     for (const Call& one : calls_) EXPECT_TRUE(one.got == one.expected) << "rank " << rank_ << " of " << size_ << ", elements of " << element_bytes_;
@@ -117,7 +117,7 @@ class CountedCalls {
   std::int32_t elements(Counts counts, const Which& which) const {
     return static_cast<std::int32_t>(block_bytes(counts, which.number, which.from, which.to) / static_cast<std::size_t>(element_bytes_));
   }
-  // Blocks in an order of their own, with gaps between them.
+  // Blocks lie in an order of their own, with gaps between them.
   Laid lay_out(Counts counts, std::uint64_t number, bool sent) const {
     std::vector<int> order(static_cast<std::size_t>(size_));
     std::iota(order.begin(), order.end(), 0);

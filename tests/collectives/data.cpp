@@ -10,7 +10,8 @@
 namespace crossrail::tests {
 namespace {
 
-// Of this thread, as large as needed so far. No container: those of the tests, which sanitizers are to see, would be one with it.
+// Returns scratch of this thread, as large as needed so far. It is no container: those of the tests, which sanitizers are to see, would be one with
+// it.
 std::byte* scratch(std::size_t bytes) {
   struct Memory {
     std::byte* begin = nullptr;
@@ -57,7 +58,7 @@ std::int64_t load(const std::byte* base, std::size_t place, Element element) {
   return element == Element::int32 ? integer : static_cast<std::int64_t>(real);
 }
 
-// Operation and element are known where it is compiled, and so not asked for at every place.
+// Operation and element are known where it is compiled, and so are not asked for at every place.
 template <Operation operation, Element element>
 void combine_all(std::byte* to, std::size_t count, const Numbers& numbers, int ranks) {
   for (std::size_t place = 0; place < count; ++place) {
@@ -84,7 +85,7 @@ void combine_all(std::byte* to, std::size_t count, const Numbers& numbers, int r
   }
 }
 
-// What the ranks of a world are to have is the same on all of them: one makes it, the others compare with that.
+// What the ranks of a world are to have is the same on all of them. One makes it, and the others compare with that.
 struct Made {
   Numbers numbers;
   int ranks;
@@ -96,7 +97,7 @@ struct Made {
            numbers.reduction.operation == other.reduction.operation && numbers.reduction.element == other.reduction.element;
   }
 };
-constexpr std::size_t kKept = 4;  // ranks go on to the next call or two while others compare this one's
+constexpr std::size_t kKept = 4;  // Ranks go on to the next call or two while others compare this one's.
 Made kept[kKept];
 std::size_t next_kept = 0;
 pthread_mutex_t keeping = PTHREAD_MUTEX_INITIALIZER;

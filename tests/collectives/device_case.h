@@ -1,5 +1,5 @@
-// One rank's side of an alltoall on device memory, on a device that is made of host memory
-// (virtual_world/host_device.h), filled and compared by the definition.
+// This is one rank's side of an alltoall on device memory, on a device that is made of host memory (virtual_world/host_device.h), filled and compared
+// by the definition.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace crossrail::tests {
 
-// Device memory for one side of a call, between guard zones.
+// This is device memory for one side of a call, between guard zones.
 class DeviceRow {
  public:
   DeviceRow(std::size_t bytes, std::size_t shift, host_device_kind kind)
@@ -40,7 +40,7 @@ struct Kinds {
   host_device_kind send = HOST_DEVICE_PLAIN, recv = HOST_DEVICE_PLAIN;
 };
 
-// What a program would pass: device memory, and the host copies that it is staged through.
+// A program would pass this: device memory, and the host copies that it is staged through.
 class DeviceBuffers final : public UserBuffers {
  public:
   DeviceBuffers(const Buffers& device, std::size_t bytes) : device_(device), bytes_(bytes), send_(bytes), recv_(bytes) {}
@@ -57,7 +57,7 @@ class DeviceBuffers final : public UserBuffers {
   DeviceCall on_devices() override { return {{device_.send, bytes_, gaps}, {device_.recv, bytes_, false}}; }
   Buffers device_buffers() override { return device_; }
 
-  bool gaps = false;  // as if what is sent had some
+  bool gaps = false;  // With it, what is sent is said to have gaps.
 
  private:
   Buffers device_;
@@ -65,7 +65,7 @@ class DeviceBuffers final : public UserBuffers {
   std::vector<std::byte> send_, recv_;
 };
 
-// The memory of one rank, for calls of one Shape.
+// This is the memory of one rank, for calls of one Shape.
 class DeviceCase {
  public:
   DeviceCase(Communicator& communicator, const Shape& shape, Kinds kinds, std::size_t shift = 0)
@@ -87,7 +87,7 @@ class DeviceCase {
       fill_block(from + static_cast<std::size_t>(peer) * shape_.block_bytes, shape_.block_bytes, call, topology.rank, peer);
     }
   }
-  // Empty, or what is wrong.
+  // Returns what is wrong, or an empty text.
   std::string wrong(std::uint64_t call, const std::byte* received) const {
     std::vector<std::byte> expected(shape_.block_bytes);
     for (int peer = 0; peer < communicator_.topology.size; ++peer) {
@@ -103,7 +103,7 @@ class DeviceCase {
            std::to_string(communicator_.topology.size) + ", blocks of " + std::to_string(shape_.block_bytes) +
            (shape_.in_place ? " in place" : "") + ", call " + std::to_string(call);
   }
-  // One call with fresh data, compared with the definition.
+  // Makes one call with fresh data, compared with the definition.
   Outcome call(std::uint64_t number) {
     std::memset(recv_.touch(), 0xEE, bytes_);
     fill(number, shape_.in_place ? recv_.touch() : send_.touch());
@@ -128,7 +128,7 @@ inline Shape device_shape(std::size_t block_bytes, bool in_place = false, Order 
   return {Collective::alltoall, Memory::device, in_place, block_bytes, order};
 }
 
-// Tests with a device that does as `set` says.
+// These tests have a device that does as `set` says.
 class WithHostDevice {
  public:
   WithHostDevice() {
@@ -149,13 +149,13 @@ inline virtual_world::WorldOptions mapped_at_once() {
   return options;
 }
 
-// Memory that cannot be shared, on some ranks and sides.
+// Some ranks and sides have memory that cannot be shared.
 inline Kinds partly_unshareable(const Communicator& communicator) {
   const bool odd = communicator.topology.rank % 2 != 0;
   return {odd ? HOST_DEVICE_UNSHAREABLE : HOST_DEVICE_PLAIN, odd ? HOST_DEVICE_PLAIN : HOST_DEVICE_UNSHAREABLE};
 }
 
-// Where 3 and 5 ranks share 1 and 2 devices: one launcher on each and every rank for itself, memory mapped, and staged in rounds.
+// 3 and 5 ranks share 1 and 2 devices. One launcher works on each, or every rank for itself; memory is mapped, or staged in rounds.
 template <class Calls>
 void on_shared_devices(virtual_world::WorldOptions options, Calls calls) {
   const std::uint64_t whole = options.settings.device_scratch_bytes;

@@ -1,4 +1,4 @@
-// Alltoallv in the order of streams, with counts that only the device sees: against the definition, with ranks as threads.
+// These tests run alltoallv in the order of streams, with counts that only the device sees, and compare with the definition, with ranks as threads.
 
 #include "tests/collectives/counted_case.h"
 #include "tests/collectives/device_vector_case.h"
@@ -59,7 +59,7 @@ TEST_F(CountedOnStreams, agree_with_the_definition) {
   }
 }
 
-// What is in host memory is read by the call, what is in device memory by the stream.
+// The call reads what is in host memory, and the stream reads what is in device memory.
 TEST_F(CountedOnStreams, take_arrays_of_either_memory) {
   set({.delay_us = 100});
   virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
@@ -122,7 +122,7 @@ TEST_F(CountedOnStreams, need_no_buffer_for_nothing) {
   });
 }
 
-// The blocks come as far as there is room, the rest is nowhere; the next call says so, on all ranks, and those after it work.
+// The blocks come as far as there is room, and the rest is nowhere. The next call says so, on all ranks, and those after it work.
 TEST_F(CountedOnStreams, cut_off_what_is_too_long) {
   virtual_world::world({0, 0, 0, 0}, {}, [](Communicator& communicator) {
     CountedCalls calls(communicator, 4, kAllOnDevice, nullptr);
@@ -141,7 +141,7 @@ TEST_F(CountedOnStreams, cut_off_what_is_too_long) {
   });
 }
 
-// What a rank's own arrays say of memory that is not its buffer's, and of less than nothing.
+// A rank's own arrays may speak of memory that is not its buffer's, and of less than nothing.
 TEST_F(CountedOnStreams, touch_nothing_outside_of_the_allocation) {
   constexpr std::int32_t kOutside[][2] = {{-1, 0}, {100, 2'000'000}, {100, -1000}, {2'000'000'000, 0}, {2'000'000'000, 2'000'000'000}};
   virtual_world::world({0, 0, 0}, {}, [&](Communicator& communicator) {

@@ -1,4 +1,4 @@
-// Device memory that comes and goes: what is mapped, staged, kept and let go of, with ranks as threads.
+// Device memory comes and goes. These tests check what is mapped, staged, kept and let go of, with ranks as threads.
 
 #include <atomic>
 
@@ -31,7 +31,7 @@ int pieces_now(Communicator& communicator) {
   return read;
 }
 
-// What a program allocates for one call is never mapped; what it keeps is, once.
+// What a program allocates for one call is never mapped. What it keeps is mapped once.
 TEST_F(Memory, is_mapped_when_it_is_used_again) {
   virtual_world::world({0, 0, 0}, pushed_to_memory(), [](Communicator& communicator) {
     { DeviceCase first(communicator, alltoall_shape(5000), {}); (void)first.call(1); }
@@ -49,12 +49,12 @@ TEST_F(Memory, is_mapped_when_it_is_used_again) {
   EXPECT_EQ(host_device_pieces(), 0);
 }
 
-// Pairs of buffers in turn.
+// These are pairs of buffers in turn.
 struct Turns {
   Turns(Communicator& of, int many) : communicator(of) {
     for (int i = 0; i < many; ++i) cases.push_back(std::make_unique<DeviceCase>(of, alltoall_shape(700), Kinds{}));
   }
-  // How often one of this rank's two sides was staged.
+  // Returns how often one of this rank's two sides was staged.
   int round() {
     int staged = 0;
     for (const auto& one : cases) {
@@ -64,7 +64,7 @@ struct Turns {
     }
     return staged;
   }
-  // Until all that is to be mapped is.
+  // Goes on until all that is to be mapped is mapped.
   void settle() {
     for (int again = 0; again < 4; ++again) (void)round();
   }
@@ -85,7 +85,8 @@ TEST_F(Memory, of_many_buffers_stays_mapped) {
   });
 }
 
-// Of more than can be mapped, nothing is mapped in place of what is in use: the others are staged. When that has gone, they are mapped.
+// When there is more than can be mapped, nothing is mapped in place of what is in use, and the others are staged. When that has gone, they are
+// mapped.
 TEST_F(Memory, of_too_many_buffers_is_staged) {
   virtual_world::world({0, 0}, pushed_to_memory(), [](Communicator& communicator) {
     Turns turns(communicator, 300);
@@ -102,10 +103,10 @@ TEST_F(Memory, of_too_many_buffers_is_staged) {
   });
 }
 
-// The same for bytes.
+// This does the same for bytes.
 TEST_F(Memory, of_too_many_bytes_is_staged) {
   virtual_world::WorldOptions options = pushed_to_memory();
-  options.settings.device_mapped_bytes = 20000;  // of one side of some
+  options.settings.device_mapped_bytes = 20000;  // This is enough for one side of some.
   virtual_world::world({0, 0}, options, [](Communicator& communicator) {
     Turns turns(communicator, 30);
     turns.settle();
@@ -117,7 +118,7 @@ TEST_F(Memory, of_too_many_bytes_is_staged) {
   });
 }
 
-// A part of memory of several chunks is described as other memory: it has not been freed for that.
+// A part of memory of several chunks is described as other memory. It has not been freed for that.
 TEST_F(Memory, of_several_chunks_stays_mapped) {
   virtual_world::WorldOptions options = pushed_to_memory();
   options.settings.device_staged_uses = 0;
@@ -130,7 +131,7 @@ TEST_F(Memory, of_several_chunks_stays_mapped) {
   });
 }
 
-// Of the memory of one owner no more is mapped between calls than the setting says, and nothing that its owner has freed.
+// No more memory of one owner is mapped between calls than the setting says, and nothing that its owner has freed.
 TEST_F(Memory, is_let_go_of) {
   for (const std::uint64_t most : {std::uint64_t{0}, std::uint64_t{1} << 30}) {
     virtual_world::WorldOptions options = pushed_to_memory();
@@ -206,7 +207,7 @@ TEST_F(Memory, that_was_short_is_asked_for_again) {
   });
 }
 
-// So may peers that could map nothing at all.
+// Peers that could map nothing at all may map some later, too.
 TEST_F(Memory, that_nobody_could_map_is_tried_again) {
   set({.refuse_all_maps = 1});
   virtual_world::world({0, 0, 0}, pushed_to_memory(), [](Communicator& communicator) {
@@ -221,7 +222,7 @@ TEST_F(Memory, that_nobody_could_map_is_tried_again) {
   });
 }
 
-// After a reset the queue is gone, and memory of ours: calls are right, by way of host memory.
+// After a reset the queue is gone, and so is memory of ours. Calls are right, by way of host memory.
 TEST_F(Memory, of_a_device_that_was_reset) {
   virtual_world::world({0, 0, 0}, pushed_to_memory(), [](Communicator& communicator) {
     DeviceCase one(communicator, alltoall_shape(5000), {});

@@ -1,4 +1,4 @@
-// Alltoall in the order of streams: every row that can, against the definition, with ranks as threads.
+// These tests run alltoall in the order of streams, by every row that can, and compare with the definition, with ranks as threads.
 
 #include <deque>
 
@@ -25,7 +25,7 @@ const Plan* stream_plan(Communicator& communicator, std::size_t bytes) {
   return communicator.slot().plans.find(device_shape(bytes, false, Order::stream));
 }
 
-// Data into what is sent, the call, and what has come into a place of its own, all in the stream; nobody waits.
+// Data go into what is sent, the call runs, and what has come goes into a place of its own, all in the stream. Nobody waits.
 class StreamCalls {
  public:
   StreamCalls(Communicator& communicator, std::size_t block_bytes, void* stream)
@@ -148,7 +148,7 @@ TEST_F(Streams, go_other_ways_where_links_break_packets_of_128_bytes) {
   });
 }
 
-// Refused on all ranks alike, with a reason; nothing is enqueued and nothing harmed.
+// Checks that the call is refused on all ranks alike, with a reason, that nothing is enqueued and nothing harmed.
 void expect_refused(Communicator& communicator, const Shape& shape, UserBuffers& buffers, const char* why) {
   const Status status = run_on_stream(communicator, shape, buffers, nullptr);
   EXPECT_EQ(status.code, Code::unsupported) << why;

@@ -1,4 +1,4 @@
-// One rank's side of an alltoallv on device memory (device_case.h): blocks of any length anywhere in the buffers.
+// This is one rank's side of an alltoallv on device memory (device_case.h): blocks of any length anywhere in the buffers.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace crossrail::tests {
 
-// What a program would pass: device memory, and the host copies that it is staged through.
+// A program would pass this: device memory, and the host copies that it is staged through.
 class DeviceVectorBuffers final : public UserBuffers {
  public:
   DeviceVectorBuffers(const Buffers& device, std::size_t send_bytes, std::size_t recv_bytes, int ranks)
@@ -84,7 +84,7 @@ class DeviceVectorCase {
   }
   DeviceVectorBuffers& buffers() { return *buffers_; }
 
-  // Empty, or what is wrong; `bytes(sender)` of each block have come.
+  // Returns what is wrong, or an empty text. `bytes(sender)` of each block have come.
   template <class Bytes>
   std::string wrong(Bytes bytes) {
     if (!send_->intact() || !recv_->intact()) return "written outside the buffers";
@@ -112,7 +112,7 @@ class DeviceVectorCase {
   std::vector<Block> out, in;
 
  private:
-  // Blocks in an order of their own, with gaps of odd lengths every other call.
+  // Places blocks in an order of their own, with gaps of odd lengths every other call.
   std::size_t place(std::vector<Block>& blocks, bool sent) {
     std::vector<int> order(static_cast<std::size_t>(size_));
     std::iota(order.begin(), order.end(), 0);

@@ -26,11 +26,11 @@ struct Results {
   explicit Results(int size) : codes(size, Code::ok), texts(size), cases(size) {}
   std::vector<Code> codes;
   std::vector<std::string> texts;
-  // Until all ranks are done: who has not yet noticed the error may still read a peer's blocks.
+  // They live until all ranks are done: a rank that has not yet noticed the error may still read a peer's blocks.
   std::vector<std::unique_ptr<AlltoallCase>> cases;
 };
 
-// A call that does not check its bytes: only how it ends.
+// This call does not check its bytes, only how it ends.
 void call(Communicator& communicator, const Shape& shape, Results& results) {
   const int rank = communicator.topology.rank;
   results.cases[rank] = std::make_unique<AlltoallCase>(communicator.topology, shape, 1);
@@ -47,13 +47,13 @@ void expect_error_everywhere(const Results& results, std::initializer_list<Code>
   }
 }
 
-// `good` calls of one size first, so that the plan is known or not when the sizes differ.
+// Makes `good` calls of one size first, so that the plan is known or not when the sizes differ.
 void mismatch(const char* algorithm, const std::vector<std::size_t>& bytes_of, bool planned) {
   Results results(static_cast<int>(bytes_of.size()));
   world_that_ends_together(Nodes(bytes_of.size(), 0), impatient(algorithm), [&](Communicator& communicator) {
     if (planned) {
       for (const std::size_t bytes : bytes_of) checked_call(communicator, alltoall_shape(bytes), 1);
-      Code worst = Code::ok;  // all have finished them before one meets an error
+      Code worst = Code::ok;  // All have finished them before one meets an error.
       EXPECT_TRUE(communicator.slot().links->agree(Code::ok, worst).ok());
     }
     call(communicator, alltoall_shape(bytes_of[communicator.topology.rank]), results);
@@ -76,7 +76,7 @@ TEST_P(EveryRowFails, mismatched_sizes_are_an_error_on_every_rank) {
   }
 }
 
-// Sizes that the tables give to different rows.
+// The tables give these sizes to different rows.
 TEST(Mismatch, between_rows_of_the_table) {
   for (const bool planned : {false, true}) {
     mismatch("", {64, 8192}, planned);
@@ -92,8 +92,7 @@ TEST(Mismatch, in_place_on_some_ranks_only_is_no_silent_mix) {
   expect_error_everywhere(results, {Code::mismatch, Code::broken});
 }
 
-// Who enters the call after the others have met the error must hear of it too: handed to MPI, it
-// would wait there for ranks that never come.
+// A rank that enters the call after the others have met the error must hear of it too. Handed to MPI, it would wait there for ranks that never come.
 TEST(Mismatch, is_an_error_for_a_late_rank_too) {
   Results results(3);
   world_that_ends_together({0, 0, 0}, impatient("node_shared"), [&](Communicator& communicator) {
@@ -119,7 +118,7 @@ TEST(Mismatch, says_who_and_how_much) {
   }
 }
 
-// One rank ends without calling; the others are in the call.
+// One rank ends without calling, and the others are in the call.
 void lost_peer(const char* algorithm, const Nodes& nodes, int good_calls) {
   Results results(static_cast<int>(nodes.size()));
   virtual_world::world(nodes, impatient(algorithm), [&](Communicator& communicator) {
@@ -151,8 +150,7 @@ TEST(LostPeer, is_named) {
   EXPECT_NE(results.texts[1].find("rank 0 has ended"), std::string::npos) << results.texts[1];
 }
 
-// A rank that has done its part of the last call may end at once: nobody may call that an error,
-// however long he has waited before.
+// A rank that has done its part of the last call may end at once. Nobody may call that an error, however long he has waited before.
 TEST(LostPeer, ending_after_the_last_call_is_no_error) {
   for (int round = 0; round < 300; ++round) {
     virtual_world::WorldOptions options;
@@ -180,7 +178,7 @@ TEST(Late, is_not_lost) {
   });
 }
 
-// Who waits lets the host's own messages move.
+// A rank that waits lets the host's own messages move.
 TEST(Late, who_waits_makes_progress) {
   virtual_world::ThreadWorld threads({0, 0}, impatient("node_shared"));
   threads.run([&threads](Communicator& communicator) {

@@ -1,5 +1,5 @@
-// Blocks with gaps, and v-collectives in place, by every algorithm: those that take blocks as they lie get them so, others
-// get rows, as PackedBuffers and PackedVectors do it.
+// Every algorithm gets blocks with gaps, and v-collectives in place. Algorithms that take blocks as they lie get them so, others get rows, as
+// PackedBuffers and PackedVectors do it.
 
 #include <list>
 #include <random>
@@ -11,7 +11,7 @@
 namespace crossrail::tests {
 namespace {
 
-// `bytes` in a few pieces and lines with gaps between them; elements of all of them, or of a quarter.
+// Makes a layout of `bytes` in a few pieces and lines with gaps between them, as one element of all of them or elements of a quarter.
 std::shared_ptr<Layout> layout_for(std::size_t bytes, std::mt19937_64& random) {
   auto layout = std::make_shared<Layout>();
   layout->element_bytes = bytes % 4 == 0 && random() % 2 == 0 ? bytes / 4 : bytes;
@@ -29,7 +29,7 @@ std::shared_ptr<Layout> layout_for(std::size_t bytes, std::mt19937_64& random) {
   return layout;
 }
 
-// Blocks of one rank, for each peer with a layout of its own.
+// These are blocks of one rank, with a layout of its own for each peer.
 struct GappedBlocks {
   std::vector<std::shared_ptr<Layout>> layouts;
   std::vector<Block> blocks;
@@ -172,7 +172,7 @@ TEST(Gaps, chunks_of_any_length) {
   }
 }
 
-// Equal blocks: a side of as many elements as there are ranks.
+// The blocks are equal: a side has as many elements as there are ranks.
 class GappedRow final : public UserBuffers {
  public:
   GappedRow(const Topology& topology, const Shape& shape, std::uint64_t call)

@@ -1,4 +1,4 @@
-// One rank's side of an allgather or a reduce_scatter_block, filled and compared by the definition.
+// This is one rank's side of an allgather or a reduce_scatter_block, filled and compared by the definition.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ inline Shape reduce_scatter_shape(std::size_t count, Reduction reduction = {Oper
   return shape;
 }
 
-// Two sides of which one is a block and the other a row of blocks, or, in place, one row.
+// One of the two sides is a block and the other a row of blocks, or, in place, there is one row.
 class GatheringCase {
  public:
   GatheringCase(const Topology& topology, const Shape& shape, std::uint64_t call, Side side)
@@ -27,15 +27,15 @@ class GatheringCase {
   }
 
   Buffers buffers() { return {in_place() ? recv_.data() : send_.data(), recv_.data()}; }
-  // As a program may do once the call has returned.
+  // A program may do this once the call has returned.
   void overwrite_send() {
     sent_intact_ = same_bytes(sent_.data(), send_.data(), sent_.size());
     std::memset(send_.data(), 0x11, send_bytes());
   }
-  // True if no byte was touched.
+  // Returns true if no byte was touched.
   bool untouched() { return same_bytes(received_.data(), recv_.data(), received_.size()); }
 
-  // Empty, or what is wrong.
+  // Returns what is wrong, or an empty text.
   std::string wrong() {
     if (!send_.intact() || !recv_.intact()) return "written outside the buffers";
     if (!sent_intact_) return "written into what was sent";
@@ -82,7 +82,7 @@ class GatheringCase {
   bool sent_intact_ = true;
 };
 
-// One call with fresh data, compared with the definition. A native outcome must have touched nothing.
+// Makes one call with fresh data, compared with the definition. A native outcome must have touched nothing.
 inline Outcome checked_gathering(Communicator& communicator, const Shape& shape, std::uint64_t call, Side side = Side::apart) {
   GatheringCase one(communicator.topology, shape, call, side);
   const Outcome outcome = run_collective(communicator, shape, one.buffers());

@@ -1,4 +1,4 @@
-// Every row of allgather and reduce_scatter_block for device memory against the definitions, with ranks as threads.
+// These tests compare every row of allgather and reduce_scatter_block for device memory with the definitions, with ranks as threads.
 
 #include <deque>
 
@@ -16,7 +16,7 @@ constexpr std::size_t kCounts[] = {0, 1, 2, 3, 5, 13, 64, 257, 1023, 4096, 5000,
 constexpr Reduction kReductions[] = {{Operation::sum, Element::int32}, {Operation::sum, Element::float64}, {Operation::maximum, Element::int32}};
 const Nodes kWorlds[] = {{0, 0}, {0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0}};
 
-// One rank's sides in device memory, of unequal lengths; and the host memory that they are staged through.
+// These are one rank's sides in device memory, of unequal lengths, and the host memory that they are staged through.
 class OnDevice final : public UserBuffers {
  public:
   OnDevice(const Topology& topology, const Shape& shape, std::uint64_t call, Side side, Kinds kinds)
@@ -137,7 +137,7 @@ TEST_P(EveryGatheringOnDevices, is_right_where_ranks_share_a_device) {
   on_shared_devices(forced(), [](Communicator& communicator, Kinds kinds) { all_calls(communicator, kinds); });
 }
 
-// By both engines.
+// Both engines do it.
 TEST_P(EveryGatheringOnDevices, obeys_its_parameters) {
   if (GetParam().parameters.empty()) return;
   for (const char* parameters : {" memcpy_threshold=1", " memcpy_threshold=1G"}) {
@@ -145,7 +145,7 @@ TEST_P(EveryGatheringOnDevices, obeys_its_parameters) {
   }
 }
 
-// Memory that cannot be shared, on some ranks and sides; little memory of ours, so that there are rounds.
+// Some ranks and sides have memory that cannot be shared, and there is little memory of ours, so that there are rounds.
 TEST_P(EveryGatheringOnDevices, stages_what_cannot_be_mapped) {
   for (const std::uint64_t bytes : {4096u, 32768u, 1u << 24}) {
     virtual_world::WorldOptions options = forced();
@@ -171,7 +171,7 @@ TEST_P(EveryGatheringOnDevices, goes_another_way_where_nothing_can_be_mapped) {
   });
 }
 
-// Several calls in a stream; nobody waits for them before all are asked for. In place is for allgather only.
+// Several calls are in a stream. Nobody waits for them before all are asked for. In place is for allgather only.
 void gather_in_a_stream(Communicator& communicator, const Shape& shape, void* stream) {
   const bool gathers = shape.collective == Collective::allgather;
   std::deque<OnDevice> calls;
@@ -206,7 +206,7 @@ TEST_P(EveryGatheringOnStreams, agrees_with_the_definition) {
   }
 }
 
-// On all ranks alike, and nothing is harmed: reductions in place, of one rank only, too; memory that no peer can map.
+// All ranks refuse alike, and nothing is harmed: reductions in place, of one rank only, too; memory that no peer can map.
 TEST_P(EveryGatheringOnDevices, refuses_in_streams_what_would_be_staged) {
   const bool gathers = GetParam().collective == Collective::allgather;
   virtual_world::world({0, 0, 0}, forced(), [&](Communicator& communicator) {

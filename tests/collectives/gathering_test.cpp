@@ -1,4 +1,4 @@
-// Every row of the catalogues of allgather and reduce_scatter_block against their definitions: worlds x sizes x in place or not.
+// These tests compare every row of the catalogues of allgather and reduce_scatter_block with their definitions: worlds x sizes x in place or not.
 
 #include <random>
 #include <thread>
@@ -24,7 +24,7 @@ constexpr Side kSides[] = {Side::apart, Side::in_place};
 constexpr Reduction kReductions[] = {{Operation::sum, Element::int32}, {Operation::sum, Element::float64}, {Operation::maximum, Element::int32}};
 const Nodes kSomeWorlds[] = {{0, 0, 0, 0}, {0, 0, 1, 1}, {0, 1, 2, 0, 1, 2}, {0, 1, 1, 2, 1, 0, 3}};
 
-// Of an allgather, bytes; odd numbers of them, too.
+// An allgather has bytes, odd numbers of them, too.
 Shape shape_of(Collective collective, std::size_t count, std::uint64_t call) {
   return collective == Collective::allgather ? allgather_shape(count * 4 - (count > 0 ? call % 4 : 0)) : reduce_scatter_shape(count, kReductions[call % std::size(kReductions)]);
 }
@@ -47,7 +47,7 @@ std::vector<Algorithm> all_rows() {
 INSTANTIATE_TEST_SUITE_P(gathering, EveryRow, testing::ValuesIn(all_rows()),
                          [](const auto& row) { return std::string(name_of(row.param.collective)) + "_" + row.param.name; });
 
-// Calls of all sizes. The forced row carries them where it fits.
+// Makes calls of all sizes. The forced row carries them where it fits.
 void all_counts(const Algorithm& row, Communicator& communicator) {
   std::uint64_t call = 0;
   for (const std::size_t count : kCounts) {
@@ -112,7 +112,7 @@ TEST_P(EveryRow, waits_for_late_ranks) {
   }
 }
 
-// Little scratch: a row may not fit or must go in small parts.
+// There is little scratch, so a row may not fit or must go in small parts.
 TEST_P(EveryRow, is_right_with_little_scratch) {
   for (const std::uint64_t scratch : little_scratch()) {
     SCOPED_TRACE(scratch);
@@ -135,7 +135,7 @@ TEST_P(EveryRow, is_right_with_little_scratch) {
   }
 }
 
-// Random shapes one after another on one communicator, other collectives between them, with room for all plans, and for two.
+// Random shapes follow one another on one communicator, with other collectives between them, with room for all plans, and for two.
 TEST_P(EveryRow, mixes_shapes_on_one_communicator) {
   for (const std::uint64_t plans : {64u, 2u, 0u}) {
     virtual_world::WorldOptions options = forced(GetParam());
@@ -162,7 +162,7 @@ TEST_P(EveryRow, takes_null_for_nothing) {
   });
 }
 
-// Parts and packets of all sizes.
+// Parts and packets have all sizes.
 TEST_P(EveryRow, obeys_its_parameters) {
   for (const char* parameters : {" part=0", " part=64", " part=100", " part=1G", " packet=0 part=4K", " packet=64K", " packet=0 uncached=0"}) {
     const bool uncached = std::string(parameters).find("uncached") != std::string::npos;
@@ -200,7 +200,7 @@ TEST_P(EveryRow, finds_out_that_ranks_differ) {
   }
 }
 
-// What the tables choose by themselves, from nothing to beyond every limit between rows.
+// The tables choose by themselves, from nothing to beyond every limit between rows.
 TEST(Default, is_right_whatever_it_chooses) {
   for (const Nodes& nodes : worlds()) {
     virtual_world::world(nodes, {}, [](Communicator& communicator) {

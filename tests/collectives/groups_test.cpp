@@ -1,5 +1,5 @@
-// One text serves any Group: all-to-alls over the lanes, the nodes, the leaders and other ranks of a larger world, each
-// compared with the definition among the members.
+// One text serves any Group. All-to-alls run over the lanes, the nodes, the leaders and other ranks of a larger world, each compared with the
+// definition among the members.
 
 #include "selection/parameters.h"
 #include "tests/collectives/allreduce_case.h"
@@ -14,7 +14,7 @@ struct NamedGroup {
   Group group;
 };
 
-// The same kinds on every rank, which is a member of some.
+// Every rank has the same kinds, and is a member of some.
 std::vector<NamedGroup> groups_of(const Topology& topology, GroupLists& lists) {
   std::vector<int> backwards, scattered;
   for (const int rank : topology.world()) {
@@ -29,10 +29,10 @@ std::vector<NamedGroup> groups_of(const Topology& topology, GroupLists& lists) {
           {"scattered", lists.make(scattered, topology.rank)}};
 }
 
-// The members as a world of their own.
+// Returns the members as a world of their own.
 Topology alone(const Group& group) { return topology_from_nodes(Nodes(static_cast<std::size_t>(group.size()), 0), group.index()); }
 
-// As a plan that has `row` over `group` as a part would make it.
+// Makes the plan as a plan would that has `row` over `group` as a part.
 Plan plan_over(const Plan& whole, const Algorithm& row, const Shape& shape, const Group& group) {
   Plan plan = whole;
   plan.shape = shape;
@@ -44,7 +44,7 @@ Plan plan_over(const Plan& whole, const Algorithm& row, const Shape& shape, cons
   return plan;
 }
 
-// What is wrong after a call over `one` as the definition has it; other groups of the same kind have other data.
+// Returns what is wrong after a call over `one` as the definition has it. Other groups of the same kind have other data.
 template <class Case, class What>
 void check_call(Plan& plan, const Group& group, What what, std::uint64_t call) {
   Case one(alone(group), what, call * 1000 + static_cast<std::uint64_t>(group[0]));
@@ -72,7 +72,7 @@ void calls_of_vectors(const Plan& whole, const Algorithm& row, const Group& grou
   }
 }
 
-// Small counts, and such that shares differ.
+// Counts are small, and such that shares differ.
 void calls_of_reductions(const Plan& whole, const Algorithm& row, const Group& group) {
   for (const std::size_t count : {0u, 1u, 2u, 57u, 5000u}) {
     Plan plan = plan_over(whole, row, allreduce_shape(count), group);
@@ -87,7 +87,7 @@ void calls_of_reductions(const Plan& whole, const Algorithm& row, const Group& g
   }
 }
 
-// A call over all ranks, which makes the plan that `row` is to be a part of.
+// Makes a call over all ranks, which makes the plan that `row` is to be a part of.
 bool first_call(Communicator& communicator, const Shape& shape) {
   switch (shape.collective) {
     case Collective::alltoallv: return checked_vector_call(communicator, Counts::uniform, 1);
@@ -111,7 +111,7 @@ void over_all_groups(Communicator& communicator, const Algorithm& row, bool only
   }
 }
 
-// Equal nodes, one after the other and interleaved; unequal; lone ranks; ranks anyhow.
+// The worlds have equal nodes, one after the other and interleaved; unequal ones; lone ranks; ranks anyhow.
 const Nodes kWorlds[] = {{0, 0, 0, 0, 1, 1, 1, 1}, {0, 1, 2, 0, 1, 2, 0, 1, 2}, {0, 0, 0, 1, 1, 2}, {0, 1, 2, 3}, {0, 1, 1, 2, 1, 0, 3, 0}};
 
 void in_all_worlds(Collective collective, const char* algorithm, bool only_the_node = false) {
@@ -121,7 +121,7 @@ void in_all_worlds(Collective collective, const char* algorithm, bool only_the_n
     for (const Nodes& nodes : kWorlds) {
       SCOPED_TRACE(text_of(nodes));
       virtual_world::WorldOptions options;
-      options.settings.alltoall = options.settings.alltoallv = "pairwise";  // of the calls over all ranks
+      options.settings.alltoall = options.settings.alltoallv = "pairwise";  // They are of the calls over all ranks.
       options.settings.allreduce = "ring";
       options.links.eager_bytes = eager_bytes;
       world_that_ends_together(nodes, options, [&](Communicator& communicator) { over_all_groups(communicator, *row, only_the_node); });

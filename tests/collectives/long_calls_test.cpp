@@ -1,5 +1,5 @@
-// Calls of more than 4 GiB a rank in little memory: a rank's buffers are the same few pages again and again, whose number does not divide
-// 2^32, so that what comes from the right place but for a multiple of that is not what belongs there.
+// Calls move more than 4 GiB a rank in little memory. A rank's buffers are the same few pages again and again, whose number does not divide 2^32, so
+// that what comes from the right place but for a multiple of that is not what belongs there.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@ namespace {
 
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 constexpr std::size_t kPeriod = std::size_t{12} << 20;
-constexpr std::size_t kHalf = 2 * 86 * kPeriod;  // of a buffer, more than 2 GiB; even: of two ranks, both have one
+constexpr std::size_t kHalf = 2 * 86 * kPeriod;  // It is half a buffer, more than 2 GiB, and even: of two ranks, both have one.
 static_assert(kHalf > std::size_t{1} << 31 && (std::size_t{1} << 32) % kPeriod != 0);
 
 class Repeated {
@@ -35,10 +35,10 @@ class Repeated {
   std::byte* memory_;
 };
 
-// Of no shorter period.
+// The values have no shorter period.
 std::uint8_t value_at(std::size_t at) { return static_cast<std::uint8_t>((at * 2654435761U >> 24) % 60); }
 
-// Bytes as they are sent, or as many times as much.
+// fill() writes the bytes as they are sent, and wrong_bytes() expects `times` times as much.
 void fill(std::byte* memory) {
   for (std::size_t at = 0; at < kPeriod; ++at) memory[at] = std::byte{value_at(at)};
 }
@@ -107,7 +107,7 @@ TEST(LongCounts, are_dealt_without_gaps) {
 TEST(LongCounts, go_in_parts_without_gaps) {
   constexpr std::size_t kBytes = 16, kPart = std::size_t{512} << 20;
   std::size_t done = 0;
-  std::byte none{};  // nothing is read or written there
+  std::byte none{};  // Nothing is read or written there.
   const auto begin = reinterpret_cast<std::uintptr_t>(&none);
   const Status status = allreduce::in_parts({&none, &none, kMany}, kBytes, kPart, [&](const allreduce::Elements& part) -> Status {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(part.recv), begin + done * kBytes);

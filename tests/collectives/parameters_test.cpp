@@ -1,4 +1,4 @@
-// Rows declare the parameters that their algorithms read: an undeclared one could not be set.
+// Rows declare the parameters that their algorithms read. An undeclared one could not be set.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace crossrail::tests {
 namespace {
 
-// What is said on standard error while all ranks make the row's plan. Three worlds: one node, and several.
+// Returns what is said on standard error while all ranks make the row's plan. There are three worlds: one node, and several.
 std::string said_while_planning(const Algorithm& row, const Shape& shape) {
   virtual_world::WorldOptions options;
 #define COLLECTIVE(one, ...) \

@@ -1,5 +1,5 @@
-// Phases of a test whose ranks are threads, without a clock: ranks wait for each other, whatever has become of their
-// communicator, or until others have come to some point. A time limit only tells a hang from a slow machine.
+// These are phases of a test whose ranks are threads, without a clock. Ranks wait for each other, whatever has become of their communicator, or until
+// others have come to some point. A time limit only tells a hang from a slow machine.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ constexpr std::chrono::seconds kHang(180);
   std::abort();
 }
 
-// Until `done()`, `meanwhile()` again and again.
+// Calls `meanwhile()` again and again until `done()`.
 template <class Done, class Meanwhile>
 void wait_until(Done done, Meanwhile meanwhile) {
   const auto deadline = std::chrono::steady_clock::now() + kHang;
@@ -39,7 +39,7 @@ void wait_until(Done done) {
   wait_until(done, [] {});
 }
 
-// Where so many ranks wait for each other, again and again.
+// So many ranks wait for each other here, again and again.
 class MeetingPoint {
  public:
   explicit MeetingPoint(std::size_t ranks) : ranks_(ranks) {}
@@ -62,8 +62,8 @@ class MeetingPoint {
   std::size_t round_ = 0;
 };
 
-// One run of one world whose ranks end together: that a rank has ended is no part of the test, nor that its memory
-// has gone while others may still read it.
+// Runs one world whose ranks end together. The test is not about a rank that has ended, nor about memory that has gone while others
+// may still read it.
 inline void world_that_ends_together(const std::vector<int>& nodes, const virtual_world::WorldOptions& options,
                                      const std::function<void(Communicator&)>& body) {
   MeetingPoint end(nodes.size());
@@ -73,7 +73,7 @@ inline void world_that_ends_together(const std::vector<int>& nodes, const virtua
   });
 }
 
-// Until `rank` of this node has begun `call` of the slot for blocking calls.
+// Waits until `rank` of this node has begun `call` of the slot for blocking calls.
 inline void wait_until_in_call(Communicator& communicator, int rank, std::uint64_t call) {
   const RankLines& lines = communicator.slot().control->lines(rank);
   wait_until([&] { return lines.descriptor[call & 1].call.load(std::memory_order_acquire) >= call; });

@@ -1,5 +1,5 @@
-// Making plans: ranks agree on the same row though a plan fails on one of them only; how many
-// messages the rows send; and that a run allocates nothing (counted in allocation_test.cpp).
+// These tests make plans. Ranks agree on the same row though a plan fails on one of them only, the rows send so many messages, and a run allocates
+// nothing (counted in allocation_test.cpp).
 
 #include <atomic>
 #include <memory>
@@ -25,7 +25,7 @@ TEST(Plan, failing_on_one_rank_makes_all_take_the_next_row) {
     for (int bad = 0; bad < static_cast<int>(nodes.size()); ++bad) {
       virtual_world::WorldOptions options;
       options.tuning = table("alltoall,host,*,*,*,pairwise,\nalltoall,host,*,*,*,linear,\n");
-      std::vector<int> opened(nodes.size(), 0);  // each rank touches its own
+      std::vector<int> opened(nodes.size(), 0);  // Each rank touches its own.
       options.links.open_messages = [&opened, bad](int rank) {
         return rank == bad && opened[rank]++ == 0 ? failed(Code::system, "no more communicators") : Status{};
       };
@@ -59,7 +59,7 @@ TEST(Plan, ends_in_native_where_every_row_fails_on_some_rank) {
   }
 }
 
-// Memory that one node cannot share: no node uses it, and the communicator stays whole.
+// One node cannot share memory. No node uses it, and the communicator stays whole.
 TEST(Plan, takes_the_next_row_where_a_node_shares_no_memory) {
   virtual_world::WorldOptions options;
   options.tuning = table("alltoall,host,*,*,*,leader_pipelined,\nalltoall,host,*,*,*,pairwise,\n");
@@ -81,7 +81,7 @@ TEST(Plan, native_rows_stop_the_search) {
   });
 }
 
-// Native calls of no bytes do not wait for anybody: ranks may be many calls apart after them.
+// Native calls of no bytes do not wait for anybody. Ranks may be many calls apart after them.
 TEST(Plan, native_calls_may_run_ahead) {
   virtual_world::WorldOptions options;
   options.settings.patience_ms = 20;
@@ -112,7 +112,7 @@ TEST(Plan, packets_and_chunks_come_from_the_row) {
   });
 }
 
-// This rank plans alone: nobody else is in a call, and who waited for one would lose patience.
+// This rank plans alone. Nobody else is in a call, and a rank that waited for one would lose patience.
 const Plan* planned_alone(Communicator& communicator, const Shape& shape) {
   Plan* plan = nullptr;
   const Status status = plan_for(communicator.slot(), shape, plan);
@@ -156,7 +156,7 @@ TEST(Plan, of_a_smaller_block_than_before_asks_nobody) {
   }
 }
 
-// Ranks that come with different sizes, none of which has a plan, and each of which would plan without asking the others.
+// Ranks come with different sizes. None of these has a plan, and each would plan without asking the others.
 TEST(Plan, unequal_sizes_are_found_though_nobody_was_asked) {
   for (const char* row : {"node_shared", "node_single_copy", "pairwise", "node_leaders", "leader_pipelined"}) {
     virtual_world::WorldOptions options;
@@ -177,7 +177,7 @@ TEST(Plan, unequal_sizes_are_found_though_nobody_was_asked) {
   }
 }
 
-// Every size in turn, most of them without a plan of its own; small ones after large ones and the other way round.
+// The calls have every size in turn, most of them without a plan of its own, small ones after large ones and the other way round.
 TEST(Plan, serves_sizes_for_which_it_was_not_made) {
   for (const char* row : {"node_shared", "node_single_copy"}) {
     virtual_world::WorldOptions options;
@@ -216,9 +216,9 @@ TEST(Messages, are_as_many_as_the_cost_line_says) {
   }
 }
 
-// Reading was allowed when the communicator was opened, and is refused now: whoever cannot read a block asks for it.
+// Reading was allowed when the communicator was opened, and is refused now. A rank that cannot read a block asks for it.
 TEST(SingleCopy, refused_in_the_run_goes_another_way) {
-  for (const int forbidden : {-1, 0, 2}) {  // to all, or to one rank
+  for (const int forbidden : {-1, 0, 2}) {  // It is forbidden to all, or to one rank.
     virtual_world::WorldOptions options;
     options.settings.alltoall = "node_single_copy";
     options.links.may_read = [forbidden](int rank) { return forbidden >= 0 && rank != forbidden; };
@@ -230,7 +230,7 @@ TEST(SingleCopy, refused_in_the_run_goes_another_way) {
   }
 }
 
-// A buffer that peers cannot read, and no scratch to offer it from: no error that plain MPI would not give.
+// Peers cannot read a buffer, and there is no scratch to offer it from. There is no error that plain MPI would not give.
 TEST(SingleCopy, works_or_is_not_chosen_where_a_copy_would_not_fit) {
   virtual_world::WorldOptions options;
   options.settings.alltoall = "node_single_copy";

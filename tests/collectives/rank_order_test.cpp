@@ -1,4 +1,4 @@
-// CROSSRAIL_REPRODUCIBLE: whatever carries a reduction, wherever the ranks are, results have the bits of ((r0 op r1) op r2) op ...
+// With CROSSRAIL_REPRODUCIBLE, whatever carries a reduction, wherever the ranks are, results have the bits of ((r0 op r1) op r2) op ...
 
 #include <gtest/gtest.h>
 
@@ -19,9 +19,9 @@ constexpr Collective kReducing[] = {Collective::allreduce, Collective::reduce_sc
 constexpr Operation kOrdinary[] = {Operation::sum, Operation::product};
 constexpr Operation kExtreme[] = {Operation::minimum, Operation::maximum};
 
-// Fewer than ranks; packets, elements that go whole, shares, shares in parts, and results that go round a ring.
+// The counts are fewer than ranks; packets, elements that go whole, shares, shares in parts, and results that go round a ring.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::size_t kCounts[] = {0, 2, 7, 513, 20'001};  // the code of more is that of these
+constexpr std::size_t kCounts[] = {0, 2, 7, 513, 20'001};  // The code of more is that of these.
 #else
 constexpr std::size_t kCounts[] = {0, 1, 2, 7, 127, 513, 5001, 70'001};
 #endif
@@ -45,8 +45,8 @@ struct Of<std::complex<double>> {
   static constexpr Element element = Element::complex_float64;
 };
 
-// Of either sign and of sizes far apart, so that sums cancel and every other order rounds to other bits; products stay in range.
-// For the smallest and the largest, where order shows in those.
+// Numbers have either sign and sizes far apart, so that sums cancel and every other order rounds to other bits; products stay in range. For the
+// smallest and the largest, they are numbers in which order shows.
 double number_from(std::uint64_t word, Operation operation) {
   constexpr double kSpecial[] = {0.0, -0.0, 1.0, -1.0, std::numeric_limits<double>::quiet_NaN()};
   if (operation == Operation::minimum || operation == Operation::maximum) return kSpecial[word % std::size(kSpecial)];
@@ -74,8 +74,8 @@ Value combined(Operation operation, const Value& first, const Value& second) {
   return operation == Operation::sum ? first + second : first * second;
 }
 
-// The values at the first places, made once for all calls and all ranks, which are threads: `value_at` gives that of a place. At least `count`
-// of them; never fewer than before, and those of before do not change.
+// These are the values at the first places, made once for all calls and all ranks, which are threads. `value_at` gives that of a place. There are at
+// least `count` of them, never fewer than before, and those of before do not change.
 template <class Value>
 using Values = std::shared_ptr<const std::vector<Value>>;
 template <class Value, class ValueAt>
@@ -110,7 +110,7 @@ struct Ran {
   std::string algorithm;
 };
 
-// `count` elements of an allreduce; of a reduce_scatter_block so many in a block.
+// An allreduce has `count` elements; a reduce_scatter_block has so many in a block.
 template <class Value>
 Ran run_one(Communicator& communicator, const Shape& shape, bool in_place) {
   const int ranks = communicator.topology.size, rank = communicator.topology.rank;
@@ -172,7 +172,7 @@ virtual_world::WorldOptions in_order(Collective collective, const std::string& a
   return options;
 }
 
-// Those that do not keep the order do not fit, and others come in.
+// Rows that do not keep the order do not fit, and others come in.
 class EveryRow : public testing::TestWithParam<Algorithm> {};
 std::vector<Algorithm> reducing_rows() {
   std::vector<Algorithm> rows;
@@ -197,7 +197,7 @@ TEST_P(EveryRow, has_them_where_nothing_is_shared) {
   }
 }
 
-// Without tables: what the setting finds by itself.
+// The setting finds rows by itself, without tables.
 TEST(Selection, needs_no_rows) {
   for (const Collective collective : kReducing) {
     for (const bool shared : {true, false}) {
@@ -234,7 +234,7 @@ TEST(Selection, never_takes_native) {
   }
 }
 
-// Integers have one result, whatever the order: any algorithm will do.
+// Integers have one result, whatever the order, so any algorithm will do.
 TEST(Selection, leaves_integers_alone) {
   virtual_world::world({0, 0, 1, 1}, in_order(Collective::allreduce, ""), [](Communicator& communicator) {
     Shape shape{Collective::allreduce, Memory::host, false, 4000};
@@ -246,7 +246,7 @@ TEST(Selection, leaves_integers_alone) {
   });
 }
 
-// The data of these tests do show an order: without the setting the bits are others.
+// The data of these tests do show an order. Without the setting the bits are others.
 TEST(Data, show_the_order) {
   for (const char* algorithm : {"node_shared", "recursive_doubling", "ring"}) {
     virtual_world::WorldOptions options = in_order(Collective::allreduce, algorithm);

@@ -1,4 +1,4 @@
-// One rank's side of a gather, a scatter or one of their v forms, filled and compared by the definition.
+// This is one rank's side of a gather, a scatter or one of their v forms, filled and compared by the definition.
 #pragma once
 
 #include <algorithm>
@@ -23,10 +23,10 @@ inline std::string& setting_of(Settings& settings, Collective rooted) {
 
 struct RootedCall {
   Collective collective;
-  std::size_t bytes;  // of a block; of v forms of the longest
+  std::size_t bytes;  // It is of a block; in v forms it is of the longest.
   int root;
   std::uint64_t number;
-  Side side = Side::apart;  // of the root
+  Side side = Side::apart;  // It is the root's.
 
   bool has_counts() const { return row_of(collective).counts == crossrail::Counts::vector; }
   Shape shape() const {
@@ -43,7 +43,7 @@ struct RootedCall {
   }
 };
 
-// What this rank's two sides hold before the call, and what the receiving one is to hold after it.
+// This is what this rank's two sides hold before the call, and what the receiving one is to hold after it.
 class RootedCase {
  public:
   RootedCase(const Topology& topology, const RootedCall& call) : rank_(topology.rank), size_(topology.size), call_(call) {
@@ -65,7 +65,7 @@ class RootedCase {
   std::vector<std::byte> send, recv, expected;
 
  private:
-  // The root's row: blocks in the order of the ranks; of v forms in an order of their own, with gaps between them.
+  // Lays out the root's row. Blocks are in the order of the ranks; those of v forms are in an order of their own, with gaps between them.
   std::size_t lay_out() {
     std::vector<int> order(static_cast<std::size_t>(size_));
     std::iota(order.begin(), order.end(), 0);
@@ -111,7 +111,7 @@ inline std::string text_of(const RootedCall& call, const Topology& topology) {
          ", " + std::to_string(call.bytes) + " bytes" + (call.side == Side::in_place ? " in place" : "") + ", call " + std::to_string(call.number);
 }
 
-// One call with fresh data, compared with the definition. A native outcome must have touched nothing.
+// Makes one call with fresh data, compared with the definition. A native outcome must have touched nothing.
 inline Outcome checked_rooted(Communicator& communicator, const RootedCall& call) {
   const RootedCase one(communicator.topology, call);
   Guarded send(one.send.size(), call.number % 3), recv(one.recv.size(), call.number % 5);
@@ -126,7 +126,7 @@ inline Outcome checked_rooted(Communicator& communicator, const RootedCall& call
   EXPECT_TRUE(outcome.status.ok()) << outcome.status.what << ": " << where;
   if (!outcome.status.ok()) return outcome;
   EXPECT_TRUE(same_bytes(one.send.data(), send.data(), one.send.size())) << "written into what was sent: " << where;
-  std::memset(send.data(), 0x11, one.send.size());  // as a program may do
+  std::memset(send.data(), 0x11, one.send.size());  // A program may do this.
   EXPECT_TRUE(send.intact() && recv.intact()) << "written outside the buffers: " << where;
   const std::vector<std::byte>& expected = outcome.plan->native() ? one.recv : one.expected;
   EXPECT_TRUE(same_bytes(expected.data(), recv.data(), expected.size())) << "wrong bytes: " << where << " by " << outcome.plan->algorithm;

@@ -1,4 +1,4 @@
-// Every row of gather, scatter and their v forms for device memory against their definitions, with ranks as threads.
+// These tests compare every row of gather, scatter and their v forms for device memory with their definitions, with ranks as threads.
 
 #include "tests/collectives/device_case.h"
 #include "tests/collectives/rooted_case.h"
@@ -13,7 +13,7 @@ constexpr std::size_t kSizes[] = {0, 1, 3, 8, 57, 300, 4096, 5001, 40'000};
 #endif
 const Nodes kWorlds[] = {{0, 0}, {0, 0, 0}, {0, 0, 0, 0, 0}};
 
-// One rank's sides in device memory, and the host memory that they are staged through.
+// These are one rank's sides in device memory, and the host memory that they are staged through.
 class RootedOnDevice final : public UserBuffers {
  public:
   RootedOnDevice(const Topology& topology, const RootedCall& call, Kinds kinds)
@@ -120,7 +120,7 @@ TEST_P(EveryRootedOnDevices, agrees_with_the_definition) {
   EXPECT_GT(carried, 50);
 }
 
-// Memory that cannot be shared, in rounds through memory of crossrail's.
+// Memory that cannot be shared goes in rounds through memory of crossrail's.
 TEST_P(EveryRootedOnDevices, stages_what_cannot_be_mapped) {
   virtual_world::WorldOptions options = forced();
   options.settings.device_scratch_bytes = 4096;

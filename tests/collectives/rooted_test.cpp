@@ -1,4 +1,5 @@
-// Every row of the catalogues of gather, scatter and their v forms against their definitions: worlds x roots x sizes x in place or not.
+// These tests compare every row of the catalogues of gather, scatter and their v forms with their definitions: worlds x roots x sizes x in place or
+// not.
 
 #include <random>
 #include <thread>
@@ -36,7 +37,7 @@ class EveryRooted : public testing::TestWithParam<Algorithm> {
   }
   static bool single_copy() { return std::string_view(GetParam().name) == "node_single_copy"; }
 
-  // Calls of all sizes with all ranks as roots. The forced row carries them where it fits.
+  // Makes calls of all sizes with all ranks as roots. The forced row carries them where it fits.
   static void all_sizes(Communicator& communicator) {
     std::uint64_t number = 0;
     for (const std::size_t bytes : kSizes) {
@@ -83,7 +84,7 @@ TEST_P(EveryRooted, is_right_where_nothing_is_shared) {
   virtual_world::world({0, 0, 0, 0}, options, all_sizes);
 }
 
-// Some ranks may not read others' memory, or nobody theirs, whatever the ranks believe.
+// Some ranks may not read others' memory, or nobody may read theirs, whatever the ranks believe.
 TEST_P(EveryRooted, is_right_where_memory_cannot_be_read) {
   for (const bool reader : {true, false}) {
     virtual_world::WorldOptions options = forced(GetParam());
@@ -94,7 +95,7 @@ TEST_P(EveryRooted, is_right_where_memory_cannot_be_read) {
   }
 }
 
-// One root for a while, then one after the other.
+// One rank is root for a while, then one after the other.
 TEST_P(EveryRooted, returns_when_no_peer_still_reads) {
   for (const Nodes& nodes : kSomeWorlds) {
     SCOPED_TRACE(text_of(nodes));
@@ -123,7 +124,7 @@ TEST_P(EveryRooted, waits_for_late_ranks) {
   }
 }
 
-// Little scratch: a row may not fit or must go in small parts.
+// There is little scratch, so a row may not fit or must go in small parts.
 TEST_P(EveryRooted, is_right_with_little_scratch) {
   for (const std::uint64_t scratch : little_scratch()) {
     SCOPED_TRACE(scratch);
@@ -145,7 +146,7 @@ TEST_P(EveryRooted, is_right_with_little_scratch) {
   }
 }
 
-// Random shapes one after another on one communicator, other collectives between them, with room for all plans, and for two.
+// Random shapes follow one another on one communicator, with other collectives between them, with room for all plans, and for two.
 TEST_P(EveryRooted, mixes_shapes_on_one_communicator) {
   for (const std::uint64_t plans : {64u, 2u, 0u}) {
     virtual_world::WorldOptions options = forced(GetParam());
@@ -168,7 +169,7 @@ TEST_P(EveryRooted, mixes_shapes_on_one_communicator) {
   }
 }
 
-// Parts and packets of all sizes.
+// Parts and packets have all sizes.
 TEST_P(EveryRooted, obeys_its_parameters) {
   if (GetParam().parameters.empty()) return;
   const bool has_part = !row_of(GetParam().collective).reduces && row_of(GetParam().collective).counts == crossrail::Counts::block;
@@ -188,7 +189,7 @@ TEST_P(EveryRooted, obeys_its_parameters) {
   }
 }
 
-// What the tables choose by themselves, from nothing to beyond every limit between rows.
+// The tables choose by themselves, from nothing to beyond every limit between rows.
 TEST(DefaultRooted, is_right_whatever_it_chooses) {
   for (const Nodes& nodes : worlds()) {
     virtual_world::world(nodes, {}, [](Communicator& communicator) {

@@ -1,4 +1,4 @@
-// Who waits for whom in gathers and scatters, and what ranks hear that disagree about the root or the size.
+// These tests check which ranks wait for which in gathers and scatters, and what ranks hear that disagree about the root or the size.
 
 #include <atomic>
 
@@ -28,13 +28,13 @@ class Waits : public testing::TestWithParam<Way> {
 INSTANTIATE_TEST_SUITE_P(rooted, Waits, testing::ValuesIn(kShort),
                          [](const auto& way) { return std::string(name_of(way.param.collective)) + "_" + way.param.algorithm; });
 
-// Once there is a plan, those who send go on before any rank has come that receives.
+// Once there is a plan, ranks that send go on before any rank has come that receives.
 TEST_P(Waits, who_sends_does_not_wait) {
   constexpr int kRoot = 1, kRanks = 4;
   std::atomic<int> sent{0};
   const bool gathers = root_receives(GetParam().collective);
   virtual_world::world(Nodes(kRanks, 0), forced(), [&](Communicator& communicator) {
-    std::uint64_t number = 5;  // of a v form's calls without empty blocks all lengths are equal
+    std::uint64_t number = 5;  // In a v form's calls without empty blocks all lengths are equal.
     for (; number <= 20; number += 5) ASSERT_TRUE(checked_rooted(communicator, call_of(24, kRoot, number)).status.ok());
     ASSERT_TRUE(communicator.slot().control->barrier().ok());
     const bool sends = gathers != (communicator.topology.rank == kRoot);
@@ -44,13 +44,13 @@ TEST_P(Waits, who_sends_does_not_wait) {
   });
 }
 
-// The ranks that wait for something hear that the calls are unlike; nobody takes bytes that are not for it.
+// The ranks that wait for something hear that the calls are unlike. Nobody takes bytes that are not for it.
 void differing(const virtual_world::WorldOptions& options, const std::function<RootedCall(int rank)>& call_of_rank) {
   std::atomic<int> mismatches{0};
   world_that_ends_together({0, 0, 0}, options, [&](Communicator& communicator) {
     const int rank = communicator.topology.rank;
     ASSERT_TRUE(checked_rooted(communicator, {call_of_rank(0).collective, 24, 0, 5}).status.ok());
-    // Those that nobody sends to have gone on, in up to two calls, before the others hear.
+    // Ranks that nobody sends to have gone on, in up to two calls, before the others hear.
     for (std::uint64_t number = 10; number <= 20; number += 5) {
       RootedCall call = call_of_rank(rank);
       call.number = number;
@@ -71,7 +71,7 @@ void differing(const virtual_world::WorldOptions& options, const std::function<R
 }
 
 TEST_P(Waits, ranks_that_differ_in_the_root_hear_it) {
-  if (std::string_view(GetParam().algorithm) == "direct") return;  // messages: the MPI library's own behaviour
+  if (std::string_view(GetParam().algorithm) == "direct") return;  // Messages follow the MPI library's own behaviour.
   differing(forced(40), [](int rank) { return call_of(24, rank == 1 ? 2 : 0, 0); });
 }
 

@@ -1,5 +1,5 @@
-// Receivers that expect more than is sent, as MPI allows: what comes is there, the rest of their blocks is as it was. Every row of
-// alltoallv's catalogue, on one node and on several; lengths around all limits, so that both ends take a block for another kind of message.
+// Receivers expect more than is sent, as MPI allows. What comes is there, and the rest of their blocks is as it was. The tests use every row of
+// alltoallv's catalogue, on one node and on several, with lengths around all limits, so that both ends take a block for another kind of message.
 
 #include "selection/parameters.h"
 #include "tests/collectives/alltoallv_case.h"
@@ -18,7 +18,7 @@ struct Lengths {
   std::size_t sent, expected;
 };
 
-// Of the block from one rank to another: in some calls all agree, in some one block does not, in others many do not.
+// Returns the lengths of the block from one rank to another. In some calls all agree, in some one block does not, in others many do not.
 Lengths lengths_of(std::uint64_t call, int source, int destination) {
   constexpr std::size_t kLimits[] = {1, 55, 56, 57, 400, 1024, 4095, 4096, 4097, 8192, 8193, 20'000, 65'535, 65'536, 65'537, 131'072, 200'000};
   std::mt19937_64 random(call * 1'000'003 + static_cast<std::uint64_t>(source * 1009 + destination));
@@ -121,7 +121,7 @@ TEST_P(ShorterBlocks, are_taken_with_little_memory) {
   calls_in(GetParam().name, options);
 }
 
-// One that is longer is an error still, of some rank, and nobody waits for ever.
+// A block that is longer is an error still, of some rank, and nobody waits for ever.
 TEST_P(ShorterBlocks, but_not_longer_ones) {
   for (const std::size_t bytes : {24u, 4096u, 4097u, 70'000u}) {
     for (const Nodes& nodes : {Nodes{0, 0, 1}, Nodes{0, 1, 1}, Nodes{0, 1, 2}}) {
@@ -129,7 +129,7 @@ TEST_P(ShorterBlocks, but_not_longer_ones) {
       options.settings.alltoallv = GetParam().name;
       options.settings.patience_ms = 40;
       std::atomic<int> errors{0}, carried{0};
-      std::vector<std::byte> sent(3 * 300'000), received(3 * 300'000);  // who has not noticed yet may still use them
+      std::vector<std::byte> sent(3 * 300'000), received(3 * 300'000);  // Ranks that have not noticed yet may still use them.
       virtual_world::world(nodes, options, [&](Communicator& communicator) {
         const auto rank = static_cast<std::size_t>(communicator.topology.rank);
         std::vector<Block> out(3), in(3);

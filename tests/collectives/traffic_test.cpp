@@ -1,5 +1,5 @@
-// What algorithms move, counted in a run, against Tables I and III of the OHIO paper: queue pairs
-// (distinct ranks elsewhere that the ranks of a node send to), sends and extra memory of a node.
+// A run counts what algorithms move, against Tables I and III of the OHIO paper: queue pairs (distinct ranks elsewhere that the ranks of a node send
+// to), sends and extra memory of a node.
 
 #include "tests/collectives/alltoall_case.h"
 
@@ -12,7 +12,8 @@ struct NodeTraffic {
   std::uint64_t queue_pairs = 0, sends = 0, sent_bytes = 0, node_bytes = 0, staged_bytes = 0;
 };
 
-// Of every node, in one call with `node_size` ranks on each of `nodes` nodes. `algorithm`: its name, and parameters behind a blank.
+// Returns the traffic of every node, in one call with `node_size` ranks on each of `nodes` nodes. `algorithm` is its name, with parameters behind a
+// blank.
 std::vector<NodeTraffic> traffic_of(const std::string& algorithm, int nodes, int node_size) {
   const std::string name = algorithm.substr(0, algorithm.find(' '));
   Nodes node_of;
@@ -92,7 +93,7 @@ TEST(Traffic, of_flat_algorithms) {
   }
 }
 
-// By packets every rank writes all its blocks into the node's segment, in chunks those for others.
+// With packets every rank writes all its blocks into the node's segment, and those for others in chunks.
 TEST(Traffic, of_node_shared) {
   for (const int size : {2, 3, 5}) {
     const std::uint64_t ranks = static_cast<std::uint64_t>(size);

@@ -1,4 +1,5 @@
-// One rank's side of an allgatherv or a reduce_scatter, filled and compared by the definition: blocks of several lengths, which all ranks know.
+// This is one rank's side of an allgatherv or a reduce_scatter, filled and compared by the definition: blocks of several lengths, which all ranks
+// know.
 #pragma once
 
 #include <memory>
@@ -31,13 +32,13 @@ struct UnequalCall {
   }
 };
 
-// Where the blocks of a call lie, and its Shape.
+// This says where the blocks of a call lie, and its Shape.
 struct UnequalLayout {
   UnequalLayout(const Topology& topology, const UnequalCall& call) : blocks(static_cast<std::size_t>(topology.size)) {
     std::vector<int> order(blocks.size());
     std::iota(order.begin(), order.end(), 0);
     std::mt19937_64 random(call.call + static_cast<std::uint64_t>(topology.rank));
-    const bool apart = call.gathers() && call.call % 2 == 0;  // in an order of their own, with gaps
+    const bool apart = call.gathers() && call.call % 2 == 0;  // Then they are in an order of their own, with gaps.
     if (apart) std::shuffle(order.begin(), order.end(), random);
     std::uint64_t all = 0;
     for (const int rank : order) {
@@ -51,7 +52,7 @@ struct UnequalLayout {
     shape.reduction = call.reduction();
   }
   std::vector<Block> blocks;
-  std::size_t row = 0, own = 0;  // bytes of all, with gaps, and of this rank's
+  std::size_t row = 0, own = 0;  // These are the bytes of all, with gaps, and of this rank's.
   Shape shape;
 };
 
@@ -82,7 +83,7 @@ class UnequalCase {
   }
   bool untouched() { return same_bytes(received_.data(), recv_.data(), received_.size()); }
 
-  // Empty, or what is wrong.
+  // Returns what is wrong, or an empty text.
   std::string wrong() {
     if (!send_.intact() || !recv_.intact()) return "written outside the buffers";
     if (!sent_intact_) return "written into what was sent";
@@ -120,13 +121,13 @@ class UnequalCase {
   UnequalCall call_;
   int rank_, size_;
   UnequalLayout layout_;
-  std::vector<Block> only_;  // the side that is sent of an allgatherv
+  std::vector<Block> only_;  // It is the side that an allgatherv sends.
   Guarded send_, recv_;
   std::vector<std::byte> sent_, received_;
   bool sent_intact_ = true;
 };
 
-// One call with fresh data, compared with the definition. A native outcome must have touched nothing.
+// Makes one call with fresh data, compared with the definition. A native outcome must have touched nothing.
 inline Outcome checked_unequal(Communicator& communicator, const UnequalCall& call) {
   UnequalCase one(communicator.topology, call);
   const Outcome outcome = run_collective(communicator, one.layout().shape, one.buffers());

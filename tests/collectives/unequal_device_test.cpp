@@ -1,4 +1,4 @@
-// Every row of allgatherv and reduce_scatter for device memory against the definitions, with ranks as threads.
+// These tests compare every row of allgatherv and reduce_scatter for device memory with the definitions, with ranks as threads.
 
 #include "tests/collectives/device_case.h"
 #include "tests/collectives/unequal_case.h"
@@ -13,7 +13,7 @@ constexpr std::uint64_t kCallsOfKind = 4;
 #endif
 const Nodes kWorlds[] = {{0, 0}, {0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0}};
 
-// One rank's sides in device memory; and the host memory that they are staged through.
+// These are one rank's sides in device memory, and the host memory that they are staged through.
 class UnequalOnDevice final : public UserBuffers {
  public:
   UnequalOnDevice(const Topology& topology, const UnequalCall& call, Kinds kinds)
@@ -93,7 +93,8 @@ class EveryUnequalOnDevices : public testing::TestWithParam<Algorithm>, protecte
     (GetParam().collective == Collective::allgatherv ? options.settings.allgatherv : options.settings.reduce_scatter) = GetParam().name + parameters;
     return options;
   }
-  // The row carries all calls of which some bytes move on every rank's device; `rounds`: but those in place for which there is no room.
+  // The row carries all calls of which some bytes move on every rank's device. With `rounds` it does not carry those in place for which there is no
+  // room.
   enum class Room : std::uint8_t { enough, little };
   static void all_calls(Communicator& communicator, Kinds kinds, Room room = Room::enough) {
     std::uint64_t call = 0;
@@ -138,7 +139,7 @@ TEST_P(EveryUnequalOnDevices, is_right_where_ranks_share_a_device) {
   on_shared_devices(forced(), [](Communicator& communicator, Kinds kinds) { all_calls(communicator, kinds, Room::little); });
 }
 
-// By both engines.
+// Both engines do it.
 TEST_P(EveryUnequalOnDevices, obeys_its_parameters) {
   if (GetParam().parameters.empty()) return;
   for (const char* parameters : {" memcpy_threshold=1", " memcpy_threshold=1G"}) {
@@ -146,7 +147,7 @@ TEST_P(EveryUnequalOnDevices, obeys_its_parameters) {
   }
 }
 
-// Memory that cannot be shared, on some ranks and sides; little memory of ours, so that there are rounds.
+// Some ranks and sides have memory that cannot be shared, and there is little memory of ours, so that there are rounds.
 TEST_P(EveryUnequalOnDevices, stages_what_cannot_be_mapped) {
   for (const std::uint64_t bytes : {4096u, 32768u, 1u << 24}) {
     virtual_world::WorldOptions options = forced();

@@ -1,4 +1,5 @@
-// Every row of the catalogues of allgatherv and reduce_scatter against their definitions: worlds x lengths of blocks x in place or not.
+// These tests compare every row of the catalogues of allgatherv and reduce_scatter with their definitions: worlds x lengths of blocks x in place or
+// not.
 
 #include <bit>
 #include <cmath>
@@ -24,7 +25,7 @@ virtual_world::WorldOptions forced(const Algorithm& row, const std::string& para
   return options;
 }
 
-// The result of a reduce_scatter goes elsewhere: ScatteredBuffers sees to it.
+// The result of a reduce_scatter goes elsewhere. ScatteredBuffers sees to it.
 std::vector<Side> sides_of(Collective collective) {
   return collective == Collective::allgatherv ? std::vector<Side>{Side::apart, Side::in_place} : std::vector<Side>{Side::apart};
 }
@@ -39,7 +40,7 @@ std::vector<Algorithm> all_rows() {
 INSTANTIATE_TEST_SUITE_P(unequal, EveryUnequalRow, testing::ValuesIn(all_rows()),
                          [](const auto& row) { return std::string(name_of(row.param.collective)) + "_" + row.param.name; });
 
-// Calls with lengths of all kinds. The forced row carries them where it fits.
+// Makes calls with lengths of all kinds. The forced row carries them where it fits.
 void all_counts(const Algorithm& row, Communicator& communicator) {
   std::uint64_t call = 0;
   for (const Counts counts : kCounts) {
@@ -80,7 +81,7 @@ TEST_P(EveryUnequalRow, is_right_where_nothing_is_shared) {
   virtual_world::world({0, 0, 0, 0}, options, [](Communicator& communicator) { all_counts(GetParam(), communicator); });
 }
 
-// Ranks with empty blocks leave early; their memory may not be written over too early.
+// Ranks with empty blocks leave early. Their memory may not be written over too early.
 TEST_P(EveryUnequalRow, returns_when_no_peer_still_reads) {
   for (const Nodes& nodes : kSomeWorlds) {
     SCOPED_TRACE(text_of(nodes));
@@ -107,7 +108,7 @@ TEST_P(EveryUnequalRow, waits_for_late_ranks) {
   }
 }
 
-// Little scratch: a row may not fit or must go in small parts.
+// There is little scratch, so a row may not fit or must go in small parts.
 TEST_P(EveryUnequalRow, is_right_with_little_scratch) {
   for (const std::uint64_t scratch : little_scratch()) {
     SCOPED_TRACE(scratch);
@@ -129,7 +130,7 @@ TEST_P(EveryUnequalRow, is_right_with_little_scratch) {
   }
 }
 
-// Random calls one after another on one communicator, other collectives between them, with room for all plans, and for two.
+// Random calls follow one another on one communicator, with other collectives between them, with room for all plans, and for two.
 TEST_P(EveryUnequalRow, mixes_shapes_on_one_communicator) {
   for (const std::uint64_t plans : {64u, 2u, 0u}) {
     virtual_world::WorldOptions options = forced(GetParam());
@@ -150,7 +151,7 @@ TEST_P(EveryUnequalRow, mixes_shapes_on_one_communicator) {
   }
 }
 
-// Parts and packets of all sizes.
+// Parts and packets have all sizes.
 TEST_P(EveryUnequalRow, obeys_its_parameters) {
   for (const char* parameters : {" part=0", " part=64", " part=100", " part=1G", " packet=0 part=4K", " packet=64K", " packet=0 uncached=0"}) {
     const bool uncached = std::string(parameters).find("uncached") != std::string::npos;
@@ -182,16 +183,16 @@ TEST_P(EveryUnequalRow, finds_out_that_ranks_differ) {
   });
 }
 
-// Doubles of sizes far apart, of which every other order rounds to other bits.
+// Returns doubles of sizes far apart. Every other order rounds to other bits.
 double number_of(int rank, std::size_t place) {
   const std::uint64_t word = mix_word(mix_word(kHashSeed, static_cast<std::uint64_t>(rank)), place);
   return std::ldexp((1 + static_cast<double>(word >> 12) * 0x1p-52) * (word % 2 == 0 ? 1 : -1), static_cast<int>((word >> 1) % 24));
 }
 
-// ((r0 + r1) + r2) + ..., whatever the algorithm, on one node and on several.
+// Checks ((r0 + r1) + r2) + ..., whatever the algorithm, on one node and on several.
 void folds_in_order(Communicator& communicator, Counts counts, std::uint64_t call) {
   const Topology& topology = communicator.topology;
-  UnequalCall kind{Collective::reduce_scatter, counts, call * std::size(kCounts) + 1};  // of float64
+  UnequalCall kind{Collective::reduce_scatter, counts, call * std::size(kCounts) + 1};  // They are of float64.
   while (kind.reduction().element != Element::float64) ++kind.call;
   const UnequalLayout layout(topology, kind);
   std::vector<double> send(layout.row / sizeof(double)), recv(layout.own / sizeof(double));
@@ -231,7 +232,7 @@ TEST(MeanClass, is_the_mean_rounded_up) {
   EXPECT_EQ(mean_class(std::uint64_t{1} << 40, 1), std::uint64_t{1} << 40);
 }
 
-// What the tables choose by themselves.
+// The tables choose by themselves.
 TEST(UnequalDefault, is_right_whatever_it_chooses) {
   for (const Nodes& nodes : worlds()) {
     virtual_world::world(nodes, {}, [](Communicator& communicator) {

@@ -1,4 +1,4 @@
-// Layouts against their definition: byte by byte in the order of the pieces.
+// These tests compare layouts with their definition, byte by byte in the order of the pieces.
 
 #include "comm/layout.h"
 
@@ -11,7 +11,7 @@
 namespace crossrail {
 namespace {
 
-// Where every byte of an element lies.
+// Returns where every byte of an element lies.
 std::vector<std::int64_t> places_of(const std::vector<Pieces>& pieces) {
   std::vector<std::int64_t> places;
   for (const Pieces& one : pieces) {

@@ -1,4 +1,4 @@
-// What working memory is kept from one call to the next.
+// These tests check what working memory is kept from one call to the next.
 
 #include <gtest/gtest.h>
 

@@ -32,7 +32,7 @@ TEST(PlanCache, drops_the_least_recently_used) {
   PlanCache cache(2);
   add(cache, 1);
   add(cache, 2);
-  EXPECT_NE(cache.find(shape_of(1)), nullptr);  // 2 is now the older
+  EXPECT_NE(cache.find(shape_of(1)), nullptr);  // 2 is now the older one.
   add(cache, 3);
   EXPECT_EQ(cache.find(shape_of(2)), nullptr);
   EXPECT_NE(cache.find(shape_of(1)), nullptr);
@@ -48,7 +48,7 @@ TEST(PlanCache, holds_one_at_least) {
   EXPECT_EQ(cache.size(), 1u);
 }
 
-// Against a list that is kept by the definition of least recently used.
+// The cache is compared with a list that is kept by the definition of least recently used.
 TEST(PlanCache, does_as_the_definition_says_for_a_random_sequence) {
   constexpr std::size_t kCapacity = 5;
   PlanCache cache(kCapacity);
@@ -90,7 +90,7 @@ TEST(PlanCache, a_plan_leaves_others_the_sizes_that_they_serve) {
   EXPECT_EQ(cache.find(shape_of(~std::uint64_t{0})), &more);
 }
 
-// Against a list in which every size is looked for.
+// The cache is compared with a list in which every size is looked for.
 TEST(PlanCache, does_as_the_definition_says_for_random_intervals) {
   constexpr std::size_t kCapacity = 6;
   struct Known {

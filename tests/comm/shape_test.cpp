@@ -9,7 +9,7 @@ namespace {
 
 TEST(Shape, equal_shapes_have_equal_hashes_and_different_ones_differ) {
   std::set<std::uint64_t> hashes;
-  std::set<std::uint32_t> low_halves;  // flags carry these
+  std::set<std::uint32_t> low_halves;  // Flags carry these.
   std::size_t count = 0;
   for (const bool in_place : {false, true}) {
     for (std::uint64_t bytes = 0; bytes < 20'000; ++bytes, ++count) {

@@ -15,18 +15,18 @@ constexpr std::uint64_t kBetween = 100;
 const Shape kBlocks{Collective::alltoall, Memory::host, false, 4096};
 const Shape kVector{Collective::alltoallv, Memory::host, false, 0};
 
-// Seconds that a call takes on a rank.
+// Returns the seconds that a call takes on a rank.
 using Seconds = std::function<float(int rank, bool native)>;
 
 SpeedGuard::Nanoseconds nanoseconds(float seconds) {
   return std::isinf(seconds) ? SpeedGuard::kFailed : static_cast<SpeedGuard::Nanoseconds>(std::lround(seconds * 1e9));
 }
 
-// Ranks that make calls together: each with its guard, as in the engine.
+// These ranks make calls together. Each has its guard, as in the engine.
 struct Ranks {
   explicit Ranks(int count, std::uint64_t between = kBetween) : guards(count, SpeedGuard(between)) {}
 
-  // Whether the call was the MPI library's.
+  // Returns whether the call was the MPI library's.
   bool call(const Shape& shape, const Seconds& seconds) {
     const std::size_t values = guards[0].to_agree(shape).size();
     for (std::size_t at = 0; at < values; ++at) {
@@ -41,7 +41,7 @@ struct Ranks {
       timed = guards[rank].timing();
       if (timed) guards[rank].took(nanoseconds(seconds(static_cast<int>(rank), native.back())));
     }
-    EXPECT_TRUE(std::equal(native.begin() + 1, native.end(), native.begin()));  // all ranks alike
+    EXPECT_TRUE(std::equal(native.begin() + 1, native.end(), native.begin()));  // All ranks go alike.
     return native.front();
   }
   int native_of(const Shape& shape, int calls, const Seconds& seconds) {
@@ -74,7 +74,7 @@ TEST(SpeedGuard, costs_little_where_native_is_slower) {
   EXPECT_LT(static_cast<float>(native) * times / static_cast<float>(calls), 0.01F);
 }
 
-// As measured: MPI_Alltoall of Open MPI takes 55 us where it comes behind a carried call, and 33 behind its own.
+// The times are as measured: MPI_Alltoall of Open MPI takes 55 us where it comes behind a carried call, and 33 behind its own.
 TEST(SpeedGuard, knows_that_calls_are_slower_behind_those_of_the_other_way) {
   Ranks ranks(2);
   bool before = false;
@@ -150,7 +150,7 @@ TEST(SpeedGuard, a_call_that_fails_decides_nothing) {
 TEST(SpeedGuard, says_what_it_has_compared) {
   const Shape blocks{Collective::alltoall, Memory::host, false, 100'000};
   Ranks ranks(1);
-  ranks.native_of(blocks, 150, always(20e-6F, 10e-6F));  // a look, two confirmations
+  ranks.native_of(blocks, 150, always(20e-6F, 10e-6F));  // This is a look and two confirmations.
   const auto all = compared_calls();
   const auto one = std::find_if(all.begin(), all.end(), [](const ComparedCalls& some) { return some.most_bytes == 131'071; });
   ASSERT_NE(one, all.end());

@@ -1,4 +1,4 @@
-// Drivers that show up in a process. One process, in this order: what has been loaded stays.
+// Drivers show up in a process. There is one process, in this order: what has been loaded stays.
 
 #include "device/device.h"
 #include "device/loader_mark.h"
@@ -33,7 +33,7 @@ TEST(LoaderMark, tells_that_something_has_been_loaded) {
   mark.drop();
 }
 
-// Often enough for the moment to be marked.
+// It asks often enough for the moment to be marked.
 void ask_often(bool present) {
   for (int again = 0; again < 100; ++again) EXPECT_EQ(device::driver_present(), present);
 }

@@ -1,4 +1,4 @@
-// The parts of DeviceSharing by themselves, on a device that is made of host memory.
+// These tests check the parts of DeviceSharing by themselves, on a device that is made of host memory.
 
 #include <atomic>
 
@@ -20,7 +20,7 @@ namespace {
 
 class Sharing : public testing::Test, protected WithHostDevice {
  protected:
-  // All ranks have exchanged descriptors of memory like this, as a call does first.
+  // All ranks exchange descriptors of memory like this, as a call does first.
   static bool begin(Communicator& communicator, DeviceCase& one, MappedSide wanted) {
     DeviceSharing& devices = *communicator.slot().devices;
     communicator.slot().control->begin_call(1, 1);
@@ -33,7 +33,7 @@ class Sharing : public testing::Test, protected WithHostDevice {
   }
 };
 
-// Where this rank's blocks go, in the receive buffers of all.
+// Returns where this rank's blocks go, in the receive buffers of all.
 std::vector<crossrail_block> pushes(Communicator& communicator, DeviceCase& one, std::size_t block) {
   const Topology& topology = communicator.topology;
   std::vector<crossrail_block> blocks;
@@ -46,7 +46,7 @@ std::vector<crossrail_block> pushes(Communicator& communicator, DeviceCase& one,
   return blocks;
 }
 
-// Work begins and ends apart: what is behind an exchange may be finished before it is looked at.
+// Work begins and ends apart. What is behind an exchange may be finished before it is looked at.
 TEST_F(Sharing, work_begins_and_ends_apart) {
   set({.delay_us = 2000});
   virtual_world::world({0, 0, 0}, mapped_at_once(), [](Communicator& communicator) {
@@ -72,7 +72,7 @@ TEST_F(Sharing, work_begins_and_ends_apart) {
   });
 }
 
-// What a trace (base/trace.h) has of a device: asked for, and done there.
+// A trace (base/trace.h) has this of a device: what was asked for, and what was done there.
 struct TracedEvent {
   std::uint64_t number;
   std::int64_t began_ns, ended_ns;
@@ -122,9 +122,9 @@ TEST_F(Sharing, work_is_traced_to_its_end_though_nobody_waits_for_copies_with_wh
     }
     EXPECT_TRUE(communicator.slot().control->barrier().ok());
   });
-  trace::is_on = false;  // the other tests' work is not in it
+  trace::is_on = false;  // The other tests' work is not in it.
   const TracedWork found = traced_work(folder);
-  EXPECT_EQ(found.asked.size(), 9u);  // of three ranks
+  EXPECT_EQ(found.asked.size(), 9u);  // They are of three ranks.
   for (const TracedEvent& asked : found.asked) EXPECT_TRUE(asked.bytes == 3000 && asked.ended_ns >= asked.began_ns);
   EXPECT_EQ(found.done.size(), 6u);
   for (const TracedEvent& done : found.done) {
@@ -190,7 +190,7 @@ TEST_F(Sharing, descriptors_say_where_all_sides_lie) {
   });
 }
 
-// One rank of each device launches for all that share it; every rank, where that is switched off.
+// One rank of each device launches for all that share it. Every rank does so where that is switched off.
 TEST_F(Sharing, one_rank_of_a_device_launches) {
   constexpr int kRanks = 7;
   for (const int devices : {0, 1, 2, 3}) {
@@ -216,7 +216,7 @@ TEST_F(Sharing, one_rank_of_a_device_launches) {
   }
 }
 
-// Of all ranks the least room decides how large a round is.
+// The rank with the least room decides how large a round is.
 TEST_F(Sharing, little_staging_makes_small_rounds) {
   virtual_world::WorldOptions options;
   options.settings.device_scratch_bytes = 3 * 1024;

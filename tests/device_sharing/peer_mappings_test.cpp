@@ -1,4 +1,4 @@
-// PeerMappings by itself, on a device that is made of host memory.
+// These tests check PeerMappings by itself, on a device that is made of host memory.
 
 #include "device_sharing/peer_mappings.h"
 
@@ -20,7 +20,7 @@ crossrail_memory allocated(std::size_t bytes) {
   return facts;
 }
 
-// Two ranks, whose descriptors are exchanged in `said`.
+// There are two ranks, whose descriptors are exchanged in `said`.
 class Mappings : public testing::Test, protected WithHostDevice {
  protected:
   void SetUp() override { lines_ = static_cast<DeviceLines*>(std::calloc(2, sizeof(DeviceLines))); }
@@ -64,8 +64,8 @@ class Mappings : public testing::Test, protected WithHostDevice {
   DeviceDescriptors said_{2};
 };
 
-// What all ranks have mapped of an owner is the same, though one of them is late: the owner may have begun its next call by then,
-// before which the program freed memory of this one.
+// All ranks have mapped the same of an owner, though one of them is late: the owner may have begun its next call by then, before which the program
+// freed memory of this one.
 TEST_F(Mappings, late_ranks_keep_what_the_call_has) {
   std::atomic<int> ahead{0};
   virtual_world::world({0, 0}, mapped_at_once(), [&](Communicator& communicator) {

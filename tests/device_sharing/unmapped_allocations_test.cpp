@@ -1,4 +1,4 @@
-// When memory that peers have not mapped is worth mapping.
+// These tests check when memory that peers have not mapped is worth mapping.
 #include "device_sharing/unmapped_allocations.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ crossrail_memory allocation(std::uint64_t number) {
 TEST(UnmappedAllocations, AreMappedAfterSoManyStagedUses) {
   UnmappedAllocations unmapped(2);
   for (int use = 1; use <= 5; ++use) EXPECT_EQ(unmapped.worth_mapping(allocation(7)), use > 2) << use;
-  EXPECT_FALSE(unmapped.worth_mapping(allocation(8)));  // another one has its own uses
+  EXPECT_FALSE(unmapped.worth_mapping(allocation(8)));  // Another one has its own uses.
   UnmappedAllocations at_once(0);
   EXPECT_TRUE(at_once.worth_mapping(allocation(7)));
 }

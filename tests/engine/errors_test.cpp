@@ -8,7 +8,7 @@
 namespace crossrail::tests {
 namespace {
 
-// A v-call in which `from` sends `to` so many bytes, and nobody else anything.
+// This is a v-call in which `from` sends `to` so many bytes, and nobody else sends anything.
 struct Lone {
   int from, to;
   std::size_t sent, awaited;
@@ -34,7 +34,7 @@ class LoneBlock {
   std::vector<std::byte> send_, recv_;
 };
 
-// What sends and receives in the same place.
+// This call sends and receives in the same place.
 class InPlace final : public UserBuffers {
  public:
   explicit InPlace(const Buffers& buffers) : buffers_(buffers) {}
@@ -54,7 +54,7 @@ End end_of(const Outcome& outcome) {
   return !outcome.status.ok() ? End::error : outcome.plan->native() ? End::native : End::carried;
 }
 
-// What became of every rank's calls, and how all ranks took each.
+// This says what became of every rank's calls, and how all ranks took each.
 struct Ends {
   explicit Ends(std::size_t ranks) : of(ranks) {}
   std::vector<std::vector<End>> of;
@@ -85,7 +85,7 @@ End plain_call(Communicator& communicator, bool in_place = false) {
   return end;
 }
 
-// Ranks 0 and 1 disagree in call 1; rank 2 has nothing to do there and is in call 2 when they find out.
+// Ranks 0 and 1 disagree in call 1. Rank 2 has nothing to do there and is in call 2 when they find out.
 TEST(Ahead, by_one_call_is_the_MPI_library_s) {
   for (const char* row : {"node_shared", "pairwise", "scatter_destination"}) {
     Ends ends(3);
@@ -102,7 +102,7 @@ TEST(Ahead, by_one_call_is_the_MPI_library_s) {
   }
 }
 
-// In place, what was to be sent is gone: that call ends with an error, on all ranks, late ones too.
+// In place, what was to be sent is gone. That call ends with an error, on all ranks, late ones too.
 TEST(Ahead, in_place_is_an_error_everywhere) {
   for (const bool vector : {false, true}) {
     Ends ends(4);
@@ -111,7 +111,7 @@ TEST(Ahead, in_place_is_an_error_everywhere) {
       auto& mine_ends = ends.of[static_cast<std::size_t>(rank)];
       warm_up(mine.communicator);
       (void)lone_call(mine.communicator, {0, 1, 24, 8});
-      // Not yet in the second call when the others give it up.
+      // This rank is not yet in the second call when the others give it up.
       if (rank == 3) wait_until([&] { return mine.communicator.slot().control->broken_up(); });
       if (vector) {
         AlltoallvCase one(mine.communicator.topology, Counts::uniform, 1);
@@ -152,7 +152,7 @@ TEST(Ahead, by_several_calls) {
   }
 }
 
-// Rank 2 has already ended the call that rank 3 is in: that one cannot be done again by all.
+// Rank 2 has already ended the call that rank 3 is in, so all ranks cannot do that one again.
 TEST(Ahead, a_call_that_some_rank_has_ended_is_an_error_for_the_others) {
   Ends ends(4);
   std::atomic<bool> has_ended{false};
@@ -164,7 +164,7 @@ TEST(Ahead, a_call_that_some_rank_has_ended_is_an_error_for_the_others) {
     (void)lone_call(mine.communicator, {0, 1, 24, 8});
     const End end = lone_call(mine.communicator, {1, 3, 8, 8});
     EXPECT_NE(static_cast<int>(end), static_cast<int>(End::native)) << rank;
-    const bool must_fail = rank == 1 || rank == 3;  // rank 0 may have ended in time, or not
+    const bool must_fail = rank == 1 || rank == 3;  // Rank 0 may have ended in time, or not.
     EXPECT_TRUE(rank == 0 || end == (must_fail ? End::error : End::carried)) << rank;
     if (rank == 2) has_ended = true;
     mine_ends.push_back(plain_call(mine.communicator));
@@ -199,12 +199,12 @@ TEST(Ahead, everybody_agrees_however_it_comes) {
   }
 }
 
-// Rank 1 awaits what rank 0 does not send, or more than it does, and both go on: in a node it gets what there is, as in an MPI
-// library. Messages are not sent for nothing: there it hears of it.
+// Rank 1 awaits what rank 0 does not send, or more than it does, and both go on. In a node it gets what there is, as in an MPI library. Messages are
+// not sent for nothing: there it hears of it.
 TEST(Ahead, who_awaits_more_than_is_sent_gets_what_is_sent) {
   for (const Lone& lone : {Lone{0, 1, 0, 4}, Lone{0, 1, 8, 24}, Lone{0, 1, 40, 20'000}, Lone{0, 1, 20'000, 50'000}}) {
     virtual_world::WorldOptions options = impatient("node_shared", "node_shared");
-    options.settings.patience_ms = 5000;  // a rank that a busy machine holds up is not ahead
+    options.settings.patience_ms = 5000;  // A rank that a busy machine holds up is not ahead.
     pending_world({0, 0}, options, [&lone](PendingRank& mine) {
       warm_up(mine.communicator);
       LoneBlock block(mine.communicator.topology, lone);
@@ -236,7 +236,7 @@ TEST(Ahead, who_awaits_more_than_is_sent_gets_what_is_sent_among_leaders_too) {
   });
 }
 
-// ----- what has been posted when a call fails
+// ----- These tests check what has been posted when a call fails.
 
 // Rank 0's long block for rank 1, on the other node, is on its way in a call that rank 1's node breaks.
 TEST(Late, messages_do_not_arrive_behind_an_error) {
@@ -253,7 +253,7 @@ TEST(Late, messages_do_not_arrive_behind_an_error) {
       EXPECT_TRUE(mine.communicator.slot().links->agree(Code::ok, worst).ok());
       auto& block = blocks[static_cast<std::size_t>(rank)];
       block = std::make_unique<LoneBlock>(mine.communicator.topology, Lone{0, 2, 100'000, 100'000});
-      if (rank == 0) wait_until([&] { return met.load(); });  // late
+      if (rank == 0) wait_until([&] { return met.load(); });  // This rank is late.
       if (rank == 3) {
         withdraw(mine.communicator.slot(), kVectorShape, Code::mismatch);
       } else {
@@ -261,7 +261,7 @@ TEST(Late, messages_do_not_arrive_behind_an_error) {
         const Outcome outcome = run_collective(mine.communicator, kVectorShape, block->buffers());
         EXPECT_TRUE(rank != 2 || !outcome.status.ok());
       }
-      // Ranks 0 and 1 are not told by rank 3, on another node, but see that it has ended.
+      // Rank 3, on another node, does not tell ranks 0 and 1, but they see that it has ended.
       if (rank == 3) wait_until([&] { return watched.load(); });
       if (rank != 2) return;
       met = true;

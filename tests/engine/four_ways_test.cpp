@@ -1,6 +1,5 @@
-// Every algorithm from its one text: as calls that are pending, several of them on different slots with
-// different shapes, with blocking calls in between; and suspended before every wait in a random order. That it is
-// right as a blocking call is tests/collectives' affair.
+// Every algorithm runs from its one text: as calls that are pending, several of them on different slots with different shapes, with blocking calls in
+// between; and suspended before every wait in a random order. The tests in tests/collectives check that it is right as a blocking call.
 
 #include <random>
 
@@ -24,7 +23,7 @@ struct Pair {
   Algorithm alltoall, alltoallv;
 };
 
-// Every row of one catalogue with some row of the other.
+// Returns every row of one catalogue with some row of the other.
 std::vector<Pair> pairs() {
   const auto equal = catalogue(Collective::alltoall), vectors = catalogue(Collective::alltoallv);
   std::vector<Pair> all;
@@ -78,7 +77,7 @@ void finish(PendingRank& mine, std::vector<Started>& started) {
   started.clear();
 }
 
-// The same sequence of calls on every rank; how far each comes before the next is each rank's own.
+// Every rank makes the same sequence of calls. How far each comes before the next is each rank's own.
 void mixed_calls(PendingRank& mine, const Pair& pair, unsigned seed) {
   Communicator& communicator = mine.communicator;
   std::mt19937 common(seed), own(seed * 31 + static_cast<unsigned>(communicator.topology.rank));
@@ -123,7 +122,7 @@ TEST_P(EveryPair, is_right_suspended_before_every_wait) {
   }
 }
 
-// One slot for all pending calls, little scratch, few plans, and no reading of each other's memory.
+// There is one slot for all pending calls, little scratch, few plans, and no reading of each other's memory.
 TEST_P(EveryPair, is_right_where_all_is_scarce) {
   for (const Nodes& nodes : {Nodes{0, 0, 0}, Nodes{0, 1, 0, 1, 1}}) {
     virtual_world::WorldOptions options = forced(GetParam());

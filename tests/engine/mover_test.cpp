@@ -1,4 +1,4 @@
-// A thread that advances pending calls while nobody else does, and beside others who do.
+// A thread advances pending calls while nobody else does, and beside others who do.
 
 #include "engine/mover.h"
 
@@ -20,7 +20,7 @@ virtual_world::WorldOptions options() {
   return made;
 }
 
-// Calls and how many of them have ended; whoever sees the number sees what they have received.
+// These are calls and how many of them have ended. A thread that sees the number sees what they have received.
 struct Started {
   std::vector<OutstandingCall> calls;
   std::atomic<std::size_t> ended{0};
@@ -39,7 +39,7 @@ struct Started {
   }
 };
 
-// Without a call to anything of ours.
+// Waits without a call to anything of ours.
 template <class Done>
 void look_on_until(Done done) {
   wait_until(done, [] { std::this_thread::sleep_for(std::chrono::microseconds(200)); });
@@ -79,7 +79,7 @@ TEST(Mover, advances_beside_threads_that_do_so_too) {
   });
 }
 
-// It sleeps where nothing has been pending for a while, and is woken by the next call.
+// The mover sleeps where nothing has been pending for a while, and the next call wakes it.
 TEST(Mover, is_woken_by_a_call) {
   pending_world({0, 0}, options(), [](PendingRank& mine) {
     Mover mover(mine.calls);
@@ -143,7 +143,7 @@ TEST(Mover, keeps_an_end_back_until_it_may_be_told) {
   });
 }
 
-// Blocked signals of every mover of this process.
+// Returns the blocked signals of every mover of this process.
 std::vector<std::uint64_t> signals_of_movers() {
   std::vector<std::uint64_t> found;
   DIR* const tasks = opendir("/proc/self/task");

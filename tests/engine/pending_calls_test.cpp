@@ -1,4 +1,4 @@
-// Calls that may be pending: their order, their slots, who advances them, and what their end may do.
+// Calls may be pending. These tests check their order, their slots, who advances them, and what their end may do.
 
 #include <atomic>
 #include <mutex>
@@ -23,7 +23,7 @@ TEST(PendingCalls, of_a_lone_rank_end_when_next_advanced) {
   });
 }
 
-// Many more than slots, started at once; those of a slot end in their order on every rank.
+// Many more calls than slots are started at once. Those of a slot end in their order on every rank.
 TEST(PendingCalls, wait_for_their_slot_and_end_in_order_there) {
   for (const std::uint64_t slots : {1u, 2u, 4u, 7u}) {
     pending_world({0, 0, 0}, with_slots(slots), [slots](PendingRank& mine) {
@@ -57,7 +57,7 @@ TEST(PendingCalls, of_other_slots_overtake_one_that_waits) {
       calls.push_back(pending_alltoall(*mine.communicator.next_pending_slot(), alltoall_shape(64), number));
     }
     const bool late = mine.communicator.topology.rank == 1;
-    std::swap(calls[0], calls[late ? 1 : 0]);  // rank 1 begins with the second slot
+    std::swap(calls[0], calls[late ? 1 : 0]);  // Rank 1 begins with the second slot.
     mine.calls.start(calls[0]->call());
     if (late) {
       advance_until(mine.calls, [&] { return calls[0]->has_ended(); });
@@ -94,7 +94,7 @@ TEST(PendingCalls, on_several_communicators_at_the_same_time) {
   });
 }
 
-// One process, many threads: whoever comes by advances, others pass by.
+// One process has many threads. A thread that comes by advances, and others pass by.
 TEST(PendingCalls, are_advanced_by_any_thread) {
   pending_world({0, 0, 0}, with_slots(4), [](PendingRank& mine) {
     std::atomic<bool> over{false};
@@ -121,7 +121,7 @@ TEST(PendingCalls, are_advanced_by_any_thread) {
   });
 }
 
-// Several threads start calls, each on a communicator of its own, whose order nobody else knows.
+// Several threads start calls, each on a communicator of its own. Nobody else knows their order.
 TEST(PendingCalls, are_started_by_several_threads) {
   constexpr std::size_t kThreads = 3;
   std::vector<PendingCalls> pending(2);
@@ -169,7 +169,7 @@ TEST(PendingCalls, are_started_by_the_end_of_another) {
   });
 }
 
-// The call is its owner's again when it is told of its end: it may be gone when that returns.
+// The call is its owner's again when it is told of its end. It may be gone when that returns.
 TEST(PendingCalls, are_not_touched_once_they_have_ended) {
   pending_world({0, 0}, with_slots(3), [](PendingRank& mine) {
     int right = 0;
@@ -193,7 +193,7 @@ TEST(PendingCalls, blocking_calls_run_in_between_whoever_waits_for_whom) {
     for (std::uint64_t number = 0; number < 40; ++number) {
       calls.push_back(pending_alltoall(*mine.communicator.next_pending_slot(), alltoall_shape(70'000), number));
       mine.calls.start(calls.back()->call());
-      // One rank waits for its pending call first, the others come to it only behind the blocking one.
+      // One rank waits for its pending call first, and the others come to it only behind the blocking one.
       if (mine.communicator.topology.rank == static_cast<int>(number % 3)) advance_until(mine.calls, [&] { return calls.back()->has_ended(); });
       checked_call(mine.communicator, alltoall_shape(64), number);
     }
@@ -202,7 +202,7 @@ TEST(PendingCalls, blocking_calls_run_in_between_whoever_waits_for_whom) {
   });
 }
 
-// A rank whose own two sides differ refuses; the others hear of it, and nobody waits for ever.
+// A rank whose own two sides differ refuses. The others hear of it, and nobody waits for ever.
 TEST(PendingCalls, refused_by_one_rank_are_errors_everywhere) {
   pending_world({0, 0, 0}, with_slots(2), [](PendingRank& mine) {
     const int rank = mine.communicator.topology.rank;

@@ -1,4 +1,5 @@
-// Who hears of the end of a call that was pending: it is kept back until it may be told, and taken by who waits for it.
+// These tests check who hears of the end of a call that was pending. The end is kept back until it may be told, and is taken by the thread that waits
+// for it.
 
 #include "tests/engine/pending_world.h"
 
@@ -9,7 +10,7 @@ OutstandingCall next_call(PendingRank& mine, std::uint64_t number, std::uint64_t
   return pending_alltoall(*mine.communicator.next_pending_slot(), alltoall_shape(bytes), number);
 }
 
-// Whoever has started a call may have things to do before it can be told. Its slot stays its own until then.
+// The one that has started a call may have things to do before it can be told. Its slot stays its own until then.
 TEST(EndOfPendingCalls, is_kept_back_until_it_may_be_told) {
   virtual_world::WorldOptions options = impatient("linear", "linear");
   options.settings.slots = 1;
@@ -27,7 +28,7 @@ TEST(EndOfPendingCalls, is_kept_back_until_it_may_be_told) {
   });
 }
 
-// Nobody else is told then. The calls before it on its slot are.
+// Nobody else is told then. The calls before it on its slot are told.
 TEST(EndOfPendingCalls, is_taken_by_who_waits_for_it) {
   virtual_world::WorldOptions options = impatient("node_shared", "node_shared");
   options.settings.slots = 2;

@@ -1,4 +1,4 @@
-// Pending calls that meet an error: it is found although nobody waits in them, and it is said.
+// Pending calls meet an error. It is found although nobody waits in them, and it is said.
 
 #include "tests/engine/pending_world.h"
 
@@ -9,10 +9,10 @@ struct PendingMismatch : testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(rows, PendingMismatch, testing::Values("node_shared", "node_single_copy", "linear", "bruck"),
                          [](const auto& row) { return std::string(row.param); });
 
-// While it waits, nothing of it moves: somebody must ask why.
+// While it waits, nothing of it moves, so somebody must ask why.
 TEST_P(PendingMismatch, is_an_error_on_every_rank) {
   for (const bool planned : {false, true}) {
-    std::vector<std::vector<OutstandingCall>> kept(3);  // a rank that has met no error yet may still read the memory of others
+    std::vector<std::vector<OutstandingCall>> kept(3);  // A rank that has met no error yet may still read the memory of others.
     pending_world({0, 0, 0}, impatient(GetParam(), ""), [planned, &kept](PendingRank& mine) {
       const int rank = mine.communicator.topology.rank;
       std::vector<OutstandingCall>& calls = kept[static_cast<std::size_t>(rank)];
@@ -26,7 +26,7 @@ TEST_P(PendingMismatch, is_an_error_on_every_rank) {
         begin(bytes);
         EXPECT_EQ(calls.back()->wrong(), "");
       }
-      Code worst = Code::ok;  // who is still in a call when another meets an error in the next one may share its fate
+      Code worst = Code::ok;  // A rank that is still in a call when another meets an error in the next one may share its fate.
       EXPECT_TRUE(mine.communicator.slot().links->agree(Code::ok, worst).ok());
       begin(rank == 1 ? 64 : 128);
       EXPECT_TRUE(calls.back()->call().code == Code::mismatch || calls.back()->call().code == Code::broken);
@@ -57,7 +57,7 @@ TEST(PendingError, a_rank_that_has_ended) {
   }
 }
 
-// What an error has to say is not lost when its call is suspended on the way out, and others fail meanwhile.
+// The words of an error are not lost when its call is suspended on the way out, and others fail meanwhile.
 TEST(PendingError, every_call_has_its_own_words) {
   pending_world({0, 0}, impatient("node_shared", ""), [](PendingRank& mine) {
     const int rank = mine.communicator.topology.rank;

@@ -1,5 +1,5 @@
-// Every row of allreduce as calls that are pending: several of them on different slots, alltoalls between them, blocking calls too;
-// and suspended before every wait in a random order.
+// Every row of allreduce runs as calls that are pending: several of them on different slots, alltoalls between them, blocking calls too; and
+// suspended before every wait in a random order.
 
 #include <random>
 
@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(allreduce, EveryRow,
 
 struct Started {
   OutstandingCall call;
-  const Algorithm* row;  // null: any
+  const Algorithm* row;  // Null is any row.
 };
 
 void finish(PendingRank& mine, std::vector<Started>& started) {
@@ -39,7 +39,7 @@ void finish(PendingRank& mine, std::vector<Started>& started) {
   started.clear();
 }
 
-// The same sequence of calls on every rank; how far each comes before the next is each rank's own.
+// Every rank makes the same sequence of calls. How far each comes before the next is each rank's own.
 void mixed_calls(PendingRank& mine, const Algorithm* row, unsigned seed) {
   Communicator& communicator = mine.communicator;
   std::mt19937 common(seed), own(seed * 31 + static_cast<unsigned>(communicator.topology.rank));
@@ -90,7 +90,7 @@ TEST_P(EveryRow, is_right_suspended_before_every_wait) {
   }
 }
 
-// One slot for all pending calls, little scratch, few plans: a plan that a call had may have gone since.
+// There is one slot for all pending calls, little scratch, and few plans. A plan that a call had may have gone since.
 TEST_P(EveryRow, is_right_where_all_is_scarce) {
   for (const Nodes& nodes : {Nodes{0, 0, 0}, Nodes{0, 1, 0, 1, 1}}) {
     virtual_world::WorldOptions options = forced(GetParam());

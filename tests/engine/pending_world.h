@@ -1,5 +1,4 @@
-// Ranks as threads, each of which has its own pending calls. Blocking waits advance them, as they do in the
-// progress of an MPI library.
+// Ranks are threads, and each has its own pending calls. Blocking waits advance them, as they do in the progress of an MPI library.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +15,7 @@
 
 namespace crossrail::tests {
 
-// A pending call with its own buffers, which knows whether it came out right.
+// This is a pending call with its own buffers, which knows whether it came out right.
 class Outstanding {
  public:
   virtual ~Outstanding() = default;
@@ -27,7 +26,7 @@ class Outstanding {
   virtual void overwrite_send() = 0;
   PendingCall& call() { return call_; }
   bool has_ended() const { return call_.has_ended; }
-  // Told in `ended`, before anything else happens.
+  // It is told in `ended`, before anything else happens.
   std::function<void(Outstanding&)> then;
 
  protected:
@@ -90,7 +89,7 @@ inline void advance_all(PendingCalls& calls) {
 inline virtual_world::WorldOptions impatient(const char* alltoall, const char* alltoallv) {
   virtual_world::WorldOptions options;
   options.settings.patience_ms = 40;
-  options.settings.devices = 0;  // or all ranks meet in some calls, and none goes ahead there
+  options.settings.devices = 0;  // Otherwise all ranks meet in some calls, and none goes ahead there.
   options.settings.alltoall = alltoall;
   options.settings.alltoallv = alltoallv;
   return options;
@@ -102,7 +101,7 @@ struct PendingRank {
   MeetingPoint& all;
 };
 
-// `body` on every rank, whose links can send messages from the start.
+// Runs `body` on every rank, whose links can send messages from the start.
 inline void pending_world(const Nodes& nodes, virtual_world::WorldOptions options, const std::function<void(PendingRank&)>& body) {
   std::vector<PendingCalls> calls(nodes.size());
   MeetingPoint all(nodes.size());

@@ -1,5 +1,5 @@
-// Billions of rounds on one communicator: no counter, stamp or flag is taken for a later or an earlier one.
-// Worlds begin just below the powers of two where narrower arithmetic turns over; or leap from one to the next.
+// There are billions of rounds on one communicator. No counter, stamp or flag is taken for a later or an earlier one. Worlds begin just below the
+// powers of two where narrower arithmetic turns over, or leap from one to the next.
 
 #include <atomic>
 
@@ -51,7 +51,7 @@ TEST_P(EveryEdge, alltoallv_is_right) {
   }
 }
 
-// Where some reads are refused, too.
+// Some reads are refused, too.
 TEST_P(EveryEdge, allreduce_is_right) {
   std::atomic<unsigned> reads{0};
   for (const Algorithm& row : catalogue(Collective::allreduce)) {
@@ -86,7 +86,7 @@ TEST_P(EveryEdge, pending_calls_are_right) {
   });
 }
 
-// The call that began so long ago is over: an error is met in the first call after the edge all the same.
+// The call that began so long ago is over. An error is met in the first call after the edge all the same.
 TEST_P(EveryEdge, errors_are_met_in_their_call) {
   virtual_world::WorldOptions options = just_below(GetParam());
   options.settings.patience_ms = 20;
@@ -96,7 +96,7 @@ TEST_P(EveryEdge, errors_are_met_in_their_call) {
     AlltoallCase one(communicator.topology, alltoall_shape(64), 1);
     const Shape shape = alltoall_shape(communicator.topology.rank == 0 ? 64 : 32);
     EXPECT_FALSE(run_collective(communicator, shape, one.buffers()).status.ok());
-    all.meet();  // nobody looks at the blocks any more
+    all.meet();  // Nobody looks at the blocks any more.
     EXPECT_TRUE(run_collective(communicator, alltoall_shape(8), one.buffers()).plan->native());
   });
 }
@@ -109,7 +109,7 @@ void leap(Communicator& communicator, std::uint64_t rounds) {
   communicator.slot().control->skip_epochs(rounds);
 }
 
-// A counter that is posted seldom is as old as it may be: nobody may take it for one that is ahead.
+// A counter that is posted seldom is as old as it may be. Nobody may take it for one that is ahead.
 TEST_P(EveryEdge, old_counters_have_not_come_to_the_present_round) {
   const std::uint64_t rounds = std::uint64_t{1} << GetParam();
   for (const std::uint64_t off : {rounds - 1, rounds, rounds + 1}) {
@@ -140,7 +140,7 @@ TEST_P(EveryEdge, old_counters_have_not_come_to_the_present_round) {
   }
 }
 
-// The same from above: v-calls of long blocks return when their readers have read, and not before.
+// This is the same from above: v-calls of long blocks return when their readers have read, and not before.
 TEST_P(EveryEdge, long_blocks_are_read_before_the_call_returns) {
   virtual_world::WorldOptions options;
   options.settings.alltoallv = "node_shared";
@@ -153,7 +153,7 @@ TEST_P(EveryEdge, long_blocks_are_read_before_the_call_returns) {
   });
 }
 
-// Packets that nobody has written over for exactly so many rounds: those of unequal blocks, then of equal ones.
+// Nobody has overwritten these packets for exactly so many rounds: those of unequal blocks, then of equal ones.
 TEST_P(EveryEdge, old_packets_are_not_taken_for_new_ones) {
   const std::uint64_t rounds = std::uint64_t{1} << GetParam();
   for (const char* row : {"node_shared", "node_shared packet=0"}) {
@@ -161,7 +161,7 @@ TEST_P(EveryEdge, old_packets_are_not_taken_for_new_ones) {
     options.settings.alltoallv = row;
     virtual_world::world({0, 0, 0}, options, [&](Communicator& communicator) {
       for (std::uint64_t call = 0; call < 40; ++call) {
-        // Two calls of one kind, one in each half; exactly so many rounds later two of another kind.
+        // There are two calls of one kind, one in each half, and exactly so many rounds later two of another kind.
         const Counts counts = kCounts[call / 2 % std::size(kCounts)];
         const int late = static_cast<int>(call % 3);
         if (call > 0 && call % 2 == 0 && may_leap(GetParam(), call / 2 - 1)) leap(communicator, rounds - 2);

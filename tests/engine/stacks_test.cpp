@@ -1,4 +1,5 @@
-// The stacks of pending calls: reused, shared when there is no memory for more, and what becomes of calls without any.
+// These tests check the stacks of pending calls: they are reused, and shared when there is no memory for more. The tests also check what becomes of
+// calls without any.
 
 #include <atomic>
 
@@ -7,7 +8,7 @@
 namespace crossrail::tests {
 namespace {
 
-// As if there were no memory for more stacks than there are.
+// With this there is no memory for more stacks than there are.
 struct OutOfMemory {
   OutOfMemory() { Fiber::out_of_memory = true; }
   ~OutOfMemory() { Fiber::out_of_memory = false; }
@@ -75,7 +76,7 @@ TEST(Stacks, one_is_shared_by_many_calls) {
   });
 }
 
-// With one stack each, two ranks begin with different communicators: neither call can end before the other.
+// With one stack each, two ranks begin with different communicators. Neither call can end before the other.
 TEST(Stacks, calls_that_wait_for_each_other_s_end_with_an_error) {
   std::vector<PendingCalls> pending(2);
   virtual_world::ThreadWorld first({0, 0}, with_slots(1)), second({0, 0}, with_slots(1));
@@ -104,7 +105,7 @@ TEST(Stacks, calls_that_wait_for_each_other_s_end_with_an_error) {
   EXPECT_GE(errors, 1);
 }
 
-// As many stacks as calls that have run at the same time, and no more.
+// There are as many stacks as calls that have run at the same time, and no more.
 TEST(Stacks, are_reused) {
   const auto mapped = [] {
     std::FILE* const maps = std::fopen("/proc/self/maps", "r");

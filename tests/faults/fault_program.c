@@ -1,5 +1,5 @@
-/* A little of all that crossrail carries, while something fails (fault_shim.c): every call ends, with the right data or
- * with an error of MPI, and nothing stays open.
+/* The program makes a little of all that crossrail carries, while something fails (fault_shim.c). Every call ends, with the right data or with an
+ * error of MPI, and nothing stays open.
  *
  *   fault_program [threads]      at the end it says what came of the calls and what is open
  *
@@ -20,7 +20,7 @@ static void note(int code) {
   wrong_calls += code != MPI_SUCCESS;
 }
 
-/* Every second int of a row. */
+/* The type has every second int of a row. */
 typedef struct {
   int *out, *in, *counts, *places;
   MPI_Datatype* types;
@@ -97,9 +97,9 @@ static void call_persistent(MPI_Comm comm, int each) {
 #endif
 }
 
-/* Ints in host memory, or of a device. */
+/* These are ints in host memory, or of a device. */
 typedef struct {
-  int *at, *seen; /* the processor touches the latter */
+  int *at, *seen; /* The processor touches the latter. */
 } Ints;
 
 static Ints make_ints(size_t count) {
@@ -144,7 +144,7 @@ static int sum_of(int ranks, int to, int i) {
   return sum;
 }
 
-/* MPI_Allreduce, MPI_Allgather or MPI_Reduce_scatter_block. */
+/* Calls MPI_Allreduce, MPI_Allgather or MPI_Reduce_scatter_block. */
 static void call_reduction(MPI_Comm comm, int each, int which) {
   const int ranks = size_of_comm(comm), rank = rank_in(comm);
   Ints out = make_ints((size_t)(ranks * each)), in = make_ints((size_t)(ranks * each));
@@ -195,7 +195,7 @@ static int mapped_segments(void) {
   return count;
 }
 
-/* Of several looks: a thread of crossrail's has its report open for a moment, and communicators may close their segments later. */
+/* Returns the fewest of several looks. A thread of crossrail's has its report open for a moment, and communicators may close their segments later. */
 static int fewest(int (*count)(void)) {
   int least = count();
   for (int look = 0; look < 8; ++look) {

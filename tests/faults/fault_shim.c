@@ -1,5 +1,5 @@
-/* Preloaded in front of crossrail: one of the calls that crossrail makes fails. A site is a place in crossrail's code, with
- * those that called it; what is counted is the first time that each site is reached.
+/* This is preloaded in front of crossrail. One of the calls that crossrail makes fails. A site is a place in crossrail's code, with those that called
+ * it; what is counted is the first time that each site is reached.
  *
  *   FAULT_KINDS   which calls: memory, system and mpi, with commas; all of them otherwise
  *   FAULT_AT      the number of the site that fails, from 1; 0 only counts
@@ -8,8 +8,8 @@
  *   FAULT_ALWAYS  functions that fail always, with commas: what stands in for them is tried then
  *   FAULT_LIST    says what is called, and where from what fails
  *
- * At the end each process says how many sites it has met. Collective MPI calls are made before they fail: other ranks
- * would wait for ever, in MPI. */
+ * At the end each process says how many sites it has met. Collective MPI calls are made before they fail, because other ranks would wait for ever, in
+ * MPI. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,7 +33,7 @@
 
 enum { kMostSites = 8192, kFrames = 12, kDepth = 6, kErrorCode = 15 };
 
-static uintptr_t first_address, end_address; /* of crossrail's code */
+static uintptr_t first_address, end_address; /* They bound crossrail's code. */
 static uint64_t sites[kMostSites];
 static int site_count, at = -1, again, listed, failed_site;
 static char kinds[80], always[80];
@@ -71,11 +71,11 @@ static void begin(void) {
   listed = getenv("FAULT_LIST") != NULL;
   dl_iterate_phdr(find_code, NULL);
   void* frames[2];
-  (void)backtrace(frames, 2); /* what it loads is loaded now */
+  (void)backtrace(frames, 2); /* What it loads is loaded now. */
   at = where != NULL && own_rank() == (rank == NULL ? 0 : atoi(rank)) ? atoi(where) : 0;
 }
 
-/* The frames in crossrail from the caller up. */
+/* Returns the frames in crossrail from the caller up. */
 static uint64_t site_of(void) {
   void* frames[kFrames];
   const int count = backtrace(frames, kFrames);
@@ -114,7 +114,7 @@ static int is_in_list(const char* list, const char* name) {
   return 0;
 }
 
-/* Whether this call, made from `caller`, is to fail. */
+/* Returns whether this call, made from `caller`, must fail. */
 static int fails(const char* kind, const char* name, const void* caller) {
   if (inside || (uintptr_t)caller < first_address || (uintptr_t)caller >= end_address || at < 0) return 0;
   if (strstr(kinds, kind) == NULL) return 0;
@@ -198,7 +198,7 @@ int open(const char* path, int flags, ...) {
   return -1;
 }
 
-/* pidfd_open and pidfd_getfd. */
+/* It handles pidfd_open and pidfd_getfd. */
 long syscall(long number, ...) {
   va_list more;
   va_start(more, number);
@@ -210,7 +210,7 @@ long syscall(long number, ...) {
   return -1;
 }
 
-/* MPI's functions, as machine words; crossrail looks them up by dlsym. */
+/* These are MPI's functions, as machine words; crossrail looks them up by dlsym. */
 typedef long (*Words)(long, long, long, long, long, long, long, long, long, long);
 typedef struct {
   const char* name;
@@ -235,8 +235,8 @@ static int is_collective(const char* name) {
   return 0;
 }
 
-/* What tells, and what gives back or completes, does not fail; nor does what finds out that the program has not committed a type; nor what keeps
- * the record of a communicator, without which the job is aborted. */
+/* Functions that tell, and functions that give back or complete, do not fail. Neither does what finds out that the program has not committed a type,
+ * nor what keeps the record of a communicator, without which the job is aborted. */
 static int may_fail(const char* name) {
   static const char* const never[] = {"Finalized", "Initialized", "Query_thread", "Comm_rank", "Comm_size", "Test", "Wait", "_free",
                                       "Request_get_status", "Get_count", "Pack_size", "Grequest_complete", "Status_set", "Cancel", "call_errhandler",
@@ -258,7 +258,7 @@ static Function* find_function(const char* name) {
   static long fault_##its(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) { \
     static Function* function; \
     if (function == NULL) function = find_function("PMPI_" #its); \
-    const int nothing = strcmp(function->name, "PMPI_Pack") == 0 && (int)b == 0; /* only asks whether the type is committed */ \
+    const int nothing = strcmp(function->name, "PMPI_Pack") == 0 && (int)b == 0; /* It only asks whether the type is committed. */ \
     const int failing = !nothing && fails("mpi", function->name, __builtin_return_address(0)); \
     if (failing && !is_collective(function->name)) return kErrorCode; \
     const long code = function->real(a, b, c, d, e, f, g, h, i, j); \

@@ -51,7 +51,7 @@ class Sweep:
         programs = build / "tests/mpi/programs"
         self.program = programs / self.mpi.build / "fault_program"
         self.preloads = [] if self.mpi.yields else [str(programs / "yield.so")]
-        # Behind crossrail: what that asks for by RTLD_NEXT lies behind the shim as well.
+        # The shim is behind crossrail: what that asks for by RTLD_NEXT lies behind the shim as well.
         libraries = programs / "host_device" if options.devices else build
         self.preloads += [str(libraries / f"libcrossrail_mpi_{self.mpi.flavour}.so"), str(programs / "fault_shim.so")]
         self.device = [f"HOST_DEVICE={libraries / 'libcuda.so.1'}"] if options.devices else []
@@ -102,7 +102,7 @@ class Sweep:
             print(f"FINDING: nodes {nodes or 'one'}, rank {rank}, site {site}: {failing}: {wrong} {' | '.join(said)}", flush=True)
 
     def sweep(self, nodes):
-        # Several times: communicators that have been freed may close their segments later.
+        # This happens several times: communicators that have been freed may close their segments later.
         text, status = "", 0
         for _ in range(RUNS_WITHOUT_FAULT):
             once, ended = self.run(nodes, 0, 0)
@@ -120,7 +120,7 @@ class Sweep:
         if len(sites) > self.options.runs:
             sites = draw.sample(sites, self.options.runs)
         elif self.options.seconds < 1e9:
-            draw.shuffle(sites)  # otherwise only the first ones would ever be tried
+            draw.shuffle(sites)  # Otherwise only the first ones would ever be tried.
         todo = [(site, draw.randrange(RANKS)) for site in sites]
         workers = [threading.Thread(target=self.work, args=(todo, nodes, usual)) for _ in range(self.options.jobs)]
         for worker in workers:

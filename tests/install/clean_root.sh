@@ -1,7 +1,8 @@
 #!/bin/sh
-# clean_root.sh FOLDER TREE PACKAGE...: installs Debian packages with dpkg into a copy of this system that is thrown
-# away, in which the source tree is empty, uses them there, and removes them. Exit code 77: this machine cannot do that.
-# An overlay over / in a mount namespace of its own: nothing of the machine itself is changed.
+# clean_root.sh FOLDER TREE PACKAGE... installs Debian packages with dpkg into a copy of this system that is thrown
+# away, in which the source tree is empty, uses them there, and removes them. Exit code 77 means that this machine
+# cannot do that. The copy is an overlay over / in a mount namespace of its own: nothing of the machine itself is
+# changed.
 set -eu
 [ "$(id -u)" = 0 ] || { echo "skipped: only root can make a root of its own"; exit 77; }
 if [ "${INSIDE:-}" != yes ]; then
@@ -10,7 +11,7 @@ if [ "${INSIDE:-}" != yes ]; then
 fi
 folder=$1 tree=$2
 shift 2
-# What a container may forbid its root, too.
+# A container may forbid this to its root, too.
 mounted() { mount "$@" || { echo "skipped: 'mount $*' is not allowed here"; exit 77; }; }
 mkdir -p "$folder"
 mounted -t tmpfs crossrail "$folder"

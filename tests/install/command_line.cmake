@@ -1,4 +1,4 @@
-# The command line of an installation in PREFIX, in an environment that knows nothing of the source tree.
+# This runs the command line of an installation in PREFIX, in an environment that knows nothing of the source tree.
 if(NOT PYTHON)
   message("skipped: there is no Python with typer and rich, so the command line is not tried")
   return()
@@ -45,12 +45,12 @@ else()
   message("skipped: there is no mpicc, so no MPI program is run")
 endif()
 
-# What the demo reads is found.
+# The demo finds what it reads.
 run(${CMAKE_COMMAND} -E env PYTHONPATH=${PREFIX}/share/crossrail/python PYTHONDONTWRITEBYTECODE=1 ${PYTHON} -c
   "import crossrail.places as places\nprint((places.data_folder() / 'examples/quantum_espresso/silicon.in').is_file())")
 expect("^True\n$")
 
-# Completion and manual page, where they are looked for.
+# Completion and the manual page are where they are looked for.
 run(${CMAKE_COMMAND} -E env _CROSSRAIL_COMPLETE=complete_bash "COMP_WORDS=crossrail doc" COMP_CWORD=1
   PATH=${python_folder}:/usr/bin:/bin ${PREFIX}/bin/crossrail)
 expect("^doctor\n$")
@@ -63,7 +63,7 @@ endif()
 file(READ ${PREFIX}/share/man/man1/crossrail.1 output)
 expect("\\.SS crossrail doctor")
 
-# The modulefiles lead to the folder in which they lie now: by a real module command, else by Tcl alone.
+# The modulefiles lead to the folder in which they lie now. A real module command shows it, or else Tcl alone.
 set(modulefiles ${PREFIX}/share/crossrail/modulefiles)
 file(GLOB commands /usr/lib/*/modulecmd.tcl /usr/share/[Mm]odules/libexec/modulecmd.tcl /usr/share/lmod/*/libexec/lmod)
 list(APPEND commands $ENV{LMOD_CMD})

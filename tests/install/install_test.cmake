@@ -1,5 +1,6 @@
-# Installs into a fresh folder, moves it, and uses it there as a stranger would: C programs by pkg-config and as a CMake
-# package, the command line, the bench, an MPI program. Nothing of it may need the source tree or the first folder.
+# This installs into a fresh folder, moves it, and uses it there as a stranger would: C programs by pkg-config and as a
+# CMake package, the command line, the bench, an MPI program. Nothing of it may need the source tree or the first
+# folder.
 include(${CMAKE_CURRENT_LIST_DIR}/steps.cmake)
 
 # An administrator's own manifest in the build folder stays as it is.
@@ -18,7 +19,7 @@ file(RENAME ${PREFIX} ${PREFIX}_moved)
 set(PREFIX ${PREFIX}_moved)
 set(libraries ${PREFIX}/${LIBDIR})
 
-# By hand and by pkg-config.
+# The program is built by hand and by pkg-config.
 set(strict -std=c99 -Wall -Wextra -Wpedantic -Werror ${SOURCE}/stranger.c -Wl,-rpath,${libraries})
 run(${COMPILER} ${strict} -I${PREFIX}/${INCLUDEDIR} -L${libraries} -lcrossrail -o ${PREFIX}/stranger)
 check_stranger(${PREFIX}/stranger)
@@ -41,7 +42,7 @@ else()
   message("skipped: pkg-config is not installed, so crossrail.pc is not tried")
 endif()
 
-# As a CMake package; the program carries the version of the interface in the library's name.
+# The program is built as a CMake package. It carries the version of the interface in the library's name.
 run(${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${PREFIX}/consumer -DCMAKE_PREFIX_PATH=${PREFIX} -DCMAKE_C_COMPILER=${COMPILER}
   -DWANTED=${VERSION} "-DFLAVOURS=${FLAVOURS}" -DCMAKE_FIND_PACKAGE_NO_SYSTEM_PACKAGE_REGISTRY=ON)
 run(${CMAKE_COMMAND} --build ${PREFIX}/consumer)
@@ -49,7 +50,7 @@ check_stranger(${PREFIX}/consumer/stranger)
 run(readelf -d ${PREFIX}/consumer/stranger)
 expect("NEEDED.*libcrossrail\\.so\\.${API_VERSION}\\]")
 
-# A program may have an operator new of its own: no library shows names of C++, which the program's would stand in for.
+# A program may have an operator new of its own. No library shows names of C++, which the program's would stand in for.
 file(GLOB shown ${libraries}/libcrossrail*.so ${libraries}/crossrail/*.so)
 foreach(library IN LISTS shown)
   run(nm -D --defined-only ${library})

@@ -1,10 +1,10 @@
-# What a compiler wrapper tells: made-up ones with the macros of each MPI, then a configuration for a site's MPI in a
-# folder of its own, which is a real one of this machine under another path.
+# This tests what a compiler wrapper tells: made-up ones with the macros of each MPI, then a configuration for a site's
+# MPI in a folder of its own, which is a real one of this machine under another path.
 include(${CMAKE_CURRENT_LIST_DIR}/steps.cmake)
 include(${TREE}/cmake/site_mpi.cmake)
 file(REMOVE_RECURSE ${FOLDER})
 
-# site(NAME TEXT): a wrapper whose <mpi.h> has this text.
+# site(NAME TEXT) makes a wrapper whose <mpi.h> has this text.
 function(site name text)
   file(WRITE ${FOLDER}/${name}/include/mpi.h "${text}\n")
   file(WRITE ${FOLDER}/${name}/include/mpi_abi.h "#define MPI_H_ABI\n#define MPI_ABI_VERSION 1\n")
@@ -41,7 +41,7 @@ expect_error("neither Open MPI")
 crossrail_ask_mpicc(${FOLDER}/nowhere/mpicc ${FOLDER} site)
 expect_error("cannot preprocess")
 
-# Configuring: by name, by PATH, and with a wrapper that is none.
+# The configurations are by name, by PATH, and with a wrapper that is none.
 function(configure name)
   execute_process(COMMAND ${CMAKE_COMMAND} -E env ${ARGN} RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
   set(failed "${failed}" PARENT_SCOPE)

@@ -1,4 +1,4 @@
-# Makes the Debian packages, looks at what is in them, and installs and uses them where that is possible.
+# This makes the Debian packages, looks at what is in them, and installs and uses them where that is possible.
 include(${CMAKE_CURRENT_LIST_DIR}/steps.cmake)
 find_program(dpkg_deb dpkg-deb)
 find_program(shlibdeps dpkg-shlibdeps)

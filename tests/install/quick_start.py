@@ -28,7 +28,7 @@ def main() -> int:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("CROSSRAIL", "DESTDIR"))}
     path = f"{folder}/opt/crossrail/bin:{Path(sys.executable).parent}:{environment['PATH']}"
     environment.update(HOME=str(folder), PATH=path, COLUMNS="200")
-    if os.geteuid() == 0:  # Open MPI wants to be asked twice
+    if os.geteuid() == 0:  # Open MPI wants to be asked twice.
         environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     printed = ""
     for language, block in re.findall(r"```(sh|text)\n(.*?)```", page.read_text(), flags=re.S):
@@ -42,7 +42,8 @@ def main() -> int:
         done = subprocess.run(["bash", "-e", "-c", commands], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=120, check=False)
         printed = done.stdout
-        if done.returncode != 0 and not commands.startswith("crossrail doctor"):  # which tells what is wrong with this machine
+        # crossrail doctor tells what is wrong with this machine.
+        if done.returncode != 0 and not commands.startswith("crossrail doctor"):
             print(f"WRONG: exit code {done.returncode} of\n{commands}\n{printed}")
             return 1
     print("all commands of the page do what it says")

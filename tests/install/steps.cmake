@@ -1,4 +1,5 @@
-# Steps of the tests of installations: run(COMMAND...) leaves what was printed in `output`, expect(REGEX) looks there.
+# These are the steps of the tests of installations: run(COMMAND...) leaves what was printed in `output`, expect(REGEX)
+# looks there.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(failed)
@@ -13,7 +14,7 @@ function(expect expression)
   endif()
 endfunction()
 
-# stranger.c, compiled: it uses the C API.
+# This runs the compiled stranger.c, which uses the C API.
 function(check_stranger program)
   run(${program})
   foreach(expected "version ${VERSION}" "\"chosen\":\"node_shared\"" "\"packages\"|\"error\"")

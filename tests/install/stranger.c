@@ -1,4 +1,4 @@
-/* A program that knows crossrail only by what was installed. */
+/* This program knows crossrail only by what was installed. */
 #include <crossrail/crossrail.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-# The wheel, where there is a Python with pip, Typer and scikit-build-core, which may lie in build/wheels/backend.
+# This tests the wheel, where there is a Python with pip, Typer and scikit-build-core, which may lie in
+# build/wheels/backend.
 set(backend ${PROJECT_SOURCE_DIR}/build/wheels/backend)
 crossrail_find_python(wheel_python "pip, rich, scikit_build_core, typer, venv" PYTHONPATH ${backend})
 if(wheel_python AND CROSSRAIL_FLAVOURS)

@@ -1,6 +1,7 @@
-# Builds the wheel as pip does, installs it into a virtual environment, and uses the command line there: its libraries
-# have come with it. One flavour of MPI, no bench and no optimization, so that it is quick; every file by itself and
-# without precompiled headers, as other files and these could hide that one does not include what it uses.
+# This builds the wheel as pip does, installs it into a virtual environment, and uses the command line there: its
+# libraries have come with it. There is one flavour of MPI, no bench and no optimization, so that it is quick. Every
+# file is compiled by itself and without precompiled headers, as other files and these could hide that one does not
+# include what it uses.
 include(${CMAKE_CURRENT_LIST_DIR}/steps.cmake)
 set(quick BENCH=OFF CUDA_INCLUDE=OFF HIP_INCLUDE=OFF)
 foreach(flavour openmpi mpich abi)
@@ -22,7 +23,7 @@ run(${CMAKE_COMMAND} -E env --unset=CMAKE_ARGS CMAKE_BUILD_PARALLEL_LEVEL=2 PYTH
   --config-settings cmake.define.CMAKE_DISABLE_PRECOMPILE_HEADERS=ON --config-settings cmake.define.CMAKE_UNITY_BUILD=OFF ${options})
 file(GLOB wheel ${FOLDER}/wheels/crossrail-${VERSION}-py3-none-*.whl)
 
-# An empty environment: Typer and Rich are those of the Python at hand, all else comes out of the wheel.
+# The environment is empty. Typer and Rich are those of the Python at hand, and all else comes out of the wheel.
 run(${PYTHON} -m venv --without-pip ${FOLDER}/venv)
 run(${PYTHON} -m pip --python ${FOLDER}/venv/bin/python install --no-index --no-deps --no-compile ${wheel})
 run(${PYTHON} -c "import rich, typer\nfrom pathlib import Path\nprint(':'.join({str(Path(one.__file__).parents[1]) for one in (rich, typer)}))")

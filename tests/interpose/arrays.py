@@ -93,7 +93,7 @@ def main():
             by_counts(comm, kind)
         for shape in ((7, 9), (2, 3), (64, 50)):
             transposed(comm, shape)
-    objects = world.alltoall([(world.rank, to) for to in range(world.size)])  # pickled
+    objects = world.alltoall([(world.rank, to) for to in range(world.size)])  # It is pickled.
     if objects != [(sender, world.rank) for sender in range(world.size)]:
         sys.exit(f"objects: {objects}")
     reversed_ranks.Free()

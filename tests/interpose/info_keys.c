@@ -1,4 +1,4 @@
-/* Settings of one communicator by info keys, given in each of the ways that MPI has; MPI_Comm_get_info tells them.
+/* Info keys make settings of one communicator, given in each of the ways that MPI has. MPI_Comm_get_info tells them.
  *
  *   info_keys          each communicator has the algorithm that its keys name, MPI_COMM_WORLD and plain duplicates the usual one
  *   info_keys session  the same for a communicator of a session
@@ -31,7 +31,7 @@ static void expect_told(MPI_Comm comm, const char* value, const char* what) {
   MPI_OK(MPI_Info_free(&told));
 }
 
-/* MPI 4. The keys must be there as soon as the copy is complete, on a communicator that has been given others before. */
+/* This is in MPI 4. The keys must be there as soon as the copy is complete, on a communicator that has been given others before. */
 static void copied_without_waiting(MPI_Info info) {
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
   MPI_Comm parent, copies[2], plain;
@@ -156,7 +156,7 @@ static void order(MPI_Info info, const char* algorithm) {
   MPI_OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &with));
   MPI_OK(MPI_Comm_dup_with_info(with, MPI_INFO_NULL, &plain));
   expect_order(with, algorithm, 20);
-  expect_order(plain, "native", 8); /* the first ones: it is not open yet */
+  expect_order(plain, "native", 8); /* The first calls are native: it is not open yet. */
   MPI_OK(MPI_Comm_free(&plain));
   MPI_OK(MPI_Comm_free(&with));
 }

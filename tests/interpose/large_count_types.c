@@ -1,5 +1,5 @@
-/* Datatypes made with large counts, which MPI_Type_get_envelope refuses, and the same types made with ints: data and gaps after an exchange
- * are the same.
+/* Datatypes made with large counts, which MPI_Type_get_envelope refuses, are compared with the same types made with ints. Data and gaps after an
+ * exchange must be the same.
  *
  *   large_count_types [CALLS] */
 #include "check.h"
@@ -29,7 +29,7 @@ static MPI_Datatype made_by_large(int which) {
     case 7: MPI_OK(MPI_Type_create_struct_c(3, lengths, bytes, types, &type)); break;
     case 8: MPI_OK(MPI_Type_create_subarray_c(2, sizes, parts, starts, MPI_ORDER_C, MPI_INT, &type)); break;
     case 9: MPI_OK(MPI_Type_create_subarray_c(2, sizes, parts, starts, MPI_ORDER_FORTRAN, MPI_INT, &type)); break;
-    default: /* one inside the other */
+    default: /* One type is inside the other. */
       inner = made_by_large(1);
       MPI_OK(MPI_Type_create_resized_c(inner, 0, 48, &type));
       MPI_OK(MPI_Type_free(&inner));

@@ -1,4 +1,4 @@
-/* MPI-4's MPI_Alltoall_c, with and without gaps, in place, of zero and of many elements. */
+/* The program calls MPI-4's MPI_Alltoall_c, with and without gaps, in place, of zero and of many elements. */
 #include "check.h"
 
 #if MPI_VERSION >= 4 && !defined(OPEN_MPI)

@@ -1,4 +1,4 @@
-/* A program that is not linked with MPI and loads it, privately, long after its start.
+/* This program is not linked with MPI and loads it, privately, long after its start.
  *
  *   late_load           loads late_part.so from the program's folder */
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* The part of late_load that knows MPI; a shared object. */
+/* This is the part of late_load that knows MPI. It is a shared object. */
 #include "check.h"
 
 int late_main(int argc, char** argv) {

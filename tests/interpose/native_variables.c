@@ -1,5 +1,5 @@
-/* What MPI_T tells of the MPI library's own variables and categories, one line 'result rank 0 ...' each: the same with crossrail and
- * without. MPI_T is asked before MPI_Init, too: the MPI library may have fewer then. */
+/* The program prints what MPI_T tells of the MPI library's own variables and categories, one line 'result rank 0 ...' each, the same with crossrail
+ * and without. MPI_T is asked before MPI_Init, too: the MPI library may have fewer then. */
 #include <strings.h>
 
 #include "check.h"
@@ -52,7 +52,7 @@ static int performance_name(int index, int* length) {
 }
 static int category_name(int index, int* length) { return MPI_T_category_get_info(index, name, length, NULL, NULL, NULL, NULL, NULL); }
 
-/* What is in a category, by names. */
+/* Prints what is in a category, by names. */
 static void members(int category, int count, const char* what, int (*list)(int, int, int*), int (*name_of)(int, int*)) {
   static int listed[kMost];
   static char of[kText];
@@ -87,8 +87,8 @@ static void categories(void) {
   }
 }
 
-/* A variable of the MPI library's is read by its own handle. Not those of Open MPI's components, whose memory may be gone, and not
- * one that Open MPI 5 leaves as it finds it. */
+/* Reads a variable of the MPI library's by its own handle. It does not read those of Open MPI's components, whose memory may be gone, and not one
+ * that Open MPI 5 leaves as it finds it. */
 static void read_some(void) {
   int count = 0, read = 0;
   MPI_OK(MPI_T_cvar_get_num(&count));
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
   categories();
   read_some();
   const int result = verdict();
-  MPI_OK(MPI_T_finalize()); /* before MPI_Finalize: afterwards Open MPI 4 crashes */
+  MPI_OK(MPI_T_finalize()); /* This is before MPI_Finalize: afterwards Open MPI 4 crashes. */
   MPI_Finalize();
   return result;
 }

@@ -1,4 +1,4 @@
-/* MPI_Alltoall where MPI does not run.
+/* The program calls MPI_Alltoall where MPI does not run.
  *
  *   outside before | after      MPI_Init, MPI_Finalize: the MPI library ends the program itself */
 #include "check.h"

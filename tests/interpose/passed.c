@@ -1,4 +1,4 @@
-/* Every form of every collective, carried or handed to MPI untouched: right results, and counted. */
+/* Every form of every collective is carried or handed to MPI untouched. The results must be right, and counted. */
 #include "check.h"
 
 enum { kCount = 3, kMost = 64 };
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < 5; ++round) {
     blocking(MPI_COMM_WORLD);
     nonblocking(MPI_COMM_WORLD);
-    MPI_OK(checked_alltoall(MPI_COMM_WORLD, 4, round)); /* in between */
+    MPI_OK(checked_alltoall(MPI_COMM_WORLD, 4, round)); /* It comes in between. */
     persistent(MPI_COMM_WORLD);
   }
   const int result = verdict();

@@ -1,5 +1,5 @@
-// Tools that wrap MPI functions and call their PMPI_ names, here in the program itself: on all ranks, or (as tools do
-// that sample) on some. By either name it is one and the same collective.
+// Tools wrap MPI functions and call their PMPI_ names, here in the program itself: on all ranks, or (as tools do that sample) on some. By either name
+// it is one and the same collective.
 //
 //   profiled all       every rank is wrapped
 //   profiled some      rank 0 is not
@@ -11,7 +11,7 @@ enum { kCalls = 40, kInts = 3 };
 
 static int wraps = 1, wrapped = 0;
 
-// What this rank calls: MPI's name for it, or, unwrapped, what the program would call without the tool.
+// This rank calls MPI's name for it, or, unwrapped, what the program would call without the tool.
 #define CALLED(name) (wraps ? P##name : (__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 int MPI_Alltoall(const void* s, int sc, MPI_Datatype st, void* r, int rc, MPI_Datatype rt, MPI_Comm comm) {

@@ -1,4 +1,4 @@
-# MPI_Gather, MPI_Scatter and their v forms in Fortran.
+# These test MPI_Gather, MPI_Scatter and their v forms in Fortran.
 mpi_test_fortran(rooted_mpif rooted.F90)
 mpi_test_fortran(rooted_use rooted.F90 -DUSE_MODULE)
 mpi_test_fortran(rooted_f08 rooted.F90 -DUSE_F08)

@@ -1,5 +1,5 @@
-/* MPI-4 sessions: no MPI_Init, no world; a session is opened and closed several times. From the second time on what a library remembers of
- * MPI's handles is another's: the program sets attributes of its own then. */
+/* The program uses MPI-4 sessions: there is no MPI_Init and no world, and a session is opened and closed several times. From the second time on what
+ * a library remembers of MPI's handles is another's: the program sets attributes of its own then. */
 #include "session.h"
 
 #if HAVE_SESSIONS

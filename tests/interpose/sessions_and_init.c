@@ -1,4 +1,4 @@
-/* A session inside MPI_Init and MPI_Finalize, both models at once. */
+/* A session is inside MPI_Init and MPI_Finalize, so both models are used at once. */
 #include "session.h"
 
 int main(int argc, char** argv) {

@@ -1,4 +1,4 @@
-/* MPI_T: crossrail's settings and counters beside the variables of the MPI library.
+/* The program checks MPI_T: crossrail's settings and counters stand beside the variables of the MPI library.
  *
  *   tool_variables [counted]     counted: with a report; otherwise counting begins when a tool asks
  *   tool_variables off           CROSSRAIL=off: none is shown */
@@ -26,7 +26,7 @@ static int control_index(const char* name) {
   return index;
 }
 
-/* Walks through all, among them `expected` of ours; who was seen before has the index that it had. */
+/* Walks through all variables, among them `expected` of ours. A variable that was seen before has the index that it had. */
 static void walk(int expected) {
   int ours = 0, misplaced = 0;
   const int count = control_count();
@@ -35,7 +35,7 @@ static void walk(int expected) {
     int length = kName, help_length = sizeof help, verbosity, bind, scope, again = -1;
     MPI_Datatype type;
     const int code = MPI_T_cvar_get_info(index, name, &length, &verbosity, &type, NULL, help, &help_length, &bind, &scope);
-    if (code == MPI_T_ERR_INVALID_INDEX) continue; /* Open MPI takes variables back */
+    if (code == MPI_T_ERR_INVALID_INDEX) continue; /* Open MPI takes variables back. */
     MPI_OK(code);
     if (names_seen[index] == NULL) names_seen[index] = strdup(name);
     misplaced += strcmp(names_seen[index], name) != 0;
@@ -72,7 +72,7 @@ static void unknown_indices(void) {
   CHECK(code == MPI_T_ERR_INVALID_NAME, "another class: code %d", code);
 }
 
-/* What it says; written before, if a value is given, which must be answered by this code. */
+/* Returns what it says. If a value is given, it is written first, and must be answered by this code. */
 static const char* setting(const char* name, const char* written, int expected) {
   static char value[kValue];
   MPI_T_cvar_handle handle;
@@ -186,13 +186,13 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   walk(shown);
   category(shown);
-  if (shown) unknown_indices(); /* MPICH crashes */
+  if (shown) unknown_indices(); /* MPICH crashes. */
   for (int i = 0; i < 3; ++i) MPI_OK(checked_alltoall(MPI_COMM_WORLD, 3, i));
   if (!shown) CHECK(MPI_T_cvar_get_index("crossrail_slots", &index) == MPI_T_ERR_INVALID_NAME, "found, though off");
   if (shown) calls();
   if (shown) write_settings();
   const int result = verdict();
-#ifdef OPEN_MPI /* 4.1 crashes where MPI_T goes on after MPI */
+#ifdef OPEN_MPI /* Open MPI 4.1 crashes where MPI_T goes on after MPI. */
   MPI_OK(MPI_T_finalize());
   MPI_Finalize();
 #else

@@ -1,5 +1,5 @@
-/* MPI_THREAD_MULTIPLE: two threads call MPI_Alltoall on two communicators at the same time, and make
- * and free communicators of their own meanwhile. */
+/* At MPI_THREAD_MULTIPLE two threads call MPI_Alltoall on two communicators at the same time, and make and free communicators of their own meanwhile.
+ * */
 #include <pthread.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-/* Preloaded: an MPI library whose default INTEGER of Fortran has 8 bytes, as one built with -i8, in what it says to crossrail. */
+/* This is preloaded. It is an MPI library whose default INTEGER of Fortran has 8 bytes, as one built with -i8, in what it says to crossrail. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <string.h>

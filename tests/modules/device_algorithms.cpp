@@ -1,5 +1,5 @@
-// Every algorithm for device memory by its name, and crossrail's own choice: blocks of many sizes, in
-// place or not, buffers off their alignment, twice in a row. Says what really carried.
+// The program tests every algorithm for device memory by its name, and crossrail's own choice. Blocks have many sizes, are in place or not, and have
+// buffers off their alignment, twice in a row. It says what really carried.
 //
 //   device_algorithms [NAME...]      default: all
 
@@ -26,7 +26,7 @@ void note(Tally& tally, int code, const char* name) {
     ++tally[last_algorithm()];
 }
 
-// Two pairs of buffers; both are exchanged before either is looked at, then with other data again.
+// There are two pairs of buffers. Both are exchanged before either is looked at, then with other data again.
 void run_case(const Call& call, const char* name, Tally& tally) {
   Exchange one(call), other(call);
   for (int again = 0; again < 2; ++again) {
@@ -41,7 +41,7 @@ void run_case(const Call& call, const char* name, Tally& tally) {
 
 // Kernels of such ranks may not wait for each other.
 bool share_devices() { return size > devices; }
-// 128 bytes that are written at once may arrive in pieces elsewhere.
+// Elsewhere, 128 bytes that are written at once may arrive in pieces.
 bool links_break_lines() {
   for (int peer = 1; peer < devices; ++peer) {
     int atomic = 0;

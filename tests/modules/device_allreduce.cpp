@@ -1,6 +1,6 @@
-// MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init and crossrail_allreduce_on_stream on device memory, compared with the definition: the
-// elements of all ranks, gathered in host memory and combined in their order. All operations and types that devices know, in
-// place and not, all kinds of memory, odd addresses.
+// The program tests MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init and crossrail_allreduce_on_stream on device memory. Results are compared with
+// the definition: the elements of all ranks, gathered in host memory and combined in their order. It uses all operations and types that devices know,
+// in place and not, all kinds of memory, and odd addresses.
 
 #include <cstdlib>
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace device_test;
 
-// Small whole numbers: sums are exact in every order, and fit; Open MPI 4.1's own sums of int8 that do not are wrong.
+// Values are small whole numbers, so that sums are exact in every order, and fit. Open MPI 4.1's own sums of int8 that do not fit are wrong.
 template <class Type>
 void fill(std::vector<unsigned char>& row, std::uint64_t seed) {
   const int most = std::max(1, std::min(20, 127 / size));
@@ -20,7 +20,7 @@ void fill(std::vector<unsigned char>& row, std::uint64_t seed) {
   for (std::size_t place = 0; place < row.size() / sizeof(Type); ++place) all[place] = static_cast<Type>(static_cast<int>(mix(seed + place) % static_cast<unsigned>(2 * most + 1)) - most);
 }
 
-// 1, -1 or 0, whose sums are exact in all formats of short floats.
+// Values are 1, -1 or 0, whose sums are exact in all formats of short floats.
 template <class Stored, unsigned kOne>
 void fill_short(std::vector<unsigned char>& row, std::uint64_t seed) {
   constexpr Stored kNumbers[] = {0, Stored{kOne}, Stored{kOne | 1u << (8 * sizeof(Stored) - 1)}};
@@ -28,7 +28,7 @@ void fill_short(std::vector<unsigned char>& row, std::uint64_t seed) {
   for (std::size_t place = 0; place < row.size() / sizeof(Stored); ++place) all[place] = kNumbers[mix(seed + place) % 3];
 }
 
-// An operation on short floats; without crossrail there is none.
+// Returns an operation on short floats. Without crossrail there is none.
 MPI_Op short_op(crossrail_format format, MPI_Op op) {
   const auto get = reinterpret_cast<decltype(&crossrail_op)>(dlsym(RTLD_DEFAULT, "crossrail_op"));
   MPI_Op made = MPI_OP_NULL;
@@ -83,13 +83,13 @@ const std::vector<Kindof>& kinds_of_calls() {
   return all;
 }
 
-// What the definition says, on the host: MPI_Reduce_local of everybody's elements, in the order of the ranks.
+// Computes what the definition says, on the host: MPI_Reduce_local of everybody's elements, in the order of the ranks.
 std::vector<unsigned char> define(const std::vector<unsigned char>& mine, int count, const Kindof& kind) {
   std::vector<unsigned char> all(mine.size() * static_cast<std::size_t>(size));
   MPI_Allgather(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, all.data(), static_cast<int>(mine.size()), MPI_BYTE, MPI_COMM_WORLD);
   std::vector<unsigned char> sum(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(mine.size()));
   for (int other = 1; other < size; ++other) {
-    // inoutvec = invec op inoutvec: what came before is the left operand.
+    // As inoutvec = invec op inoutvec, what came before is the left operand.
     std::vector<unsigned char> next(all.begin() + static_cast<std::ptrdiff_t>(mine.size()) * other, all.begin() + static_cast<std::ptrdiff_t>(mine.size()) * (other + 1));
     MPI_Reduce_local(sum.data(), next.data(), count, kind.type, kind.op);
     sum.swap(next);
@@ -97,7 +97,7 @@ std::vector<unsigned char> define(const std::vector<unsigned char>& mine, int co
   return sum;
 }
 
-// The same values; what lies in the gaps of pairs does not matter.
+// Returns whether the values are the same. What lies in the gaps of pairs does not matter.
 bool equal(const std::vector<unsigned char>& one, const std::vector<unsigned char>& other, int count, MPI_Datatype type) {
   const auto packed = [&](const std::vector<unsigned char>& row) {
     int bytes = 0, at = 0;
@@ -107,7 +107,7 @@ bool equal(const std::vector<unsigned char>& one, const std::vector<unsigned cha
     made.resize(static_cast<std::size_t>(at));
     return made;
   };
-  // Complex products in another order may have other signs of zero: on several nodes each node's ranks come first.
+  // Complex products in another order may have other signs of zero. On several nodes each node's ranks come first.
   if (type != MPI_C_FLOAT_COMPLEX) return packed(one) == packed(other);
   const auto* const first = reinterpret_cast<const float*>(one.data());
   return std::equal(first, first + 2 * count, reinterpret_cast<const float*>(other.data()));
@@ -155,7 +155,7 @@ struct Case {
   Kind from, to;
   bool in_place;
   int count;
-  std::size_t shift;  // of the addresses, in elements
+  std::size_t shift;  // It is the shift of the addresses, in elements.
 };
 
 void run_case(const Case& one, const Kindof& kind, std::uint64_t seed) {
@@ -183,7 +183,7 @@ void run_case(const Case& one, const Kindof& kind, std::uint64_t seed) {
   }
 }
 
-// Kinds of memory that device kernels reach.
+// Device kernels reach these kinds of memory.
 constexpr Kind kOnDevices[] = {Kind::device, Kind::inside, Kind::chunks, Kind::chunks_private, Kind::pool_shared, Kind::pool_default};
 
 void all_operations() {
@@ -216,7 +216,7 @@ void large_and_again() {
   }
 }
 
-// One machine, but as if its ranks were on several: streams have one node.
+// The ranks are on one machine, but as if on several. Streams have one node.
 bool on_several_nodes() { return std::getenv("CROSSRAIL_NODES") != nullptr; }
 
 void in_streams() {
@@ -225,7 +225,7 @@ void in_streams() {
   std::uint64_t seed = 9000;
   for (const Kind kind_of_memory : kOnDevices) {
     const bool staged = kind_of_memory == Kind::chunks_private || kind_of_memory == Kind::pool_default || kind_of_memory == Kind::pool_shared;
-    if (staged) continue;  // nothing is staged in a stream's order
+    if (staged) continue;  // Nothing is staged in a stream's order.
     for (const int count : {1, 1000, 5000, 300'000}) {
       for (const bool in_place : {false, true}) {
         ++seed;

@@ -1,7 +1,6 @@
-// MPI_Alltoall of buffers in device memory, under an MPI that need not know of devices: every
-// combination of host and device memory on the two sides, also differing between ranks; types with
-// gaps; in place; and a driver that is loaded only after the communicator's first call.
-// Exits 77 (skipped) where there is no GPU.
+// The program tests MPI_Alltoall of buffers in device memory, under an MPI that need not know of devices: every combination of host and device memory
+// on the two sides, also differing between ranks; types with gaps; in place; and a driver that is loaded only after the communicator's first call. It
+// exits 77 (skipped) where there is no GPU.
 
 #include <cuda_runtime_api.h>
 #include <mpi.h>
@@ -23,7 +22,7 @@ void require(cudaError_t result, const char* what) {
 
 enum class Kind { host, device, pinned, managed };
 
-// Memory of any kind, filled from the host and read back to it.
+// Memory may be of any kind. It is filled from the host and read back to it.
 struct Memory {
   Memory(std::size_t bytes, Kind kind) : bytes_(bytes), kind_(kind) {
     switch (kind_) {
@@ -61,7 +60,7 @@ struct Case {
   int count;
   Kind send, recv;
   bool in_place;
-  int stride;  // 1: contiguous; 2: every second int, the gaps must stay
+  int stride;  // 1 is contiguous; with 2 it is every second int, and the gaps must stay.
 };
 
 constexpr int kPoison = -77;
@@ -103,7 +102,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  run({5, Kind::host, Kind::host, false, 1}, 0);  // before the driver is loaded
+  run({5, Kind::host, Kind::host, false, 1}, 0);  // This comes before the driver is loaded.
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
     if (rank == 0) std::printf("skipped: no GPU\n");

@@ -1,4 +1,4 @@
-// Contexts that programs make, reset and destroy.
+// Programs make, reset and destroy contexts.
 //
 //   device_contexts own        no primary context: the program's own one, with memory that it has mapped itself
 //   device_contexts reset      cudaDeviceReset between calls
@@ -20,7 +20,7 @@ void calls(int count, const char* what) {
   }
 }
 
-// Driver calls only: the runtime would make a primary context.
+// It makes driver calls only, because the runtime would make a primary context.
 struct Own {
   decltype(&cuInit) init;
   CUresult (*create)(CUcontext*, unsigned, CUdevice);
@@ -49,7 +49,7 @@ Own open_own() {
   return own;
 }
 
-// One granule of memory that the program maps itself: it names no context.
+// Maps one granule of memory by the program itself. The memory names no context.
 CUdeviceptr map_memory(std::size_t bytes) {
   decltype(&cuMemCreate) create = nullptr;
   decltype(&cuMemAddressReserve) reserve = nullptr;

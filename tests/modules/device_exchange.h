@@ -1,5 +1,5 @@
-// Shared by the tests on device memory: the frame of a program, and one MPI_Alltoall of bytes with
-// fresh data, poisoned receive buffers and guards, compared with the definition of the collective.
+// The tests on device memory share this: the frame of a program, and one MPI_Alltoall of bytes with fresh data, poisoned receive buffers and guards,
+// compared with the definition of the collective.
 #pragma once
 
 #include <dirent.h>
@@ -15,7 +15,7 @@ namespace device_test {
 
 constexpr int kSkip = 77;
 
-// False where there is no GPU: the program then returns kSkip.
+// Returns false where there is no GPU. The program then returns kSkip.
 inline bool start(int* argc, char*** argv) {
   int provided = 0;
   MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
@@ -32,7 +32,7 @@ inline bool start(int* argc, char*** argv) {
   return true;
 }
 
-// The last line of a program, and what main returns.
+// Prints the last line of a program. Returns what main returns.
 inline int finish(const char* name) {
   int all = 0;
   MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -42,17 +42,17 @@ inline int finish(const char* name) {
   return all == 0 ? 0 : 1;
 }
 
-// What crossrail gives to programs; null where it is not preloaded.
+// crossrail gives this function to programs. `ask` is null where crossrail is not preloaded.
 inline const char* last_algorithm() {
   static const auto ask = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "crossrail_last_algorithm"));
   return ask == nullptr ? "no crossrail" : ask();
 }
 
-// As it was right after the call under test: calls of the test's own may be carried, too.
+// This is last_algorithm() right after the call under test. Calls of the test's own may be carried, too.
 inline std::string carried_by;
 inline bool crossrail_is_here() { return dlsym(RTLD_DEFAULT, "crossrail_last_algorithm") != nullptr; }
 
-// For communicators whose first call is still to come; "" lets crossrail choose.
+// This is for communicators whose first call is still to come. With "" crossrail chooses.
 inline void force_algorithm(const char* name) {
   static const auto set = reinterpret_cast<int (*)(const char*, const char*)>(dlsym(RTLD_DEFAULT, "crossrail_set"));
   if (set != nullptr && set("CROSSRAIL_ALLTOALL", name) != 0) complain("there is no algorithm '%s'", name);
@@ -64,7 +64,7 @@ inline std::uint64_t mix(std::uint64_t word) {
   return word ^ (word >> 31);
 }
 
-// The same bytes for the same key, on every rank.
+// Every rank gets the same bytes for the same key.
 inline void fill_random(unsigned char* to, std::size_t bytes, std::uint64_t key) {
   for (std::size_t at = 0; at < bytes; at += 8) {
     const std::uint64_t word = mix(key + at * 0x9e3779b97f4a7c15u);
@@ -76,7 +76,7 @@ inline std::uint64_t block_key(std::uint64_t round, int from, int to) {
   return mix(mix(round * 0x9e3779b97f4a7c15u + static_cast<unsigned>(from)) + static_cast<unsigned>(to));
 }
 
-// Ranks in the world of a communicator's ranks.
+// Returns the ranks in the world of a communicator's ranks.
 inline std::vector<int> members_of(MPI_Comm comm) {
   int count = 0;
   MPI_Comm_size(comm, &count);
@@ -97,11 +97,11 @@ struct Call {
   std::size_t block_bytes;
   Kind send, recv;
   bool in_place = false;
-  std::size_t send_shift = 0, recv_shift = 0;  // bytes that the buffers are off 256
+  std::size_t send_shift = 0, recv_shift = 0;  // The buffers are so many bytes off 256.
   MPI_Comm comm = MPI_COMM_WORLD;
 };
 
-// A buffer with guards, and what it must hold.
+// This is a buffer with guards, and what it must hold.
 struct Area {
   Area(std::size_t bytes, Kind kind, std::size_t shift)
       : before(kGuardBytes + shift), image(before + bytes + kGuardBytes), memory(image.size(), kind) {}
@@ -125,7 +125,7 @@ struct Area {
   Memory memory;
 };
 
-// One call; fill, run and check may be repeated.
+// This is one call. fill, run and check may be repeated.
 class Exchange {
  public:
   explicit Exchange(const Call& call)
@@ -156,7 +156,7 @@ class Exchange {
     return MPI_Ialltoall(send(), count(), MPI_BYTE, recv_.buffer(), count(), MPI_BYTE, call_.comm, request);
   }
 #if HAVE_PERSISTENT
-  // A persistent request.
+  // Makes a persistent request.
   int init(MPI_Request* request) {
     return MPI_Alltoall_init(send(), count(), MPI_BYTE, recv_.buffer(), count(), MPI_BYTE, call_.comm, MPI_INFO_NULL, request);
   }
@@ -194,13 +194,13 @@ class Exchange {
   Area send_, recv_;
 };
 
-// What must not grow while a program runs.
+// These numbers must not grow while a program runs.
 struct Use {
   long descriptors = 0;
   std::size_t free_bytes = 0;
 };
 
-// Call it on all ranks: those of one device must be quiet meanwhile.
+// Call it on all ranks. Those of one device must be quiet meanwhile.
 inline Use use_now() {
   MPI_Barrier(MPI_COMM_WORLD);
   require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
@@ -220,7 +220,7 @@ inline Use use_now() {
 }
 
 inline void check_use(const Use& before, const Use& after) {
-  constexpr long kFewDescriptors = 32, kFewMiB = 64;  // what is kept mapped is bounded, but takes a while to be reached
+  constexpr long kFewDescriptors = 32, kFewMiB = 64;  // What is kept mapped is bounded, but takes a while to be reached.
   const long lost_mib = (static_cast<long>(before.free_bytes) - static_cast<long>(after.free_bytes)) / (1 << 20);
   if (rank == 0) {
     std::printf("descriptors %ld > %ld, device memory less by %ld MiB\n", before.descriptors, after.descriptors,

@@ -1,6 +1,6 @@
-// MPI_Allgather and MPI_Reduce_scatter_block on device memory, blocking, nonblocking and in a stream's order (crossrail_allgather_on_stream,
-// crossrail_reduce_scatter_block_on_stream; captured, too), compared with the definition: the blocks of all ranks, gathered in host
-// memory. In place and not, all kinds of memory, odd addresses, short and long blocks.
+// The program tests MPI_Allgather and MPI_Reduce_scatter_block on device memory, blocking, nonblocking and in a stream's order
+// (crossrail_allgather_on_stream, crossrail_reduce_scatter_block_on_stream; captured, too). Results are compared with the definition: the blocks of
+// all ranks, gathered in host memory. Calls are in place and not, with all kinds of memory, odd addresses, and short and long blocks.
 
 #include "device_exchange.h"
 
@@ -23,8 +23,8 @@ struct Case {
   Form form;
   Kind from, to;
   bool in_place;
-  int count;          // ints of a block
-  std::size_t shift;  // of the addresses, in ints
+  int count;          // They are the ints of a block.
+  std::size_t shift;  // It is the shift of the addresses, in ints.
 };
 
 std::vector<int> numbers(int of_rank, std::uint64_t seed, std::size_t many) {
@@ -33,7 +33,7 @@ std::vector<int> numbers(int of_rank, std::uint64_t seed, std::size_t many) {
   return row;
 }
 
-// Of this rank, after the call. Sums wrap.
+// Returns what this rank has after the call. Sums wrap.
 std::vector<int> expected(const Case& one, std::uint64_t seed) {
   const auto block = static_cast<std::size_t>(one.count), row = block * static_cast<std::size_t>(size);
   std::vector<int> all(one.gathers ? row : block, 0);
@@ -94,7 +94,7 @@ void run_case(const Case& one, std::uint64_t seed) {
   const std::size_t received = one.gathers || one.in_place ? row : block;
   Memory send((mine.size() + shift) * sizeof(int), one.from), recv((received + shift) * sizeof(int), one.to);
   std::vector<unsigned char> sent((mine.size() + shift) * sizeof(int), 0x5A), image((received + shift) * sizeof(int), 0xC3);
-  if (sent.empty()) sent.resize(1);  // there is no memory of no bytes
+  if (sent.empty()) sent.resize(1);  // There is no memory of no bytes.
   if (image.empty()) image.resize(1);
   put(sent, shift, mine);
   send.write(sent);
@@ -140,7 +140,7 @@ void all_kinds_of_memory() {
   }
 }
 
-// One buffer again and again, call after call: nothing of the call before may be seen.
+// The calls use one buffer again and again. Nothing of the call before may be seen.
 void again_and_again() {
   Memory send(4096 * sizeof(int), Kind::device), recv(4096 * sizeof(int) * static_cast<std::size_t>(size), Kind::device);
   for (std::uint64_t seed = 20'000; seed < 20'300; ++seed) {
@@ -178,7 +178,7 @@ void in_streams() {
 
 void expect_algorithm(bool gathers, const char* on_one_node) {
   run_case({gathers, Form::blocking, Kind::device, Kind::device, false, 1000, 0}, 1);
-  // Of two nodes (two_nodes.sh) with a rank each there are no lanes.
+  // With a rank on each of two nodes (two_nodes.sh) there are no lanes.
   const char* const on_nodes = size > 2 ? "multi_lane" : "native";
   const char* const wanted = std::getenv("CROSSRAIL_NODES") != nullptr ? on_nodes : on_one_node;
   if (crossrail_is_here() && carried_by != wanted) complain("carried by %s, not %s", carried_by.c_str(), wanted);

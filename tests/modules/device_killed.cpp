@@ -1,12 +1,11 @@
-// What may go wrong on another rank while this one is in an MPI_Alltoall of device memory.
+// These things may go wrong on another rank while this one is in an MPI_Alltoall of device memory.
 //
 //   device_killed before [ALGORITHM]   rank 1 is killed before its call: the others wait for it
 //   device_killed middle [ALGORITHM]   rank 1 is killed somewhere in a loop of calls
 //   device_killed full [MIB]           no room on a device but this little (50; less may hang it)
 //
-// The survivors shall get an error within seconds, and find their device free. Each says so in a line
-// "survivor: right": without rank 1, MPI_Finalize need not return. Needs a launcher that leaves the
-// survivors alone: mpirun --mca orte_enable_recovery 1.
+// The survivors must get an error within seconds, and find their device free. Each says so in a line "survivor: right": without rank 1, MPI_Finalize
+// need not return. The test needs a launcher that leaves the survivors alone: mpirun --mca orte_enable_recovery 1.
 
 #include <sys/time.h>
 #include <unistd.h>
@@ -62,7 +61,7 @@ Exchanges make_exchanges(MPI_Comm comm, std::initializer_list<std::size_t> sizes
   return made;
 }
 
-// The code of the first call that fails; right data until then.
+// Returns the code of the first call that fails. Data are right until then.
 int code_of_failure(const Exchanges& exchanges) {
   for (std::size_t i = 0;; ++i) {
     Exchange& exchange = *exchanges[i % exchanges.size()];
@@ -99,7 +98,7 @@ void check_device() {
   when_in(0, SIG_DFL);
   std::printf("rank %d: survivor: %s: code %d after %.2f s\n", rank, wrong == 0 ? "right" : "WRONG", code, late);
   std::fflush(stdout);
-  usleep(1500000);  // the others may still need this one's memory
+  usleep(1500000);  // The others may still need this one's memory.
   _exit(wrong == 0 ? 0 : 3);
 }
 
@@ -116,7 +115,7 @@ void run_killed(bool before, const char* algorithm) {
     }
   }
   std::fflush(stdout);
-  double killed_at = seconds_now() + 0.7;  // one clock for all processes of a machine
+  double killed_at = seconds_now() + 0.7;  // All processes of a machine have one clock.
   MPI_Bcast(&killed_at, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   if (rank != 1) survive(exchanges, killed_at);
   when_in(std::max(0.001, killed_at - seconds_now()), die);
@@ -127,7 +126,7 @@ void run_killed(bool before, const char* algorithm) {
   _exit(3);
 }
 
-// Takes the memory of this rank's device but so much.
+// Takes the memory of this rank's device except so much.
 std::vector<void*> fill_device(std::size_t left_bytes) {
   std::vector<void*> taken;
   for (std::size_t bytes = std::size_t{16} << 30; bytes >= kMiB && taken.size() < 200;) {
@@ -143,7 +142,7 @@ std::vector<void*> fill_device(std::size_t left_bytes) {
   return taken;
 }
 
-// Little managed memory: a device that is asked for more of it than it has free may hang.
+// The exchanges have little managed memory: a device that is asked for more of it than it has free may hang.
 Exchanges exchanges_of_kinds(MPI_Comm comm) {
   constexpr std::pair<Kind, Kind> kUsed[] = {
       {Kind::device, Kind::device},      {Kind::managed, Kind::device},

@@ -1,4 +1,4 @@
-// Every kind of memory on the send and on the receive side, the same on all ranks or another on each.
+// The program tests every kind of memory on the send and on the receive side, the same on all ranks or another on each.
 
 #include "device_exchange.h"
 
@@ -12,7 +12,7 @@ std::uint64_t rounds;
 
 Kind kind_at(int index) { return kKinds[index % kKindCount]; }
 
-// Twice with other data: what a library keeps of the first call must fit the second.
+// Each case runs twice with other data: what a library keeps of the first call must fit the second.
 void run_case(const Call& call, const char* what) {
   Exchange exchange(call);
   exchange.once(++rounds, what);

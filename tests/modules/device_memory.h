@@ -1,5 +1,4 @@
-// Shared by the tests on device memory: memory of every kind that a program may hand to MPI,
-// written from the host and read back to it.
+// The tests on device memory share this: memory of every kind that a program may hand to MPI, written from the host and read back to it.
 #pragma once
 
 #include <cuda.h>
@@ -18,7 +17,7 @@ namespace device_test {
 
 inline int rank = -1, size = 0, devices = 0, own_device = 0, wrong = 0;
 
-// Counts a check that is not met; says so for the first ones.
+// Counts a check that is not met, and says so for the first ones.
 [[gnu::format(printf, 1, 2)]] inline void complain(const char* format, ...) {
   char text[400];
   va_list arguments;
@@ -28,7 +27,7 @@ inline int rank = -1, size = 0, devices = 0, own_device = 0, wrong = 0;
   if (++wrong <= 8) std::fprintf(stderr, "rank %d: WRONG: %s\n", rank, text);
 }
 
-// What a test cannot go on without.
+// A test cannot go on without this.
 inline void require(cudaError_t result, const char* what) {
   if (result == cudaSuccess) return;
   std::fprintf(stderr, "rank %d: WRONG: %s: %s\n", rank, what, cudaGetErrorString(result));
@@ -41,8 +40,7 @@ inline void require(CUresult result, const char* what) {
   MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
-// The driver's functions for memory of one's own making. They are found at run time: nothing is
-// linked with the driver.
+// These are the driver's functions for memory of one's own making. They are found at run time: nothing is linked with the driver.
 struct Driver {
   decltype(&cuMemGetAllocationGranularity) granularity;
   decltype(&cuMemCreate) create;
@@ -86,12 +84,12 @@ inline const Driver& driver() {
 enum class Kind {
   host,
   device,
-  inside,          // at an odd offset of a large allocation
-  chunks,          // own mapping of several chunks, which can be shared by descriptors
-  chunks_private,  // the same, which cannot be shared
-  pool_default,    // cudaMallocAsync
-  pool_shared,     // a pool that can be shared by descriptors
-  pool_elsewhere,  // a pool on the next device, which this process may not use otherwise
+  inside,          // It is at an odd offset of a large allocation.
+  chunks,          // It is an own mapping of several chunks, which can be shared by descriptors.
+  chunks_private,  // It is the same, but cannot be shared.
+  pool_default,    // It is by cudaMallocAsync.
+  pool_shared,     // It is of a pool that can be shared by descriptors.
+  pool_elsewhere,  // It is of a pool on the next device, which this process may not use otherwise.
   managed,
   pinned,
   registered
@@ -106,8 +104,7 @@ inline const char* name_of(Kind kind) {
   return names[static_cast<int>(kind)];
 }
 
-// One range of addresses, backed by at least three pieces of memory; the middle of what is handed
-// out lies on the border of two.
+// This is one range of addresses, backed by at least three pieces of memory. The middle of what is handed out lies on the border of two.
 class Chunks {
  public:
   Chunks(std::size_t bytes, bool shareable) {
@@ -154,13 +151,13 @@ inline cudaMemPool_t make_pool(int device, cudaMemAllocationHandleType shared_by
   return pool;
 }
 
-// The pool of this process that can be shared by descriptors.
+// Returns the pool of this process that can be shared by descriptors.
 inline cudaMemPool_t shared_pool() {
   static const cudaMemPool_t made = make_pool(own_device, cudaMemHandleTypePosixFileDescriptor);
   return made;
 }
 
-// One on the next device that this one reaches, if there is such a device.
+// Returns a pool on the next device that this one reaches, if there is such a device.
 inline cudaMemPool_t pool_elsewhere() {
   static const cudaMemPool_t made = [] {
     int count = 0, reached = 0;
@@ -175,7 +172,7 @@ inline cudaMemPool_t pool_elsewhere() {
   return made;
 }
 
-// A place at an odd offset of one large allocation. Old places are used again.
+// Returns a place at an odd offset of one large allocation. Old places are used again.
 inline void* place_inside(std::size_t bytes) {
   constexpr std::size_t kArena = std::size_t{256} << 20;
   static char* const arena = [] {

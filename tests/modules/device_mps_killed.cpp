@@ -1,4 +1,4 @@
-// Collectives on device memory, round after round, until a file says that it is enough or something fails. Meanwhile mps_killed.py
+// The program makes collectives on device memory, round after round, until a file says that it is enough or something fails. Meanwhile mps_killed.py
 // kills the MPS server or the daemon that has started it, and judges what is said here.
 //
 //   device_mps_killed abort STOP      errors of MPI calls are fatal; a rank that meets an error of CUDA's calls MPI_Abort
@@ -31,7 +31,7 @@ bool pending = false;
 MPI_Comm comm = MPI_COMM_NULL;
 unsigned long rounds = 0;
 
-// By the driver's wish where the job hangs, and where it crashes.
+// Prints where the program is: at the driver's wish when the job hangs, and when it crashes.
 void say_where(int number) {
   say("rank %d: %s signal %d in %s, round %lu; its stack:", rank, number == SIGUSR1 ? "has got" : "WRONG:", number, doing, rounds);
   void* stack[40];
@@ -41,7 +41,7 @@ void say_where(int number) {
 
 void listen() {
   void* once[1];
-  (void)backtrace(once, 1);  // loads what it needs now, and not in a handler
+  (void)backtrace(once, 1);  // It loads what it needs now, and not in a handler.
   for (const int number : {SIGUSR1, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) std::signal(number, say_where);
 }
 
@@ -53,7 +53,7 @@ void listen() {
     say("rank %d: finalized", rank);
     std::exit(0);
   }
-  usleep(1500000);  // the others may still need this one's memory
+  usleep(1500000);  // The others may still need this one's memory.
   _exit(0);
 }
 
@@ -82,7 +82,7 @@ void mpi(int code, const char* what) {
   _exit(2);
 }
 
-// A buffer on the device, and what is to be there.
+// This is a buffer on the device, and what is to be there.
 struct Side {
   explicit Side(std::size_t most) : image(most), got(most) { cuda(cudaMalloc(&memory, most), "cudaMalloc"); }
   void write(std::size_t bytes) {
@@ -110,7 +110,7 @@ struct Side {
 
 class Round {
  public:
-  // Whether rank 0 has asked all to stop: the same answer on every rank, by the data under test.
+  // Finds whether rank 0 has asked all to stop. Every rank gets the same answer, by the data under test.
   bool run(bool stop) {
     block_ = kBlockBytes[rounds % std::size(kBlockBytes)];
     count_ = kElements[rounds % std::size(kElements)];
@@ -167,7 +167,7 @@ class Round {
     recv_.read(all());
     recv_.compare(all(), pending ? "MPI_Ialltoall" : "MPI_Alltoall");
     sum_.read(bytes());
-    int last = 0;  // of rank 0's wish, which the others cannot know
+    int last = 0;  // It holds rank 0's wish, which the others cannot know.
     std::memcpy(&last, sum_.got.data() + bytes() - sizeof last, sizeof last);
     if (last == 0 || last == 1) ints(sum_)[count_ - 1] = last;
     sum_.compare(bytes(), pending ? "MPI_Iallreduce" : "MPI_Allreduce");
@@ -184,7 +184,7 @@ void choose(const std::string& mode) {
   pending = mode == "pending";
   if (mode == "abort") after_mpi = after_cuda = Then::abort;
   if (mode == "finalize") after_mpi = Then::finalize;
-  if (mode == "finalize") after_cuda = Then::abort;  // the others may be in a call
+  if (mode == "finalize") after_cuda = Then::abort;  // The others may be in a call.
 }
 
 void run(const char* stop) {

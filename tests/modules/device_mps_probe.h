@@ -1,5 +1,5 @@
-// What CUDA's own calls answer while the MPS server of a process is killed: whether a query tells of it, and what blocks. Nothing here
-// is right or wrong; it says what can be asked of a library that waits by such calls.
+// These probes show what CUDA's own calls answer while the MPS server of a process is killed: whether a query tells of it, and what blocks. Nothing
+// here is right or wrong; it says what can be asked of a library that waits by such calls.
 #pragma once
 
 #include "device_spin.h"
@@ -8,7 +8,7 @@ namespace device_test {
 
 inline const char* volatile doing = "the start";
 
-// One write, so that lines of ranks do not mix.
+// It makes one write, so that lines of ranks do not mix.
 [[gnu::format(printf, 1, 2)]] inline void say(const char* format, ...) {
   char text[1000];
   va_list arguments;
@@ -20,7 +20,7 @@ inline const char* volatile doing = "the start";
   (void)!write(STDOUT_FILENO, text, bytes + 1);
 }
 
-// A call that is made again and again; a new answer is said.
+// A call is made again and again, and a new answer is said.
 struct Watched {
   const char* name;
   cudaError_t last;
@@ -38,7 +38,7 @@ class Probe {
   explicit Probe(const char* stop) : stop_(stop) {
     require(cudaStreamCreateWithFlags(&idle_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
     require(cudaMalloc(&memory_, kBytes), "cudaMalloc");
-    require(cudaMemset(memory_, 1, kBytes), "cudaMemset");  // what is loaded at its first use would wait for the kernel
+    require(cudaMemset(memory_, 1, kBytes), "cudaMemset");  // What is loaded at its first use would wait for the kernel.
     require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     spin_.begin(kSpinMs);
   }
@@ -63,7 +63,7 @@ class Probe {
     }
   }
 
-  // What may block: the last line then says where.
+  // These calls may block. The last line then says where.
   void try_all() {
     void* made = nullptr;
     std::vector<char> host(kBytes);
@@ -94,7 +94,7 @@ class Probe {
   void* memory_ = nullptr;
 };
 
-// The end of a process whose calls may block.
+// Ends a process whose calls may block.
 [[noreturn]] inline void probe(const char* stop) {
   Probe& one = *new Probe(stop);
   one.watch();

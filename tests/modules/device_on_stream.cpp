@@ -1,6 +1,6 @@
-// crossrail_alltoall_on_stream: in order with the stream's other work, without waiting for it, and
-// captured in a graph that is replayed with other data; refused where ranks share a GPU. Then
-// crossrail_alltoallv_on_stream (device_on_stream_counts.h). Exits 77 (skipped) where there is no GPU.
+// The program tests crossrail_alltoall_on_stream. Calls are in order with the stream's other work, do not wait for it, and are captured in a graph
+// that is replayed with other data; they are refused where ranks share a GPU. Then it tests crossrail_alltoallv_on_stream
+// (device_on_stream_counts.h). It exits 77 (skipped) where there is no GPU.
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -29,10 +29,10 @@ using OnStream = decltype(&crossrail_alltoall_on_stream);
 int value(int from, int to, int at, int round) { return from * 1000003 + to * 10007 + at * 31 + round; }
 
 struct Case {
-  int count;  // ints of a block
+  int count;  // They are the ints of a block.
   cudaStream_t stream;
-  int *send, *recv;            // on the device
-  int *filled, *got;           // pinned
+  int *send, *recv;            // They are on the device.
+  int *filled, *got;           // They are pinned.
   std::size_t bytes() const { return sizeof(int) * static_cast<std::size_t>(count) * static_cast<std::size_t>(size); }
 };
 
@@ -57,7 +57,7 @@ void close_case(const Case& one) {
   require(cudaFreeHost(one.got), "cudaFreeHost");
 }
 
-// Data to the device, the exchange, and what came of it back, all in the stream.
+// Data go to the device, are exchanged, and come back, all in the stream.
 void fill(const Case& one, int round) {
   for (int peer = 0; peer < size; ++peer) {
     for (int at = 0; at < one.count; ++at) one.filled[peer * one.count + at] = value(rank, peer, at, round);
@@ -82,7 +82,7 @@ void call(OnStream on_stream, const Case& one) {
   if (code != MPI_SUCCESS) wrong += 1;
 }
 
-// A call that does not wait for the capture to end, on memory that nobody has seen.
+// This call does not wait for the capture to end, and uses memory that nobody has seen.
 void call_beside(int count, int round) {
   const std::size_t ints = static_cast<std::size_t>(count) * static_cast<std::size_t>(size);
   const Case& one = besides[static_cast<std::size_t>(round) % std::size(besides)];
@@ -111,7 +111,7 @@ void open_besides() {
   require(cudaDeviceSynchronize(), "device");
 }
 
-// In every mode of capture; calls of other kinds go on meanwhile.
+// The call is captured in every mode. Calls of other kinds go on meanwhile.
 void replay(OnStream on_stream, const Case& one, cudaStreamCaptureMode mode) {
   const cudaStream_t stream = one.stream;
   static int captures = 0;
@@ -129,7 +129,7 @@ void replay(OnStream on_stream, const Case& one, cudaStreamCaptureMode mode) {
     check(one, round, "replayed");
   }
   fill(one, 30);
-  call(on_stream, one);  // eager again, between replays
+  call(on_stream, one);  // It is eager again, between replays.
   check(one, 30, "eager after replays");
   require(cudaGraphExecDestroy(ready), "destroy");
   require(cudaGraphDestroy(graph), "destroy");
@@ -209,7 +209,7 @@ void run_all(OnStream on_stream, cudaStream_t stream) {
     run_case(on_stream, count, cudaStreamLegacy);
     run_case(on_stream, count, cudaStreamPerThread);
   }
-  // One that waits for the default stream, and is waited for by it.
+  // This stream waits for the default stream, and the default stream waits for it.
   cudaStream_t blocking = nullptr;
   require(cudaStreamCreate(&blocking), "stream");
   for (const int count : {7, 16384, 4 << 20}) run_case(on_stream, count, blocking);

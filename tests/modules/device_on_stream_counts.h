@@ -1,5 +1,5 @@
-// crossrail_alltoallv_on_stream, whose counts and displacements the stream brings to the device just before the call, and before every
-// launch of a graph. For device_on_stream.cpp.
+// crossrail_alltoallv_on_stream has counts and displacements which the stream brings to the device just before the call, and before every launch of a
+// graph. This header is for device_on_stream.cpp.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,9 +17,9 @@ namespace on_stream_counts {
 using OnStream = decltype(&crossrail_alltoallv_on_stream);
 using Ints = std::vector<int>;
 
-constexpr int kMargin = 64, kPoison = -286331154;  // 0xEEEEEEEE
+constexpr int kMargin = 64, kPoison = -286331154;  // It is 0xEEEEEEEE.
 
-// Ints of a block: none, few, or in every third round a long one beside short ones.
+// Returns the ints of a block: none, few, or in every third round a long one beside short ones.
 inline int length(int from, int to, int round) {
   const unsigned mixed = static_cast<unsigned>(from * 7919 + to * 104729 + round * 1299709);
   if (mixed % 5 == 0) return 0;
@@ -27,7 +27,7 @@ inline int length(int from, int to, int round) {
 }
 inline int value(int from, int to, int at, int round) { return from * 1000003 + to * 10007 + at * 31 + round; }
 
-// The four arrays one after the other, as they lie on the device too.
+// The four arrays lie one after the other, on the device too.
 struct Lists {
   explicit Lists(int ranks) : size(ranks), all(static_cast<std::size_t>(4 * ranks)) {}
   int* of(int which) { return all.data() + which * size; }
@@ -60,7 +60,7 @@ class Test {
       check(round, "eager");
     }
   }
-  // The graph's buffers and arrays stay, what is in them changes.
+  // The graph's buffers and arrays stay, and what is in them changes.
   void replayed() {
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t ready = nullptr;
@@ -76,7 +76,7 @@ class Test {
     require(cudaGraphExecDestroy(ready));
     require(cudaGraphDestroy(graph));
   }
-  // The last rank sends more than the others have room for: it does not come, and the next call says so on all ranks.
+  // The last rank sends more than the others have room for. It does not come, and the next call says so on all ranks.
   void cut_off() {
     for (int round = 40; round < 43; ++round) {
       bring(round, rank_ == size_ - 1 ? 3 : 0);
@@ -108,11 +108,11 @@ class Test {
       lists.of(2)[peer] = length(peer, rank_, round);
       lists.of(3)[peer] = in;
       out += lists.of(0)[peer];
-      in += lists.of(2)[peer] + peer % 2;  // an int between some
+      in += lists.of(2)[peer] + peer % 2;  // Some have an int between them.
     }
     return lists;
   }
-  // From memory that is not pinned: it has been read when the copies return.
+  // Copies from memory that is not pinned, which has been read when the copies return.
   void bring(int round, int more) {
     brought_ = lay_out(round, more);
     Ints filled(ints_);
@@ -123,7 +123,7 @@ class Test {
     require(cudaMemsetAsync(recv_, 0xEE, (ints_ + 2 * kMargin) * sizeof(int), stream_));
     require(cudaMemcpyAsync(lists_, brought_.all.data(), brought_.all.size() * sizeof(int), cudaMemcpyHostToDevice, stream_));
   }
-  // `host`: what is sent is counted in host memory.
+  // With `host`, what is sent is counted in host memory.
   int enqueue(int host) {
     Lists copy = brought_;
     const auto list = [&](int which) { return lists_ + which * size_; };
@@ -154,7 +154,7 @@ class Test {
   int wrong_ = 0;
 };
 
-// Returns how much is wrong. `shared`: ranks share a GPU, and all is refused.
+// Returns how much is wrong. With `shared`, ranks share a GPU, and all is refused.
 inline int run(int rank, int size, cudaStream_t stream, bool shared) {
   const auto on_stream = reinterpret_cast<OnStream>(dlsym(RTLD_DEFAULT, "crossrail_alltoallv_on_stream"));
   if (on_stream == nullptr) return 1;

@@ -1,6 +1,5 @@
-// What a program may expect of its memory: freed memory is free, memory of several chunks and many buffers are mapped
-// once, stream calls may have many buffers, vectors go by the MPI library where nothing else is left, and programs that
-// allocate, call and free again and again do not grow.
+// A program may expect this of its memory: freed memory is free, memory of several chunks and many buffers are mapped once, stream calls may have
+// many buffers, vectors go by the MPI library where nothing else is left, and programs that allocate, call and free again and again do not grow.
 //
 //   device_owners free      more than half of the device, twice
 //   device_owners chunks    memory of several chunks, used again and again
@@ -52,7 +51,7 @@ void freed_memory_is_free() {
     const cudaError_t made = cudaMalloc(&recv, bytes * static_cast<std::size_t>(size));
     if (made != cudaSuccess) complain("time %d: %s, %zu MiB free", again, cudaGetErrorString(made), free_bytes() / kMiB);
     if (made != cudaSuccess) MPI_Abort(MPI_COMM_WORLD, 4);
-    // As many calls as it takes until it is mapped, of a little of it.
+    // This makes as many calls as it takes until it is mapped, of a little of it.
     for (int call = 0; call < 6; ++call) {
       char* const end = static_cast<char*>(recv) + bytes * static_cast<std::size_t>(size - 1);
       if (MPI_Alltoall(send, 4096, MPI_BYTE, end, 4096, MPI_BYTE, MPI_COMM_WORLD) != MPI_SUCCESS) complain("an error");

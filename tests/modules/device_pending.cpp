@@ -1,5 +1,5 @@
-// Nonblocking and persistent calls on memory of all kinds: many outstanding on several communicators, blocking calls
-// between them, completed in an order of each rank's own.
+// The program makes nonblocking and persistent calls on memory of all kinds: many are outstanding on several communicators, blocking calls come
+// between them, and each rank completes them in an order of its own.
 //
 //   device_pending [ROUNDS]
 
@@ -24,7 +24,7 @@ struct Request {
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
-// The same on all ranks but for where their buffers lie, now and then.
+// The exchange is the same on all ranks except where their buffers lie, now and then.
 std::unique_ptr<Exchange> make_exchange(std::uint64_t number, MPI_Comm comm) {
   const std::uint64_t own = number % 4 == 0 ? static_cast<unsigned>(rank) * 7919u : 0;
   Call call{kBlockBytes[mix(number) % std::size(kBlockBytes)], often(2 * number + own), often(2 * number + 1 + own), number % 5 == 0};
@@ -36,7 +36,7 @@ void must(int code, const char* what) {
   if (code != MPI_SUCCESS) complain("%s: error %d", what, code);
 }
 
-// All requests, one after the other in an order of this rank's.
+// Completes all requests, one after the other in an order of this rank's.
 void complete(std::vector<Request>& all, std::uint64_t round, const char* what) {
   std::vector<MPI_Request> requests;
   for (Request& one : all) requests.push_back(one.request);

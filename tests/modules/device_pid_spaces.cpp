@@ -1,5 +1,5 @@
-// Every rank in a process-id namespace of its own, as in containers (pid_space.sh starts it so): process
-// ids say nothing of the others, and no other process can be opened. The data must be right all the same.
+// Every rank is in a process-id namespace of its own, as in containers (pid_space.sh starts it so). Process ids say nothing of the others, and no
+// other process can be opened. The data must be right all the same.
 
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
-// Memory of many kinds and sizes comes and goes between calls, so that addresses come back: a stale
-// mapping shows as wrong data. Device memory and descriptors must not grow. Now and then one rank
-// makes and frees memory, and waits for its device, while the others are in the call already.
+// Memory of many kinds and sizes comes and goes between calls, so that addresses come back: a stale mapping shows as wrong data. Device memory and
+// descriptors must not grow. Now and then one rank makes and frees memory, and waits for its device, while the others are in the call already.
 //
 //   device_reuse [ROUNDS [KIND]]    KIND: of all buffers, as device_memory.h names it
 
@@ -13,7 +12,7 @@ namespace {
 using namespace device_test;
 
 constexpr std::size_t kBlockBytes[] = {16, 5000, 1000, 40000, 64, 300000, 5000, 200, 70000, 8, 3000, 16};
-// Without managed memory, of which the driver keeps pages when it is freed.
+// There is no managed memory, of which the driver keeps pages when it is freed.
 constexpr Kind kOften[] = {Kind::device, Kind::device,      Kind::pool_default, Kind::device,         Kind::chunks,
                            Kind::device, Kind::pool_shared, Kind::device,       Kind::chunks_private, Kind::inside,
                            Kind::pinned, Kind::host};
@@ -27,7 +26,7 @@ Kind often(std::uint64_t number) {
   return kOften[mix(number) % std::size(kOften)];
 }
 
-// What waits for all work of the device: it must not wait for a call that this rank is not yet in.
+// This waits for all work of the device. It must not wait for a call that this rank is not yet in.
 void disturb(std::uint64_t round) {
   void* made = nullptr;
   usleep(static_cast<useconds_t>(mix(round) % 4000));
@@ -39,7 +38,7 @@ void disturb(std::uint64_t round) {
 
 void one_round(std::uint64_t round) {
   const std::size_t bytes = kBlockBytes[mix(round) % std::size(kBlockBytes)];
-  // Mostly the same kind on all ranks, at times another on each.
+  // Mostly all ranks have the same kind, and at times each has another.
   const std::uint64_t own = round % 4 == 0 ? static_cast<unsigned>(rank) * 7919u : 0;
   Exchange exchange({bytes, often(2 * round + own), often(2 * round + 1 + own), round % 5 == 0});
   exchange.fill(round);

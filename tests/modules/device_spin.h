@@ -1,5 +1,5 @@
-// A kernel that runs until the host says that it may end, in a stream that nothing waits for. Whatever waits for it is
-// late: after a while somebody else lets it end, so that a test does not hang.
+// This kernel runs until the host says that it may end, in a stream that nothing waits for. Whatever waits for it is late: after a while somebody
+// else lets it end, so that a test does not hang.
 #pragma once
 
 #include <unistd.h>
@@ -42,14 +42,14 @@ class Spin {
       release();
     });
   }
-  // Whether it was ended by this; not if something has waited for it.
+  // Returns whether it was ended by this. It was not if something has waited for it.
   bool end() {
     ended_ = true;
     if (watch_.joinable()) watch_.join();
     require(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     return !late_;
   }
-  // Lets it end; it is not waited for.
+  // Lets it end, without waiting for it.
   void release() { std::atomic_ref(*static_cast<unsigned long long*>(memory_)).store(number_); }
   cudaStream_t stream() const { return stream_; }
 

@@ -1,4 +1,4 @@
-// MPI_Alltoall while the program uses its devices otherwise, or sees them in another order.
+// The program tests MPI_Alltoall while it uses its devices otherwise, or sees them in another order.
 //
 //   device_streams busy [CALLS]      large copies run on the program's own streams
 //   device_streams threads [CALLS]   another thread makes and frees memory and waits for the device
@@ -22,7 +22,7 @@ constexpr std::size_t kBlockBytes[] = {16, 5000, 300000, 64, 2 * kMiB};
 
 std::uint64_t rounds;
 
-// Streams of the program, and hundreds of MiB that go to and fro on them.
+// These are streams of the program, with hundreds of MiB that go to and fro on them.
 class Load {
  public:
   Load() {
@@ -44,7 +44,7 @@ class Load {
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
 
-  // Some tens of milliseconds of work.
+  // Adds some tens of milliseconds of work.
   void add(int salt) {
     for (int i = 0; i < 8; ++i) {
       for (One& one : all_) {
@@ -150,7 +150,7 @@ void run_short_lived(int i) {
   MPI_Comm_free(&comm);
 }
 
-// Calls on several communicators in turn, then short-lived ones: nothing may grow.
+// Calls run on several communicators in turn, then on short-lived ones. Nothing may grow.
 void run_split(int comms) {
   MPI_Comm live[4];
   MPI_Comm_dup(MPI_COMM_WORLD, &live[0]);
@@ -172,7 +172,7 @@ void run_split(int comms) {
   for (MPI_Comm& comm : live) MPI_Comm_free(&comm);
 }
 
-// Before MPI and CUDA begin: this program again, with its own view of the devices.
+// Before MPI and CUDA begin, this starts the program again, with its own view of the devices.
 void see_own_devices(char** argv) {
   const char* number = std::getenv("OMPI_COMM_WORLD_LOCAL_RANK");
   const int local_rank = number == nullptr ? 0 : std::atoi(number);

@@ -1,7 +1,7 @@
-# The tests on device memory: programs, and the tests that run them. The programs can be carried to
-# another machine and run there by run_gpu_tests.sh: keep its list like the one here.
+# These are the tests on device memory: programs, and the tests that run them. The programs can be carried to another
+# machine and run there by run_gpu_tests.sh, so keep its list like the one here.
 
-# Position-independent: no copies of Open MPI's objects, whose sizes differ between its versions.
+# They are position-independent: they have no copies of Open MPI's objects, whose sizes differ between its versions.
 foreach(program alltoall allreduce gatherings algorithms kinds reuse types vectors pending on_stream streams killed mps_killed pid_spaces waits owners contexts)
   add_executable(device_${program} device_${program}.cpp)
   set_target_properties(device_${program} PROPERTIES EXCLUDE_FROM_ALL ${left_out})
@@ -13,7 +13,8 @@ foreach(program alltoall allreduce gatherings algorithms kinds reuse types vecto
     Threads::Threads ${CMAKE_DL_LIBS} rt)
 endforeach()
 
-# gpu_test(name program [LAUNCH argument of mpirun...] [BEFORE word before the program...] [ARGS argument...])
+# This defines gpu_test(name program [LAUNCH argument of mpirun...] [BEFORE word before the program...] [ARGS
+# argument...])
 function(gpu_test name program)
   cmake_parse_arguments(ARG "" "" "LAUNCH;BEFORE;ARGS" ${ARGN})
   foreach(ranks 2 4)
@@ -49,8 +50,8 @@ gpu_test(device_full device_killed ARGS full)
 gpu_test(device_pid_spaces device_pid_spaces BEFORE ${CMAKE_CURRENT_SOURCE_DIR}/pid_space.sh
   LAUNCH --mca pml ob1 --mca btl self,tcp --mca btl_tcp_if_include lo)
 
-# A killed rank. Open MPI 4 can be told to leave the others alone; each of them must say that all is right,
-# for mpirun's own exit status says nothing then.
+# A rank is killed. Open MPI 4 can be told to leave the others alone. Each of them must say that all is right, because
+# mpirun's own exit status says nothing then.
 execute_process(COMMAND mpirun --version OUTPUT_VARIABLE mpirun_version ERROR_QUIET RESULT_VARIABLE ignored)
 if(mpirun_version MATCHES "\\(Open MPI\\) 4\\.")
   foreach(algorithm auto packet ll128 ipc_kernel_push ipc_kernel_pull ipc_copy_push ipc_copy_pull hybrid)

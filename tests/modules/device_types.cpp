@@ -1,5 +1,5 @@
-// Datatypes of many forms on device memory, on either side and in place, compared with the definition:
-// one send and one receive of host memory between every two ranks. Gaps must stay untouched.
+// The program tests datatypes of many forms on device memory, on either side and in place. Results are compared with the definition: one send and one
+// receive of host memory between every two ranks. Gaps must stay untouched.
 
 #include "device_exchange.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 using namespace device_test;
 
-constexpr int kTwelve = 12;  // units in an element of most forms
+constexpr int kTwelve = 12;  // An element of most forms has so many units.
 
 struct Unit {
   const char* name;
@@ -23,7 +23,7 @@ constexpr int kFormCount = static_cast<int>(std::size(kForms));
 
 const char* name_of_form(Form form) { return kFormNames[static_cast<int>(form)]; }
 
-// Mixed basic types with a gap inside and a gap behind.
+// This is of mixed basic types with a gap inside and a gap behind.
 MPI_Datatype make_mixed() {
   int lengths[] = {1, 3, 5};
   MPI_Aint places[] = {0, 8, 24};
@@ -51,7 +51,7 @@ MPI_Datatype make_struct(MPI_Datatype unit, const MPI_Aint (&in_units)[3], const
   return made;
 }
 
-// A type that holds twelve units, or one unit where it is plain or resized.
+// Makes a type that holds twelve units, or one unit where it is plain or resized.
 MPI_Datatype make_type(Form form, MPI_Datatype unit) {
   MPI_Datatype made = MPI_DATATYPE_NULL;
   const int whole[] = {4, 5, 6}, part[] = {3, 2, 2}, begin[] = {1, 2, 3};
@@ -86,7 +86,7 @@ MPI_Datatype make_type(Form form, MPI_Datatype unit) {
   return made;
 }
 
-// `elements` of twelve units for every rank, in device memory.
+// A side has `elements` of twelve units for every rank, in device memory.
 struct Side {
   Side(Form form_wanted, MPI_Datatype unit, int elements, Kind kind)
       : form(form_wanted),
@@ -112,7 +112,7 @@ struct Side {
   Area area;
 };
 
-// What the receive buffer must hold, by messages.
+// Computes by messages what the receive buffer must hold.
 void define(const unsigned char* from, const Side& send, unsigned char* to, const Side& recv) {
   std::vector<MPI_Request> requests(2 * static_cast<std::size_t>(size));
   for (int peer = 0; peer < size; ++peer) {
@@ -195,7 +195,7 @@ int main(int argc, char** argv) {
                         {"mixed", mixed}};
   for (const Unit& unit : units) {
     int bytes = 0;
-    if (MPI_Type_size(unit.type, &bytes) != MPI_SUCCESS || bytes == 0) continue;  // an MPI without Fortran
+    if (MPI_Type_size(unit.type, &bytes) != MPI_SUCCESS || bytes == 0) continue;  // This is an MPI without Fortran.
     run_unit(unit, 1, 1);
     run_unit(unit, 37, 1);
     run_unit(unit, 1000, 3);

@@ -1,5 +1,5 @@
-// MPI_Alltoallv, MPI_Alltoallw and their nonblocking forms on device memory, compared with the definition: one message of host
-// memory between every two ranks. Counts of many forms, gaps between and within blocks, in place, all kinds of memory.
+// The program tests MPI_Alltoallv, MPI_Alltoallw and their nonblocking forms on device memory. Results are compared with the definition: one message
+// of host memory between every two ranks. It uses counts of many forms, gaps between and within blocks, calls in place, and all kinds of memory.
 
 #include "device_exchange.h"
 
@@ -12,7 +12,7 @@ constexpr Lengths kLengths[] = {Lengths::uniform, Lengths::random, Lengths::spar
 enum class Function { v, w, nonblocking_v, nonblocking_w };
 constexpr Function kFunctions[] = {Function::v, Function::w, Function::nonblocking_v, Function::nonblocking_w};
 
-// Ints from one rank to another; the same on every rank.
+// Returns the ints from one rank to another, the same on every rank.
 int count_of(Lengths lengths, std::uint64_t round, int from, int to) {
   const std::uint64_t random = block_key(round, from, to);
   switch (lengths) {
@@ -25,7 +25,7 @@ int count_of(Lengths lengths, std::uint64_t round, int from, int to) {
   return 0;
 }
 
-// Every second int of the memory, and each: two forms of the same data.
+// One type has every second int of the memory, and one has each: two forms of the same data.
 MPI_Datatype spread_int() {
   static const MPI_Datatype type = [] {
     MPI_Datatype made;
@@ -102,7 +102,7 @@ struct Case {
   Function function;
   Kind send, recv;
   bool in_place, send_spread, recv_spread;
-  int times;  // with the same memory, so that it is mapped
+  int times;  // It repeats with the same memory, so that it is mapped.
 };
 
 int on_devices = 0;
@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
       for (const Function function : kFunctions) {
         for (int form = 0; form < 6; ++form) {
           ++round;
-          const auto kind = [&](std::uint64_t salt) {  // another one on some rank, now and then
+          const auto kind = [&](std::uint64_t salt) {  // Now and then some rank has another kind.
             return repeat == 0 ? Kind::device : kKinds[mix(round * 7 + salt + static_cast<unsigned>(rank % 2)) % std::size(kKinds)];
           };
           // Nonblocking calls in place hang in Open MPI 4.1 itself where a block is empty, and on several nodes some are native.

@@ -1,5 +1,5 @@
-// No call after the first on a communicator waits for kernels of the program's, nor keeps it from launching: with a
-// kernel running that ends when the host says so, memory is mapped, staged, let go of and freed.
+// No call after the first on a communicator waits for kernels of the program's, nor keeps it from launching. A kernel runs that ends when the host
+// says so, while memory is mapped, staged, let go of and freed.
 //
 //   device_waits
 
@@ -55,7 +55,7 @@ void memory_comes_and_goes(Waits& waits, MPI_Comm comm) {
   large.reset();
   chunks.reset();
   waits.none_in("memory that its owner has freed", [&] { calls(*kept, 12, "after others were freed"); });
-  // Where the old one was, if the driver likes.
+  // The new memory is where the old one was, if the driver likes.
   for (int again = 0; again < 3; ++again) {
     fresh = make(comm, 3000);
     waits.none_in("memory in the place of other memory", [&] { calls(*fresh, 5, "new memory again"); });
@@ -63,7 +63,7 @@ void memory_comes_and_goes(Waits& waits, MPI_Comm comm) {
   }
 }
 
-// All that MPI sees is calls beside a kernel that waits for the host, in memory that is mapped and soon freed.
+// MPI sees nothing but calls beside a kernel that waits for the host, in memory that is mapped and soon freed.
 void memory_is_new_all_the_time(Waits& waits, MPI_Comm comm) {
   constexpr int kTimes = 60, kCalls = 4;
   for (int time = 0; time < kTimes; ++time) {

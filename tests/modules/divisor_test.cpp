@@ -1,4 +1,4 @@
-// Divisions as kernels make them, against the processor's own.
+// These tests compare divisions as kernels make them with the processor's own.
 #include "kernels/divisor.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A device module's table against plain host loops.
+// This program compares a device module's table with plain host loops.
 //   module_test LIBRARY            all tests; exits 77 (skipped) where there is no GPU
 //   module_test LIBRARY --time     medians, for choosing defaults
 

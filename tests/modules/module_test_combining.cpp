@@ -1,5 +1,5 @@
-// Rows of elements that become one, and packets that do: every operation on all elements of it, compared with what processors make of
-// the same bits.
+// Rows of elements become one, and so do packets. Every operation is tested on all its elements and compared with what processors make of the same
+// bits.
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@ using crossrail::Reduction;
 
 crossrail_reduction asked_for(const Reduction& reduction) { return {static_cast<int>(reduction.operation), static_cast<int>(reduction.element)}; }
 
-// All that MPI defines.
+// Returns all reductions that MPI defines.
 std::vector<Reduction> reductions() {
   std::vector<Reduction> all;
   for (int operation = 1; operation <= static_cast<int>(Operation::maximum_place); ++operation) {
@@ -35,7 +35,7 @@ bool is_long(Element element) {
   return element == Element::long_double || element == Element::complex_long_double || element == Element::placed_long_double;
 }
 
-// `number`: what the bits mean.
+// `number` returns what the bits mean.
 template <class Stored, class Number>
 bool same_numbers(const Bytes& one, const Bytes& other, Number number) {
   bool same = one.size() == other.size();
@@ -48,7 +48,7 @@ bool same_numbers(const Bytes& one, const Bytes& other, Number number) {
   return same;
 }
 
-// The same bits, but for those of what is no number: there processors differ, too.
+// Returns whether the bits are the same. Bits of what is no number may differ: there processors differ, too.
 bool same(Element element, const Bytes& one, const Bytes& other) {
   if (element == Element::float32 || element == Element::complex_float32) return same_numbers<float>(one, other, [](auto it) { return it; });
   if (element == Element::float64 || element == Element::complex_float64) return same_numbers<double>(one, other, [](auto it) { return it; });
@@ -59,7 +59,8 @@ bool same(Element element, const Bytes& one, const Bytes& other) {
   return one == other;
 }
 
-// Random bits; of real numbers of 32 and 64 bits every fourth one of those that rules are made for, the others of one magnitude, whose results are rounded.
+// The bits are random. Every fourth real number of 32 and 64 bits is one that rules are made for, and the others have one magnitude, so that results
+// are rounded.
 template <class Real>
 void make_numbers(Bytes& row, unsigned seed) {
   const Real special[] = {Real{0}, -Real{0}, Real(INFINITY), -Real(INFINITY), Real(NAN), Real(1e-40), Real(3e38), Real(1)};
@@ -92,10 +93,10 @@ Bytes combined(const Reduction& reduction, const std::vector<Bytes>& rows) {
 }
 
 struct Rows {
-  std::size_t rows, count, shift;  // bytes off 256
+  std::size_t rows, count, shift;  // `shift` is in bytes off 256.
 };
 
-// All rows are overwritten by the result, but for a last one that has none of its own.
+// The result overwrites all rows, except a last one that has no result of its own.
 bool run_combination(Queue& queue, const Reduction& reduction, const Rows& wanted) {
   std::vector<Bytes> rows;
   std::vector<std::unique_ptr<Memory>> memory;
@@ -128,7 +129,7 @@ bool run_combination(Queue& queue, const Reduction& reduction, const Rows& wante
   return true;
 }
 
-// Two ranks on two devices, where there are two.
+// This is two ranks on two devices, where there are two.
 class Pair {
  public:
   explicit Pair(crossrail_packet_form form) : form_(form) {

@@ -1,4 +1,4 @@
-// When the device does pieces of work, by its own word, beside when the host has asked for them and seen them done.
+// The device tells when it does pieces of work. These times are compared with when the host has asked for the work and seen it done.
 
 #include <unistd.h>
 
@@ -11,9 +11,9 @@
 namespace module_test {
 namespace {
 
-constexpr double kSlackUs = 20;  // of one clock against the other, and of the event behind a flag
+constexpr double kSlackUs = 20;  // It allows for one clock against the other, and for the event behind a flag.
 
-// By the host's clock, in microseconds.
+// These times are by the host's clock, in microseconds.
 struct Seen {
   double asked, seen, began, ended;
 };
@@ -41,7 +41,7 @@ bool run(Queue& queue, crossrail_exchange exchange, Seen& found) {
   return true;
 }
 
-// Again and again, over a second and more, in which the clocks drift apart.
+// The work runs again and again, over a second and more, in which the clocks drift apart.
 bool run_often(Queue& queue, const crossrail_exchange& exchange, const char* what, double least_share) {
   std::vector<double> before, behind, shares;
   for (int again = 0; again < 60; ++again) {
@@ -65,7 +65,7 @@ void run_kinds(Queue& queue) {
   Memory from(0, kLarge), home(0, kLarge), away(far_device(), kLarge);
   const crossrail_block small{away.at, from.at, kSmall}, large{home.at, from.at, kLarge};
   const crossrail_block both[] = {{home.at, from.at, kLarge}, {away.at, from.at, kSmall}};
-  std::vector<crossrail_block> many;  // several launches
+  std::vector<crossrail_block> many;  // These take several launches.
   for (std::size_t i = 0; i < 256; ++i) many.push_back({home.at + i * (1 << 20), from.at + i * (1 << 20), 1 << 20});
   const auto of = [](const crossrail_block* blocks, std::size_t count, crossrail_engine engine) {
     return crossrail_exchange{work_of(CROSSRAIL_WORK_EXCHANGE), blocks, static_cast<int>(count), engine, 0};
@@ -86,7 +86,7 @@ void run_while_capturing(Queue& queue) {
   cudaGraph_t graph{};
   require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
   require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
-  usleep(300'000);  // so that the clocks are compared anew
+  usleep(300'000);  // This makes the clocks be compared anew.
   Seen found{};
   (void)run(queue, {work_of(CROSSRAIL_WORK_EXCHANGE), &block, 1, CROSSRAIL_ENGINE_KERNEL, 0}, found);
   const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
@@ -103,7 +103,7 @@ void test_device_times() {
   Queue queue(0, true);
   run_kinds(queue);
   run_while_capturing(queue);
-  Queue other(0);  // and one that has no times, after those that have
+  Queue other(0);  // This queue has no times, after those that have.
   crossrail_times none{};
   expect(module->times(other, 1, &none) == -1, "times of no work");
 }

@@ -1,5 +1,5 @@
-// Exchanges by every engine: sizes, misalignments, numbers of blocks; in the program's streams and in
-// graphs; the persistent kernel's coming and going.
+// These tests make exchanges by every engine. They vary sizes, misalignments and numbers of blocks, run in the program's streams and in graphs, and
+// let the persistent kernel come and go.
 
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ struct Case {
   cudaStream_t stream = nullptr;
 };
 
-// Where blocks lie in two buffers, with guard zones between them; every second one stays on the device.
+// Blocks lie in two buffers, with guard zones between them. Every second block stays on the device.
 struct Scene {
   Scene(const Case& wanted, unsigned seed) : test(wanted) {
     std::size_t at = kGuard;
@@ -106,7 +106,7 @@ void run_odd_ones(Queue& queue, crossrail_engine engine) {
 }
 
 void run_mixed(Queue& queue) {
-  // Order between engines: each reads what the one before has written.
+  // Engines keep their order: each reads what the one before has written.
   constexpr std::size_t kBytes = 100000;
   std::vector<Memory*> chain;
   for (int i = 0; i < 13; ++i) chain.push_back(new Memory(0, kBytes));
@@ -148,7 +148,7 @@ void capture(Queue& queue, const Case& test) {
   require(cudaGraphDestroy(graph), "destroy");
 }
 
-// After what is in the default stream, and before what follows there.
+// The work comes after what is in the default stream, and before what follows there.
 void run_in_the_default_stream(Queue& queue, crossrail_engine engine) {
   require(cudaSetDevice(0), "cudaSetDevice");
   constexpr std::size_t kBytes = 100000, kBusyBytes = std::size_t{256} << 20;
@@ -212,7 +212,7 @@ void test_persistent() {
     expect(took < 40000, "cudaDeviceSynchronize took %.0f us with an idle limit of 20000", took);
     expect(to.read() == image, "persistent exchange %d", again);
   }
-  // Comes and goes: commands arrive about when the kernel leaves.
+  // The kernel comes and goes. Commands arrive about when the kernel leaves.
   exchange.persistent_us = 30;
   for (int again = 0; again < 20000; ++again) {
     exchange.work.value = ++queue.value;

@@ -1,4 +1,4 @@
-// Memory that a program maps itself, and memory of pools.
+// This is memory that a program maps itself, and memory of pools.
 #pragma once
 
 #include <cuda.h>
@@ -8,7 +8,7 @@
 
 namespace module_test {
 
-// An entry of the driver, which is loaded already.
+// This is an entry of the driver, which is loaded already.
 #define MODULE_TEST_DRIVER(name) reinterpret_cast<decltype(&name)>(driver_entry(MODULE_TEST_NAME(name)))
 #define MODULE_TEST_NAME(name) #name
 inline void* driver_entry(const char* name) {
@@ -21,17 +21,17 @@ inline void require(CUresult result, const char* what) { require(result == CUDA_
 
 // Memory of the module's own is for the device that it lies on; here ranks of several devices are in one process.
 inline void let_all_devices_reach(const void* memory, int owner) {
-  require(cudaSetDevice(owner), "cudaSetDevice");  // where it is known
+  require(cudaSetDevice(owner), "cudaSetDevice");  // The memory is known on its owner's device.
   CUdeviceptr base = 0;
   std::size_t bytes = 0;
   if (MODULE_TEST_DRIVER(cuMemGetAddressRange_v2)(&base, &bytes, reinterpret_cast<CUdeviceptr>(memory)) != CUDA_SUCCESS) return;
   for (int device = 0; device < devices; ++device) {
     const CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, {device}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    (void)MODULE_TEST_DRIVER(cuMemSetAccess)(base, bytes, &access, 1);  // refused for memory of other kinds
+    (void)MODULE_TEST_DRIVER(cuMemSetAccess)(base, bytes, &access, 1);  // The driver refuses it for memory of other kinds.
   }
 }
 
-// `count` chunks one behind the other.
+// There are `count` chunks, one behind the other.
 struct Mapped {
   Mapped(int count, bool shareable) : bytes(static_cast<std::size_t>(count) * kChunk) {
     properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -68,7 +68,7 @@ struct Mapped {
   CUdeviceptr base = 0;
 };
 
-// One allocation of a pool.
+// This is one allocation of a pool.
 struct Pooled {
   Pooled(std::size_t wanted, bool shareable) {
     cudaMemPoolProps properties{};

@@ -1,4 +1,5 @@
-// Elements of datatypes to rows, back, and to where others lie, against a host loop; ranges of them; all units; many in one launch.
+// These tests move elements of datatypes to rows, back, and to where others lie, and compare with a host loop. They also move ranges of elements, all
+// units, and many in one launch.
 
 #include <memory>
 #include <numeric>
@@ -19,7 +20,7 @@ std::uint64_t bytes_of(const Type& type) {
                          [](std::uint64_t sum, const crossrail_segment& one) { return sum + one.bytes; });
 }
 
-// The bytes of all elements in order: where each lies.
+// Returns where each byte of all elements lies, in order.
 std::vector<std::size_t> places_of(const Type& type, std::uint64_t elements) {
   std::vector<std::size_t> places;
   for (std::uint64_t i = 0; i < elements; ++i) {
@@ -43,7 +44,7 @@ bool is_even(const Type& type) {
   return true;
 }
 
-// Told as a list; where `as_runs`, and it can be, as runs.
+// The elements are told as a list, or as runs where `as_runs` is set and it is possible.
 crossrail_elements elements_of(const Type& type, char* at, std::uint64_t first, bool as_runs) {
   static std::uint64_t layout = 0;
   const auto& all = type.segments;
@@ -88,7 +89,7 @@ void run(Queue& queue, const Type& type, std::uint64_t elements, Range range) {
   }
 }
 
-// Straight from one layout to another, of as many bytes as both have; `count` such movements at a time, of different lengths.
+// Moves straight from one layout to another, as many bytes as both have. There are `count` such movements at a time, of different lengths.
 void run_straight(Queue& queue, const Type& source, const Type& target, int count) {
   std::vector<std::unique_ptr<Memory>> from, to;
   std::vector<Bytes> expected;
@@ -151,7 +152,7 @@ void test_movement() {
   for (const Type& source : types) {
     for (const Type& target : types) run_straight(queue, source, target, 2);
   }
-  run_straight(queue, types[0], types[2], 17);  // more than one launch carries
+  run_straight(queue, types[0], types[2], 17);  // This is more than one launch carries.
   run_straight(queue, types[5], types[4], 40);
   move(queue, {});
 }

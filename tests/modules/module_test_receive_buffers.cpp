@@ -1,4 +1,4 @@
-// Two ranks with queues of their own, on two devices where there are two: packets, barriers, and work between barriers.
+// Two ranks have queues of their own, on two devices where there are two. The tests cover packets, barriers, and work between barriers.
 
 #include <cstring>
 #include <memory>
@@ -25,7 +25,7 @@ struct Ranks {
       recvs[i] = std::make_unique<Memory>(device, kRanks * kMostBlock + 64);
       require(cudaSetDevice(device), "cudaSetDevice");
       require(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking), "stream");
-      if (devices > 1 && cudaDeviceEnablePeerAccess(1 - device, 0) != cudaSuccess) (void)cudaGetLastError();  // it may be so already
+      if (devices > 1 && cudaDeviceEnablePeerAccess(1 - device, 0) != cudaSuccess) (void)cudaGetLastError();  // It may be so already.
     }
     require(cudaSetDevice(0), "cudaSetDevice");
   }
@@ -86,7 +86,7 @@ bool run_round(Ranks& ranks, std::size_t bytes, unsigned shift) {
   return came;
 }
 
-// Rounds and barriers as a graph of each rank, played again.
+// Captures rounds and barriers as a graph of each rank, and plays it again.
 void run_captured(Ranks& ranks, std::size_t bytes) {
   cudaGraphExec_t executables[kRanks];
   for (int i = 0; i < kRanks; ++i) {
@@ -112,7 +112,7 @@ void run_captured(Ranks& ranks, std::size_t bytes) {
   for (const cudaGraphExec_t executable : executables) require(cudaGraphExecDestroy(executable), "destroy");
 }
 
-// Blocks pushed by all ranks between barriers, in the order of their streams.
+// All ranks push blocks between barriers, in the order of their streams.
 void exchange_between(Ranks& ranks, int rank, std::size_t bytes) {
   const crossrail_barrier barrier = ranks.barrier(rank);
   crossrail_block blocks[kRanks];
@@ -122,7 +122,7 @@ void exchange_between(Ranks& ranks, int rank, std::size_t bytes) {
   enqueue(*ranks.queues[rank], asked, "exchange between barriers");
 }
 
-// Each rank's half of everybody's bytes, combined; in two pieces of work where `apart`: to the rank's own, and from there to the other's.
+// Each rank's half of everybody's bytes is combined. With `apart` that is in two pieces of work: to the rank's own, and from there to the other's.
 void combine_between(Ranks& ranks, int rank, std::size_t bytes, bool apart) {
   const crossrail_barrier barrier = ranks.barrier(rank);
   const crossrail_reduction bits{static_cast<int>(crossrail::Operation::bitwise_xor), static_cast<int>(crossrail::Element::byte)};
@@ -211,7 +211,7 @@ void test_receive_buffers() {
     for (const std::size_t bytes : {1, 16, 100, 4096, 4099, 32768, 70000}) run_between(ranks, bytes, 1);
     for (const std::size_t bytes : {16, 4099, 70000}) run_between(ranks, bytes, 100);
   }
-  // Beside what is freed later of the ranks before.
+  // These run beside what is freed later of the ranks before.
   for (const crossrail_packet_form form : forms()) {
     for (int again = 0; again < 20; ++again) run_alone(form);
   }

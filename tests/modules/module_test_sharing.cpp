@@ -1,4 +1,4 @@
-// Memory of every kind given to another process, and ids of memory that comes and goes.
+// These tests give memory of every kind to another process, and check ids of memory that comes and goes.
 //
 // The child opens what the parent describes, sends back the bytes it finds there, writes others, and
 // closes it. Both use the module's table only.
@@ -22,7 +22,7 @@ namespace {
 
 struct Message {
   crossrail_handle handle;
-  std::uint64_t offset, bytes;  // what to look at; 0 bytes: the end
+  std::uint64_t offset, bytes;  // They say what to look at; 0 bytes are the end.
 };
 
 void put(int socket, const void* from, std::size_t bytes) {

@@ -1,4 +1,4 @@
-// Medians, for choosing defaults: what calls cost the host, and when flags come.
+// These are medians, for choosing defaults: what calls cost the host, and when flags come.
 
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +10,7 @@ namespace module_test {
 namespace {
 
 struct Times {
-  double call, flag;  // until the call returns; until the host sees the flag
+  double call, flag;  // `call` lasts until the call returns, `flag` until the host sees the flag.
 };
 
 Times time_exchange(Queue& queue, crossrail_exchange exchange, int rounds) {

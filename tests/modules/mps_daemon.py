@@ -31,7 +31,7 @@ class Daemon:
         self.program = shutil.which(CONTROL)
         if not self.program:
             raise NoDaemon(f"no {CONTROL} on PATH")
-        self.folder = Path(tempfile.mkdtemp(prefix="crossrail.mps.", dir="/tmp"))  # names of sockets must be short
+        self.folder = Path(tempfile.mkdtemp(prefix="crossrail.mps.", dir="/tmp"))  # Names of sockets must be short.
         self.places = {f"CUDA_MPS_{what.upper()}_DIRECTORY": str(self.folder / what) for what in ("pipe", "log")}
         for place in self.places.values():
             os.mkdir(place)
@@ -53,7 +53,7 @@ class Daemon:
     def control(self, words, text=""):
         """What the control program says, and whether it has done what it was told."""
         said = self.folder / "said"
-        with open(said, "wb") as to:  # not a pipe: the daemon may keep it open
+        with open(said, "wb") as to:  # This is not a pipe: the daemon may keep it open.
             try:
                 done = subprocess.run([self.program, *words], input=text.encode(), env=self.environment, stdout=to, stderr=to, timeout=ANSWER_S,
                                       check=False, start_new_session=True).returncode == 0

@@ -22,8 +22,8 @@ from pathlib import Path
 from mps_daemon import Daemon, NoDaemon, words_of
 
 BEGIN_S, STOP_S, BOUND_S, PROBE_S = 60.0, 4.0, 60.0, 25.0
-GRACE_S = 2.0  # a server ends with its daemon, after it has told its clients
-ALONE = ["--mca", "orte_enable_recovery", "1"]  # Open MPI 4 leaves the others alone when one rank ends
+GRACE_S = 2.0  # A server ends with its daemon, after it has told its clients.
+ALONE = ["--mca", "orte_enable_recovery", "1"]  # Open MPI 4 leaves the others alone when one rank ends.
 CRASHES = re.compile(r"exited on signal (?!9\b|15\b)\d+")
 
 
@@ -46,7 +46,7 @@ class Job:
         return f"kill {moment - self.killed:+.2f} s" if self.killed else f"start {moment - self.began:+.2f} s"
 
     def tell(self, text):
-        sys.stdout.write(f"[{self.when(time.monotonic())}] {text}\n")  # at once: two threads do
+        sys.stdout.write(f"[{self.when(time.monotonic())}] {text}\n")  # It is one write, since two threads write.
         sys.stdout.flush()
 
     def said(self, pattern):
@@ -122,14 +122,14 @@ def show_hanging(job, program):
             stack = " < ".join(re.findall(r"\] (\S+?)\+", read_or_empty(thread / "stack"))[:6])
             job.tell(f"    rank {rank}, thread {read_or_empty(thread / 'comm')}: {state.group(1) if state else '?'}, {read_or_empty(thread / 'wchan')} {stack}")
         os.kill(process, signal.SIGUSR1)
-    time.sleep(2)  # they say where they are
+    time.sleep(2)  # They say where they are.
 
 
 def begin(job, wanted):
     """Until all ranks are in their loops. What keeps them from it, if anything, and the exit code for that."""
     over = job.wait(time.monotonic() + BEGIN_S, lambda: len(job.said(r"(goes on)")) == wanted.ranks)
     if over:
-        job.reader.join(5)  # what it said last may not have been read
+        job.reader.join(5)  # What it said last may not have been read.
     if job.any_line(r"^skipped"):
         return "skipped: CUDA finds no GPU under the MPS daemon, and nothing could be tried", 77
     if over:

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Runs the tests on device memory without CMake, for programs carried to another machine:
+# This runs the tests on device memory without CMake, for programs carried to another machine:
 #
 #   run_gpu_tests.sh DIR LIBRARY [PATTERN]
 #
-# DIR holds the programs, LIBRARY is libcrossrail_mpi_openmpi.so with its modules beside it, PATTERN
-# (grep -E) picks tests by name.rank-count, as device_kinds.2. One line a test: name, ranks, pass, skip or
-# FAIL, seconds, the program's last line; below a failure the first words about it. RANKS="2 4" and
-# LOGS=folder may be set. Needs Open MPI 4. Exits 1 if a test failed.
+# DIR holds the programs, LIBRARY is libcrossrail_mpi_openmpi.so with its modules beside it, PATTERN (grep -E) picks
+# tests by name.rank-count, as device_kinds.2. Each test prints one line: name, ranks, pass, skip or FAIL, seconds, the
+# program's last line; below a failure the first words about it follow. RANKS="2 4" and LOGS=folder may be set. The
+# script needs Open MPI 4. It exits 1 if a test failed.
 set -u
 [ $# -ge 2 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 programs=$(cd "$1" && pwd) || exit 2
@@ -19,7 +19,7 @@ mkdir -p "$logs"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 failures=0
 
-# Prints pass, skip or FAIL: judge NAME RANKS EXIT-STATUS LOG
+# This prints pass, skip or FAIL: judge NAME RANKS EXIT-STATUS LOG
 judge() {
   case $1 in
   device_killed_*)
@@ -32,14 +32,14 @@ judge() {
   esac
 }
 
-# The program's last line: mpirun may have said more behind it.
+# This prints the program's last line. mpirun may have said more behind it.
 last_line() {
   found=$(grep -aE '^(device_|skipped|rank [0-9]+: survivor)' "$1" | tail -n 1)
   [ -n "$found" ] || found=$(grep -av '^[-[:space:]]*$' "$1" | tail -n 1)
   echo "$found"
 }
 
-# attempt NAME RANKS MOST-SECONDS COMMAND...
+# This runs one test: attempt NAME RANKS MOST-SECONDS COMMAND...
 attempt() {
   name=$1 ranks=$2 most=$3
   shift 3

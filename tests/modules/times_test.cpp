@@ -1,4 +1,4 @@
-// When a device did its work, by modules/gpu/times.cpp, of a device that is pretended_gpu/gpu.h.
+// These tests check when a device did its work, by modules/gpu/times.cpp, of the pretended device in pretended_gpu/gpu.h.
 #include "gpu/times.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class TimesTest : public testing::Test {
     times.close();
     EXPECT_EQ(device.live_events, 0);
   }
-  // Work of so long; its number.
+  // Adds work of so long. Returns its number.
   std::uint64_t work(std::int64_t long_ns) {
     std::uint64_t piece = 0;
     EXPECT_EQ(times.begin(nullptr, &piece), nullptr);
@@ -44,10 +44,10 @@ std::int64_t median(std::vector<std::int64_t> all) {
   return all[all.size() / 2];
 }
 
-// By the median, and with room: this machine may be busy, and sanitizers are slow. With the other clock's pace taken for ours it would be 100 us.
+// The median counts, with room: this machine may be busy, and sanitizers are slow. With the other clock's pace taken for ours it would be 100 us.
 TEST_F(TimesTest, are_those_of_the_host_though_the_device_has_a_clock_of_its_own) {
   constexpr std::int64_t kMostWrong = 30'000;
-  device.pace = 1 + 800e-6;  // after a second wrong by 800 us
+  device.pace = 1 + 800e-6;  // After a second it is wrong by 800 us.
   ASSERT_EQ(times.open(nullptr), nullptr);
   pause(300 * kMs);
   std::vector<std::int64_t> wrong, wrong_length;
@@ -88,11 +88,11 @@ TEST_F(TimesTest, of_work_that_never_ends_nothing_waits) {
     EXPECT_EQ(times.look(piece, &found), 0);
   }
   crossrail_times found{};
-  EXPECT_EQ(times.look(first, &found), -1);  // it has made room
+  EXPECT_EQ(times.look(first, &found), -1);  // It has made room.
   EXPECT_LT(host_now() - before, 2000 * kMs);
 }
 
-// The clocks are compared anew meanwhile: times go on being counted from the moment before their work.
+// The clocks are compared anew meanwhile. Times go on being counted from the moment before their work.
 TEST_F(TimesTest, of_a_row_of_work_are_in_order_and_none_is_lost) {
   ASSERT_EQ(times.open(nullptr), nullptr);
   pause(260 * kMs);

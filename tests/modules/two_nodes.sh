@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs a program as if the first half of the ranks were on one node and the others on another: two_nodes.sh PROGRAM ARGUMENT...
-# To be started by Open MPI's mpirun.
+# This runs a program as if the first half of the ranks were on one node and the others on another: two_nodes.sh PROGRAM
+# ARGUMENT... It is started by Open MPI's mpirun.
 CROSSRAIL_NODES=0
 rank=1
 while [ $rank -lt "$OMPI_COMM_WORLD_SIZE" ]; do

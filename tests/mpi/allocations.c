@@ -1,5 +1,5 @@
-/* Once warmed up, crossrail allocates nothing for a call of MPI_Alltoallv or MPI_Alltoallw: calls of
- * malloc and operator new that come from its library are counted.
+/* Once warmed up, crossrail allocates nothing for a call of MPI_Alltoallv or MPI_Alltoallw. The program counts the calls of malloc and operator new
+ * that come from crossrail's library.
  *
  *   allocations CALLS */
 #include "check.h"
@@ -7,7 +7,7 @@
 
 enum { kBlock = 40, kMost = 16 };
 
-static _Thread_local int counting; /* not in the thread that writes reports */
+static _Thread_local int counting; /* It is off in the thread that writes reports. */
 static int allocations;
 
 static void note(const void* caller) {
@@ -21,7 +21,7 @@ void* malloc(size_t bytes) {
   note(__builtin_return_address(0));
   return __libc_malloc(bytes);
 }
-/* operator new and new[] of C++ */
+/* These are operator new and new[] of C++. */
 void* _Znwm(size_t bytes);
 void* _Znwm(size_t bytes) {
   note(__builtin_return_address(0));

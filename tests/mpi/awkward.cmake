@@ -1,4 +1,5 @@
-# Operations of the program's that call MPI, take their time, or leave the call, which MPI does not forbid to all: as without crossrail.
+# Operations of the program call MPI, take their time, or leave the call, which MPI does not forbid to all of them. The results must be
+# the same as without crossrail.
 mpi_test_program(awkward_operations awkward_operations.cpp CASES 0 BUILDS openmpi4 openmpi5 mpich4 mpich5)
 set(devices --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
@@ -9,8 +10,8 @@ foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
     endforeach()
   endforeach()
 endforeach()
-# Where MPI libraries themselves go on after a call that was left. Both Open MPIs do nothing any more after a nonblocking one, and do scatter by a
-# root that alone calls the operation; MPICH 5 does not always go on after MPI_Allreduce.
+# These are the cases where MPI libraries themselves go on after a call that was left. Both Open MPIs do nothing any more after a nonblocking one,
+# and do scatter by a root that alone calls the operation. MPICH 5 does not always go on after MPI_Allreduce.
 foreach(case openmpi4:allreduce openmpi5:allreduce mpich4:allreduce mpich4:iallreduce mpich4:scatter mpich5:iallreduce mpich5:scatter)
   string(REPLACE ":" ";" words ${case})
   list(GET words 0 mpi)
@@ -23,14 +24,14 @@ foreach(case openmpi4:allreduce openmpi5:allreduce mpich4:allreduce mpich4:iallr
   endforeach()
 endforeach()
 
-# System calls that a timer interrupts all the time, of ours as well (memory is made while a communicator opens; waits; reads of other processes).
+# A timer interrupts system calls all the time, crossrail's as well (memory is made while a communicator opens; waits; reads of other processes).
 mpi_test_program(interrupted interrupted.c CASES 0)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   mpi_test(interrupted ${mpi} 4 ARGS --expect-carried MPI_Alltoall:50 --expect-carried MPI_Allreduce:50 interrupted)
   mpi_test(interrupted_nodes ${mpi} 4 ARGS --set CROSSRAIL_NODES=0,0,1,1 --expect-carried MPI_Alltoall:30 interrupted)
 endforeach()
 
-# One address for both sides, on one rank: what MPICH does with it must not depend on that rank alone.
+# One rank uses one address for both sides. What MPICH does with it must not depend on that rank alone.
 mpi_test_program(same_base same_base.c CASES 0)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5 mpich5_abi intel)
   mpi_test(same_base ${mpi} 3 ARGS --expect-carried MPI_Alltoall:20 --expect-carried MPI_Alltoallv:20 same_base)

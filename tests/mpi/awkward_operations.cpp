@@ -1,12 +1,13 @@
-// Operations of the program's that do more than combine. 2 ranks.
+// The program's operations do more than combine. It runs on 2 ranks.
 //
 //   awkward_operations WAY FORM [devices]
 //     WAY   slow, calls (local MPI functions), nested (collective calls on MPI_COMM_SELF), throws (an exception, caught around the MPI
 //           call), jumps (longjmp out of it)
 //     FORM  allreduce, iallreduce, scatter (MPI_Reduce_scatter_block)
 //
-// Out of a call that both ranks leave alike, what still works is up to the MPI library: lines "result ..." tell, to be the same without crossrail.
-// devices: buffers in the memory of a device of which the MPI library knows nothing (HOST_DEVICE is the path of its driver).
+// Once both ranks have left a call alike, the MPI library decides what still works. The lines "result ..." tell what does, and must be the same
+// without crossrail. With "devices" the buffers are in the memory of a device of which the MPI library knows nothing (HOST_DEVICE is the path of its
+// driver).
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
@@ -25,7 +26,7 @@ struct TooLarge {
 };
 
 std::string way;
-int leaves = 0;  // the calls of the operation that are left
+int leaves = 0;  // It counts the calls of the operation that are left.
 int called = 0;
 std::jmp_buf before_call;
 bool on_devices = false;
@@ -77,7 +78,7 @@ struct Call {
   MPI_Comm comm;
   MPI_Op op;
   MPI_Datatype type;
-  int count, ints;  // ints of an element
+  int count, ints;  // An element has `ints` ints.
   Memory *send, *recv;
 };
 
@@ -105,7 +106,7 @@ bool right(const Call& call) {
   return wrong == 0 && call.recv->ints()[call.count * call.ints] == -1;
 }
 
-// How the program came out of the call.
+// Returns how the program came out of the call.
 const char* come_out(const Call& call) {
   fill(call);
   if (way == "jumps" && setjmp(before_call) != 0) return "jumped";
@@ -117,7 +118,7 @@ const char* come_out(const Call& call) {
 }
 
 std::string step;
-// A rank may wait for ever for one that has left, natively: that is a result, too.
+// Natively, a rank may wait for ever for one that has left. That is a result, too.
 void hangs(int) {
   std::string text = "result rank " + std::to_string(rank_in(MPI_COMM_WORLD)) + ": " + step + " hangs\n";
   (void)!write(1, text.data(), text.size());
@@ -134,7 +135,8 @@ void tell(const Call& call, const char* name) {
   std::fflush(stdout);
 }
 
-// What was left does not look as if it were still there: then calls by these names would be a part of it, and the MPI library's.
+// A call that was left must not look as if it were still there. Otherwise calls by these names would count as a part of it, and would be the MPI
+// library's.
 void call_by_other_name(const Call& native) {
   using LastAlgorithm = const char* (*)();
   const auto last = reinterpret_cast<LastAlgorithm>(dlsym(RTLD_DEFAULT, "crossrail_last_algorithm"));
@@ -145,7 +147,7 @@ void call_by_other_name(const Call& native) {
   CHECK(last == nullptr || std::strcmp(last(), "native") != 0, "PMPI_Allreduce is taken for a part of a call that has been left");
 }
 
-// MPI libraries carry no nonblocking collectives of their own any more once one has been left.
+// MPI libraries no longer carry nonblocking collectives of their own once one has been left.
 void leave(Call call, MPI_Comm other) {
   const bool blocking = call.form != "iallreduce";
   leaves = 1;

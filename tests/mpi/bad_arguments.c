@@ -1,5 +1,5 @@
-/* Calls that MPI refuses. Prints for each the class of the error and how often the user's error
- * handler ran, to be compared with the same program without crossrail.
+/* The program makes calls that MPI refuses. For each it prints the class of the error and how often the user's error handler ran, to be compared with
+ * the same program without crossrail.
  *
  *   bad_arguments return | handler      MPI_ERRORS_RETURN or a handler of our own */
 #include "check.h"
@@ -39,7 +39,7 @@ static void attempt(const Call* call) {
                                   call->to_type, call->comm));
 }
 
-/* Open MPI does not look at buffers, and would run into the null pointer. */
+/* Open MPI does not look at buffers and would run into the null pointer. */
 static int looks_at_buffers(void) {
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
   int length;
@@ -48,7 +48,7 @@ static int looks_at_buffers(void) {
 }
 
 static void attempts(MPI_Comm comm) {
-  MPI_Datatype open; /* not committed */
+  MPI_Datatype open; /* This type is not committed. */
   MPI_Type_vector(2, 1, 2, MPI_INT, &open);
   MPI_Datatype gaps;
   MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
@@ -90,13 +90,13 @@ int main(int argc, char** argv) {
   MPI_Comm dup;
   MPI_Comm_dup(MPI_COMM_WORLD, &dup);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, chosen);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, chosen); /* where MPI-4 raises what has no communicator */
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, chosen); /* MPI-4 raises here what has no communicator. */
   MPI_Comm_set_errhandler(dup, chosen);
-  attempts(dup); /* never used before */
+  attempts(dup); /* It was never used before. */
   MPI_OK(checked_alltoall(dup, 3, 1));
   attempts(dup);
   attempts(MPI_COMM_WORLD);
-  MPI_OK(checked_alltoall(dup, 3, 2)); /* nothing is broken */
+  MPI_OK(checked_alltoall(dup, 3, 2)); /* Nothing is broken. */
   MPI_OK(checked_alltoall(MPI_COMM_WORLD, 3, 2));
   report("none", MPI_SUCCESS);
   MPI_Comm_free(&dup);

@@ -1,6 +1,5 @@
-/* Calls of MPI_Alltoallv and MPI_Alltoallw that MPI refuses, and some odd ones that it may accept.
- * Rank 0 prints for each the class of the error and how often the user's error handler ran, to be
- * compared with the same program without crossrail.
+/* The program makes calls of MPI_Alltoallv and MPI_Alltoallw that MPI refuses, and some odd ones that it may accept. Rank 0 prints for each the class
+ * of the error and how often the user's error handler ran, to be compared with the same program without crossrail.
  *
  *   bad_vectors return | handler      MPI_ERRORS_RETURN or a handler of our own */
 #include "check.h"
@@ -22,7 +21,7 @@ typedef struct {
   int counts[kMost];
   int places[kMost];
   MPI_Datatype types[kMost];
-  int no_counts, no_places, no_types; /* a null pointer instead */
+  int no_counts, no_places, no_types; /* These ask for a null pointer instead. */
 } Side;
 
 static Side out, in;
@@ -37,7 +36,7 @@ static Side usual_side(int* buffer, int types) {
   return side;
 }
 
-/* What came of the attempts of one name, on one communicator after the other. */
+/* This is what came of the attempts of one name, on one communicator after the other. */
 typedef struct {
   const char* name;
   int types;
@@ -57,7 +56,7 @@ static void note(const char* name, int types, int code) {
   handler_calls = handler_class = 0;
 }
 
-/* Few and short lines, which launchers leave whole: class, calls of the handler, its last class. */
+/* The lines are few and short, so that launchers leave them whole. They hold the class, the calls of the handler and its last class. */
 static void report(void) {
   for (int i = 0; i < outcome_count; ++i) {
     printf("result rank 0 %s %s:%s\n", outcomes[i].types ? "w" : "v", outcomes[i].name, outcomes[i].text);
@@ -65,7 +64,7 @@ static void report(void) {
   fflush(stdout);
 }
 
-/* Calls with the sides as they are, and makes them usual again. */
+/* Makes the call with the sides as they are, and then makes the sides usual again. */
 static void attempt(const char* name, int types, MPI_Comm comm) {
   const int* out_counts = out.no_counts ? NULL : out.counts;
   const int* in_counts = in.no_counts ? NULL : in.counts;
@@ -85,8 +84,7 @@ static void no_counts(Side* side) {
   for (int i = 0; i < kMost; ++i) side->counts[i] = 0;
 }
 
-/* Open MPI does not look at buffers, and would run into the null pointer; the MPICH family does not
- * look at arrays. */
+/* Open MPI does not look at buffers and would run into the null pointer. The MPICH family does not look at arrays. */
 static int looks_at_buffers(void) {
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
   int length;
@@ -115,7 +113,7 @@ static void wrong_counts(int types, MPI_Comm comm) {
 }
 
 static void wrong_types(int types, MPI_Comm comm) {
-  MPI_Datatype open; /* not committed */
+  MPI_Datatype open; /* This type is not committed. */
   MPI_Type_vector(1, 1, 2, MPI_INT, &open);
   const MPI_Datatype wrong[2] = {MPI_DATATYPE_NULL, open};
   for (int i = 0; i < 2; ++i) {
@@ -189,14 +187,14 @@ int main(int argc, char** argv) {
   MPI_Comm dup;
   MPI_Comm_dup(MPI_COMM_WORLD, &dup);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, chosen);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, chosen); /* where MPI-4 raises what has no communicator */
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, chosen); /* MPI-4 raises here what has no communicator. */
   MPI_Comm_set_errhandler(dup, chosen);
-  attempts(dup); /* never used before */
+  attempts(dup); /* It was never used before. */
   attempts(dup);
   attempts(MPI_COMM_WORLD);
-  MPI_OK(checked_alltoall(dup, 3, 2)); /* nothing is broken */
+  MPI_OK(checked_alltoall(dup, 3, 2)); /* Nothing is broken. */
   if (rank_in(MPI_COMM_WORLD) == 0) report();
-  MPI_Barrier(MPI_COMM_WORLD); /* PASS shall not be said in the middle of a line */
+  MPI_Barrier(MPI_COMM_WORLD); /* PASS must not be printed in the middle of a line. */
   MPI_Comm_free(&dup);
   const int result = verdict();
   MPI_Finalize();

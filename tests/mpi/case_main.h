@@ -1,5 +1,5 @@
-/* Compiled in front of programs that many_cases.c loads: many of them, one after the other, run in one MPI job. MPI is initialized
- * and finalized around all of them, and each has a world of its own, of the same ranks. */
+/* This header is compiled in front of programs that many_cases.c loads. Many of them run in one MPI job, one after the other. MPI is initialized and
+ * finalized around all of them, and each has a world of its own, of the same ranks. */
 #pragma once
 
 #include <mpi.h>

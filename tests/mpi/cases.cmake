@@ -1,11 +1,11 @@
-# Tests by mpi_test() of which many run in one MPI job: those of programs with CASES whose options say nothing about the launcher, the
-# process or its end. What they set is changed by crossrail_set() between two of them.
+# Many tests by mpi_test() run in one MPI job. These are the tests of programs with CASES whose options say nothing about the
+# launcher, the process or its end. crossrail_set() changes what they set between two of them.
 set(MPI_TEST_CASE_FLAGS --clean-shm --same-as-native)
 set(MPI_TEST_CASE_OPTIONS --set --libraries --expect-carried --expect-native --expect-errors --expect-overlap --expect-text --expect-once --forbid-text)
 set(MPI_TEST_PROCESS_SETTINGS "^CROSSRAIL_(REPORT|RECORD|TRACE|TRACE_EVENTS|HELPERS|CONFIG|PMPI)=")
 
-# The job that can run a case of these options: named by the cmake file, what its ranks are started with and their thread level, which is
-# its last word. Empty if the case needs its own.
+# Finds the job that can run a case of these options. Its name is made of the cmake file, what its ranks are started with and their
+# thread level, which is its last word. It is empty if the case needs a job of its own.
 function(case_job_of words result)
   set(${result} "" PARENT_SCOPE)
   get_filename_component(job ${CMAKE_CURRENT_LIST_FILE} NAME_WE)
@@ -48,14 +48,14 @@ function(case_job_of words result)
   endwhile()
 endfunction()
 
-# add_case(name mpi ranks job option... program argument...)
+# Adds a case to a job: add_case(name mpi ranks job option... program argument...)
 function(add_case name mpi ranks job)
   list(JOIN ARGN "\t" words)
   set_property(DIRECTORY APPEND PROPERTY MPI_TEST_CASE_JOBS ${job}.${mpi}.${ranks})
   set_property(DIRECTORY APPEND_STRING PROPERTY MPI_TEST_CASES_${job}.${mpi}.${ranks} "${name}\t${words}\n")
 endfunction()
 
-# At the end of a folder: one test for each job.
+# Call this at the end of a folder. It makes one test for each job.
 function(add_case_tests)
   get_property(jobs DIRECTORY PROPERTY MPI_TEST_CASE_JOBS)
   list(REMOVE_DUPLICATES jobs)

@@ -36,7 +36,7 @@ def main(words):
     passed = re.findall(r"^passed: (\w+)$", done.stdout, re.M)
     failed = re.findall(r"^failed: (\w+) ", done.stdout, re.M)
     wrong = [name for name, _ in CASES if (name in failed, name in passed) != (name.startswith("bad"), not name.startswith("bad"))]
-    jobs = len(re.findall(r"\+ \S*mpirun\S* ", done.stdout))  # PRRTE may leave a NUL before it on the line
+    jobs = len(re.findall(r"\+ \S*mpirun\S* ", done.stdout))  # PRRTE may leave a NUL before it on the line.
     if wrong or done.returncode != 1 or jobs != 4:
         print(done.stdout)
         print(f"FAILED: judged wrongly: {wrong}; exit status {done.returncode}, {jobs} jobs")

@@ -1,5 +1,4 @@
-/* For all test programs: a check that is not met is printed with its place; the program then
- * returns 1 and does not say PASS. */
+/* All test programs use these checks. A check that is not met is printed with its place; the program then returns 1 and does not say PASS. */
 #pragma once
 
 #include <mpi.h>
@@ -8,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-__attribute__((weak)) int failed_checks; /* one for all files of a program */
+__attribute__((weak)) int failed_checks; /* All files of a program share it. */
 
 static inline void complain(const char* file, int line, const char* format, ...) {
   char text[400];
@@ -30,7 +29,7 @@ static inline void complain(const char* file, int line, const char* format, ...)
     if (code_ != MPI_SUCCESS) complain(__FILE__, __LINE__, "%s: error %d", #call, code_); \
   } while (0)
 
-/* What main returns. One write, so that lines of several ranks stay lines. */
+/* Returns what main returns. It makes one write, so that lines of several ranks stay lines. */
 static inline int verdict(void) {
   if (failed_checks > 0) {
     fprintf(stderr, "%d checks not met\n", failed_checks);
@@ -42,7 +41,7 @@ static inline int verdict(void) {
   return 0;
 }
 
-/* Numbers that every rank can compute for every other: what `from` sends to `to` as element `i`. */
+/* Every rank can compute these numbers for every other rank. The number is what `from` sends to `to` as element `i`. */
 static inline int number(int from, int to, int i) { return from * 1000003 + to * 1009 + i * 7 + 1; }
 
 static inline int rank_in(MPI_Comm comm) {
@@ -57,7 +56,7 @@ static inline int size_of_comm(MPI_Comm comm) {
   return size;
 }
 
-/* One alltoall of `count` ints a block, checked against the definition. Returns MPI's code. */
+/* Makes one alltoall of `count` ints a block, checked against the definition. Returns MPI's code. */
 static inline int checked_alltoall(MPI_Comm comm, int count, int salt) {
   const int rank = rank_in(comm), size = size_of_comm(comm);
   int* send = (int*)malloc(sizeof(int) * (size_t)(size * count + 1));

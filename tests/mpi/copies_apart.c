@@ -1,5 +1,5 @@
-/* Nonblocking calls on device memory that the MPI library gets copies of: the two copies may lie so that a side whose data begin behind its
- * address gets the address of the other one, which MPI libraries take for a call in place. HOST_DEVICE is the path of the driver. */
+/* The MPI library gets copies of the device memory of nonblocking calls. The two copies may lie so that a side whose data begin behind its address
+ * gets the address of the other one, which MPI libraries take for a call in place. HOST_DEVICE is the path of the driver. */
 #include <dlfcn.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* Blocks at absolute addresses, of the host and of a device whose memory lies terabytes away, in one call of an MPI library that knows nothing
- * of devices: a copy would have to keep their distance. HOST_DEVICE is the path of the driver, HOST_DEVICE_AT where its memory lies.
+/* Blocks lie at absolute addresses, in host memory and on a device whose memory lies terabytes away, in one call of an MPI library that knows nothing
+ * of devices. A copy would have to keep their distance. HOST_DEVICE is the path of the driver, HOST_DEVICE_AT is where its memory lies.
  *
  *   copies_far [FORMS]    2: without persistent calls, which have copies only where the MPI library's progress has a hook */
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 enum { kInts = 1000 };
 
-/* One type over a block on the device, one on the heap and one on the stack. */
+/* One type describes a block on the device, one on the heap and one on the stack. */
 typedef struct {
   int *device, *heap, *stack;
   MPI_Datatype type;

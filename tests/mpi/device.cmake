@@ -1,5 +1,5 @@
-# Calls on device memory among processes, on a device that is made of host memory: its driver, its
-# module, and copies of crossrail's libraries beside them.
+# Processes make calls on device memory, on a device that is made of host memory. Its driver and its module lie beside
+# copies of crossrail's libraries.
 set(MPI_TEST_HOST_DEVICE ${MPI_TEST_PROGRAMS}/host_device)
 mpi_test_libraries(${MPI_TEST_HOST_DEVICE} libraries)
 list(APPEND libraries ${MPI_TEST_HOST_DEVICE}/libcuda.so.1 ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so)
@@ -19,7 +19,7 @@ add_custom_command(OUTPUT ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so
   DEPENDS host_device_module.c ${MPI_TEST_HOST_DEVICE}/libcuda.so.1 VERBATIM)
 mpi_test_target(host_device ${libraries})
 mpi_test_program(device_ranks device_ranks.c CASES 0 BUILDS openmpi4 openmpi5 mpich4 mpich5)
-# When the device did what the trace says.
+# The trace must say when the device did its work.
 foreach(mpi openmpi4 mpich4)
   mpi_trace_test(traced_devices ${mpi} device_ranks
     CROSSRAIL_LIBRARY_DIR=${MPI_TEST_HOST_DEVICE} HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1)
@@ -38,7 +38,7 @@ foreach(mpi openmpi4 mpich4)
       --expect-carried MPI_Alltoallv:4 device_reset ${how})
   endforeach()
 endforeach()
-# What the only rank sends itself.
+# The only rank sends to itself.
 foreach(mpi openmpi4 mpich4)
   mpi_test(device_ranks_alone ${mpi} 1 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 device_ranks 7 200)
 endforeach()
@@ -46,7 +46,7 @@ foreach(mpi openmpi4 mpich4)
   mpi_test(device_ranks_pending ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE}
     --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --expect-carried MPI_Ialltoall:20 device_ranks 8 210 5000 pending)
 endforeach()
-# All ranks on one device: one of them launches for all.
+# All ranks are on one device, so one of them launches for all.
 foreach(mpi openmpi4 mpich4)
   foreach(algorithm ipc_kernel_push ipc_kernel_pull)
     mpi_test(device_ranks_shared_${algorithm} ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE_SHARED=1
@@ -56,7 +56,8 @@ foreach(mpi openmpi4 mpich4)
   mpi_test(device_ranks_shared_pending ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE_SHARED=1
     --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --expect-carried MPI_Ialltoall:20 device_ranks 8 210 5000 pending)
 endforeach()
-# Two nodes: each rank's blocks for the other one go by messages, those for its own from device to device.
+# There are two nodes. Each rank's blocks for the other node go by messages, and those for its own go from device to
+# device.
 foreach(mpi openmpi4 mpich4)
   foreach(nodes 0,0,1,1 0,1,0,0)
     string(REPLACE "," "" name ${nodes})
@@ -73,10 +74,10 @@ foreach(nodes 0,0,0,0 0,0,1,1 0,1,2,3)
   mpi_test(device_ranks_persistent_${name} openmpi4 4 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set CROSSRAIL_NODES=${nodes}
     --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 device_ranks 11 60 5000 persistent driver_first)
 endforeach()
-# Nor where the table has nothing for the ranks, for one alone, for instance: then it has copies.
+# It cannot either where the table has nothing for the ranks, for instance for one alone. Then it has copies.
 mpi_test(device_ranks_persistent_alone openmpi4 1 ARGS --libraries ${MPI_TEST_HOST_DEVICE}
   --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1 --set CROSSRAIL_ALLTOALL=node_shared device_ranks 12 60 5000 persistent driver_first)
-# Where crossrail may not carry any, the MPI library has copies.
+# Where crossrail may not carry any call, the MPI library has copies.
 foreach(case slots few_bytes)
   set(setting CROSSRAIL_SLOTS=0)
   if(case STREQUAL few_bytes)
@@ -119,7 +120,7 @@ foreach(mpi openmpi4 mpich4)
       --set CROSSRAIL_ALLTOALL=${algorithm} device_streams 8)
   endforeach()
 endforeach()
-# And what is left to an MPI library that knows nothing of devices.
+# These are left to an MPI library that knows nothing of devices.
 mpi_test_program(device_vectors device_vectors.c CASES 0 BUILDS openmpi4 openmpi5 mpich4)
 foreach(mpi openmpi4 openmpi5 mpich4)
   foreach(alltoallv native "")
@@ -134,7 +135,7 @@ foreach(mpi openmpi4 openmpi5 mpich4)
     mpi_test(${name} ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
       --set CROSSRAIL_ALLTOALLV=${alltoallv} --set CROSSRAIL_ALLTOALL=${alltoallv} ${carried} device_vectors 8 ${memory})
   endforeach()
-  # Switched off: on copies, all of them.
+  # crossrail is switched off, so all calls run on copies.
   mpi_test(device_vectors_off ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
     --set CROSSRAIL=0 --expect-carried MPI_Alltoallv:16:native --expect-carried MPI_Alltoallw:16:native device_vectors 8)
 endforeach()
@@ -147,7 +148,8 @@ foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   mpi_test(copies_far ${mpi} 1 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
     --set HOST_DEVICE_AT=0x200000000000 --set CROSSRAIL=0 --expect-text "too many for a copy" copies_far ${forms})
 endforeach()
-# Gaps on both sides, from where the blocks lie to where they belong; from rows where one launches for all; in rounds where runs are short.
+# There are gaps on both sides. Data move from where the blocks lie to where they belong; from rows where one launches for all; in rounds
+# where runs are short.
 mpi_test_program(device_straight device_straight.c CASES 0 BUILDS openmpi4 mpich4)
 foreach(mpi openmpi4 mpich4)
   foreach(setting CROSSRAIL_DEVICES=1 HOST_DEVICE_SHARED=1 CROSSRAIL_DEVICE_SCRATCH=4K CROSSRAIL_DEVICE_STAGED_USES=0)
@@ -157,14 +159,16 @@ foreach(mpi openmpi4 mpich4)
       --set "${setting}" --expect-carried MPI_Alltoallw:60:ipc_push device_straight 180)
   endforeach()
 endforeach()
-# On several nodes: blocks for the node's own ranks from device to device, the others by messages. And all ranks on one device.
+# On several nodes, blocks for the node's own ranks go from device to device and the others go by messages. All ranks are on
+# one device.
 foreach(mpi openmpi4 mpich4)
   mpi_test(device_vectors_shared ${mpi} 3 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
     --set HOST_DEVICE_SHARED=1 --expect-carried MPI_Alltoallv:8:ipc_push --expect-carried MPI_Alltoallw:8:ipc_push device_vectors 8 scattered)
   mpi_test(device_vectors_nodes ${mpi} 4 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set HOST_DEVICE=${MPI_TEST_HOST_DEVICE}/libcuda.so.1
     --set CROSSRAIL_NODES=0,0,1,1 --set CROSSRAIL_ALLTOALLV=pairwise --expect-carried MPI_Alltoallv:8:pairwise device_vectors 8)
 endforeach()
-# Several processes a device, of which one has the buffers: devices and nodes of as many processes and of different ones, one process a device.
+# Several processes share a device, and one of them has the buffers. Devices and nodes have equal or different numbers of processes, or one
+# process a device.
 mpi_test_program(shared_devices shared_devices.c CASES 0 BUILDS openmpi4 mpich4 FLAGS -I${PROJECT_SOURCE_DIR}/include)
 function(shared_devices_test name mpi nodes keys)
   string(REPLACE "," ";" ranks ${keys})
@@ -192,14 +196,14 @@ foreach(mpi openmpi4 mpich4)
   shared_devices_test(each_launches ${mpi} 0,0,0,0,1,1 0,1,0,1,0,0 --set CROSSRAIL_ONE_LAUNCHER=0 shared_devices 8 25 0,1,0,1,0,0 open)
   shared_devices_test(not_exported ${mpi} 0,0,0,0,1,1 0,1,0,1,0,0 shared_devices 9 25 0,1,0,1,0,0 unshareable)
 endforeach()
-# The bench of that, which compares its results.
+# This bench of shared devices compares its results.
 foreach(mpi openmpi mpich)
   if(TARGET shared_devices_${mpi})
     mpi_test(shared_devices_bench ${mpi}4 4 ARGS --libraries ${MPI_TEST_HOST_DEVICE} --set CROSSRAIL_NODES=0,0,1,1 --no-pass
       $<TARGET_FILE:shared_devices_${mpi}> --per-gpu 2 --processes 1,2 --bytes 4K,200K --calls 3 --driver ${MPI_TEST_HOST_DEVICE}/libcuda.so.1)
   endif()
 endforeach()
-# The program of the page, on such devices.
+# This is the program of the documentation page, on such devices.
 set(page ${PROJECT_SOURCE_DIR}/docs/several_processes.md)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
 file(READ ${page} text)
@@ -215,7 +219,7 @@ foreach(mpi openmpi4 mpich4)
       --set CROSSRAIL_NODES=${nodes} --no-pass --expect-text "all sums are right" shared_device_example 2)
   endforeach()
 endforeach()
-# Children of processes whose device memory is in use.
+# Processes whose device memory is in use start children.
 mpi_test_program(device_children device_children.c CASES 0 BUILDS openmpi4 openmpi5 mpich4 mpich5)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   foreach(setting CROSSRAIL_DEVICES=1 HOST_DEVICE_SHARED=1 CROSSRAIL_DEVICE_STAGED_USES=0)

@@ -1,5 +1,5 @@
-/* Programs that start others while their device memory is in use, between calls and while nonblocking ones are under way. The device is
- * made of host memory (HOST_DEVICE is the path of its driver). Children only end, or become another program.
+/* The program starts other programs while its device memory is in use, between calls and while nonblocking ones are under way. The device is made of
+ * host memory (HOST_DEVICE is the path of its driver). Children only end, or become another program.
  *
  *   device_children [ROUNDS] */
 #include <sys/wait.h>
@@ -23,7 +23,7 @@ static void have_child(int ends_at_once) {
 
 struct exchange {
   int* send;
-  int* recv; /* in device memory */
+  int* recv; /* It lies in device memory. */
   int count, salt, reduces;
 };
 
@@ -69,7 +69,7 @@ static void call(struct exchange* one) {
   else MPI_OK(MPI_Alltoall(one->send, one->count, MPI_INT, one->recv, one->count, MPI_INT, MPI_COMM_WORLD));
 }
 
-/* A rank's children come at other places than the others', so that ranks wait for it meanwhile, or do not. */
+/* Each rank starts its children at other places than the others do, so that ranks sometimes wait for it meanwhile. */
 static int has_child_now(int at) { return (at + rank_in(MPI_COMM_WORLD)) % 3 == 0; }
 
 static void one_round(int round) {

@@ -1,15 +1,15 @@
-/* On memory of a device that is made of host memory (virtual_world/host_device.h), by crossrail or by an MPI library on copies: pending
- * calls that receive into the gaps of each other's datatypes, while the program writes what belongs to no call; operations of the
- * program's; datatypes and operations freed while a call is pending. HOST_DEVICE is the path of the driver.
+/* The program runs on memory of a device that is made of host memory (virtual_world/host_device.h), by crossrail or by an MPI library on copies.
+ * Pending calls receive into the gaps of each other's datatypes, while the program writes what belongs to no call. It also uses operations of its
+ * own, and frees datatypes and operations while a call is pending. HOST_DEVICE is the path of the driver.
  *
  *   device_gaps [CALLS [threads]]    threads: any thread may call MPI */
 
 #include "check.h"
 #include "device_memory_of_tests.h"
 
-enum { kRanks = 16, kRows = 300, kColumns = 4 }; /* a column for each of three calls, and one that is the program's own */
+enum { kRanks = 16, kRows = 300, kColumns = 4 }; /* Each of three calls has a column, and one is the program's own. */
 
-/* A column of so many rows; a block's columns follow those of the rank before. */
+/* This is a column of so many rows. A block's columns follow those of the rank before. */
 static MPI_Datatype column(int rows) {
   MPI_Datatype one, type;
   MPI_OK(MPI_Type_vector(rows, 1, kColumns, MPI_INT, &one));
@@ -21,7 +21,7 @@ static MPI_Datatype column(int rows) {
 
 typedef enum { kAlltoall, kAlltoallw, kAllgather, kForms } form;
 
-/* Starts the call of one column. The type is the program's no longer. */
+/* Starts the call of one column. The program frees the type afterwards. */
 static void start(form how, int* send, int* recv, int at, MPI_Comm comm, MPI_Request* request) {
   const int size = size_of_comm(comm);
   MPI_Datatype type = column(kRows), types[kRanks];
@@ -30,11 +30,11 @@ static void start(form how, int* send, int* recv, int at, MPI_Comm comm, MPI_Req
   if (how == kAlltoall) MPI_OK(MPI_Ialltoall(send + at, 1, type, recv + at, 1, type, comm, request));
   if (how == kAlltoallw) MPI_OK(MPI_Ialltoallw(send + at, ones, places, types, recv + at, ones, places, types, comm, request));
   if (how == kAllgather) MPI_OK(MPI_Iallgather(send + at, 1, type, recv + at, 1, type, comm, request));
-  if (how == kAlltoallw) MPI_OK(MPI_Wait(request, MPI_STATUS_IGNORE)); /* arrays and types are needed that long */
+  if (how == kAlltoallw) MPI_OK(MPI_Wait(request, MPI_STATUS_IGNORE)); /* The arrays and types are needed until then. */
   MPI_Type_free(&type);
 }
 
-/* By what the program may wait with, or ask. */
+/* Completes the call by every function with which the program may wait or test. */
 static void complete(MPI_Request* requests, int call) {
   const int count = kColumns - 1;
   int done = 0, which, indices[kColumns - 1];
@@ -80,7 +80,7 @@ static void columns(form how, int call, MPI_Comm comm) {
   device_free(recv);
 }
 
-/* Does not commute: the first of the two wins, but for what it lacks. */
+/* The operation does not commute. The first of the two wins, except where it lacks a value. */
 static void first_known(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)type;
   for (int at = 0; at < *count; ++at) {
@@ -89,7 +89,7 @@ static void first_known(void* in, void* inout, int* count, MPI_Datatype* type) {
   }
 }
 
-static int known_by(int at, int size) { return at % (2 * size); } /* the lowest rank that knows it; a half is known to nobody */
+static int known_by(int at, int size) { return at % (2 * size); } /* Returns the lowest rank that knows it. Nobody knows one half. */
 
 static void own_operation(int call, MPI_Comm comm) {
   const int rank = rank_in(comm), size = size_of_comm(comm), count = 777;

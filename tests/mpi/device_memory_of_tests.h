@@ -1,4 +1,4 @@
-/* Memory of a device that is made of host memory (virtual_world/host_device.h) and that no processor can touch but by another address. */
+/* This is memory of a device that is made of host memory (virtual_world/host_device.h). No processor can touch it except by another address. */
 #pragma once
 
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 
 static void* (*device_alloc)(size_t bytes, int kind);
 static void (*device_free)(void* memory);
-static void* (*touchable)(const void* memory); /* the address by which this process may touch it */
+static void* (*touchable)(const void* memory); /* It returns the address by which this process may touch it. */
 
 /* HOST_DEVICE is the path of the driver. */
 static void open_driver(void) {

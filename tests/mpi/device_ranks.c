@@ -1,6 +1,5 @@
-/* MPI_Alltoall on the memory of a device that is made of host memory (virtual_world/host_device.h), among
- * processes: kinds of memory that differ between ranks and sides, types with gaps, in place, memory
- * freed and allocated anew. HOST_DEVICE is the path of the driver.
+/* Processes call MPI_Alltoall on the memory of a device that is made of host memory (virtual_world/host_device.h). Kinds of memory differ between
+ * ranks and sides; there are types with gaps, calls in place, and memory that is freed and allocated anew. HOST_DEVICE is the path of the driver.
  *
  *   device_ranks SEED CALLS [LARGEST_COUNT [blocking|pending|persistent [driver_first]]]   pending: MPI_Ialltoall, several at a time */
 #include <dlfcn.h>
@@ -19,13 +18,13 @@ static unsigned draw(unsigned below) {
 }
 
 struct side {
-  int kind, stride;   /* of ints: 1 is contiguous */
+  int kind, stride;   /* The stride is in ints; 1 is contiguous. */
   size_t bytes, shift;
   char* memory;
   MPI_Datatype type;
 };
 
-/* Whether device memory was used as such, and not by way of the host. */
+/* Returns whether device memory was used as such, and not by way of the host. */
 static int carried_on_device(void) {
   const char* (*last)(void) = (const char* (*)(void))dlsym(RTLD_DEFAULT, "crossrail_last_algorithm");
   const char* name = last == NULL ? "native" : last();
@@ -81,7 +80,7 @@ static void fill_sent(const struct call* call) {
   for (int at = 0; at < ints; ++at) ints_of(from)[at * from->stride] = number(rank, at / call->count, at % call->count + call->number);
 }
 
-/* What all ranks draw alike comes first, then what each draws for itself. */
+/* The numbers that all ranks draw alike come first, then those that each draws for itself. */
 static struct call make_call(int call, int largest, uint64_t seed) {
   const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD);
   struct call made = {.number = call};
@@ -125,7 +124,7 @@ static void blocking_calls(int calls, int largest, uint64_t seed) {
     struct call call = make_call(number, largest, seed);
     MPI_OK(MPI_Alltoall(sent_by(&call), call.count, call.send.type, call.recv.memory + call.recv.shift, call.count, call.recv.type,
                         MPI_COMM_WORLD));
-    /* All ranks look for modules at their calls 1, 2, 4, ...; managed memory with gaps goes by the host. */
+    /* All ranks look for modules at their calls 1, 2, 4, .... Managed memory with gaps goes by the host. */
     const int by_host = call.gaps && call.all_kind == kManaged;
     if (number > 4 && !call.mixed && !by_host && size_of_comm(MPI_COMM_WORLD) > 1) CHECK(carried_on_device(), "call %d went by host memory", number);
     end_call(&call);
@@ -186,7 +185,7 @@ int main(int argc, char** argv) {
   const uint64_t seed = argc > 1 ? (uint64_t)atoi(argv[1]) : 1;
   const int calls = argc > 2 ? atoi(argv[2]) : 200, largest = argc > 3 ? atoi(argv[3]) : 20000;
   const char* const form = argc > 4 ? argv[4] : "blocking";
-  const int driver_first = argc > 5; /* of a machine without devices nobody would expect one */
+  const int driver_first = argc > 5; /* Nobody would expect one on a machine without devices. */
   if (driver_first) open_driver();
   MPI_OK(checked_alltoall(MPI_COMM_WORLD, 3, 1));
   if (!driver_first) open_driver();

@@ -1,4 +1,4 @@
-/* A rank that has reset its device: what it and its peers had opened and mapped there is gone, and calls go on. HOST_DEVICE is the path of the driver.
+/* A rank resets its device. What it and its peers had opened and mapped there is gone, and calls go on. HOST_DEVICE is the path of the driver.
  *
  *   device_reset empty   that rank sends and receives nothing any more
  *   device_reset anew    that rank allocates anew, and the calls are on another communicator */
@@ -9,7 +9,7 @@
 
 enum { kCount = 1000, kCalls = 6, kMostRanks = 8 };
 
-/* As struct host_device_options (virtual_world/host_device.h). */
+/* The layout is that of struct host_device_options (virtual_world/host_device.h). */
 struct options {
   int refuse_maps, refuse_all_maps, devices;
   size_t most_bytes;
@@ -18,7 +18,7 @@ struct options {
 };
 
 static int rank, size;
-static char *send, *recv; /* null: this rank has nothing */
+static char *send, *recv; /* They are null if this rank has nothing. */
 
 static void allocate(void) {
   const size_t bytes = sizeof(int) * kCount * (size_t)size;
@@ -35,7 +35,7 @@ static void reset(void) {
   set(&other);
 }
 
-/* `without`: the rank that has nothing; -1: all have. */
+/* `without` is the rank that has nothing; with -1 all ranks have something. */
 static void calls(MPI_Comm comm, int without) {
   int counts[kMostRanks], places[kMostRanks];
   for (int peer = 0; peer < size; ++peer) {

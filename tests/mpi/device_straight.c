@@ -1,5 +1,6 @@
-/* MPI_Alltoallw of blocks whose gaps are equal on both sides but not the same, in device memory (device_memory_of_tests.h), always in the same buffers: from
- * where they lie to where they belong. Blocking, nonblocking and persistent; elements of one run and of several, none, and some of short runs.
+/* MPI_Alltoallw moves blocks whose gaps are equal on both sides but not the same, in device memory (device_memory_of_tests.h), always in the same
+ * buffers, from where they lie to where they belong. Calls are blocking, nonblocking and persistent. Blocks have elements of one run and of several,
+ * no elements, and some of short runs.
  *
  *   device_straight [CALLS] */
 #include "check.h"
@@ -11,7 +12,7 @@
 
 enum { kMostRanks = 8, kUnit = 96, kMostUnits = 4, kRoom = 8 * kUnit * kMostUnits };
 
-/* One block: `runs` runs of `length` ints, `stride` ints apart, `first` ints behind the beginning of its room. */
+/* A block is `runs` runs of `length` ints, `stride` ints apart, `first` ints behind the beginning of its room. */
 typedef struct {
   int runs, length, stride, first;
   MPI_Datatype type;
@@ -25,7 +26,7 @@ static unsigned long long mixed(int a, int b, int c, int d) {
   return word ^ word >> 32;
 }
 
-/* All ranks know how long it is; how it lies knows its owner alone. */
+/* All ranks know how long it is. Its owner alone knows how it lies. */
 static Block block_of(int call, int sender, int receiver, int received) {
   static const int lengths[] = {8, 12, 16, 24, 32, 48, 96, 8, 12, 4};
   const int units = (int)(mixed(call / 3, sender, receiver, 7) % (kMostUnits + 1));
@@ -34,10 +35,10 @@ static Block block_of(int call, int sender, int receiver, int received) {
   block.runs = kUnit * units / block.length;
   block.stride = block.length + 1 + (int)((how >> 16) % 4);
   MPI_Datatype one;
-  if ((how >> 24) % 2 == 0) { /* an element */
+  if ((how >> 24) % 2 == 0) { /* The block is one element. */
     MPI_OK(MPI_Type_vector(block.runs, block.length, block.stride, MPI_INT, &block.type));
     block.count = 1;
-  } else { /* an element a run */
+  } else { /* Each run is an element. */
     MPI_OK(MPI_Type_contiguous(block.length, MPI_INT, &one));
     MPI_OK(MPI_Type_create_resized(one, 0, (MPI_Aint)sizeof(int) * block.stride, &block.type));
     MPI_OK(MPI_Type_free(&one));
@@ -49,7 +50,7 @@ static Block block_of(int call, int sender, int receiver, int received) {
 
 static int value(int call, int sender, int receiver, int at) { return (int)(mixed(call, sender, receiver, at) & 0x7FFFFFFF); }
 
-/* For every int of a block, in the order of the data: `place` in its room, `at` in the block. */
+/* Visits every int of a block in the order of the data: `place` is in its room, `at` is in the block. */
 #define EACH_INT(block, place, at)                                                                     \
   for (int run_ = 0, at = 0; run_ < (block).runs; ++run_)                                              \
     for (int in_ = 0, place = (block).first + run_ * (block).stride; in_ < (block).length; ++in_, ++place, ++at)

@@ -1,6 +1,6 @@
-/* crossrail_alltoall_on_stream, crossrail_alltoallv_on_stream, crossrail_allgather_on_stream and crossrail_reduce_scatter_block_on_stream
- * among processes, on a device that is made of host memory (virtual_world/host_device.h): in order with the stream's other work, on the default stream too, and refusals
- * on all ranks alike. HOST_DEVICE is the path of the driver.
+/* Processes call crossrail_alltoall_on_stream, crossrail_alltoallv_on_stream, crossrail_allgather_on_stream and
+ * crossrail_reduce_scatter_block_on_stream on a device that is made of host memory (virtual_world/host_device.h). Calls are in order with the
+ * stream's other work, on the default stream too, and all ranks refuse alike. HOST_DEVICE is the path of the driver.
  *
  *   device_streams CALLS */
 #include <dlfcn.h>
@@ -37,7 +37,7 @@ static void open_driver(void) {
   vector_on_stream = (vector_on_stream_function*)dlsym(RTLD_DEFAULT, "crossrail_alltoallv_on_stream");
 }
 
-/* Rounds of other data through the same device memory, with nobody waiting between them. */
+/* Rounds of other data go through the same device memory, and nobody waits between them. */
 static void rounds(int count, int calls, void* stream) {
   const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD);
   const size_t all = (size_t)(size * count), bytes = sizeof(int) * all;
@@ -72,7 +72,7 @@ typedef struct {
   int counts[kRanks], places[kRanks];
 } lists;
 
-/* Blocks with one int between them. */
+/* The blocks have one int between them. */
 static void lay_out(lists* sent, lists* received, int call) {
   const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD);
   for (int peer = 0, out = 0, in = 0; peer < size; ++peer) {
@@ -85,16 +85,16 @@ static void lay_out(lists* sent, lists* received, int call) {
   }
 }
 
-/* What calls with the same device memory share: `kept` is what the stream brings there and back, one of each a call. */
+/* Calls with the same device memory share this. `kept` is what the stream brings there and back, and each call has one. */
 typedef struct {
   int calls;
-  size_t all; /* ints of a side */
+  size_t all; /* A side has `all` ints. */
   void* stream;
   int *send, *recv;
-  lists* device; /* of what is sent, and of what is received */
+  lists* device; /* They are of what is sent and of what is received. */
   int *filled, *got, *poison;
   lists* kept;
-  MPI_Datatype from_bottom; /* an int, with the address of `send` in it */
+  MPI_Datatype from_bottom; /* It is an int with the address of `send` in it. */
 } vectors;
 
 static vectors open_vectors(int calls, void* stream) {
@@ -121,7 +121,7 @@ static void close_vectors(vectors* v) {
   MPI_Type_free(&v->from_bottom);
 }
 
-/* Every other call has some of its arrays in host memory, written over once it has returned. What comes is received as bytes. */
+/* Every other call has some of its arrays in host memory, which is overwritten once the call has returned. What comes is received as bytes. */
 static void vector_call(vectors* v, int call) {
   const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD), some = call % 2;
   int *from = v->filled + (size_t)call * v->all, *to = v->got + (size_t)call * v->all;
@@ -159,7 +159,7 @@ static int wrong_ints(const vectors* v, int call) {
   return wrong;
 }
 
-/* What is wrong is told by the next call, on all ranks, and by no other one. */
+/* The next call, and no other one, tells all ranks what is wrong. */
 static void told_late(const vectors* v) {
   const int last = rank_in(MPI_COMM_WORLD) == size_of_comm(MPI_COMM_WORLD) - 1;
   for (int again = 0; again < 2; ++again) {
@@ -176,7 +176,7 @@ static void told_late(const vectors* v) {
   }
 }
 
-/* Lengths that the stream brings to the device before the call, other ones each time, with nobody waiting. */
+/* The stream brings the lengths to the device before the call. They differ each time, and nobody waits. */
 static void vector_rounds(int calls, void* stream) {
   vectors v = open_vectors(calls, stream);
   for (int call = 0; call < calls; ++call) vector_call(&v, call);
@@ -232,7 +232,7 @@ static void refusals(void) {
 
 typedef int scatter_on_stream_function(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, void*);
 
-/* What one rank gets of an allgather, or of a sum that is scattered. */
+/* Returns what one rank gets of an allgather, or of a sum that is scattered. */
 static int gathered(int rank, int peer, int at, int call, int sums) {
   if (!sums) return number(peer, peer, at + call);
   int sum = 0;

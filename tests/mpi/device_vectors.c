@@ -1,6 +1,6 @@
-/* MPI_Alltoallv and w, and MPI_Alltoall, on one rank and on all, on the memory of a device that is made of host memory
- * (virtual_world/host_device.h) and that no processor can touch; by crossrail or by an MPI library which knows nothing of
- * devices. HOST_DEVICE is the path of the driver.
+/* The program calls MPI_Alltoallv and w, and MPI_Alltoall, on one rank and on all, on the memory of a device that is made of host memory
+ * (virtual_world/host_device.h) and that no processor can touch. crossrail carries the calls, or an MPI library which knows nothing of devices.
+ * HOST_DEVICE is the path of the driver.
  *
  *   device_vectors [CALLS [scattered]]    scattered: blocks of both kinds of memory */
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 enum { kMostRanks = 16 };
 
-/* Blocks of different lengths, two ints apart, the odd ints of the type left out; in place every second time. */
+/* Blocks have different lengths and lie two ints apart. The odd ints of the type are left out, and every second call is in place. */
 static void vector(MPI_Comm comm, int call, int by_types) {
   const int rank = rank_in(comm), size = size_of_comm(comm), in_place = call % 2;
   int counts[kMostRanks], offsets[kMostRanks], bytes[kMostRanks];
@@ -48,7 +48,7 @@ static void vector(MPI_Comm comm, int call, int by_types) {
   device_free(recv);
 }
 
-/* Blocks at absolute addresses, those of odd peers in host memory, those of even ones in that of the device. */
+/* Blocks are at absolute addresses. Those of odd peers are in host memory, those of even ones are in device memory. */
 static void scattered(MPI_Comm comm, int call) {
   const int rank = rank_in(comm), size = size_of_comm(comm), count = 50 + call;
   int *send[kMostRanks], *recv[kMostRanks], ones[kMostRanks], zeros[kMostRanks];
@@ -85,7 +85,7 @@ static void scattered(MPI_Comm comm, int call) {
   CHECK(wrong == 0, "%d wrong in memory of the host and of the device on %d ranks", wrong, size);
 }
 
-/* `count` ints, in turns in host memory and in allocations of the device of different lengths, by one type of absolute addresses. */
+/* One type of absolute addresses describes `count` ints, which lie in turns in host memory and in allocations of the device of different lengths. */
 enum { kPieces = 6 };
 typedef struct {
   int *pieces[kPieces], *values[kPieces];
@@ -133,7 +133,7 @@ static void gather_up(spread* it, int on_device) {
   }
 }
 
-/* Data of one type that lie in memory of both kinds; every third call has them in the host's only, and odd ranks in every other one. */
+/* The data of one type lie in memory of both kinds. Every third call has them in host memory only, and so have odd ranks in every other call. */
 static void spread_types(MPI_Comm comm, int call) {
   const int rank = rank_in(comm), size = size_of_comm(comm), count = 60 + call;
   const int on_device = call % 3 != 0 && !(call % 2 != 0 && rank % 2 != 0);
@@ -179,7 +179,7 @@ static void plain(MPI_Comm comm, int call) {
   device_free(recv);
 }
 
-/* Between rank 0 and the others, who each have one block and one type: no more than that may be read. */
+/* Rank 0 and the others each have one block and one type. No more than that may be read. */
 static void between_groups(void) {
   const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD), peers = rank == 0 ? size - 1 : 1;
   MPI_Comm half, both;
@@ -188,7 +188,7 @@ static void between_groups(void) {
   MPI_OK(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank > 0 ? 0 : 1, 1, &both));
   int *counts = malloc(sizeof(int) * (size_t)peers), *places = malloc(sizeof(int) * (size_t)peers);
   int *sent = malloc(sizeof(int) * (size_t)peers), *received = calloc((size_t)peers, sizeof(int));
-  /* What lies behind the types is none. */
+  /* Nothing lies behind the types. */
   MPI_Datatype* types = malloc(sizeof(MPI_Datatype) * (size_t)(peers + size));
   memset(types, 0xA5, sizeof(MPI_Datatype) * (size_t)(peers + size));
   for (int i = 0; i < peers; ++i) {
@@ -215,7 +215,7 @@ int main(int argc, char** argv) {
       vector(comms[which], call, 0);
       vector(comms[which], call, 1);
       plain(comms[which], call);
-      /* Left to the MPI library, as calls of one rank are, these are errors: a copy would keep the distance (copies_far.c). */
+      /* These are errors when they are left to the MPI library, as calls of one rank are: a copy would keep the distance (copies_far.c). */
       if (argc > 2 && which == 1) scattered(comms[which], call);
       if (argc > 2 && which == 1) spread_types(comms[which], call);
     }

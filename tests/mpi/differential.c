@@ -1,5 +1,5 @@
-/* Random MPI_Alltoall calls, each compared byte by byte with what the standard defines it to be: one
- * send and one receive between every two ranks. Buffers, gaps and guards around them included.
+/* The program makes random MPI_Alltoall calls. Each is compared byte by byte with the standard's definition, one send and one receive between every
+ * two ranks. The comparison includes buffers, gaps and the guards around them.
  *
  *   differential SEED CALLS [verbose] */
 #include "check.h"
@@ -9,11 +9,11 @@
 
 enum { kGuardBytes = 256 };
 
-/* Memory of a layout with guards around it. */
+/* This is memory of a layout with guards around it. */
 typedef struct {
   unsigned char* start;
   size_t bytes;
-  unsigned char* base; /* the address that MPI is given */
+  unsigned char* base; /* MPI is given this address. */
 } Area;
 
 static Area make_area(const Layout* layout, int blocks) {
@@ -32,8 +32,7 @@ static void fill_area(Area* area, Random* random) {
   for (size_t i = 0; i < area->bytes; ++i) area->start[i] = (unsigned char)(random_word(random) >> 40);
 }
 
-/* The padding of a long double may travel or not, even within one MPI. All long doubles lie at
- * multiples of 16 bytes from the base here. */
+/* The padding of a long double may travel or not, even within one MPI. All long doubles lie at multiples of 16 bytes from the base here. */
 static void forget_padding(Area* area) {
   for (size_t i = 0; i < area->bytes; ++i) {
     if (((area->start + i - area->base) & 15) >= 10) area->start[i] = 0;
@@ -48,19 +47,19 @@ static Area copy_area(const Area* area) {
   return copy;
 }
 
-/* One random call: what all ranks must agree on, and this rank's own choices. */
+/* One random call has what all ranks must agree on, and this rank's own choices. */
 typedef struct {
   int unit, elements, in_place, absolute;
   Layout send, recv;
   Area from, to, expected;
-  int blocks; /* ranks that we exchange with */
+  int blocks; /* This rank exchanges with so many ranks. */
 } Call;
 
 static void shared_choices(Call* call, Random* common, int inter) {
   static const int elements[] = {0, 1, 1, 2, 3, 4, 6, 8, 12, 12, 24, 60, 120, 240, 720, 2520};
   call->unit = random_below(common, kUnits);
   call->elements = elements[random_below(common, 16)];
-  if (random_below(common, 25) == 0) call->elements = 12 * 1024; /* up to 400 KB a block */
+  if (random_below(common, 25) == 0) call->elements = 12 * 1024; /* A block has up to 400 KB. */
   call->in_place = !inter && random_below(common, 4) == 0;
 }
 
@@ -75,7 +74,7 @@ static void own_choices(Call* call, Random* own) {
   call->absolute = random_below(own, 10) == 0;
 }
 
-/* The definition, by messages on a communicator of its own. */
+/* Computes the definition by messages on a communicator of its own. */
 static void define(Call* call, MPI_Comm comm) {
   const Layout* send = call->in_place ? &call->recv : &call->send;
   const unsigned char* from = call->in_place ? call->to.base : call->from.base;
@@ -92,7 +91,7 @@ static void define(Call* call, MPI_Comm comm) {
   free(requests);
 }
 
-/* The same memory by absolute addresses: MPI_BOTTOM and one element of a type that knows them. */
+/* Describes the same memory by absolute addresses: MPI_BOTTOM and one element of a type that knows them. */
 static MPI_Datatype absolute_type(const Layout* layout, const unsigned char* base) {
   MPI_Aint address;
   MPI_Datatype made;

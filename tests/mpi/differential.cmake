@@ -1,4 +1,4 @@
-# Random calls against the definition: every MPI, several sizes, every algorithm by force.
+# Random calls are compared with the definition, under every MPI, with several sizes, and with every algorithm by force.
 mpi_test_program(differential differential.c random_types.c random_comms.c CASES 0)
 
 foreach(mpi IN LISTS MPI_TEST_MPIS)
@@ -21,7 +21,7 @@ foreach(algorithm linear pairwise bruck node_shared node_single_copy)
   endforeach()
 endforeach()
 
-# Several nodes on one machine, even, uneven and interleaved.
+# Several nodes are on one machine: even, uneven and interleaved ones.
 foreach(algorithm linear pairwise bruck)
   foreach(nodes 0,0,1,1 0,1,1,1 0,1,0,1)
     string(REPLACE "," "" name ${nodes})
@@ -29,7 +29,7 @@ foreach(algorithm linear pairwise bruck)
       --set CROSSRAIL_ALLTOALL=${algorithm} --expect-carried MPI_Alltoall:20:${algorithm} differential 41 150)
   endforeach()
 endforeach()
-# Carried throughout: MPICH 4.0 itself fails in place with pair types laid out differently by rank.
+# crossrail carries all calls here: MPICH 4.0 itself fails in place with pair types laid out differently by rank.
 mpi_test(differential_nodes mpich4 4 ARGS --set CROSSRAIL_NODES=0,0,0,1 --set CROSSRAIL_ALLTOALL=pairwise
   differential 42 150)
 mpi_test(differential_nodes openmpi4 5 ARGS --set CROSSRAIL_NODES=0,1,0,2,2 differential 43 150)
@@ -38,7 +38,7 @@ mpi_test(differential_no_row openmpi4 2 ARGS --set CROSSRAIL_NODES=0,1 --set CRO
 mpi_test(differential_no_segment openmpi4 4 ARGS --set CROSSRAIL_SEGMENT=none differential 44 150)
 mpi_test(differential_little_scratch openmpi4 4 ARGS --set CROSSRAIL_SCRATCH=64K differential 45 150)
 
-# A setting that makes no sense is ignored, and said once; rows of a table may be for one MPI library.
+# A setting that makes no sense is ignored, and a message says so once. Rows of a table may be for one MPI library.
 mpi_test(differential_senseless openmpi4 3 ALONE ARGS --set "CROSSRAIL_ALLTOALL=node_shared pakcet=5"
   --expect-once "CROSSRAIL_ALLTOALL=node_shared pakcet=5 is ignored: node_shared has no parameter 'pakcet'"
   --expect-carried MPI_Alltoall:60 differential 46 150)
@@ -53,7 +53,7 @@ foreach(of openmpi4:bruck openmpi5:pairwise mpich4:linear)
     --expect-carried MPI_Alltoall:60:${algorithm} differential 47 150)
 endforeach()
 
-# MPI_Alltoallv and MPI_Alltoallw the same way, with large counts where there are any.
+# MPI_Alltoallv and MPI_Alltoallw are tested the same way, with large counts where there are any.
 mpi_test_program(differential_vector differential_vector.c vector_sides.c random_types.c random_comms.c CASES 0)
 set(MPI_TEST_VECTOR_ALGORITHMS pairwise scatter_destination node_shared)             # of one node
 set(MPI_TEST_VECTOR_NODES_ALGORITHMS pairwise scatter_destination leader_pipelined)  # of several
@@ -90,7 +90,7 @@ mpi_test(differential_vector_default mpich5 3 ARGS differential_vector 93 150)
 mpi_test(differential_vector_off openmpi4 3 ARGS --set CROSSRAIL=0 --expect-native MPI_Alltoallv:20
   --expect-native MPI_Alltoallw:20 differential_vector 94 150)
 
-# Sides in the memory of a pretended device, whose module lies beside a copy of crossrail's library.
+# Sides lie in the memory of a pretended device, whose module lies beside a copy of crossrail's library.
 set(MPI_TEST_PRETEND ${MPI_TEST_PROGRAMS}/pretend)
 mpi_test_libraries(${MPI_TEST_PRETEND} libraries)
 foreach(part driver:libcuda.so.1 module:libcrossrail_cuda.so)
@@ -118,7 +118,7 @@ foreach(mpi openmpi4 mpich4)
     --expect-carried MPI_Allreduce:60 reductions 11 400)
 endforeach()
 
-# All operations on all types, in all forms.
+# The program reduces by all operations on all types, in all forms.
 mpi_test_program(reductions reductions.c reduction_types.c random_comms.c CASES 0)
 foreach(mpi IN LISTS MPI_TEST_MPIS)
   foreach(ranks 2 4)
@@ -142,7 +142,7 @@ mpi_test(reductions_no_segment openmpi4 4 ARGS --set CROSSRAIL_SEGMENT=none redu
 mpi_test(reductions_little_scratch mpich4 4 ARGS --set CROSSRAIL_SCRATCH=64K reductions 9 300)
 mpi_test(reductions_off openmpi4 2 ARGS --set CROSSRAIL=0 --expect-native MPI_Allreduce:60 reductions 10 300)
 
-# 16-bit floats, which two libraries have, under names of their own.
+# Two libraries have 16-bit floats, under names of their own.
 mpi_test_program(half_floats half_floats.c CASES 0 BUILDS openmpi5 mpich4 mpich5)
 foreach(mpi openmpi5 mpich5)
   mpi_test(half_floats ${mpi} 3 ARGS --expect-text "tried MPIX_C_FLOAT16" --expect-carried MPI_Allreduce:20:node_shared half_floats)
@@ -153,7 +153,7 @@ endforeach()
 mpi_test(half_floats_both mpich5 4 ARGS --expect-text "tried MPIX_BFLOAT16" half_floats)
 mpi_test(half_floats mpich4 2 ARGS --forbid-text "tried" half_floats)
 
-# Floats of 8 and 16 bits by crossrail's own operations, which are operations of the program's to the MPI library.
+# crossrail's own operations reduce floats of 8 and 16 bits. To the MPI library they are operations of the program's.
 mpi_test_program(short_floats short_floats.c FLAGS -I${PROJECT_SOURCE_DIR}/include)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   mpi_test(short_floats ${mpi} 4 ARGS --expect-carried MPI_Allreduce:40 --expect-carried MPI_Reduce_scatter_block:20 short_floats)
@@ -162,7 +162,7 @@ endforeach()
 mpi_test(short_floats_nodes openmpi4 4 ARGS --set CROSSRAIL_NODES=0,1,1,0 --expect-carried MPI_Allreduce:40 short_floats)
 mpi_test(short_floats_in_order mpich5 4 ARGS --set CROSSRAIL_NODES=0,1,1,0 --set CROSSRAIL_REPRODUCIBLE=on --expect-carried MPI_Allreduce:48:rank_order short_floats)
 
-# The order of the ranks, wherever they are: the same bits in every layout, from the first call on.
+# Reductions follow the order of the ranks, wherever they are. Every layout gives the same bits, from the first call on.
 mpi_test_program(reproducible reproducible.c CASES 0)
 set(MPI_TEST_BITS_4 "bits of all results: a0510485289a782d")
 set(in_order --set CROSSRAIL_REPRODUCIBLE=on --forbid-text "does not cover")
@@ -189,12 +189,13 @@ endforeach()
 # Persistent calls are never carried under MPICH 4.0.
 mpi_test(reproducible_persistent mpich4 4 ARGS --set CROSSRAIL_REPRODUCIBLE=on --expect-once "does not cover this MPI_Allreduce_init, nor others like it"
   --no-pass --exit any reproducible persistent)
-# In a file, which not all ranks need have: from the ninth call on, and the first ones are told.
+# The setting is in a file, which not all ranks need have. It holds from the ninth call on, and a message tells of the
+# first calls.
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/reproducible.conf "reproducible = on\n")
 mpi_test(reproducible_file openmpi4 4 ARGS --set CROSSRAIL_CONFIG=${CMAKE_CURRENT_BINARY_DIR}/reproducible.conf --set CROSSRAIL_NODES=0,0,1,1
   --expect-once "does not cover this MPI_Allreduce, nor others like it: the first calls on a communicator" --expect-carried MPI_Allreduce:34 --no-pass --exit any reproducible)
 
-# MPI_Allgather and MPI_Reduce_scatter_block, in all forms.
+# The program calls MPI_Allgather and MPI_Reduce_scatter_block, in all forms.
 mpi_test_program(gatherings gatherings.c reduction_types.c random_types.c random_comms.c CASES 0)
 set(both --expect-carried MPI_Allgather:30 --expect-carried MPI_Reduce_scatter_block:30)
 foreach(mpi IN LISTS MPI_TEST_MPIS)
@@ -222,7 +223,7 @@ foreach(mpi openmpi4 mpich4)
   mpi_test(gatherings_device ${mpi} 3 ARGS --libraries ${MPI_TEST_PRETEND} --set PRETEND_DRIVER=${MPI_TEST_PRETEND}/libcuda.so.1 ${both} gatherings 11 400)
 endforeach()
 
-# MPI_Allgatherv and MPI_Reduce_scatter, in all forms.
+# The program calls MPI_Allgatherv and MPI_Reduce_scatter, in all forms.
 mpi_test_program(unequal_gatherings unequal_gatherings.c reduction_types.c random_types.c random_comms.c CASES 0)
 set(both --expect-carried MPI_Allgatherv:30 --expect-carried MPI_Reduce_scatter:30)
 foreach(mpi IN LISTS MPI_TEST_MPIS)
@@ -256,7 +257,8 @@ foreach(mpi openmpi4 openmpi5 mpich5)
   mpi_test(receives_nothing ${mpi} 3 ARGS receives_nothing)
 endforeach()
 
-# Every rank with a configuration file of its own: rank 0's holds for all, and where another comes first, that one's.
+# Every rank has a configuration file of its own. Rank 0's holds for all; where another rank comes first, that one's
+# does.
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   set(by_rank --wrap ${CMAKE_CURRENT_LIST_DIR}/files_by_rank.sh)
   mpi_test(setting_files ${mpi} 4 ARGS ${by_rank} --expect-carried MPI_Alltoall:900:bruck reuse 1000 4)
@@ -264,7 +266,8 @@ foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   mpi_test(setting_files_nodes ${mpi} 4 ARGS ${by_rank} --set CROSSRAIL_NODES=0,0,1,1 differential 61 100)
 endforeach()
 
-# More than 2^31 elements, where they are asked for (CROSSRAIL_LARGE_TESTS=1) and there is memory for them, one such test at a time.
+# These tests use more than 2^31 elements. They run one at a time, where CROSSRAIL_LARGE_TESTS=1 asks for them and there is memory
+# for them.
 mpi_test_program(long_counts long_counts.c BUILDS mpich4 mpich5)
 foreach(mpi mpich4 mpich5)
   mpi_test(long_counts ${mpi} 2 SECONDS 150 PROPERTIES RESOURCE_LOCK long_counts ARGS --needs "printenv CROSSRAIL_LARGE_TESTS >/dev/null && awk '/^MemAvailable/ {exit $2 < 16 * 1024 * 1024}' /proc/meminfo"

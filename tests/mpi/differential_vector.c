@@ -1,11 +1,9 @@
-/* Random MPI_Alltoallv and MPI_Alltoallw calls (large counts too, where MPI has them), each compared
- * byte by byte with what the standard defines it to be: one send and one receive between every two
- * ranks. Gaps between blocks, guards, and the send side included.
+/* The program makes random MPI_Alltoallv and MPI_Alltoallw calls (with large counts too, where MPI has them). Each is compared byte by byte with the
+ * standard's definition, one send and one receive between every two ranks. The comparison includes gaps between blocks, guards, and the send side.
  *
  *   differential_vector SEED CALLS [LARGEST]      most granules a block
  *
- * PRETEND_DRIVER is the path of a pretended device driver (pretend_driver.c): about half of the sides
- * lie in its memory then. */
+ * PRETEND_DRIVER is the path of a pretended device driver (pretend_driver.c). With it about half of the sides lie in its memory. */
 #include <dlfcn.h>
 
 #include "check.h"
@@ -23,7 +21,7 @@
 
 static int largest = 40;
 
-/* The definition, by messages on the same communicator. */
+/* Computes the definition by messages on the same communicator. */
 static void define(const Sides* sides, const VectorSide* send, MPI_Comm comm) {
   const VectorSide* recv = &sides->recv;
   unsigned char* expected = sides->expected + (recv->base - recv->memory);
@@ -79,7 +77,7 @@ static void load_driver(void) {
   device_open = (void (*)(int))dlsym(driver, "pretend_open");
 }
 
-/* Between host memory and the driver's; returns what the side lay in until now. */
+/* Moves a side between host memory and the driver's. Returns what the side lay in until now. */
 static unsigned char* move_side(VectorSide* side, unsigned char* to) {
   unsigned char* from = side->memory;
   device_open(1);
@@ -90,7 +88,7 @@ static unsigned char* move_side(VectorSide* side, unsigned char* to) {
   return from;
 }
 
-/* In place the send arguments are ignored, whatever they are. */
+/* In place, MPI ignores the send arguments, whatever they are. */
 static const Arguments kInPlace = {.address = NULL};
 
 static int do_call(Sides* sides, MPI_Comm comm) {
@@ -151,7 +149,7 @@ static void shared_choices(Sides* sides, Random* common, int inter) {
   static const char patterns[] = {'d', 'd', 's', 'z', 'o', 'e'};
   do {
     sides->unit = random_below(common, kUnits);
-  } while (has_long_double(sides->unit)); /* whose padding may travel or not */
+  } while (has_long_double(sides->unit)); /* Its padding may travel or not. */
   sides->granule = granules[random_below(common, 7)];
   sides->pattern = patterns[random_below(common, 6)];
   sides->many_types = random_below(common, 2);
@@ -177,7 +175,7 @@ int main(int argc, char** argv) {
     if (comm == MPI_COMM_NULL) continue;
     sides.inter = comms.inter[which];
     make_sides(&sides, comm, &own);
-    /* Not in calls that crossrail leaves to the MPI library, which knows nothing of this device. */
+    /* Calls that crossrail leaves to the MPI library are excluded, since that library knows nothing of this device. */
     for (int side = 0; side < 2; ++side) sides.on_device[side] = !sides.inter && sides.ranks > 1 && random_below(&own, 2);
     one_call(&sides, i, comm, comms.name[which]);
     free_sides(&sides);

@@ -1,17 +1,17 @@
-/* Ranks that do not agree about the size of a block. MPI says an error may come; a hang may not.
+/* Ranks do not agree about the size of a block. MPI says that an error may come; a hang may not.
  *
  *   disagreement CASE [fatal]      with 'fatal' the default error handler shall end the job
  *
- * Prints the class of the error. */
+ * It prints the class of the error. */
 #include "check.h"
 
 enum { kMostBytes = 1 << 21 };
 
 typedef struct {
   const char* name;
-  int odd_count, count; /* ints a block: of rank 1, of all others */
-  int own_sides;        /* rank 1 differs between its own send and receive side */
-  int warm;             /* correct calls before */
+  int odd_count, count; /* These are the ints a block of rank 1 and of all others. */
+  int own_sides;        /* Rank 1 differs between its own send and receive side. */
+  int warm;             /* So many correct calls come before. */
 } Case;
 
 static const Case kCases[] = {
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
   if (argc < 3) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   call(which, send, recv);
   if (argc > 2) printf("SURVIVED\n");
-  MPI_OK(MPI_Barrier(MPI_COMM_WORLD)); /* other collectives still work */
+  MPI_OK(MPI_Barrier(MPI_COMM_WORLD)); /* Other collectives still work. */
   MPI_OK(checked_alltoall(MPI_COMM_WORLD, 5, 1));
   free(send);
   free(recv);

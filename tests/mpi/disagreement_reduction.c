@@ -1,4 +1,4 @@
-/* Ranks that do not agree about a reduction. MPI says an error may come; a hang may not.
+/* Ranks do not agree about a reduction. MPI says that an error may come; a hang may not.
  *
  *   disagreement_reduction count | operation | type | collective */
 #include "check.h"
@@ -15,13 +15,13 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   float* send = calloc(4000, sizeof *send);
   float* recv = calloc(4000, sizeof *recv);
-  for (int warm = 0; warm < 12; ++warm) MPI_OK(call("", 0, send, recv)); /* the ninth opens the communicator */
+  for (int warm = 0; warm < 12; ++warm) MPI_OK(call("", 0, send, recv)); /* The ninth call opens the communicator. */
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   const int code = call(argc > 1 ? argv[1] : "count", rank_in(MPI_COMM_WORLD) == 1, send, recv);
   int class = MPI_SUCCESS;
   MPI_Error_class(code, &class);
   CHECK(class == MPI_ERR_TRUNCATE || class == MPI_ERR_OTHER, "class %d", class);
-  MPI_OK(MPI_Barrier(MPI_COMM_WORLD)); /* other collectives still work, and this one by the MPI library */
+  MPI_OK(MPI_Barrier(MPI_COMM_WORLD)); /* Other collectives still work, and so does this one by the MPI library. */
   MPI_OK(call("", 0, send, recv));
   free(send);
   free(recv);

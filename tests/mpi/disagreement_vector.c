@@ -1,5 +1,4 @@
-/* Two ranks that do not agree about the block between them, in MPI_Alltoallv and MPI_Alltoallw. MPI
- * says an error may come; a hang may not.
+/* Two ranks do not agree about the block between them, in MPI_Alltoallv and MPI_Alltoallw. MPI says that an error may come; a hang may not.
  *
  *   disagreement_vector CASE [fatal | once | taken]
  *      fatal   the default error handler shall end the job
@@ -7,18 +6,18 @@
  *              that got no error hears late of it
  *      taken   a receiver that expects more than is sent gets what is sent, without an error
  *
- * Prints the class of the error. */
+ * It prints the class of the error. */
 #include "check.h"
 
 enum { kMostBytes = 1 << 22, kMostRanks = 16, kMark = 1000000 };
 
 typedef struct {
   const char* name;
-  int sent, awaited; /* ints from rank 1 to rank 0: as rank 1, and as rank 0 sees it */
-  int others;        /* ints in all other blocks */
-  int own_sides;     /* it is from rank 1 to itself */
-  int types;         /* MPI_Alltoallw: the counts agree, the types do not */
-  int warm;          /* correct calls before */
+  int sent, awaited; /* Rank 1 sends `sent` ints to rank 0, who awaits `awaited`. */
+  int others;        /* All other blocks have so many ints. */
+  int own_sides;     /* The block is from rank 1 to itself. */
+  int types;         /* In MPI_Alltoallw the counts agree, and the types do not. */
+  int warm;          /* So many correct calls come before. */
 } Case;
 
 static const Case kCases[] = {
@@ -58,7 +57,7 @@ static int call(const Case* which, const int* send, int* recv) {
   return MPI_Alltoallv(send, counts_out, places, MPI_INT, recv, counts_in, places, MPI_INT, MPI_COMM_WORLD);
 }
 
-/* Of the block from rank 1, where it is shorter than awaited. */
+/* Checks the block from rank 1 where it is shorter than awaited. */
 static void check_taken(const Case* which, const int* recv) {
   if (rank_in(MPI_COMM_WORLD) != 0) return;
   const int* block = recv + places[1];
@@ -78,7 +77,7 @@ static void disagree(const Case* which, int* send, int* recv, int taken) {
   printf("class %d\n", class);
   fflush(stdout);
   CHECK(class == MPI_SUCCESS || class == MPI_ERR_TRUNCATE || class == MPI_ERR_OTHER || class == MPI_ERR_INTERN, "class %d", class);
-  MPI_OK(MPI_Allreduce(&errors, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD)); /* other collectives still work */
+  MPI_OK(MPI_Allreduce(&errors, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD)); /* Other collectives still work. */
   CHECK(taken ? all == 0 : all > 0, "%d ranks have got an error", all);
   if (taken) check_taken(which, recv);
 }

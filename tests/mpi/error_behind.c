@@ -15,7 +15,7 @@ enum { kMostRanks = 16, kInts = 32 };
 
 static int send[kMostRanks * kInts], recv[kMostRanks * kInts];
 
-/* Rank `from` sends `sent` ints to rank `to`, who awaits another number; nobody else sends anything. */
+/* Rank `from` sends `sent` ints to rank `to`, who awaits another number. Nobody else sends anything. */
 static int lone(int from, int to, int sent, int awaited) {
   int out[kMostRanks] = {0}, in[kMostRanks] = {0}, places[kMostRanks];
   for (int i = 0; i < kMostRanks; ++i) places[i] = i * kInts;
@@ -29,7 +29,7 @@ static int in_place(void) {
   return MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, recv, kInts, MPI_INT, MPI_COMM_WORLD);
 }
 
-/* How many ranks got an error in the call that has this code. */
+/* Returns how many ranks got an error in the call that has this code. */
 static int errors_in(int code) {
   int mine = code != MPI_SUCCESS, all = 0;
   MPI_OK(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   const int errors = errors_in(next_call(which));
   CHECK(errors == 0 || errors == size, "an error on %d of %d ranks", errors, size);
   CHECK(errors == 0 || strcmp(which, "in_place") == 0 || more, "an error in a call that can be made natively");
-  MPI_OK(checked_alltoall(MPI_COMM_WORLD, 7, 2)); /* and all is well again */
+  MPI_OK(checked_alltoall(MPI_COMM_WORLD, 7, 2)); /* All is well again. */
   MPI_OK(lone(0, 1, 4, 4));
   const int result = verdict();
   MPI_Finalize();

@@ -1,4 +1,4 @@
-/* What MPI_Error_class and MPI_Error_string say of errors of crossrail's.
+/* The program checks what MPI_Error_class and MPI_Error_string say of crossrail's errors.
  *
  *   error_strings ours | by_version [pending]      the string is our sentence; not under MPICH 4.0 */
 #include "check.h"
@@ -20,7 +20,7 @@ static int last_used_code(void) {
   return found ? *value : -1;
 }
 
-/* A nonblocking call on a communicator on which there has been an error: nobody tests for its class, so there is always a sentence. */
+/* This makes a nonblocking call on a communicator on which there has been an error. Nobody tests for its class, so there is always a sentence. */
 static void go_on(MPI_Comm comm, int* send, int* recv) {
   char text[MPI_MAX_ERROR_STRING + 1] = "";
   int class = MPI_SUCCESS, length = 0;
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   const int before = last_used_code();
   MPI_OK(checked_alltoall(MPI_COMM_WORLD, 3, 0));
   CHECK(last_used_code() == before, "codes were added before any error");
-  /* First: later there may be no memory for calls that are pending. */
+  /* This comes first because later there may be no memory for calls that are pending. */
   if (argc > 2) check(disagree(100, 1), again);
   for (int one = 0; one < kErrors; ++one) {
     codes[one] = disagree(2 + one / 2 * 2, 0);
@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
   }
   MPI_OK(MPI_Allreduce(&different, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
   if (ours) CHECK(most > 1, "one sentence for all errors");
-  for (int one = 0; one < kErrors; ++one) { /* what was told once stays as it was */
+  for (int one = 0; one < kErrors; ++one) { /* What was told once stays as it was. */
     check(codes[one], again);
     CHECK(strcmp(again, texts[one]) == 0, "'%s' has become '%s'", texts[one], again);
   }

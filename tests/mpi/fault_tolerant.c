@@ -1,5 +1,5 @@
-/* What programs that survive failures (ULFM) rely on: a call that waits on a communicator ends when another rank revokes it,
- * with the class that says so; a dead process is told by its class; and the program goes on without it.
+/* Programs that survive failures (ULFM) rely on this. A call that waits on a communicator ends when another rank revokes it, with the class that says
+ * so; a dead process is told by its class; and the program goes on without it.
  *
  *   fault_tolerant revoked | killed */
 #include <dlfcn.h>
@@ -19,7 +19,7 @@ static int class_of(int code) {
   return class;
 }
 
-/* A call on a communicator of which rank 1 is lost or has left. */
+/* Makes a call on a communicator of which rank 1 is lost or has left. */
 static void fail(MPI_Comm comm, int revoked) {
   const int rank = rank_in(comm);
   if (rank == 1 && !revoked) kill(getpid(), SIGKILL);

@@ -1,5 +1,6 @@
-/* Calls, and MPI_Finalize, in a function that the process calls at its end, after the static objects and the thread's own of all libraries have
- * been destroyed: it was registered before any of them was there. With HOST_DEVICE, the path of a driver, on device memory, too. */
+/* A function that the process calls at its end makes calls and calls MPI_Finalize, after the static objects and the thread's own objects of all
+ * libraries have been destroyed: it was registered before any of them was there. With HOST_DEVICE, the path of a driver, it also makes calls on
+ * device memory. */
 #include <unistd.h>
 
 #include "check.h"
@@ -8,7 +9,7 @@
 enum { kCount = 3000, kRanks = 16 };
 
 static int *send, *recv, *sent, *got;
-static MPI_Comm kept; /* never freed */
+static MPI_Comm kept; /* It is never freed. */
 
 static void calls(MPI_Comm comm, int call) {
   const int rank = rank_in(comm), size = size_of_comm(comm);

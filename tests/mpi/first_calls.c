@@ -1,4 +1,4 @@
-/* The first calls on a communicator, which may or may not open it:
+/* The first calls on a communicator may or may not open it:
  *
  *   first_calls repeated   one rank makes a call with a wrong argument, is told so, and makes it rightly; the others call once
  *   first_calls ahead      a rank that waits for nobody in its call sends the message that another rank awaits before its own
@@ -15,7 +15,7 @@ static void count_error(MPI_Comm* comm, int* code, ...) {
 typedef enum { alltoall, ialltoall, allreduce, kWays } Way;
 typedef enum { negative, uncommitted, kWrongs } Wrong;
 
-/* MPI's code. */
+/* Returns MPI's code. */
 static int call(Way way, int count, MPI_Datatype type, const int* send, int* recv, MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
   if (way == alltoall) return MPI_Alltoall(send, count, type, recv, count, type, comm);
@@ -62,14 +62,14 @@ static void repeated(void) {
   for (int way = 0; way < kWays; ++way) {
     for (int wrong = 0; wrong < kWrongs; ++wrong) {
 #ifdef MPICH_VERSION
-      if (way == allreduce && wrong == negative) continue; /* MPICH 4.0 crashes */
+      if (way == allreduce && wrong == negative) continue; /* MPICH 4.0 crashes. */
 #endif
       for (size_t i = 0; i < sizeof kAt / sizeof kAt[0]; ++i) repeat((Way)way, (Wrong)wrong, kAt[i], i % 2 == 0 ? 0 : 1);
     }
   }
 }
 
-/* Of rank 0's, before rank 1's. */
+/* Rank 0's exchange comes before rank 1's. */
 static void exchange_in_turn(MPI_Comm comm, int which) {
   const int rank = rank_in(comm), root = 0;
   int value = rank == root ? 7 : -1, sum = 0, nothing[1] = {0};
@@ -81,11 +81,11 @@ static void exchange_in_turn(MPI_Comm comm, int which) {
   if (which == 0) CHECK(value == 7, "%d by MPI_Bcast", value);
 }
 
-/* With nonblocking calls before, on a communicator of two ranks. */
+/* Nonblocking calls come before, on a communicator of two ranks. */
 static void ahead(void) {
   for (int which = 0; which < 3; ++which) {
     for (int before = 0; before < 4; ++before) {
-      if (which == 1 && before > 0) continue; /* once it is open, a first call of any size plans */
+      if (which == 1 && before > 0) continue; /* Once it is open, a first call of any size plans. */
       MPI_Comm comm;
       MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
       for (int i = 0; i < before; ++i) {
@@ -99,7 +99,7 @@ static void ahead(void) {
   }
 }
 
-/* Nonblocking calls wait for nobody, however many there are before the others come: rank 0 comes when rank 1 has made them all. */
+/* Nonblocking calls wait for nobody, however many there are before the others come. Rank 0 comes when rank 1 has made them all. */
 static void freed(void) {
   enum { kMost = 40 };
   static int send[kMost][2], recv[kMost][2];

@@ -1,9 +1,9 @@
-/* What programs do to floating-point numbers is heeded by calls that are pending, whoever advances them: rounding, traps that were on when
- * earlier calls were made, and flags.
+/* Pending calls heed what programs do to floating-point numbers, whoever advances them. The program tests rounding, traps that were on when earlier
+ * calls were made, and flags.
  *
  *   float_environment */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1 /* feenableexcept */
+#define _GNU_SOURCE 1 /* It declares feenableexcept. */
 #endif
 #include <fenv.h>
 #include <math.h>
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int rank = rank_in(MPI_COMM_WORLD);
   feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_INEXACT);
-  calls(300); /* on stacks, by threads that are made here; compared with native ones */
+  calls(300); /* They run on stacks, by threads made here, and are compared with native ones. */
   fedisableexcept(FE_ALL_EXCEPT);
   rounding(rank);
   flags(rank);

@@ -1,4 +1,4 @@
-/* Starts a program that may not use process_vm_readv, as in a container: EPERM from the kernel.
+/* This starts a program that may not use process_vm_readv, as in a container: the kernel returns EPERM.
  *
  *   forbid_process_vm program argument... */
 #include <errno.h>
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   }
   char byte = 1, copy = 0;
   struct iovec from = {&byte, 1}, to = {&copy, 1};
-  if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != -1 || errno != EPERM) return 3; /* not forbidden */
+  if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != -1 || errno != EPERM) return 3; /* It is not forbidden. */
   execvp(argv[1], argv + 1);
   perror(argv[1]);
   return 2;

@@ -1,5 +1,5 @@
-/* A rank that forgets to wait for nonblocking collectives and goes to MPI_Finalize, which MPI forbids: the others have its data all the same,
- * as MPI libraries go on with theirs within MPI_Finalize.
+/* A rank forgets to wait for nonblocking collectives and goes to MPI_Finalize, which MPI forbids. The others have its data all the same, as MPI
+ * libraries go on with theirs within MPI_Finalize.
  *
  *   forgotten_waits INTS */
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* Communicators on which ranks have called with different sizes are freed, and the program goes on: what has been sent in those calls
- * and has never been received must not end it (MPICH 5 ends a program that frees a communicator with messages on it). */
+/* The program frees communicators on which ranks have called with different sizes, and goes on. What has been sent in those calls and has never been
+ * received must not end it (MPICH 5 ends a program that frees a communicator with messages on it). */
 #include "check.h"
 
 enum { kRounds = 12, kMost = 300 };

@@ -1,4 +1,4 @@
-/* For programs that have a malloc of their own. */
+/* This header is for programs that have a malloc of their own. */
 #pragma once
 
 #include <dlfcn.h>
@@ -6,7 +6,7 @@
 
 extern void* __libc_malloc(size_t bytes);
 
-/* Whether this address lies in a library of crossrail's. May allocate. */
+/* Returns whether this address lies in a library of crossrail's. It may allocate. */
 static inline int from_crossrail(const void* caller) {
   Dl_info info;
   return dladdr(caller, &info) != 0 && info.dli_fname != NULL && strstr(info.dli_fname, "libcrossrail") != NULL;

@@ -1,10 +1,10 @@
-/* Random calls of MPI_Allgather and MPI_Reduce_scatter_block, their nonblocking and persistent forms and their large counts: layouts of
- * each rank's own, every operation of MPI's on every type for which the standard defines it, in place or not, on several
+/* The program makes random calls of MPI_Allgather and MPI_Reduce_scatter_block, of their nonblocking and persistent forms and with large counts. Each
+ * rank has layouts of its own. The calls use every operation of MPI's on every type for which the standard defines it, in place or not, on several
  * communicators. Results are compared byte by byte with the definition, gaps and guards included.
  *
  *   gatherings SEED CALLS
  *
- * PRETEND_DRIVER: as in guarded_areas.h. */
+ * PRETEND_DRIVER is as in guarded_areas.h. */
 #include "check.h"
 
 #include "guarded_areas.h"
@@ -21,17 +21,17 @@ enum { kLargeCounts = 1 };
 enum { kLargeCounts = 0 };
 #endif
 
-/* A call as all ranks know it, and this rank's sides. */
+/* This is a call as all ranks know it, and this rank's sides. */
 typedef struct {
   int gathers, in_place, large;
   Form form;
-  Layout send, recv; /* of a block */
-  const TypeRow* row; /* of a reduction */
+  Layout send, recv; /* They are the layouts of a block. */
+  const TypeRow* row; /* It is set for a reduction. */
   int op, ranks, rank;
   Area from, to, expected;
 } Call;
 
-/* The bytes of all ranks' blocks, in their order, in memory of the caller's to free. */
+/* Returns the bytes of all ranks' blocks, in their order. The caller frees the memory. */
 static unsigned char* all_blocks(const void* mine, int bytes, int ranks, MPI_Comm comm) {
   unsigned char* all = malloc((size_t)bytes * (size_t)ranks + 1);
   memcpy(all + (size_t)bytes * (size_t)rank_in(comm), mine, (size_t)bytes);
@@ -71,7 +71,7 @@ static void define_scatter(Call* call, MPI_Comm comm) {
   free(all);
 }
 
-/* The six functions, or their large-count twins. */
+/* These are the six functions, or their large-count twins. */
 #define CALLS(suffix, Count)                                                                                                         \
   static int do_calls##suffix(const Call* call, MPI_Comm comm, const void* from) {                                                   \
     const Layout *out = &call->send, *in = &call->recv;                                                                              \
@@ -128,7 +128,7 @@ static void compare(const Call* call, int index, const char* comm_name) {
         (long)(call->to.start + first - call->to.base));
 }
 
-/* Alike on all ranks. */
+/* All ranks choose alike. */
 static void choose(Call* call, int* unit, int* elements, Random* common) {
   static const int counts[] = {0, 1, 1, 2, 3, 5, 7, 14, 15, 64, 100, 500, 1000, 5000, kMostElements};
   memset(call, 0, sizeof *call);
@@ -160,7 +160,7 @@ static void one_call(int index, MPI_Comm comm, const char* comm_name, Random* co
     call.send = call.recv = (Layout){call.row->type(), elements, 1, ""};
     call.to = make_area(&call.recv, call.in_place ? call.ranks : 1, own);
     if (!call.in_place) call.from = make_area(&call.send, call.ranks, own);
-    /* Gaps of pairs: they need not travel. */
+    /* The gaps of pairs need not travel. */
     memset(call.to.start, 0xA5, call.to.bytes);
     if (!call.in_place) memset(call.from.start, 0xA5, call.from.bytes);
     const size_t element = (size_t)extent_of(&call.recv) / (size_t)(elements > 0 ? elements : 1);

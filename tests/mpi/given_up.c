@@ -1,6 +1,6 @@
-/* MPI_Request_free and MPI_Cancel of nonblocking collectives under way, which MPI forbids: refused, with an error of the communicator, and
- * the request left as it is. So the call ends as if nobody had asked, and MPI_Finalize with it. MPICH 5 frees, and the call goes on. What
- * MPI allows goes on as ever.
+/* MPI forbids MPI_Request_free and MPI_Cancel of nonblocking collectives under way. They are refused with an error of the communicator, and the
+ * request is left as it is. So the call ends as if nobody had asked, and MPI_Finalize with it. MPICH 5 frees, and the call goes on. What MPI allows
+ * goes on as ever.
  *
  *   given_up [threads] [persistent]      `threads`: at MPI_THREAD_MULTIPLE; `persistent`: persistent calls, too */
 #include "check.h"
@@ -48,7 +48,7 @@ static void check_result(Form form, int count, const char* when) {
   CHECK(wrong == 0, "rank %d: %d wrong elements of %d, %s", rank, wrong, count, when);
 }
 
-/* The others begin only when rank 0 has been refused: until then its call is under way. */
+/* The others begin only when rank 0 has been refused. Until then its call is under way. */
 static void let_others_begin(void) {
   for (int to = 1; rank == 0 && to < ranks; ++to) MPI_OK(MPI_Send(NULL, 0, MPI_INT, to, 0, MPI_COMM_WORLD));
   if (rank != 0) MPI_OK(MPI_Recv(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
@@ -65,7 +65,7 @@ static void refused(const char* what, int (*function)(MPI_Request*), MPI_Request
   CHECK(told + told_elsewhere == told_before + 1, "%s: the error handlers were called %d times", what, told + told_elsewhere - told_before);
 }
 
-/* MPICH 5: the call goes when it ends, which other calls see to. */
+/* Under MPICH 5 the call goes when it ends, which other calls see to. */
 static void free_under_way(Form form, int count) {
   MPI_Request request;
   if (rank != 0) let_others_begin();
@@ -108,7 +108,7 @@ static void give_up_completed(Form form, int count) {
   MPI_OK(start(form, count, &request));
   while (over == 0) MPI_OK(MPI_Request_get_status(request, &over, MPI_STATUS_IGNORE));
   refused("MPI_Cancel of a call that is over", MPI_Cancel, &request);
-  told_elsewhere = 0; /* what belongs to the communicator may have been given back: then MPI_COMM_SELF hears of it */
+  told_elsewhere = 0; /* What belongs to the communicator may have been given back. Then MPI_COMM_SELF hears of it. */
   MPI_OK(MPI_Request_free(&request));
   CHECK(request == MPI_REQUEST_NULL, "a freed request is not null");
   check_result(form, count, "over");

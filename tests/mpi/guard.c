@@ -1,5 +1,5 @@
-/* Calls that crossrail carries slowly are given back to the MPI library: copies between processes sleep here, as on a
- * machine of which the tuning table knows nothing.
+/* Calls that crossrail carries slowly are given back to the MPI library. Copies between processes sleep here, as on a machine of which the tuning
+ * table knows nothing.
  *
  *   guard given_back | kept INTS_A_BLOCK     kept: CROSSRAIL_GUARD=0, which looks at nothing */
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 
 static int slow = 0;
 
-/* What the library calls: programs come first when symbols are looked up. */
+/* The library calls this function, because programs come first when symbols are looked up. */
 ssize_t process_vm_readv(pid_t pid, const struct iovec* to, unsigned long to_count, const struct iovec* from, unsigned long from_count,
                          unsigned long flags) {
   if (slow) usleep(20000);
@@ -21,7 +21,7 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec* to, unsigned long to_cou
 
 static const char* (*last_algorithm)(void);
 
-/* On all ranks alike. */
+/* The answer is the same on all ranks. */
 static int was_native(void) {
   const int mine = strcmp(last_algorithm(), "native") == 0;
   int all = 0, some = 0;
@@ -53,7 +53,7 @@ static int checked_alltoallv(int count, int salt) {
   return code;
 }
 
-/* Calls until so many in a row were native; -1: never. */
+/* Makes calls until so many in a row were native, and returns -1 if they never were. */
 static int calls_until_native(int count, int most) {
   int in_a_row = 0;
   for (int call = 0; call < most; ++call) {
@@ -72,10 +72,10 @@ int main(int argc, char** argv) {
   CHECK(last_algorithm != NULL, "crossrail is not loaded");
   if (last_algorithm == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
   slow = 1;
-  const int most = given_back ? 2000 : 60; /* a loaded machine may need several windows */
+  const int most = given_back ? 2000 : 60; /* A loaded machine may need several windows. */
   const int uniform = calls_until_native(count, most);
   CHECK((uniform >= 0) == given_back, "MPI_Alltoall: given back at call %d", uniform);
-  MPI_OK(checked_alltoall(MPI_COMM_WORLD, 4 * count, 1)); /* another length: not judged yet */
+  MPI_OK(checked_alltoall(MPI_COMM_WORLD, 4 * count, 1)); /* This is another length, which is not judged yet. */
   CHECK(!was_native(), "a length that was not compared has gone native");
   slow = 0;
   for (int call = 0; call < 50; ++call) {

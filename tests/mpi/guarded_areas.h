@@ -1,5 +1,5 @@
-/* Buffers of collectives with guards around them, which a test may move to the memory of the pretended driver; their ends compared byte by
- * byte. PRETEND_DRIVER: the path of that driver. */
+/* Buffers of collectives have guards around them, and a test may move them to the memory of the pretended driver. Their ends are compared byte by
+ * byte. PRETEND_DRIVER is the path of that driver. */
 #ifndef GUARDED_AREAS_H
 #define GUARDED_AREAS_H
 
@@ -12,11 +12,11 @@
 
 enum { kGuardBytes = 256 };
 
-/* Memory of some blocks of a layout with guards around it. */
+/* This is memory of some blocks of a layout with guards around it. */
 typedef struct {
   unsigned char* start;
   size_t bytes;
-  unsigned char* base; /* the address that MPI is given */
+  unsigned char* base; /* MPI is given this address. */
 } Area;
 
 static inline Area make_area(const Layout* layout, int blocks, Random* random) {
@@ -66,7 +66,7 @@ static inline void load_driver(void) {
   device_open = (void (*)(int))dlsym(driver, "pretend_open");
 }
 
-/* Between host memory and the driver's, which then is where the area lies. Returns where it lay before. */
+/* Moves the area between host memory and the driver's, which then is where the area lies. Returns where it lay before. */
 static inline Area move_area(Area* area, unsigned char* to) {
   const Area before = *area;
   device_open(1);
@@ -77,7 +77,7 @@ static inline Area move_area(Area* area, unsigned char* to) {
   return before;
 }
 
-/* Some of a call's sides, where there is the driver; `host` is where they lay before. */
+/* Moves some of a call's sides, where there is the driver. `host` is where they lay before. */
 static inline void move_some(Area* const sides[2], Area host[2], Random* own) {
   for (int i = 0; i < 2 && device_alloc != NULL; ++i) {
     if (sides[i]->start != NULL && random_below(own, 2)) host[i] = move_area(sides[i], device_alloc(sides[i]->bytes));

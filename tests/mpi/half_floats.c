@@ -1,13 +1,14 @@
-/* Allreduces of 16-bit floats, where the MPI library has such types: whole numbers that are exact in them. Says which were tried. */
+/* The program makes allreduces of 16-bit floats, where the MPI library has such types, of whole numbers that are exact in them. It says which were
+ * tried. */
 #include "check.h"
 #include <dlfcn.h>
-#if __has_include(<mpi-ext.h>) /* Open MPI */
+#if __has_include(<mpi-ext.h>) /* Open MPI has it. */
 #include <mpi-ext.h>
 #endif
 
 enum { kCount = 1000 };
 
-/* Of 1 to 128: by the exponent and the bits behind the first. */
+/* Returns the bits of 1 to 128, by the exponent and the bits behind the first. */
 static unsigned short bits_of(int whole, int fraction, int bias) {
   int exponent = 0;
   while (whole >> exponent > 1) ++exponent;

@@ -1,5 +1,5 @@
-# What must not break: wrong counts and arguments, killed ranks, small or missing /dev/shm, forbidden
-# system calls, pending messages, reused buffers, late ranks, thousands of communicators.
+# These must not break: wrong counts and arguments, killed ranks, small or missing /dev/shm, forbidden system calls,
+# pending messages, reused buffers, late ranks, thousands of communicators.
 foreach(program killed_rank forbid_process_vm spawned fault_tolerant report_kept)
   mpi_test_program(${program} ${program}.c)
 endforeach()
@@ -9,7 +9,7 @@ foreach(program disagreement disagreement_vector bad_arguments bad_vectors pendi
   mpi_test_program(${program} ${program}.c CASES 0)
 endforeach()
 mpi_test_program(float_environment float_environment.c CASES 0 FLAGS -Wl,--no-as-needed -lm)
-# The program's own ways with floating-point numbers, and with attributes.
+# The program has its own ways with floating-point numbers, and with attributes.
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   foreach(after 0 200)
     mpi_test(float_environment_${after} ${mpi} 2 ARGS --set CROSSRAIL_OPEN_AFTER=${after} float_environment)
@@ -19,7 +19,7 @@ foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
 endforeach()
 mpi_test_program(allocations allocations.c FLAGS -rdynamic)
 
-# Counts that disagree: an error soon, then MPI still works; by default the job ends.
+# Counts disagree. An error comes soon, and then MPI still works; by default the job ends.
 foreach(case small small_warm zero middle large small_large own_sides)
   mpi_test(disagreement_${case} openmpi4 3 SECONDS 80 ARGS --expect-text "crossrail.*MPI_Alltoall: " disagreement ${case})
 endforeach()
@@ -34,7 +34,7 @@ foreach(algorithm linear pairwise bruck)
   mpi_test(disagreement_nodes_${algorithm} openmpi4 4 SECONDS 80 ARGS --set CROSSRAIL_ALLTOALL=${algorithm}
     --set CROSSRAIL_NODES=0,0,1,1 disagreement small_warm)
 endforeach()
-# Others are in the MPI library with the call: its errors, or none, and no wait for ever.
+# Other ranks are in the MPI library with the call. They get its errors or none, and nobody waits for ever.
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   mpi_test(disagreement_with_native ${mpi} 4 SECONDS 40 ARGS --set CROSSRAIL_NODES=0,0,1,1 --expect-text "others are in the MPI library"
     --exit nonzero --no-pass disagreement small_large fatal)
@@ -44,7 +44,7 @@ foreach(mpi openmpi4 openmpi5 mpich4 mpich5 intel)
     --expect-carried MPI_Alltoall:50 --expect-errors MPI_Alltoall:1 disagreement small_warm fatal)
 endforeach()
 
-# What MPI_Error_string says. MPICH 4.0 mistakes strings of codes under its own classes.
+# This tests what MPI_Error_string says. MPICH 4.0 mistakes strings of codes under its own classes.
 foreach(mpi openmpi4 openmpi5 mpich5)
   mpi_test(error_strings ${mpi} 3 SECONDS 120 ARGS --set CROSSRAIL_PATIENCE=20 error_strings ours pending)
 endforeach()
@@ -60,10 +60,10 @@ foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   endforeach()
 endforeach()
 
-# Of reductions, elements and operations too.
+# Elements and operations of reductions may disagree, too.
 foreach(case count operation type collective)
   foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
-    # Where the bytes are the same, they are not what is said to differ.
+    # Where the bytes are the same, the message must not say that they differ.
     set(said "crossrail.*MPI_All[a-z]*: ")
     if(case MATCHES "operation|type")
       set(said "crossrail.*MPI_Allreduce: call [0-9]+: rank [0-9] and rank [0-9] have blocks of 4000 bytes, but other collectives, operations or types")
@@ -80,7 +80,7 @@ foreach(mpi openmpi4 openmpi5 mpich4)
   mpi_test(refused_reductions ${mpi} 2 SECONDS 80 ARGS --same-as-native refused_reductions)
 endforeach()
 
-# The same between two ranks of MPI_Alltoallv and MPI_Alltoallw.
+# This is the same between two ranks of MPI_Alltoallv and MPI_Alltoallw.
 foreach(algorithm IN LISTS MPI_TEST_VECTOR_ALGORITHMS)
   foreach(case longer large own_sides types)
     mpi_test(disagreement_vector_${case}_${algorithm} openmpi4 3 SECONDS 80 ARGS --set CROSSRAIL_ALLTOALLV=${algorithm}
@@ -91,7 +91,8 @@ foreach(algorithm IN LISTS MPI_TEST_VECTOR_ALGORITHMS)
       disagreement_vector longer)
   endforeach()
 endforeach()
-# A receiver that expects more than is sent, which an MPI library lets pass: by every row, in all forms of the call, in rows of bytes and with gaps.
+# A receiver expects more than is sent, which an MPI library lets pass. The test uses every row and all forms of the call, in rows of bytes and with
+# gaps.
 mpi_test_program(shorter_blocks shorter_blocks.c CASES 3 FLAGS -I${CMAKE_CURRENT_SOURCE_DIR}/../nonblocking)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5 mpich5_abi intel)
   mpi_test(shorter_blocks ${mpi} 3 SECONDS 80 ARGS --expect-carried MPI_Alltoallv:20 shorter_blocks 100)
@@ -112,7 +113,7 @@ foreach(case shorter missing missing_alone large_shorter)
       disagreement_vector ${case} taken)
   endforeach()
 endforeach()
-# Of messages, one that is missing altogether is an error, or waited for ever.
+# A message that is missing altogether is an error, or is waited for for ever.
 foreach(algorithm IN LISTS MPI_TEST_VECTOR_NODES_ALGORITHMS)
   mpi_test(disagreement_vector_shorter_${algorithm} openmpi4 3 SECONDS 80 ARGS --set CROSSRAIL_ALLTOALLV=${algorithm} --set CROSSRAIL_NODES=0,1,0
     disagreement_vector shorter taken)
@@ -139,7 +140,7 @@ foreach(mpi openmpi4 openmpi5 mpich5)
   endforeach()
 endforeach()
 
-# Programs that survive failures.
+# These programs survive failures.
 foreach(nodes 0,0,0,0 0,0,1,1)
   string(REPLACE "," "" name ${nodes})
   mpi_test(fault_tolerant_revoked_${name} openmpi5 4 SECONDS 80 ARGS --launch=--with-ft --launch=ulfm --set CROSSRAIL_NODES=${nodes}
@@ -148,14 +149,14 @@ foreach(nodes 0,0,0,0 0,0,1,1)
     --exit any --passes 3 fault_tolerant killed)
 endforeach()
 
-# Ranks that are ahead of an error; and nothing is written once a call has returned with one.
+# Ranks are ahead of an error, and nothing is written once a call has returned with one.
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   foreach(case alltoall in_place further more)
     mpi_test(error_behind_${case} ${mpi} 4 SECONDS 80 ARGS --set CROSSRAIL_ALLTOALLV=node_shared error_behind ${case})
   endforeach()
   foreach(algorithm IN LISTS MPI_TEST_VECTOR_NODES_ALGORITHMS)
     foreach(case further more)
-      # That a sender has gone on is believed after 20 times the patience: one test waits for the default of 500 ms.
+      # Ranks believe that a sender has gone on after 20 times the patience. One test waits for the default of 500 ms.
       set(patience --set CROSSRAIL_PATIENCE=100)
       if(case STREQUAL further OR (mpi STREQUAL openmpi4 AND algorithm STREQUAL pairwise))
         set(patience)
@@ -176,7 +177,7 @@ foreach(case alltoall in_place further more)
   endforeach()
 endforeach()
 
-# Who has waited long has told others, on crossrail's own communicator; freeing it is no error.
+# A rank that has waited long has told others, on crossrail's own communicator. Freeing it is no error.
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5 mpich5_abi)
   mpi_test(late_then_free ${mpi} 4 ARGS --set CROSSRAIL_NODES=0,0,1,2 --set CROSSRAIL_PATIENCE=100
     --expect-carried MPI_Alltoall:12 late_then_free)
@@ -185,7 +186,7 @@ foreach(mpi openmpi4 openmpi5 mpich4 mpich5 mpich5_abi)
     --set CROSSRAIL_PRIVATE_COMMUNICATORS=8 --expect-carried MPI_Alltoall:180 late_then_free 60 12000)
 endforeach()
 
-# MPI_ERRORS_RETURN has another value in Intel's mpi_abi.h than in MPICH's: there, a handler only.
+# MPI_ERRORS_RETURN has another value in Intel's mpi_abi.h than in MPICH's, so only a handler is tested there.
 foreach(mpi IN LISTS MPI_TEST_MPIS)
   foreach(how return handler)
     if(NOT (mpi STREQUAL intel_abi AND how STREQUAL return))
@@ -196,7 +197,7 @@ foreach(mpi IN LISTS MPI_TEST_MPIS)
   endforeach()
 endforeach()
 
-# A killed rank. Most launchers end the whole job themselves; Open MPI 4.1 can be told not to, Open MPI 5 cannot.
+# A rank is killed. Most launchers end the whole job themselves; Open MPI 4.1 can be told not to, Open MPI 5 cannot.
 set(survived node_shared node_single_copy)
 if(NOT MPI_TEST_openmpi4_MAJOR EQUAL 4)
   set(survived "")
@@ -215,7 +216,7 @@ endforeach()
 mpi_test(killed_shm openmpi4 3 SECONDS 80 ARGS --set CROSSRAIL_SEGMENT=shm --exit nonzero --no-pass --clean-shm
   killed_rank before)
 
-# /dev/shm of 64 MB, or read-only. MPICH itself needs a writable one.
+# /dev/shm has 64 MB, or is read-only. MPICH itself needs a writable one.
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5 intel)
   foreach(segment shm memfd)
     mpi_test(shm_64m_${segment} ${mpi} 4 ARGS --shm 64m --set CROSSRAIL_SEGMENT=${segment}
@@ -230,7 +231,7 @@ endforeach()
 mpi_test(shm_full openmpi4 4 ARGS --shm 64m --set CROSSRAIL_SEGMENT=shm many_communicators 100 100)
 mpi_test(shm_full mpich4 2 ARGS --shm 64m --set CROSSRAIL_SEGMENT=shm many_communicators 100 100)
 
-# process_vm_readv forbidden by the kernel, or by a setting. MPICH 5 needs telling that it may not.
+# The kernel or a setting forbids process_vm_readv. MPICH 5 needs telling that it may not use it.
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5 intel)
   mpi_test(forbidden_single_copy ${mpi} 4 ARGS --wrap forbid_process_vm
     --set MPIR_CVAR_CH4_CMA_ENABLE=0 --set CROSSRAIL_LOG=1
@@ -247,7 +248,7 @@ endforeach()
 mpi_test(no_single_copy openmpi4 4 ARGS --set CROSSRAIL_SINGLE_COPY=0 --set CROSSRAIL_LOG=1
   --forbid-text "single copy allowed" --expect-carried MPI_Alltoall:40:node_shared differential 53 120)
 
-# Communicators that see few calls share nothing; requests take over what others have left.
+# Communicators that see few calls share nothing, and requests take over what others have left.
 foreach(mpi IN LISTS MPI_TEST_MPIS)
   mpi_test(short_lived ${mpi} 3 ARGS --set CROSSRAIL_OPEN_AFTER=100000000 --expect-native MPI_Alltoall:3000 short_lived 20)
   mpi_test(short_lived_at_once ${mpi} 3 ARGS --expect-carried MPI_Alltoall:3000 short_lived 20)
@@ -292,7 +293,8 @@ foreach(mpi IN LISTS MPI_TEST_MPIS)
   mpi_test(many_communicators ${mpi} 2 SECONDS 300 ARGS --clean-shm --expect-carried MPI_Alltoall:1000
     many_communicators 300 2500)
 endforeach()
-# Of several nodes: all on the private communicator of the first one, also after its tags have been used up (MPICH's are enough for 8000).
+# The communicators span several nodes. All are on the private communicator of the first one, also after its tags have been used up
+# (MPICH's are enough for 8000).
 foreach(mpi openmpi5 mpich5)
   mpi_test(many_communicators_nodes ${mpi} 4 ARGS --clean-shm --set CROSSRAIL_NODES=0,0,1,1 --set CROSSRAIL_PRIVATE_COMMUNICATORS=1
     --expect-carried MPI_Alltoall:1000 many_communicators 300 1000)
@@ -325,7 +327,7 @@ endforeach()
 mpi_test(guard_off openmpi4 2 ARGS --set CROSSRAIL_GUARD=0 --set CROSSRAIL_TUNING=${CMAKE_CURRENT_SOURCE_DIR}/all_single_copy.csv
   --expect-carried MPI_Alltoall:60:node_single_copy guard kept 512)
 
-# Reports of what is killed, and where no file can be written.
+# Programs that are killed leave reports, and some can write no file.
 foreach(mpi openmpi4 mpich4)
   foreach(how killed aborts)
     mpi_test(report_${how} ${mpi} 2 SECONDS 80 ARGS --exit nonzero --no-pass --expect-carried MPI_Alltoall:100 report_kept ${how})
@@ -336,7 +338,7 @@ foreach(mpi openmpi4 mpich4)
 endforeach()
 mpi_test(report_limited openmpi4 2 SECONDS 80 ARGS --expect-text "cannot write" report_kept limited)
 
-# The order of calls, for a replay.
+# The order of calls is recorded for a replay.
 mpi_test_program(recorded_calls recorded_calls.c)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5_abi)
   mpi_test(recorded ${mpi} 4 SECONDS 80 ARGS --set CROSSRAIL_RECORD=1 --no-pass --expect-recorded recorded_calls)
@@ -353,19 +355,20 @@ if(openmpi4 IN_LIST MPI_TEST_WANTED AND MPI_TEST_openmpi4_INCLUDE AND TARGET rep
     ENVIRONMENT "CROSSRAIL_LIBRARY_DIR=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
 endif()
 
-# What ranks do, and when.
+# The trace says what ranks do, and when.
 mpi_test_program(traced_calls traced_calls.c BUILDS openmpi4 mpich4)
 foreach(mpi openmpi4 mpich4)
   mpi_trace_test(traced ${mpi} traced_calls CROSSRAIL_LIBRARY_DIR=${PROJECT_BINARY_DIR})
 endforeach()
 
-# Types that are freed while calls use them, with attributes that must not be copied; bytes backwards. Open MPI itself frees too early.
+# Types are freed while calls use them, have attributes that must not be copied, or hold bytes backwards. Open MPI itself frees too
+# early.
 mpi_test_program(types_kept types_kept.c CASES 0 BUILDS openmpi4 openmpi5 mpich4 mpich5)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   mpi_test(types_kept ${mpi} 3 ARGS types_kept)
 endforeach()
 
-# Types that cost much to take apart, new in every call or used again, by several threads.
+# Types that cost much to take apart are new in every call or used again, by several threads.
 mpi_test_program(types_used_again types_used_again.c BUILDS openmpi4 openmpi5 mpich4 mpich5 FLAGS -rdynamic)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   mpi_test(types_used_again ${mpi} 3 ARGS --expect-carried MPI_Alltoall:20 --expect-carried MPI_Alltoallw:20 types_used_again 2)

@@ -1,4 +1,4 @@
-/* Programs that end, or are made, in many ways, for tests of helper processes beside them (tests/python/helper_processes).
+/* The program ends, or is made, in many ways, for tests of helper processes beside it (tests/python/helper_processes).
  *
  *   helped WAY     what is done after (or instead of) some long MPI_Allreduce; each rank says "PASS" where these were right */
 #include <sched.h>
@@ -7,7 +7,7 @@
 
 #include "session.h"
 
-enum { kInts = 256 * 1024, kCalls = 14 }; /* a communicator is opened at its ninth MPI_Allreduce */
+enum { kInts = 256 * 1024, kCalls = 14 }; /* The ninth MPI_Allreduce opens a communicator. */
 
 static void exchange(MPI_Comm comm) {
   int* const ints = malloc(sizeof(int) * kInts);
@@ -33,7 +33,7 @@ static int attribute(int key) {
   return found ? *value : -1;
 }
 
-/* One line: what a program may know of its job. */
+/* Prints one line: what a program may know of its job. */
 static void tell(void) {
   MPI_Comm node;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);

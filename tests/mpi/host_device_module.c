@@ -1,4 +1,4 @@
-/* virtual_world/host_device.h as the module of a driver that a program loads. */
+/* This is virtual_world/host_device.h as the module of a driver that a program loads. */
 #include "crossrail/device_module.h"
 
 const crossrail_device_module* host_device_module(void);

@@ -1,5 +1,5 @@
-/* A timer interrupts every rank two thousand times a second, as profilers do; system calls are not begun again by themselves
- * (no SA_RESTART). Calls of all sizes, on communicators that come and go.
+/* A timer interrupts every rank two thousand times a second, as profilers do. System calls are not begun again by themselves (no SA_RESTART). The
+ * program makes calls of all sizes, on communicators that come and go.
  *
  *   interrupted [CALLS] */
 #include <signal.h>
@@ -23,7 +23,7 @@ static void start_timer(int which, int signal) {
   setitimer(which, &often, NULL);
 }
 
-/* What stdio writes is lost where a signal interrupts it. */
+/* Output of stdio is lost where a signal interrupts it. */
 static void stop_timer(int which) {
   const struct itimerval never = {{0, 0}, {0, 0}};
   setitimer(which, &never, NULL);

@@ -13,7 +13,7 @@ class Result:
     text: str
     exit: int
     timed_out: bool
-    reports: list  # CROSSRAIL_REPORT's, one a process
+    reports: list  # These are CROSSRAIL_REPORT's, one a process.
 
 
 def read_reports(folder):
@@ -97,7 +97,7 @@ def counted_wrong(result, options):
 def errors_wrong(result, options):
     """All processes together must have counted at least this many calls that ended with an error."""
     wrong = []
-    for want in getattr(options, "expect_errors", []):  # only run_mpi.py has it
+    for want in getattr(options, "expect_errors", []):  # Only run_mpi.py has it.
         name, _, least = want.partition(":")
         number = sum(calls(report, name)["errors"] for report in result.reports)
         if number < int(least or 1):
@@ -133,7 +133,8 @@ def overlap_wrong(result, options):
 
 
 NUMBER = r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?"
-SANITIZERS = r"^.*(ERROR: AddressSanitizer|: runtime error: ).*$"  # what they say where the library is built with them
+# Sanitizers print these where the library is built with them.
+SANITIZERS = r"^.*(ERROR: AddressSanitizer|: runtime error: ).*$"
 
 
 def text_wrong(result, options):
@@ -160,7 +161,7 @@ def complaints(result, options):
     if options.exit == "nonzero" and result.exit == 0:
         wrong.append("exit status 0, an error was expected")
     passed = len(re.findall(r"PASS", result.text))
-    passes = getattr(options, "passes", None)  # only run_mpi.py has it
+    passes = getattr(options, "passes", None)  # Only run_mpi.py has it.
     expected = options.n if passes is None else passes
     if not options.no_pass and passed != expected:
         wrong.append(f"{passed} ranks said PASS, not {expected}")
@@ -186,7 +187,7 @@ def differences(result, native):
     return wrong
 
 
-SUMS_AGREE = 1e-6  # relative: sums of floating-point numbers in another order
+SUMS_AGREE = 1e-6  # It is relative, for sums of floating-point numbers in another order.
 
 
 def other_numbers(result, native, pattern):

@@ -1,4 +1,4 @@
-/* Rank 1 is killed; the others, waiting for it in MPI_Alltoall, shall say so and end.
+/* Rank 1 is killed. The others, waiting for it in MPI_Alltoall, must say so and end.
  *
  *   killed_rank before | inside      before its call, or while it is inside waiting for rank 0 */
 #include <signal.h>
@@ -31,8 +31,8 @@ int main(int argc, char** argv) {
       kill_myself(0);
     }
   }
-  if (rank == 0 && inside) usleep(700000); /* rank 1 waits for us, and is killed */
-  /* Large blocks while inside: too much to be staged before rank 0 comes. */
+  if (rank == 0 && inside) usleep(700000); /* Rank 1 waits for us, and is killed. */
+  /* Blocks are large while inside, too much to be staged before rank 0 comes. */
   const int count = inside ? 1 << 19 : 3;
   const size_t bytes = sizeof(int) * (size_t)count * (size_t)size_of_comm(MPI_COMM_WORLD);
   int* send = calloc(bytes, 1);
@@ -43,5 +43,5 @@ int main(int argc, char** argv) {
   MPI_OK(MPI_Error_string(code, text, &length));
   printf("rank %d: survivor: code %d: %s\n", rank, code, text);
   fflush(stdout);
-  _exit(code == MPI_SUCCESS ? 3 : 4); /* without rank 1, MPI_Finalize need not return */
+  _exit(code == MPI_SUCCESS ? 3 : 4); /* Without rank 1, MPI_Finalize need not return. */
 }

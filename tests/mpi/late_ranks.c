@@ -1,4 +1,4 @@
-/* Ranks that arrive up to 50 ms late, in random order, with blocks of many sizes. */
+/* Ranks arrive up to 50 ms late, in random order, with blocks of many sizes. */
 #include <unistd.h>
 
 #include "check.h"

@@ -1,5 +1,5 @@
-/* A rank that is late, and that another one only sends to in MPI_Alltoallv: the sender may be some hundreds of calls ahead, no more, since what
- * it has sent lies in the memory of the late rank's MPI library. The ranks share a machine, and count their calls in a file that they map.
+/* A rank is late, and another rank only sends to it in MPI_Alltoallv. The sender may be some hundreds of calls ahead, no more, since what it has sent
+ * lies in the memory of the late rank's MPI library. The ranks share a machine, and count their calls in a file that they map.
  *
  *   late_receiver FILE [CALLS] */
 #include <fcntl.h>
@@ -12,7 +12,7 @@ enum { kMostRanks = 16, kWarm = 4200, kMostAhead = 1000, kPolls = 3000 };
 
 static int send[kMostRanks], recv[kMostRanks], offsets[kMostRanks];
 
-/* Rank 0 sends one int to the last rank, and nobody anything else. */
+/* Rank 0 sends one int to the last rank, and nobody else sends anything. */
 static void call(int number_of_call) {
   const int ranks = size_of_comm(MPI_COMM_WORLD), rank = rank_in(MPI_COMM_WORLD), last = ranks - 1;
   int sent[kMostRanks] = {0}, got[kMostRanks] = {0};
@@ -23,7 +23,7 @@ static void call(int number_of_call) {
   if (rank == last) CHECK(recv[0] == send[0], "wrong in call %d", number_of_call);
 }
 
-/* The sender's calls once they have not become more for so many polls, in each of which MPI may take in what has come. */
+/* Returns the sender's calls once they have not become more for so many polls. In each poll MPI may take in what has come. */
 static int calls_of_sender_at_rest(const volatile int* made) {
   int polls = 0, seen = *made;
   for (; polls < kPolls && seen <= kWarm + 3 * kMostAhead; ++polls) {

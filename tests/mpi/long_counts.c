@@ -1,11 +1,11 @@
-/* Calls of more than 2^31 elements, and of more than 2 GiB a rank. 2 ranks, which need 10 GiB together. The bytes repeat themselves after a number
- * that does not divide 2^31, so that those from another place are others. */
+/* The program makes calls of more than 2^31 elements, and of more than 2 GiB a rank. It runs on 2 ranks, which need 10 GiB together. The bytes repeat
+ * themselves after a number that does not divide 2^31, so that those from another place are others. */
 #include "check.h"
 
 enum { kPeriod = 1000003 };
 static const MPI_Count kMany = ((MPI_Count)1 << 31) + 123457;
 
-static signed char pattern[2][2 * kPeriod]; /* of each rank, twice in a row */
+static signed char pattern[2][2 * kPeriod]; /* It is each rank's, twice in a row. */
 
 static void make_patterns(void) {
   for (int rank = 0; rank < 2; ++rank) {
@@ -13,7 +13,7 @@ static void make_patterns(void) {
   }
 }
 
-/* `many` bytes that begin at place `first` of what a rank has. */
+/* Writes the `many` bytes that begin at place `first` of what a rank has. */
 static void fill(signed char* to, int rank, MPI_Count first, MPI_Count many) {
   for (MPI_Count done = 0; done < many; done += kPeriod) {
     memcpy(to + done, pattern[rank] + first % kPeriod, (size_t)(many - done < kPeriod ? many - done : kPeriod));
@@ -38,7 +38,7 @@ static void reduce(signed char* send, signed char* recv, int in_place) {
   CHECK(recv[kMany] == 77, "MPI_Allreduce_c wrote behind the end");
 }
 
-/* Two blocks, of more than 2 GiB together. */
+/* Exchanges two blocks, of more than 2 GiB together. */
 static void exchange(signed char* send, signed char* recv) {
   const int rank = rank_in(MPI_COMM_WORLD);
   const MPI_Count block = kMany / 2;
@@ -60,7 +60,7 @@ static void gather(const signed char* send, signed char* recv) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   make_patterns();
-  MPI_OK(checked_alltoall(MPI_COMM_WORLD, 3, 1)); /* which opens the communicator: MPI_Allreduce alone does so in its ninth call */
+  MPI_OK(checked_alltoall(MPI_COMM_WORLD, 3, 1)); /* It opens the communicator: MPI_Allreduce alone does so in its ninth call. */
   signed char* const send = malloc((size_t)kMany + 1);
   signed char* const recv = malloc((size_t)kMany + 1);
   CHECK(send != NULL && recv != NULL, "no memory");

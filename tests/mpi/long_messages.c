@@ -1,6 +1,6 @@
-/* Messages between nodes that are long enough for helper processes to share them: MPI_Allreduce and MPI_Alltoall, blocking and
- * nonblocking, in place and not, on the world, a copy of it and other orders of its ranks, several at a time in different orders on
- * different ranks, and by two threads. Random lengths and bytes, guarded buffers.
+/* Messages between nodes are long enough for helper processes to share them. The program calls MPI_Allreduce and MPI_Alltoall, blocking and
+ * nonblocking, in place and not, on the world, a copy of it and other orders of its ranks. Several calls run at a time in different orders on
+ * different ranks, and by two threads. Lengths and bytes are random, and buffers are guarded.
  *
  *   long_messages SEED CALLS [threads|seconds]   seconds: blocking ones, as many as fit in these */
 #include <pthread.h>
@@ -28,7 +28,7 @@ static int broken_guards(const unsigned* ints, int count) {
 
 struct call {
   MPI_Comm comm;
-  int count;  /* of all elements, or of a block */
+  int count;  /* It counts all elements, or those of a block. */
   unsigned salt;
   int reduces, in_place;
   unsigned *send, *recv;

@@ -1,11 +1,11 @@
-/* Runs many test programs, one after the other, in one MPI job: starting jobs takes most of the time of small tests.
+/* This program runs many test programs, one after the other, in one MPI job: starting jobs takes most of the time of small tests.
  *
  *   many_cases FOLDER LEVEL FIRST      LEVEL: the thread level, 0 (single) to 3 (multiple); FIRST: the case to begin with
  *
- * A line of FOLDER/cases is one case; its words, with tabs between them, are the path of a shared object (case_main.h), settings as
- * NAME=VALUE, "--" and the arguments of its main. Every case has a communicator of its own as its world, the first one the real
- * MPI_COMM_WORLD, and variables of its own. In FOLDER each rank writes <rank>.progress ("begin 3", "end 3 0", the latter with what
- * main returned), and of each case <case>.<rank>.out, what it printed, and <case>.<rank>.json, the report so far. */
+ * A line of FOLDER/cases is one case. Its words, with tabs between them, are the path of a shared object (case_main.h), settings as NAME=VALUE, "--"
+ * and the arguments of its main. Every case has variables of its own and a communicator of its own as its world; the first one has the real
+ * MPI_COMM_WORLD. In FOLDER each rank writes <rank>.progress ("begin 3", "end 3 0", the latter with what main returned). For each case it also writes
+ * <case>.<rank>.out, what the case printed, and <case>.<rank>.json, the report so far. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ __attribute__((visibility("default"))) int case_finalize(void) {
   return code;
 }
 
-/* MPI raises what belongs to no communicator on the real world; MPICH 5 on MPI_COMM_SELF, once that has a handler of its own. */
+/* MPI raises what belongs to no communicator on the real world. MPICH 5 raises it on MPI_COMM_SELF, once that has a handler of its own. */
 __attribute__((visibility("default"))) int case_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
   if (comm == case_world) PMPI_Comm_set_errhandler(MPI_COMM_WORLD, handler), PMPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
   return MPI_Comm_set_errhandler(comm, handler);
@@ -61,8 +61,8 @@ static void redirect(int descriptor, int to) {
   if (dup2(descriptor, to) < 0) give_up("cannot redirect", "the output");
 }
 
-/* A copy of the file is another object for the loader, whose variables have their first values. It stays open: the loader takes files of
- * one name for one. */
+/* A copy of the file is another object for the loader, whose variables have their first values. It stays open, because the loader takes files of one
+ * name for one. */
 static int (*load(const char* path))(int, char**) {
   char copy[40];
   struct stat about;
@@ -96,7 +96,7 @@ static void set(char* setting) {
   }
 }
 
-/* What is counted so far, as a link to the file that is replaced next time. */
+/* Keeps what is counted so far, as a link to the file that is replaced next time. */
 static void keep_report(int index) {
   int (*write_report)(void) = NULL;
   *(void**)&write_report = dlsym(RTLD_DEFAULT, "crossrail_write_report");

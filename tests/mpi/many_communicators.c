@@ -1,5 +1,4 @@
-/* Communicators come and go by the thousand: descriptors, mappings and memory must not grow; and
- * many live ones must work.
+/* Communicators come and go by the thousand. Descriptors, mappings and memory must not grow, and many live communicators must work.
  *
  *   many_communicators LIVE SHORT_LIVED [KB]   KB: that all the short-lived may leave; otherwise half of one each */
 #include <dirent.h>
@@ -68,7 +67,7 @@ int main(int argc, char** argv) {
          before.descriptors, after.descriptors, before.mappings, after.mappings, before.resident_kb, after.resident_kb);
   CHECK(after.descriptors <= before.descriptors + 2, "descriptors leak");
   CHECK(after.mappings <= before.mappings + 10, "mappings leak");
-  CHECK(after.resident_kb <= before.resident_kb + 4096 + left_kb, "memory leaks"); /* MPI's own: small */
+  CHECK(after.resident_kb <= before.resident_kb + 4096 + left_kb, "memory leaks"); /* What MPI itself keeps is small. */
   const int result = verdict();
   MPI_Finalize();
   return result;

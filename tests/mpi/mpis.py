@@ -13,14 +13,14 @@ from pathlib import Path
 @dataclass
 class Mpi:
     name: str
-    build: str  # folder of the programs compiled for it
-    flavour: str  # of the crossrail library to preload
+    build: str  # It is the folder of the programs compiled for it.
+    flavour: str  # It selects the crossrail library to preload.
     launcher: str
     launcher_args: list = field(default_factory=list)
     env: dict = field(default_factory=dict)
-    paths: list = field(default_factory=list)  # in front of PATH
-    libraries: list = field(default_factory=list)  # LD_LIBRARY_PATH of the ranks and the launcher
-    yields: bool = True  # its own waiting gives the core away
+    paths: list = field(default_factory=list)  # They are put in front of PATH.
+    libraries: list = field(default_factory=list)  # They are LD_LIBRARY_PATH of the ranks and the launcher.
+    yields: bool = True  # Its own waiting gives the core away.
 
     def absent(self):
         """Why it cannot be used here; None if it can."""
@@ -43,10 +43,10 @@ class Mpi:
 
 
 def openmpi(name, launcher, wheel=None):
-    # Looking for networks by libfabric, PSM and UCX takes 0.4 s of a job under Open MPI 4 and 1 s under Open MPI 5, which use none of them
-    # within a node: by ob1 all messages go where there are no such networks.
+    # Looking for networks by libfabric, PSM and UCX takes 0.4 s of a job under Open MPI 4 and 1 s under Open MPI 5,
+    # which use none of them within a node. With ob1 all messages go where there are no such networks.
     env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "^ofi", "OMPI_MCA_mtl": "^ofi", "OMPI_MCA_pml": "ob1"}
-    # mpirun refuses more ranks than cores otherwise, and binding makes two of them share one.
+    # Otherwise mpirun refuses more ranks than cores, and binding makes two of them share one.
     args = ["--oversubscribe", "--bind-to", "none"]
     libraries = []
     if wheel:
@@ -61,7 +61,7 @@ def mpich(name, build, flavour, launcher, wheel=None):
 
 
 def intel(name, build, flavour, wheel):
-    # Its launcher starts helpers of the same names as Debian's: its own must come first.
+    # Its launcher starts helpers of the same names as Debian's, so its own must come first.
     env = {"I_MPI_ROOT": str(wheel), "I_MPI_PIN": "0", "I_MPI_FABRICS": "shm"}
     return Mpi(name, build, flavour, str(wheel / "bin/mpirun"), env=env, paths=[str(wheel / "bin")],
                libraries=[str(wheel / "lib")])
@@ -97,10 +97,10 @@ def launcher_environment(mpi, several_hosts=False):
            if not k.startswith(("CROSSRAIL", "PMI", "PMIX", "LD_PRELOAD", "MPIEXEC", "HYDRA"))}
     env.update(mpi.env)
     if mpi.is_openmpi and not several_hosts:
-        # On some machines ranks of one host reach each other by no other network under Open MPI 5.0.7, Debian 13's.
+        # On some machines ranks of one host reach each other by no other network under Debian 13's Open MPI 5.0.7.
         env["OMPI_MCA_btl_tcp_if_include"] = "lo"
     if mpi.is_openmpi:
-        # Jobs share a folder otherwise, which one that ends removes while another makes its own within.
+        # Otherwise jobs share a folder, which one that ends removes while another makes its own within.
         env["OMPI_MCA_orte_tmpdir_base"] = env["PRTE_MCA_prte_tmpdir_base"] = tempfile.mkdtemp(dir=session_folders())
     env["PATH"] = os.pathsep.join(mpi.paths + [env.get("PATH", "")])
     if mpi.libraries:

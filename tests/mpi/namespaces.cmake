@@ -1,6 +1,6 @@
-# Each rank in a namespace of its own, as some containers have them: no rank reads another's memory there, or opens its descriptors. The MPI libraries'
-# own messages go by TCP, since Open MPI 4 crashes in pid namespaces otherwise, and MPICH 4 does not start in user namespaces. In pid
-# namespaces MPICH 4's MPI_Finalize waits for ever now and then, for its launcher, without crossrail, too: not tested.
+# Each rank is in a namespace of its own, as some containers have them. No rank reads another's memory there, or opens its descriptors. The MPI
+# libraries' own messages go by TCP, since Open MPI 4 crashes in pid namespaces otherwise, and MPICH 4 does not start in user namespaces. In pid
+# namespaces MPICH 4's MPI_Finalize waits for ever now and then, for its launcher, without crossrail, too, so this is not tested.
 set(in_pid_space --wrap ${PROJECT_SOURCE_DIR}/tests/modules/pid_space.sh --needs "unshare --pid --fork --kill-child --mount-proc true")
 set(in_user_space --wrap ${CMAKE_CURRENT_SOURCE_DIR}/user_space.sh --needs "unshare --user --map-root-user true")
 set(by_tcp_openmpi4 --set OMPI_MCA_btl=self,tcp)

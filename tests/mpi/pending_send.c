@@ -1,5 +1,5 @@
-/* A large send is pending on one side while it enters MPI_Alltoall, and the other side receives it
- * before it enters: whoever waits in MPI_Alltoall must move MPI's messages on. */
+/* A large send is pending on one side while that side enters MPI_Alltoall, and the other side receives it before it enters. A rank that waits in
+ * MPI_Alltoall must therefore move MPI's messages on. */
 #include "check.h"
 
 static void exchange(int bytes, int count, int backwards) {

@@ -1,4 +1,4 @@
-/* The functions that make persistent collectives, by the standard's names, where there are any. Open MPI 4 has them by others. */
+/* These are the functions that make persistent collectives, by the standard's names, where there are any. Open MPI 4 has them by other names. */
 #pragma once
 
 #include <mpi.h>

@@ -1,5 +1,5 @@
-/* A pretended device driver: its memory cannot be touched by the processor. It is built as
- * libcuda.so.1, by whose name crossrail finds drivers, and its module is pretend_module.c. */
+/* This is a pretended device driver whose memory the processor cannot touch. It is built as libcuda.so.1, the name by which crossrail finds drivers,
+ * and its module is pretend_module.c. */
 #include "pretend_driver.h"
 
 #include <sys/mman.h>

@@ -5,5 +5,5 @@
 void* pretend_alloc(size_t bytes);
 void pretend_free(void* memory);
 int pretend_holds(const void* address);
-/* All of its memory can be touched, or none. */
+/* Makes all of its memory touchable, or none. */
 void pretend_open(int open);

@@ -1,4 +1,4 @@
-/* The device module of pretend_driver.c. It can do no more than copy: all goes through host memory. */
+/* This is the device module of pretend_driver.c. It can only copy, so everything goes through host memory. */
 #include <string.h>
 
 #include "crossrail/device_module.h"

@@ -1,6 +1,6 @@
-# Test programs are compiled once for each MPI that there are headers for, into
-# <folder>/<build>/<program>; the library is named at link time only, and found at run time by
-# LD_LIBRARY_PATH, so that one program of the standard ABI runs under several MPIs.
+# Test programs are compiled once for each MPI that there are headers for, into <folder>/<build>/<program>. The library
+# is named at link time only, and found at run time by LD_LIBRARY_PATH, so that one program of the standard ABI runs
+# under several MPIs.
 set(MPI_TEST_PROGRAMS ${CMAKE_BINARY_DIR}/tests/mpi/programs)
 set(MPI_TEST_SOURCES ${CMAKE_CURRENT_LIST_DIR})
 find_package(Python3 COMPONENTS Interpreter REQUIRED)
@@ -10,7 +10,8 @@ find_path(MPI_TEST_openmpi4_INCLUDE mpi.h NO_DEFAULT_PATH
   PATHS ${MPI_TEST_SYSTEM_LIBRARIES} PATH_SUFFIXES openmpi/include)
 find_library(MPI_TEST_openmpi4_LIBRARY mpi NO_DEFAULT_PATH
   PATHS ${MPI_TEST_SYSTEM_LIBRARIES} PATH_SUFFIXES openmpi/lib)
-# Debian's and Ubuntu's packages, openmpi4 here, are of Open MPI 5 from Debian 13 on: MPI_TEST_openmpi4_MAJOR tells.
+# Debian's and Ubuntu's packages, openmpi4 here, are of Open MPI 5 from Debian 13 on. MPI_TEST_openmpi4_MAJOR tells
+# which.
 set(MPI_TEST_openmpi4_MAJOR 4)
 if(MPI_TEST_openmpi4_INCLUDE)
   file(STRINGS ${MPI_TEST_openmpi4_INCLUDE}/mpi.h MPI_TEST_openmpi4_MAJOR REGEX "#define OMPI_MAJOR_VERSION")
@@ -30,7 +31,7 @@ foreach(build openmpi5:openmpi:mpi mpich5:mpich:mpi abi:mpich:mpi_abi)
 endforeach()
 set(MPI_TEST_abi_FLAGS -DMPI_ABI)
 
-# The MPIs, and the builds whose programs they run: all, or the first one that there is.
+# These are the MPIs, and the builds whose programs they run: all, or the first one that there is.
 set(CROSSRAIL_TEST_MPIS first CACHE STRING "MPI libraries that tests run under: first (of those that there are), or all")
 set(MPI_TEST_MPIS openmpi4 openmpi5 mpich4 mpich5 mpich5_abi intel intel_abi)
 set(MPI_TEST_BUILDS openmpi4 openmpi5 mpich4 mpich5 abi)
@@ -46,7 +47,7 @@ if(CROSSRAIL_TEST_MPIS STREQUAL first)
   set(MPI_TEST_BUILDS ${MPI_TEST_MAIN})
 endif()
 
-# mpi_test_wanted(mpi result): whether there are tests under it; those that there are not are counted.
+# mpi_test_wanted(mpi result) tells whether there are tests under this MPI. It counts those that there are not.
 function(mpi_test_wanted mpi result)
   if(mpi IN_LIST MPI_TEST_WANTED)
     set(${result} TRUE PARENT_SCOPE)
@@ -56,14 +57,15 @@ function(mpi_test_wanted mpi result)
   endif()
 endfunction()
 
-# All that tests under MPI run, but for crossrail's libraries: mpi_tests, and of one build mpi_tests_<build>.
+# The targets hold all that tests under MPI run, except crossrail's libraries: mpi_tests has everything, and
+# mpi_tests_<build> what belongs to one build.
 if(NOT TARGET mpi_tests)
   add_custom_target(mpi_tests)
   foreach(build IN LISTS MPI_TEST_BUILDS)
     add_custom_target(mpi_tests_${build})
   endforeach()
 endif()
-# mpi_test_target(name file...): builds these, always
+# mpi_test_target(name file...) always builds these files.
 function(mpi_test_target name)
   add_custom_target(mpi_test_${name} ALL DEPENDS ${ARGN})
   add_dependencies(mpi_tests mpi_test_${name})
@@ -82,8 +84,8 @@ function(mpi_test_target name)
 endfunction()
 
 # mpi_test_program(name source... [CASES level] [BUILDS build...] [FLAGS flag...])
-# With CASES many tests of it run in one job (cases.cmake), under this thread level, a number; "args": MPI_THREAD_MULTIPLE where
-# "threads" or "multiple" is among the arguments, MPI_THREAD_SERIALIZED where "serialized" is.
+# With CASES many tests of it run in one job (cases.cmake), under this thread level, which is a number or "args". With "args" it
+# is MPI_THREAD_MULTIPLE where "threads" or "multiple" is among the arguments, and MPI_THREAD_SERIALIZED where "serialized" is.
 function(mpi_test_program name)
   cmake_parse_arguments(ARG "" "CASES" "BUILDS;FLAGS" ${ARGN})
   if(NOT ARG_BUILDS)
@@ -123,7 +125,7 @@ function(mpi_test_program name)
   mpi_test_target(${name} ${outputs})
 endfunction()
 
-# Copies of crossrail's libraries in a folder, beside whose modules they will look: mpi_test_libraries(folder result)
+# mpi_test_libraries(folder result) puts copies of crossrail's libraries in a folder. They look for modules beside them.
 function(mpi_test_libraries folder result)
   file(MAKE_DIRECTORY ${folder})
   set(copies "")
@@ -138,8 +140,8 @@ function(mpi_test_libraries folder result)
   set(${result} ${copies} PARENT_SCOPE)
 endfunction()
 
-# mpi_test_fortran(name source [flag...]): by the wrappers of Debian's and Ubuntu's packages, which are there also without a Fortran compiler:
-# then `name`.missing says so.
+# mpi_test_fortran(name source [flag...]) compiles by the wrappers of Debian's and Ubuntu's packages. The wrappers are there also without a
+# Fortran compiler; then `name`.missing says so.
 function(mpi_test_fortran name source)
   set(outputs "")
   foreach(build openmpi4 mpich4)
@@ -171,8 +173,8 @@ function(mpi_test_fortran name source)
   mpi_test_target(${name} ${outputs})
 endfunction()
 
-# The main one has every test in every run. Those under further MPI libraries are shared out by their names: share_0, share_1 and share_2
-# are labels of a third of them each, of which `make test SHARE=0` runs the first, and `make test SHARE=all` all. CI takes turns.
+# The main MPI has every test in every run. Tests under further MPI libraries are shared out by their names: share_0, share_1 and share_2
+# are labels of a third of them each. `make test SHARE=0` runs the first share, and `make test SHARE=all` all. CI takes turns.
 function(share_out_tests)
   get_property(tests DIRECTORY PROPERTY TESTS)
   list(FILTER tests INCLUDE REGEX "\\.(openmpi|mpich|intel)")
@@ -188,7 +190,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/cases.cmake)
 cmake_language(DEFER CALL add_case_tests)
 cmake_language(DEFER CALL share_out_tests)
 
-# Programs, which are not built with sanitizers, need their runtime first.
+# Programs, which are not built with sanitizers, need the sanitizers' runtime first.
 set(MPI_TEST_FIRST "")
 if(CROSSRAIL_SANITIZE MATCHES address)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libasan.so OUTPUT_VARIABLE asan OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -197,7 +199,8 @@ endif()
 
 # The seconds only tell a hang from a slow machine, here and in the programs.
 # mpi_test(name mpi ranks [ALONE] [SECONDS s] [PROPERTIES of-the-test value...] ARGS option... program argument...)
-# It is one of many in a job where program and options allow it. ALONE: not this one, which depends on what a process does once.
+# The test is one of many in a job where program and options allow it. With ALONE it is not; such a test depends on what a
+# process does once.
 function(mpi_test name mpi ranks)
   mpi_test_wanted(${mpi} wanted)
   if(NOT wanted)
@@ -220,7 +223,8 @@ function(mpi_test name mpi ranks)
     TIMEOUT ${limit} PROCESSORS 2 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1 ${ARG_PROPERTIES})
 endfunction()
 
-# Python program `script`.py, with two ranks of `program` by the command line, under Debian's openmpi4 or mpich4. Behind these NAME=VALUE of its environment.
+# This runs the Python program `script`.py, with two ranks of `program` by the command line, under Debian's openmpi4 or mpich4. NAME=VALUE words of
+# its environment follow these arguments.
 function(mpi_trace_test script mpi program)
   string(REPLACE "4" "" flavour ${mpi})
   mpi_test_wanted(${mpi} wanted)

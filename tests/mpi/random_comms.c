@@ -11,7 +11,7 @@ static void add(Comms* comms, const char* name, MPI_Comm comm, int inter) {
 static void add_group(Comms* comms, int size) {
   MPI_Group world, odd;
   MPI_Comm comm;
-  int range[1][3] = {{size - 1, size > 1, -2}}; /* the odd ranks or so, backwards */
+  int range[1][3] = {{size - 1, size > 1, -2}}; /* It takes about the odd ranks, backwards. */
   MPI_Comm_group(MPI_COMM_WORLD, &world);
   MPI_Group_range_incl(world, 1, range, &odd);
   MPI_Comm_create(MPI_COMM_WORLD, odd, &comm);
@@ -22,7 +22,7 @@ static void add_group(Comms* comms, int size) {
 
 static void add_inter(Comms* comms, int rank, int size) {
   MPI_Comm half, inter, merged;
-  const int first = size / 3 + 1; /* uneven halves */
+  const int first = size / 3 + 1; /* The halves are uneven. */
   const int low = rank < first;
   MPI_Comm_split(MPI_COMM_WORLD, low, rank, &half);
   MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, low ? first : 0, 99, &inter);

@@ -1,4 +1,4 @@
-/* The communicators that programs make: dup, uneven, reversed, permuted, of one rank, merged, inter. */
+/* These are the communicators that programs make: dup, uneven, reversed, permuted, of one rank, merged, inter. */
 #pragma once
 
 #include <mpi.h>
@@ -6,12 +6,12 @@
 enum { kMostComms = 12 };
 
 typedef struct {
-  MPI_Comm comm[kMostComms]; /* MPI_COMM_NULL where this rank is no member */
+  MPI_Comm comm[kMostComms]; /* It is MPI_COMM_NULL where this rank is no member. */
   const char* name[kMostComms];
   int inter[kMostComms];
   int count;
 } Comms;
 
-/* Collective over the world; the same on every rank. */
+/* The call is collective over the world; the result is the same on every rank. */
 Comms make_comms(unsigned seed);
 void free_comms(Comms* comms);

@@ -1,4 +1,4 @@
-/* xorshift64*: the same numbers on every machine. */
+/* This is xorshift64*, which gives the same numbers on every machine. */
 #pragma once
 
 #include <stdint.h>
@@ -20,7 +20,7 @@ static inline uint64_t random_word(Random* random) {
   return random->state * 0x2545f4914f6cdd1du;
 }
 
-/* 0 to below - 1 */
+/* Returns 0 to below - 1. */
 static inline int random_below(Random* random, int below) {
   return (int)((random_word(random) >> 33) % (uint64_t)below);
 }

@@ -31,7 +31,7 @@ int has_gaps(int unit) {
 
 int has_long_double(int unit) { return predefined_unit(unit) == MPI_LONG_DOUBLE || is_complex_long_double(unit); }
 
-/* (char, double, int) as C lays it out, packed tight, or in another order in memory. */
+/* Makes (char, double, int) as C lays it out, packed tight, or in another order in memory. */
 static MPI_Datatype mixed_unit(Random* random) {
   const int lengths[3] = {1, 1, 1};
   const MPI_Datatype types[3] = {MPI_CHAR, MPI_DOUBLE, MPI_INT};
@@ -45,7 +45,7 @@ static MPI_Datatype mixed_unit(Random* random) {
   return resized;
 }
 
-/* Three ints, of which two lie before the address. */
+/* Makes three ints, two of which lie before the address. */
 static MPI_Datatype triple_unit(Random* random) {
   MPI_Datatype made, resized;
   if (random_below(random, 2) == 0) {
@@ -74,7 +74,7 @@ static void shuffle(Random* random, int* values, int count) {
   }
 }
 
-/* Parts in random order, with random gaps between them. */
+/* Puts parts in random order, with random gaps between them. */
 static MPI_Datatype scattered(Random* random, int parts, MPI_Datatype part, int in_bytes) {
   int order[kMostParts], lengths[kMostParts], places[kMostParts];
   MPI_Aint bytes[kMostParts], lower, extent;
@@ -130,7 +130,7 @@ static MPI_Datatype strided(Random* random, int parts, MPI_Datatype part, int ma
   MPI_Type_get_extent(part, &lower, &extent);
   const int block = parts % 2 == 0 && random_below(random, 2) ? 2 : 1;
   if (may_overlap && random_below(random, 4) == 0) {
-    MPI_Type_create_hvector(parts, 1, 0, part, &made); /* every element the same memory */
+    MPI_Type_create_hvector(parts, 1, 0, part, &made); /* All elements share the same memory. */
   } else if (random_below(random, 2) == 0) {
     MPI_Type_vector(parts / block, block, block + random_below(random, 3), part, &made);
   } else {
@@ -171,7 +171,7 @@ Layout random_layout(Random* random, int unit, int elements, int may_overlap) {
   Layout layout = {.count = elements};
   layout.type = unit_type(random, unit, &layout.predefined);
   int length = snprintf(layout.text, sizeof layout.text, "unit %d", unit);
-  /* Derived types of complex long doubles are sent wrongly by Open MPI 4.1, 5.0 and MPICH 4.0 themselves. */
+  /* Open MPI 4.1, 5.0 and MPICH 4.0 themselves send derived types of complex long doubles wrongly. */
   const int deepest = is_complex_long_double(unit) ? 1 : 4;
   for (int depth = random_below(random, deepest); depth > 0; --depth) {
     const int way = random_below(random, 7);

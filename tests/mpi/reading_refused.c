@@ -1,5 +1,5 @@
-/* Reading other processes' memory was allowed when the communicator was opened, and is refused later, as to processes that have given up
- * their rights since: blocks come another way.
+/* Reading other processes' memory was allowed when the communicator was opened, and is refused later, as to processes that have given up their rights
+ * since. Blocks then come another way.
  *
  *   reading_refused all | one | now_and_then     to all ranks; to rank 1; on every rank, each third time, and in the middle of blocks */
 #include <errno.h>
@@ -9,12 +9,12 @@
 
 #include "check.h"
 
-enum { kLong = 70001, kLonger = 300007 }; /* ints of a block */
+enum { kLong = 70001, kLonger = 300007 }; /* They are the ints of a block. */
 
 static int refuses = 0, now_and_then = 0;
 static long asked = 0, refused = 0;
 
-/* What the library calls: programs come first when symbols are looked up. A process may always read its own memory. */
+/* The library calls this function, because programs come first when symbols are looked up. A process may always read its own memory. */
 ssize_t process_vm_readv(pid_t pid, const struct iovec* to, unsigned long to_count, const struct iovec* from, unsigned long from_count,
                          unsigned long flags) {
   if (refuses && pid != getpid()) {
@@ -24,7 +24,7 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec* to, unsigned long to_cou
       errno = EPERM;
       return -1;
     }
-    if (turn % 3 == 1 && to_count == 1 && to[0].iov_len > 5000) { /* less than asked for, and the rest in the next turns */
+    if (turn % 3 == 1 && to_count == 1 && to[0].iov_len > 5000) { /* It reads less than asked for; the rest follows in the next turns. */
       const struct iovec some = {to[0].iov_base, 5000}, there = {from[0].iov_base, 5000};
       return syscall(SYS_process_vm_readv, pid, &some, 1, &there, 1, flags);
     }
@@ -32,7 +32,7 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec* to, unsigned long to_cou
   return syscall(SYS_process_vm_readv, pid, to, to_count, from, from_count, flags);
 }
 
-/* Long blocks of different lengths, and a few of 17 ints. Every other int of what is received is a gap where `gaps`. */
+/* Exchanges long blocks of different lengths, and a few of 17 ints. With `gaps` every other int of what is received is a gap. */
 static void vector(int salt, int gaps) {
   const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD);
   int sent[64], send_at[64], received[64], receive_at[64], send_all = 0, receive_all = 0;

@@ -1,5 +1,5 @@
-/* A persistent MPI_Reduce_scatter with an operation of the program's own, in which a rank receives nothing and has no buffer for it, is the MPI
- * library's on all ranks: none of them waits for others that ask nobody. Under MPI libraries with persistent collectives only. */
+/* A rank receives nothing in a persistent MPI_Reduce_scatter with an operation of the program's own, and has no buffer for it. The call is the MPI
+ * library's on all ranks, so none of them waits for others that ask nobody. This holds under MPI libraries with persistent collectives only. */
 #include "check.h"
 #include "persistent_names.h"
 

@@ -1,6 +1,6 @@
 """What recorded_calls.c is to leave in its processes' reports under CROSSRAIL_RECORD, call by call."""
 
-WORLD = 4  # ranks
+WORLD = 4  # This is the number of ranks.
 
 
 def call(name, comm, sent, received, **more):

@@ -1,4 +1,4 @@
-/* A known mix of collectives, for the test of what is recorded (recorded.py). */
+/* The program makes a known mix of collectives, for the test of what is recorded (recorded.py). */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ static void vectors(void) {
   MPI_Type_free(&column);
 }
 
-/* More pieces than are recorded. */
+/* There are more pieces than are recorded. */
 static void many_pieces(void) {
   enum { kPieces = 1200, kInts = 8 * kPieces };
   static int places[kPieces], out[16 * kInts], in[16 * kInts];
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
   many_pieces();
   later();
   MPI_Comm_free(&half);
-  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &half); /* often the same handle */
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &half); /* It often has the same handle. */
   MPI_OK(MPI_Alltoall(MPI_IN_PLACE, 0, MPI_INT, calloc(size, 4), 1, MPI_INT, half));
   MPI_Comm_free(&half);
   MPI_Finalize();

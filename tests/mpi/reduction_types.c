@@ -55,7 +55,7 @@ int defined_for(const TypeRow* row, int op) {
   return 0;
 }
 
-/* The bytes that a number of a floating type means something in: the rest of a long double is padding. */
+/* Returns how many bytes of a floating-point number mean something: the rest of a long double is padding. */
 static size_t meant(int bytes) { return bytes == 16 ? 10 : (size_t)bytes; }
 
 static void put_real(void* at, int bytes, double value) {
@@ -176,7 +176,7 @@ void combine_element(const TypeRow* row, int op, const void* first, void* second
 
 static void clear_padding(unsigned char* at, int bytes) {
   if (bytes == 16) memset(at + meant(16), 0, 16 - meant(16));
-  if (get_real(at, bytes) == 0) put_real(at, bytes, 0); /* the sign of a zero depends on the order, too */
+  if (get_real(at, bytes) == 0) put_real(at, bytes, 0); /* The sign of a zero depends on the order, too. */
 }
 
 void forget_padding(const TypeRow* row, void* element) {
@@ -189,7 +189,7 @@ void forget_padding(const TypeRow* row, void* element) {
   if (row->kind == kPair && !row->whole) clear_padding(at, row->value);
 }
 
-/* Whether MPI_Reduce_local agrees, in elements that differ in every way. */
+/* Returns whether MPI_Reduce_local agrees, in elements that differ in every way. */
 static int library_is_right(const TypeRow* row, int op) {
   enum { kCount = 64 };
   MPI_Aint lower, extent;

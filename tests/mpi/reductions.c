@@ -1,12 +1,11 @@
-/* Random calls of MPI_Allreduce, MPI_Iallreduce and MPI_Allreduce_init: every operation of MPI's own on every type for which the
- * standard defines it, operations of the program's on types of its own, in place or not, on several communicators.
- * Results are compared byte by byte with the definition over what all ranks have; where rounding depends on the order, all ranks
- * must have the same bits.
+/* The program makes random calls of MPI_Allreduce, MPI_Iallreduce and MPI_Allreduce_init, with every operation of MPI's own on every type for which
+ * the standard defines it, and operations of the program's on types of its own, in place or not, on several communicators. Results are compared byte
+ * by byte with the definition over what all ranks have. Where rounding depends on the order, all ranks must have the same bits.
  *
  *   reductions SEED CALLS
  *
- * PRETEND_DRIVER is the path of a pretended device driver (pretend_driver.c): about half of the sides of blocking calls then lie in its
- * memory, which only it can touch, on each rank as it likes. */
+ * PRETEND_DRIVER is the path of a pretended device driver (pretend_driver.c). With it about half of the sides of blocking calls lie in its memory,
+ * which only it can touch, on each rank as it likes. */
 #include "check.h"
 
 #include <dlfcn.h>
@@ -17,7 +16,7 @@
 
 enum { kGuardBytes = 64, kMostElements = 40000 };
 
-/* A program's operation on a type of its own, which does not commute: 2x2 matrices of unsigned numbers. */
+/* The program's operation on a type of its own does not commute. It multiplies 2x2 matrices of unsigned numbers. */
 typedef struct {
   unsigned at[4];
 } Matrix;
@@ -43,15 +42,15 @@ enum { kLargeCounts = 1 };
 enum { kLargeCounts = 0 };
 #endif
 
-/* What all ranks have in common of a call, and this rank's memory. */
+/* This is what all ranks have in common of a call, and this rank's memory. */
 typedef struct {
   const TypeRow* row;
   MPI_Datatype type;
   int op;
-  int count, in_place, large; /* by the functions that count in MPI_Count */
+  int count, in_place, large; /* The functions that count in MPI_Count carry it if `large`. */
   Numbers numbers;
   Form form;
-  size_t extent, bytes; /* of the elements, gaps included */
+  size_t extent, bytes; /* They are of the elements, gaps included. */
   unsigned char *send, *recv, *expected;
 } Call;
 
@@ -63,7 +62,7 @@ static void combine(const Call* call, const unsigned char* first, unsigned char*
   }
 }
 
-/* Into call->expected, whose gaps are those of the receive buffer. */
+/* Writes into call->expected, whose gaps are those of the receive buffer. */
 static void define(Call* call, MPI_Comm comm, const unsigned char* mine) {
   const int ranks = size_of_comm(comm);
   unsigned char* all = malloc(call->bytes * (size_t)ranks + 1);
@@ -132,7 +131,7 @@ static void load_driver(void) {
   device_open = (void (*)(int))dlsym(driver, "pretend_open");
 }
 
-/* To the driver's memory or back; returns what it lay in until now. */
+/* Moves a side to the driver's memory or back. Returns what it lay in until now. */
 static unsigned char* move_to(unsigned char** side, unsigned char* to, size_t bytes) {
   unsigned char* const from = *side;
   device_open(1);
@@ -142,7 +141,7 @@ static unsigned char* move_to(unsigned char** side, unsigned char* to, size_t by
   return from;
 }
 
-/* Some sides on the device. */
+/* Some sides are on the device. */
 static int do_call_on_device(Call* call, MPI_Comm comm, Random* own) {
   unsigned char** const sides[2] = {&call->send, &call->recv};
   const size_t whole = call->bytes + 2 * kGuardBytes;
@@ -157,7 +156,7 @@ static int do_call_on_device(Call* call, MPI_Comm comm, Random* own) {
   return code;
 }
 
-/* All ranks have the same bits. */
+/* Checks that all ranks have the same bits. */
 static void compare_ranks(const Call* call, MPI_Comm comm) {
   unsigned char* first = malloc(call->bytes + 1);
   memcpy(first, call->recv + kGuardBytes, call->bytes);

@@ -1,5 +1,5 @@
-/* Calls of MPI_Allreduce that MPI refuses, or may take though the standard does not name them. Prints for each the class of the error, to
- * be compared with the same program without crossrail. */
+/* The program makes calls of MPI_Allreduce that MPI refuses, or may take though the standard does not name them. It prints for each the class of the
+ * error, to be compared with the same program without crossrail. */
 #include "check.h"
 
 static int send[64], recv[64];
@@ -24,7 +24,7 @@ static void attempts(MPI_Comm comm) {
   MPI_Type_commit(&pair);
   MPI_Type_dup(MPI_INT, &twin);
   attempt("null communicator", MPI_Allreduce(send, recv, 1, MPI_INT, MPI_SUM, MPI_COMM_NULL));
-#ifdef OPEN_MPI /* MPICH itself does not look, and crashes */
+#ifdef OPEN_MPI /* MPICH itself does not look, and crashes. */
   attempt("negative count", MPI_Allreduce(send, recv, -1, MPI_INT, MPI_SUM, comm));
 #endif
   attempt("null type", MPI_Allreduce(send, recv, 1, MPI_DATATYPE_NULL, MPI_SUM, comm));
@@ -49,9 +49,9 @@ int main(int argc, char** argv) {
   MPI_Comm dup;
   MPI_Comm_dup(MPI_COMM_WORLD, &dup);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); /* where MPI-4 raises what has no communicator */
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); /* MPI-4 raises here what has no communicator. */
   MPI_Comm_set_errhandler(dup, MPI_ERRORS_RETURN);
-  attempts(dup); /* never used before */
+  attempts(dup); /* It was never used before. */
   attempts(dup);
   right(MPI_COMM_WORLD);
   MPI_Comm_free(&dup);

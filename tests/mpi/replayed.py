@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 RANKS = 4
-CALLS = {"alltoall": 102, "ialltoall": 20, "alltoallv": 1, "alltoallw": 1, "allreduce": 100}  # of each
+CALLS = {"alltoall": 102, "ialltoall": 20, "alltoallv": 1, "alltoallw": 1, "allreduce": 100}  # They are each form's.
 
 
 def start(words, **environment):
@@ -48,7 +48,7 @@ def main(crossrail, program, wrong_library):
         assert not any(wrong["crossrail_wrong"]), wrong
 
         recording = json.loads(file.read_text())
-        del recording["processes"][1]["sequence"][1:]  # as if it had been killed: all others have gone on
+        del recording["processes"][1]["sequence"][1:]  # It is cut as if it had been killed; all others have gone on.
         file.write_text(json.dumps(recording))
         code, cut = replay(crossrail, file)
         # Rank 1 has no call on the last communicator, and the calls on the world end with its last one there.

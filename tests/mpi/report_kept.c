@@ -1,6 +1,5 @@
-/* Calls for a while, and then an end that leaves a program no time: what was counted is kept, even if that was in its first moments.
- * Or a limit on files: the program goes on, without a report.
- *   report_kept killed|aborts|crashes_soon|killed_at_once|limited */
+/* The program makes calls for a while, and then ends in a way that leaves it no time. What was counted is kept, even if that was in its first
+ * moments. With a limit on files the program goes on, without a report. */
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -17,7 +16,7 @@ static void call_for_two_seconds_and_a_half(int limited) {
   }
 }
 
-/* Long enough for what the thread that writes has to do on a busy machine, and shorter than a second. */
+/* This takes long enough for what the thread that writes has to do on a busy machine, and less than a second. */
 static void call_and_work(void) {
   for (int i = 0; i < 20; ++i) MPI_OK(checked_alltoall(MPI_COMM_WORLD, 100, i));
   usleep(500000);
@@ -28,7 +27,7 @@ int main(int argc, char** argv) {
   const char* const how = argc > 1 ? argv[1] : "killed";
   if (strcmp(how, "killed_at_once") == 0) {
     MPI_OK(checked_alltoall(MPI_COMM_WORLD, 100, 0));
-    MPI_OK(MPI_Barrier(MPI_COMM_WORLD));  // the end of one ends the other
+    MPI_OK(MPI_Barrier(MPI_COMM_WORLD));  // The end of one rank ends the other.
     raise(SIGKILL);
   }
   if (strcmp(how, "crashes_soon") == 0) {

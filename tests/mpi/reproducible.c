@@ -1,5 +1,5 @@
-/* CROSSRAIL_REPRODUCIBLE: every reduction, from the first call on, has the bits of ((r0 op r1) op r2) op ..., and the same ones wherever the
- * ranks are: a hash of all results is printed, which is the same for all runs of as many ranks.
+/* With CROSSRAIL_REPRODUCIBLE every reduction, from the first call on, has the bits of ((r0 op r1) op r2) op ..., and the same ones wherever the
+ * ranks are. The program prints a hash of all results, which is the same for all runs of as many ranks.
  *
  *   reproducible             blocking calls of all sizes
  *   reproducible pending     nonblocking ones, too
@@ -20,7 +20,7 @@ static uint64_t mixed(uint64_t word) {
   return word ^ (word >> 31);
 }
 
-/* Of sizes far apart and of either sign: sums cancel, and every other order rounds to other bits. */
+/* Values have sizes far apart and either sign. Sums cancel, and every other order rounds to other bits. */
 static double value(int rank, int place, int call) {
   const uint64_t word = mixed(((uint64_t)rank << 40) + ((uint64_t)call << 20) + (uint64_t)place);
   return ldexp(1 + (double)(word >> 12) * 0x1p-52, (int)(word >> 1 & 15)) * (word & 1 ? 1 : -1);
@@ -38,7 +38,7 @@ static void fill(int count, int call, int rank) {
   for (int i = 0; i < count; ++i) send[i] = value(rank, i, call);
 }
 
-/* Of `count` elements from `first` on: what every order but that of the ranks would miss. */
+/* Checks `count` elements from `first` on. Every order but that of the ranks would miss their bits. */
 static void fold(int first, int count, int call, MPI_Op op, int size) {
   for (int i = 0; i < count; ++i) {
     expected[i] = value(0, first + i, call);

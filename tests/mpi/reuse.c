@@ -1,5 +1,5 @@
-/* The send buffer is overwritten as soon as MPI_Alltoall returns, ten thousand times; a rank that
- * was still reading it would receive what is meant for a later call.
+/* The send buffer is overwritten as soon as MPI_Alltoall returns, ten thousand times. A rank that was still reading it would receive what is meant
+ * for a later call.
  *
  *   reuse CALLS INTS_A_BLOCK */
 #include <unistd.h>
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
     int wrong = 0;
     for (int i = 0; i < size * count; ++i) wrong += recv[i] != number(i / count, rank, i % count + call);
     CHECK(wrong == 0, "call %d: %d elements wrong", call, wrong);
-    for (int i = 0; i < size * count; ++i) recv[i] = -2; /* nobody may write here any more */
+    for (int i = 0; i < size * count; ++i) recv[i] = -2; /* Nobody may write here any more. */
     if (call % 1000 == rank) usleep(2000);
     for (int i = 0; i < size * count; ++i) wrong += recv[i] != -2;
     CHECK(wrong == 0, "call %d: received into the buffer after the return", call);

@@ -1,14 +1,14 @@
-/* Random calls of MPI_Gather, MPI_Scatter and their v forms, their nonblocking and persistent forms and their large counts: any root, layouts of
- * each rank's own, in place or not, on several communicators. On ranks that are not the root the arguments of its row are garbage. Results are
- * compared byte by byte with the definition, gaps and guards included.
+/* The program makes random calls of MPI_Gather, MPI_Scatter and their v forms, of their nonblocking and persistent forms and with large counts. The
+ * calls have any root and layouts of each rank's own, in place or not, on several communicators. On ranks that are not the root the arguments of its
+ * row are garbage. Results are compared byte by byte with the definition, gaps and guards included.
  *
  *   rooted SEED CALLS
  *
- * PRETEND_DRIVER: as in guarded_areas.h. */
+ * PRETEND_DRIVER is as in guarded_areas.h. */
 #include "random_comms.h"
 #include "rooted_call.h"
 
-/* What MPI is given: garbage where it means nothing. */
+/* MPI is given garbage where the argument means nothing. */
 #define GARBAGE ((void*)0x1230)
 #define SIDES(Count, Place, its_counts, its_places)                                                                \
   const int here = is_root(call);                                                                                  \
@@ -68,15 +68,15 @@ static int do_call(Call* call, MPI_Comm comm, Random* own) {
   return code;
 }
 
-/* MPICH passes blocks on as bytes, in MPI_Gather and MPI_Scatter among more than two ranks. What comes as bytes over UCX is unpacked part by part,
- * and where a part ends within an element MPICH finds the message truncated or of another signature: here in blocks of more than 8 KiB. */
+/* MPICH passes blocks on as bytes, in MPI_Gather and MPI_Scatter among more than two ranks. Over UCX, bytes are unpacked part by part, and where a
+ * part ends within an element MPICH finds the message truncated or of another signature. Here that happens in blocks of more than 8 KiB. */
 #ifdef MPICH_NUMVERSION
 enum { kUnpacksWholeElements = 1 };
 #else
 enum { kUnpacksWholeElements = 0 };
 #endif
 
-/* Alike on all ranks. */
+/* All ranks choose alike. */
 static int choose(Call* call, int* elements, int ranks, Random* common) {
   static const int counts[] = {0, 1, 1, 2, 3, 5, 7, 14, 15, 64, 100, 500, 1000, 2500};
   int unit;
@@ -103,7 +103,7 @@ static int choose(Call* call, int* elements, int ranks, Random* common) {
   return unit;
 }
 
-/* Nothing is no elements: MPICH sends no message for these, but waits for one of elements that have no bytes. */
+/* An empty block has no elements. MPICH sends no message for these, but waits for one of elements that have no bytes. */
 static Layout layout_of(Random* own, int unit, int elements, int may_overlap) {
   return elements == 0 ? (Layout){MPI_BYTE, 0, 1, "nothing"} : random_layout(own, unit, elements, may_overlap);
 }
@@ -121,7 +121,7 @@ static void make_sides(Call* call, int unit, int elements, Random* own) {
   }
   if (is_root(call)) call->row_area = make_area(&call->row, call->ranks * part_of_row, own);
   if (!has_own(call)) return;
-  call->own = layout_of(own, unit, elements * call->parts[call->rank], 0);  /* Open MPI receives others' blocks by it */
+  call->own = layout_of(own, unit, elements * call->parts[call->rank], 0);  /* Open MPI receives others' blocks by it. */
   call->own_area = make_area(&call->own, 1, own);
 }
 

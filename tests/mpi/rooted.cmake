@@ -1,4 +1,4 @@
-# MPI_Gather, MPI_Scatter and their v forms, in all forms, with every algorithm.
+# The program calls MPI_Gather, MPI_Scatter and their v forms, in all forms, with every algorithm.
 mpi_test_program(rooted rooted.c random_types.c random_comms.c)
 set(all_four --set CROSSRAIL_GATHER=node_shared --set CROSSRAIL_GATHERV=node_shared --set CROSSRAIL_SCATTER=node_shared --set CROSSRAIL_SCATTERV=node_shared
   --expect-carried MPI_Gather:12 --expect-carried MPI_Gatherv:12 --expect-carried MPI_Scatter:12 --expect-carried MPI_Scatterv:12)

@@ -1,4 +1,4 @@
-/* A call of MPI_Gather, MPI_Scatter or one of their v forms: its sides on this rank, and what they are to hold, by messages. */
+/* This is a call of MPI_Gather, MPI_Scatter or one of their v forms. It has its sides on this rank, and what they must hold, computed by messages. */
 #pragma once
 
 #include "check.h"
@@ -20,13 +20,13 @@ enum { kLargeCounts = 1 };
 enum { kLargeCounts = 0 };
 #endif
 
-/* A call as all ranks know it, and this rank's sides. Of the v forms a block has `parts` times the elements of the row's layout. */
+/* This is a call as all ranks know it, and this rank's sides. A block of the v forms has `parts` times the elements of the row's layout. */
 typedef struct {
   int gathers, counted, in_place, large, root, ranks, rank;
   Form form;
   int parts[kMostRanks], slots[kMostRanks];
   Layout own, row;
-  Area own_area, row_area, expected; /* `expected` is of the side that receives */
+  Area own_area, row_area, expected; /* `expected` is of the side that receives. */
   int counts[kMostRanks], places[kMostRanks];
 #if MPI_VERSION >= 4
   MPI_Count large_counts[kMostRanks];
@@ -37,7 +37,7 @@ typedef struct {
 static inline int is_root(const Call* call) { return call->rank == call->root; }
 static inline int has_own(const Call* call) { return !(is_root(call) && call->in_place); }
 
-/* A rank's block in the root's row. */
+/* Returns a rank's block in the root's row. */
 static inline unsigned char* block_at(const Call* call, const Area* row, int rank) {
   MPI_Aint lower, extent;
   MPI_Type_get_extent(call->row.type, &lower, &extent);
@@ -50,7 +50,7 @@ static inline int bytes_of(const Call* call, int rank) {
   return size * call->counts[rank];
 }
 
-/* Blocks as rows of bytes. */
+/* Returns blocks as rows of bytes. */
 static inline unsigned char* packed(const void* from, int count, MPI_Datatype type, int bytes) {
   unsigned char* row = malloc((size_t)bytes + 1);
   int position = 0;
@@ -70,7 +70,7 @@ static inline int own_bytes(const Call* call) {
   return size * call->own.count;
 }
 
-/* What the root is to receive, by messages. */
+/* Computes by messages what the root must receive. */
 static inline void define_gather(Call* call, MPI_Comm comm) {
   if (!is_root(call)) {
     const int bytes = own_bytes(call);

@@ -37,7 +37,7 @@ class Case:
 @functools.lru_cache(maxsize=None)
 def presets():
     """The value of each setting where nobody has given it one."""
-    found = {"CROSSRAIL_OPEN_AFTER": "0"}  # what is tried here is crossrail
+    found = {"CROSSRAIL_OPEN_AFTER": "0"}  # The test is about crossrail.
     for file, row in (("base/settings.def", r'^SETTING\(\w+, "(\w+)", \w+, ("[^"]*"|\w+),'), ("collectives/collectives.def", r'^COLLECTIVE\(\w+, \w+, \w+, "(\w+)"()')):
         for variable, value in re.findall(row, (TREE / "src" / file).read_text(), re.M):
             found.setdefault(variable, value.strip('"'))

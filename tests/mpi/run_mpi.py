@@ -109,11 +109,11 @@ def launch_apart(launch, options, ranks):
 def command_line(mpi, options, flavour, report):
     settings = list(options.set) + (options.told if flavour != "none" else [])
     if options.first:
-        settings.append("ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1")  # what MPI libraries leave is not ours
+        settings.append("ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1")  # MPI libraries' leaks are not ours.
     if flavour != "none":
         settings.append(f"CROSSRAIL_REPORT={report}")
         if not any(one.startswith("CROSSRAIL_OPEN_AFTER=") for one in settings):
-            settings.append("CROSSRAIL_OPEN_AFTER=0")  # what is tried here is crossrail
+            settings.append("CROSSRAIL_OPEN_AFTER=0")  # The test is about crossrail.
     found = preloads(mpi, options, flavour)
     if found:
         settings.append("LD_PRELOAD=" + ":".join(found))

@@ -1,12 +1,12 @@
-/* One rank gives the same address for what it sends and what it receives, with types that touch different bytes: legal, and
- * nothing that a library of the MPICH family refuses. The other ranks have two buffers.
+/* One rank gives the same address for what it sends and what it receives, with types that touch different bytes. That is legal, and no library of the
+ * MPICH family refuses it. The other ranks have two buffers.
  *
  *   same_base [CALLS] */
 #include "check.h"
 
 enum { kMost = 30000 };
 
-/* Every other int: type `odd` begins with the second one. */
+/* Describes every other int. Type `odd` begins with the second one. */
 static MPI_Datatype every_other(int odd) {
   MPI_Datatype moved, type;
   const int one = 1;
@@ -19,7 +19,7 @@ static MPI_Datatype every_other(int odd) {
   return type;
 }
 
-/* Of `count` elements for each rank, sent from even places and received at odd ones: of one array on `special`, else of two. */
+/* Exchanges `count` elements with each rank, sent from even places and received at odd ones. `special` has one array, the others have two. */
 static void exchange(MPI_Comm comm, int count, int special, int vector) {
   const int rank = rank_in(comm), size = size_of_comm(comm);
   const int all = 2 * size * count;

@@ -1,4 +1,4 @@
-/* A session and a communicator of all its processes, where the MPI library has sessions. */
+/* This opens a session and a communicator of all its processes, where the MPI library has sessions. */
 #pragma once
 
 #include "check.h"

@@ -1,2 +1,2 @@
-/* The program of docs/several_processes.md, as it stands there. */
+/* This is the program of docs/several_processes.md, as it stands there. */
 #include "program_of_page.h"

@@ -1,5 +1,6 @@
-/* crossrail_shared_...: several processes a device, its leader's buffers, on devices that are made of host memory
- * (virtual_world/host_device.h). HOST_DEVICE is the path of the driver. By the definition, on fresh data, with what lies around them.
+/* The program tests crossrail_shared_...: several processes share a device and its leader's buffers, on devices that are made of host memory
+ * (virtual_world/host_device.h). HOST_DEVICE is the path of the driver. Results are compared with the definition, on fresh data, with what lies
+ * around them.
  *
  *   shared_devices SEED ROUNDS KEYS [open|unshareable|refused]   KEYS: of every rank, 0,0,1,1; open: all processes give memory, and look;
  *                                                                refused: there can be no shared device */
@@ -52,7 +53,7 @@ static unsigned draw(unsigned below) {
   return (unsigned)(state >> 33) % below;
 }
 
-/* The ranks of a communicator, and who of them leads. */
+/* This holds the ranks of a communicator, and which of them lead. */
 struct team {
   MPI_Comm comm;
   crossrail_shared_device* device;
@@ -71,7 +72,7 @@ static struct team make_team(MPI_Comm comm) {
 struct buffer {
   struct team* team;
   size_t bytes;
-  char* memory; /* of a leader; of others one page, or none */
+  char* memory; /* A leader's memory is here; others have one page, or none. */
   crossrail_shared_buffer* shared;
 };
 
@@ -91,7 +92,7 @@ static void drop_buffer(struct buffer* buffer) {
   if (buffer->memory != NULL) device_free(buffer->memory);
 }
 
-/* Small whole numbers: sums are exact in a float. */
+/* Elements are small whole numbers, so sums are exact in a float. */
 static int element(int rank, size_t at, int salt) { return number(rank, salt, (int)at) % 997 - 300; }
 
 struct reduction {
@@ -277,7 +278,7 @@ int main(int argc, char** argv) {
   random_calls(&world, rounds);
   for (int call = 0; call < 6; ++call) check_exchange(&world, call < 3 ? 1 + draw(64) : 1 + draw(90000), call);
   wrong_arguments(&world);
-  /* Another one at the same time, of the same ranks the other way round: other leaders. */
+  /* Another device exists at the same time, of the same ranks the other way round, with other leaders. */
   MPI_Comm reversed;
   MPI_Comm_split(MPI_COMM_WORLD, 0, world.size - world.rank, &reversed);
   struct team other = make_team(reversed);

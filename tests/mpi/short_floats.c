@@ -1,5 +1,5 @@
-/* crossrail_op: reductions of floats of 8 and 16 bits under any MPI library, carried and native, of whole numbers that are exact in them; and
- * what makes no sense. */
+/* The program tests crossrail_op: reductions of floats of 8 and 16 bits under any MPI library, carried and native, of whole numbers that are exact in
+ * them. It also asks for what makes no sense. */
 #include "check.h"
 #include <crossrail/crossrail.h>
 #include <dlfcn.h>
@@ -15,7 +15,7 @@ typedef struct {
 
 static int (*get_op)(crossrail_format, MPI_Op, MPI_Op*);
 
-/* Of 0 to 16: by the exponent and the bits behind the first. */
+/* Returns the bits of 0 to 16, by the exponent and the bits behind the first. */
 static unsigned bits_of(int whole, const Format* format) {
   int exponent = 0;
   if (whole == 0) return 0;
@@ -31,7 +31,7 @@ static unsigned at(const void* row, int place, const Format* format) {
   return format->bytes == 1 ? ((const unsigned char*)row)[place] : ((const unsigned short*)row)[place];
 }
 
-/* Of rank `rank`, in 0 to 2; the sums of up to eight of them are exact in all formats, if even above 8. */
+/* Returns the operand of rank `rank`, which is 0 to 2. The sums of up to eight of them are exact in all formats, if even above 8. */
 static int operand(int rank, int place) { return rank < 4 ? (rank + place) % 3 : 0; }
 
 static int expected(int which, int place, int ranks) {
@@ -75,7 +75,7 @@ static void try_format(const Format* format, int call) {
   memset(recv, 0xA5, sizeof recv);
   MPI_OK(MPI_Reduce_scatter_block(send, recv, count, format->type, op, MPI_COMM_WORLD));
   check_row("MPI_Reduce_scatter_block", recv, rank * count, count, which, ranks, format);
-  /* Never carried: two floats an element, and calls that crossrail does not know. */
+  /* crossrail never carries two floats an element, nor calls that it does not know. */
   MPI_Datatype two;
   MPI_OK(MPI_Type_contiguous(2, format->type, &two));
   MPI_OK(MPI_Type_commit(&two));
@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
   *(void**)&get_op = dlsym(RTLD_DEFAULT, "crossrail_op");
   MPI_Op op;
   if (get_op == NULL) return 1;
-  if (get_op(CROSSRAIL_FLOAT16, MPI_SUM, &op) == MPI_SUCCESS) return 1; /* before MPI_Init */
+  if (get_op(CROSSRAIL_FLOAT16, MPI_SUM, &op) == MPI_SUCCESS) return 1; /* This is before MPI_Init. */
   MPI_Init(&argc, &argv);
   const Format formats[] = {{CROSSRAIL_FLOAT16, "float16", MPI_UINT16_T, 2, 10, 15},
                             {CROSSRAIL_BFLOAT16, "bfloat16", MPI_SHORT, 2, 7, 127},

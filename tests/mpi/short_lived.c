@@ -1,5 +1,5 @@
-/* Communicators and persistent requests that are made for a few calls each: the results, and how long such a round takes, which
- * rank 0 prints ("short_lived ..."); bench/results/other has the times with and without crossrail.
+/* The program makes communicators and persistent requests for a few calls each. It checks the results, and rank 0 prints how long such a round takes
+ * ("short_lived ..."); bench/results/other has the times with and without crossrail.
  *
  *   short_lived ROUNDS [BYTES] */
 #include "check.h"
@@ -13,7 +13,7 @@ static double seconds_of(int rounds, void (*round)(int calls, int salt), int cal
   return MPI_Wtime() - began;
 }
 
-static int block = 2; /* ints */
+static int block = 2; /* The block has so many ints. */
 
 static void communicator(int calls, int salt) {
   MPI_Comm comm;
@@ -29,11 +29,11 @@ static void fill(int* send, int count, int salt) {
   }
 }
 
-/* Of another length each time and, every few rounds, several at once, so that what is kept of them is used by others. */
+/* The length differs each time and, every few rounds, several requests are there at once, so that others use what is kept of them. */
 static void request(int calls, int salt) {
   enum { kMost = 10 };
   const int size = size_of_comm(MPI_COMM_WORLD), count = block + salt % 3, wanted = salt % 7 == 0 ? 1 + salt % (kMost + 1) : 1;
-  const int at_once = wanted < kMost ? wanted : kMost; /* as the compiler sees it, too */
+  const int at_once = wanted < kMost ? wanted : kMost; /* The compiler can see the limit, too. */
   int *send[kMost], *recv[kMost];
   MPI_Request requests[kMost];
   for (int one = 0; one < at_once; ++one) {
@@ -54,7 +54,7 @@ static void request(int calls, int salt) {
     }
     CHECK(wrong == 0, "%d wrong elements in round %d", wrong, salt);
   }
-  /* Not in the same order on all ranks. */
+  /* The ranks free them in different orders. */
   for (int one = 0; one < at_once; ++one) MPI_OK(MPI_Request_free(&requests[(one + rank_in(MPI_COMM_WORLD)) % at_once]));
   for (int one = 0; one < at_once; ++one) {
     free(send[one]);

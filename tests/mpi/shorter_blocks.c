@@ -1,5 +1,5 @@
-/* Receivers of MPI_Alltoallv and MPI_Alltoallw that expect more than is sent, as they may of single messages, with which results are
- * compared byte by byte: what comes is there, the rest of a block is as it was, in rows of bytes and with gaps.
+/* Receivers of MPI_Alltoallv and MPI_Alltoallw expect more than is sent, as they may of single messages, with which results are compared byte by
+ * byte. What comes is there, and the rest of a block is as it was, in rows of bytes and with gaps.
  *
  *   shorter_blocks CALLS [LARGEST]      bytes of the largest block, about */
 #include "check.h"
@@ -9,12 +9,12 @@
 enum { kMostRanks = 8, kInt = sizeof(int) };
 
 typedef struct {
-  int sent, expected; /* ints */
+  int sent, expected; /* They are in ints. */
 } Lengths;
 
 static int largest = 30000;
 
-/* Of a block, the same on every rank; an empty one is empty on both sides. */
+/* Returns the lengths of a block, the same on every rank. An empty block is empty on both sides. */
 static Lengths lengths_of(int call, int source, int destination) {
   Random random = random_from((uint64_t)call * 1000003u + (uint64_t)(source * 1009 + destination));
   const int most = (call % 3 == 0 ? largest : call % 3 == 1 ? 2100 : 30) / kInt + 2;
@@ -33,7 +33,7 @@ typedef struct {
   MPI_Datatype out_types[kMostRanks], in_types[kMostRanks];
 } Call;
 
-/* Ints in a row, or every second one: of an element for all, or of one for each. */
+/* Chooses ints in a row, or every second one, as one element for all or one for each. */
 static void choose_type(MPI_Datatype* type, int* count, int ints, int kind) {
   *type = MPI_INT;
   *count = ints;

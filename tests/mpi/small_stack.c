@@ -1,4 +1,5 @@
-/* MPI_Alltoall and MPI_Allgather, which MPI libraries do with little, in a thread whose stack is small: the first calls open the communicator.
+/* The program calls MPI_Alltoall and MPI_Allgather in a thread whose stack is small. MPI libraries do these with little stack. The first calls open
+ * the communicator.
  *
  *   small_stack KIB */
 #include <pthread.h>

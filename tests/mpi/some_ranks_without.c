@@ -1,8 +1,8 @@
-/* A job of which some ranks run without crossrail, by its first calls:
+/* Some ranks of this job run without crossrail, which its first calls reveal:
  *
  *   some_ranks_without alltoall | ialltoall | iallreduce | alltoall_init | allreduce_init | polled
  *
- * Those that do not end are ended by a signal. */
+ * A signal ends those that do not end. */
 #include "check.h"
 #include "persistent_names.h"
 

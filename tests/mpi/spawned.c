@@ -1,5 +1,5 @@
-// Communicators with processes from outside the program's own MPI_COMM_WORLD, which may run without crossrail: what
-// the program has spawned, as "without" here, or with it, as "with".
+// Communicators have processes from outside the program's own MPI_COMM_WORLD, which may run without crossrail. The program has spawned them, without
+// crossrail for "without", or with it for "with".
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

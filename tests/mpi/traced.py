@@ -17,7 +17,7 @@ BYTES = {"MPI_Alltoall": 12 * RANKS, "MPI_Alltoallw": 4 * sum(range(1, RANKS + 1
          "MPI_Allgather": 16, "MPI_Reduce_scatter_block": 16 * RANKS, "MPI_Ialltoall": 7 * RANKS, "MPI_Alltoall_init": 9 * RANKS}
 COUNTS = {"MPI_Alltoall": 20, "MPI_Alltoallv": 1, "MPI_Alltoallw": 1, "MPI_Allreduce": 12, "MPI_Allgather": 1, "MPI_Reduce_scatter_block": 1,
           "MPI_Ialltoall": 10, "MPI_Alltoall_init": 1}
-LAST_BYTES = 4000 * RANKS  # of the call for which the others wait
+LAST_BYTES = 4000 * RANKS  # It is of the call for which the others wait.
 
 
 def start(words, **environment):
@@ -132,7 +132,8 @@ def check_threads(crossrail, program, folder):
     check_nesting(trace)
     for rank in range(RANKS):
         of_threads = [one for one in slices(trace, rank) if one["name"] == "MPI_Alltoall" and one["args"].get("bytes") == 20 * RANKS]
-        assert len(of_threads) in (0, 1500) and len({one["tid"] for one in of_threads}) in (0, 3), len(of_threads)  # without MPI_THREAD_MULTIPLE none
+        # Without MPI_THREAD_MULTIPLE there are none.
+        assert len(of_threads) in (0, 1500) and len({one["tid"] for one in of_threads}) in (0, 3), len(of_threads)
 
 
 def check_few(crossrail, program, folder):

@@ -1,5 +1,4 @@
-/* A known mix of collectives, for the test of traces (traced.py); then an end.
- *   traced_calls [ends|killed|endless|threads] */
+/* The program makes a known mix of collectives, for the test of traces (traced.py), and then ends. */
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -70,7 +69,7 @@ int main(int argc, char** argv) {
   blocking();
   later();
   if (strcmp(how, "threads") == 0 && given == MPI_THREAD_MULTIPLE) threads();
-  if (rank == 0) usleep(50000); /* for which the others wait */
+  if (rank == 0) usleep(50000); /* The others wait for it. */
   if (strcmp(how, "killed") == 0 && rank == 0) raise(SIGKILL);
   MPI_OK(checked_alltoall(MPI_COMM_WORLD, 1000, 0));
   if (strcmp(how, "endless") == 0 && rank == 0) {

@@ -48,7 +48,7 @@ def main(crossrail, program):
     check(crossrail, program, {"exchange"}, "7", "60", CROSSRAIL_ALLTOALL="ipc_kernel_push")
     check(crossrail, program, {"packets"}, "7", "60", "20", CROSSRAIL_ALLTOALL="packet")
     check(crossrail, program, {"copies"}, "7", "60", CROSSRAIL_ALLTOALL="ipc_kernel_pull")
-    if "openmpi" in program:  # elsewhere nobody would advance such calls
+    if "openmpi" in program:  # Elsewhere nobody would advance such calls.
         check(crossrail, program, {"exchange"}, "8", "60", "5000", "pending")
     return 0
 

@@ -1,5 +1,5 @@
-/* What happens to the program's types: no callback of its attributes is called for a call on them, even one that would refuse, and a
- * type may be freed while a nonblocking or a persistent call uses it. And a type lies where this MPI library says, whatever one would think. */
+/* The program checks what happens to its types. A call on them calls no callback of their attributes, even one that would refuse, and a type may be
+ * freed while a nonblocking or a persistent call uses it. A type lies where this MPI library says, whatever one would think. */
 #include "../nonblocking/persistent.h"
 #include "check.h"
 
@@ -13,7 +13,7 @@ static int refuse(MPI_Datatype type, int keyval, void* extra, void* value, void*
   return MPI_ERR_OTHER;
 }
 
-/* Every second int. */
+/* The type has every second int. */
 static MPI_Datatype with_attribute(int keyval) {
   MPI_Datatype spread, type;
   MPI_OK(MPI_Type_vector(kInts, 1, 2, MPI_INT, &spread));
@@ -50,7 +50,7 @@ static void round_of(int keyval, int number, int persistent) {
   }
 }
 
-/* Bytes backwards, a byte apart: Open MPI 4 lays them out otherwise. What comes is compared with what MPI_Unpack makes of the same bytes. */
+/* The bytes are backwards, a byte apart. Open MPI 4 lays them out otherwise. What comes is compared with what MPI_Unpack makes of the same bytes. */
 static void backwards(void) {
   MPI_Datatype back, type;
   char from[kMostRanks * kStep * 2], packed[kMostRanks * kStep], expected[kMostRanks * kStep * 2], got[kMostRanks * kStep * 2];

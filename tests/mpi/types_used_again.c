@@ -1,5 +1,5 @@
-/* Datatypes that cost much to take apart: crossrail does so when a later call uses them again, not in the first one. Right results in all
- * calls on them; and allocations as large as such a layout, made by crossrail's library, are counted.
+/* Some datatypes cost much to take apart. crossrail does so when a later call uses them again, not in the first one. The program checks results in
+ * all calls on them, and counts the allocations by crossrail's library that are as large as such a layout.
  *
  *   types_used_again ROUNDS [threads] */
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 /* A layout of so many blocks is longer than what three ranks pack. */
 enum { kBlocks = 20000, kShort = 700, kLayoutBytes = 1200 * 1000, kThreads = 4, kMostRanks = 4 };
 
-static _Thread_local int counting; /* not in the thread that writes reports */
+static _Thread_local int counting; /* It is off in the thread that writes reports. */
 static int layouts;
 
 static void note(const void* caller, size_t bytes) {
@@ -20,7 +20,7 @@ static void note(const void* caller, size_t bytes) {
   if (from_crossrail(caller)) ++layouts;
   counting = 1;
 }
-/* Those that would be there without ours: a sanitizer's, too. */
+/* These are the allocators that would be there without ours, a sanitizer's too. */
 typedef void* (*allocator)(size_t);
 void* malloc(size_t bytes) {
   static allocator next;
@@ -28,24 +28,24 @@ void* malloc(size_t bytes) {
   note(__builtin_return_address(0), bytes);
   return next(bytes);
 }
-/* operator new of C++ */
+/* This is operator new of C++. */
 void* _Znwm(size_t bytes);
 void* _Znwm(size_t bytes) {
   static allocator next;
   if (next == NULL) next = (allocator)dlsym(RTLD_NEXT, "_Znwm");
-  if (next == NULL) next = malloc; /* the C++ library came by a plugin of the MPI library's, and is not looked through */
+  if (next == NULL) next = malloc; /* The C++ library came by a plugin of the MPI library's, and is not looked through. */
   note(__builtin_return_address(0), bytes);
   return next(bytes);
 }
 
-/* `ints` ints in the order of a type's pieces, at these places from its address; the next element `extent` ints on. */
+/* `ints` ints lie at these places from the type's address, in the order of its pieces. The next element is `extent` ints on. */
 typedef struct {
   MPI_Datatype type;
   int ints, extent;
   int* at;
 } Made;
 
-/* Single ints, at uneven distances: an indexed type, or a struct of derived members, of pairs. */
+/* Makes a type of single ints at uneven distances: an indexed type, or a struct of derived members, of pairs. */
 static Made make(int blocks, int of_members) {
   const int each = of_members ? 2 : 1;
   Made made = {MPI_DATATYPE_NULL, blocks * each, 0, malloc(sizeof(int) * (size_t)(blocks * each))};
@@ -73,7 +73,7 @@ static Made make(int blocks, int of_members) {
   return made;
 }
 
-/* As many ints in a row. */
+/* Makes a type of as many ints in a row. */
 static Made in_a_row(int ints) {
   Made made = {MPI_DATATYPE_NULL, ints, ints, malloc(sizeof(int) * (size_t)ints)};
   for (int i = 0; i < ints; ++i) made.at[i] = i;
@@ -111,7 +111,7 @@ static void check(const int* data, const Made* made, MPI_Comm comm, int salt, co
 typedef enum { kRegular, kInPlace, kEachItsType, kPending, kWays } Way;
 static const char* const kNames[] = {"MPI_Alltoall", "MPI_Alltoall in place", "MPI_Alltoallw", "MPI_Ialltoall"};
 
-/* One call. Returns how many layouts were allocated for. */
+/* Makes one call. Returns for how many layouts memory was allocated. */
 static int exchange(Way way, const Made* from, const Made* to, MPI_Comm comm) {
   const int ranks = size_of_comm(comm), salt = way;
   int counts[kMostRanks], sent_at[kMostRanks], received_at[kMostRanks];
@@ -139,7 +139,7 @@ static int exchange(Way way, const Made* from, const Made* to, MPI_Comm comm) {
   return layouts - before;
 }
 
-/* A type that is new in every call, and one that is used again. Others may have the same ints in a row. */
+/* One type is new in every call, and one is used again. Other ranks may have the same ints in a row. */
 static void seen(Way way, int of_members, int everywhere) {
   const MPI_Comm comm = MPI_COMM_WORLD;
   const int gaps = everywhere || rank_in(comm) == 0;
@@ -157,7 +157,7 @@ static void seen(Way way, int of_members, int everywhere) {
   unmake(&made);
 }
 
-/* Duplicates, of types that have been used so many times; one of the two is freed. */
+/* Duplicates types that have been used so many times, and frees one of the two. */
 static void duplicates(int uses, int frees_first) {
   Made first = make(kShort, 1);
   for (int use = 0; use < uses; ++use) (void)exchange(kEachItsType, &first, &first, MPI_COMM_WORLD);
@@ -170,7 +170,7 @@ static void duplicates(int uses, int frees_first) {
   unmake(left);
 }
 
-/* Absolute addresses, a type for each peer. */
+/* Each peer has a type of absolute addresses. */
 static void from_bottom(void) {
   const int ranks = size_of_comm(MPI_COMM_WORLD);
   Made made = make(kShort, 1);
@@ -265,7 +265,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < kThreads; ++i) MPI_OK(MPI_Comm_free(&comms[i]));
   }
   for (int round = 0; round < rounds && !threads; ++round) {
-    Made warm = make(kBlocks, 1);  /* memory to pack into is there afterwards */
+    Made warm = make(kBlocks, 1);  /* Memory to pack into is there afterwards. */
     for (int call = 0; call < 4; ++call) (void)exchange((Way)(call % kWays), &warm, &warm, MPI_COMM_WORLD);
     unmake(&warm);
     for (int way = 0; way < kWays; ++way) {

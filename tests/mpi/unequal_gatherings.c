@@ -1,10 +1,11 @@
-/* Random calls of MPI_Allgatherv and MPI_Reduce_scatter, their nonblocking and persistent forms and their large counts: counts of all sizes,
- * many of them none, layouts, displacements and gaps of each rank's own, every operation of MPI's on every type for which the standard defines
- * it, in place or not, on several communicators. Results are compared byte by byte with the definition, gaps and guards included.
+/* The program makes random calls of MPI_Allgatherv and MPI_Reduce_scatter, of their nonblocking and persistent forms and with large counts. Counts
+ * have all sizes, and many are zero. Each rank has layouts, displacements and gaps of its own. The calls use every operation of MPI's on every type
+ * for which the standard defines it, in place or not, on several communicators. Results are compared byte by byte with the definition, gaps and
+ * guards included.
  *
  *   unequal_gatherings SEED CALLS
  *
- * PRETEND_DRIVER: as in guarded_areas.h. */
+ * PRETEND_DRIVER is as in guarded_areas.h. */
 #include "check.h"
 
 #include "guarded_areas.h"
@@ -27,15 +28,15 @@ enum { kMpich4 = 1 };
 enum { kMpich4 = 0 };
 #endif
 
-/* A call as all ranks know it, and this rank's sides. */
+/* This is a call as all ranks know it, and this rank's sides. */
 typedef struct {
   int gathers, in_place, large;
   Form form;
-  Layout send, recv;   /* of what the numbers below count */
-  const TypeRow* row;  /* of a reduction */
+  Layout send, recv;   /* The numbers below count these layouts. */
+  const TypeRow* row;  /* It is set for a reduction. */
   int op, ranks, rank;
-  int length[kMostRanks], place[kMostRanks]; /* of every block, in layouts; and where it is received */
-  int all, end;        /* lengths together; one past the last place */
+  int length[kMostRanks], place[kMostRanks]; /* They are of every block, in layouts: its length and where it is received. */
+  int all, end;        /* These are the sum of the lengths and one past the last place. */
   Area from, to, expected;
 } Call;
 
@@ -45,7 +46,7 @@ static size_t bytes_of(const Layout* layout) {
   return (size_t)size * (size_t)layout->count;
 }
 
-/* The rows of all ranks, one after the other, in memory of the caller's to free. */
+/* Returns the rows of all ranks, one after the other. The caller frees the memory. */
 static unsigned char* all_rows(const void* mine, size_t bytes, int ranks, MPI_Comm comm) {
   unsigned char* all = malloc(bytes * (size_t)ranks + 1);
   MPI_OK(PMPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, comm));
@@ -84,7 +85,7 @@ static void define_scatter(Call* call, MPI_Comm comm) {
   free(all);
 }
 
-/* The functions, or their large-count twins. */
+/* These are the functions, or their large-count twins. */
 #define CALLS(suffix, Count, Place)                                                                                                     \
   static int do_calls##suffix(const Call* call, MPI_Comm comm, const void* from) {                                                      \
     const Layout *out = &call->send, *in = &call->recv;                                                                                 \
@@ -130,7 +131,7 @@ static int do_call(Call* call, MPI_Comm comm, Random* own) {
   return code;
 }
 
-/* Of pairs, what lies between their parts need not travel. */
+/* What lies between the parts of pairs need not travel. */
 static void forget_gaps(const Call* call, unsigned char* base, int elements) {
   for (int i = 0; i < elements && !call->gathers; ++i) forget_padding(call->row, base + extent_of(&call->recv) * i);
 }
@@ -147,7 +148,7 @@ static void compare(const Call* call, int index, const char* comm_name) {
         (long)(call->to.start + first - call->to.base));
 }
 
-/* Lengths of blocks, alike on all ranks: equal, differing by orders of magnitude, or mostly none. */
+/* Lengths of blocks are alike on all ranks: equal, differing by orders of magnitude, or mostly zero. */
 static void choose_lengths(Call* call, int most, Random* common) {
   static const int some[] = {0, 1, 2, 3, 7, 14, 15, 64, 200, 1000, 5000, 20000};
   const int kind = random_below(common, 4), equal = some[random_below(common, 10)], only = random_below(common, kMostRanks);
@@ -163,7 +164,7 @@ static void choose(Call* call, int* unit, int* elements, Random* common) {
   call->gathers = random_below(common, 2);
   call->in_place = random_below(common, 4) == 0;
   call->form = random_below(common, 2) ? kBlocking : (Form)random_below(common, MPI_VERSION >= 4 ? kForms : kPersistent);
-  if (kMpich4 && call->gathers && call->in_place && call->form == kPersistent) call->form = kNonblocking; /* MPICH 4.0 itself puts them elsewhere */
+  if (kMpich4 && call->gathers && call->in_place && call->form == kPersistent) call->form = kNonblocking; /* MPICH 4.0 itself puts them elsewhere. */
   call->large = kLargeCounts && random_below(common, 4) == 0;
   *elements = 1 + random_below(common, 8);
   choose_lengths(call, call->gathers ? 1000 : 20000, common);
@@ -175,7 +176,7 @@ static void choose(Call* call, int* unit, int* elements, Random* common) {
   } while (!defined_for(call->row, call->op) || !call->row->there);
 }
 
-/* Where blocks are received: in an order and with gaps of this rank's own. Those of a reduction lie side by side. */
+/* Blocks are received in an order and with gaps of this rank's own. Those of a reduction lie side by side. */
 static void place_blocks(Call* call, Random* own) {
   /* MPICH 4.0 ignores the displacement in a communicator of one rank. */
   const int ignored = kMpich4 && call->ranks == 1;
@@ -190,8 +191,8 @@ static void place_blocks(Call* call, Random* own) {
   }
 }
 
-/* Open MPI's native MPI_Allgatherv chooses by the size of this rank's own datatype, and hangs where ranks choose differently: there the types of
- * all ranks have one size. */
+/* Open MPI's native MPI_Allgatherv chooses by the size of this rank's own datatype, and hangs where ranks choose differently. There the types of all
+ * ranks have one size. */
 static Layout layout_of(Random* own, int unit, int elements, int sends) {
   Layout layout = random_layout(own, unit, elements, sends);
 #ifdef OPEN_MPI

@@ -1,5 +1,5 @@
-/* Blocking collective calls of two threads on one communicator at the same time, which MPI forbids and MPI libraries let pass: they match in
- * some order. All calls are alike, so that any order is right.
+/* Two threads make blocking collective calls on one communicator at the same time, which MPI forbids and MPI libraries let pass: they match in some
+ * order. All calls are alike, so that any order is right.
  *
  *   unordered_threads CALLS */
 #include <pthread.h>
@@ -31,7 +31,7 @@ static void check_blocks(int count, int* send, int* recv) {
   CHECK(wrong == 0, "%d wrong elements of MPI_Alltoall of %d", wrong, count);
 }
 
-/* One count and one collective at a time, with a barrier of the threads between them. */
+/* One count and one collective come at a time, with a barrier of the threads between them. */
 static pthread_barrier_t all_here;
 
 static void* call(void* unused) {
@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
   rank = rank_in(comm), size = size_of_comm(comm);
   pthread_barrier_init(&all_here, NULL, 1);
-  (void)call(NULL); /* opens the communicator */
+  (void)call(NULL); /* It opens the communicator. */
   pthread_barrier_init(&all_here, NULL, 2);
   pthread_t other;
   pthread_create(&other, NULL, call, NULL);

@@ -12,7 +12,7 @@ static Random pair_random(const Sides* sides, int from, int to) {
   return random_from(sides->seed ^ ((uint64_t)low * 1000003u + (uint64_t)high * 7919u + 1));
 }
 
-/* Granules in the block between two ranks: the same to both. */
+/* Returns the granules in the block between two ranks, which is the same to both. */
 static int granules_between(const Sides* sides, int from, int to) {
   Random random = pair_random(sides, from, to);
   const int any = random_below(&random, sides->largest + 1);
@@ -58,8 +58,7 @@ static void choose_layouts(VectorSide* side, const Sides* sides, const int* unit
   side->unit = extent_of(side->layouts[0].type) * side->layouts[0].count;
 }
 
-/* The blocks one after the other in a random order of ranks, with random gaps; sent blocks may also
- * all lie at one place. */
+/* Places the blocks one after the other in a random order of ranks, with random gaps. Sent blocks may also all lie at one place. */
 static ptrdiff_t place_parts(VectorSide* side, const Sides* sides, Random* own) {
   const int ranks = sides->ranks, together = side == &sides->send && random_below(own, 6) == 0;
   const int turn = random_below(own, ranks), back = random_below(own, 2);
@@ -81,7 +80,7 @@ static ptrdiff_t place_parts(VectorSide* side, const Sides* sides, Random* own) 
   return end_of_all;
 }
 
-/* The blocks of MPI_Alltoall: of one length, one after the other. */
+/* Places the blocks of MPI_Alltoall, which have one length and follow each other. */
 static ptrdiff_t place_plainly(VectorSide* side, const Sides* sides) {
   const int granules = side->parts[0].granules;
   MPI_Aint lowest, end;
@@ -98,7 +97,7 @@ static void make_side(VectorSide* side, const Sides* sides, const int* granules,
   side->bytes = (size_t)end + 2 * kGuardBytes;
   side->memory = malloc(side->bytes);
   for (size_t i = 0; i < side->bytes; ++i) side->memory[i] = (unsigned char)(random_word(own) >> 40);
-  /* The address may lie anywhere: displacements may be negative. */
+  /* The address may lie anywhere, so displacements may be negative. */
   const ptrdiff_t unit = sides->many_types ? 1 : side->unit;
   ptrdiff_t shift = random_below(own, 2) ? 0 : random_below(own, 5) * unit;
   /* Open MPI 4.1 and 5.0 themselves take the displacement for elements where there is one rank. */
@@ -145,7 +144,7 @@ void free_sides(Sides* sides) {
   }
 }
 
-/* `count` elements of `type` at `at`, as one element at MPI_BOTTOM. */
+/* Describes `count` elements of `type` at `at`, as one element at MPI_BOTTOM. */
 static MPI_Datatype absolute_type(MPI_Datatype type, int count, const unsigned char* at, MPI_Aint extent) {
   MPI_Aint address, lower, ignored;
   MPI_Datatype made, resized;

@@ -1,5 +1,4 @@
-/* Random sides of MPI_Alltoallv and MPI_Alltoallw calls, and of MPI_Alltoall (plain),
- * that fit together between ranks. */
+/* These are random sides of MPI_Alltoallv and MPI_Alltoallw calls, and of MPI_Alltoall (plain), that fit together between ranks. */
 #pragma once
 
 #include <mpi.h>
@@ -8,39 +7,39 @@
 #include "random_numbers.h"
 #include "random_types.h"
 
-/* One block of a side, as one message. */
+/* This is one block of a side, as one message. */
 typedef struct {
   MPI_Datatype type;
   int count;
-  ptrdiff_t place; /* bytes from the side's base */
+  ptrdiff_t place; /* It is in bytes from the side's base. */
   int granules;
 } Part;
 
 typedef struct {
   unsigned char* memory;
   size_t bytes;
-  unsigned char* base; /* the address that MPI is given */
+  unsigned char* base; /* MPI is given this address. */
   Part* parts;
-  Layout* layouts;     /* one, or one for every rank */
+  Layout* layouts;     /* There is one, or one for every rank. */
   int layout_count;
-  MPI_Aint unit;       /* of v: bytes from granule to granule */
+  MPI_Aint unit;       /* In v it is the bytes from granule to granule. */
 } VectorSide;
 
-/* A call: what all ranks agree on, and this rank's own choices. */
+/* A call has what all ranks agree on, and this rank's own choices. */
 typedef struct {
   int unit, granule, many_types, in_place, large, largest;
-  char pattern; /* dense, sparse, zero rows, one large block, empty */
-  int plain;    /* not with many_types: all blocks are of `largest` granules, one after the other */
+  char pattern; /* It is dense, sparse, zero rows, one large block, or empty. */
+  int plain;    /* It excludes many_types: all blocks are of `largest` granules, one after the other. */
   uint64_t seed;
   int inter, ranks;
-  int on_device[2]; /* the send side, the receive side */
-  int absolute; /* this rank's: MPI_BOTTOM and types that know addresses */
+  int on_device[2]; /* They are for the send side and the receive side. */
+  int absolute; /* This rank uses MPI_BOTTOM and types that know addresses. */
   VectorSide send, recv;
   unsigned char* expected;
   unsigned char* before;
 } Sides;
 
-/* What MPI is given. */
+/* MPI is given these. */
 typedef struct {
   void* address;
   int* counts;
@@ -48,7 +47,7 @@ typedef struct {
   MPI_Count* large_counts;
   MPI_Aint* large_places;
   MPI_Datatype* types;
-  int made; /* types that are to be freed */
+  int made; /* So many types must be freed. */
 } Arguments;
 
 void make_sides(Sides* sides, MPI_Comm comm, Random* own);

@@ -1,6 +1,5 @@
-/* Once a call has returned, with an error too, its buffers are the program's: nothing may arrive in them any
- * more. Ranks 0 and 1 are on one node, 2 and 3 on another. Rank 0 is late with a long block for rank 2, who has met
- * an error with rank 3 by then. */
+/* Once a call has returned, with an error too, its buffers are the program's: nothing may arrive in them any more. Ranks 0 and 1 are on one node, 2
+ * and 3 on another. Rank 0 is late with a long block for rank 2, which has met an error with rank 3 by then. */
 #include <unistd.h>
 
 #include "check.h"
@@ -20,7 +19,7 @@ static int call(int disagree) {
   return MPI_Alltoallv(send, out, places, MPI_BYTE, recv, in, places, MPI_BYTE, MPI_COMM_WORLD);
 }
 
-/* For two seconds, while the MPI library makes progress. */
+/* Watches for two seconds, while the MPI library makes progress. */
 static void watch(void) {
   int flag = 0;
   for (int look = 0; look < 200; ++look) {

@@ -1,4 +1,4 @@
-/* Preloaded before crossrail: what is called as PMPI_Alltoall comes out wrong in its first byte. */
+/* This is preloaded before crossrail. What is called as PMPI_Alltoall comes out wrong in its first byte. */
 #include <dlfcn.h>
 #include <mpi.h>
 

@@ -1,4 +1,4 @@
-/* Arguments that MPI forbids, of all calls. */
+/* These cases give all calls arguments that MPI forbids. */
 #include "wrong_programs.h"
 
 static int counts[kMost], places[kMost];
@@ -8,7 +8,7 @@ static void sides(int count, MPI_Datatype type) {
   for (int i = 0; i < kMost; ++i) counts[i] = count, places[i] = i * (count < 0 ? 1 : count), types[i] = type;
 }
 
-/* What one call of all is given. */
+/* One call of all is given these. */
 typedef struct {
   const void* from;
   void* to;
@@ -114,7 +114,7 @@ static void negative_count(void) {
   all_calls(&g);
 }
 
-/* Reductions apart, which MPICH 4 lets pass and crashes in. */
+/* Reductions are apart, because MPICH 4 lets them pass and crashes in them. */
 static void negative_block(void) {
   Given g = given();
   report("MPI_Alltoall", MPI_Alltoall(g.from, -1, MPI_INT, g.to, -1, MPI_INT, comm));

@@ -1,4 +1,4 @@
-/* Ranks that do not agree about their calls, and requests that are not treated as requests should be. */
+/* In these cases ranks do not agree about their calls, or do not treat requests as they should. */
 #include <setjmp.h>
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 
 static int odd(void) { return rank_in(comm) == 1; }
 
-/* By the name of the case: one call of each rank. */
+/* The name of the case chooses one call of each rank. */
 static void unlike(void) {
   const int types = strstr(name, "types") != NULL, operations = strstr(name, "operations") != NULL;
   const int count = odd() && strstr(name, "counts") != NULL ? 3 : 2;
@@ -39,15 +39,15 @@ static void check_sum(MPI_Op operation) {
   CHECK(recv[0] == wanted, "rank %d: %d, not %d", rank, recv[0], wanted);
 }
 
-/* Of one element: of more MPICH 4 has another algorithm for each of them. Before and after it are calls in which all have the same operation, of
- * either kind, and such that are refused on one rank only. */
+/* The call has one element: for more, MPICH 4 has another algorithm for each of them. Before and after it are calls in which all have the same
+ * operation, of either kind, and calls that are refused on one rank only. */
 static void own_operation(void) {
   MPI_Op own;
   MPI_OK(MPI_Op_create(add, 1, &own));
   for (int call = 0; call < 20; ++call) {
     check_sum(call % 4 == 3 ? own : MPI_SUM);
     if (odd() && call % 5 == 1) CHECK(MPI_Allreduce(send, recv, 1, MPI_INT, MPI_OP_NULL, comm) != MPI_SUCCESS, "rank %d: not refused", rank_in(comm));
-    if (odd() && call % 5 == 3) usleep(400000); /* the others lose their patience */
+    if (odd() && call % 5 == 3) usleep(400000); /* The others lose their patience. */
   }
   check_sum(odd() ? own : MPI_SUM);
   for (int call = 0; call < 20; ++call) check_sum(call % 4 == 3 ? own : MPI_SUM);
@@ -61,7 +61,7 @@ static void leave(MPI_Comm* its_comm, int* code, ...) {
   longjmp(before_call, 1);
 }
 
-/* A call that is refused on one rank, whose error handler leaves it; that rank then takes its time. */
+/* A call is refused on one rank, whose error handler leaves it. That rank then takes its time. */
 static void left_handler(void) {
   MPI_Errhandler leaves;
   MPI_Request request;
@@ -71,7 +71,7 @@ static void left_handler(void) {
   if (odd() && setjmp(before_call) == 0) (void)MPI_Allreduce(send, recv, 1, MPI_INT, MPI_OP_NULL, comm);
   MPI_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
   MPI_OK(MPI_Errhandler_free(&leaves));
-  if (odd()) usleep(800000); /* the others lose their patience */
+  if (odd()) usleep(800000); /* The others lose their patience. */
   for (int call = 0; call < 5; ++call) check_sum(MPI_SUM);
   report("MPI_Ialltoall", MPI_Ialltoall(send, 1, MPI_INT, recv, 1, MPI_INT, comm, &request));
   report("MPI_Wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
@@ -118,7 +118,7 @@ static void other_order(void) {
 
 static void in_place_on_one(void) {
   (void)MPI_Allreduce(odd() ? MPI_IN_PLACE : send, recv, 2, MPI_INT, MPI_SUM, comm);
-  returned("MPI_Allreduce"); /* which is right */
+  returned("MPI_Allreduce"); /* This is right. */
   (void)MPI_Alltoall(odd() ? MPI_IN_PLACE : send, 2, MPI_INT, recv, 2, MPI_INT, comm);
   returned("MPI_Alltoall");
 }
@@ -128,7 +128,7 @@ static void missing(void) {
   returned("all");
 }
 
-/* Requests. */
+/* These cases are about requests. */
 static void never_completed(void) {
   static MPI_Request requests[4];
   report("MPI_Ialltoall", MPI_Ialltoall(send, 2, MPI_INT, recv, 2, MPI_INT, comm, &requests[0]));

@@ -1,10 +1,10 @@
-/* Programs that do what MPI forbids, one a run: where the MPI library itself reports an error, or does as if nothing were wrong, so does
- * crossrail, and neither hangs nor crashes.
+/* Each run does one thing that MPI forbids. Where the MPI library itself reports an error, or does as if nothing were wrong, so does crossrail, and
+ * neither hangs nor crashes.
  *
  *   wrong_programs CASE [warm]     `warm`: after calls that have opened the communicator
  *
- * Lines 'result ...' are to be compared with the same program without crossrail; where ranks do not agree with each other it
- * only says that the call has returned. */
+ * Lines 'result ...' must be compared with the same program without crossrail. Where ranks do not agree with each other a line only says that the
+ * call has returned. */
 #include <signal.h>
 #include <unistd.h>
 
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   alarm(kSeconds);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); /* where MPI-4 raises what has no communicator */
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); /* MPI-4 raises here what has no communicator. */
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   fill();
   if (argc > 2) open_it();

@@ -1,4 +1,4 @@
-/* What the files of wrong_programs share. */
+/* The files of wrong_programs share this header. */
 #pragma once
 
 #include "check.h"
@@ -7,14 +7,14 @@ enum { kMost = 64 };
 
 extern int send[kMost], recv[kMost];
 extern MPI_Comm comm;
-extern const char* name; /* of the case */
+extern const char* name; /* It is the name of the case. */
 
 typedef struct {
   const char* name;
   void (*run)(void);
 } Case;
 #define CASE(its_name) {#its_name, its_name}
-/* All end with one without a name: of arguments, of ranks that do not agree with each other, and of requests. */
+/* All lists end with a case without a name. The cases are of arguments, of ranks that do not agree with each other, and of requests. */
 extern const Case wrong_arguments[], wrong_order[];
 
 static inline void report(const char* what, int code) {

@@ -1,7 +1,7 @@
-/* Gathers and scatters with arguments that MPI forbids on all ranks: the MPI library's own errors, on communicators that have been opened. And
- * what is right although it looks wrong: calls between groups, and a rank alone.
+/* Gathers and scatters have arguments that MPI forbids on all ranks, which are the MPI library's own errors, on communicators that have been opened.
+ * Other calls are right although they look wrong: calls between groups, and those of a rank alone.
  *
- * Lines 'result ...' are to be compared with the same program without crossrail. */
+ * Lines 'result ...' must be compared with the same program without crossrail. */
 #include "check.h"
 
 enum { kMost = 64 };
@@ -37,7 +37,7 @@ static void all_calls(const char* name, const Given* g) {
   fflush(stdout);
 }
 
-/* Between the even ranks and the odd ones: the roots' own arguments, their group's, and those of the other group. */
+/* Calls run between the even ranks and the odd ones, with the roots' own arguments, their group's, and those of the other group. */
 static void between_groups(void) {
   const int rank = rank_in(MPI_COMM_WORLD), odd = rank % 2;
   MPI_Comm half, inter;

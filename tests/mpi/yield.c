@@ -1,6 +1,5 @@
-/* MPICH's progress loop over UCX never gives the core away, so that with more ranks than cores a
- * rank that waits keeps the one that works from running. Preloaded into tests only: yields when
- * some calls in a row found nothing to do. */
+/* MPICH's progress loop over UCX never gives the core away, so that with more ranks than cores a rank that waits keeps the one that works from
+ * running. This is preloaded into tests only. It yields when some calls in a row found nothing to do. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>
@@ -13,7 +12,7 @@ typedef unsigned (*Progress)(void* worker);
 static Progress next_progress(void) {
   static Progress next;
   if (next == NULL) next = (Progress)dlsym(RTLD_NEXT, "ucp_worker_progress");
-  if (next == NULL) { /* loaded privately, as Python does */
+  if (next == NULL) { /* It was loaded privately, as Python does. */
     void* ucp = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
     if (ucp != NULL) next = (Progress)dlsym(ucp, "ucp_worker_progress");
   }

@@ -1,4 +1,4 @@
-/* Programs that start others, or end, while exchanges are pending and threads of the library's may be at work.
+/* The program starts other programs, or ends, while exchanges are pending and threads of the library's may be at work.
  *
  *   children [threads]        children that end at once, by exit, as another program, and by system(): the exchanges go on
  *   children exit             exit() with exchanges pending and without MPI_Finalize: the process ends */
@@ -21,7 +21,7 @@ static void child_ends(int way) {
 static int status_of_child(int way) {
   int status = -1;
   if (way == kWaysToEnd - 1) return system("exit 0");
-  char* const used = malloc(100000); /* the child has memory to allocate and to free, too */
+  char* const used = malloc(100000); /* The child has memory to allocate and to free, too. */
   const pid_t child = fork();
   if (child == 0) {
     free(used);

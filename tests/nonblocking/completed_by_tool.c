@@ -1,5 +1,5 @@
-/* Exchanges that are started by MPI's names and completed by its PMPI_ ones, as tools and MPICH's Fortran 2008
- * module do; then by the MPI library's own functions, where nothing that is wrapped helps.
+/* Exchanges are started by MPI's names and completed by its PMPI_ ones, as tools and MPICH's Fortran 2008 module do, and then by the MPI library's
+ * own functions, where nothing that is wrapped helps.
  *
  *   completed_by_tool [threads] */
 #include <dlfcn.h>
@@ -73,7 +73,7 @@ static void by_get_status(int count, MPI_Request* requests) {
   by_wait(count, requests);
 }
 
-/* Of MPI_Waitall and unfinished generalized requests MPICH 5.0 knows nothing good. */
+/* MPI_Waitall does not work on unfinished generalized requests under MPICH 5.0. */
 static int waitall_works(void) { return !library_only || mpich_major() != 5; }
 /* MPICH 4.0 answers without polling generalized requests. */
 static int get_status_works(void) { return !library_only || mpich_major() != 4; }
@@ -91,7 +91,7 @@ static const struct {
             {"PMPI_Request_get_status", by_get_status}};
 enum { kWayCount = sizeof kWays / sizeof kWays[0] };
 
-/* Exchanges and as many receives of the program's own. Rank 0 comes late, so that others wait in earnest. */
+/* Starts exchanges and as many receives of the program's own. Rank 0 comes late, so that others wait in earnest. */
 static void one_case(MPI_Comm comm, Complete complete, int count, int salt) {
   Exchange exchanges[kAtOnce];
   MPI_Request requests[2 * kAtOnce];

@@ -1,4 +1,4 @@
-/* A case that does not end in time is named, and its process ends: a hang becomes a sentence. */
+/* A case that does not end in time is named, and its process ends. A hang becomes a sentence. */
 #pragma once
 
 #include <signal.h>
@@ -17,7 +17,7 @@ static void out_of_time(int signal_number) {
   _exit(4);
 }
 
-/* From now on, `seconds` for what the text names; 0 is for ever. */
+/* From now on, what the text names has `seconds` to end; 0 is for ever. */
 static inline void begin_case(unsigned seconds, const char* format, ...) {
   char text[sizeof case_name];
   va_list arguments;

@@ -1,12 +1,10 @@
-/* Random exchanges, nonblocking and persistent, many outstanding on many communicators, together with
- * messages of the program's own and blocking collectives; completed in a random order in all of MPI's
- * ways; each compared byte by byte with what the standard defines it to be.
+/* The program makes random exchanges, nonblocking and persistent, many outstanding on many communicators, together with messages of its own and
+ * blocking collectives. It completes them in a random order in all of MPI's ways, and compares each byte by byte with the standard's definition.
  *
  *   differential_nonblocking SEED ROUNDS [SECONDS [LARGEST [serialized | multiple]]]
  *
- * With SECONDS it goes on with new rounds until they are over: a search for hours. A failure names its
- * round, and SEED = that round's seed and ROUNDS = 1 do it again. LARGEST: most granules a block.
- * A thread's level: then each round is a new thread's. */
+ * With SECONDS it goes on with new rounds until they are over: this is a search for hours. A failure names its round, and SEED = that round's seed
+ * and ROUNDS = 1 do it again. LARGEST is the most granules a block. If a level is given, each round belongs to a new thread, at this level. */
 #include <pthread.h>
 
 #include "check.h"
@@ -27,7 +25,7 @@ typedef struct {
 static Random common, own;
 static Pool pool;
 static Comms comms;
-static MPI_Comm world; /* for messages */
+static MPI_Comm world; /* It is for messages. */
 static RandomCall* persistent[kPersistent];
 static int largest = 30, calls_left, messages_left, blocking_left;
 
@@ -93,7 +91,7 @@ static void start_nonblocking(int index) {
   start_call(call, &pool.requests[add_request(&pool, call, call_ended)], &own);
 }
 
-/* Who starts it must have ended it before; all ranks start at the same place among their calls. */
+/* The rank that starts it must have ended it before. All ranks start it at the same place among their calls. */
 static void start_persistent(void) {
   RandomCall* const call = persistent[random_below(&common, kPersistent)];
   if (call == NULL) return;
@@ -117,7 +115,7 @@ static void make_persistent(void) {
     call->place = add_request(&pool, call, persistent_ended);
     init_call(call, &pool.requests[call->place]);
     pool.persistent[call->place] = 1;
-    pool.owners[call->place] = NULL; /* inactive */
+    pool.owners[call->place] = NULL; /* It is inactive. */
     --pool.active;
     persistent[i] = call;
   }
@@ -153,7 +151,7 @@ static void call_blocking(void) {
   }
 }
 
-/* One thing that all ranks do at this place. */
+/* All ranks do one thing at this place. */
 static void next_event(void) {
   int which = random_below(&common, calls_left + messages_left + blocking_left);
   if (which < calls_left) {
@@ -171,7 +169,7 @@ static void next_event(void) {
   }
 }
 
-/* So that ranks come at different times, and calls are left alone for a while. */
+/* This makes ranks come at different times, and leaves calls alone for a while. */
 static void compute(void) {
   volatile unsigned sum = 0;
   for (unsigned i = 0, steps = (unsigned)random_below(&own, 300000); i < steps; ++i) sum += i;
@@ -189,7 +187,7 @@ static void one_round(unsigned seed) {
   blocking_left = kBlocking;
   comms = make_comms(seed);
   if (HAVE_PERSISTENT) make_persistent();
-  const int eager = random_below(&common, 3) * 20; /* percent: few or many are outstanding */
+  const int eager = random_below(&common, 3) * 20; /* It is in percent: few or many are outstanding. */
   while (calls_left + messages_left + blocking_left > 0) {
     next_event();
     if (random_below(&own, 10) == 0) compute();

@@ -1,5 +1,4 @@
-/* One rank has no memory for what it packs in a nonblocking call: the others, which wait for its messages inside the MPI library,
- * hear of it there.
+/* One rank has no memory for what it packs in a nonblocking call. The others, which wait for its messages inside the MPI library, hear of it there.
  *
  *   error_elsewhere wait|waitany|test */
 #include "check.h"

@@ -1,5 +1,5 @@
-/* Exchanges of ranks that disagree about the size of a block: the error handler of their communicator is called by
- * a thread of the program that completes the request, at most once, and with the error that the call gives.
+/* Ranks disagree about the size of a block in these exchanges. The error handler of their communicator is called by a thread of the program that
+ * completes the request, at most once, and with the error that the call gives.
  *
  *   error_handlers [threads] */
 #include <pthread.h>
@@ -90,7 +90,7 @@ static int class_of(int code) {
   return class;
 }
 
-/* An exchange that fails, one that does not, and a message, completed together: each has its own status. */
+/* An exchange that fails, one that does not, and a message are completed together. Each has its own status. */
 static void among_others(int some, MPI_Errhandler handler) {
   MPI_Comm bad, good;
   MPI_Request requests[3];
@@ -109,7 +109,7 @@ static void among_others(int some, MPI_Errhandler handler) {
   MPI_OK(MPI_Irecv(&got, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &requests[0]));
   MPI_OK(MPI_Ialltoall(other_sent, 2 + (rank == 1), MPI_INT, other_received, 2 + (rank == 1), MPI_INT, bad, &requests[1]));
   MPI_OK(MPI_Ialltoall(sent, 1, MPI_INT, received, 1, MPI_INT, good, &requests[2]));
-  MPI_OK(MPI_Comm_free(&bad)); /* its handler is not called after that: MPI_COMM_SELF's is */
+  MPI_OK(MPI_Comm_free(&bad)); /* After that its handler is not called; MPI_COMM_SELF's is. */
   MPI_OK(MPI_Send(&token, 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD));
   while (left > 0 && done > 0) {
     const int now = some ? MPI_Waitsome(3, requests, &done, indices, statuses) : MPI_Waitall(3, requests, statuses);
@@ -132,7 +132,7 @@ static void among_others(int some, MPI_Errhandler handler) {
   MPI_OK(MPI_Comm_free(&good));
 }
 
-/* Codes wanted on the communicator: nobody else's handler, which would end the program, comes in. */
+/* Codes are wanted on the communicator. Nobody else's handler, which would end the program, comes in. */
 static void returned(void) {
   MPI_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
   MPI_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));

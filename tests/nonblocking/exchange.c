@@ -11,13 +11,13 @@ const char* form_name(Form form) {
   return names[form];
 }
 
-/* Ints between two ranks; as many go back, so that it may be done in place. */
+/* Returns the ints between two ranks. As many go back, so that it may be done in place. */
 static int length(const Exchange* exchange, int peer) {
   if (exchange->form == kPlain) return exchange->count;
   return exchange->count * ((exchange->rank + peer) % 3) / 2;
 }
 
-/* Of the other form, odd ranks' blocks are received with gaps. */
+/* In the other form, odd ranks' blocks are received with gaps. */
 static int step(const Exchange* exchange, int peer) { return exchange->form == kTypes && peer % 2 == 1 ? 2 : 1; }
 
 static int side_ints(const Exchange* exchange) { return exchange->ranks * exchange->slot + 2 * kGuard; }
@@ -55,7 +55,7 @@ void make_exchange(Exchange* exchange, MPI_Comm comm, int form, int count) {
   }
 }
 
-/* A whole side with its guards: what this rank sends, or has received in the end. */
+/* Writes a whole side with its guards: what this rank sends, or has received in the end. */
 static void write_side(const Exchange* exchange, int* memory, int received) {
   const int spaced = received || exchange->in_place, rank = exchange->rank;
   for (int i = 0; i < side_ints(exchange); ++i) memory[i] = kPoison;

@@ -1,4 +1,4 @@
-/* What the report says of time: hidden work|at_once CALLS [persistent]
+/* The program checks what the report says of time: hidden work|at_once CALLS [persistent]
  *
  * work: rank 0 sleeps between start and wait, and the others start after that, so that its calls are under way all the
  * while. at_once: rank 0 waits at once, and the others start later. The sleeps are the least of what the report must show. */
@@ -18,7 +18,7 @@ static const struct timespec nap = {0, 3000000};
 
 /* Testall of persistent exchanges is an error in MPICH 4.0 and 5.0. */
 static int way_of(int number, int work, int persistent) {
-  if (!work) return number % (WAYS / 2); /* loops of tests are half elsewhere */
+  if (!work) return number % (WAYS / 2); /* Loops of tests are half elsewhere. */
   return persistent && mpich_major() >= 0 && number % WAYS == 5 ? 4 : number % WAYS;
 }
 
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
     Exchange exchange;
     make_exchange(&exchange, MPI_COMM_WORLD, form, 100);
     if (persistent) init_exchange(&exchange, MPI_INFO_NULL);
-    MPI_Barrier(MPI_COMM_WORLD); /* from here on the calls may be ours */
+    MPI_Barrier(MPI_COMM_WORLD); /* From here on the calls may be ours. */
     for (int number = 0; number < calls; ++number) call(&exchange, work, persistent, number);
     if (persistent) MPI_Request_free(&exchange.request);
     free_types(&exchange);

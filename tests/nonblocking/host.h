@@ -1,5 +1,5 @@
-/* What MPI libraries themselves do wrong with these calls. Programs leave it out, unless the
- * environment says by NONBLOCKING_CARRIED that crossrail carries the calls. */
+/* MPI libraries themselves do these things wrong with these calls. Programs leave them out, unless the environment says by NONBLOCKING_CARRIED that
+ * crossrail carries the calls. */
 #pragma once
 
 #include <mpi.h>
@@ -9,7 +9,7 @@
 
 static inline int carried(void) { return getenv("NONBLOCKING_CARRIED") != NULL; }
 
-/* 4 or 5; 0 under any other MPI. */
+/* Returns 4 or 5, or 0 under any other MPI. */
 static inline int openmpi_version(void) {
 #ifdef OPEN_MPI
   return OMPI_MAJOR_VERSION;
@@ -18,7 +18,7 @@ static inline int openmpi_version(void) {
 #endif
 }
 
-/* 4 or 5; 0 where it is not known; -1 under Open MPI. */
+/* Returns 4 or 5, 0 where it is not known, and -1 under Open MPI. */
 static inline int mpich_major(void) {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length, major = 0;
@@ -27,7 +27,7 @@ static inline int mpich_major(void) {
   return sscanf(version, "MPICH Version: %d", &major) == 1 ? major : 0;
 }
 
-/* MPI_ERRORS_RETURN. Intel MPI 2021.19's library of the standard ABI ends the program at any error all the same. */
+/* This is about MPI_ERRORS_RETURN. Intel MPI 2021.19's library of the standard ABI ends the program at any error all the same. */
 static inline int returned_errors_work(void) {
 #ifdef MPI_ABI
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -39,32 +39,30 @@ static inline int returned_errors_work(void) {
 #endif
 }
 
-/* MPI_IN_PLACE of ints. Open MPI, where ranks come at different times: Ialltoallv and Ialltoallw have wrong
- * numbers, errors of truncation, or hang, with 2 ranks under 4.1, with 4 under 5.0. */
+/* This is about MPI_IN_PLACE of ints. Under Open MPI, where ranks come at different times, Ialltoallv and Ialltoallw have wrong numbers, errors of
+ * truncation, or hang, with 2 ranks under 4.1, with 4 under 5.0. */
 static inline int in_place_works(int one_count) { return carried() || one_count || openmpi_version() == 0; }
 
-/* The same of any types, laid out differently by each rank: MPICH 4.0 has wrong numbers or ends. */
+/* This is the same for any types, laid out differently by each rank. MPICH 4.0 has wrong numbers or ends. */
 static inline int typed_in_place_works(int one_count) {
   return carried() || (in_place_works(one_count) && (mpich_major() < 0 || mpich_major() >= 5));
 }
 
-/* 4.1 ends in a segmentation fault when the communicator of a pending Ialltoallw is freed. */
+/* Open MPI 4.1 ends in a segmentation fault when the communicator of a pending Ialltoallw is freed. */
 static inline int freed_communicator_works(int many_types) {
   return carried() || openmpi_version() != 4 || !many_types;
 }
 
-/* Types of a persistent Alltoallw freed before the request: Open MPI 4.1 and 5.0 end in a segmentation fault. */
+/* Types of a persistent Alltoallw are freed before the request. Open MPI 4.1 and 5.0 end in a segmentation fault. */
 static inline int freed_persistent_types_work(int many_types) {
   return carried() || openmpi_version() == 0 || !many_types;
 }
 
-/* The communicator of a persistent exchange freed before the request: Open MPI ends in a segmentation fault, at
- * the next start at the latest. */
+/* The communicator of a persistent exchange is freed before the request. Open MPI ends in a segmentation fault, at the next start at the latest. */
 static inline int freed_persistent_communicator_works(void) { return carried() || openmpi_version() == 0; }
 
-/* Inactive persistent exchanges among the requests to be completed. MPICH 4.0 takes them for active ones: it
- * waits for ever or says that they have ended. MPICH 5.0 waits for ever in Waitall, and fails in any Testall of
- * persistent exchanges. */
+/* Inactive persistent exchanges are among the requests to be completed. MPICH 4.0 takes them for active ones: it waits for ever or says that they
+ * have ended. MPICH 5.0 waits for ever in Waitall, and fails in any Testall of persistent exchanges. */
 static inline int inactive_works(int in_calls_for_all) {
   if (carried() || mpich_major() < 0) return 1;
   return !in_calls_for_all && mpich_major() >= 5;

@@ -1,5 +1,5 @@
-/* What a program may give back while exchanges are pending: datatypes and communicators. Handles
- * made, used and freed many times, with nothing left behind.
+/* The program gives back datatypes and communicators while exchanges are pending. It makes, uses and frees handles many times, with nothing left
+ * behind.
  *
  *   lifetimes [ROUNDS [COMMUNICATORS]] */
 #include <dirent.h>
@@ -15,7 +15,7 @@ enum { kSeconds = 60, kPending = 24, kMostSeconds = 60 };
 
 static Random common;
 
-/* Of an exchange whose communicator will be freed before its end. */
+/* Chooses the form of an exchange whose communicator will be freed before its end. */
 static int freeable_form(int index) {
   return freed_communicator_works(index % kForms == kTypes) ? index % kForms : kVector;
 }
@@ -30,7 +30,7 @@ static void wait_all(Exchange* exchanges, int count, const char* what) {
   }
 }
 
-/* A type whose number may be given to the next type that is made. */
+/* Makes a type whose number may be given to the next type that is made. */
 static void make_and_free_types(void) {
   MPI_Datatype types[8];
   for (int i = 0; i < 8; ++i) {
@@ -50,7 +50,7 @@ static void types_freed_after_start(MPI_Comm comm, int count) {
   wait_all(exchanges, kPending, "types freed after the start");
 }
 
-/* The handle is freed by all ranks, some before and some after their exchange has ended. */
+/* All ranks free the handle, some before and some after their exchange has ended. */
 static void communicator_freed_while_pending(MPI_Comm parent, int count) {
   Exchange exchanges[3];
   MPI_Comm comm;
@@ -64,7 +64,7 @@ static void communicator_freed_while_pending(MPI_Comm parent, int count) {
   wait_all(exchanges, 3, "communicator freed");
 }
 
-/* Communicators made, each with an exchange pending, while those before are being freed. */
+/* Communicators are made, each with an exchange pending, while those before are being freed. */
 static void chain_of_communicators(MPI_Comm parent, int count) {
   Exchange exchanges[8];
   for (int i = 0; i < 8; ++i) {
@@ -85,7 +85,7 @@ static void disconnected_after_few(MPI_Comm parent, int count) {
     Exchange exchanges[4];
     MPI_Comm comm;
     MPI_OK(MPI_Comm_dup(parent, &comm));
-    if (rank_in(comm) == 0) usleep(2000); /* the others have begun theirs, and wait */
+    if (rank_in(comm) == 0) usleep(2000); /* The others have begun theirs, and wait. */
     for (int i = 0; i < many; ++i) begin_exchange(&exchanges[i], comm, i, count, i);
     wait_all(exchanges, many, "communicator to be disconnected");
     MPI_OK(MPI_Comm_disconnect(&comm));
@@ -106,7 +106,7 @@ static void out_of_order(MPI_Comm comm, int count) {
   }
 }
 
-/* Many more than crossrail has room for at first; completed out of order. */
+/* There are many more than crossrail has room for at first, and they are completed out of order. */
 static void hundreds(MPI_Comm comm) {
   enum { kHundreds = 700, kStep = 263 };
   Exchange* exchanges = malloc(kHundreds * sizeof *exchanges);
@@ -168,7 +168,7 @@ static void nothing_left_behind(int communicators) {
          before.descriptors, after.descriptors, before.mappings, after.mappings, before.resident_kb, after.resident_kb);
   CHECK(after.descriptors <= before.descriptors + 2, "descriptors leak");
   CHECK(after.mappings <= before.mappings + 10, "mappings leak");
-  CHECK(after.resident_kb <= before.resident_kb + 4096 + communicators, "memory leaks"); /* MPI's own: small */
+  CHECK(after.resident_kb <= before.resident_kb + 4096 + communicators, "memory leaks"); /* What MPI itself keeps is small. */
 }
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
-/* Starting is local: the call returns though others have not come, and may never come before they
- * have heard from this rank. Also as the first use of a communicator.
+/* Starting is local: the call returns though others have not come, and may never come before they have heard from this rank. This holds also as the
+ * first use of a communicator.
  *
  *   local_start [persistent]      the starts of persistent requests */
 #include "check.h"
@@ -92,7 +92,7 @@ static void before_a_blocking_call(int form, int count, int used_before) {
   MPI_OK(MPI_Comm_free(&blocking));
 }
 
-/* The same communicator: pending, blocking, nonblocking, blocking; rank 0 comes late to the blocking ones. */
+/* The same communicator has pending, blocking, nonblocking and blocking calls. Rank 0 comes late to the blocking ones. */
 static void around_blocking_calls(int form, int count, int used_before) {
   MPI_Comm comm = make_comm(used_before);
   Exchange exchanges[2];

@@ -1,6 +1,5 @@
-/* Persistent calls over messages, so many one after the other that their numbers are used again, with ranks that are
- * late both times: what was said of the earlier call must not be taken for the later one. To be run on two nodes, with
- * a patience of milliseconds. */
+/* Persistent calls over messages come one after the other, so many that their numbers are used again, with ranks that are late both times. What was
+ * said of the earlier call must not be taken for the later one. The test is run on two nodes, with a patience of milliseconds. */
 #include <unistd.h>
 
 #include "check.h"
@@ -10,7 +9,7 @@
 
 enum { kLateUs = 10000, kVeryLateUs = 300000, kNumbers = 223, kAgain = 5, kLateCall = 6 };
 
-/* Blocks of an int among all, so that every rank waits for every other. */
+/* Each rank sends a block of an int to every other rank, so that every rank waits for every other. */
 static void use_number(int request_number) {
   const int rank = rank_in(MPI_COMM_WORLD), size = size_of_comm(MPI_COMM_WORLD);
   const int first_use = request_number < kAgain, again = request_number >= kNumbers;

@@ -1,13 +1,12 @@
-/* Programs whose communicators see hardly anything but nonblocking exchanges: from some call on crossrail carries
- * them, the same on all ranks, however far one is ahead of the others.
+/* The communicators of these programs see hardly anything but nonblocking exchanges. From some call on crossrail carries them, the same on all ranks,
+ * however far one is ahead of the others.
  *
  *   only_nonblocking calls COUNT           of each form, one after the other, on a communicator of its own
  *   only_nonblocking end COUNT             so many, then MPI_Finalize
  *   only_nonblocking ahead                 rank 0 has begun all before the others begin any
  *   only_nonblocking large                 then a blocking collective, by its large count on every second rank
  *   only_nonblocking random SEED ROUNDS    on several communicators, completed in any order, with a blocking call
- *                                          or a new communicator now and then
- */
+ *                                          or a new communicator now and then */
 #include "check.h"
 #include "deadline.h"
 #include "exchange.h"

@@ -1,5 +1,5 @@
-/* Persistent exchanges: many starts of few requests, together with persistent messages, completed in all
- * ways; inactive requests; and what may be given back while they exist.
+/* The program makes persistent exchanges: many starts of few requests, together with persistent messages, completed in all ways; inactive requests;
+ * and what may be given back while they exist.
  *
  *   persistent [STARTS [SEED]] */
 #include "persistent.h"
@@ -110,7 +110,7 @@ static void many_starts(int starts) {
   end_of(&exchange);
 }
 
-/* Persistent messages around a ring, to be completed together with exchanges. */
+/* Makes persistent messages around a ring, to be completed together with exchanges. */
 static void make_messages(MPI_Request* requests, int (*data)[2]) {
   const int rank = rank_in(comms[0]), size = size_of_comm(comms[0]);
   for (int i = 0; i < kMessages; ++i) {
@@ -119,7 +119,7 @@ static void make_messages(MPI_Request* requests, int (*data)[2]) {
   }
 }
 
-/* Starts of one communicator come in the same order on all ranks; one Startall holds one of each communicator. */
+/* Starts of one communicator come in the same order on all ranks. One Startall holds one of each communicator. */
 static void start_together(MPI_Request* requests, int round) {
   const int first = random_below(&common, kTogether);
   MPI_Request some[3 + 2 * kMessages];
@@ -139,7 +139,7 @@ static void start_together(MPI_Request* requests, int round) {
   for (int i = 0; i < taken; ++i) CHECK(requests[indices[i]] == some[i], "Startall changed a request");
 }
 
-/* Eight on three communicators, most of them in a random order, with messages. */
+/* There are eight on three communicators, most of them in a random order, with messages. */
 static void together(int rounds, int count) {
   Exchange exchanges[kTogether];
   MPI_Request requests[kAll];
@@ -166,7 +166,7 @@ static void together(int rounds, int count) {
 }
 
 static void with_info(void) {
-  static const char strict[] = "mpi_assert_strict_persistent_collective_ordering"; /* too long a key for Open MPI */
+  static const char strict[] = "mpi_assert_strict_persistent_collective_ordering"; /* The key is too long for Open MPI. */
   MPI_Info info;
   Exchange exchange;
   MPI_OK(MPI_Info_create(&info));
@@ -201,7 +201,7 @@ static void given_back_early(int count) {
   }
 }
 
-/* Never started, or only sometimes; made and freed again and again. */
+/* Some are never started, or only sometimes. They are made and freed again and again. */
 static void freed_unused(int rounds) {
   for (int i = 0; i < rounds; ++i) {
     Exchange exchange;

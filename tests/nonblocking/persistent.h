@@ -1,4 +1,4 @@
-/* The persistent forms under one name: MPI 4's, or those that Open MPI 4 has as extensions. */
+/* These are the persistent forms under one name: MPI 4's, or those that Open MPI 4 has as extensions. */
 #pragma once
 
 #include <mpi.h>

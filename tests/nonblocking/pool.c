@@ -2,7 +2,7 @@
 
 #include "check.h"
 
-/* Those that one call is given. */
+/* These are the requests that one call is given. */
 typedef struct {
   int count, active;
   int places[kMostAtOnce], indices[kMostAtOnce];
@@ -82,7 +82,7 @@ static void tell_some(Pool* pool, const Some* some, int ended) {
   }
 }
 
-/* The first of some, by calls for one request. */
+/* Completes the first of some, by calls for one request. */
 static void complete_single(Pool* pool, Some* some, int way) {
   int done = 1;
   some->count = 1;

@@ -1,5 +1,5 @@
-/* Requests of all kinds in one array, completed in a random order by all the ways that MPI has. Null and
- * inactive requests lie among them. */
+/* Requests of all kinds lie in one array and are completed in a random order by all the ways that MPI has. Null and inactive requests lie among them.
+ * */
 #pragma once
 
 #include <mpi.h>
@@ -10,19 +10,19 @@ enum { kMostRequests = 512, kMostAtOnce = 64 };
 
 typedef struct {
   MPI_Request requests[kMostRequests];
-  void* owners[kMostRequests]; /* NULL: a null or inactive request */
+  void* owners[kMostRequests]; /* NULL is a null or inactive request. */
   void (*ended[kMostRequests])(void* owner, MPI_Request* request, const MPI_Status* status);
   int persistent[kMostRequests];
   int count, active;
-  int avoids_inactive;  /* the MPI library cannot complete among inactive persistent exchanges (host.h) */
+  int avoids_inactive;  /* The MPI library cannot complete among inactive persistent exchanges (host.h). */
   int avoids_test_all;
   Random* random;
 } Pool;
 
-/* A free place, for a request that is about to be started: its request is at pool->requests[place]. */
+/* Returns a free place, for a request that is about to be started: its request is at pool->requests[place]. */
 int add_request(Pool* pool, void* owner, void (*ended)(void*, MPI_Request*, const MPI_Status*));
-/* One call, which may wait, of some requests; owners of those that have ended are told. */
+/* Makes one call, which may wait, for some requests, and tells the owners of those that have ended. */
 void complete_some(Pool* pool);
-/* Until the request at `place` has ended. */
+/* Completes requests until the one at `place` has ended. */
 void complete_one(Pool* pool, int place);
 void complete_all(Pool* pool);

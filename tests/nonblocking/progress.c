@@ -9,8 +9,7 @@
  *
  *   progress WAY... | all [persistent] [first BYTES] [last BYTES]
  *
- * Each way to be blocked, with blocks of 8 bytes to 2 MiB or what is said, times 8 each, on communicators
- * used before and not. */
+ * It tries each way to be blocked, with blocks of 8 bytes to 2 MiB or what is said, times 8 each, on communicators used before and not. */
 #include "check.h"
 #include "deadline.h"
 #include "exchange.h"
@@ -18,16 +17,16 @@
 
 enum { kTag = 17, kSeconds = 60, kLongBytes = 1 << 20 };
 
-/* What rank 0 is blocked in, and how rank 1 lets it go. */
+/* Rank 0 is blocked in a call, and rank 1 lets it go. */
 typedef struct {
   const char* name;
   void (*blocked)(void);
   void (*release)(void);
-  int all_release;           /* every rank but 0 takes part in the release */
-  void (*prepare)(void);     /* all ranks, before they start */
+  int all_release;           /* Every rank but 0 takes part in the release. */
+  void (*prepare)(void);     /* All ranks prepare before they start. */
 } Way;
 
-static MPI_Comm other; /* nothing of the exchange happens on it */
+static MPI_Comm other; /* Nothing of the exchange happens on it. */
 static MPI_Win window;
 static int* window_memory;
 static int token;
@@ -133,7 +132,7 @@ static void close_fence(void) {
 static void hold_lock(void) {
   make_window();
   if (rank_in(other) == 1) MPI_OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window));
-  if (rank_in(other) == 1) MPI_OK(MPI_Get(&token, 1, MPI_INT, 1, 0, 1, MPI_INT, window)); /* the lock may be lazy */
+  if (rank_in(other) == 1) MPI_OK(MPI_Get(&token, 1, MPI_INT, 1, 0, 1, MPI_INT, window)); /* The lock may be lazy. */
   if (rank_in(other) == 1) MPI_OK(MPI_Win_flush(1, window));
   MPI_OK(MPI_Barrier(other));
 }

@@ -13,7 +13,7 @@ int choose_call(RandomCall* call, const Comms* comms, int largest, Random* commo
   call->comm_name = comms->name[which];
   do {
     sides->unit = random_below(common, kUnits);
-  } while (has_long_double(sides->unit)); /* whose padding may travel or not */
+  } while (has_long_double(sides->unit)); /* Its padding may travel or not. */
   sides->granule = granules[random_below(common, 7)];
   sides->pattern = patterns[random_below(common, 6)];
   sides->plain = form == 0;
@@ -27,7 +27,7 @@ int choose_call(RandomCall* call, const Comms* comms, int largest, Random* commo
   return call->comm != MPI_COMM_NULL;
 }
 
-/* By messages on the same communicator. */
+/* Computes the definition by messages on the same communicator. */
 static void define(const RandomCall* call) {
   const Sides* sides = &call->sides;
   const VectorSide* recv = &sides->recv;
@@ -69,7 +69,7 @@ void prepare_call(RandomCall* call, Random* own) {
   if (sides->in_place) call->out.address = MPI_IN_PLACE;
 }
 
-/* The datatypes may go as soon as the call is started: a later type may get their numbers. */
+/* The datatypes may go as soon as the call is started. A later type may get their numbers. */
 static void free_types(RandomCall* call) {
   Sides* const sides = &call->sides;
   for (int sending = 0; sending < 2; ++sending) {
@@ -79,7 +79,7 @@ static void free_types(RandomCall* call) {
     arguments->made = 0;
     for (int i = 0; i < side->layout_count; ++i) {
       free_layout(&side->layouts[i]);
-      side->layouts[i].predefined = 1; /* nothing is left to be freed */
+      side->layouts[i].predefined = 1; /* Nothing is left to be freed. */
     }
   }
 }
@@ -134,7 +134,7 @@ static int start(const Sides* sides, const Arguments* out, const Arguments* in, 
                         one_type(in), comm, request);
 }
 
-/* How it is called, for messages. */
+/* Returns how it is called, for messages. */
 static const char* how(const Sides* sides) {
   static char text[80];
   snprintf(text, sizeof text, "%s%s%s%s", sides->plain ? "plain" : sides->many_types ? "w" : "v", sides->large ? "_c" : "",

@@ -1,4 +1,4 @@
-/* One random exchange, nonblocking or persistent, and what the standard defines it to be. */
+/* This is one random exchange, nonblocking or persistent, and what the standard defines it to be. */
 #pragma once
 
 #include <mpi.h>
@@ -13,16 +13,16 @@ typedef struct {
   MPI_Comm comm;
   const char* comm_name;
   int index;
-  int place; /* in the pool; of persistent ones */
+  int place; /* A persistent call has this place in the pool. */
   unsigned char* sent;
 } RandomCall;
 
-/* The communicator and all that ranks must agree on. False where this rank is no member. */
+/* Chooses the communicator and all that ranks must agree on. Returns false where this rank is no member. */
 int choose_call(RandomCall* call, const Comms* comms, int largest, Random* common);
-/* This rank's layouts, numbers and the right outcome; collective on the communicator. */
+/* Sets this rank's layouts, numbers and the right outcome. It is collective on the communicator. */
 void prepare_call(RandomCall* call, Random* own);
 void start_call(RandomCall* call, MPI_Request* request, Random* own);
-/* The persistent request, and new numbers before each of its starts. */
+/* Makes the persistent request, and new numbers before each of its starts. */
 void init_call(RandomCall* call, MPI_Request* request);
 void refill_call(RandomCall* call, Random* own);
 void check_call(RandomCall* call);

@@ -1,5 +1,5 @@
-/* A program of sessions, without MPI_Init: there is no world and no MPI_COMM_SELF. Nonblocking and persistent exchanges are the MPI
- * library's there, also on communicators that a blocking exchange has opened, and right. */
+/* This is a program of sessions, without MPI_Init: there is no world and no MPI_COMM_SELF. Nonblocking and persistent exchanges are the MPI library's
+ * there, also on communicators that a blocking exchange has opened, and are right. */
 #include "deadline.h"
 #include "exchange.h"
 #include "persistent.h"

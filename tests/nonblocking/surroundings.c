@@ -1,4 +1,4 @@
-/* What a legal program may have around its exchanges:
+/* A legal program may have these things around its exchanges:
  *
  *   surroundings pages BYTES     receive buffers that a handler of SIGSEGV makes writable, page by page
  *   surroundings handler         a handler that needs more stack than a megabyte
@@ -25,7 +25,7 @@ static int rank, ranks;
 
 static int number_for(int from, int to, int place, int round) { return from * 1000003 + to * 1009 + place * 7 + round; }
 
-/* `ints` to every rank; every third time by the blocking call. The last rank comes late, or waits late. */
+/* Sends `ints` to every rank; every third time by the blocking call. The last rank comes late, or waits late. */
 static void exchange(MPI_Comm comm, int* send, int* recv, int ints, int round, void (*before)(void)) {
   for (int peer = 0; peer < ranks; ++peer) {
     for (int i = 0; i < ints; ++i) send[peer * ints + i] = number_for(rank, peer, i, round), recv[peer * ints + i] = -1;

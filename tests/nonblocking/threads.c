@@ -1,6 +1,5 @@
-/* MPI_THREAD_MULTIPLE: threads with communicators of their own. One sits in Wait and Waitall most of the
- * time, others start, test and complete; in the second part two threads test different requests of
- * exchanges that a third has started.
+/* At MPI_THREAD_MULTIPLE threads have communicators of their own. One sits in Wait and Waitall most of the time, others start, test and complete; in
+ * the second part two threads test different requests of exchanges that a third has started.
  *
  *   threads [EXCHANGES [PARTS]]      of w: waits, t: tests, c: makes communicators, r: tests others' requests */
 #include <pthread.h>
@@ -79,7 +78,7 @@ static void* complete_by_tests(void* exchange) {
   return NULL;
 }
 
-/* Two requests of one communicator, started here, completed by two threads. */
+/* Two requests of one communicator are started here, and two threads complete them. */
 static void tested_by_two_threads(MPI_Comm comm, int index) {
   Exchange exchanges[2];
   pthread_t threads[2];

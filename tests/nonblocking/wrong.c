@@ -1,11 +1,11 @@
-/* Programs that do what MPI forbids: they may end with an error, or like any other, but must end.
+/* Programs that do what MPI forbids may end with an error, or like any other, but must end.
  *
  *   wrong unfinished       all start, nobody completes, MPI_Finalize
  *   wrong unmatched        only rank 0 starts and nobody completes, MPI_Finalize
  *   wrong cancel           MPI_Cancel of a pending exchange, which goes on; MPI_Request_free of another
  *   wrong sizes [early]    ranks that disagree about the size of a block
  *   wrong killed           rank 1 is killed while all have exchanges pending
- * With the further word `threads` at MPI_THREAD_MULTIPLE. */
+ * With the further word `threads` the program runs at MPI_THREAD_MULTIPLE. */
 #include <signal.h>
 
 #include "check.h"
@@ -30,23 +30,23 @@ static const char* class_of(int code) {
   return class == MPI_ERR_REQUEST ? "invalid request" : class == MPI_ERR_TRUNCATE ? "truncated" : "another error";
 }
 
-/* An error, or nothing at all: what an MPI library makes of it, it must make of it every time. */
+/* The MPI library returns an error, or nothing at all, and must do so every time. */
 static void refuse(const char* what, int (*call)(MPI_Request*)) {
   Exchange exchange;
   make_exchange(&exchange, MPI_COMM_WORLD, kPlain, 30000);
   fill_exchange(&exchange, 5);
   MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
-  if (rank_in(MPI_COMM_WORLD) != 0) usleep(20000); /* pending on rank 0 */
+  if (rank_in(MPI_COMM_WORLD) != 0) usleep(20000); /* It is pending on rank 0. */
   start_exchange(&exchange);
   const int code = call(&exchange.request);
   printf("rank %d: %s: %s\n", rank_in(MPI_COMM_WORLD), what, class_of(code));
-  const int freed = exchange.request == MPI_REQUEST_NULL; /* on some ranks perhaps, where it was over */
+  const int freed = exchange.request == MPI_REQUEST_NULL; /* It may be true on ranks where the call was over. */
   if (!freed) {
     MPI_OK(MPI_Wait(&exchange.request, MPI_STATUS_IGNORE));
     end_exchange(&exchange, what);
   }
   MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
-  if (freed) usleep(100000); /* the buffers stay, since nobody knows when it ends */
+  if (freed) usleep(100000); /* The buffers stay, since nobody knows when it ends. */
 }
 
 /* Rank 1 sends and expects less than the others. */

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-SECONDS = 60  # for one answer; a busy machine starts a browser slowly
+SECONDS = 60  # One answer may take so long; a busy machine starts a browser slowly.
 
 
 def find_browser():

@@ -12,7 +12,7 @@ from crossrail.report.chart_bands import CUT
 MEASURE = [(Path(__file__).parent / name).read_text() for name in ("measure.js", "tables.js")]
 WIDTHS = (1280, 500)
 SCROLLING = """[...document.querySelectorAll(".scroll")].filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.getAttribute("aria-label"))"""
-FAULTS = {  # what each must be found by, and where it is put
+FAULTS = {  # Each is found by this, and is put here.
     "clipped by the picture": ("</svg>", '<text x="990" y="40" style="fill: var(--ink)">leaves</text></svg>'),
     "over '": ("</svg>", '<text x="100" y="40">one</text><text x="104" y="42">two</text></svg>'),
     "contrast": ("<h2>", '<p style="color: #999; background: #aaa">faint</p><h2>'),

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-os.environ.pop("COLUMNS", None)  # what is printed is compared line by line, whatever the terminal of whoever tests
+os.environ.pop("COLUMNS", None)  # Output is compared line by line, whatever the tester's terminal.
 
 from crossrail import core  # noqa: E402
 

@@ -7,7 +7,7 @@ import crossrail
 
 ROOT = Path(crossrail.__file__).parent
 ORDER = ["", "machine", "cluster", "bench", "report", "tuning", "cli"]
-ABOVE_ALL = {"__main__.py": "cli", "demonstration.py": "report"}  # they put packages together
+ABOVE_ALL = {"__main__.py": "cli", "demonstration.py": "report"}  # They put packages together.
 
 
 def package_of(module):

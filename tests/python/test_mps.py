@@ -15,7 +15,7 @@ from crossrail.errors import CliError
 from crossrail.launchers import Job, Launcher
 
 ROOT = Path(__file__).resolve().parents[2]
-# Answers as the real one does: commands fail where no daemon has made its file.
+# It answers as the real one does: commands fail where no daemon has made its file.
 STAND_IN = """#!/bin/sh
 note() {{ printf '%s|%s|%s|%s\\n' "$1" "$CUDA_MPS_PIPE_DIRECTORY" "$CUDA_MPS_LOG_DIRECTORY" "$CUDA_VISIBLE_DEVICES" >>{calls}; }}
 if [ "$1" = -d ]; then
@@ -96,7 +96,7 @@ def test_it_ends_where_the_job_fails(control, tmp_path):
     ("echo 'An instance of this daemon is already running' >&2; exit 1", "does not start: An instance of this daemon is already running. Leave"),
     ("echo 'Failed to start: no device' >\"$CUDA_MPS_LOG_DIRECTORY/control.log\"; exit 1", "does not start: Failed to start: no device. Leave"),
     ("exit 1", "does not start. Leave"),
-    ("exit 0", "does not start: Cannot find MPS control daemon process. Leave"),  # the daemon has died since
+    ("exit 0", "does not start: Cannot find MPS control daemon process. Leave"),  # The daemon has died since.
 ])
 def test_a_daemon_that_does_not_come_up(control, tmp_path, start, sentence):
     control(start)

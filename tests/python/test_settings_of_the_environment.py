@@ -12,7 +12,7 @@ ASK = ("import json; from crossrail import core; print(json.dumps({row['variable
 def asked(**environment):
     """The settings of a process with this environment, and what it says on standard error."""
     known = {name: value for name, value in os.environ.items() if not name.startswith("CROSSRAIL")}
-    if "CROSSRAIL_BUILD" in os.environ:  # the tests' own
+    if "CROSSRAIL_BUILD" in os.environ:  # The tests set it themselves.
         known["CROSSRAIL_LIBRARY_DIR"] = os.environ["CROSSRAIL_BUILD"]
     done = subprocess.run([sys.executable, "-c", ASK], env={**known, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True)
     return done.stdout, done.stderr

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent / "cli"
-OTHERS = TESTS / "test_settings_shown.py"  # of the library's words, not the parser's
+OTHERS = TESTS / "test_settings_shown.py"  # They test the library's words, not the parser's.
 
 
 def fetched(folder: Path) -> bool:

@@ -1,14 +1,14 @@
-/* What lies between the data of a receive side, and around them, is the program's also while a call is pending. (The C programs that
- * shrink.py prints do not write there.) */
+/* Bytes between the data of a receive side, and around them, are the program's also while a call is pending. (The C programs that shrink.py prints do
+ * not write there.) */
 #include <stdlib.h>
 #include <string.h>
 
 #include "exchanges.h"
 
-/* Gaps in a device's memory that are written, the first ones: a copy each, which takes a slice of time where processes share a device. */
+/* The first gaps in a device's memory are written. Each takes a copy, which takes a slice of time where processes share a device. */
 enum { kChange = 0x5a, kMostCopies = 40 };
 
-/* One for every byte of the area that the call may write. */
+/* Returns one for every byte of the area that the call may write. */
 static unsigned char* data_of(const Exchange* exchange, const Area* area) {
   unsigned char* const marks = calloc(area->bytes + 1, 1);
   unsigned char* const base = marks + (area->base - area->memory);
@@ -39,7 +39,7 @@ void change_between(const Exchange* exchange, const Area* area) {
   free(data);
 }
 
-/* To the device: nothing but that. */
+/* Copies to the device, and nothing but that. */
 static void ship(const Area* area, const unsigned char* data) {
   for (size_t first = 0; first < area->bytes;) {
     size_t end = first;

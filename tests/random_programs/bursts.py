@@ -7,7 +7,7 @@ from datatypes import ROOTED
 from generate import Making
 from smaller import CHUNKS, DEVICE, in_bytes
 
-LISTS_OUT, LISTS_IN = 16, 32  # exchanges.h
+LISTS_OUT, LISTS_IN = 16, 32  # These are of exchanges.h.
 STREAMS = 3
 LARGEST = 1 << 20
 
@@ -16,7 +16,7 @@ def _making(program, avoided):
     """To go on with a program that is made."""
     making = Making(program["seed"] * 11 + 5, program["ranks"], avoided, 1)
     numbers = [step["number"] for part in program["parts"] for step in part if step["op"] != "comm" and "number" in step]
-    making.number = max(numbers, default=0) + 2  # a message has two
+    making.number = max(numbers, default=0) + 2  # A message has two.
     return making
 
 
@@ -58,7 +58,7 @@ def _queued(making, team, captured):
         if dense:
             member["flags"] &= TYPES_FREED_EARLY | NULL_WHEN_EMPTY
         if captured:
-            member["flags"] &= ~TYPES_FREED_EARLY  # it may be made again
+            member["flags"] &= ~TYPES_FREED_EARLY  # It may be made again.
         if step["form"] == "v":
             member["flags"] |= random.choice([0, LISTS_OUT, LISTS_IN, LISTS_OUT | LISTS_IN])
     return step
@@ -92,7 +92,7 @@ def put_bursts_into(program, avoided, place):
     where the sides of a call lie."""
     making = _making(program, avoided)
     random, part = making.random, program["parts"][0]
-    # From the last one on, so that none comes into another: a communicator's calls would be in two streams.
+    # This goes from the last one on, so that none comes into another: a communicator's calls would be in two streams.
     for at in sorted((random.randint(0, len(part)) for _ in range(random.choice([0, 0, 1, 1, 2, 3]))), reverse=True):
         teams = {0}
         for step in part[:at]:

@@ -123,7 +123,7 @@ class Rank:
         if member is None:
             return
         number, form = step["number"], step["form"]
-        name, mode = CALLS[form], step["mode"].replace("q", "b")[0]  # in a stream's order: there are no devices here
+        name, mode = CALLS[form], step["mode"].replace("q", "b")[0]  # There are no devices here.
         name = {"b": f"MPI_{name}", "n": f"MPI_I{name.lower()}", "p": f"{name.upper()}_INIT"}[mode]
         more = {"b": "", "n": f", &r{number}", "p": f", MPI_INFO_NULL, &r{number}"}[mode]
         self.calls[number], self.members[number] = step, member
@@ -191,7 +191,7 @@ class Rank:
         for at, peer in enumerate([root_of(step, team, self.rank)] if step["form"] in "ST" else peers):
             key = "in" if step["in_place"] and not rooted else "out"
             if by_rank[peer][key] is None:
-                continue  # in place at the root
+                continue  # It is in place at the root.
             block = peers_in(team, peer).index(self.rank)
             if step["form"] in "ghGH":
                 block = at if key == "in" else 0

@@ -14,7 +14,7 @@ MPI_OPS = {"sum": "SUM", "product": "PROD", "minimum": "MIN", "maximum": "MAX", 
 RESULTS = {"sum": "x + y", "product": "x * y", "minimum": "x < y ? x : y", "maximum": "x > y ? x : y", "and": "x && y", "or": "x || y",
            "xor": "!x != !y", "band": "x & y", "bor": "x | y", "bxor": "x ^ y",
            "minloc": "x.a < y.a || (x.a == y.a && x.b < y.b) ? x : y", "maxloc": "x.a > y.a || (x.a == y.a && x.b < y.b) ? x : y"}
-OWN_ROWS = {  # the type, a value of it from a random word w, the result of x and y
+OWN_ROWS = {  # They are the type, a value of it from a random word w, and the result of x and y.
     "affine": ("struct {unsigned a, b;}", "{(unsigned)w, (unsigned)(w >> 32)}", "(T){x.a * y.a, x.b * y.a + y.b}"),
     "first": ("int", "(int)w", "x"), "add": ("long", "(long)w", "(T)((unsigned long)x + (unsigned long)y)"),
     "gapped": ("struct {unsigned a; char gap[4]; unsigned short b; char rest[6];}", "{.a = (unsigned)w, .b = (unsigned short)(w >> 32)}",
@@ -65,7 +65,7 @@ class Reduced:
 
     def __init__(self, step, member, peers, rank):
         self.step, self.member, self.peers, self.name, self.number = step, member, peers, _name(step), step["number"]
-        self.index = peers.index(rank) if rank in peers else 0  # between groups there is no scatter
+        self.index = peers.index(rank) if rank in peers else 0  # Between groups there is no scatter.
 
     def _counts(self):
         """Of every block that is scattered, or of the only one."""

@@ -1,4 +1,4 @@
-/* The calls themselves: blocking, nonblocking and persistent, with ints and with large counts. */
+/* These are the calls themselves: blocking, nonblocking and persistent, with ints and with large counts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,11 +12,11 @@ typedef struct {
   MPI_Count* large_counts;
   MPI_Aint* large_places;
   MPI_Datatype* types;
-  int count; /* the first one */
-  int own;   /* the arrays are */
+  int count; /* It is the first one. */
+  int own;   /* The arrays are its own. */
 } Arguments;
 
-/* The type with the base in it, to be used from MPI_BOTTOM: elements lie as far from each other as before. */
+/* Makes the type with the base in it, to be used from MPI_BOTTOM. Elements lie as far from each other as before. */
 static MPI_Datatype absolute(const Type* type, const unsigned char* base) {
   MPI_Aint address;
   const int one = 1;
@@ -57,7 +57,7 @@ static Arguments arguments_of(const Side* side, MPI_Datatype* types, void* addre
   return made;
 }
 
-/* What ranks may pass where a side is ignored, as it is in place, or means something at the root only: there, garbage. */
+/* Ranks may pass garbage where a side is ignored, as it is in place, or means something at the root only. */
 static Arguments ignored(const Exchange* one) {
   static MPI_Datatype none[1];
   none[0] = MPI_DATATYPE_NULL;
@@ -72,7 +72,7 @@ static Arguments ignored(const Exchange* one) {
   return made;
 }
 
-/* Between two groups, whoever is in the root's group says so. */
+/* Between two groups, the ranks of the root's group say so. */
 static int root_argument(const Exchange* one) {
   const int* const group_of = one->team->group_of;
   const int its = group_of[one->root];
@@ -108,7 +108,7 @@ static void free_arguments(Arguments* arguments) {
 #else
 #define IF_PERSISTENT(call) (void)0
 #endif
-/* By the mode: MPI_Name, MPI_Iname or MPI_Name_init, `suffix` _c or nothing. */
+/* The mode chooses MPI_Name, MPI_Iname or MPI_Name_init; `suffix` is _c or nothing. */
 #define CALL(name, nonblocking, suffix, ...)                                              \
   do {                                                                                    \
     if (one->mode == 'b' || one->mode == 'q') return MPI_##name##suffix(__VA_ARGS__, comm);                   \
@@ -166,7 +166,7 @@ static Arguments prepare(Exchange* one, int receives) {
   return arguments_of(side, types, address);
 }
 
-/* Counts and places, one array behind the other, on the device; where the side has none there, as they were. */
+/* Counts and places lie on the device, one array behind the other. Where the side has none there, they stay as they were. */
 static Arguments with_lists_on_device(Exchange* one, int receives, const Arguments* given) {
   Arguments made = *given;
   const size_t bytes = sizeof(int) * (size_t)(receives ? one->in : one->out).blocks;
@@ -180,7 +180,7 @@ static Arguments with_lists_on_device(Exchange* one, int receives, const Argumen
   return made;
 }
 
-/* Whether it has been enqueued. */
+/* Returns whether it has been enqueued. */
 static int call_in_stream(Exchange* one, const Arguments* given) {
   const StreamCalls* const calls = stream_calls();
   void* const stream = stream_of(one->stream);

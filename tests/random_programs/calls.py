@@ -233,7 +233,7 @@ def random_call(making, number, forms="aaavvvwwggghhhrrrsssttt" + ROOTED):
     if step["form"] in "gh" + ROOTED and step["mode"] == "p" and "persistent_gather" in making.avoided:
         step["mode"] = "n"
     if step["form"] in "st" and team["inter"]:
-        step["form"] = "r"  # between groups of two sizes it takes other counts
+        step["form"] = "r"  # Between groups of two sizes it takes other counts.
     if step["form"] in ROOTED:
         step["roots"] = _roots(random, team)
     step["in_place"] = _in_place(making, step, team)

@@ -122,7 +122,7 @@ def runs(kind):
     return found
 
 
-ROOTED = "GHST"  # MPI_Gather, v, MPI_Scatter, v
+ROOTED = "GHST"  # They are MPI_Gather, v, MPI_Scatter, v.
 
 
 def row_key(step):

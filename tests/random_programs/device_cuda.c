@@ -1,4 +1,4 @@
-/* CUDA's driver: functions and structures as cuda.h has them, which is not needed. */
+/* This is CUDA's driver, with functions and structures as cuda.h has them, which is not needed. */
 #include <dlfcn.h>
 #include <stdint.h>
 
@@ -115,7 +115,7 @@ static void give_back(DeviceMemory* memory) {
   const Address base = (Address)(uintptr_t)memory->base;
   use_context();
   if (memory->kind == kChunks) {
-    CUDA_OK(wait, NULL); /* what cuMemcpy has begun may still be on its way, and this call, unlike cuMemFree, does not wait for it */
+    CUDA_OK(wait, NULL); /* What cuMemcpy has begun may still be on its way, and this call, unlike cuMemFree, does not wait for it. */
     CUDA_OK(unmap, base, memory->bytes);
     CUDA_OK(free_reserved, base, memory->bytes);
   } else if (memory->kind == kUnshareable) {

@@ -13,7 +13,7 @@ static const Driver* driver;
 
 const Driver* open_driver_of_process(void) { return driver; }
 
-/* virtual_world/host_device.h */
+/* It is of virtual_world/host_device.h. */
 typedef struct {
   int refuse_maps, refuse_all_maps, devices;
   size_t most_bytes;
@@ -67,7 +67,7 @@ void open_driver(const char* path, int rank) {
   if (driver == NULL) give_up("%s is no driver of devices", path);
 }
 
-/* An allocation of which parts are given out, one behind the other; freed with the last of them, once a part has not fit. */
+/* Parts of an allocation are given out, one behind the other. It is freed with the last of them, once a part has not fit. */
 typedef struct {
   DeviceMemory whole;
   size_t used;
@@ -88,7 +88,7 @@ static void drop_if_unused(Slab* slab) {
   memset(slab, 0, sizeof *slab);
 }
 
-/* One with so much left; the others are full from now on. */
+/* Returns one with so much left. The others are full from now on. */
 static Slab* slab_for(size_t bytes) {
   Slab *found = NULL, *empty = NULL;
   for (int i = 0; i < kMostSlabs; ++i) {

@@ -1,17 +1,17 @@
-/* Memory of a device for one side of a call. Its driver is looked up at run time: CUDA's, or that of the device which is made of host
- * memory (virtual_world/host_device.h). */
+/* This is memory of a device for one side of a call. Its driver is looked up at run time: CUDA's, or that of the device which is made of host memory
+ * (virtual_world/host_device.h). */
 #pragma once
 
 #include <stddef.h>
 
-/* An allocation; a part of one that other sides have parts of, too; what other processes cannot map; managed memory; several chunks in a
- * row, of which each is mapped on its own. */
+/* The kinds are an allocation; a part of one that other sides have parts of, too; what other processes cannot map; managed memory; several chunks in
+ * a row, of which each is mapped on its own. */
 enum { kWholeAllocation, kPartOfAllocation, kUnshareable, kManaged, kChunks };
 
 typedef struct {
-  unsigned char* at; /* the processor must not touch it */
-  void* base;        /* of the allocation */
-  size_t bytes;      /* of it */
+  unsigned char* at; /* The processor must not touch it. */
+  void* base;        /* It is the allocation's. */
+  size_t bytes;      /* It is the allocation's. */
   int kind;
 } DeviceMemory;
 
@@ -19,23 +19,24 @@ typedef struct {
   void (*take)(DeviceMemory* memory, size_t bytes);
   void (*give_back)(DeviceMemory* memory);
   void (*copy)(void* to, const void* from, size_t bytes);
-  /* Streams of the program; null is the default one. */
+  /* These are streams of the program; null is the default one. */
   void* (*open_stream)(void);
   void (*wait)(void* stream);
-  /* What a stream is asked from here on stands in the graph that `end_capture` gives; both are null where a driver has no graphs. */
+  /* What a stream is asked from here on stands in the graph that `end_capture` gives. Both are null where a driver has no graphs. */
   void (*begin_capture)(void* stream);
   void* (*end_capture)(void* stream);
   void (*launch)(void* graph, void* stream);
   void (*drop_graph)(void* graph);
-  /* How its pretended device behaves from now on: most microseconds that work is late; whether memory of the program's cannot be mapped. */
+  /* It says how its pretended device behaves from now on: by how many microseconds at most work is late, and whether memory of the program's cannot
+   * be mapped. */
   void (*behave)(int delay_us, int refuses_maps);
 } Driver;
 
-/* Null unless the library is CUDA's driver. */
+/* Returns null unless the library is CUDA's driver. */
 const Driver* cuda_driver(void* library, int rank);
-/* Of this path; ranks have the devices of CUDA's in turn. */
+/* Opens the driver of this path. Ranks have the devices of CUDA's in turn. */
 void open_driver(const char* path, int rank);
-/* Null where there is none. */
+/* Returns null where there is none. */
 const Driver* open_driver_of_process(void);
 
 DeviceMemory take_device_memory(int kind, size_t bytes);

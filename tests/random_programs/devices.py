@@ -6,11 +6,12 @@ from bursts import put_bursts_into
 from reductions import FORMS
 from smaller import CHUNKS, DEVICE, teams_of
 
-WHOLE, PART, UNSHAREABLE, MANAGED = range(DEVICE + 1, CHUNKS)  # areas.h
+WHOLE, PART, UNSHAREABLE, MANAGED = range(DEVICE + 1, CHUNKS)  # They are of areas.h.
 PLAIN = [DEVICE, DEVICE, DEVICE, PART, PART, WHOLE, CHUNKS]
 ANY = PLAIN + [UNSHAREABLE, UNSHAREABLE, MANAGED, MANAGED]
-# Without ipc_resident_push: a persistent call for which it is asked fails where it cannot be planned, instead of going by host memory.
-SETTINGS = {  # as in generate.py
+# ipc_resident_push is left out: a persistent call for which it is asked fails where it cannot be planned, instead of
+# going by host memory.
+SETTINGS = {  # They are as in generate.py.
     "CROSSRAIL_ALLTOALL": ("-", ["packet", "ll128", "ipc_kernel_push", "ipc_kernel_pull", "ipc_copy_push", "ipc_copy_pull", "hybrid~ipc_threshold=64~memcpy_threshold=256",
                                  "pairwise"]),
     "CROSSRAIL_ALLTOALLV": ("-", ["ipc_push", "ipc_push~memcpy_threshold=100", "pairwise"]),

@@ -12,7 +12,7 @@ static Area area_of(const Side* side, int kind) {
   return make_area(kind, low, high);
 }
 
-/* Those of a side of a rank that exchanges with `peers` others. */
+/* Returns the blocks of a side of a rank that exchanges with `peers` others. */
 static int blocks_of(const Exchange* exchange, int receives, int peers) {
   if (exchange->form == 's' && exchange->in_place) return peers;
   return strchr(receives ? "rstST" : "ghrtGH", exchange->form) != NULL ? 1 : peers;
@@ -23,7 +23,7 @@ static Side read_one(Script* script, const Exchange* exchange, int receives, int
   return read_side(script, form, blocks_of(exchange, receives, peers), wanted);
 }
 
-/* Of calls with a root, one side is the root's alone, and the other one is that of whoever gives it a block, or gets one. */
+/* In calls with a root, one side is the root's alone. The other one is that of each rank that gives it a block, or gets one. */
 static int has_side(const Exchange* exchange, int rank, int receives) {
   const int* const group_of = exchange->team->group_of;
   if (reduces(exchange)) return 0;
@@ -31,10 +31,10 @@ static int has_side(const Exchange* exchange, int rank, int receives) {
   if (receives == (strchr("GH", exchange->form) != NULL)) return rank == exchange->root;
   return exchange->team->inter ? group_of[rank] != group_of[exchange->root] : rank != exchange->root || !exchange->in_place;
 }
-/* Where data come from: the receive side? */
+/* Returns whether data come from the receive side. */
 static int from_in_place(const Exchange* exchange) { return exchange->in_place && !is_rooted(exchange); }
 
-/* COUNT and the roots of all communicators; from then on the peers are those from whom this rank receives. */
+/* Reads COUNT and the roots of all communicators. From then on the peers are those from whom this rank receives. */
 static void read_root(Script* script, Exchange* exchange, int me) {
   const Team* const team = exchange->team;
   for (int64_t i = 0, count = next_number(script); i < count; ++i) {
@@ -57,15 +57,15 @@ static Side reduced_side(const Reduction* reduction, int64_t count, int blocks) 
   return side;
 }
 
-/* Of a rank: its block, or all of them. */
+/* Returns the elements of a rank: its block, or all of them. */
 static int64_t scattered(const Exchange* exchange, int all) {
   int64_t elements = 0;
   for (int i = 0; i < exchange->blocks; ++i) elements += all || i == exchange->index ? exchange->lengths[i] : 0;
   return elements;
 }
 
-/* COUNT, of a reduce_scatter how many counts and these, and the reduction, in the line of the step: the same on all ranks. The type is the
- * receive side's. */
+/* Reads COUNT, for a reduce_scatter how many counts and these, and the reduction, in the line of the step. It is the same on all ranks. The type is
+ * the receive side's. */
 static void read_reduced_sides(Script* script, Exchange* exchange) {
   int64_t count = next_number(script);
   const int unequal = exchange->form == 't';
@@ -83,7 +83,7 @@ static void read_reduced_sides(Script* script, Exchange* exchange) {
   exchange->out = reduced_side(&same, count, blocks_of(exchange, 0, exchange->blocks));
 }
 
-/* The line of one member: RANK OUT-KIND IN-KIND FLAGS and those sides that it has, out before in. */
+/* Reads the line of one member: RANK OUT-KIND IN-KIND FLAGS and those sides that it has, out before in. */
 static void read_member(Script* script, Exchange* exchange) {
   const int rank = (int)next_number(script), me = world_rank();
   const int out_kind = (int)next_number(script), in_kind = (int)next_number(script), flags = (int)next_number(script);
@@ -107,7 +107,8 @@ static void read_member(Script* script, Exchange* exchange) {
   skip_line(script);
 }
 
-/* call NUMBER TEAM FORM MODE IN-PLACE LARGE MEMBERS, of a reduction COUNT and what it is, of a call with a root the roots, then a line a member */
+/* Reads call NUMBER TEAM FORM MODE IN-PLACE LARGE MEMBERS, for a reduction COUNT and what it is, for a call with a root the roots, then a line a
+ * member. */
 Exchange* read_exchange(Script* script, uint64_t seed) {
   Exchange* const exchange = calloc(1, sizeof *exchange);
   exchange->number = (int)next_number(script);
@@ -143,7 +144,7 @@ Exchange* read_exchange(Script* script, uint64_t seed) {
   return NULL;
 }
 
-/* The arrays that MPI was given stay as they are: a nonblocking call may still read them. */
+/* The arrays that MPI was given stay as they are, because a nonblocking call may still read them. */
 void free_types_early(Exchange* exchange) {
   Side* const sides[2] = {&exchange->out, &exchange->in};
   free_op(&exchange->reduction);
@@ -173,7 +174,7 @@ static uint64_t key_of(const Exchange* exchange, int rank, int receives) {
   return mixed(mixed(exchange->seed, (uint64_t)exchange->starts), (uint64_t)(2 * rank + receives));
 }
 
-/* All that this rank gives to a reduction. */
+/* Fills all that this rank gives to a reduction. */
 static void fill_operands(const Exchange* exchange, int receives, const Area* area) {
   const Side* const side = receives ? &exchange->in : &exchange->out;
   fill_elements(&exchange->reduction, area, key_of(exchange, world_rank(), receives), side->blocks * side->counts[0]);
@@ -194,19 +195,19 @@ void refill(Exchange* exchange) {
   to_device(&exchange->to);
 }
 
-/* The bytes of a block, one run after the other. */
+/* This walks over the bytes of a block, one run after the other. */
 typedef struct {
   const Type* type;
   int64_t at, copies;
   size_t run;
-  int64_t done; /* bytes of the run */
+  int64_t done; /* They are bytes of the run. */
 } Cursor;
 
 static Cursor cursor_at(const Side* side, int i) {
   return (Cursor){.type = type_of(side, i), .at = place_of(side, i), .copies = count_of(side, i)};
 }
 
-/* At most `most` bytes in a row; their number, 0 at the end. */
+/* Looks at most `most` bytes in a row. Returns their number, 0 at the end. */
 static int64_t look(Cursor* cursor, int64_t* position) {
   while (cursor->copies > 0) {
     if (cursor->run < cursor->type->runs.count) {
@@ -225,7 +226,7 @@ static int64_t look(Cursor* cursor, int64_t* position) {
 }
 
 static void expect_block(const Exchange* exchange, int i, unsigned char* base) {
-  if (exchange->sent[i].types == NULL) return; /* in place at the root */
+  if (exchange->sent[i].types == NULL) return; /* It is in place at the root. */
   const uint64_t key = key_of(exchange, exchange->peers[i], from_in_place(exchange));
   const int its_own = from_in_place(exchange) ? i : 0, block = strchr("ghGH", exchange->form) != NULL ? its_own : exchange->index;
   Cursor source = cursor_at(&exchange->sent[i], block), target = cursor_at(&exchange->in, i);
@@ -252,7 +253,7 @@ static void expect_results(const Exchange* exchange, const Area* should) {
   const Results results = {keys, exchange->blocks, first, count};
   expect_elements(&exchange->reduction, &results, &exchange->to, should);
   if (!scatters || !exchange->in_place) return;
-  /* What was given and is no result, the standard leaves open: MPICH 5 writes there. */
+  /* The standard leaves open what was given and is no result: MPICH 5 writes there. */
   const int64_t extent = extent_of(&exchange->reduction.element), result = count * extent;
   const int64_t all = exchange->in.counts[0] * exchange->in.blocks * extent;
   memcpy(should->base + result, exchange->to.base + result, (size_t)(all - result));

@@ -10,7 +10,7 @@ import random as random_numbers
 
 from calls import calls_of_a_late_root, random_call
 
-SETTINGS = {  # what each program begins with, and what it may be instead
+SETTINGS = {  # Each program begins with the first, and it may be one of the others instead.
     "CROSSRAIL_ALLTOALL": ("-", ["linear", "pairwise", "scatter_destination", "scatter_destination~throttle=1", "bruck",
                                  "node_shared", "node_shared~packet=64", "node_shared~chunk=256", "node_single_copy",
                                  "leader_staged", "leader_coalesced", "leader_pipelined", "leader_pipelined~leaders=2~split=1K",
@@ -18,7 +18,7 @@ SETTINGS = {  # what each program begins with, and what it may be instead
     "CROSSRAIL_ALLTOALLV": ("-", ["pairwise", "scatter_destination", "scatter_destination~throttle=1", "node_shared",
                                   "node_shared~packet=64~direct=256", "leader_pipelined", "leader_pipelined~coalesce=100~leaders=2",
                                   "leader_pipelined~coalesce=64K~split=1K"]),
-    # flat=0: groups, as among many ranks; packet=64K: calls of many packets.
+    # flat=0 makes groups, as among many ranks; packet=64K makes calls of many packets.
     "CROSSRAIL_ALLREDUCE": ("-", ["recursive_doubling", "rabenseifner", "ring", "node_shared", "node_shared~packet=64~part=1K",
                                   "node_shared~flat=0", "node_shared~flat=0~packet=64~part=1K", "node_shared~flat=0~packet=64K", "node_shared~flat=3",
                                   "node_single_copy", "node_single_copy~read=64~uncached=0", "node_single_copy~read=1K~part=64",
@@ -173,7 +173,7 @@ def _message(making, team):
             "bytes": random.choice([0, 1, 100, 5000, 70000, 300000]), "sent": sent, "received": received}
 
 
-# With a + behind: until all have ended.
+# With a + behind, it goes on until all have ended.
 WAYS = ["wait", "waitall", "waitany", "waitsome", "test", "testall", "testany", "testsome"]
 WAYS += ["status"] + [way + "+" for way in WAYS[2:]]
 
@@ -205,7 +205,7 @@ class Thread:
             self.open.append(step["number"])
         if step["mode"] == "p":
             self.persistent[step["number"]] = False
-        # Of the others only the ninth opens it.
+        # Only the ninth of the others opens it.
         if step["mode"] == "p" or step["mode"] == "b" and step["form"] in "avw":
             making.teams[team]["opened"] = True
 
@@ -214,7 +214,7 @@ class Thread:
         if not self.persistent:
             return
         numbers = random.sample(sorted(self.persistent), min(len(self.persistent), random.choice([1, 1, 1, 2, 3])))
-        # Who starts one again has to have ended it: in the order of their numbers, as on all ranks.
+        # A rank that starts one again must have ended it: in the order of their numbers, as on all ranks.
         self.steps.append({"op": "start", "numbers": numbers})
         self.open += [number for number in numbers if number not in self.open]
 
@@ -260,7 +260,7 @@ class Thread:
                       step.get("team") == team and step.get("number", -9) + 1 in self.open for step in self.steps)
         if pending and ("freed_communicator" in self.making.avoided or random.random() < 0.5):
             return
-        # MPI_Comm_disconnect waits for what is pending on all ranks, who may not have come to its end.
+        # MPI_Comm_disconnect waits for what is pending on all ranks, which may not have come to its end.
         self.steps.append({"op": "free", "team": team, "way": 0 if pending else random.randrange(2)})
         self.teams.remove(team)
 

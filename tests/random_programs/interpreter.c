@@ -1,5 +1,5 @@
-/* Runs programs that random_programs.py has made: every step on every rank, every byte compared with what the standard
- * says. What is wrong is said with the program's number and the step.
+/* This runs programs that random_programs.py has made: every step on every rank, with every byte compared with what the standard says. It says what
+ * is wrong with the program's number and the step.
  *
  *   interpreter FILE LEVEL SECONDS [careful] [driver=LIBRARY] [driverless=RANK]
  *
@@ -20,7 +20,7 @@ enum { kMostThreads = 4 };
 typedef struct {
   Script script;
   uint64_t seed;
-  int last; /* the step that ends it has been read */
+  int last; /* The step that ends it has been read. */
 } Thread;
 
 static volatile int at_step[kMostThreads];
@@ -40,7 +40,7 @@ static void out_of_time(int signal_number) {
   _exit(4);
 }
 
-/* Settings hold for communicators still to come; without crossrail there are none. */
+/* Settings hold for communicators still to come. Without crossrail there are none. */
 static void set_step(Script* script) {
   char name[kWordBytes], value[kWordBytes];
   static int (*set)(const char*, const char*);
@@ -54,7 +54,7 @@ static void set_step(Script* script) {
   if (set(name, strcmp(value, "-") == 0 ? "" : value) != 0) give_up("crossrail refuses %s=%s", name, value);
 }
 
-/* driver DELAY-US REFUSES-MAPS: how a pretended device behaves */
+/* driver DELAY-US REFUSES-MAPS says how a pretended device behaves. */
 static void driver_step(Script* script) {
   const int delay_us = (int)next_number(script), refuses_maps = (int)next_number(script);
   const Driver* const driver = open_driver_of_process();
@@ -102,7 +102,7 @@ static void call_step(Script* script, uint64_t seed) {
   *one = (Operation){.request = request, .ended = exchange_ended, .exchange = exchange, .active = exchange->mode == 'n'};
 }
 
-/* start COUNT numbers... : one by MPI_Start, several by MPI_Startall; each has to have ended before. */
+/* start COUNT numbers... starts one by MPI_Start, several by MPI_Startall. Each must have ended before. */
 static void start_step(Script* script) {
   MPI_Request requests[kMostOperations];
   Operation* of[kMostOperations];
@@ -128,7 +128,7 @@ static void start_step(Script* script) {
   }
 }
 
-/* drop NUMBER: a persistent request, after its last end */
+/* drop NUMBER frees a persistent request, after its last end. */
 static void drop_step(Script* script) {
   const int number = (int)next_number(script);
   Operation* const one = operation_of(number);
@@ -139,7 +139,7 @@ static void drop_step(Script* script) {
   memset(one, 0, sizeof *one);
 }
 
-/* 0 at the end of the thread's steps. */
+/* Returns 0 at the end of the thread's steps. */
 static int step(Thread* thread) {
   Script* const script = &thread->script;
   char* const word = at_word[thread_number];
@@ -172,7 +172,7 @@ static void* run_thread(void* argument) {
   return NULL;
 }
 
-/* The parts of a program, each beginning with `thread`: the first one runs before the others, and alone. */
+/* Finds the parts of a program, each beginning with `thread`. The first one runs before the others, and alone. */
 static int find_parts(const char* text, uint64_t seed, Thread* parts) {
   int found = 0;
   for (const char* at = text; strncmp(at, "end", 3) != 0; at = strchr(at, '\n') + 1) {
@@ -213,7 +213,7 @@ static void begin_mpi(int* argc, char*** argv) {
   if (provided < level) give_up("threads: MPI gives no %s", name);
 }
 
-/* The driver comes before any communicator opens: on a machine without devices nobody would expect one later. */
+/* The driver comes before any communicator opens. On a machine without devices nobody would expect one later. */
 static void read_options(int argc, char** argv) {
   const char* driver = NULL;
   for (int i = 4; i < argc; ++i) {

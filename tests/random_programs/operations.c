@@ -13,7 +13,7 @@ Operation* operation_of(int number) {
   return &operations[number];
 }
 
-/* Some operations, in the order of the step. Handles of those that have ended, or are no operations of this rank, are null. */
+/* These are some operations, in the order of the step. Handles of those that have ended, or are no operations of this rank, are null. */
 typedef struct {
   int count;
   Operation* of[kMostOperations];
@@ -22,7 +22,7 @@ typedef struct {
   MPI_Status statuses[kMostOperations];
 } Selection;
 
-/* Some MPI libraries cannot complete among persistent collectives: inactive ones, and active ones if it may be in vain. */
+/* Some MPI libraries cannot complete among persistent collectives: not among inactive ones, and not among active ones if it may be in vain. */
 static int is_left_out(const Operation* one, const char* how) {
   const int persistent = one->exchange != NULL && one->exchange->mode == 'p';
   const int waits = strcmp(how, "waitall") == 0 || strcmp(how, "wait") == 0 || strcmp(how, "test") == 0;
@@ -63,7 +63,7 @@ static void each(Selection* all, const char* how) {
     if (strcmp(how, "test") == 0) MPI_OK(MPI_Test(&all->requests[i], &flag, &status));
     if (strcmp(how, "status") == 0) {
       MPI_OK(MPI_Request_get_status(all->requests[i], &flag, &status));
-      continue; /* not freed */
+      continue; /* It is not freed. */
     }
     if (flag) has_ended(all, i, &status);
   }
@@ -124,7 +124,7 @@ static void complete(Selection* all, const char* how) {
   }
 }
 
-/* HOW with a + behind: until all have ended. */
+/* HOW with a + behind goes on until all have ended. */
 void complete_step(Script* script) {
   char how[kWordBytes];
   int numbers[kMostOperations];

@@ -1,4 +1,4 @@
-/* What a thread has started and not completed: requests of all kinds, completed in all of MPI's ways. */
+/* A thread has started these and not completed them: requests of all kinds, completed in all of MPI's ways. */
 #pragma once
 
 #include "exchanges.h"
@@ -9,18 +9,18 @@ typedef struct Operation {
   MPI_Request request;
   int active;
   void (*ended)(struct Operation* operation, const MPI_Status* status);
-  Exchange* exchange; /* or another owner */
+  Exchange* exchange; /* An exchange owns it, or `owner` does. */
   void* owner;
 } Operation;
 
-/* Told at the start: the MPI library needs inactive persistent collectives left out of what is completed. */
+/* The start tells that the MPI library needs inactive persistent collectives left out of what is completed. */
 extern int careful;
 
-/* By its number in the program; one thread only touches it. */
+/* Returns the operation of this number in the program. Only one thread touches it. */
 Operation* operation_of(int number);
-/* The step `complete RANK HOW COUNT numbers...`: by that rank, or by all for -1. */
+/* This is the step `complete RANK HOW COUNT numbers...`, done by that rank, or by all for -1. */
 void complete_step(Script* script);
 void complete_all(const int* numbers, int count);
-/* What is still active of these ends, and persistent requests are freed. */
+/* Operations that are still active end, and persistent requests are freed. */
 void finish_operations(void);
 void start_operation(Operation* operation);

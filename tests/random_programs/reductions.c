@@ -5,7 +5,7 @@
 
 enum { kMostElementBytes = 64 };
 
-/* Of affine maps x -> a x + b, one after the other: does not commute. */
+/* Composes affine maps x -> a x + b, one after the other. It does not commute. */
 static void compose(void* in, void* inout, int* count, MPI_Datatype* type) {
   typedef struct {
     unsigned a, b;
@@ -16,7 +16,7 @@ static void compose(void* in, void* inout, int* count, MPI_Datatype* type) {
   for (int i = 0; i < *count; ++i) second[i] = (Map){first[i].a * second[i].a, first[i].b * second[i].a + second[i].b};
 }
 
-/* The one of the lowest rank: does not commute. */
+/* Keeps the one of the lowest rank. It does not commute. */
 static void keep_first(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)type;
   memcpy(inout, in, sizeof(int) * (size_t)*count);
@@ -29,7 +29,7 @@ static void add_longs(void* in, void* inout, int* count, MPI_Datatype* type) {
   for (int i = 0; i < *count; ++i) second[i] += first[i];
 }
 
-/* Of a struct with gaps. */
+/* This is for a struct with gaps. */
 static void add_and_flip(void* in, void* inout, int* count, MPI_Datatype* type) {
   typedef struct {
     unsigned sum;
@@ -134,7 +134,7 @@ static void forget_gaps(const Reduction* reduction, int64_t count, const Area* f
   const int64_t extent = extent_of(&reduction->element);
   const Runs* const runs = &reduction->element.runs;
   if (reduction->numbers == kRounding && dlsym(RTLD_DEFAULT, "crossrail_set") == NULL) {
-    memcpy(should->base, found->base, (size_t)(count * extent)); /* in any order */
+    memcpy(should->base, found->base, (size_t)(count * extent)); /* It may be in any order. */
     return;
   }
   for (int64_t i = 0; i < count; ++i) {
@@ -152,7 +152,7 @@ static void forget_gaps(const Reduction* reduction, int64_t count, const Area* f
 }
 
 void expect_elements(const Reduction* reduction, const Results* results, const Area* found, const Area* should) {
-  /* Aligned for every type of C. */
+  /* The rows are aligned for every type of C. */
   long double rows[2][kMostElementBytes / sizeof(long double)] = {{0}};
   const int64_t extent = extent_of(&reduction->element);
   for (int64_t i = 0; i < results->count; ++i) {

@@ -1,7 +1,7 @@
 """What MPI_Allreduce, MPI_Reduce_scatter_block and MPI_Reduce_scatter may combine: MPI's operations on the types for which the standard defines them, and
 operations of the program's own."""
 
-KINDS = {  # names without MPI_, as tests/mpi/reduction_types.c has them
+KINDS = {  # The names are without MPI_, as tests/mpi/reduction_types.c has them.
     "integer": "SIGNED_CHAR SHORT INT LONG LONG_LONG UNSIGNED_CHAR UNSIGNED_SHORT UNSIGNED UNSIGNED_LONG UNSIGNED_LONG_LONG INT8_T INT16_T "
                "INT32_T INT64_T UINT8_T UINT16_T UINT32_T UINT64_T",
     "no truth": "AINT OFFSET COUNT INTEGER INTEGER1 INTEGER2 INTEGER4 INTEGER8", "byte": "BYTE",
@@ -13,13 +13,13 @@ KINDS = {  # names without MPI_, as tests/mpi/reduction_types.c has them
 ARITHMETIC, ORDER, LOGIC, BITS = ["sum", "product"], ["minimum", "maximum"], ["and", "or", "xor"], ["band", "bor", "bxor"]
 OPERATIONS = {"integer": ARITHMETIC + ORDER + LOGIC + BITS, "no truth": ARITHMETIC + ORDER + BITS, "byte": BITS, "real": ARITHMETIC + ORDER,
               "complex": ARITHMETIC, "logical": LOGIC, "pair": ["minloc", "maxloc"]}
-OWN = {  # the program's, by their types; reductions.c says what they do
+OWN = {  # These are the program's, by their types; reductions.c says what they do.
     "affine": ["contig", 2, "unsigned"], "first": "int", "add": "long",
     "gapped": ["resized", 0, 16, ["struct", [[1, 0, "unsigned"], [1, 8, "uint16"]]]],
 }
 COUNTS = [0, 1, 1, 2, 3, 5, 7, 14, 15, 64, 100, 500, 1000, 5000]
 LARGE = 40000
-FORMS = "rst"  # of t, the count is one for each rank of the largest group
+FORMS = "rst"  # In t the count is one for each rank of the largest group.
 
 
 def counts_of_blocks(random, count, ranks):

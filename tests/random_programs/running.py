@@ -13,31 +13,33 @@ from mpis import all_mpis, launcher_environment  # noqa: E402
 
 from text import program_text  # noqa: E402
 
-# What the MPI libraries themselves do wrong with legal programs, which are made without it. types_of_unequal_sizes: by the size of this rank's
-# own datatype MPI_Allgatherv chooses how blocks travel, and ranks that choose differently wait for ever. own_block_alone: in MPI_Gather and
-# MPI_Scatter a rank receives the blocks of others by the type of its own, which therefore must have room for them between its elements.
-# gaps_in_trees: in both calls blocks are passed on as bytes, of which a part that ends within an element with gaps is not unpacked (over UCX).
-# allgatherv_alone: displacements of MPI_Allgatherv are ignored where there is one rank. persistent_gather: copies are made when the request is,
-# not at its starts. typed_between_groups: the counts of MPI_Scatterv and MPI_Gatherv are taken for those of the other group's type, too.
-# communicators_of_threads: threads that make
-# some at the same time wait for each other, since of those under way on a rank the one of the oldest parent goes first, and ranks
-# differ in what is under way; the one that crossrail makes for messages counts, too.
+# The MPI libraries themselves do this wrong with legal programs, which are made without it. types_of_unequal_sizes:
+# MPI_Allgatherv chooses by the size of this rank's own datatype how blocks travel, and ranks that choose differently
+# wait for ever. own_block_alone: in MPI_Gather and MPI_Scatter a rank receives the blocks of others by the type of its
+# own, which therefore must have room for them between its elements. gaps_in_trees: in both calls blocks are passed on
+# as bytes, of which a part that ends within an element with gaps is not unpacked (over UCX). allgatherv_alone:
+# displacements of MPI_Allgatherv are ignored where there is one rank. persistent_gather: copies are made when the
+# request is, not at its starts. typed_between_groups: the counts of MPI_Scatterv and MPI_Gatherv are taken for those of
+# the other group's type, too. communicators_of_threads: threads that make some at the same time wait for each other,
+# since of those under way on a rank the one of the oldest parent goes first, and ranks differ in what is under way; the
+# one that crossrail makes for messages counts, too.
 AVOIDED = {
     "openmpi4": {"displacements_alone", "freed_types", "in_place", "freed_communicator", "typed_between_groups", "gather_between_groups",
                  "typed_on_grids", "complex", "put_of_some", "communicators_of_threads", "types_of_unequal_sizes", "own_block_alone"},
     "openmpi5": {"displacements_alone", "freed_types", "in_place", "freed_communicator", "typed_between_groups",
                  "gather_between_groups", "complex", "communicators_of_threads", "types_of_unequal_sizes", "own_block_alone"},
-    # Whose progress cannot be hooked: nobody would bring back what persistent calls got copies of.
+    # Its progress cannot be hooked, so nobody would bring back what persistent calls got copies of.
     "mpich4": {"typed_in_place", "in_place", "inactive", "put", "group", "gather_between_groups", "persistent_gather", "persistent_on_devices",
                "gaps_in_trees", "allgatherv_alone"},
-    # And what crossrail does wrong: at MPI_THREAD_MULTIPLE, MPICH 5 frees such a communicator's record while it holds its lock.
-    # A persistent call over messages may wait for ever for one that was sent (its first start, then MPI_Waitall).
+    # crossrail does this wrong: at MPI_THREAD_MULTIPLE, MPICH 5 frees such a communicator's record while it holds its
+    # lock. A persistent call over messages may wait for ever for one that was sent (its first start, then MPI_Waitall).
     "mpich5": {"inactive", "gather_between_groups"},
 }
 
 
-# Reductions that they do wrong, unless numbers are small: 8 and 16 bits are added up to the largest and no further (Open MPI, with AVX),
-# unsigned numbers compared as signed ones. tests/mpi/reduction_types.c finds that out by MPI_Reduce_local.
+# They do these reductions wrong, unless numbers are small: 8 and 16 bits are added up to the largest and no further
+# (Open MPI, with AVX), unsigned numbers are compared as signed ones. tests/mpi/reduction_types.c finds that out by
+# MPI_Reduce_local.
 SHORT = "SIGNED_CHAR SHORT UNSIGNED_CHAR UNSIGNED_SHORT INT8_T INT16_T UINT8_T UINT16_T INTEGER1 INTEGER2"
 UNSIGNED = "UNSIGNED_CHAR UNSIGNED_SHORT UNSIGNED UNSIGNED_LONG UNSIGNED_LONG_LONG UINT8_T UINT16_T UINT32_T UINT64_T"
 WITH_SMALL_NUMBERS = {"openmpi4": {"sum": SHORT, "minimum": "UNSIGNED_LONG OFFSET", "maximum": "UNSIGNED_LONG OFFSET"},
@@ -51,9 +53,9 @@ for its_mpi, operations in WITH_SMALL_NUMBERS.items():
 class Outcome:
     text: str
     right: bool
-    program: int = -1  # the seed of the one that went wrong
-    kind: str = ""  # wrong, hang, crash, error
-    carried: dict = field(default_factory=dict)  # calls, by name
+    program: int = -1  # It is the seed of the one that went wrong.
+    kind: str = ""  # It is wrong, hang, crash or error.
+    carried: dict = field(default_factory=dict)  # They count calls, by name.
     native: dict = field(default_factory=dict)
     algorithms: dict = field(default_factory=dict)
 

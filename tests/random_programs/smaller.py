@@ -4,7 +4,7 @@ import copy
 from datatypes import ROOTED, bounds, row_key, side_form
 from reductions import FORMS
 
-DEVICE, CHUNKS = 5, 10  # areas.h: of device memory the first, and the last
+DEVICE, CHUNKS = 5, 10  # They are the first and the last of device memory in areas.h.
 
 
 def teams_of(program):

@@ -10,7 +10,7 @@ enum { kStreams = 3, kMostQueued = 64 };
 static void* streams[kStreams];
 static Exchange* queued[kMostQueued];
 static int queued_calls;
-static int captured; /* the number of the stream; 0: none */
+static int captured; /* It is the number of the stream; 0 is none. */
 static int no_graphs;
 
 const StreamCalls* stream_calls(void) {
@@ -66,7 +66,7 @@ void capture_step(Script* script) {
   if (can_capture()) open_driver_of_process()->begin_capture(stream_of(captured));
 }
 
-/* What the graph does not do: all of it where there are no graphs, and refused calls. */
+/* Makes what the graph does not do: all of it where there are no graphs, and refused calls. */
 static void make_calls_again(int but_enqueued) {
   for (int i = 0; i < queued_calls; ++i) {
     if (but_enqueued && queued[i]->enqueued) continue;

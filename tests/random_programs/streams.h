@@ -1,5 +1,5 @@
-/* Calls in the order of a stream (mode q of exchanges.h): one behind the other in up to three streams, without waiting for any, until the
- * step `drain`; or all between `capture` and `launch` in a graph that is launched again and again. */
+/* Calls in the order of a stream (mode q of exchanges.h) come one behind the other in up to three streams, without waiting for any, until the step
+ * `drain`, or all between `capture` and `launch` in a graph that is launched again and again. */
 #pragma once
 
 #include "exchanges.h"
@@ -12,15 +12,15 @@ typedef struct {
   int (*alltoallv)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype, MPI_Comm, void*);
 } StreamCalls;
 
-/* crossrail's; NULL without crossrail. */
+/* Returns crossrail's calls, and NULL without crossrail. */
 const StreamCalls* stream_calls(void);
-/* Stream 0 is the default one. NULL without a driver, too. */
+/* Stream 0 is the default one. Without a driver it is NULL, too. */
 void* stream_of(int number);
-/* A call of mode q that has been made: it is checked, and freed, once the streams are drained. */
+/* Keeps a call of mode q that has been made. It is checked, and freed, once the streams are drained. */
 void keep_queued(Exchange* exchange);
-/* On all ranks where one has no driver: graphs would leave calls out that it makes again, those of no data. */
+/* All ranks make no graphs where one has no driver: graphs would leave calls out that it makes again, those of no data. */
 void make_no_graphs(void);
-/* The steps `drain`; `capture STREAM`; and `launch TIMES`, after which the calls since `capture` have ended. */
+/* These are the steps `drain`; `capture STREAM`; and `launch TIMES`, after which the calls since `capture` have ended. */
 void drain_streams(void);
 void capture_step(Script* script);
 void launch_step(Script* script);

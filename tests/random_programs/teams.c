@@ -44,13 +44,13 @@ static void read_groups(Script* script, Team* team) {
   }
 }
 
-/* split: the place of a rank in its group is its key. */
+/* In split the place of a rank in its group is its key. */
 static MPI_Comm split(const Team* team, MPI_Comm parent, int kept) {
   const int group = team->group_of[world_rank()];
   int key = 0;
   MPI_Comm made;
   while (group >= 0 && team->member[group][key] != world_rank()) ++key;
-  /* With gaps, and negative ones. */
+  /* The keys have gaps, and some are negative. */
   MPI_OK(MPI_Comm_split(parent, group < 0 ? MPI_UNDEFINED : group + kept, 3 * key - 4, &made));
   return made;
 }
@@ -93,7 +93,7 @@ static MPI_Comm grid(const Team* team, MPI_Comm parent) {
   return made;
 }
 
-/* Between the two groups; leaders are their first ranks, by the world. */
+/* Makes a communicator between the two groups. Leaders are their first ranks, by the world. */
 static MPI_Comm between(const Team* team, MPI_Comm parent) {
   MPI_Comm half, made;
   const int group = team->group_of[world_rank()];
@@ -110,7 +110,7 @@ static MPI_Comm merged(const Team* from, MPI_Comm inter) {
   return made;
 }
 
-/* With an info key of crossrail's, NAME=VALUE, or none. */
+/* Makes one with an info key of crossrail's, NAME=VALUE, or none. */
 static MPI_Comm with_info(MPI_Comm parent, char* key) {
   MPI_Comm made;
   MPI_Info info = MPI_INFO_NULL;
@@ -149,7 +149,7 @@ static MPI_Comm make(const char* how, char* key, const Team* team, const Team* f
   return made;
 }
 
-/* comm NUMBER HOW KEY PARENT RETURNS INTER GROUPS (SIZE ranks...)... */
+/* This step is comm NUMBER HOW KEY PARENT RETURNS INTER GROUPS (SIZE ranks...)... */
 void make_team(Script* script) {
   Team* const team = team_of((int)next_number(script));
   char how[kWordBytes], key[kWordBytes];
@@ -169,7 +169,7 @@ void make_team(Script* script) {
   }
 }
 
-/* free NUMBER WAY; way 1: MPI_Comm_disconnect */
+/* This step is free NUMBER WAY; way 1 is MPI_Comm_disconnect. */
 void free_team(Script* script) {
   Team* const team = team_of((int)next_number(script));
   const int disconnected = (int)next_number(script);

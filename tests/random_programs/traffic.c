@@ -6,7 +6,7 @@
 #include "check.h"
 
 typedef struct {
-  int number, from, to, source, bytes, tag; /* from, to: of the world; source: of the communicator */
+  int number, from, to, source, bytes, tag; /* `from` and `to` are of the world, `source` is of the communicator. */
   int receives;
   unsigned char* data;
 } Message;
@@ -72,7 +72,7 @@ static void half_of_message(Message shared, const char* how, MPI_Comm comm) {
   const int blocking = strcmp(how, "send") == 0 || strcmp(how, "ssend") == 0 || strcmp(how, "recv") == 0 ||
                        strcmp(how, "mprobe") == 0 || strcmp(how, "iprobe") == 0;
   if (!blocking) {
-    /* The receiving half has the number after the sending one: both may be this rank's. */
+    /* The receiving half has the number after the sending one, because both may be this rank's. */
     Operation* const one = operation_of(message->number + message->receives);
     *one = (Operation){.active = 1, .ended = message_ended, .owner = message};
     MPI_OK(begin_half(message, how, comm, &one->request));
@@ -92,7 +92,7 @@ static int place_in(const Team* team, int rank) {
   return place;
 }
 
-/* message NUMBER TEAM FROM TO BYTES SENT-HOW RECEIVED-HOW */
+/* This step is message NUMBER TEAM FROM TO BYTES SENT-HOW RECEIVED-HOW. */
 void message_step(Script* script) {
   char sent[kWordBytes], received[kWordBytes];
   Message shared = {.number = (int)next_number(script)};
@@ -139,7 +139,7 @@ static void other_ended(Operation* operation, const MPI_Status* status) {
 static void start_other(const char* kind, Other* other, MPI_Comm comm, int last) {
   Operation* const one = operation_of(other->number);
   *one = (Operation){.active = 1, .ended = other_ended, .owner = other};
-  other->kind = kind[2]; /* of ibarrier, ibcast, iallreduce: a, c, l */
+  other->kind = kind[2]; /* a, c and l are of ibarrier, ibcast and iallreduce. */
   if (strcmp(kind, "ibarrier") == 0) MPI_OK(MPI_Ibarrier(comm, &one->request));
   if (strcmp(kind, "ibcast") == 0) MPI_OK(MPI_Ibcast(other->data, other->bytes, MPI_BYTE, last, comm, &one->request));
   if (strcmp(kind, "iallreduce") == 0) {
@@ -157,7 +157,7 @@ static void gather(const Other* other, MPI_Comm comm) {
   free(all);
 }
 
-/* A neighbour's word in a window. */
+/* Puts a neighbour's word into a window. */
 static void put(const Other* other, MPI_Comm comm) {
   MPI_Win window;
   int* words;
@@ -190,7 +190,7 @@ static void run_other(const char* kind, Other* other, MPI_Comm comm, int last) {
   free(other);
 }
 
-/* other NUMBER TEAM KIND BYTES */
+/* This step is other NUMBER TEAM KIND BYTES. */
 void other_step(Script* script) {
   Other* const other = calloc(1, sizeof *other);
   other->number = (int)next_number(script);

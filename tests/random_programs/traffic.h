@@ -1,4 +1,4 @@
-/* What a program does beside the calls of exchanges.h: messages and other collectives, checked as well. */
+/* A program does this beside the calls of exchanges.h: messages and other collectives, checked as well. */
 #pragma once
 
 #include "operations.h"

@@ -8,7 +8,7 @@ enum { kMostParts = 256 };
 typedef struct {
   const char* name;
   MPI_Datatype type;
-  int first, gap, second; /* bytes, a gap and more bytes */
+  int first, gap, second; /* They are bytes, a gap and more bytes. */
 } Predefined;
 
 static const Predefined* predefined(const char* name) {
@@ -65,8 +65,8 @@ static void add_copies(Whole* whole, const Type* part, int64_t at, int64_t copie
   }
 }
 
-/* Every other type is made with large counts where the MPI library has these: it says less of such types. (The C programs that shrink.py prints
- * have ints.) */
+/* Every other type is made with large counts where the MPI library has these: it says less of such types. (The C programs that shrink.py prints have
+ * ints.) */
 #if MPI_VERSION >= 4
 enum { kHasLarge = 1 };
 #else
@@ -101,7 +101,7 @@ static Type leaf(const Predefined* known, int wanted) {
   return type;
 }
 
-/* contig COUNT, vector or hvector COUNT LENGTH STRIDE, then the part. */
+/* This reads contig COUNT, vector or hvector COUNT LENGTH STRIDE, then the part. */
 static Type regular(Script* script, const char* how, int wanted) {
   Whole whole = {.type = {.made = MPI_DATATYPE_NULL}};
   const int64_t count = next_number(script);
@@ -121,7 +121,7 @@ static Type regular(Script* script, const char* how, int wanted) {
   return whole.type;
 }
 
-/* indexed or hindexed PARTS (LENGTH PLACE)..., iblock PARTS LENGTH PLACE..., then the part. */
+/* This reads indexed or hindexed PARTS (LENGTH PLACE)..., iblock PARTS LENGTH PLACE..., then the part. */
 static Type irregular(Script* script, const char* how, int wanted) {
   Whole whole = {.type = {.made = MPI_DATATYPE_NULL}};
   int lengths[kMostParts], places[kMostParts];
@@ -149,12 +149,12 @@ static Type irregular(Script* script, const char* how, int wanted) {
   if (wanted && !one_length && !in_bytes) {
     MAKE(MPI_Type_indexed(parts, lengths, places, part.made, to), MPI_Type_indexed_c(parts, large_lengths, large_places, part.made, to));
   }
-  (void)large_lengths, (void)large_places; /* where there are no large counts */
+  (void)large_lengths, (void)large_places; /* There are no large counts here. */
   drop_part(&part);
   return whole.type;
 }
 
-/* struct PARTS (LENGTH PLACE part)... */
+/* This reads struct PARTS (LENGTH PLACE part)... */
 static Type structure(Script* script, int wanted) {
   Whole whole = {.type = {.made = MPI_DATATYPE_NULL}};
   int lengths[kMostParts];
@@ -180,7 +180,7 @@ static Type structure(Script* script, int wanted) {
   return whole.type;
 }
 
-/* subarray C|F ROWS COLUMNS, so many of them, from which: two dimensions. */
+/* This reads subarray C|F ROWS COLUMNS, so many of them, from which: two dimensions. */
 static Type subarray(Script* script, int wanted) {
   Whole whole = {.type = {.made = MPI_DATATYPE_NULL}};
   const int by_rows = next_word(script)[0] == 'C';
@@ -208,7 +208,7 @@ static Type subarray(Script* script, int wanted) {
   return whole.type;
 }
 
-/* resized LOWER EXTENT, or dup, then the part. */
+/* This reads resized LOWER EXTENT, or dup, then the part. */
 static Type changed(Script* script, const char* how, int wanted) {
   Whole whole = {.type = {.made = MPI_DATATYPE_NULL}};
   const int resized = strcmp(how, "resized") == 0;

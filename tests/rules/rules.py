@@ -15,9 +15,10 @@ BELOW = {room: set(FLOORS[:number]) for number, room in enumerate(FLOORS)}
 BELOW["topology"] = BELOW["device"] = {"base"}
 BELOW["api"] = BELOW["api"] | {"crossrail"}
 BELOW["mpi"] = (BELOW["mpi"] - {"api"}) | {"crossrail"}
-# The folders of src/mpi, from the lowest to the highest: each includes only those below it. The program of helper processes stands alone.
+# These are the folders of src/mpi, from the lowest to the highest. Each includes only those below it. The program of
+# helper processes stands alone.
 MPI_FLOORS = ("words", "library", "buffers", "arguments", "observe", "tool_variables", "communicator", "requests", "calls", "interpose")
-TABLES = {"collectives/collectives.def"}  # names only: any room may read them
+TABLES = {"collectives/collectives.def"}  # They hold names only, so any room may read them.
 PUBLIC_HEADERS = {"device": {"crossrail/device_module.h"}}
 
 VENDOR = r"\b(?:cuda|hip|rocm|hsa|sycl|nccl|rccl|nvml|cu|ze)(?:[A-Z_]\w*)\b|\bCU(?:DA)?_\w+|\bHIP_\w+"
@@ -33,7 +34,7 @@ GROWS = (
     r"|\bstd::(?:vector|string|map|set|list|deque|function|to_string|mutex|lock_guard|unique_lock)\b"
     r"|\b(?:reserve_\w+|open|open_messages|process_settings|getenv)\s*\("
 )
-# What prepares plans, beside the functions `plan` and `fit` themselves; only they and each other may call it.
+# These prepare plans, beside the functions `plan` and `fit` themselves. Only they and each other may call them.
 PREPARES = {"share_with_helpers", "plan_both_ways", "plan_lanes", "plan_mapped", "plan_messages", "plan_on_devices", "plan_combined_packets", "plan_order",
             "plan_packets", "plan_pairs", "plan_pairwise_on_devices", "plan_pull", "plan_regions", "plan_staged", "reserve_send_copy"}
 
@@ -227,7 +228,7 @@ def catalogues(files):
         folder = path.rsplit("/", 1)[0]
         rows = re.findall(r"^(?:PAPER_)?ALGORITHM\((\w+),", text, flags=re.M)
         beside = {p.rsplit("/", 1)[1][:-4] for p in files if p.startswith(folder + "/") and p.endswith(".cpp")}
-        parts = {f"{name}_devices" for name in rows}  # of a row, on a node whose ranks have device memory
+        parts = {f"{name}_devices" for name in rows}  # A row has it on a node whose ranks have device memory.
         wrong += [f"{path}:1: the row {name} stands twice" for name in sorted({n for n in rows if rows.count(n) > 1})]
         wrong += [f"{path}:1: the row {name} has no file" for name in sorted(set(rows) - beside)]
         wrong += [f"{folder}/{name}.cpp:1: has no row in catalog.def" for name in sorted(beside - set(rows) - parts)]

@@ -8,7 +8,7 @@ from source import functions
 HEADER = "// What   a\n//        b\n// When   c\n// Cost   d\n// Needs  e\n// From   f\n\n"
 LONG = "int f() {\n" + "  g();\n" * 38 + "}\n"
 
-# rule, path, bad text, good text
+# Each case has a rule, a path, a bad text and a good text.
 CASES = (
     (rules.layering, "src/base/log.h", '#include "comm/plan.h"\n', '#include "base/status.h"\n'),
     (rules.layering, "src/transport/links.h", '#include "comm/plan.h"\n', '#include "topology/topology.h"\n'),

@@ -31,7 +31,7 @@ class Function:
     first_line: int
     last_line: int
     parameters: list
-    body: str  # empty for a declaration
+    body: str  # It is empty for a declaration.
 
 
 _SCOPES = re.compile(r"^(?:\[\[.*?\]\]\s*)?(?:inline\s+)?(?:template\s*<.*>\s*)?(?:namespace|struct|class|union|enum|extern\s*\"\")\b(?![^{]*\)\s*(?:const)?\s*$)", re.S)

@@ -1,4 +1,4 @@
-// The catalogue, and for which communicators its rows say they fit.
+// These tests check the catalogue, and for which communicators its rows say they fit.
 
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ TEST(Fits, algorithms_of_the_node_need_one_node_and_its_segment) {
   EXPECT_FALSE(fits("node_single_copy", topology(two, true, true), 64));
 }
 
-// Baselines of papers are built by an option; what the built-in table names, or a search may choose for it, always is.
+// An option builds the baselines of papers. What the built-in table names, or a search may choose for it, is always built.
 TEST(Catalogue, has_the_rows_of_papers_where_they_are_built) {
   constexpr bool built = CROSSRAIL_PAPER_ROWS != 0;
   for (const char* name : {"linear", "scatter_destination", "bruck", "leader_staged", "leader_coalesced", "hierarchical_datatype"}) {
@@ -65,7 +65,7 @@ TEST(Catalogue, has_the_rows_of_papers_where_they_are_built) {
   }
 }
 
-// Those of these names that are built.
+// Returns those of these names that are built.
 std::vector<const char*> built(const std::vector<const char*>& names) {
   std::vector<const char*> found;
   for (const char* name : names) {
@@ -83,7 +83,7 @@ TEST(Fits, leaders_need_the_nodes_memory_and_its_limit) {
     EXPECT_FALSE(fits(name, where, 1 << 19)) << name;
     EXPECT_FALSE(fits(name, where, ~std::uint64_t{0})) << name << ": no overflow";
   }
-  // The largest node decides, for all: 3 ranks x 6 blocks, and the receive buffer.
+  // The largest node decides for all: 3 ranks x 6 blocks, and the receive buffer.
   EXPECT_TRUE(fits("matrix_block", where, (1 << 20) / 36));
   EXPECT_FALSE(fits("matrix_block", where, (1 << 20) / 36 + 1));
   EXPECT_TRUE(fits("leader_pipelined", where, (1 << 20) / 30));

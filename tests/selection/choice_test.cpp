@@ -1,4 +1,4 @@
-// A compiled Choice against its definition, evaluated row by row for one size; and what communicators share.
+// These tests compare a compiled Choice with its definition, evaluated row by row for one size. They also check what communicators share.
 
 #include <gtest/gtest.h>
 
@@ -130,7 +130,7 @@ class Draw {
     return asked;
   }
 
-  // Sizes at which anything may change, sizes beside these, and others.
+  // Returns sizes at which anything may change, sizes beside these, and others.
   std::set<std::uint64_t> sizes(const Question& asked) {
     std::set<std::uint64_t> all{0, 1, ~std::uint64_t{0}};
     const auto around = [&](std::uint64_t bytes) { all.insert({bytes - 1, bytes, bytes + 1}); };

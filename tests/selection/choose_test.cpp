@@ -237,7 +237,7 @@ TEST(Choose, parameters_and_origin_come_from_the_row) {
   EXPECT_EQ(one.origin, "t:2");
 }
 
-// The same on every rank, or ranks would choose different rows.
+// The choice is the same on every rank, or ranks would choose different rows.
 TEST(Choose, does_not_depend_on_the_rank) {
   std::vector<TuningRow> rows;
   ASSERT_TRUE(read_tuning(default_tuning(), "default.csv", rows).ok());

@@ -1,4 +1,4 @@
-// What a Choice says for one size, as values that outlive it.
+// This is what a Choice says for one size, as values that outlive it.
 #pragma once
 
 #include <string>

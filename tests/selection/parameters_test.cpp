@@ -1,4 +1,4 @@
-// Parameters: as declared, as written, and with the values that count.
+// These tests check parameters as declared, as written, and with the values that count.
 
 #include "selection/parameters.h"
 

@@ -1,4 +1,4 @@
-// Several ranks a device, of whom the first has the buffers: one rank's side of it, filled and compared by the definition.
+// Several ranks share a device, and the first has the buffers. This is one rank's side of it, filled and compared by the definition.
 #pragma once
 
 #include "shared_device/allreduce.h"
@@ -12,7 +12,7 @@ using shared_device::Elements;
 using shared_device::OwnMemory;
 using shared_device::SharedDevice;
 
-// Node of every rank, and the key of its device there.
+// This has the node of every rank, and the key of its device there.
 struct Sharing {
   Nodes nodes;
   std::vector<int> keys;
@@ -20,9 +20,9 @@ struct Sharing {
 inline const Sharing kWorlds[] = {{{0, 0, 1, 1}, {0, 0, 0, 0}},
                            {{0, 0, 0, 0, 0, 0}, {0, 0, 0, 1, 1, 1}},
                            {{0, 0, 0, 0, 1, 1, 1, 1}, {4, 7, 4, 7, 1, 1, 2, 2}},
-                           {{0, 0, 0, 1, 1, 2, 2}, {0, 0, 0, 0, 0, 0, 0}},         // three nodes, one of them with more processes
-                           {{0, 1, 0, 1, 0, 1}, {0, 0, 1, 1, 1, 1}},               // devices with one process and with two
-                           {{0, 0, 0, 1, 1}, {2, 1, 0, 0, 1}},                     // one process a device
+                           {{0, 0, 0, 1, 1, 2, 2}, {0, 0, 0, 0, 0, 0, 0}},         // There are three nodes, one of them with more processes.
+                           {{0, 1, 0, 1, 0, 1}, {0, 0, 1, 1, 1, 1}},               // The devices have one process or two.
+                           {{0, 0, 0, 1, 1}, {2, 1, 0, 0, 1}},                     // Each device has one process.
                            {{0, 1, 2}, {0, 0, 0}}};
 
 inline virtual_world::WorldOptions in_form(bool lanes, bool one_launcher = true) {
@@ -33,7 +33,7 @@ inline virtual_world::WorldOptions in_form(bool lanes, bool one_launcher = true)
   return options;
 }
 
-// This rank's device among those of all nodes, as a rank of a world of devices: by it the elements of its leader are known.
+// Returns this rank's device among those of all nodes, as a rank of a world of devices. By it the elements of its leader are known.
 inline Topology as_one_of_devices(const Topology& topology, const std::vector<int>& keys) {
   std::vector<std::pair<int, int>> devices;
   int mine = 0;
@@ -46,7 +46,7 @@ inline Topology as_one_of_devices(const Topology& topology, const std::vector<in
   return topology_from_nodes(Nodes(devices.size(), 0), mine);
 }
 
-// One rank's part: a leader has the buffer.
+// This is one rank's part. A leader has the buffer.
 class SharedCase {
  public:
   SharedCase(SharedDevice& device, const std::vector<int>& keys, std::size_t bytes, host_device_kind kind = HOST_DEVICE_PLAIN)
@@ -58,7 +58,7 @@ class SharedCase {
   const Buffer& buffer() const { return buffer_; }
   Status close() { return device_.close_buffer(buffer_); }
 
-  // Fresh elements from byte `offset` on; what lies around stays as it was.
+  // Elements are fresh from byte `offset` on, and what lies around stays as it was.
   void check(const Reduction& reduction, std::size_t count, std::size_t offset, std::uint64_t call) {
     const Shape shape = allreduce_shape(count, reduction);
     AllreduceCase host(among_devices_, shape, call, Side::in_place);

@@ -1,5 +1,5 @@
-// Several ranks a device, its first one's buffers, and each rank's share of an allreduce: in nodes of threads, on devices that are made of
-// host memory.
+// Several ranks share a device and its first one's buffers, and each rank has its share of an allreduce. Nodes have threads as ranks, on devices that
+// are made of host memory.
 
 #include "tests/shared_device/shared_case.h"
 
@@ -15,7 +15,7 @@ class SharedDevices : public testing::Test, protected WithHostDevice {
       one.check(kReductions[number % std::size(kReductions)], count, number % 2 * 24, number);
     }
   }
-  // With a buffer of 40 000 bytes open.
+  // A buffer of 40 000 bytes is open.
   template <class Body>
   static void in_impatient_world(const Sharing& world, Body body) {
     virtual_world::WorldOptions options = in_form(true);
@@ -28,7 +28,7 @@ class SharedDevices : public testing::Test, protected WithHostDevice {
       body(device, one);
     });
   }
-  // Blocks as an alltoall among the devices fills them.
+  // Fills blocks as an alltoall among the devices does.
   static void exchange_blocks_once(SharedDevice& device, std::size_t bytes, std::uint64_t call) {
     const int devices = device.members().devices(), mine = device.members().device();
     const std::size_t all = static_cast<std::size_t>(devices) * bytes;
@@ -101,7 +101,7 @@ TEST_F(SharedDevices, exchange_blocks) {
   }
 }
 
-// Several are open at a time, some in one allocation, and others come in their places.
+// Several buffers are open at a time, some in one allocation, and others come in their places.
 TEST_F(SharedDevices, have_several_buffers) {
   const Sharing& world = kWorlds[2];
   virtual_world::world(world.nodes, in_form(true, false), [&](Communicator& communicator) {
@@ -143,7 +143,7 @@ TEST_F(SharedDevices, share_one_allocation_among_buffers) {
   });
 }
 
-// Memory that no other process can open: its leader reaches it, and no kernel needs that of another device.
+// No other process can open this memory. Its leader reaches it, and no kernel needs that of another device.
 TEST_F(SharedDevices, serve_what_cannot_be_exported) {
   for (const bool refused : {false, true}) {
     set({.refuse_maps = refused ? 1 : 0});
@@ -199,7 +199,7 @@ TEST_F(SharedDevices, refuse_what_makes_no_sense) {
   });
 }
 
-// No kernel has long doubles: processors combine them.
+// No kernel has long doubles, so processors combine them.
 TEST_F(SharedDevices, combine_by_processors_what_no_kernel_knows) {
   const Sharing& world = kWorlds[2];
   virtual_world::world(world.nodes, in_form(true), [&](Communicator& communicator) {
@@ -235,7 +235,7 @@ TEST_F(SharedDevices, are_one_process_alone) {
   });
 }
 
-// A rank that ends: the others get an error, and later calls one at once.
+// A rank ends. The others get an error, and later calls get one at once.
 TEST_F(SharedDevices, do_not_wait_for_who_has_gone) {
   in_impatient_world(kWorlds[0], [](SharedDevice& device, SharedCase& one) {
     one.check(kReductions[0], 9000, 0, 1);

@@ -28,7 +28,7 @@ TEST(Group, the_world_is_all_ranks) {
   EXPECT_TRUE(world.consecutive());
 }
 
-// Whatever the distances: the members are those, in that order, and a list is kept only where it must be.
+// Whatever the distances, the members are those, in that order, and a list is kept only where it must be.
 TEST(Group, has_the_members_it_was_made_of) {
   struct Case {
     Numbers ranks;
@@ -71,7 +71,7 @@ TEST(Topology, has_leaders_and_a_lane) {
   }
 }
 
-// Ranks placed by block or in turn need no list at any size; and copies outlive what they were made from.
+// Ranks placed by block or in turn need no list at any size. Copies outlive what they were made from.
 TEST(Topology, keeps_lists_only_for_irregular_places) {
   for (const bool in_turn : {false, true}) {
     Numbers node_of;

@@ -1,4 +1,4 @@
-// crossrail_machine against what the kernel says.
+// These tests compare crossrail_machine with what the kernel says.
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// The members of Groups, to be compared.
+// This returns the members of Groups, to be compared.
 #pragma once
 
 #include <vector>

@@ -125,7 +125,7 @@ TEST(Diagnose, a_rank_that_has_left_a_call) {
     virtual_world::world({0, 0}, impatient(), [&](Communicator& communicator) {
       ControlBlock& control = *communicator.slot().control;
       const bool first = communicator.topology.rank == 0;
-      control.leave_call();  // before the first call: not counted
+      control.leave_call();  // It is not counted before the first call.
       if (first) control.leave_call();
       control.begin_call(1, 1);
       Code worst = Code::ok;
@@ -142,7 +142,7 @@ TEST(Diagnose, a_rank_that_has_left_a_call) {
   }
 }
 
-// More of them than are counted apart, on a rank that is late.
+// There are more of them than are counted apart, on a rank that is late.
 TEST(Diagnose, calls_that_all_ranks_leave) {
   virtual_world::world({0, 0}, impatient(), [](Communicator& communicator) {
     ControlBlock& control = *communicator.slot().control;

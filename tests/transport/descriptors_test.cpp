@@ -1,4 +1,4 @@
-// File descriptors between processes, by both ways; here from this process to itself and to a child.
+// File descriptors go between processes, by both ways; here from this process to itself and to a child.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace crossrail::tests {
 namespace {
 
-// Files that hold their own number.
+// These files hold their own number.
 Chunks make_chunks(std::size_t count) {
   Chunks chunks;
   for (std::size_t number = 0; number < count; ++number) {

@@ -1,4 +1,4 @@
-// OpeningTable: records go round, and all ranks hear of the same first call, however far they are apart.
+// In OpeningTable records go round, and all ranks hear of the same first call, however far they are apart.
 
 #include "transport/opening_table.h"
 
@@ -25,7 +25,7 @@ struct Memory {
   std::vector<CacheLine> words;
 };
 
-// What a rank does when it opens: a few exchanges, each of which waits for all.
+// A rank does this when it opens: it makes a few exchanges, each of which waits for all.
 struct Rank {
   Rank(Memory& memory, int number, int ranks) : table(memory.data(), number, ranks), number_(number) {}
   OpeningTable table;
@@ -55,10 +55,10 @@ struct Rank {
   int number_;
 };
 
-// Each rank makes its calls in its own time, and opens meanwhile. The first call that it carries; kCalls + 1: none.
+// Each rank makes its calls in its own time, and opens meanwhile. Returns the first call that it carries, or kCalls + 1 if it carries none.
 std::uint64_t make_calls(Rank& rank, unsigned seed) {
   std::mt19937 random(seed);
-  const auto begins = static_cast<std::uint64_t>(random() % 5);  // when it hears of the table
+  const auto begins = static_cast<std::uint64_t>(random() % 5);  // It hears of the table then.
   std::uint64_t first = kCalls + 1;
   bool finished = false;
   for (std::uint64_t call = 1; call <= kCalls; ++call) {
@@ -103,7 +103,7 @@ TEST(OpeningTable, all_ranks_carry_from_the_same_call_on) {
   for (unsigned seed = 1; seed <= 100; ++seed) {
     for (const int ranks : {1, 2, 3, 5}) {
       const std::vector<std::uint64_t> first = first_calls(ranks, seed);
-      // A rank may have ended all its calls before the others had opened: they carry none, or later ones.
+      // A rank may have ended all its calls before the others had opened. They carry none, or later ones.
       for (const std::uint64_t one : first) EXPECT_EQ(one, first[0]) << "seed " << seed << ", " << ranks << " ranks";
       carried += first[0] <= kCalls ? 1 : 0;
     }
@@ -117,7 +117,7 @@ TEST(OpeningTable, carries_nothing_where_one_cannot) {
   }
 }
 
-// One rank after the other on one thread: the last that finishes decides, behind all calls that have begun.
+// One rank comes after the other on one thread. The last that finishes decides, behind all calls that have begun.
 TEST(OpeningTable, first_call_is_one_that_nobody_has_begun) {
   Memory memory(3);
   OpeningTable first(memory.data(), 0, 3), second(memory.data(), 1, 3), third(memory.data(), 2, 3);

@@ -43,7 +43,7 @@ TEST(Alive, tells_a_living_from_a_dead_process_and_a_zombie) {
   if (child == 0) {
     close(pipe_ends[1]);
     char byte;
-    _exit(read(pipe_ends[0], &byte, 1) == 0 ? 0 : 1);  // until the parent closes its end
+    _exit(read(pipe_ends[0], &byte, 1) == 0 ? 0 : 1);  // It waits until the parent closes its end.
   }
   close(pipe_ends[0]);
   EXPECT_TRUE(process_alive(child));
@@ -57,7 +57,7 @@ TEST(Alive, tells_a_living_from_a_dead_process_and_a_zombie) {
   EXPECT_EQ(read_process(child, to, 16, sizeof to).code, Code::peer_lost);
 }
 
-// A child whose first thread has ended by itself; another one waits for the end of the pipe. `beside`: runs on a third one.
+// Starts a child whose first thread has ended by itself; another one waits for the end of the pipe. `beside` runs on a third one.
 pid_t start_without_first_thread(const int (&pipe_ends)[2], void (*beside)()) {
   const pid_t child = fork();
   if (child != 0) return child;
@@ -67,7 +67,7 @@ pid_t start_without_first_thread(const int (&pipe_ends)[2], void (*beside)()) {
     _exit(read(end, &byte, 1) == 0 ? 0 : 1);
   }).detach();
   if (beside != nullptr) std::thread(beside).detach();
-  syscall(SYS_exit, 0);  // of this thread alone
+  syscall(SYS_exit, 0);  // It ends this thread alone.
   _exit(1);
 }
 
@@ -77,7 +77,7 @@ std::string state_of(pid_t process) {
   return text.substr(text.rfind(')') + 2, 1);
 }
 
-// As a program does whose main thread ends by pthread_exit.
+// A program does so if its main thread ends by pthread_exit.
 TEST(Alive, a_process_lives_as_long_as_any_of_its_threads) {
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
@@ -114,7 +114,8 @@ TEST(ReadProcess, reads_on_while_threads_come_and_go) {
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
 }
 
-// The first process of a namespace of its own, where numbers can be given again. Exits with 0: told apart; 1: not; 2: cannot be tried.
+// This is the first process of a namespace of its own, where numbers can be given again. It exits with 0 if it tells them apart, 1 if not, and 2 if
+// that cannot be tried.
 [[noreturn]] void tell_apart_two_of_one_number() {
   const pid_t first = fork();
   if (first == 0) _exit(pause());
@@ -122,12 +123,12 @@ TEST(ReadProcess, reads_on_while_threads_come_and_go) {
   const bool alive = process_alive(first);
   kill(first, SIGKILL);
   waitpid(first, nullptr, 0);
-  usleep(50'000);  // the times of starts have ticks of 10 ms
+  usleep(50'000);  // The times of starts have ticks of 10 ms.
   std::ofstream("/proc/sys/kernel/ns_last_pid") << first - 1 << std::flush;
   const pid_t second = fork();
   if (second == 0) _exit(pause());
   if (second != first) _exit(2);
-  _exit(alive && kill(second, 0) == 0 && !process_alive(second) ? 0 : 1);  // all others of the namespace end with it
+  _exit(alive && kill(second, 0) == 0 && !process_alive(second) ? 0 : 1);  // All others of the namespace end with it.
 }
 
 TEST(Alive, a_process_with_the_number_of_an_ended_one_is_another) {

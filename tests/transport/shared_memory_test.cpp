@@ -162,7 +162,7 @@ TEST_P(Kind, beyond_the_limit_of_file_sizes_there_is_no_room) {
     const rlimit limit{1 << 20, 1 << 20};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(2);
     int wrong = 0;
-    {  // its end takes the name away
+    {  // Its end takes the name away.
       SharedMemory memory;
       if (memory.create(GetParam(), std::size_t{2} << 20).code != Code::no_memory) wrong = 1;
       if (!memory.create(GetParam(), 1 << 20).ok()) wrong = 3;

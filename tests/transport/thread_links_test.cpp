@@ -1,4 +1,4 @@
-// The simulated links themselves: the tests of algorithms stand on them.
+// These tests check the simulated links themselves, on which the tests of algorithms stand.
 
 #include <gtest/gtest.h>
 
@@ -79,7 +79,7 @@ TEST(ThreadLinks, a_long_send_waits_for_its_receive) {
   });
 }
 
-// The sender gives up; its buffer is gone when the receiver comes.
+// The sender gives up. Its buffer is gone when the receiver comes.
 TEST(ThreadLinks, a_message_of_a_rank_that_met_an_error_is_withdrawn) {
   std::atomic<bool> gone{false};
   virtual_world::world({0, 0, 0}, eager(0), [&gone](Communicator& communicator) {

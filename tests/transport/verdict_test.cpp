@@ -1,4 +1,4 @@
-// What becomes of calls after an error on several nodes, from what each rank has said.
+// These tests check what becomes of calls after an error on several nodes, from what each rank has said.
 
 #include "transport/verdict.h"
 
@@ -67,8 +67,8 @@ TEST(Verdict, of_a_rank_that_waits_no_longer_is_an_error_for_all) {
   EXPECT_EQ(verdict.on(1'000'000), On::error);
 }
 
-// In whatever order statements come, what is known at some time stays so; no call is given back that a rank has
-// ended with its data or has met the error in; and calls given back come after those that are not.
+// In whatever order statements come, what is known at some time stays so. No call is given back that a rank has ended with its data or has met the
+// error in. Calls given back come after those that are not.
 TEST(Verdict, is_the_same_on_all_ranks) {
   std::mt19937 random(11);
   for (int round = 0; round < 3000; ++round) {

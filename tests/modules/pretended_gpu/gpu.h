@@ -1,5 +1,5 @@
-// What modules/gpu/times.cpp asks of a driver, by a device that is none: its clock has a beginning and a pace of its own, and its work takes
-// as long as the test says.
+// modules/gpu/times.cpp asks this of a driver, by a device that is none. Its clock has a beginning and a pace of its own, and its work takes as long
+// as the test says.
 #pragma once
 
 #include <time.h>
@@ -13,7 +13,7 @@ namespace gpu {
 enum Result { kSuccess, kNotReady, kNotSupported, kBroken };
 using Stream = void*;
 
-// A time on the device's clock, once the stream has come there.
+// An event has a time on the device's clock, once the stream has come there.
 struct PretendedEvent {
   bool recorded = false;
   std::int64_t device_ns = 0;
@@ -21,10 +21,10 @@ struct PretendedEvent {
 using Event = PretendedEvent*;
 
 struct Pretended {
-  double pace = 1;              // nanoseconds of the device in one of the host's
-  std::int64_t began_ns = 0;    // the host's time when the device's clock was 0
-  std::int64_t free_ns = 0;     // the host's time when the stream is empty
-  bool hangs = false;           // and never will be
+  double pace = 1;              // It is the nanoseconds of the device in one of the host's.
+  std::int64_t began_ns = 0;    // It is the host's time when the device's clock was 0.
+  std::int64_t free_ns = 0;     // It is the host's time when the stream is empty.
+  bool hangs = false;           // It never will be empty.
   int live_events = 0, records_fail = 0, makes_left = 1000;
 };
 inline Pretended device;

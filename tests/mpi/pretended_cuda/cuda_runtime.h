@@ -1,5 +1,5 @@
-/* As much of CUDA's runtime as the program of docs/several_processes.md calls, on a device that is made of host memory
- * (virtual_world/host_device.h), of whose driver HOST_DEVICE is the path. */
+/* This has as much of CUDA's runtime as the program of docs/several_processes.md calls, on a device that is made of host memory
+ * (virtual_world/host_device.h). HOST_DEVICE is the path of its driver. */
 #pragma once
 
 #include <dlfcn.h>

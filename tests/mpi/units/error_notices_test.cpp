@@ -1,4 +1,4 @@
-// What ranks that share no segment tell each other, ranks one after the other on one thread.
+// These tests check what ranks that share no segment tell each other. The ranks run one after the other on one thread.
 #include "mpi/communicator/error_notices.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST_F(Notices, WhoWaitsAsksOnceACall) {
   begin(0, 1);
   for (int again = 0; again < 5; ++again) EXPECT_TRUE(look(0, {1}).ok());
   EXPECT_EQ(fake::messages_under_way(), 1U);
-  EXPECT_FALSE(at(0).drain());  // nobody has received it
+  EXPECT_FALSE(at(0).drain());  // Nobody has received it.
   begin(1, 1);
   EXPECT_TRUE(look(1).ok());
   EXPECT_TRUE(at(0).drain());
@@ -59,11 +59,11 @@ TEST_F(Notices, WhoHasGoneOnAnswers) {
   begin(1, 1);
   EXPECT_TRUE(at(1).end_call(0));
   begin(1, 2);
-  EXPECT_TRUE(look(1).ok());  // reads the question, and answers
+  EXPECT_TRUE(look(1).ok());  // It reads the question, and answers.
   EXPECT_TRUE(look(0, {1}).ok());
-  EXPECT_FALSE(at(0).is_ahead(0, 1));  // its messages may come behind the answer ...
+  EXPECT_FALSE(at(0).is_ahead(0, 1));  // Its messages may come behind the answer ...
   EXPECT_TRUE(look(0, {1}).ok());
-  EXPECT_TRUE(at(0).is_ahead(0, 1));  // ... but not a whole look later
+  EXPECT_TRUE(at(0).is_ahead(0, 1));  // ... but they may not come a whole look later.
 }
 
 TEST_F(Notices, CallsThatAreUnlikeAreFound) {
@@ -94,9 +94,9 @@ TEST_F(Notices, AnErrorIsToldToAll) {
   EXPECT_EQ(look(0).code, Code::peer_lost);
   EXPECT_EQ(look(2).code, Code::peer_lost);
   EXPECT_TRUE(at(0).messages_left());
-  EXPECT_FALSE(at(1).end_call(0));  // it has said that it had not ended
+  EXPECT_FALSE(at(1).end_call(0));  // It has said that it had not ended.
   const std::size_t before = fake::messages_under_way();
-  at(1).report_error(0, Code::broken, Met::here);  // once
+  at(1).report_error(0, Code::broken, Met::here);  // It reports once.
   EXPECT_EQ(fake::messages_under_way(), before);
 }
 

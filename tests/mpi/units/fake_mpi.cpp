@@ -15,20 +15,20 @@ namespace {
 
 template <class Handle>
 Handle made_of(std::uintptr_t number) {
-  return (Handle)number;  // a pointer or an int, by flavour
+  return (Handle)number;  // It is a pointer or an int, by flavour.
 }
 
 struct Message {
   int tag;
   std::vector<std::byte> bytes;
-  MPI_Request request;  // of the sender
+  MPI_Request request;  // It is the sender's.
 };
 
 struct State {
   std::map<MPI_Datatype, std::unique_ptr<Type>> types;
-  std::map<MPI_Datatype, MPI_Datatype> copies;  // handed out by MPI_Type_get_contents: of which type
+  std::map<MPI_Datatype, MPI_Datatype> copies;  // MPI_Type_get_contents handed them out, of the type given.
   std::set<MPI_Datatype> refused;
-  std::map<int, std::deque<Message>> queues;  // by the receiver's rank
+  std::map<int, std::deque<Message>> queues;  // The receiver's rank is the key.
   std::set<MPI_Request> pending;
   std::uintptr_t last_handle = 0x70000000;
   int last_keyval = 100, tag_limit = 2147483647;
@@ -63,7 +63,7 @@ void add_all_predefined() {
 
 const Type& known(MPI_Datatype handle) { return type(handle); }
 
-// ---- what MPI's functions are ----
+// ---- These define MPI's functions. ----
 
 int type_size(MPI_Datatype handle, int* bytes) {
   std::size_t sum = 0;
@@ -157,7 +157,7 @@ int testall(int count, MPI_Request* requests, int* done, MPI_Status*) {
   return MPI_SUCCESS;
 }
 
-// Needed functions that no unit may call; those that need not be there are not.
+// These are needed functions that no unit may call. Those that are not needed are absent.
 #define FUNCTION(name, needed)                                      \
   int unexpected_##name() {                                         \
     ADD_FAILURE() << "MPI_" #name " is called, which is not faked"; \
@@ -217,7 +217,7 @@ std::size_t messages_under_way() {
 }
 
 void forget_all() {
-  const std::uintptr_t last = state().last_handle;  // handles are not used again
+  const std::uintptr_t last = state().last_handle;  // Handles are not used again.
   state() = {};
   state().last_handle = last;
 }
@@ -240,7 +240,7 @@ void* library_symbol(const char* name) {
   return std::strncmp(name, kPrefix, sizeof kPrefix - 1) == 0 ? fake::address_of(name + sizeof kPrefix - 1) : nullptr;
 }
 
-// Predefined handles of Open MPI are addresses: another one for each name.
+// Predefined handles of Open MPI are addresses, so each name has another one.
 void* library_data(const char* name) {
   static std::map<std::string, std::unique_ptr<char[]>>& all = *new std::map<std::string, std::unique_ptr<char[]>>;
   auto& place = all[name];

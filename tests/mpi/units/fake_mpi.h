@@ -1,5 +1,5 @@
-// An MPI library without processes, for tests of src/mpi as units: what its functions find are these types, attributes and messages. It
-// takes the place of src/mpi/library/library.cpp, which looks for the MPI library of the process.
+// This is an MPI library without processes, for tests of src/mpi as units. Its functions find these types, attributes and messages. It takes the
+// place of src/mpi/library/library.cpp, which looks for the MPI library of the process.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace crossrail::mpi::fake {
 
-// A run of bytes of one element; together, in the order in which MPI sends them, its type map.
+// A run has bytes of one element. All runs together, in the order in which MPI sends them, are its type map.
 struct Run {
   std::ptrdiff_t offset;
   std::size_t bytes;
@@ -39,23 +39,23 @@ MPI_Datatype indexed_block(int length, const std::vector<int>& places, MPI_Datat
 MPI_Datatype structure(const std::vector<int>& lengths, const std::vector<MPI_Aint>& places, const std::vector<MPI_Datatype>& types);
 MPI_Datatype resized(MPI_Datatype of, MPI_Aint lower, MPI_Aint extent);
 MPI_Datatype subarray(const std::vector<int>& sizes, const std::vector<int>& subsizes, const std::vector<int>& starts, int order, MPI_Datatype of);
-MPI_Datatype darray(MPI_Datatype of);  // not taken apart: only its combiner is right
+MPI_Datatype darray(MPI_Datatype of);  // It is not taken apart; only its combiner is right.
 
 Type& type(MPI_Datatype handle);
 // Gives the type a handle.
 MPI_Datatype keep(std::unique_ptr<Type> made);
-// Handles of derived types that have been given out by MPI_Type_get_contents and are not freed.
+// Returns the number of handles of derived types that have been given out by MPI_Type_get_contents and are not freed.
 int contents_not_freed();
 // MPI_Type_get_contents fails for this type from now on.
 void refuse_contents(MPI_Datatype handle);
 
-// A communicator of several ranks, all in this process: each has a handle of its own.
+// Returns a communicator of several ranks, all in this process. Each rank has a handle of its own.
 MPI_Comm communicator_of(int rank);
-// Messages sent and not received, on all communicators.
+// Returns the number of messages sent and not received, on all communicators.
 std::size_t messages_under_way();
-// A handle that no request has had before.
+// Returns a handle that no request has had before.
 MPI_Request next_request();
-// The largest tag; 0: the library does not say.
+// Sets the largest tag. With 0 the library does not say.
 void set_tag_limit(int limit);
 void forget_all();
 

@@ -1,4 +1,4 @@
-// The constructors of datatypes, by the type maps of the standard (MPI 4.0, section 5.1).
+// These are the constructors of datatypes, by the type maps of the standard (MPI 4.0, section 5.1).
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -8,7 +8,7 @@
 namespace crossrail::mpi::fake {
 namespace {
 
-// A block of `count` elements at `place`, whose bounds count as MPI has it.
+// A block has `count` elements at `place`, and its bounds count as MPI has it.
 struct Block {
   std::ptrdiff_t place;
   int count;

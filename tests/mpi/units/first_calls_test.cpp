@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kOpening = 200'000;
 
-// The numbers, from 1, of the calls in which ranks ask each other.
+// Returns the numbers, from 1, of the calls in which ranks ask each other.
 template <class Begin>
 std::vector<int> asking(int calls, const Begin& begin) {
   std::vector<int> found;

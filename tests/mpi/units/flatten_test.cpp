@@ -1,4 +1,4 @@
-// Datatypes taken apart, beside the type maps that the standard gives them.
+// These tests compare datatypes taken apart with the type maps that the standard gives them.
 #include "mpi/buffers/flatten.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ class Flatten : public testing::Test {
   void TearDown() override { EXPECT_EQ(fake::contents_not_freed(), 0); }
 };
 
-// Every byte of one element, in the order in which MPI sends them.
+// Returns every byte of one element, in the order in which MPI sends them.
 std::vector<std::ptrdiff_t> bytes_of(const Layout& layout) {
   std::vector<std::ptrdiff_t> all;
   for (const Pieces& like : layout.pieces) {
@@ -79,7 +79,7 @@ TEST_F(Flatten, KnowsPredefinedTypesWithGaps) {
   expect_right(MPI_DOUBLE);
   const Layout* const layout = layout_of_predefined(MPI_SHORT_INT);
   ASSERT_NE(layout, nullptr);
-  EXPECT_EQ(layout_of_predefined(MPI_SHORT_INT), layout);  // it stays
+  EXPECT_EQ(layout_of_predefined(MPI_SHORT_INT), layout);  // It stays.
 }
 
 TEST_F(Flatten, JoinsWhatLiesTogether) {
@@ -88,7 +88,7 @@ TEST_F(Flatten, JoinsWhatLiesTogether) {
   ASSERT_EQ(row.layout->pieces.size(), 1U);
   const Flattened lines = flatten(fake::vector(1000, 2, 5, MPI_INT), Effort::any);
   ASSERT_NE(lines.layout, nullptr);
-  EXPECT_EQ(lines.layout->pieces.size(), 1U);  // equal pieces, equally far apart, are one line
+  EXPECT_EQ(lines.layout->pieces.size(), 1U);  // Equal pieces, equally far apart, are one line.
 }
 
 TEST_F(Flatten, LeavesToMpiWhatItDoesNotKnow) {
@@ -103,7 +103,7 @@ TEST_F(Flatten, LeavesToMpiWhatItDoesNotKnow) {
 
 TEST_F(Flatten, BelievesMpiWhereTheDataLie) {
   const MPI_Datatype moved = fake::vector(3, 1, 2, MPI_INT);
-  for (fake::Run& run : fake::type(moved).map) run.offset += 1;  // as Open MPI 4 does with strides of -1 byte
+  for (fake::Run& run : fake::type(moved).map) run.offset += 1;  // Open MPI 4 does so with strides of -1 byte.
   EXPECT_EQ(flatten(moved, Effort::any).layout, nullptr);
 }
 
@@ -116,7 +116,7 @@ TEST_F(Flatten, GivesUpWhereItCostsMuch) {
   EXPECT_TRUE(cheap.given_up);
   expect_right(dear);
   expect_right(fake::vector(2000, 1, 2, MPI_INT));
-  EXPECT_FALSE(flatten(fake::vector(2000, 1, 2, MPI_INT), Effort::little).given_up);  // one line, whatever its length
+  EXPECT_FALSE(flatten(fake::vector(2000, 1, 2, MPI_INT), Effort::little).given_up);  // It is one line, whatever its length.
 }
 
 TEST_F(Flatten, LeavesTypesOfTooManyPieces) {
@@ -135,7 +135,7 @@ TEST_F(Flatten, ContentsAreFreedWhateverHappens) {
   {
     const TypeContents contents(fake::structure({1, 1, 1}, {0, 32, 64}, {inner, inner, MPI_INT}), work);
     EXPECT_EQ(contents.combiner, MPI_COMBINER_STRUCT);
-    EXPECT_EQ(contents.addresses, (std::vector<std::int64_t>{0, 32, 64, 0}));  // with room for one more
+    EXPECT_EQ(contents.addresses, (std::vector<std::int64_t>{0, 32, 64, 0}));  // There is room for one more.
     EXPECT_GT(fake::contents_not_freed(), 0);
   }
   EXPECT_EQ(fake::contents_not_freed(), 0);

@@ -1,4 +1,4 @@
-// Numbers and tags of communicators whose messages travel on the common private communicator.
+// These tests check numbers and tags of communicators whose messages travel on the common private communicator.
 #include "mpi/communicator/message_space.h"
 
 #include <gtest/gtest.h>
@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::uint64_t kName = 4711;
 
-// One a test, not the process's.
+// Each test has one, not the process's.
 CommonCommunicator& settled(int tag_limit, std::size_t* numbers = nullptr) {
   fake::forget_all();
   fake::set_tag_limit(tag_limit);
-  static auto& all = *new std::deque<CommonCommunicator>;  // numbers of one may outlive the test
+  static auto& all = *new std::deque<CommonCommunicator>;  // Numbers of one may outlive the test.
   CommonCommunicator& made = all.emplace_back();
   EXPECT_TRUE(made.claim());
   EXPECT_NE(made.settle(fake::communicator_of(0), kName, 3), nullptr);
@@ -35,7 +35,7 @@ TEST(MessageSpace, OnlyOneMakesTheCommonCommunicator) {
   EXPECT_TRUE(common.claim());
   Location mine{};
   mine.common_name = 1;
-  EXPECT_EQ(common.number(mine).serial(), 0U);  // it is not settled
+  EXPECT_EQ(common.number(mine).serial(), 0U);  // It is not settled.
   EXPECT_EQ(mine.common_name, 0U);
   EXPECT_NE(common.settle(fake::communicator_of(0), kName, 0), nullptr);
   EXPECT_FALSE(common.claim());
@@ -46,7 +46,7 @@ TEST(MessageSpace, ThereIsNoneWhereTagsAreTooFew) {
   CommonCommunicator common;
   fake::set_tag_limit(32767);
   EXPECT_FALSE(common.claim());
-  fake::set_tag_limit(0);  // the library does not say
+  fake::set_tag_limit(0);  // The library does not say.
   EXPECT_FALSE(common.claim());
   fake::set_tag_limit(2 * kTagsACommunicator - 1);
   EXPECT_TRUE(common.claim());
@@ -57,7 +57,7 @@ TEST(MessageSpace, NumbersInUseAreDifferentAndSaidInTheLocation) {
   CommonCommunicator& common = settled(8 * kTagsACommunicator - 1);
   std::set<std::uint64_t> tags;
   std::vector<CommonNumber> held;
-  for (int made = 0; made < 7; ++made) {  // the eighth is its maker's
+  for (int made = 0; made < 7; ++made) {  // The eighth is its maker's.
     Location mine{};
     held.push_back(common.number(mine));
     ASSERT_NE(held.back().serial(), 0U);

@@ -1,4 +1,4 @@
-// The times of nonblocking calls, with clocks of our own.
+// These tests check the times of nonblocking calls, with clocks of our own.
 #include "mpi/observe/overlap.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST(Overlap, CallsAtTheSameTimeCountOnce) {
 }
 
 TEST(Overlap, AnEndBeforeItsBeginningIsNoTime) {
-  Overlap overlap;  // another thread has read the clock earlier
+  Overlap overlap;  // Another thread has read the clock earlier.
   overlap.begins(100);
   overlap.ends(90);
   EXPECT_EQ(overlap.times().under_way_ns, 0);

@@ -1,4 +1,4 @@
-// MPI's operations and types as Reductions.
+// These tests check MPI's operations and types as Reductions.
 #include "mpi/buffers/reductions.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(Reductions, TheLengthIsWhatTheLibrarySays) {
 TEST(Reductions, WhatTheStandardDoesNotDefineIsLeft) {
   EXPECT_EQ(found(MPI_BAND, MPI_DOUBLE, 8).operation, Operation::none);
   EXPECT_EQ(found(MPI_SUM, MPI_BYTE, 1).operation, Operation::none);
-  EXPECT_EQ(found(MPI_LOR, MPI_INTEGER, 4).operation, Operation::none);  // a Fortran integer is no truth value
+  EXPECT_EQ(found(MPI_LOR, MPI_INTEGER, 4).operation, Operation::none);  // A Fortran integer is no truth value.
   EXPECT_EQ(found(MPI_MAX, MPI_DOUBLE_INT, 12).operation, Operation::none);
   EXPECT_EQ(found(MPI_MAXLOC, MPI_INT, 4).operation, Operation::none);
 }
@@ -40,7 +40,7 @@ TEST(Reductions, OfAnotherTypeNothingIsKnown) {
   EXPECT_EQ(found(MPI_SUM, MPI_DATATYPE_NULL, 4).operation, Operation::none);
 }
 
-// The last answer is remembered on each thread: another question in between must not get it.
+// Each thread remembers the last answer. Another question in between must not get it.
 TEST(Reductions, AnswersDoNotDependOnTheQuestionBefore) {
   for (int round = 0; round < 3; ++round) {
     EXPECT_EQ(found(MPI_SUM, MPI_INT, 4).element, Element::int32);

@@ -1,4 +1,4 @@
-// Requests of ours by their handles.
+// These tests find requests of ours by their handles.
 #include "mpi/requests/request_table.h"
 
 #include <gtest/gtest.h>

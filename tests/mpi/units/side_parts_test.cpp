@@ -1,4 +1,4 @@
-// What a side touches in its memory, without its gaps.
+// These tests check what a side touches in its memory, without its gaps.
 #include "mpi/buffers/side_parts.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ struct Typed {
   Side side;
 };
 
-// `count` elements of every second of six ints, `extent` bytes each.
+// Describes `count` elements of every second of six ints, `extent` bytes each.
 Typed every_second(void* address, std::uint64_t count) {
   fake::forget_all();
   const MPI_Datatype type = fake::resized(fake::vector(3, 1, 2, MPI_INT), 0, 24);
@@ -54,7 +54,7 @@ TEST(SideParts, ACopyLeavesTheGaps) {
   SideParts parts = parts_of(typed.side);
   keep_layouts(parts);
   ASSERT_EQ(parts.size(), 1U);
-  EXPECT_NE(parts[0].layout, typed.layout.get());  // the type may go
+  EXPECT_NE(parts[0].layout, typed.layout.get());  // The type may go.
   EXPECT_TRUE(copy_part(reinterpret_cast<std::byte*>(to.data()), reinterpret_cast<std::byte*>(from.data()), parts[0]).ok());
   for (std::size_t at = 0; at < to.size(); ++at) EXPECT_EQ(to[at], at % 2 == 0 ? static_cast<int>(at) + 1 : -1) << at;
 }

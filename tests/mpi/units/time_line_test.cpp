@@ -1,4 +1,4 @@
-// Seconds in parts of a run.
+// These tests check seconds in parts of a run.
 #include "mpi/observe/time_line.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ double total(const TimeLine::Seconds& seconds) { return std::accumulate(seconds.
 
 TEST(TimeLine, puts_a_call_where_it_was) {
   TimeLine line(5 * kSecond);
-  line.add(true, 5 * kSecond + 25'000'000, 10'000'000);  // from 15 to 25 ms
+  line.add(true, 5 * kSecond + 25'000'000, 10'000'000);  // It is from 15 to 25 ms.
   line.add(false, 5 * kSecond + 40'000'000, 10'000'000);
   const TimeLine::Read read = line.read();
   EXPECT_DOUBLE_EQ(read.part_seconds, 0.01);

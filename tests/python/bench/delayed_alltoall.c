@@ -1,8 +1,8 @@
-/* Stands for crossrail in front of a bench program, with nonblocking calls whose behaviour is known: the data are there at
- * once, but the call has not ended before a time that passes by itself (all of it hides behind work) and a time that MPI_Wait
- * works for (none of it does). DELAY_US and WORK_US give them. The one algorithm is "delayed"; MPI_Alltoall,
- * MPI_Alltoallv and MPI_Alltoallw stay native, but spoil the byte of what is received at the offset SPOIL, where that is set. MPI_Alltoall
- * takes LATE_US longer where that is set, and where LATE_CALLS is set, too, so many calls do: those behind the first 25. */
+/* This stands for crossrail in front of a bench program, with nonblocking calls whose behaviour is known. The data are there at once, but the call
+ * has not ended before a time that passes by itself (all of it hides behind work) and a time that MPI_Wait works for (none of it does). DELAY_US and
+ * WORK_US give them. The one algorithm is "delayed". MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw stay native, but spoil the byte of what is
+ * received at the offset SPOIL, where that is set. MPI_Alltoall takes LATE_US longer where that is set, and where LATE_CALLS is set, too, so many
+ * calls do: those behind the first 25. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>

@@ -162,7 +162,7 @@ def test_what_was_measured_before_the_end_is_kept(signals, mark, code, measureme
     monkeypatch.setattr(bench_run, "describe_machine", lambda name: {"host": "h"})
     try:
         got = bench_run.measure(request_of())
-        with pytest.raises(bench_run.Unfinished):  # who needs all sizes
+        with pytest.raises(bench_run.Unfinished):  # It needs all sizes.
             bench_run.run_bench(request_of(), ends_early(measurement, False))
     finally:
         signal.signal(signal.SIGHUP, before)

@@ -75,7 +75,7 @@ def test_work_of_the_wait_does_not_overlap(stand_in):
 @pytest.mark.parametrize("words, variables", [
     (["--form", "nonblocking"], {"DELAY_US": "20000"}), (["--form", "nonblocking", "--repetitions", "4"], {"DELAY_US": "20000"}),
     ([], {"LATE_US": "20000"}), (["--form", "persistent"], {"LATE_US": "500"}),
-    ([], {"LATE_US": "30000", "LATE_CALLS": "4"}),  # as if another program had the core while the pace is sought
+    ([], {"LATE_US": "30000", "LATE_CALLS": "4"}),  # It is as if another program had the core while the pace is sought.
 ])
 def test_contenders_have_as_many_repetitions_however_slow_one_is(stand_in, words, variables):
     code, said, measurement = run(stand_in, "--repetitions", "0", "--seconds", "0.05", "--algorithms", "native,auto,delayed", *words, **variables)
@@ -113,7 +113,7 @@ def test_half_steps_are_multiples_of_what_datatypes_need(stand_in):
     assert [one["bytes"] for one in measurement["results"]] == [64, 128, 192, 256]
 
 
-# Offsets of a byte in the receive buffer, which begins with the block of rank 0; of 64 bytes.
+# These are offsets of a byte in the receive buffer, which begins with the block of rank 0. Blocks have 64 bytes.
 @pytest.mark.parametrize("datatype, data, gap", [("vector", 16, 8), ("indexed", 32, 40), ("resized", 0, 127), ("subarray", 8, 0),
                                                  ("contiguous:vector", 112, 104), ("vector:contiguous", 63, None)])
 def test_a_wrong_byte_is_found_in_data_and_in_gaps(stand_in, datatype, data, gap):
@@ -140,11 +140,12 @@ def test_native_calls_that_cannot_be_told_from_carried_ones_are_not_measured(sta
 def test_lengths_by_zipfs_law(stand_in):
     code, _, measurement = run(stand_in, "--max-bytes", "128", "--counts", "zipf", program=VECTOR)
     assert code == 0 and measurement["counts"] == "zipf" and {one["wrong"] for one in measurement["results"]} == {0}
-    one = measurement["results"][0]  # what leaves a rank, in the mean over ranks, is a block: bandwidth is counted so
+    one = measurement["results"][0]  # A block leaves a rank, in the mean over ranks. Bandwidth is counted so.
     # Both are rounded: times to 1 ns, which counts where a call takes a fraction of a microsecond, bandwidths to 0.1 MB/s.
     slowest, fastest = (one["bytes"] / (one["p50_us"] + rounding) * 1e-3 for rounding in (0.0006, -0.0006))
     assert slowest - 6e-5 <= one["gb_s"] <= fastest + 6e-5
-    # Of blocks of 64 bytes rank 0 receives 64 from each, as 2/3 of 128 are cut to a multiple of 64, and rank 1 nothing.
+    # With blocks of 64 bytes rank 0 receives 64 from each, as 2/3 of 128 are cut to a multiple of 64, and rank 1
+    # nothing.
     for spoilt in ("0", "60"):
         code, _, measurement = run(stand_in, "--min-bytes", "64", "--max-bytes", "64", "--counts", "zipf", program=VECTOR, SPOIL=spoilt)
         assert code == 1 and of_contender(measurement, "auto")["wrong"] > 0 and of_contender(measurement, "native")["wrong"] == 0
@@ -154,7 +155,7 @@ def test_subarrays_of_complex_numbers(stand_in):
     code, _, measurement = run(stand_in, "--max-bytes", "1024", program=SUBARRAYS)
     assert code == 0 and measurement["collective"] == "alltoallw" and sorted({one["bytes"] for one in measurement["results"]}) == [2**power for power in range(4, 11)]
     assert {one["wrong"] for one in measurement["results"]} == {0}
-    for spoilt in ("0", "90"):  # of two blocks of 128 bytes
+    for spoilt in ("0", "90"):  # There are two blocks of 128 bytes.
         code, _, measurement = run(stand_in, "--min-bytes", "128", "--max-bytes", "128", program=SUBARRAYS, SPOIL=spoilt)
         assert code == 1 and of_contender(measurement, "auto")["wrong"] > 0 and of_contender(measurement, "native")["wrong"] == 0
 
@@ -177,7 +178,8 @@ def test_the_interval_of_the_median(stand_in):
     _, _, measurement = run(stand_in, "--algorithms", "native")
     one = of_contender(measurement, "native")
     assert one["min_us"] <= one["p50_low_us"] <= one["p50_us"] <= one["p50_high_us"] <= one["max_us"] and one["min_us"] <= one["mean_us"] <= one["max_us"]
-    for repetitions, known in (("6", True), ("5", False)):  # of six values the least and the most are the interval, of five there is none
+    # The least and the most of six values are the interval. Five values have none.
+    for repetitions, known in (("6", True), ("5", False)):
         _, _, measurement = run(stand_in, "--algorithms", "native", "--repetitions", repetitions)
         one = of_contender(measurement, "native")
         assert ("p50_low_us" in one) is known and (not known or (one["p50_low_us"], one["p50_high_us"]) == (one["min_us"], one["max_us"]))

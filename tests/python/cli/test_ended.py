@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-# The command line, with a command in place of its own that has a job's folder.
+# This is the command line, with a command in place of its own that has a job's folder.
 COMMAND = """
 import sys, time
 from crossrail.cli import app

@@ -9,7 +9,7 @@ import pytest
 
 from crossrail import core
 from crossrail.cli.app import main
-from crossrail.core import collective_rows as told  # before a fixture puts others in its place
+from crossrail.core import collective_rows as told  # A fixture puts others in its place later.
 from crossrail.errors import CliError
 
 HEADER = Path(__file__).resolve().parents[3] / "include/crossrail/crossrail.h"

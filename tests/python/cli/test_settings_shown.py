@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def crossrail(*words, folder, **environment):
     """The finished command, with the settings of `folder`/crossrail.conf if there is one."""
     known = {name: value for name, value in os.environ.items() if not name.startswith("CROSSRAIL")}
-    if "CROSSRAIL_BUILD" in os.environ:  # the tests' own
+    if "CROSSRAIL_BUILD" in os.environ:  # The tests set it themselves.
         known["CROSSRAIL_LIBRARY_DIR"] = os.environ["CROSSRAIL_BUILD"]
     file = folder / "crossrail.conf"
     config = {"CROSSRAIL_CONFIG": str(file)} if file.exists() else {}

@@ -17,7 +17,7 @@ from crossrail.errors import CliError
 
 CATALOGUE = [{"collective": "alltoall", "memory": "host", "name": name, "summary": "", "parameters": []} for name in ("bruck", "node_shared")]
 
-# The parser's words, and those of the newest Typer.
+# These are the parser's words, and those of the newest Typer.
 OUT_OF_RANGE = "is not in the range|Input should be"
 NO_INTEGER = "'two' is not a whole number|Input should be a valid integer"
 

@@ -45,10 +45,10 @@ def test_what_the_user_says_must_agree():
 @pytest.mark.parametrize("count, ranks, expected", [
     (8, [4, 4], [[0, 1, 2, 3], [4, 5, 6, 7]]),
     (5, [1, 1], [[0, 1, 2], [3, 4]]),
-    (4, [3, 1], [[0, 1, 2], [3]]),  # a core for each rank, though uneven
+    (4, [3, 1], [[0, 1, 2], [3]]),  # Each rank has a core, though uneven.
     (6, [3, 1], [[0, 1, 2], [3, 4, 5]]),
     (7, [5, 1], [[0, 1, 2, 3, 4, 5], [6]]),
-    (2, [2, 2], [[0], [1]]),  # too few cores: still none shared by hosts
+    (2, [2, 2], [[0], [1]]),  # There are too few cores, and still hosts share none.
     (2, [1, 1, 1], [[0], [1], [0]]),
 ])
 def test_cores(count, ranks, expected):
@@ -78,7 +78,7 @@ def test_options_of_the_cluster_and_of_the_launcher():
     assert parts.own == ["-H", "4", "-n", "8", "--bandwidth=1gbit", "--native"]
     assert parts.launcher == ["--bind-to", "core"]
     assert parts.program == ["./app", "-H", "9"]
-    assert split_run(["-H", "a:2", "--", "./app"]).launcher == ["-H", "a:2"]  # there, it is mpirun's
+    assert split_run(["-H", "a:2", "--", "./app"]).launcher == ["-H", "a:2"]  # There, it is mpirun's.
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_open_mpi_4(small):
     words = start(small, "openmpi").words
     text = " ".join(words)
     assert words[:2] == ["nsenter", f"--net=/var/run/netns/{small.hosts[0].name}"]
-    assert words[words.index("/bin/launcher") - 1] == "0,1"  # the first host's cores
+    assert words[words.index("/bin/launcher") - 1] == "0,1"  # These are the first host's cores.
     assert "--mca plm rsh --mca plm_rsh_agent /c/agent --mca plm_rsh_no_tree_spawn 1" in text
     assert "--host 10.83.0.1:2,10.83.0.2:1" in text and "--bind-to none" in text and "mpi_yield_when_idle 0" in text
     assert "-n 3" in text and "-x LD_PRELOAD=/l.so" in text and words[-1] == "./app"
@@ -158,7 +158,7 @@ def test_hosts_have_gpus_of_their_own(small, monkeypatch):
     assert visible_gpus() == ["3", "1", "GPU-7"]
     hosts = lay_out("c", [2, 2], [0, 1, 2, 3], visible_gpus())
     assert [host.gpus for host in hosts] == [("3", "1"), ("GPU-7",)]
-    assert [host.gpus for host in lay_out("c", [1, 1], [0, 1], ["0"])] == [(), ()]  # too few: all see it
+    assert [host.gpus for host in lay_out("c", [1, 1], [0, 1], ["0"])] == [(), ()]  # There are too few, so all see it.
     assert "own=CUDA_VISIBLE_DEVICES=3,1 ;;" in agent_text(hosts) and "own=CUDA_VISIBLE_DEVICES=GPU-7 ;;" in agent_text(hosts)
     small.hosts = hosts
     assert small.entering(hosts[1])[-2:] == ["env", "CUDA_VISIBLE_DEVICES=GPU-7"]

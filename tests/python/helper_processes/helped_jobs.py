@@ -19,11 +19,11 @@ from crossrail.supervise import exit_code  # noqa: E402
 
 BUILD = Path(os.environ.get("CROSSRAIL_BUILD", ROOT / "build"))
 PROGRAMS = BUILD / "tests/mpi/programs"
-MARK = "HELPED_TEST_RUN"  # in the environment of all processes of a run
-HELPED = "3 processes a rank"  # what the log says of a plan whose messages two helper processes share
+MARK = "HELPED_TEST_RUN"  # It is in the environment of all processes of a run.
+HELPED = "3 processes a rank"  # The log says it of a plan whose messages two helper processes share.
 SETTINGS = {"CROSSRAIL_LIBRARY_DIR": str(BUILD), "CROSSRAIL_NODES": "0,1", "CROSSRAIL_LOG": "1", "CROSSRAIL_ALLREDUCE": "multi_lane processes=3",
             "CROSSRAIL_CONFIG": "none", "CROSSRAIL_OPEN_AFTER": "0", "PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
-ENOUGH_S = 60.0  # only tells a hang from a slow machine
+ENOUGH_S = 60.0  # It only tells a hang from a slow machine.
 
 
 def usable(name):

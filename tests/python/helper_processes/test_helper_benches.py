@@ -56,7 +56,8 @@ def test_an_algorithm_with_so_many_processes(tmp_path):
 @pytest.mark.parametrize("memory, contender", [("host", "host"), ("cuda", "staged")])
 @pytest.mark.parametrize("name", FLAVOURS)
 def test_the_ping_pong(name, memory, contender, tmp_path):
-    counts, gpus, powers = ((1, 3), 2, range(21)) if name == "openmpi4" else ((1, 2), 1, range(13, 15))  # MPICH waits without yielding
+    # MPICH waits without yielding.
+    counts, gpus, powers = ((1, 3), 2, range(21)) if name == "openmpi4" else ((1, 2), 1, range(13, 15))
     sizes = ["--min", str(1 << powers[0]), "--max", str(1 << powers[-1])]
     words = ["pingpong", "--memory", memory, "--gpus", str(gpus), "--processes", ",".join(map(str, counts)), *sizes]
     code, said, found = bench(tmp_path, name, [*words, "--csv", str(tmp_path / "rows.csv")])
@@ -91,4 +92,4 @@ def test_a_job_that_makes_no_sense(words, processes, sentence):
 
 def test_without_a_gpu(tmp_path):
     code, said = program(["--processes", "1", "--memory", "cuda"], 2, tmp_path)
-    assert (code, said.count("bench: there is no GPU to bench on")) == (2, 1) or code == 0, said  # or there is one here
+    assert (code, said.count("bench: there is no GPU to bench on")) == (2, 1) or code == 0, said  # There may be one.

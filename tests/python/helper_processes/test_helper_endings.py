@@ -9,8 +9,9 @@ import pytest
 from helped_jobs import HELPED, Run, exit_code, is_native_code, native_code, run, usable
 
 MPIS = ("openmpi4", "mpich4")
-WHOLE = ("plain", "seven", "nothing")  # ways in which all ranks come to their end
-ALONE = ("no_finalize", "no_finalize_3")  # one rank does: the launcher may end the other as soon as one has left without MPI_Finalize
+WHOLE = ("plain", "seven", "nothing")  # In these ways all ranks come to their end.
+# In these ways one rank does. The launcher may end the other as soon as one has left without MPI_Finalize.
+ALONE = ("no_finalize", "no_finalize_3")
 
 
 @pytest.mark.parametrize("helpers", (0, 2))
@@ -47,7 +48,7 @@ def test_signals_end_the_run_as_they_would_without_helpers(name, number):
     mpi = usable(name)
     allowed = {code_after(mpi, None, number)}
     if mpi.flavour == "mpich":
-        allowed = {0, int(number)}  # its launcher's code is either, by chance
+        allowed = {0, int(number)}  # Its launcher's code is either, by chance.
     assert {code_after(mpi, helpers, number) for helpers in (0, 2)} <= allowed
 
 

@@ -28,7 +28,7 @@ def test_it_sees_what_it_would_see_without(name, number, tmp_path):
     ranks.write_text(BY_TURNS.format(host=socket.gethostname()))
     words = [str(ranks) if word == "FILE" else word for word in PLACED[name][number]]
     launched = subprocess.run([mpi.launcher, "-n", "2", *words, "true"], env=launcher_environment(mpi), capture_output=True, text=True, check=False)
-    if launched.returncode:  # Open MPI 5.0.7 takes no rank file of a long path
+    if launched.returncode:  # Open MPI 5.0.7 takes no rank file of a long path.
         pytest.skip(f"{name}: its launcher does not take {' '.join(words)} here: {launched.stderr}")
     native = seen(mpi, None, words)
     assert len(native) == 2 and "of 2, 0 of 2 on the node" in native[0]
@@ -36,7 +36,7 @@ def test_it_sees_what_it_would_see_without(name, number, tmp_path):
 
 
 @pytest.mark.parametrize("helpers", (0, 2))
-@pytest.mark.parametrize("name", ("openmpi4", "openmpi5", "mpich5"))  # Debian's MPICH 4 cannot spawn
+@pytest.mark.parametrize("name", ("openmpi4", "openmpi5", "mpich5"))  # Debian's MPICH 4 cannot spawn.
 def test_it_spawns(name, helpers):
     code, said = run(usable(name), "spawn", helpers)
     assert code == 0 and said.count("PASS") == 3, said

@@ -10,7 +10,7 @@ import pytest
 from helped_jobs import HELPED, SETTINGS, Run, run, usable
 
 MPIS = ("openmpi4", "mpich4")
-MOST_TICKS = 2  # in a second: they look about once in that time
+MOST_TICKS = 2  # The ticks are in a second, and they look about once in that time.
 
 
 def ticks(process):

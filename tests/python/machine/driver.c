@@ -1,4 +1,5 @@
-/* What `crossrail doctor` asks of CUDA's driver: DRIVER says how it behaves. Three GPUs; the last is alone and takes one process at a time. */
+/* `crossrail doctor` asks CUDA's driver for this. DRIVER says how it behaves. There are three GPUs; the last is alone and takes one process at a
+ * time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@ MACHINE = {"packages": 2, "cores": 4, "threads": 8, "host": "h<1>", "cpu": "a pr
 def test_the_picture_is_escaped_and_has_every_device():
     picture = draw_machine(MACHINE)
     assert "h&lt;1&gt;" in picture and "cuda0 H200" in picture and "eth0" in picture
-    assert picture.count('class="core"') == 8 + 1  # and the legend's
+    assert picture.count('class="core"') == 8 + 1  # One is the legend's.
     assert parse_processors("0-2,8") == [0, 1, 2, 8] and parse_processors("") == []
 
 

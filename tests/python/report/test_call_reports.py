@@ -126,7 +126,7 @@ def overlap(starting, waiting, under_way, calls=10):
 def test_what_is_hidden_is_neither_starting_nor_waiting():
     report = add_up([process(0, 5, overlap={"crossrail": overlap(0.5, 1.5, 8.0)})])
     assert report.calls[0].overlaps["crossrail"][0].hidden == 0.75
-    assert Overlap(1, 0.5, 9.0, 8.0).hidden == 0.0  # waited for others, too
+    assert Overlap(1, 0.5, 9.0, 8.0).hidden == 0.0  # It waited for others, too.
     assert Overlap(0, 0.0, 0.0, 0.0).hidden == 0.0
 
 

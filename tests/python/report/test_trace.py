@@ -52,7 +52,8 @@ def test_slices_with_what_is_known_of_them(tmp_path):
 def test_hosts_are_aligned_by_the_time_of_day(tmp_path):
     write_part(tmp_path, [event(1, CALL, ALLTOALL, 5000, 6000)], 0, "one", monotonic=1000, realtime=1_000_000)
     write_part(tmp_path, [event(1, CALL, ALLTOALL, 95_000, 96_000)], 1, "two", monotonic=90_000, realtime=1_000_500)
-    write_part(tmp_path, [event(1, CALL, ALLTOALL, 5200, 6000)], 2, "one", monotonic=2000, realtime=1_900_000)  # its clocks have drifted: the first one's hold
+    # Its clocks have drifted, and the first one's hold.
+    write_part(tmp_path, [event(1, CALL, ALLTOALL, 5200, 6000)], 2, "one", monotonic=2000, realtime=1_900_000)
     trace = trace_of(tmp_path)
     assert [entries(trace, "X", rank)[0]["ts"] for rank in range(3)] == [0, 1.5, 0.2]
     assert "CLOCK_MONOTONIC" in trace["otherData"]["clock"] and "CLOCK_REALTIME" in trace["otherData"]["clock"]
@@ -89,7 +90,7 @@ def test_what_a_device_did_has_tracks_of_its_own(tmp_path):
 
 
 def test_of_a_full_ring_the_latest_are_there_and_the_rest_is_counted(tmp_path):
-    numbers = [9, 10, 3, 4, 5, 6, 0, 8]  # the 7th was being written when the process was killed
+    numbers = [9, 10, 3, 4, 5, 6, 0, 8]  # The 7th was being written when the process was killed.
     write_part(tmp_path, [event(number, CALL, ALLTOALL, 1000 * (number or 1), 1000 * (number or 1) + 500) for number in numbers], begun=10)
     parts = read_parts(tmp_path)
     assert (parts[0].dropped, len(parts[0].events)) == (2, 7)

@@ -147,7 +147,7 @@ def test_a_record_goes_on_where_it_stopped(tmp_path):
     path = tmp_path / "record.jsonl"
     Record(path, {"hosts": 2}, resume=False).keep("a", [1])
     with open(path, "a", encoding="utf-8") as file:
-        file.write('{"key": "b", "val')  # killed while writing
+        file.write('{"key": "b", "val')  # It was killed while writing.
     again = Record(path, {"hosts": 2}, resume=True)
     assert again.get("a") == [1] and again.get("b") is None
     again.keep("b", 2)
@@ -207,7 +207,7 @@ def test_a_campaign_finds_the_winners(campaign):
     one.run()
     assert [(each.high, each.winner) for each in one.ranges()] == [(128, "bruck"), (4096, "linear")]
     begins = {contenders[0] for contenders, sizes in machine.jobs if sizes[0] == 1 and len(contenders) > 1}
-    assert len(begins) > 2  # the order rotates
+    assert len(begins) > 2  # The order rotates.
     assert not any("linear" in contenders for contenders, sizes in machine.jobs[2:] if sizes == [1, 2, 4, 8])
 
 

@@ -24,8 +24,8 @@ from crossrail.tuning.table import Tuned, all_rows, kept_rows, read_rows
 
 PARTS = ["packet", "ipc_kernel_push", "ipc_kernel_pull", "ipc_copy_push", "ipc_copy_pull"]
 THRESHOLDS = {"ipc_threshold": 4096, "memcpy_threshold": 512 << 10}
-HYBRID = "hybrid memcpy_threshold=4M"  # ipc_threshold as by default
-OPT_IN = "ipc_resident_push"  # its plan fails unless a setting allows it
+HYBRID = "hybrid memcpy_threshold=4M"  # ipc_threshold is as by default.
+OPT_IN = "ipc_resident_push"  # Its plan fails unless a setting allows it.
 SIZES = [1 << power for power in range(10, 25)]
 LAYOUT = Layout(4, 1, 4, "device")
 
@@ -93,7 +93,7 @@ def test_defaults_need_not_be_said():
 
 def test_what_is_chosen_now():
     assert chosen_now("alltoall", LAYOUT, 16, "hybrid") == HYBRID and chosen_now("alltoall", LAYOUT, 16) == HYBRID
-    assert chosen_now("alltoall", LAYOUT, 16, "pairwise") == "native"  # through host memory
+    assert chosen_now("alltoall", LAYOUT, 16, "pairwise") == "native"  # It goes through host memory.
 
 
 def test_only_algorithms_for_the_memory_can_be_named():

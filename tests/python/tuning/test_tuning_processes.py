@@ -35,9 +35,10 @@ def engine(monkeypatch):
 
 def test_between_nodes_those_that_take_device_memory_are_tried():
     eight, four, two, one = (f"multi_lane part=1M{more}" for more in (" processes=8", " processes=4", " processes=2", ""))
-    assert candidates("allreduce", TWO_NODES, 1 << 20) == [one, two, eight]  # with three helpers eight are no more than four
+    # With three helpers eight are no more than four.
+    assert candidates("allreduce", TWO_NODES, 1 << 20) == [one, two, eight]
     assert effect("allreduce", TWO_NODES, eight, 1) == effect("allreduce", TWO_NODES, four, 1) != effect("allreduce", TWO_NODES, one, 1)
-    assert candidates("allreduce", Layout(2, 2, 1, "device"), 1 << 20) == [eight]  # without helpers all do the same
+    assert candidates("allreduce", Layout(2, 2, 1, "device"), 1 << 20) == [eight]  # Without helpers all do the same.
     assert candidates("allreduce", Layout(2, 1, 2, "device", processes=PROCESSES), 1 << 20) == ["two_shot_pull"]
     assert chosen_now("allreduce", TWO_NODES, 1, "multi_lane") == eight and chosen_now("allreduce", TWO_NODES, 1, "ring") == "native"
 
