@@ -65,7 +65,9 @@ std::size_t SpeedGuard::class_of(const Shape& shape) {
     SizeClass& made = classes_.emplace_back(SizeClass{shape.collective, bits});
     made.window = made.interval = calls_between_;
   }
-  return at;
+  last_bytes_ = shape.block_bytes;
+  last_collective_ = shape.collective;
+  return last_ = at;
 }
 
 std::span<SpeedGuard::Nanoseconds> SpeedGuard::to_agree(const Shape& shape) {

@@ -26,7 +26,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -88,7 +87,11 @@ class DeviceSharing {
 
   // Notes that a call begins whose sides may be on devices. Returns whether look_for_modules() must be called: all ranks have a module
   // already, or this is one of the calls 1, 2, 4, ... at which every rank of the node asks whether all have one by now.
-  bool attends_call() { return mappings_.has_value() || std::has_single_bit(++calls_); }
+  bool attends_call() {
+    if (mappings_.has_value()) return true;
+    ++calls_;
+    return (calls_ & (calls_ - 1)) == 0;
+  }
   // All ranks of the node call this at the same calls.
   Status look_for_modules();
   bool active() const { return mappings_.has_value() && !mappings_->hopeless(); }

@@ -19,7 +19,7 @@ Status judge_times(Slot& slot, const Shape& shape, std::span<SpeedGuard::Nanosec
 
 }  // namespace
 
-Status is_given_back(Slot& slot, const Shape& shape, bool& given_back) {
+Status compare(Slot& slot, const Shape& shape, bool& given_back) {
   SpeedGuard& guard = slot.owner.guard;
   given_back = false;
   if (slot.owner.topology.rank_order && row_of(shape.collective).reduces) return {};

@@ -11,6 +11,9 @@ inline bool may_be_given_back(const Slot& slot) { return slot.owner.guard.on() &
 
 // Finds whether a call that a plan on host memory could handle is native, this time or
 // for now. All ranks call it and get the same answer. Errors: those of agree_on_largest.
-Status is_given_back(Slot& slot, const Shape& shape, bool& given_back);
+Status compare(Slot& slot, const Shape& shape, bool& given_back);
+inline Status is_given_back(Slot& slot, const Shape& shape, bool& given_back) {
+  return slot.owner.guard.between_windows(shape, given_back) ? Status{} : compare(slot, shape, given_back);
+}
 
 }  // namespace crossrail

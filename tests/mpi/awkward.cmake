@@ -31,6 +31,18 @@ foreach(mpi openmpi4 openmpi5 mpich4 mpich5)
   mpi_test(interrupted_nodes ${mpi} 4 ARGS --set CROSSRAIL_NODES=0,0,1,1 --expect-carried MPI_Alltoall:30 interrupted)
 endforeach()
 
+# Each call differs from the call before in at most one thing. Open MPI also refuses some of them; Debian's MPICH does not check arguments.
+mpi_test_program(like_the_last like_the_last.c CASES 0)
+foreach(mpi IN LISTS MPI_TEST_MPIS)
+  string(REGEX MATCH "^openmpi" refuses ${mpi})
+  if(refuses)
+    set(refuses refusals)
+  endif()
+  mpi_test(like_the_last ${mpi} 3 ARGS --expect-carried MPI_Allreduce:100 --expect-carried MPI_Alltoall:100 --expect-carried MPI_Allgather:100
+    --expect-carried MPI_Reduce_scatter_block:100 like_the_last 1 3000 ${refuses})
+  mpi_test(like_the_last_nodes ${mpi} 3 ARGS --set CROSSRAIL_NODES=0,0,1 --expect-carried MPI_Alltoall:50 like_the_last 2 1000 ${refuses})
+endforeach()
+
 # One rank uses one address for both sides. What MPICH does with it must not depend on that rank alone.
 mpi_test_program(same_base same_base.c CASES 0)
 foreach(mpi openmpi4 openmpi5 mpich4 mpich5 mpich5_abi intel)

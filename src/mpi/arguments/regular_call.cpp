@@ -36,6 +36,25 @@ bool RegularCall::is_own_block() const {
   return send_.address == moved(recv_.address, static_cast<std::ptrdiff_t>(block_bytes_) * rank);
 }
 
+bool RegularCall::becomes(const MpiFunction& function, const Word64* words, bool large_counts) {
+  void* const send = reinterpret_cast<void*>(words[0]);
+  void* const recv = reinterpret_cast<void*>(words[function.receive_word]);
+  const Word64* const received = words + (reduces_ ? 2 : 4);
+  if (function.collective != collective_) return false;
+  if (count_from(received[0], large_counts) != recv_count_ || handle_from<MPI_Datatype>(received[1]) != recv_.type) return false;
+  if (!recv_.facts.predefined || unequal_ || recv == nullptr || recv == MPI_IN_PLACE) return false;
+  if (reduces_ && handle_from<MPI_Op>(words[4]) != op_) return false;
+  if (in_place() != (send == MPI_IN_PLACE)) return false;
+  if (!in_place()) {
+    // What MPI refuses for its buffers alone is found by the survey.
+    if (send == nullptr || send == recv || !send_.facts.predefined || (gathers() && !library_is_open_mpi())) return false;
+    if (!reduces_ && (count_from(words[1], large_counts) != send_count_ || handle_from<MPI_Datatype>(words[2]) != send_.type)) return false;
+  }
+  send_.address = send;
+  recv_.address = recv;
+  return true;
+}
+
 Survey RegularCall::survey(int ranks, Facts&) { return reduces_ ? survey_reduction(ranks) : survey_exchange(ranks); }
 
 Survey RegularCall::survey_exchange(int ranks) {

@@ -25,15 +25,19 @@ class RegularCall {
         comm_(handle_from<MPI_Comm>(words[function.words() - 1])), collective_(function.collective), reduces_(function.reduces) {
     const Word64* const received = words + (reduces_ ? 2 : 4);
     const Word64* const sent = reduces_ ? received : words + 1;
-    const long long recv_count = count_from(received[0], large_counts), send_count = count_from(sent[0], large_counts);
-    recv_.count = static_cast<std::uint64_t>(recv_count);
-    send_.count = static_cast<std::uint64_t>(send_count);
+    recv_count_ = count_from(received[0], large_counts);
+    send_count_ = count_from(sent[0], large_counts);
+    recv_.count = static_cast<std::uint64_t>(recv_count_);
+    send_.count = static_cast<std::uint64_t>(send_count_);
     recv_.type = handle_from<MPI_Datatype>(received[1]);
     send_.type = handle_from<MPI_Datatype>(sent[1]);
     if (reduces_) op_ = handle_from<MPI_Op>(words[4]);
-    negative_ = recv_count < 0 || (send_count < 0 && !in_place());
+    negative_ = recv_count_ < 0 || (send_count_ < 0 && !in_place());
   }
   MPI_Comm comm() const { return comm_; }
+  // Asked of a call that has been surveyed and handled: returns whether a call of the same function with these words is alike in everything but its
+  // buffers, and sets these if so. It need not be surveyed then. Types and operations must be MPI's own, because the program may free its own.
+  bool becomes(const MpiFunction& function, const Word64* words, bool large_counts);
   // Returns whether MPI refuses these arguments before it communicates. The call is then left to it, so that the error is MPI's own.
   bool left_to_mpi() const {
     if (negative_ || recv_.type == handles().type_null || recv_.address == MPI_IN_PLACE) return true;
@@ -84,6 +88,7 @@ class RegularCall {
   Survey survey_reduction(int ranks);
 
   Side send_, recv_;  // Their counts are the program's until the survey has found the number of blocks.
+  long long send_count_, recv_count_;  // They are the program's.
   MPI_Comm comm_;
   MPI_Op op_{};
   Collective collective_;

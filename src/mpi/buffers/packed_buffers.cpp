@@ -80,17 +80,21 @@ void PackedBuffers::fix() {
   fixed_ = true;
 }
 
+// Nearly every call has contiguous sides in host memory, so that neither this function nor `close` does more than a few steps for them.
 Status PackedBuffers::open(Buffers& buffers, const Plan* plan) {
   if (!fixed_) devices_ = device::driver_present();
+  const Side& send = send_side_ == nullptr ? recv_side_ : *send_side_;
+  recv_ = {};
+  if (devices_ || !recv_side_.facts.contiguous || !send.facts.contiguous) return open_rows(buffers, plan);
+  buffers.recv = moved(recv_side_.address, recv_side_.facts.lower);
+  buffers.send = moved(send.address, send.facts.lower);
+  return {};
+}
+
+Status PackedBuffers::open_rows(Buffers& buffers, const Plan* plan) {
   const bool in_place = send_side_ == nullptr;
   const Side* const send = send_side_;
   const Side& recv = recv_side_;
-  recv_ = {};
-  if (!devices_ && recv.facts.contiguous && (in_place || send->facts.contiguous)) {
-    buffers.recv = moved(recv.address, recv.facts.lower);
-    buffers.send = in_place ? buffers.recv : moved(send->address, send->facts.lower);
-    return {};
-  }
   as_they_lie_ = plan != nullptr && plan->as_they_lie == Plan::AsTheyLie::all;
   recv_.side = &recv;
   // Gaps that cannot be told from data go back to the device as they came.
@@ -116,6 +120,12 @@ Status PackedBuffers::open(Buffers& buffers, const Plan* plan) {
 }
 
 Status PackedBuffers::close() {
+  if (recv_.packed || recv_.staged) return close_rows();
+  memory_.shrink();
+  return {};
+}
+
+Status PackedBuffers::close_rows() {
   if (recv_.packed) CROSSRAIL_TRY(recv_.apart ? scatter_pieces(recv_row_, *recv_.side) : unpack(recv_row_, typed(recv_)));
   Status copied;
   if (recv_.staged) {

@@ -52,6 +52,9 @@ class PackedBuffers final : public UserBuffers {
     bool packed = false;  // The side is packed because of its gaps.
     bool apart = false;   // The side is packed piece by piece.
   };
+  // They do the work for sides with gaps or in device memory.
+  Status open_rows(Buffers& buffers, const Plan* plan);
+  Status close_rows();
   Status stage(GrowableBuffer& room, bool with_content, Way& way);
   TypedMemory typed(const Way& way) const;
   static std::byte* first(const Way& way);

@@ -1,5 +1,8 @@
 #include "mpi/calls/blocking.h"
 
+#include <cstring>
+#include <type_traits>
+
 #include "engine/device_call.h"
 #include "engine/engine.h"
 #include "mpi/arguments/any_call.h"
@@ -43,7 +46,7 @@ struct Carrying {
   CallResult& result;
 };
 
-void complete(const Carrying& carrying, const Shape& shape, const Outcome& outcome) {
+[[gnu::always_inline]] inline void complete(const Carrying& carrying, const Shape& shape, const Outcome& outcome) {
   const auto& [entry, record, result] = carrying;
   Communicator& communicator = *record.communicator;
   note_traffic(outcome.status.ok() ? outcome.plan : nullptr);
@@ -105,6 +108,13 @@ void say_if_own_operation(const Carrying& carrying, const Call& call) {
   at_end(carrying.result, carrying.record, AtEnd::left_to_mpi);
 }
 
+// Keeps the call for run_like_last. Compilers copy the call member by member, which takes four times as long as to copy its bytes.
+void remember(CommunicatorRecord& record, const RegularCall& call) {
+  static_assert(std::is_trivially_copyable_v<RegularCall>);
+  if (record.last_regular.has_value()) std::memcpy(static_cast<void*>(&*record.last_regular), &call, sizeof call);
+  else record.last_regular = call;
+}
+
 // Says what is known of the sides of a call that has not been handled.
 enum class Sides { unknown, surveyed, wrong };
 
@@ -134,6 +144,7 @@ Sides try_to_carry(const Carrying& carrying, Call& call, typename Call::Facts& f
   }
   if (record.opened) {
     carry(carrying, call, facts);
+    if constexpr (std::is_same_v<Call, RegularCall>) remember(record, call);
   } else {
     result.native_because = process_settings().enabled == 0 ? native_because::kOff : native_because::kFirstCalls;
     if (first_call_begins(record)) at_end(result, record, AtEnd::first_call);
@@ -141,8 +152,29 @@ Sides try_to_carry(const Carrying& carrying, Call& call, typename Call::Facts& f
   return Sides::surveyed;
 }
 
+// Handles a call that is like the last one on its communicator, of which programs make most. Returns false if it is another one.
+bool run_like_last(EntryPoint& entry, CommunicatorRecord& record, const Word64* words, CallResult& result) {
+  const InTurn turn(&record.turn);
+  if (!record.last_regular.has_value() || !record.last_regular->becomes(entry.function, words, entry.large_counts)) return false;
+  RegularCall::Facts facts;
+  carry({entry, record, result}, *record.last_regular, facts);
+  return true;
+}
+
+[[gnu::noinline, gnu::cold]] void leave_on_copies(EntryPoint& entry, int ranks, const Word64* words, CallResult& result) {
+  RegularCall::Facts facts;
+  RegularCall call(entry.function, words, entry.large_counts);
+  if (call.survey(ranks, facts).answer != Survey::Answer::refused) call_on_copies(entry, words, sides_of(entry, call, facts), result);
+}
+
 template <class Call>
 void run(EntryPoint& entry, CommunicatorRecord* record, const Word64* words, CallResult& result) {
+  if constexpr (std::is_same_v<Call, RegularCall>) {
+    if (record != nullptr && record->may_carry() && run_like_last(entry, *record, words, result)) {
+      if (!result.done && copies_may_be_needed()) leave_on_copies(entry, record->ranks, words, result);
+      return;
+    }
+  }
   Call call(entry.function, words, entry.large_counts);
   if (call.left_to_mpi()) {
     result.native_because = native_because::kArguments;
@@ -167,6 +199,7 @@ void run_known(EntryPoint& entry, const Word64* words, CallResult& result) {
   // The arguments of a call that is always native need no look.
   if (const char* const reason = why_never_carried(record); reason != nullptr && !copies_may_be_needed()) {
     result.native_because = reason;
+    if (record != nullptr && !ever_asked_for_rank_order()) always_native = {entry.comm(words), last_record.generation};
   } else {
     with_kind(entry.function, [&]<class Call>(KindOfCall<Call>) { run<Call>(entry, record, words, result); });
   }
@@ -181,7 +214,8 @@ void run_blocking(EntryPoint& entry, const Word64* words, CallResult& result) {
   }
   run_known(entry, words, result);
   if (entry.function.reduces && (!result.done || result.on_copies)) tell_if_not_covered(handle_from<MPI_Comm>(entry.comm(words)), entry.name(), result);
-  note_algorithm(result.algorithm);
+  if (result.done) note_algorithm(result.algorithm);
+  else note_native();
 }
 
 void tell_ended(const CallResult& result) {

@@ -17,6 +17,7 @@
 namespace crossrail::mpi {
 
 constinit thread_local LastRecord last_record;
+constinit thread_local AlwaysNative always_native;
 constinit std::atomic<std::uint64_t> generation_of_records{1};
 
 namespace {

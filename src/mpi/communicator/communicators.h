@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -10,8 +11,10 @@
 #include "mpi/communicator/call_turn.h"
 #include "mpi/communicator/early_opening.h"
 #include "mpi/communicator/first_calls.h"
+#include "mpi/communicator/other_calls.h"
 #include "mpi/communicator/persistent_slot.h"
 #include "mpi/library/flavour.h"
+#include "mpi/arguments/regular_call.h"
 #include "mpi/arguments/vector_call.h"
 
 namespace crossrail::mpi {
@@ -27,6 +30,7 @@ struct CommunicatorRecord {
   std::unique_ptr<Communicator> communicator;  // If null, every call is native.
   CallTurn turn;                               // Handled blocking calls take turns.
   VectorCall::Facts facts;                     // These are facts about blocking v-collectives.
+  std::optional<RegularCall> last_regular;     // It is the last blocking call with equal blocks or of a reduction that had to be surveyed.
   PersistentSlots persistent;
   std::atomic<int> uses{1};                    // The MPI communicator and every pending or persistent call hold one use.
   bool freed = false;                          // The MPI communicator no longer exists.
@@ -49,7 +53,6 @@ struct LastRecord {
   std::uint64_t generation = 0;
 };
 extern constinit thread_local LastRecord last_record;
-extern std::atomic<std::uint64_t> generation_of_records;  // It grows whenever a record is deleted.
 
 // Keeps a record alive until `unuse`, even after its communicator has been freed.
 void use(CommunicatorRecord& record);

@@ -61,11 +61,13 @@ void MpiLinks::trace_ends(Span span) const {
   for (std::size_t one = span.first; one < span.end; ++one) trace::end(posted_[one].traced);
 }
 
+int MpiLinks::tag_of_call() const { return kTagsACall * static_cast<int>(call_.number % kCallsInTags * kSlotsInTags + placement_.slot); }
+
 // A message that is longer than MPI's counts allow is sent in parts.
 Status MpiLinks::post(const Message& message, std::byte* data, std::size_t bytes) {
   const MessageSpace& space = peers_->notices->space();
   const int rank = space.rank_of(message.peer);
-  const int tag = space.first_tag(message.receive ? space.own_key : space.key_of(message.peer)) + call_tag_ + message.tag;
+  const int tag = space.first_tag(message.receive ? space.own_key : space.key_of(message.peer)) + tag_of_call() + message.tag;
   int number = 0;
   do {
     const int part = static_cast<int>(std::min(bytes, kMostMessageBytes));
@@ -251,7 +253,6 @@ Status MpiLinks::agree_on_largest(std::uint32_t mine, std::uint32_t& largest) {
 
 void MpiLinks::begin_call(std::uint64_t shape_hash, std::uint64_t block_bytes, bool in_place) {
   call_ = {call_.number + 1, shape_hash, block_bytes, in_place ? 1u : 0u};
-  call_tag_ = kTagsACall * static_cast<int>(call_.number % kCallsInTags * kSlotsInTags + placement_.slot);
   if (messages_open()) tell_call();
   if (fiber_ == nullptr && call_.number % kCallsAClosing == 0) close_private_communicators();
 }

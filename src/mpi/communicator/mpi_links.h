@@ -81,6 +81,7 @@ class MpiLinks final : public Links {
   };
   // Notices and agreements use the other tags (mpi_links.cpp).
   static int tag_of(Channel channel) { return channel == Channel::blocks ? 0 : 2; }
+  int tag_of_call() const;  // It is added to that of the communicator and that of the channel.
   Status post(const Message& message, std::byte* data, std::size_t bytes);
   // One round of an agreement. Errors: those of post and of wait_posted.
   Status exchange_agreement(int to, int from);
@@ -116,7 +117,6 @@ class MpiLinks final : public Links {
   std::shared_ptr<MpiPeers> peers_;
   Placement placement_;
   ErrorNotices::Call call_;
-  int call_tag_ = 0;
   ControlBlock* control_ = nullptr;
   std::unique_ptr<SharedMemory> node_memory_;
   GrowableBuffer exported_;

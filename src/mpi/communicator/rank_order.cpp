@@ -15,9 +15,6 @@ namespace {
 
 constexpr const char* kVariable = "CROSSRAIL_REPRODUCIBLE";
 
-// Returns whether any communicator of this process has a setting for it.
-bool ever_asked_for() { return process_settings().reproducible != 0 || info_key_was_given(); }
-
 const char* reason_of(const CallResult& carried) {
   if (carried.native_because == nullptr) return "such calls are never carried under this MPI library";
   return carried.native_because == native_because::kArguments ? "its operation or its type is none that crossrail combines" : carried.native_because;
@@ -41,10 +38,12 @@ bool asks(MPI_Comm comm, bool otherwise) {
 
 }  // namespace
 
-bool rank_order_from_the_start(MPI_Comm comm) { return ever_asked_for() && asks(comm, in_environment()); }
+bool ever_asked_for_rank_order() { return process_settings().reproducible != 0 || info_key_was_given(); }
+
+bool rank_order_from_the_start(MPI_Comm comm) { return ever_asked_for_rank_order() && asks(comm, in_environment()); }
 
 void tell_if_not_covered(MPI_Comm comm, const char* function, const CallResult& carried) {
-  if ((carried.done && !carried.on_copies) || !ever_asked_for() || comm == handles().comm_null) return;
+  if ((carried.done && !carried.on_copies) || !ever_asked_for_rank_order() || comm == handles().comm_null) return;
   if (carried.native_because == native_because::kNoRecord) return;  // MPI may not be running.
   int rank = 0, size = 0;
   if (pmpi().Comm_rank(comm, &rank) != MPI_SUCCESS || pmpi().Comm_size(comm, &size) != MPI_SUCCESS) return;

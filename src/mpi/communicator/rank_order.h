@@ -6,6 +6,9 @@
 
 namespace crossrail::mpi {
 
+// Returns whether the environment or any communicator of this process has a setting for it.
+bool ever_asked_for_rank_order();
+
 // Returns whether the very first reduction opens `comm`: its info key says so, or else the environment. Both must be the same on all ranks.
 // Configuration files need not be, so their settings hold only once a communicator is open.
 bool rank_order_from_the_start(MPI_Comm comm);

@@ -60,6 +60,8 @@ using crossrail::mpi::Word64;
   CROSSRAIL_EXPORT Word64 symbol(WORDS(words)) {                                                                       \
     using namespace crossrail::mpi;                                                                                    \
     static EntryPoint entry(#symbol, c_name, {Function::row, Form::form, Language::c, large});                         \
+    Word64 returned = 0;                                                                                               \
+    if (hand_on_if_always_native(entry, returned, NAMES(words))) return returned;                                      \
     return offer<CArguments>(entry, {NAMES(words)});                                                                   \
   }
 // Each name has a PMPI_ twin: tools that wrap calls on some ranks only make those ranks call that one, and all ranks must come to the same

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <tuple>
 #include <utility>
 
 #include "mpi/calls/blocking.h"
@@ -12,6 +13,7 @@
 #include "mpi/communicator/other_calls.h"
 #include "mpi/communicator/unanswered.h"
 #include "mpi/observe/traced_calls.h"
+#include "mpi/observe/traffic.h"
 #include "mpi/requests/request_times.h"
 
 namespace crossrail::mpi {
@@ -65,6 +67,19 @@ Word64 offer_request(EntryPoint& entry, const Word64 (&words)[count]) {
   Unanswered::note_made(result, request);
   if (observed.began_ns != 0) tell_request_made(observed, result, request);
   return result.code;
+}
+
+// Hands on a blocking call that is native without a look at its arguments. The last word is its communicator.
+template <class... Words>
+[[gnu::always_inline]] inline bool hand_on_if_always_native(EntryPoint& entry, Word64& returned, Words... words) {
+  const Word64 comm = std::get<sizeof...(words) - 1>(std::make_tuple(words...));
+  if (entry.form != Form::blocking || counting() || !is_always_native(comm)) return false;
+  {
+    const InNextCall inside;
+    returned = entry.next(words...);
+  }
+  note_native();
+  return true;
 }
 
 template <class Arguments, std::size_t count>

@@ -58,6 +58,11 @@ void note_traffic(const PlanSummary& plan) {
   if (!plan.native && counting()) add(plan);
 }
 
+void note_native() {
+  traffic_of_last_call = {};
+  algorithm_of_last_call = "native";
+}
+
 crossrail_traffic last_traffic() { return traffic_of_last_call; }
 
 std::string traffic_json() {

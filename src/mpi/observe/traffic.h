@@ -12,6 +12,9 @@ namespace crossrail::mpi {
 void note_traffic(const Plan* plan);
 void note_traffic(const PlanSummary& plan);
 
+// This thread's last call was native.
+void note_native();
+
 // Returns the traffic of this thread's last call, which is all zero if the call was native.
 crossrail_traffic last_traffic();
 
