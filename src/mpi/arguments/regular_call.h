@@ -32,7 +32,6 @@ class RegularCall {
     recv_.type = handle_from<MPI_Datatype>(received[1]);
     send_.type = handle_from<MPI_Datatype>(sent[1]);
     if (reduces_) op_ = handle_from<MPI_Op>(words[4]);
-    negative_ = recv_count_ < 0 || (send_count_ < 0 && !in_place());
   }
   MPI_Comm comm() const { return comm_; }
   // Asked of a call that has been surveyed and handled: returns whether a call of the same function with these words is alike in everything but its
@@ -40,7 +39,7 @@ class RegularCall {
   bool becomes(const MpiFunction& function, const Word64* words, bool large_counts);
   // Returns whether MPI refuses these arguments before it communicates. The call is then left to it, so that the error is MPI's own.
   bool left_to_mpi() const {
-    if (negative_ || recv_.type == handles().type_null || recv_.address == MPI_IN_PLACE) return true;
+    if (recv_count_ < 0 || (send_count_ < 0 && !in_place()) || recv_.type == handles().type_null || recv_.address == MPI_IN_PLACE) return true;
     if (in_place()) return false;
     return send_.type == handles().type_null || (send_.address == recv_.address && refuses_equal_sides());
   }
@@ -93,7 +92,6 @@ class RegularCall {
   MPI_Op op_{};
   Collective collective_;
   bool reduces_ = false;
-  bool negative_ = false;
   bool unequal_ = false;
   std::uint64_t block_bytes_ = 0;
   Reduction reduction_;

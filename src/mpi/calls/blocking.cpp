@@ -161,17 +161,17 @@ bool run_like_last(EntryPoint& entry, CommunicatorRecord& record, const Word64* 
   return true;
 }
 
-[[gnu::noinline, gnu::cold]] void leave_on_copies(EntryPoint& entry, int ranks, const Word64* words, CallResult& result) {
+[[gnu::noinline, gnu::cold]] void leave_on_copies(EntryPoint& entry, const Word64* words, CallResult& result) {
   RegularCall::Facts facts;
   RegularCall call(entry.function, words, entry.large_counts);
-  if (call.survey(ranks, facts).answer != Survey::Answer::refused) call_on_copies(entry, words, sides_of(entry, call, facts), result);
+  if (needs_copies(call, facts)) call_on_copies(entry, words, sides_of(entry, call, facts), result);
 }
 
 template <class Call>
 void run(EntryPoint& entry, CommunicatorRecord* record, const Word64* words, CallResult& result) {
   if constexpr (std::is_same_v<Call, RegularCall>) {
     if (record != nullptr && record->may_carry() && run_like_last(entry, *record, words, result)) {
-      if (!result.done && copies_may_be_needed()) leave_on_copies(entry, record->ranks, words, result);
+      if (!result.done && copies_may_be_needed()) leave_on_copies(entry, words, result);
       return;
     }
   }

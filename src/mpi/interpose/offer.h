@@ -23,10 +23,14 @@ void tell_call_begins(ObservedCall& call);
 void tell_call_ended(ObservedCall& call, const CallResult& result);
 void tell_request_made(ObservedCall& call, const CallResult& result, const RequestsAt& request);
 
+template <class... Words>
+[[gnu::always_inline]] inline Word64 hand_on(NextCall& next, Words... words) {
+  const InNextCall inside;
+  return next(words...);
+}
 template <std::size_t... index>
 Word64 call_next(NextCall& next, const Word64* words, std::index_sequence<index...>) {
-  const InNextCall inside;
-  return next(words[index]...);
+  return hand_on(next, words[index]...);
 }
 
 // `Arguments` says what the words mean in a language:
@@ -74,10 +78,7 @@ template <class... Words>
 [[gnu::always_inline]] inline bool hand_on_if_always_native(EntryPoint& entry, Word64& returned, Words... words) {
   const Word64 comm = std::get<sizeof...(words) - 1>(std::make_tuple(words...));
   if (entry.form != Form::blocking || counting() || !is_always_native(comm)) return false;
-  {
-    const InNextCall inside;
-    returned = entry.next(words...);
-  }
+  returned = hand_on(entry.next, words...);
   note_native();
   return true;
 }
