@@ -2,7 +2,7 @@
 # machine and run there by run_gpu_tests.sh, so keep its list like the one here.
 
 # They are position-independent: they have no copies of Open MPI's objects, whose sizes differ between its versions.
-foreach(program alltoall allreduce gatherings algorithms kinds reuse types vectors pending on_stream streams killed mps_killed pid_spaces waits owners contexts)
+foreach(program alltoall allreduce gatherings rooted algorithms kinds reuse types vectors pending on_stream streams killed mps_killed pid_spaces waits owners contexts)
   add_executable(device_${program} device_${program}.cpp)
   set_target_properties(device_${program} PROPERTIES EXCLUDE_FROM_ALL ${left_out})
   target_include_directories(device_${program} SYSTEM PRIVATE ${CROSSRAIL_CUDA_INCLUDE} ${CROSSRAIL_OPENMPI_INCLUDE})
@@ -26,14 +26,14 @@ function(gpu_test name program)
   endforeach()
 endfunction()
 
-foreach(program alltoall allreduce gatherings algorithms kinds reuse types vectors pending on_stream waits)
+foreach(program alltoall allreduce gatherings rooted algorithms kinds reuse types vectors pending on_stream waits)
   gpu_test(device_${program} device_${program})
 endforeach()
 gpu_test(device_allreduce_packets device_allreduce LAUNCH -x CROSSRAIL_ALLREDUCE=ll_one_shot)
 gpu_test(device_on_stream_packets device_on_stream LAUNCH -x CROSSRAIL_ALLTOALL=hybrid -x CROSSRAIL_ALLREDUCE=ll_one_shot)
 gpu_test(device_on_stream_ll128 device_on_stream LAUNCH -x CROSSRAIL_ALLTOALL=ll128 -x CROSSRAIL_ALLREDUCE=ll128_one_shot)
 gpu_test(device_allreduce_ll128 device_allreduce LAUNCH -x CROSSRAIL_ALLREDUCE=ll128_one_shot)
-foreach(program alltoall allreduce gatherings kinds reuse pending waits vectors)
+foreach(program alltoall allreduce gatherings rooted kinds reuse pending waits vectors)
   gpu_test(device_nodes_${program} device_${program} BEFORE ${CMAKE_CURRENT_SOURCE_DIR}/two_nodes.sh)
 endforeach()
 foreach(mode busy threads visible rotated split)

@@ -50,6 +50,7 @@ const DeviceLayout* device_gaps_of(const Side& side) {
 }
 
 DeviceSide on_device(const Side& side) {
+  if (side.count == 0 || side.facts.bytes == 0) return {nullptr, 0, false, true};
   if (side.facts.in_a_row_of(side.count)) return {moved(side.address, side.facts.lower), side.count * side.facts.bytes, false};
   // Taking the type apart pays only for device memory.
   const Span span = span_of(side);
