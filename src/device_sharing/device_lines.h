@@ -64,6 +64,8 @@ struct alignas(kCacheLineBytes) DeviceDescriptorLine {
 struct alignas(kCacheLineBytes) ExportedAllocation {
   std::atomic<std::uint64_t> version;  // It grows with every allocation that the entry is given to.
   std::atomic<std::uint64_t> refused;  // It is a version that some peer could not map.
+  std::atomic<std::uint64_t> freed;    // It is a version whose allocation the program has freed (freed_memory.h).
+  std::atomic<std::uint64_t> holders;  // It counts who has that version mapped.
   std::int64_t list;                   // It is the descriptor of a file that lists the handle's descriptors, or -1 if there is none.
   std::uint64_t allocation, base;      // They are those of its owner's process.
   crossrail_handle handle;

@@ -14,6 +14,7 @@ void PeerMappings::drop(int entry) {
   close_descriptors(own.descriptors);
   if (own.list >= 0) ::close(own.list);
   if (own.pinned) --pins_;
+  if (own.watched) freed_memory::forget(this, &own);
   own = Own{};
 }
 
@@ -89,7 +90,8 @@ int PeerMappings::oldest_entry() const {
 // There must be room without taking the place of what has been used of late. What alone exceeds the limit is mapped for each call.
 bool PeerMappings::has_room(const crossrail_memory& memory, int entry) const {
   const std::uint64_t kept = bytes_of_[static_cast<std::size_t>(control_.node_rank())], most = limits_.most_mapped_bytes;
-  if (memory.bytes <= most && kept + memory.bytes > most && !is_idle(oldest_mapped())) return false;
+  const std::uint64_t more = is_watched(memory.bytes) ? 0 : memory.bytes;
+  if (more <= most && kept + more > most && !is_idle(oldest_mapped())) return false;
   return entry >= 0 || free_entry() >= 0 || is_idle(oldest_entry());
 }
 
@@ -158,6 +160,11 @@ void PeerMappings::hand_out(const ExportedSide& mine) {
   exported.handle = crossrail_handle{};
   if (device::module()->export_memory(&own.memory, &exported.handle, own.descriptors.data()) != nullptr) exported.handle = crossrail_handle{};
   own.descriptors.resize(exported.handle.chunk_count);
+  if (mine.residency == Residency::device && is_watched(exported.handle.bytes)) {
+    if (own.watched) freed_memory::forget(this, &own);
+    own.watched = true;
+    freed_memory::watch_own(this, &own, own.memory, {&exported.freed, &exported.holders, mine.version});
+  }
   bool all = true;
   for (int peer = 0; peer < control_.node_size() && !own.descriptors.empty(); ++peer) {
     const bool maps = peer != rank && lines_[peer].identity != 0;  // A rank without a queue does not map it.

@@ -26,6 +26,7 @@ PeerMappings::PeerMappings(DeviceLines* lines, ControlBlock& control, const Limi
 
 PeerMappings::~PeerMappings() {
   for (int entry = 0; entry < entries_; ++entry) drop(entry);
+  freed_memory::forget_all(this);
 }
 
 ParcelLabel PeerMappings::label(int owner, int entry, int receiver) const {
@@ -48,7 +49,9 @@ void PeerMappings::drop_withdrawn(const DeviceDescriptors& all) {
 void PeerMappings::forget(int owner, int entry) {
   Mapped& one = mapped_[index(owner, entry)];
   bytes_of_[static_cast<std::size_t>(owner)] -= one.bytes;
+  const bool watched = one.watched;
   one = Mapped{};
+  if (watched) freed_memory::forget(this, &one);
 }
 
 void PeerMappings::keep(MappedSide side, const DeviceDescriptors& all) {
@@ -105,11 +108,15 @@ Status PeerMappings::open(const OpenQueue& queue, int owner, const ExportedSide&
   Mapped& one = mapped_[index(owner, side.entry)];
   one.version = side.version;
   one.used = calls_;
-  one.bytes = side.residency == Residency::staged ? 0 : lines_[owner].exported[side.entry].handle.bytes;  // Memory of ours goes when it is idle.
+  ExportedAllocation& its = lines_[owner].exported[side.entry];
+  const bool ours = side.residency == Residency::staged;  // It goes when it is idle.
+  one.bytes = ours || is_watched(its.handle.bytes) ? 0 : its.handle.bytes;
   bytes_of_[static_cast<std::size_t>(owner)] += one.bytes;
   if (owner == control_.node_rank() || queue.handle == nullptr) return {};
   const Status mapped = map_one(queue, owner, side);
-  if (!mapped.ok()) lines_[owner].exported[side.entry].refused.store(side.version, std::memory_order_release);
+  if (!mapped.ok()) its.refused.store(side.version, std::memory_order_release);
+  one.watched = mapped.ok() && !ours && is_watched(its.handle.bytes);
+  if (one.watched) freed_memory::watch_mapping(this, &one, one.mapping, {&its.freed, &its.holders, side.version});
   return mapped;
 }
 

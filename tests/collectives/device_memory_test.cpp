@@ -1,7 +1,10 @@
 // Device memory comes and goes. These tests check what is mapped, staged, kept and let go of, with ranks as threads.
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 
+#include "device_sharing/freed_memory.h"
 #include "tests/collectives/device_case.h"
 
 namespace crossrail::tests {
@@ -152,6 +155,38 @@ TEST_F(Memory, is_let_go_of) {
       EXPECT_EQ(pieces_now(communicator), own + 3 * 2 + mapped);
     });
   }
+}
+
+// An arena is larger than all that may stay mapped. It stays so all the same, and is let go of without a call when the program frees it.
+TEST_F(Memory, of_an_arena_stays_mapped_until_it_is_freed) {
+  virtual_world::WorldOptions options = pushed_to_memory();
+  options.settings.device_staged_uses = 0;
+  options.settings.device_mapped_bytes = std::uint64_t{1} << 20;
+  virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
+    for (int again = 0; again < 2; ++again) {
+      constexpr std::size_t kBlock = 5000;
+      const int before = pieces_now(communicator);
+      auto* const arena = static_cast<std::byte*>(host_device_alloc(freed_memory::kLargeBytes, HOST_DEVICE_PLAIN));
+      ASSERT_NE(arena, nullptr);
+      int maps = 0;
+      for (std::uint64_t call = 1; call <= 20; ++call) {
+        std::byte* const send = arena + call * 100'000;
+        std::byte* const recv = send + (freed_memory::kLargeBytes >> 1);
+        DeviceCase text(communicator, alltoall_shape(kBlock), {});
+        text.fill(call, static_cast<std::byte*>(host_device_touchable(send)));
+        DeviceBuffers buffers({send, recv}, kBlock * 3);
+        ASSERT_TRUE(run_collective(communicator.slot(), alltoall_shape(kBlock), buffers).status.ok());
+        EXPECT_EQ(text.wrong(call, static_cast<std::byte*>(host_device_touchable(recv))), "") << call;
+        if (call == 1) maps = maps_now(communicator);
+      }
+      EXPECT_EQ(maps_now(communicator), maps) << "mapped again";
+      EXPECT_GT(pieces_now(communicator), before + 3) << "nothing was mapped";
+      host_device_free(arena);
+      freed_memory::await_unmapped();
+      for (int looks = 0; pieces_now(communicator) > before && looks < 5000; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      EXPECT_EQ(pieces_now(communicator), before);
+    }
+  });
 }
 
 TEST_F(Memory, of_ours_is_given_back_when_it_is_not_needed) {
