@@ -12,6 +12,7 @@ namespace crossrail {
 PeerMappings::PeerMappings(DeviceLines* lines, ControlBlock& control, const Limits& limits)
     : lines_(lines),
       control_(control),
+      own_(static_cast<std::size_t>(limits.entries)),
       limits_(limits),
       mapped_(static_cast<std::size_t>(control.node_size()) * DeviceLines::kExported),
       withdrawn_by_(static_cast<std::size_t>(control.node_size())),
@@ -40,8 +41,8 @@ void PeerMappings::drop_withdrawn(const DeviceDescriptors& all) {
   for (int owner = 0; owner < control_.node_size(); ++owner) {
     for (std::uint64_t& next = withdrawn_by_[static_cast<std::size_t>(owner)]; next < all[static_cast<std::size_t>(owner)].withdrawn; ++next) {
       const std::uint64_t which = lines_[owner].withdrawn[next % DeviceLines::kWithdrawn].load(std::memory_order_relaxed);
-      const int entry = static_cast<int>(which & 0xff);
-      if (mapped_[index(owner, entry)].version == which >> 8) forget(owner, entry);
+      const int entry = static_cast<int>(which & 0xfff);
+      if (mapped_[index(owner, entry)].version == which >> 12) forget(owner, entry);
     }
   }
 }

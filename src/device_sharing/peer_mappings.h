@@ -15,7 +15,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <algorithm>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "base/status.h"
@@ -30,6 +32,7 @@ namespace crossrail {
 class PeerMappings {
  public:
   struct Limits {
+    int entries;                      // An owner exports at most so many allocations at a time, DeviceLines::kExported at most.
     std::uint64_t staged_uses;        // Memory is used this many times before it is mapped.
     std::uint64_t most_mapped_bytes;  // It limits what an owner's program has mapped between calls, apart from large allocations. 0 holds for all.
   };
@@ -101,7 +104,8 @@ class PeerMappings {
   }
   // Returns whether memory of so many bytes stays mapped until it has been freed. All ranks come to the same answer.
   bool is_watched(std::uint64_t bytes) const { return bytes >= freed_memory::kLargeBytes && limits_.most_mapped_bytes > 0; }
-  static constexpr int kMostPinned = DeviceLines::kExported - 64;
+  // Some entries are left to calls that are not under way when they return.
+  int most_pinned() const { return limits_.entries - std::min(64, limits_.entries / 4); }
   int entry_of(const crossrail_memory& memory) const;
   int entry_for(const crossrail_memory& memory);
   bool is_mapped(int entry) const;
@@ -127,7 +131,8 @@ class PeerMappings {
 
   DeviceLines* lines_;
   ControlBlock& control_;
-  Own own_[DeviceLines::kExported];
+  std::vector<Own> own_;
+  std::unordered_map<AllocationKey, int, AllocationHash> entries_of_;  // It finds the entry of an allocation.
   Limits limits_;
   int entries_ = 0;  // This many have been used so far.
   int pins_ = 0;

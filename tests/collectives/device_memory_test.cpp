@@ -91,7 +91,9 @@ TEST_F(Memory, of_many_buffers_stays_mapped) {
 // When there is more than can be mapped, nothing is mapped in place of what is in use, and the others are staged. When that has gone, they are
 // mapped.
 TEST_F(Memory, of_too_many_buffers_is_staged) {
-  virtual_world::world({0, 0}, pushed_to_memory(), [](Communicator& communicator) {
+  virtual_world::WorldOptions options = pushed_to_memory();
+  options.settings.device_buffers = 256;
+  virtual_world::world({0, 0}, options, [](Communicator& communicator) {
     Turns turns(communicator, 300);
     turns.settle();
     const int before = maps_now(communicator), staged = turns.round();
@@ -205,7 +207,9 @@ TEST_F(Memory, of_ours_is_given_back_when_it_is_not_needed) {
 // Calls in streams keep their memory mapped, and take nothing from others. When they have too much, they are refused, until
 // the program frees some.
 TEST_F(Memory, of_many_stream_calls_is_kept) {
-  virtual_world::world({0, 0}, pushed_to_memory(), [](Communicator& communicator) {
+  virtual_world::WorldOptions options = pushed_to_memory();
+  options.settings.device_buffers = 256;
+  virtual_world::world({0, 0}, options, [](Communicator& communicator) {
     void* const stream = host_device_open_stream();
     const auto call_all = [&](int count) {
       int refused = 0;
@@ -227,6 +231,27 @@ TEST_F(Memory, of_many_stream_calls_is_kept) {
     EXPECT_EQ(call_all(60), 0);
     EXPECT_GT(call_all(200), 0);
     EXPECT_EQ(call_all(60), 0);
+    host_device_close_stream(stream);
+  });
+}
+
+// A thousand pairs of buffers live at the same time are mapped once, in a stream's order, too.
+TEST_F(Memory, of_a_thousand_stream_calls_is_kept) {
+  virtual_world::world({0, 0}, pushed_to_memory(), [](Communicator& communicator) {
+    void* const stream = host_device_open_stream();
+    std::vector<std::unique_ptr<DeviceCase>> cases;
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+      cases.push_back(std::make_unique<DeviceCase>(communicator, alltoall_shape(700), Kinds{}));
+      cases.back()->fill(i, cases.back()->send().touch());
+      ASSERT_TRUE(run_on_stream(communicator, alltoall_shape(700), cases.back()->buffers(), stream).ok()) << i;
+    }
+    host_device_wait(stream);
+    for (std::uint64_t i = 0; i < 1000; ++i) EXPECT_EQ(cases[i]->wrong(i, cases[i]->recv().touch()), "") << i;
+    EXPECT_TRUE(communicator.slot().control->barrier().ok());
+    const int before = maps_now(communicator);
+    for (std::uint64_t i = 0; i < 1000; ++i) ASSERT_TRUE(run_on_stream(communicator, alltoall_shape(700), cases[i]->buffers(), stream).ok()) << i;
+    host_device_wait(stream);
+    EXPECT_EQ(maps_now(communicator), before);
     host_device_close_stream(stream);
   });
 }
