@@ -81,6 +81,7 @@ struct DeviceLines {
   std::uint64_t socket;                            // It is the socket for its file descriptors.
   std::uint64_t identity;                          // It is the identity of its device.
   std::uint64_t waits;                             // It is 1 if its module has kernels that wait for peers.
+  std::uint64_t concurrent;                        // It is 1 if such kernels of several processes run on its device at the same time.
   std::int64_t pid;
   ExportedAllocation exported[kExported];
   std::atomic<std::uint64_t> withdrawn[kWithdrawn];  // They are stored in turn, by number, as version << 12 | entry.
