@@ -264,6 +264,7 @@ int main(int argc, char** argv) {
   if (!start(&argc, &argv)) return kSkip;
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "free") freed_memory_is_free();
+  if (mode == "arena") arenas_are_mapped_once();
   if (mode == "chunks") chunks_stay_mapped();
   if (mode == "many") many_buffers(), many_in_streams();
   if (mode == "copies") copies_are_not_overtaken();
