@@ -53,13 +53,17 @@ unsigned long long access_of(const void* pointer, int device) {
   return driver().get_access(&flags, &location, address(pointer)) == kSuccess ? flags : static_cast<unsigned long long>(CU_MEM_ACCESS_FLAGS_PROT_NONE);
 }
 
+// Finds the thread's context and its device.
+bool is_current(Context& now, int& device) {
+  return driver().current_context(&now) == kSuccess && now != nullptr && driver().context_device(&device) == kSuccess;
+}
+
 // Memory that the program has mapped itself has no context, and at this address perhaps only the thread's own device reaches it. Memory of
 // a pool has none either, and its device may have no context in this process.
 void find_who_reaches(const void* pointer, Facts& facts) {
   Context now = nullptr;
   int device = -1;
-  if (driver().current_context(&now) != kSuccess || now == nullptr || driver().context_device(&device) != kSuccess) return;
-  if (device == facts.ordinal) return;
+  if (!is_current(now, device) || device == facts.ordinal) return;
   const bool used_there = primary_is_active(facts.ordinal);
   if (used_there && access_of(pointer, device) == CU_MEM_ACCESS_FLAGS_PROT_NONE) return;
   if (used_there && access_of(pointer, facts.ordinal) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return;
@@ -76,16 +80,6 @@ bool only_devices_touch(const void* pointer) {
   char byte = 0;
   iovec here{&byte, 1}, there{const_cast<void*>(pointer), 1};
   return process_vm_readv(getpid(), &here, 1, &there, 1, 0) < 0 && errno == EFAULT;
-}
-
-// Such memory is used by the thread's own device.
-void make_memory_of_this_device(Facts& facts) {
-  Context now = nullptr;
-  int device = -1;
-  if (driver().current_context(&now) != kSuccess || now == nullptr || driver().context_device(&device) != kSuccess) return;
-  facts.device = true;
-  facts.ordinal = device;
-  facts.context = now;
 }
 
 void* as_shareable(int descriptor) { return reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)); }
@@ -126,7 +120,7 @@ Facts facts_of(const void* pointer) {
   if (driver().pointer_attributes(4, wanted, values, address(pointer)) != kSuccess || type == 0) return {};
   Facts facts{true, type == CU_MEMORYTYPE_DEVICE, managed != 0, ordinal, context};
   if (facts.device && !facts.managed && context == nullptr) find_who_reaches(pointer, facts);
-  if (!facts.device && !facts.managed && only_devices_touch(pointer)) make_memory_of_this_device(facts);
+  if (!facts.device && !facts.managed && only_devices_touch(pointer)) facts.device = is_current(facts.context, facts.ordinal);
   return facts;
 }
 

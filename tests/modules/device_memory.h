@@ -204,11 +204,8 @@ class Memory {
         break;
       case Kind::chunks:
       case Kind::chunks_private:
-        chunks_ = new Chunks(bytes_, kind_ == Kind::chunks);
-        address = chunks_->address;
-        break;
       case Kind::numa:
-        chunks_ = new Chunks(bytes_, false, CU_MEM_LOCATION_TYPE_HOST_NUMA);
+        chunks_ = new Chunks(bytes_, kind_ == Kind::chunks, kind_ == Kind::numa ? CU_MEM_LOCATION_TYPE_HOST_NUMA : CU_MEM_LOCATION_TYPE_DEVICE);
         address = chunks_->address;
         break;
       case Kind::pool_default:

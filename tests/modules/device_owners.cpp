@@ -69,16 +69,38 @@ void freed_memory_is_free() {
 
 // Programs with a pool of their own have most of the device as one allocation. Calls on parts of it must be as quick as calls on small allocations, and
 // once the program has freed it and the ranks have met, there is room for the next one.
+constexpr std::size_t kArenaBlock = 65536;
+
+double us_of_calls(const void* send, void* recv) {
+  constexpr int kCalls = 200, kBytes = static_cast<int>(kArenaBlock);
+  const double began = MPI_Wtime();
+  for (int call = 0; call < kCalls; ++call) {
+    if (MPI_Alltoall(send, kBytes, MPI_BYTE, recv, kBytes, MPI_BYTE, MPI_COMM_WORLD) != MPI_SUCCESS) complain("an error");
+  }
+  return (MPI_Wtime() - began) * 1e6 / kCalls;
+}
+
+// One call with fresh data, compared with the definition.
+void call_in_arena(char* send, char* recv) {
+  const std::size_t part = kArenaBlock * static_cast<std::size_t>(size);
+  std::vector<unsigned char> content(part), got(part), right(part);
+  ++rounds;
+  for (int peer = 0; peer < size; ++peer) {
+    const std::size_t at = static_cast<std::size_t>(peer) * kArenaBlock;
+    fill_random(content.data() + at, kArenaBlock, block_key(rounds, rank, peer));
+    fill_random(right.data() + at, kArenaBlock, block_key(rounds, peer, rank));
+  }
+  require(cudaMemcpy(send, content.data(), part, cudaMemcpyHostToDevice), "to the device");
+  require(cudaMemset(recv, 0xC3, part), "poison");
+  require(cudaDeviceSynchronize(), "device");
+  if (MPI_Alltoall(send, static_cast<int>(kArenaBlock), MPI_BYTE, recv, static_cast<int>(kArenaBlock), MPI_BYTE, MPI_COMM_WORLD) != MPI_SUCCESS) complain("an error");
+  require(cudaMemcpy(got.data(), recv, part, cudaMemcpyDeviceToHost), "to the host");
+  if (got != right) complain("a call in an arena, round %lu", static_cast<unsigned long>(rounds));
+}
+
 void arenas_are_mapped_once() {
   const int sharing = (size + devices - 1) / devices;
-  Exchange small({65536, Kind::device, Kind::device});
-  const auto timed = [](const void* send, void* recv) {
-    const double began = MPI_Wtime();
-    for (int call = 0; call < 200; ++call) {
-      if (MPI_Alltoall(send, 65536, MPI_BYTE, recv, 65536, MPI_BYTE, MPI_COMM_WORLD) != MPI_SUCCESS) complain("an error");
-    }
-    return (MPI_Wtime() - began) * 1e6 / 200;
-  };
+  Exchange small({kArenaBlock, Kind::device, Kind::device});
   us_of(small, 50);
   const std::size_t bytes = free_bytes() / 100 * 85 / static_cast<std::size_t>(sharing);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -87,25 +109,10 @@ void arenas_are_mapped_once() {
     const cudaError_t made = cudaMalloc(reinterpret_cast<void**>(&arena), bytes);
     if (made != cudaSuccess) complain("time %d: %s, %zu MiB free", again, cudaGetErrorString(made), free_bytes() / kMiB);
     if (made != cudaSuccess) MPI_Abort(MPI_COMM_WORLD, 4);
-    const std::size_t part = 65536 * static_cast<std::size_t>(size);
-    std::vector<unsigned char> content(part), got(part), right(part);
-    for (std::size_t call = 0; call < 20; ++call) {
-      char* const send = arena + call * 3 * part + bytes / 7 / 16 * 16;
-      char* const recv = send + bytes / 2 / 16 * 16;
-      ++rounds;
-      for (int peer = 0; peer < size; ++peer) {
-        const std::size_t at = static_cast<std::size_t>(peer) * 65536;
-        fill_random(content.data() + at, 65536, block_key(rounds, rank, peer));
-        fill_random(right.data() + at, 65536, block_key(rounds, peer, rank));
-      }
-      require(cudaMemcpy(send, content.data(), part, cudaMemcpyHostToDevice), "to the device");
-      require(cudaMemset(recv, 0xC3, part), "poison");
-      require(cudaDeviceSynchronize(), "device");
-      if (MPI_Alltoall(send, 65536, MPI_BYTE, recv, 65536, MPI_BYTE, MPI_COMM_WORLD) != MPI_SUCCESS) complain("an error");
-      require(cudaMemcpy(got.data(), recv, part, cudaMemcpyDeviceToHost), "to the host");
-      if (got != right) complain("an arena: call %zu is wrong", call);
-    }
-    const double in_arena = timed(arena, arena + bytes / 2 / 16 * 16), apart = us_of(small, 200);
+    char* const send = arena + bytes / 7 / 16 * 16;
+    char* const recv = arena + bytes / 2 / 16 * 16;
+    for (std::size_t call = 0; call < 20; ++call) call_in_arena(send + call * 3'000'016, recv + call * 3'000'016);
+    const double in_arena = us_of_calls(send, recv), apart = us_of(small, 200);
     if (rank == 0) std::printf("an arena of %zu MiB: %.1f us a call, small allocations %.1f us\n", bytes / kMiB, in_arena, apart);
     if (size <= devices && in_arena > 2 * apart + 20) complain("an arena: %.0f us a call, small allocations %.0f", in_arena, apart);
     require(cudaFree(arena), "cudaFree");

@@ -98,7 +98,7 @@ int call(const Case& one, const Blocks& blocks, const void* from, void* to) {
   return code != MPI_SUCCESS ? code : MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-// The blocks of `owner`, as they lie in the row that the call scatters or gathers.
+// The blocks of all ranks, as they lie in the row that the call scatters or gathers.
 void put_all(Image& image, const Blocks& blocks, std::uint64_t seed) {
   for (int of_rank = 0; of_rank < size; ++of_rank) {
     const auto at = static_cast<std::size_t>(of_rank);
@@ -106,63 +106,80 @@ void put_all(Image& image, const Blocks& blocks, std::uint64_t seed) {
   }
 }
 
-void run_case(const Case& one, std::uint64_t seed) {
-  const Blocks blocks = blocks_of(one, seed);
-  const auto me = static_cast<std::size_t>(rank);
-  const int mine = blocks.counts[me], at = blocks.places[me];
-  const bool is_root = !rooted(one.call) || rank == one.root;
-  const bool in_place = one.in_place && is_root;
-  const bool reduces = one.call == Call::reduce_scatter;
-  // The memory of the row has all blocks, and that of the block has this rank's.
-  const int sent_ints = gathers(one.call) ? mine : blocks.all, received_ints = gathers(one.call) || (reduces && in_place) ? blocks.all : mine;
-  Image sent(one.shift, sent_ints, 0x5A), image(one.shift, received_ints, 0xC3);
-  std::vector<int> row;
-  if (reduces) {
-    row = numbers(rank, seed, blocks.all);
-    (in_place ? image : sent).put(0, row.data(), blocks.all);
-  } else if (scatters(one.call)) {
-    if (is_root) put_all(sent, blocks, seed);
-  } else {
-    row = numbers(rank, seed, mine);
-    if (in_place) image.put(at, row.data(), mine);
-    else sent.put(0, row.data(), mine);
+// One rank's part in a call: its blocks, what it sends and what it has received, before and after the call.
+class Part {
+ public:
+  Part(const Case& call, std::uint64_t seed)
+      : one_(call),
+        seed_(seed),
+        blocks_(blocks_of(call, seed)),
+        mine_(blocks_.counts[static_cast<std::size_t>(rank)]),
+        at_(blocks_.places[static_cast<std::size_t>(rank)]),
+        is_root_(!rooted(call.call) || rank == call.root),
+        in_place_(call.in_place && is_root_),
+        sent_(call.shift, gathers(call.call) ? mine_ : blocks_.all, 0x5A),
+        image_(call.shift, gathers(call.call) || (reduces() && in_place_) ? blocks_.all : mine_, 0xC3) {
+    if (reduces()) (in_place_ ? image_ : sent_).put(0, numbers(rank, seed, blocks_.all).data(), blocks_.all);
+    else if (scatters(call.call) && is_root_) put_all(sent_, blocks_, seed);
+    else if (gathers(call.call) && in_place_) image_.put(at_, numbers(rank, seed, mine_).data(), mine_);
+    else if (gathers(call.call)) sent_.put(0, numbers(rank, seed, mine_).data(), mine_);
   }
-  Memory send(sent.bytes.size(), one.from), recv(image.bytes.size(), one.to);
-  send.write(sent.bytes);
-  recv.write(image.bytes);
-  int* const own_send = static_cast<int*>(send.address) + one.shift;
-  int* const own_recv = static_cast<int*>(recv.address) + one.shift;
-  const bool root_receives = scatters(one.call);
-  const void* const from = in_place && !root_receives ? MPI_IN_PLACE : own_send;
-  void* const to = in_place && root_receives ? MPI_IN_PLACE : static_cast<void*>(own_recv);
-  const int code = call(one, blocks, from, to);
-  carried_by = last_algorithm();
-  if (reduces) {
-    std::vector<int> sums(static_cast<std::size_t>(mine), 0);
+
+  void run() {
+    Memory send(sent_.bytes.size(), one_.from), recv(image_.bytes.size(), one_.to);
+    send.write(sent_.bytes);
+    recv.write(image_.bytes);
+    void* const own_send = static_cast<int*>(send.address) + one_.shift;
+    void* const own_recv = static_cast<int*>(recv.address) + one_.shift;
+    const void* const from = in_place_ && !scatters(one_.call) ? MPI_IN_PLACE : own_send;
+    const int code = call(one_, blocks_, from, in_place_ && scatters(one_.call) ? MPI_IN_PLACE : own_recv);
+    carried_by = last_algorithm();
+    put_result();
+    if (code != MPI_SUCCESS || defined_part(recv.read()) != image_.bytes || send.read() != sent_.bytes) {
+      complain("%s%s of at most %d ints, root %d, from %s to %s%s at %zu: code %d, by %s", kNames[static_cast<int>(one_.call)], one_.nonblocking ? ", nonblocking," : "",
+               one_.longest, one_.root, name_of(one_.from), name_of(one_.to), one_.in_place ? " in place" : "", one_.shift, code, carried_by.c_str());
+    }
+  }
+
+ private:
+  bool reduces() const { return one_.call == Call::reduce_scatter; }
+
+  std::vector<int> sums() const {
+    std::vector<int> sums(static_cast<std::size_t>(mine_), 0);
     for (int of_rank = 0; of_rank < size; ++of_rank) {
-      const std::vector<int> its = numbers(of_rank, seed, blocks.all);
-      for (int i = 0; i < mine; ++i) {
+      const std::vector<int> its = numbers(of_rank, seed_, blocks_.all);
+      for (int i = 0; i < mine_; ++i) {
         int& sum = sums[static_cast<std::size_t>(i)];
-        sum = static_cast<int>(static_cast<unsigned>(sum) + static_cast<unsigned>(its[static_cast<std::size_t>(at + i)]));
+        sum = static_cast<int>(static_cast<unsigned>(sum) + static_cast<unsigned>(its[static_cast<std::size_t>(at_ + i)]));
       }
     }
-    image.put(0, sums.data(), mine);
-  } else if (scatters(one.call)) {
-    if (!in_place) image.put(0, numbers(rank, seed, mine).data(), mine);
-  } else if (is_root) {
-    put_all(image, blocks, seed);
+    return sums;
   }
-  std::vector<unsigned char> got = recv.read();
+
+  // What the call is to put into this rank's memory, by the definition of the collective.
+  void put_result() {
+    if (reduces()) image_.put(0, sums().data(), mine_);
+    else if (scatters(one_.call) && !in_place_) image_.put(0, numbers(rank, seed_, mine_).data(), mine_);
+    else if (gathers(one_.call) && is_root_) put_all(image_, blocks_, seed_);
+  }
+
   // Behind a reduction in place, what lies outside the block is not defined.
-  if (reduces && in_place) {
-    const std::size_t begin = one.shift * sizeof(int), end = begin + static_cast<std::size_t>(mine) * sizeof(int);
-    std::memcpy(got.data() + end, image.bytes.data() + end, image.bytes.size() - std::min(image.bytes.size(), end));
+  std::vector<unsigned char> defined_part(std::vector<unsigned char> got) const {
+    if (!reduces() || !in_place_) return got;
+    const std::size_t end = (one_.shift + static_cast<std::size_t>(mine_)) * sizeof(int);
+    std::memcpy(got.data() + end, image_.bytes.data() + end, image_.bytes.size() - std::min(image_.bytes.size(), end));
+    return got;
   }
-  if (code != MPI_SUCCESS || got != image.bytes || send.read() != sent.bytes) {
-    complain("%s%s of at most %d ints, root %d, from %s to %s%s at %zu: code %d, by %s", kNames[static_cast<int>(one.call)], one.nonblocking ? ", nonblocking," : "",
-             one.longest, one.root, name_of(one.from), name_of(one.to), one.in_place ? " in place" : "", one.shift, code, carried_by.c_str());
-  }
-}
+
+  Case one_;
+  std::uint64_t seed_;
+  Blocks blocks_;
+  int mine_, at_;
+  bool is_root_, in_place_;
+  Image sent_, image_;
+};
+
+void run_case(const Case& one, std::uint64_t seed) { Part(one, seed).run(); }
 
 void all_lengths() {
   std::uint64_t seed = 0;
