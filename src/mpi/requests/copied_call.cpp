@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace crossrail::mpi {
 
@@ -10,12 +11,13 @@ Copy::~Copy() {
   if (mapped_ != nullptr) munmap(mapped_, mapped_bytes_);
 }
 
-Status Copy::place(Word64& address, const CopiedSide& side, Word64 other) {
+Status Copy::place(Word64& address, const Side& side, Word64 other) {
   program_ = reinterpret_cast<std::byte*>(address);
-  if (!in_device_memory(program_, side.parts)) return {};
-  CROSSRAIL_TRY(reserve(side.span, reinterpret_cast<std::byte*>(other)));
+  SideParts parts = parts_of(side);
+  if (!in_device_memory(program_, parts)) return {};
+  CROSSRAIL_TRY(reserve(span_of(side), reinterpret_cast<std::byte*>(other)));
   address = word_of(address_);
-  parts_ = side.parts;
+  parts_ = std::move(parts);
   return {};
 }
 

@@ -20,7 +20,7 @@ class Copy {
   ~Copy();
   // Allocates memory and sets `address` to the address that stands for the side. It differs from `other`, the other side's address: data may begin
   // behind their address, and MPI libraries take two equal addresses for a call in place. Errors: no_memory.
-  Status place(Word64& address, const CopiedSide& side, Word64 other);
+  Status place(Word64& address, const Side& side, Word64 other);
   void keep_layouts() { mpi::keep_layouts(parts_); }
   // Also fills a receiving side, because the call may leave parts of it unwritten.
   Status fill() const;

@@ -139,18 +139,17 @@ void* native_function(const EntryPoint& entry) {
 namespace {
 
 // A rank that is alone in its communicator sends to itself without MPI, if both sides are rows of equally many bytes.
-bool goes_to_itself(const Word64* words, const SidesOfCall& sides) {
-  const SideParts &from = sides.sent.parts, &to = sides.received.parts;
+bool goes_to_itself(const SidesOfCall& sides) {
   int ranks = 0;
-  if (sides.reduces || from.size() != 1 || to.size() != 1 || from[0].layout != nullptr || to[0].layout != nullptr || from[0].bytes != to[0].bytes) return false;
-  const auto side_at = [&](std::size_t word) { return reinterpret_cast<const void*>(words[word]); };
-  if (!in_device_memory(side_at(sides.send_word), from) && !in_device_memory(side_at(sides.receive_word), to)) return false;
-  return pmpi().Comm_size(sides.comm, &ranks) == MPI_SUCCESS && ranks == 1;
+  if (sides.reduces || pmpi().Comm_size(sides.comm, &ranks) != MPI_SUCCESS || ranks != 1) return false;
+  const SideParts from = parts_of(sides.sent), to = parts_of(sides.received);
+  if (from.size() != 1 || to.size() != 1 || from[0].layout != nullptr || to[0].layout != nullptr || from[0].bytes != to[0].bytes) return false;
+  return touches_devices(sides.sent) || touches_devices(sides.received);
 }
 
-Status copy_to_itself(const Word64* words, const SidesOfCall& sides) {
-  const auto at = [&](std::size_t word, const SidePart& part) { return moved(reinterpret_cast<void*>(words[word]), part.offset); };
-  return device::copy(at(sides.receive_word, sides.received.parts[0]), at(sides.send_word, sides.sent.parts[0]), sides.received.parts[0].bytes);
+Status copy_to_itself(const SidesOfCall& sides) {
+  const auto first_of = [](const Side& side) { return moved(side.address, span_of(side).lower); };
+  return device::copy(first_of(sides.received), first_of(sides.sent), span_of(sides.received).bytes);
 }
 
 }  // namespace
@@ -160,9 +159,9 @@ void call_on_copies(const EntryPoint& entry, const Word64* words, const SidesOfC
   CopiedCall::Words own{};
   void* const next = native_function(entry);
   if (next == nullptr) return;
-  if (goes_to_itself(words, sides)) {
+  if (goes_to_itself(sides)) {
     carried.done = carried.on_copies = true;
-    if (const Status copied = copy_to_itself(words, sides); !copied.ok()) fail({entry.name(), sides.comm}, copied, carried);
+    if (const Status copied = copy_to_itself(sides); !copied.ok()) fail({entry.name(), sides.comm}, copied, carried);
     return;
   }
   Status ready = call.place(words, sides, own);

@@ -11,19 +11,13 @@
 #include "device/device.h"
 #include "mpi/observe/entry_point.h"
 #include "mpi/buffers/side_parts.h"
-#include "mpi/buffers/packed_buffers.h"
 #include "mpi/library/library.h"
 
 namespace crossrail::mpi {
 
-struct CopiedSide {
-  Span span;
-  SideParts parts;
-};
-
-// SidesOfCall says which words of a call are the addresses of its sides, and what the sides touch. A side with nothing to send is empty.
+// SidesOfCall says which words of a call are the addresses of its sides. A side with nothing to send is empty.
 struct SidesOfCall {
-  CopiedSide sent, received;
+  Side sent, received;
   std::size_t send_word, receive_word, last_word;  // The last word is the request, if the call has one.
   MPI_Comm comm;
   bool reduces;
