@@ -101,52 +101,51 @@ Status PackedSides::lay_out(Way& way, std::byte*& packed) {
 Status PackedSides::open_rows(Buffers& buffers, const Plan* plan) {
   const bool in_place = one_side(), vector = recv_.table != nullptr, one_row = in_place && !vector;
   Way separate{&send_, send_table(), &memory_.staged_send};
-  Way& out = one_row ? in_ : separate;
-  rows_ = true;
-  in_ = Way{&recv_, recv_.table, &memory_.staged_recv};
-  find_way(in_, plan, false);
+  Way& in = in_.emplace(Way{&recv_, recv_.table, &memory_.staged_recv});
+  Way& out = one_row ? in : separate;
+  find_way(in, plan, false);
   if (!one_row) find_way(out, plan, in_place);
-  CROSSRAIL_TRY(memory_.packed.reserve(separate.packed_bytes() + in_.packed_bytes()));
+  CROSSRAIL_TRY(memory_.packed.reserve(separate.packed_bytes() + in.packed_bytes()));
   std::byte* packed = memory_.packed.memory.get();
   if (!one_row) CROSSRAIL_TRY(lay_out(out, packed));
-  CROSSRAIL_TRY(lay_out(in_, packed));
+  CROSSRAIL_TRY(lay_out(in, packed));
   for (int rank = 0; rank < out.side->blocks(); ++rank) {
     if (out.travels(rank) != Travels::as_it_lies) CROSSRAIL_TRY(gather(out, rank, out.at(rank)));
   }
   if (vector) {
-    in_.table->shorter.clear();
-    buffers = {out.base, in_.base, out.table->blocks.data(), in_.table->blocks.data(), in_place && plan != nullptr, &in_.table->shorter};
+    in.table->shorter.clear();
+    buffers = {out.base, in.base, out.table->blocks.data(), in.table->blocks.data(), in_place && plan != nullptr, &in.table->shorter};
     return {};
   }
-  buffers = {out.at(0), in_.at(0)};
+  buffers = {out.at(0), in.at(0)};
   buffers.send_gaps = out.only.layout;
-  buffers.recv_gaps = in_.only.layout;
+  buffers.recv_gaps = in.only.layout;
   return {};
 }
 
 Status PackedSides::fill_up(const ShortBlock& block) {
-  if (in_.travels(block.rank) == Travels::as_it_lies) return {};
-  const std::size_t bytes = in_.block(block.rank).bytes;
+  if (in_->travels(block.rank) == Travels::as_it_lies) return {};
+  const std::size_t bytes = in_->block(block.rank).bytes;
   const std::unique_ptr<std::byte[]> there(new (std::nothrow) std::byte[bytes]);
   if (there == nullptr) return failed(Code::no_memory, "there is no memory for a block that has arrived only in part");
-  CROSSRAIL_TRY(gather(in_, block.rank, there.get()));
-  copy_block(in_.at(block.rank) + block.bytes, there.get() + block.bytes, bytes - block.bytes);
+  CROSSRAIL_TRY(gather(*in_, block.rank, there.get()));
+  copy_block(in_->at(block.rank) + block.bytes, there.get() + block.bytes, bytes - block.bytes);
   return {};
 }
 
 Status PackedSides::close() {
-  if (rows_) return close_rows();
+  if (in_.has_value()) return close_rows();
   memory_.shrink();
   return {};
 }
 
 Status PackedSides::close_rows() {
-  if (in_.table != nullptr) {
-    for (const ShortBlock& block : in_.table->shorter) CROSSRAIL_TRY(fill_up(block));
+  if (in_->table != nullptr) {
+    for (const ShortBlock& block : in_->table->shorter) CROSSRAIL_TRY(fill_up(block));
   }
-  const int blocks = in_.row_bytes == 0 ? 0 : recv_.blocks();
+  const int blocks = in_->row_bytes == 0 ? 0 : recv_.blocks();
   for (int rank = 0; rank < blocks; ++rank) {
-    if (in_.travels(rank) != Travels::as_it_lies) CROSSRAIL_TRY(scatter(in_, rank));
+    if (in_->travels(rank) != Travels::as_it_lies) CROSSRAIL_TRY(scatter(*in_, rank));
   }
   memory_.shrink();
   return {};

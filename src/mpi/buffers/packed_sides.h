@@ -2,6 +2,8 @@
 // other blocks are copied to a row of ours: packed (datatypes with gaps) and staged (device memory).
 #pragma once
 
+#include <optional>
+
 #include "comm/slot.h"
 #include "comm/user_buffers.h"
 #include "mpi/buffers/side.h"
@@ -27,17 +29,17 @@ class PackedSides : public UserBuffers {
   const Side &send_, &recv_;
 
  private:
-  // A Way describes how the blocks of one side travel. `open_rows` sets it.
+  // A Way describes how the blocks of one side travel.
   struct Way {
     const Side* side;
     BlockTable* table;
-    GrowableBuffer* staged;   // It has the image of one block with gaps in device memory and, if blocks are in device memory, the row.
-    Block only;               // A side without a table has this block and
-    Travels only_travels;     // this way.
-    std::size_t row_bytes;    // It is the size of all blocks that go through the row.
-    std::size_t image_bytes;  // No block with gaps in device memory spans more.
-    bool on_device;
-    std::byte* base;          // Offsets of blocks count from here.
+    GrowableBuffer* staged;  // It has the image of one block with gaps in device memory and, if some block is there, the row.
+    Block only;  // It is the block of a side without a table.
+    Travels only_travels = Travels::as_it_lies;
+    bool on_device = false;       // Some block is in device memory and is copied.
+    std::size_t row_bytes = 0;    // It is the size of all blocks that go through the row.
+    std::size_t image_bytes = 0;  // No block with gaps in device memory spans more.
+    std::byte* base = nullptr;    // Offsets of blocks count from here.
 
     Block& block(int number) { return table == nullptr ? only : table->blocks[number]; }
     Travels& travels(int number) { return table == nullptr ? only_travels : table->travels[number]; }
@@ -61,8 +63,7 @@ class PackedSides : public UserBuffers {
   MPI_Comm comm_;
   bool devices_ = false;  // There may be device memory.
   bool fixed_ = false;
-  bool rows_ = false;     // The running call has a way:
-  Way in_;
+  std::optional<Way> in_;  // It is that of what is received, in a call for which `open_rows` has been needed.
 };
 
 }  // namespace crossrail::mpi
