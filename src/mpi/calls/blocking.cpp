@@ -163,7 +163,7 @@ bool run_like_last(EntryPoint& entry, CommunicatorRecord& record, const Word64* 
 [[gnu::noinline, gnu::cold]] void leave_on_copies(EntryPoint& entry, const Word64* words, CallResult& result) {
   RegularCall::Facts facts;
   RegularCall call(entry.function, words, entry.large_counts);
-  if (needs_copies(call, facts)) call_on_copies(entry, words, sides_of(entry, call), result);
+  if (needs_copies(call, facts)) call_on_copies(entry, words, sides_of(call), result);
 }
 
 template <class Call>
@@ -189,7 +189,7 @@ void run(EntryPoint& entry, CommunicatorRecord* record, const Word64* words, Cal
   if (result.done || sides == Sides::wrong || !copies_may_be_needed()) return;
   typename Call::Facts own;
   auto& facts = sides == Sides::surveyed ? facts_of(*record, call) : own;
-  if (sides == Sides::surveyed || needs_copies(call, facts)) call_on_copies(entry, words, sides_of(entry, call), result);
+  if (sides == Sides::surveyed || needs_copies(call, facts)) call_on_copies(entry, words, sides_of(call), result);
 }
 
 void run_known(EntryPoint& entry, const Word64* words, CallResult& result) {

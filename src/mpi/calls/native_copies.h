@@ -30,16 +30,8 @@ bool touches_devices(const Call& call) {
 }
 
 template <class Call>
-SidesOfCall sides_of(const EntryPoint& entry, const Call& call) {
-  const MpiFunction& function = entry.function;
-  const int last = entry.form == Form::blocking ? function.words() - 1 : function.request_word(entry.form);
-  return {call.sent(),
-          call.received(),
-          0,
-          static_cast<std::size_t>(function.receive_word),
-          static_cast<std::size_t>(last),
-          call.comm(),
-          function.reduces};
+SidesOfCall sides_of(const Call& call) {
+  return {call.sent(), call.received(), call.comm()};
 }
 
 }  // namespace crossrail::mpi

@@ -123,7 +123,7 @@ template <class Call>
 CallResult start_natively(EntryPoint& entry, Call call, const Word64* words) {
   typename Call::Facts facts;
   if (who_advances() == Advancing::nobody || !needs_copies(call, facts)) return {};
-  return start_on_copies(entry, words, sides_of(entry, call));
+  return start_on_copies(entry, words, sides_of(call));
 }
 
 template <class Call>

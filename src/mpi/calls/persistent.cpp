@@ -147,7 +147,7 @@ bool persistent_may_be_pending() {
 template <class Call>
 CallResult init_natively(EntryPoint& entry, Call call, const Word64* words) {
   typename Call::Facts facts;
-  return needs_copies(call, facts) ? init_on_copies(entry, words, sides_of(entry, call)) : CallResult{};
+  return needs_copies(call, facts) ? init_on_copies(entry, words, sides_of(call)) : CallResult{};
 }
 
 template <class Call>

@@ -58,9 +58,10 @@ Status Copy::give_back() const {
   return {};
 }
 
-Status CopiedCall::place(const Word64* words, const SidesOfCall& sides, Words& own) {
-  std::copy_n(words, sides.last_word + 1, own.begin());
-  Word64 &from = own[sides.send_word], &to = own[sides.receive_word];
+Status CopiedCall::place(const EntryPoint& entry, const Word64* words, const SidesOfCall& sides, Words& own) {
+  const int last = entry.form == Form::blocking ? entry.function.words() - 1 : entry.function.request_word(entry.form);
+  std::copy_n(words, last + 1, own.begin());
+  Word64 &from = own[0], &to = own[static_cast<std::size_t>(entry.function.receive_word)];
   CROSSRAIL_TRY(sent.place(from, sides.sent, to));
   return received.place(to, sides.received, from);
 }

@@ -42,7 +42,7 @@ struct CopiedCall {
   using Words = std::array<Word64, 11>;
 
   // Writes to `own` the call's words with the addresses of the copies. Errors: no_memory.
-  Status place(const Word64* words, const SidesOfCall& sides, Words& own);
+  Status place(const EntryPoint& entry, const Word64* words, const SidesOfCall& sides, Words& own);
   bool needed() const { return sent.needed() || received.needed(); }
   // It is needed if the call may end after the program has freed its types.
   void keep_layouts() { sent.keep_layouts(), received.keep_layouts(); }

@@ -15,12 +15,10 @@
 
 namespace crossrail::mpi {
 
-// SidesOfCall says which words of a call are the addresses of its sides. A side with nothing to send is empty.
+// These are the sides of a call. A side with nothing to send is empty.
 struct SidesOfCall {
   Side sent, received;
-  std::size_t send_word, receive_word, last_word;  // The last word is the request, if the call has one.
   MPI_Comm comm;
-  bool reduces;
 };
 
 // Calls MPI's function with copies of what is in device memory. The result is not done if neither side is there. It is an error if there is no memory
