@@ -36,12 +36,14 @@ struct Device {
   std::atomic<int> maps{0}, queues_refused{0};
 };
 
-// Ranks that are processes share a device where HOST_DEVICE_SHARED is 1.
+// Ranks that are processes share a device where HOST_DEVICE_SHARED is 1, and their kernels run at the same time where HOST_DEVICE_CONCURRENT is 1.
 Device& device() {
   static Device& one = *[] {
     auto* const made = new Device;
     const char* const shared = std::getenv("HOST_DEVICE_SHARED");
+    const char* const concurrent = std::getenv("HOST_DEVICE_CONCURRENT");
     if (shared != nullptr) made->options.devices = std::atoi(shared);
+    if (concurrent != nullptr) made->options.concurrent = std::atoi(concurrent);
     return made;
   }();
   return one;

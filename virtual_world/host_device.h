@@ -18,6 +18,7 @@ struct host_device_options {
   unsigned delay_us;   // A piece of work is late by at most this.
   int refuse_queues;   // Opening a queue fails this many times.
   int generation;      // It is that of the context, another one after every reset.
+  int concurrent;      // Ranks that share a device may wait for each other in kernels.
   int break_lines;     // Packets of 128 bytes may arrive in pieces.
 };
 void host_device_set(const host_device_options* options);

@@ -127,7 +127,7 @@ static std::uint64_t place_of(const crossrail_queue* queue) { return queue->open
 const char* open_queue(const crossrail_memory*, int, crossrail_queue** queue, crossrail_queue_facts* facts) {
   if (host_device_queue_allowed() == 0) return "out of memory";
   *queue = new crossrail_queue;
-  *facts = {identity_of(*queue), place_of(*queue)};
+  *facts = {identity_of(*queue), place_of(*queue), device_options().concurrent};
   return nullptr;
 }
 

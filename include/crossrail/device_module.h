@@ -61,6 +61,7 @@ typedef struct crossrail_queue crossrail_queue;
 typedef struct crossrail_queue_facts {
   uint64_t identity; /* of the queue's device, the same in every process */
   uint64_t place;    /* of its context, in this process: what was mapped for one queue of a place serves all of them */
+  int concurrent;    /* 1: kernels of several processes run on the device at the same time, as with an MPS server */
 } crossrail_queue_facts;
 
 typedef struct crossrail_block {

@@ -1,8 +1,11 @@
 #include "gpu.h"
 
 #include <dlfcn.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <thread>
@@ -64,6 +67,27 @@ void find_who_reaches(const void* pointer, Facts& facts) {
   facts.context = now;
 }
 
+// The program can map memory of the host that no processor may touch (cuMemCreate on a NUMA node, with access for devices alone). The driver calls it
+// host memory all the same. Whether the processor may touch it is asked of the kernel, which answers without a signal.
+bool only_devices_touch(const void* pointer) {
+  Chunk chunk{};
+  if (driver().retain_chunk(&chunk, const_cast<void*>(pointer)) != kSuccess) return false;
+  (void)driver().release_chunk(chunk);
+  char byte = 0;
+  iovec here{&byte, 1}, there{const_cast<void*>(pointer), 1};
+  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) < 0 && errno == EFAULT;
+}
+
+// Such memory is used by the thread's own device.
+void make_memory_of_this_device(Facts& facts) {
+  Context now = nullptr;
+  int device = -1;
+  if (driver().current_context(&now) != kSuccess || now == nullptr || driver().context_device(&device) != kSuccess) return;
+  facts.device = true;
+  facts.ordinal = device;
+  facts.context = now;
+}
+
 void* as_shareable(int descriptor) { return reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)); }
 
 CUDA_KERNEL_NODE_PARAMS node_of(const Launch& launch, void** arguments) {
@@ -102,6 +126,7 @@ Facts facts_of(const void* pointer) {
   if (driver().pointer_attributes(4, wanted, values, address(pointer)) != kSuccess || type == 0) return {};
   Facts facts{true, type == CU_MEMORYTYPE_DEVICE, managed != 0, ordinal, context};
   if (facts.device && !facts.managed && context == nullptr) find_who_reaches(pointer, facts);
+  if (!facts.device && !facts.managed && only_devices_touch(pointer)) make_memory_of_this_device(facts);
   return facts;
 }
 
@@ -171,6 +196,12 @@ bool ipc_capable(const void* pointer) {
 }
 
 Pool pool_of(const void* pointer) { return attribute<Pool>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, pointer); }
+
+bool runs_processes_at_once(int device) {
+  constexpr auto kMpsEnabled = static_cast<CUdevice_attribute>(133);  // It is there from CUDA 12.5 on.
+  int enabled = 0;
+  return driver().device_attribute(&enabled, kMpsEnabled, device) == kSuccess && enabled != 0;
+}
 
 uint64_t identity_of(int device) {
   CUuuid uuid{};

@@ -185,6 +185,7 @@ bool ipc_capable(const void* pointer);
 Pool pool_of(const void* pointer);
 
 uint64_t identity_of(int device);
+bool runs_processes_at_once(int device);  // Kernels of several processes run there at the same time.
 int multiprocessors_of(int device);
 bool writes_values(int device);  // Its streams write 64-bit words.
 // Returns whether 128 bytes that a warp writes at once arrive at once at all devices that this one can reach. Links that do atomic

@@ -104,7 +104,7 @@ const char* open_queue(const crossrail_memory* near, int timed, crossrail_queue*
     return wrong;
   }
   opened->timed = timed != 0 && open_times(*opened);
-  *facts = {opened->place->identity, reinterpret_cast<uintptr_t>(opened->place)};
+  *facts = {opened->place->identity, reinterpret_cast<uintptr_t>(opened->place), runs_processes_at_once(opened->place->device) ? 1 : 0};
   *queue = opened.release();
   return nullptr;
 }

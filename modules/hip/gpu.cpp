@@ -101,6 +101,9 @@ bool ipc_capable(const void* pointer) { return buffer_id(pointer) != 0 && !mappe
 
 Pool pool_of(const void* pointer) { return attribute<Pool>(HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, pointer); }
 
+// AMD's devices have queues for several processes, but which of them run at the same time is not promised.
+bool runs_processes_at_once(int) { return false; }
+
 // Some devices have no id of their own, but all have a place.
 uint64_t identity_of(int device) {
   hipUUID uuid{};

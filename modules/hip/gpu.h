@@ -190,6 +190,7 @@ bool ipc_capable(const void* pointer);
 Pool pool_of(const void* pointer);
 
 uint64_t identity_of(int device);
+bool runs_processes_at_once(int device);  // Kernels of several processes run there at the same time.
 int multiprocessors_of(int device);
 inline bool writes_values(int) { return static_cast<bool>(driver().write_value); }
 inline bool whole_lines(int) { return false; }  // It is not known.

@@ -24,6 +24,9 @@ void PackingMemory::shrink_what_is_held() {
 constexpr std::uint64_t kPendingBytes = 128 * 1024;
 constexpr std::uint64_t kPendingBytesARank = 12 * 1024;
 
+// A call has two allocations of the program's, two of ours and some for receive buffers.
+int most_exported(const Settings& settings) { return static_cast<int>(std::clamp<std::uint64_t>(settings.device_buffers, 16, DeviceLines::kExported)); }
+
 ControlBlockLayout pending_layout(int node_size, const Settings& settings) {
   const std::size_t devices = settings.devices == 0 ? 0 : device_lines_bytes(node_size);
   const auto ranks = static_cast<std::uint64_t>(node_size);
@@ -66,7 +69,7 @@ void Communicator::place_slot(Slot& slot, const SlotPart& part) {
   const DeviceLimits limits{static_cast<int>(settings.multiprocessors), static_cast<std::uint32_t>(settings.resident_us), settings.one_launcher != 0};
   slot.devices = std::make_unique<DeviceSharing>(
       DeviceSharing::Config{slot.control->extension(), settings.device_scratch_bytes,
-                            {settings.device_staged_uses, settings.device_mapped_bytes}, limits},
+                            {most_exported(settings), settings.device_staged_uses, settings.device_mapped_bytes}, limits},
       *slot.control, *slot.links);
 }
 

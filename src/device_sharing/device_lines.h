@@ -37,16 +37,16 @@ constexpr bool includes(MappedSide sides, MappedSide one) { return sides == one 
 // This is one side, packed into the words of a descriptor.
 struct ExportedSide {
   Residency residency = Residency::host;
-  std::uint8_t entry = 0;     // It is one of its owner's exported allocations.
-  std::uint64_t version = 0;  // It is the version of the entry and has 48 bits.
+  std::uint16_t entry = 0;    // It is one of its owner's exported allocations and has 12 bits.
+  std::uint64_t version = 0;  // It is the version of the entry and has 44 bits.
   std::uint64_t offset = 0;   // It counts from the allocation's base on.
   bool in_place = false;      // The program has both sides at one address.
 
   std::uint64_t word() const {
-    return version << 16 | std::uint64_t{entry} << 8 | (in_place ? 0x80 : 0) | static_cast<std::uint64_t>(residency);
+    return version << 20 | std::uint64_t{entry} << 8 | (in_place ? 0x80 : 0) | static_cast<std::uint64_t>(residency);
   }
   static ExportedSide from(std::uint64_t word, std::uint64_t offset) {
-    return {static_cast<Residency>(word & 0x7f), static_cast<std::uint8_t>(word >> 8 & 0xff), word >> 16, offset, (word & 0x80) != 0};
+    return {static_cast<Residency>(word & 0x7f), static_cast<std::uint16_t>(word >> 8 & 0xfff), word >> 20, offset, (word & 0x80) != 0};
   }
 };
 
@@ -64,13 +64,15 @@ struct alignas(kCacheLineBytes) DeviceDescriptorLine {
 struct alignas(kCacheLineBytes) ExportedAllocation {
   std::atomic<std::uint64_t> version;  // It grows with every allocation that the entry is given to.
   std::atomic<std::uint64_t> refused;  // It is a version that some peer could not map.
+  std::atomic<std::uint64_t> freed;    // It is a version whose allocation the program has freed (freed_memory.h).
+  std::atomic<std::uint64_t> holders;  // It counts who has that version mapped.
   std::int64_t list;                   // It is the descriptor of a file that lists the handle's descriptors, or -1 if there is none.
   std::uint64_t allocation, base;      // They are those of its owner's process.
   crossrail_handle handle;
 };
 
 struct DeviceLines {
-  static constexpr int kExported = 256;  // An ExportedSide can tell no more. Pages that nobody touches take no memory.
+  static constexpr int kExported = 4096;  // An ExportedSide can tell no more. Pages that nobody touches take no memory.
   // An owner is at most one call ahead of a peer that has yet to look, and withdraws no entry more than twice in a call.
   static constexpr std::uint64_t kWithdrawn = 4 * kExported;
   DeviceDescriptorLine descriptor[2];
@@ -79,9 +81,10 @@ struct DeviceLines {
   std::uint64_t socket;                            // It is the socket for its file descriptors.
   std::uint64_t identity;                          // It is the identity of its device.
   std::uint64_t waits;                             // It is 1 if its module has kernels that wait for peers.
+  std::uint64_t concurrent;                        // It is 1 if such kernels of several processes run on its device at the same time.
   std::int64_t pid;
   ExportedAllocation exported[kExported];
-  std::atomic<std::uint64_t> withdrawn[kWithdrawn];  // They are stored in turn, by number, as version << 8 | entry.
+  std::atomic<std::uint64_t> withdrawn[kWithdrawn];  // They are stored in turn, by number, as version << 12 | entry.
 };
 
 // In a v-call a rank says this of its blocks from and to one other rank.

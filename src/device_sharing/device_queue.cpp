@@ -42,6 +42,7 @@ bool DeviceQueue::open(const crossrail_memory& near) {
   has_kernels_ = supports(CROSSRAIL_WORK_MOVE, crossrail_movements{});
   const bool waits = supports(CROSSRAIL_WORK_PACKETS, crossrail_packets{}) && supports(CROSSRAIL_WORK_COUNTED, crossrail_counted_exchange{});
   mine.waits = waits ? 1 : 0;
+  mine.concurrent = facts_.concurrent != 0 ? 1 : 0;
   return true;
 }
 
@@ -104,12 +105,35 @@ void DeviceQueue::launch_by(const std::vector<int>& launcher_of) {
   }
 }
 
+bool DeviceQueue::all_open() const {
+  return std::all_of(region_.lines, region_.lines + control_.node_size(), [](const DeviceLines& one) { return one.identity != 0; });
+}
+
+bool DeviceQueue::shares_a_device() { return devices().size() < static_cast<std::size_t>(control_.node_size()); }
+
 Status DeviceQueue::may_wait_for_peers() {
   for (int rank = 0; rank < control_.node_size(); ++rank) {
     if (region_.lines[rank].waits == 0) return failed(Code::unsupported, "some rank's device module has no packets");
   }
-  const bool shared = devices().size() < static_cast<std::size_t>(control_.node_size());
-  return shared ? failed(Code::unsupported, "two ranks share a device") : Status{};
+  return shares_a_device() ? failed(Code::unsupported, "two ranks share a device") : Status{};
+}
+
+Status DeviceQueue::may_wait_in_streams() {
+  const Status alone = may_wait_for_peers();
+  if (alone.ok() || !shares_a_device()) return alone;
+  for (int rank = 0; rank < control_.node_size(); ++rank) {
+    if (region_.lines[rank].waits == 0 || region_.lines[rank].concurrent == 0) {
+      return failed(Code::unsupported, "ranks share a GPU, on which their kernels run one after the other: start an MPS server for them (crossrail run --mps)");
+    }
+  }
+  return {};
+}
+
+// Kernels that wait for peers must all be on a shared device at the same time.
+int DeviceQueue::most_multiprocessors_in_streams() {
+  constexpr int kShared = 16;
+  if (!shares_a_device()) return limits_.multiprocessors;
+  return limits_.multiprocessors == 0 ? kShared : std::min(limits_.multiprocessors, kShared);
 }
 
 trace::Number DeviceQueue::trace_work(const char* name, std::uint64_t bytes) const {

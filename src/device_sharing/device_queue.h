@@ -80,6 +80,7 @@ class DeviceQueue {
   // The first function says where the queue was opened. The second says whether its kernels may touch memory like this.
   const crossrail_memory& home() const { return home_; }
   bool reaches(const crossrail_memory& memory) const;
+  bool all_open() const;  // The queues of all ranks of the node are open.
   // ----- These concern all ranks whose queues are open.
   // Returns the ranks of the node by device.
   const std::vector<Group>& devices();
@@ -94,6 +95,8 @@ class DeviceQueue {
   // Finds whether kernels can wait for peers: every rank's module has such kernels and they run at the same time. It may fail with
   // unsupported, on all ranks alike.
   Status may_wait_for_peers();
+  // Does the same for calls in a stream's order. Ranks may share a device there if its kernels run at the same time, as with an MPS server.
+  Status may_wait_in_streams();
 
   // Moves the blocks and then tells all ranks. Each rank has its own blocks and engine. A rank has none if another one launches for it.
   Status begin_exchange(const std::vector<crossrail_block>& blocks, crossrail_engine engine, DeviceWork& work, Launch launch = Launch::every_rank);
@@ -160,9 +163,11 @@ class DeviceQueue {
     return {static_cast<std::uint32_t>(kind), limits_.multiprocessors, nullptr, flag_of(work.launch), work.number, nullptr, nullptr, timed.number()};
   }
   // This one is for the order of a stream.
-  crossrail_work header(crossrail_work_kind kind, void* stream) const {
-    return {static_cast<std::uint32_t>(kind), limits_.multiprocessors, stream, nullptr, 0, nullptr, nullptr, nullptr};
+  crossrail_work header(crossrail_work_kind kind, void* stream) {
+    return {static_cast<std::uint32_t>(kind), most_multiprocessors_in_streams(), stream, nullptr, 0, nullptr, nullptr, nullptr};
   }
+  bool shares_a_device();
+  int most_multiprocessors_in_streams();
   Status enqueue(const crossrail_work& work);
   template <class Ready>
   Status await(int peer, Ready ready);

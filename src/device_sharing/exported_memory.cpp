@@ -14,6 +14,8 @@ void PeerMappings::drop(int entry) {
   close_descriptors(own.descriptors);
   if (own.list >= 0) ::close(own.list);
   if (own.pinned) --pins_;
+  if (own.used != 0) entries_of_.erase({own.memory.allocation, own.memory.base});
+  if (own.watched) freed_memory::forget(this, &own);
   own = Own{};
 }
 
@@ -31,7 +33,7 @@ void PeerMappings::withdraw(int entry) {
   drop(entry);
   DeviceLines& mine = lines_[control_.node_rank()];
   const std::uint64_t version = mine.exported[entry].version.fetch_add(1, std::memory_order_release);
-  mine.withdrawn[withdrawn_++ % DeviceLines::kWithdrawn].store(version << 8 | static_cast<std::uint64_t>(entry), std::memory_order_relaxed);
+  mine.withdrawn[withdrawn_++ % DeviceLines::kWithdrawn].store(version << 12 | static_cast<std::uint64_t>(entry), std::memory_order_relaxed);
 }
 
 void PeerMappings::drop_freed(int entry) {
@@ -44,9 +46,9 @@ void PeerMappings::look_at_all() {
 
 void PeerMappings::begin_call() {
   // Asking takes some 0.2 us.
-  constexpr int kCallsALook = 4, kEntriesALook = 32;
+  constexpr int kCallsALook = 4, kEntriesALook = 32, kMostLooks = 8;
   if (++calls_ % kCallsALook != 0 || entries_ == 0) return;
-  for (int look = 0; look <= entries_ / kEntriesALook; ++look) {
+  for (int look = 0; look < std::min(entries_ / kEntriesALook + 1, kMostLooks); ++look) {
     looked_ = (looked_ + 1) % entries_;
     drop_freed(looked_);
   }
@@ -56,8 +58,8 @@ bool PeerMappings::can_pin(const crossrail_memory& memory) {
   const int entry = entry_of(memory);
   if (entry >= 0 && own_[entry].pinned) return true;
   if (entry < 0 && !unmapped_.may_be_mapped(memory)) return false;
-  if (pins_ >= kMostPinned) look_at_all();
-  return pins_ < kMostPinned;
+  if (pins_ >= most_pinned()) look_at_all();
+  return pins_ < most_pinned();
 }
 
 bool PeerMappings::is_mapped(int entry) const { return entry >= 0 && mapped_[index(control_.node_rank(), entry)].version != 0; }
@@ -89,7 +91,8 @@ int PeerMappings::oldest_entry() const {
 // There must be room without taking the place of what has been used of late. What alone exceeds the limit is mapped for each call.
 bool PeerMappings::has_room(const crossrail_memory& memory, int entry) const {
   const std::uint64_t kept = bytes_of_[static_cast<std::size_t>(control_.node_rank())], most = limits_.most_mapped_bytes;
-  if (memory.bytes <= most && kept + memory.bytes > most && !is_idle(oldest_mapped())) return false;
+  const std::uint64_t more = is_watched(memory.bytes) ? 0 : memory.bytes;
+  if (more <= most && kept + more > most && !is_idle(oldest_mapped())) return false;
   return entry >= 0 || free_entry() >= 0 || is_idle(oldest_entry());
 }
 
@@ -104,18 +107,15 @@ void PeerMappings::pin(const ExportedSide& mine) {
 }
 
 int PeerMappings::entry_of(const crossrail_memory& memory) const {
-  for (int entry = 0; entry < entries_; ++entry) {
-    const Own& own = own_[entry];
-    if (own.used != 0 && own.memory.allocation == memory.allocation && own.memory.base == memory.base) return entry;
-  }
-  return -1;
+  const auto found = entries_of_.find({memory.allocation, memory.base});
+  return found == entries_of_.end() ? -1 : found->second;
 }
 
 int PeerMappings::free_entry() const {
   for (int entry = 0; entry < entries_; ++entry) {
     if (own_[entry].used == 0) return entry;
   }
-  return entries_ < DeviceLines::kExported ? entries_ : -1;
+  return entries_ < limits_.entries ? entries_ : -1;
 }
 
 // Returns a free entry, else the one that has not been used for longest. It is not one of this very call.
@@ -130,6 +130,8 @@ int PeerMappings::entry_for(const crossrail_memory& memory) {
   entries_ = std::max(entries_, entry + 1);
   withdraw(entry);
   own_[entry].memory = memory;
+  own_[entry].used = calls_;
+  entries_of_[{memory.allocation, memory.base}] = entry;
   ExportedAllocation& mine = lines_[control_.node_rank()].exported[entry];
   mine.allocation = memory.allocation;
   mine.base = reinterpret_cast<std::uint64_t>(memory.base);
@@ -143,7 +145,7 @@ ExportedSide PeerMappings::export_side(const crossrail_memory& memory, const voi
   own_[entry].used = calls_;
   ExportedSide side;
   side.residency = Residency::device;
-  side.entry = static_cast<std::uint8_t>(entry);
+  side.entry = static_cast<std::uint16_t>(entry);
   side.version = lines_[control_.node_rank()].exported[entry].version.load(std::memory_order_relaxed);
   side.offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - static_cast<const std::byte*>(memory.base));
   return side;
@@ -158,6 +160,11 @@ void PeerMappings::hand_out(const ExportedSide& mine) {
   exported.handle = crossrail_handle{};
   if (device::module()->export_memory(&own.memory, &exported.handle, own.descriptors.data()) != nullptr) exported.handle = crossrail_handle{};
   own.descriptors.resize(exported.handle.chunk_count);
+  if (mine.residency == Residency::device && is_watched(exported.handle.bytes)) {
+    if (own.watched) freed_memory::forget(this, &own);
+    own.watched = true;
+    freed_memory::watch_own(this, &own, own.memory, {&exported.freed, &exported.holders, mine.version});
+  }
   bool all = true;
   for (int peer = 0; peer < control_.node_size() && !own.descriptors.empty(); ++peer) {
     const bool maps = peer != rank && lines_[peer].identity != 0;  // A rank without a queue does not map it.

@@ -12,6 +12,7 @@ namespace crossrail {
 PeerMappings::PeerMappings(DeviceLines* lines, ControlBlock& control, const Limits& limits)
     : lines_(lines),
       control_(control),
+      own_(static_cast<std::size_t>(limits.entries)),
       limits_(limits),
       mapped_(static_cast<std::size_t>(control.node_size()) * DeviceLines::kExported),
       withdrawn_by_(static_cast<std::size_t>(control.node_size())),
@@ -26,6 +27,7 @@ PeerMappings::PeerMappings(DeviceLines* lines, ControlBlock& control, const Limi
 
 PeerMappings::~PeerMappings() {
   for (int entry = 0; entry < entries_; ++entry) drop(entry);
+  freed_memory::forget_all(this);
 }
 
 ParcelLabel PeerMappings::label(int owner, int entry, int receiver) const {
@@ -39,8 +41,8 @@ void PeerMappings::drop_withdrawn(const DeviceDescriptors& all) {
   for (int owner = 0; owner < control_.node_size(); ++owner) {
     for (std::uint64_t& next = withdrawn_by_[static_cast<std::size_t>(owner)]; next < all[static_cast<std::size_t>(owner)].withdrawn; ++next) {
       const std::uint64_t which = lines_[owner].withdrawn[next % DeviceLines::kWithdrawn].load(std::memory_order_relaxed);
-      const int entry = static_cast<int>(which & 0xff);
-      if (mapped_[index(owner, entry)].version == which >> 8) forget(owner, entry);
+      const int entry = static_cast<int>(which & 0xfff);
+      if (mapped_[index(owner, entry)].version == which >> 12) forget(owner, entry);
     }
   }
 }
@@ -48,7 +50,9 @@ void PeerMappings::drop_withdrawn(const DeviceDescriptors& all) {
 void PeerMappings::forget(int owner, int entry) {
   Mapped& one = mapped_[index(owner, entry)];
   bytes_of_[static_cast<std::size_t>(owner)] -= one.bytes;
+  const bool watched = one.watched;
   one = Mapped{};
+  if (watched) freed_memory::forget(this, &one);
 }
 
 void PeerMappings::keep(MappedSide side, const DeviceDescriptors& all) {
@@ -105,11 +109,15 @@ Status PeerMappings::open(const OpenQueue& queue, int owner, const ExportedSide&
   Mapped& one = mapped_[index(owner, side.entry)];
   one.version = side.version;
   one.used = calls_;
-  one.bytes = side.residency == Residency::staged ? 0 : lines_[owner].exported[side.entry].handle.bytes;  // Memory of ours goes when it is idle.
+  ExportedAllocation& its = lines_[owner].exported[side.entry];
+  const bool ours = side.residency == Residency::staged;  // It goes when it is idle.
+  one.bytes = ours || is_watched(its.handle.bytes) ? 0 : its.handle.bytes;
   bytes_of_[static_cast<std::size_t>(owner)] += one.bytes;
   if (owner == control_.node_rank() || queue.handle == nullptr) return {};
   const Status mapped = map_one(queue, owner, side);
-  if (!mapped.ok()) lines_[owner].exported[side.entry].refused.store(side.version, std::memory_order_release);
+  if (!mapped.ok()) its.refused.store(side.version, std::memory_order_release);
+  one.watched = mapped.ok() && !ours && is_watched(its.handle.bytes);
+  if (one.watched) freed_memory::watch_mapping(this, &one, one.mapping, {&its.freed, &its.holders, side.version});
   return mapped;
 }
 

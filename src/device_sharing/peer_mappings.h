@@ -9,17 +9,21 @@
 //
 // Memory is not free before all have unmapped it. Owners look in every call at some entries whether their memory is still there, and say in
 // their descriptors what they have withdrawn. So peers let go of what has been freed within a few calls, all in the same one. Of the memory
-// of one owner they keep no more than `most_mapped_bytes` from one call to the next.
+// of one owner they keep no more than `most_mapped_bytes` from one call to the next. Large allocations, as arenas are, do not count there: peers
+// let go of them a few milliseconds after they have been freed, without a call (freed_memory.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <algorithm>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "base/status.h"
 #include "device_sharing/descriptors.h"
 #include "device_sharing/device_rendezvous.h"
+#include "device_sharing/freed_memory.h"
 #include "device_sharing/process_mappings.h"
 #include "device_sharing/unmapped_allocations.h"
 
@@ -28,8 +32,9 @@ namespace crossrail {
 class PeerMappings {
  public:
   struct Limits {
+    int entries;                      // An owner exports at most so many allocations at a time, DeviceLines::kExported at most.
     std::uint64_t staged_uses;        // Memory is used this many times before it is mapped.
-    std::uint64_t most_mapped_bytes;  // It limits what an owner's program has mapped between calls.
+    std::uint64_t most_mapped_bytes;  // It limits what an owner's program has mapped between calls, apart from large allocations. 0 holds for all.
   };
   // It sets up this rank's lines, which all ranks do before any exports.
   PeerMappings(DeviceLines* lines, ControlBlock& control, const Limits& limits);
@@ -79,14 +84,16 @@ class PeerMappings {
     crossrail_memory memory{};
     std::uint64_t used = 0;  // It is the number of the call that used it last, or 0 if it is free.
     bool pinned = false;
+    bool watched = false;    // It is in freed_memory.
     Chunks descriptors;      // They are those of the handle, until all peers have been asked.
     int list = -1;
   };
   struct Mapped {
     std::uint64_t version = 0;
     std::shared_ptr<Mapping> mapping;
-    std::uint64_t bytes = 0;  // This many count against the limit. It is 0 if the memory is kept or ours.
+    std::uint64_t bytes = 0;  // This many count against the limit. It is 0 if the memory is kept, large or ours.
     std::uint64_t used = 0;   // It is the number of the call that used it last.
+    bool watched = false;     // It is in freed_memory.
   };
   std::size_t index(int owner, int entry) const {
     return static_cast<std::size_t>(owner) * DeviceLines::kExported + static_cast<std::size_t>(entry);
@@ -95,7 +102,10 @@ class PeerMappings {
   bool fresh(int owner, const ExportedSide& side) const {
     return side.residency != Residency::empty && mapped_[index(owner, side.entry)].version != side.version;
   }
-  static constexpr int kMostPinned = DeviceLines::kExported - 64;
+  // Returns whether memory of so many bytes stays mapped until it has been freed. All ranks come to the same answer.
+  bool is_watched(std::uint64_t bytes) const { return bytes >= freed_memory::kLargeBytes && limits_.most_mapped_bytes > 0; }
+  // Some entries are left to calls that are not under way when they return.
+  int most_pinned() const { return limits_.entries - std::min(64, limits_.entries / 4); }
   int entry_of(const crossrail_memory& memory) const;
   int entry_for(const crossrail_memory& memory);
   bool is_mapped(int entry) const;
@@ -121,7 +131,8 @@ class PeerMappings {
 
   DeviceLines* lines_;
   ControlBlock& control_;
-  Own own_[DeviceLines::kExported];
+  std::vector<Own> own_;
+  std::unordered_map<AllocationKey, int, AllocationHash> entries_of_;  // It finds the entry of an allocation.
   Limits limits_;
   int entries_ = 0;  // This many have been used so far.
   int pins_ = 0;

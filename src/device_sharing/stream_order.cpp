@@ -9,7 +9,7 @@
 namespace crossrail {
 
 Status StreamOrder::open(std::size_t most_bytes) {
-  CROSSRAIL_TRY(queue_.may_wait_for_peers());
+  CROSSRAIL_TRY(queue_.may_wait_in_streams());
   CROSSRAIL_TRY(buffers_.open(CROSSRAIL_PACKETS_LL, most_bytes));
   if (!watcher_.joinable()) watcher_ = start_own_thread("crossrail-peers", [this] { watch(stop_.get_token()); });
   return watcher_.joinable() ? Status{} : failed(Code::unsupported, "no thread to look after the ranks that calls in streams wait for");

@@ -3,7 +3,7 @@
 namespace crossrail {
 
 UnmappedAllocations::One& UnmappedAllocations::find(const crossrail_memory& memory) {
-  constexpr std::size_t kMost = 2048;
+  constexpr std::size_t kMost = 16384;
   ++clock_;
   if (all_.size() >= kMost) std::erase_if(all_, [&](const auto& one) { return one.second.last + kMost / 2 < clock_; });
   One& one = all_[{memory.allocation, memory.base}];

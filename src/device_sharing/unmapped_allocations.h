@@ -11,6 +11,16 @@
 
 namespace crossrail {
 
+// This names an allocation. Memory that was freed and allocated again has another one.
+struct AllocationKey {
+  std::uint64_t allocation;
+  const void* base;
+  bool operator==(const AllocationKey&) const = default;
+};
+struct AllocationHash {
+  std::size_t operator()(const AllocationKey& key) const { return std::hash<const void*>()(key.base) ^ (std::hash<std::uint64_t>()(key.allocation) << 1); }
+};
+
 class UnmappedAllocations {
  public:
   explicit UnmappedAllocations(std::uint64_t staged_uses) : staged_uses_(staged_uses) {}
@@ -21,14 +31,6 @@ class UnmappedAllocations {
   void refused(const crossrail_memory& memory);
 
  private:
-  struct Key {
-    std::uint64_t allocation;
-    const void* base;
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const { return std::hash<const void*>()(key.base) ^ (std::hash<std::uint64_t>()(key.allocation) << 1); }
-  };
   struct One {
     std::uint64_t uses = 0;
     std::uint64_t not_before = 0;  // It is not tried before this many uses.
@@ -38,7 +40,7 @@ class UnmappedAllocations {
 
   std::uint64_t staged_uses_;
   std::uint64_t clock_ = 0;
-  std::unordered_map<Key, One, Hash> all_;  // What was not used for longest makes room.
+  std::unordered_map<AllocationKey, One, AllocationHash> all_;  // What was not used for longest makes room.
 };
 
 }  // namespace crossrail

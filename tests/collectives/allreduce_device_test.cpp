@@ -190,5 +190,16 @@ TEST_P(EveryReductionOnDevices, goes_in_the_order_of_streams) {
   }
 }
 
+// Ranks share a device whose kernels run at the same time, by the rows of the table.
+TEST(ReductionInStreams, goes_where_ranks_share_a_device) {
+  const WithHostDevice device;
+  WithHostDevice::set({.devices = 1, .delay_us = 200, .concurrent = 1});
+  virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
+    void* const stream = host_device_open_stream();
+    for (const std::size_t count : {1u, 100u, 5000u, 200'001u}) reduce_in_a_stream(communicator, count, stream);
+    host_device_close_stream(stream);
+  });
+}
+
 }  // namespace
 }  // namespace crossrail::tests

@@ -1,7 +1,10 @@
 // Device memory comes and goes. These tests check what is mapped, staged, kept and let go of, with ranks as threads.
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 
+#include "device_sharing/freed_memory.h"
 #include "tests/collectives/device_case.h"
 
 namespace crossrail::tests {
@@ -88,7 +91,9 @@ TEST_F(Memory, of_many_buffers_stays_mapped) {
 // When there is more than can be mapped, nothing is mapped in place of what is in use, and the others are staged. When that has gone, they are
 // mapped.
 TEST_F(Memory, of_too_many_buffers_is_staged) {
-  virtual_world::world({0, 0}, pushed_to_memory(), [](Communicator& communicator) {
+  virtual_world::WorldOptions options = pushed_to_memory();
+  options.settings.device_buffers = 256;
+  virtual_world::world({0, 0}, options, [](Communicator& communicator) {
     Turns turns(communicator, 300);
     turns.settle();
     const int before = maps_now(communicator), staged = turns.round();
@@ -154,6 +159,38 @@ TEST_F(Memory, is_let_go_of) {
   }
 }
 
+// An arena is larger than all that may stay mapped. It stays so all the same, and is let go of without a call when the program frees it.
+TEST_F(Memory, of_an_arena_stays_mapped_until_it_is_freed) {
+  virtual_world::WorldOptions options = pushed_to_memory();
+  options.settings.device_staged_uses = 0;
+  options.settings.device_mapped_bytes = std::uint64_t{1} << 20;
+  virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
+    for (int again = 0; again < 2; ++again) {
+      constexpr std::size_t kBlock = 5000;
+      const int before = pieces_now(communicator);
+      auto* const arena = static_cast<std::byte*>(host_device_alloc(freed_memory::kLargeBytes, HOST_DEVICE_PLAIN));
+      ASSERT_NE(arena, nullptr);
+      int maps = 0;
+      for (std::uint64_t call = 1; call <= 20; ++call) {
+        std::byte* const send = arena + call * 100'000;
+        std::byte* const recv = send + (freed_memory::kLargeBytes >> 1);
+        DeviceCase text(communicator, alltoall_shape(kBlock), {});
+        text.fill(call, static_cast<std::byte*>(host_device_touchable(send)));
+        DeviceBuffers buffers({send, recv}, kBlock * 3);
+        ASSERT_TRUE(run_collective(communicator.slot(), alltoall_shape(kBlock), buffers).status.ok());
+        EXPECT_EQ(text.wrong(call, static_cast<std::byte*>(host_device_touchable(recv))), "") << call;
+        if (call == 1) maps = maps_now(communicator);
+      }
+      EXPECT_EQ(maps_now(communicator), maps) << "mapped again";
+      EXPECT_GT(pieces_now(communicator), before + 3) << "nothing was mapped";
+      host_device_free(arena);
+      freed_memory::await_unmapped();
+      for (int looks = 0; pieces_now(communicator) > before && looks < 5000; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      EXPECT_EQ(pieces_now(communicator), before);
+    }
+  });
+}
+
 TEST_F(Memory, of_ours_is_given_back_when_it_is_not_needed) {
   virtual_world::world({0, 0, 0}, pushed_to_memory(), [](Communicator& communicator) {
     DeviceCase kept(communicator, alltoall_shape(100), {});
@@ -170,7 +207,9 @@ TEST_F(Memory, of_ours_is_given_back_when_it_is_not_needed) {
 // Calls in streams keep their memory mapped, and take nothing from others. When they have too much, they are refused, until
 // the program frees some.
 TEST_F(Memory, of_many_stream_calls_is_kept) {
-  virtual_world::world({0, 0}, pushed_to_memory(), [](Communicator& communicator) {
+  virtual_world::WorldOptions options = pushed_to_memory();
+  options.settings.device_buffers = 256;
+  virtual_world::world({0, 0}, options, [](Communicator& communicator) {
     void* const stream = host_device_open_stream();
     const auto call_all = [&](int count) {
       int refused = 0;
@@ -192,6 +231,27 @@ TEST_F(Memory, of_many_stream_calls_is_kept) {
     EXPECT_EQ(call_all(60), 0);
     EXPECT_GT(call_all(200), 0);
     EXPECT_EQ(call_all(60), 0);
+    host_device_close_stream(stream);
+  });
+}
+
+// A thousand pairs of buffers live at the same time are mapped once, in a stream's order, too.
+TEST_F(Memory, of_a_thousand_stream_calls_is_kept) {
+  virtual_world::world({0, 0}, pushed_to_memory(), [](Communicator& communicator) {
+    void* const stream = host_device_open_stream();
+    std::vector<std::unique_ptr<DeviceCase>> cases;
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+      cases.push_back(std::make_unique<DeviceCase>(communicator, alltoall_shape(700), Kinds{}));
+      cases.back()->fill(i, cases.back()->send().touch());
+      ASSERT_TRUE(run_on_stream(communicator, alltoall_shape(700), cases.back()->buffers(), stream).ok()) << i;
+    }
+    host_device_wait(stream);
+    for (std::uint64_t i = 0; i < 1000; ++i) EXPECT_EQ(cases[i]->wrong(i, cases[i]->recv().touch()), "") << i;
+    EXPECT_TRUE(communicator.slot().control->barrier().ok());
+    const int before = maps_now(communicator);
+    for (std::uint64_t i = 0; i < 1000; ++i) ASSERT_TRUE(run_on_stream(communicator, alltoall_shape(700), cases[i]->buffers(), stream).ok()) << i;
+    host_device_wait(stream);
+    EXPECT_EQ(maps_now(communicator), before);
     host_device_close_stream(stream);
   });
 }

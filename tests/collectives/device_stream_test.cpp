@@ -180,9 +180,21 @@ TEST_F(Streams, refuse_ranks_that_share_a_device) {
   virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
     for (const std::size_t bytes : {64, 5000}) {
       DeviceCase one(communicator, alltoall_shape(bytes), {});
-      expect_refused(communicator, alltoall_shape(bytes), one.buffers(), "two ranks share a device");
+      expect_refused(communicator, alltoall_shape(bytes), one.buffers(), "crossrail run --mps");
       const Outcome outcome = one.call(1);
       EXPECT_STREQ(outcome.plan->algorithm, "ipc_kernel_push");
+    }
+  });
+}
+
+// With an MPS server, kernels of ranks that share a device run at the same time.
+TEST_F(Streams, take_ranks_that_share_a_device_at_the_same_time) {
+  set({.devices = 1, .delay_us = 200, .concurrent = 1});
+  virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
+    for (const std::size_t bytes : {64, 5000, 2 << 20}) {
+      run_calls(communicator, bytes, nullptr);
+      DeviceCase beside(communicator, alltoall_shape(bytes), {});
+      EXPECT_STREQ(beside.call(1).plan->algorithm, "ipc_kernel_push");
     }
   });
 }

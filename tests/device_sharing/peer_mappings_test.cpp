@@ -28,7 +28,7 @@ class Mappings : public testing::Test, protected WithHostDevice {
 
   struct Rank {
     Rank(Communicator& communicator, DeviceLines* lines)
-        : number(communicator.topology.rank), control(*communicator.slot().control), mappings(lines, control, {0, SIZE_MAX}) {
+        : number(communicator.topology.rank), control(*communicator.slot().control), mappings(lines, control, {DeviceLines::kExported, 0, SIZE_MAX}) {
       lines[number].identity = 1;
     }
     int number;

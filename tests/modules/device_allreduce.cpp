@@ -220,7 +220,7 @@ void large_and_again() {
 bool on_several_nodes() { return std::getenv("CROSSRAIL_NODES") != nullptr; }
 
 void in_streams() {
-  if (size > devices || on_stream == nullptr || on_several_nodes()) return;
+  if (!kernels_run_at_once() || on_stream == nullptr || on_several_nodes()) return;
   require(cudaStreamCreate(&stream), "a stream");
   std::uint64_t seed = 9000;
   for (const Kind kind_of_memory : kOnDevices) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "device_memory.h"
+#include "device_mps.h"
 #include "tests/nonblocking/persistent.h"
 
 namespace device_test {
@@ -31,6 +32,9 @@ inline bool start(int* argc, char*** argv) {
   require(cudaFree(nullptr), "the device");
   return true;
 }
+
+// Returns whether kernels of all ranks run at the same time: every rank has a device to itself, or an MPS server stands between them and a device.
+inline bool kernels_run_at_once() { return size <= devices || mps_is_on(own_device); }
 
 // Prints the last line of a program. Returns what main returns.
 inline int finish(const char* name) {

@@ -92,25 +92,28 @@ enum class Kind {
   pool_elsewhere,  // It is of a pool on the next device, which this process may not use otherwise.
   managed,
   pinned,
-  registered
+  registered,
+  numa  // It is an own mapping of memory of the host that only the device may touch.
 };
 constexpr Kind kKinds[] = {Kind::host,         Kind::device,      Kind::inside,  Kind::chunks, Kind::chunks_private,
-                           Kind::pool_default, Kind::pool_shared, Kind::pool_elsewhere, Kind::managed, Kind::pinned, Kind::registered};
+                           Kind::pool_default, Kind::pool_shared, Kind::pool_elsewhere, Kind::managed, Kind::pinned, Kind::registered,
+                           Kind::numa};
 constexpr int kKindCount = static_cast<int>(std::size(kKinds));
 
 inline const char* name_of(Kind kind) {
   static const char* const names[kKindCount] = {"host",         "device",      "inside",  "chunks", "chunks_private",
-                                                "pool_default", "pool_shared", "pool_elsewhere", "managed", "pinned", "registered"};
+                                                "pool_default", "pool_shared", "pool_elsewhere", "managed", "pinned", "registered",
+                                                "numa"};
   return names[static_cast<int>(kind)];
 }
 
 // This is one range of addresses, backed by at least three pieces of memory. The middle of what is handed out lies on the border of two.
 class Chunks {
  public:
-  Chunks(std::size_t bytes, bool shareable) {
+  Chunks(std::size_t bytes, bool shareable, CUmemLocationType where = CU_MEM_LOCATION_TYPE_DEVICE) {
     CUmemAllocationProp wanted{};
     wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    wanted.location = {CU_MEM_LOCATION_TYPE_DEVICE, {own_device}};
+    wanted.location = {where, {where == CU_MEM_LOCATION_TYPE_DEVICE ? own_device : 0}};
     if (shareable) wanted.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     require(driver().granularity(&chunk_bytes_, &wanted, CU_MEM_ALLOC_GRANULARITY_MINIMUM), "granularity");
     chunk_count_ = std::max<std::size_t>(3, bytes / chunk_bytes_ + 2);
@@ -121,7 +124,7 @@ class Chunks {
       require(driver().map(start_ + i * chunk_bytes_, chunk_bytes_, 0, handle, 0), "cuMemMap");
       require(driver().release(handle), "cuMemRelease");
     }
-    const CUmemAccessDesc access{wanted.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    const CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, {own_device}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     require(driver().set_access(start_, chunk_bytes_ * chunk_count_, &access, 1), "cuMemSetAccess");
     address = reinterpret_cast<void*>(start_ + ((chunk_bytes_ - std::min(bytes, chunk_bytes_) / 2) & ~std::size_t{15}));
   }
@@ -202,6 +205,10 @@ class Memory {
       case Kind::chunks:
       case Kind::chunks_private:
         chunks_ = new Chunks(bytes_, kind_ == Kind::chunks);
+        address = chunks_->address;
+        break;
+      case Kind::numa:
+        chunks_ = new Chunks(bytes_, false, CU_MEM_LOCATION_TYPE_HOST_NUMA);
         address = chunks_->address;
         break;
       case Kind::pool_default:

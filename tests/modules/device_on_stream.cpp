@@ -1,5 +1,5 @@
 // The program tests crossrail_alltoall_on_stream. Calls are in order with the stream's other work, do not wait for it, and are captured in a graph
-// that is replayed with other data; they are refused where ranks share a GPU. Then it tests crossrail_alltoallv_on_stream
+// that is replayed with other data; they are refused where ranks share a GPU without an MPS server. Then it tests crossrail_alltoallv_on_stream
 // (device_on_stream_counts.h). It exits 77 (skipped) where there is no GPU.
 
 #include <cuda_runtime_api.h>
@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "device_mps.h"
 #include "device_on_stream_counts.h"
 
 namespace {
@@ -235,9 +236,10 @@ int main(int argc, char** argv) {
   if (on_stream == nullptr) MPI_Abort(MPI_COMM_WORLD, 3);
   cudaStream_t stream = nullptr;
   require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
-  size <= devices ? run_all(on_stream, stream) : all_refused(on_stream, stream);
+  const bool shared = size > devices && !device_test::mps_is_on(rank % devices);
+  shared ? all_refused(on_stream, stream) : run_all(on_stream, stream);
   run_alone(on_stream, stream);
-  wrong += on_stream_counts::run(rank, size, stream, size > devices);
+  wrong += on_stream_counts::run(rank, size, stream, shared);
   int all = 0;
   MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) std::printf("device_on_stream: %d ranks, %d devices: %d wrong\n", size, devices, all);

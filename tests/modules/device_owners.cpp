@@ -2,6 +2,7 @@
 // many buffers, vectors go by the MPI library where nothing else is left, and programs that allocate, call and free again and again do not grow.
 //
 //   device_owners free      more than half of the device, twice
+//   device_owners arena     most of the device as one allocation, of which calls use parts; freed and had again
 //   device_owners chunks    memory of several chunks, used again and again
 //   device_owners many      many receive buffers in turn, in calls that wait and in streams
 //   device_owners copies    pageable memory copied to memory that cannot be told to wait for that
@@ -66,6 +67,52 @@ void freed_memory_is_free() {
   require(cudaFree(send), "cudaFree");
 }
 
+// Programs with a pool of their own have most of the device as one allocation. Calls on parts of it must be as quick as calls on small allocations, and
+// once the program has freed it and the ranks have met, there is room for the next one.
+void arenas_are_mapped_once() {
+  const int sharing = (size + devices - 1) / devices;
+  Exchange small({65536, Kind::device, Kind::device});
+  const auto timed = [](const void* send, void* recv) {
+    const double began = MPI_Wtime();
+    for (int call = 0; call < 200; ++call) {
+      if (MPI_Alltoall(send, 65536, MPI_BYTE, recv, 65536, MPI_BYTE, MPI_COMM_WORLD) != MPI_SUCCESS) complain("an error");
+    }
+    return (MPI_Wtime() - began) * 1e6 / 200;
+  };
+  us_of(small, 50);
+  const std::size_t bytes = free_bytes() / 100 * 85 / static_cast<std::size_t>(sharing);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int again = 0; again < 3; ++again) {
+    char* arena = nullptr;
+    const cudaError_t made = cudaMalloc(reinterpret_cast<void**>(&arena), bytes);
+    if (made != cudaSuccess) complain("time %d: %s, %zu MiB free", again, cudaGetErrorString(made), free_bytes() / kMiB);
+    if (made != cudaSuccess) MPI_Abort(MPI_COMM_WORLD, 4);
+    const std::size_t part = 65536 * static_cast<std::size_t>(size);
+    std::vector<unsigned char> content(part), got(part), right(part);
+    for (std::size_t call = 0; call < 20; ++call) {
+      char* const send = arena + call * 3 * part + bytes / 7 / 16 * 16;
+      char* const recv = send + bytes / 2 / 16 * 16;
+      ++rounds;
+      for (int peer = 0; peer < size; ++peer) {
+        const std::size_t at = static_cast<std::size_t>(peer) * 65536;
+        fill_random(content.data() + at, 65536, block_key(rounds, rank, peer));
+        fill_random(right.data() + at, 65536, block_key(rounds, peer, rank));
+      }
+      require(cudaMemcpy(send, content.data(), part, cudaMemcpyHostToDevice), "to the device");
+      require(cudaMemset(recv, 0xC3, part), "poison");
+      require(cudaDeviceSynchronize(), "device");
+      if (MPI_Alltoall(send, 65536, MPI_BYTE, recv, 65536, MPI_BYTE, MPI_COMM_WORLD) != MPI_SUCCESS) complain("an error");
+      require(cudaMemcpy(got.data(), recv, part, cudaMemcpyDeviceToHost), "to the host");
+      if (got != right) complain("an arena: call %zu is wrong", call);
+    }
+    const double in_arena = timed(arena, arena + bytes / 2 / 16 * 16), apart = us_of(small, 200);
+    if (rank == 0) std::printf("an arena of %zu MiB: %.1f us a call, small allocations %.1f us\n", bytes / kMiB, in_arena, apart);
+    if (size <= devices && in_arena > 2 * apart + 20) complain("an arena: %.0f us a call, small allocations %.0f", in_arena, apart);
+    require(cudaFree(arena), "cudaFree");
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
 void chunks_stay_mapped() {
   Exchange plain({64 * 1024, Kind::device, Kind::device}), chunks({3 * kMiB, Kind::chunks, Kind::chunks}), small({64 * 1024, Kind::chunks, Kind::chunks});
   for (Exchange* one : {&plain, &chunks, &small}) {
@@ -97,7 +144,7 @@ void many_buffers() {
 
 void many_in_streams() {
   const auto on_stream = reinterpret_cast<OnStream>(dlsym(RTLD_DEFAULT, "crossrail_alltoall_on_stream"));
-  if (on_stream == nullptr || size > devices) return;
+  if (on_stream == nullptr || !kernels_run_at_once()) return;
   cudaStream_t stream = nullptr;
   require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
   const std::size_t ints = 16384 * static_cast<std::size_t>(size);
@@ -106,9 +153,12 @@ void many_in_streams() {
   std::vector<int> content(ints, 1000 + rank), got(ints);
   require(cudaMemcpy(send, content.data(), ints * sizeof(int), cudaMemcpyHostToDevice), "to the device");
   require(cudaDeviceSynchronize(), "device");
-  std::vector<int*> all(60);
+  std::vector<int*> all(1000);
   for (int*& recv : all) {
     require(cudaMalloc(reinterpret_cast<void**>(&recv), ints * sizeof(int)), "cudaMalloc");
+    if (on_stream(send, 16384, MPI_INT, recv, 16384, MPI_INT, MPI_COMM_WORLD, stream) != MPI_SUCCESS) complain("a stream call is refused");
+  }
+  for (int* recv : all) {  // They are mapped by now.
     if (on_stream(send, 16384, MPI_INT, recv, 16384, MPI_INT, MPI_COMM_WORLD, stream) != MPI_SUCCESS) complain("a stream call is refused");
   }
   for (int* recv : all) {
@@ -214,6 +264,7 @@ int main(int argc, char** argv) {
   if (!start(&argc, &argv)) return kSkip;
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "free") freed_memory_is_free();
+  if (mode == "arena") arenas_are_mapped_once();
   if (mode == "chunks") chunks_stay_mapped();
   if (mode == "many") many_buffers(), many_in_streams();
   if (mode == "copies") copies_are_not_overtaken();

@@ -77,14 +77,14 @@ run_mps() {
   done
 }
 
-for program in alltoall allreduce gatherings algorithms kinds reuse types vectors pending on_stream waits; do run device_$program "" "$programs/device_$program"; done
+for program in alltoall allreduce gatherings rooted algorithms kinds reuse types vectors pending on_stream waits; do run device_$program "" "$programs/device_$program"; done
 run device_on_stream_packets "-x CROSSRAIL_ALLTOALL=hybrid -x CROSSRAIL_ALLREDUCE=ll_one_shot" "$programs/device_on_stream"
 run device_on_stream_ll128 "-x CROSSRAIL_ALLTOALL=ll128 -x CROSSRAIL_ALLREDUCE=ll128_one_shot" "$programs/device_on_stream"
 run device_allreduce_packets "-x CROSSRAIL_ALLREDUCE=ll_one_shot" "$programs/device_allreduce"
 run device_allreduce_ll128 "-x CROSSRAIL_ALLREDUCE=ll128_one_shot" "$programs/device_allreduce"
-for program in alltoall allreduce gatherings kinds reuse pending waits vectors; do run device_nodes_$program "" "$here/two_nodes.sh" "$programs/device_$program"; done
+for program in alltoall allreduce gatherings rooted kinds reuse pending waits vectors; do run device_nodes_$program "" "$here/two_nodes.sh" "$programs/device_$program"; done
 for mode in busy threads visible rotated split; do run device_streams_$mode "" "$programs/device_streams" $mode; done
-for mode in free chunks many copies native growth; do run device_owners_$mode "" "$programs/device_owners" $mode; done
+for mode in free arena chunks many copies native growth; do run device_owners_$mode "" "$programs/device_owners" $mode; done
 for mode in own reset finalize gone; do run device_contexts_$mode "" "$programs/device_contexts" $mode; done
 run device_full "" "$programs/device_killed" full
 run device_pid_spaces "--mca pml ob1 --mca btl self,tcp --mca btl_tcp_if_include lo" "$here/pid_space.sh" "$programs/device_pid_spaces"

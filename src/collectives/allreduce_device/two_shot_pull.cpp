@@ -87,8 +87,9 @@ Fit fit(const Topology& topology, const Shape& shape) { return fit_combining(top
 Status plan(Plan& plan) {
   CROSSRAIL_TRY(has_kernels(plan));
   CROSSRAIL_TRY(plan_mapped(plan, MappedSide::both));
-  // It does not matter which rank has which share, so a launcher takes consecutive ones and combines them together.
-  int next = plan.devices->queue().launched_before();
+  // It does not matter which rank has which share, so a launcher takes consecutive ones and combines them together. In a stream's order every rank
+  // has its own.
+  int next = plan.shape.order == Order::stream ? plan.group.index() : plan.devices->queue().launched_before();
   for (int& share : plan.device_blocks.launched) share = next++;
   plan.keep(Shares(plan));
   return {};

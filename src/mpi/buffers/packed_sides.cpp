@@ -154,7 +154,7 @@ Status PackedSides::close_rows() {
 // Describes the blocks as they lie, and the range from their first byte to their last. If a device cannot pack some block, the side becomes one in
 // host memory.
 DeviceSide PackedSides::on_device(const Side& side, BlockTable* table) {
-  if (table == nullptr && side.in_a_row()) return {first_of(side), side.bytes()};
+  if (table == nullptr && side.bytes() > 0 && side.in_a_row()) return {first_of(side), side.bytes()};
   std::ptrdiff_t lower = PTRDIFF_MAX, upper = PTRDIFF_MIN;
   DeviceSide found;
   for (int rank = 0; rank < side.blocks(); ++rank) {

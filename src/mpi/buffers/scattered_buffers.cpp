@@ -26,7 +26,6 @@ Status ScatteredBuffers::close() {
 DeviceCall ScatteredBuffers::on_devices() {
   DeviceCall call = PackedSides::on_devices();
   for (const Block& block : blocks_) call.block_bytes = std::max(call.block_bytes, block.bytes);
-  if (recv_.count == 0) call.recv = {nullptr, 0, false, true};
   return call;
 }
 

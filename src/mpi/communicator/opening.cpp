@@ -12,6 +12,7 @@
 #include "base/roomy_stack.h"
 #include "base/settings.h"
 #include "base/trace.h"
+#include "device_sharing/freed_memory.h"
 #include "selection/parameters.h"
 #include "mpi/communicator/info_keys.h"
 #include "mpi/communicator/mpi_exchange.h"
@@ -173,6 +174,7 @@ bool first_call_begins(CommunicatorRecord& record) {
 void first_call_ended(CommunicatorRecord& record) { record.first_calls.took(trace::now_ns() - record.first_call_began_ns); }
 
 void blocking_collective(Word64 comm) {
+  freed_memory::await_unmapped();
   if (find_functions() != nullptr) open_if_wanted(handle_from<MPI_Comm>(comm));
 }
 
