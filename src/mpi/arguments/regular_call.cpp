@@ -25,7 +25,7 @@ bool RegularCall::has_own_operation() const { return reduces_ && is_of_program(o
 
 // Open MPI checks this only for predefined types.
 bool null_without_reason(const Side& side) {
-  if (side.address != nullptr || side.count == 0 || side.facts.bytes == 0) return false;
+  if (side.address != nullptr || side.bytes() == 0) return false;
   return side.facts.predefined || (!library_is_open_mpi() && begins_at_its_address(side.type, side.facts));
 }
 
@@ -59,13 +59,13 @@ Survey RegularCall::survey(int ranks, Facts&) { return reduces_ ? survey_reducti
 
 Survey RegularCall::survey_exchange(int ranks) {
   if (const int code = describe(recv_.type, comm_, recv_.facts); !recv_.facts.usable) return {Survey::Answer::refused, code};
-  block_bytes_ = recv_.facts.bytes * recv_.count;
+  block_bytes_ = recv_.bytes();
   if (!in_place()) {
     if (send_.type == recv_.type) send_.facts = recv_.facts;
     else if (const int code = describe(send_.type, comm_, send_.facts); !send_.facts.usable) return {Survey::Answer::refused, code};
     if (null_without_reason(send_)) return {Survey::Answer::leave};
     if (gathers() && !library_is_open_mpi() && is_own_block()) return {Survey::Answer::leave};
-    unequal_ = send_.facts.bytes * send_.count != block_bytes_;
+    unequal_ = send_.bytes() != block_bytes_;
   }
   if (null_without_reason(recv_)) return {Survey::Answer::leave};
   if (!gathers()) send_.count *= static_cast<std::uint64_t>(ranks);
@@ -77,7 +77,7 @@ Survey RegularCall::survey_reduction(int ranks) {
   if (const int code = describe(recv_.type, comm_, recv_.facts); !recv_.facts.usable) return {Survey::Answer::refused, code};
   send_.facts = recv_.facts;
   reduction_ = recv_.facts.predefined ? reduction_of(combining_of(op_), recv_.type, recv_.facts.bytes) : Reduction{};
-  block_bytes_ = recv_.facts.bytes * recv_.count;
+  block_bytes_ = recv_.bytes();
   if (scatters()) send_.count *= static_cast<std::uint64_t>(ranks);
   if (scatters() && in_place()) recv_.count = send_.count;
   return {reduction_.operation == Operation::none || has_null_buffer() ? Survey::Answer::leave : Survey::Answer::carry};
@@ -90,7 +90,7 @@ MPI_Datatype kept_type(MPI_Datatype type, const TypeFacts& facts, std::vector<MP
   return own;
 }
 
-void RegularCall::keep_types(const Facts&, std::vector<MPI_Datatype>& ours) {
+void RegularCall::keep_types(std::vector<MPI_Datatype>& ours) {
   if (reduces_) return;
   recv_.type = kept_type(recv_.type, recv_.facts, ours);
   if (!in_place()) send_.type = kept_type(send_.type, send_.facts, ours);

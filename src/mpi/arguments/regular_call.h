@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "comm/shape.h"
-#include "mpi/buffers/packed_buffers.h"
-#include "mpi/buffers/side_parts.h"
-#include "mpi/buffers/vector_side.h"
+#include "mpi/buffers/packed_sides.h"
 #include "mpi/library/arguments.h"
 #include "mpi/library/pmpi.h"
 #include "mpi/words/mpi_function.h"
@@ -16,8 +14,8 @@ namespace crossrail::mpi {
 
 class RegularCall {
  public:
-  using Packed = PackedBuffers;
-  struct Facts {};  // a survey needs no memory beside the call
+  using Packed = PackedSides;
+  struct Facts {};  // A survey needs no memory beside the call.
 
   // The words are those of the letters in entry_points.def: "srntoc" for reductions, otherwise "sntrntc".
   RegularCall(const MpiFunction& function, const Word64* words, bool large_counts)
@@ -58,22 +56,17 @@ class RegularCall {
     return {collective_, Memory::host, in_place() && collective_ == Collective::alltoall, block_bytes_, Order::call, reduction_};
   }
   std::uint64_t block_bytes() const { return block_bytes_; }  // For an allreduce it is the size of all elements.
-  std::uint64_t mean_block_bytes() const { return block_bytes_; }
   int blocks_sent(int ranks) const { return sends_each() ? ranks : 1; }
   // Returns whether the two sides of this rank differ in size, which MPI libraries do not check.
-  bool unequal(int, const Facts&) const { return unequal_; }
+  bool unequal(int) const { return unequal_; }
   bool in_place() const { return send_.address == MPI_IN_PLACE; }
-  Span span_sent(const Facts&) const { return in_place() ? Span{} : span_of(send_); }
-  Span span_received(const Facts&) const { return span_of(recv_); }
-  SideParts parts_sent(const Facts&) const { return in_place() ? SideParts{} : parts_of(send_); }
-  SideParts parts_received(const Facts&) const { return parts_of(recv_); }
-  bool touches_devices(const Facts& facts) const {
-    return in_device_memory(send_.address, parts_sent(facts)) || in_device_memory(recv_.address, parts_received(facts));
-  }
+  // An empty side stands for one that MPI does not look at.
+  Side sent() const { return in_place() ? Side{} : send_; }
+  Side received() const { return recv_; }
   // A pending call may outlive the program's types, so types of ours, which the caller frees, take their place.
-  void keep_types(const Facts&, std::vector<MPI_Datatype>& ours);
-  Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts&) const {
-    return {memory, packing_comm, in_place() ? nullptr : &send_, recv_};
+  void keep_types(std::vector<MPI_Datatype>& ours);
+  Packed packed(PackingMemory& memory, MPI_Comm packing_comm) const {
+    return {memory, packing_comm, in_place() ? recv_ : send_, recv_};
   }
 
  private:

@@ -7,15 +7,15 @@ namespace {
 
 Side nothing() { return {nullptr, 0, handles().byte, {.bytes = 1, .in_a_row = true, .contiguous = true, .predefined = true, .usable = true}}; }
 
-VectorSide nothing_of_any() {
-  VectorSide side;
-  side.type = handles().byte;
-  side.only = {0, 0, 0};
+// Returns a side that is a single block, sent from the root or to it.
+VectorSide side_of_one(const Side& block, int root) {
+  VectorSide side{block};
+  side.only.rank = root;
   return side;
 }
 
 Side side_of(const Word64 words[3], bool large_counts) {
-  return {reinterpret_cast<void*>(words[0]), static_cast<std::uint64_t>(count_from(words[1], large_counts)), handle_from<MPI_Datatype>(words[2]), {}};
+  return {reinterpret_cast<void*>(words[0]), static_cast<std::uint64_t>(count_from(words[1], large_counts)), handle_from<MPI_Datatype>(words[2])};
 }
 
 bool is_negative(const Side& side) { return static_cast<std::int64_t>(side.count) < 0; }
@@ -69,38 +69,21 @@ Survey RootedCall::survey(int ranks, Facts&) {
     if (const Survey found = describe_side(*side); found.answer != Survey::Answer::carry) return found;
   }
   const Side& block = is_root() ? row() : own();
-  block_bytes_ = block.facts.bytes * block.count;
-  unequal_ = is_root() && !in_place_ && own().facts.bytes * own().count != block_bytes_;
+  block_bytes_ = block.bytes();
+  unequal_ = is_root() && !in_place_ && own().bytes() != block_bytes_;
   if (is_own_block()) return {Survey::Answer::leave};
   row().count *= static_cast<std::uint64_t>(ranks);
   return {};
 }
 
-void RootedCall::keep_types(const Facts&, std::vector<MPI_Datatype>& ours) {
+void RootedCall::keep_types(std::vector<MPI_Datatype>& ours) {
   send_.type = kept_type(send_.type, send_.facts, ours);
   recv_.type = kept_type(recv_.type, recv_.facts, ours);
 }
 
-namespace {
-
-// Returns a side that is a single block, sent from the root or to it.
-VectorSide side_of_one(const Side& block, int root) {
-  VectorSide side;
-  side.address = block.address;
-  side.only = {root, static_cast<std::int64_t>(block.count), 0};
-  side.type = block.type;
-  return side;
-}
-
-bool is_refused(const VectorSide& row) {
-  return !row.counts.given() || !row.displacements.given() || row.type == handles().type_null || row.address == MPI_IN_PLACE;
-}
-
-}  // namespace
-
 // The words are those of the letters "sntrNDtkc" or "sNDtrntkc".
 RootedVectorCall::RootedVectorCall(const MpiFunction& function, const Word64* words, bool large_counts)
-    : Rooted(function, words), send_(nothing_of_any()), recv_(nothing_of_any()) {
+    : Rooted(function, words), send_(side_of_one(nothing(), 0)), recv_(side_of_one(nothing(), 0)) {
   wrong_ = has_wrong_root();
   if (wrong_) return;
   const Word64* const received = words + function.receive_word;
@@ -111,33 +94,33 @@ RootedVectorCall::RootedVectorCall(const MpiFunction& function, const Word64* wo
   if (!is_root()) return;
   VectorSide& row = gathers() ? recv_ : send_;
   row = vector_side_of(gathers() ? received : words, large_counts, false);
-  wrong_ = wrong_ || is_refused(row);
+  wrong_ = wrong_ || is_incomplete(row) || row.address == MPI_IN_PLACE;
 }
 
 // The MPICH family refuses a block that lies where it goes.
-bool RootedVectorCall::is_own_block(const Facts& facts) const {
-  if (library_is_open_mpi() || !is_root() || in_place_ || own_of(facts.in).bytes == 0 || send_.type != recv_.type) return false;
-  return moved(send_.address, own_of(facts.out).offset) == moved(recv_.address, own_of(facts.in).offset);
+bool RootedVectorCall::is_own_block() const {
+  if (library_is_open_mpi() || !is_root() || in_place_ || own_of(recv_).bytes == 0 || send_.type != recv_.type) return false;
+  return moved(send_.address, own_of(send_).offset) == moved(recv_.address, own_of(recv_).offset);
 }
 
 Survey RootedVectorCall::survey(int ranks, Facts& facts) {
   facts.in.size_for(ranks);
   facts.out.size_for(ranks);
   const bool wrong_root = root_ >= ranks;
-  if (wrong_root) send_ = recv_ = nothing_of_any();
+  if (wrong_root) send_ = recv_ = side_of_one(nothing(), 0);
   const Survey received = mpi::survey(recv_, comm_, facts.in);
   if (received.answer != Survey::Answer::carry) return received;
   const Survey found = mpi::survey(send_, comm_, facts.out);
   if (found.answer != Survey::Answer::carry) return found;
-  if (wrong_root || is_own_block(facts)) return {Survey::Answer::leave};
+  if (wrong_root || is_own_block()) return {Survey::Answer::leave};
   if (in_place_) (gathers() ? facts.in : facts.out).blocks[static_cast<std::size_t>(rank_)] = {};
   block_bytes_ = found.bytes / static_cast<std::uint64_t>(gathers() ? 1 : ranks);
   return {};
 }
 
-void RootedVectorCall::keep_types(Facts& facts, std::vector<MPI_Datatype>& ours) {
-  keep_types_of(recv_, facts.in, facts.recv_types, ours);
-  keep_types_of(send_, facts.out, facts.send_types, ours);
+void RootedVectorCall::keep_types(std::vector<MPI_Datatype>& ours) {
+  keep_types_of(recv_, ours);
+  keep_types_of(send_, ours);
 }
 
 }  // namespace crossrail::mpi

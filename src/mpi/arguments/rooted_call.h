@@ -16,46 +16,41 @@ class Rooted {
   Rooted(const MpiFunction& function, const Word64* words);
   MPI_Comm comm() const { return comm_; }
   bool has_own_operation() const { return false; }
+  // These have the same meaning as in RegularCall.
+  bool left_to_mpi() const { return wrong_; }
+  std::uint64_t block_bytes() const { return block_bytes_; }
+  int blocks_sent(int ranks) const { return gathers() ? 1 : is_root() ? ranks : 0; }
+  bool in_place() const { return in_place_; }
 
  protected:
   // Between groups, roots are given by negative numbers, which elsewhere are errors.
   bool has_wrong_root() const { return root_ < 0 || rank_ < 0; }
   bool is_root() const { return rank_ == root_; }
   bool gathers() const { return root_receives(collective_); }
-  int blocks_sent_of(int ranks) const { return gathers() ? 1 : is_root() ? ranks : 0; }
   Shape shape_of(std::uint64_t block_bytes) const;
 
   MPI_Comm comm_;
   Collective collective_;
   int root_, rank_;
   SignificantSides means_;
+  bool in_place_ = false, wrong_ = false;
+  std::uint64_t block_bytes_ = 0;
 };
 
 class RootedCall : public Rooted {
  public:
-  using Packed = PackedBuffers;
+  using Packed = PackedSides;
   struct Facts {};  // A survey needs no memory beside the call.
 
   RootedCall(const MpiFunction& function, const Word64* words, bool large_counts);
-  // These have the same meaning as in RegularCall.
-  bool left_to_mpi() const { return wrong_; }
   Survey survey(int ranks, Facts&);
   Shape shape() const { return shape_of(block_bytes_); }
-  std::uint64_t block_bytes() const { return block_bytes_; }
-  std::uint64_t mean_block_bytes() const { return block_bytes_; }
-  int blocks_sent(int ranks) const { return blocks_sent_of(ranks); }
-  bool unequal(int, const Facts&) const { return unequal_; }
-  bool in_place() const { return in_place_; }
-  Span span_sent(const Facts&) const { return span_of(send_); }
-  Span span_received(const Facts&) const { return span_of(recv_); }
-  SideParts parts_sent(const Facts&) const { return parts_of(send_); }
-  SideParts parts_received(const Facts&) const { return parts_of(recv_); }
-  bool touches_devices(const Facts& facts) const {
-    return in_device_memory(send_.address, parts_sent(facts)) || in_device_memory(recv_.address, parts_received(facts));
-  }
-  void keep_types(const Facts&, std::vector<MPI_Datatype>& ours);
-  Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts&) const {
-    return {memory, packing_comm, in_place_ && gathers() ? nullptr : &send_, recv_};
+  bool unequal(int) const { return unequal_; }
+  Side sent() const { return send_; }
+  Side received() const { return recv_; }
+  void keep_types(std::vector<MPI_Datatype>& ours);
+  Packed packed(PackingMemory& memory, MPI_Comm packing_comm) const {
+    return {memory, packing_comm, in_place_ && gathers() ? recv_ : send_, recv_};
   }
 
  private:
@@ -65,43 +60,31 @@ class RootedCall : public Rooted {
   bool is_own_block() const;
 
   Side send_, recv_;  // The root's row counts one block until the survey has found how many blocks there are.
-  bool in_place_ = false, wrong_ = false, unequal_ = false;
-  std::uint64_t block_bytes_ = 0;
+  bool unequal_ = false;
 };
 
 class RootedVectorCall : public Rooted {
  public:
-  using Packed = PackedVectors;
+  using Packed = PackedSides;
   using Facts = VectorCall::Facts;
 
   RootedVectorCall(const MpiFunction& function, const Word64* words, bool large_counts);
   // These have the same meaning as in VectorCall.
-  bool left_to_mpi() const { return wrong_; }
   Survey survey(int ranks, Facts& facts);
   bool has_one_shape() const { return true; }
-  std::uint64_t estimated_block_bytes(int ranks) const { return mpi::mean_block_bytes(send_, ranks); }
+  std::uint64_t estimated_block_bytes(int ranks) const { return mean_block_bytes(send_, ranks); }
   Shape shape() const { return shape_of(0); }
-  std::uint64_t block_bytes() const { return block_bytes_; }
-  int blocks_sent(int ranks) const { return blocks_sent_of(ranks); }
-  bool unequal(int, const Facts& facts) const { return is_root() && !in_place_ && own_of(facts.out).bytes != own_of(facts.in).bytes; }
-  bool in_place() const { return in_place_; }
-  Span span_sent(const Facts& facts) const { return span_of(send_, facts.out); }
-  Span span_received(const Facts& facts) const { return span_of(recv_, facts.in); }
-  SideParts parts_sent(const Facts& facts) const { return parts_of(send_, facts.out); }
-  SideParts parts_received(const Facts& facts) const { return parts_of(recv_, facts.in); }
-  bool touches_devices(const Facts& facts) const {
-    return in_device_memory(send_.address, parts_sent(facts)) || in_device_memory(recv_.address, parts_received(facts));
-  }
-  void keep_types(Facts& facts, std::vector<MPI_Datatype>& ours);
-  Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts& facts) const { return {memory, packing_comm, {send_, facts.out}, {recv_, facts.in}}; }
+  bool unequal(int) const { return is_root() && !in_place_ && own_of(send_).bytes != own_of(recv_).bytes; }
+  Side sent() const { return send_; }
+  Side received() const { return recv_; }
+  void keep_types(std::vector<MPI_Datatype>& ours);
+  Packed packed(PackingMemory& memory, MPI_Comm packing_comm) const { return {memory, packing_comm, send_, recv_}; }
 
  private:
-  const Block& own_of(const SideFacts& side) const { return side.blocks[static_cast<std::size_t>(root_)]; }
-  bool is_own_block(const Facts& facts) const;
+  const Block& own_of(const Side& side) const { return side.table->blocks[static_cast<std::size_t>(root_)]; }
+  bool is_own_block() const;
 
   VectorSide send_, recv_;
-  bool in_place_ = false, wrong_ = false;
-  std::uint64_t block_bytes_ = 0;
 };
 
 }  // namespace crossrail::mpi

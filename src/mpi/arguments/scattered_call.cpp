@@ -29,6 +29,7 @@ Survey ScatteredCall::survey(int ranks, Facts& facts) {
   if (const int code = describe(recv_.type, comm_, recv_.facts); !recv_.facts.usable) return {Survey::Answer::refused, code};
   send_.facts = recv_.facts;
   facts.out.size_for(ranks);
+  blocks_ = &facts.out.blocks;
   const std::size_t element = recv_.facts.bytes;
   std::uint64_t elements = 0;
   std::int64_t signs = 0;

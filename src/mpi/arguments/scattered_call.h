@@ -27,19 +27,12 @@ class ScatteredCall {
   Shape shape() const { return shape_; }
   std::uint64_t block_bytes() const { return block_bytes_; }  // It is the mean.
   int blocks_sent(int ranks) const { return ranks; }
-  bool unequal(int, const Facts&) const { return false; }
+  bool unequal(int) const { return false; }
   bool in_place() const { return in_place_; }
-  Span span_sent(const Facts&) const { return in_place_ ? Span{} : span_of(send_); }
-  Span span_received(const Facts&) const { return span_of(in_place_ ? send_ : recv_); }
-  SideParts parts_sent(const Facts&) const { return in_place_ ? SideParts{} : parts_of(send_); }
-  SideParts parts_received(const Facts&) const { return parts_of(in_place_ ? send_ : recv_); }
-  bool touches_devices(const Facts& facts) const {
-    return in_device_memory(send_.address, parts_sent(facts)) || in_device_memory(recv_.address, parts_received(facts));
-  }
-  void keep_types(const Facts&, std::vector<MPI_Datatype>&) {}  // MPI owns the types.
-  Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts& facts) const {
-    return {memory, packing_comm, {send_, recv_}, facts.out.blocks};
-  }
+  Side sent() const { return in_place_ ? Side{} : send_; }
+  Side received() const { return in_place_ ? send_ : recv_; }
+  void keep_types(std::vector<MPI_Datatype>&) {}  // MPI owns the types.
+  Packed packed(PackingMemory& memory, MPI_Comm packing_comm) const { return {memory, packing_comm, {send_, recv_}, *blocks_}; }
 
  private:
   // Returns whether a buffer is null without a reason, by the counts that the survey has found.
@@ -50,6 +43,7 @@ class ScatteredCall {
   MPI_Comm comm_;
   MPI_Op op_;
   bool in_place_;
+  const std::vector<Block>* blocks_ = nullptr;  // They belong to the facts.
   std::uint64_t block_bytes_ = 0;
   Shape shape_;
 };

@@ -9,23 +9,23 @@
 #include <vector>
 
 #include "comm/shape.h"
-#include "mpi/buffers/packed_vectors.h"
-#include "mpi/buffers/side_parts.h"
+#include "mpi/buffers/packed_sides.h"
 #include "mpi/words/mpi_function.h"
 
 namespace crossrail::mpi {
 
 // Makes a side of its words, the first of which is its address. The others are the counts, the displacements, and the type or the types.
 VectorSide vector_side_of(const Word64 words[4], bool large_counts, bool has_types);
-// Replaces the program's types by ours, which the caller frees, and an array of types by `array`.
-void keep_types_of(VectorSide& side, const SideFacts& facts, std::vector<MPI_Datatype>& array, std::vector<MPI_Datatype>& ours);
+// Returns whether the program has left out an array or a type.
+bool is_incomplete(const VectorSide& side);
+// Replaces the program's types by ours, which the caller frees, and an array of types by one of the side's table.
+void keep_types_of(VectorSide& side, std::vector<MPI_Datatype>& ours);
 
 class VectorCall {
  public:
-  using Packed = PackedVectors;
+  using Packed = PackedSides;
   struct Facts {
-    SideFacts out, in;
-    std::vector<MPI_Datatype> send_types, recv_types;  // They are kept so that later calls allocate nothing.
+    BlockTable out, in;
   };
   // The Shape is the same for all calls of alltoallv: no rank knows the blocks of others, and a rank in place sends from a copy.
   static constexpr Shape kShape{Collective::alltoallv, Memory::host, false, 0};
@@ -43,20 +43,15 @@ class VectorCall {
   Shape shape() const { return shape_; }
   std::uint64_t block_bytes() const { return block_bytes_; }  // this is the mean
   int blocks_sent(int ranks) const { return gathers() ? 1 : ranks; }
-  bool unequal(int rank, const Facts& facts) const { return !in_place() && facts.out.blocks[rank].bytes != facts.in.blocks[rank].bytes; }
+  bool unequal(int rank) const { return !in_place() && send_.table->blocks[rank].bytes != recv_.table->blocks[rank].bytes; }
   bool in_place() const { return in_place_; }
-  Span span_sent(const Facts& facts) const { return in_place() ? Span{} : span_of(send_, facts.out); }
-  Span span_received(const Facts& facts) const { return span_of(recv_, facts.in); }
-  SideParts parts_sent(const Facts& facts) const { return in_place() ? SideParts{} : parts_of(send_, facts.out); }
-  SideParts parts_received(const Facts& facts) const { return parts_of(recv_, facts.in); }
-  bool touches_devices(const Facts& facts) const {
-    return in_device_memory(send_.address, parts_sent(facts)) || in_device_memory(recv_.address, parts_received(facts));
-  }
+  Side sent() const { return in_place() ? Side{} : Side{send_}; }
+  Side received() const { return recv_; }
   // The caller of a pending call may have made the arrays of types itself, and the program may free the types, so ours take their place.
   // The arrays of counts are the program's, which keeps them as they are until the call has ended.
-  void keep_types(Facts& facts, std::vector<MPI_Datatype>& ours);
-  Packed packed(PackingMemory& memory, MPI_Comm packing_comm, Facts& facts) const {
-    return {memory, packing_comm, {in_place() && !gathers() ? recv_ : send_, facts.out}, {recv_, facts.in}};
+  void keep_types(std::vector<MPI_Datatype>& ours);
+  Packed packed(PackingMemory& memory, MPI_Comm packing_comm) const {
+    return {memory, packing_comm, in_place() && !gathers() ? recv_ : send_, recv_};
   }
 
   // Returns whether all calls of this function have one Shape.

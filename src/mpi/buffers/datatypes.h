@@ -58,16 +58,4 @@ bool make_alike(MPI_Datatype type, MPI_Datatype& alike);
 // Returns the bytes of data in one element of any type that is not null.
 std::uint64_t size_of(MPI_Datatype type);
 
-// These functions pack `count` elements at a user's address into a row of bytes, and unpack them. Errors: system.
-struct TypedMemory {
-  void* address;
-  std::uint64_t count;
-  MPI_Datatype type;
-  std::uint64_t element_bytes;  // It is TypeFacts::bytes.
-  const Layout* layout;         // It is TypeFacts::layout; if it is null, MPI packs.
-  MPI_Comm comm;
-};
-Status pack(const TypedMemory& from, std::byte* row);
-Status unpack(const std::byte* row, const TypedMemory& to);
-
 }  // namespace crossrail::mpi

@@ -8,9 +8,9 @@ namespace crossrail::mpi {
 // rank's blocks, which it overwrites. Therefore it first goes to a row of ours.
 Status ScatteredBuffers::open(Buffers& buffers, const Plan* plan) {
   result_ = nullptr;
-  CROSSRAIL_TRY(packed_.open(buffers, plan));
+  CROSSRAIL_TRY(PackedSides::open(buffers, plan));
   buffers.out = blocks_.data();
-  const std::size_t bytes = sides_.recv.count * sides_.recv.facts.bytes;
+  const std::size_t bytes = recv_.bytes();
   if (buffers.send != buffers.recv || bytes == 0) return {};
   CROSSRAIL_TRY(memory_.reserve_staged(memory_.staged_recv, bytes));
   result_ = buffers.recv;
@@ -19,18 +19,18 @@ Status ScatteredBuffers::open(Buffers& buffers, const Plan* plan) {
 }
 
 Status ScatteredBuffers::close() {
-  if (result_ != nullptr) copy_block(result_, memory_.staged_recv.memory.get(), sides_.recv.count * sides_.recv.facts.bytes);
-  return packed_.close();
+  if (result_ != nullptr) copy_block(result_, memory_.staged_recv.memory.get(), recv_.bytes());
+  return PackedSides::close();
 }
 
 DeviceCall ScatteredBuffers::on_devices() {
-  DeviceCall call = packed_.on_devices();
+  DeviceCall call = PackedSides::on_devices();
   for (const Block& block : blocks_) call.block_bytes = std::max(call.block_bytes, block.bytes);
   return call;
 }
 
 Buffers ScatteredBuffers::device_buffers() {
-  Buffers buffers = packed_.device_buffers();
+  Buffers buffers = PackedSides::device_buffers();
   buffers.out = blocks_.data();
   return buffers;
 }

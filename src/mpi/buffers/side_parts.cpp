@@ -8,15 +8,12 @@
 namespace crossrail::mpi {
 namespace {
 
-// `side` may be one block of a whole side. `offset` is the distance of its address from that of the whole side.
-SidePart part_of(const Side& side, std::ptrdiff_t offset) {
-  if (side.facts.in_a_row_of(side.count)) return {offset + side.facts.lower, side.count * side.facts.bytes, 0, nullptr, nullptr};
-  if (side.facts.layout != nullptr) return {offset, 0, side.count, side.facts.layout, nullptr};
-  const Span span = span_of(side);
+// `offset` is the distance of the block's address from that of the whole side.
+SidePart part_of(const Side& block, std::ptrdiff_t offset) {
+  if (!block.in_a_row() && block.facts.layout != nullptr) return {offset, 0, block.count, block.facts.layout, nullptr};
+  const Span span = span_of(block);
   return {offset + span.lower, span.bytes, 0, nullptr, nullptr};
 }
-
-bool is_empty(const Side& side) { return side.count == 0 || side.facts.bytes == 0; }
 
 // Rows collects rows for device::copy_rows, which copies many at a time. If the addresses are absolute (MPI_BOTTOM, which is null), it copies them
 // one by one, since they may be in different kinds of memory.
@@ -98,14 +95,10 @@ bool for_each_piece(const SidePart& part, Visit visit) {
 }  // namespace
 
 SideParts parts_of(const Side& side) {
-  if (is_empty(side)) return {};
-  return {part_of(side, 0)};
-}
-
-SideParts parts_of(const VectorSide& side, const SideFacts& facts) {
   SideParts parts;
-  for (int rank = 0; rank < static_cast<int>(facts.blocks.size()); ++rank) {
-    if (facts.blocks[rank].bytes > 0) parts.push_back(part_of(block_in(side, facts, rank), side.displacement_for(rank) * facts.unit));
+  for (int number = 0; number < side.blocks(); ++number) {
+    const Side block = side.block(number);
+    if (block.bytes() > 0) parts.push_back(part_of(block, offset_between(side.address, block.address)));
   }
   return parts;
 }
@@ -139,24 +132,12 @@ bool on_one_device(const Side& side) {
   });
 }
 
-Status gather_pieces(std::byte* row, const Side& from) {
+Status copy_pieces(const Side& side, std::byte* row, RowIs row_is) {
   PieceCopies copies;
   Status copied;
-  for_each_piece(part_of(from, 0), [&](std::ptrdiff_t offset, std::size_t bytes) {
-    std::byte* const piece = moved(from.address, offset);
-    copied = copies.add(row, piece, piece, bytes);
-    row += bytes;
-    return copied.ok();
-  });
-  return copied.ok() ? copies.finish() : copied;
-}
-
-Status scatter_pieces(const std::byte* row, const Side& to) {
-  PieceCopies copies;
-  Status copied;
-  for_each_piece(part_of(to, 0), [&](std::ptrdiff_t offset, std::size_t bytes) {
-    std::byte* const piece = moved(to.address, offset);
-    copied = copies.add(piece, row, piece, bytes);
+  for_each_piece(part_of(side, 0), [&](std::ptrdiff_t offset, std::size_t bytes) {
+    std::byte* const piece = moved(side.address, offset);
+    copied = row_is == RowIs::filled ? copies.add(row, piece, piece, bytes) : copies.add(piece, row, piece, bytes);
     row += bytes;
     return copied.ok();
   });

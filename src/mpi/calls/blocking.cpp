@@ -64,14 +64,14 @@ void refuse_unequal_sides(const Carrying& carrying, const Shape& shape) {
 }
 
 template <class Call>
-void carry(const Carrying& carrying, Call& call, typename Call::Facts& facts) {
+void carry(const Carrying& carrying, const Call& call) {
   const auto& [entry, record, result] = carrying;
   Communicator& communicator = *record.communicator;
   const Shape shape = call.shape();
   result.blocks = static_cast<std::uint64_t>(call.blocks_sent(communicator.topology.size));
   result.block_bytes = call.block_bytes();
-  if (call.unequal(communicator.topology.rank, facts)) return refuse_unequal_sides(carrying, shape);
-  auto packed = call.packed(communicator.slot().packing, record.comm, facts);
+  if (call.unequal(communicator.topology.rank)) return refuse_unequal_sides(carrying, shape);
+  auto packed = call.packed(communicator.slot().packing, record.comm);
   complete(carrying, shape, run_collective(communicator, shape, packed));
 }
 
@@ -136,14 +136,14 @@ Sides try_to_carry(const Carrying& carrying, Call& call, typename Call::Facts& f
     const Shape shape = call.shape();
     result.block_bytes = call.block_bytes();
     result.blocks = static_cast<std::uint64_t>(call.blocks_sent(record.ranks));
-    if (record.comm == handles().comm_world || !moves_nothing(shape)) count_blocking(record, shape.collective, worth_opening(call, facts, record.ranks));
+    if (record.comm == handles().comm_world || !moves_nothing(shape)) count_blocking(record, shape.collective, worth_opening(call, record.ranks));
     if (const char* const reason = why_never_carried(&record); reason != nullptr) {
       result.native_because = reason;
       return Sides::surveyed;
     }
   }
   if (record.opened) {
-    carry(carrying, call, facts);
+    carry(carrying, call);
     if constexpr (std::is_same_v<Call, RegularCall>) remember(record, call);
   } else {
     result.native_because = process_settings().enabled == 0 ? native_because::kOff : native_because::kFirstCalls;
@@ -156,15 +156,14 @@ Sides try_to_carry(const Carrying& carrying, Call& call, typename Call::Facts& f
 bool run_like_last(EntryPoint& entry, CommunicatorRecord& record, const Word64* words, CallResult& result) {
   const InTurn turn(&record.turn);
   if (!record.last_regular.has_value() || !record.last_regular->becomes(entry.function, words, entry.large_counts)) return false;
-  RegularCall::Facts facts;
-  carry({entry, record, result}, *record.last_regular, facts);
+  carry({entry, record, result}, *record.last_regular);
   return true;
 }
 
 [[gnu::noinline, gnu::cold]] void leave_on_copies(EntryPoint& entry, const Word64* words, CallResult& result) {
   RegularCall::Facts facts;
   RegularCall call(entry.function, words, entry.large_counts);
-  if (needs_copies(call, facts)) call_on_copies(entry, words, sides_of(entry, call, facts), result);
+  if (needs_copies(call, facts)) call_on_copies(entry, words, sides_of(call), result);
 }
 
 template <class Call>
@@ -180,7 +179,6 @@ void run(EntryPoint& entry, CommunicatorRecord* record, const Word64* words, Cal
     result.native_because = native_because::kArguments;
     return;
   }
-  typename Call::Facts own;
   Sides sides = Sides::unknown;
   if (const char* const reason = why_never_carried(record); reason != nullptr) {
     result.native_because = reason;
@@ -189,8 +187,9 @@ void run(EntryPoint& entry, CommunicatorRecord* record, const Word64* words, Cal
     sides = try_to_carry({entry, *record, result}, call, facts_of(*record, call));
   }
   if (result.done || sides == Sides::wrong || !copies_may_be_needed()) return;
+  typename Call::Facts own;
   auto& facts = sides == Sides::surveyed ? facts_of(*record, call) : own;
-  if (sides == Sides::surveyed || needs_copies(call, facts)) call_on_copies(entry, words, sides_of(entry, call, facts), result);
+  if (sides == Sides::surveyed || needs_copies(call, facts)) call_on_copies(entry, words, sides_of(call), result);
 }
 
 void run_known(EntryPoint& entry, const Word64* words, CallResult& result) {

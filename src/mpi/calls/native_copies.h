@@ -12,7 +12,7 @@ namespace crossrail::mpi {
 // Returns whether MPI may meet device memory that it cannot read.
 inline bool copies_may_be_needed() { return device::driver_present() && !mpi_takes_device_memory(); }
 
-// Surveys a native call and returns whether it may need copies. If so, `facts` say what memory it spans.
+// Surveys a native call and returns whether it may need copies.
 template <class Call>
 bool needs_copies(Call& call, typename Call::Facts& facts) {
   int ranks = 0, between_groups = 0;
@@ -23,17 +23,15 @@ bool needs_copies(Call& call, typename Call::Facts& facts) {
   return call.survey(ranks, facts).answer != Survey::Answer::refused;
 }
 
+// Returns whether a call that has been surveyed has data in a device's memory.
 template <class Call>
-SidesOfCall sides_of(const EntryPoint& entry, const Call& call, const typename Call::Facts& facts) {
-  const MpiFunction& function = entry.function;
-  const int last = entry.form == Form::blocking ? function.words() - 1 : function.request_word(entry.form);
-  return {{call.span_sent(facts), call.parts_sent(facts)},
-          {call.span_received(facts), call.parts_received(facts)},
-          0,
-          static_cast<std::size_t>(function.receive_word),
-          static_cast<std::size_t>(last),
-          call.comm(),
-          function.reduces};
+bool touches_devices(const Call& call) {
+  return touches_devices(call.sent()) || touches_devices(call.received());
+}
+
+template <class Call>
+SidesOfCall sides_of(const Call& call) {
+  return {call.sent(), call.received(), call.comm()};
 }
 
 }  // namespace crossrail::mpi

@@ -30,7 +30,7 @@ struct Nonblocking final : NonblockingRequest {
   // Finds the buffers before the call begins.
   void find_buffers() {
     const bool now = mover_advances();
-    packed.emplace(call.packed(now ? memory : slot->packing, handles().comm_self, facts));
+    packed.emplace(call.packed(now ? memory : slot->packing, handles().comm_self));
     user = &*packed;
     if (!now) return;
     prepared.emplace(*packed);
@@ -72,7 +72,7 @@ template <class Call>
 bool survey_first(CommunicatorRecord& record, Call call, CallResult& carried) {
   typename Call::Facts facts;
   if (!is_ours(call.survey(record.ranks, facts), carried)) return false;
-  if (!moves_nothing(call.shape())) count_nonblocking(record, worth_opening(call, facts, record.ranks));
+  if (!moves_nothing(call.shape())) count_nonblocking(record, worth_opening(call, record.ranks));
   return true;
 }
 
@@ -93,9 +93,9 @@ CallResult start(const Call& arguments, EntryPoint& entry, MPI_Request* request)
   pending.slot = communicator.next_pending_slot();
   pending.shape = call.shape();
   pending.messages = pending.slot->links->messages_open();
-  pending.refused = call.unequal(communicator.topology.rank, whole->facts);
+  pending.refused = call.unequal(communicator.topology.rank);
   whole->use.count_for(entry.counter, call.block_bytes(), call.blocks_sent(communicator.topology.size));
-  call.keep_types(whole->facts, whole->use.types);
+  call.keep_types(whole->use.types);
   whole->find_buffers();
   carried.done = true;
   carried.code = begin(std::move(whole), request);
@@ -123,7 +123,7 @@ template <class Call>
 CallResult start_natively(EntryPoint& entry, Call call, const Word64* words) {
   typename Call::Facts facts;
   if (who_advances() == Advancing::nobody || !needs_copies(call, facts)) return {};
-  return start_on_copies(entry, words, sides_of(entry, call, facts));
+  return start_on_copies(entry, words, sides_of(call));
 }
 
 template <class Call>

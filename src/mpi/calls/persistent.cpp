@@ -86,17 +86,17 @@ Status prepare(PersistentOf<Call>& whole, EntryPoint& entry, bool& native) {
   whole.slot_of_its_own = open_persistent_slot(record, has_token ? Code::ok : Code::system);
   if (whole.slot_of_its_own == nullptr) return {};
   Slot& slot = *whole.slot_of_its_own->slot;
-  if (whole.call.unequal(record.communicator->topology.rank, whole.facts)) {
+  if (whole.call.unequal(record.communicator->topology.rank)) {
     withdraw(slot, whole.call.shape(), Code::mismatch);
     return failed(Code::mismatch, "the send and the receive side of this rank differ in size");
   }
-  typename Call::Packed seen = whole.call.packed(slot.packing, handles().comm_self, whole.facts);
-  const bool not_for_mpi = copies_may_be_needed() && whole.call.touches_devices(whole.facts);
+  typename Call::Packed seen = whole.call.packed(slot.packing, handles().comm_self);
+  const bool not_for_mpi = copies_may_be_needed() && touches_devices(whole.call);
   CROSSRAIL_TRY(plan_ahead(slot, whole.call.shape(), {seen, not_for_mpi}, native));
   if (native) return {};
   slot.pending = true;
-  whole.call.keep_types(whole.facts, whole.use.types);
-  whole.packed.emplace(whole.call.packed(slot.packing, handles().comm_self, whole.facts));
+  whole.call.keep_types(whole.use.types);
+  whole.packed.emplace(whole.call.packed(slot.packing, handles().comm_self));
   whole.packed->fix();
   whole.use.count_for(entry.counter, whole.call.block_bytes(), whole.call.blocks_sent(record.communicator->topology.size));
   whole.slot = &slot;
@@ -147,7 +147,7 @@ bool persistent_may_be_pending() {
 template <class Call>
 CallResult init_natively(EntryPoint& entry, Call call, const Word64* words) {
   typename Call::Facts facts;
-  return needs_copies(call, facts) ? init_on_copies(entry, words, sides_of(entry, call, facts)) : CallResult{};
+  return needs_copies(call, facts) ? init_on_copies(entry, words, sides_of(call)) : CallResult{};
 }
 
 template <class Call>

@@ -15,9 +15,9 @@ constexpr std::uint64_t kLongBytes = std::uint64_t{256} << 10;
 
 // Returns whether opening pays for this call alone, as far as this rank sees.
 template <class Call>
-bool worth_opening(const Call& call, const typename Call::Facts& facts, int ranks) {
+bool worth_opening(const Call& call, int ranks) {
   if (call.block_bytes() * static_cast<std::uint64_t>(call.blocks_sent(ranks)) >= kLongBytes) return true;
-  return copies_may_be_needed() && call.touches_devices(facts);
+  return copies_may_be_needed() && touches_devices(call);
 }
 
 // Returns whether no rank sends anything. MPI libraries do not wait for other ranks in such calls, and programs may rely on that.

@@ -34,8 +34,8 @@ int enqueue(const char* name, Function function, void* stream, Arguments... argu
   const Survey found = call.survey(communicator.topology.size, none);
   if (found.answer == Survey::Answer::leave) return refuse(name, "a buffer is null, or only the MPI library can take the type");
   if (found.answer == Survey::Answer::refused) return found.code;
-  if (call.unequal(communicator.topology.rank, none)) return refuse(name, "the two sides differ in size");
-  PackedBuffers packed = call.packed(communicator.slot().packing, call.comm(), none);
+  if (call.unequal(communicator.topology.rank)) return refuse(name, "the two sides differ in size");
+  PackedSides packed = call.packed(communicator.slot().packing, call.comm());
   const Status status = run_on_stream(communicator, call.shape(), packed, stream);
   return status.ok() ? MPI_SUCCESS : refuse(name, status.what);
 }

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace crossrail::mpi {
 
@@ -10,12 +11,13 @@ Copy::~Copy() {
   if (mapped_ != nullptr) munmap(mapped_, mapped_bytes_);
 }
 
-Status Copy::place(Word64& address, const CopiedSide& side, Word64 other) {
+Status Copy::place(Word64& address, const Side& side, Word64 other) {
   program_ = reinterpret_cast<std::byte*>(address);
-  if (!in_device_memory(program_, side.parts)) return {};
-  CROSSRAIL_TRY(reserve(side.span, reinterpret_cast<std::byte*>(other)));
+  SideParts parts = parts_of(side);
+  if (!in_device_memory(program_, parts)) return {};
+  CROSSRAIL_TRY(reserve(span_of(side), reinterpret_cast<std::byte*>(other)));
   address = word_of(address_);
-  parts_ = side.parts;
+  parts_ = std::move(parts);
   return {};
 }
 
@@ -56,9 +58,10 @@ Status Copy::give_back() const {
   return {};
 }
 
-Status CopiedCall::place(const Word64* words, const SidesOfCall& sides, Words& own) {
-  std::copy_n(words, sides.last_word + 1, own.begin());
-  Word64 &from = own[sides.send_word], &to = own[sides.receive_word];
+Status CopiedCall::place(const EntryPoint& entry, const Word64* words, const SidesOfCall& sides, Words& own) {
+  const int last = entry.form == Form::blocking ? entry.function.words() - 1 : entry.function.request_word(entry.form);
+  std::copy_n(words, last + 1, own.begin());
+  Word64 &from = own[0], &to = own[static_cast<std::size_t>(entry.function.receive_word)];
   CROSSRAIL_TRY(sent.place(from, sides.sent, to));
   return received.place(to, sides.received, from);
 }

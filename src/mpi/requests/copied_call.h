@@ -20,7 +20,7 @@ class Copy {
   ~Copy();
   // Allocates memory and sets `address` to the address that stands for the side. It differs from `other`, the other side's address: data may begin
   // behind their address, and MPI libraries take two equal addresses for a call in place. Errors: no_memory.
-  Status place(Word64& address, const CopiedSide& side, Word64 other);
+  Status place(Word64& address, const Side& side, Word64 other);
   void keep_layouts() { mpi::keep_layouts(parts_); }
   // Also fills a receiving side, because the call may leave parts of it unwritten.
   Status fill() const;
@@ -42,7 +42,7 @@ struct CopiedCall {
   using Words = std::array<Word64, 11>;
 
   // Writes to `own` the call's words with the addresses of the copies. Errors: no_memory.
-  Status place(const Word64* words, const SidesOfCall& sides, Words& own);
+  Status place(const EntryPoint& entry, const Word64* words, const SidesOfCall& sides, Words& own);
   bool needed() const { return sent.needed() || received.needed(); }
   // It is needed if the call may end after the program has freed its types.
   void keep_layouts() { sent.keep_layouts(), received.keep_layouts(); }

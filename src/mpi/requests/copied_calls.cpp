@@ -139,18 +139,17 @@ void* native_function(const EntryPoint& entry) {
 namespace {
 
 // A rank that is alone in its communicator sends to itself without MPI, if both sides are rows of equally many bytes.
-bool goes_to_itself(const Word64* words, const SidesOfCall& sides) {
-  const SideParts &from = sides.sent.parts, &to = sides.received.parts;
+bool goes_to_itself(const EntryPoint& entry, const SidesOfCall& sides) {
   int ranks = 0;
-  if (sides.reduces || from.size() != 1 || to.size() != 1 || from[0].layout != nullptr || to[0].layout != nullptr || from[0].bytes != to[0].bytes) return false;
-  const auto side_at = [&](std::size_t word) { return reinterpret_cast<const void*>(words[word]); };
-  if (!in_device_memory(side_at(sides.send_word), from) && !in_device_memory(side_at(sides.receive_word), to)) return false;
-  return pmpi().Comm_size(sides.comm, &ranks) == MPI_SUCCESS && ranks == 1;
+  if (entry.function.reduces || pmpi().Comm_size(sides.comm, &ranks) != MPI_SUCCESS || ranks != 1) return false;
+  const SideParts from = parts_of(sides.sent), to = parts_of(sides.received);
+  if (from.size() != 1 || to.size() != 1 || from[0].layout != nullptr || to[0].layout != nullptr || from[0].bytes != to[0].bytes) return false;
+  return touches_devices(sides.sent) || touches_devices(sides.received);
 }
 
-Status copy_to_itself(const Word64* words, const SidesOfCall& sides) {
-  const auto at = [&](std::size_t word, const SidePart& part) { return moved(reinterpret_cast<void*>(words[word]), part.offset); };
-  return device::copy(at(sides.receive_word, sides.received.parts[0]), at(sides.send_word, sides.sent.parts[0]), sides.received.parts[0].bytes);
+Status copy_to_itself(const SidesOfCall& sides) {
+  const auto first_of = [](const Side& side) { return moved(side.address, span_of(side).lower); };
+  return device::copy(first_of(sides.received), first_of(sides.sent), span_of(sides.received).bytes);
 }
 
 }  // namespace
@@ -160,12 +159,12 @@ void call_on_copies(const EntryPoint& entry, const Word64* words, const SidesOfC
   CopiedCall::Words own{};
   void* const next = native_function(entry);
   if (next == nullptr) return;
-  if (goes_to_itself(words, sides)) {
+  if (goes_to_itself(entry, sides)) {
     carried.done = carried.on_copies = true;
-    if (const Status copied = copy_to_itself(words, sides); !copied.ok()) fail({entry.name(), sides.comm}, copied, carried);
+    if (const Status copied = copy_to_itself(sides); !copied.ok()) fail({entry.name(), sides.comm}, copied, carried);
     return;
   }
-  Status ready = call.place(words, sides, own);
+  Status ready = call.place(entry, words, sides, own);
   if (ready.ok()) ready = call.fill();
   if (!ready.ok()) return fail({entry.name(), sides.comm}, ready, carried);
   if (!call.needed()) return;
@@ -181,17 +180,18 @@ CallResult start_on_copies(const EntryPoint& entry, const Word64* words, const S
   CallResult carried;
   void* const next = native_function(entry);
   if (next == nullptr) return carried;
-  Status ready = call->place(words, sides, own);
+  Status ready = call->place(entry, words, sides, own);
   if (ready.ok()) ready = call->fill();
   carried.done = !ready.ok() || call->needed();
   if (!ready.ok()) carried.code = raise({entry.name(), sides.comm}, ready);
   if (!ready.ok() || !call->needed()) return carried;
   call->keep_layouts();
-  own[sides.last_word] = word_of(&call->native);
+  const int request = entry.function.request_word(entry.form);
+  own[static_cast<std::size_t>(request)] = word_of(&call->native);
   carried.on_copies = true;
   carried.code = call_with(next, own);
   if (carried.code != MPI_SUCCESS) return carried;
-  carried.code = call.release()->open(reinterpret_cast<MPI_Request*>(words[sides.last_word]));  // MPI frees it.
+  carried.code = call.release()->open(reinterpret_cast<MPI_Request*>(words[request]));  // MPI frees it.
   return carried;
 }
 

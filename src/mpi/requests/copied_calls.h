@@ -11,22 +11,14 @@
 #include "device/device.h"
 #include "mpi/observe/entry_point.h"
 #include "mpi/buffers/side_parts.h"
-#include "mpi/buffers/packed_buffers.h"
 #include "mpi/library/library.h"
 
 namespace crossrail::mpi {
 
-struct CopiedSide {
-  Span span;
-  SideParts parts;
-};
-
-// SidesOfCall says which words of a call are the addresses of its sides, and what the sides touch. A side with nothing to send is empty.
+// These are the sides of a call. A side with nothing to send is empty.
 struct SidesOfCall {
-  CopiedSide sent, received;
-  std::size_t send_word, receive_word, last_word;  // The last word is the request, if the call has one.
+  Side sent, received;
   MPI_Comm comm;
-  bool reduces;
 };
 
 // Calls MPI's function with copies of what is in device memory. The result is not done if neither side is there. It is an error if there is no memory

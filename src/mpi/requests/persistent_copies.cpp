@@ -63,21 +63,22 @@ CallResult init_on_copies(const EntryPoint& entry, const Word64* words, const Si
   CallResult carried;
   void* const next = native_function(entry);
   if (next == nullptr) return carried;
-  if (const Status placed = call->place(words, sides, own); !placed.ok()) {
+  if (const Status placed = call->place(entry, words, sides, own); !placed.ok()) {
     carried.done = true;
     carried.code = raise({entry.name(), sides.comm}, placed);
     return carried;
   }
   if (!call->needed() || !tokens_possible() || open_token(call->token) != MPI_SUCCESS) return carried;
   call->keep_layouts();
-  own[sides.last_word] = word_of(&call->native);
+  const int request = entry.function.request_word(entry.form);
+  own[static_cast<std::size_t>(request)] = word_of(&call->native);
   carried.done = carried.on_copies = true;
   carried.code = call_with(next, own);
   if (carried.code != MPI_SUCCESS) {
     call->native = handles().request_null;
     return carried;
   }
-  *reinterpret_cast<MPI_Request*>(words[sides.last_word]) = call->request = call->token.request;
+  *reinterpret_cast<MPI_Request*>(words[request]) = call->request = call->token.request;
   call->has_program_its_token = true;
   const std::lock_guard lock(copies_mutex);
   known().push_back(call.release());  // The program frees it.
