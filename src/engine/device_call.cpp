@@ -126,6 +126,7 @@ Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool&
 
 Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& done) {
   done = false;
+  if (slot.owner.topology.one_node()) return {};  // The call could not run on the devices of the only node.
   const bool vector = row_of(plan.shape.collective).counts == Counts::vector;
   if (plan.device_block_bytes == 0 && !vector) return {};
   if (slot.devices == nullptr || !slot.devices->attends_call()) return {};

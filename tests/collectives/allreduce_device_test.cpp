@@ -190,6 +190,19 @@ TEST_P(EveryReductionOnDevices, goes_in_the_order_of_streams) {
   }
 }
 
+// A setting may ask for an algorithm of several nodes on one node, for calls that cannot run on its devices.
+TEST(ReductionOnDevices, goes_by_the_host_where_nobody_can_map_memory) {
+  const WithHostDevice device;
+  WithHostDevice::set({.refuse_maps = 1});
+  virtual_world::world({0, 0, 0}, forced_reduction("multi_lane"), [](Communicator& communicator) {
+    for (std::uint64_t call = 1; call <= 6; ++call) {
+      OnDevice one(communicator, allreduce_shape(5000), call, Side::apart);
+      EXPECT_TRUE(run_collective(communicator.slot(), allreduce_shape(5000), one.buffers()).status.ok());
+      EXPECT_EQ(one.wrong(), "") << call;
+    }
+  });
+}
+
 // Ranks share a device whose kernels run at the same time, by the rows of the table.
 TEST(ReductionInStreams, goes_where_ranks_share_a_device) {
   const WithHostDevice device;
