@@ -123,7 +123,7 @@ class Runner:
         ranks = programs[0]["ranks"]
         seconds = seconds or self.seconds
         job = programs[0].get("devices") if carried and self.driver else None
-        settings = [f"HOST_DEVICE_SHARED={job['shared']}"] if job else []
+        settings = [f"HOST_DEVICE_SHARED={job['shared']}", f"HOST_DEVICE_CONCURRENT={programs[0]['seed'] % 2}"] if job else []
         with tempfile.NamedTemporaryFile("w", prefix="crossrail_programs.", delete=False) as file:
             file.write("".join(program_text(program) for program in programs))
         try:
