@@ -109,14 +109,16 @@ void arenas_are_mapped_once() {
     const cudaError_t made = cudaMalloc(reinterpret_cast<void**>(&arena), bytes);
     if (made != cudaSuccess) complain("time %d: %s, %zu MiB free", again, cudaGetErrorString(made), free_bytes() / kMiB);
     if (made != cudaSuccess) MPI_Abort(MPI_COMM_WORLD, 4);
-    char* const send = arena + bytes / 7 / 16 * 16;
-    char* const recv = arena + bytes / 2 / 16 * 16;
+    char* const send = arena + bytes / 7 / 256 * 256;
+    char* const recv = arena + bytes / 2 / 256 * 256;
     for (std::size_t call = 0; call < 20; ++call) call_in_arena(send + call * 3'000'016, recv + call * 3'000'016);
     const double in_arena = us_of_calls(send, recv), apart = us_of(small, 200);
     if (rank == 0) std::printf("an arena of %zu MiB: %.1f us a call, small allocations %.1f us\n", bytes / kMiB, in_arena, apart);
     if (size <= devices && in_arena > 2 * apart + 20) complain("an arena: %.0f us a call, small allocations %.0f", in_arena, apart);
     require(cudaFree(arena), "cudaFree");
+    const double began = MPI_Wtime();
     MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) std::printf("the peers have unmapped it %.1f ms later\n", (MPI_Wtime() - began) * 1e3);
   }
 }
 
