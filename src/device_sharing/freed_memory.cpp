@@ -180,7 +180,7 @@ void forget_all(const void* group) {
 
 // Drivers unmap when the device is idle, which it may not be for long.
 void await_unmapped() {
-  constexpr Clock::duration kLongest = std::chrono::seconds(1), kLook = std::chrono::microseconds(200);
+  constexpr Clock::duration kLongest = std::chrono::seconds(5), kLook = std::chrono::microseconds(200);
   if (!some_own.load(std::memory_order_relaxed)) return;
   std::unique_lock lock(watch().mutex);
   look_at_all();
