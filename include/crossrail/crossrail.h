@@ -114,7 +114,9 @@ int crossrail_write_report(void);
  * must be done with a call before its buffers are freed, and before MPI_Comm_free and MPI_Finalize.
  *
  * Blocks are contiguous and lie in device memory, not in place; the ranks are on one node, and wait for each other on the
- * device: each has a device of its own, or those that share one run under an MPS server (crossrail run --mps); or the communicator has one rank. The call itself may wait until all ranks have made it. Calls on one communicator must be ordered by the program
+ * device: each has a device of its own, or those that share one run under an MPS server (crossrail run --mps); or the communicator has one rank.
+ * The other ranks keep a call's buffers mapped until the program frees them, 4032 allocations of each rank at most (CROSSRAIL_DEVICE_BUFFERS);
+ * a call with one more is refused. The call itself may wait until all ranks have made it. Calls on one communicator must be ordered by the program
  * if they use several streams. Returns MPI_SUCCESS, or an error code, without raising an error, after
  * saying why on standard error; on all ranks alike where it cannot be done, and nothing is then enqueued. */
 int crossrail_alltoall_on_stream(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
