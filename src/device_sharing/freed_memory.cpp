@@ -109,7 +109,7 @@ void look_at_all() {
 }
 
 void keep_looking() {
-  constexpr auto kPause = std::chrono::milliseconds(1);
+  constexpr auto kPause = std::chrono::milliseconds(10);
   Watch& all = watch();
   std::unique_lock lock(all.mutex);
   while (!all.ends) {

@@ -2,7 +2,7 @@
 //
 // Memory is not free before all who have mapped it have unmapped it. PeerMappings finds out in calls what has been freed, and a setting limits
 // how much that may be. Arenas are larger than any such limit, and mapping one anew in every call takes many milliseconds. So they stay mapped, and
-// a thread of every process looks once a millisecond whether its own large allocations are still there, tells the peers in shared memory if one is
+// a thread of every process looks every 10 ms whether its own large allocations are still there, tells the peers in shared memory if one is
 // not, and unmaps what peers have told.
 #pragma once
 

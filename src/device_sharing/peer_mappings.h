@@ -10,7 +10,7 @@
 // Memory is not free before all have unmapped it. Owners look in every call at some entries whether their memory is still there, and say in
 // their descriptors what they have withdrawn. So peers let go of what has been freed within a few calls, all in the same one. Of the memory
 // of one owner they keep no more than `most_mapped_bytes` from one call to the next. Large allocations, as arenas are, do not count there: peers
-// let go of them a few milliseconds after they have been freed, without a call (freed_memory.h).
+// let go of them soon after they have been freed, without a call (freed_memory.h).
 #pragma once
 
 #include <cstddef>
