@@ -24,11 +24,14 @@ void PackingMemory::shrink_what_is_held() {
 constexpr std::uint64_t kPendingBytes = 128 * 1024;
 constexpr std::uint64_t kPendingBytesARank = 12 * 1024;
 
-// A call has two allocations of the program's, two of ours and some for receive buffers.
-int most_exported(const Settings& settings) { return static_cast<int>(std::clamp<std::uint64_t>(settings.device_buffers, 16, DeviceLines::kExported)); }
+// Calls in a stream's order, which keep their memory mapped, are not pending ones. There are many slots for these.
+int exported_allocations(const Settings& settings, bool pending) {
+  constexpr int kMostOfPending = 256;
+  return static_cast<int>(std::clamp<std::uint64_t>(settings.device_buffers, kLeastExported, pending ? kMostOfPending : kMostExported));
+}
 
 ControlBlockLayout pending_layout(int node_size, const Settings& settings) {
-  const std::size_t devices = settings.devices == 0 ? 0 : device_lines_bytes(node_size);
+  const std::size_t devices = settings.devices == 0 ? 0 : device_lines_bytes(node_size, exported_allocations(settings, true));
   const auto ranks = static_cast<std::uint64_t>(node_size);
   const std::uint64_t most = 2 * ranks * std::max(kPendingBytes, ranks * kPendingBytesARank);
   return control_block_layout(node_size, std::min(most, settings.scratch_bytes / std::max<std::uint64_t>(1, settings.slots)), devices);
@@ -41,7 +44,7 @@ void settle(Topology& topology, Settings& settings) {
 }
 
 SegmentLayout segment_layout(int node_size, const Settings& settings) {
-  const std::size_t devices = settings.devices == 0 ? 0 : device_lines_bytes(node_size);
+  const std::size_t devices = settings.devices == 0 ? 0 : device_lines_bytes(node_size, exported_allocations(settings, false));
   SegmentLayout layout;
   layout.pending_slots = static_cast<int>(settings.slots);
   layout.blocking = control_block_layout(node_size, settings.scratch_bytes, devices);
@@ -65,11 +68,12 @@ void Communicator::place_slot(Slot& slot, const SlotPart& part) {
       ControlBlock::Placement{part.segment, part.layout, topology.node_ranks(), topology.oversubscribed, settings.patience_ms,
                               part.epochs_before},
       *slot.links);
+  slot.exported_allocations = part.exported_allocations;
   if (settings.devices == 0 || (slot.pending && memory_only)) return;
   const DeviceLimits limits{static_cast<int>(settings.multiprocessors), static_cast<std::uint32_t>(settings.resident_us), settings.one_launcher != 0};
   slot.devices = std::make_unique<DeviceSharing>(
-      DeviceSharing::Config{slot.control->extension(), settings.device_scratch_bytes,
-                            {most_exported(settings), settings.device_staged_uses, settings.device_mapped_bytes}, limits},
+      DeviceSharing::Config{slot.control->extension(), slot.exported_allocations, settings.device_scratch_bytes,
+                            {settings.device_staged_uses, settings.device_mapped_bytes}, limits},
       *slot.control, *slot.links);
 }
 
@@ -77,7 +81,7 @@ void Communicator::place_slots(std::byte* segment, std::uint64_t epochs_before) 
   const SegmentLayout layout = segment_layout(topology.node_size(), settings);
   for (const auto& one : slots) {
     const ControlBlockLayout& its = one->pending ? layout.pending : layout.blocking;
-    place_slot(*one, {segment, its, epochs_before});
+    place_slot(*one, {segment, its, exported_allocations(settings, one->pending), epochs_before});
     segment += its.total_bytes();
   }
 }

@@ -24,6 +24,8 @@ struct SegmentLayout {
   std::size_t total_bytes() const { return blocking.total_bytes() + static_cast<std::size_t>(pending_slots) * pending.total_bytes(); }
 };
 SegmentLayout segment_layout(int node_size, const Settings& settings);
+// Returns how many allocations of device memory a rank can export at a time in a slot with such a part of a segment.
+int exported_allocations(const Settings& settings, bool pending);
 // Sets what the topology takes from the settings: CROSSRAIL_REPRODUCIBLE and
 // CROSSRAIL_SCRATCH. If the latter is 0, both get the useful amount from then on.
 void settle(Topology& topology, Settings& settings);
@@ -83,6 +85,7 @@ struct Communicator {
   struct SlotPart {
     std::byte* segment;
     const ControlBlockLayout& layout;
+    int exported_allocations;  // There is room for so many.
     std::uint64_t epochs_before = 0;
   };
   void place_slot(Slot& slot, const SlotPart& part);

@@ -50,6 +50,7 @@ struct Slot {
   std::unique_ptr<Links> links;
   std::unique_ptr<ControlBlock> control;  // It is null if the node shares no segment.
   std::unique_ptr<DeviceSharing> devices;  // It is this node's; it is null if `control` is.
+  int exported_allocations = 0;  // The slot's part of the segment has room for so many of each rank.
   NodeMemory node_memory;
   PlanCache plans;
   std::uint64_t plan_number = 0;  // It is the number of the last plan made.

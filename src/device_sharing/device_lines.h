@@ -1,7 +1,10 @@
 // This is what the ranks of a node show each other about device memory. It is the part of a slot of the node's segment that the classes of
 // this folder lay out:
 //
-//   pages of flags, to which devices write | lines of rank 0, 1, ... | places of rank 0, 1, ..., of either parity
+//   pages of flags, to which devices write | lines of rank 0, 1, ... | their exported allocations | what they have withdrawn
+//   | places of rank 0, 1, ..., of either parity
+//
+// Pages that nobody touches take no memory, so there may be room for many allocations.
 #pragma once
 
 #include <atomic>
@@ -57,7 +60,7 @@ struct alignas(kCacheLineBytes) DeviceDescriptorLine {
   std::atomic<std::uint64_t> recv, recv_offset;
   std::atomic<std::uint64_t> chunk;  // It is the most bytes of a block in one round.
   std::atomic<std::uint64_t> longest;  // It is the longest of the rank's blocks.
-  std::atomic<std::uint64_t> withdrawn;  // This many of its exports are over. DeviceLines::withdrawn tells which ones.
+  std::atomic<std::uint64_t> withdrawn;  // This many of its exports are over. DeviceRegion::withdrawn tells which ones.
 };
 
 // This is an allocation that peers may map.
@@ -72,9 +75,6 @@ struct alignas(kCacheLineBytes) ExportedAllocation {
 };
 
 struct DeviceLines {
-  static constexpr int kExported = 4096;  // An ExportedSide can tell no more. Pages that nobody touches take no memory.
-  // An owner is at most one call ahead of a peer that has yet to look, and withdraws no entry more than twice in a call.
-  static constexpr std::uint64_t kWithdrawn = 4 * kExported;
   DeviceDescriptorLine descriptor[2];
   alignas(kCacheLineBytes) std::uint64_t process;  // It is the number of the process and nobody else's.
   std::uint64_t number;                            // It is the number of these lines and nobody else's.
@@ -83,8 +83,6 @@ struct DeviceLines {
   std::uint64_t waits;                             // It is 1 if its module has kernels that wait for peers.
   std::uint64_t concurrent;                        // It is 1 if such kernels of several processes run on its device at the same time.
   std::int64_t pid;
-  ExportedAllocation exported[kExported];
-  std::atomic<std::uint64_t> withdrawn[kWithdrawn];  // They are stored in turn, by number, as version << 12 | entry.
 };
 
 // In a v-call a rank says this of its blocks from and to one other rank.
@@ -97,29 +95,55 @@ struct DevicePlace {
   crossrail_runs runs{};
 };
 
+// A rank exports at most so many allocations at a time. An ExportedSide can tell no more than the most.
+constexpr int kLeastExported = 16, kMostExported = 4096;
+
+// An owner is at most one call ahead of a peer that has yet to look, and withdraws no entry more than twice in a call.
+constexpr std::size_t withdrawn_of(int entries) { return 4 * static_cast<std::size_t>(entries); }
+
 inline std::size_t device_flags_bytes(int node_size) {
   return round_up(static_cast<std::size_t>(node_size) * sizeof(DeviceFlags), kPageBytes);
 }
 inline std::size_t device_places_bytes(int node_size) {
   return 2 * static_cast<std::size_t>(node_size) * static_cast<std::size_t>(node_size) * sizeof(DevicePlace);
 }
-inline std::size_t device_lines_bytes(int node_size) {
-  const std::size_t lines = static_cast<std::size_t>(node_size) * sizeof(DeviceLines);
-  return device_flags_bytes(node_size) + round_up(lines + device_places_bytes(node_size), kPageBytes);
+inline std::size_t device_lines_bytes(int node_size, int entries) {
+  const std::size_t rank = sizeof(DeviceLines) + static_cast<std::size_t>(entries) * sizeof(ExportedAllocation) + withdrawn_of(entries) * sizeof(std::uint64_t);
+  return device_flags_bytes(node_size) + round_up(static_cast<std::size_t>(node_size) * rank + device_places_bytes(node_size), kPageBytes);
 }
 
-// This is the same memory as the classes see it.
-struct DeviceRegion {
+// This is the same memory as the classes see it. `entries` is the same for all ranks.
+class DeviceRegion {
+ public:
+  DeviceRegion(std::byte* memory, int ranks, int entry_count)
+      : flags(reinterpret_cast<DeviceFlags*>(memory)),
+        lines(reinterpret_cast<DeviceLines*>(memory + device_flags_bytes(ranks))),
+        node_size(ranks),
+        entries(entry_count),
+        exported_(reinterpret_cast<ExportedAllocation*>(lines + ranks)),
+        withdrawn_(reinterpret_cast<std::atomic<std::uint64_t>*>(exported_ + static_cast<std::size_t>(ranks) * static_cast<std::size_t>(entry_count))),
+        places_(reinterpret_cast<DevicePlace*>(withdrawn_ + static_cast<std::size_t>(ranks) * withdrawn_of(entry_count))) {}
+
   DeviceFlags* flags;  // They are indexed by node rank.
   DeviceLines* lines;
-  int node_size;
-  DeviceRegion(std::byte* memory, int ranks)
-      : flags(reinterpret_cast<DeviceFlags*>(memory)), lines(reinterpret_cast<DeviceLines*>(memory + device_flags_bytes(ranks))), node_size(ranks) {}
+  int node_size, entries;
+
+  ExportedAllocation& exported(int owner, int entry) const {
+    return exported_[static_cast<std::size_t>(owner) * static_cast<std::size_t>(entries) + static_cast<std::size_t>(entry)];
+  }
+  // Returns the word of a withdrawal, which is version << 12 | entry.
+  std::atomic<std::uint64_t>& withdrawn(int owner, std::uint64_t number) const {
+    return withdrawn_[static_cast<std::size_t>(owner) * withdrawn_of(entries) + number % withdrawn_of(entries)];
+  }
   // Returns what rank `owner` says in rounds of this parity: one place for every rank.
   DevicePlace* places(int owner, std::uint64_t parity) const {
-    auto* const first = reinterpret_cast<DevicePlace*>(lines + node_size);
-    return first + (parity * static_cast<std::uint64_t>(node_size) + static_cast<std::uint64_t>(owner)) * static_cast<std::uint64_t>(node_size);
+    return places_ + (parity * static_cast<std::uint64_t>(node_size) + static_cast<std::uint64_t>(owner)) * static_cast<std::uint64_t>(node_size);
   }
+
+ private:
+  ExportedAllocation* exported_;
+  std::atomic<std::uint64_t>* withdrawn_;
+  DevicePlace* places_;
 };
 
 }  // namespace crossrail

@@ -20,7 +20,7 @@ bool covers(const crossrail_memory& facts, const DeviceSide& side) {
 DeviceSharing::DeviceSharing(const Config& config, ControlBlock& control, Links& links)
     : control_(control),
       links_(links),
-      region_(config.region, control.node_size()),
+      region_(config.region, control.node_size(), config.entries),
       mapped_limits_(config.mapped),
       queue_(region_, config.limits, control, links),
       staging_({config.staging_bytes, control.node_size()}, queue_),
@@ -50,7 +50,7 @@ Status DeviceSharing::look_for_modules() {
   CROSSRAIL_TRY(control_.agree(device::can_share(module) ? Code::ok : Code::unsupported, worst));
   if (worst != Code::ok) return {};
   queue_.use_module(module);
-  mappings_.emplace(region_.lines, control_, mapped_limits_);
+  mappings_.emplace(region_, control_, mapped_limits_);
   const ReceiveBuffers::Parts parts{queue_, rendezvous_, *mappings_};
   receive_buffers_.emplace(parts, control_);
   streams_.emplace(parts, control_, links_);

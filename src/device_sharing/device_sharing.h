@@ -76,6 +76,7 @@ class DeviceSharing {
  public:
   struct Config {
     std::byte* region;            // It has device_lines_bytes of the node's segment.
+    int entries;                  // It is the number of allocations that a rank can export at a time.
     std::uint64_t staging_bytes;  // It is the most device memory of ours on each side.
     PeerMappings::Limits mapped;
     DeviceLimits limits;
@@ -97,7 +98,7 @@ class DeviceSharing {
   bool active() const { return mappings_.has_value() && !mappings_->hopeless(); }
   // This is called instead for memory that only some ranks have and others may map (shared_device). Some of these ranks may be without a
   // module.
-  void do_without_modules() { mappings_.emplace(region_.lines, control_, mapped_limits_); }
+  void do_without_modules() { mappings_.emplace(region_, control_, mapped_limits_); }
 
   // Tells where the sides of the call lie and waits for all others. `wanted` are the sides that the call's plan maps.
   Status exchange_descriptors(const DeviceCall& call, MappedSide wanted, bool& on_devices);

@@ -31,9 +31,9 @@ bool PeerMappings::is_freed(int entry) const {
 // Withdraws an entry, so that peers hold it no longer.
 void PeerMappings::withdraw(int entry) {
   drop(entry);
-  DeviceLines& mine = lines_[control_.node_rank()];
-  const std::uint64_t version = mine.exported[entry].version.fetch_add(1, std::memory_order_release);
-  mine.withdrawn[withdrawn_++ % DeviceLines::kWithdrawn].store(version << 12 | static_cast<std::uint64_t>(entry), std::memory_order_relaxed);
+  const int rank = control_.node_rank();
+  const std::uint64_t version = region_.exported(rank, entry).version.fetch_add(1, std::memory_order_release);
+  region_.withdrawn(rank, withdrawn_++).store(version << 12 | static_cast<std::uint64_t>(entry), std::memory_order_relaxed);
 }
 
 void PeerMappings::drop_freed(int entry) {
@@ -115,7 +115,7 @@ int PeerMappings::free_entry() const {
   for (int entry = 0; entry < entries_; ++entry) {
     if (own_[entry].used == 0) return entry;
   }
-  return entries_ < limits_.entries ? entries_ : -1;
+  return entries_ < region_.entries ? entries_ : -1;
 }
 
 // Returns a free entry, else the one that has not been used for longest. It is not one of this very call.
@@ -132,7 +132,7 @@ int PeerMappings::entry_for(const crossrail_memory& memory) {
   own_[entry].memory = memory;
   own_[entry].used = calls_;
   entries_of_[{memory.allocation, memory.base}] = entry;
-  ExportedAllocation& mine = lines_[control_.node_rank()].exported[entry];
+  ExportedAllocation& mine = region_.exported(control_.node_rank(), entry);
   mine.allocation = memory.allocation;
   mine.base = reinterpret_cast<std::uint64_t>(memory.base);
   return entry;
@@ -146,7 +146,7 @@ ExportedSide PeerMappings::export_side(const crossrail_memory& memory, const voi
   ExportedSide side;
   side.residency = Residency::device;
   side.entry = static_cast<std::uint16_t>(entry);
-  side.version = lines_[control_.node_rank()].exported[entry].version.load(std::memory_order_relaxed);
+  side.version = region_.exported(control_.node_rank(), entry).version.load(std::memory_order_relaxed);
   side.offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - static_cast<const std::byte*>(memory.base));
   return side;
 }
@@ -155,7 +155,7 @@ ExportedSide PeerMappings::export_side(const crossrail_memory& memory, const voi
 void PeerMappings::hand_out(const ExportedSide& mine) {
   const int rank = control_.node_rank();
   Own& own = own_[mine.entry];
-  ExportedAllocation& exported = lines_[rank].exported[mine.entry];
+  ExportedAllocation& exported = region_.exported(rank, mine.entry);
   own.descriptors.resize(CROSSRAIL_MOST_CHUNKS);
   exported.handle = crossrail_handle{};
   if (device::module()->export_memory(&own.memory, &exported.handle, own.descriptors.data()) != nullptr) exported.handle = crossrail_handle{};
@@ -167,8 +167,8 @@ void PeerMappings::hand_out(const ExportedSide& mine) {
   }
   bool all = true;
   for (int peer = 0; peer < control_.node_size() && !own.descriptors.empty(); ++peer) {
-    const bool maps = peer != rank && lines_[peer].identity != 0;  // A rank without a queue does not map it.
-    if (maps) all = send_descriptors(lines_[peer].socket, label(rank, mine.entry, peer), own.descriptors).ok() && all;
+    const bool maps = peer != rank && region_.lines[peer].identity != 0;  // A rank without a queue does not map it.
+    if (maps) all = send_descriptors(region_.lines[peer].socket, label(rank, mine.entry, peer), own.descriptors).ok() && all;
   }
   if (!all) own.list = list_descriptors(own.descriptors);
   exported.list = own.list;
@@ -181,7 +181,7 @@ bool PeerMappings::refused(const ExportedSide& mine) {
   close_descriptors(own.descriptors);
   if (own.list >= 0) ::close(own.list);
   own.list = -1;
-  if (lines_[control_.node_rank()].exported[mine.entry].refused.load(std::memory_order_acquire) != mine.version) return false;
+  if (region_.exported(control_.node_rank(), mine.entry).refused.load(std::memory_order_acquire) != mine.version) return false;
   unmapped_.refused(own.memory);
   withdraw(mine.entry);
   return true;

@@ -9,16 +9,16 @@
 
 namespace crossrail {
 
-PeerMappings::PeerMappings(DeviceLines* lines, ControlBlock& control, const Limits& limits)
-    : lines_(lines),
+PeerMappings::PeerMappings(const DeviceRegion& region, ControlBlock& control, const Limits& limits)
+    : region_(region),
       control_(control),
-      own_(static_cast<std::size_t>(limits.entries)),
+      own_(static_cast<std::size_t>(region.entries)),
       limits_(limits),
-      mapped_(static_cast<std::size_t>(control.node_size()) * DeviceLines::kExported),
+      mapped_(static_cast<std::size_t>(control.node_size()) * static_cast<std::size_t>(region.entries)),
       withdrawn_by_(static_cast<std::size_t>(control.node_size())),
       bytes_of_(static_cast<std::size_t>(control.node_size())),
       unmapped_(limits.staged_uses) {
-  DeviceLines& mine = lines_[control.node_rank()];
+  DeviceLines& mine = region_.lines[control.node_rank()];
   mine.process = process_number();
   mine.number = random_number();
   mine.socket = descriptor_socket();
@@ -31,8 +31,8 @@ PeerMappings::~PeerMappings() {
 }
 
 ParcelLabel PeerMappings::label(int owner, int entry, int receiver) const {
-  const ExportedAllocation& its = lines_[owner].exported[entry];
-  return {lines_[owner].number, static_cast<std::uint64_t>(receiver), static_cast<std::uint64_t>(entry), its.version.load(std::memory_order_relaxed)};
+  const ExportedAllocation& its = region_.exported(owner, entry);
+  return {region_.lines[owner].number, static_cast<std::uint64_t>(receiver), static_cast<std::uint64_t>(entry), its.version.load(std::memory_order_relaxed)};
 }
 
 // This takes only what the descriptors say, and not the versions that the entries have by now. An owner may have gone on to its next call,
@@ -40,7 +40,7 @@ ParcelLabel PeerMappings::label(int owner, int entry, int receiver) const {
 void PeerMappings::drop_withdrawn(const DeviceDescriptors& all) {
   for (int owner = 0; owner < control_.node_size(); ++owner) {
     for (std::uint64_t& next = withdrawn_by_[static_cast<std::size_t>(owner)]; next < all[static_cast<std::size_t>(owner)].withdrawn; ++next) {
-      const std::uint64_t which = lines_[owner].withdrawn[next % DeviceLines::kWithdrawn].load(std::memory_order_relaxed);
+      const std::uint64_t which = region_.withdrawn(owner, next).load(std::memory_order_relaxed);
       const int entry = static_cast<int>(which & 0xfff);
       if (mapped_[index(owner, entry)].version == which >> 12) forget(owner, entry);
     }
@@ -70,7 +70,7 @@ void PeerMappings::let_go(int owner, const ExportedSide& side) {
   forget(owner, side.entry);
   if (owner != control_.node_rank()) return;
   drop(side.entry);
-  lines_[owner].exported[side.entry].version.fetch_add(1, std::memory_order_release);
+  region_.exported(owner, side.entry).version.fetch_add(1, std::memory_order_release);
 }
 
 void PeerMappings::end_call() {
@@ -82,7 +82,7 @@ void PeerMappings::end_call() {
 // Drops the mapping that has not been used for longest.
 void PeerMappings::shrink(int owner) {
   int oldest = -1;
-  for (int entry = 0; entry < DeviceLines::kExported; ++entry) {
+  for (int entry = 0; entry < region_.entries; ++entry) {
     const Mapped& one = mapped_[index(owner, entry)];
     if (one.bytes > 0 && (oldest < 0 || one.used < mapped_[index(owner, oldest)].used)) oldest = entry;
   }
@@ -90,14 +90,14 @@ void PeerMappings::shrink(int owner) {
 }
 
 Status PeerMappings::map_one(const OpenQueue& queue, int owner, const ExportedSide& side) {
-  const ExportedAllocation& its = lines_[owner].exported[side.entry];
+  const ExportedAllocation& its = region_.exported(owner, side.entry);
   if (its.handle.bytes == 0) return failed(Code::system, "its owner cannot share it");
   Chunks chunks;
   if (its.handle.chunk_count > 0) {
     const Status taken = take_descriptors(label(owner, side.entry, control_.node_rank()), its.handle.chunk_count, chunks);
-    if (!taken.ok()) CROSSRAIL_TRY(fetch_descriptors(static_cast<int>(lines_[owner].pid), static_cast<int>(its.list), its.handle.chunk_count, chunks));
+    if (!taken.ok()) CROSSRAIL_TRY(fetch_descriptors(static_cast<int>(region_.lines[owner].pid), static_cast<int>(its.list), its.handle.chunk_count, chunks));
   }
-  const ForeignAllocation allocation{lines_[owner].process, its.allocation, its.base, queue.place};
+  const ForeignAllocation allocation{region_.lines[owner].process, its.allocation, its.base, queue.place};
   const Status opened = map_once(allocation, {queue.handle, its.handle, chunks.data()}, mapped_[index(owner, side.entry)].mapping);
   close_descriptors(chunks);
   return opened;
@@ -109,7 +109,7 @@ Status PeerMappings::open(const OpenQueue& queue, int owner, const ExportedSide&
   Mapped& one = mapped_[index(owner, side.entry)];
   one.version = side.version;
   one.used = calls_;
-  ExportedAllocation& its = lines_[owner].exported[side.entry];
+  ExportedAllocation& its = region_.exported(owner, side.entry);
   const bool ours = side.residency == Residency::staged;  // It goes when it is idle.
   one.bytes = ours || is_watched(its.handle.bytes) ? 0 : its.handle.bytes;
   bytes_of_[static_cast<std::size_t>(owner)] += one.bytes;

@@ -32,12 +32,11 @@ namespace crossrail {
 class PeerMappings {
  public:
   struct Limits {
-    int entries;                      // An owner exports at most so many allocations at a time, DeviceLines::kExported at most.
     std::uint64_t staged_uses;        // Memory is used this many times before it is mapped.
     std::uint64_t most_mapped_bytes;  // It limits what an owner's program has mapped between calls, apart from large allocations. 0 holds for all.
   };
   // It sets up this rank's lines, which all ranks do before any exports.
-  PeerMappings(DeviceLines* lines, ControlBlock& control, const Limits& limits);
+  PeerMappings(const DeviceRegion& region, ControlBlock& control, const Limits& limits);
   ~PeerMappings();
   PeerMappings(const PeerMappings&) = delete;
   PeerMappings& operator=(const PeerMappings&) = delete;
@@ -96,7 +95,7 @@ class PeerMappings {
     bool watched = false;     // It is in freed_memory.
   };
   std::size_t index(int owner, int entry) const {
-    return static_cast<std::size_t>(owner) * DeviceLines::kExported + static_cast<std::size_t>(entry);
+    return static_cast<std::size_t>(owner) * static_cast<std::size_t>(region_.entries) + static_cast<std::size_t>(entry);
   }
   // Returns whether peers have not yet been asked to map what `owner` exports. It is the same on every rank.
   bool fresh(int owner, const ExportedSide& side) const {
@@ -105,7 +104,7 @@ class PeerMappings {
   // Returns whether memory of so many bytes stays mapped until it has been freed. All ranks come to the same answer.
   bool is_watched(std::uint64_t bytes) const { return bytes >= freed_memory::kLargeBytes && limits_.most_mapped_bytes > 0; }
   // Some entries are left to calls that are not under way when they return.
-  int most_pinned() const { return limits_.entries - std::min(64, limits_.entries / 4); }
+  int most_pinned() const { return region_.entries - std::min(64, region_.entries / 4); }
   int entry_of(const crossrail_memory& memory) const;
   int entry_for(const crossrail_memory& memory);
   bool is_mapped(int entry) const;
@@ -129,7 +128,7 @@ class PeerMappings {
   bool refused(const ExportedSide& mine);
   ParcelLabel label(int owner, int entry, int receiver) const;
 
-  DeviceLines* lines_;
+  DeviceRegion region_;
   ControlBlock& control_;
   std::vector<Own> own_;
   std::unordered_map<AllocationKey, int, AllocationHash> entries_of_;  // It finds the entry of an allocation.

@@ -23,7 +23,7 @@ SharedDevice::SharedDevice(Slot& slot, const std::vector<int>& keys)
   slot_.devices.reset();  // It was made for calls on the program's own buffers.
   if (slot_.control == nullptr || settings().devices == 0) return;
   const DeviceLimits limits{static_cast<int>(settings().multiprocessors), 0, !each_launches_};
-  slot_.devices = std::make_unique<DeviceSharing>(DeviceSharing::Config{control().extension(), 0, {DeviceLines::kExported, 0, settings().device_mapped_bytes}, limits}, control(), *slot_.links);
+  slot_.devices = std::make_unique<DeviceSharing>(DeviceSharing::Config{control().extension(), slot_.exported_allocations, 0, {0, settings().device_mapped_bytes}, limits}, control(), *slot_.links);
   slot_.devices->do_without_modules();
   std::vector<int> launcher_of = members_.leader_of();
   if (each_launches_) std::iota(launcher_of.begin(), launcher_of.end(), 0);

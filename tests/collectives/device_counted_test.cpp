@@ -189,7 +189,7 @@ TEST_F(CountedOnStreams, refuse_ranks_that_share_a_device) {
   set({.devices = 1});
   virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
     CountedCalls calls(communicator, 4, kAllOnDevice, nullptr);
-    for (int again = 0; again < 2; ++again) expect_refused(calls.enqueue(), "two ranks share a device");
+    for (int again = 0; again < 2; ++again) expect_refused(calls.enqueue(), "crossrail run --mps");
   });
 }
 

@@ -23,13 +23,13 @@ crossrail_memory allocated(std::size_t bytes) {
 // There are two ranks, whose descriptors are exchanged in `said`.
 class Mappings : public testing::Test, protected WithHostDevice {
  protected:
-  void SetUp() override { lines_ = static_cast<DeviceLines*>(std::calloc(2, sizeof(DeviceLines))); }
-  void TearDown() override { std::free(lines_); }
+  void SetUp() override { memory_ = static_cast<std::byte*>(std::calloc(1, device_lines_bytes(2, kLeastExported))); }
+  void TearDown() override { std::free(memory_); }
 
   struct Rank {
-    Rank(Communicator& communicator, DeviceLines* lines)
-        : number(communicator.topology.rank), control(*communicator.slot().control), mappings(lines, control, {DeviceLines::kExported, 0, SIZE_MAX}) {
-      lines[number].identity = 1;
+    Rank(Communicator& communicator, std::byte* memory)
+        : number(communicator.topology.rank), control(*communicator.slot().control), mappings(DeviceRegion(memory, 2, kLeastExported), control, {0, SIZE_MAX}) {
+      DeviceRegion(memory, 2, kLeastExported).lines[number].identity = 1;
     }
     int number;
     ControlBlock& control;
@@ -60,7 +60,7 @@ class Mappings : public testing::Test, protected WithHostDevice {
     while (rank.mappings.withdrawn() == before) rank.mappings.begin_call();
   }
 
-  DeviceLines* lines_ = nullptr;
+  std::byte* memory_ = nullptr;
   DeviceDescriptors said_{2};
 };
 
@@ -70,7 +70,7 @@ TEST_F(Mappings, late_ranks_keep_what_the_call_has) {
   std::atomic<int> ahead{0};
   virtual_world::world({0, 0}, mapped_at_once(), [&](Communicator& communicator) {
     open_queue(communicator);
-    Rank rank(communicator, lines_);
+    Rank rank(communicator, memory_);
     const crossrail_memory first = allocated(1000), second = allocated(2000);
     for (const crossrail_memory& memory : {first, second}) {
       const DeviceDescriptors all = call_with(rank, memory);

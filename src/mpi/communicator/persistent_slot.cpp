@@ -33,7 +33,7 @@ std::unique_ptr<PersistentSlot> make(CommunicatorRecord& record, const Persisten
   if (topology.shared_segment) {
     const ControlBlockLayout layout = pending_layout(topology.node_size(), communicator.settings);
     if (!share_segment(made->memory, {topology, peers->segment_kind, layout.total_bytes()}, exchange)) return nullptr;
-    communicator.place_slot(*made->slot, {made->memory.data(), layout});
+    communicator.place_slot(*made->slot, {made->memory.data(), layout, exported_allocations(communicator.settings, true)});
     its_links.watch(made->slot->control.get());
   }
   if (exchange.finish(true) == MpiExchange::End::refused) return nullptr;
