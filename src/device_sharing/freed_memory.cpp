@@ -34,10 +34,11 @@ struct Watched {
 
 // It lives as long as the process, and so does its thread once it has been started.
 struct Watch {
-  std::timed_mutex mutex;  // It guards all that follows, and what the thread does.
-  std::condition_variable_any changed;
+  std::mutex mutex;  // It guards all that follows, and what the thread does.
+  std::condition_variable changed;
   std::vector<Watched> all;
-  bool started = false, ends = false;
+  bool started = false;
+  std::atomic<bool> ends{false};  // The thread does nothing any more.
 };
 Watch& watch() {
   static Watch& one = *new Watch;
@@ -119,15 +120,21 @@ void keep_looking() {
   }
 }
 
-// At the end of the process the driver goes, and the thread must not ask it any more.
+// At the end of the process the driver goes, and the thread must not ask it any more. It may be in the driver just now, which may never return.
 struct End {
   const pid_t process = getpid();
   ~End() {
-    constexpr auto kLongest = std::chrono::milliseconds(200);
+    constexpr auto kPause = std::chrono::milliseconds(1);
+    constexpr int kLongest = 200;
     if (getpid() != process) return;  // A child of fork has no such thread, and nobody knows who holds the mutex.
-    const std::unique_lock lock(watch().mutex, kLongest);
     watch().ends = true;
     watch().changed.notify_all();
+    bool out = false;
+    for (int pauses = 0; pauses < kLongest && !out; ++pauses) {
+      if (pauses > 0) std::this_thread::sleep_for(kPause);
+      out = watch().mutex.try_lock();
+    }
+    if (out) watch().mutex.unlock();
   }
 };
 
