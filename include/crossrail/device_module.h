@@ -6,8 +6,8 @@
  * on an idle device is left for when it is idle (CROSSRAIL_SYNC_IDLE), unless memory has run out or 512 MiB are left so. Any thread may call
  * them; one queue is used by one thread at a time.
  *
- * The table has 14 functions and no version. What devices learn to do arrives as a new kind of work (crossrail_work_kind), and a module that does not know a
- * kind says so when it is asked (supports). A kind and its struct never change: work that needs another field is another kind. */
+ * The table has 14 functions and no version. What devices learn to do arrives as a new kind of work (crossrail_work_kind), and a module that does not know a kind says
+ * so when it is asked (supports). A kind and its struct never change: work that needs another field is another kind. A table that grows does so at its end; `size` tells. */
 #ifndef CROSSRAIL_DEVICE_MODULE_H
 #define CROSSRAIL_DEVICE_MODULE_H
 
@@ -60,7 +60,7 @@ typedef struct crossrail_queue crossrail_queue;
 typedef struct crossrail_queue_facts {
   uint64_t identity; /* of the queue's device, the same in every process */
   uint64_t place;    /* of its context, in this process: what was mapped for one queue of a place serves all of them */
-  int concurrent; /* 1: kernels of several processes run there at the same time, as with an MPS server */
+  int concurrent;    /* 1: kernels of several processes run there at the same time, as with an MPS server */
 } crossrail_queue_facts;
 
 typedef struct crossrail_block {

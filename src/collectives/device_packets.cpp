@@ -62,8 +62,7 @@ Fit PacketForm::fit_elements(const Topology& topology, const Shape& shape) const
 }
 
 Status plan_packets(Plan& plan, const PacketForm& form) {
-  DeviceQueue& queue = plan.devices->queue();
-  CROSSRAIL_TRY(plan.shape.order == Order::stream ? queue.may_wait_in_streams() : queue.may_wait_for_peers());
+  if (plan.shape.order == Order::call) CROSSRAIL_TRY(plan.devices->queue().may_wait_for_peers());
   CROSSRAIL_TRY(plan_mapped(plan, MappedSide::none));
   const std::size_t most = form.most_bytes(plan.group.size());
   if (plan.shape.order == Order::stream) return plan.devices->streams().open_packets(form.form, most);

@@ -148,7 +148,6 @@ Status stage_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
 
 Status plan_order(Plan& plan) {
   if (plan.shape.order == Order::call) return {};
-  CROSSRAIL_TRY(plan.devices->queue().may_wait_in_streams());
   return plan.devices->streams().open(kLL.most_bytes(plan.group.size()));
 }
 

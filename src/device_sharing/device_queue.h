@@ -166,6 +166,7 @@ class DeviceQueue {
   crossrail_work header(crossrail_work_kind kind, void* stream) {
     return {static_cast<std::uint32_t>(kind), most_multiprocessors_in_streams(), stream, nullptr, 0, nullptr, nullptr, nullptr};
   }
+  Status has_kernels_that_wait() const;
   bool shares_a_device();
   int most_multiprocessors_in_streams();
   Status enqueue(const crossrail_work& work);

@@ -46,22 +46,23 @@ bool DeviceQueue::all_open() const {
 
 bool DeviceQueue::shares_a_device() { return devices().size() < static_cast<std::size_t>(control_.node_size()); }
 
-Status DeviceQueue::may_wait_for_peers() {
+Status DeviceQueue::has_kernels_that_wait() const {
   for (int rank = 0; rank < control_.node_size(); ++rank) {
     if (region_.lines[rank].waits == 0) return failed(Code::unsupported, "some rank's device module has no packets");
   }
+  return {};
+}
+
+Status DeviceQueue::may_wait_for_peers() {
+  CROSSRAIL_TRY(has_kernels_that_wait());
   return shares_a_device() ? failed(Code::unsupported, "two ranks share a device") : Status{};
 }
 
 Status DeviceQueue::may_wait_in_streams() {
-  const Status alone = may_wait_for_peers();
-  if (alone.ok() || !shares_a_device()) return alone;
-  for (int rank = 0; rank < control_.node_size(); ++rank) {
-    if (region_.lines[rank].waits == 0 || region_.lines[rank].concurrent == 0) {
-      return failed(Code::unsupported, "ranks share a GPU, on which their kernels run one after the other: start an MPS server for them (crossrail run --mps)");
-    }
-  }
-  return {};
+  CROSSRAIL_TRY(has_kernels_that_wait());
+  const bool at_once = std::all_of(region_.lines, region_.lines + control_.node_size(), [](const DeviceLines& one) { return one.concurrent != 0; });
+  if (at_once || !shares_a_device()) return {};
+  return failed(Code::unsupported, "ranks share a GPU, on which their kernels run one after the other: start an MPS server for them (crossrail run --mps)");
 }
 
 // Kernels that wait for peers must all be on a shared device at the same time.

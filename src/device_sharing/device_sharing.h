@@ -3,6 +3,7 @@
 //
 //   DeviceRendezvous   the ranks tell each other where their sides lie
 //   PeerMappings       what they map of each other
+//   freed_memory       large allocations that the program frees, noticed without a call
 //   DeviceStaging      device memory of ours for what peers cannot map
 //   MessageRoom        memory of ours for messages to and from other nodes
 //   DeviceQueue        work of the device, and its end

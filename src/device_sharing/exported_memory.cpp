@@ -19,15 +19,6 @@ void PeerMappings::drop(int entry) {
   own = Own{};
 }
 
-// Asks about all of the memory, because a part of several chunks is described as other memory.
-bool PeerMappings::is_freed(int entry) const {
-  const Own& own = own_[entry];
-  if (own.used == 0) return false;
-  crossrail_memory now{};
-  device::module()->describe(own.memory.base, own.memory.bytes, &now);
-  return now.allocation != own.memory.allocation || now.base != own.memory.base;
-}
-
 // Withdraws an entry, so that peers hold it no longer.
 void PeerMappings::withdraw(int entry) {
   drop(entry);
@@ -37,7 +28,7 @@ void PeerMappings::withdraw(int entry) {
 }
 
 void PeerMappings::drop_freed(int entry) {
-  if (is_freed(entry)) withdraw(entry);
+  if (own_[entry].used != 0 && freed_memory::is_freed(own_[entry].memory)) withdraw(entry);
 }
 
 void PeerMappings::look_at_all() {
@@ -160,8 +151,7 @@ void PeerMappings::hand_out(const ExportedSide& mine) {
   exported.handle = crossrail_handle{};
   if (device::module()->export_memory(&own.memory, &exported.handle, own.descriptors.data()) != nullptr) exported.handle = crossrail_handle{};
   own.descriptors.resize(exported.handle.chunk_count);
-  if (mine.residency == Residency::device && is_watched(exported.handle.bytes)) {
-    if (own.watched) freed_memory::forget(this, &own);
+  if (!own.watched && mine.residency == Residency::device && is_watched(exported.handle.bytes)) {
     own.watched = true;
     freed_memory::watch_own(this, &own, own.memory, {&exported.freed, &exported.holders, mine.version});
   }

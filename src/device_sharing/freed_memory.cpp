@@ -46,12 +46,6 @@ Watch& watch() {
 }
 std::atomic<bool> some_own{false};  // Some memory of this process has been watched.
 
-bool is_freed(const crossrail_memory& memory) {
-  crossrail_memory now{};
-  device::module()->describe(memory.base, memory.bytes, &now);
-  return now.allocation != memory.allocation || now.base != memory.base;
-}
-
 bool is_mapped(const void* address) {
   crossrail_memory now{};
   device::module()->describe(address, 0, &now);
@@ -154,6 +148,12 @@ bool waits_for_peers() {
 }
 
 }  // namespace
+
+bool is_freed(const crossrail_memory& memory) {
+  crossrail_memory now{};
+  device::module()->describe(memory.base, memory.bytes, &now);
+  return now.allocation != memory.allocation || now.base != memory.base;
+}
 
 void watch_own(const void* group, const void* who, const crossrail_memory& memory, const Notice& notice) {
   const std::unique_lock lock(watch().mutex);

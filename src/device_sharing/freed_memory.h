@@ -17,6 +17,10 @@ namespace crossrail::freed_memory {
 // Allocations of so many bytes and more are watched.
 constexpr std::uint64_t kLargeBytes = std::uint64_t{256} << 20;
 
+// Returns whether the program has freed memory that was described like this. It asks about all of the memory, because a part of several chunks is
+// described as other memory.
+bool is_freed(const crossrail_memory& memory);
+
 // This is where an owner tells that it has freed the allocation with this version, and where peers count who still has it mapped. It lies in memory
 // that all ranks of the node share.
 struct Notice {

@@ -13,9 +13,9 @@
 // let go of them soon after they have been freed, without a call (freed_memory.h).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <algorithm>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -115,7 +115,6 @@ class PeerMappings {
   int oldest_mapped() const;
   int free_entry() const;
   int oldest_entry() const;
-  bool is_freed(int entry) const;
   void drop_freed(int entry);
   void look_at_all();
   void drop(int entry);
