@@ -80,7 +80,6 @@ class DeviceQueue {
   // The first function says where the queue was opened. The second says whether its kernels may touch memory like this.
   const crossrail_memory& home() const { return home_; }
   bool reaches(const crossrail_memory& memory) const;
-  bool all_open() const;  // The queues of all ranks of the node are open.
   // ----- These concern all ranks whose queues are open.
   // Returns the ranks of the node by device.
   const std::vector<Group>& devices();

@@ -40,10 +40,6 @@ void DeviceQueue::launch_by(const std::vector<int>& launcher_of) {
   }
 }
 
-bool DeviceQueue::all_open() const {
-  return std::all_of(region_.lines, region_.lines + control_.node_size(), [](const DeviceLines& one) { return one.identity != 0; });
-}
-
 bool DeviceQueue::shares_a_device() { return devices().size() < static_cast<std::size_t>(control_.node_size()); }
 
 Status DeviceQueue::has_kernels_that_wait() const {

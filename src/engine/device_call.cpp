@@ -174,7 +174,6 @@ Status enqueue_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, voi
   CROSSRAIL_TRY(plan_on_devices(slot, shape, call, plan));
   if (!wrong_before.empty()) return failure(Code::unsupported, "%s", wrong_before.c_str());
   if (plan == nullptr) {
-    if (slot.devices->queue().all_open()) CROSSRAIL_TRY(slot.devices->queue().may_wait_in_streams());
     return failed(Code::unsupported, "some rank's buffers have gaps, are not in device memory that the others can map, or are the same although results would "
                                      "overwrite what others read, or its counts of an earlier call were wrong");
   }
