@@ -116,9 +116,15 @@ int crossrail_write_report(void);
  * Blocks are contiguous and lie in device memory, not in place; the ranks are on one node, and wait for each other on the
  * device: each has a device of its own, or those that share one run under an MPS server (crossrail run --mps); or the communicator has one rank.
  * The other ranks keep a call's buffers mapped until the program frees them, 4032 allocations of each rank at most (CROSSRAIL_DEVICE_BUFFERS);
- * a call with one more is refused. The call itself may wait until all ranks have made it. Calls on one communicator must be ordered by the program
- * if they use several streams. Returns MPI_SUCCESS, or an error code, without raising an error, after
- * saying why on standard error; on all ranks alike where it cannot be done, and nothing is then enqueued. */
+ * a call with one more is refused. Calls on one communicator must be ordered by the program if they use several streams.
+ *
+ * A communicator's first such call waits until all ranks have made it. Later ones do so only where other ranks must map the buffers, not where data
+ * go by packets (ll128, ll_one_shot, ll128_one_shot, packet). By the default table, up to eight GPUs on NVLink exchange blocks of up to 1 MiB by packets, and combine
+ * up to 64 KiB by them, two of them up to 512 KiB.
+ *
+ * Returns MPI_SUCCESS, or an error code, without raising an error, after saying why on standard error. Nothing is then enqueued. A call that
+ * waits for other ranks is refused on all of them alike. One that does not is refused on the ranks that cannot make it: the others wait for them
+ * on their devices, until they have made a call that is right or have ended. */
 int crossrail_alltoall_on_stream(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
                                  MPI_Datatype recvtype, MPI_Comm comm, void *stream);
 
@@ -129,9 +135,9 @@ int crossrail_alltoall_on_stream(const void *sendbuf, int sendcount, MPI_Datatyp
  *
  * A buffer in which a rank sends or receives nothing may be NULL. Each buffer lies in one allocation, of which chunks that the
  * program has mapped itself are one each. A block for which its receiver has less room is cut off there: nothing else is written.
- * A block of a negative count, or one that is not in its buffer's allocation, is taken as empty. The next call in a stream's order on
- * the communicator that finds this returns an error on all ranks, with the reason on the standard error of the rank whose block it
- * was, and enqueues nothing; the calls after it go on. */
+ * A block of a negative count, or one that is not in its buffer's allocation, is taken as empty. The rank whose block it was, or who has
+ * sent what was cut off, is told late: its next call in a stream's order on the communicator that finds this is enqueued and returns an error.
+ * The call itself waits until all ranks have made it. */
 int crossrail_alltoallv_on_stream(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf,
                                   const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, void *stream);
 

@@ -65,8 +65,8 @@ Status plan_packets(Plan& plan, const PacketForm& form) {
   if (plan.shape.order == Order::call) CROSSRAIL_TRY(plan.devices->queue().may_wait_for_peers());
   CROSSRAIL_TRY(plan_mapped(plan, MappedSide::none));
   const std::size_t most = form.most_bytes(plan.group.size());
-  if (plan.shape.order == Order::stream) return plan.devices->streams().open_packets(form.form, most);
-  return plan.devices->receive_buffers().open(form.form, most);
+  if (plan.shape.order == Order::call) return plan.devices->receive_buffers().open(form.form, most);
+  return plan.devices->streams().takes(form.form) ? Status{} : failed(Code::unsupported, kNoPackets);
 }
 
 Status plan_combined_packets(Plan& plan, const PacketForm& form) {

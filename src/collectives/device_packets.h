@@ -17,6 +17,8 @@ struct PacketForm {
   int most_ranks;
 
   std::size_t most_bytes(int ranks) const { return std::min(most, most_of_row / static_cast<std::size_t>(ranks)); }
+  // Returns the longest block of those that so many ranks exchange in this form, or 0 if they are too many for it.
+  std::size_t longest(int ranks) const { return ranks <= most_ranks ? most_bytes(ranks) : 0; }
   Fit fit(const Topology& topology) const {
     return fit_devices(topology).needs(topology.size <= most_ranks, kFewCombining).at_most(most_bytes(topology.size));
   }

@@ -146,11 +146,6 @@ Status stage_out(Plan& plan, const Buffers& buffers, const DeviceRound& round) {
   return plan.devices->queue().finish(work);
 }
 
-Status plan_order(Plan& plan) {
-  if (plan.shape.order == Order::call) return {};
-  return plan.devices->streams().open(kLL.most_bytes(plan.group.size()));
-}
-
 Status plan_mapped(Plan& plan, MappedSide side) {
   const auto ranks = static_cast<std::size_t>(plan.group.size());
   plan.mapped = side;
@@ -161,7 +156,7 @@ Status plan_mapped(Plan& plan, MappedSide side) {
   }
   const std::size_t moved = ranks * launched.size();
   plan.device_blocks = {std::vector<crossrail_block>(moved), std::vector<crossrail_block>(ranks), std::vector<crossrail_movement>(std::max(moved, ranks)), launched};
-  return plan_order(plan);
+  return {};
 }
 
 Status run_mapped(Plan& plan, const Buffers& buffers, const MappedExchange& how) {

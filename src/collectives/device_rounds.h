@@ -46,8 +46,6 @@ inline Fit fit_devices(const Topology& topology) {
 inline constexpr const char* kStreamOrder = "a call in a stream's order";
 inline constexpr const char* kCallOrder = "a call that returns when it is done";
 
-// Checks what calls in a stream's order need of the ranks' devices. Other calls need nothing.
-Status plan_order(Plan& plan);
 // This is for rows whose ranks write to (MappedSide::recv) or read from (MappedSide::send) their peers' buffers, or both. If ranks share a device,
 // their launcher does it for all of them.
 Status plan_mapped(Plan& plan, MappedSide side);

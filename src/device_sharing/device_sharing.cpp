@@ -100,18 +100,23 @@ bool DeviceSharing::equipped_for(const DeviceNeeds& needs) {
   return needs.room.bytes == 0 || message_room_.reserve(needs.room.bytes, needs.room.where);
 }
 
-Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wanted, bool& on_devices) {
+DeviceDescriptor DeviceSharing::describe(const DeviceCall& call, MappedSide wanted) {
   places_ = call.places;
   no_staging_ = call.needs.no_staging;
   block_bytes_ = call.block_bytes;
   chunk_ = places_ == nullptr ? call.block_bytes : SIZE_MAX;
   DeviceDescriptor mine;
-  mappings_->begin_call();
   mine.recv = locate(call.recv, MappedSide::recv, {includes(wanted, MappedSide::recv), call.stays});
   if (mine.recv.residency != Residency::host) mine.send = locate(call.send, MappedSide::send, {includes(wanted, MappedSide::send), call.stays});
   mine.send.in_place = call.send.address == call.recv.address;
   // Nobody could say on which device a rank would be whose sides are both empty.
   if (!queue_.lives() || (mine.on_device() && !equipped_for(call.needs))) mine = {};
+  return mine;
+}
+
+Status DeviceSharing::exchange_descriptors(const DeviceCall& call, MappedSide wanted, bool& on_devices) {
+  mappings_->begin_call();
+  DeviceDescriptor mine = describe(call, wanted);
   mine.withdrawn = mappings_->withdrawn();
   mine.chunk = chunk_;
   mine.longest = longest_ = block_bytes_;

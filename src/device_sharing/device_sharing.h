@@ -101,6 +101,8 @@ class DeviceSharing {
   // module.
   void do_without_modules() { mappings_.emplace(region_, control_, mapped_limits_); }
 
+  // Returns whether the sides of a call that maps nothing are in device memory here, and what else the call needs. It asks no other rank.
+  bool is_on_device(const DeviceCall& call) { return describe(call, MappedSide::none).on_device(); }
   // Tells where the sides of the call lie and waits for all others. `wanted` are the sides that the call's plan maps.
   Status exchange_descriptors(const DeviceCall& call, MappedSide wanted, bool& on_devices);
 
@@ -158,6 +160,7 @@ class DeviceSharing {
   };
   // Returns whether this rank has what else the call needs.
   bool equipped_for(const DeviceNeeds& needs);
+  DeviceDescriptor describe(const DeviceCall& call, MappedSide wanted);
   ExportedSide locate(const DeviceSide& side, MappedSide which, Wanted wanted);
   ExportedSide share(const crossrail_memory& facts, const void* address, MappedSide which);
   ExportedSide stage(MappedSide which);

@@ -30,7 +30,7 @@ Status ReceiveBuffers::map(const ExportedSide& mine, Area& area) {
   CROSSRAIL_TRY(parts_.rendezvous.exchange_descriptors({mine, mine, 0, parts_.mappings.withdrawn()}, all));
   parts_.mappings.drop_withdrawn(all);
   for (const DeviceDescriptor& one : all) {
-    if (!one.on_device()) return failed(Code::no_memory, "no device memory for the receive buffers of packets, or links that would break them");
+    if (!one.on_device()) return failed(Code::no_memory, kNoPackets);
   }
   CROSSRAIL_TRY(parts_.mappings.map(MappedSide::recv, all, parts_.queue.opened()));
   parts_.mappings.keep(MappedSide::recv, all);
@@ -41,11 +41,11 @@ Status ReceiveBuffers::map(const ExportedSide& mine, Area& area) {
 }
 
 void ReceiveBuffers::address(crossrail_packets& packets) const {
-  const Area& area = packets.form == CROSSRAIL_PACKETS_LL128 ? ll128_ : ll_;
+  const Area& its = area(static_cast<crossrail_packet_form>(packets.form));
   packets.rank = control_.node_rank();
   packets.ranks = control_.node_size();
-  packets.buffers = area.all.data();
-  packets.buffer_bytes = area.bytes;
+  packets.buffers = its.all.data();
+  packets.buffer_bytes = its.bytes;
 }
 
 crossrail_barrier ReceiveBuffers::barrier() const {

@@ -10,6 +10,8 @@
 
 namespace crossrail {
 
+inline constexpr const char* kNoPackets = "no device memory for the receive buffers of packets, or links that would break them";
+
 class ReceiveBuffers {
  public:
   struct Parts {
@@ -25,6 +27,7 @@ class ReceiveBuffers {
   // Opens buffers for blocks of up to `most_bytes`. All ranks come with the same number, which stays the same for a form from the first
   // time on, when no call's work is under way. It may fail with no_memory or unsupported, on all ranks alike.
   Status open(crossrail_packet_form form, std::size_t most_bytes);
+  bool is_open(crossrail_packet_form form) const { return !area(form).all.empty(); }
   // Fills in where the packets go, by their form.
   void address(crossrail_packets& packets) const;
   // Returns a barrier that uses the lines behind LL packets.
@@ -36,6 +39,7 @@ class ReceiveBuffers {
     std::size_t bytes = 0;
     std::vector<void*> all;  // They are indexed by node rank, once they are mapped.
   };
+  const Area& area(crossrail_packet_form form) const { return form == CROSSRAIL_PACKETS_LL128 ? ll128_ : ll_; }
   Status map(const ExportedSide& mine, Area& area);
 
   Parts parts_;

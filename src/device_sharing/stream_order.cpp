@@ -8,11 +8,16 @@
 
 namespace crossrail {
 
-Status StreamOrder::open(std::size_t most_bytes) {
+Status StreamOrder::open(const Longest& longest) {
   CROSSRAIL_TRY(queue_.may_wait_in_streams());
-  CROSSRAIL_TRY(buffers_.open(CROSSRAIL_PACKETS_LL, most_bytes));
+  CROSSRAIL_TRY(buffers_.open(CROSSRAIL_PACKETS_LL, longest.ll));
+  const Status whole_lines = longest.ll128 == 0 ? Status{} : buffers_.open(CROSSRAIL_PACKETS_LL128, longest.ll128);
+  if (!whole_lines.ok() && whole_lines.code != Code::unsupported && whole_lines.code != Code::no_memory) return whole_lines;
   if (!watcher_.joinable()) watcher_ = start_own_thread("crossrail-peers", [this] { watch(stop_.get_token()); });
-  return watcher_.joinable() ? Status{} : failed(Code::unsupported, "no thread to look after the ranks that calls in streams wait for");
+  Code worst = Code::ok;
+  CROSSRAIL_TRY(control_.agree(watcher_.joinable() ? Code::ok : Code::unsupported, worst));
+  open_ = worst == Code::ok;
+  return open_ ? Status{} : failed(worst, "no thread to look after the ranks that calls in streams wait for");
 }
 
 void StreamOrder::stop_watching() {

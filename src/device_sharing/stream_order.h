@@ -21,11 +21,16 @@ class StreamOrder {
   ~StreamOrder() { stop_watching(); }
   StreamOrder(const StreamOrder&) = delete;
 
-  // Makes what every call needs, and receive buffers for LL packets of blocks up to `most_bytes`, when a call is planned, by all ranks
-  // alike. It may fail with no_memory or unsupported, on all ranks alike, and with unsupported on this rank alone, where it gets no thread.
-  Status open(std::size_t most_bytes);
-  // Makes receive buffers for packets of that form, as ReceiveBuffers::open does. It is called after `open`.
-  Status open_packets(crossrail_packet_form form, std::size_t most_bytes) { return buffers_.open(form, most_bytes); }
+  // These are the longest blocks that travel in packets of each form. 0 stands for a form that the ranks do not use.
+  struct Longest {
+    std::size_t ll, ll128;
+  };
+  // Makes what all calls need, at the first one, by all ranks alike: later ones meet no other rank here. It may fail with no_memory or
+  // unsupported, on all ranks alike, and is tried again at the next call. Receive buffers for LL128 packets may be missing afterwards.
+  Status open(const Longest& longest);
+  bool is_open() const { return open_; }
+  // Returns whether there are receive buffers for packets of that form. All ranks know it alike.
+  bool takes(crossrail_packet_form form) const { return buffers_.is_open(form); }
   // It may fail with peer_lost.
   Status check_peers() const;
 
@@ -44,6 +49,7 @@ class StreamOrder {
   ControlBlock& control_;
   Links& links_;
   ReceiveBuffers buffers_;  // Calls that do not return before their end have others, because they may run meanwhile.
+  bool open_ = false;
   std::atomic<bool> lost_{false};
   std::stop_source stop_;
   std::thread watcher_;

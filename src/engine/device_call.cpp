@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "collectives/algorithm.h"
-#include "collectives/device_rounds.h"
+#include "collectives/device_packets.h"
 #include "device/device.h"
 #include "engine/device_messages.h"
 #include "engine/engine.h"
@@ -146,7 +146,7 @@ Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& d
 
 namespace {
 
-// Describes a side that would have to be staged as lying nowhere, so that the other ranks see it.
+// Nothing is staged in a stream's order. A side that would have to be is described as lying nowhere.
 DeviceCall described_for_stream(const Slot& slot, const Shape& shape, UserBuffers& user) {
   DeviceCall call = described(slot, shape, user);
   call.stays = true;
@@ -155,7 +155,43 @@ DeviceCall described_for_stream(const Slot& slot, const Shape& shape, UserBuffer
   return call;
 }
 
+Status check_that_all(bool on_devices) {
+  if (on_devices) return {};
+  return failed(Code::unsupported, "some rank's buffers have gaps, are not in device memory that the others can map, or are the same although results would "
+                                   "overwrite what others read");
+}
+
+// The first call opens what all later ones need. Afterwards ranks meet here only for what peers must map.
+Status open_stream_order(Slot& slot, const Shape& shape, UserBuffers& user) {
+  DeviceSharing& devices = *slot.devices;
+  if (devices.streams().is_open()) return {};
+  bool on_devices = false;
+  CROSSRAIL_TRY(devices.exchange_descriptors(described_for_stream(slot, shape, user), MappedSide::none, on_devices));
+  CROSSRAIL_TRY(check_that_all(on_devices));
+  const int ranks = slot.owner.topology.size;
+  return devices.streams().open({kLL.longest(ranks), kLL128.longest(ranks)});
+}
+
+// The plan may be one for which peers map memory.
+Status plan_in_stream(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& plan) {
+  CROSSRAIL_TRY(open_stream_order(slot, shape, user));
+  CROSSRAIL_TRY(plan_for(slot, shape, plan));
+  if (plan->mapped == MappedSide::none) return {};
+  bool on_devices = false;
+  CROSSRAIL_TRY(slot.devices->exchange_descriptors(described_for_stream(slot, shape, user), plan->mapped, on_devices));
+  return check_that_all(on_devices);
+}
+
 }  // namespace
+
+Status check_own_sides(Slot& slot, const Shape& shape, UserBuffers& user) {
+  if (shape.in_place) return failed(Code::unsupported, "not in place");
+  if (moves_nothing(shape) || slot.devices == nullptr || !slot.devices->active() || !slot.devices->streams().is_open()) return {};
+  Plan* plan = nullptr;
+  CROSSRAIL_TRY(plan_for(slot, shape, plan));
+  if (plan->mapped != MappedSide::none || slot.devices->is_on_device(described_for_stream(slot, shape, user))) return {};
+  return failed(Code::unsupported, "the buffers have gaps, are not in memory of the rank's device, or are the same although results would overwrite what is sent");
+}
 
 Status enqueue_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, void* stream) {
   if (moves_nothing(shape)) return {};
@@ -165,21 +201,13 @@ Status enqueue_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, voi
   bool active = false;
   CROSSRAIL_TRY(look_for_modules(slot, active));
   if (!active) return failed(Code::unsupported, "some rank has no device module, or memory that no other can map");
-  if (shape.in_place) return failed(Code::unsupported, "not in place");
   Plan* plan = nullptr;
-  DeviceCall call = described_for_stream(slot, shape, user);
-  // All ranks take part in this, so all learn of the error here: this call is refused for what was wrong with the call before.
-  const std::string wrong_before = slot.devices->queue().wrong_so_far();
-  if (!wrong_before.empty()) call.send = call.recv = {};
-  CROSSRAIL_TRY(plan_on_devices(slot, shape, call, plan));
-  if (!wrong_before.empty()) return failure(Code::unsupported, "%s", wrong_before.c_str());
-  if (plan == nullptr) {
-    return failed(Code::unsupported, "some rank's buffers have gaps, are not in device memory that the others can map, or are the same although results would "
-                                     "overwrite what others read, or its counts of an earlier call were wrong");
-  }
+  CROSSRAIL_TRY(plan_in_stream(slot, shape, user, plan));
   Buffers buffers = user.device_buffers();
   buffers.stream = stream == nullptr ? CROSSRAIL_DEFAULT_STREAM : stream;
-  return run_plan(*plan, buffers, plan->run);
+  const std::string wrong_before = slot.devices->queue().wrong_so_far();
+  CROSSRAIL_TRY(run_plan(*plan, buffers, plan->run));
+  return wrong_before.empty() ? Status{} : failure(Code::invalid, "%s; this call has been enqueued", wrong_before.c_str());
 }
 
 }  // namespace crossrail

@@ -6,7 +6,8 @@
 //                   descriptors again.
 //   several nodes   with the plan, on which all ranks have agreed: each node checks its own sides and does its part, and messages between
 //                   nodes are the same. At the first call of a Shape they do so before there is a plan, because all ranks choose it by that.
-//   a stream        as on one node, but nothing is staged, because staging blocks and streams do not.
+//   a stream        in the communicator's first call, and in those whose plan maps memory. Packets go through memory that has been mapped
+//                   before, so their calls ask no other rank. Nothing is staged, because staging blocks and streams do not.
 #pragma once
 
 #include "base/trace.h"
@@ -40,7 +41,9 @@ Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool&
 // Serves a plan that can run on devices. `done` says that this node's part of the call has run there.
 Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& done);
 
-// Enqueues the call in the order of a stream. Errors: those of run_on_stream.
+// Comes before a call in the order of a stream begins. It asks no other rank, and fails if this one cannot make a call that others may make meanwhile.
+Status check_own_sides(Slot& slot, const Shape& shape, UserBuffers& user);
+// Enqueues the call. Errors: those of run_on_stream.
 Status enqueue_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, void* stream);
 
 }  // namespace crossrail

@@ -165,6 +165,7 @@ Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& user,
   shape.memory = Memory::device;
   shape.order = Order::stream;
   Slot& slot = communicator.slot();
+  CROSSRAIL_TRY(check_own_sides(slot, shape, user));
   begin_call(slot, shape.hash(), shape.block_bytes);
   return end_own_call(slot, enqueue_on_devices(slot, shape, user, stream));
 }

@@ -46,8 +46,9 @@ Outcome run_collective(Communicator& communicator, const Shape& shape, const Buf
 bool can_be_pending(Communicator& communicator, const Shape& shape);
 
 // Enqueues a collective in the order of a stream (null is the program's default stream), and returns when the work is enqueued. It needs device
-// memory, contiguous blocks, one node, and a device for every rank. Errors are as above; also unsupported and no_memory, on all ranks alike, if it
-// cannot be done (nothing is enqueued then) or an earlier call's counts were wrong. An alltoallv takes CountedBuffers.
+// memory, contiguous blocks and one node. An alltoallv takes CountedBuffers. Errors are as above; also unsupported and no_memory if it cannot be done:
+// then nothing is enqueued, and this rank has not made the call. The error is the same on all ranks in a communicator's first call and where peers must
+// map memory; elsewhere, ranks learn only of their own. If an earlier call's counts were wrong here, it is invalid, and the call has been enqueued.
 Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& buffers, void* stream);
 
 // Between these two calls, all ranks work on a slot for something that is none of MPI's collectives (shared_device), so nothing of it can be given

@@ -99,7 +99,9 @@ class Planner {
     return {};
   }
 
+  // What calls in a stream's order need, all ranks have or all lack.
   bool must_agree(const Candidate& candidate) const {
+    if (shape_.order == Order::stream) return false;
     const Planning planning = candidate.fit.planning();
     if (planning != Planning::when_larger) return planning == Planning::together;
     return std::none_of(slot_.planned.begin(), slot_.planned.end(), [&](const Slot::Planned& one) {

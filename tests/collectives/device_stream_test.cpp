@@ -1,6 +1,9 @@
 // These tests run alltoall in the order of streams, by every row that can, and compare with the definition, with ranks as threads.
 
+#include <atomic>
+#include <chrono>
 #include <deque>
+#include <thread>
 
 #include "selection/selection.h"
 #include "tests/collectives/device_case.h"
@@ -148,11 +151,53 @@ TEST_F(Streams, go_other_ways_where_links_break_packets_of_128_bytes) {
   });
 }
 
-// Checks that the call is refused on all ranks alike, with a reason, that nothing is enqueued and nothing harmed.
+// Checks that the call is refused, with a reason, that nothing is enqueued and nothing harmed.
 void expect_refused(Communicator& communicator, const Shape& shape, UserBuffers& buffers, const char* why) {
   const Status status = run_on_stream(communicator, shape, buffers, nullptr);
   EXPECT_EQ(status.code, Code::unsupported) << why;
   EXPECT_NE(std::string(status.what).find(why), std::string::npos) << status.what;
+}
+
+// Rank 0 has come back from all its calls before any other rank makes its own. Their sizes are new, and so is their memory.
+TEST_F(Streams, wait_for_nobody_once_they_are_open) {
+  std::atomic<bool> rank_0_is_back{false};
+  virtual_world::world({0, 0, 0}, {}, [&](Communicator& communicator) {
+    run_calls(communicator, 64, nullptr);
+    constexpr auto kLongest = std::chrono::seconds(20);
+    const auto end = std::chrono::steady_clock::now() + kLongest;
+    const bool waits = communicator.topology.rank != 0;
+    while (waits && !rank_0_is_back && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    EXPECT_TRUE(!waits || rank_0_is_back);
+    std::deque<StreamCalls> all;
+    for (const std::size_t bytes : {1, 100, 5000, 20000, 1 << 20}) {
+      StreamCalls& calls = all.emplace_back(communicator, bytes, nullptr);
+      for (std::uint64_t call = 1; call <= 3; ++call) EXPECT_TRUE(calls.call(call).ok());
+    }
+    if (!waits) rank_0_is_back = true;
+    for (StreamCalls& calls : all) calls.check();
+    everybody_is_done(communicator);
+  });
+}
+
+// A rank whose call is refused has not made it. The others wait for it on their devices, and calls of all kinds go on.
+TEST_F(Streams, wait_for_a_rank_whose_call_was_wrong) {
+  virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
+    constexpr std::size_t kBytes = 64;
+    const Shape shape = alltoall_shape(kBytes);
+    run_calls(communicator, kBytes, nullptr);
+    DeviceCase one(communicator, shape, {});
+    for (int again = 0; again < 3 && communicator.topology.rank == 1; ++again) {
+      std::vector<std::byte> host(one.bytes());
+      PlainBuffers in_host_memory(Buffers{host.data(), host.data()}, one.bytes());
+      expect_refused(communicator, shape, in_host_memory, "not in memory of the rank's device");
+      one.buffers().gaps = true;
+      expect_refused(communicator, shape, one.buffers(), "have gaps");
+      expect_refused(communicator, alltoall_shape(kBytes, true), one.buffers(), "not in place");
+      one.buffers().gaps = false;
+    }
+    run_calls(communicator, kBytes, nullptr);
+    for (std::uint64_t call = 1; call <= 4; ++call) EXPECT_STREQ(one.call(call).plan->algorithm, "ipc_kernel_push");
+  });
 }
 
 TEST_F(Streams, refuse_what_they_cannot_do) {

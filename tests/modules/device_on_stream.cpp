@@ -154,23 +154,42 @@ void run_case(OnStream on_stream, int count, cudaStream_t stream) {
   close_case(one);
 }
 
-// What cannot be done is refused on all ranks, and harms nothing.
+// The last rank makes calls that it cannot make. It has not made them then, so all make the right one afterwards.
 void refusals(OnStream on_stream, cudaStream_t stream) {
-  std::vector<int> host(static_cast<std::size_t>(2 * size));
+  const auto ints = static_cast<std::size_t>(2 * size);
+  std::vector<int> host(ints);
   int* device = nullptr;
-  require(cudaMalloc(reinterpret_cast<void**>(&device), 4 * sizeof(int) * static_cast<std::size_t>(size)), "cudaMalloc");
+  require(cudaMalloc(reinterpret_cast<void**>(&device), 2 * ints * sizeof(int)), "cudaMalloc");
   MPI_Datatype gaps = MPI_DATATYPE_NULL;
   MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &gaps);
   MPI_Type_commit(&gaps);
-  int* const behind = device + 2 * size;
-  if (on_stream(device, 1, gaps, behind, 1, MPI_INT, MPI_COMM_WORLD, stream) == MPI_SUCCESS) ++wrong;
-  if (on_stream(device, 1, MPI_INT, behind, 1, rank == 0 ? gaps : MPI_INT, MPI_COMM_WORLD, stream) == MPI_SUCCESS) ++wrong;
+  int* const behind = device + ints;
+  if (rank == size - 1) {
+    if (on_stream(device, 1, gaps, behind, 1, MPI_INT, MPI_COMM_WORLD, stream) == MPI_SUCCESS) ++wrong;
+    if (on_stream(device, 1, MPI_INT, behind, 1, gaps, MPI_COMM_WORLD, stream) == MPI_SUCCESS) ++wrong;
+    if (on_stream(host.data(), 1, MPI_INT, device, 1, MPI_INT, MPI_COMM_WORLD, stream) == MPI_SUCCESS) ++wrong;
+    if (on_stream(MPI_IN_PLACE, 0, MPI_INT, device, 1, MPI_INT, MPI_COMM_WORLD, stream) == MPI_SUCCESS) ++wrong;
+  }
+  if (on_stream(device, 1, MPI_INT, behind, 1, MPI_INT, MPI_COMM_WORLD, stream) != MPI_SUCCESS) ++wrong;
+  require(cudaStreamSynchronize(stream), "stream");
   MPI_Type_free(&gaps);
-  void* send = rank == 0 ? static_cast<void*>(host.data()) : device;
-  if (on_stream(send, 1, MPI_INT, device, 1, MPI_INT, MPI_COMM_WORLD, stream) == MPI_SUCCESS) ++wrong;
-  if (on_stream(MPI_IN_PLACE, 0, MPI_INT, device, 1, MPI_INT, MPI_COMM_WORLD, stream) == MPI_SUCCESS) ++wrong;
   MPI_Barrier(MPI_COMM_WORLD);
   require(cudaFree(device), "cudaFree");
+}
+
+// The first rank has come back from calls of new sizes, with memory that nobody has seen, before any other rank makes them.
+void run_ahead(OnStream on_stream, cudaStream_t stream) {
+  std::vector<Case> cases;
+  for (const int count : {3, 777, 5000, 100000}) cases.push_back(open_case(count, stream));
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank != 0) MPI_Recv(nullptr, 0, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (const Case& one : cases) {
+    fill(one, 50);
+    call(on_stream, one);
+  }
+  for (int peer = 1; rank == 0 && peer < size; ++peer) MPI_Send(nullptr, 0, MPI_INT, peer, 7, MPI_COMM_WORLD);
+  for (const Case& one : cases) check(one, 50, "ahead of the others");
+  for (const Case& one : cases) close_case(one);
 }
 
 // Kernels of two ranks on one device might wait for each other's turn.
@@ -216,6 +235,7 @@ void run_all(OnStream on_stream, cudaStream_t stream) {
   for (const int count : {7, 16384, 4 << 20}) run_case(on_stream, count, blocking);
   require(cudaStreamDestroy(blocking), "destroy");
   refusals(on_stream, stream);
+  run_ahead(on_stream, stream);
   run_case(on_stream, 99, stream);
 }
 

@@ -19,8 +19,7 @@ const Algorithm* part_for(const Plan& plan) {
   const Settings& settings = *plan.settings;
   const Algorithm* persistent = part("ipc_resident_push");  // It is null if it is not built (CROSSRAIL_PAPER_ROWS).
   // Kernels that stay on the device, or wait for each other, must not keep other ranks from it.
-  DeviceQueue& queue = plan.devices->queue();
-  const bool alone = (plan.shape.order == Order::stream ? queue.may_wait_in_streams() : queue.may_wait_for_peers()).ok();
+  const bool alone = plan.shape.order == Order::stream || plan.devices->queue().may_wait_for_peers().ok();
   if (persistent != nullptr && settings.resident_us != 0 && persistent->fits(*plan.topology, plan.shape) && alone) return persistent;
   const Algorithm* packet = part("packet");
   const bool small = block < plan.parameter(parameters::ipc_threshold);
