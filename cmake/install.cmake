@@ -6,7 +6,7 @@ set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/crossrail)
 
 # These are the libraries. Device modules are looked for beside the others.
 install(TARGETS crossrail EXPORT crossrail LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-set(modules ${CROSSRAIL_MPI_LIBRARIES})
+set(modules ${CROSSRAIL_MPI_LIBRARIES} crossrail_nccl)
 foreach(module crossrail_cuda crossrail_hip)
   if(TARGET ${module})
     list(APPEND modules ${module})

@@ -86,6 +86,9 @@ std::uint64_t number_of_thread() {
 }
 
 }  // namespace
+
+void post(void* stream, std::function<void()> work) { stream_of(stream).post(std::move(work)); }
+
 }  // namespace crossrail::virtual_world
 
 // This says when its worker came to both ends of a piece of work, and how many parts of it are still to come.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "crossrail/device_module.h"
 #include "virtual_world/host_device.h"
@@ -9,6 +10,9 @@
 namespace crossrail::virtual_world {
 
 const host_device_options& device_options();
+
+// The stream (null is this thread's default one) does it when it gets there.
+void post(void* stream, std::function<void()> work);
 
 // These are the module's functions.
 const char* open_queue(const crossrail_memory* near, int timed, crossrail_queue** queue, crossrail_queue_facts* facts);

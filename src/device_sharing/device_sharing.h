@@ -71,6 +71,7 @@ struct DeviceCall {
   const Group* node = nullptr;  // The places of these ranks, those of this node, matter. It is null if the node has all.
   DeviceNeeds needs;
   bool stays = false;  // The call is under way when it returns. What is mapped for it stays so while the program has the memory.
+  bool reachable = false;  // The caller answers for it that this rank's kernels reach both sides, whatever memory they are.
 };
 
 class DeviceSharing {
@@ -102,7 +103,7 @@ class DeviceSharing {
   void do_without_modules() { mappings_.emplace(region_, control_, mapped_limits_); }
 
   // Returns whether the sides of a call that maps nothing are in device memory here, and what else the call needs. It asks no other rank.
-  bool is_on_device(const DeviceCall& call) { return describe(call, MappedSide::none).on_device(); }
+  bool is_on_device(const DeviceCall& call) { return call.reachable || describe(call, MappedSide::none).on_device(); }
   // Tells where the sides of the call lie and waits for all others. `wanted` are the sides that the call's plan maps.
   Status exchange_descriptors(const DeviceCall& call, MappedSide wanted, bool& on_devices);
 

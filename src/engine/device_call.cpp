@@ -162,19 +162,28 @@ Status check_that_all(bool on_devices) {
 }
 
 // The first call opens what all later ones need. Afterwards ranks meet here only for what peers must map.
-Status open_stream_order(Slot& slot, const Shape& shape, UserBuffers& user) {
+Status open_streams(Slot& slot, const DeviceCall& call) {
   DeviceSharing& devices = *slot.devices;
   if (devices.streams().is_open()) return {};
   bool on_devices = false;
-  CROSSRAIL_TRY(devices.exchange_descriptors(described_for_stream(slot, shape, user), MappedSide::none, on_devices));
+  CROSSRAIL_TRY(devices.exchange_descriptors(call, MappedSide::none, on_devices));
   CROSSRAIL_TRY(check_that_all(on_devices));
   const int ranks = slot.owner.topology.size;
   return devices.streams().open({kLL.longest(ranks), kLL128.longest(ranks)});
 }
 
+Status look_for_modules_of_all(Slot& slot) {
+  if (slot.owner.broken) return failed(Code::broken, "this communicator has met an error");
+  if (slot.owner.topology.size == 1 && slot.control == nullptr) CROSSRAIL_TRY(slot.owner.place_alone());
+  if (slot.devices == nullptr || !slot.owner.topology.one_node()) return failed(Code::unsupported, "the ranks are not on one node, or share no memory there");
+  bool active = false;
+  CROSSRAIL_TRY(look_for_modules(slot, active));
+  return active ? Status{} : failed(Code::unsupported, "some rank has no device module, or memory that no other can map");
+}
+
 // The plan may be one for which peers map memory.
 Status plan_in_stream(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& plan) {
-  CROSSRAIL_TRY(open_stream_order(slot, shape, user));
+  CROSSRAIL_TRY(open_streams(slot, described_for_stream(slot, shape, user)));
   CROSSRAIL_TRY(plan_for(slot, shape, plan));
   if (plan->mapped == MappedSide::none) return {};
   bool on_devices = false;
@@ -183,6 +192,16 @@ Status plan_in_stream(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& 
 }
 
 }  // namespace
+
+Status open_stream_order(Slot& slot, const DeviceSide& near) {
+  CROSSRAIL_TRY(look_for_modules_of_all(slot));
+  return open_streams(slot, {near, near});
+}
+
+bool meets_nobody(Slot& slot, const Shape& shape) {
+  Plan* plan = nullptr;
+  return plan_for(slot, shape, plan).ok() && plan->mapped == MappedSide::none;
+}
 
 Status check_own_sides(Slot& slot, const Shape& shape, UserBuffers& user) {
   if (shape.in_place) return failed(Code::unsupported, "not in place");
@@ -195,12 +214,7 @@ Status check_own_sides(Slot& slot, const Shape& shape, UserBuffers& user) {
 
 Status enqueue_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, void* stream) {
   if (moves_nothing(shape)) return {};
-  if (slot.owner.broken) return failed(Code::broken, "this communicator has met an error");
-  if (slot.owner.topology.size == 1 && slot.control == nullptr) CROSSRAIL_TRY(slot.owner.place_alone());
-  if (slot.devices == nullptr || !slot.owner.topology.one_node()) return failed(Code::unsupported, "the ranks are not on one node, or share no memory there");
-  bool active = false;
-  CROSSRAIL_TRY(look_for_modules(slot, active));
-  if (!active) return failed(Code::unsupported, "some rank has no device module, or memory that no other can map");
+  CROSSRAIL_TRY(look_for_modules_of_all(slot));
   Plan* plan = nullptr;
   CROSSRAIL_TRY(plan_in_stream(slot, shape, user, plan));
   Buffers buffers = user.device_buffers();

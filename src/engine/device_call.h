@@ -41,6 +41,9 @@ Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool&
 // Serves a plan that can run on devices. `done` says that this node's part of the call has run there.
 Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& done);
 
+// These serve the functions of engine.h of the same names.
+Status open_stream_order(Slot& slot, const DeviceSide& near);
+bool meets_nobody(Slot& slot, const Shape& shape);
 // Comes before a call in the order of a stream begins. It asks no other rank, and fails if this one cannot make a call that others may make meanwhile.
 Status check_own_sides(Slot& slot, const Shape& shape, UserBuffers& user);
 // Enqueues the call. Errors: those of run_on_stream.

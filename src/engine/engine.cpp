@@ -161,6 +161,18 @@ Status end_own_call(Slot& slot, const Status& status) {
   return {status.code, slot.error.c_str()};
 }
 
+Status open_stream_order(Communicator& communicator, const DeviceSide& near) {
+  Slot& slot = communicator.slot();
+  begin_call(slot, 0, 0);
+  return end_own_call(slot, open_stream_order(slot, near));
+}
+
+bool meets_nobody(Communicator& communicator, Shape shape) {
+  shape.memory = Memory::device;
+  shape.order = Order::stream;
+  return !shape.in_place && meets_nobody(communicator.slot(), shape);
+}
+
 Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& user, void* stream) {
   shape.memory = Memory::device;
   shape.order = Order::stream;

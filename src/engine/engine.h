@@ -51,6 +51,12 @@ bool can_be_pending(Communicator& communicator, const Shape& shape);
 // map memory; elsewhere, ranks learn only of their own. If an earlier call's counts were wrong here, it is invalid, and the call has been enqueued.
 Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& buffers, void* stream);
 
+// Opens what calls in a stream's order need, as the first one does otherwise. All ranks call it alike, each with some memory of its device. Errors: those
+// of a communicator's first call.
+Status open_stream_order(Communicator& communicator, const DeviceSide& near);
+// Once it is open, returns whether calls of this Shape ask no other rank on the host. The answer is the same on all ranks.
+bool meets_nobody(Communicator& communicator, Shape shape);
+
 // Between these two calls, all ranks work on a slot for something that is none of MPI's collectives (shared_device), so nothing of it can be given
 // back to MPI. `hash` and `bytes` are the same on all ranks. Errors that all ranks have alike (unsupported, no_memory, invalid) change nothing. All
 // others break the communicator up.

@@ -97,12 +97,16 @@ bool OpeningTable::decided() const {
 bool OpeningTable::carries_none() const { return first_call().load() == kNever; }
 
 bool TableExchange::gather_bytes(const void* mine, void* all, std::size_t bytes) {
-  if (bytes > OpeningTable::kMostRecordBytes || cancelled_) return false;
+  if (bytes > OpeningTable::kMostRecordBytes || given_up()) return false;
   table_.leave(mine, bytes);
-  if (!table_.all_left()) fiber_.wait_until([this] { return cancelled_ || table_.all_left(); });
-  if (cancelled_) return false;
+  if (!table_.all_left()) await_all();
+  if (given_up()) return false;
   table_.read(all, bytes);
   return true;
+}
+
+void FiberExchange::await_all() {
+  fiber_.wait_until([this] { return cancelled_ || table().all_left(); });
 }
 
 bool TableExchange::broadcast(std::string& text) {

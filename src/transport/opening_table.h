@@ -71,20 +71,36 @@ class OpeningTable {
   std::uint64_t text_end_ = 0;
 };
 
-// TableExchange exchanges through an OpeningTable, on a fiber that is resumed when there is time. `cancelled` ends every wait.
-class TableExchange final : public Exchange {
+// A TableExchange exchanges through an OpeningTable. Its subclasses say how a rank waits for the others.
+class TableExchange : public Exchange {
  public:
-  TableExchange(OpeningTable& table, Fiber& fiber, const bool& cancelled)
-      : Exchange(table.ranks()), table_(table), fiber_(fiber), cancelled_(cancelled) {}
+  explicit TableExchange(OpeningTable& table) : Exchange(table.ranks()), table_(table) {}
   bool broadcast(std::string& text) override;
   bool all(bool mine) override;
-  bool in_blocking_call() const override { return false; }
 
  protected:
   bool gather_bytes(const void* mine, void* all, std::size_t bytes) override;
+  OpeningTable& table() const { return table_; }
+  // Returns when all ranks have left their records of this round, or when the exchange is given up.
+  virtual void await_all() = 0;
+  // Returns whether this rank has given up.
+  virtual bool given_up() const = 0;
 
  private:
   OpeningTable& table_;
+};
+
+// This one waits on a fiber that is resumed when there is time. `cancelled` ends every wait.
+class FiberExchange final : public TableExchange {
+ public:
+  FiberExchange(OpeningTable& table, Fiber& fiber, const bool& cancelled) : TableExchange(table), fiber_(fiber), cancelled_(cancelled) {}
+  bool in_blocking_call() const override { return false; }
+
+ protected:
+  void await_all() override;
+  bool given_up() const override { return cancelled_; }
+
+ private:
   Fiber& fiber_;
   const bool& cancelled_;
 };

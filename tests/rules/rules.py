@@ -10,11 +10,12 @@ LINES_A_FILE = 300
 LINES_A_FUNCTION = 40
 PARAMETERS = 4
 
-FLOORS = ("base", "device", "topology", "transport", "device_sharing", "comm", "collectives", "selection", "engine", "shared_device", "api", "mpi")
+FLOORS = ("base", "device", "topology", "transport", "device_sharing", "comm", "collectives", "selection", "engine", "shared_device", "api", "mpi", "nccl")
 BELOW = {room: set(FLOORS[:number]) for number, room in enumerate(FLOORS)}
 BELOW["topology"] = BELOW["device"] = {"base"}
 BELOW["api"] = BELOW["api"] | {"crossrail"}
 BELOW["mpi"] = (BELOW["mpi"] - {"api"}) | {"crossrail"}
+BELOW["nccl"] = BELOW["nccl"] - {"api", "mpi"}
 # These are the folders of src/mpi, from the lowest to the highest. Each includes only those below it. The program of
 # helper processes stands alone.
 MPI_FLOORS = ("words", "library", "buffers", "arguments", "observe", "tool_variables", "communicator", "requests", "calls", "interpose")
@@ -133,7 +134,7 @@ def _given_by_mpi(path, function):
 
 
 def few_parameters(path, text):
-    if not path.startswith("src/") or not path.endswith((".cpp", ".h")) or path.startswith("src/mpi/interpose"):
+    if not path.startswith("src/") or not path.endswith((".cpp", ".h")) or path.startswith(("src/mpi/interpose", "src/nccl/entry_points")):
         return []
     return [f"{one.first_line}: {one.name} has {len(one.parameters)} parameters, more than {PARAMETERS}"
             for one in functions(text)

@@ -36,7 +36,7 @@ struct Rank {
 
   static void open(void* rank) {
     auto& mine = *static_cast<Rank*>(rank);
-    TableExchange exchange(mine.table, mine.fiber, mine.cancelled);
+    FiberExchange exchange(mine.table, mine.fiber, mine.cancelled);
     mine.opened = mine.exchange_all(exchange);
   }
   bool exchange_all(Exchange& exchange) {
@@ -159,7 +159,7 @@ TEST(OpeningTable, a_text_without_room_is_refused_on_all_ranks) {
       teller->fiber.start(
           [](void* argument) {
             auto& mine = *static_cast<Teller*>(argument);
-            TableExchange exchange(mine.table, mine.fiber, mine.cancelled);
+            FiberExchange exchange(mine.table, mine.fiber, mine.cancelled);
             mine.heard = exchange.broadcast(mine.text);
           },
           teller);

@@ -65,7 +65,7 @@ void EarlyOpening::leave_nothing_under_way(std::int64_t most_ns) {
 
 void EarlyOpening::open(void* opening) {
   auto& mine = *static_cast<EarlyOpening*>(opening);
-  TableExchange exchange(*mine.table_, *mine.fiber_, mine.cancelled_);
+  FiberExchange exchange(*mine.table_, *mine.fiber_, mine.cancelled_);
   mine.communicator = open_communicator(mine.comm_, exchange);
 }
 

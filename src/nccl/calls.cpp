@@ -1,0 +1,141 @@
+#include "nccl/calls.h"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "base/log.h"
+#include "comm/user_buffers.h"
+#include "engine/engine.h"
+#include "nccl/opening.h"
+#include "nccl/real.h"
+
+namespace crossrail::nccl {
+namespace {
+
+constexpr Element kElements[] = {Element::int8,    Element::uint8,   Element::int32,    Element::uint32,      Element::int64,      Element::uint64,
+                                 Element::float16, Element::float32, Element::float64,  Element::bfloat16,    Element::float8_e4m3, Element::float8_e5m2};
+constexpr crossrail::Operation kOperations[] = {crossrail::Operation::sum, crossrail::Operation::product, crossrail::Operation::maximum, crossrail::Operation::minimum};
+
+// NCCL lets kernels touch what the program passes, so it is not looked at.
+class ReachableBuffers final : public UserBuffers {
+ public:
+  explicit ReachableBuffers(const Buffers& buffers) : buffers_(buffers) {}
+  Status open(Buffers&, const Plan*) override { return failed(Code::unsupported, "this memory is for devices"); }
+  Status close() override { return {}; }
+  DeviceCall on_devices() override {
+    DeviceCall call;
+    call.reachable = true;
+    return call;
+  }
+  Buffers device_buffers() override { return buffers_; }
+
+ private:
+  Buffers buffers_;
+};
+
+bool reduces(Collective collective) { return collective == Collective::allreduce || collective == Collective::reduce_scatter_block; }
+
+// Returns false if crossrail never handles such a call. The answer is the same on all ranks.
+bool shape_of(const Call& call, Shape& shape) {
+  constexpr std::size_t kMost = std::size_t{1} << 40;
+  const auto type = static_cast<std::size_t>(call.type), operation = static_cast<std::size_t>(call.operation);
+  if (type >= std::size(kElements) || call.count == 0 || call.count > kMost) return false;
+  shape = {};
+  shape.collective = call.collective;
+  shape.memory = Memory::device;
+  shape.order = Order::stream;
+  shape.block_bytes = call.count * bytes_of(kElements[type]);
+  if (!reduces(call.collective)) return true;
+  if (operation >= std::size(kOperations)) return false;
+  shape.reduction = {kOperations[operation], kElements[type]};
+  return is_defined(shape.reduction);
+}
+
+// In place, an allgather's own block is said to be where what is received begins.
+Buffers buffers_of(const Call& call, const Record& record, std::size_t block_bytes) {
+  const auto* send = static_cast<const std::byte*>(call.send);
+  auto* const recv = static_cast<std::byte*>(call.recv);
+  const std::size_t own = block_bytes * static_cast<std::size_t>(record.rank);
+  if (call.collective == Collective::allgather && send == recv + own) send = recv;
+  return {send, recv};
+}
+
+// Returns whether crossrail handles the call, which is the same on all ranks. The record's mutex is held.
+bool handles(Record& record, const Call& call, Shape& shape) {
+  if (!shape_of(call, shape)) return false;
+  ++record.calls;
+  if (!record.open && std::has_single_bit(record.calls)) open(record, call.send, call.recv);
+  if (!record.open) return false;
+  const bool in_place = call.collective == Collective::alltoall && call.send == call.recv;
+  return !in_place && meets_nobody(*record.communicator, shape);
+}
+
+Result result_of(Record& record, const Status& status) {
+  if (status.ok()) return Result::success;
+  log_line(LogLevel::error, "%s", status.what);
+  record.error = status.code == Code::peer_lost ? Result::remote_error : Result::internal_error;
+  return record.error;
+}
+
+// The record's mutex is held.
+Result run(Record& record, const Call& call, const Shape& shape) {
+  if (record.aborted) return Result::invalid_usage;
+  ReachableBuffers buffers(buffers_of(call, record, shape.block_bytes));
+  if (!record.turns.begin(call.stream)) return Result::unhandled_device_error;
+  const Result result = result_of(record, run_on_stream(*record.communicator, shape, buffers, call.stream));
+  record.turns.end(call.stream);
+  counts().handled.fetch_add(1, std::memory_order_relaxed);
+  return result;
+}
+
+Result leave(const Call& call) {
+  counts().left.fetch_add(1, std::memory_order_relaxed);
+  switch (call.collective) {
+    case Collective::allreduce: return real().ncclAllReduce(call.send, call.recv, call.count, call.type, call.operation, call.comm, call.stream);
+    case Collective::allgather: return real().ncclAllGather(call.send, call.recv, call.count, call.type, call.comm, call.stream);
+    case Collective::reduce_scatter_block: return real().ncclReduceScatter(call.send, call.recv, call.count, call.type, call.operation, call.comm, call.stream);
+    default: return real().ncclAlltoAll(call.send, call.recv, call.count, call.type, call.comm, call.stream);
+  }
+}
+
+Result worse(Result one, Result other) { return one == Result::success ? other : one; }
+
+struct OneCall {
+  Record* record;
+  const Call* call;
+};
+
+// Ranks may name the communicators of a group in different orders, and must not wait for each other.
+std::vector<OneCall> in_one_order(std::span<Call> calls) {
+  std::vector<OneCall> all;
+  for (const Call& call : calls) all.push_back({find(call.comm), &call});
+  std::stable_sort(all.begin(), all.end(), [](const OneCall& one, const OneCall& other) {
+    if (one.record == nullptr || other.record == nullptr) return one.record == nullptr && other.record != nullptr;
+    return one.record->key < other.record->key;
+  });
+  return all;
+}
+
+}  // namespace
+
+Counts& counts() {
+  static Counts& all = *new Counts;
+  return all;
+}
+
+Result make(const Call& call) {
+  Record* const record = find(call.comm);
+  if (record == nullptr) return leave(call);
+  const std::lock_guard lock(record->mutex);
+  Shape shape;
+  return handles(*record, call, shape) ? run(*record, call, shape) : leave(call);
+}
+
+Result make_all(std::span<Call> calls) {
+  Result result = Result::success;
+  for (const OneCall& one : in_one_order(calls)) result = worse(result, make(*one.call));
+  return result;
+}
+
+}  // namespace crossrail::nccl

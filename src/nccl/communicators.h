@@ -1,0 +1,47 @@
+// What crossrail remembers of NCCL's communicators.
+//
+// A communicator is known from the time on when NCCL has made it. crossrail opens one of its own for it in the first call that it could handle, in which all ranks are.
+// If that fails, all ranks try again at their calls 2, 4, 8, ..., as communicators of MPI do with devices.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "comm/communicator.h"
+#include "nccl/api.h"
+#include "nccl/gathering.h"
+#include "nccl/stream_turns.h"
+
+namespace crossrail::nccl {
+
+struct Record {
+  Comm handle = nullptr;
+  Key key;
+  int rank = -1, size = 0;       // They are -1 and 0 until NCCL tells them.
+  std::uint64_t children = 0;    // So many communicators have been made from this one.
+  std::atomic<bool> aborted{false};
+  std::atomic<bool> open{false};  // Calls in a stream's order can be handled. Only then may a thread use `communicator` without the mutex.
+
+  std::mutex mutex;  // It guards all that follows. Calls hold it.
+  std::unique_ptr<Gathering> gathering;       // It is null once crossrail's communicator has been made, or cannot be.
+  std::unique_ptr<Communicator> communicator;
+  std::uint64_t calls = 0;   // It counts those that crossrail could handle.
+  Result error = Result::success;
+  StreamTurns turns;
+};
+
+// Returns null for a communicator that crossrail does not know. Records stay where they are as long as the process lives.
+Record* find(Comm comm);
+// Adds a communicator that NCCL has made. `rank` and `size` are as in Record.
+struct Made {
+  Comm comm;
+  Key key;
+  int rank, size;
+};
+void add(const Made& made, std::unique_ptr<Gathering> gathering);
+// The program is about to end the communicator. With `abort`, kernels that wait for other ranks give up.
+void remove(Comm comm, bool abort);
+
+}  // namespace crossrail::nccl

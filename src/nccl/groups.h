@@ -1,0 +1,27 @@
+// Groups of NCCL's calls. NCCL makes what is in a group when the outermost one ends, and so does crossrail with the calls that it may handle. The others go to NCCL at
+// once, in the group that it has open.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "nccl/calls.h"
+
+namespace crossrail::nccl {
+
+Result group_start();
+// `end` is NCCL's function that ends a group.
+Result group_end(const std::function<Result()>& end);
+// Makes a call, or keeps it for the end of this thread's group.
+Result make_or_keep(const Call& call);
+
+// A communicator is being made. NCCL knows it when its function returns or, in a group, when that ends.
+struct Making {
+  Comm* comm;
+  Key key;
+  int rank, size;
+  std::unique_ptr<Gathering> gathering;
+};
+Result made_or_keep(Making making, Result result);
+
+}  // namespace crossrail::nccl

@@ -1,0 +1,133 @@
+#include "nccl/opening.h"
+
+#include <sched.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "base/log.h"
+#include "device/device.h"
+#include "engine/engine.h"
+#include "engine/opened_together.h"
+#include "nccl/node_links.h"
+#include "nccl/real.h"
+#include "selection/parameters.h"
+
+namespace crossrail::nccl {
+namespace {
+
+// It waits on the caller's thread until all ranks are there, one has ended, or the communicator is aborted.
+class WaitingExchange final : public TableExchange {
+ public:
+  WaitingExchange(OpeningTable& table, const Record& record) : TableExchange(table), record_(record) {}
+  bool in_blocking_call() const override { return true; }
+
+ protected:
+  void await_all() override {
+    constexpr int kLooksAQuestion = 1 << 12;
+    for (int looks = 1; !table().all_left() && !given_up_; ++looks) {
+      (void)sched_yield();
+      if (looks % kLooksAQuestion == 0) given_up_ = record_.aborted || record_.gathering->some_ended();
+    }
+  }
+  bool given_up() const override { return given_up_; }
+
+ private:
+  const Record& record_;
+  bool given_up_ = false;
+};
+
+bool is_set(const char* variable, const char* value) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr && std::strcmp(text, value) == 0;
+}
+
+// Users who forbid NCCL direct access or shared memory mean us, too. Those who name an algorithm or a protocol of NCCL's want its results.
+const char* forbidden_by() {
+  if (is_set("NCCL_P2P_DISABLE", "1")) return "NCCL_P2P_DISABLE";
+  if (is_set("NCCL_P2P_LEVEL", "LOC") || is_set("NCCL_P2P_LEVEL", "0")) return "NCCL_P2P_LEVEL";
+  if (is_set("NCCL_SHM_DISABLE", "1")) return "NCCL_SHM_DISABLE";
+  for (const char* const variable : {"NCCL_ALGO", "NCCL_PROTO", "NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS"}) {
+    if (std::getenv(variable) != nullptr) return variable;
+  }
+  return nullptr;
+}
+
+// Several ranks of one process share what belongs to the process.
+bool a_process_each(const std::vector<Location>& locations) {
+  std::set<std::pair<std::uint64_t, int>> processes;
+  for (const Location& at : locations) processes.insert({at.pid_space, at.pid});
+  return processes.size() == locations.size();
+}
+
+bool all_can(const std::vector<Location>& locations) {
+  for (const Location& at : locations) {
+    if (at.blind != 0) return false;
+  }
+  return a_process_each(locations);
+}
+
+// There are only calls in a stream's order. They need little of the segment, and no slots for pending calls.
+void take_little(Settings& settings) {
+  constexpr std::uint64_t kScratch = std::uint64_t{1} << 20;
+  settings.slots = 0;
+  settings.scratch_bytes = kScratch;
+}
+
+std::unique_ptr<Communicator> make(const Record& record, Exchange& exchange) {
+  Location mine = discover_location(-1);
+  mine.blind = device::driver_without_module() ? 1 : 0;
+  std::vector<Location> locations;
+  if (!exchange.gather(mine, locations) || !exchange.all(forbidden_by() == nullptr) || !all_can(locations)) return nullptr;
+  auto communicator = std::make_unique<Communicator>();
+  communicator->topology = topology_from_locations(locations, record.rank);
+  std::string nothing;
+  if (!communicator->topology.one_node() || !take_over_settings(*communicator, locations, exchange, nothing)) return nullptr;
+  if (communicator->settings.enabled == 0) return nullptr;
+  (void)ignore_senseless_algorithms(communicator->settings);
+  take_little(communicator->settings);
+  settle(communicator->topology, communicator->settings);
+  communicator->open_slots([&](int) { return std::make_unique<NodeLinks>(locations); });
+  return share_any_segment(*communicator, exchange).empty() ? nullptr : std::move(communicator);
+}
+
+// NCCL may not have known them when the communicator was made.
+bool knows_its_place(Record& record) {
+  if (record.size > 0) return true;
+  return real().ncclCommCount(record.handle, &record.size) == Result::success && real().ncclCommUserRank(record.handle, &record.rank) == Result::success;
+}
+
+void make_communicator(Record& record) {
+  Gathering& gathering = *record.gathering;
+  if (knows_its_place(record) && record.size > 1 && gathering.come_so_far() == record.size) {
+    OpeningTable table = gathering.table(record.rank, record.size);
+    WaitingExchange exchange(table, record);
+    record.communicator = make(record, exchange);
+  }
+  if (record.communicator == nullptr && record.rank == 0) {
+    const char* const forbidden = forbidden_by();
+    log_line(LogLevel::plan, "NCCL keeps a communicator of %d ranks, of which %d are on this node with crossrail%s%s", record.size, gathering.come_so_far(),
+             forbidden == nullptr ? "" : ": this is set: ", forbidden == nullptr ? "" : forbidden);
+  }
+  record.gathering.reset();
+}
+
+}  // namespace
+
+void open(Record& record, const void* send, const void* recv) {
+  if (record.gathering != nullptr) make_communicator(record);
+  if (record.communicator == nullptr) return;
+  const crossrail_device_module* const module = device::module();
+  const bool received = module != nullptr && device::kind_of(*module, recv) != CROSSRAIL_MEMORY_HOST;
+  const Status opened = open_stream_order(*record.communicator, {received ? recv : send, 1});
+  record.open = opened.ok();
+  if (record.communicator->broken) record.error = Result::remote_error;
+  if (record.rank == 0) {
+    log_line(LogLevel::plan, "NCCL's communicator of %s: %s", record.communicator->topology.text().c_str(), opened.ok() ? "open" : opened.what);
+  }
+}
+
+}  // namespace crossrail::nccl

@@ -1,0 +1,31 @@
+// Calls on one communicator come one after the other, whatever their streams: NCCL promises it, and packets of two calls must not mix. So a call in
+// another stream than the one before waits there for that one, by an event of the driver. In a stream that is being captured nothing is waited for:
+// the program orders the launches of a graph.
+#pragma once
+
+#include "nccl/api.h"
+
+namespace crossrail::nccl {
+
+class StreamTurns {
+ public:
+  StreamTurns() = default;
+  StreamTurns(const StreamTurns&) = delete;
+  StreamTurns& operator=(const StreamTurns&) = delete;
+
+  // Comes before a call's work. It returns false if the driver has refused something, so that the order is not certain.
+  bool begin(Stream stream);
+  // Comes after it.
+  void end(Stream stream);
+  // Returns whether all work is done and none can come again, which nobody can say of a graph.
+  bool is_over() const;
+  void close();
+
+ private:
+  void* event_ = nullptr;
+  Stream last_ = nullptr;  // The event was recorded in this stream.
+  bool recorded_ = false;
+  bool unknown_ = false;   // Some work has been captured, or could not be followed.
+};
+
+}  // namespace crossrail::nccl

@@ -1,0 +1,115 @@
+// One call of one of NCCL's collectives of 32-bit integers, on memory of its own, with data that differ from call to call.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "tests/nccl/scenarios.h"
+#include "virtual_world/host_device.h"
+
+namespace nccl_tests {
+
+enum class Kind { all_reduce, all_gather, reduce_scatter, all_to_all };
+constexpr Kind kKinds[] = {Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter, Kind::all_to_all};
+
+inline void check(Rank& rank, bool right, const char* what, long about = 0) {
+  if (right) return;
+  std::printf("rank %d: WRONG: %s (%ld)\n", rank.rank, what, about);
+  ++rank.wrong;
+}
+
+// `members` are the world's ranks of the communicator, in its order.
+struct Team {
+  ncclComm_t comm = nullptr;
+  std::vector<int> members;
+  int rank = 0;
+  int size() const { return static_cast<int>(members.size()); }
+};
+
+class Case {
+ public:
+  Case(Kind kind, int count, bool in_place, std::uint32_t number) : kind_(kind), count_(static_cast<std::size_t>(count)), in_place_(in_place), number_(number) {}
+  ~Case() {
+    host_device_free(recv_);
+    host_device_free(send_);
+  }
+  Case(const Case&) = delete;
+  Case& operator=(const Case&) = delete;
+
+  ncclResult_t call(const Team& team, void* stream, ncclRedOp_t operation = ncclSum) {
+    prepare(team, stream);
+    std::uint32_t *const send = in_place_ ? recv_ + place_in_place(team) : send_, *const recv = recv_ + place_of_result(team);
+    switch (kind_) {
+      case Kind::all_reduce: return ncclAllReduce(send, recv, count_, ncclInt32, operation, team.comm, stream);
+      case Kind::all_gather: return ncclAllGather(send, recv, count_, ncclInt32, team.comm, stream);
+      case Kind::reduce_scatter: return ncclReduceScatter(send, recv, count_, ncclInt32, operation, team.comm, stream);
+      default: return ncclAlltoAll(send, recv, count_, ncclInt32, team.comm, stream);
+    }
+  }
+  // Copies the result out in the stream.
+  void fetch(const Team& team, void* stream) {
+    got_.assign(results(team), 0);
+    const crossrail_block out{got_.data(), recv_ + place_of_result(team), got_.size() * sizeof(std::uint32_t)};
+    host_device_copy(stream, &out);
+  }
+  // The stream is done.
+  int wrong(const Team& team, ncclRedOp_t operation = ncclSum) const {
+    int count = 0;
+    for (std::size_t at = 0; at < got_.size(); ++at) count += got_[at] == expected(team, at, operation) ? 0 : 1;
+    return count;
+  }
+
+ private:
+  bool gathers() const { return kind_ == Kind::all_gather; }
+  bool scatters() const { return kind_ == Kind::reduce_scatter; }
+  std::size_t blocks(const Team& team) const { return kind_ == Kind::all_reduce ? 1 : static_cast<std::size_t>(team.size()); }
+  std::size_t sent(const Team& team) const { return gathers() ? count_ : count_ * blocks(team); }
+  std::size_t results(const Team& team) const { return scatters() ? count_ : count_ * blocks(team); }
+  std::size_t own(const Team& team) const { return count_ * static_cast<std::size_t>(team.rank); }
+  std::size_t place_in_place(const Team& team) const { return gathers() ? own(team) : 0; }
+  std::size_t place_of_result(const Team& team) const { return in_place_ && scatters() ? own(team) : 0; }
+
+  std::uint32_t value(int world_rank, std::size_t at) const { return static_cast<std::uint32_t>(world_rank) * 1000003u + static_cast<std::uint32_t>(at) * 31u + number_ * 7919u; }
+
+  std::uint32_t expected(const Team& team, std::size_t at, ncclRedOp_t operation) const {
+    if (gathers()) return value(team.members[at / count_], at % count_);
+    if (kind_ == Kind::all_to_all) return value(team.members[at / count_], own(team) + at % count_);
+    const std::size_t element = scatters() ? own(team) + at : at;
+    std::uint32_t sum = 0;
+    for (const int member : team.members) sum += value(member, element);
+    return operation == ncclAvg ? sum / static_cast<std::uint32_t>(team.size()) : sum;
+  }
+
+  void prepare(const Team& team, void* stream) {
+    const std::size_t most = count_ * static_cast<std::size_t>(team.size());
+    send_ = static_cast<std::uint32_t*>(host_device_alloc(most * sizeof *send_, HOST_DEVICE_PLAIN));
+    recv_ = static_cast<std::uint32_t*>(host_device_alloc(most * sizeof *recv_, HOST_DEVICE_PLAIN));
+    filled_.resize(most);
+    poison_.assign(most, 0xEEEEEEEEu);
+    for (std::size_t at = 0; at < sent(team); ++at) filled_[at] = value(team.members[static_cast<std::size_t>(team.rank)], at);
+    const crossrail_block poisoned{recv_, poison_.data(), most * sizeof *recv_};
+    const crossrail_block in{in_place_ ? recv_ + place_in_place(team) : send_, filled_.data(), sent(team) * sizeof *send_};
+    host_device_copy(stream, &poisoned);
+    host_device_copy(stream, &in);
+  }
+
+  Kind kind_;
+  std::size_t count_;
+  bool in_place_;
+  std::uint32_t number_;
+  std::uint32_t *send_ = nullptr, *recv_ = nullptr;
+  std::vector<std::uint32_t> filled_, poison_, got_;
+};
+
+// Makes a call, waits for the stream, and compares.
+inline void check_call(Rank& rank, const Team& team, Case& one, void* stream, ncclRedOp_t operation = ncclSum) {
+  check(rank, one.call(team, stream, operation) == ncclSuccess, "a call has failed");
+  one.fetch(team, stream);
+  host_device_wait(stream);
+  const int wrong = one.wrong(team, operation);
+  check(rank, wrong == 0, "elements", wrong);
+}
+
+}  // namespace nccl_tests

@@ -1,0 +1,86 @@
+// Processes that call NCCL without MPI, on a device that is made of host memory, with crossrail's front before a library that stands in for NCCL.
+//
+//   nccl_ranks FRONT SCENARIO RANKS           starts the ranks, each with FRONT preloaded
+//   nccl_ranks FRONT SCENARIO RANKS RANK ID   is one of them
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tests/nccl/scenarios.h"
+
+namespace {
+
+using nccl_tests::Rank;
+
+struct Scenario {
+  const char* name;
+  void (*run)(Rank& rank);
+};
+constexpr Scenario kScenarios[] = {
+    {"all", nccl_tests::all_collectives}, {"ahead", nccl_tests::run_ahead},     {"groups", nccl_tests::groups},       {"streams", nccl_tests::several_streams},
+    {"split", nccl_tests::split},         {"shrink", nccl_tests::shrink},       {"abort", nccl_tests::abort_one},     {"killed", nccl_tests::one_is_killed},
+    {"late", nccl_tests::one_is_late},    {"off", nccl_tests::nothing_handled}, {"partial", nccl_tests::nothing_handled}, {"names", nccl_tests::names},
+    {"many", nccl_tests::many_communicators},
+};
+
+int run_rank(const char* scenario, Rank& rank) {
+  for (const Scenario& one : kScenarios) {
+    if (std::strcmp(one.name, scenario) != 0) continue;
+    one.run(rank);
+    std::printf("rank %d: %s\n", rank.rank, rank.wrong == 0 ? "PASS" : "FAIL");
+    return rank.wrong == 0 ? 0 : 1;
+  }
+  std::fprintf(stderr, "no scenario %s\n", scenario);
+  return 2;
+}
+
+// In the scenario `partial` the last rank runs without crossrail.
+pid_t start(char** words, int rank, const std::string& id) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  const bool without = std::strcmp(words[2], "partial") == 0 && rank == std::atoi(words[3]) - 1;
+  if (!without) setenv("LD_PRELOAD", words[1], 1);
+  if (std::strcmp(words[2], "off") == 0) setenv("CROSSRAIL", "0", 1);
+  const std::string number = std::to_string(rank);
+  execl("/proc/self/exe", words[0], words[1], words[2], words[3], number.c_str(), id.c_str(), nullptr);
+  _exit(127);
+}
+
+// The rank that a scenario kills ends with kKilled.
+int start_all(char** words) {
+  const int ranks = std::atoi(words[3]);
+  ncclUniqueId id{};
+  if (ncclGetUniqueId(&id) != ncclSuccess) return 2;
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < ranks; ++rank) children.push_back(start(words, rank, id.internal));
+  int failed = 0;
+  for (const pid_t child : children) {
+    int status = 0;
+    (void)waitpid(child, &status, 0);
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    failed += code == 0 || code == nccl_tests::kKilled ? 0 : 1;
+  }
+  std::printf("%s\n", failed == 0 ? "PASS" : "FAIL");
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 4) return start_all(argv);
+  if (argc != 6) return 2;
+  alarm(60);  // A rank that hangs ends.
+  Rank rank;
+  rank.size = std::atoi(argv[3]);
+  rank.rank = std::atoi(argv[4]);
+  std::snprintf(rank.id.internal, sizeof rank.id.internal, "%s", argv[5]);
+  return run_rank(argv[2], rank);
+}

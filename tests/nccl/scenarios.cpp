@@ -1,0 +1,280 @@
+#include "tests/nccl/scenarios.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <deque>
+#include <numeric>
+#include <string>
+#include <thread>
+
+#include "tests/nccl/case.h"
+
+namespace nccl_tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+Team world(Rank& rank) {
+  Team team;
+  team.rank = rank.rank;
+  team.members.resize(static_cast<std::size_t>(rank.size));
+  std::iota(team.members.begin(), team.members.end(), 0);
+  check(rank, ncclCommInitRank(&team.comm, rank.size, rank.id, rank.rank) == ncclSuccess, "ncclCommInitRank");
+  return team;
+}
+
+struct Counts {
+  std::uint64_t handled = 0, left = 0;
+};
+Counts counts() {
+  const auto ask = reinterpret_cast<void (*)(std::uint64_t*, std::uint64_t*)>(dlsym(RTLD_DEFAULT, "crossrail_nccl_counts"));
+  Counts all;
+  if (ask != nullptr) ask(&all.handled, &all.left);
+  return all;
+}
+
+void end(Rank& rank, const Team& team) { check(rank, ncclCommDestroy(team.comm) == ncclSuccess, "ncclCommDestroy"); }
+
+// A file says to other ranks that this one has come so far.
+std::string sign(const Rank& rank, const char* of_what) { return "/tmp" + std::string(rank.id.internal) + "." + of_what; }
+void give_sign(const Rank& rank, const char* of_what) { std::fclose(std::fopen(sign(rank, of_what).c_str(), "w")); }
+bool await_sign(const Rank& rank, const char* of_what) {
+  for (int looks = 0; looks < 20000; ++looks) {
+    if (access(sign(rank, of_what).c_str(), F_OK) == 0) return true;
+    std::this_thread::sleep_for(1ms);
+  }
+  return false;
+}
+
+void one_sum(Rank& rank, const Team& team, std::uint32_t number, void* stream = nullptr) {
+  Case one(Kind::all_reduce, 100, false, number);
+  check_call(rank, team, one, stream);
+}
+
+}  // namespace
+
+// Small calls are handled, and long ones and averages left to NCCL.
+void all_collectives(Rank& rank) {
+  const Team team = world(rank);
+  void* const own = host_device_open_stream();
+  std::uint32_t number = 0;
+  for (const int count : {1, 7, 1000, 20000, 400000}) {
+    for (const Kind kind : kKinds) {
+      for (const bool in_place : {false, true}) {
+        if (kind == Kind::all_to_all && in_place) continue;
+        for (void* const stream : {static_cast<void*>(nullptr), own}) {
+          Case one(kind, count, in_place, ++number);
+          check_call(rank, team, one, stream);
+        }
+      }
+    }
+    Case average(Kind::all_reduce, count, false, ++number);
+    check_call(rank, team, average, own, ncclAvg);
+  }
+  const Counts made = counts();
+  check(rank, made.handled > 30, "too few calls handled", static_cast<long>(made.handled));
+  check(rank, made.left >= 5, "too few calls left", static_cast<long>(made.left));
+  host_device_close_stream(own);
+  end(rank, team);
+}
+
+// Rank 0 has come back from calls of new sizes and kinds before any other rank makes them.
+void run_ahead(Rank& rank) {
+  const Team team = world(rank);
+  one_sum(rank, team, 1);
+  if (rank.rank != 0) check(rank, await_sign(rank, "ahead"), "rank 0 waits for the others");
+  std::deque<Case> calls;
+  std::uint32_t number = 1;
+  for (const int count : {3, 500, 5000}) {
+    for (const Kind kind : kKinds) {
+      Case& one = calls.emplace_back(kind, count, false, ++number);
+      check(rank, one.call(team, nullptr) == ncclSuccess, "a call has failed");
+      one.fetch(team, nullptr);
+    }
+  }
+  if (rank.rank == 0) give_sign(rank, "ahead");
+  host_device_wait(nullptr);
+  for (const Case& one : calls) check(rank, one.wrong(team) == 0, "elements of a call ahead");
+  one_sum(rank, team, 99);
+  (void)unlink(sign(rank, "ahead").c_str());
+  end(rank, team);
+}
+
+// Ranks name two communicators in different orders, in one stream. What NCCL keeps is in the group, too.
+void groups(Rank& rank) {
+  Team first = world(rank), second = first;
+  check(rank, ncclCommSplit(first.comm, 0, 0, &second.comm, nullptr) == ncclSuccess, "ncclCommSplit");
+  for (std::uint32_t round = 0; round < 20; ++round) {
+    Case one(Kind::all_reduce, 100, false, 2 * round), other(Kind::all_gather, 300, false, 2 * round + 1), average(Kind::all_reduce, 50, false, round);
+    check(rank, ncclGroupStart() == ncclSuccess, "ncclGroupStart");
+    for (const bool now : {rank.rank % 2 == 0, rank.rank % 2 != 0}) {
+      const ncclResult_t result = now ? one.call(first, nullptr) : other.call(second, nullptr);
+      check(rank, result == ncclSuccess, "a call in a group");
+    }
+    check(rank, average.call(first, nullptr, ncclAvg) == ncclSuccess, "a call of NCCL's in a group");
+    check(rank, ncclGroupEnd() == ncclSuccess, "ncclGroupEnd");
+    one.fetch(first, nullptr);
+    other.fetch(second, nullptr);
+    average.fetch(first, nullptr);
+    host_device_wait(nullptr);
+    check(rank, one.wrong(first) == 0 && other.wrong(second) == 0 && average.wrong(first, ncclAvg) == 0, "elements of a group", round);
+  }
+  check(rank, counts().handled == 40, "calls in groups", static_cast<long>(counts().handled));
+  end(rank, second);
+  end(rank, first);
+}
+
+// Calls on one communicator are in turn in several streams, and nobody waits between them.
+void several_streams(Rank& rank) {
+  const Team team = world(rank);
+  std::vector<void*> streams(3);
+  for (void*& stream : streams) stream = host_device_open_stream();
+  std::deque<Case> calls;
+  for (std::uint32_t number = 0; number < 60; ++number) {
+    Case& one = calls.emplace_back(kKinds[number % 4], 10 + static_cast<int>(number) * 37, false, number);
+    void* const stream = streams[number % 7 % 3];
+    check(rank, one.call(team, stream) == ncclSuccess, "a call has failed");
+    one.fetch(team, stream);
+  }
+  for (void* const stream : streams) host_device_wait(stream);
+  for (const Case& one : calls) check(rank, one.wrong(team) == 0, "elements in several streams");
+  for (void* const stream : streams) host_device_close_stream(stream);
+  one_sum(rank, team, 77);  // The stream of the call before is no more.
+  check(rank, counts().left == 0, "calls left to NCCL", static_cast<long>(counts().left));
+  end(rank, team);
+}
+
+void split(Rank& rank) {
+  const Team all = world(rank);
+  one_sum(rank, all, 1);
+  Team half;
+  for (int member = rank.rank % 2; member < rank.size; member += 2) half.members.push_back(member);
+  half.rank = rank.rank / 2;
+  check(rank, ncclCommSplit(all.comm, rank.rank % 2, 0, &half.comm, nullptr) == ncclSuccess, "ncclCommSplit");
+  for (std::uint32_t number = 2; number < 6; ++number) {
+    one_sum(rank, half, number);
+    one_sum(rank, all, 10 + number);
+  }
+  // The last rank is in no part, and is itself again afterwards.
+  Team most;
+  for (int member = 0; member + 1 < rank.size; ++member) most.members.push_back(member);
+  most.rank = rank.rank;
+  const bool last = rank.rank == rank.size - 1;
+  check(rank, ncclCommSplit(all.comm, last ? -1 : 0, 0, &most.comm, nullptr) == ncclSuccess, "ncclCommSplit without a colour");
+  if (!last) one_sum(rank, most, 20);
+  one_sum(rank, all, 30);
+  check(rank, counts().left == 0, "calls left to NCCL", static_cast<long>(counts().left));
+  if (!last) end(rank, most);
+  end(rank, half);
+  end(rank, all);
+}
+
+void shrink(Rank& rank) {
+  const Team all = world(rank);
+  one_sum(rank, all, 1);
+  if (rank.rank == rank.size - 1) return end(rank, all);
+  int left_out = rank.size - 1;
+  Team rest;
+  for (int member = 0; member + 1 < rank.size; ++member) rest.members.push_back(member);
+  rest.rank = rank.rank;
+  check(rank, ncclCommShrink(all.comm, &left_out, 1, &rest.comm, nullptr, 0) == ncclSuccess, "ncclCommShrink");
+  for (std::uint32_t number = 2; number < 6; ++number) one_sum(rank, rest, number);
+  check(rank, counts().left == 0, "calls left to NCCL", static_cast<long>(counts().left));
+  end(rank, rest);
+  end(rank, all);
+}
+
+// Rank 0 does not make the call. The others abort the communicator, and their streams go on.
+void abort_one(Rank& rank) {
+  const Team team = world(rank);
+  one_sum(rank, team, 1);
+  if (rank.rank == 0) {
+    std::this_thread::sleep_for(500ms);
+  } else {
+    Case one(Kind::all_reduce, 100, false, 2);
+    check(rank, one.call(team, nullptr) == ncclSuccess, "a call has failed");
+    std::this_thread::sleep_for(200ms);
+    check(rank, ncclCommAbort(team.comm) == ncclSuccess, "ncclCommAbort");
+    host_device_wait(nullptr);
+    return;
+  }
+  check(rank, ncclCommAbort(team.comm) == ncclSuccess, "ncclCommAbort");
+}
+
+// The last rank ends after its first call. The others hear of it.
+void one_is_killed(Rank& rank) {
+  const Team team = world(rank);
+  one_sum(rank, team, 1);
+  if (rank.rank == rank.size - 1) _exit(kKilled);
+  Case one(Kind::all_reduce, 100, false, 2);
+  (void)one.call(team, nullptr);  // It may be known already.
+  ncclResult_t error = ncclSuccess;
+  for (int looks = 0; looks < 10000 && error == ncclSuccess; ++looks) {
+    check(rank, ncclCommGetAsyncError(team.comm, &error) == ncclSuccess, "ncclCommGetAsyncError");
+    std::this_thread::sleep_for(1ms);
+  }
+  check(rank, error == ncclRemoteError, "nobody says that a rank has ended", error);
+  check(rank, ncclCommAbort(team.comm) == ncclSuccess, "ncclCommAbort");
+  host_device_wait(nullptr);
+}
+
+void one_is_late(Rank& rank) {
+  const Team team = world(rank);
+  for (std::uint32_t number = 1; number < 4; ++number) {
+    if (rank.rank == 1) std::this_thread::sleep_for(1500ms);
+    one_sum(rank, team, number);
+  }
+  check(rank, counts().handled == 3, "calls handled", static_cast<long>(counts().handled));
+  end(rank, team);
+}
+
+void nothing_handled(Rank& rank) {
+  const Team team = world(rank);
+  std::uint32_t number = 0;
+  for (const Kind kind : kKinds) {
+    Case one(kind, 100, false, ++number);
+    check_call(rank, team, one, nullptr);
+  }
+  check(rank, counts().handled == 0, "calls handled", static_cast<long>(counts().handled));
+  end(rank, team);
+}
+
+// The front stands where a program expects NCCL, and has NCCL's names and no others.
+void names(Rank& rank) {
+  void* const opened = dlopen("libnccl.so.2", RTLD_NOW);
+  check(rank, opened != nullptr, "no library of NCCL's name");
+  check(rank, dlsym(opened, "ncclAllReduce") == dlsym(RTLD_DEFAULT, "ncclAllReduce"), "another ncclAllReduce");
+  check(rank, dlsym(opened, "crossrail_nccl_front") != nullptr, "it is no front");
+  check(rank, dlsym(opened, "ncclCommRevoke") == nullptr, "a name that the library does not have");
+  int version = 0;
+  check(rank, ncclGetVersion(&version) == ncclSuccess && version == 22800, "the version", version);
+  check(rank, std::string(ncclGetErrorString(ncclSuccess)) == "an error of the stand-in", "another text");
+}
+
+// Nothing is left of communicators that are no more.
+void many_communicators(Rank& rank) {
+  const Team all = world(rank);
+  const auto open_files = [] {
+    int files = 0;
+    DIR* const folder = opendir("/proc/self/fd");
+    while (readdir(folder) != nullptr) ++files;
+    closedir(folder);
+    return files;
+  };
+  int files = 0;
+  for (std::uint32_t number = 0; number < 60; ++number) {
+    Team one = all;
+    check(rank, ncclCommSplit(all.comm, 0, 0, &one.comm, nullptr) == ncclSuccess, "ncclCommSplit");
+    one_sum(rank, one, number);
+    end(rank, one);
+    if (number == 5) files = open_files();
+  }
+  check(rank, open_files() <= files, "descriptors are left", open_files() - files);
+  check(rank, counts().handled == 60, "calls handled", static_cast<long>(counts().handled));
+  end(rank, all);
+}
+
+}  // namespace nccl_tests

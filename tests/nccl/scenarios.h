@@ -1,0 +1,29 @@
+// What the ranks of nccl_ranks do.
+#pragma once
+
+#include "tests/nccl/nccl.h"
+
+namespace nccl_tests {
+
+constexpr int kKilled = 42;
+
+struct Rank {
+  int rank = 0, size = 0;
+  ncclUniqueId id{};
+  int wrong = 0;
+};
+
+void all_collectives(Rank& rank);
+void run_ahead(Rank& rank);
+void groups(Rank& rank);
+void several_streams(Rank& rank);
+void split(Rank& rank);
+void shrink(Rank& rank);
+void abort_one(Rank& rank);
+void one_is_killed(Rank& rank);
+void one_is_late(Rank& rank);
+void nothing_handled(Rank& rank);
+void names(Rank& rank);
+void many_communicators(Rank& rank);
+
+}  // namespace nccl_tests
