@@ -65,7 +65,7 @@ Buffers buffers_of(const Call& call, const Record& record, std::size_t block_byt
 bool handles(Record& record, const Call& call, Shape& shape) {
   if (!shape_of(call, shape)) return false;
   ++record.calls;
-  if (!record.open && std::has_single_bit(record.calls)) open(record, call.send, call.recv);
+  if (!record.open && std::has_single_bit(record.calls)) open(record);
   if (!record.open) return false;
   const bool in_place = call.collective == Collective::alltoall && call.send == call.recv;
   return !in_place && meets_nobody(*record.communicator, shape);

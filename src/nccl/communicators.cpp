@@ -61,7 +61,7 @@ Record* find(Comm comm) {
 }
 
 // Records are not deleted: a thread may be in a call on a communicator that another thread aborts.
-void add(const Made& made, std::unique_ptr<Gathering> gathering) {
+Record& add(const Made& made, std::unique_ptr<Gathering> gathering) {
   close_what_is_over(nullptr);
   auto* const record = new Record;
   record->handle = made.comm;
@@ -72,6 +72,7 @@ void add(const Made& made, std::unique_ptr<Gathering> gathering) {
   const std::unique_lock lock(all().mutex);
   all().records[made.comm] = record;
   all().generation.fetch_add(1, std::memory_order_release);
+  return *record;
 }
 
 void remove(Comm comm, bool abort) {

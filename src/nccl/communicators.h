@@ -1,7 +1,7 @@
 // What crossrail remembers of NCCL's communicators.
 //
-// A communicator is known from the time on when NCCL has made it. crossrail opens one of its own for it in the first call that it could handle, in which all ranks are.
-// If that fails, all ranks try again at their calls 2, 4, 8, ..., as communicators of MPI do with devices.
+// A communicator is known from the time on when NCCL has made it. Then crossrail opens one of its own for it, so that no later call waits for other ranks on
+// the host. If NCCL is not done with it yet (communicators that are not blocking), or that fails, all ranks try at their calls 1, 2, 4, 8, ... that crossrail might handle.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ struct Made {
   Key key;
   int rank, size;
 };
-void add(const Made& made, std::unique_ptr<Gathering> gathering);
+Record& add(const Made& made, std::unique_ptr<Gathering> gathering);
 // The program is about to end the communicator. With `abort`, kernels that wait for other ranks give up.
 void remove(Comm comm, bool abort);
 

@@ -1,8 +1,11 @@
 #include "nccl/groups.h"
 
+#include <algorithm>
+#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "nccl/opening.h"
 #include "nccl/real.h"
 
 namespace crossrail::nccl {
@@ -20,8 +23,16 @@ Group& group() {
 
 bool has_begun(Result result) { return result == Result::success || result == Result::in_progress; }
 
-void take_over(Making& making) {
-  if (*making.comm != nullptr) add({*making.comm, making.key, making.rank, making.size}, std::move(making.gathering));
+// All ranks open the communicators of a group in the same order, so that they do not wait for each other.
+void take_over(std::vector<Making>& making, Result result) {
+  if (!has_begun(result)) return;
+  std::sort(making.begin(), making.end(), [](const Making& one, const Making& other) { return one.key < other.key; });
+  for (Making& one : making) {
+    if (*one.comm == nullptr) continue;
+    Record& record = add({*one.comm, one.key, one.rank, one.size}, std::move(one.gathering));
+    const std::lock_guard lock(record.mutex);
+    if (result == Result::success) open(record);
+  }
 }
 
 }  // namespace
@@ -43,9 +54,7 @@ Result group_end(const std::function<Result()>& end) {
   const Result made = make_all(calls);
   mine.depth = 0;
   const Result ended = end();
-  for (Making& one : making) {
-    if (has_begun(ended)) take_over(one);
-  }
+  take_over(making, ended);
   return made == Result::success ? ended : made;
 }
 
@@ -56,9 +65,10 @@ Result make_or_keep(const Call& call) {
 }
 
 Result made_or_keep(Making making, Result result) {
-  if (!has_begun(result)) return result;
-  if (group().depth > 0) group().making.push_back(std::move(making));
-  else take_over(making);
+  std::vector<Making> alone;
+  const bool kept = group().depth > 0 && has_begun(result);
+  (kept ? group().making : alone).push_back(std::move(making));
+  take_over(alone, result);
   return result;
 }
 

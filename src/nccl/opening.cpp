@@ -100,6 +100,27 @@ bool knows_its_place(Record& record) {
   return real().ncclCommCount(record.handle, &record.size) == Result::success && real().ncclCommUserRank(record.handle, &record.rank) == Result::success;
 }
 
+// Some memory on the device of a communicator says which device that is. It is null if it cannot be had.
+class OwnMemory {
+ public:
+  explicit OwnMemory(Comm comm) {
+    crossrail_memory near{};
+    near.kind = CROSSRAIL_MEMORY_DEVICE;
+    if (module_ == nullptr || real().ncclCommCuDevice(comm, &near.device) != Result::success) return;
+    if (module_->alloc(&near, 1, &address_) != nullptr) address_ = nullptr;
+  }
+  ~OwnMemory() {
+    if (address_ != nullptr) (void)module_->free(address_);
+  }
+  OwnMemory(const OwnMemory&) = delete;
+  OwnMemory& operator=(const OwnMemory&) = delete;
+  const void* address() const { return address_; }
+
+ private:
+  const crossrail_device_module* module_ = device::module();
+  void* address_ = nullptr;
+};
+
 void make_communicator(Record& record) {
   Gathering& gathering = *record.gathering;
   if (knows_its_place(record) && record.size > 1 && gathering.come_so_far() == record.size) {
@@ -117,12 +138,11 @@ void make_communicator(Record& record) {
 
 }  // namespace
 
-void open(Record& record, const void* send, const void* recv) {
+void open(Record& record) {
   if (record.gathering != nullptr) make_communicator(record);
   if (record.communicator == nullptr) return;
-  const crossrail_device_module* const module = device::module();
-  const bool received = module != nullptr && device::kind_of(*module, recv) != CROSSRAIL_MEMORY_HOST;
-  const Status opened = open_stream_order(*record.communicator, {received ? recv : send, 1});
+  const OwnMemory near(record.handle);
+  const Status opened = open_stream_order(*record.communicator, {near.address(), near.address() == nullptr ? std::size_t{0} : 1});
   record.open = opened.ok();
   if (record.communicator->broken) record.error = Result::remote_error;
   if (record.rank == 0) {

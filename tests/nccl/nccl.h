@@ -22,6 +22,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm);
 ncclResult_t ncclCommAbort(ncclComm_t comm);
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error);
 ncclResult_t ncclCommCount(ncclComm_t comm, int* size);
+ncclResult_t ncclCommCuDevice(ncclComm_t comm, int* device);
 ncclResult_t ncclCommUserRank(ncclComm_t comm, int* rank);
 const char* ncclGetErrorString(ncclResult_t result);
 ncclResult_t ncclGroupStart();

@@ -84,7 +84,6 @@ void all_collectives(Rank& rank) {
 // Rank 0 has come back from calls of new sizes and kinds before any other rank makes them.
 void run_ahead(Rank& rank) {
   const Team team = world(rank);
-  one_sum(rank, team, 1);
   if (rank.rank != 0) check(rank, await_sign(rank, "ahead"), "rank 0 waits for the others");
   std::deque<Case> calls;
   std::uint32_t number = 1;

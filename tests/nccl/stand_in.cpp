@@ -167,6 +167,10 @@ ncclResult_t ncclCommUserRank(ncclComm_t comm, int* rank) {
   *rank = comm->rank;
   return ncclSuccess;
 }
+ncclResult_t ncclCommCuDevice(ncclComm_t, int* device) {
+  *device = 0;
+  return ncclSuccess;
+}
 ncclResult_t ncclGroupStart() { return ncclSuccess; }
 ncclResult_t ncclGroupEnd() { return ncclSuccess; }
 
