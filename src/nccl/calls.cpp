@@ -61,9 +61,9 @@ Buffers buffers_of(const Call& call, const Record& record, std::size_t block_byt
   return {send, recv};
 }
 
-// Returns whether crossrail handles the call, which is the same on all ranks. The record's mutex is held.
+// Returns whether crossrail handles the call, which is the same on all ranks: NCCL, too, wants a call to be captured on all of them or on none. The record's mutex is held.
 bool handles(Record& record, const Call& call, Shape& shape) {
-  if (!shape_of(call, shape)) return false;
+  if (!shape_of(call, shape) || is_captured(call.stream)) return false;
   ++record.calls;
   if (!record.open && std::has_single_bit(record.calls)) open(record);
   if (!record.open) return false;

@@ -68,6 +68,7 @@ Record& add(const Made& made, std::unique_ptr<Gathering> gathering) {
   record->key = made.key;
   record->rank = made.rank;
   record->size = made.size;
+  record->most_ctas = made.most_ctas;
   record->gathering = std::move(gathering);
   const std::unique_lock lock(all().mutex);
   all().records[made.comm] = record;

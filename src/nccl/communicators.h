@@ -21,6 +21,7 @@ struct Record {
   Key key;
   int rank = -1, size = 0;       // They are -1 and 0 until NCCL tells them.
   std::uint64_t children = 0;    // So many communicators have been made from this one.
+  int most_ctas = 0;             // Its kernels may have so many CTAs; 0 stands for any number.
   std::atomic<bool> aborted{false};
   std::atomic<bool> open{false};  // Calls in a stream's order can be handled. Only then may a thread use `communicator` without the mutex.
 
@@ -39,6 +40,7 @@ struct Made {
   Comm comm;
   Key key;
   int rank, size;
+  int most_ctas;
 };
 Record& add(const Made& made, std::unique_ptr<Gathering> gathering);
 // The program is about to end the communicator. With `abort`, kernels that wait for other ranks give up.

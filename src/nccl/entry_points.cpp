@@ -1,5 +1,7 @@
 #include "nccl/entry_points.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <utility>
@@ -24,62 +26,72 @@ Result all_to_all(const void* send, void* recv, std::size_t count, Type type, Co
   return make_or_keep({Collective::alltoall, send, recv, count, type, Operation::sum, comm, stream});
 }
 
+struct Place {
+  int rank, size, most_ctas;
+};
+
+// A communicator may have most CTAs from its configuration, otherwise from its parent or the environment, as NCCL has it.
+int most_ctas_of(const Config* config, int of_parent) {
+  if (config != nullptr && config->size >= sizeof(Config) && config->most_ctas > 0) return config->most_ctas;
+  if (of_parent > 0) return of_parent;
+  const char* const given = std::getenv("NCCL_MAX_CTAS");
+  return given == nullptr ? 0 : std::max(0, std::atoi(given));
+}
+
 Result group_end() { return nccl::group_end(real().ncclGroupEnd); }
 Result group_simulate_end(void* facts) {
   return nccl::group_end([facts] { return real().ncclGroupSimulateEnd(facts); });
 }
 
 // The rank comes to the gathering before NCCL is called, in which it waits for the others.
-Making making(Comm* comm, const Key& key, int rank, int size) { return {comm, key, rank, size, Gathering::come(key, size)}; }
+Making making(Comm* comm, const Key& key, const Place& place) {
+  return {comm, key, place.rank, place.size, place.most_ctas, Gathering::come(key, place.size)};
+}
 
 Result init_rank(Comm* comm, int size, UniqueId id, int rank) {
-  Making one = making(comm, key_of(&id, sizeof id), rank, size);
+  Making one = making(comm, key_of(&id, sizeof id), {rank, size, most_ctas_of(nullptr, 0)});
   return made_or_keep(std::move(one), real().ncclCommInitRank(comm, size, id, rank));
 }
-Result init_rank_config(Comm* comm, int size, UniqueId id, int rank, void* config) {
-  Making one = making(comm, key_of(&id, sizeof id), rank, size);
+Result init_rank_config(Comm* comm, int size, UniqueId id, int rank, const Config* config) {
+  Making one = making(comm, key_of(&id, sizeof id), {rank, size, most_ctas_of(config, 0)});
   return made_or_keep(std::move(one), real().ncclCommInitRankConfig(comm, size, id, rank, config));
 }
-Result init_rank_scalable(Comm* comm, int size, int rank, int id_count, UniqueId* ids, void* config) {
+Result init_rank_scalable(Comm* comm, int size, int rank, int id_count, UniqueId* ids, const Config* config) {
   const bool usable = ids != nullptr && id_count > 0;
   if (!usable) return real().ncclCommInitRankScalable(comm, size, rank, id_count, ids, config);
-  Making one = making(comm, key_of(ids, sizeof *ids * static_cast<std::size_t>(id_count)), rank, size);
+  Making one = making(comm, key_of(ids, sizeof *ids * static_cast<std::size_t>(id_count)), {rank, size, most_ctas_of(config, 0)});
   return made_or_keep(std::move(one), real().ncclCommInitRankScalable(comm, size, rank, id_count, ids, config));
 }
 
-// Returns the key of a communicator that all ranks of `parent` make next, or those of one colour. All of them count alike.
-bool next_child(Comm parent, std::uint64_t colour, Key& key, int& most_ranks) {
+// Returns false for a parent that crossrail does not know. Otherwise comes to the gathering of the communicator that all ranks of `parent` make next, or those of one
+// colour. All of them count alike. NCCL tells later which ranks it has.
+bool come_as_child(Comm parent, std::uint64_t colour, const Config* config, Making& child) {
   Record* const record = find(parent);
   if (record == nullptr) return false;
   if (record->size == 0 && real().ncclCommCount(parent, &record->size) != Result::success) return false;
   if (record->rank < 0 && real().ncclCommUserRank(parent, &record->rank) != Result::success) return false;
-  key = record->key.child(++record->children, colour);
-  most_ranks = record->size;
+  child.key = record->key.child(++record->children, colour);
+  child.most_ctas = most_ctas_of(config, record->most_ctas);
+  if (child.comm != nullptr) child.gathering = Gathering::come(child.key, record->size);
   return true;
 }
 
-Making child(Comm* comm, const Key& key, int most_ranks) { return {comm, key, -1, 0, Gathering::come(key, most_ranks)}; }
-
-Result split(Comm parent, int colour, int order, Comm* comm, void* config) {
-  Key key;
-  int most_ranks = 0;
-  const bool known = next_child(parent, static_cast<std::uint64_t>(colour), key, most_ranks);
-  if (!known || colour == kNoColour) return real().ncclCommSplit(parent, colour, order, comm, config);
-  Making one = child(comm, key, most_ranks);
-  return made_or_keep(std::move(one), real().ncclCommSplit(parent, colour, order, comm, config));
+Result split(Comm parent, int colour, int order, Comm* comm, const Config* config) {
+  Making child{colour == kNoColour ? nullptr : comm, {}, -1, 0, 0, nullptr};
+  const bool known = come_as_child(parent, static_cast<std::uint64_t>(colour), config, child);
+  const Result result = real().ncclCommSplit(parent, colour, order, comm, config);
+  return known && child.comm != nullptr ? made_or_keep(std::move(child), result) : result;
 }
 
 // Those who are left out do not call.
-Result shrink(Comm parent, int* left_out, int count, Comm* comm, void* config, int flags) {
+Result shrink(Comm parent, int* left_out, int count, Comm* comm, const Config* config, int flags) {
   constexpr std::uint64_t kShrunk = ~std::uint64_t{0};
   constexpr int kAbort = 1;
-  Key key;
-  int most_ranks = 0;
-  const bool known = next_child(parent, kShrunk, key, most_ranks);
+  Making child{comm, {}, -1, 0, 0, nullptr};
+  const bool known = come_as_child(parent, kShrunk, config, child);
   if ((flags & kAbort) != 0) remove(parent, true);
-  if (!known) return real().ncclCommShrink(parent, left_out, count, comm, config, flags);
-  Making one = child(comm, key, most_ranks);
-  return made_or_keep(std::move(one), real().ncclCommShrink(parent, left_out, count, comm, config, flags));
+  const Result result = real().ncclCommShrink(parent, left_out, count, comm, config, flags);
+  return known ? made_or_keep(std::move(child), result) : result;
 }
 
 Result destroy(Comm comm) {

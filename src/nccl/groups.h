@@ -20,6 +20,7 @@ struct Making {
   Comm* comm;
   Key key;
   int rank, size;
+  int most_ctas;
   std::unique_ptr<Gathering> gathering;
 };
 Result made_or_keep(Making making, Result result);

@@ -45,6 +45,9 @@ bool is_set(const char* variable, const char* value) {
   return text != nullptr && std::strcmp(text, value) == 0;
 }
 
+// Whoever asks NCCL what it does sees what crossrail does, too.
+LogLevel tells() { return is_set("NCCL_DEBUG", "INFO") || is_set("NCCL_DEBUG", "TRACE") ? LogLevel::error : LogLevel::plan; }
+
 // Users who forbid NCCL direct access or shared memory mean us, too. Those who name an algorithm or a protocol of NCCL's want its results.
 const char* forbidden_by() {
   if (is_set("NCCL_P2P_DISABLE", "1")) return "NCCL_P2P_DISABLE";
@@ -71,8 +74,9 @@ bool all_can(const std::vector<Location>& locations) {
 }
 
 // There are only calls in a stream's order. They need little of the segment, and no slots for pending calls.
-void take_little(Settings& settings) {
+void take_little(Settings& settings, int most_ctas) {
   constexpr std::uint64_t kScratch = std::uint64_t{1} << 20;
+  if (most_ctas > 0) settings.multiprocessors = static_cast<std::uint64_t>(most_ctas);
   settings.slots = 0;
   settings.scratch_bytes = kScratch;
 }
@@ -88,7 +92,7 @@ std::unique_ptr<Communicator> make(const Record& record, Exchange& exchange) {
   if (!communicator->topology.one_node() || !take_over_settings(*communicator, locations, exchange, nothing)) return nullptr;
   if (communicator->settings.enabled == 0) return nullptr;
   (void)ignore_senseless_algorithms(communicator->settings);
-  take_little(communicator->settings);
+  take_little(communicator->settings, record.most_ctas);
   settle(communicator->topology, communicator->settings);
   communicator->open_slots([&](int) { return std::make_unique<NodeLinks>(locations); });
   return share_any_segment(*communicator, exchange).empty() ? nullptr : std::move(communicator);
@@ -130,7 +134,7 @@ void make_communicator(Record& record) {
   }
   if (record.communicator == nullptr && record.rank == 0) {
     const char* const forbidden = forbidden_by();
-    log_line(LogLevel::plan, "NCCL keeps a communicator of %d ranks, of which %d are on this node with crossrail%s%s", record.size, gathering.come_so_far(),
+    log_line(tells(), "NCCL keeps a communicator of %d ranks, of which %d are on this node with crossrail%s%s", record.size, gathering.come_so_far(),
              forbidden == nullptr ? "" : ": this is set: ", forbidden == nullptr ? "" : forbidden);
   }
   record.gathering.reset();
@@ -146,7 +150,7 @@ void open(Record& record) {
   record.open = opened.ok();
   if (record.communicator->broken) record.error = Result::remote_error;
   if (record.rank == 0) {
-    log_line(LogLevel::plan, "NCCL's communicator of %s: %s", record.communicator->topology.text().c_str(), opened.ok() ? "open" : opened.what);
+    log_line(tells(), "NCCL's communicator of %s: %s", record.communicator->topology.text().c_str(), opened.ok() ? "open" : opened.what);
   }
 }
 

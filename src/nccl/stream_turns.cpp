@@ -36,27 +36,21 @@ const Events& events() {
   return known;
 }
 
-// What cannot be asked counts as captured: then nothing may be recorded in it.
-bool is_captured(Stream stream) {
-  int status = 0;
-  return events().capturing(stream, &status) != 0 || status != 0;
-}
-
 }  // namespace
 
+// What cannot be asked counts as captured.
+bool is_captured(Stream stream) {
+  int status = 0;
+  return !events().complete || events().capturing(stream, &status) != 0 || status != 0;
+}
+
 bool StreamTurns::begin(Stream stream) {
-  if (!recorded_ || stream == last_) return true;
-  if (is_captured(stream)) return true;
-  return events().wait(stream, event_, 0) == 0;
+  return !recorded_ || stream == last_ || events().wait(stream, event_, 0) == 0;
 }
 
 // The stream may not exist any more when the next call comes, so the event is recorded now.
 void StreamTurns::end(Stream stream) {
   constexpr unsigned kWithoutTimes = 2;
-  if (!events().complete || is_captured(stream)) {
-    unknown_ = true;
-    return;
-  }
   if (event_ == nullptr && events().create(&event_, kWithoutTimes) != 0) event_ = nullptr;
   if (event_ == nullptr || events().record(event_, stream) != 0) {
     unknown_ = true;

@@ -1,11 +1,13 @@
 // Calls on one communicator come one after the other, whatever their streams: NCCL promises it, and packets of two calls must not mix. So a call in
-// another stream than the one before waits there for that one, by an event of the driver. In a stream that is being captured nothing is waited for:
-// the program orders the launches of a graph.
+// another stream than the one before waits there for that one, by an event of the driver.
 #pragma once
 
 #include "nccl/api.h"
 
 namespace crossrail::nccl {
+
+// Returns whether a call in the stream would become a part of a graph. Nobody but the device could tell whose turn it is between launches of graphs and other calls.
+bool is_captured(Stream stream);
 
 class StreamTurns {
  public:
@@ -17,7 +19,7 @@ class StreamTurns {
   bool begin(Stream stream);
   // Comes after it.
   void end(Stream stream);
-  // Returns whether all work is done and none can come again, which nobody can say of a graph.
+  // Returns whether all work is done.
   bool is_over() const;
   void close();
 
@@ -25,7 +27,7 @@ class StreamTurns {
   void* event_ = nullptr;
   Stream last_ = nullptr;  // The event was recorded in this stream.
   bool recorded_ = false;
-  bool unknown_ = false;   // Some work has been captured, or could not be followed.
+  bool unknown_ = false;   // Some work could not be followed.
 };
 
 }  // namespace crossrail::nccl

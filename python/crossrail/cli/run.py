@@ -4,7 +4,7 @@ import os
 import shlex
 from functools import partial
 from pathlib import Path
-from typing import Dict, Optional
+from typing import Dict, List, Optional
 
 import typer
 
@@ -13,8 +13,9 @@ from crossrail.console import warn
 from crossrail.helper_processes import MOST as MOST_HELPERS, helpers_of
 from crossrail.errors import CliError
 from crossrail.jobs import RunChoice, prepare, resolve_flavour
-from crossrail.launchers import MOST_RANKS, Job, command_line
+from crossrail.launchers import MOST_RANKS, Job, command_line, preload_value
 from crossrail.mps import mps_of
+from crossrail.nccl import find_nccl, front_of, nccl_environment, path_of
 from crossrail.outputs import check_files
 from crossrail.places import preload_library
 from crossrail.report.reported_run import ReportChoice, run_here, run_with_report
@@ -38,6 +39,7 @@ Examples:
   crossrail run -n 256 --launcher srun --mpi=pmix -- ./app
   crossrail run -n 4 --helpers-per-gpu 3 -- ./app
   crossrail run -n 8 --mps -- ./app
+  crossrail run --nccl -- torchrun --nproc-per-node 2 train.py
 
 --report prints for every function how many calls were carried and how many left native, the seconds spent in it by the
 slowest process, algorithms, traffic and sizes; for nonblocking and persistent calls also the seconds in starting and in
@@ -52,6 +54,9 @@ a share of them each: for networks that one process cannot fill. The program see
 
 --mps starts an MPS daemon for this job, so that processes that share a GPU use it at the same time, and ends it afterwards. On this host only.
 
+--nccl is for programs that call NCCL. Without -n and --launcher the program is started as it is, since torchrun and its relatives start the processes; no MPI has a part
+in it. With them it is started under MPI, and both MPI's and NCCL's calls are looked at.
+
 --show needs no launcher on this machine: the command may be for another one. With --launcher srun, --mpi takes srun's words (pmix, pmi2), too.
 
 The exit code is the launcher's; 2 for an error of crossrail's own, 127 where the program is not found, 126 where it cannot be executed.
@@ -63,6 +68,7 @@ LIB_HELP = """Print the path of the library to preload.
 Examples:
   mpirun -n 8 -x LD_PRELOAD=$(crossrail lib ./app) ./app
   mpirun -n 8 -x LD_PRELOAD=$(crossrail lib --mpi openmpi) ./app
+  LD_PRELOAD=$(crossrail lib --nccl python3) torchrun --nproc-per-node 2 train.py
 """
 
 
@@ -89,6 +95,26 @@ def show_job(job: Job, reported: ReportChoice, trace: Optional[Path], beside: Di
     typer.echo(" ".join(shlex.quote(word) for word in command_line(job)))
 
 
+def start_alone(program: List[str], shown: bool, more: bool) -> None:
+    """Starts a program that calls NCCL and starts its processes itself; `more`: something was asked for that needs a launcher."""
+    if more:
+        raise CliError("Without -n or --launcher, --nccl takes no --report, --html, --record, --trace, --helpers-per-gpu and no --mps.")
+    added = nccl_environment(program)
+    added["LD_PRELOAD"] = preload_value(Path(added["LD_PRELOAD"]))
+    if shown:
+        typer.echo(" ".join([*(f"{name}={shlex.quote(value)}" for name, value in added.items()), *map(shlex.quote, program)]))
+        return
+    tell_settings()
+    os.execve(path_of(program[0]), program, {**os.environ, **added})
+
+
+def add_nccl(job: Job) -> None:
+    """Adds what stands in NCCL's place to a job under MPI."""
+    added = nccl_environment(job.program)
+    job.environment["CROSSRAIL_NCCL"] = added["CROSSRAIL_NCCL"]
+    job.environment["LD_PRELOAD"] += f":{added['LD_PRELOAD']}"
+
+
 def run_command(
     context: typer.Context,
     ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, max=MOST_RANKS, help="Number of ranks (also -np).", show_default=False),
@@ -102,13 +128,19 @@ def run_command(
     helpers: int = typer.Option(0, "--helpers-per-gpu", min=0, max=MOST_HELPERS,
                                  help="Processes beside each rank that move long messages of device memory between nodes."),
     mps: bool = typer.Option(False, "--mps", help="Start an MPS daemon for this job, and end it afterwards."),
+    nccl: bool = typer.Option(False, "--nccl", help="The program calls NCCL: stand in its place."),
     show: bool = typer.Option(False, "--show", help="Print the command instead of running it."),
 ) -> None:
     """See RUN_HELP."""
     parts = context.obj
     if not parts.program:
         raise CliError("No program is given: crossrail run -n 4 -- ./app")
+    if nccl and not (ranks or launcher or flavour or parts.launcher):
+        start_alone(parts.program, show, mps or helpers > 0 or bool(report or report_folder or html or record or trace))
+        return
     job = prepare(parts.program, parts.launcher, RunChoice(flavour, launcher, ranks, shown=show))
+    if nccl:
+        add_nccl(job)
     reported = ReportChoice(report_folder, html, record, report or bool(report_folder or html))
     if show:
         show_job(job, reported, trace, {"helper processes": helpers > 0, "MPS daemon": mps})
@@ -131,8 +163,14 @@ def run_command(
 def lib_command(
     program: Optional[str] = typer.Argument(None, help="A program: its flavour of MPI is taken.", show_default=False),
     flavour: Optional[str] = typer.Option(None, "--mpi", help="Flavour of MPI: openmpi, mpich or abi.", show_default=False),
+    nccl: bool = typer.Option(False, "--nccl", help="For a program that calls NCCL."),
 ) -> None:
     """See LIB_HELP."""
+    if nccl:
+        if not program or flavour:
+            raise CliError("Which NCCL? Name the program, or the Python that runs it: crossrail lib --nccl python3.")
+        typer.echo(front_of(find_nccl(program)))
+        return
     if not program and not flavour:
         raise CliError("Which MPI? Name a program, crossrail lib ./app, or a flavour, crossrail lib --mpi openmpi.")
     chosen = resolve_flavour(program, RunChoice(flavour)).flavour if program else flavour

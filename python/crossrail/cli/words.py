@@ -12,7 +12,7 @@ from crossrail.places import FLAVOURS
 
 VALUE_OPTIONS = ("-n", "--ranks", "--mpi", "--launcher", "--report-folder", "--html", "--record", "--trace", "--helpers-per-gpu")
 COMMON_FLAG_OPTIONS = ("--report", "--show", "--help", "-h")
-FLAG_OPTIONS = (*COMMON_FLAG_OPTIONS, "--mps")
+FLAG_OPTIONS = (*COMMON_FLAG_OPTIONS, "--mps", "--nccl")
 CLUSTER_VALUE_OPTIONS = (*VALUE_OPTIONS, "-H", "--hosts", "--per-host", "--bandwidth")
 CLUSTER_FLAG_OPTIONS = (*COMMON_FLAG_OPTIONS, "--native")
 
