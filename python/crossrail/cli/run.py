@@ -108,8 +108,10 @@ def start_alone(program: List[str], shown: bool, more: bool) -> None:
     os.execve(path_of(program[0]), program, {**os.environ, **added})
 
 
-def add_nccl(job: Job) -> None:
-    """Adds what stands in NCCL's place to a job under MPI."""
+def add_nccl(job: Job, wanted: bool) -> None:
+    """Adds what stands in NCCL's place to a job under MPI, if it is wanted."""
+    if not wanted:
+        return
     added = nccl_environment(job.program)
     job.environment["CROSSRAIL_NCCL"] = added["CROSSRAIL_NCCL"]
     job.environment["LD_PRELOAD"] += f":{added['LD_PRELOAD']}"
@@ -136,15 +138,12 @@ def run_command(
     if not parts.program:
         raise CliError("No program is given: crossrail run -n 4 -- ./app")
     if nccl and not (ranks or launcher or flavour or parts.launcher):
-        start_alone(parts.program, show, mps or helpers > 0 or bool(report or report_folder or html or record or trace))
-        return
+        return start_alone(parts.program, show, any((mps, helpers, report, report_folder, html, record, trace)))
     job = prepare(parts.program, parts.launcher, RunChoice(flavour, launcher, ranks, shown=show))
-    if nccl:
-        add_nccl(job)
+    add_nccl(job, nccl)
     reported = ReportChoice(report_folder, html, record, report or bool(report_folder or html))
     if show:
-        show_job(job, reported, trace, {"helper processes": helpers > 0, "MPS daemon": mps})
-        return
+        return show_job(job, reported, trace, {"helper processes": helpers > 0, "MPS daemon": mps})
     check_files(html, record, trace)
     tell_settings()
     if not (report or report_folder or html or record or trace or helpers or mps):
