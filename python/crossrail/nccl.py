@@ -1,4 +1,4 @@
-"""Programs that call NCCL: the library they load, and the front of crossrail's that stands in its place (src/nccl/front.h)."""
+"""Programs that call NCCL: the library they load, and the shim of crossrail's that stands in its place (src/nccl/shim.h)."""
 
 import ctypes
 import hashlib
@@ -81,7 +81,7 @@ def find_nccl(program: str) -> Path:
 
 
 def cache_folder() -> Path:
-    """Where fronts are kept: in the user's cache, or else in a temporary folder of this user's alone."""
+    """Where shims are kept: in the user's cache, or else in a temporary folder of this user's alone."""
     wanted = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "crossrail" / "nccl"
     for folder in (wanted, Path(tempfile.gettempdir()) / f"crossrail-nccl-{os.geteuid()}"):
         try:
@@ -94,31 +94,31 @@ def cache_folder() -> Path:
     raise CliError("There is no folder for what stands in NCCL's place: set XDG_CACHE_HOME to one that only you may write to.")
 
 
-def name_of_front(nccl: Path, library: Path) -> str:
+def name_of_shim(nccl: Path, library: Path) -> str:
     """A name that changes with both libraries."""
     facts = [f"{path}:{path.stat().st_mtime_ns}:{path.stat().st_size}" for path in (nccl, library)]
     return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
 
 
-def front_of(nccl: Path) -> Path:
-    """The front for this NCCL, which is written if there is none yet. Raises CliError when it cannot be."""
+def shim_of(nccl: Path) -> Path:
+    """The shim for this NCCL, which is written if there is none yet. Raises CliError when it cannot be."""
     library = own_library()
-    front = cache_folder() / name_of_front(nccl, library) / FILE
-    if front.is_file():
-        return front
-    front.parent.mkdir(mode=0o700, exist_ok=True)
-    write = ctypes.CDLL(str(library)).crossrail_nccl_write_front
+    shim = cache_folder() / name_of_shim(nccl, library) / FILE
+    if shim.is_file():
+        return shim
+    shim.parent.mkdir(mode=0o700, exist_ok=True)
+    write = ctypes.CDLL(str(library)).crossrail_nccl_write_shim
     write.restype = ctypes.c_char_p
-    problem = write(str(nccl).encode(), str(front).encode())
+    problem = write(str(nccl).encode(), str(shim).encode())
     if problem is not None:
         raise CliError(f"{problem.decode()}.")
-    return front
+    return shim
 
 
 def nccl_environment(program: List[str]) -> Dict[str, str]:
     """What is set for a program that calls NCCL, beside other preloaded libraries. Raises CliError when no NCCL is found."""
     nccl = find_nccl(program[0])
-    front = front_of(nccl)
-    if any(letter in str(front) for letter in " :"):
-        raise CliError(f"'{front}' cannot be preloaded: LD_PRELOAD allows no blank or colon in a path. Set XDG_CACHE_HOME.")
-    return {"CROSSRAIL_NCCL": str(nccl), "LD_PRELOAD": str(front)}
+    shim = shim_of(nccl)
+    if any(letter in str(shim) for letter in " :"):
+        raise CliError(f"'{shim}' cannot be preloaded: LD_PRELOAD allows no blank or colon in a path. Set XDG_CACHE_HOME.")
+    return {"CROSSRAIL_NCCL": str(nccl), "LD_PRELOAD": str(shim)}

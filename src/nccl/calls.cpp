@@ -126,10 +126,13 @@ Counts& counts() {
 
 Result make(const Call& call) {
   Record* const record = find(call.comm);
-  if (record == nullptr) return leave(call);
-  const std::lock_guard lock(record->mutex);
-  Shape shape;
-  return handles(*record, call, shape) ? run(*record, call, shape) : leave(call);
+  const bool wrong = call.send == nullptr || call.recv == nullptr;  // NCCL says so.
+  if (record != nullptr && !wrong) {
+    const std::lock_guard lock(record->mutex);
+    Shape shape;
+    if (handles(*record, call, shape)) return run(*record, call, shape);
+  }
+  return leave(call);  // NCCL may wait, and another thread may abort the communicator meanwhile.
 }
 
 Result make_all(std::span<Call> calls) {

@@ -61,7 +61,7 @@ Record* find(Comm comm) {
 }
 
 // Records are not deleted: a thread may be in a call on a communicator that another thread aborts.
-Record& add(const Made& made, std::unique_ptr<Gathering> gathering) {
+Record& add(const Made& made, std::unique_ptr<Rendezvous> rendezvous) {
   close_what_is_over(nullptr);
   auto* const record = new Record;
   record->handle = made.comm;
@@ -69,7 +69,7 @@ Record& add(const Made& made, std::unique_ptr<Gathering> gathering) {
   record->rank = made.rank;
   record->size = made.size;
   record->most_ctas = made.most_ctas;
-  record->gathering = std::move(gathering);
+  record->rendezvous = std::move(rendezvous);
   const std::unique_lock lock(all().mutex);
   all().records[made.comm] = record;
   all().generation.fetch_add(1, std::memory_order_release);
@@ -94,7 +94,7 @@ void remove(Comm comm, bool abort) {
     const std::lock_guard lock(record->mutex);
     if (record->open && abort) record->communicator->slot().devices->queue().abort_waits();  // It may have been opened meanwhile.
     record->open = false;
-    record->gathering.reset();
+    record->rendezvous.reset();
   }
   close_what_is_over(record);
 }

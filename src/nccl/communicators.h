@@ -11,7 +11,7 @@
 
 #include "comm/communicator.h"
 #include "nccl/api.h"
-#include "nccl/gathering.h"
+#include "nccl/rendezvous.h"
 #include "nccl/stream_turns.h"
 
 namespace crossrail::nccl {
@@ -26,7 +26,7 @@ struct Record {
   std::atomic<bool> open{false};  // Calls in a stream's order can be handled. Only then may a thread use `communicator` without the mutex.
 
   std::mutex mutex;  // It guards all that follows. Calls hold it.
-  std::unique_ptr<Gathering> gathering;       // It is null once crossrail's communicator has been made, or cannot be.
+  std::unique_ptr<Rendezvous> rendezvous;  // It is null once crossrail's communicator has been made, or cannot be.
   std::unique_ptr<Communicator> communicator;
   std::uint64_t calls = 0;   // It counts those that crossrail could handle.
   Result error = Result::success;
@@ -42,7 +42,7 @@ struct Made {
   int rank, size;
   int most_ctas;
 };
-Record& add(const Made& made, std::unique_ptr<Gathering> gathering);
+Record& add(const Made& made, std::unique_ptr<Rendezvous> rendezvous);
 // The program is about to end the communicator. With `abort`, kernels that wait for other ranks give up.
 void remove(Comm comm, bool abort);
 

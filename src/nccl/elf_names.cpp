@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "nccl/front.h"
+#include "nccl/shim.h"
 
 namespace crossrail::nccl {
 namespace {

@@ -43,9 +43,9 @@ Result group_simulate_end(void* facts) {
   return nccl::group_end([facts] { return real().ncclGroupSimulateEnd(facts); });
 }
 
-// The rank comes to the gathering before NCCL is called, in which it waits for the others.
+// The rank comes to the rendezvous before NCCL is called, in which it waits for the others.
 Making making(Comm* comm, const Key& key, const Place& place) {
-  return {comm, key, place.rank, place.size, place.most_ctas, Gathering::come(key, place.size)};
+  return {comm, key, place.rank, place.size, place.most_ctas, Rendezvous::come(key, place.size)};
 }
 
 Result init_rank(Comm* comm, int size, UniqueId id, int rank) {
@@ -63,7 +63,7 @@ Result init_rank_scalable(Comm* comm, int size, int rank, int id_count, UniqueId
   return made_or_keep(std::move(one), real().ncclCommInitRankScalable(comm, size, rank, id_count, ids, config));
 }
 
-// Returns false for a parent that crossrail does not know. Otherwise comes to the gathering of the communicator that all ranks of `parent` make next, or those of one
+// Returns false for a parent that crossrail does not know. Otherwise comes to the rendezvous of the communicator that all ranks of `parent` make next, or those of one
 // colour. All of them count alike. NCCL tells later which ranks it has.
 bool come_as_child(Comm parent, std::uint64_t colour, const Config* config, Making& child) {
   Record* const record = find(parent);
@@ -72,7 +72,7 @@ bool come_as_child(Comm parent, std::uint64_t colour, const Config* config, Maki
   if (record->rank < 0 && real().ncclCommUserRank(parent, &record->rank) != Result::success) return false;
   child.key = record->key.child(++record->children, colour);
   child.most_ctas = most_ctas_of(config, record->most_ctas);
-  if (child.comm != nullptr) child.gathering = Gathering::come(child.key, record->size);
+  if (child.comm != nullptr) child.rendezvous = Rendezvous::come(child.key, record->size);
   return true;
 }
 

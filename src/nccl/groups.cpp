@@ -29,7 +29,7 @@ void take_over(std::vector<Making>& making, Result result) {
   std::sort(making.begin(), making.end(), [](const Making& one, const Making& other) { return one.key < other.key; });
   for (Making& one : making) {
     if (*one.comm == nullptr) continue;
-    Record& record = add({*one.comm, one.key, one.rank, one.size, one.most_ctas}, std::move(one.gathering));
+    Record& record = add({*one.comm, one.key, one.rank, one.size, one.most_ctas}, std::move(one.rendezvous));
     const std::lock_guard lock(record.mutex);
     if (result == Result::success) open(record);
   }

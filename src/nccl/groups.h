@@ -21,7 +21,7 @@ struct Making {
   Key key;
   int rank, size;
   int most_ctas;
-  std::unique_ptr<Gathering> gathering;
+  std::unique_ptr<Rendezvous> rendezvous;
 };
 Result made_or_keep(Making making, Result result);
 

@@ -30,7 +30,7 @@ class WaitingExchange final : public TableExchange {
     constexpr int kLooksAQuestion = 1 << 12;
     for (int looks = 1; !table().all_left() && !given_up_; ++looks) {
       (void)sched_yield();
-      if (looks % kLooksAQuestion == 0) given_up_ = record_.aborted || record_.gathering->some_ended();
+      if (looks % kLooksAQuestion == 0) given_up_ = record_.aborted || record_.rendezvous->some_ended();
     }
   }
   bool given_up() const override { return given_up_; }
@@ -126,24 +126,24 @@ class OwnMemory {
 };
 
 void make_communicator(Record& record) {
-  Gathering& gathering = *record.gathering;
-  if (knows_its_place(record) && record.size > 1 && gathering.come_so_far() == record.size) {
-    OpeningTable table = gathering.table(record.rank, record.size);
+  Rendezvous& rendezvous = *record.rendezvous;
+  if (knows_its_place(record) && record.size > 1 && rendezvous.come_so_far() == record.size) {
+    OpeningTable table = rendezvous.table(record.rank, record.size);
     WaitingExchange exchange(table, record);
     record.communicator = make(record, exchange);
   }
   if (record.communicator == nullptr && record.rank == 0) {
     const char* const forbidden = forbidden_by();
-    log_line(tells(), "NCCL keeps a communicator of %d ranks, of which %d are on this node with crossrail%s%s", record.size, gathering.come_so_far(),
+    log_line(tells(), "NCCL keeps a communicator of %d ranks, of which %d are on this node with crossrail%s%s", record.size, rendezvous.come_so_far(),
              forbidden == nullptr ? "" : ": this is set: ", forbidden == nullptr ? "" : forbidden);
   }
-  record.gathering.reset();
+  record.rendezvous.reset();
 }
 
 }  // namespace
 
 void open(Record& record) {
-  if (record.gathering != nullptr) make_communicator(record);
+  if (record.rendezvous != nullptr) make_communicator(record);
   if (record.communicator == nullptr) return;
   const OwnMemory near(record.handle);
   const Status opened = open_stream_order(*record.communicator, {near.address(), near.address() == nullptr ? std::size_t{0} : 1});

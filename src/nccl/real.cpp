@@ -20,8 +20,8 @@ namespace crossrail::nccl {
 namespace {
 
 constexpr const char* kFile = "libnccl.so.2";
-// A front (nccl/front.h) has this name, and NCCL does not.
-constexpr const char* kOfAFront = "crossrail_nccl_front";
+// A shim (nccl/shim.h) has this name, and NCCL does not.
+constexpr const char* kOfAShim = "crossrail_nccl_shim";
 
 std::atomic<const void*> first_caller{nullptr};
 
@@ -87,7 +87,7 @@ void* load() {
   for (const std::string& file : places()) {
     if (access(file.c_str(), R_OK) != 0) continue;
     void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr && dlsym(library, kOfAFront) == nullptr) {
+    if (library != nullptr && dlsym(library, kOfAShim) == nullptr) {
       log_line(LogLevel::plan, "NCCL is %s", file.c_str());
       return library;
     }

@@ -1,4 +1,4 @@
-// This is where names of a front come at their first call, and what `crossrail run` calls to have a front written.
+// This is where names of a shim come at their first call, and what `crossrail run` calls to have a shim written.
 
 #include <dlfcn.h>
 
@@ -11,7 +11,7 @@
 #include "base/settings.h"
 #include "nccl/calls.h"
 #include "nccl/entry_points.h"
-#include "nccl/front.h"
+#include "nccl/shim.h"
 #include "nccl/real.h"
 
 #define CROSSRAIL_VISIBLE extern "C" __attribute__((visibility("default")))
@@ -19,7 +19,7 @@
 namespace crossrail::nccl {
 namespace {
 
-// The NCCL library that is there now has fewer names than the one for which the front was written, or is not there at all.
+// The NCCL library that is there now has fewer names than the one for which the shim was written, or is not there at all.
 void say_missing() {
   if (first_time("a missing function of NCCL")) log_line(LogLevel::error, "the program calls a function that its NCCL library does not have");
 }
@@ -59,7 +59,7 @@ const Report report;
 }  // namespace crossrail::nccl
 
 extern "C" {
-// Returns where the call goes on, and notes it in the word of the front.
+// Returns where the call goes on, and notes it in the word of the shim.
 __attribute__((used, visibility("hidden"))) void* crossrail_nccl_resolved(const char* name, void** word, const void* caller) {
   crossrail::nccl::asked_by(caller);
   void* const function = crossrail::nccl::function_of(name);
@@ -69,7 +69,7 @@ __attribute__((used, visibility("hidden"))) void* crossrail_nccl_resolved(const 
 }
 
 #ifdef __x86_64__
-// Fronts jump here with r10 and r11 as front.cpp says, and with the arguments of a function of NCCL's in place: pointers, integers and structures in memory.
+// Shims jump here with r10 and r11 as shim.cpp says, and with the arguments of a function of NCCL's in place: pointers, integers and structures in memory.
 asm(R"(
   .text
   .globl crossrail_nccl_resolve
@@ -113,14 +113,14 @@ CROSSRAIL_VISIBLE void crossrail_nccl_counts(std::uint64_t* handled, std::uint64
   *left = crossrail::nccl::counts().left.load();
 }
 
-// Writes a front for the NCCL library in `real` to `path`. Returns null, or a sentence that says why it could not.
-CROSSRAIL_VISIBLE const char* crossrail_nccl_write_front(const char* real, const char* path) {
+// Writes a shim for the NCCL library in `real` to `path`. Returns null, or a sentence that says why it could not.
+CROSSRAIL_VISIBLE const char* crossrail_nccl_write_shim(const char* real, const char* path) {
   static thread_local std::string wrong;
   Dl_info here{};
   std::vector<std::string> names;
   crossrail::Status status = crossrail::nccl::read_names(real, names);
-  if (status.ok() && dladdr(reinterpret_cast<const void*>(&crossrail_nccl_write_front), &here) == 0) status = crossrail::failed(crossrail::Code::system, "this library has no path");
-  if (status.ok()) status = crossrail::nccl::write_front(path, here.dli_fname, names);
+  if (status.ok() && dladdr(reinterpret_cast<const void*>(&crossrail_nccl_write_shim), &here) == 0) status = crossrail::failed(crossrail::Code::system, "this library has no path");
+  if (status.ok()) status = crossrail::nccl::write_shim(path, here.dli_fname, names);
   if (status.ok()) return nullptr;
   wrong = status.what;
   return wrong.c_str();

@@ -1,7 +1,7 @@
-// Processes that call NCCL without MPI, on a device that is made of host memory, with crossrail's front before a library that stands in for NCCL.
+// Processes that call NCCL without MPI, on a device that is made of host memory, with crossrail's shim before a library that stands in for NCCL.
 //
-//   nccl_ranks FRONT SCENARIO RANKS           starts the ranks, each with FRONT preloaded
-//   nccl_ranks FRONT SCENARIO RANKS RANK ID   is one of them
+//   nccl_ranks SHIM SCENARIO RANKS           starts the ranks, each with SHIM preloaded
+//   nccl_ranks SHIM SCENARIO RANKS RANK ID   is one of them
 
 #include <dlfcn.h>
 #include <fcntl.h>

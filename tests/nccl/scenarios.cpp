@@ -241,12 +241,12 @@ void nothing_handled(Rank& rank) {
   end(rank, team);
 }
 
-// The front stands where a program expects NCCL, and has NCCL's names and no others.
+// The shim stands where a program expects NCCL, and has NCCL's names and no others.
 void names(Rank& rank) {
   void* const opened = dlopen("libnccl.so.2", RTLD_NOW);
   check(rank, opened != nullptr, "no library of NCCL's name");
   check(rank, dlsym(opened, "ncclAllReduce") == dlsym(RTLD_DEFAULT, "ncclAllReduce"), "another ncclAllReduce");
-  check(rank, dlsym(opened, "crossrail_nccl_front") != nullptr, "it is no front");
+  check(rank, dlsym(opened, "crossrail_nccl_shim") != nullptr, "it is no shim");
   check(rank, dlsym(opened, "ncclCommRevoke") == nullptr, "a name that the library does not have");
   int version = 0;
   check(rank, ncclGetVersion(&version) == ncclSuccess && version == 22800, "the version", version);

@@ -1,4 +1,4 @@
-"""'crossrail run --nccl' and 'crossrail lib --nccl': which NCCL a program loads, and the front that is written for it."""
+"""'crossrail run --nccl' and 'crossrail lib --nccl': which NCCL a program loads, and the shim that is written for it."""
 
 import os
 import platform
@@ -33,27 +33,27 @@ def pretended(tmp_path, monkeypatch):
 
 @needs_library
 def test_a_front_has_the_names_of_the_library_and_its_functions(pretended, tmp_path):
-    front = nccl.front_of(nccl.find_nccl("python3"))
-    assert front.name == nccl.FILE and str(front).startswith(str(tmp_path / "cache"))
+    shim = nccl.shim_of(nccl.find_nccl("python3"))
+    assert shim.name == nccl.FILE and str(shim).startswith(str(tmp_path / "cache"))
     words = f"import ctypes; h = ctypes.CDLL('{nccl.FILE}'); print(h.ncclOne(), h.pncclTwo(), hasattr(h, 'ncclHidden'), hasattr(h, 'data'), hasattr(h, 'ncclThree'))"
-    done = subprocess.run([sys.executable, "-c", words], env={**os.environ, "LD_PRELOAD": str(front)}, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run([sys.executable, "-c", words], env={**os.environ, "LD_PRELOAD": str(shim)}, stdout=subprocess.PIPE, check=True)
     assert done.stdout.decode().split() == ["1", "2", "False", "False", "False"]
 
 
 @needs_library
 def test_a_front_is_kept_until_its_library_changes(pretended):
-    first = nccl.front_of(pretended)
+    first = nccl.shim_of(pretended)
     made = first.stat().st_mtime_ns
-    assert nccl.front_of(pretended) == first and first.stat().st_mtime_ns == made
+    assert nccl.shim_of(pretended) == first and first.stat().st_mtime_ns == made
     os.utime(pretended, ns=(1, 1))
-    assert nccl.front_of(pretended) != first
+    assert nccl.shim_of(pretended) != first
 
 
 @needs_library
 def test_what_is_no_library_is_refused(pretended):
     pretended.write_text("no library")
     with pytest.raises(CliError, match="is no shared library of 64 bits"):
-        nccl.front_of(pretended)
+        nccl.shim_of(pretended)
 
 
 @needs_library

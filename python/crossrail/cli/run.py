@@ -15,7 +15,7 @@ from crossrail.errors import CliError
 from crossrail.jobs import RunChoice, prepare, resolve_flavour
 from crossrail.launchers import MOST_RANKS, Job, command_line, preload_value
 from crossrail.mps import mps_of
-from crossrail.nccl import find_nccl, front_of, nccl_environment, path_of
+from crossrail.nccl import find_nccl, shim_of, nccl_environment, path_of
 from crossrail.outputs import check_files
 from crossrail.places import preload_library
 from crossrail.report.reported_run import ReportChoice, run_here, run_with_report
@@ -168,7 +168,7 @@ def lib_command(
     if nccl:
         if not program or flavour:
             raise CliError("Which NCCL? Name the program, or the Python that runs it: crossrail lib --nccl python3.")
-        typer.echo(front_of(find_nccl(program)))
+        typer.echo(shim_of(find_nccl(program)))
         return
     if not program and not flavour:
         raise CliError("Which MPI? Name a program, crossrail lib ./app, or a flavour, crossrail lib --mpi openmpi.")

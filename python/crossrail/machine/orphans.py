@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Iterator, List
 
-NAME = re.compile(r"crossrail\.[0-9a-f]{16}$")
+NAME = re.compile(r"crossrail\.([0-9a-f]{16}|nccl\.[0-9a-f]{32})$")
 AGE_S = 600.0  # opening takes seconds; processes of other containers cannot be seen
 
 

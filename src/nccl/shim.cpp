@@ -1,4 +1,4 @@
-#include "nccl/front.h"
+#include "nccl/shim.h"
 
 #include <elf.h>
 #include <sys/stat.h>
@@ -17,16 +17,16 @@ namespace {
 //
 //   headers | symbols | texts | hash | relocations | code || dynamic section | word of the resolver | a word for each name
 constexpr std::uint64_t kSegmentBytes = 0x10000;  // Both begin at a multiple of it, which is one of every size of pages.
-constexpr std::uint32_t kResolver = 1, kFront = 2, kFirstName = 3;  // They are numbers of symbols.
+constexpr std::uint32_t kResolver = 1, kShim = 2, kFirstName = 3;  // They are numbers of symbols.
 constexpr std::size_t kProgramHeaders = 4;
 constexpr std::size_t kEntryBytes = 16, kCodeBytes = 48;  // What a name's code begins with, and all of it.
 
-class Front {
+class Shim {
  public:
-  Front(const std::string& needed, const std::vector<std::string>& names) : names_(names) {
+  Shim(const std::string& needed, const std::vector<std::string>& names) : names_(names) {
     needed_ = text(needed);
     soname_ = text("libnccl.so.2");
-    for (const char* const name : {"", "crossrail_nccl_resolve", "crossrail_nccl_front"}) symbol_names_.push_back(text(name));
+    for (const char* const name : {"", "crossrail_nccl_resolve", "crossrail_nccl_shim"}) symbol_names_.push_back(text(name));
     for (const std::string& name : names) symbol_names_.push_back(text(name));
     lay_out();
     add_symbols();
@@ -86,7 +86,7 @@ class Front {
   }
   void add_symbols() {
     add_symbol(kResolver, STT_FUNC, 0, 0);
-    add_symbol(kFront, STT_OBJECT, resolver_, sizeof(std::uint64_t));
+    add_symbol(kShim, STT_OBJECT, resolver_, sizeof(std::uint64_t));
     for (std::size_t name = 0; name < names_.size(); ++name) add_symbol(kFirstName + name, STT_FUNC, code_of(name), kCodeBytes);
   }
 
@@ -104,7 +104,7 @@ class Front {
     const std::size_t count = symbol_count();
     std::vector<std::uint32_t> words(hash_words(count));
     words[0] = words[1] = static_cast<std::uint32_t>(count);
-    for (std::size_t number = kFront; number < count; ++number) {
+    for (std::size_t number = kShim; number < count; ++number) {
       std::uint32_t& first = words[2 + hash_of(texts_.data() + symbol_names_[number]) % count];
       words[2 + count + number] = first;
       first = static_cast<std::uint32_t>(number);
@@ -191,13 +191,13 @@ class Front {
 
 }  // namespace
 
-// Another process may write the same front, or use it, at the same time.
-Status write_front(const std::string& path, const std::string& needed, const std::vector<std::string>& names) {
+// Another process may write the same shim, or use it, at the same time.
+Status write_shim(const std::string& path, const std::string& needed, const std::vector<std::string>& names) {
 #ifdef __x86_64__
-  const Front front(needed, names);
+  const Shim shim(needed, names);
   const std::string fresh = path + "." + std::to_string(getpid());
   std::ofstream stream(fresh, std::ios::binary | std::ios::trunc);
-  stream.write(reinterpret_cast<const char*>(front.bytes().data()), static_cast<std::streamsize>(front.bytes().size()));
+  stream.write(reinterpret_cast<const char*>(shim.bytes().data()), static_cast<std::streamsize>(shim.bytes().size()));
   stream.close();
   const bool written = stream && chmod(fresh.c_str(), 0755) == 0 && std::rename(fresh.c_str(), path.c_str()) == 0;
   if (!written) (void)std::remove(fresh.c_str());

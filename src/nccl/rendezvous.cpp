@@ -1,4 +1,4 @@
-#include "nccl/gathering.h"
+#include "nccl/rendezvous.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -38,20 +38,20 @@ Key Key::child(std::uint64_t number, std::uint64_t colour) const {
   return key_of(all, sizeof all);
 }
 
-std::unique_ptr<Gathering> Gathering::come(const Key& key, int most_ranks) {
+std::unique_ptr<Rendezvous> Rendezvous::come(const Key& key, int most_ranks) {
   char name[64];
   std::snprintf(name, sizeof name, "/crossrail.nccl.%016llx%016llx", static_cast<unsigned long long>(key.words[0]), static_cast<unsigned long long>(key.words[1]));
   std::byte* const memory = map(name, bytes(most_ranks));
   if (memory == nullptr) return nullptr;
-  std::unique_ptr<Gathering> gathering(new Gathering(memory, most_ranks, name));
-  const std::uint32_t number = gathering->head().come.fetch_add(1);
+  std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(memory, most_ranks, name));
+  const std::uint32_t number = rendezvous->head().come.fetch_add(1);
   if (number >= static_cast<std::uint32_t>(most_ranks)) return nullptr;  // Others use the same name, so that nobody handles the communicator.
-  gathering->head().processes[number].pid_space = own_pid_space();
-  gathering->head().processes[number].pid = getpid();
-  return gathering;
+  rendezvous->head().processes[number].pid_space = own_pid_space();
+  rendezvous->head().processes[number].pid = getpid();
+  return rendezvous;
 }
 
-bool Gathering::some_ended() const {
+bool Rendezvous::some_ended() const {
   for (int number = 0; number < most_; ++number) {
     const Process& one = head().processes[number];
     const auto pid = static_cast<int>(one.pid.load());
@@ -60,12 +60,12 @@ bool Gathering::some_ended() const {
   return false;
 }
 
-void Gathering::close() {
+void Rendezvous::close() {
   if (!name_.empty()) (void)shm_unlink(name_.c_str());
   name_.clear();
 }
 
-Gathering::~Gathering() {
+Rendezvous::~Rendezvous() {
   close();
   (void)munmap(memory_, bytes(most_));
 }

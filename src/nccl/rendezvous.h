@@ -1,4 +1,4 @@
-// A Gathering is where the ranks of a node that are about to make an NCCL communicator find each other, without MPI and without NCCL's help.
+// A Rendezvous is where the ranks of a node that are about to make an NCCL communicator find each other, without MPI and without NCCL's help.
 //
 // Every rank comes before it calls NCCL, and NCCL makes a communicator only when all its ranks have called. So a rank that has the communicator knows: if as many
 // ranks have come here as it has, all of them are on this node and have crossrail. Otherwise some are not, and NCCL keeps the communicator for itself.
@@ -29,14 +29,14 @@ struct Key {
 };
 Key key_of(const void* bytes, std::size_t count);
 
-class Gathering {
+class Rendezvous {
  public:
-  // Comes to the gathering of a communicator that has at most so many ranks. It returns null if there is no memory for it: then this rank does not come, and the
+  // Comes to the rendezvous of a communicator that has at most so many ranks. It returns null if there is no memory for it: then this rank does not come, and the
   // others see that.
-  static std::unique_ptr<Gathering> come(const Key& key, int most_ranks);
-  ~Gathering();
-  Gathering(const Gathering&) = delete;
-  Gathering& operator=(const Gathering&) = delete;
+  static std::unique_ptr<Rendezvous> come(const Key& key, int most_ranks);
+  ~Rendezvous();
+  Rendezvous(const Rendezvous&) = delete;
+  Rendezvous& operator=(const Rendezvous&) = delete;
 
   int come_so_far() const { return static_cast<int>(head().come.load()); }
   // Returns whether the process of some rank that has come is known to have ended.
@@ -57,7 +57,7 @@ class Gathering {
   };
   static std::size_t head_bytes(int ranks) { return round_up(sizeof(Head) + static_cast<std::size_t>(ranks) * sizeof(Process), kCacheLineBytes); }
   static std::size_t bytes(int ranks) { return head_bytes(ranks) + OpeningTable::bytes(ranks); }
-  Gathering(std::byte* memory, int most, std::string name) : memory_(memory), most_(most), name_(std::move(name)) {}
+  Rendezvous(std::byte* memory, int most, std::string name) : memory_(memory), most_(most), name_(std::move(name)) {}
   Head& head() const { return *reinterpret_cast<Head*>(memory_); }
 
   std::byte* memory_;
