@@ -1,60 +1,14 @@
-#include "tests/nccl/scenarios.h"
-
 #include <dirent.h>
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <deque>
-#include <numeric>
 #include <string>
-#include <thread>
+#include <vector>
 
-#include "tests/nccl/case.h"
+#include "tests/nccl/team.h"
 
 namespace nccl_tests {
-namespace {
-
-using namespace std::chrono_literals;
-
-Team world(Rank& rank) {
-  Team team;
-  team.rank = rank.rank;
-  team.members.resize(static_cast<std::size_t>(rank.size));
-  std::iota(team.members.begin(), team.members.end(), 0);
-  check(rank, ncclCommInitRank(&team.comm, rank.size, rank.id, rank.rank) == ncclSuccess, "ncclCommInitRank");
-  return team;
-}
-
-struct Counts {
-  std::uint64_t handled = 0, left = 0;
-};
-Counts counts() {
-  const auto ask = reinterpret_cast<void (*)(std::uint64_t*, std::uint64_t*)>(dlsym(RTLD_DEFAULT, "crossrail_nccl_counts"));
-  Counts all;
-  if (ask != nullptr) ask(&all.handled, &all.left);
-  return all;
-}
-
-void end(Rank& rank, const Team& team) { check(rank, ncclCommDestroy(team.comm) == ncclSuccess, "ncclCommDestroy"); }
-
-// A file says to other ranks that this one has come so far.
-std::string sign(const Rank& rank, const char* of_what) { return "/tmp" + std::string(rank.id.internal) + "." + of_what; }
-void give_sign(const Rank& rank, const char* of_what) { std::fclose(std::fopen(sign(rank, of_what).c_str(), "w")); }
-bool await_sign(const Rank& rank, const char* of_what) {
-  for (int looks = 0; looks < 20000; ++looks) {
-    if (access(sign(rank, of_what).c_str(), F_OK) == 0) return true;
-    std::this_thread::sleep_for(1ms);
-  }
-  return false;
-}
-
-void one_sum(Rank& rank, const Team& team, std::uint32_t number, void* stream = nullptr) {
-  Case one(Kind::all_reduce, 100, false, number);
-  check_call(rank, team, one, stream);
-}
-
-}  // namespace
 
 // Small calls are handled, and long ones and averages left to NCCL.
 void all_collectives(Rank& rank) {
@@ -184,61 +138,6 @@ void shrink(Rank& rank) {
   check(rank, counts().left == 0, "calls left to NCCL", static_cast<long>(counts().left));
   end(rank, rest);
   end(rank, all);
-}
-
-// Rank 0 does not make the call. The others abort the communicator, and their streams go on.
-void abort_one(Rank& rank) {
-  const Team team = world(rank);
-  one_sum(rank, team, 1);
-  if (rank.rank == 0) {
-    std::this_thread::sleep_for(500ms);
-  } else {
-    Case one(Kind::all_reduce, 100, false, 2);
-    check(rank, one.call(team, nullptr) == ncclSuccess, "a call has failed");
-    std::this_thread::sleep_for(200ms);
-    check(rank, ncclCommAbort(team.comm) == ncclSuccess, "ncclCommAbort");
-    host_device_wait(nullptr);
-    return;
-  }
-  check(rank, ncclCommAbort(team.comm) == ncclSuccess, "ncclCommAbort");
-}
-
-// The last rank ends after its first call. The others hear of it.
-void one_is_killed(Rank& rank) {
-  const Team team = world(rank);
-  one_sum(rank, team, 1);
-  if (rank.rank == rank.size - 1) _exit(kKilled);
-  Case one(Kind::all_reduce, 100, false, 2);
-  (void)one.call(team, nullptr);  // It may be known already.
-  ncclResult_t error = ncclSuccess;
-  for (int looks = 0; looks < 10000 && error == ncclSuccess; ++looks) {
-    check(rank, ncclCommGetAsyncError(team.comm, &error) == ncclSuccess, "ncclCommGetAsyncError");
-    std::this_thread::sleep_for(1ms);
-  }
-  check(rank, error == ncclRemoteError, "nobody says that a rank has ended", error);
-  check(rank, ncclCommAbort(team.comm) == ncclSuccess, "ncclCommAbort");
-  host_device_wait(nullptr);
-}
-
-void one_is_late(Rank& rank) {
-  const Team team = world(rank);
-  for (std::uint32_t number = 1; number < 4; ++number) {
-    if (rank.rank == 1) std::this_thread::sleep_for(1500ms);
-    one_sum(rank, team, number);
-  }
-  check(rank, counts().handled == 3, "calls handled", static_cast<long>(counts().handled));
-  end(rank, team);
-}
-
-void nothing_handled(Rank& rank) {
-  const Team team = world(rank);
-  std::uint32_t number = 0;
-  for (const Kind kind : kKinds) {
-    Case one(kind, 100, false, ++number);
-    check_call(rank, team, one, nullptr);
-  }
-  check(rank, counts().handled == 0, "calls handled", static_cast<long>(counts().handled));
-  end(rank, team);
 }
 
 // The shim stands where a program expects NCCL, and has NCCL's names and no others.

@@ -23,6 +23,9 @@ void abort_one(Rank& rank);
 void one_is_killed(Rank& rank);
 void one_is_late(Rank& rank);
 void nothing_handled(Rank& rank);
+void one_forbids(Rank& rank);
+void two_ranks_a_process(Rank& rank);
+void end_at_once(Rank& rank);
 void names(Rank& rank);
 void many_communicators(Rank& rank);
 

@@ -1,0 +1,56 @@
+// What the scenarios have in common.
+#pragma once
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <numeric>
+#include <string>
+#include <thread>
+
+#include "tests/nccl/case.h"
+
+namespace nccl_tests {
+
+using namespace std::chrono_literals;
+
+inline Team world(Rank& rank) {
+  Team team;
+  team.rank = rank.rank;
+  team.members.resize(static_cast<std::size_t>(rank.size));
+  std::iota(team.members.begin(), team.members.end(), 0);
+  check(rank, ncclCommInitRank(&team.comm, rank.size, rank.id, rank.rank) == ncclSuccess, "ncclCommInitRank");
+  return team;
+}
+
+struct Counts {
+  std::uint64_t handled = 0, left = 0;
+};
+inline Counts counts() {
+  const auto ask = reinterpret_cast<void (*)(std::uint64_t*, std::uint64_t*)>(dlsym(RTLD_DEFAULT, "crossrail_nccl_counts"));
+  Counts all;
+  if (ask != nullptr) ask(&all.handled, &all.left);
+  return all;
+}
+
+inline void end(Rank& rank, const Team& team) { check(rank, ncclCommDestroy(team.comm) == ncclSuccess, "ncclCommDestroy"); }
+
+// A file says to other ranks that this one has come so far.
+inline std::string sign(const Rank& rank, const char* of_what) { return "/tmp" + std::string(rank.id.internal) + "." + of_what; }
+inline void give_sign(const Rank& rank, const char* of_what) { std::fclose(std::fopen(sign(rank, of_what).c_str(), "w")); }
+inline bool await_sign(const Rank& rank, const char* of_what) {
+  for (int looks = 0; looks < 20000; ++looks) {
+    if (access(sign(rank, of_what).c_str(), F_OK) == 0) return true;
+    std::this_thread::sleep_for(1ms);
+  }
+  return false;
+}
+
+inline void one_sum(Rank& rank, const Team& team, std::uint32_t number, void* stream = nullptr) {
+  Case one(Kind::all_reduce, 100, false, number);
+  check_call(rank, team, one, stream);
+}
+
+}  // namespace nccl_tests
