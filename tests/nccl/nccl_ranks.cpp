@@ -1,7 +1,7 @@
 // Processes that call NCCL without MPI, on a device that is made of host memory, with crossrail's shim before a library that stands in for NCCL.
 //
 //   nccl_ranks SHIM SCENARIO RANKS           starts the ranks, each with SHIM preloaded
-//   nccl_ranks SHIM SCENARIO RANKS RANK ID   is one of them
+//   nccl_ranks SHIM SCENARIO RANKS RANK ID   is one of them; ID is NCCL's unique id in hexadecimal digits
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -32,6 +32,22 @@ constexpr Scenario kScenarios[] = {
     {"ended", nccl_tests::end_at_once},
 };
 
+std::string digits_of(const ncclUniqueId& id) {
+  std::string digits;
+  for (const char byte : id.internal) {
+    char two[3];
+    std::snprintf(two, sizeof two, "%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+    digits += two;
+  }
+  return digits;
+}
+
+void read_id(const std::string& digits, ncclUniqueId& id) {
+  for (std::size_t at = 0; at < sizeof id.internal && 2 * at + 2 <= digits.size(); ++at) {
+    id.internal[at] = static_cast<char>(std::stoi(digits.substr(2 * at, 2), nullptr, 16));
+  }
+}
+
 int run_rank(const char* scenario, Rank& rank) {
   for (const Scenario& one : kScenarios) {
     if (std::strcmp(one.name, scenario) != 0) continue;
@@ -55,18 +71,19 @@ pid_t start(char** words, int rank, const std::string& id) {
   _exit(127);
 }
 
-// The rank that a scenario kills ends with kKilled.
+// The rank that a scenario kills ends with kKilled, and all end with kSkipped where there is no GPU.
 int start_all(char** words) {
   const int ranks = std::atoi(words[3]);
   ncclUniqueId id{};
   if (ncclGetUniqueId(&id) != ncclSuccess) return 2;
   std::vector<pid_t> children;
-  for (int rank = 0; rank < ranks; ++rank) children.push_back(start(words, rank, id.internal));
+  for (int rank = 0; rank < ranks; ++rank) children.push_back(start(words, rank, digits_of(id)));
   int failed = 0;
   for (const pid_t child : children) {
     int status = 0;
     (void)waitpid(child, &status, 0);
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    if (code == nccl_tests::kSkipped) return code;
     failed += code == 0 || code == nccl_tests::kKilled ? 0 : 1;
   }
   std::printf("%s\n", failed == 0 ? "PASS" : "FAIL");
@@ -82,6 +99,7 @@ int main(int argc, char** argv) {
   Rank rank;
   rank.size = std::atoi(argv[3]);
   rank.rank = std::atoi(argv[4]);
-  std::snprintf(rank.id.internal, sizeof rank.id.internal, "%s", argv[5]);
+  read_id(argv[5], rank.id);
+  rank.job = std::string(argv[5]).substr(0, 40);
   return run_rank(argv[2], rank);
 }

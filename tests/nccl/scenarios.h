@@ -1,17 +1,23 @@
 // What the ranks of nccl_ranks do.
 #pragma once
 
+#include <string>
+
 #include "tests/nccl/nccl.h"
 
 namespace nccl_tests {
 
-constexpr int kKilled = 42;
+constexpr int kKilled = 42, kSkipped = 77;
 
 struct Rank {
   int rank = 0, size = 0;
   ncclUniqueId id{};
+  std::string job;  // No other job has this name.
   int wrong = 0;
 };
+
+// Takes a device for a rank of this process. It returns false if there is none.
+bool use_device(int rank);
 
 void all_collectives(Rank& rank);
 void run_ahead(Rank& rank);

@@ -17,7 +17,12 @@
 #include <vector>
 
 #include "tests/nccl/nccl.h"
+#include "tests/nccl/scenarios.h"
 #include "virtual_world/host_device.h"
+
+namespace nccl_tests {
+bool use_device(int) { return true; }
+}  // namespace nccl_tests
 
 extern "C" int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data);
 

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -17,6 +18,10 @@ namespace nccl_tests {
 using namespace std::chrono_literals;
 
 inline Team world(Rank& rank) {
+  if (!use_device(rank.rank)) {
+    std::printf("skipped: no GPU\n");
+    std::exit(kSkipped);
+  }
   Team team;
   team.rank = rank.rank;
   team.members.resize(static_cast<std::size_t>(rank.size));
@@ -38,7 +43,7 @@ inline Counts counts() {
 inline void end(Rank& rank, const Team& team) { check(rank, ncclCommDestroy(team.comm) == ncclSuccess, "ncclCommDestroy"); }
 
 // A file says to other ranks that this one has come so far.
-inline std::string sign(const Rank& rank, const char* of_what) { return "/tmp" + std::string(rank.id.internal) + "." + of_what; }
+inline std::string sign(const Rank& rank, const char* of_what) { return "/tmp/nccl_ranks." + rank.job + "." + of_what; }
 inline void give_sign(const Rank& rank, const char* of_what) { std::fclose(std::fopen(sign(rank, of_what).c_str(), "w")); }
 inline bool await_sign(const Rank& rank, const char* of_what) {
   for (int looks = 0; looks < 20000; ++looks) {
