@@ -106,6 +106,10 @@ int crossrail_last_traffic(crossrail_traffic *traffic);
  * their phases. Returns 0, or 1 where no report is written. */
 int crossrail_write_report(void);
 
+/* How many of NCCL's collectives this process has made by crossrail so far, and how many of those that crossrail may handle were left to NCCL.
+ * It is in libcrossrail_nccl.so, which `crossrail run --nccl` brings into a program: look it up with dlsym(RTLD_DEFAULT, ...). */
+void crossrail_nccl_counts(uint64_t *handled, uint64_t *left);
+
 /* For programs that have included mpi.h before this file. */
 #ifdef MPI_VERSION
 /* MPI_Alltoall in the order of `stream` (a cudaStream_t or hipStream_t; NULL is the default stream, not the
@@ -118,9 +122,9 @@ int crossrail_write_report(void);
  * The other ranks keep a call's buffers mapped until the program frees them, 4032 allocations of each rank at most (CROSSRAIL_DEVICE_BUFFERS);
  * a call with one more is refused. Calls on one communicator must be ordered by the program if they use several streams.
  *
- * A communicator's first such call waits until all ranks have made it. Later ones do so only where other ranks must map the buffers, not where data
- * go by packets (ll128, ll_one_shot, ll128_one_shot, packet). By the default table, up to eight GPUs on NVLink exchange blocks of up to 1 MiB by packets, and combine
- * up to 64 KiB by them, two of them up to 512 KiB.
+ * A communicator's first such call waits until all ranks have made it. Later ones do so only where other ranks must map the buffers, not where
+ * data go by packets (ll128, ll_one_shot, ll128_one_shot, packet). By the default table, up to eight GPUs on NVLink exchange blocks of up to
+ * 1 MiB by packets and combine up to 64 KiB by them, two GPUs up to 512 KiB.
  *
  * Returns MPI_SUCCESS, or an error code, without raising an error, after saying why on standard error. Nothing is then enqueued. A call that
  * waits for other ranks is refused on all of them alike. One that does not is refused on the ranks that cannot make it: the others wait for them

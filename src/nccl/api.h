@@ -1,5 +1,5 @@
-// This is what crossrail knows of NCCL's C interface (nccl.h, versions 2.18 to 2.32), so that it is built where NCCL is not. Handles are opaque, and what crossrail
-// only passes on has no type here.
+// This is what crossrail knows of NCCL's C interface (nccl.h, versions 2.18 to 2.32), so that it is built where NCCL is not. Handles are opaque, and
+// what crossrail only passes on has no type here.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,8 @@ namespace {
 
 constexpr Element kElements[] = {Element::int8,    Element::uint8,   Element::int32,    Element::uint32,      Element::int64,      Element::uint64,
                                  Element::float16, Element::float32, Element::float64,  Element::bfloat16,    Element::float8_e4m3, Element::float8_e5m2};
-constexpr crossrail::Operation kOperations[] = {crossrail::Operation::sum, crossrail::Operation::product, crossrail::Operation::maximum, crossrail::Operation::minimum};
+using OfElements = crossrail::Operation;
+constexpr OfElements kOperations[] = {OfElements::sum, OfElements::product, OfElements::maximum, OfElements::minimum};
 
 // NCCL lets kernels touch what the program passes, so it is not looked at.
 class ReachableBuffers final : public UserBuffers {
@@ -61,7 +62,8 @@ Buffers buffers_of(const Call& call, const Record& record, std::size_t block_byt
   return {send, recv};
 }
 
-// Returns whether crossrail handles the call, which is the same on all ranks: NCCL, too, wants a call to be captured on all of them or on none. The record's mutex is held.
+// Returns whether crossrail handles the call, which is the same on all ranks: NCCL, too, wants a call to be captured on all of them or on none. The
+// record's mutex is held.
 bool handles(Record& record, const Call& call, Shape& shape) {
   if (!shape_of(call, shape) || is_captured(call.stream)) return false;
   ++record.calls;

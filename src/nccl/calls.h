@@ -23,8 +23,8 @@ struct Call {
 
 // Makes a call that is in no group.
 Result make(const Call& call);
-// Makes the calls of a group that NCCL has still open. All ranks come to the same order of those that crossrail handles, whatever the order in which their programs
-// have named different communicators.
+// Makes the calls of a group that NCCL has still open. All ranks come to the same order of those that crossrail handles, whatever the order in which
+// their programs have named different communicators.
 Result make_all(std::span<Call> calls);
 
 // These count the calls of this process.

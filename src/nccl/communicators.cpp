@@ -28,8 +28,8 @@ struct Last {
 };
 thread_local Last last;
 
-// Kernels may still be waiting for other ranks when the program ends a communicator, and nobody waits for them. So what they use goes when they have ended. The
-// mutex of a record is held.
+// Kernels may still be waiting for other ranks when the program ends a communicator, and nobody waits for them. So what they use goes when they have
+// ended. The mutex of a record is held.
 bool close_if_over(Record& record) {
   if (!record.turns.is_over()) return false;
   record.communicator.reset();

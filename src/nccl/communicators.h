@@ -1,7 +1,8 @@
 // What crossrail remembers of NCCL's communicators.
 //
-// A communicator is known from the time on when NCCL has made it. Then crossrail opens one of its own for it, so that no later call waits for other ranks on
-// the host. If NCCL is not done with it yet (communicators that are not blocking), or that fails, all ranks try at their calls 1, 2, 4, 8, ... that crossrail might handle.
+// A communicator is known from the time on when NCCL has made it. Then crossrail opens one of its own for it, so that no later call waits for other
+// ranks on the host. If NCCL is not done with it yet (communicators that are not blocking), or that fails, all ranks try at their calls 1, 2, 4, 8,
+// ... that crossrail might handle.
 #pragma once
 
 #include <atomic>

@@ -63,8 +63,8 @@ Result init_rank_scalable(Comm* comm, int size, int rank, int id_count, UniqueId
   return made_or_keep(std::move(one), real().ncclCommInitRankScalable(comm, size, rank, id_count, ids, config));
 }
 
-// Returns false for a parent that crossrail does not know. Otherwise comes to the rendezvous of the communicator that all ranks of `parent` make next, or those of one
-// colour. All of them count alike. NCCL tells later which ranks it has.
+// Returns false for a parent that crossrail does not know. Otherwise comes to the rendezvous of the communicator that all ranks of `parent` make
+// next, or those of one colour. All of them count alike. NCCL tells later which ranks it has.
 bool come_as_child(Comm parent, std::uint64_t colour, const Config* config, Making& child) {
   Record* const record = find(parent);
   if (record == nullptr) return false;

@@ -1,5 +1,5 @@
-// Groups of NCCL's calls. NCCL makes what is in a group when the outermost one ends, and so does crossrail with the calls that it may handle. The others go to NCCL at
-// once, in the group that it has open.
+// Groups of NCCL's calls. NCCL makes what is in a group when the outermost one ends, and so does crossrail with the calls that it may handle. The
+// others go to NCCL at once, in the group that it has open.
 #pragma once
 
 #include <functional>

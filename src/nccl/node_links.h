@@ -1,4 +1,5 @@
-// NodeLinks are Links between ranks of one node that share a segment and nothing else. They carry no messages, so only algorithms on devices run over them.
+// NodeLinks are Links between ranks of one node that share a segment and nothing else. They carry no messages, so only algorithms on devices run over
+// them.
 #pragma once
 
 #include <vector>

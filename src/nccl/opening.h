@@ -5,7 +5,8 @@
 
 namespace crossrail::nccl {
 
-// All ranks come here alike. The record's mutex is held. Afterwards the record says whether it is open, on all ranks alike. If it is not, they may try again.
+// All ranks come here alike. The record's mutex is held. Afterwards the record says whether it is open, on all ranks alike. If it is not, they may
+// try again.
 void open(Record& record);
 
 }  // namespace crossrail::nccl

@@ -1,11 +1,11 @@
 // A Rendezvous is where the ranks of a node that are about to make an NCCL communicator find each other, without MPI and without NCCL's help.
 //
-// Every rank comes before it calls NCCL, and NCCL makes a communicator only when all its ranks have called. So a rank that has the communicator knows: if as many
-// ranks have come here as it has, all of them are on this node and have crossrail. Otherwise some are not, and NCCL keeps the communicator for itself.
-// All ranks see the same number.
+// Every rank comes before it calls NCCL, and NCCL makes a communicator only when all its ranks have called. So a rank that has the communicator
+// knows: if as many ranks have come here as it has, all of them are on this node and have crossrail. Otherwise some are not, and NCCL keeps the
+// communicator for itself. All ranks see the same number.
 //
-// Its memory has a name of /dev/shm that follows from what all ranks pass to NCCL: the unique id or, for a communicator that is made from another one, the
-// key of that one. The name goes as soon as all have come.
+// Its memory has a name of /dev/shm that follows from what all ranks pass to NCCL: the unique id or, for a communicator that is made from another
+// one, the key of that one. The name goes as soon as all have come.
 #pragma once
 
 #include <atomic>
@@ -31,8 +31,8 @@ Key key_of(const void* bytes, std::size_t count);
 
 class Rendezvous {
  public:
-  // Comes to the rendezvous of a communicator that has at most so many ranks. It returns null if there is no memory for it: then this rank does not come, and the
-  // others see that.
+  // Comes to the rendezvous of a communicator that has at most so many ranks. It returns null if there is no memory for it: then this rank does not
+  // come, and the others see that.
   static std::unique_ptr<Rendezvous> come(const Key& key, int most_ranks);
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "crossrail/crossrail.h"
 #include "nccl/calls.h"
 #include "nccl/entry_points.h"
 #include "nccl/shim.h"
@@ -48,8 +49,8 @@ struct Report {
   ~Report() {
     const std::uint64_t handled = counts().handled.load(), left = counts().left.load();
     if (handled + left > 0) {
-      log_line(LogLevel::plan, "of NCCL's collectives that this process has called, crossrail has handled %llu and left %llu to NCCL", static_cast<unsigned long long>(handled),
-               static_cast<unsigned long long>(left));
+      log_line(LogLevel::plan, "of NCCL's collectives that this process has called, crossrail has handled %llu and left %llu to NCCL",
+               static_cast<unsigned long long>(handled), static_cast<unsigned long long>(left));
     }
   }
 };
@@ -69,7 +70,8 @@ __attribute__((used, visibility("hidden"))) void* crossrail_nccl_resolved(const 
 }
 
 #ifdef __x86_64__
-// Shims jump here with r10 and r11 as shim.cpp says, and with the arguments of a function of NCCL's in place: pointers, integers and structures in memory.
+// Shims jump here with r10 and r11 as shim.cpp says, and with the arguments of a function of NCCL's in place: pointers, integers and structures in
+// memory.
 asm(R"(
   .text
   .globl crossrail_nccl_resolve
@@ -107,7 +109,6 @@ crossrail_nccl_resolve:
 )");
 #endif
 
-// Tells how many of NCCL's collectives this process has made so far by crossrail, and how many of those that crossrail may handle were left to NCCL.
 CROSSRAIL_VISIBLE void crossrail_nccl_counts(std::uint64_t* handled, std::uint64_t* left) {
   *handled = crossrail::nccl::counts().handled.load();
   *left = crossrail::nccl::counts().left.load();
@@ -119,7 +120,8 @@ CROSSRAIL_VISIBLE const char* crossrail_nccl_write_shim(const char* real, const 
   Dl_info here{};
   std::vector<std::string> names;
   crossrail::Status status = crossrail::nccl::read_names(real, names);
-  if (status.ok() && dladdr(reinterpret_cast<const void*>(&crossrail_nccl_write_shim), &here) == 0) status = crossrail::failed(crossrail::Code::system, "this library has no path");
+  const bool placed = dladdr(reinterpret_cast<const void*>(&crossrail_nccl_write_shim), &here) != 0;
+  if (status.ok() && !placed) status = crossrail::failed(crossrail::Code::system, "this library has no path");
   if (status.ok()) status = crossrail::nccl::write_shim(path, here.dli_fname, names);
   if (status.ok()) return nullptr;
   wrong = status.what;

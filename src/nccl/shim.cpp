@@ -120,7 +120,9 @@ class Shim {
       at += sizeof one;
     };
     add({resolver_, ELF64_R_INFO(static_cast<std::uint64_t>(kResolver), R_X86_64_GLOB_DAT), 0});
-    for (std::size_t name = 0; name < names_.size(); ++name) add({word_of(name), ELF64_R_INFO(0, R_X86_64_RELATIVE), static_cast<Elf64_Sxword>(code_of(name) + kEntryBytes)});
+    for (std::size_t name = 0; name < names_.size(); ++name) {
+      add({word_of(name), ELF64_R_INFO(0, R_X86_64_RELATIVE), static_cast<Elf64_Sxword>(code_of(name) + kEntryBytes)});
+    }
   }
 
   // Writes an instruction that ends with the distance from its own end to `target`.

@@ -26,8 +26,9 @@ Events find_events() {
   Events events;
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   if (driver == nullptr) return events;
-  events.complete = find(driver, "cuEventCreate", events.create) && find(driver, "cuEventDestroy_v2", events.destroy) && find(driver, "cuEventRecord", events.record) &&
-                    find(driver, "cuStreamWaitEvent", events.wait) && find(driver, "cuEventQuery", events.query) && find(driver, "cuStreamIsCapturing", events.capturing);
+  const bool made = find(driver, "cuEventCreate", events.create) && find(driver, "cuEventDestroy_v2", events.destroy);
+  const bool followed = find(driver, "cuEventRecord", events.record) && find(driver, "cuEventQuery", events.query);
+  events.complete = made && followed && find(driver, "cuStreamWaitEvent", events.wait) && find(driver, "cuStreamIsCapturing", events.capturing);
   return events;
 }
 

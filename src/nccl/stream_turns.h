@@ -6,7 +6,8 @@
 
 namespace crossrail::nccl {
 
-// Returns whether a call in the stream would become a part of a graph. Nobody but the device could tell whose turn it is between launches of graphs and other calls.
+// Returns whether a call in the stream would become a part of a graph. Nobody but the device could tell whose turn it is between launches of graphs
+// and other calls.
 bool is_captured(Stream stream);
 
 class StreamTurns {

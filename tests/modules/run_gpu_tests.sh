@@ -6,7 +6,7 @@
 # DIR holds the programs, LIBRARY is libcrossrail_mpi_openmpi.so with its modules beside it, PATTERN (grep -E) picks
 # tests by name.rank-count, as device_kinds.2. Each test prints one line: name, ranks, pass, skip or FAIL, seconds, the
 # program's last line; below a failure the first words about it follow. RANKS="2 4" and LOGS=folder may be set. The
-# script needs Open MPI 4. It exits 1 if a test failed.
+# script needs Open MPI 4. It exits 1 if a test failed. Programs that call NCCL are tested where CROSSRAIL_NCCL names NCCL.
 set -u
 [ $# -ge 2 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 programs=$(cd "$1" && pwd) || exit 2
@@ -77,6 +77,14 @@ run_mps() {
   done
 }
 
+# run_nccl SCENARIO (tests/nccl), with the NCCL that CROSSRAIL_NCCL names
+run_nccl() {
+  for ranks in ${RANKS:-2 4}; do
+    picked "nccl_$1.$ranks" || continue
+    attempt "nccl_$1" "$ranks" 120 python3 "$here/../nccl/on_gpus.py" "$(dirname "$library")/libcrossrail_nccl.so" "$CROSSRAIL_NCCL" "$programs/nccl_ranks_cuda" "$1" "$ranks"
+  done
+}
+
 for program in alltoall allreduce gatherings rooted algorithms kinds reuse types vectors pending on_stream waits; do run device_$program "" "$programs/device_$program"; done
 run device_on_stream_packets "-x CROSSRAIL_ALLTOALL=hybrid -x CROSSRAIL_ALLREDUCE=ll_one_shot" "$programs/device_on_stream"
 run device_on_stream_ll128 "-x CROSSRAIL_ALLTOALL=ll128 -x CROSSRAIL_ALLREDUCE=ll128_one_shot" "$programs/device_on_stream"
@@ -98,5 +106,8 @@ for kill in control server both; do
   run_mps device_mps_killed_each_$kill "-x CROSSRAIL_ONE_LAUNCHER=0" $kill return
 done
 for kill in server both; do run_mps device_mps_probe_$kill "" $kill probe; done
+if [ -n "${CROSSRAIL_NCCL:-}" ]; then
+  for scenario in all ahead groups streams split shrink abort killed late off partial many forbidden threads ended; do run_nccl $scenario; done
+fi
 echo "$failures failed"
 [ $failures = 0 ]

@@ -71,7 +71,9 @@ class Case {
   std::size_t place_in_place(const Team& team) const { return gathers() ? own(team) : 0; }
   std::size_t place_of_result(const Team& team) const { return in_place_ && scatters() ? own(team) : 0; }
 
-  std::uint32_t value(int world_rank, std::size_t at) const { return static_cast<std::uint32_t>(world_rank) * 1000003u + static_cast<std::uint32_t>(at) * 31u + number_ * 7919u; }
+  std::uint32_t value(int world_rank, std::size_t at) const {
+    return static_cast<std::uint32_t>(world_rank) * 1000003u + static_cast<std::uint32_t>(at) * 31u + number_ * 7919u;
+  }
 
   std::uint32_t expected(const Team& team, std::size_t at, ncclRedOp_t operation) const {
     if (gathers()) return value(team.members[at / count_], at % count_);

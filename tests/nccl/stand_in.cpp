@@ -1,5 +1,5 @@
-// This stands in for NCCL where there is no GPU: its collectives run in the streams of the device that is made of host memory (virtual_world/host_device.h), slowly, through
-// memory that the ranks share. It makes only what the tests need: sums and averages of 32 bits.
+// This stands in for NCCL where there is no GPU: its collectives run in the streams of the device that is made of host memory
+// (virtual_world/host_device.h), slowly, through memory that the ranks share. It makes only what the tests need: sums and averages of 32 bits.
 
 #include <fcntl.h>
 #include <sched.h>
