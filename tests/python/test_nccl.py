@@ -11,6 +11,7 @@ import pytest
 from crossrail import nccl
 from crossrail.cli.app import main
 from crossrail.errors import CliError, NoProgram
+from crossrail.machine import nccl_health
 
 BUILD = Path(os.environ.get("CROSSRAIL_BUILD", "build")).resolve()
 LIBRARY = BUILD / nccl.LIBRARY
@@ -101,3 +102,17 @@ def test_nobody_else_may_write_to_the_cache(monkeypatch, tmp_path):
     assert kept == tmp_path / "crossrail" / "nccl"
     kept.chmod(0o777)
     assert nccl.cache_folder().parent == tmp_path / "temporary"
+
+
+@needs_library
+def test_the_doctor_tells_which_nccl_there_is(pretended, monkeypatch):
+    monkeypatch.setattr(nccl_health.shutil, "which", lambda _: "/usr/bin/python3")
+    assert [finding.words for finding in nccl_health.check_nccl()] == [f"NCCL ({pretended}): 'crossrail run --nccl' stands in its place"]
+    with open(pretended, "ab") as file:
+        file.write(b"\0NCCL version 2.28.9+cuda13.0\0")
+    assert f"NCCL 2.28.9 ({pretended})" in nccl_health.check_nccl()[0].words
+    pretended.write_text("no library")
+    said = nccl_health.check_nccl()[0]
+    assert said.level == "note" and "is no shared library of 64 bits" in said.words
+    monkeypatch.setenv("CROSSRAIL_NCCL", "/nothing/libnccl.so.2")
+    assert not nccl_health.check_nccl()

@@ -15,7 +15,7 @@ BELOW = {room: set(FLOORS[:number]) for number, room in enumerate(FLOORS)}
 BELOW["topology"] = BELOW["device"] = {"base"}
 BELOW["api"] = BELOW["api"] | {"crossrail"}
 BELOW["mpi"] = (BELOW["mpi"] - {"api"}) | {"crossrail"}
-BELOW["nccl"] = BELOW["nccl"] - {"api", "mpi"}
+BELOW["nccl"] = (BELOW["nccl"] - {"api", "mpi"}) | {"crossrail"}
 # These are the folders of src/mpi, from the lowest to the highest. Each includes only those below it. The program of
 # helper processes stands alone.
 MPI_FLOORS = ("words", "library", "buffers", "arguments", "observe", "tool_variables", "communicator", "requests", "calls", "interpose")

@@ -13,6 +13,7 @@ from crossrail.launchers import core_count, recognise
 from crossrail.machine import orphans
 from crossrail.machine.finding import BROKEN, NOTE, OK, Finding
 from crossrail.machine.gpu_health import check_gpus
+from crossrail.machine.nccl_health import check_nccl
 from crossrail.machine.neighbours import try_neighbours
 from crossrail.places import FLAVOURS, built_flavours, how_to_get, library_folders
 from crossrail.settings_text import set_words, wrong_words
@@ -184,6 +185,6 @@ def not_broken() -> bool:
 
 def examine() -> List[Finding]:
     """All checks, in the order they are read best."""
-    checks = (check_libraries, check_launchers, check_shared_memory, check_orphans, check_neighbours, check_cores, check_hwloc, check_gpus, check_preload,
+    checks = (check_libraries, check_launchers, check_shared_memory, check_orphans, check_neighbours, check_cores, check_hwloc, check_gpus, check_nccl, check_preload,
               check_settings)
     return [finding for check in checks for finding in check()]
