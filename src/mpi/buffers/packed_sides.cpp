@@ -155,12 +155,13 @@ Status PackedSides::close_rows() {
 // host memory.
 DeviceSide PackedSides::on_device(const Side& side, BlockTable* table) {
   if (table == nullptr && side.bytes() > 0 && side.in_a_row()) return {first_of(side), side.bytes()};
+  // Those of an earlier call may have been freed.
+  if (table != nullptr) std::fill(table->device_layouts.begin(), table->device_layouts.end(), nullptr);
   std::ptrdiff_t lower = PTRDIFF_MAX, upper = PTRDIFF_MIN;
   DeviceSide found;
   for (int rank = 0; rank < side.blocks(); ++rank) {
     const DeviceLayout* layout = nullptr;
     const Side block = side.block(rank);
-    if (table != nullptr) table->device_layouts[rank] = nullptr;  // That of an earlier call may have been freed.
     if (block.bytes() == 0) continue;
     if (!block.in_a_row()) {
       // Taking the type apart pays only for device memory.
