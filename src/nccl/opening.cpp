@@ -27,8 +27,8 @@ class WaitingExchange final : public TableExchange {
 
  protected:
   void await_all() override {
-    constexpr int kLooksAQuestion = 1 << 12;
-    for (int looks = 1; !table().all_left() && !given_up_; ++looks) {
+    constexpr unsigned kLooksAQuestion = 1u << 12;
+    for (unsigned looks = 1; !table().all_left() && !given_up_; ++looks) {
       (void)sched_yield();
       if (looks % kLooksAQuestion == 0) given_up_ = record_.aborted || record_.rendezvous->some_ended();
     }
