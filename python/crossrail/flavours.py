@@ -126,17 +126,23 @@ def classify_mpi4py(python: str) -> Optional[Found]:
     return Found(one.flavour, one.library, f"its mpi4py does ({one.reason})")
 
 
+def path_of(program: str) -> str:
+    """The program's path; raises NoProgram or NotExecutable when there is none that can be run."""
+    path = shutil.which(program)
+    if path:
+        return path
+    if Path(program).is_dir():
+        raise NotExecutable(f"'{program}' is a folder; name a program.")
+    if Path(program).is_file():
+        raise NotExecutable(f"The program '{program}' is not executable.")
+    raise NoProgram(f"The program '{program}' is not found.")
+
+
 def find_flavour(program: str) -> Optional[Found]:
     """The flavour of `program` (a path, or a name on PATH); None when it does not tell.
 
     Raises CliError when there is no such program, or when it loads two MPIs.
     """
-    path = shutil.which(program)
-    if not path:
-        if Path(program).is_dir():
-            raise NotExecutable(f"'{program}' is a folder; name a program.")
-        if Path(program).is_file():
-            raise NotExecutable(f"The program '{program}' is not executable.")
-        raise NoProgram(f"The program '{program}' is not found.")
+    path = path_of(program)
     python = python_of(path)
     return classify(loaded_by(path)) or (classify_mpi4py(python) if python else None)

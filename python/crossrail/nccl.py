@@ -7,11 +7,11 @@ import shutil
 import stat
 import tempfile
 from pathlib import Path
-from typing import Dict, List, Optional
+from typing import Optional
 
-from crossrail.errors import CliError, NoProgram
-from crossrail.flavours import loaded_by, output_of, python_of
-from crossrail.places import first_file, how_to_get, library_folders
+from crossrail.errors import CliError
+from crossrail.flavours import loaded_by, output_of, path_of, python_of
+from crossrail.places import check_preloadable, first_file, how_to_get, library_folders
 
 LIBRARY = "libcrossrail_nccl.so"
 FILE = "libnccl.so.2"
@@ -21,7 +21,7 @@ FIND_WHEEL = """
 import importlib.util
 try: spec = importlib.util.find_spec("nvidia.nccl")
 except ModuleNotFoundError: spec = None
-if spec: print(list(spec.submodule_search_locations)[0] + "/lib/libnccl.so.2")
+for place in spec.submodule_search_locations if spec else []: print(place + "/lib/libnccl.so.2")
 """
 
 
@@ -33,14 +33,6 @@ def own_library() -> Path:
     return found.resolve()
 
 
-def path_of(program: str) -> str:
-    """The program's path; raises NoProgram when there is none."""
-    path = shutil.which(program)
-    if not path:
-        raise NoProgram(f"The program '{program}' is not found.")
-    return path
-
-
 def loaded_nccl(program: str) -> Optional[str]:
     """The NCCL that a compiled program loads when it starts."""
     return next((one.path for one in loaded_by(program) if one.name.startswith("libnccl.so") and one.path), None)
@@ -49,8 +41,8 @@ def loaded_nccl(program: str) -> Optional[str]:
 def wheel_nccl(program: str) -> Optional[str]:
     """The NCCL among the packages of the Python that runs the program."""
     python = python_of(program)
-    named = output_of([python, "-c", FIND_WHEEL]).strip() if python else ""
-    return named if named and Path(named).is_file() else None
+    named = output_of([python, "-c", FIND_WHEEL]).splitlines() if python else []
+    return next((path for path in named if Path(path).is_file()), None)
 
 
 def system_nccl() -> Optional[str]:
@@ -104,6 +96,7 @@ def shim_of(nccl: Path) -> Path:
     """The shim for this NCCL, which is written if there is none yet. Raises CliError when it cannot be."""
     library = own_library()
     shim = cache_folder() / name_of_shim(nccl, library) / FILE
+    check_preloadable(shim, "XDG_CACHE_HOME")
     if shim.is_file():
         return shim
     shim.parent.mkdir(mode=0o700, exist_ok=True)
@@ -113,12 +106,3 @@ def shim_of(nccl: Path) -> Path:
     if problem is not None:
         raise CliError(f"{problem.decode()}.")
     return shim
-
-
-def nccl_environment(program: List[str]) -> Dict[str, str]:
-    """What is set for a program that calls NCCL, beside other preloaded libraries. Raises CliError when no NCCL is found."""
-    nccl = find_nccl(program[0])
-    shim = shim_of(nccl)
-    if any(letter in str(shim) for letter in " :"):
-        raise CliError(f"'{shim}' cannot be preloaded: LD_PRELOAD allows no blank or colon in a path. Set XDG_CACHE_HOME.")
-    return {"CROSSRAIL_NCCL": str(nccl), "LD_PRELOAD": str(shim)}

@@ -81,6 +81,12 @@ def check_flavour(flavour: Optional[str]) -> None:
         raise CliError(f"'{flavour}' is no flavour of MPI known here; take one of {', '.join(FLAVOURS)}.")
 
 
+def check_preloadable(library: Path, variable: str) -> None:
+    """Raises CliError for a path that LD_PRELOAD would take apart; `variable` is what moves it elsewhere."""
+    if any(letter in str(library) for letter in " :"):
+        raise CliError(f"'{library}' cannot be preloaded: LD_PRELOAD allows no blank or colon in a path. Set {variable}.")
+
+
 def preload_library(flavour: str) -> Path:
     """The library to preload under `flavour`; raises CliError when it is not built or cannot be preloaded."""
     check_flavour(flavour)
@@ -88,8 +94,7 @@ def preload_library(flavour: str) -> Path:
     found = first_file(library_folders(), name)
     if not found:
         raise CliError(f"{name} is not in {library_folders()[0]}: {how_to_get('with the development files of that MPI at hand')}.")
-    if any(letter in str(found) for letter in " :"):
-        raise CliError(f"'{found}' cannot be preloaded: LD_PRELOAD allows no blank or colon in a path. Set CROSSRAIL_LIBRARY_DIR.")
+    check_preloadable(found, "CROSSRAIL_LIBRARY_DIR")
     return found
 
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMostFileBytes = 256 * 1024;
 // These are no settings of the library: the command line, the benches and the tests read them.
-constexpr const char* kOthersVariables[] = {"CROSSRAIL_LIBRARY_DIR", "CROSSRAIL_BUILD"};
+constexpr const char* kOthersVariables[] = {"CROSSRAIL_LIBRARY_DIR", "CROSSRAIL_NCCL", "CROSSRAIL_BUILD"};
 
 bool is_others(const std::string& variable) {
   for (const char* one : kOthersVariables) {

@@ -1,4 +1,4 @@
-// The NCCL library that the process would have without crossrail. It is loaded at the first call.
+// The NCCL library for which the shim of this process was written. It is loaded at the first call.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,9 @@
 #include "nccl/api.h"
 
 namespace crossrail::nccl {
+
+// Loads the library in `file`, unless one has been loaded.
+void load_real(const char* file);
 
 // Returns the function of that name, or null if the library has none, or if there is no library.
 void* real_function(const char* name);
@@ -17,8 +20,5 @@ struct Real {
 #undef REAL
 };
 const Real& real();
-
-// `caller` is an address in the code that asks for NCCL first. The library is looked for where its object would have it looked for.
-void asked_by(const void* caller);
 
 }  // namespace crossrail::nccl

@@ -12,8 +12,8 @@
 #include "crossrail/crossrail.h"
 #include "nccl/calls.h"
 #include "nccl/entry_points.h"
-#include "nccl/shim.h"
 #include "nccl/real.h"
+#include "nccl/shim.h"
 
 #define CROSSRAIL_VISIBLE extern "C" __attribute__((visibility("default")))
 
@@ -60,9 +60,9 @@ const Report report;
 }  // namespace crossrail::nccl
 
 extern "C" {
-// Returns where the call goes on, and notes it in the word of the shim.
-__attribute__((used, visibility("hidden"))) void* crossrail_nccl_resolved(const char* name, void** word, const void* caller) {
-  crossrail::nccl::asked_by(caller);
+// Returns where the call goes on, and notes it in the word of the shim, which was written for the NCCL at `nccl`.
+__attribute__((used, visibility("hidden"))) void* crossrail_nccl_resolved(const char* name, void** word, const char* nccl) {
+  crossrail::nccl::load_real(nccl);
   void* const function = crossrail::nccl::function_of(name);
   std::atomic_ref<void*>(*word).store(function, std::memory_order_release);
   return function;
@@ -70,7 +70,7 @@ __attribute__((used, visibility("hidden"))) void* crossrail_nccl_resolved(const 
 }
 
 #ifdef __x86_64__
-// Shims jump here with r10 and r11 as shim.cpp says, and with the arguments of a function of NCCL's in place: pointers, integers and structures in
+// Shims jump here with r10, r11 and rax as shim.cpp says, and with the arguments of a function of NCCL's in place: pointers, integers and structures in
 // memory.
 asm(R"(
   .text
@@ -92,7 +92,7 @@ crossrail_nccl_resolve:
   pushq %r9
   movq %r10, %rdi
   movq %r11, %rsi
-  movq 8(%rbp), %rdx
+  movq %rax, %rdx
   call crossrail_nccl_resolved
   movq %rax, %r11
   popq %r9
@@ -122,7 +122,7 @@ CROSSRAIL_VISIBLE const char* crossrail_nccl_write_shim(const char* real, const 
   crossrail::Status status = crossrail::nccl::read_names(real, names);
   const bool placed = dladdr(reinterpret_cast<const void*>(&crossrail_nccl_write_shim), &here) != 0;
   if (status.ok() && !placed) status = crossrail::failed(crossrail::Code::system, "this library has no path");
-  if (status.ok()) status = crossrail::nccl::write_shim(path, here.dli_fname, names);
+  if (status.ok()) status = crossrail::nccl::write_shim(path, {here.dli_fname, real}, names);
   if (status.ok()) return nullptr;
   wrong = status.what;
   return wrong.c_str();

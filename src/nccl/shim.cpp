@@ -23,8 +23,9 @@ constexpr std::size_t kEntryBytes = 16, kCodeBytes = 48;  // What a name's code 
 
 class Shim {
  public:
-  Shim(const std::string& needed, const std::vector<std::string>& names) : names_(names) {
-    needed_ = text(needed);
+  Shim(const ShimLibraries& libraries, const std::vector<std::string>& names) : names_(names), nccl_bytes_(libraries.nccl.size() + 1) {
+    needed_ = text(libraries.crossrail);
+    nccl_ = text(libraries.nccl);
     soname_ = text("libnccl.so.2");
     for (const char* const name : {"", "crossrail_nccl_resolve", "crossrail_nccl_shim"}) symbol_names_.push_back(text(name));
     for (const std::string& name : names) symbol_names_.push_back(text(name));
@@ -86,7 +87,7 @@ class Shim {
   }
   void add_symbols() {
     add_symbol(kResolver, STT_FUNC, 0, 0);
-    add_symbol(kShim, STT_OBJECT, resolver_, sizeof(std::uint64_t));
+    add_symbol(kShim, STT_OBJECT, texts_at_ + nccl_, nccl_bytes_);
     for (std::size_t name = 0; name < names_.size(); ++name) add_symbol(kFirstName + name, STT_FUNC, code_of(name), kCodeBytes);
   }
 
@@ -131,7 +132,7 @@ class Shim {
     at += sizeof(std::int32_t);
     put(at - sizeof(std::int32_t), static_cast<std::int32_t>(static_cast<std::int64_t>(target - at)));
   }
-  // What the resolver needs is in registers that carry no arguments: r10 has the name, r11 the address of its word.
+  // What the resolver needs is in registers that carry no arguments: r10 has the name, r11 the address of its word, rax the path of NCCL.
   void add_code() {
     for (std::size_t name = 0; name < names_.size(); ++name) {
       std::uint64_t at = code_of(name);
@@ -141,6 +142,7 @@ class Shim {
       for (const unsigned char byte : {0xf3, 0x0f, 0x1e, 0xfa}) file_[at++] = byte;
       add_instruction(at, {0x4c, 0x8d, 0x15}, texts_at_ + symbol_names_[kFirstName + name]);  // lea name(%rip), %r10
       add_instruction(at, {0x4c, 0x8d, 0x1d}, word_of(name));                                   // lea word(%rip), %r11
+      add_instruction(at, {0x48, 0x8d, 0x05}, texts_at_ + nccl_);                               // lea nccl(%rip), %rax
       add_instruction(at, {0xff, 0x25}, resolver_);                                             // jmp *resolver(%rip)
     }
   }
@@ -184,9 +186,10 @@ class Shim {
 
   static constexpr std::size_t kDynamicEntries = 11;
   const std::vector<std::string>& names_;
+  const std::size_t nccl_bytes_;
   std::string texts_ = std::string(1, '\0');
   std::vector<std::uint64_t> symbol_names_;  // They are offsets in the texts.
-  std::uint64_t needed_ = 0, soname_ = 0;
+  std::uint64_t needed_ = 0, soname_ = 0, nccl_ = 0;
   std::uint64_t symbols_ = 0, texts_at_ = 0, hash_ = 0, relocations_ = 0, code_ = 0, read_only_end_ = 0, dynamic_ = 0, resolver_ = 0, words_ = 0;
   std::vector<unsigned char> file_;
 };
@@ -194,9 +197,9 @@ class Shim {
 }  // namespace
 
 // Another process may write the same shim, or use it, at the same time.
-Status write_shim(const std::string& path, const std::string& needed, const std::vector<std::string>& names) {
+Status write_shim(const std::string& path, const ShimLibraries& libraries, const std::vector<std::string>& names) {
 #ifdef __x86_64__
-  const Shim shim(needed, names);
+  const Shim shim(libraries, names);
   const std::string fresh = path + "." + std::to_string(getpid());
   std::ofstream stream(fresh, std::ios::binary | std::ios::trunc);
   stream.write(reinterpret_cast<const char*>(shim.bytes().data()), static_cast<std::streamsize>(shim.bytes().size()));
@@ -205,7 +208,7 @@ Status write_shim(const std::string& path, const std::string& needed, const std:
   if (!written) (void)std::remove(fresh.c_str());
   return written ? Status{} : failure(Code::system, "cannot write %s", path.c_str());
 #else
-  (void)path, (void)needed, (void)names;
+  (void)path, (void)libraries, (void)names;
   return failed(Code::unsupported, "programs that call NCCL are handled on x86-64 only");
 #endif
 }

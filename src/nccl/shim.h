@@ -3,7 +3,6 @@
 // NCCL's, which is found at its first call. Shims are written without a compiler, for any version of NCCL.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,8 +13,11 @@ namespace crossrail::nccl {
 // Reads the names of all functions that the shared library in `file` exports. Errors: system, invalid.
 Status read_names(const std::string& file, std::vector<std::string>& names);
 
-// Writes a shim with these names. It needs the library with the absolute path `needed`, which has the function crossrail_nccl_resolve.
-// Errors: system, unsupported (no x86-64).
-Status write_shim(const std::string& path, const std::string& needed, const std::vector<std::string>& names);
+// Writes a shim with these names. Both paths are absolute. Errors: system, unsupported (no x86-64).
+struct ShimLibraries {
+  std::string crossrail;  // It has the function crossrail_nccl_resolve, and the shim needs it.
+  std::string nccl;       // It is loaded at the first call.
+};
+Status write_shim(const std::string& path, const ShimLibraries& libraries, const std::vector<std::string>& names);
 
 }  // namespace crossrail::nccl

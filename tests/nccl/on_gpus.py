@@ -21,7 +21,7 @@ def main(library, nccl, program, scenario, ranks):
     if gpus == 0:
         print("skipped: no GPU")
         return SKIPPED
-    environment = {**os.environ, "CROSSRAIL_NCCL": nccl}
+    environment = dict(os.environ)
     if int(ranks) > gpus:
         environment["NCCL_MULTI_RANK_GPU_ENABLE"] = "1"
     with tempfile.TemporaryDirectory() as folder:

@@ -10,7 +10,7 @@ import pytest
 
 from crossrail import nccl
 from crossrail.cli.app import main
-from crossrail.errors import CliError, NoProgram
+from crossrail.errors import CliError, NoProgram, NotExecutable
 from crossrail.machine import nccl_health
 
 BUILD = Path(os.environ.get("CROSSRAIL_BUILD", "build")).resolve()
@@ -37,7 +37,7 @@ def test_a_front_has_the_names_of_the_library_and_its_functions(pretended, tmp_p
     shim = nccl.shim_of(nccl.find_nccl("python3"))
     assert shim.name == nccl.FILE and str(shim).startswith(str(tmp_path / "cache"))
     words = f"import ctypes; h = ctypes.CDLL('{nccl.FILE}'); print(h.ncclOne(), h.pncclTwo(), hasattr(h, 'ncclHidden'), hasattr(h, 'data'), hasattr(h, 'ncclThree'))"
-    done = subprocess.run([sys.executable, "-c", words], env={**os.environ, "LD_PRELOAD": str(shim)}, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run([sys.executable, "-c", words], env={**os.environ, "LD_PRELOAD": str(shim), "CROSSRAIL_NCCL": ""}, stdout=subprocess.PIPE, check=True)
     assert done.stdout.decode().split() == ["1", "2", "False", "False", "False"]
 
 
@@ -61,7 +61,7 @@ def test_what_is_no_library_is_refused(pretended):
 def test_run_shows_and_starts_the_program_without_mpi(pretended, capfd):
     assert main(["run", "--nccl", "--show", "--", "python3", "train.py"]) == 0
     shown = capfd.readouterr().out
-    assert f"CROSSRAIL_NCCL={pretended}" in shown and "LD_PRELOAD=" in shown and shown.rstrip().endswith("python3 train.py") and "mpirun" not in shown
+    assert shown.startswith("LD_PRELOAD=") and str(nccl.shim_of(pretended)) in shown and shown.rstrip().endswith("python3 train.py") and "mpirun" not in shown
     words = [sys.executable, "-m", "crossrail", "run", "--nccl", "--", sys.executable, "-c", "import ctypes; print(ctypes.CDLL('libnccl.so.2').ncclTwo())"]
     assert subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout.decode() == "2\n"
 
@@ -78,6 +78,8 @@ def test_wrong_words(monkeypatch, tmp_path, capfd):
         nccl.find_nccl("python3")
     with pytest.raises(NoProgram):
         nccl.find_nccl("no-such-program")
+    with pytest.raises(NotExecutable):
+        nccl.find_nccl(str(tmp_path))
     with pytest.raises(CliError, match="libcrossrail_nccl.so is not in"):
         nccl.own_library()
     assert main(["run", "--nccl", "--report", "--", "python3"]) == 2 and "--nccl takes no --report" in capfd.readouterr().err

@@ -12,20 +12,13 @@ from pathlib import Path
 from typing import Dict, List, Optional
 
 from crossrail.launchers import Launcher
+from crossrail.nccl import wheel_nccl
 from crossrail.places import bench_folders, first_file
 
 NCCL_LIBRARY = "nccl_peers"
 NCCL_PEERS = {"alltoall": ("nccl_send_recv", "nccl_alltoall", "nccl_symmetric"), "alltoallv": ("nccl_send_recv_vector",),
               "allreduce": ("nccl_allreduce", "nccl_symmetric_allreduce")}
 COPY_ENGINES = "copy_engine_limit"
-
-# Any interpreter may run it, and the package may lie in several places.
-FIND_NCCL = """
-import importlib.util, glob, os
-spec = importlib.util.find_spec("nvidia.nccl") if importlib.util.find_spec("nvidia") else None
-for place in spec.submodule_search_locations if spec else []:
-    for path in glob.glob(os.path.join(place, "lib", "libnccl.so*")): print(path)
-"""
 
 
 @dataclass
@@ -64,11 +57,8 @@ def find_nccl() -> Optional[str]:
     known = ctypes.util.find_library("nccl")
     if known:
         return known
-    for python in dict.fromkeys([sys.executable, shutil.which("python3")]):
-        found = printed_by([python, "-c", FIND_NCCL]).split() if python else []
-        if found:
-            return found[0]
-    return None
+    pythons = dict.fromkeys([sys.executable, shutil.which("python3")])
+    return next(filter(None, (wheel_nccl(python) for python in pythons if python)), None)
 
 
 def peer_library(name: str, flavour: str) -> Optional[Path]:

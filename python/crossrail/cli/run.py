@@ -12,10 +12,11 @@ from crossrail import core
 from crossrail.console import warn
 from crossrail.helper_processes import MOST as MOST_HELPERS, helpers_of
 from crossrail.errors import CliError
+from crossrail.flavours import path_of
 from crossrail.jobs import RunChoice, prepare, resolve_flavour
 from crossrail.launchers import MOST_RANKS, Job, command_line, preload_value
 from crossrail.mps import mps_of
-from crossrail.nccl import find_nccl, shim_of, nccl_environment, path_of
+from crossrail.nccl import find_nccl, shim_of
 from crossrail.outputs import check_files
 from crossrail.places import preload_library
 from crossrail.report.reported_run import ReportChoice, run_here, run_with_report
@@ -99,22 +100,12 @@ def start_alone(program: List[str], shown: bool, more: bool) -> None:
     """Starts a program that calls NCCL and starts its processes itself; `more`: something was asked for that needs a launcher."""
     if more:
         raise CliError("Without -n or --launcher, --nccl takes no --report, --html, --record, --trace, --helpers-per-gpu and no --mps.")
-    added = nccl_environment(program)
-    added["LD_PRELOAD"] = preload_value(Path(added["LD_PRELOAD"]))
+    preloaded = preload_value(shim_of(find_nccl(program[0])))
     if shown:
-        typer.echo(" ".join([*(f"{name}={shlex.quote(value)}" for name, value in added.items()), *map(shlex.quote, program)]))
+        typer.echo(" ".join([f"LD_PRELOAD={shlex.quote(preloaded)}", *map(shlex.quote, program)]))
         return
     tell_settings()
-    os.execve(path_of(program[0]), program, {**os.environ, **added})
-
-
-def add_nccl(job: Job, wanted: bool) -> None:
-    """Adds what stands in NCCL's place to a job under MPI, if it is wanted."""
-    if not wanted:
-        return
-    added = nccl_environment(job.program)
-    job.environment["CROSSRAIL_NCCL"] = added["CROSSRAIL_NCCL"]
-    job.environment["LD_PRELOAD"] += f":{added['LD_PRELOAD']}"
+    os.execve(path_of(program[0]), program, {**os.environ, "LD_PRELOAD": preloaded})
 
 
 def run_command(
@@ -140,7 +131,7 @@ def run_command(
     if nccl and not (ranks or launcher or flavour or parts.launcher):
         return start_alone(parts.program, show, any((mps, helpers, report, report_folder, html, record, trace)))
     job = prepare(parts.program, parts.launcher, RunChoice(flavour, launcher, ranks, shown=show))
-    add_nccl(job, nccl)
+    job.environment["LD_PRELOAD"] += f":{shim_of(find_nccl(parts.program[0]))}" if nccl else ""
     reported = ReportChoice(report_folder, html, record, report or bool(report_folder or html))
     if show:
         return show_job(job, reported, trace, {"helper processes": helpers > 0, "MPS daemon": mps})
