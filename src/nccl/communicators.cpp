@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/log.h"
+#include "nccl/real.h"
 
 namespace crossrail::nccl {
 namespace {
@@ -60,20 +60,20 @@ Record* find(Comm comm) {
   return last.record;
 }
 
+bool knows_its_place(Record& record) {
+  if (record.size == 0 && real().ncclCommCount(record.handle, &record.size) != Result::success) return false;
+  return record.rank >= 0 || real().ncclCommUserRank(record.handle, &record.rank) == Result::success;
+}
+
 // Records are not deleted: a thread may be in a call on a communicator that another thread aborts.
-Record& add(const Made& made, std::unique_ptr<Rendezvous> rendezvous) {
+Record& add(Comm comm, std::unique_ptr<Record> made) {
   close_what_is_over(nullptr);
-  auto* const record = new Record;
-  record->handle = made.comm;
-  record->key = made.key;
-  record->rank = made.rank;
-  record->size = made.size;
-  record->most_ctas = made.most_ctas;
-  record->rendezvous = std::move(rendezvous);
+  Record& record = *made.release();
+  record.handle = comm;
   const std::unique_lock lock(all().mutex);
-  all().records[made.comm] = record;
+  all().records[comm] = &record;
   all().generation.fetch_add(1, std::memory_order_release);
-  return *record;
+  return record;
 }
 
 void remove(Comm comm, bool abort) {

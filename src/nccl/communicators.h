@@ -34,16 +34,12 @@ struct Record {
   StreamTurns turns;
 };
 
-// Returns null for a communicator that crossrail does not know. Records stay where they are as long as the process lives.
+// Returns null for a communicator that crossrail does not know. Records that have been added stay where they are as long as the process lives.
 Record* find(Comm comm);
-// Adds a communicator that NCCL has made. `rank` and `size` are as in Record.
-struct Made {
-  Comm comm;
-  Key key;
-  int rank, size;
-  int most_ctas;
-};
-Record& add(const Made& made, std::unique_ptr<Rendezvous> rendezvous);
+// Asks NCCL for the rank and the size of a communicator that are not known yet. It returns false if NCCL does not tell them.
+bool knows_its_place(Record& record);
+// Adds a communicator that NCCL has made, with what is known of it.
+Record& add(Comm comm, std::unique_ptr<Record> made);
 // The program is about to end the communicator. With `abort`, kernels that wait for other ranks give up.
 void remove(Comm comm, bool abort);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -26,10 +27,6 @@ Result all_to_all(const void* send, void* recv, std::size_t count, Type type, Co
   return make_or_keep({Collective::alltoall, send, recv, count, type, Operation::sum, comm, stream});
 }
 
-struct Place {
-  int rank, size, most_ctas;
-};
-
 // A communicator may have most CTAs from its configuration, otherwise from its parent or the environment, as NCCL has it.
 int most_ctas_of(const Config* config, int of_parent) {
   if (config != nullptr && config->size >= sizeof(Config) && config->most_ctas > 0) return config->most_ctas;
@@ -44,54 +41,63 @@ Result group_simulate_end(void* facts) {
 }
 
 // The rank comes to the rendezvous before NCCL is called, in which it waits for the others.
-Making making(Comm* comm, const Key& key, const Place& place) {
-  return {comm, key, place.rank, place.size, place.most_ctas, Rendezvous::come(key, place.size)};
+std::unique_ptr<Record> come(const Key& key, int most_ranks, int most_ctas) {
+  auto record = std::make_unique<Record>();
+  record->key = key;
+  record->most_ctas = most_ctas;
+  record->rendezvous = Rendezvous::come(key, most_ranks);
+  return record;
+}
+
+struct Place {
+  int rank, size;
+};
+Making making(Comm* comm, const Key& key, const Place& place, const Config* config) {
+  Making one{comm, come(key, place.size, most_ctas_of(config, 0))};
+  one.record->rank = place.rank;
+  one.record->size = place.size;
+  return one;
 }
 
 Result init_rank(Comm* comm, int size, UniqueId id, int rank) {
-  Making one = making(comm, key_of(&id, sizeof id), {rank, size, most_ctas_of(nullptr, 0)});
+  Making one = making(comm, key_of(&id, sizeof id), {rank, size}, nullptr);
   return made_or_keep(std::move(one), real().ncclCommInitRank(comm, size, id, rank));
 }
 Result init_rank_config(Comm* comm, int size, UniqueId id, int rank, const Config* config) {
-  Making one = making(comm, key_of(&id, sizeof id), {rank, size, most_ctas_of(config, 0)});
+  Making one = making(comm, key_of(&id, sizeof id), {rank, size}, config);
   return made_or_keep(std::move(one), real().ncclCommInitRankConfig(comm, size, id, rank, config));
 }
 Result init_rank_scalable(Comm* comm, int size, int rank, int id_count, UniqueId* ids, const Config* config) {
   const bool usable = ids != nullptr && id_count > 0;
   if (!usable) return real().ncclCommInitRankScalable(comm, size, rank, id_count, ids, config);
-  Making one = making(comm, key_of(ids, sizeof *ids * static_cast<std::size_t>(id_count)), {rank, size, most_ctas_of(config, 0)});
+  Making one = making(comm, key_of(ids, sizeof *ids * static_cast<std::size_t>(id_count)), {rank, size}, config);
   return made_or_keep(std::move(one), real().ncclCommInitRankScalable(comm, size, rank, id_count, ids, config));
 }
 
-// Returns false for a parent that crossrail does not know. Otherwise comes to the rendezvous of the communicator that all ranks of `parent` make
-// next, or those of one colour. All of them count alike. NCCL tells later which ranks it has.
-bool come_as_child(Comm parent, std::uint64_t colour, const Config* config, Making& child) {
+// All ranks of `parent` make a communicator next, or those of one colour do, and count alike. This rank comes to its rendezvous unless it has no
+// part in it. Returns null if it has none, or if crossrail does not know the parent. NCCL tells later which ranks there are.
+std::unique_ptr<Record> come_as_child(Comm parent, std::uint64_t colour, const Config* config, bool takes_part) {
   Record* const record = find(parent);
-  if (record == nullptr) return false;
-  if (record->size == 0 && real().ncclCommCount(parent, &record->size) != Result::success) return false;
-  if (record->rank < 0 && real().ncclCommUserRank(parent, &record->rank) != Result::success) return false;
-  child.key = record->key.child(++record->children, colour);
-  child.most_ctas = most_ctas_of(config, record->most_ctas);
-  if (child.comm != nullptr) child.rendezvous = Rendezvous::come(child.key, record->size);
-  return true;
+  if (record == nullptr || !knows_its_place(*record)) return nullptr;
+  const Key key = record->key.child(++record->children, colour);
+  return takes_part ? come(key, record->size, most_ctas_of(config, record->most_ctas)) : nullptr;
+}
+Result made_child(Comm* comm, std::unique_ptr<Record> record, Result result) {
+  return record == nullptr ? result : made_or_keep({comm, std::move(record)}, result);
 }
 
 Result split(Comm parent, int colour, int order, Comm* comm, const Config* config) {
-  Making child{colour == kNoColour ? nullptr : comm, {}, -1, 0, 0, nullptr};
-  const bool known = come_as_child(parent, static_cast<std::uint64_t>(colour), config, child);
-  const Result result = real().ncclCommSplit(parent, colour, order, comm, config);
-  return known && child.comm != nullptr ? made_or_keep(std::move(child), result) : result;
+  std::unique_ptr<Record> child = come_as_child(parent, static_cast<std::uint64_t>(colour), config, colour != kNoColour);
+  return made_child(comm, std::move(child), real().ncclCommSplit(parent, colour, order, comm, config));
 }
 
-// Those who are left out do not call.
+// The ranks that are left out do not call this.
 Result shrink(Comm parent, int* left_out, int count, Comm* comm, const Config* config, int flags) {
   constexpr std::uint64_t kShrunk = ~std::uint64_t{0};
   constexpr int kAbort = 1;
-  Making child{comm, {}, -1, 0, 0, nullptr};
-  const bool known = come_as_child(parent, kShrunk, config, child);
+  std::unique_ptr<Record> child = come_as_child(parent, kShrunk, config, true);
   if ((flags & kAbort) != 0) remove(parent, true);
-  const Result result = real().ncclCommShrink(parent, left_out, count, comm, config, flags);
-  return known ? made_or_keep(std::move(child), result) : result;
+  return made_child(comm, std::move(child), real().ncclCommShrink(parent, left_out, count, comm, config, flags));
 }
 
 Result destroy(Comm comm) {

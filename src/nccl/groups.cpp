@@ -26,10 +26,10 @@ bool has_begun(Result result) { return result == Result::success || result == Re
 // All ranks open the communicators of a group in the same order, so that they do not wait for each other.
 void take_over(std::vector<Making>& making, Result result) {
   if (!has_begun(result)) return;
-  std::sort(making.begin(), making.end(), [](const Making& one, const Making& other) { return one.key < other.key; });
+  std::sort(making.begin(), making.end(), [](const Making& one, const Making& other) { return one.record->key < other.record->key; });
   for (Making& one : making) {
     if (*one.comm == nullptr) continue;
-    Record& record = add({*one.comm, one.key, one.rank, one.size, one.most_ctas}, std::move(one.rendezvous));
+    Record& record = add(*one.comm, std::move(one.record));
     const std::lock_guard lock(record.mutex);
     if (result == Result::success) open(record);
   }

@@ -18,10 +18,7 @@ Result make_or_keep(const Call& call);
 // A communicator is being made. NCCL knows it when its function returns or, in a group, when that ends.
 struct Making {
   Comm* comm;
-  Key key;
-  int rank, size;
-  int most_ctas;
-  std::unique_ptr<Rendezvous> rendezvous;
+  std::unique_ptr<Record> record;
 };
 Result made_or_keep(Making making, Result result);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -96,12 +97,6 @@ std::unique_ptr<Communicator> make(const Record& record, Exchange& exchange) {
   settle(communicator->topology, communicator->settings);
   communicator->open_slots([&](int) { return std::make_unique<NodeLinks>(locations); });
   return share_any_segment(*communicator, exchange).empty() ? nullptr : std::move(communicator);
-}
-
-// NCCL may not have known them when the communicator was made.
-bool knows_its_place(Record& record) {
-  if (record.size > 0) return true;
-  return real().ncclCommCount(record.handle, &record.size) == Result::success && real().ncclCommUserRank(record.handle, &record.rank) == Result::success;
 }
 
 // Some memory on the device of a communicator says which device that is. It is null if it cannot be had.

@@ -60,13 +60,8 @@ bool Rendezvous::some_ended() const {
   return false;
 }
 
-void Rendezvous::close() {
-  if (!name_.empty()) (void)shm_unlink(name_.c_str());
-  name_.clear();
-}
-
 Rendezvous::~Rendezvous() {
-  close();
+  (void)shm_unlink(name_.c_str());  // Another rank may have removed it.
   (void)munmap(memory_, bytes(most_));
 }
 

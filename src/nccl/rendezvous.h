@@ -5,7 +5,7 @@
 // communicator for itself. All ranks see the same number.
 //
 // Its memory has a name of /dev/shm that follows from what all ranks pass to NCCL: the unique id or, for a communicator that is made from another
-// one, the key of that one. The name goes as soon as all have come.
+// one, the key of that one. The first rank whose communicator has been made removes the name.
 #pragma once
 
 #include <atomic>
@@ -41,8 +41,6 @@ class Rendezvous {
   int come_so_far() const { return static_cast<int>(head().come.load()); }
   // Returns whether the process of some rank that has come is known to have ended.
   bool some_ended() const;
-  // Nobody comes any more.
-  void close();
   // Returns the table of the ranks that have come, once all have.
   OpeningTable table(int rank, int ranks) { return {memory_ + head_bytes(most_), rank, ranks}; }
 

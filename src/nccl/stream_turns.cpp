@@ -45,9 +45,7 @@ bool is_captured(Stream stream) {
   return !events().complete || events().capturing(stream, &status) != 0 || status != 0;
 }
 
-bool StreamTurns::begin(Stream stream) {
-  return !recorded_ || stream == last_ || events().wait(stream, event_, 0) == 0;
-}
+bool StreamTurns::begin(Stream stream) { return !recorded_ || events().wait(stream, event_, 0) == 0; }
 
 // The stream may not exist any more when the next call comes, so the event is recorded now.
 void StreamTurns::end(Stream stream) {
@@ -58,7 +56,6 @@ void StreamTurns::end(Stream stream) {
     return;
   }
   recorded_ = true;
-  last_ = stream;
 }
 
 bool StreamTurns::is_over() const { return !unknown_ && (!recorded_ || events().query(event_) == 0); }

@@ -1,5 +1,6 @@
 // Calls on one communicator come one after the other, whatever their streams: NCCL promises it, and packets of two calls must not mix. So a call in
-// another stream than the one before waits there for that one, by an event of the driver.
+// another stream than the one before waits there for that one, by an event of the driver. Streams are not compared: another one may have come to be
+// at the address of one that is no more, whose work goes on.
 #pragma once
 
 #include "nccl/api.h"
@@ -26,7 +27,6 @@ class StreamTurns {
 
  private:
   void* event_ = nullptr;
-  Stream last_ = nullptr;  // The event was recorded in this stream.
   bool recorded_ = false;
   bool unknown_ = false;   // Some work could not be followed.
 };

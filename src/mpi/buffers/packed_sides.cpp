@@ -155,7 +155,7 @@ Status PackedSides::close_rows() {
 // host memory.
 DeviceSide PackedSides::on_device(const Side& side, BlockTable* table) {
   if (table == nullptr && side.bytes() > 0 && side.in_a_row()) return {first_of(side), side.bytes()};
-  // Those of an earlier call may have been freed.
+  // The types of an earlier call, and their layouts with them, may have been freed.
   if (table != nullptr) std::fill(table->device_layouts.begin(), table->device_layouts.end(), nullptr);
   std::ptrdiff_t lower = PTRDIFF_MAX, upper = PTRDIFF_MIN;
   DeviceSide found;
