@@ -97,8 +97,8 @@ struct CombiningRound {
     for (uint64_t number = first + tile.lane; number < count && number < first + tile.width(); number += tile.across) {
       const Unit unit = units.read(task.send + peer * task.send_pitch, number);
       gpu::Pair* const to = packets(peer, task.rank, number);
-      gpu::store_system(to, stamp(unit.low, round.number));
-      gpu::store_system(to + 1, stamp(unit.high, round.number));
+      gpu::store_system(to, stamp(unit.low, round.stamp_number()));
+      gpu::store_system(to + 1, stamp(unit.high, round.stamp_number()));
     }
   }
 
@@ -112,7 +112,7 @@ struct CombiningRound {
     }
     gpu::Pair low[kEach] = {}, high[kEach] = {};
     const gpu::Pair* const at = packets(task.rank, peer, first + tile.lane);
-    const auto here = [&](unsigned i) { return first + tile.lane + i * tile.across >= count || (stamped(low[i], round.number) && stamped(high[i], round.number)); };
+    const auto here = [&](unsigned i) { return first + tile.lane + i * tile.across >= count || (stamped(low[i], round.stamp_number()) && stamped(high[i], round.stamp_number())); };
     for (bool all = false; !all;) {
       all = true;
 #pragma unroll
@@ -148,7 +148,7 @@ GPU_INLINE void combine_packets(const CombinePacketsTask& whole) {
     for (uint64_t at = threadIdx.x; at < tile.width() && first + at < round.count; at += blockDim.x) units.write(task.recv, first + at, shared[at]);
     gpu::sync_threads();
   }
-  end_round(task, round.round.number, before, stayed);
+  end_round(round.round, before, stayed);
 }
 
 }  // namespace kernels

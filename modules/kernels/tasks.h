@@ -63,7 +63,8 @@ struct BufferTail {
   uint32_t gave_up;      // The owner's kernel saw `abort`.
   uint32_t unused;
   uint64_t barrier;      // It is the owner's last barrier.
-  uint64_t padding[13];
+  uint64_t line_round;   // It is the last round of lines that the owner has finished.
+  uint64_t padding[12];
 };
 struct BarrierLine {
   uint64_t barrier;  // It is a peer's last barrier.
@@ -85,6 +86,7 @@ struct PacketsTask {
   uint64_t block_bytes;
   uint64_t send_pitch, recv_pitch;  // They are the distances to the next block.
   uint64_t region_bytes;  // It is the length of one sender's region in one half.
+  uint64_t part_units, part_bytes;  // Lines: a part of a block has so many units, and that length in the region (lines.h).
   uint64_t tail;          // It is the offset of the BufferTail, which BarrierLines follow.
   const uint64_t* abort;
   uint32_t rank, ranks;

@@ -10,7 +10,7 @@
 
 namespace nccl_tests {
 
-// Small calls are handled, and long ones and averages left to NCCL.
+// Averages are left to NCCL, all else is handled.
 void all_collectives(Rank& rank) {
   const Team team = world(rank);
   void* const own = host_device_open_stream();
@@ -31,6 +31,31 @@ void all_collectives(Rank& rank) {
   const Counts made = counts();
   check(rank, made.handled > 30, "too few calls handled", static_cast<long>(made.handled));
   check(rank, made.left >= 5, "too few calls left", static_cast<long>(made.left));
+  host_device_close_stream(own);
+  end(rank, team);
+}
+
+// Blocks that go in several parts, and short ones between them, follow each other without a wait.
+void long_calls(Rank& rank) {
+  constexpr int kCounts[] = {1, 300, 70000, 524287, 524288, 524305, 786433, 1000003};
+  constexpr std::uint32_t kTurns = 12, kAtATime = 4;
+  const Team team = world(rank);
+  void* const own = host_device_open_stream();
+  std::uint32_t draw = 12345;
+  const auto drawn = [&draw](std::size_t below) { return (draw = draw * 1664525u + 1013904223u) / 65536u % below; };
+  for (std::uint32_t turn = 0; turn < kTurns; ++turn) {
+    std::deque<Case> calls;
+    for (std::uint32_t number = 0; number < kAtATime; ++number) {
+      const Kind kind = kKinds[drawn(std::size(kKinds))];
+      const int count = kCounts[drawn(std::size(kCounts))];
+      Case& one = calls.emplace_back(kind, count, kind != Kind::all_to_all && drawn(2) == 0, turn * kAtATime + number);
+      check(rank, one.call(team, own) == ncclSuccess, "a call has failed");
+      one.fetch(team, own);
+    }
+    host_device_wait(own);
+    for (const Case& one : calls) check(rank, one.wrong(team) == 0, "elements of a call among long ones", one.wrong(team));
+  }
+  check(rank, counts().handled == std::uint64_t{kTurns} * kAtATime, "too few calls handled", static_cast<long>(counts().handled));
   host_device_close_stream(own);
   end(rank, team);
 }

@@ -20,6 +20,7 @@ struct Rank {
 bool use_device(int rank);
 
 void all_collectives(Rank& rank);
+void long_calls(Rank& rank);
 void run_ahead(Rank& rank);
 void groups(Rank& rank);
 void several_streams(Rank& rank);
