@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "collectives/combine.h"
+#include "virtual_world/host_average.h"
 #include "virtual_world/host_queue.h"
 
 namespace crossrail::virtual_world {
@@ -68,6 +69,10 @@ static bool run_round(const crossrail_packets& asked, const std::vector<void*>& 
 static Reduction reduction_of(const crossrail_reduction& asked) { return {static_cast<Operation>(asked.operation), static_cast<Element>(asked.element)}; }
 
 bool combines(const crossrail_reduction& reduction) { return combine_of(reduction_of(reduction)) != nullptr; }
+bool combines_packets(const crossrail_reduction& reduction) {
+  const Reduction asked = reduction_of(reduction);
+  return asked.operation == Operation::average ? has_average(asked.element) : combines(reduction);
+}
 
 // Long blocks go in parts of whole elements.
 template <class Run>
@@ -90,13 +95,17 @@ static bool exchange_packets(const crossrail_packets& asked, const std::vector<v
 }
 
 static bool combine_packets(const crossrail_packets& asked, const std::vector<void*>& buffers) {
-  const Reduction wanted = reduction_of(asked.reduction);
+  const Average average(asked);
+  const Reduction wanted = average.asked() ? Reduction{Operation::sum, reduction_of(asked.reduction).element} : reduction_of(asked.reduction);
   return run_parts(asked, [&](const Part& part) {
-    std::vector<std::byte> sum(part.bytes);
-    const bool stayed = run_round(asked, buffers, part, [&](int peer, const std::byte* row) {
-      if (peer == 0) std::memcpy(sum.data(), row, sum.size());
-      else combine_of(wanted)(sum.data(), row, sum.data(), sum.size() / bytes_of(wanted.element));
+    std::vector<std::byte> sum(part.bytes), row(part.bytes);
+    const bool stayed = run_round(asked, buffers, part, [&](int peer, const std::byte* from) {
+      std::memcpy(row.data(), from, row.size());
+      average.scale(row);
+      if (peer == 0) sum = row;
+      else combine_of(wanted)(sum.data(), row.data(), sum.data(), sum.size() / bytes_of(wanted.element));
     });
+    average.divide(sum);
     if (stayed) std::memcpy(touch(asked.recv) + part.from, sum.data(), sum.size());
     return stayed;
   });

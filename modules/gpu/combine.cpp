@@ -94,9 +94,10 @@ struct Found {
   uint32_t element_bytes;
 };
 
-// There is no combination for what no kernel can do, which is long double.
+// There is no combination for what no kernel can do, which is long double. The combination of an average is the sum.
 Found find(const crossrail_reduction& reduction) {
-  const auto operation = static_cast<Operation>(reduction.operation);
+  const auto asked = static_cast<Operation>(reduction.operation);
+  const Operation operation = asked == Operation::average ? Operation::sum : asked;
   switch (static_cast<Element>(reduction.element)) {
     case Element::int8: return {of_integers(operation, 0, true), 1};
     case Element::int16: return {of_integers(operation, 1, true), 2};
@@ -225,7 +226,7 @@ Groups groups_of(int rows, uint64_t units) {
 
 const char* tell_elements(const crossrail_reduction& reduction, size_t bytes, uint64_t addresses, kernels::Elements& elements) {
   const Found found = find(reduction);
-  if (const char* wrong = combines(reduction); wrong != nullptr) return wrong;
+  if (const char* wrong = combines_packets(reduction); wrong != nullptr) return wrong;
   elements.bytes = bytes;
   elements.combination = found.combination;
   elements.unit_bytes = unit_bytes_of(found);
@@ -235,11 +236,15 @@ const char* tell_elements(const crossrail_reduction& reduction, size_t bytes, ui
   return nullptr;
 }
 
-const char* combines(const crossrail_reduction& reduction) {
+const char* combines_packets(const crossrail_reduction& reduction) {
   return find(reduction).combination == Combination::none ? "no kernel combines such elements" : nullptr;
+}
+const char* combines(const crossrail_reduction& reduction) {
+  return static_cast<Operation>(reduction.operation) == Operation::average ? "averages are for packets alone" : combines_packets(reduction);
 }
 
 const char* combine(crossrail_queue& queue, const crossrail_combination& asked) {
+  if (const char* wrong = combines(asked.reduction); wrong != nullptr) return wrong;
   const bool right = asked.from_count >= 1 && asked.from_count <= CROSSRAIL_MOST_OPERANDS && asked.to_count >= 0 &&
                      asked.to_count <= CROSSRAIL_MOST_OPERANDS && asked.turn >= 0;
   if (!right) return "too many rows of elements";

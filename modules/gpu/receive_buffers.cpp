@@ -208,7 +208,7 @@ size_t packets_bytes(crossrail_packet_form form, int ranks, size_t block_bytes) 
 const char* supports_packets(const crossrail_queue& queue, const crossrail_packets& packets, size_t* buffer_bytes) {
   const bool combined = packets.reduction.operation != 0;
   if (packets.form == CROSSRAIL_PACKETS_LL128 && !queue.place->whole_lines) return "links that may break packets of 128 bytes";
-  if (const char* wrong = combined ? combines(packets.reduction) : nullptr; wrong != nullptr) return wrong;
+  if (const char* wrong = combined ? combines_packets(packets.reduction) : nullptr; wrong != nullptr) return wrong;
   const size_t travelling = combined ? bytes_of_combined_packets(packets.block_bytes, packets.reduction) : packets.block_bytes;
   if (buffer_bytes != nullptr) *buffer_bytes = packets_bytes(packets.form, packets.ranks, travelling);
   return nullptr;
@@ -234,6 +234,7 @@ const char* combine_packets(crossrail_queue& queue, const crossrail_packets& pac
   const uint64_t addresses = reinterpret_cast<uint64_t>(packets.send) | reinterpret_cast<uint64_t>(packets.recv) | packets.send_pitch;
   if (const char* wrong = tell_elements(packets.reduction, packets.block_bytes, addresses, task.elements); wrong != nullptr) return wrong;
   if (packets.block_bytes == 0) return announce_nothing(queue, packets);
+  task.scaling = scaling_of(packets);
   const At at(*queue.place);
   GPU_TRY(at.result());
   const uint64_t units = travelling / kernels::kUnitBytes;

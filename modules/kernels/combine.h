@@ -31,6 +31,18 @@ struct Tile {
   GPU_INLINE Unit& own(uint32_t row, uint32_t i) const { return units[row * width() + i * across + lane]; }
 };
 
+GPU_NOINLINE Unit scaled(Combination combination, Unit unit, Unit by) {
+  Unit one[1] = {unit};
+  const Unit other[1] = {by};
+  combine_units(combination, one, other);
+  return one[0];
+}
+
+// Scales rows of a tile.
+GPU_INLINE void scale_rows(Combination combination, const uint64_t (&by)[2], Unit* units, uint32_t count) {
+  for (uint32_t at = threadIdx.x; at < count; at += blockDim.x) units[at] = scaled(combination, units[at], {by[0], by[1]});
+}
+
 // Row 0 becomes the first `rows` rows combined. All kernels share one text, because it takes long to compile.
 GPU_NOINLINE void combine_rows(Combination combination, Unit* units, uint32_t width, uint32_t rows) {
   for (uint32_t at = threadIdx.x; at < width; at += blockDim.x) {
@@ -130,6 +142,15 @@ struct CombiningRound {
   }
 };
 
+// Does the same for the rows of a tile that packets have brought. Each thread takes the same units of all rows.
+GPU_INLINE void combine_arrived(const CombinePacketsTask& whole, Unit* units, uint32_t width) {
+  const uint32_t rows = whole.packets.ranks;
+  const Scaling& scaling = whole.scaling;
+  for (uint32_t row = 0; scaling.before != Combination::none && row < rows; ++row) scale_rows(scaling.before, scaling.by, units + row * width, width);
+  combine_rows(whole.elements.combination, units, width, rows);
+  if (scaling.after != Combination::none) scale_rows(scaling.after, scaling.by, units, width);
+}
+
 GPU_INLINE void combine_packets(const CombinePacketsTask& whole) {
   __shared__ Unit shared[kCombineThreads * kEach];
   const PacketsTask<kFewRanks>& task = whole.packets;
@@ -143,7 +164,7 @@ GPU_INLINE void combine_packets(const CombinePacketsTask& whole) {
   for (uint64_t first = begin; first < round.count; first += step) {
     stayed = stayed && round.receive(first);
     gpu::sync_threads();
-    combine_rows(whole.elements.combination, shared, tile.width(), task.ranks);
+    combine_arrived(whole, shared, tile.width());
     // The threads that have combined them write them.
     for (uint64_t at = threadIdx.x; at < tile.width() && first + at < round.count; at += blockDim.x) units.write(task.recv, first + at, shared[at]);
     gpu::sync_threads();

@@ -223,7 +223,7 @@ struct LineTiles {
     for (uint64_t first = begin(); first < count; first += step) {
       stayed = stayed && receive_tile(call.round, pairs(units, first), tile, first, offset);
       gpu::sync_threads();
-      combine_rows(whole.elements.combination, tile.units, tile.width, task.ranks);
+      combine_arrived(whole, tile.units, tile.width);
       for (uint64_t at = threadIdx.x; at < tile.width && first + at < count; at += blockDim.x) units.write(task.recv + offset, first + at, tile.units[at]);
       gpu::sync_threads();
     }

@@ -132,9 +132,16 @@ struct CombineTask {
   char* to[kMost];
 };
 
+// It says what becomes of elements before they are combined, and of the result: with the unit `by`, each of them is combined so.
+struct Scaling {
+  Combination before, after;
+  uint64_t by[2];
+};
+
 struct CombinePacketsTask {
   PacketsTask<kFewRanks> packets;
   Elements elements;
+  Scaling scaling;
 };
 static_assert(sizeof(CombinePacketsTask) <= kShortTaskBytes && sizeof(PacketsTask<kManyRanks>) <= kShortTaskBytes);
 static_assert(sizeof(CombineTask<kFewRanks>) <= kShortTaskBytes && sizeof(CombineTask<kManyRanks>) <= kLongTaskBytes);

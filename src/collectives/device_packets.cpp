@@ -7,6 +7,10 @@
 namespace crossrail {
 namespace {
 
+bool known_to_packets(const Reduction& reduction) {
+  return reduction.operation == Operation::average ? has_average(reduction.element) : allreduce_device::known_to_devices(reduction);
+}
+
 // Without a reduction, blocks are kept separate.
 crossrail_packets packets_of(const PacketForm& form, const PacketSides& sides, const crossrail_reduction& reduction = {}) {
   crossrail_packets packets{};
@@ -57,7 +61,7 @@ Fit PacketForm::fit_elements(const Topology& topology, const Shape& shape) const
   const std::size_t unit = element == 0 || kUnit % element == 0 ? kUnit : element;  // It is at most kUnit.
   const Fit here = fit_devices(topology)
                        .needs(topology.size <= CROSSRAIL_MOST_COMBINING, kFewCombining)
-                       .needs(allreduce_device::known_to_devices(shape.reduction), allreduce_device::kKnownToDevices);
+                       .needs(known_to_packets(shape.reduction), allreduce_device::kKnownToDevices);
   return takes_any(shape) ? here : Fit(here).at_most(most_bytes(topology.size) / kUnit * unit);
 }
 
@@ -70,7 +74,9 @@ Status plan_packets(Plan& plan, const PacketForm& form) {
 }
 
 Status plan_combined_packets(Plan& plan, const PacketForm& form) {
-  CROSSRAIL_TRY(allreduce_device::has_kernels(plan));
+  crossrail_packets asked = packets_of(form, {}, allreduce_device::reduction_of(plan));
+  asked.ranks = plan.group.size();
+  if (!plan.devices->queue().supports(CROSSRAIL_WORK_PACKETS, asked)) return failed(Code::unsupported, allreduce_device::kNoKernels);
   return plan_packets(plan, form);
 }
 

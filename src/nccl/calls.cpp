@@ -16,7 +16,7 @@ namespace {
 constexpr Element kElements[] = {Element::int8,    Element::uint8,   Element::int32,    Element::uint32,      Element::int64,      Element::uint64,
                                  Element::float16, Element::float32, Element::float64,  Element::bfloat16,    Element::float8_e4m3, Element::float8_e5m2};
 using OfElements = crossrail::Operation;
-constexpr OfElements kOperations[] = {OfElements::sum, OfElements::product, OfElements::maximum, OfElements::minimum};
+constexpr OfElements kOperations[] = {OfElements::sum, OfElements::product, OfElements::maximum, OfElements::minimum, OfElements::average};
 
 // NCCL lets kernels touch what the program passes, so it is not looked at.
 class ReachableBuffers final : public UserBuffers {
@@ -50,7 +50,7 @@ bool shape_of(const Call& call, Shape& shape) {
   if (!reduces(call.collective)) return true;
   if (operation >= std::size(kOperations)) return false;
   shape.reduction = {kOperations[operation], kElements[type]};
-  return is_defined(shape.reduction);
+  return shape.reduction.operation == OfElements::average ? has_average(shape.reduction.element) : is_defined(shape.reduction);
 }
 
 // In place, an allgather's own block is said to be where what is received begins.

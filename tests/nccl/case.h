@@ -11,8 +11,8 @@
 
 namespace nccl_tests {
 
-enum class Kind { all_reduce, all_gather, reduce_scatter, all_to_all };
-constexpr Kind kKinds[] = {Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter, Kind::all_to_all};
+enum class Kind { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast };
+constexpr Kind kKinds[] = {Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter, Kind::all_to_all};  // These are handled.
 
 inline void check(Rank& rank, bool right, const char* what, long about = 0) {
   if (right) return;
@@ -45,6 +45,7 @@ class Case {
       case Kind::all_reduce: return ncclAllReduce(send, recv, count_, ncclInt32, operation, team.comm, stream);
       case Kind::all_gather: return ncclAllGather(send, recv, count_, ncclInt32, team.comm, stream);
       case Kind::reduce_scatter: return ncclReduceScatter(send, recv, count_, ncclInt32, operation, team.comm, stream);
+      case Kind::broadcast: return ncclBroadcast(send, recv, count_, ncclInt32, 0, team.comm, stream);
       default: return ncclAlltoAll(send, recv, count_, ncclInt32, team.comm, stream);
     }
   }
@@ -64,7 +65,7 @@ class Case {
  private:
   bool gathers() const { return kind_ == Kind::all_gather; }
   bool scatters() const { return kind_ == Kind::reduce_scatter; }
-  std::size_t blocks(const Team& team) const { return kind_ == Kind::all_reduce ? 1 : static_cast<std::size_t>(team.size()); }
+  std::size_t blocks(const Team& team) const { return kind_ == Kind::all_reduce || kind_ == Kind::broadcast ? 1 : static_cast<std::size_t>(team.size()); }
   std::size_t sent(const Team& team) const { return gathers() ? count_ : count_ * blocks(team); }
   std::size_t results(const Team& team) const { return scatters() ? count_ : count_ * blocks(team); }
   std::size_t own(const Team& team) const { return count_ * static_cast<std::size_t>(team.rank); }
@@ -77,11 +78,12 @@ class Case {
 
   std::uint32_t expected(const Team& team, std::size_t at, ncclRedOp_t operation) const {
     if (gathers()) return value(team.members[at / count_], at % count_);
+    if (kind_ == Kind::broadcast) return value(team.members[0], at);
     if (kind_ == Kind::all_to_all) return value(team.members[at / count_], own(team) + at % count_);
     const std::size_t element = scatters() ? own(team) + at : at;
     std::uint32_t sum = 0;
     for (const int member : team.members) sum += value(member, element);
-    return operation == ncclAvg ? sum / static_cast<std::uint32_t>(team.size()) : sum;
+    return operation == ncclAvg ? static_cast<std::uint32_t>(static_cast<std::int32_t>(sum) / team.size()) : sum;
   }
 
   void prepare(const Team& team, void* stream) {
