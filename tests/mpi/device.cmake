@@ -4,6 +4,7 @@ set(MPI_TEST_HOST_DEVICE ${MPI_TEST_PROGRAMS}/host_device)
 mpi_test_libraries(${MPI_TEST_HOST_DEVICE} libraries)
 list(APPEND libraries ${MPI_TEST_HOST_DEVICE}/libcuda.so.1 ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so)
 set(sources ${PROJECT_SOURCE_DIR}/virtual_world/host_device.cpp ${PROJECT_SOURCE_DIR}/virtual_world/host_driver.cpp
+  ${PROJECT_SOURCE_DIR}/virtual_world/host_captures.cpp ${PROJECT_SOURCE_DIR}/virtual_world/host_graphs.cpp
   ${PROJECT_SOURCE_DIR}/virtual_world/host_kernels.cpp
   ${PROJECT_SOURCE_DIR}/virtual_world/host_queue.cpp ${PROJECT_SOURCE_DIR}/src/collectives/combine.cpp
   ${PROJECT_SOURCE_DIR}/src/comm/reduction.cpp)
