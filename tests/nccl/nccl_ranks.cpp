@@ -29,7 +29,7 @@ constexpr Scenario kScenarios[] = {
     {"split", nccl_tests::split},         {"shrink", nccl_tests::shrink},       {"abort", nccl_tests::abort_one},     {"killed", nccl_tests::one_is_killed},
     {"late", nccl_tests::one_is_late},    {"off", nccl_tests::nothing_handled}, {"partial", nccl_tests::nothing_handled}, {"names", nccl_tests::names},
     {"many", nccl_tests::many_communicators}, {"forbidden", nccl_tests::one_forbids}, {"threads", nccl_tests::two_ranks_a_process},
-    {"ended", nccl_tests::end_at_once},
+    {"ended", nccl_tests::end_at_once},   {"graphs", nccl_tests::graphs},       {"forks", nccl_tests::forked_graphs}, {"outlives", nccl_tests::graphs_outlive},
 };
 
 std::string digits_of(const ncclUniqueId& id) {

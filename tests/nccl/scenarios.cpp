@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -179,13 +178,6 @@ void names(Rank& rank) {
 // Nothing is left of communicators that are no more.
 void many_communicators(Rank& rank) {
   const Team all = world(rank);
-  const auto open_files = [] {
-    int files = 0;
-    DIR* const folder = opendir("/proc/self/fd");
-    while (readdir(folder) != nullptr) ++files;
-    closedir(folder);
-    return files;
-  };
   int files = 0;
   for (std::uint32_t number = 0; number < 60; ++number) {
     Team one = all;

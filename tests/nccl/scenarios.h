@@ -35,5 +35,8 @@ void two_ranks_a_process(Rank& rank);
 void end_at_once(Rank& rank);
 void names(Rank& rank);
 void many_communicators(Rank& rank);
+void graphs(Rank& rank);
+void forked_graphs(Rank& rank);
+void graphs_outlive(Rank& rank);
 
 }  // namespace nccl_tests
