@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "collectives/combine.h"
-#include "virtual_world/host_average.h"
+#include "virtual_world/host_combined.h"
 #include "virtual_world/host_queue.h"
 
 namespace crossrail::virtual_world {
@@ -31,19 +31,10 @@ static bool await_word(const std::byte* word, const void* abort, Come come) {
   return true;
 }
 
-static std::size_t slot_bytes(const crossrail_packets& asked) {
-  return (asked.buffer_bytes - kSlotHead - barrier_bytes(asked.ranks)) / (2 * static_cast<std::size_t>(asked.ranks)) / 64 * 64;
-}
-
-// Part of a block, in a round of its own.
-struct Part {
-  std::size_t from, bytes;
-};
-
-// The part of block `peer` of what is sent goes to that rank, and `take` gets what came from a rank. It returns false if it has given up.
+// Block `peer` of what is sent goes to that rank, and `take` gets what came from a rank. It returns false if it has given up.
 template <class Take>
-static bool run_round(const crossrail_packets& asked, const std::vector<void*>& buffers, const Part& part, Take take) {
-  const std::size_t slot = slot_bytes(asked);
+static bool run_round(const crossrail_packets& asked, const std::vector<void*>& buffers, Take take) {
+  const std::size_t slot = (asked.buffer_bytes - kSlotHead - barrier_bytes(asked.ranks)) / (2 * static_cast<std::size_t>(asked.ranks)) / 64 * 64;
   std::byte* const mine = touch(buffers[static_cast<std::size_t>(asked.rank)]);
   const std::uint64_t round = read_word(mine) + 1;
   const auto slot_of = [&](std::byte* buffer, int from) {
@@ -54,7 +45,7 @@ static bool run_round(const crossrail_packets& asked, const std::vector<void*>& 
   for (int step = 0; step < asked.ranks; ++step) {
     const int peer = (asked.rank + step) % asked.ranks;
     std::byte* const its = slot_of(touch(buffers[static_cast<std::size_t>(peer)]), asked.rank);
-    std::memcpy(its + kSlotHead, send + static_cast<std::size_t>(peer) * asked.send_pitch + part.from, part.bytes);
+    std::memcpy(its + kSlotHead, send + static_cast<std::size_t>(peer) * asked.send_pitch, asked.block_bytes);
     write_word(its, round);
   }
   for (int peer = 0; peer < asked.ranks; ++peer) {
@@ -68,47 +59,23 @@ static bool run_round(const crossrail_packets& asked, const std::vector<void*>& 
 
 static Reduction reduction_of(const crossrail_reduction& asked) { return {static_cast<Operation>(asked.operation), static_cast<Element>(asked.element)}; }
 
-bool combines(const crossrail_reduction& reduction) { return combine_of(reduction_of(reduction)) != nullptr; }
-bool combines_packets(const crossrail_reduction& reduction) {
+bool combines(const crossrail_reduction& reduction) {
   const Reduction asked = reduction_of(reduction);
-  return asked.operation == Operation::average ? has_average(asked.element) : combines(reduction);
-}
-
-// Long blocks go in parts of whole elements.
-template <class Run>
-static bool run_parts(const crossrail_packets& asked, Run run) {
-  constexpr std::size_t kWholeElements = 48;
-  const std::size_t most = (slot_bytes(asked) - kSlotHead) / kWholeElements * kWholeElements;
-  for (std::size_t from = 0; from < asked.block_bytes; from += most) {
-    if (!run(Part{from, std::min(most, asked.block_bytes - from)})) return false;
-  }
-  return true;
+  return asked.operation == Operation::average ? has_average(asked.element) : combine_of(asked) != nullptr;
 }
 
 static bool exchange_packets(const crossrail_packets& asked, const std::vector<void*>& buffers) {
   std::byte* const recv = touch(asked.recv);
-  return run_parts(asked, [&](const Part& part) {
-    return run_round(asked, buffers, part, [&](int peer, const std::byte* block) {
-      std::memcpy(recv + static_cast<std::size_t>(peer) * asked.recv_pitch + part.from, block, part.bytes);
-    });
+  return run_round(asked, buffers, [&](int peer, const std::byte* block) {
+    std::memcpy(recv + static_cast<std::size_t>(peer) * asked.recv_pitch, block, asked.block_bytes);
   });
 }
 
 static bool combine_packets(const crossrail_packets& asked, const std::vector<void*>& buffers) {
-  const Average average(asked);
-  const Reduction wanted = average.asked() ? Reduction{Operation::sum, reduction_of(asked.reduction).element} : reduction_of(asked.reduction);
-  return run_parts(asked, [&](const Part& part) {
-    std::vector<std::byte> sum(part.bytes), row(part.bytes);
-    const bool stayed = run_round(asked, buffers, part, [&](int peer, const std::byte* from) {
-      std::memcpy(row.data(), from, row.size());
-      average.scale(row);
-      if (peer == 0) sum = row;
-      else combine_of(wanted)(sum.data(), row.data(), sum.data(), sum.size() / bytes_of(wanted.element));
-    });
-    average.divide(sum);
-    if (stayed) std::memcpy(touch(asked.recv) + part.from, sum.data(), sum.size());
-    return stayed;
-  });
+  Combined combined(reduction_of(asked.reduction), asked.ranks, asked.block_bytes);
+  const bool stayed = run_round(asked, buffers, [&](int, const std::byte* row) { combined.add(row); });
+  if (stayed) std::memcpy(touch(asked.recv), combined.result().data(), asked.block_bytes);
+  return stayed;
 }
 
 bool run_packets(const crossrail_packets& asked, const std::vector<void*>& buffers) {
@@ -116,15 +83,10 @@ bool run_packets(const crossrail_packets& asked, const std::vector<void*>& buffe
 }
 
 void run_combination(const crossrail_combination& asked, const std::vector<const void*>& from, const std::vector<void*>& to) {
-  const Reduction wanted = reduction_of(asked.reduction);
-  if (asked.bytes > 0) {
-    const std::byte* const first = touch(from[0]);
-    std::vector<std::byte> sum(first, first + asked.bytes);
-    for (std::size_t row = 1; row < from.size(); ++row) {
-      combine_of(wanted)(sum.data(), touch(from[row]), sum.data(), asked.bytes / bytes_of(wanted.element));
-    }
-    for (void* const row : to) std::memcpy(touch(row), sum.data(), sum.size());
-  }
+  if (asked.bytes == 0) return;
+  Combined combined(reduction_of(asked.reduction), static_cast<int>(from.size()), asked.bytes);
+  for (const void* const row : from) combined.add(touch(row));
+  for (void* const row : to) std::memcpy(touch(row), combined.result().data(), asked.bytes);
 }
 
 // Returns the line of `owner` in which `from` writes: number | where its block goes | the most bytes it may have. If `from` is -1, it is

@@ -22,7 +22,6 @@ inline void write_word(void* word, std::uint64_t value) {
 }
 
 size_t packets_bytes(int ranks, size_t block_bytes);
-bool combines_packets(const crossrail_reduction& reduction);
 bool run_packets(const crossrail_packets& asked, const std::vector<void*>& buffers);  // It returns false if it has given up.
 bool combines(const crossrail_reduction& reduction);
 void run_combination(const crossrail_combination& asked, const std::vector<const void*>& from, const std::vector<void*>& to);

@@ -240,7 +240,7 @@ const char* supports(crossrail_queue*, const crossrail_work* work, size_t* buffe
   if (work->kind != CROSSRAIL_WORK_PACKETS) return nullptr;
   const auto& packets = *reinterpret_cast<const crossrail_packets*>(work);
   if (packets.form == CROSSRAIL_PACKETS_LL128 && device_options().break_lines != 0) return "packets of 128 bytes may arrive in pieces";
-  if (packets.reduction.operation != 0 && !combines_packets(packets.reduction)) return kNoKernels;
+  if (packets.reduction.operation != 0 && !combines(packets.reduction)) return kNoKernels;
   if (buffer_bytes != nullptr) *buffer_bytes = packets_bytes(packets.ranks, packets.block_bytes);
   return nullptr;
 }

@@ -125,7 +125,7 @@ typedef struct crossrail_exchange {
   uint32_t persistent_us; /* PERSISTENT: the kernel leaves when nothing has come for so long */
 } crossrail_exchange;
 
-/* What becomes of elements that meet: rows of src/comm/reductions.def, counted from 1. */
+/* What becomes of elements that meet: rows of src/comm/reductions.def, counted from 1. An average is that of all operands. */
 typedef struct crossrail_reduction {
   int operation, element;
 } crossrail_reduction;
@@ -152,7 +152,7 @@ typedef struct crossrail_packets {
   const uint64_t *abort;  /* in memory given to open_pages: the kernel gives up once it is not 0 */
   crossrail_packet_form form;
   /* Operation 0: none. Else the blocks that come become one block, combined in the order of the ranks, at `recv`, which may be `send` where
-   * all ranks get the same one. At most CROSSRAIL_MOST_COMBINING ranks. Averages (of as many as there are ranks) are known here alone. */
+   * all ranks get the same one. At most CROSSRAIL_MOST_COMBINING ranks. */
   crossrail_reduction reduction;
 } crossrail_packets;
 

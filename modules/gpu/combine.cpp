@@ -154,6 +154,7 @@ const char* tell_rows(const crossrail_queue& queue, const crossrail_combination&
   task.from_count = static_cast<uint32_t>(asked.from_count);
   task.to_count = static_cast<uint32_t>(asked.to_count);
   task.turn = static_cast<uint32_t>(asked.turn);
+  task.scaling = scaling_of(asked.reduction, asked.from_count);
   uint64_t addresses = 0;
   for (int i = 0; i < asked.from_count; ++i) {
     task.from[i] = static_cast<const char*>(asked.from[i]);
@@ -226,7 +227,7 @@ Groups groups_of(int rows, uint64_t units) {
 
 const char* tell_elements(const crossrail_reduction& reduction, size_t bytes, uint64_t addresses, kernels::Elements& elements) {
   const Found found = find(reduction);
-  if (const char* wrong = combines_packets(reduction); wrong != nullptr) return wrong;
+  if (const char* wrong = combines(reduction); wrong != nullptr) return wrong;
   elements.bytes = bytes;
   elements.combination = found.combination;
   elements.unit_bytes = unit_bytes_of(found);
@@ -236,15 +237,11 @@ const char* tell_elements(const crossrail_reduction& reduction, size_t bytes, ui
   return nullptr;
 }
 
-const char* combines_packets(const crossrail_reduction& reduction) {
-  return find(reduction).combination == Combination::none ? "no kernel combines such elements" : nullptr;
-}
 const char* combines(const crossrail_reduction& reduction) {
-  return static_cast<Operation>(reduction.operation) == Operation::average ? "averages are for packets alone" : combines_packets(reduction);
+  return find(reduction).combination == Combination::none ? "no kernel combines such elements" : nullptr;
 }
 
 const char* combine(crossrail_queue& queue, const crossrail_combination& asked) {
-  if (const char* wrong = combines(asked.reduction); wrong != nullptr) return wrong;
   const bool right = asked.from_count >= 1 && asked.from_count <= CROSSRAIL_MOST_OPERANDS && asked.to_count >= 0 &&
                      asked.to_count <= CROSSRAIL_MOST_OPERANDS && asked.turn >= 0;
   if (!right) return "too many rows of elements";

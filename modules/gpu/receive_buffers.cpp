@@ -31,18 +31,6 @@ uint64_t region_for(crossrail_packet_form form, size_t block_bytes) {
 struct ReceiveBuffer {
   uint64_t tail = 0, region_bytes = 0;
 };
-
-// A block of lines that fits a region is one part. Longer ones have two for each round, half a region long at most.
-struct LineParts {
-  uint64_t units, bytes;  // They are a part's, and its length in the region.
-};
-constexpr uint64_t units_in(uint64_t region_bytes) { return region_bytes / kernels::kPairBytes * kernels::kUnitsOfAPair; }
-LineParts parts_of(uint64_t units, uint64_t region_bytes) {
-  if (units <= units_in(region_bytes)) return {std::max<uint64_t>(units, 1), 0};
-  const uint64_t bytes = region_bytes / 2 / kernels::kPairBytes * kernels::kPairBytes, most = units_in(bytes);
-  const uint64_t parts = round_up((units + most - 1) / most, 2);
-  return {round_up((units + parts - 1) / parts, kernels::kUnitsOfAPair), bytes};
-}
 ReceiveBuffer buffer_of(int ranks, size_t buffer_bytes) {
   if (buffer_bytes < tail_bytes(ranks)) return {};
   const uint64_t tail = (buffer_bytes - tail_bytes(ranks)) / kLineBytes * kLineBytes;
@@ -58,9 +46,7 @@ const char* check(int rank, int ranks, size_t buffer_bytes) {
 const char* check(const crossrail_packets& packets, size_t block_bytes) {
   if (const char* wrong = check(packets.rank, packets.ranks, packets.buffer_bytes); wrong != nullptr) return wrong;
   if (packets.form == CROSSRAIL_PACKETS_LL128 && packets.ranks > CROSSRAIL_MOST_COMBINING) return "too many ranks for packets of 128 bytes";
-  const bool fits = packets_bytes(packets.form, packets.ranks, block_bytes) <= packets.buffer_bytes;
-  const bool goes_in_parts = packets.form == CROSSRAIL_PACKETS_LL128 && buffer_of(packets.ranks, packets.buffer_bytes).region_bytes >= 2 * kernels::kPairBytes;
-  return fits || goes_in_parts ? nullptr : "blocks too large for the receive buffers";
+  return packets_bytes(packets.form, packets.ranks, block_bytes) > packets.buffer_bytes ? "blocks too large for the receive buffers" : nullptr;
 }
 
 // Returns the alignment of all blocks, at most `most`.
@@ -82,23 +68,16 @@ Cut cut_packets(const crossrail_queue& queue, const crossrail_packets& packets) 
   return {grid, kCtaThreads, grid == 1 ? kernels::kWarpLanes : kCtaThreads};
 }
 
-// A long block's parts need as many CTAs on all ranks.
-uint64_t most_ctas(const crossrail_packets& packets) {
-  constexpr uint64_t kMost = kernels::kMostMeetingCtas;
-  return packets.work.multiprocessors > 0 ? std::min(kMost, static_cast<uint64_t>(packets.work.multiprocessors)) : kMost;
-}
-
-// Cuts a part of the blocks into warps that each have pairs of lines of one block.
-Cut cut_lines(const crossrail_packets& packets, uint64_t part_units) {
+// Cuts into warps that each have pairs of lines of one block.
+Cut cut_lines(const crossrail_packets& packets) {
   constexpr uint64_t kWarpsOfACta = kernels::kLineThreads / kernels::kWarpLanes;
-  const uint64_t warps = packets.ranks * ((pairs_of(part_units * kernels::kUnitBytes) + kPairsOfAWarp - 1) / kPairsOfAWarp);
-  const auto grid = static_cast<unsigned>(std::clamp<uint64_t>((warps + kWarpsOfACta - 1) / kWarpsOfACta, 1, most_ctas(packets)));
+  const uint64_t warps = packets.ranks * ((pairs_of(packets.block_bytes) + kPairsOfAWarp - 1) / kPairsOfAWarp);
+  const auto grid = static_cast<unsigned>(std::clamp<uint64_t>((warps + kWarpsOfACta - 1) / kWarpsOfACta, 1, kernels::kMostMeetingCtas));
   return {grid, static_cast<unsigned>(std::min(warps, kWarpsOfACta)) * kernels::kWarpLanes, kernels::kWarpLanes};
 }
 
-// `units` are those of a block.
 template <unsigned kMost>
-const char* tell(const crossrail_queue& queue, const crossrail_packets& packets, uint64_t units, kernels::PacketsTask<kMost>& task) {
+const char* tell(const crossrail_queue& queue, const crossrail_packets& packets, kernels::PacketsTask<kMost>& task) {
   if (const char* wrong = translate(queue, packets.work.flag, &task.signal.flag); wrong != nullptr) return wrong;
   uint64_t* abort_flag = nullptr;
   if (const char* wrong = translate(queue, packets.abort, &abort_flag); wrong != nullptr) return wrong;
@@ -110,9 +89,6 @@ const char* tell(const crossrail_queue& queue, const crossrail_packets& packets,
   task.send_pitch = packets.send_pitch;
   task.recv_pitch = packets.recv_pitch;
   task.region_bytes = buffer.region_bytes;
-  const LineParts parts = parts_of(units, buffer.region_bytes);
-  task.part_units = parts.units;
-  task.part_bytes = parts.bytes;
   task.tail = buffer.tail;
   task.abort = abort_flag;
   task.rank = static_cast<uint32_t>(packets.rank);
@@ -124,10 +100,9 @@ const char* tell(const crossrail_queue& queue, const crossrail_packets& packets,
 template <unsigned kMost>
 const char* launch_packets(crossrail_queue& queue, const crossrail_packets& packets, Kernel kernel) {
   kernels::PacketsTask<kMost> task{};
-  const uint64_t units = (packets.block_bytes + kernels::kUnitBytes - 1) / kernels::kUnitBytes;
-  if (const char* wrong = tell(queue, packets, units, task); wrong != nullptr) return wrong;
+  if (const char* wrong = tell(queue, packets, task); wrong != nullptr) return wrong;
   const bool lines = packets.form == CROSSRAIL_PACKETS_LL128;
-  const Cut wanted = lines ? cut_lines(packets, task.part_units) : cut_packets(queue, packets);
+  const Cut wanted = lines ? cut_lines(packets) : cut_packets(queue, packets);
   task.lanes = wanted.lanes;
   task.align = align_of(packets, lines ? kernels::kUnitBytes : kernels::kPacketData);
   return launch_work(queue, {kernel, wanted.grid, wanted.threads, &task, sizeof task, &task.signal, true}, packets.work.stream);
@@ -141,18 +116,19 @@ const char* launch_barrier(crossrail_queue& queue, const crossrail_barrier& barr
   return launch_work(queue, {kernel, 1, barrier_threads(barrier), &task, sizeof task, nullptr, false}, stream);
 }
 
-// There is one CTA for a tile of all ranks' rows, as long as there are not too many. `units` are those of a part of a row.
+// There is one CTA for a tile of all ranks' rows, as long as there are not too many.
 struct CombiningCut {
   Kernel kernel;
   unsigned grid, threads;
 };
-CombiningCut cut_combining(const crossrail_packets& packets, uint64_t units) {
-  const auto grid_of = [&](uint64_t all, uint64_t tile) { return static_cast<unsigned>(std::clamp<uint64_t>((all + tile - 1) / tile, 1, most_ctas(packets))); };
+CombiningCut cut_combining(const crossrail_packets& packets, uint64_t travelling) {
+  const auto grid_of = [](uint64_t all, uint64_t tile) { return static_cast<unsigned>(std::clamp<uint64_t>((all + tile - 1) / tile, 1, kernels::kMostMeetingCtas)); };
   if (packets.form == CROSSRAIL_PACKETS_LL) {
+    const uint64_t units = travelling / kernels::kUnitBytes;
     const Groups groups = groups_of(packets.ranks, units);
     return {Kernel::combine_packets, grid_of(units, groups.tile_units()), groups.threads};
   }
-  const uint64_t pairs = pairs_of(units * kernels::kUnitBytes), most = kernels::kCombineThreads / kernels::kWarpLanes / static_cast<unsigned>(packets.ranks);
+  const uint64_t pairs = pairs_of(travelling), most = kernels::kCombineThreads / kernels::kWarpLanes / static_cast<unsigned>(packets.ranks);
   const uint64_t warps = std::clamp<uint64_t>((pairs + kPairsOfAWarp - 1) / kPairsOfAWarp, 1, most);  // They are those of a row.
   return {Kernel::combine_lines, grid_of(pairs, warps * kPairsOfAWarp), static_cast<unsigned>(warps) * static_cast<unsigned>(packets.ranks) * kernels::kWarpLanes};
 }
@@ -208,7 +184,7 @@ size_t packets_bytes(crossrail_packet_form form, int ranks, size_t block_bytes) 
 const char* supports_packets(const crossrail_queue& queue, const crossrail_packets& packets, size_t* buffer_bytes) {
   const bool combined = packets.reduction.operation != 0;
   if (packets.form == CROSSRAIL_PACKETS_LL128 && !queue.place->whole_lines) return "links that may break packets of 128 bytes";
-  if (const char* wrong = combined ? combines_packets(packets.reduction) : nullptr; wrong != nullptr) return wrong;
+  if (const char* wrong = combined ? combines(packets.reduction) : nullptr; wrong != nullptr) return wrong;
   const size_t travelling = combined ? bytes_of_combined_packets(packets.block_bytes, packets.reduction) : packets.block_bytes;
   if (buffer_bytes != nullptr) *buffer_bytes = packets_bytes(packets.form, packets.ranks, travelling);
   return nullptr;
@@ -234,12 +210,11 @@ const char* combine_packets(crossrail_queue& queue, const crossrail_packets& pac
   const uint64_t addresses = reinterpret_cast<uint64_t>(packets.send) | reinterpret_cast<uint64_t>(packets.recv) | packets.send_pitch;
   if (const char* wrong = tell_elements(packets.reduction, packets.block_bytes, addresses, task.elements); wrong != nullptr) return wrong;
   if (packets.block_bytes == 0) return announce_nothing(queue, packets);
-  task.scaling = scaling_of(packets);
+  task.scaling = scaling_of(packets.reduction, packets.ranks);
   const At at(*queue.place);
   GPU_TRY(at.result());
-  const uint64_t units = travelling / kernels::kUnitBytes;
-  if (const char* wrong = tell(queue, packets, units, task.packets); wrong != nullptr) return wrong;
-  const CombiningCut wanted = cut_combining(packets, packets.form == CROSSRAIL_PACKETS_LL128 ? task.packets.part_units : units);
+  if (const char* wrong = tell(queue, packets, task.packets); wrong != nullptr) return wrong;
+  const CombiningCut wanted = cut_combining(packets, travelling);
   return launch_work(queue, {wanted.kernel, wanted.grid, wanted.threads, &task, sizeof task, &task.packets.signal, true}, packets.work.stream);
 }
 

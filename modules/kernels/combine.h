@@ -56,6 +56,25 @@ GPU_NOINLINE void combine_rows(Combination combination, Unit* units, uint32_t wi
   }
 }
 
+// Row 0 becomes `kept` rows of a tile and `fresh` ones combined, which are scaled before. After the last ones the result is. Each thread takes the same
+// units of all rows.
+struct Rows {
+  uint32_t kept, fresh;
+  bool last;
+};
+struct Combining {
+  Combination combination;
+  const Scaling& scaling;
+};
+GPU_INLINE void combine_fresh(const Combining& how, Unit* units, uint32_t width, const Rows& rows) {
+  const Scaling& scaling = how.scaling;
+  for (uint32_t row = 0; scaling.before != Combination::none && row < rows.fresh; ++row) {
+    scale_rows(scaling.before, scaling.by, units + (rows.kept + row) * width, width);
+  }
+  combine_rows(how.combination, units, width, rows.kept + rows.fresh);
+  if (rows.last && scaling.after != Combination::none) scale_rows(scaling.after, scaling.by, units, width);
+}
+
 // Brings the rows of all ranks to one tile, as many at a time as there are groups. Then row 0 holds their combination.
 template <unsigned kMost>
 GPU_INLINE void combine_tile(const CombineTask<kMost>& task, const Tile& tile, const OwnUnits& own) {
@@ -68,9 +87,9 @@ GPU_INLINE void combine_tile(const CombineTask<kMost>& task, const Tile& tile, c
       own.read(task.from[done + row], [&](unsigned i, const Unit& unit) { tile.own(kept + row, i) = unit; });
     }
     gpu::sync_threads();
-    combine_rows(task.elements.combination, tile.units, tile.width(), kept + fresh);
-    gpu::sync_threads();
     done += fresh;
+    combine_fresh({task.elements.combination, task.scaling}, tile.units, tile.width(), {kept, fresh, done == task.from_count});
+    gpu::sync_threads();
   }
 }
 
@@ -109,8 +128,8 @@ struct CombiningRound {
     for (uint64_t number = first + tile.lane; number < count && number < first + tile.width(); number += tile.across) {
       const Unit unit = units.read(task.send + peer * task.send_pitch, number);
       gpu::Pair* const to = packets(peer, task.rank, number);
-      gpu::store_system(to, stamp(unit.low, round.stamp_number()));
-      gpu::store_system(to + 1, stamp(unit.high, round.stamp_number()));
+      gpu::store_system(to, stamp(unit.low, round.number));
+      gpu::store_system(to + 1, stamp(unit.high, round.number));
     }
   }
 
@@ -124,7 +143,7 @@ struct CombiningRound {
     }
     gpu::Pair low[kEach] = {}, high[kEach] = {};
     const gpu::Pair* const at = packets(task.rank, peer, first + tile.lane);
-    const auto here = [&](unsigned i) { return first + tile.lane + i * tile.across >= count || (stamped(low[i], round.stamp_number()) && stamped(high[i], round.stamp_number())); };
+    const auto here = [&](unsigned i) { return first + tile.lane + i * tile.across >= count || (stamped(low[i], round.number) && stamped(high[i], round.number)); };
     for (bool all = false; !all;) {
       all = true;
 #pragma unroll
@@ -142,13 +161,8 @@ struct CombiningRound {
   }
 };
 
-// Does the same for the rows of a tile that packets have brought. Each thread takes the same units of all rows.
 GPU_INLINE void combine_arrived(const CombinePacketsTask& whole, Unit* units, uint32_t width) {
-  const uint32_t rows = whole.packets.ranks;
-  const Scaling& scaling = whole.scaling;
-  for (uint32_t row = 0; scaling.before != Combination::none && row < rows; ++row) scale_rows(scaling.before, scaling.by, units + row * width, width);
-  combine_rows(whole.elements.combination, units, width, rows);
-  if (scaling.after != Combination::none) scale_rows(scaling.after, scaling.by, units, width);
+  combine_fresh({whole.elements.combination, whole.scaling}, units, width, {0, whole.packets.ranks, true});
 }
 
 GPU_INLINE void combine_packets(const CombinePacketsTask& whole) {
@@ -169,7 +183,7 @@ GPU_INLINE void combine_packets(const CombinePacketsTask& whole) {
     for (uint64_t at = threadIdx.x; at < tile.width() && first + at < round.count; at += blockDim.x) units.write(task.recv, first + at, shared[at]);
     gpu::sync_threads();
   }
-  end_round(round.round, before, stayed);
+  end_round(task, round.round.number, before, stayed);
 }
 
 }  // namespace kernels

@@ -4,7 +4,7 @@
 #include "barrier.h"
 #include "combine.h"
 #include "counted.h"
-#include "line_calls.h"
+#include "lines.h"
 #include "movement.h"
 #include "packets.h"
 #include "persistent.h"

@@ -128,4 +128,128 @@ struct PairsOfLines {
   }
 };
 
+// A warp takes one share of a block after another.
+struct LineShare {
+  uint32_t peer;
+  PairsOfLines pairs;
+};
+
+template <unsigned kMost>
+GPU_INLINE void send_lines(const Round<kMost>& round, const LineShare& share) {
+  const PacketsTask<kMost>& task = round.task;
+  LaneUnits held;
+  for (uint64_t base = share.pairs.begin; base < share.pairs.count; base += share.pairs.warp_step()) {
+    share.pairs.read(task.send + share.peer * task.send_pitch, base, held);
+    if (share.peer == task.rank) {
+      share.pairs.write(task.recv + share.peer * task.recv_pitch, base, held);
+    } else {
+      share.pairs.send(round.region(share.peer, task.rank), base, held, round.number);
+    }
+  }
+}
+
+// Returns false if it has given up.
+template <unsigned kMost>
+GPU_INLINE bool receive_lines(Round<kMost>& round, const LineShare& share) {
+  const PacketsTask<kMost>& task = round.task;
+  if (share.peer == task.rank) return true;
+  LaneUnits held;
+  for (uint64_t base = share.pairs.begin; base < share.pairs.count; base += share.pairs.warp_step()) {
+    if (!share.pairs.receive(round, round.region(task.rank, share.peer), base, held)) return false;
+    share.pairs.write(task.recv + share.peer * task.recv_pitch, base, held);
+  }
+  return true;
+}
+
+template <unsigned kMost>
+GPU_INLINE void exchange_lines(const PacketsTask<kMost>& task) {
+  const uint64_t before = last_value(task.signal);
+  Round<kMost> round = next_round(task);
+  const Elements bytes{task.block_bytes, Combination::none, sizeof(Unit), task.align, 0};
+  const UnitsOf units{bytes};
+  const uint32_t warp = (blockIdx.x * blockDim.x + threadIdx.x) / kWarpLanes;
+  const uint32_t warps = gridDim.x * blockDim.x / kWarpLanes;
+  const uint32_t parts = warps > task.ranks ? warps / task.ranks : 1;
+  const auto share_of = [&](uint32_t job) {
+    const uint32_t peer = (task.rank + 1 + job % task.ranks) % task.ranks;
+    return LineShare{peer, PairsOfLines(units, uint64_t{job / task.ranks} * kGroupsOfAWarp, uint64_t{parts} * kGroupsOfAWarp)};
+  };
+  for (uint32_t job = warp; job < parts * task.ranks; job += warps) send_lines(round, share_of(job));
+  bool stayed = true;
+  for (uint32_t job = warp; stayed && job < parts * task.ranks; job += warps) stayed = receive_lines(round, share_of(job));
+  end_round(task, round.number, before, stayed);
+}
+
+// This is a tile of rows in shared memory, with some warps for each. Warps that are left over have none.
+struct LineTile {
+  Unit* units;
+  uint32_t width;   // It is the number of units of a row.
+  uint32_t group;   // It is the group of this thread's warp.
+  uint32_t warp;    // It is the number of the warp in the group.
+  uint32_t warps;   // A group has this many warps.
+
+  GPU_INLINE LineTile(Unit* at, uint32_t rows) : units(at), warps(blockDim.x / kWarpLanes / rows) {
+    group = threadIdx.x / kWarpLanes / warps;
+    warp = threadIdx.x / kWarpLanes % warps;
+    width = warps * kGroupsOfAWarp * kPairsAtATime * kUnitsOfAPair;
+  }
+  // Returns the first pair of this warp in a tile that begins with unit `first`.
+  GPU_INLINE uint64_t begin(uint64_t first) const { return first / kUnitsOfAPair + warp * kGroupsOfAWarp; }
+  GPU_INLINE uint64_t step() const { return uint64_t{warps} * kGroupsOfAWarp; }
+
+  GPU_INLINE void keep(const PairsOfLines& pairs, uint64_t first, uint32_t row, const LaneUnits& got) const {
+    Unit* const at = units + row * width;
+#pragma unroll
+    for (unsigned i = 0; i < kPairsAtATime; ++i) {
+      const uint64_t pair = pairs.pair(pairs.begin, i);
+      if (pair >= pairs.count) continue;
+      at[pairs.first(pair) - first] = got.first[i];
+      if (!pairs.is_last) at[pairs.second(pair) - first] = got.second[i];
+    }
+  }
+};
+
+// Returns false if it has given up.
+template <unsigned kMost>
+GPU_INLINE bool receive_tile(Round<kMost>& round, const PairsOfLines& pairs, const LineTile& tile, uint64_t first) {
+  const PacketsTask<kMost>& task = round.task;
+  const uint32_t peer = (task.rank + 1 + tile.group) % task.ranks;
+  if (tile.group >= task.ranks || pairs.begin >= pairs.count) return true;
+  LaneUnits got;
+  if (peer == task.rank) {
+    pairs.read(task.send + peer * task.send_pitch, pairs.begin, got);
+  } else if (!pairs.receive(round, round.region(task.rank, peer), pairs.begin, got)) {
+    return false;
+  }
+  tile.keep(pairs, first, peer, got);
+  return true;
+}
+
+// Does what combine_packets does, by lines.
+GPU_INLINE void combine_lines(const CombinePacketsTask& whole) {
+  __shared__ Unit shared[kCombineThreads / kLineLanes * kPairsAtATime * kUnitsOfAPair];
+  const PacketsTask<kFewRanks>& task = whole.packets;
+  const uint64_t before = last_value(task.signal);
+  const UnitsOf units{whole.elements};
+  const LineTile tile(shared, task.ranks);
+  Round<kFewRanks> round = next_round(task);
+  const uint32_t peer = (task.rank + 1 + tile.group) % task.ranks;
+  const uint64_t count = units.count(), begin = uint64_t{blockIdx.x} * tile.width, step = uint64_t{gridDim.x} * tile.width;
+  for (uint64_t first = begin; first < count && tile.group < task.ranks && peer != task.rank; first += step) {
+    const PairsOfLines pairs(units, tile.begin(first), tile.step());
+    LaneUnits held;
+    pairs.read(task.send + peer * task.send_pitch, pairs.begin, held);
+    pairs.send(round.region(peer, task.rank), pairs.begin, held, round.number);
+  }
+  bool stayed = true;
+  for (uint64_t first = begin; first < count; first += step) {
+    stayed = stayed && receive_tile(round, PairsOfLines(units, tile.begin(first), tile.step()), tile, first);
+    gpu::sync_threads();
+    combine_arrived(whole, shared, tile.width);
+    for (uint64_t at = threadIdx.x; at < tile.width && first + at < count; at += blockDim.x) units.write(task.recv, first + at, shared[at]);
+    gpu::sync_threads();
+  }
+  end_round(task, round.number, before, stayed);
+}
+
 }  // namespace kernels

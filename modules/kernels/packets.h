@@ -28,15 +28,13 @@ struct Share {
 template <unsigned kMost>
 struct Round {
   const PacketsTask<kMost>& task;
-  uint64_t number;    // Packets of 16 bytes have 32 bits of it.
-  uint64_t place = 0; // What travels in this round begins there in a region.
+  uint32_t number;
   unsigned spins = 0;
 
-  GPU_INLINE uint32_t stamp_number() const { return static_cast<uint32_t>(number); }
   // Returns the packets that `from` has sent to `to`.
   GPU_INLINE gpu::Pair* region(uint32_t to, uint32_t from) const {
-    const uint64_t index = (number & 1) * task.ranks + from;
-    return reinterpret_cast<gpu::Pair*>(task.buffers[to] + index * task.region_bytes + place);
+    const uint64_t index = uint64_t{number & 1} * task.ranks + from;
+    return reinterpret_cast<gpu::Pair*>(task.buffers[to] + index * task.region_bytes);
   }
   GPU_INLINE uint64_t rest(uint64_t unit) const { return task.block_bytes - unit * kPacketData; }
 
@@ -58,7 +56,7 @@ struct Round {
         if (share.peer == task.rank) {
           write_unit(own + unit * kPacketData, data[i], rest(unit), task.align);
         } else {
-          gpu::store_system(packets + unit, stamp(data[i], stamp_number()));
+          gpu::store_system(packets + unit, stamp(data[i], number));
         }
       }
     }
@@ -80,11 +78,11 @@ struct Round {
 #pragma unroll
         for (unsigned i = 0; i < kInFlight; ++i) {
           const uint64_t unit = base + i * share.step;
-          if (unit < share.units && !stamped(got[i], stamp_number())) got[i] = gpu::load_system(packets + unit);
+          if (unit < share.units && !stamped(got[i], number)) got[i] = gpu::load_system(packets + unit);
         }
 #pragma unroll
         for (unsigned i = 0; i < kInFlight; ++i) {
-          all = all && (base + i * share.step >= share.units || stamped(got[i], stamp_number()));
+          all = all && (base + i * share.step >= share.units || stamped(got[i], number));
         }
         if (!all && told_to_abort()) return false;
       }
@@ -120,25 +118,18 @@ GPU_INLINE void erase_some(const PacketsTask<kMost>& task, uint32_t round) {
   gpu::fence_system();
 }
 
-// The last CTA to come here ends the call for its rank. `keep(tail)` writes down the number of its last round.
-template <unsigned kMost, class Keep>
-GPU_INLINE void end_rounds(const PacketsTask<kMost>& task, uint64_t before, bool stayed, Keep keep) {
+// The last CTA to come here ends the round for its rank.
+template <unsigned kMost>
+GPU_INLINE void end_round(const PacketsTask<kMost>& task, uint32_t round, uint64_t before, bool stayed) {
   BufferTail* tail = tail_of(task);
   if (!stayed) tail->gave_up = 1;
   // If nobody is told, the kernel's end is all that anybody waits for.
   if (!(task.signal.flag != nullptr ? last_of_all(&tail->arrivals) : last_to_come(&tail->arrivals))) return;
-  keep(tail);
+  tail->round = round;
+  erase_some(task, round);
   const uint64_t value = value_of(task.signal, before);
   tell(task.signal, tail->gave_up == 0 ? value : ~value);
   tail->gave_up = 0;
-}
-
-template <unsigned kMost>
-GPU_INLINE void end_round(const Round<kMost>& round, uint64_t before, bool stayed) {
-  end_rounds(round.task, before, stayed, [&](BufferTail* tail) {
-    tail->round = round.stamp_number();
-    erase_some(round.task, round.stamp_number());
-  });
 }
 
 template <unsigned kMost>
@@ -160,7 +151,7 @@ GPU_INLINE void exchange_packets(const PacketsTask<kMost>& task) {
   for (uint32_t job = thread / task.lanes; stayed && job < parts * task.ranks; job += groups) {
     stayed = round.receive(share_of(job));
   }
-  end_round(round, before, stayed);
+  end_round(task, round.number, before, stayed);
 }
 
 }  // namespace kernels

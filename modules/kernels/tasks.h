@@ -63,8 +63,7 @@ struct BufferTail {
   uint32_t gave_up;      // The owner's kernel saw `abort`.
   uint32_t unused;
   uint64_t barrier;      // It is the owner's last barrier.
-  uint64_t line_round;   // It is the last round of lines that the owner has finished.
-  uint64_t padding[12];
+  uint64_t padding[13];
 };
 struct BarrierLine {
   uint64_t barrier;  // It is a peer's last barrier.
@@ -86,7 +85,6 @@ struct PacketsTask {
   uint64_t block_bytes;
   uint64_t send_pitch, recv_pitch;  // They are the distances to the next block.
   uint64_t region_bytes;  // It is the length of one sender's region in one half.
-  uint64_t part_units, part_bytes;  // Lines: a part of a block has so many units, and that length in the region (lines.h).
   uint64_t tail;          // It is the offset of the BufferTail, which BarrierLines follow.
   const uint64_t* abort;
   uint32_t rank, ranks;
@@ -121,21 +119,22 @@ struct Elements {
   uint32_t unused;
 };
 
+// It says what becomes of elements before they are combined, and of the result: with the unit `by`, each of them is combined so.
+struct Scaling {
+  Combination before, after;
+  uint64_t by[2];
+};
+
 template <unsigned kMost>
 struct CombineTask {
   Signal signal;
   Elements elements;
+  Scaling scaling;
   uint32_t from_count, to_count;
   uint32_t turn;  // This row is read first.
   uint32_t rows;  // Groups of threads bring this many at a time, at least 2 where there are more.
   const char* from[kMost];
   char* to[kMost];
-};
-
-// It says what becomes of elements before they are combined, and of the result: with the unit `by`, each of them is combined so.
-struct Scaling {
-  Combination before, after;
-  uint64_t by[2];
 };
 
 struct CombinePacketsTask {

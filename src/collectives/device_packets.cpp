@@ -7,18 +7,14 @@
 namespace crossrail {
 namespace {
 
-bool known_to_packets(const Reduction& reduction) {
-  return reduction.operation == Operation::average ? has_average(reduction.element) : allreduce_device::known_to_devices(reduction);
-}
-
 // Without a reduction, blocks are kept separate.
-crossrail_packets packets_of(const PacketForm& form, const PacketSides& sides, const crossrail_reduction& reduction = {}) {
+crossrail_packets packets_of(const Plan& plan, const PacketForm& form, const PacketSides& sides, const crossrail_reduction& reduction = {}) {
   crossrail_packets packets{};
   packets.reduction = reduction;
   packets.form = form.form;
   packets.send = sides.send;
   packets.recv = sides.recv;
-  packets.block_bytes = sides.block_bytes;
+  packets.block_bytes = plan.shape.block_bytes;
   packets.send_pitch = sides.send_pitch;
   packets.recv_pitch = sides.recv_pitch;
   return packets;
@@ -59,10 +55,10 @@ Fit PacketForm::fit_elements(const Topology& topology, const Shape& shape) const
   constexpr std::size_t kUnit = 16;
   const std::size_t element = bytes_of(shape.reduction.element);
   const std::size_t unit = element == 0 || kUnit % element == 0 ? kUnit : element;  // It is at most kUnit.
-  const Fit here = fit_devices(topology)
-                       .needs(topology.size <= CROSSRAIL_MOST_COMBINING, kFewCombining)
-                       .needs(known_to_packets(shape.reduction), allreduce_device::kKnownToDevices);
-  return takes_any(shape) ? here : Fit(here).at_most(most_bytes(topology.size) / kUnit * unit);
+  return fit(topology)
+      .needs(topology.size <= CROSSRAIL_MOST_COMBINING, kFewCombining)
+      .needs(allreduce_device::known_to_devices(shape.reduction), allreduce_device::kKnownToDevices)
+      .at_most(most_bytes(topology.size) / kUnit * unit);
 }
 
 Status plan_packets(Plan& plan, const PacketForm& form) {
@@ -74,34 +70,32 @@ Status plan_packets(Plan& plan, const PacketForm& form) {
 }
 
 Status plan_combined_packets(Plan& plan, const PacketForm& form) {
-  crossrail_packets asked = packets_of(form, {}, allreduce_device::reduction_of(plan));
-  asked.ranks = plan.group.size();
-  if (!plan.devices->queue().supports(CROSSRAIL_WORK_PACKETS, asked)) return failed(Code::unsupported, allreduce_device::kNoKernels);
+  CROSSRAIL_TRY(allreduce_device::has_kernels(plan));
   return plan_packets(plan, form);
 }
 
 Status enqueue_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides) {
-  return enqueue(plan, stream, packets_of(form, sides));
+  return enqueue(plan, stream, packets_of(plan, form, sides));
 }
 
 Status enqueue_combined_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides) {
-  return enqueue(plan, stream, packets_of(form, sides, allreduce_device::reduction_of(plan)));
+  return enqueue(plan, stream, packets_of(plan, form, sides, allreduce_device::reduction_of(plan)));
 }
 
 Status exchange_packets(Plan& plan, const Buffers& buffers, const PacketForm& form) {
   const std::size_t block = plan.shape.block_bytes, chunk = plan.devices->chunk();
-  if (plan.shape.order == Order::stream) return enqueue_packets(plan, buffers.stream, form, {buffers.send, buffers.recv, block, block, block});
-  Call call{plan, buffers, packets_of(form, {})};
+  if (plan.shape.order == Order::stream) return enqueue_packets(plan, buffers.stream, form, {buffers.send, buffers.recv, block, block});
+  Call call{plan, buffers, packets_of(plan, form, {})};
   for (std::size_t from = 0; from < block; from += chunk) CROSSRAIL_TRY(call.run(round_of(plan, from, std::min(chunk, block - from))));
   return {};
 }
 
 Status reduce_packets(Plan& plan, const Buffers& buffers, const PacketForm& form) {
-  if (plan.shape.order == Order::stream) return enqueue_combined_packets(plan, buffers.stream, form, {buffers.send, buffers.recv, 0, 0, plan.shape.block_bytes});
+  if (plan.shape.order == Order::stream) return enqueue_combined_packets(plan, buffers.stream, form, {buffers.send, buffers.recv, 0, 0});
   // All elements are one block. All ranks come to the same answer whether there is room to stage it.
   const std::size_t bytes = plan.shape.block_bytes;
   if (plan.devices->chunk() * static_cast<std::size_t>(plan.group.size()) < bytes) return failed(Code::unsupported, "no room to stage all elements");
-  return Call{plan, buffers, packets_of(form, {}, allreduce_device::reduction_of(plan))}.run({0, bytes, bytes, bytes});
+  return Call{plan, buffers, packets_of(plan, form, {}, allreduce_device::reduction_of(plan))}.run({0, bytes, bytes, bytes});
 }
 
 }  // namespace crossrail

@@ -10,27 +10,23 @@ namespace crossrail {
 static_assert(CROSSRAIL_MOST_COMBINING == 8);
 inline constexpr const char* kFewCombining = "at most 8 ranks";
 
-// A PacketForm has the longest block that travels in it at once, the most bytes of all such blocks, and the most ranks. In a stream's order, longer
-// blocks go in parts where `in_parts`.
+// A PacketForm has the longest block that travels in it, the most bytes of all blocks, and the most ranks.
 struct PacketForm {
   crossrail_packet_form form;
   std::size_t most, most_of_row;
   int most_ranks;
-  bool in_parts;
 
   std::size_t most_bytes(int ranks) const { return std::min(most, most_of_row / static_cast<std::size_t>(ranks)); }
   // Returns the longest block of those that so many ranks exchange in this form, or 0 if they are too many for it.
   std::size_t longest(int ranks) const { return ranks <= most_ranks ? most_bytes(ranks) : 0; }
-  Fit fit(const Topology& topology, const Shape& shape) const {
-    const Fit here = fit_devices(topology).needs(topology.size <= most_ranks, kFewCombining);
-    return takes_any(shape) ? here : Fit(here).at_most(most_bytes(topology.size));
+  Fit fit(const Topology& topology) const {
+    return fit_devices(topology).needs(topology.size <= most_ranks, kFewCombining).at_most(most_bytes(topology.size));
   }
   // Elements that are combined must be whole in a unit: as many as fit are put into it, or one if it does not divide the unit.
   Fit fit_elements(const Topology& topology, const Shape& shape) const;
-  bool takes_any(const Shape& shape) const { return in_parts && shape.order == Order::stream; }
 };
-inline constexpr PacketForm kLL{CROSSRAIL_PACKETS_LL, 16 * 1024, std::size_t{1} << 20, 1 << 20, false};
-inline constexpr PacketForm kLL128{CROSSRAIL_PACKETS_LL128, std::size_t{2} << 20, std::size_t{4} << 20, CROSSRAIL_MOST_COMBINING, true};
+inline constexpr PacketForm kLL{CROSSRAIL_PACKETS_LL, 16 * 1024, std::size_t{1} << 20, 1 << 20};
+inline constexpr PacketForm kLL128{CROSSRAIL_PACKETS_LL128, std::size_t{1} << 20, std::size_t{4} << 20, CROSSRAIL_MOST_COMBINING};
 
 Status plan_packets(Plan& plan, const PacketForm& form);
 // This is for packets that are combined on their way.
@@ -41,7 +37,6 @@ struct PacketSides {
   const std::byte* send;
   std::byte* recv;
   std::size_t send_pitch, recv_pitch;
-  std::size_t block_bytes;
 };
 // Both enqueue in a stream's order. The first moves every rank's block to each
 // other rank; the second also combines what a rank gets by the plan's reduction.

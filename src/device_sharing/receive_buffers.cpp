@@ -4,17 +4,23 @@ namespace crossrail {
 
 Status ReceiveBuffers::open(crossrail_packet_form form, std::size_t most_bytes) {
   Area& area = form == CROSSRAIL_PACKETS_LL128 ? ll128_ : ll_;
-  if (!area.all.empty()) return {};
-  const crossrail_device_module& module = parts_.queue.module();
   crossrail_packets packets{};
   packets.form = form;
   packets.ranks = control_.node_size();
   packets.block_bytes = most_bytes;
   std::size_t bytes = 0;
+  const bool possible = parts_.queue.supports(CROSSRAIL_WORK_PACKETS, packets, &bytes);
+  return open(area, possible, bytes);
+}
+
+Status ReceiveBuffers::open_staging(std::size_t bytes) { return open(staging_, true, bytes); }
+
+Status ReceiveBuffers::open(Area& area, bool possible, std::size_t bytes) {
+  if (!area.all.empty()) return {};
+  const crossrail_device_module& module = parts_.queue.module();
   ExportedSide mine;
   void* memory = area.own;
-  const bool whole = parts_.queue.supports(CROSSRAIL_WORK_PACKETS, packets, &bytes);
-  if (whole && (memory != nullptr || module.alloc(&parts_.queue.home(), bytes, &memory) == nullptr)) {
+  if (possible && (memory != nullptr || module.alloc(&parts_.queue.home(), bytes, &memory) == nullptr)) {
     area.own = static_cast<std::byte*>(memory);
     area.bytes = bytes;
     crossrail_memory facts{};
@@ -53,7 +59,7 @@ crossrail_barrier ReceiveBuffers::barrier() const {
 }
 
 ReceiveBuffers::~ReceiveBuffers() {
-  for (const Area* area : {&ll_, &ll128_}) {
+  for (const Area* area : {&ll_, &ll128_, &staging_}) {
     if (area->own != nullptr) (void)parts_.queue.module().free(area->own);
   }
 }

@@ -9,7 +9,7 @@
 
 namespace crossrail::allgather_device::ll128 {
 
-Fit fit(const Topology& topology, const Shape& shape) { return kLL128.fit(topology, shape).needs(shape.order == Order::stream, kStreamOrder); }
+Fit fit(const Topology& topology, const Shape& shape) { return kLL128.fit(topology).needs(shape.order == Order::stream, kStreamOrder); }
 
 Status plan(Plan& plan) { return plan_packets(plan, kLL128); }
 
@@ -17,7 +17,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   const std::size_t block = plan.shape.block_bytes;
   const bool in_place = buffers.send == buffers.recv;  // Each rank decides by itself.
   const std::byte* const own = buffers.send + (in_place ? block * static_cast<std::size_t>(plan.group.index()) : 0);
-  return enqueue_packets(plan, buffers.stream, kLL128, {own, buffers.recv, 0, block, block});
+  return enqueue_packets(plan, buffers.stream, kLL128, {own, buffers.recv, 0, block});
 }
 
 }  // namespace crossrail::allgather_device::ll128

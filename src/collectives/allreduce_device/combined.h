@@ -56,7 +56,8 @@ class Shares {
 inline bool known_to_devices(const Reduction& reduction) {
   const Element element = reduction.element;
   const bool longer = element == Element::long_double || element == Element::complex_long_double || element == Element::placed_long_double;
-  return is_defined(reduction) && !longer;
+  const bool average = reduction.operation == Operation::average && has_average(element);
+  return (is_defined(reduction) || average) && !longer;
 }
 inline constexpr const char* kKnownToDevices = "an operation and elements that devices support";
 

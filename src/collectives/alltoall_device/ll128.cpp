@@ -8,7 +8,7 @@
 #include "collectives/device_packets.h"
 
 namespace crossrail::alltoall_device::ll128 {
-Fit fit(const Topology& topology, const Shape& shape) { return kLL128.fit(topology, shape); }
+Fit fit(const Topology& topology, const Shape&) { return kLL128.fit(topology); }
 Status plan(Plan& plan) { return plan_packets(plan, kLL128); }
 Status run(Plan& plan, const Buffers& buffers) { return exchange_packets(plan, buffers, kLL128); }
 }  // namespace crossrail::alltoall_device::ll128

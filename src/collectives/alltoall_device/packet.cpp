@@ -9,7 +9,7 @@
 #include "collectives/device_packets.h"
 
 namespace crossrail::alltoall_device::packet {
-Fit fit(const Topology& topology, const Shape& shape) { return kLL.fit(topology, shape); }
+Fit fit(const Topology& topology, const Shape&) { return kLL.fit(topology); }
 Status plan(Plan& plan) { return plan_packets(plan, kLL); }
 Status run(Plan& plan, const Buffers& buffers) { return exchange_packets(plan, buffers, kLL); }
 }  // namespace crossrail::alltoall_device::packet
