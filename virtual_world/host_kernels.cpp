@@ -31,10 +31,19 @@ static bool await_word(const std::byte* word, const void* abort, Come come) {
   return true;
 }
 
-// Block `peer` of what is sent goes to that rank, and `take` gets what came from a rank. It returns false if it has given up.
+static std::size_t slot_bytes(const crossrail_packets& asked) {
+  return (asked.buffer_bytes - kSlotHead - barrier_bytes(asked.ranks)) / (2 * static_cast<std::size_t>(asked.ranks)) / 64 * 64;
+}
+
+// Part of a block, in a round of its own.
+struct Part {
+  std::size_t from, bytes;
+};
+
+// The part of block `peer` of what is sent goes to that rank, and `take` gets what came from a rank. It returns false if it has given up.
 template <class Take>
-static bool run_round(const crossrail_packets& asked, const std::vector<void*>& buffers, Take take) {
-  const std::size_t slot = (asked.buffer_bytes - kSlotHead - barrier_bytes(asked.ranks)) / (2 * static_cast<std::size_t>(asked.ranks)) / 64 * 64;
+static bool run_round(const crossrail_packets& asked, const std::vector<void*>& buffers, const Part& part, Take take) {
+  const std::size_t slot = slot_bytes(asked);
   std::byte* const mine = touch(buffers[static_cast<std::size_t>(asked.rank)]);
   const std::uint64_t round = read_word(mine) + 1;
   const auto slot_of = [&](std::byte* buffer, int from) {
@@ -45,7 +54,7 @@ static bool run_round(const crossrail_packets& asked, const std::vector<void*>& 
   for (int step = 0; step < asked.ranks; ++step) {
     const int peer = (asked.rank + step) % asked.ranks;
     std::byte* const its = slot_of(touch(buffers[static_cast<std::size_t>(peer)]), asked.rank);
-    std::memcpy(its + kSlotHead, send + static_cast<std::size_t>(peer) * asked.send_pitch, asked.block_bytes);
+    std::memcpy(its + kSlotHead, send + static_cast<std::size_t>(peer) * asked.send_pitch + part.from, part.bytes);
     write_word(its, round);
   }
   for (int peer = 0; peer < asked.ranks; ++peer) {
@@ -64,18 +73,33 @@ bool combines(const crossrail_reduction& reduction) {
   return asked.operation == Operation::average ? has_average(asked.element) : combine_of(asked) != nullptr;
 }
 
+// Long blocks go in parts of whole elements.
+template <class Run>
+static bool run_parts(const crossrail_packets& asked, Run run) {
+  constexpr std::size_t kWholeElements = 48;
+  const std::size_t most = (slot_bytes(asked) - kSlotHead) / kWholeElements * kWholeElements;
+  for (std::size_t from = 0; from < asked.block_bytes; from += most) {
+    if (!run(Part{from, std::min(most, asked.block_bytes - from)})) return false;
+  }
+  return true;
+}
+
 static bool exchange_packets(const crossrail_packets& asked, const std::vector<void*>& buffers) {
   std::byte* const recv = touch(asked.recv);
-  return run_round(asked, buffers, [&](int peer, const std::byte* block) {
-    std::memcpy(recv + static_cast<std::size_t>(peer) * asked.recv_pitch, block, asked.block_bytes);
+  return run_parts(asked, [&](const Part& part) {
+    return run_round(asked, buffers, part, [&](int peer, const std::byte* block) {
+      std::memcpy(recv + static_cast<std::size_t>(peer) * asked.recv_pitch + part.from, block, part.bytes);
+    });
   });
 }
 
 static bool combine_packets(const crossrail_packets& asked, const std::vector<void*>& buffers) {
-  Combined combined(reduction_of(asked.reduction), asked.ranks, asked.block_bytes);
-  const bool stayed = run_round(asked, buffers, [&](int, const std::byte* row) { combined.add(row); });
-  if (stayed) std::memcpy(touch(asked.recv), combined.result().data(), asked.block_bytes);
-  return stayed;
+  return run_parts(asked, [&](const Part& part) {
+    Combined combined(reduction_of(asked.reduction), asked.ranks, part.bytes);
+    const bool stayed = run_round(asked, buffers, part, [&](int, const std::byte* row) { combined.add(row); });
+    if (stayed) std::memcpy(touch(asked.recv) + part.from, combined.result().data(), part.bytes);
+    return stayed;
+  });
 }
 
 bool run_packets(const crossrail_packets& asked, const std::vector<void*>& buffers) {

@@ -235,13 +235,14 @@ void end_part(crossrail_queue* queue) {
 
 const char* supports(crossrail_queue*, const crossrail_work* work, size_t* buffer_bytes) {
   if (work->kind < CROSSRAIL_WORK_EXCHANGE || work->kind > CROSSRAIL_WORK_BARRIER) return kUnknownKind;
+  constexpr size_t kChunkBytes = size_t{256} << 10;
   constexpr const char* kNoKernels = "no kernel combines such elements";
   if (work->kind == CROSSRAIL_WORK_COMBINE) return combines(reinterpret_cast<const crossrail_combination*>(work)->reduction) ? nullptr : kNoKernels;
   if (work->kind != CROSSRAIL_WORK_PACKETS) return nullptr;
   const auto& packets = *reinterpret_cast<const crossrail_packets*>(work);
   if (packets.form == CROSSRAIL_PACKETS_LL128 && device_options().break_lines != 0) return "packets of 128 bytes may arrive in pieces";
   if (packets.reduction.operation != 0 && !combines(packets.reduction)) return kNoKernels;
-  if (buffer_bytes != nullptr) *buffer_bytes = packets_bytes(packets.ranks, packets.block_bytes);
+  if (buffer_bytes != nullptr) *buffer_bytes = packets_bytes(packets.ranks, packets.form == CROSSRAIL_PACKETS_CHUNKS ? kChunkBytes : packets.block_bytes);
   return nullptr;
 }
 

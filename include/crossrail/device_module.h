@@ -133,7 +133,10 @@ typedef struct crossrail_reduction {
 /* What packets look like. */
 typedef enum crossrail_packet_form {
   CROSSRAIL_PACKETS_LL = 0,    /* 16 bytes that one thread writes at once, 8 of them data */
-  CROSSRAIL_PACKETS_LL128 = 1  /* 128 bytes that eight threads write at once, 120 of them data; at most CROSSRAIL_MOST_COMBINING ranks */
+  CROSSRAIL_PACKETS_LL128 = 1, /* 128 bytes that eight threads write at once, 120 of them data; at most CROSSRAIL_MOST_COMBINING ranks */
+  /* Chunks of data, and flags beside them: blocks of any length, in the program's stream; at most CROSSRAIL_MOST_COMBINING ranks. All ranks give the
+   * same `multiprocessors`. */
+  CROSSRAIL_PACKETS_CHUNKS = 2
 } crossrail_packet_form;
 
 #define CROSSRAIL_MOST_COMBINING 8

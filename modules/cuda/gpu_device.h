@@ -86,6 +86,8 @@ GPU_INLINE uint32_t count_around(uint32_t* counter, uint32_t limit) { return ato
 GPU_INLINE uint64_t multiply_high(uint64_t a, uint64_t b) { return __umul64hi(a, b); }
 
 GPU_INLINE void sync_threads() { __syncthreads(); }
+// Returns whether it holds for all threads of the CTA. They meet, as in sync_threads.
+GPU_INLINE bool all_threads(bool it) { return __syncthreads_and(it) != 0; }
 GPU_INLINE void sync_lanes() { __syncwarp(); }
 // Returns whether it holds for all lanes of the warp. Lanes meet, as in sync_lanes.
 GPU_INLINE bool all_lanes(bool it) { return __all_sync(0xffffffffu, it) != 0; }

@@ -193,6 +193,9 @@ const char* exchange(crossrail_queue& queue, const crossrail_exchange& asked);
 const char* move(crossrail_queue& queue, const crossrail_movements& asked);
 const char* combine(crossrail_queue& queue, const crossrail_combination& asked);
 const char* packets(crossrail_queue& queue, const crossrail_packets& asked);
+// chunks.cpp serves one form of packets. Their receive buffers have so many bytes whatever the blocks are.
+const char* exchange_in_chunks(crossrail_queue& queue, const crossrail_packets& packets);
+size_t chunks_bytes(int ranks);
 const char* exchange_counted(crossrail_queue& queue, const crossrail_counted_exchange& asked);
 
 const char* drain(crossrail_queue& queue);

@@ -186,7 +186,9 @@ const char* supports_packets(const crossrail_queue& queue, const crossrail_packe
   if (packets.form == CROSSRAIL_PACKETS_LL128 && !queue.place->whole_lines) return "links that may break packets of 128 bytes";
   if (const char* wrong = combined ? combines(packets.reduction) : nullptr; wrong != nullptr) return wrong;
   const size_t travelling = combined ? bytes_of_combined_packets(packets.block_bytes, packets.reduction) : packets.block_bytes;
-  if (buffer_bytes != nullptr) *buffer_bytes = packets_bytes(packets.form, packets.ranks, travelling);
+  const bool chunks = packets.form == CROSSRAIL_PACKETS_CHUNKS;
+  if (chunks && packets.ranks > CROSSRAIL_MOST_COMBINING) return "too many ranks for chunks";
+  if (buffer_bytes != nullptr) *buffer_bytes = chunks ? chunks_bytes(packets.ranks) : packets_bytes(packets.form, packets.ranks, travelling);
   return nullptr;
 }
 
@@ -221,6 +223,7 @@ const char* combine_packets(crossrail_queue& queue, const crossrail_packets& pac
 }  // namespace
 
 const char* packets(crossrail_queue& queue, const crossrail_packets& asked) {
+  if (asked.form == CROSSRAIL_PACKETS_CHUNKS) return exchange_in_chunks(queue, asked);
   return asked.reduction.operation != 0 ? combine_packets(queue, asked) : exchange_packets(queue, asked);
 }
 

@@ -107,6 +107,18 @@ GPU_INLINE void sync_threads() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
+// Returns whether it holds for all threads of the CTA. They meet, as in sync_threads.
+GPU_INLINE bool all_threads(bool it) {
+  static __shared__ uint32_t others;
+  if (__builtin_amdgcn_workitem_id_x() == 0) others = 0;
+  sync_threads();
+  if (!it) __atomic_fetch_or(&others, 1u, __ATOMIC_RELAXED);
+  sync_threads();
+  const bool all = others == 0;
+  sync_threads();
+  return all;
+}
+
 // Lanes of a wavefront go together, and those that have not taken a branch are off. Of 64 lanes, this means the 32 that include this one.
 GPU_INLINE void sync_lanes() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");

@@ -31,16 +31,17 @@ struct Tile {
   GPU_INLINE Unit& own(uint32_t row, uint32_t i) const { return units[row * width() + i * across + lane]; }
 };
 
-GPU_NOINLINE Unit scaled(Combination combination, Unit unit, Unit by) {
-  Unit one[1] = {unit};
-  const Unit other[1] = {by};
-  combine_units(combination, one, other);
-  return one[0];
+// This text is shared, too.
+GPU_NOINLINE Unit combined(Combination combination, Unit unit, Unit other) {
+  Unit sum[1] = {unit};
+  const Unit next[1] = {other};
+  combine_units(combination, sum, next);
+  return sum[0];
 }
 
 // Scales rows of a tile.
 GPU_INLINE void scale_rows(Combination combination, const uint64_t (&by)[2], Unit* units, uint32_t count) {
-  for (uint32_t at = threadIdx.x; at < count; at += blockDim.x) units[at] = scaled(combination, units[at], {by[0], by[1]});
+  for (uint32_t at = threadIdx.x; at < count; at += blockDim.x) units[at] = combined(combination, units[at], {by[0], by[1]});
 }
 
 // Row 0 becomes the first `rows` rows combined. All kernels share one text, because it takes long to compile.

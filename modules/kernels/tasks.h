@@ -145,6 +145,19 @@ struct CombinePacketsTask {
 static_assert(sizeof(CombinePacketsTask) <= kShortTaskBytes && sizeof(PacketsTask<kManyRanks>) <= kShortTaskBytes);
 static_assert(sizeof(CombineTask<kFewRanks>) <= kShortTaskBytes && sizeof(CombineTask<kManyRanks>) <= kLongTaskBytes);
 
+// These are calls through chunks (chunks.h). A receive buffer has slots of `region_bytes`, and at its end the lines of all channels and the counters.
+constexpr unsigned kMostChannels = 64;
+constexpr unsigned kChunkSlots = 4;
+constexpr unsigned kChunkThreads = 512;  // A CTA has this many threads.
+struct ChunksTask {
+  PacketsTask<kFewRanks> packets;
+  Elements elements;
+  Scaling scaling;
+  uint64_t slice_bytes, chunk_bytes;
+  uint64_t counters;  // It is the offset of the owner's counters.
+};
+static_assert(sizeof(ChunksTask) <= kShortTaskBytes);
+
 template <unsigned kMost>
 struct BarrierTask {
   uint64_t tail;

@@ -8,13 +8,13 @@ namespace crossrail {
 namespace {
 
 // Without a reduction, blocks are kept separate.
-crossrail_packets packets_of(const Plan& plan, const PacketForm& form, const PacketSides& sides, const crossrail_reduction& reduction = {}) {
+crossrail_packets packets_of(const PacketForm& form, const PacketSides& sides, const crossrail_reduction& reduction = {}) {
   crossrail_packets packets{};
   packets.reduction = reduction;
   packets.form = form.form;
   packets.send = sides.send;
   packets.recv = sides.recv;
-  packets.block_bytes = plan.shape.block_bytes;
+  packets.block_bytes = sides.block_bytes;
   packets.send_pitch = sides.send_pitch;
   packets.recv_pitch = sides.recv_pitch;
   return packets;
@@ -75,27 +75,34 @@ Status plan_combined_packets(Plan& plan, const PacketForm& form) {
 }
 
 Status enqueue_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides) {
-  return enqueue(plan, stream, packets_of(plan, form, sides));
+  return enqueue(plan, stream, packets_of(form, sides));
 }
 
 Status enqueue_combined_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides) {
-  return enqueue(plan, stream, packets_of(plan, form, sides, allreduce_device::reduction_of(plan)));
+  return enqueue(plan, stream, packets_of(form, sides, allreduce_device::reduction_of(plan)));
+}
+
+Status gather_packets(Plan& plan, const Buffers& buffers, const PacketForm& form) {
+  const std::size_t block = plan.shape.block_bytes;
+  const bool in_place = buffers.send == buffers.recv;  // Each rank decides by itself.
+  const std::byte* const own = buffers.send + (in_place ? block * static_cast<std::size_t>(plan.group.index()) : 0);
+  return enqueue_packets(plan, buffers.stream, form, {own, buffers.recv, 0, block, block});
 }
 
 Status exchange_packets(Plan& plan, const Buffers& buffers, const PacketForm& form) {
   const std::size_t block = plan.shape.block_bytes, chunk = plan.devices->chunk();
-  if (plan.shape.order == Order::stream) return enqueue_packets(plan, buffers.stream, form, {buffers.send, buffers.recv, block, block});
-  Call call{plan, buffers, packets_of(plan, form, {})};
+  if (plan.shape.order == Order::stream) return enqueue_packets(plan, buffers.stream, form, {buffers.send, buffers.recv, block, block, block});
+  Call call{plan, buffers, packets_of(form, {})};
   for (std::size_t from = 0; from < block; from += chunk) CROSSRAIL_TRY(call.run(round_of(plan, from, std::min(chunk, block - from))));
   return {};
 }
 
 Status reduce_packets(Plan& plan, const Buffers& buffers, const PacketForm& form) {
-  if (plan.shape.order == Order::stream) return enqueue_combined_packets(plan, buffers.stream, form, {buffers.send, buffers.recv, 0, 0});
+  if (plan.shape.order == Order::stream) return enqueue_combined_packets(plan, buffers.stream, form, {buffers.send, buffers.recv, 0, 0, plan.shape.block_bytes});
   // All elements are one block. All ranks come to the same answer whether there is room to stage it.
   const std::size_t bytes = plan.shape.block_bytes;
   if (plan.devices->chunk() * static_cast<std::size_t>(plan.group.size()) < bytes) return failed(Code::unsupported, "no room to stage all elements");
-  return Call{plan, buffers, packets_of(plan, form, {}, allreduce_device::reduction_of(plan))}.run({0, bytes, bytes, bytes});
+  return Call{plan, buffers, packets_of(form, {}, allreduce_device::reduction_of(plan))}.run({0, bytes, bytes, bytes});
 }
 
 }  // namespace crossrail

@@ -27,6 +27,8 @@ struct PacketForm {
 };
 inline constexpr PacketForm kLL{CROSSRAIL_PACKETS_LL, 16 * 1024, std::size_t{1} << 20, 1 << 20};
 inline constexpr PacketForm kLL128{CROSSRAIL_PACKETS_LL128, std::size_t{1} << 20, std::size_t{4} << 20, CROSSRAIL_MOST_COMBINING};
+// These take blocks of any length, in a stream's order.
+inline constexpr PacketForm kChunks{CROSSRAIL_PACKETS_CHUNKS, std::size_t{1} << 50, std::size_t{1} << 60, CROSSRAIL_MOST_COMBINING};
 
 Status plan_packets(Plan& plan, const PacketForm& form);
 // This is for packets that are combined on their way.
@@ -37,12 +39,15 @@ struct PacketSides {
   const std::byte* send;
   std::byte* recv;
   std::size_t send_pitch, recv_pitch;
+  std::size_t block_bytes;
 };
 // Both enqueue in a stream's order. The first moves every rank's block to each
 // other rank; the second also combines what a rank gets by the plan's reduction.
 Status enqueue_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides);
 Status enqueue_combined_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides);
 
+// This runs an allgather in a stream's order.
+Status gather_packets(Plan& plan, const Buffers& buffers, const PacketForm& form);
 // These run an alltoall and an allreduce, in either order.
 Status exchange_packets(Plan& plan, const Buffers& buffers, const PacketForm& form);
 Status reduce_packets(Plan& plan, const Buffers& buffers, const PacketForm& form);

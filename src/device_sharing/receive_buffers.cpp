@@ -3,24 +3,18 @@
 namespace crossrail {
 
 Status ReceiveBuffers::open(crossrail_packet_form form, std::size_t most_bytes) {
-  Area& area = form == CROSSRAIL_PACKETS_LL128 ? ll128_ : ll_;
+  Area& area = areas_[static_cast<std::size_t>(form)];
+  if (!area.all.empty()) return {};
+  const crossrail_device_module& module = parts_.queue.module();
   crossrail_packets packets{};
   packets.form = form;
   packets.ranks = control_.node_size();
   packets.block_bytes = most_bytes;
   std::size_t bytes = 0;
-  const bool possible = parts_.queue.supports(CROSSRAIL_WORK_PACKETS, packets, &bytes);
-  return open(area, possible, bytes);
-}
-
-Status ReceiveBuffers::open_staging(std::size_t bytes) { return open(staging_, true, bytes); }
-
-Status ReceiveBuffers::open(Area& area, bool possible, std::size_t bytes) {
-  if (!area.all.empty()) return {};
-  const crossrail_device_module& module = parts_.queue.module();
   ExportedSide mine;
   void* memory = area.own;
-  if (possible && (memory != nullptr || module.alloc(&parts_.queue.home(), bytes, &memory) == nullptr)) {
+  const bool whole = parts_.queue.supports(CROSSRAIL_WORK_PACKETS, packets, &bytes);
+  if (whole && (memory != nullptr || module.alloc(&parts_.queue.home(), bytes, &memory) == nullptr)) {
     area.own = static_cast<std::byte*>(memory);
     area.bytes = bytes;
     crossrail_memory facts{};
@@ -55,12 +49,13 @@ void ReceiveBuffers::address(crossrail_packets& packets) const {
 }
 
 crossrail_barrier ReceiveBuffers::barrier() const {
-  return {control_.node_rank(), control_.node_size(), ll_.all.data(), ll_.bytes, parts_.queue.abort_flag()};
+  const Area& its = area(CROSSRAIL_PACKETS_LL);
+  return {control_.node_rank(), control_.node_size(), its.all.data(), its.bytes, parts_.queue.abort_flag()};
 }
 
 ReceiveBuffers::~ReceiveBuffers() {
-  for (const Area* area : {&ll_, &ll128_, &staging_}) {
-    if (area->own != nullptr) (void)parts_.queue.module().free(area->own);
+  for (const Area& area : areas_) {
+    if (area.own != nullptr) (void)parts_.queue.module().free(area.own);
   }
 }
 

@@ -1,8 +1,9 @@
 // ReceiveBuffers holds device memory of every rank that all ranks of the node have mapped for good. Their kernels write packets into it,
-// data and flag together, and it holds the lines of their barriers. Staging memory is of the same kind and holds data alone. Each form of packets has memory of its own, because what is data in one
+// data and flag together, and it holds the lines of their barriers. Each form of packets has memory of its own, because what is data in one
 // would be a flag in the other.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "device_sharing/device_queue.h"
@@ -28,9 +29,6 @@ class ReceiveBuffers {
   // time on, when no call's work is under way. It may fail with no_memory or unsupported, on all ranks alike.
   Status open(crossrail_packet_form form, std::size_t most_bytes);
   bool is_open(crossrail_packet_form form) const { return !area(form).all.empty(); }
-  // Does the same for staging memory.
-  Status open_staging(std::size_t bytes);
-  std::byte* staging(int node_rank) const { return staging_.all.empty() ? nullptr : static_cast<std::byte*>(staging_.all[static_cast<std::size_t>(node_rank)]); }
   // Fills in where the packets go, by their form.
   void address(crossrail_packets& packets) const;
   // Returns a barrier that uses the lines behind LL packets.
@@ -42,14 +40,12 @@ class ReceiveBuffers {
     std::size_t bytes = 0;
     std::vector<void*> all;  // They are indexed by node rank, once they are mapped.
   };
-  const Area& area(crossrail_packet_form form) const { return form == CROSSRAIL_PACKETS_LL128 ? ll128_ : ll_; }
-  // Opens an area of so many bytes, unless this rank has none to give, because of which all fail.
-  Status open(Area& area, bool possible, std::size_t bytes);
+  const Area& area(crossrail_packet_form form) const { return areas_[static_cast<std::size_t>(form)]; }
   Status map(const ExportedSide& mine, Area& area);
 
   Parts parts_;
   ControlBlock& control_;
-  Area ll_, ll128_, staging_;
+  std::array<Area, 3> areas_;  // They are indexed by form.
 };
 
 }  // namespace crossrail

@@ -11,8 +11,8 @@
 
 namespace crossrail {
 
-// A piece of work has a barrier of the ranks before it, after it, both, or none.
-enum class Meet { before, after, both, none };
+// A piece of work has a barrier of the ranks before it, after it, or both.
+enum class Meet { before, after, both };
 
 class StreamOrder {
  public:
@@ -23,17 +23,14 @@ class StreamOrder {
 
   // These are the longest blocks that travel in packets of each form. 0 stands for a form that the ranks do not use.
   struct Longest {
-    std::size_t ll, ll128;
-    std::size_t staging;  // It is the length of each rank's staging memory.
+    std::size_t ll, ll128, chunks;
   };
   // Makes what all calls need, at the first one, by all ranks alike: later ones meet no other rank here. It may fail with no_memory or
-  // unsupported, on all ranks alike, and is tried again at the next call. Receive buffers for LL128 packets and staging memory may be missing afterwards.
+  // unsupported, on all ranks alike, and is tried again at the next call. Receive buffers for LL128 packets and chunks may be missing afterwards.
   Status open(const Longest& longest);
   bool is_open() const { return open_; }
   // Returns whether there are receive buffers for packets of that form. All ranks know it alike.
   bool takes(crossrail_packet_form form) const { return buffers_.is_open(form); }
-  // Returns the staging memory of a rank of the node, which all ranks have mapped. It is null if there is none, on all ranks alike.
-  std::byte* staging(int node_rank) const { return buffers_.staging(node_rank); }
   // It may fail with peer_lost.
   Status check_peers() const;
 
@@ -46,6 +43,7 @@ class StreamOrder {
   void stop_watching();
 
  private:
+  Status open_if_possible(crossrail_packet_form form, std::size_t longest);
   void watch(const std::stop_token& stop);
 
   DeviceQueue& queue_;

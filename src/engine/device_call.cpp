@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "collectives/algorithm.h"
 #include "collectives/device_packets.h"
-#include "collectives/device_staged.h"
 #include "device/device.h"
 #include "engine/device_messages.h"
 #include "engine/engine.h"
@@ -170,7 +169,7 @@ Status open_streams(Slot& slot, const DeviceCall& call) {
   CROSSRAIL_TRY(devices.exchange_descriptors(call, MappedSide::none, on_devices));
   CROSSRAIL_TRY(check_that_all(on_devices));
   const int ranks = slot.owner.topology.size;
-  return devices.streams().open({kLL.longest(ranks), kLL128.longest(ranks), kStagingBytes});
+  return devices.streams().open({kLL.longest(ranks), kLL128.longest(ranks), kChunks.longest(ranks)});
 }
 
 Status look_for_modules_of_all(Slot& slot) {

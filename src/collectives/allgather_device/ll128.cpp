@@ -14,10 +14,7 @@ Fit fit(const Topology& topology, const Shape& shape) { return kLL128.fit(topolo
 Status plan(Plan& plan) { return plan_packets(plan, kLL128); }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  const std::size_t block = plan.shape.block_bytes;
-  const bool in_place = buffers.send == buffers.recv;  // Each rank decides by itself.
-  const std::byte* const own = buffers.send + (in_place ? block * static_cast<std::size_t>(plan.group.index()) : 0);
-  return enqueue_packets(plan, buffers.stream, kLL128, {own, buffers.recv, 0, block});
+  return gather_packets(plan, buffers, kLL128);
 }
 
 }  // namespace crossrail::allgather_device::ll128

@@ -16,7 +16,7 @@ Fit fit(const Topology& topology, const Shape& shape) {
 Status plan(Plan& plan) { return plan_combined_packets(plan, kLL128); }
 
 Status run(Plan& plan, const Buffers& buffers) {
-  return enqueue_combined_packets(plan, buffers.stream, kLL128, {buffers.send, buffers.recv, plan.shape.block_bytes, 0});
+  return enqueue_combined_packets(plan, buffers.stream, kLL128, {buffers.send, buffers.recv, plan.shape.block_bytes, 0, plan.shape.block_bytes});
 }
 
 }  // namespace crossrail::reduce_scatter_block_device::ll128
