@@ -178,7 +178,7 @@ class Bench {
     for (int one = 0; one < kContenders; ++one) require(cudaMalloc(reinterpret_cast<void**>(&recv_[one]), most), "cudaMalloc");
     std::vector<int> filled(most / sizeof(int));
     unsigned state = 1u + static_cast<unsigned>(rank);
-    for (int& value : filled) value = static_cast<int>((state = state * 1664525u + 1013904223u) & 0x1fff1fffu | 0x20002000u);  // No infinities, no NaN, nothing denormal.
+    for (int& value : filled) value = static_cast<int>(((state = state * 1664525u + 1013904223u) & 0x1fff1fffu) | 0x20002000u);  // No infinities, no NaN, nothing denormal.
     require(cudaMemcpy(at_.send, filled.data(), most, cudaMemcpyHostToDevice), "cudaMemcpy");
   }
 

@@ -8,6 +8,7 @@
 namespace gpu {
 namespace {
 
+constexpr unsigned kCtas = 2;  // They are those of a channel.
 constexpr uint64_t kSlotsBytes = uint64_t{16} << 20;  // They are those of all slots.
 constexpr uint64_t kChannelBytes = 16 << 10;          // So much of a block is worth another channel, and a chunk has no less where there is more.
 
@@ -21,7 +22,7 @@ Layout layout_of(int ranks) {
   layout.slot_bytes = kSlotsBytes / slots / kLineBytes * kLineBytes;
   layout.lines = slots * layout.slot_bytes;
   layout.counters = layout.lines + kernels::kMostChannels * all * kernels::kUnitBytes;
-  layout.bytes = layout.counters + kernels::kMostChannels * sizeof(uint64_t);
+  layout.bytes = layout.counters + kCtas * kernels::kMostChannels * sizeof(uint64_t);
   return layout;
 }
 
@@ -52,15 +53,17 @@ const char* tell(const crossrail_queue& queue, const crossrail_packets& packets,
   return nullptr;
 }
 
+constexpr uint64_t kParts = 4;  // A slice has so many chunks, if it is not too short or too long for that.
+
 // Returns the number of channels. Slices and chunks are whole elements.
 unsigned cut(const crossrail_packets& packets, uint64_t unit_bytes, kernels::ChunksTask& task) {
   const uint64_t grain = std::lcm(kLineBytes, unit_bytes), block = packets.block_bytes;
   uint64_t most = kernels::kMostChannels;
-  if (packets.work.multiprocessors > 0) most = std::min(most, static_cast<uint64_t>(packets.work.multiprocessors));
+  if (packets.work.multiprocessors > 0) most = std::clamp<uint64_t>(static_cast<uint64_t>(packets.work.multiprocessors) / kCtas, 1, most);
   const uint64_t channels = std::clamp<uint64_t>(block / kChannelBytes, 1, most);
   task.slice_bytes = round_up((block + channels - 1) / channels, grain);
-  const uint64_t half = round_up(std::max(task.slice_bytes / 2, kChannelBytes), grain);
-  task.chunk_bytes = std::min(half, task.packets.region_bytes / grain * grain);
+  const uint64_t part = round_up(std::max(task.slice_bytes / kParts, kChannelBytes), grain);
+  task.chunk_bytes = std::min(part, task.packets.region_bytes / grain * grain);
   return static_cast<unsigned>((block + task.slice_bytes - 1) / task.slice_bytes);
 }
 
@@ -84,7 +87,7 @@ const char* exchange_in_chunks(crossrail_queue& queue, const crossrail_packets& 
   if (const char* wrong = tell(queue, packets, task); wrong != nullptr) return wrong;
   const unsigned channels = cut(packets, task.elements.unit_bytes, task);
   const Kernel kernel = combined ? Kernel::combine_chunks : Kernel::exchange_chunks;
-  return launch_work(queue, {kernel, channels, kernels::kChunkThreads, &task, sizeof task, nullptr, false}, packets.work.stream);
+  return launch_work(queue, {kernel, kCtas * channels, kernels::kChunkThreads, &task, sizeof task, nullptr, false}, packets.work.stream);
 }
 
 }  // namespace gpu

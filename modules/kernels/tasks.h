@@ -146,7 +146,7 @@ static_assert(sizeof(CombinePacketsTask) <= kShortTaskBytes && sizeof(PacketsTas
 static_assert(sizeof(CombineTask<kFewRanks>) <= kShortTaskBytes && sizeof(CombineTask<kManyRanks>) <= kLongTaskBytes);
 
 // These are calls through chunks (chunks.h). A receive buffer has slots of `region_bytes`, and at its end the lines of all channels and the counters.
-constexpr unsigned kMostChannels = 64;
+constexpr unsigned kMostChannels = 32;
 constexpr unsigned kChunkSlots = 4;
 constexpr unsigned kChunkThreads = 512;  // A CTA has this many threads.
 struct ChunksTask {
@@ -154,7 +154,7 @@ struct ChunksTask {
   Elements elements;
   Scaling scaling;
   uint64_t slice_bytes, chunk_bytes;
-  uint64_t counters;  // It is the offset of the owner's counters.
+  uint64_t counters;  // It is the offset of the owner's counters, one for each CTA.
 };
 static_assert(sizeof(ChunksTask) <= kShortTaskBytes);
 

@@ -87,7 +87,10 @@ void* host_device_end_capture(void* stream) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t made = nullptr;
   require(cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph), "cudaStreamEndCapture");
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;  // Another stream of this thread may still be captured.
+  require(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
   require(cudaGraphInstantiate(&made, graph, 0), "cudaGraphInstantiate");
+  require(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
   require(cudaGraphDestroy(graph), "cudaGraphDestroy");
   return made;
 }
