@@ -41,7 +41,8 @@ constexpr const char* kKernelNames[kKernelCount] = {"exchange_few", "exchange_ma
                                                     "move",         "persistent",      "announce",
                                                     "combine_few",  "combine_many",    "combine_packets",
                                                     "meet_many",    "counted_many",
-                                                    "exchange_between", "combine_between", "lines", "combine_lines", "counted_between"};
+                                                    "exchange_between", "combine_between", "lines", "combine_lines", "counted_between",
+                                                    "messages", "keep_list"};
 
 const char* find_kernels(Place& place) {
   Image image{};

@@ -194,6 +194,7 @@ const char* move(crossrail_queue& queue, const crossrail_movements& asked);
 const char* combine(crossrail_queue& queue, const crossrail_combination& asked);
 const char* packets(crossrail_queue& queue, const crossrail_packets& asked);
 const char* exchange_counted(crossrail_queue& queue, const crossrail_counted_exchange& asked);
+const char* messages(crossrail_queue& queue, const crossrail_messages& asked);
 
 const char* drain(crossrail_queue& queue);
 const char* open_side(crossrail_queue& queue);
@@ -201,6 +202,7 @@ void close_sides(crossrail_queue& queue);
 const char* exchange_by_copies(crossrail_queue& queue, const crossrail_exchange& exchange);
 size_t packets_bytes(crossrail_packet_form form, int ranks, size_t block_bytes);
 const char* supports_packets(const crossrail_queue& queue, const crossrail_packets& packets, size_t* buffer_bytes);
+const char* supports_messages(const crossrail_queue& queue, int ranks, size_t* buffer_bytes);
 // Returns NULL if there are kernels for it.
 const char* combines(const crossrail_reduction& reduction);
 // Returns the bytes that travel of a block that is combined where it arrives.

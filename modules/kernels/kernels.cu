@@ -5,6 +5,7 @@
 #include "combine.h"
 #include "counted.h"
 #include "lines.h"
+#include "messages.h"
 #include "movement.h"
 #include "packets.h"
 #include "persistent.h"
@@ -28,6 +29,8 @@ GPU_KERNEL_OF(kernels::kCombineThreads) combine_between(GPU_ARGUMENT kernels::Co
 GPU_KERNEL_OF(kernels::kCombineThreads) combine_packets(GPU_ARGUMENT kernels::CombinePacketsTask task) { kernels::combine_packets(task); }
 GPU_KERNEL_BESIDE(kernels::kLineThreads, 2) lines(GPU_ARGUMENT kernels::PacketsTask<kernels::kFewRanks> task) { kernels::exchange_lines(task); }
 GPU_KERNEL_OF(kernels::kCombineThreads) combine_lines(GPU_ARGUMENT kernels::CombinePacketsTask task) { kernels::combine_lines(task); }
+GPU_KERNEL_BESIDE(kernels::kLineThreads, 2) messages(GPU_ARGUMENT kernels::MessagesTask task) { kernels::pass_messages(task); }
+GPU_KERNEL keep_list(GPU_LONG(kernels::ListTask) task) { kernels::keep_list(gpu::long_task(task)); }
 GPU_KERNEL barrier_few(GPU_ARGUMENT kernels::BarrierTask<kernels::kFewRanks> task) { kernels::barrier(task); }
 GPU_KERNEL barrier_many(GPU_ARGUMENT kernels::BarrierTask<kernels::kManyRanks> task) { kernels::barrier(task); }
 GPU_KERNEL meet_many(GPU_LONG(kernels::CountedMeeting<kernels::kManyRanks>) task) { kernels::meet_counted(gpu::long_task(task)); }
