@@ -237,6 +237,12 @@ Status DeviceQueue::enqueue_counted(void* stream, crossrail_counted_exchange exc
   return enqueue(exchange.work);
 }
 
+Status DeviceQueue::enqueue_messages(void* stream, crossrail_messages messages) {
+  messages.work = header(CROSSRAIL_WORK_MESSAGES, stream);
+  messages.abort = abort_flag();
+  return enqueue(messages.work);
+}
+
 std::string DeviceQueue::wrong_so_far() {
   const std::uint64_t word = std::atomic_ref<std::uint64_t>(flags(control_.node_rank()).wrong).exchange(0);
   if (word == 0) return {};

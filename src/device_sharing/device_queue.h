@@ -126,6 +126,7 @@ class DeviceQueue {
   Status enqueue_combination(void* stream, crossrail_combination combination);
   Status enqueue_packets(void* stream, crossrail_packets packets);
   Status enqueue_counted(void* stream, crossrail_counted_exchange exchange);
+  Status enqueue_messages(void* stream, crossrail_messages messages);
   // Says what was wrong with the blocks of such exchanges since this was last asked. It is empty if nothing was.
   std::string wrong_so_far();
   const std::uint64_t* abort_flag() const { return &flags(control_.node_rank()).abort; }

@@ -3,18 +3,30 @@
 namespace crossrail {
 
 Status ReceiveBuffers::open(crossrail_packet_form form, std::size_t most_bytes) {
-  Area& area = form == CROSSRAIL_PACKETS_LL128 ? ll128_ : ll_;
-  if (!area.all.empty()) return {};
-  const crossrail_device_module& module = parts_.queue.module();
   crossrail_packets packets{};
   packets.form = form;
   packets.ranks = control_.node_size();
   packets.block_bytes = most_bytes;
   std::size_t bytes = 0;
+  const bool can = parts_.queue.supports(CROSSRAIL_WORK_PACKETS, packets, &bytes);
+  return open(form == CROSSRAIL_PACKETS_LL128 ? ll128_ : ll_, can ? bytes : 0);
+}
+
+Status ReceiveBuffers::open_messages(bool wanted) {
+  crossrail_messages messages{};
+  messages.ranks = control_.node_size();
+  std::size_t bytes = 0;
+  const bool can = wanted && parts_.queue.supports(CROSSRAIL_WORK_MESSAGES, messages, &bytes);
+  return open(messages_, can ? bytes : 0);
+}
+
+// A rank that cannot have the area comes with 0 bytes, and then nobody gets it.
+Status ReceiveBuffers::open(Area& area, std::size_t bytes) {
+  if (!area.all.empty()) return {};
+  const crossrail_device_module& module = parts_.queue.module();
   ExportedSide mine;
   void* memory = area.own;
-  const bool whole = parts_.queue.supports(CROSSRAIL_WORK_PACKETS, packets, &bytes);
-  if (whole && (memory != nullptr || module.alloc(&parts_.queue.home(), bytes, &memory) == nullptr)) {
+  if (bytes > 0 && (memory != nullptr || module.alloc(&parts_.queue.home(), bytes, &memory) == nullptr)) {
     area.own = static_cast<std::byte*>(memory);
     area.bytes = bytes;
     crossrail_memory facts{};
@@ -48,12 +60,19 @@ void ReceiveBuffers::address(crossrail_packets& packets) const {
   packets.buffer_bytes = its.bytes;
 }
 
+void ReceiveBuffers::address(crossrail_messages& messages) const {
+  messages.rank = control_.node_rank();
+  messages.ranks = control_.node_size();
+  messages.buffers = messages_.all.data();
+  messages.buffer_bytes = messages_.bytes;
+}
+
 crossrail_barrier ReceiveBuffers::barrier() const {
   return {control_.node_rank(), control_.node_size(), ll_.all.data(), ll_.bytes, parts_.queue.abort_flag()};
 }
 
 ReceiveBuffers::~ReceiveBuffers() {
-  for (const Area* area : {&ll_, &ll128_}) {
+  for (const Area* area : {&ll_, &ll128_, &messages_}) {
     if (area->own != nullptr) (void)parts_.queue.module().free(area->own);
   }
 }

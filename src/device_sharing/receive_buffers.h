@@ -1,6 +1,6 @@
 // ReceiveBuffers holds device memory of every rank that all ranks of the node have mapped for good. Their kernels write packets into it,
 // data and flag together, and it holds the lines of their barriers. Each form of packets has memory of its own, because what is data in one
-// would be a flag in the other.
+// would be a flag in the other. So have messages.
 #pragma once
 
 #include <vector>
@@ -28,8 +28,12 @@ class ReceiveBuffers {
   // time on, when no call's work is under way. It may fail with no_memory or unsupported, on all ranks alike.
   Status open(crossrail_packet_form form, std::size_t most_bytes);
   bool is_open(crossrail_packet_form form) const { return !area(form).all.empty(); }
+  // Does the same for messages between pairs of ranks, unless some rank does not want them.
+  Status open_messages(bool wanted);
+  bool takes_messages() const { return !messages_.all.empty(); }
   // Fills in where the packets go, by their form.
   void address(crossrail_packets& packets) const;
+  void address(crossrail_messages& messages) const;
   // Returns a barrier that uses the lines behind LL packets.
   crossrail_barrier barrier() const;
 
@@ -40,11 +44,12 @@ class ReceiveBuffers {
     std::vector<void*> all;  // They are indexed by node rank, once they are mapped.
   };
   const Area& area(crossrail_packet_form form) const { return form == CROSSRAIL_PACKETS_LL128 ? ll128_ : ll_; }
+  Status open(Area& area, std::size_t bytes);
   Status map(const ExportedSide& mine, Area& area);
 
   Parts parts_;
   ControlBlock& control_;
-  Area ll_, ll128_;
+  Area ll_, ll128_, messages_;
 };
 
 }  // namespace crossrail

@@ -8,7 +8,8 @@
 
 namespace crossrail {
 
-Status StreamOrder::open(const Longest& longest) {
+// What messages need comes last, so that they are there only if all else is.
+Status StreamOrder::open(const Longest& longest, WantsMessages messages) {
   CROSSRAIL_TRY(queue_.may_wait_in_streams());
   CROSSRAIL_TRY(buffers_.open(CROSSRAIL_PACKETS_LL, longest.ll));
   const Status whole_lines = longest.ll128 == 0 ? Status{} : buffers_.open(CROSSRAIL_PACKETS_LL128, longest.ll128);
@@ -16,8 +17,10 @@ Status StreamOrder::open(const Longest& longest) {
   if (!watcher_.joinable()) watcher_ = start_own_thread("crossrail-peers", [this] { watch(stop_.get_token()); });
   Code worst = Code::ok;
   CROSSRAIL_TRY(control_.agree(watcher_.joinable() ? Code::ok : Code::unsupported, worst));
-  open_ = worst == Code::ok;
-  return open_ ? Status{} : failed(worst, "no thread to look after the ranks that calls in streams wait for");
+  if (worst != Code::ok) return failed(worst, "no thread to look after the ranks that calls in streams wait for");
+  const Status pairs = messages == WantsMessages::unasked ? Status{} : buffers_.open_messages(messages == WantsMessages::yes);
+  open_ = pairs.ok() || pairs.code == Code::unsupported || pairs.code == Code::no_memory;
+  return open_ ? Status{} : pairs;
 }
 
 void StreamOrder::stop_watching() {
@@ -47,6 +50,17 @@ Status StreamOrder::packets(void* stream, crossrail_packets packets) {
 Status StreamOrder::counted(void* stream, crossrail_counted_exchange exchange) {
   exchange.barrier = buffers_.barrier();
   return queue_.enqueue_counted(stream, exchange);
+}
+
+Status StreamOrder::messages(void* stream, const Messages& messages) {
+  CROSSRAIL_TRY(check_peers());
+  crossrail_messages asked{};
+  buffers_.address(asked);
+  asked.sends = messages.sends.data();
+  asked.send_count = static_cast<int>(messages.sends.size());
+  asked.recvs = messages.recvs.data();
+  asked.recv_count = static_cast<int>(messages.recvs.size());
+  return queue_.enqueue_messages(stream, asked);
 }
 
 void StreamOrder::watch(const std::stop_token& stop) {

@@ -29,7 +29,8 @@ constexpr Scenario kScenarios[] = {
     {"split", nccl_tests::split},         {"shrink", nccl_tests::shrink},       {"abort", nccl_tests::abort_one},     {"killed", nccl_tests::one_is_killed},
     {"late", nccl_tests::one_is_late},    {"off", nccl_tests::nothing_handled}, {"partial", nccl_tests::nothing_handled}, {"names", nccl_tests::names},
     {"many", nccl_tests::many_communicators}, {"forbidden", nccl_tests::one_forbids}, {"threads", nccl_tests::two_ranks_a_process},
-    {"ended", nccl_tests::end_at_once},
+    {"ended", nccl_tests::end_at_once},   {"messages", nccl_tests::messages},   {"messages_ahead", nccl_tests::messages_ahead},
+    {"messages_mixed", nccl_tests::messages_mixed}, {"messages_abort", nccl_tests::messages_abort}, {"messages_killed", nccl_tests::messages_killed},
 };
 
 std::string digits_of(const ncclUniqueId& id) {

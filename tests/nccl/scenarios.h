@@ -34,5 +34,10 @@ void two_ranks_a_process(Rank& rank);
 void end_at_once(Rank& rank);
 void names(Rank& rank);
 void many_communicators(Rank& rank);
+void messages(Rank& rank);
+void messages_ahead(Rank& rank);
+void messages_mixed(Rank& rank);
+void messages_abort(Rank& rank);
+void messages_killed(Rank& rank);
 
 }  // namespace nccl_tests
