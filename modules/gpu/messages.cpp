@@ -135,7 +135,7 @@ const char* tell(const crossrail_queue& queue, const crossrail_messages& asked, 
   return nullptr;
 }
 
-// Beside the CTAs that wait, some copy what a rank sends to itself.
+// Beside the warps that wait, some copy what a rank sends to itself.
 uint64_t most_ctas(const crossrail_messages& asked) {
   constexpr uint64_t kMost = kernels::kMostWaitingWarps / kernels::kWarpsOfACta * 3 / 2;
   return asked.work.multiprocessors > 0 ? std::min(static_cast<uint64_t>(asked.work.multiprocessors), kMost) : kMost;

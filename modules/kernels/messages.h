@@ -168,9 +168,9 @@ GPU_INLINE void count_messages(const MessagesTask& task) {
   }
 }
 
-// Warps that no way needs have nothing to do.
+// The warps of a way are in as many CTAs as possible, so that none has all of what goes out. Warps that no way needs have nothing to do.
 GPU_INLINE void pass_messages(const MessagesTask& task) {
-  const uint32_t warp = (blockIdx.x * blockDim.x + threadIdx.x) / kWarpLanes;
+  const uint32_t warp = threadIdx.x / kWarpLanes * gridDim.x + blockIdx.x;
   for (uint32_t i = 0; i < task.way_count; ++i) {
     const MessageWay& way = task.ways[i];
     const uint32_t own = warp - way.first_warp;

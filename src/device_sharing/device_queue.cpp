@@ -256,6 +256,10 @@ std::string DeviceQueue::wrong_so_far() {
 
 void DeviceQueue::abort_waits() { write(flags(control_.node_rank()).abort, 1); }
 
+void DeviceQueue::leave() { write(region_.lines[control_.node_rank()].left, 1); }
+
+bool DeviceQueue::has_left(int rank) const { return read(region_.lines[rank].left) != 0; }
+
 void DeviceQueue::drain() {
   if (queue_ != nullptr) (void)module_->sync(queue_, CROSSRAIL_SYNC_DRAIN);
   if (!traced_copies_.empty()) trace_end(traced_copies_.back());

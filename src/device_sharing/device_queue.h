@@ -132,6 +132,9 @@ class DeviceQueue {
   const std::uint64_t* abort_flag() const { return &flags(control_.node_rank()).abort; }
   // Makes kernels that wait for peers give up. Any thread may call it.
   void abort_waits();
+  // This rank has done its part of all work, and nobody need look after its process any more. Any thread may call these.
+  void leave();
+  bool has_left(int rank) const;
   // Waits until the device is done with all of the work.
   void drain();
   // Does what the module has left for an idle device. It is called at the end of a call, on the program's thread.

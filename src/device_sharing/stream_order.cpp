@@ -70,7 +70,7 @@ void StreamOrder::watch(const std::stop_token& stop) {
   std::unique_lock lock(mutex);
   while (!stopped.wait_for(lock, stop, kPause, [&] { return stop.stop_requested(); })) {
     for (int rank = 0; rank < control_.node_size(); ++rank) {
-      if (links_.alive(control_.rank_of(rank))) continue;
+      if (queue_.has_left(rank) || links_.alive(control_.rank_of(rank))) continue;
       queue_.abort_waits();
       lost_ = true;
       return;

@@ -39,5 +39,6 @@ void messages_ahead(Rank& rank);
 void messages_mixed(Rank& rank);
 void messages_abort(Rank& rank);
 void messages_killed(Rank& rank);
+void messages_leave(Rank& rank);
 
 }  // namespace nccl_tests
