@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstring>
 #include <memory>
 
 #include "tests/nccl/pairs.h"
@@ -159,6 +160,27 @@ void messages_abort(Rank& rank) {
   std::this_thread::sleep_for(200ms);
   check(rank, ncclCommAbort(team.comm) == ncclSuccess, "ncclCommAbort");
   host_device_wait(nullptr);
+}
+
+// These communicators do not block, so they are opened in a collective. Before that, two ranks have sent something on one of them, on which all messages
+// are then left to NCCL. Only those two know of it.
+void messages_early(Rank& rank) {
+  Team team = world(rank);
+  std::uint64_t handled = 0, left = 0;
+  for (const bool early : {false, true}) {
+    ncclUniqueId id = rank.id;
+    std::strcat(id.internal, early ? ".early" : ".late");
+    check(rank, ncclCommInitRankConfig(&team.comm, rank.size, id, rank.rank, nullptr) == ncclInProgress, "ncclCommInitRankConfig");
+    Pairs first(rank, team, 1);
+    if (early) first.add(0, 1, 300);
+    first.exchange(nullptr, "an early message");
+    one_sum(rank, team, 1);
+    shift_round(rank, team, 2000, 2);
+    handled += early ? 1 : 3;
+    left += early ? first.count() + 2 : 0;
+  }
+  check(rank, counts().handled == handled, "calls handled", static_cast<long>(counts().handled));
+  check(rank, counts().left == left, "calls left to NCCL", static_cast<long>(counts().left));
 }
 
 // Rank 0 has done its part and ends, while others still wait for what rank 1 will send on.

@@ -16,6 +16,7 @@ enum ncclRedOp_t { ncclSum = 0, ncclProd, ncclMax, ncclMin, ncclAvg };
 ncclResult_t ncclGetVersion(int* version);
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id);
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int size, ncclUniqueId id, int rank);
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int rank, void* config);
 ncclResult_t ncclCommSplit(ncclComm_t comm, int colour, int order, ncclComm_t* made, void* config);
 ncclResult_t ncclCommShrink(ncclComm_t comm, int* left_out, int count, ncclComm_t* made, void* config, int flags);
 ncclResult_t ncclCommDestroy(ncclComm_t comm);

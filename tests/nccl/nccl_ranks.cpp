@@ -31,7 +31,7 @@ constexpr Scenario kScenarios[] = {
     {"many", nccl_tests::many_communicators}, {"forbidden", nccl_tests::one_forbids}, {"threads", nccl_tests::two_ranks_a_process},
     {"ended", nccl_tests::end_at_once},   {"messages", nccl_tests::messages},   {"messages_ahead", nccl_tests::messages_ahead},
     {"messages_mixed", nccl_tests::messages_mixed}, {"messages_abort", nccl_tests::messages_abort}, {"messages_killed", nccl_tests::messages_killed},
-    {"messages_leave", nccl_tests::messages_leave},
+    {"messages_leave", nccl_tests::messages_leave}, {"messages_early", nccl_tests::messages_early},
 };
 
 std::string digits_of(const ncclUniqueId& id) {

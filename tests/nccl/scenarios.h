@@ -40,5 +40,6 @@ void messages_mixed(Rank& rank);
 void messages_abort(Rank& rank);
 void messages_killed(Rank& rank);
 void messages_leave(Rank& rank);
+void messages_early(Rank& rank);
 
 }  // namespace nccl_tests

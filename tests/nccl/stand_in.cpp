@@ -140,6 +140,11 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int size, ncclUniqueId id, int r
   *comm = open_comm(id.internal, rank, size);
   return *comm == nullptr ? ncclSystemError : ncclSuccess;
 }
+// It is a communicator that does not block, which is told once it is there.
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int rank, void*) {
+  *comm = open_comm(id.internal, rank, size);
+  return *comm == nullptr ? ncclSystemError : ncclInProgress;
+}
 ncclResult_t ncclCommSplit(ncclComm_t comm, int colour, int, ncclComm_t* made, void*) {
   comm->shared->colours[comm->rank] = colour;
   barrier(*comm, 1);
