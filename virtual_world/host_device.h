@@ -42,5 +42,13 @@ void host_device_close_stream(void* stream);  // It first does what it was asked
 void host_device_wait(void* stream);
 void host_device_copy(void* stream, const crossrail_block* block);
 
+// What a stream is asked between these two is captured, and not done. The second returns a graph that can be launched, or null if the capture was wrong.
+void host_device_begin_capture(void* stream);
+void* host_device_end_capture(void* stream);
+// What `stream` is asked from now on comes after what `other` has been asked, and belongs to the same capture.
+void host_device_follow(void* stream, void* other);
+void host_device_launch(void* graph, void* stream);
+void host_device_close_graph(void* graph);
+
 const crossrail_device_module* host_device_module(void);
 }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "collectives/combine.h"
+#include "virtual_world/host_combined.h"
 #include "virtual_world/host_queue.h"
 
 namespace crossrail::virtual_world {
@@ -58,7 +59,10 @@ static bool run_round(const crossrail_packets& asked, const std::vector<void*>& 
 
 static Reduction reduction_of(const crossrail_reduction& asked) { return {static_cast<Operation>(asked.operation), static_cast<Element>(asked.element)}; }
 
-bool combines(const crossrail_reduction& reduction) { return combine_of(reduction_of(reduction)) != nullptr; }
+bool combines(const crossrail_reduction& reduction) {
+  const Reduction asked = reduction_of(reduction);
+  return asked.operation == Operation::average ? has_average(asked.element) : combine_of(asked) != nullptr;
+}
 
 static bool exchange_packets(const crossrail_packets& asked, const std::vector<void*>& buffers) {
   std::byte* const recv = touch(asked.recv);
@@ -68,13 +72,9 @@ static bool exchange_packets(const crossrail_packets& asked, const std::vector<v
 }
 
 static bool combine_packets(const crossrail_packets& asked, const std::vector<void*>& buffers) {
-  const Reduction wanted = reduction_of(asked.reduction);
-  std::vector<std::byte> sum(asked.block_bytes);
-  const bool stayed = run_round(asked, buffers, [&](int peer, const std::byte* row) {
-    if (peer == 0) std::memcpy(sum.data(), row, sum.size());
-    else combine_of(wanted)(sum.data(), row, sum.data(), sum.size() / bytes_of(wanted.element));
-  });
-  if (stayed) std::memcpy(touch(asked.recv), sum.data(), sum.size());
+  Combined combined(reduction_of(asked.reduction), asked.ranks, asked.block_bytes);
+  const bool stayed = run_round(asked, buffers, [&](int, const std::byte* row) { combined.add(row); });
+  if (stayed) std::memcpy(touch(asked.recv), combined.result().data(), asked.block_bytes);
   return stayed;
 }
 
@@ -83,15 +83,10 @@ bool run_packets(const crossrail_packets& asked, const std::vector<void*>& buffe
 }
 
 void run_combination(const crossrail_combination& asked, const std::vector<const void*>& from, const std::vector<void*>& to) {
-  const Reduction wanted = reduction_of(asked.reduction);
-  if (asked.bytes > 0) {
-    const std::byte* const first = touch(from[0]);
-    std::vector<std::byte> sum(first, first + asked.bytes);
-    for (std::size_t row = 1; row < from.size(); ++row) {
-      combine_of(wanted)(sum.data(), touch(from[row]), sum.data(), asked.bytes / bytes_of(wanted.element));
-    }
-    for (void* const row : to) std::memcpy(touch(row), sum.data(), sum.size());
-  }
+  if (asked.bytes == 0) return;
+  Combined combined(reduction_of(asked.reduction), static_cast<int>(from.size()), asked.bytes);
+  for (const void* const row : from) combined.add(touch(row));
+  for (void* const row : to) std::memcpy(touch(row), combined.result().data(), asked.bytes);
 }
 
 // Returns the line of `owner` in which `from` writes: number | where its block goes | the most bytes it may have. If `from` is -1, it is

@@ -33,8 +33,13 @@ class Worker {
     thread_.join();
   }
   std::uint64_t number() const { return number_; }
+  void redirect(Redirection to) {
+    const std::lock_guard lock(mutex_);
+    redirection_ = std::move(to);
+  }
   void post(std::function<void()> one) {
     const std::lock_guard lock(mutex_);
+    if (redirection_) return redirection_(std::move(one));
     work_.push_back(std::move(one));
     changed_.notify_all();
   }
@@ -68,6 +73,7 @@ class Worker {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> work_;
+  Redirection redirection_;
   bool busy_ = false, ends_ = false;
   std::uint64_t number_;
   std::mt19937 draw_;
@@ -89,6 +95,7 @@ std::uint64_t number_of_thread() {
 }  // namespace
 
 void post(void* stream, std::function<void()> work) { stream_of(stream).post(std::move(work)); }
+void redirect(void* stream, Redirection to) { stream_of(stream).redirect(std::move(to)); }
 
 }  // namespace crossrail::virtual_world
 

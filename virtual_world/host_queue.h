@@ -13,6 +13,9 @@ const host_device_options& device_options();
 
 // The stream (null is this thread's default one) does it when it gets there.
 void post(void* stream, std::function<void()> work);
+// From now on `to` gets what the stream is asked, and the stream does not do it. An empty one ends that.
+using Redirection = std::function<void(std::function<void()> work)>;
+void redirect(void* stream, Redirection to);
 
 // These are the module's functions.
 const char* open_queue(const crossrail_memory* near, int timed, crossrail_queue** queue, crossrail_queue_facts* facts);

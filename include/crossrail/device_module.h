@@ -94,7 +94,7 @@ typedef struct crossrail_exchange {
   uint32_t persistent_us; /* PERSISTENT: the kernel leaves when nothing has come for so long */
 } crossrail_exchange;
 
-/* What becomes of elements that meet: rows of src/comm/reductions.def, counted from 1. */
+/* What becomes of elements that meet: rows of src/comm/reductions.def, counted from 1. An average is that of all operands. */
 typedef struct crossrail_reduction {
   int operation, element;
 } crossrail_reduction;

@@ -94,9 +94,10 @@ struct Found {
   uint32_t element_bytes;
 };
 
-// There is no combination for what no kernel can do, which is long double.
+// There is no combination for what no kernel can do, which is long double. The combination of an average is the sum.
 Found find(const crossrail_reduction& reduction) {
-  const auto operation = static_cast<Operation>(reduction.operation);
+  const auto asked = static_cast<Operation>(reduction.operation);
+  const Operation operation = asked == Operation::average ? Operation::sum : asked;
   switch (static_cast<Element>(reduction.element)) {
     case Element::int8: return {of_integers(operation, 0, true), 1};
     case Element::int16: return {of_integers(operation, 1, true), 2};
@@ -153,6 +154,7 @@ const char* tell_rows(const crossrail_queue& queue, const crossrail_combination&
   task.from_count = static_cast<uint32_t>(asked.from_count);
   task.to_count = static_cast<uint32_t>(asked.to_count);
   task.turn = static_cast<uint32_t>(asked.turn);
+  task.scaling = scaling_of(asked.reduction, asked.from_count);
   uint64_t addresses = 0;
   for (int i = 0; i < asked.from_count; ++i) {
     task.from[i] = static_cast<const char*>(asked.from[i]);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/own_thread.h"
+#include "closing.h"
 
 namespace gpu {
 namespace {
@@ -76,6 +77,7 @@ std::vector<Leftover> take(const Place& place, size_t most = SIZE_MAX) {
 void do_all(const Place& place, const std::vector<Leftover>& leftovers) {
   const Uncaptured uncaptured;
   const At at(place);
+  const Closing mappings(leftovers);
   for (const Leftover& one : leftovers) do_chore(one, at.result() == kSuccess);
 }
 

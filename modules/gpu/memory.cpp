@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/of_thread.h"
+#include "closing.h"
 #include "own_memory.h"
 #include "place.h"
 
@@ -166,7 +167,7 @@ crossrail_memory_kind classify(const void* pointer) {
 
 void describe(const void* pointer, size_t bytes, crossrail_memory* memory) {
   if (bytes == 0) {
-    memory->kind = classify(pointer);
+    memory->kind = is_closing(address(pointer)) ? CROSSRAIL_MEMORY_DEVICE : classify(pointer);
     return;
   }
   Cache& cache = crossrail::of_thread<Cache, Cache>();

@@ -205,6 +205,8 @@ const char* supports_packets(const crossrail_queue& queue, const crossrail_packe
 const char* supports_messages(const crossrail_queue& queue, int ranks, size_t* buffer_bytes);
 // Returns NULL if there are kernels for it.
 const char* combines(const crossrail_reduction& reduction);
+// average.cpp gives what becomes of each element of so many before it is combined, and of the result, if anything.
+kernels::Scaling scaling_of(const crossrail_reduction& reduction, int elements);
 // Returns the bytes that travel of a block that is combined where it arrives.
 size_t bytes_of_combined_packets(size_t block_bytes, const crossrail_reduction& reduction);
 void close_layouts(crossrail_queue& queue);

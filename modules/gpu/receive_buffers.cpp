@@ -210,6 +210,7 @@ const char* combine_packets(crossrail_queue& queue, const crossrail_packets& pac
   const uint64_t addresses = reinterpret_cast<uint64_t>(packets.send) | reinterpret_cast<uint64_t>(packets.recv) | packets.send_pitch;
   if (const char* wrong = tell_elements(packets.reduction, packets.block_bytes, addresses, task.elements); wrong != nullptr) return wrong;
   if (packets.block_bytes == 0) return announce_nothing(queue, packets);
+  task.scaling = scaling_of(packets.reduction, packets.ranks);
   const At at(*queue.place);
   GPU_TRY(at.result());
   if (const char* wrong = tell(queue, packets, task.packets); wrong != nullptr) return wrong;

@@ -31,6 +31,18 @@ struct Tile {
   GPU_INLINE Unit& own(uint32_t row, uint32_t i) const { return units[row * width() + i * across + lane]; }
 };
 
+GPU_NOINLINE Unit scaled(Combination combination, Unit unit, Unit by) {
+  Unit one[1] = {unit};
+  const Unit other[1] = {by};
+  combine_units(combination, one, other);
+  return one[0];
+}
+
+// Scales rows of a tile.
+GPU_INLINE void scale_rows(Combination combination, const uint64_t (&by)[2], Unit* units, uint32_t count) {
+  for (uint32_t at = threadIdx.x; at < count; at += blockDim.x) units[at] = scaled(combination, units[at], {by[0], by[1]});
+}
+
 // Row 0 becomes the first `rows` rows combined. All kernels share one text, because it takes long to compile.
 GPU_NOINLINE void combine_rows(Combination combination, Unit* units, uint32_t width, uint32_t rows) {
   for (uint32_t at = threadIdx.x; at < width; at += blockDim.x) {
@@ -42,6 +54,25 @@ GPU_NOINLINE void combine_rows(Combination combination, Unit* units, uint32_t wi
     }
     units[at] = sum[0];
   }
+}
+
+// Row 0 becomes `kept` rows of a tile and `fresh` ones combined, which are scaled before. After the last ones the result is. Each thread takes the same
+// units of all rows.
+struct Rows {
+  uint32_t kept, fresh;
+  bool last;
+};
+struct Combining {
+  Combination combination;
+  const Scaling& scaling;
+};
+GPU_INLINE void combine_fresh(const Combining& how, Unit* units, uint32_t width, const Rows& rows) {
+  const Scaling& scaling = how.scaling;
+  for (uint32_t row = 0; scaling.before != Combination::none && row < rows.fresh; ++row) {
+    scale_rows(scaling.before, scaling.by, units + (rows.kept + row) * width, width);
+  }
+  combine_rows(how.combination, units, width, rows.kept + rows.fresh);
+  if (rows.last && scaling.after != Combination::none) scale_rows(scaling.after, scaling.by, units, width);
 }
 
 // Brings the rows of all ranks to one tile, as many at a time as there are groups. Then row 0 holds their combination.
@@ -56,9 +87,9 @@ GPU_INLINE void combine_tile(const CombineTask<kMost>& task, const Tile& tile, c
       own.read(task.from[done + row], [&](unsigned i, const Unit& unit) { tile.own(kept + row, i) = unit; });
     }
     gpu::sync_threads();
-    combine_rows(task.elements.combination, tile.units, tile.width(), kept + fresh);
-    gpu::sync_threads();
     done += fresh;
+    combine_fresh({task.elements.combination, task.scaling}, tile.units, tile.width(), {kept, fresh, done == task.from_count});
+    gpu::sync_threads();
   }
 }
 
@@ -130,6 +161,10 @@ struct CombiningRound {
   }
 };
 
+GPU_INLINE void combine_arrived(const CombinePacketsTask& whole, Unit* units, uint32_t width) {
+  combine_fresh({whole.elements.combination, whole.scaling}, units, width, {0, whole.packets.ranks, true});
+}
+
 GPU_INLINE void combine_packets(const CombinePacketsTask& whole) {
   __shared__ Unit shared[kCombineThreads * kEach];
   const PacketsTask<kFewRanks>& task = whole.packets;
@@ -143,7 +178,7 @@ GPU_INLINE void combine_packets(const CombinePacketsTask& whole) {
   for (uint64_t first = begin; first < round.count; first += step) {
     stayed = stayed && round.receive(first);
     gpu::sync_threads();
-    combine_rows(whole.elements.combination, shared, tile.width(), task.ranks);
+    combine_arrived(whole, shared, tile.width());
     // The threads that have combined them write them.
     for (uint64_t at = threadIdx.x; at < tile.width() && first + at < round.count; at += blockDim.x) units.write(task.recv, first + at, shared[at]);
     gpu::sync_threads();

@@ -245,7 +245,7 @@ GPU_INLINE void combine_lines(const CombinePacketsTask& whole) {
   for (uint64_t first = begin; first < count; first += step) {
     stayed = stayed && receive_tile(round, PairsOfLines(units, tile.begin(first), tile.step()), tile, first);
     gpu::sync_threads();
-    combine_rows(whole.elements.combination, shared, tile.width, task.ranks);
+    combine_arrived(whole, shared, tile.width);
     for (uint64_t at = threadIdx.x; at < tile.width && first + at < count; at += blockDim.x) units.write(task.recv, first + at, shared[at]);
     gpu::sync_threads();
   }

@@ -93,6 +93,13 @@ struct Product {
   }
 };
 
+struct Quotient {
+  template <class Type>
+  static GPU_INLINE Type of(Type a, Type b) {
+    return static_cast<Type>(a / b);
+  }
+};
+
 template <class Real>
 GPU_INLINE bool is_nan(Real value) {
   return value != value;

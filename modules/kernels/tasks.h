@@ -119,10 +119,17 @@ struct Elements {
   uint32_t unused;
 };
 
+// It says what becomes of elements before they are combined, and of the result: with the unit `by`, each of them is combined so.
+struct Scaling {
+  Combination before, after;
+  uint64_t by[2];
+};
+
 template <unsigned kMost>
 struct CombineTask {
   Signal signal;
   Elements elements;
+  Scaling scaling;
   uint32_t from_count, to_count;
   uint32_t turn;  // This row is read first.
   uint32_t rows;  // Groups of threads bring this many at a time, at least 2 where there are more.
@@ -133,6 +140,7 @@ struct CombineTask {
 struct CombinePacketsTask {
   PacketsTask<kFewRanks> packets;
   Elements elements;
+  Scaling scaling;
 };
 static_assert(sizeof(CombinePacketsTask) <= kShortTaskBytes && sizeof(PacketsTask<kManyRanks>) <= kShortTaskBytes);
 static_assert(sizeof(CombineTask<kFewRanks>) <= kShortTaskBytes && sizeof(CombineTask<kManyRanks>) <= kLongTaskBytes);

@@ -79,6 +79,7 @@ struct IsShort<Short<Stored, Form>> : std::true_type {};
 template <Operation operation, class Type>
 constexpr bool has_loop() {
   using enum Operation;
+  if constexpr (operation == average) return false;
   constexpr bool is_order = operation == minimum || operation == maximum;
   constexpr bool is_place = operation == minimum_place || operation == maximum_place;
   constexpr bool is_truth = operation == logical_and || operation == logical_or || operation == logical_xor;

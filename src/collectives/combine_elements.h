@@ -202,4 +202,6 @@ struct maximum_place {
   }
 };
 
+struct average {};  // It takes more than two elements.
+
 }  // namespace crossrail::combining

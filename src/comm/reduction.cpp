@@ -50,6 +50,11 @@ bool is_defined(const Reduction& reduction) {
   return reduction.operation != Operation::none && (row_of(reduction.element).operations & bit(reduction.operation)) != 0;
 }
 
+bool has_average(Element element) {
+  const std::uint32_t operations = row_of(element).operations;
+  return (operations == integers || operations == reals) && element != Element::long_double;
+}
+
 bool depends_on_order(const Reduction& reduction) {
   const std::uint32_t operations = row_of(reduction.element).operations;
   return operations != integers && operations != bits;

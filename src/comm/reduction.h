@@ -52,6 +52,8 @@ const char* name_of(Operation operation);
 const char* name_of(Element element);
 // Returns whether the operation is defined for such elements (MPI 4.1, section 6.9.2).
 bool is_defined(const Reduction& reduction);
+// Returns whether an average of such elements is one of NCCL's. Only devices know it, so is_defined() does not.
+bool has_average(Element element);
 // Returns whether the bits of a result may depend on the order in which three or more elements are combined. Those of integers do not,
 // since they wrap.
 bool depends_on_order(const Reduction& reduction);

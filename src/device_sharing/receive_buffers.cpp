@@ -8,25 +8,26 @@ Status ReceiveBuffers::open(crossrail_packet_form form, std::size_t most_bytes) 
   packets.ranks = control_.node_size();
   packets.block_bytes = most_bytes;
   std::size_t bytes = 0;
-  const bool can = parts_.queue.supports(CROSSRAIL_WORK_PACKETS, packets, &bytes);
-  return open(form == CROSSRAIL_PACKETS_LL128 ? ll128_ : ll_, can ? bytes : 0);
+  const bool possible = parts_.queue.supports(CROSSRAIL_WORK_PACKETS, packets, &bytes);
+  return open(form == CROSSRAIL_PACKETS_LL128 ? ll128_ : ll_, possible, bytes);
 }
+
+Status ReceiveBuffers::open_staging(std::size_t bytes) { return open(staging_, true, bytes); }
 
 Status ReceiveBuffers::open_messages(bool wanted) {
   crossrail_messages messages{};
   messages.ranks = control_.node_size();
   std::size_t bytes = 0;
-  const bool can = wanted && parts_.queue.supports(CROSSRAIL_WORK_MESSAGES, messages, &bytes);
-  return open(messages_, can ? bytes : 0);
+  const bool possible = wanted && parts_.queue.supports(CROSSRAIL_WORK_MESSAGES, messages, &bytes);
+  return open(messages_, possible, bytes);
 }
 
-// A rank that cannot have the area comes with 0 bytes, and then nobody gets it.
-Status ReceiveBuffers::open(Area& area, std::size_t bytes) {
+Status ReceiveBuffers::open(Area& area, bool possible, std::size_t bytes) {
   if (!area.all.empty()) return {};
   const crossrail_device_module& module = parts_.queue.module();
   ExportedSide mine;
   void* memory = area.own;
-  if (bytes > 0 && (memory != nullptr || module.alloc(&parts_.queue.home(), bytes, &memory) == nullptr)) {
+  if (possible && (memory != nullptr || module.alloc(&parts_.queue.home(), bytes, &memory) == nullptr)) {
     area.own = static_cast<std::byte*>(memory);
     area.bytes = bytes;
     crossrail_memory facts{};
@@ -72,7 +73,7 @@ crossrail_barrier ReceiveBuffers::barrier() const {
 }
 
 ReceiveBuffers::~ReceiveBuffers() {
-  for (const Area* area : {&ll_, &ll128_, &messages_}) {
+  for (const Area* area : {&ll_, &ll128_, &staging_, &messages_}) {
     if (area->own != nullptr) (void)parts_.queue.module().free(area->own);
   }
 }

@@ -1,5 +1,5 @@
 // ReceiveBuffers holds device memory of every rank that all ranks of the node have mapped for good. Their kernels write packets into it,
-// data and flag together, and it holds the lines of their barriers. Each form of packets has memory of its own, because what is data in one
+// data and flag together, and it holds the lines of their barriers. Staging memory is of the same kind and holds data alone. Each form of packets has memory of its own, because what is data in one
 // would be a flag in the other. So have messages.
 #pragma once
 
@@ -31,6 +31,9 @@ class ReceiveBuffers {
   // Does the same for messages between pairs of ranks, unless some rank does not want them.
   Status open_messages(bool wanted);
   bool takes_messages() const { return !messages_.all.empty(); }
+  // Does the same for staging memory.
+  Status open_staging(std::size_t bytes);
+  std::byte* staging(int node_rank) const { return staging_.all.empty() ? nullptr : static_cast<std::byte*>(staging_.all[static_cast<std::size_t>(node_rank)]); }
   // Fills in where the packets go, by their form.
   void address(crossrail_packets& packets) const;
   void address(crossrail_messages& messages) const;
@@ -44,12 +47,13 @@ class ReceiveBuffers {
     std::vector<void*> all;  // They are indexed by node rank, once they are mapped.
   };
   const Area& area(crossrail_packet_form form) const { return form == CROSSRAIL_PACKETS_LL128 ? ll128_ : ll_; }
-  Status open(Area& area, std::size_t bytes);
+  // Opens an area of so many bytes, unless this rank has none to give, because of which all fail.
+  Status open(Area& area, bool possible, std::size_t bytes);
   Status map(const ExportedSide& mine, Area& area);
 
   Parts parts_;
   ControlBlock& control_;
-  Area ll_, ll128_, messages_;
+  Area ll_, ll128_, staging_, messages_;
 };
 
 }  // namespace crossrail

@@ -14,6 +14,8 @@ Status StreamOrder::open(const Longest& longest, WantsMessages messages) {
   CROSSRAIL_TRY(buffers_.open(CROSSRAIL_PACKETS_LL, longest.ll));
   const Status whole_lines = longest.ll128 == 0 ? Status{} : buffers_.open(CROSSRAIL_PACKETS_LL128, longest.ll128);
   if (!whole_lines.ok() && whole_lines.code != Code::unsupported && whole_lines.code != Code::no_memory) return whole_lines;
+  const Status staging = longest.staging == 0 ? Status{} : buffers_.open_staging(longest.staging);
+  if (!staging.ok() && staging.code != Code::unsupported && staging.code != Code::no_memory) return staging;
   if (!watcher_.joinable()) watcher_ = start_own_thread("crossrail-peers", [this] { watch(stop_.get_token()); });
   Code worst = Code::ok;
   CROSSRAIL_TRY(control_.agree(watcher_.joinable() ? Code::ok : Code::unsupported, worst));
@@ -30,15 +32,22 @@ void StreamOrder::stop_watching() {
 
 Status StreamOrder::check_peers() const { return lost_.load() ? failed(Code::peer_lost, "a rank has ended") : Status{}; }
 
+namespace {
+
+const crossrail_barrier* before(Meet meet, const crossrail_barrier& barrier) { return meet == Meet::before || meet == Meet::both ? &barrier : nullptr; }
+const crossrail_barrier* after(Meet meet, const crossrail_barrier& barrier) { return meet == Meet::after || meet == Meet::both ? &barrier : nullptr; }
+
+}  // namespace
+
 Status StreamOrder::exchange(void* stream, const std::vector<crossrail_block>& blocks, crossrail_engine engine, Meet meet) {
   const crossrail_barrier barrier = buffers_.barrier();
-  return queue_.enqueue_exchange(stream, blocks, {engine, meet == Meet::after ? nullptr : &barrier, meet == Meet::before ? nullptr : &barrier});
+  return queue_.enqueue_exchange(stream, blocks, {engine, before(meet, barrier), after(meet, barrier)});
 }
 
 Status StreamOrder::combination(void* stream, crossrail_combination combination, Meet meet) {
   const crossrail_barrier barrier = buffers_.barrier();
-  combination.work.before = meet == Meet::after ? nullptr : &barrier;
-  combination.work.after = meet == Meet::before ? nullptr : &barrier;
+  combination.work.before = before(meet, barrier);
+  combination.work.after = after(meet, barrier);
   return queue_.enqueue_combination(stream, combination);
 }
 

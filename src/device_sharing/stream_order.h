@@ -12,8 +12,8 @@
 
 namespace crossrail {
 
-// A piece of work has a barrier of the ranks before it, after it, or both.
-enum class Meet { before, after, both };
+// A piece of work has a barrier of the ranks before it, after it, both, or none.
+enum class Meet { before, after, both, none };
 
 // These are messages between this rank and others.
 struct Messages {
@@ -32,9 +32,10 @@ class StreamOrder {
   // These are the longest blocks that travel in packets of each form. 0 stands for a form that the ranks do not use.
   struct Longest {
     std::size_t ll, ll128;
+    std::size_t staging;  // It is the length of each rank's staging memory.
   };
   // Makes what all calls need, at the first one, by all ranks alike: later ones meet no other rank here. It may fail with no_memory or
-  // unsupported, on all ranks alike, and is tried again at the next call. Receive buffers for LL128 packets may be missing afterwards.
+  // unsupported, on all ranks alike, and is tried again at the next call. Receive buffers for LL128 packets and staging memory may be missing afterwards.
   // There are messages if all ranks want them and have memory for them.
   Status open(const Longest& longest, WantsMessages messages = WantsMessages::unasked);
   bool is_open() const { return open_; }
@@ -42,6 +43,8 @@ class StreamOrder {
   bool takes(crossrail_packet_form form) const { return buffers_.is_open(form); }
   // Returns whether there can be messages. All ranks know it alike.
   bool takes_messages() const { return open_ && buffers_.takes_messages(); }
+  // Returns the staging memory of a rank of the node, which all ranks have mapped. It is null if there is none, on all ranks alike.
+  std::byte* staging(int node_rank) const { return buffers_.staging(node_rank); }
   // It may fail with peer_lost.
   Status check_peers() const;
 

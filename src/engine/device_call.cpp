@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "collectives/algorithm.h"
 #include "collectives/device_packets.h"
+#include "collectives/device_staged.h"
 #include "device/device.h"
 #include "engine/device_messages.h"
 #include "engine/engine.h"
@@ -169,7 +170,7 @@ Status open_streams(Slot& slot, const DeviceCall& call, WantsMessages messages =
   CROSSRAIL_TRY(devices.exchange_descriptors(call, MappedSide::none, on_devices));
   CROSSRAIL_TRY(check_that_all(on_devices));
   const int ranks = slot.owner.topology.size;
-  return devices.streams().open({kLL.longest(ranks), kLL128.longest(ranks)}, messages);
+  return devices.streams().open({kLL.longest(ranks), kLL128.longest(ranks), kStagingBytes}, messages);
 }
 
 Status look_for_modules_of_all(Slot& slot) {

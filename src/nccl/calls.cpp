@@ -16,7 +16,7 @@ namespace {
 constexpr Element kElements[] = {Element::int8,    Element::uint8,   Element::int32,    Element::uint32,      Element::int64,      Element::uint64,
                                  Element::float16, Element::float32, Element::float64,  Element::bfloat16,    Element::float8_e4m3, Element::float8_e5m2};
 using OfElements = crossrail::Operation;
-constexpr OfElements kOperations[] = {OfElements::sum, OfElements::product, OfElements::maximum, OfElements::minimum};
+constexpr OfElements kOperations[] = {OfElements::sum, OfElements::product, OfElements::maximum, OfElements::minimum, OfElements::average};
 
 // NCCL lets kernels touch what the program passes, so it is not looked at.
 class ReachableBuffers final : public UserBuffers {
@@ -50,7 +50,7 @@ bool shape_of(const Call& call, Shape& shape) {
   if (!reduces(call.collective)) return true;
   if (operation >= std::size(kOperations)) return false;
   shape.reduction = {kOperations[operation], kElements[type]};
-  return is_defined(shape.reduction);
+  return shape.reduction.operation == OfElements::average ? has_average(shape.reduction.element) : is_defined(shape.reduction);
 }
 
 // In place, an allgather's own block is said to be where what is received begins.
@@ -62,10 +62,11 @@ Buffers buffers_of(const Call& call, const Record& record, std::size_t block_byt
   return {send, recv};
 }
 
-// Returns whether crossrail handles the call, which is the same on all ranks: NCCL, too, wants a call to be captured on all of them or on none. The
-// record's mutex is held.
-bool handles(Record& record, const Call& call, Shape& shape) {
-  if (!shape_of(call, shape) || is_captured(call.stream)) return false;
+// Returns whether crossrail handles the call, which is the same on all ranks: NCCL, too, wants a call to be captured on all of them or on none. A
+// communicator is not opened in a captured call. The record's mutex is held.
+bool handles(Record& record, const Call& call, const Place& place, Shape& shape) {
+  if (!shape_of(call, shape) || place.kind == Place::Kind::unknown) return false;
+  if (place.kind == Place::Kind::captured && !record.open) return false;
   ++record.calls;
   if (!record.open && std::has_single_bit(record.calls)) open(record);
   if (!record.open) return false;
@@ -74,14 +75,14 @@ bool handles(Record& record, const Call& call, Shape& shape) {
 }
 
 // The record's mutex is held.
-Result run(Record& record, const Call& call, const Shape& shape) {
+Result run(Record& record, const Call& call, const Place& place, const Shape& shape) {
   if (record.aborted) return Result::invalid_usage;
   ReachableBuffers buffers(buffers_of(call, record, shape.block_bytes));
-  if (!record.turns.begin(call.stream)) return Result::unhandled_device_error;
+  if (!record.turns.begin(place)) return Result::unhandled_device_error;
   const Result result = result_of(record, run_on_stream(*record.communicator, shape, buffers, call.stream));
-  record.turns.end(call.stream);
+  const bool followed = record.turns.end(place);
   counts().handled.fetch_add(1, std::memory_order_relaxed);
-  return result;
+  return worse(result, followed ? Result::success : Result::unhandled_device_error);
 }
 
 Result leave(const Call& call) {
@@ -119,8 +120,9 @@ Result make(const Call& call) {
   const bool wrong = call.send == nullptr || call.recv == nullptr;  // NCCL says so.
   if (record != nullptr && !wrong) {
     const std::lock_guard lock(record->mutex);
+    const Place place = place_of(call.stream);
     Shape shape;
-    if (handles(*record, call, shape)) return run(*record, call, shape);
+    if (handles(*record, call, place, shape)) return run(*record, call, place, shape);
   }
   return leave(call);  // NCCL may wait, and another thread may abort the communicator meanwhile.
 }

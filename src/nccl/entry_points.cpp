@@ -56,13 +56,13 @@ std::unique_ptr<Record> come(const Key& key, int most_ranks, int most_ctas) {
   return record;
 }
 
-struct Place {
+struct Numbers {
   int rank, size;
 };
-Making making(Comm* comm, const Key& key, const Place& place, const Config* config) {
-  Making one{comm, come(key, place.size, most_ctas_of(config, 0))};
-  one.record->rank = place.rank;
-  one.record->size = place.size;
+Making making(Comm* comm, const Key& key, const Numbers& numbers, const Config* config) {
+  Making one{comm, come(key, numbers.size, most_ctas_of(config, 0))};
+  one.record->rank = numbers.rank;
+  one.record->size = numbers.size;
   return one;
 }
 

@@ -26,7 +26,8 @@ bool is_right(const Record& record, const Message& message) {
 
 // NCCL wants both ends of a message to be captured in graphs, or none. The record's mutex is held.
 bool handles(const Record& record, const Message& message) {
-  return record.open && is_right(record, message) && takes_messages(*record.communicator) && !is_captured(message.stream);
+  const bool known = record.open && is_right(record, message) && takes_messages(*record.communicator);
+  return known && place_of(message.stream).kind != Place::Kind::unknown;
 }
 
 Result leave(const Message& message) {
@@ -69,11 +70,11 @@ Result run(Record& record, std::span<const Message* const> messages) {
   if (!own_match(lists, record.rank)) return Result::invalid_usage;
   counts().handled.fetch_add(messages.size(), std::memory_order_relaxed);
   if (lists.sends.empty() && lists.recvs.empty()) return Result::success;
-  const Stream stream = lists.streams.first();
-  if (!lists.streams.join() || !record.turns.begin(stream)) return Result::unhandled_device_error;
-  const Result result = result_of(record, messages_on_stream(*record.communicator, {lists.sends, lists.recvs}, stream));
-  record.turns.end(stream);
-  return worse(result, lists.streams.part() ? Result::success : Result::unhandled_device_error);
+  const Place place = place_of(lists.streams.first());
+  if (!lists.streams.join() || !record.turns.begin(place)) return Result::unhandled_device_error;
+  const Result result = result_of(record, messages_on_stream(*record.communicator, {lists.sends, lists.recvs}, place.stream));
+  const bool followed = record.turns.end(place), parted = lists.streams.part();
+  return worse(result, followed && parted ? Result::success : Result::unhandled_device_error);
 }
 
 // `messages` are all those of one communicator. It is null if crossrail does not know it.

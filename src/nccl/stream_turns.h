@@ -1,15 +1,11 @@
 // Calls on one communicator come one after the other, whatever their streams: NCCL promises it, and packets of two calls must not mix. So a call in
 // another stream than the one before waits there for that one, by an event of the driver. Streams are not compared: another one may have come to be
-// at the address of one that is no more, whose work goes on.
+// at the address of one that is no more, whose work goes on. Captured calls take their turns by the same event.
 #pragma once
 
-#include "nccl/api.h"
+#include "nccl/captures.h"
 
 namespace crossrail::nccl {
-
-// Returns whether a call in the stream would become a part of a graph. Nobody but the device could tell whose turn it is between launches of graphs
-// and other calls.
-bool is_captured(Stream stream);
 
 class StreamTurns {
  public:
@@ -17,17 +13,17 @@ class StreamTurns {
   StreamTurns(const StreamTurns&) = delete;
   StreamTurns& operator=(const StreamTurns&) = delete;
 
-  // Comes before a call's work. It returns false if the driver has refused something, so that the order is not certain.
-  bool begin(Stream stream);
-  // Comes after it.
-  void end(Stream stream);
-  // Returns whether all work is done.
+  // Comes before a call's work in a place that is known. It returns false if the driver has refused something, so that the order is not certain.
+  bool begin(const Place& place);
+  // Comes after it, and returns false if what follows may come too early.
+  bool end(const Place& place);
+  // Returns whether all work is done, and no graph can bring more.
   bool is_over() const;
   void close();
 
  private:
   void* event_ = nullptr;
-  bool recorded_ = false;
+  Captures captures_;
   bool unknown_ = false;   // Some work could not be followed.
 };
 

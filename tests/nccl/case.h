@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <vector>
 
 #include "tests/nccl/scenarios.h"
@@ -11,8 +12,8 @@
 
 namespace nccl_tests {
 
-enum class Kind { all_reduce, all_gather, reduce_scatter, all_to_all };
-constexpr Kind kKinds[] = {Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter, Kind::all_to_all};
+enum class Kind { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast };
+constexpr Kind kKinds[] = {Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter, Kind::all_to_all};  // These are handled.
 
 inline void check(Rank& rank, bool right, const char* what, long about = 0) {
   if (right) return;
@@ -30,7 +31,7 @@ struct Team {
 
 class Case {
  public:
-  Case(Kind kind, int count, bool in_place, std::uint32_t number) : kind_(kind), count_(static_cast<std::size_t>(count)), in_place_(in_place), number_(number) {}
+  Case(Kind kind, int count, bool in_place, std::uint32_t number) : kind_(kind), count_(static_cast<std::size_t>(count)), in_place_(in_place) { renew(number); }
   ~Case() {
     host_device_free(recv_);
     host_device_free(send_);
@@ -39,70 +40,88 @@ class Case {
   Case& operator=(const Case&) = delete;
 
   ncclResult_t call(const Team& team, void* stream, ncclRedOp_t operation = ncclSum) {
-    prepare(team, stream);
+    open(team);
+    fill(team, stream);
+    return enqueue(team, stream, operation);
+  }
+  // These are the parts of a call. What is enqueued once may be captured, and then be filled and fetched for every launch, with new data.
+  void open(const Team& team) {
+    const std::size_t most = count_ * static_cast<std::size_t>(team.size());
+    send_ = static_cast<std::uint32_t*>(host_device_alloc(most * sizeof *send_, HOST_DEVICE_PLAIN));
+    recv_ = static_cast<std::uint32_t*>(host_device_alloc(most * sizeof *recv_, HOST_DEVICE_PLAIN));
+  }
+  void renew(std::uint32_t number) { rounds_.push_back({number, {}, {}, {}}); }
+  void fill(const Team& team, void* stream) {
+    const std::size_t most = count_ * static_cast<std::size_t>(team.size());
+    Round& round = rounds_.back();
+    round.filled.resize(most);
+    round.poison.assign(most, 0xEEEEEEEEu);
+    for (std::size_t at = 0; at < sent(team); ++at) round.filled[at] = value(round, team.members[static_cast<std::size_t>(team.rank)], at);
+    const crossrail_block poisoned{recv_, round.poison.data(), most * sizeof *recv_};
+    const crossrail_block in{in_place_ ? recv_ + place_in_place(team) : send_, round.filled.data(), sent(team) * sizeof *send_};
+    host_device_copy(stream, &poisoned);
+    host_device_copy(stream, &in);
+  }
+  ncclResult_t enqueue(const Team& team, void* stream, ncclRedOp_t operation = ncclSum) {
     std::uint32_t *const send = in_place_ ? recv_ + place_in_place(team) : send_, *const recv = recv_ + place_of_result(team);
     switch (kind_) {
       case Kind::all_reduce: return ncclAllReduce(send, recv, count_, ncclInt32, operation, team.comm, stream);
       case Kind::all_gather: return ncclAllGather(send, recv, count_, ncclInt32, team.comm, stream);
       case Kind::reduce_scatter: return ncclReduceScatter(send, recv, count_, ncclInt32, operation, team.comm, stream);
+      case Kind::broadcast: return ncclBroadcast(send, recv, count_, ncclInt32, 0, team.comm, stream);
       default: return ncclAlltoAll(send, recv, count_, ncclInt32, team.comm, stream);
     }
   }
   // Copies the result out in the stream.
   void fetch(const Team& team, void* stream) {
-    got_.assign(results(team), 0);
-    const crossrail_block out{got_.data(), recv_ + place_of_result(team), got_.size() * sizeof(std::uint32_t)};
+    std::vector<std::uint32_t>& got = rounds_.back().got;
+    got.assign(results(team), 0);
+    const crossrail_block out{got.data(), recv_ + place_of_result(team), got.size() * sizeof(std::uint32_t)};
     host_device_copy(stream, &out);
   }
   // The stream is done.
   int wrong(const Team& team, ncclRedOp_t operation = ncclSum) const {
     int count = 0;
-    for (std::size_t at = 0; at < got_.size(); ++at) count += got_[at] == expected(team, at, operation) ? 0 : 1;
+    for (const Round& round : rounds_) {
+      for (std::size_t at = 0; at < round.got.size(); ++at) count += round.got[at] == expected(round, team, at, operation) ? 0 : 1;
+    }
     return count;
   }
 
  private:
+  // Copies in a stream use its memory until they have been done.
+  struct Round {
+    std::uint32_t number;
+    std::vector<std::uint32_t> filled, poison, got;
+  };
   bool gathers() const { return kind_ == Kind::all_gather; }
   bool scatters() const { return kind_ == Kind::reduce_scatter; }
-  std::size_t blocks(const Team& team) const { return kind_ == Kind::all_reduce ? 1 : static_cast<std::size_t>(team.size()); }
+  std::size_t blocks(const Team& team) const { return kind_ == Kind::all_reduce || kind_ == Kind::broadcast ? 1 : static_cast<std::size_t>(team.size()); }
   std::size_t sent(const Team& team) const { return gathers() ? count_ : count_ * blocks(team); }
   std::size_t results(const Team& team) const { return scatters() ? count_ : count_ * blocks(team); }
   std::size_t own(const Team& team) const { return count_ * static_cast<std::size_t>(team.rank); }
   std::size_t place_in_place(const Team& team) const { return gathers() ? own(team) : 0; }
   std::size_t place_of_result(const Team& team) const { return in_place_ && scatters() ? own(team) : 0; }
 
-  std::uint32_t value(int world_rank, std::size_t at) const {
-    return static_cast<std::uint32_t>(world_rank) * 1000003u + static_cast<std::uint32_t>(at) * 31u + number_ * 7919u;
+  static std::uint32_t value(const Round& round, int world_rank, std::size_t at) {
+    return static_cast<std::uint32_t>(world_rank) * 1000003u + static_cast<std::uint32_t>(at) * 31u + round.number * 7919u;
   }
 
-  std::uint32_t expected(const Team& team, std::size_t at, ncclRedOp_t operation) const {
-    if (gathers()) return value(team.members[at / count_], at % count_);
-    if (kind_ == Kind::all_to_all) return value(team.members[at / count_], own(team) + at % count_);
+  std::uint32_t expected(const Round& round, const Team& team, std::size_t at, ncclRedOp_t operation) const {
+    if (gathers()) return value(round, team.members[at / count_], at % count_);
+    if (kind_ == Kind::broadcast) return value(round, team.members[0], at);
+    if (kind_ == Kind::all_to_all) return value(round, team.members[at / count_], own(team) + at % count_);
     const std::size_t element = scatters() ? own(team) + at : at;
     std::uint32_t sum = 0;
-    for (const int member : team.members) sum += value(member, element);
-    return operation == ncclAvg ? sum / static_cast<std::uint32_t>(team.size()) : sum;
-  }
-
-  void prepare(const Team& team, void* stream) {
-    const std::size_t most = count_ * static_cast<std::size_t>(team.size());
-    send_ = static_cast<std::uint32_t*>(host_device_alloc(most * sizeof *send_, HOST_DEVICE_PLAIN));
-    recv_ = static_cast<std::uint32_t*>(host_device_alloc(most * sizeof *recv_, HOST_DEVICE_PLAIN));
-    filled_.resize(most);
-    poison_.assign(most, 0xEEEEEEEEu);
-    for (std::size_t at = 0; at < sent(team); ++at) filled_[at] = value(team.members[static_cast<std::size_t>(team.rank)], at);
-    const crossrail_block poisoned{recv_, poison_.data(), most * sizeof *recv_};
-    const crossrail_block in{in_place_ ? recv_ + place_in_place(team) : send_, filled_.data(), sent(team) * sizeof *send_};
-    host_device_copy(stream, &poisoned);
-    host_device_copy(stream, &in);
+    for (const int member : team.members) sum += value(round, member, element);
+    return operation == ncclAvg ? static_cast<std::uint32_t>(static_cast<std::int32_t>(sum) / team.size()) : sum;
   }
 
   Kind kind_;
   std::size_t count_;
   bool in_place_;
-  std::uint32_t number_;
   std::uint32_t *send_ = nullptr, *recv_ = nullptr;
-  std::vector<std::uint32_t> filled_, poison_, got_;
+  std::deque<Round> rounds_;
 };
 
 // Makes a call, waits for the stream, and compares.

@@ -79,4 +79,27 @@ void host_device_copy(void* stream, const crossrail_block* block) {
   require(cudaMemcpyAsync(between, block->from, block->bytes, cudaMemcpyDeviceToHost, in), "from the device");
   require(cudaLaunchHostFunc(in, end_bounce, new Bounce{between, block->to, block->bytes}), "cudaLaunchHostFunc");
 }
+
+void host_device_begin_capture(void* stream) {
+  require(cudaStreamBeginCapture(static_cast<cudaStream_t>(stream), cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
+}
+void* host_device_end_capture(void* stream) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t made = nullptr;
+  require(cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph), "cudaStreamEndCapture");
+  require(cudaGraphInstantiate(&made, graph, 0), "cudaGraphInstantiate");
+  require(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  return made;
+}
+void host_device_follow(void* stream, void* other) {
+  cudaEvent_t event = nullptr;
+  require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  require(cudaEventRecord(event, static_cast<cudaStream_t>(other)), "cudaEventRecord");
+  require(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), event, 0), "cudaStreamWaitEvent");
+  require(cudaEventDestroy(event), "cudaEventDestroy");
+}
+void host_device_launch(void* graph, void* stream) {
+  require(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), static_cast<cudaStream_t>(stream)), "cudaGraphLaunch");
+}
+void host_device_close_graph(void* graph) { require(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)), "cudaGraphExecDestroy"); }
 }

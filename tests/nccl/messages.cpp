@@ -146,6 +146,36 @@ void messages_mixed(Rank& rank) {
   end(rank, first);
 }
 
+// What is captured is sent anew at each launch, among eager messages. Sends and receives are in two streams of one capture.
+void messages_graphs(Rank& rank) {
+  const Team team = world(rank);
+  void *const stream = host_device_open_stream(), *const other = host_device_open_stream();
+  Pairs pairs(rank, team, 1);
+  for (std::size_t turn = 0; turn < 40; ++turn) {
+    for (int from = 0; from < team.size(); ++from) pairs.add(from, (from + static_cast<int>(turn % 3)) % team.size(), turn == 1 ? 300001 : turn * 97);
+  }
+  host_device_begin_capture(stream);
+  host_device_follow(other, stream);
+  check(rank, ncclGroupStart() == ncclSuccess, "ncclGroupStart");
+  pairs.call(stream, other);
+  check(rank, ncclGroupEnd() == ncclSuccess, "ncclGroupEnd");
+  host_device_follow(stream, other);
+  void* const graph = host_device_end_capture(stream);
+  check(rank, graph != nullptr, "the capture has been spoilt");
+  for (std::uint64_t number = 0; number < 5; ++number) {
+    pairs.renew();
+    pairs.prepare(stream, stream);
+    host_device_launch(graph, stream);
+    pairs.fetch(stream);
+    shift_round(rank, team, 3000, number);
+    host_device_wait(stream);
+    pairs.compare("a message of a graph");
+  }
+  check(rank, counts().left == 0, "messages left to NCCL", static_cast<long>(counts().left));
+  host_device_close_graph(graph);
+  end(rank, team);
+}
+
 // Rank 0 does not send. The others abort the communicator, and their streams go on.
 void messages_abort(Rank& rank) {
   const Team team = world(rank);

@@ -25,13 +25,14 @@ struct Scenario {
   void (*run)(Rank& rank);
 };
 constexpr Scenario kScenarios[] = {
-    {"all", nccl_tests::all_collectives}, {"ahead", nccl_tests::run_ahead},     {"groups", nccl_tests::groups},       {"streams", nccl_tests::several_streams},
+    {"all", nccl_tests::all_collectives}, {"long", nccl_tests::long_calls}, {"ahead", nccl_tests::run_ahead},     {"groups", nccl_tests::groups},       {"streams", nccl_tests::several_streams},
     {"split", nccl_tests::split},         {"shrink", nccl_tests::shrink},       {"abort", nccl_tests::abort_one},     {"killed", nccl_tests::one_is_killed},
     {"late", nccl_tests::one_is_late},    {"off", nccl_tests::nothing_handled}, {"partial", nccl_tests::nothing_handled}, {"names", nccl_tests::names},
     {"many", nccl_tests::many_communicators}, {"forbidden", nccl_tests::one_forbids}, {"threads", nccl_tests::two_ranks_a_process},
-    {"ended", nccl_tests::end_at_once},   {"messages", nccl_tests::messages},   {"messages_ahead", nccl_tests::messages_ahead},
-    {"messages_mixed", nccl_tests::messages_mixed}, {"messages_abort", nccl_tests::messages_abort}, {"messages_killed", nccl_tests::messages_killed},
-    {"messages_leave", nccl_tests::messages_leave}, {"messages_early", nccl_tests::messages_early},
+    {"ended", nccl_tests::end_at_once},   {"graphs", nccl_tests::graphs},       {"forks", nccl_tests::forked_graphs}, {"outlives", nccl_tests::graphs_outlive},
+    {"messages", nccl_tests::messages},   {"messages_ahead", nccl_tests::messages_ahead}, {"messages_mixed", nccl_tests::messages_mixed},
+    {"messages_abort", nccl_tests::messages_abort}, {"messages_killed", nccl_tests::messages_killed}, {"messages_leave", nccl_tests::messages_leave},
+    {"messages_early", nccl_tests::messages_early}, {"messages_graphs", nccl_tests::messages_graphs},
 };
 
 std::string digits_of(const ncclUniqueId& id) {

@@ -76,6 +76,10 @@ class Pairs {
     if (from == team_.rank) all_.push_back({true, to, seed_, std::make_unique<End>(bytes, seed_ % 16 / grain * grain)});
     if (to == team_.rank) all_.push_back({false, from, seed_, std::make_unique<End>(bytes, seed_ / 3 % 16 / grain * grain)});
   }
+  // They have other data from now on.
+  void renew() {
+    for (One& one : all_) one.seed += 7919;
+  }
   void prepare(void* sends, void* receives) {
     for (One& one : all_) {
       if (one.sent) one.end->fill(one.seed, sends);

@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -10,7 +9,6 @@
 
 namespace nccl_tests {
 
-// Small calls are handled, and long ones and averages left to NCCL.
 void all_collectives(Rank& rank) {
   const Team team = world(rank);
   void* const own = host_device_open_stream();
@@ -25,12 +23,37 @@ void all_collectives(Rank& rank) {
         }
       }
     }
-    Case average(Kind::all_reduce, count, false, ++number);
-    check_call(rank, team, average, own, ncclAvg);
+    for (const Kind kind : {Kind::all_reduce, Kind::reduce_scatter}) {
+      Case average(kind, count, false, ++number);
+      check_call(rank, team, average, own, ncclAvg);
+    }
   }
-  const Counts made = counts();
-  check(rank, made.handled > 30, "too few calls handled", static_cast<long>(made.handled));
-  check(rank, made.left >= 5, "too few calls left", static_cast<long>(made.left));
+  check(rank, counts().handled == number, "calls handled", static_cast<long>(counts().handled));
+  host_device_close_stream(own);
+  end(rank, team);
+}
+
+// Blocks that go in several parts, and short ones between them, follow each other without a wait.
+void long_calls(Rank& rank) {
+  constexpr int kCounts[] = {1, 300, 70000, 524287, 524288, 524305, 786433, 1000003};
+  constexpr std::uint32_t kTurns = 12, kAtATime = 4;
+  const Team team = world(rank);
+  void* const own = host_device_open_stream();
+  std::uint32_t draw = 12345;
+  const auto drawn = [&draw](std::size_t below) { return (draw = draw * 1664525u + 1013904223u) / 65536u % below; };
+  for (std::uint32_t turn = 0; turn < kTurns; ++turn) {
+    std::deque<Case> calls;
+    for (std::uint32_t number = 0; number < kAtATime; ++number) {
+      const Kind kind = kKinds[drawn(std::size(kKinds))];
+      const int count = kCounts[drawn(std::size(kCounts))];
+      Case& one = calls.emplace_back(kind, count, kind != Kind::all_to_all && drawn(2) == 0, turn * kAtATime + number);
+      check(rank, one.call(team, own) == ncclSuccess, "a call has failed");
+      one.fetch(team, own);
+    }
+    host_device_wait(own);
+    for (const Case& one : calls) check(rank, one.wrong(team) == 0, "elements of a call among long ones", one.wrong(team));
+  }
+  check(rank, counts().handled == std::uint64_t{kTurns} * kAtATime, "too few calls handled", static_cast<long>(counts().handled));
   host_device_close_stream(own);
   end(rank, team);
 }
@@ -61,19 +84,19 @@ void groups(Rank& rank) {
   Team first = world(rank), second = first;
   check(rank, ncclCommSplit(first.comm, 0, 0, &second.comm, nullptr) == ncclSuccess, "ncclCommSplit");
   for (std::uint32_t round = 0; round < 20; ++round) {
-    Case one(Kind::all_reduce, 100, false, 2 * round), other(Kind::all_gather, 300, false, 2 * round + 1), average(Kind::all_reduce, 50, false, round);
+    Case one(Kind::all_reduce, 100, false, 2 * round), other(Kind::all_gather, 300, false, 2 * round + 1), left(Kind::broadcast, 50, false, round);
     check(rank, ncclGroupStart() == ncclSuccess, "ncclGroupStart");
     for (const bool now : {rank.rank % 2 == 0, rank.rank % 2 != 0}) {
       const ncclResult_t result = now ? one.call(first, nullptr) : other.call(second, nullptr);
       check(rank, result == ncclSuccess, "a call in a group");
     }
-    check(rank, average.call(first, nullptr, ncclAvg) == ncclSuccess, "a call of NCCL's in a group");
+    check(rank, left.call(first, nullptr) == ncclSuccess, "a call of NCCL's in a group");
     check(rank, ncclGroupEnd() == ncclSuccess, "ncclGroupEnd");
     one.fetch(first, nullptr);
     other.fetch(second, nullptr);
-    average.fetch(first, nullptr);
+    left.fetch(first, nullptr);
     host_device_wait(nullptr);
-    check(rank, one.wrong(first) == 0 && other.wrong(second) == 0 && average.wrong(first, ncclAvg) == 0, "elements of a group", round);
+    check(rank, one.wrong(first) == 0 && other.wrong(second) == 0 && left.wrong(first) == 0, "elements of a group", round);
   }
   check(rank, counts().handled == 40, "calls in groups", static_cast<long>(counts().handled));
   end(rank, second);
@@ -155,13 +178,6 @@ void names(Rank& rank) {
 // Nothing is left of communicators that are no more.
 void many_communicators(Rank& rank) {
   const Team all = world(rank);
-  const auto open_files = [] {
-    int files = 0;
-    DIR* const folder = opendir("/proc/self/fd");
-    while (readdir(folder) != nullptr) ++files;
-    closedir(folder);
-    return files;
-  };
   int files = 0;
   for (std::uint32_t number = 0; number < 60; ++number) {
     Team one = all;

@@ -20,6 +20,7 @@ struct Rank {
 bool use_device(int rank);
 
 void all_collectives(Rank& rank);
+void long_calls(Rank& rank);
 void run_ahead(Rank& rank);
 void groups(Rank& rank);
 void several_streams(Rank& rank);
@@ -41,5 +42,9 @@ void messages_abort(Rank& rank);
 void messages_killed(Rank& rank);
 void messages_leave(Rank& rank);
 void messages_early(Rank& rank);
+void messages_graphs(Rank& rank);
+void graphs(Rank& rank);
+void forked_graphs(Rank& rank);
+void graphs_outlive(Rank& rank);
 
 }  // namespace nccl_tests

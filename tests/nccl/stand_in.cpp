@@ -24,7 +24,10 @@ namespace nccl_tests {
 bool use_device(int) { return true; }
 }  // namespace nccl_tests
 
-extern "C" int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data);
+extern "C" {
+int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data);
+int cuStreamIsCapturing(void* stream, int* status);
+}
 
 namespace {
 
@@ -79,14 +82,19 @@ ncclComm_t open_comm(const std::string& name, int rank, int size) {
 
 std::size_t bytes_of(ncclDataType_t type) { return type == ncclUint8 ? 1 : type == ncclBfloat16 ? 2 : type == ncclInt64 ? 8 : 4; }
 
+// A captured task runs at every launch of its graph, so it stays.
 struct Task {
   std::function<void()> run;
+  bool stays;
 };
 void launch(void* stream, std::function<void()> run) {
+  int captured = 0;
+  cuStreamIsCapturing(stream, &captured);
   cuLaunchHostFunc(stream, [](void* task) {
-    const std::unique_ptr<Task> mine(static_cast<Task*>(task));
+    auto* const mine = static_cast<Task*>(task);
     mine->run();
-  }, new Task{std::move(run)});
+    if (!mine->stays) delete mine;
+  }, new Task{std::move(run), captured != 0});
 }
 
 // Every rank shows what it sends, and takes what it wants of what the others show.

@@ -56,7 +56,8 @@ class Shares {
 inline bool known_to_devices(const Reduction& reduction) {
   const Element element = reduction.element;
   const bool longer = element == Element::long_double || element == Element::complex_long_double || element == Element::placed_long_double;
-  return is_defined(reduction) && !longer;
+  const bool average = reduction.operation == Operation::average && has_average(element);
+  return (is_defined(reduction) || average) && !longer;
 }
 inline constexpr const char* kKnownToDevices = "an operation and elements that devices support";
 
@@ -65,9 +66,10 @@ inline Fit fit_combining(const Topology& topology, const Shape& shape) {
   return fit_devices(topology).needs(topology.size <= CROSSRAIL_MOST_OPERANDS, "at most 128 ranks").needs(known_to_devices(shape.reduction), kKnownToDevices);
 }
 
+inline constexpr const char* kNoKernels = "the device module has no kernels for such elements";
 // This rank's module may have no kernels.
 inline Status has_kernels(const Plan& plan) {
-  return plan.devices->queue().combines(reduction_of(plan)) ? Status{} : failed(Code::unsupported, "the device module has no kernels for such elements");
+  return plan.devices->queue().combines(reduction_of(plan)) ? Status{} : failed(Code::unsupported, kNoKernels);
 }
 
 }  // namespace crossrail::allreduce_device
