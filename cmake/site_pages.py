@@ -8,7 +8,7 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "tests/README.md")
-HEADERS = ("include/crossrail/crossrail.h", "include/crossrail/device_module.h")
+HEADERS = ("include/crossrail/crossrail.h", "include/crossrail/device_module.h", "include/crossrail/device_memory.h")
 LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
 CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "virtual_world/host_kernels.h"
+#include "virtual_world/host_messages.h"
 
 namespace crossrail::virtual_world {
 namespace {
@@ -193,6 +194,10 @@ Kernel kernel_of(const crossrail_counted_exchange& asked) {
   };
 }
 
+Kernel kernel_of(const crossrail_messages& asked) {
+  return [work = KeptMessages(asked)] { return run_messages(work); };
+}
+
 // Returns nothing if the kind is not known.
 Kernel kernel_of(const crossrail_work& work) {
   switch (work.kind) {
@@ -201,6 +206,7 @@ Kernel kernel_of(const crossrail_work& work) {
     case CROSSRAIL_WORK_COMBINE: return kernel_of(reinterpret_cast<const crossrail_combination&>(work));
     case CROSSRAIL_WORK_PACKETS: return kernel_of(reinterpret_cast<const crossrail_packets&>(work));
     case CROSSRAIL_WORK_COUNTED: return kernel_of(reinterpret_cast<const crossrail_counted_exchange&>(work));
+    case CROSSRAIL_WORK_MESSAGES: return kernel_of(reinterpret_cast<const crossrail_messages&>(work));
     case CROSSRAIL_WORK_BARRIER: return [] { return true; };
     default: return nullptr;
   }
@@ -234,10 +240,11 @@ void end_part(crossrail_queue* queue) {
 }  // namespace
 
 const char* supports(crossrail_queue*, const crossrail_work* work, size_t* buffer_bytes) {
-  if (work->kind < CROSSRAIL_WORK_EXCHANGE || work->kind > CROSSRAIL_WORK_BARRIER) return kUnknownKind;
+  if (work->kind < CROSSRAIL_WORK_EXCHANGE || work->kind > CROSSRAIL_WORK_MESSAGES) return kUnknownKind;
   constexpr size_t kChunkBytes = size_t{256} << 10;
   constexpr const char* kNoKernels = "no kernel combines such elements";
   if (work->kind == CROSSRAIL_WORK_COMBINE) return combines(reinterpret_cast<const crossrail_combination*>(work)->reduction) ? nullptr : kNoKernels;
+  if (work->kind == CROSSRAIL_WORK_MESSAGES) return supports_messages(reinterpret_cast<const crossrail_messages*>(work)->ranks, buffer_bytes);
   if (work->kind != CROSSRAIL_WORK_PACKETS) return nullptr;
   const auto& packets = *reinterpret_cast<const crossrail_packets*>(work);
   if (packets.form == CROSSRAIL_PACKETS_LL128 && device_options().break_lines != 0) return "packets of 128 bytes may arrive in pieces";

@@ -106,7 +106,7 @@ int crossrail_last_traffic(crossrail_traffic *traffic);
  * their phases. Returns 0, or 1 where no report is written. */
 int crossrail_write_report(void);
 
-/* How many of NCCL's collectives this process has made by crossrail so far, and how many of those that crossrail may handle were left to NCCL.
+/* How many of NCCL's collectives and messages this process has made by crossrail so far, and how many of those that crossrail may handle were left to NCCL.
  * It is in libcrossrail_nccl.so, which `crossrail run --nccl` brings into a program: look it up with dlsym(RTLD_DEFAULT, ...). */
 void crossrail_nccl_counts(uint64_t *handled, uint64_t *left);
 

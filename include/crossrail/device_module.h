@@ -14,43 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "crossrail/device_memory.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef enum crossrail_memory_kind {
-  CROSSRAIL_MEMORY_HOST = 0,    /* also host memory that the driver knows (pinned, registered) */
-  CROSSRAIL_MEMORY_DEVICE = 1,  /* the processor cannot touch it */
-  CROSSRAIL_MEMORY_MANAGED = 2  /* migrates; the processor may touch it */
-} crossrail_memory_kind;
-
-/* What the driver knows of memory. */
-typedef struct crossrail_memory {
-  crossrail_memory_kind kind;
-  int shareable;       /* 1: export_memory can work */
-  int device;          /* ordinal in this process; -1 for host memory */
-  void *context;       /* the driver's, to which the memory belongs; NULL: any of the device */
-  uint64_t allocation; /* id; memory freed earlier in this process never had it, even at the same address */
-  void *base;          /* of what export_memory would share, which holds the whole range asked about; else of the
-                          allocation in which the range begins, or its beginning itself */
-  size_t bytes;        /* of the same; 0: nobody knows */
-  uint64_t generation; /* of the context: another one may have been at its address before */
-} crossrail_memory;
-
-/* How another process of the node maps memory: plain bytes, and file descriptors beside them. */
-typedef struct crossrail_handle {
-  uint32_t kind;        /* the module's own */
-  uint32_t chunk_count; /* descriptors that belong to it, at most CROSSRAIL_MOST_CHUNKS */
-  uint64_t bytes;
-  unsigned char content[112]; /* the module's own */
-} crossrail_handle;
-
-#define CROSSRAIL_MOST_CHUNKS 1024
-typedef struct crossrail_chunk {
-  uint64_t bytes;
-  int32_t descriptor;
-  int32_t unused;
-} crossrail_chunk;
 
 /* The program's default stream, which it writes as NULL: here NULL is the queue's own stream. */
 #define CROSSRAIL_DEFAULT_STREAM ((void *)UINTPTR_MAX)
@@ -91,7 +59,8 @@ typedef enum crossrail_work_kind {
   CROSSRAIL_WORK_COMBINE = 3,  /* crossrail_combination */
   CROSSRAIL_WORK_PACKETS = 4,  /* crossrail_packets */
   CROSSRAIL_WORK_COUNTED = 5,  /* crossrail_counted_exchange */
-  CROSSRAIL_WORK_BARRIER = 6   /* crossrail_work alone: the barrier `before` and nothing else */
+  CROSSRAIL_WORK_BARRIER = 6,  /* crossrail_work alone: the barrier `before` and nothing else */
+  CROSSRAIL_WORK_MESSAGES = 7  /* crossrail_messages */
 } crossrail_work_kind;
 
 /* What a queue is asked to do. It is the first member of the struct of each kind. All lists that it points to are host memory that is read
@@ -184,6 +153,26 @@ typedef enum crossrail_counted_wrong {
   CROSSRAIL_COUNTED_SEND = 2,    /* a block to this rank was taken as empty */
   CROSSRAIL_COUNTED_RECEIVE = 3  /* a block from this rank was */
 } crossrail_counted_wrong;
+
+/* Messages between pairs of ranks, through receive buffers that serve nothing else: device memory of every rank, mapped by all. At most
+ * CROSSRAIL_MOST_COMBINING ranks. The messages from one rank to another are paired in the order in which both have asked for them, in whatever pieces of
+ * work, and are equally long at both ends. All messages of a piece of work go on at the same time, and none waits for a rank that is neither of its two.
+ * Pieces of work of a rank come one after the other. */
+typedef struct crossrail_message {
+  void *address; /* any memory the device can reach */
+  size_t bytes;
+  int peer;
+} crossrail_message;
+
+typedef struct crossrail_messages {
+  crossrail_work work; /* without flag, `before` and `after` */
+  int rank, ranks;
+  void *const *buffers;  /* of every rank, as mapped here; own included */
+  size_t buffer_bytes;   /* at least what `supports` says, all zero at first */
+  const uint64_t *abort; /* in memory given to open_pages: the kernel gives up once it is not 0, and the buffers are then of no more use */
+  const crossrail_message *sends, *recvs; /* to this rank itself there are as many as from it, equally long */
+  int send_count, recv_count;
+} crossrail_messages;
 
 /* Rows of elements that become one: from[0] op from[1] op ..., in this order, which goes to every `to`. A row may be both
  * among `from` and `to`; none overlaps another. At any address. All devices come to the same bits. */
@@ -280,8 +269,8 @@ typedef struct crossrail_device_module {
 
   /* ----- work */
   /* NULL if such work can be done, else why not. What matters is the kind, and of packets their form (whether they arrive whole, at the
-   * queue's device and from it at all others), ranks, block_bytes and reduction, of a combination its reduction. Of packets
-   * `*buffer_bytes`, unless it is NULL, becomes what a receive buffer must have at least; it is not touched otherwise. */
+   * queue's device and from it at all others), ranks, block_bytes and reduction, of a combination its reduction, of messages their ranks. Of
+   * packets and messages `*buffer_bytes`, unless it is NULL, becomes what a receive buffer must have at least; it is not touched otherwise. */
   const char *(*supports)(crossrail_queue *queue, const crossrail_work *work, size_t *buffer_bytes);
   /* Returns before the work is done; work of one queue (or stream) is done in order. */
   const char *(*enqueue)(crossrail_queue *queue, const crossrail_work *work);

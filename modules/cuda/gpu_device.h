@@ -70,6 +70,10 @@ GPU_INLINE uint64_t load_acquire(const uint64_t* from) {
   asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
   return value;
 }
+// All see what was written and read before it before they see this.
+GPU_INLINE void store_release(uint64_t* to, uint64_t value) {
+  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
+}
 
 // All devices and processors see what is written before it before they see what is written after it. What is read after it is as new as
 // what was read before.

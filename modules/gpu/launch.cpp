@@ -30,7 +30,7 @@ bool waits_for_ranks(Kernel kernel) {
     case Kernel::packets_few: case Kernel::packets_many: case Kernel::combine_packets: case Kernel::lines: case Kernel::combine_lines: case Kernel::counted_between:
     case Kernel::exchange_chunks: case Kernel::combine_chunks:
     case Kernel::barrier_few: case Kernel::barrier_many: case Kernel::meet_many:
-    case Kernel::exchange_between: case Kernel::combine_between: return true;
+    case Kernel::exchange_between: case Kernel::combine_between: case Kernel::messages: return true;
     default: return false;
   }
 }

@@ -42,7 +42,7 @@ constexpr const char* kKernelNames[kKernelCount] = {"exchange_few", "exchange_ma
                                                     "combine_few",  "combine_many",    "combine_packets",
                                                     "meet_many",    "counted_many",
                                                     "exchange_between", "combine_between", "lines", "combine_lines", "counted_between",
-                                                    "exchange_chunks", "combine_chunks"};
+                                                    "exchange_chunks", "combine_chunks", "messages", "keep_list"};
 
 const char* find_kernels(Place& place) {
   Image image{};

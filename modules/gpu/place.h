@@ -11,9 +11,10 @@ namespace gpu {
 
 enum class Kernel {
   exchange_few, exchange_many, packets_few, packets_many, barrier_few, barrier_many, move, persistent, announce, combine_few, combine_many, combine_packets,
-  meet_many, counted_many, exchange_between, combine_between, lines, combine_lines, counted_between, exchange_chunks, combine_chunks
+  meet_many, counted_many, exchange_between, combine_between, lines, combine_lines, counted_between, exchange_chunks, combine_chunks,
+  messages, keep_list
 };
-inline constexpr int kKernelCount = 21;
+inline constexpr int kKernelCount = 23;
 
 struct Place {
   Context context = nullptr;

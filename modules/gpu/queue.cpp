@@ -199,6 +199,7 @@ const char* enqueue_kind(crossrail_queue& queue, const crossrail_work& work) {
     case CROSSRAIL_WORK_COMBINE: return combine(queue, reinterpret_cast<const crossrail_combination&>(work));
     case CROSSRAIL_WORK_PACKETS: return packets(queue, reinterpret_cast<const crossrail_packets&>(work));
     case CROSSRAIL_WORK_COUNTED: return exchange_counted(queue, reinterpret_cast<const crossrail_counted_exchange&>(work));
+    case CROSSRAIL_WORK_MESSAGES: return messages(queue, reinterpret_cast<const crossrail_messages&>(work));
     case CROSSRAIL_WORK_BARRIER: return meet_alone(queue, work.before, work.stream);
     default: return kUnknownKind;
   }
@@ -207,10 +208,11 @@ const char* enqueue_kind(crossrail_queue& queue, const crossrail_work& work) {
 }  // namespace
 
 const char* supports(crossrail_queue* queue, const crossrail_work* work, size_t* buffer_bytes) {
-  const bool known = work->kind >= CROSSRAIL_WORK_EXCHANGE && work->kind <= CROSSRAIL_WORK_BARRIER;
+  const bool known = work->kind >= CROSSRAIL_WORK_EXCHANGE && work->kind <= CROSSRAIL_WORK_MESSAGES;
   if (!known) return kUnknownKind;
   if (kernel_image() == nullptr && work->kind != CROSSRAIL_WORK_EXCHANGE) return "a module that was built without kernels";
   if (work->kind == CROSSRAIL_WORK_COMBINE) return combines(reinterpret_cast<const crossrail_combination*>(work)->reduction);
+  if (work->kind == CROSSRAIL_WORK_MESSAGES) return supports_messages(*queue, reinterpret_cast<const crossrail_messages*>(work)->ranks, buffer_bytes);
   if (work->kind != CROSSRAIL_WORK_PACKETS) return nullptr;
   return supports_packets(*queue, *reinterpret_cast<const crossrail_packets*>(work), buffer_bytes);
 }

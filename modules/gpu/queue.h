@@ -197,6 +197,7 @@ const char* packets(crossrail_queue& queue, const crossrail_packets& asked);
 const char* exchange_in_chunks(crossrail_queue& queue, const crossrail_packets& packets);
 size_t chunks_bytes(int ranks);
 const char* exchange_counted(crossrail_queue& queue, const crossrail_counted_exchange& asked);
+const char* messages(crossrail_queue& queue, const crossrail_messages& asked);
 
 const char* drain(crossrail_queue& queue);
 const char* open_side(crossrail_queue& queue);
@@ -204,6 +205,7 @@ void close_sides(crossrail_queue& queue);
 const char* exchange_by_copies(crossrail_queue& queue, const crossrail_exchange& exchange);
 size_t packets_bytes(crossrail_packet_form form, int ranks, size_t block_bytes);
 const char* supports_packets(const crossrail_queue& queue, const crossrail_packets& packets, size_t* buffer_bytes);
+const char* supports_messages(const crossrail_queue& queue, int ranks, size_t* buffer_bytes);
 // Returns NULL if there are kernels for it.
 const char* combines(const crossrail_reduction& reduction);
 // average.cpp gives what becomes of each element of so many before it is combined, and of the result, if anything.

@@ -83,6 +83,10 @@ GPU_INLINE void store_system(Pair* to, Pair value) {
 GPU_INLINE uint64_t load_acquire(const uint64_t* from) {
   return __hip_atomic_load(from, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
+// All see what was written and read before it before they see this.
+GPU_INLINE void store_release(uint64_t* to, uint64_t value) {
+  __hip_atomic_store(to, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
 
 // All devices and processors see what is written before it before they see what is written after it. What is read after it is as new as
 // what was read before.

@@ -6,6 +6,7 @@
 #include "combine.h"
 #include "counted.h"
 #include "lines.h"
+#include "messages.h"
 #include "movement.h"
 #include "packets.h"
 #include "persistent.h"
@@ -31,6 +32,8 @@ GPU_KERNEL_BESIDE(kernels::kLineThreads, 2) lines(GPU_ARGUMENT kernels::PacketsT
 GPU_KERNEL_OF(kernels::kCombineThreads) combine_lines(GPU_ARGUMENT kernels::CombinePacketsTask task) { kernels::combine_lines(task); }
 GPU_KERNEL_BESIDE(kernels::kChunkThreads, 2) exchange_chunks(GPU_ARGUMENT kernels::ChunksTask task) { kernels::exchange_chunks(task); }
 GPU_KERNEL_BESIDE(kernels::kChunkThreads, 2) combine_chunks(GPU_ARGUMENT kernels::ChunksTask task) { kernels::combine_chunks(task); }
+GPU_KERNEL_BESIDE(kernels::kLineThreads, 2) messages(GPU_ARGUMENT kernels::MessagesTask task) { kernels::pass_messages(task); }
+GPU_KERNEL keep_list(GPU_LONG(kernels::ListTask) task) { kernels::keep_list(gpu::long_task(task)); }
 GPU_KERNEL barrier_few(GPU_ARGUMENT kernels::BarrierTask<kernels::kFewRanks> task) { kernels::barrier(task); }
 GPU_KERNEL barrier_many(GPU_ARGUMENT kernels::BarrierTask<kernels::kManyRanks> task) { kernels::barrier(task); }
 GPU_KERNEL meet_many(GPU_LONG(kernels::CountedMeeting<kernels::kManyRanks>) task) { kernels::meet_counted(gpu::long_task(task)); }

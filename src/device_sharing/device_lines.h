@@ -83,6 +83,7 @@ struct DeviceLines {
   std::uint64_t waits;                             // It is 1 if its module has kernels that wait for peers.
   std::uint64_t concurrent;                        // It is 1 if such kernels of several processes run on its device at the same time.
   std::int64_t pid;
+  std::uint64_t left;                              // It is 1 once the rank has done all it will do, so that its process may end.
 };
 
 // In a v-call a rank says this of its blocks from and to one other rank.

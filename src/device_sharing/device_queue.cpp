@@ -237,6 +237,12 @@ Status DeviceQueue::enqueue_counted(void* stream, crossrail_counted_exchange exc
   return enqueue(exchange.work);
 }
 
+Status DeviceQueue::enqueue_messages(void* stream, crossrail_messages messages) {
+  messages.work = header(CROSSRAIL_WORK_MESSAGES, stream);
+  messages.abort = abort_flag();
+  return enqueue(messages.work);
+}
+
 std::string DeviceQueue::wrong_so_far() {
   const std::uint64_t word = std::atomic_ref<std::uint64_t>(flags(control_.node_rank()).wrong).exchange(0);
   if (word == 0) return {};
@@ -249,6 +255,10 @@ std::string DeviceQueue::wrong_so_far() {
 }
 
 void DeviceQueue::abort_waits() { write(flags(control_.node_rank()).abort, 1); }
+
+void DeviceQueue::leave() { write(region_.lines[control_.node_rank()].left, 1); }
+
+bool DeviceQueue::has_left(int rank) const { return read(region_.lines[rank].left) != 0; }
 
 void DeviceQueue::drain() {
   if (queue_ != nullptr) (void)module_->sync(queue_, CROSSRAIL_SYNC_DRAIN);

@@ -126,11 +126,15 @@ class DeviceQueue {
   Status enqueue_combination(void* stream, crossrail_combination combination);
   Status enqueue_packets(void* stream, crossrail_packets packets);
   Status enqueue_counted(void* stream, crossrail_counted_exchange exchange);
+  Status enqueue_messages(void* stream, crossrail_messages messages);
   // Says what was wrong with the blocks of such exchanges since this was last asked. It is empty if nothing was.
   std::string wrong_so_far();
   const std::uint64_t* abort_flag() const { return &flags(control_.node_rank()).abort; }
   // Makes kernels that wait for peers give up. Any thread may call it.
   void abort_waits();
+  // This rank has done its part of all work, and nobody need look after its process any more. Any thread may call these.
+  void leave();
+  bool has_left(int rank) const;
   // Waits until the device is done with all of the work.
   void drain();
   // Does what the module has left for an idle device. It is called at the end of a call, on the program's thread.

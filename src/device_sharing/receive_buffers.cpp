@@ -3,18 +3,29 @@
 namespace crossrail {
 
 Status ReceiveBuffers::open(crossrail_packet_form form, std::size_t most_bytes) {
-  Area& area = areas_[static_cast<std::size_t>(form)];
-  if (!area.all.empty()) return {};
-  const crossrail_device_module& module = parts_.queue.module();
   crossrail_packets packets{};
   packets.form = form;
   packets.ranks = control_.node_size();
   packets.block_bytes = most_bytes;
   std::size_t bytes = 0;
+  const bool possible = parts_.queue.supports(CROSSRAIL_WORK_PACKETS, packets, &bytes);
+  return open(areas_[static_cast<std::size_t>(form)], possible, bytes);
+}
+
+Status ReceiveBuffers::open_messages(bool wanted) {
+  crossrail_messages messages{};
+  messages.ranks = control_.node_size();
+  std::size_t bytes = 0;
+  const bool possible = wanted && parts_.queue.supports(CROSSRAIL_WORK_MESSAGES, messages, &bytes);
+  return open(messages_, possible, bytes);
+}
+
+Status ReceiveBuffers::open(Area& area, bool possible, std::size_t bytes) {
+  if (!area.all.empty()) return {};
+  const crossrail_device_module& module = parts_.queue.module();
   ExportedSide mine;
   void* memory = area.own;
-  const bool whole = parts_.queue.supports(CROSSRAIL_WORK_PACKETS, packets, &bytes);
-  if (whole && (memory != nullptr || module.alloc(&parts_.queue.home(), bytes, &memory) == nullptr)) {
+  if (possible && (memory != nullptr || module.alloc(&parts_.queue.home(), bytes, &memory) == nullptr)) {
     area.own = static_cast<std::byte*>(memory);
     area.bytes = bytes;
     crossrail_memory facts{};
@@ -48,14 +59,21 @@ void ReceiveBuffers::address(crossrail_packets& packets) const {
   packets.buffer_bytes = its.bytes;
 }
 
+void ReceiveBuffers::address(crossrail_messages& messages) const {
+  messages.rank = control_.node_rank();
+  messages.ranks = control_.node_size();
+  messages.buffers = messages_.all.data();
+  messages.buffer_bytes = messages_.bytes;
+}
+
 crossrail_barrier ReceiveBuffers::barrier() const {
   const Area& its = area(CROSSRAIL_PACKETS_LL);
   return {control_.node_rank(), control_.node_size(), its.all.data(), its.bytes, parts_.queue.abort_flag()};
 }
 
 ReceiveBuffers::~ReceiveBuffers() {
-  for (const Area& area : areas_) {
-    if (area.own != nullptr) (void)parts_.queue.module().free(area.own);
+  for (const Area* area : {&areas_[0], &areas_[1], &areas_[2], &messages_}) {
+    if (area->own != nullptr) (void)parts_.queue.module().free(area->own);
   }
 }
 

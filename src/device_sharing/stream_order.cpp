@@ -8,7 +8,8 @@
 
 namespace crossrail {
 
-Status StreamOrder::open(const Longest& longest) {
+// What messages need comes last, so that they are there only if all else is.
+Status StreamOrder::open(const Longest& longest, WantsMessages messages) {
   CROSSRAIL_TRY(queue_.may_wait_in_streams());
   CROSSRAIL_TRY(buffers_.open(CROSSRAIL_PACKETS_LL, longest.ll));
   CROSSRAIL_TRY(open_if_possible(CROSSRAIL_PACKETS_LL128, longest.ll128));
@@ -16,8 +17,10 @@ Status StreamOrder::open(const Longest& longest) {
   if (!watcher_.joinable()) watcher_ = start_own_thread("crossrail-peers", [this] { watch(stop_.get_token()); });
   Code worst = Code::ok;
   CROSSRAIL_TRY(control_.agree(watcher_.joinable() ? Code::ok : Code::unsupported, worst));
-  open_ = worst == Code::ok;
-  return open_ ? Status{} : failed(worst, "no thread to look after the ranks that calls in streams wait for");
+  if (worst != Code::ok) return failed(worst, "no thread to look after the ranks that calls in streams wait for");
+  const Status pairs = messages == WantsMessages::unasked ? Status{} : buffers_.open_messages(messages == WantsMessages::yes);
+  open_ = pairs.ok() || pairs.code == Code::unsupported || pairs.code == Code::no_memory;
+  return open_ ? Status{} : pairs;
 }
 
 Status StreamOrder::open_if_possible(crossrail_packet_form form, std::size_t longest) {
@@ -54,6 +57,17 @@ Status StreamOrder::counted(void* stream, crossrail_counted_exchange exchange) {
   return queue_.enqueue_counted(stream, exchange);
 }
 
+Status StreamOrder::messages(void* stream, const Messages& messages) {
+  CROSSRAIL_TRY(check_peers());
+  crossrail_messages asked{};
+  buffers_.address(asked);
+  asked.sends = messages.sends.data();
+  asked.send_count = static_cast<int>(messages.sends.size());
+  asked.recvs = messages.recvs.data();
+  asked.recv_count = static_cast<int>(messages.recvs.size());
+  return queue_.enqueue_messages(stream, asked);
+}
+
 void StreamOrder::watch(const std::stop_token& stop) {
   constexpr auto kPause = std::chrono::milliseconds(100);
   std::mutex mutex;
@@ -61,7 +75,7 @@ void StreamOrder::watch(const std::stop_token& stop) {
   std::unique_lock lock(mutex);
   while (!stopped.wait_for(lock, stop, kPause, [&] { return stop.stop_requested(); })) {
     for (int rank = 0; rank < control_.node_size(); ++rank) {
-      if (links_.alive(control_.rank_of(rank))) continue;
+      if (queue_.has_left(rank) || links_.alive(control_.rank_of(rank))) continue;
       queue_.abort_waits();
       lost_ = true;
       return;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <span>
 #include <stop_token>
 #include <thread>
 
@@ -13,6 +14,13 @@ namespace crossrail {
 
 // A piece of work has a barrier of the ranks before it, after it, or both.
 enum class Meet { before, after, both };
+
+// These are messages between this rank and others.
+struct Messages {
+  std::span<const crossrail_message> sends, recvs;
+};
+// Says whether this rank wants that there are any. `unasked` is the answer of all ranks or of none.
+enum class WantsMessages { unasked, no, yes };
 
 class StreamOrder {
  public:
@@ -27,10 +35,13 @@ class StreamOrder {
   };
   // Makes what all calls need, at the first one, by all ranks alike: later ones meet no other rank here. It may fail with no_memory or
   // unsupported, on all ranks alike, and is tried again at the next call. Receive buffers for LL128 packets and chunks may be missing afterwards.
-  Status open(const Longest& longest);
+  // There are messages if all ranks want them and have memory for them.
+  Status open(const Longest& longest, WantsMessages messages = WantsMessages::unasked);
   bool is_open() const { return open_; }
   // Returns whether there are receive buffers for packets of that form. All ranks know it alike.
   bool takes(crossrail_packet_form form) const { return buffers_.is_open(form); }
+  // Returns whether there can be messages. All ranks know it alike.
+  bool takes_messages() const { return open_ && buffers_.takes_messages(); }
   // It may fail with peer_lost.
   Status check_peers() const;
 
@@ -39,6 +50,8 @@ class StreamOrder {
   Status packets(void* stream, crossrail_packets packets);
   // Moves every rank's blocks, between two barriers.
   Status counted(void* stream, crossrail_counted_exchange exchange);
+  // All of them go on at the same time. Only the two ranks of a message know of it.
+  Status messages(void* stream, const Messages& messages);
   // Stops the thread that looks after the peers.
   void stop_watching();
 

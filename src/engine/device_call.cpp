@@ -162,14 +162,14 @@ Status check_that_all(bool on_devices) {
 }
 
 // The first call opens what all later ones need. Afterwards ranks meet here only for what peers must map.
-Status open_streams(Slot& slot, const DeviceCall& call) {
+Status open_streams(Slot& slot, const DeviceCall& call, WantsMessages messages = WantsMessages::unasked) {
   DeviceSharing& devices = *slot.devices;
   if (devices.streams().is_open()) return {};
   bool on_devices = false;
   CROSSRAIL_TRY(devices.exchange_descriptors(call, MappedSide::none, on_devices));
   CROSSRAIL_TRY(check_that_all(on_devices));
   const int ranks = slot.owner.topology.size;
-  return devices.streams().open({kLL.longest(ranks), kLL128.longest(ranks), kChunks.longest(ranks)});
+  return devices.streams().open({kLL.longest(ranks), kLL128.longest(ranks), kChunks.longest(ranks)}, messages);
 }
 
 Status look_for_modules_of_all(Slot& slot) {
@@ -193,9 +193,15 @@ Status plan_in_stream(Slot& slot, const Shape& shape, UserBuffers& user, Plan*& 
 
 }  // namespace
 
-Status open_stream_order(Slot& slot, const DeviceSide& near) {
+Status open_stream_order(Slot& slot, const DeviceSide& near, WantsMessages messages) {
   CROSSRAIL_TRY(look_for_modules_of_all(slot));
-  return open_streams(slot, {near, near});
+  return open_streams(slot, {near, near}, messages);
+}
+
+// No call of all ranks begins here: the ranks would not agree on the number of their calls.
+Status messages_on_stream(Slot& slot, const Messages& messages, void* stream) {
+  if (slot.owner.broken) return failed(Code::broken, "this communicator has met an error");
+  return slot.devices->streams().messages(stream == nullptr ? CROSSRAIL_DEFAULT_STREAM : stream, messages);
 }
 
 bool meets_nobody(Slot& slot, const Shape& shape) {

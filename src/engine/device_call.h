@@ -42,7 +42,8 @@ Status first_on_devices(Slot& slot, const Shape& shape, UserBuffers& user, bool&
 Status run_on_devices_of_node(Slot& slot, UserBuffers& user, Plan& plan, bool& done);
 
 // These serve the functions of engine.h of the same names.
-Status open_stream_order(Slot& slot, const DeviceSide& near);
+Status open_stream_order(Slot& slot, const DeviceSide& near, WantsMessages messages);
+Status messages_on_stream(Slot& slot, const Messages& messages, void* stream);
 bool meets_nobody(Slot& slot, const Shape& shape);
 // Comes before a call in the order of a stream begins. It asks no other rank, and fails if this one cannot make a call that others may make meanwhile.
 Status check_own_sides(Slot& slot, const Shape& shape, UserBuffers& user);

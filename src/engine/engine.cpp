@@ -161,10 +161,16 @@ Status end_own_call(Slot& slot, const Status& status) {
   return {status.code, slot.error.c_str()};
 }
 
-Status open_stream_order(Communicator& communicator, const DeviceSide& near) {
+Status open_stream_order(Communicator& communicator, const DeviceSide& near, WantsMessages messages) {
   Slot& slot = communicator.slot();
   begin_call(slot, 0, 0);
-  return end_own_call(slot, open_stream_order(slot, near));
+  return end_own_call(slot, open_stream_order(slot, near, messages));
+}
+
+bool takes_messages(Communicator& communicator) { return communicator.slot().devices->streams().takes_messages(); }
+
+Status messages_on_stream(Communicator& communicator, const Messages& messages, void* stream) {
+  return messages_on_stream(communicator.slot(), messages, stream);
 }
 
 bool meets_nobody(Communicator& communicator, Shape shape) {

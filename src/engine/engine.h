@@ -52,8 +52,13 @@ bool can_be_pending(Communicator& communicator, const Shape& shape);
 Status run_on_stream(Communicator& communicator, Shape shape, UserBuffers& buffers, void* stream);
 
 // Opens what calls in a stream's order need, as the first one does otherwise. All ranks call it alike, each with some memory of its device. Errors: those
-// of a communicator's first call.
-Status open_stream_order(Communicator& communicator, const DeviceSide& near);
+// of a communicator's first call. It has messages, too, if all ranks want them.
+Status open_stream_order(Communicator& communicator, const DeviceSide& near, WantsMessages messages);
+// Once it is open, returns whether there are messages between pairs of ranks. The answer is the same on all ranks.
+bool takes_messages(Communicator& communicator);
+// Enqueues messages between this rank and others in the order of a stream. Between two ranks they are paired in the order in which both ask for them. All
+// of one call go on at the same time. No other rank is asked on the host. Errors: peer_lost, broken, system; nothing is enqueued then.
+Status messages_on_stream(Communicator& communicator, const Messages& messages, void* stream);
 // Once it is open, returns whether calls of this Shape ask no other rank on the host. The answer is the same on all ranks.
 bool meets_nobody(Communicator& communicator, Shape shape);
 

@@ -4,11 +4,11 @@
 #include <bit>
 #include <vector>
 
-#include "base/log.h"
 #include "comm/user_buffers.h"
 #include "engine/engine.h"
 #include "nccl/opening.h"
 #include "nccl/real.h"
+#include "nccl/results.h"
 
 namespace crossrail::nccl {
 namespace {
@@ -74,15 +74,6 @@ bool handles(Record& record, const Call& call, const Place& place, Shape& shape)
   return !in_place && meets_nobody(*record.communicator, shape);
 }
 
-Result result_of(Record& record, const Status& status) {
-  if (status.ok()) return Result::success;
-  log_line(LogLevel::error, "%s", status.what);
-  record.error = status.code == Code::peer_lost ? Result::remote_error : Result::internal_error;
-  return record.error;
-}
-
-Result worse(Result one, Result other) { return one == Result::success ? other : one; }
-
 // The record's mutex is held.
 Result run(Record& record, const Call& call, const Place& place, const Shape& shape) {
   if (record.aborted) return Result::invalid_usage;
@@ -113,10 +104,7 @@ struct OneCall {
 std::vector<OneCall> in_one_order(std::span<Call> calls) {
   std::vector<OneCall> all;
   for (const Call& call : calls) all.push_back({find(call.comm), &call});
-  std::stable_sort(all.begin(), all.end(), [](const OneCall& one, const OneCall& other) {
-    if (one.record == nullptr || other.record == nullptr) return one.record == nullptr && other.record != nullptr;
-    return one.record->key < other.record->key;
-  });
+  std::stable_sort(all.begin(), all.end(), [](const OneCall& one, const OneCall& other) { return comes_before(one.record, other.record); });
   return all;
 }
 

@@ -1,5 +1,6 @@
 #include "nccl/communicators.h"
 
+#include <cstdlib>
 #include <shared_mutex>
 #include <unordered_map>
 #include <utility>
@@ -49,6 +50,15 @@ void close_what_is_over(Record* fresh) {
   });
 }
 
+// A process that ends in order has done its part, and others may go on without it.
+void leave_all(int status, void*) {
+  const std::shared_lock lock(all().mutex, std::try_to_lock);
+  if (status != 0 || !lock.owns_lock()) return;
+  for (const auto& [comm, record] : all().records) {
+    if (record->open) record->communicator->slot().devices->queue().leave();
+  }
+}
+
 }  // namespace
 
 Record* find(Comm comm) {
@@ -67,6 +77,8 @@ bool knows_its_place(Record& record) {
 
 // Records are not deleted: a thread may be in a call on a communicator that another thread aborts.
 Record& add(Comm comm, std::unique_ptr<Record> made) {
+  static const int told_at_exit = on_exit(leave_all, nullptr);
+  (void)told_at_exit;
   close_what_is_over(nullptr);
   Record& record = *made.release();
   record.handle = comm;
@@ -93,6 +105,7 @@ void remove(Comm comm, bool abort) {
   {
     const std::lock_guard lock(record->mutex);
     if (record->open && abort) record->communicator->slot().devices->queue().abort_waits();  // It may have been opened meanwhile.
+    if (record->open && !abort) record->communicator->slot().devices->queue().leave();
     record->open = false;
     record->rendezvous.reset();
   }

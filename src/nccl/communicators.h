@@ -30,9 +30,16 @@ struct Record {
   std::unique_ptr<Rendezvous> rendezvous;  // It is null once crossrail's communicator has been made, or cannot be.
   std::unique_ptr<Communicator> communicator;
   std::uint64_t calls = 0;   // It counts those that crossrail could handle.
+  bool left_messages = false;  // Some sends or receives have been left to NCCL.
   Result error = Result::success;
   StreamTurns turns;
 };
+
+// All ranks have the communicators of a group in this order, and those that crossrail does not know last.
+inline bool comes_before(const Record* one, const Record* other) {
+  if (one == nullptr || other == nullptr) return one != nullptr && other == nullptr;
+  return one->key < other->key;
+}
 
 // Returns null for a communicator that crossrail does not know. Records that have been added stay where they are as long as the process lives.
 Record* find(Comm comm);

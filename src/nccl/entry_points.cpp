@@ -15,16 +15,23 @@ namespace crossrail::nccl {
 namespace {
 
 Result all_reduce(const void* send, void* recv, std::size_t count, Type type, Operation operation, Comm comm, Stream stream) {
-  return make_or_keep({Collective::allreduce, send, recv, count, type, operation, comm, stream});
+  return make_or_keep(Call{Collective::allreduce, send, recv, count, type, operation, comm, stream});
 }
 Result all_gather(const void* send, void* recv, std::size_t count, Type type, Comm comm, Stream stream) {
-  return make_or_keep({Collective::allgather, send, recv, count, type, Operation::sum, comm, stream});
+  return make_or_keep(Call{Collective::allgather, send, recv, count, type, Operation::sum, comm, stream});
 }
 Result reduce_scatter(const void* send, void* recv, std::size_t count, Type type, Operation operation, Comm comm, Stream stream) {
-  return make_or_keep({Collective::reduce_scatter_block, send, recv, count, type, operation, comm, stream});
+  return make_or_keep(Call{Collective::reduce_scatter_block, send, recv, count, type, operation, comm, stream});
 }
 Result all_to_all(const void* send, void* recv, std::size_t count, Type type, Comm comm, Stream stream) {
-  return make_or_keep({Collective::alltoall, send, recv, count, type, Operation::sum, comm, stream});
+  return make_or_keep(Call{Collective::alltoall, send, recv, count, type, Operation::sum, comm, stream});
+}
+
+Result send(const void* address, std::size_t count, Type type, int peer, Comm comm, Stream stream) {
+  return make_or_keep(Message{Message::Way::send, const_cast<void*>(address), count, type, peer, comm, stream});
+}
+Result receive(void* address, std::size_t count, Type type, int peer, Comm comm, Stream stream) {
+  return make_or_keep(Message{Message::Way::receive, address, count, type, peer, comm, stream});
 }
 
 // A communicator may have most CTAs from its configuration, otherwise from its parent or the environment, as NCCL has it.
@@ -49,13 +56,13 @@ std::unique_ptr<Record> come(const Key& key, int most_ranks, int most_ctas) {
   return record;
 }
 
-struct Place {
+struct Numbers {
   int rank, size;
 };
-Making making(Comm* comm, const Key& key, const Place& place, const Config* config) {
-  Making one{comm, come(key, place.size, most_ctas_of(config, 0))};
-  one.record->rank = place.rank;
-  one.record->size = place.size;
+Making making(Comm* comm, const Key& key, const Numbers& numbers, const Config* config) {
+  Making one{comm, come(key, numbers.size, most_ctas_of(config, 0))};
+  one.record->rank = numbers.rank;
+  one.record->size = numbers.size;
   return one;
 }
 
@@ -139,6 +146,8 @@ const std::vector<Named>& functions() {
       named("ncclAllGather", all_gather),
       named("ncclReduceScatter", reduce_scatter),
       named("ncclAlltoAll", all_to_all),
+      named("ncclSend", send),
+      named("ncclRecv", receive),
       named("ncclGroupStart", group_start),
       named("ncclGroupEnd", static_cast<Result (*)()>(group_end)),
       named("ncclGroupSimulateEnd", group_simulate_end),

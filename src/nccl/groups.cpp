@@ -7,6 +7,7 @@
 
 #include "nccl/opening.h"
 #include "nccl/real.h"
+#include "nccl/results.h"
 
 namespace crossrail::nccl {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 struct Group {
   int depth = 0;
   std::vector<Call> calls;
+  std::vector<Message> messages;
   std::vector<Making> making;
 };
 Group& group() {
@@ -50,8 +52,9 @@ Result group_end(const std::function<Result()>& end) {
     return end();
   }
   std::vector<Call> calls = std::exchange(mine.calls, {});
+  const std::vector<Message> messages = std::exchange(mine.messages, {});
   std::vector<Making> making = std::exchange(mine.making, {});
-  const Result made = make_all(calls);
+  const Result made = worse(make_all(calls), make_messages(messages));
   mine.depth = 0;
   const Result ended = end();
   take_over(making, ended);
@@ -61,6 +64,12 @@ Result group_end(const std::function<Result()>& end) {
 Result make_or_keep(const Call& call) {
   if (group().depth == 0) return make(call);
   group().calls.push_back(call);
+  return Result::success;
+}
+
+Result make_or_keep(const Message& message) {
+  if (group().depth == 0) return make_messages({&message, 1});
+  group().messages.push_back(message);
   return Result::success;
 }
 

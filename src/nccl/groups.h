@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "nccl/calls.h"
+#include "nccl/messages.h"
 
 namespace crossrail::nccl {
 
@@ -14,6 +15,7 @@ Result group_start();
 Result group_end(const std::function<Result()>& end);
 // Makes a call, or keeps it for the end of this thread's group.
 Result make_or_keep(const Call& call);
+Result make_or_keep(const Message& message);
 
 // A communicator is being made. NCCL knows it when its function returns or, in a group, when that ends.
 struct Making {

@@ -141,7 +141,8 @@ void open(Record& record) {
   if (record.rendezvous != nullptr) make_communicator(record);
   if (record.communicator == nullptr) return;
   const OwnMemory near(record.handle);
-  const Status opened = open_stream_order(*record.communicator, {near.address(), near.address() == nullptr ? std::size_t{0} : 1});
+  const WantsMessages messages = record.left_messages ? WantsMessages::no : WantsMessages::yes;
+  const Status opened = open_stream_order(*record.communicator, {near.address(), near.address() == nullptr ? std::size_t{0} : 1}, messages);
   record.open = opened.ok();
   if (record.communicator->broken) record.error = Result::remote_error;
   if (record.rank == 0) {

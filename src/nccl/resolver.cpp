@@ -49,7 +49,7 @@ struct Report {
   ~Report() {
     const std::uint64_t handled = counts().handled.load(), left = counts().left.load();
     if (handled + left > 0) {
-      log_line(LogLevel::plan, "of NCCL's collectives that this process has called, crossrail has handled %llu and left %llu to NCCL",
+      log_line(LogLevel::plan, "of NCCL's collectives and messages that this process has called, crossrail has handled %llu and left %llu to NCCL",
                static_cast<unsigned long long>(handled), static_cast<unsigned long long>(left));
     }
   }

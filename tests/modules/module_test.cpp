@@ -196,6 +196,7 @@ void test_all(const char* program, const char* library) {
     run_step("buffers", test_receive_buffers);
   }
   unsetenv("CROSSRAIL_LAUNCH");
+  run_step("messages", test_messages);
   run_step("streams", test_streams);
   run_step("persistent", test_persistent);
   run_step("movement", test_movement);

@@ -78,6 +78,7 @@ void test_persistent();
 void test_sharing(const char* program, const char* library);
 void test_ids();
 void test_receive_buffers();
+void test_messages();
 void test_movement();
 void test_combining();
 void test_device_times();

@@ -5,14 +5,14 @@ mpi_test_libraries(${MPI_TEST_HOST_DEVICE} libraries)
 list(APPEND libraries ${MPI_TEST_HOST_DEVICE}/libcuda.so.1 ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so)
 set(sources ${PROJECT_SOURCE_DIR}/virtual_world/host_device.cpp ${PROJECT_SOURCE_DIR}/virtual_world/host_driver.cpp
   ${PROJECT_SOURCE_DIR}/virtual_world/host_captures.cpp ${PROJECT_SOURCE_DIR}/virtual_world/host_graphs.cpp
-  ${PROJECT_SOURCE_DIR}/virtual_world/host_kernels.cpp
+  ${PROJECT_SOURCE_DIR}/virtual_world/host_kernels.cpp ${PROJECT_SOURCE_DIR}/virtual_world/host_messages.cpp
   ${PROJECT_SOURCE_DIR}/virtual_world/host_queue.cpp ${PROJECT_SOURCE_DIR}/src/collectives/combine.cpp
   ${PROJECT_SOURCE_DIR}/src/comm/reduction.cpp)
 add_custom_command(OUTPUT ${MPI_TEST_HOST_DEVICE}/libcuda.so.1
   COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -O1 -g1 -Wall -Wextra -ffp-contract=off -shared -fPIC -pthread
     -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src
     ${sources} -Wl,-soname,libcuda.so.1 -o ${MPI_TEST_HOST_DEVICE}/libcuda.so.1
-  DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/virtual_world/host_device.h ${PROJECT_SOURCE_DIR}/virtual_world/host_kernels.h
+  DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/virtual_world/host_device.h ${PROJECT_SOURCE_DIR}/virtual_world/host_kernels.h ${PROJECT_SOURCE_DIR}/virtual_world/host_messages.h
     ${PROJECT_SOURCE_DIR}/virtual_world/host_graphs.h ${PROJECT_SOURCE_DIR}/virtual_world/host_queue.h VERBATIM)
 add_custom_command(OUTPUT ${MPI_TEST_HOST_DEVICE}/libcrossrail_cuda.so
   COMMAND ${CMAKE_C_COMPILER} -O1 -g1 -Wall -Wextra -shared -fPIC -I${PROJECT_SOURCE_DIR}/include

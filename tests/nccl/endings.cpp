@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/nccl/team.h"
+#include "tests/nccl/pairs.h"
 
 namespace nccl_tests {
 
@@ -62,6 +62,7 @@ void nothing_handled(Rank& rank) {
     Case one(kind, 100, false, ++number);
     check_call(rank, team, one, nullptr);
   }
+  shift_round(rank, team, 5000, ++number);
   check(rank, counts().handled == 0, "calls handled", static_cast<long>(counts().handled));
   end(rank, team);
 }

@@ -30,6 +30,9 @@ constexpr Scenario kScenarios[] = {
     {"late", nccl_tests::one_is_late},    {"off", nccl_tests::nothing_handled}, {"partial", nccl_tests::nothing_handled}, {"names", nccl_tests::names},
     {"many", nccl_tests::many_communicators}, {"forbidden", nccl_tests::one_forbids}, {"threads", nccl_tests::two_ranks_a_process},
     {"ended", nccl_tests::end_at_once},   {"graphs", nccl_tests::graphs},       {"forks", nccl_tests::forked_graphs}, {"outlives", nccl_tests::graphs_outlive},
+    {"messages", nccl_tests::messages},   {"messages_ahead", nccl_tests::messages_ahead}, {"messages_mixed", nccl_tests::messages_mixed},
+    {"messages_abort", nccl_tests::messages_abort}, {"messages_killed", nccl_tests::messages_killed}, {"messages_leave", nccl_tests::messages_leave},
+    {"messages_early", nccl_tests::messages_early}, {"messages_graphs", nccl_tests::messages_graphs},
 };
 
 std::string digits_of(const ncclUniqueId& id) {

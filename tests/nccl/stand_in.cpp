@@ -34,10 +34,19 @@ namespace {
 constexpr int kMostRanks = 8;
 constexpr std::size_t kMostBytes = std::size_t{8} << 20;  // It limits what a rank sends in a call.
 
+// What a rank has sent to another one waits here for its receive.
+constexpr unsigned kLetters = 16;
+constexpr std::size_t kLetterBytes = std::size_t{1} << 16;
+struct Mail {
+  std::atomic<std::uint32_t> sent, received;
+  std::byte letters[kLetters][kLetterBytes];
+};
+
 struct Shared {
   std::atomic<std::uint32_t> come[2];  // They count the ranks at barriers, in streams and on the host.
   std::atomic<int> colours[kMostRanks];
   std::byte data[kMostRanks][kMostBytes];
+  Mail mail[kMostRanks][kMostRanks];
 };
 
 }  // namespace
@@ -139,6 +148,11 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int size, ncclUniqueId id, int r
   *comm = open_comm(id.internal, rank, size);
   return *comm == nullptr ? ncclSystemError : ncclSuccess;
 }
+// It is a communicator that does not block, which is told once it is there.
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int rank, void*) {
+  *comm = open_comm(id.internal, rank, size);
+  return *comm == nullptr ? ncclSystemError : ncclInProgress;
+}
 ncclResult_t ncclCommSplit(ncclComm_t comm, int colour, int, ncclComm_t* made, void*) {
   comm->shared->colours[comm->rank] = colour;
   barrier(*comm, 1);
@@ -210,6 +224,28 @@ ncclResult_t ncclAlltoAll(const void* send, void* recv, size_t count, ncclDataTy
       std::memcpy(to + static_cast<std::size_t>(peer) * bytes, comm->shared->data[peer] + static_cast<std::size_t>(comm->rank) * bytes, bytes);
     }
   });
+}
+ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, void* stream) {
+  const std::size_t bytes = count * bytes_of(type);
+  if (bytes > kLetterBytes) return ncclInvalidArgument;
+  launch(stream, [=] {
+    Mail& mail = comm->shared->mail[comm->rank][peer];
+    while (mail.sent - mail.received == kLetters && !comm->aborted) sched_yield();
+    std::memcpy(mail.letters[mail.sent % kLetters], host_device_touchable(send), bytes);
+    ++mail.sent;
+  });
+  return ncclSuccess;
+}
+ncclResult_t ncclRecv(void* recv, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, void* stream) {
+  const std::size_t bytes = count * bytes_of(type);
+  if (bytes > kLetterBytes) return ncclInvalidArgument;
+  launch(stream, [=] {
+    Mail& mail = comm->shared->mail[peer][comm->rank];
+    while (mail.sent == mail.received && !comm->aborted) sched_yield();
+    std::memcpy(host_device_touchable(recv), mail.letters[mail.received % kLetters], bytes);
+    ++mail.received;
+  });
+  return ncclSuccess;
 }
 ncclResult_t ncclBroadcast(const void* send, void* recv, size_t count, ncclDataType_t type, int root, ncclComm_t comm, void* stream) {
   const std::size_t bytes = count * bytes_of(type);

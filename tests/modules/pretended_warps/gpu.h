@@ -1,0 +1,32 @@
+// This is what modules/gpu/messages.cpp and the headers it includes need of a driver, of which there is none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gpu {
+
+enum Result { kSuccess, kGone };
+using Context = void*;
+using Stream = void*;
+using Event = void*;
+using Function = void*;
+using Graph = void*;
+using Node = void*;
+using Executable = void*;
+struct Marks {};
+
+class Current {
+ public:
+  explicit Current(Context) {}
+  Result result() const { return kSuccess; }
+};
+
+inline const char* text(Result result) { return result == kSuccess ? nullptr : "it does not work"; }
+#define GPU_TRY(call)                                                                     \
+  do {                                                                                    \
+    if (const gpu::Result tried = (call); tried != gpu::kSuccess) return gpu::text(tried); \
+  } while (0)
+
+}  // namespace gpu
