@@ -13,6 +13,7 @@ namespace {
 constexpr uint64_t kUnitsOfOneCta = 2048;   // They are of all blocks. Several CTAs share more.
 constexpr uint64_t kUnitsOfACta = 1024;
 constexpr unsigned kMostCtas = 64;          // All of them must be on the device at once.
+constexpr unsigned kMostLineCtas = 48;      // More are no quicker (measured on two H200).
 constexpr uint64_t kPairsOfAWarp = kernels::kPairsAtATime * kernels::kWarpLanes / kernels::kLineUnits;
 
 uint64_t tail_bytes(int ranks) {
@@ -56,6 +57,10 @@ uint32_t align_of(const crossrail_packets& packets, uint64_t most) {
   return static_cast<uint32_t>(all & (~all + 1));
 }
 
+uint64_t most_ctas(const crossrail_packets& packets, unsigned most) {
+  return packets.work.multiprocessors > 0 ? std::min<uint64_t>(most, static_cast<unsigned>(packets.work.multiprocessors)) : most;
+}
+
 Cut cut_packets(const crossrail_queue& queue, const crossrail_packets& packets) {
   const uint64_t units = units_of(packets.block_bytes) * packets.ranks;
   if (units <= kUnitsOfOneCta) {
@@ -64,7 +69,7 @@ Cut cut_packets(const crossrail_queue& queue, const crossrail_packets& packets) 
     return {1, static_cast<unsigned>(std::min(groups, kMostGroups)) * kernels::kWarpLanes, kernels::kWarpLanes};
   }
   const unsigned most = std::min(kMostCtas, std::max(1u, static_cast<unsigned>(queue.place->multiprocessors) / 2));
-  const auto grid = static_cast<unsigned>(std::clamp<uint64_t>(units / kUnitsOfACta, 1, most));
+  const auto grid = static_cast<unsigned>(std::clamp<uint64_t>(units / kUnitsOfACta, 1, most_ctas(packets, most)));
   return {grid, kCtaThreads, grid == 1 ? kernels::kWarpLanes : kCtaThreads};
 }
 
@@ -72,7 +77,7 @@ Cut cut_packets(const crossrail_queue& queue, const crossrail_packets& packets) 
 Cut cut_lines(const crossrail_packets& packets) {
   constexpr uint64_t kWarpsOfACta = kernels::kLineThreads / kernels::kWarpLanes;
   const uint64_t warps = packets.ranks * ((pairs_of(packets.block_bytes) + kPairsOfAWarp - 1) / kPairsOfAWarp);
-  const auto grid = static_cast<unsigned>(std::clamp<uint64_t>((warps + kWarpsOfACta - 1) / kWarpsOfACta, 1, kernels::kMostMeetingCtas));
+  const auto grid = static_cast<unsigned>(std::clamp<uint64_t>((warps + kWarpsOfACta - 1) / kWarpsOfACta, 1, most_ctas(packets, kMostLineCtas)));
   return {grid, static_cast<unsigned>(std::min(warps, kWarpsOfACta)) * kernels::kWarpLanes, kernels::kWarpLanes};
 }
 
@@ -122,7 +127,7 @@ struct CombiningCut {
   unsigned grid, threads;
 };
 CombiningCut cut_combining(const crossrail_packets& packets, uint64_t travelling) {
-  const auto grid_of = [](uint64_t all, uint64_t tile) { return static_cast<unsigned>(std::clamp<uint64_t>((all + tile - 1) / tile, 1, kernels::kMostMeetingCtas)); };
+  const auto grid_of = [&](uint64_t all, uint64_t tile) { return static_cast<unsigned>(std::clamp<uint64_t>((all + tile - 1) / tile, 1, most_ctas(packets, kMostLineCtas))); };
   if (packets.form == CROSSRAIL_PACKETS_LL) {
     const uint64_t units = travelling / kernels::kUnitBytes;
     const Groups groups = groups_of(packets.ranks, units);

@@ -91,9 +91,10 @@ std::unique_ptr<Communicator> make(const Record& record, Exchange& exchange) {
   communicator->topology = topology_from_locations(locations, record.rank);
   std::string nothing;
   if (!communicator->topology.one_node() || !take_over_settings(*communicator, locations, exchange, nothing)) return nullptr;
-  if (communicator->settings.enabled == 0) return nullptr;
+  std::string most_ctas = std::to_string(record.most_ctas);  // Kernels of all ranks have as many CTAs.
+  if (!exchange.broadcast(most_ctas) || communicator->settings.enabled == 0) return nullptr;
   (void)ignore_senseless_algorithms(communicator->settings);
-  take_little(communicator->settings, record.most_ctas);
+  take_little(communicator->settings, std::atoi(most_ctas.c_str()));
   settle(communicator->topology, communicator->settings);
   communicator->open_slots([&](int) { return std::make_unique<NodeLinks>(locations); });
   return share_any_segment(*communicator, exchange).empty() ? nullptr : std::move(communicator);
