@@ -99,6 +99,26 @@ GPU_INLINE bool all_lanes(bool it) { return __all_sync(0xffffffffu, it) != 0; }
 // Returns what lane `lane` of the warp has.
 GPU_INLINE uint64_t from_lane(uint64_t value, unsigned lane) { return __shfl_sync(0xffffffffu, value, lane); }
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+// These devices convert two short floats in one instruction. A NaN loses its bits there.
+#define GPU_CONVERTS_PAIRS 1
+GPU_INLINE uint32_t nearest_bfloat16_pair(float low, float high) {
+  uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+GPU_INLINE uint32_t nearest_float16_pair(float low, float high) {
+  uint32_t pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+GPU_INLINE float of_float16(uint32_t bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(static_cast<uint16_t>(bits)));
+  return value;
+}
+#endif
+
 GPU_INLINE uint64_t now_ns() {
   uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));

@@ -140,7 +140,7 @@ uint64_t most_ctas(const crossrail_messages& asked) {
   constexpr uint64_t kMost = kernels::kMostWaitingWarps / kernels::kWarpsOfACta * 3 / 2;
   return asked.work.multiprocessors > 0 ? std::min(static_cast<uint64_t>(asked.work.multiprocessors), kMost) : kMost;
 }
-static_assert(kernels::kMostWaitingWarps / kernels::kWarpsOfACta <= kernels::kMostMeetingCtas && kernels::kMostWays <= kernels::kWarpsOfACta);
+static_assert(kernels::kMostWays <= kernels::kWarpsOfACta);
 
 }  // namespace
 

@@ -8,15 +8,15 @@
 
 namespace kernels {
 
-constexpr unsigned kMostWaitingWarps = 512;  // So many wait for other ranks at most, as they must all be on the device at once.
+constexpr unsigned kMostWaitingWarps = 1024;  // So many wait for other ranks at most, as they must all be on the device at once.
 constexpr unsigned kWarpsOfACta = kLineThreads / kWarpLanes;
 
 // A message travels in pieces. A warp handles one at a time, by pairs of lines.
 constexpr uint64_t kPairsOfAPiece = kPairsAtATime * (kWarpLanes / kLineUnits);
 constexpr uint64_t kPieceData = kPairsOfAPiece * kUnitsOfAPair * kUnitBytes;
 constexpr uint64_t kPieceBytes = kPairsOfAPiece * kPairBytes;
-constexpr uint64_t kRingPieces = 16;       // A lane has room for so many.
-constexpr uint64_t kPiecesOfACredit = 8;   // A receiver tells that it has read so many at a time.
+constexpr uint64_t kRingPieces = 8;       // A lane has room for so many.
+constexpr uint64_t kPiecesOfACredit = 4;   // A receiver tells that it has read so many at a time.
 constexpr uint64_t kCreditBytes = 64;      // Credits are so far apart.
 
 // It is the owner's, whose kernels come one after the other.

@@ -26,7 +26,7 @@ struct PacketForm {
   Fit fit_elements(const Topology& topology, const Shape& shape) const;
 };
 inline constexpr PacketForm kLL{CROSSRAIL_PACKETS_LL, 16 * 1024, std::size_t{1} << 20, 1 << 20};
-inline constexpr PacketForm kLL128{CROSSRAIL_PACKETS_LL128, std::size_t{1} << 20, std::size_t{4} << 20, CROSSRAIL_MOST_COMBINING};
+inline constexpr PacketForm kLL128{CROSSRAIL_PACKETS_LL128, std::size_t{4} << 20, std::size_t{8} << 20, CROSSRAIL_MOST_COMBINING};
 // These take blocks of any length, in a stream's order.
 inline constexpr PacketForm kChunks{CROSSRAIL_PACKETS_CHUNKS, std::size_t{1} << 50, std::size_t{1} << 60, CROSSRAIL_MOST_COMBINING};
 
