@@ -124,6 +124,8 @@ GPU_INLINE Unit combined_soon(Combination combination, Unit unit, const Unit& ot
     case Combination::sum_float32: UnitOf<Plain<float>, Sum>::combine(unit, other); return unit;
     case Combination::sum_float16: UnitOf<Short<uint16_t, crossrail::Binary16>, Sum>::combine(unit, other); return unit;
     case Combination::sum_bfloat16: UnitOf<Short<uint16_t, crossrail::UpperHalf>, Sum>::combine(unit, other); return unit;
+    case Combination::product_float32: UnitOf<Plain<float>, Product>::combine(unit, other); return unit;
+    case Combination::product_bfloat16: UnitOf<Short<uint16_t, crossrail::UpperHalf>, Product>::combine(unit, other); return unit;
     default: return combined(combination, unit, other);
   }
 }
@@ -142,7 +144,7 @@ GPU_INLINE void combine_chunk(const Channel& channel, uint64_t chunk) {
     for (uint32_t rank = 0; rank < ranks.ranks; ++rank) {
       const char* const row = rank == ranks.rank ? channel.sent(rank, chunk) : channel.slot(ranks.rank, rank, chunk);
       own.read(row, [&](unsigned i, const Unit& unit) {
-        const Unit one = scaling.before == Combination::none ? unit : combined(scaling.before, unit, by);
+        const Unit one = scaling.before == Combination::none ? unit : combined_soon(scaling.before, unit, by);
         sum[i] = rank == 0 ? one : combined_soon(elements.combination, sum[i], one);
       });
     }

@@ -251,39 +251,37 @@ struct UnitOf<Short<Type, Form>, Operation> {
 };
 
 #ifdef GPU_CONVERTS_PAIRS
-// Sums of 16-bit floats come to the same bits as above by instructions for two of them, unless one is not a number.
+// 16-bit floats are combined to the same bits as above by instructions for two of them, unless a result is not a number.
 struct PairsOfUpperHalves {
   using Form = crossrail::UpperHalf;
-  static GPU_INLINE float low(uint32_t pair) { return Form::value(pair & 0xffff); }
-  static GPU_INLINE float high(uint32_t pair) { return Form::value(pair >> 16); }
+  static GPU_INLINE float value(uint32_t bits) { return Form::value(bits); }
   static GPU_INLINE uint32_t nearest(float low, float high) { return gpu::nearest_bfloat16_pair(low, high); }
 };
 struct PairsOfHalves {
   using Form = crossrail::Binary16;
-  static GPU_INLINE float low(uint32_t pair) { return gpu::of_float16(pair & 0xffff); }
-  static GPU_INLINE float high(uint32_t pair) { return gpu::of_float16(pair >> 16); }
+  static GPU_INLINE float value(uint32_t bits) { return gpu::of_float16(bits); }
   static GPU_INLINE uint32_t nearest(float low, float high) { return gpu::nearest_float16_pair(low, high); }
 };
-template <class Pairs>
-GPU_INLINE uint64_t sum_of_pairs(uint64_t a, uint64_t b) {
-  uint64_t sums = 0;
+template <class Pairs, class Operation>
+GPU_INLINE uint64_t combine_pairs(uint64_t a, uint64_t b) {
+  uint64_t results = 0;
   bool numbers = true;
 #pragma unroll
   for (unsigned shift = 0; shift < 64; shift += 32) {
     const auto one = static_cast<uint32_t>(a >> shift), other = static_cast<uint32_t>(b >> shift);
-    const float low = Pairs::low(one) + Pairs::low(other), high = Pairs::high(one) + Pairs::high(other);
+    const float low = Operation::of(Pairs::value(one & 0xffff), Pairs::value(other & 0xffff)), high = Operation::of(Pairs::value(one >> 16), Pairs::value(other >> 16));
     numbers = numbers && !is_nan(low) && !is_nan(high);
-    sums |= uint64_t{Pairs::nearest(low, high)} << shift;
+    results |= uint64_t{Pairs::nearest(low, high)} << shift;
   }
-  return numbers ? sums : combine_word<Sum, uint16_t, typename Pairs::Form>(a, b);
+  return numbers ? results : combine_word<Operation, uint16_t, typename Pairs::Form>(a, b);
 }
-template <>
-struct UnitOf<Short<uint16_t, crossrail::UpperHalf>, Sum> {
-  static GPU_INLINE void combine(Unit& a, const Unit& b) { a = {sum_of_pairs<PairsOfUpperHalves>(a.low, b.low), sum_of_pairs<PairsOfUpperHalves>(a.high, b.high)}; }
+template <class Operation>
+struct UnitOf<Short<uint16_t, crossrail::UpperHalf>, Operation> {
+  static GPU_INLINE void combine(Unit& a, const Unit& b) { a = {combine_pairs<PairsOfUpperHalves, Operation>(a.low, b.low), combine_pairs<PairsOfUpperHalves, Operation>(a.high, b.high)}; }
 };
-template <>
-struct UnitOf<Short<uint16_t, crossrail::Binary16>, Sum> {
-  static GPU_INLINE void combine(Unit& a, const Unit& b) { a = {sum_of_pairs<PairsOfHalves>(a.low, b.low), sum_of_pairs<PairsOfHalves>(a.high, b.high)}; }
+template <class Operation>
+struct UnitOf<Short<uint16_t, crossrail::Binary16>, Operation> {
+  static GPU_INLINE void combine(Unit& a, const Unit& b) { a = {combine_pairs<PairsOfHalves, Operation>(a.low, b.low), combine_pairs<PairsOfHalves, Operation>(a.high, b.high)}; }
 };
 #endif
 

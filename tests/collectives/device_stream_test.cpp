@@ -126,7 +126,7 @@ TEST_P(EveryRowOnStreams, goes_beside_other_calls) {
 TEST_F(Streams, take_the_rows_of_the_tables_for_streams) {
   virtual_world::WorldOptions options;
   virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
-    const std::pair<std::size_t, const char*> rows[] = {{100, "ll128"}, {std::size_t{1} << 20, "ll128"}, {(std::size_t{1} << 20) + 1, "ipc_kernel_push"}};
+    const std::pair<std::size_t, const char*> rows[] = {{100, "ll128"}, {std::size_t{1} << 20, "ll128"}, {(std::size_t{1} << 20) + 1, "chunks"}};
     for (const auto& [bytes, row] : rows) {
       run_calls(communicator, bytes, nullptr);
       EXPECT_STREQ(stream_plan(communicator, bytes)->algorithm, row) << bytes;
@@ -138,7 +138,7 @@ TEST_F(Streams, go_other_ways_where_links_break_packets_of_128_bytes) {
   set({.break_lines = 1});
   virtual_world::WorldOptions options;
   virtual_world::world({0, 0, 0}, options, [](Communicator& communicator) {
-    const std::pair<std::size_t, const char*> rows[] = {{100, "packet"}, {16384, "packet"}, {16400, "ipc_kernel_push"}};
+    const std::pair<std::size_t, const char*> rows[] = {{100, "packet"}, {16384, "packet"}, {16400, "chunks"}};
     for (const auto& [bytes, row] : rows) {
       run_calls(communicator, bytes, nullptr);
       EXPECT_STREQ(stream_plan(communicator, bytes)->algorithm, row) << bytes;
@@ -200,9 +200,16 @@ TEST_F(Streams, wait_for_a_rank_whose_call_was_wrong) {
   });
 }
 
+// Rows whose ranks map each other's memory are asked for. Others take what a rank's own device reaches.
+virtual_world::WorldOptions mapping() {
+  virtual_world::WorldOptions options;
+  options.settings.alltoall = "ipc_kernel_push";
+  return options;
+}
+
 TEST_F(Streams, refuse_what_they_cannot_do) {
   set({.break_lines = 1});
-  virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
+  virtual_world::world({0, 0, 0}, mapping(), [](Communicator& communicator) {
     for (const std::size_t bytes : {64, 50000}) {
       const Shape shape = alltoall_shape(bytes);
       DeviceCase one(communicator, shape, {});
@@ -244,9 +251,21 @@ TEST_F(Streams, take_ranks_that_share_a_device_at_the_same_time) {
   });
 }
 
+TEST_F(Streams, take_memory_that_no_peer_can_map) {
+  set({.break_lines = 1});
+  virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
+    for (const std::size_t bytes : {64, 50000}) {
+      run_calls(communicator, 64, nullptr);
+      DeviceCase one(communicator, alltoall_shape(bytes), {HOST_DEVICE_PLAIN, HOST_DEVICE_UNSHAREABLE});
+      EXPECT_TRUE(run_on_stream(communicator, alltoall_shape(bytes), one.buffers(), nullptr).ok());
+      everybody_is_done(communicator);
+    }
+  });
+}
+
 TEST_F(Streams, refuse_memory_that_no_peer_can_map) {
   set({.refuse_maps = 1, .break_lines = 1});
-  virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
+  virtual_world::world({0, 0, 0}, mapping(), [](Communicator& communicator) {
     DeviceCase one(communicator, alltoall_shape(50000), {});
     expect_refused(communicator, alltoall_shape(50000), one.buffers(), "mapping refused");
     expect_refused(communicator, alltoall_shape(50000), one.buffers(), "cannot be mapped");
