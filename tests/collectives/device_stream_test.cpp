@@ -31,8 +31,8 @@ const Plan* stream_plan(Communicator& communicator, std::size_t bytes) {
 // Data go into what is sent, the call runs, and what has come goes into a place of its own, all in the stream. Nobody waits.
 class StreamCalls {
  public:
-  StreamCalls(Communicator& communicator, std::size_t block_bytes, void* stream)
-      : communicator_(communicator), shape_(alltoall_shape(block_bytes)), case_(communicator, shape_, {}), stream_(stream) {}
+  StreamCalls(Communicator& communicator, std::size_t block_bytes, void* stream, Kinds kinds = {})
+      : communicator_(communicator), shape_(alltoall_shape(block_bytes)), case_(communicator, shape_, kinds), stream_(stream) {}
 
   Status call(std::uint64_t number) {
     filled_.emplace_back(case_.bytes());
@@ -255,9 +255,9 @@ TEST_F(Streams, take_memory_that_no_peer_can_map) {
   set({.break_lines = 1});
   virtual_world::world({0, 0, 0}, {}, [](Communicator& communicator) {
     for (const std::size_t bytes : {64, 50000}) {
-      run_calls(communicator, 64, nullptr);
-      DeviceCase one(communicator, alltoall_shape(bytes), {HOST_DEVICE_PLAIN, HOST_DEVICE_UNSHAREABLE});
-      EXPECT_TRUE(run_on_stream(communicator, alltoall_shape(bytes), one.buffers(), nullptr).ok());
+      StreamCalls calls(communicator, bytes, nullptr, {HOST_DEVICE_PLAIN, HOST_DEVICE_UNSHAREABLE});
+      EXPECT_TRUE(calls.call(1).ok());
+      calls.check();
       everybody_is_done(communicator);
     }
   });
