@@ -119,12 +119,11 @@ void crossrail_nccl_counts(uint64_t *handled, uint64_t *left);
  *
  * Blocks are contiguous and lie in device memory, not in place; the ranks are on one node, and wait for each other on the
  * device: each has a device of its own, or those that share one run under an MPS server (crossrail run --mps); or the communicator has one rank.
- * The other ranks keep a call's buffers mapped until the program frees them, 4032 allocations of each rank at most (CROSSRAIL_DEVICE_BUFFERS);
- * a call with one more is refused. Calls on one communicator must be ordered by the program if they use several streams.
+ * Calls on one communicator must be ordered by the program if they use several streams.
  *
  * A communicator's first such call waits until all ranks have made it. Later ones do so only where other ranks must map the buffers, not where
- * data go by packets (ll128, ll_one_shot, ll128_one_shot, packet). By the default table, up to eight GPUs on NVLink exchange blocks of up to
- * 1 MiB by packets and combine up to 64 KiB by them, two GPUs up to 512 KiB.
+ * data go by packets or in chunks: by the default table, these are all calls of up to eight ranks. Buffers that other ranks have mapped stay so
+ * until the program frees them, 4032 allocations of each rank at most (CROSSRAIL_DEVICE_BUFFERS); a call with one more is refused.
  *
  * Returns MPI_SUCCESS, or an error code, without raising an error, after saying why on standard error. Nothing is then enqueued. A call that
  * waits for other ranks is refused on all of them alike. One that does not is refused on the ranks that cannot make it: the others wait for them

@@ -59,8 +59,7 @@ struct Couple {
   }
 };
 
-// Short floats of a unit are taken in turn, each from the one end of a word, and put in at the other end. There are loops instead of one
-// text for each of up to 16 elements, in each operation, as in the other kernels.
+// Short floats are taken from one end of a word in turn, and put in at the other. One loop is shorter than a text for each of up to 16 elements.
 template <class Type, class Form>
 struct Short {};
 
@@ -266,7 +265,6 @@ template <class Pairs, class Operation>
 GPU_INLINE uint64_t combine_pairs(uint64_t a, uint64_t b) {
   uint64_t results = 0;
   bool numbers = true;
-#pragma unroll
   for (unsigned shift = 0; shift < 64; shift += 32) {
     const auto one = static_cast<uint32_t>(a >> shift), other = static_cast<uint32_t>(b >> shift);
     const float low = Operation::of(Pairs::value(one & 0xffff), Pairs::value(other & 0xffff)), high = Operation::of(Pairs::value(one >> 16), Pairs::value(other >> 16));
