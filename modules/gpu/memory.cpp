@@ -167,7 +167,8 @@ crossrail_memory_kind classify(const void* pointer) {
 
 void describe(const void* pointer, size_t bytes, crossrail_memory* memory) {
   if (bytes == 0) {
-    memory->kind = is_closing(address(pointer)) ? CROSSRAIL_MEMORY_DEVICE : classify(pointer);
+    memory->kind = classify(pointer);
+    if (memory->kind == CROSSRAIL_MEMORY_HOST && is_closing(address(pointer))) memory->kind = CROSSRAIL_MEMORY_DEVICE;
     return;
   }
   Cache& cache = crossrail::of_thread<Cache, Cache>();

@@ -136,9 +136,10 @@ const char* tell(const crossrail_queue& queue, const crossrail_messages& asked, 
 }
 
 // Beside the warps that wait, some copy what a rank sends to itself.
-uint64_t most_ctas(const crossrail_messages& asked) {
+uint64_t most_ctas(const crossrail_queue& queue, const crossrail_messages& asked) {
   constexpr uint64_t kMost = kernels::kMostWaitingWarps / kernels::kWarpsOfACta * 3 / 2;
-  return asked.work.multiprocessors > 0 ? std::min(static_cast<uint64_t>(asked.work.multiprocessors), kMost) : kMost;
+  const uint64_t most = std::min(kMost, static_cast<uint64_t>(queue.place->multiprocessors));  // All of them are on the device at once.
+  return asked.work.multiprocessors > 0 ? std::min(static_cast<uint64_t>(asked.work.multiprocessors), most) : most;
 }
 static_assert(kernels::kMostWays <= kernels::kWarpsOfACta);
 
@@ -162,7 +163,7 @@ const char* messages(crossrail_queue& queue, const crossrail_messages& asked) {
   GPU_TRY(at.result());
   if (const char* wrong = tell(queue, asked, task); wrong != nullptr) return wrong;
   if (const char* wrong = tell_list(queue, asked, ways.list, task); wrong != nullptr) return wrong;
-  const unsigned warps = deal_warps(task, buffer_for(asked.ranks).lanes, most_ctas(asked) * kernels::kWarpsOfACta);
+  const unsigned warps = deal_warps(task, buffer_for(asked.ranks).lanes, most_ctas(queue, asked) * kernels::kWarpsOfACta);
   const unsigned grid = (warps + kernels::kWarpsOfACta - 1) / kernels::kWarpsOfACta;
   const unsigned threads = std::min(warps, kernels::kWarpsOfACta) * kernels::kWarpLanes;
   return launch_work(queue, {Kernel::messages, grid, threads, &task, sizeof task, nullptr, false}, asked.work.stream);

@@ -130,27 +130,56 @@ GPU_INLINE Unit combined_soon(Combination combination, Unit unit, const Unit& ot
   }
 }
 
-// Combines the rows in the order of the ranks.
+// These are the rows of a chunk, in the order of the ranks, and how their units become one.
+struct ChunkRows {
+  const Channel& channel;
+  uint64_t chunk;
+  Unit by;
+
+  GPU_INLINE ChunkRows(const Channel& of, uint64_t number) : channel(of), chunk(number), by{of.task.scaling.by[0], of.task.scaling.by[1]} {}
+  GPU_INLINE const char* row(uint32_t rank) const {
+    return rank == channel.ranks.rank ? channel.sent(rank, chunk) : channel.slot(channel.ranks.rank, rank, chunk);
+  }
+  GPU_INLINE char* result() const { return channel.ranks.recv + channel.place(chunk); }
+  GPU_INLINE Unit added(uint32_t rank, const Unit& sum, const Unit& unit) const {
+    const Combination before = channel.task.scaling.before;
+    const Unit one = before == Combination::none ? unit : combined_soon(before, unit, by);
+    return rank == 0 ? one : combined_soon(channel.task.elements.combination, sum, one);
+  }
+  GPU_INLINE Unit ended(const Unit& sum) const {
+    const Combination after = channel.task.scaling.after;
+    return after == Combination::none ? sum : combined(after, sum, by);
+  }
+
+  // Takes kEach units of 16 bytes at multiples of 16, of which it asks for all before it combines one.
+  GPU_INLINE void combine_whole(uint64_t first) const {
+    Unit sum[kEach] = {}, next[kEach];
+    for (uint32_t rank = 0; rank < channel.ranks.ranks; ++rank) {
+      const Unit* const from = reinterpret_cast<const Unit*>(row(rank)) + first;
+#pragma unroll
+      for (unsigned i = 0; i < kEach; ++i) next[i] = gpu::load(from + i * blockDim.x);
+#pragma unroll
+      for (unsigned i = 0; i < kEach; ++i) sum[i] = added(rank, sum[i], next[i]);
+    }
+#pragma unroll
+    for (unsigned i = 0; i < kEach; ++i) gpu::store(reinterpret_cast<Unit*>(result()) + first + i * blockDim.x, ended(sum[i]));
+  }
+  GPU_INLINE void combine_one(const UnitsOf& units, uint64_t number) const {
+    Unit sum{};
+    for (uint32_t rank = 0; rank < channel.ranks.ranks; ++rank) sum = added(rank, sum, units.read(row(rank), number));
+    units.write(result(), number, ended(sum));
+  }
+};
+
 GPU_INLINE void combine_chunk(const Channel& channel, uint64_t chunk) {
-  const PacketsTask<kFewRanks>& ranks = channel.ranks;
-  const Scaling& scaling = channel.task.scaling;
   Elements elements = channel.task.elements;
   elements.bytes = channel.length(chunk);
   const UnitsOf units{elements};
-  const Unit by{scaling.by[0], scaling.by[1]};
-  for (uint64_t first = threadIdx.x; first < units.count(); first += kEach * blockDim.x) {
-    const OwnUnits own(units, first, blockDim.x);
-    Unit sum[kEach];
-    for (uint32_t rank = 0; rank < ranks.ranks; ++rank) {
-      const char* const row = rank == ranks.rank ? channel.sent(rank, chunk) : channel.slot(ranks.rank, rank, chunk);
-      own.read(row, [&](unsigned i, const Unit& unit) {
-        const Unit one = scaling.before == Combination::none ? unit : combined_soon(scaling.before, unit, by);
-        sum[i] = rank == 0 ? one : combined_soon(elements.combination, sum[i], one);
-      });
-    }
-    for (unsigned i = 0; i < kEach && scaling.after != Combination::none; ++i) sum[i] = combined(scaling.after, sum[i], by);
-    own.write(ranks.recv + channel.place(chunk), [&](unsigned i) { return sum[i]; });
-  }
+  const ChunkRows rows(channel, chunk);
+  const uint64_t whole = units.whole(), count = units.count(), last = (kEach - 1) * uint64_t{blockDim.x};
+  uint64_t first = threadIdx.x;
+  for (; first + last < whole; first += kEach * blockDim.x) rows.combine_whole(first);
+  for (; first < count; first += blockDim.x) rows.combine_one(units, first);
 }
 
 GPU_INLINE void combine_chunks(const ChunksTask& task) { run_chunks(task, combine_chunk); }

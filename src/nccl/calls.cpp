@@ -85,16 +85,6 @@ Result run(Record& record, const Call& call, const Place& place, const Shape& sh
   return worse(result, followed ? Result::success : Result::unhandled_device_error);
 }
 
-Result leave(const Call& call) {
-  counts().left.fetch_add(1, std::memory_order_relaxed);
-  switch (call.collective) {
-    case Collective::allreduce: return real().ncclAllReduce(call.send, call.recv, call.count, call.type, call.operation, call.comm, call.stream);
-    case Collective::allgather: return real().ncclAllGather(call.send, call.recv, call.count, call.type, call.comm, call.stream);
-    case Collective::reduce_scatter_block: return real().ncclReduceScatter(call.send, call.recv, call.count, call.type, call.operation, call.comm, call.stream);
-    default: return real().ncclAlltoAll(call.send, call.recv, call.count, call.type, call.comm, call.stream);
-  }
-}
-
 struct OneCall {
   Record* record;
   const Call* call;
@@ -113,6 +103,16 @@ std::vector<OneCall> in_one_order(std::span<Call> calls) {
 Counts& counts() {
   static Counts& all = *new Counts;
   return all;
+}
+
+Result leave(const Call& call) {
+  counts().left.fetch_add(1, std::memory_order_relaxed);
+  switch (call.collective) {
+    case Collective::allreduce: return real().ncclAllReduce(call.send, call.recv, call.count, call.type, call.operation, call.comm, call.stream);
+    case Collective::allgather: return real().ncclAllGather(call.send, call.recv, call.count, call.type, call.comm, call.stream);
+    case Collective::reduce_scatter_block: return real().ncclReduceScatter(call.send, call.recv, call.count, call.type, call.operation, call.comm, call.stream);
+    default: return real().ncclAlltoAll(call.send, call.recv, call.count, call.type, call.comm, call.stream);
+  }
 }
 
 Result make(const Call& call) {

@@ -21,6 +21,8 @@ struct Call {
   Stream stream;
 };
 
+// Gives a call to NCCL.
+Result leave(const Call& call);
 // Makes a call that is in no group.
 Result make(const Call& call);
 // Makes the calls of a group that NCCL has still open. All ranks come to the same order of those that crossrail handles, whatever the order in which

@@ -29,33 +29,54 @@ struct Last {
 };
 thread_local Last last;
 
+// A rank whose kernels are done has done its part, and others go on without it. One that ends before is missed. The mutex of a record is held.
+bool leaves_in_order(Record& record) {
+  if (!record.turns.is_over()) return false;
+  if (record.communicator != nullptr && !record.aborted) record.communicator->slot().devices->queue().leave();
+  return true;
+}
+
 // Kernels may still be waiting for other ranks when the program ends a communicator, and nobody waits for them. So what they use goes when they have
 // ended. The mutex of a record is held.
 bool close_if_over(Record& record) {
-  if (!record.turns.is_over()) return false;
+  if (!leaves_in_order(record)) return false;
   record.communicator.reset();
   record.turns.close();
   return true;
 }
 
 // These are ended communicators whose kernels may still run.
+struct Ended {
+  std::mutex mutex;
+  std::vector<Record*> records;
+};
+Ended& ended() {
+  static Ended& all = *new Ended;
+  return all;
+}
+
 void close_what_is_over(Record* fresh) {
-  static std::mutex& mutex = *new std::mutex;
-  static std::vector<Record*>& ended = *new std::vector<Record*>;
-  const std::lock_guard lock(mutex);
-  if (fresh != nullptr) ended.push_back(fresh);
-  std::erase_if(ended, [](Record* record) {
+  const std::lock_guard lock(ended().mutex);
+  if (fresh != nullptr) ended().records.push_back(fresh);
+  std::erase_if(ended().records, [](Record* record) {
     const std::lock_guard held(record->mutex);
     return close_if_over(*record);
   });
 }
 
-// A process that ends in order has done its part, and others may go on without it.
+void leave_one(Record& record) {
+  const std::unique_lock held(record.mutex, std::try_to_lock);
+  if (held.owns_lock()) (void)leaves_in_order(record);
+}
+
+// The process ends in order. Other threads of it may be anywhere.
 void leave_all(int status, void*) {
-  const std::shared_lock lock(all().mutex, std::try_to_lock);
-  if (status != 0 || !lock.owns_lock()) return;
-  for (const auto& [comm, record] : all().records) {
-    if (record->open) record->communicator->slot().devices->queue().leave();
+  if (status != 0) return;
+  if (const std::shared_lock lock(all().mutex, std::try_to_lock); lock.owns_lock()) {
+    for (const auto& [comm, record] : all().records) leave_one(*record);
+  }
+  if (const std::unique_lock lock(ended().mutex, std::try_to_lock); lock.owns_lock()) {
+    for (Record* const record : ended().records) leave_one(*record);
   }
 }
 
@@ -105,7 +126,6 @@ void remove(Comm comm, bool abort) {
   {
     const std::lock_guard lock(record->mutex);
     if (record->open && abort) record->communicator->slot().devices->queue().abort_waits();  // It may have been opened meanwhile.
-    if (record->open && !abort) record->communicator->slot().devices->queue().leave();
     record->open = false;
     record->rendezvous.reset();
   }

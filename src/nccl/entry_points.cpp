@@ -43,9 +43,6 @@ int most_ctas_of(const Config* config, int of_parent) {
 }
 
 Result group_end() { return nccl::group_end(real().ncclGroupEnd); }
-Result group_simulate_end(void* facts) {
-  return nccl::group_end([facts] { return real().ncclGroupSimulateEnd(facts); });
-}
 
 // The rank comes to the rendezvous before NCCL is called, in which it waits for the others.
 std::unique_ptr<Record> come(const Key& key, int most_ranks, int most_ctas) {

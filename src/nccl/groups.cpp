@@ -61,6 +61,17 @@ Result group_end(const std::function<Result()>& end) {
   return made == Result::success ? ended : made;
 }
 
+Result group_simulate_end(void* facts) {
+  Group& mine = group();
+  if (mine.depth == 1) {
+    for (const Call& call : std::exchange(mine.calls, {})) (void)leave(call);
+    for (const Message& message : std::exchange(mine.messages, {})) (void)leave(message);
+    mine.making.clear();
+  }
+  if (mine.depth > 0) --mine.depth;
+  return real().ncclGroupSimulateEnd(facts);
+}
+
 Result make_or_keep(const Call& call) {
   if (group().depth == 0) return make(call);
   group().calls.push_back(call);

@@ -13,6 +13,8 @@ namespace crossrail::nccl {
 Result group_start();
 // `end` is NCCL's function that ends a group.
 Result group_end(const std::function<Result()>& end);
+// NCCL tells how long the group would take, and makes none of its calls. It gets all of them.
+Result group_simulate_end(void* facts);
 // Makes a call, or keeps it for the end of this thread's group.
 Result make_or_keep(const Call& call);
 Result make_or_keep(const Message& message);

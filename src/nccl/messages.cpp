@@ -30,12 +30,6 @@ bool handles(const Record& record, const Message& message) {
   return known && place_of(message.stream).kind != Place::Kind::unknown;
 }
 
-Result leave(const Message& message) {
-  counts().left.fetch_add(1, std::memory_order_relaxed);
-  const auto call = message.way == Message::Way::send ? real().ncclSend : real().ncclRecv;
-  return call(message.address, message.count, message.type, message.peer, message.comm, message.stream);
-}
-
 // These are the messages of one communicator that crossrail handles, without the empty ones.
 struct Lists {
   std::vector<crossrail_message> sends, recvs;
@@ -94,6 +88,12 @@ Result make_all_of(Record* record, std::span<const Message* const> messages) {
 }
 
 }  // namespace
+
+Result leave(const Message& message) {
+  counts().left.fetch_add(1, std::memory_order_relaxed);
+  const auto call = message.way == Message::Way::send ? real().ncclSend : real().ncclRecv;
+  return call(message.address, message.count, message.type, message.peer, message.comm, message.stream);
+}
 
 // Ranks may name the communicators of a group in different orders, and must not wait for each other.
 Result make_messages(std::span<const Message> messages) {

@@ -22,6 +22,8 @@ struct Message {
   Stream stream;
 };
 
+// Gives a message to NCCL.
+Result leave(const Message& message);
 // Makes messages that go on at the same time: one that is in no group, or those of a group that NCCL has still open.
 Result make_messages(std::span<const Message> messages);
 

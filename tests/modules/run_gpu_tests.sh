@@ -107,7 +107,7 @@ for kill in control server both; do
 done
 for kill in server both; do run_mps device_mps_probe_$kill "" $kill probe; done
 if [ -n "${CROSSRAIL_NCCL:-}" ]; then
-  for scenario in all long ahead groups streams split shrink abort killed late off partial many threads ended graphs forks outlives \
+  for scenario in all long operations ahead groups streams split shrink abort killed late off partial many threads ended graphs forks outlives \
       messages messages_ahead messages_mixed messages_abort messages_killed messages_leave messages_graphs; do run_nccl $scenario; done
 fi
 echo "$failures failed"

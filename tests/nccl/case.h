@@ -31,10 +31,12 @@ struct Team {
 
 class Case {
  public:
+  // Memory begins `shift` elements behind a multiple of 16 bytes.
+  int shift = 0;
   Case(Kind kind, int count, bool in_place, std::uint32_t number) : kind_(kind), count_(static_cast<std::size_t>(count)), in_place_(in_place) { renew(number); }
   ~Case() {
-    host_device_free(recv_);
-    host_device_free(send_);
+    host_device_free(recv_ - shift);
+    host_device_free(send_ - shift);
   }
   Case(const Case&) = delete;
   Case& operator=(const Case&) = delete;
@@ -46,9 +48,9 @@ class Case {
   }
   // These are the parts of a call. What is enqueued once may be captured, and then be filled and fetched for every launch, with new data.
   void open(const Team& team) {
-    const std::size_t most = count_ * static_cast<std::size_t>(team.size());
-    send_ = static_cast<std::uint32_t*>(host_device_alloc(most * sizeof *send_, HOST_DEVICE_PLAIN));
-    recv_ = static_cast<std::uint32_t*>(host_device_alloc(most * sizeof *recv_, HOST_DEVICE_PLAIN));
+    const std::size_t most = count_ * static_cast<std::size_t>(team.size()) + static_cast<std::size_t>(shift);
+    send_ = static_cast<std::uint32_t*>(host_device_alloc(most * sizeof *send_, HOST_DEVICE_PLAIN)) + shift;
+    recv_ = static_cast<std::uint32_t*>(host_device_alloc(most * sizeof *recv_, HOST_DEVICE_PLAIN)) + shift;
   }
   void renew(std::uint32_t number) { rounds_.push_back({number, {}, {}, {}}); }
   void fill(const Team& team, void* stream) {
@@ -107,13 +109,23 @@ class Case {
     return static_cast<std::uint32_t>(world_rank) * 1000003u + static_cast<std::uint32_t>(at) * 31u + round.number * 7919u;
   }
 
+  // The elements are 32-bit integers with a sign.
+  static std::uint32_t combined(ncclRedOp_t operation, std::uint32_t one, std::uint32_t other) {
+    const bool less = static_cast<std::int32_t>(one) < static_cast<std::int32_t>(other);
+    switch (operation) {
+      case ncclProd: return one * other;
+      case ncclMax: return less ? other : one;
+      case ncclMin: return less ? one : other;
+      default: return one + other;
+    }
+  }
   std::uint32_t expected(const Round& round, const Team& team, std::size_t at, ncclRedOp_t operation) const {
     if (gathers()) return value(round, team.members[at / count_], at % count_);
     if (kind_ == Kind::broadcast) return value(round, team.members[0], at);
     if (kind_ == Kind::all_to_all) return value(round, team.members[at / count_], own(team) + at % count_);
     const std::size_t element = scatters() ? own(team) + at : at;
-    std::uint32_t sum = 0;
-    for (const int member : team.members) sum += value(round, member, element);
+    std::uint32_t sum = value(round, team.members[0], element);
+    for (std::size_t other = 1; other < team.members.size(); ++other) sum = combined(operation, sum, value(round, team.members[other], element));
     return operation == ncclAvg ? static_cast<std::uint32_t>(static_cast<std::int32_t>(sum) / team.size()) : sum;
   }
 

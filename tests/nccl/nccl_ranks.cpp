@@ -25,7 +25,7 @@ struct Scenario {
   void (*run)(Rank& rank);
 };
 constexpr Scenario kScenarios[] = {
-    {"all", nccl_tests::all_collectives}, {"long", nccl_tests::long_calls}, {"ahead", nccl_tests::run_ahead},     {"groups", nccl_tests::groups},       {"streams", nccl_tests::several_streams},
+    {"all", nccl_tests::all_collectives}, {"long", nccl_tests::long_calls}, {"operations", nccl_tests::operations}, {"ahead", nccl_tests::run_ahead},     {"groups", nccl_tests::groups},       {"streams", nccl_tests::several_streams},
     {"split", nccl_tests::split},         {"shrink", nccl_tests::shrink},       {"abort", nccl_tests::abort_one},     {"killed", nccl_tests::one_is_killed},
     {"late", nccl_tests::one_is_late},    {"off", nccl_tests::nothing_handled}, {"partial", nccl_tests::nothing_handled}, {"names", nccl_tests::names},
     {"many", nccl_tests::many_communicators}, {"forbidden", nccl_tests::one_forbids}, {"threads", nccl_tests::two_ranks_a_process},

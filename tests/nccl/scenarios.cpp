@@ -58,6 +58,27 @@ void long_calls(Rank& rank) {
   end(rank, team);
 }
 
+// All operations, on negative numbers and others, short and long, at addresses of every alignment.
+void operations(Rank& rank) {
+  constexpr std::uint32_t kNegative = 300000;
+  const Team team = world(rank);
+  void* const own = host_device_open_stream();
+  std::uint32_t number = 0;
+  for (const int count : {5, 3001, 80003, 600005}) {
+    for (const ncclRedOp_t operation : {ncclSum, ncclProd, ncclMax, ncclMin, ncclAvg}) {
+      for (const Kind kind : {Kind::all_reduce, Kind::reduce_scatter}) {
+        const bool averages = operation == ncclAvg;
+        Case one(kind, count, number % 2 == 0, (averages ? 0 : kNegative) + number % 7);
+        one.shift = static_cast<int>(number++ % 4);
+        check_call(rank, team, one, own, operation);
+      }
+    }
+  }
+  check(rank, counts().left == 0, "calls left to NCCL", static_cast<long>(counts().left));
+  host_device_close_stream(own);
+  end(rank, team);
+}
+
 // Rank 0 has come back from calls of new sizes and kinds before any other rank makes them.
 void run_ahead(Rank& rank) {
   const Team team = world(rank);

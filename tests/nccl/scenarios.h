@@ -21,6 +21,7 @@ bool use_device(int rank);
 
 void all_collectives(Rank& rank);
 void long_calls(Rank& rank);
+void operations(Rank& rank);
 void run_ahead(Rank& rank);
 void groups(Rank& rank);
 void several_streams(Rank& rank);
