@@ -10,6 +10,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "device_mps.h"
@@ -235,7 +236,9 @@ void run_all(OnStream on_stream, cudaStream_t stream) {
   for (const int count : {7, 16384, 4 << 20}) run_case(on_stream, count, blocking);
   require(cudaStreamDestroy(blocking), "destroy");
   refusals(on_stream, stream);
-  run_ahead(on_stream, stream);
+  const char* const asked = std::getenv("CROSSRAIL_ALLTOALL");
+  const bool maps = asked != nullptr && std::strcmp(asked, "hybrid") == 0;  // Ranks that map each other's buffers wait for each other.
+  if (!maps) run_ahead(on_stream, stream);
   run_case(on_stream, 99, stream);
 }
 
