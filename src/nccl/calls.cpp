@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <vector>
 
 #include "comm/user_buffers.h"
@@ -62,16 +63,16 @@ Buffers buffers_of(const Call& call, const Record& record, std::size_t block_byt
   return {send, recv};
 }
 
-// Returns whether crossrail handles the call, which is the same on all ranks: NCCL, too, wants a call to be captured on all of them or on none. A
-// communicator is not opened in a captured call. The record's mutex is held.
-bool handles(Record& record, const Call& call, const Place& place, Shape& shape) {
-  if (!shape_of(call, shape) || place.kind == Place::Kind::unknown) return false;
-  if (place.kind == Place::Kind::captured && !record.open) return false;
+// Returns why crossrail leaves the call, or nothing if it handles it, which is the same on all ranks: NCCL, too, wants a call to be captured on all of
+// them or on none. A communicator is not opened in a captured call. The record's mutex is held.
+std::optional<Why> why_left(Record& record, const Call& call, const Place& place, Shape& shape) {
+  const bool in_place = call.collective == Collective::alltoall && call.send == call.recv;
+  if (!shape_of(call, shape) || in_place) return Why::kind;
+  if (place.kind == Place::Kind::unknown || (place.kind == Place::Kind::captured && !record.open)) return Why::captured;
   ++record.calls;
   if (!record.open && std::has_single_bit(record.calls)) open(record);
-  if (!record.open) return false;
-  const bool in_place = call.collective == Collective::alltoall && call.send == call.recv;
-  return !in_place && meets_nobody(*record.communicator, shape);
+  if (!record.open) return Why::unopened;
+  return meets_nobody(*record.communicator, shape) ? std::nullopt : std::optional(Why::meets);
 }
 
 // The record's mutex is held.
@@ -105,8 +106,26 @@ Counts& counts() {
   return all;
 }
 
-Result leave(const Call& call) {
-  counts().left.fetch_add(1, std::memory_order_relaxed);
+std::uint64_t Counts::left() const {
+  std::uint64_t sum = 0;
+  for (const std::atomic<std::uint64_t>& some : left_by) sum += some.load(std::memory_order_relaxed);
+  return sum;
+}
+
+const char* text_of(Why why) {
+  constexpr const char* kTexts[kWhys] = {
+      "with a null pointer",
+      "on communicators that crossrail has not opened",
+      "captured in a graph before their communicator was open, or in streams that the driver does not tell about",
+      "without elements, in place, or of a type or an operation that crossrail does not know",
+      "for which ranks would have to meet on the host",
+      "to or from other ranks on communicators whose first messages were NCCL's",
+      "in groups that were only simulated"};
+  return kTexts[static_cast<int>(why)];
+}
+
+Result leave(const Call& call, Why why) {
+  counts().leave(why);
   switch (call.collective) {
     case Collective::allreduce: return real().ncclAllReduce(call.send, call.recv, call.count, call.type, call.operation, call.comm, call.stream);
     case Collective::allgather: return real().ncclAllGather(call.send, call.recv, call.count, call.type, call.comm, call.stream);
@@ -117,14 +136,16 @@ Result leave(const Call& call) {
 
 Result make(const Call& call) {
   Record* const record = find(call.comm);
-  const bool wrong = call.send == nullptr || call.recv == nullptr;  // NCCL says so.
-  if (record != nullptr && !wrong) {
+  if (call.send == nullptr || call.recv == nullptr) return leave(call, Why::wrong);  // NCCL says so.
+  std::optional<Why> why = Why::unopened;
+  if (record != nullptr) {
     const std::lock_guard lock(record->mutex);
     const Place place = place_of(call.stream);
     Shape shape;
-    if (handles(*record, call, place, shape)) return run(*record, call, place, shape);
+    why = why_left(*record, call, place, shape);
+    if (!why.has_value()) return run(*record, call, place, shape);
   }
-  return leave(call);  // NCCL may wait, and another thread may abort the communicator meanwhile.
+  return leave(call, *why);  // NCCL may wait, and another thread may abort the communicator meanwhile.
 }
 
 Result make_all(std::span<Call> calls) {

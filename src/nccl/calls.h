@@ -21,8 +21,13 @@ struct Call {
   Stream stream;
 };
 
+// This is why crossrail leaves a call to NCCL.
+enum class Why { wrong, unopened, captured, kind, meets, message, simulated };
+inline constexpr int kWhys = 7;
+const char* text_of(Why why);
+
 // Gives a call to NCCL.
-Result leave(const Call& call);
+Result leave(const Call& call, Why why);
 // Makes a call that is in no group.
 Result make(const Call& call);
 // Makes the calls of a group that NCCL has still open. All ranks come to the same order of those that crossrail handles, whatever the order in which
@@ -31,7 +36,11 @@ Result make_all(std::span<Call> calls);
 
 // These count the calls of this process.
 struct Counts {
-  std::atomic<std::uint64_t> handled{0}, left{0};
+  std::atomic<std::uint64_t> handled{0};
+  std::atomic<std::uint64_t> left_by[kWhys] = {};
+
+  std::uint64_t left() const;
+  void leave(Why why) { left_by[static_cast<int>(why)].fetch_add(1, std::memory_order_relaxed); }
 };
 Counts& counts();
 

@@ -64,8 +64,8 @@ Result group_end(const std::function<Result()>& end) {
 Result group_simulate_end(void* facts) {
   Group& mine = group();
   if (mine.depth == 1) {
-    for (const Call& call : std::exchange(mine.calls, {})) (void)leave(call);
-    for (const Message& message : std::exchange(mine.messages, {})) (void)leave(message);
+    for (const Call& call : std::exchange(mine.calls, {})) (void)leave(call, Why::simulated);
+    for (const Message& message : std::exchange(mine.messages, {})) (void)leave(message, Why::simulated);
     mine.making.clear();
   }
   if (mine.depth > 0) --mine.depth;

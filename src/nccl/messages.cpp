@@ -83,14 +83,14 @@ Result make_all_of(Record* record, std::span<const Message* const> messages) {
     record->left_messages = record->left_messages || !left.empty();
     result = run(*record, ours);
   }
-  for (const Message* const one : left) result = worse(result, leave(*one));  // NCCL may wait, and another thread may abort the communicator meanwhile.
+  for (const Message* const one : left) result = worse(result, leave(*one, record == nullptr || !record->open ? Why::unopened : Why::message));  // NCCL may wait, and another thread may abort the communicator meanwhile.
   return result;
 }
 
 }  // namespace
 
-Result leave(const Message& message) {
-  counts().left.fetch_add(1, std::memory_order_relaxed);
+Result leave(const Message& message, Why why) {
+  counts().leave(why);
   const auto call = message.way == Message::Way::send ? real().ncclSend : real().ncclRecv;
   return call(message.address, message.count, message.type, message.peer, message.comm, message.stream);
 }

@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "nccl/communicators.h"
+#include "nccl/calls.h"
 
 namespace crossrail::nccl {
 
@@ -23,7 +23,7 @@ struct Message {
 };
 
 // Gives a message to NCCL.
-Result leave(const Message& message);
+Result leave(const Message& message, Why why);
 // Makes messages that go on at the same time: one that is in no group, or those of a group that NCCL has still open.
 Result make_messages(std::span<const Message> messages);
 

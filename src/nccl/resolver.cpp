@@ -47,10 +47,13 @@ void* function_of(const char* name) {
 // It says at the end of the process what has become of its calls.
 struct Report {
   ~Report() {
-    const std::uint64_t handled = counts().handled.load(), left = counts().left.load();
-    if (handled + left > 0) {
-      log_line(LogLevel::plan, "of NCCL's collectives and messages that this process has called, crossrail has handled %llu and left %llu to NCCL",
-               static_cast<unsigned long long>(handled), static_cast<unsigned long long>(left));
+    const std::uint64_t handled = counts().handled.load(), left = counts().left();
+    if (handled + left == 0) return;
+    log_line(LogLevel::plan, "of NCCL's collectives and messages that this process has called, crossrail has handled %llu and left %llu to NCCL",
+             static_cast<unsigned long long>(handled), static_cast<unsigned long long>(left));
+    for (int why = 0; why < kWhys; ++why) {
+      const std::uint64_t some = counts().left_by[why].load();
+      if (some > 0) log_line(LogLevel::plan, "left to NCCL: %llu %s", static_cast<unsigned long long>(some), text_of(static_cast<Why>(why)));
     }
   }
 };
@@ -111,7 +114,7 @@ crossrail_nccl_resolve:
 
 CROSSRAIL_VISIBLE void crossrail_nccl_counts(std::uint64_t* handled, std::uint64_t* left) {
   *handled = crossrail::nccl::counts().handled.load();
-  *left = crossrail::nccl::counts().left.load();
+  *left = crossrail::nccl::counts().left();
 }
 
 // Writes a shim for the NCCL library in `real` to `path`. Returns null, or a sentence that says why it could not.
