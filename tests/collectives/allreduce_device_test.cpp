@@ -120,6 +120,8 @@ TEST_P(EveryReductionOnDevices, takes_all_elements) {
   });
 }
 
+bool fits_in_streams_alone(const char* algorithm) { return std::string(algorithm) == "chunks"; }
+
 // The row of this name makes inexact sums, in device memory of ranks on `nodes`. They must be as if added in the order of the ranks.
 void expect_order_of_ranks(const Nodes& nodes, const virtual_world::WorldOptions& options, const char* algorithm) {
   constexpr std::size_t kCount = 1000;
@@ -134,8 +136,13 @@ void expect_order_of_ranks(const Nodes& nodes, const virtual_world::WorldOptions
     DeviceRow send(shape.block_bytes, 0, HOST_DEVICE_PLAIN), recv(shape.block_bytes, 0, HOST_DEVICE_PLAIN);
     for (std::size_t place = 0; place < kCount; ++place) reinterpret_cast<float*>(send.touch())[place] = number(communicator.topology.rank, place);
     DeviceBuffers buffers({send.data(), recv.data()}, shape.block_bytes);
-    const Outcome outcome = run_collective(communicator, shape, buffers);
-    EXPECT_STREQ(outcome.plan->algorithm, algorithm);
+    if (fits_in_streams_alone(algorithm)) {
+      EXPECT_TRUE(run_on_stream(communicator, shape, buffers, nullptr).ok());
+      host_device_wait(nullptr);
+      EXPECT_TRUE(communicator.slot().control->barrier().ok());
+    } else {
+      EXPECT_STREQ(run_collective(communicator, shape, buffers).plan->algorithm, algorithm);
+    }
     EXPECT_EQ(std::memcmp(recv.touch(), expected.data(), shape.block_bytes), 0) << algorithm;
   });
 }
