@@ -89,6 +89,11 @@ Status gather_packets(Plan& plan, const Buffers& buffers, const PacketForm& form
   return enqueue_packets(plan, buffers.stream, form, {own, buffers.recv, 0, block, block});
 }
 
+Status scatter_packets(Plan& plan, const Buffers& buffers, const PacketForm& form) {
+  const std::size_t block = plan.shape.block_bytes;
+  return enqueue_combined_packets(plan, buffers.stream, form, {buffers.send, buffers.recv, block, 0, block});
+}
+
 Status exchange_packets(Plan& plan, const Buffers& buffers, const PacketForm& form) {
   const std::size_t block = plan.shape.block_bytes, chunk = plan.devices->chunk();
   if (plan.shape.order == Order::stream) return enqueue_packets(plan, buffers.stream, form, {buffers.send, buffers.recv, block, block, block});

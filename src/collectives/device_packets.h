@@ -24,6 +24,10 @@ struct PacketForm {
   }
   // Elements that are combined must be whole in a unit: as many as fit are put into it, or one if it does not divide the unit.
   Fit fit_elements(const Topology& topology, const Shape& shape) const;
+  // This is for a reduce_scatter_block in a stream's order.
+  Fit fit_scattered(const Topology& topology, const Shape& shape) const {
+    return fit_elements(topology, shape).needs(shape.order == Order::stream, kStreamOrder).needs(!shape.in_place, "two buffers, not MPI_IN_PLACE");
+  }
 };
 inline constexpr PacketForm kLL{CROSSRAIL_PACKETS_LL, 16 * 1024, std::size_t{1} << 20, 1 << 20};
 inline constexpr PacketForm kLL128{CROSSRAIL_PACKETS_LL128, std::size_t{4} << 20, std::size_t{8} << 20, CROSSRAIL_MOST_COMBINING};
@@ -46,8 +50,9 @@ struct PacketSides {
 Status enqueue_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides);
 Status enqueue_combined_packets(Plan& plan, void* stream, const PacketForm& form, const PacketSides& sides);
 
-// This runs an allgather in a stream's order.
+// These run an allgather and a reduce_scatter_block in a stream's order.
 Status gather_packets(Plan& plan, const Buffers& buffers, const PacketForm& form);
+Status scatter_packets(Plan& plan, const Buffers& buffers, const PacketForm& form);
 // These run an alltoall and an allreduce, in either order.
 Status exchange_packets(Plan& plan, const Buffers& buffers, const PacketForm& form);
 Status reduce_packets(Plan& plan, const Buffers& buffers, const PacketForm& form);

@@ -8,24 +8,26 @@
 
 namespace crossrail {
 
+namespace {
+
+// Calls go otherwise where there is no such memory.
+Status unless_missing(const Status& opened) { return opened.code == Code::unsupported || opened.code == Code::no_memory ? Status{} : opened; }
+
+}  // namespace
+
 // What messages need comes last, so that they are there only if all else is.
 Status StreamOrder::open(const Longest& longest, WantsMessages messages) {
   CROSSRAIL_TRY(queue_.may_wait_in_streams());
   CROSSRAIL_TRY(buffers_.open(CROSSRAIL_PACKETS_LL, longest.ll));
-  CROSSRAIL_TRY(open_if_possible(CROSSRAIL_PACKETS_LL128, longest.ll128));
-  CROSSRAIL_TRY(open_if_possible(CROSSRAIL_PACKETS_CHUNKS, longest.chunks));
+  if (longest.ll128 > 0) CROSSRAIL_TRY(unless_missing(buffers_.open(CROSSRAIL_PACKETS_LL128, longest.ll128)));
+  if (longest.chunks > 0) CROSSRAIL_TRY(unless_missing(buffers_.open(CROSSRAIL_PACKETS_CHUNKS, longest.chunks)));
   if (!watcher_.joinable()) watcher_ = start_own_thread("crossrail-peers", [this] { watch(stop_.get_token()); });
   Code worst = Code::ok;
   CROSSRAIL_TRY(control_.agree(watcher_.joinable() ? Code::ok : Code::unsupported, worst));
   if (worst != Code::ok) return failed(worst, "no thread to look after the ranks that calls in streams wait for");
-  const Status pairs = messages == WantsMessages::unasked ? Status{} : buffers_.open_messages(messages == WantsMessages::yes);
-  open_ = pairs.ok() || pairs.code == Code::unsupported || pairs.code == Code::no_memory;
-  return open_ ? Status{} : pairs;
-}
-
-Status StreamOrder::open_if_possible(crossrail_packet_form form, std::size_t longest) {
-  const Status opened = longest == 0 ? Status{} : buffers_.open(form, longest);
-  return opened.code == Code::unsupported || opened.code == Code::no_memory ? Status{} : opened;
+  if (messages != WantsMessages::unasked) CROSSRAIL_TRY(unless_missing(buffers_.open_messages(messages == WantsMessages::yes)));
+  open_ = true;
+  return {};
 }
 
 void StreamOrder::stop_watching() {

@@ -56,7 +56,6 @@ class StreamOrder {
   void stop_watching();
 
  private:
-  Status open_if_possible(crossrail_packet_form form, std::size_t longest);
   void watch(const std::stop_token& stop);
 
   DeviceQueue& queue_;

@@ -23,7 +23,7 @@ struct Call {
 
 // This is why crossrail leaves a call to NCCL.
 enum class Why { wrong, unopened, captured, kind, meets, message, simulated };
-inline constexpr int kWhys = 7;
+inline constexpr int kWhys = static_cast<int>(Why::simulated) + 1;
 const char* text_of(Why why);
 
 // Gives a call to NCCL.

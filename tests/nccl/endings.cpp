@@ -35,14 +35,7 @@ void one_is_killed(Rank& rank) {
   if (rank.rank == rank.size - 1) _exit(kKilled);
   Case one(Kind::all_reduce, 100, false, 2);
   (void)one.call(team, nullptr);  // It may be known already.
-  ncclResult_t error = ncclSuccess;
-  for (int looks = 0; looks < 10000 && error == ncclSuccess; ++looks) {
-    check(rank, ncclCommGetAsyncError(team.comm, &error) == ncclSuccess, "ncclCommGetAsyncError");
-    std::this_thread::sleep_for(1ms);
-  }
-  check(rank, error == ncclRemoteError, "nobody says that a rank has ended", error);
-  check(rank, ncclCommAbort(team.comm) == ncclSuccess, "ncclCommAbort");
-  host_device_wait(nullptr);
+  hear_of_the_end(rank, team);
 }
 
 void one_is_late(Rank& rank) {

@@ -230,14 +230,7 @@ void messages_killed(Rank& rank) {
   if (rank.rank == rank.size - 1) _exit(kKilled);
   End end(100, 0);
   (void)receive(end, rank.size - 1, team.comm, nullptr);  // It may be known already.
-  ncclResult_t error = ncclSuccess;
-  for (int looks = 0; looks < 10000 && error == ncclSuccess; ++looks) {
-    check(rank, ncclCommGetAsyncError(team.comm, &error) == ncclSuccess, "ncclCommGetAsyncError");
-    std::this_thread::sleep_for(1ms);
-  }
-  check(rank, error == ncclRemoteError, "nobody says that a rank has ended", error);
-  check(rank, ncclCommAbort(team.comm) == ncclSuccess, "ncclCommAbort");
-  host_device_wait(nullptr);
+  hear_of_the_end(rank, team);
 }
 
 }  // namespace nccl_tests

@@ -68,4 +68,16 @@ inline void one_sum(Rank& rank, const Team& team, std::uint32_t number, void* st
   check_call(rank, team, one, stream);
 }
 
+// A rank has ended. NCCL says so, and the communicator is aborted.
+inline void hear_of_the_end(Rank& rank, const Team& team) {
+  ncclResult_t error = ncclSuccess;
+  for (int looks = 0; looks < 10000 && error == ncclSuccess; ++looks) {
+    check(rank, ncclCommGetAsyncError(team.comm, &error) == ncclSuccess, "ncclCommGetAsyncError");
+    std::this_thread::sleep_for(1ms);
+  }
+  check(rank, error == ncclRemoteError, "nobody says that a rank has ended", error);
+  check(rank, ncclCommAbort(team.comm) == ncclSuccess, "ncclCommAbort");
+  host_device_wait(nullptr);
+}
+
 }  // namespace nccl_tests

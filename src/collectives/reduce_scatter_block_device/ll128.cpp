@@ -8,15 +8,7 @@
 #include "collectives/device_packets.h"
 
 namespace crossrail::reduce_scatter_block_device::ll128 {
-
-Fit fit(const Topology& topology, const Shape& shape) {
-  return kLL128.fit_elements(topology, shape).needs(shape.order == Order::stream, kStreamOrder).needs(!shape.in_place, "two buffers, not MPI_IN_PLACE");
-}
-
+Fit fit(const Topology& topology, const Shape& shape) { return kLL128.fit_scattered(topology, shape); }
 Status plan(Plan& plan) { return plan_combined_packets(plan, kLL128); }
-
-Status run(Plan& plan, const Buffers& buffers) {
-  return enqueue_combined_packets(plan, buffers.stream, kLL128, {buffers.send, buffers.recv, plan.shape.block_bytes, 0, plan.shape.block_bytes});
-}
-
+Status run(Plan& plan, const Buffers& buffers) { return scatter_packets(plan, buffers, kLL128); }
 }  // namespace crossrail::reduce_scatter_block_device::ll128

@@ -77,11 +77,7 @@ inline Result make_timed_event(Event* event) {
   ++device.live_events;
   return kSuccess;
 }
-inline const char* text(Result result) { return result == kSuccess ? nullptr : "it does not work"; }
-
-#define GPU_TRY(call)                                                                     \
-  do {                                                                                    \
-    if (const gpu::Result tried = (call); tried != gpu::kSuccess) return gpu::text(tried); \
-  } while (0)
 
 }  // namespace gpu
+
+#include "../pretended_try.h"

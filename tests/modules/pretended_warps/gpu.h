@@ -23,10 +23,6 @@ class Current {
   Result result() const { return kSuccess; }
 };
 
-inline const char* text(Result result) { return result == kSuccess ? nullptr : "it does not work"; }
-#define GPU_TRY(call)                                                                     \
-  do {                                                                                    \
-    if (const gpu::Result tried = (call); tried != gpu::kSuccess) return gpu::text(tried); \
-  } while (0)
-
 }  // namespace gpu
+
+#include "../pretended_try.h"
