@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/simulated_time.h"
+
 namespace crossrail {
 
 inline constexpr std::size_t kCacheLineBytes = 64;
@@ -40,6 +42,7 @@ inline std::uint64_t hash_bytes(const void* data, std::size_t bytes) {
 
 // This is a memcpy whose common tiny sizes become single moves; large ones go to the C library. Empty blocks may be at null.
 inline void copy_block(void* to, const void* from, std::size_t bytes) {
+  if constexpr (simulated_time::on) return simulated_time::copy(to, from, bytes);
   switch (bytes) {
     case 0: return;
     case 1: std::memcpy(to, from, 1); return;

@@ -25,6 +25,7 @@ template <class Operation, class Type>
 struct Loop {
   using Row = combining::Row<Type>;
   [[gnu::always_inline]] static inline void run(const std::byte* first, const std::byte* second, std::byte* to, std::size_t count) {
+    if (simulated_time::on && !simulated_time::combine(count * Row::kBytes)) return;
 #pragma GCC ivdep
     for (std::size_t one = 0; one < count; ++one) {
       const std::size_t at = one * Row::kBytes;
@@ -160,12 +161,14 @@ Combine version_of(const Reduction& reduction, Vectors vectors) {
 }  // namespace
 
 void copy_in_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if constexpr (simulated_time::on) return simulated_time::copy(to, from, bytes);
   static constexpr Copy kCopies[] = {copy_plain, copy_avx2, copy_avx512};
   static const Copy copy = kCopies[static_cast<std::size_t>(widest())];
   copy(to, from, bytes);
 }
 
 void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if constexpr (simulated_time::on) return simulated_time::copy(to, from, bytes);
 #if defined(__x86_64__)
   // Whole lines are written past the caches, and the ends as usual.
   const auto address = reinterpret_cast<std::uintptr_t>(to);

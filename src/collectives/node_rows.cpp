@@ -37,7 +37,7 @@ class PacketWriter {
   void advance(std::size_t bytes) {
     at_ += bytes;
     if (at_ < Packet::kPayloadBytes) return;
-    packet_->flag.store(flag_, std::memory_order_release);
+    raise_flag(packet_->flag, flag_);
     ++packet_;
     at_ = 0;
   }
@@ -144,7 +144,7 @@ void NodeRows::write_uniform_bulk(Plan& plan, const Buffers& buffers, std::size_
     buffers.sent_to(rank_of_[peer]).take(to, 0, bytes);
     plan.last.staged_bytes += bytes;
   }
-  control.my_lines().staged.word[epoch_ & 1].store(uniform_flag(bytes), std::memory_order_release);
+  raise_flag(control.my_lines().staged.word[epoch_ & 1], uniform_flag(bytes));
 }
 
 // Short blocks lie close together. If other blocks come in chunks, each short one lies in its peer's share of the bulk region.
@@ -169,14 +169,14 @@ void NodeRows::write_slot(Plan& plan, const Buffers& buffers, std::size_t peer, 
     if (block.bytes > first) part.take(control.bulk(epoch_ & 1, control.node_rank()) + slot.place, first, block.bytes - first);
     plan.last.staged_bytes += block.bytes;
   }
-  packet.flag.store(slot_flag(), std::memory_order_release);
+  raise_flag(packet.flag, slot_flag());
 }
 
 // Receivers that do not find what they expect read it.
 void NodeRows::say_form(ControlBlock& control, const Row& row) {
   SeldomRead::RowForm& form = control.my_lines().seldom.row;
   form.bytes[epoch_ & 1].store(row.uniform ? row.bytes : kUnequal, std::memory_order_relaxed);
-  form.flag[epoch_ & 1].store(flag_, std::memory_order_release);
+  raise_flag(form.flag[epoch_ & 1], flag_);
 }
 
 Status NodeRows::publish(Plan& plan, const Buffers& buffers) {

@@ -104,7 +104,7 @@ Status NodeStreams::fetch(Links& links, int peer, const Part& part, std::uint64_
   const Status read = read_part(links, control_->rank_of(peer), part, address);
   if (read.ok() || read.code == Code::peer_lost || part.bytes == 0) return read;
   receive(peer, part);
-  lines_of(peer, control_->node_rank()).taken.store(kAsked, std::memory_order_release);
+  raise_flag(lines_of(peer, control_->node_rank()).taken, kAsked);
   return {};
 }
 
@@ -146,7 +146,7 @@ bool NodeStreams::push(Plan& plan, int peer) {
     const std::size_t bytes = length(way, way.moved);
     way.part.take(chunk(control_->node_rank(), peer, way.moved), way.moved * chunk_bytes_, bytes);
     plan.last.staged_bytes += bytes;
-    lines_of(control_->node_rank(), peer).put.store(way.moved + 1, std::memory_order_release);
+    raise_flag(lines_of(control_->node_rank(), peer).put, way.moved + 1);
   }
   return way.moved > begin;
 }
@@ -156,7 +156,7 @@ bool NodeStreams::pull(int peer) {
   const std::uint64_t end = can_receive(peer), begin = way.moved;
   for (; way.moved < end; ++way.moved) {
     way.part.put(chunk(peer, control_->node_rank(), way.moved), way.moved * chunk_bytes_, length(way, way.moved));
-    lines_of(peer, control_->node_rank()).taken.store(way.moved + 1, std::memory_order_release);
+    raise_flag(lines_of(peer, control_->node_rank()).taken, way.moved + 1);
   }
   return way.moved > begin;
 }

@@ -12,12 +12,12 @@ inline void write_packets(Packet* packet, std::uint64_t flag, const std::byte* f
   constexpr std::size_t kAhead = 8;
   for (; bytes >= Packet::kPayloadBytes; bytes -= Packet::kPayloadBytes, from += Packet::kPayloadBytes, ++packet) {
     __builtin_prefetch(packet + kAhead, 1);
-    std::memcpy(packet->payload, from, Packet::kPayloadBytes);
-    packet->flag.store(flag, std::memory_order_release);
+    copy_block(packet->payload, from, Packet::kPayloadBytes);
+    raise_flag(packet->flag, flag);
   }
   if (bytes == 0) return;
-  std::memcpy(packet->payload, from, bytes);
-  packet->flag.store(flag, std::memory_order_release);
+  copy_block(packet->payload, from, bytes);
+  raise_flag(packet->flag, flag);
 }
 
 // A Stretch is a part of the stream of packets that `peer` writes, from `first` on.
@@ -48,7 +48,7 @@ struct Stretch {
 inline void write_packets(Packet* packet, std::uint64_t flag, const Part& from) {
   for (std::size_t at = 0; at < from.bytes; at += Packet::kPayloadBytes, ++packet) {
     from.take(packet->payload, at, std::min(Packet::kPayloadBytes, from.bytes - at));
-    packet->flag.store(flag, std::memory_order_release);
+    raise_flag(packet->flag, flag);
   }
 }
 inline Status read_packets(ControlBlock& control, std::uint64_t flag, Stretch from, const Part& to) {

@@ -24,7 +24,7 @@ void RootedNode::put(Plan& plan, const Chunk& chunk, int region, const std::byte
   plan.last.staged_bytes += chunk.bytes;
   if (plan.packets) return write_packets(packets, chunk.flag, from, chunk.bytes);
   copy_in_cache(plan.control->bulk(chunk.half(), region), from, chunk.bytes);
-  packets->flag.store(chunk.flag, std::memory_order_release);
+  raise_flag(packets->flag, chunk.flag);
 }
 
 Status RootedNode::take(Plan& plan, const Chunk& chunk, const Source& source, std::byte* to) {

@@ -92,7 +92,7 @@ class ControlBlock {
   void take_back() { say_left(left_ - (left_ > 0 ? 1 : 0)); }
 
   std::uint64_t next_epoch() {
-    my_lines().entered.flag.store(++epoch_ << kHashBits, std::memory_order_release);
+    raise_flag(my_lines().entered.flag, ++epoch_ << kHashBits);
     return epoch_;
   }
   // Only tests call it, on all ranks between two calls: the block continues as if there had been so many more epochs.
@@ -139,6 +139,10 @@ class ControlBlock {
   static constexpr std::int64_t kSpinNs = 50'000;
   template <class Ready>
   Status await(int peer, Ready ready, std::int64_t spin_ns = kSpinNs) {
+    if constexpr (simulated_time::on) {
+      simulated_time::await(rank_of(peer), [](void* condition) { return static_cast<bool>((*static_cast<Ready*>(condition))()); }, &ready);
+      return {};
+    }
     if (fiber_ != nullptr) return await_suspended(peer, ready);
     for (int spin = 0; spin <= first_spins_; ++spin) {
       if (ready()) return {};
@@ -223,7 +227,7 @@ class ControlBlock {
   trace::Number trace_wait(int peer) const;
   static void relax();
   static std::int64_t now_ns();
-  void post(SequenceCounter& mine, std::uint64_t epoch) { mine.flag.store(flag(epoch), std::memory_order_release); }
+  void post(SequenceCounter& mine, std::uint64_t epoch) { raise_flag(mine.flag, flag(epoch)); }
   Status wait(int peer, const SequenceCounter& its, std::uint64_t epoch) {
     const std::uint64_t wanted = flag(epoch);
     return await(peer, [&] {

@@ -224,7 +224,7 @@ Status ControlBlock::diagnose(int peer, Waited& waited) {
 Status ControlBlock::agree_on_largest(std::uint32_t mine, std::uint32_t& largest) {
   constexpr int kValueBits = 32;
   const std::uint32_t round = static_cast<std::uint32_t>(++agreement_);
-  my_lines().seldom.agreed[round & 1].store(std::uint64_t{round} << kValueBits | mine, std::memory_order_release);
+  raise_flag(my_lines().seldom.agreed[round & 1], std::uint64_t{round} << kValueBits | mine);
   largest = mine;
   for (int step = 1; step < node_size(); ++step) {
     const int peer = (node_rank() + step) % node_size();

@@ -6,11 +6,18 @@
 #include <cstdint>
 
 #include "base/bytes.h"
+#include "base/simulated_time.h"
 
 namespace crossrail {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 using Word = std::atomic<std::uint64_t>;
+
+// Raises a flag that other ranks wait for.
+inline void raise_flag(Word& word, std::uint64_t flag) {
+  simulated_time::store();
+  word.store(flag, std::memory_order_release);
+}
 
 // A rank publishes it when it begins a call. Its owner writes it, and peers that have
 // waited too long read it to find out why. There are two, by parity of the call.

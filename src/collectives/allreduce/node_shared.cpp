@@ -38,7 +38,7 @@ void write_packets(Packet* packet, std::uint64_t flag, const Elements& elements,
   const std::size_t most = packet_elements(by);
   for (std::size_t first = 0; first < elements.count; first += most, ++packet) {
     copy_block(packet->payload, elements.send + first * by.element_bytes, std::min(most, elements.count - first) * by.element_bytes);
-    packet->flag.store(flag, std::memory_order_release);
+    raise_flag(packet->flag, flag);
   }
 }
 
@@ -121,7 +121,7 @@ class PacketRows {
   template <class RankOf>
   Status combine_into(Packet& packet, const Column& column, const RankOf& rank_of) {
     CROSSRAIL_TRY(combine(column, rank_of, packet.payload));
-    packet.flag.store(flag_, std::memory_order_release);
+    raise_flag(packet.flag, flag_);
     return {};
   }
 

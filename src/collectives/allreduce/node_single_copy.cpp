@@ -47,7 +47,7 @@ class ReadPart {
     offer();
     const Status read = reduce();
     if (!read.ok() && read.code != Code::system) return read;
-    control_.my_lines().finished.word[half_].store(read.ok() ? flag_ : refused_flag(), std::memory_order_release);
+    raise_flag(control_.my_lines().finished.word[half_], read.ok() ? flag_ : refused_flag());
     CROSSRAIL_TRY(collect());
     // All ranks have read this rank's elements or will never read them.
     control_.seen_all(epoch);
@@ -63,7 +63,7 @@ class ReadPart {
     const Status exported = plan_.links->export_range(elements_.send, elements_.count * by_.element_bytes, address);
     ExportedRange& mine = control_.my_lines().exported[half_];
     mine.address.store(exported.ok() ? address : kNowhere, std::memory_order_relaxed);
-    mine.flag.store(flag_, std::memory_order_release);
+    raise_flag(mine.flag, flag_);
   }
 
   // In place, a rank may overwrite what it has combined, because no other rank reads that share.

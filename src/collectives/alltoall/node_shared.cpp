@@ -56,7 +56,7 @@ Status run_packets(Plan& plan, const Buffers& buffers) {
   CROSSRAIL_TRY(control.wait_until_reusable(epoch));
   Packet* const mine = control.packets(half, rank, stride);
   plan.last.staged_bytes += block * size;
-  if (block == 0) mine->flag.store(flag, std::memory_order_release);
+  if (block == 0) raise_flag(mine->flag, flag);
   if (buffers.send_gaps != nullptr || buffers.recv_gaps != nullptr) return run_packets_with_gaps(plan, buffers, {mine, flag, epoch});
   write_packets(mine, flag, buffers.send, block * size);
   if (!plan.shape.in_place) copy_block(buffers.recv + rank * block, buffers.send + rank * block, block);
@@ -90,7 +90,7 @@ Status run_chunk(Plan& plan, const Buffers& buffers, std::size_t from, std::size
     if (peer != rank) buffers.sent(peer * block + from, bytes).take(region + peer * bytes, 0, bytes);
   }
   plan.last.staged_bytes += static_cast<std::size_t>(size - 1) * bytes;
-  control.my_lines().staged.word[half].store(flag, std::memory_order_release);
+  raise_flag(control.my_lines().staged.word[half], flag);
   if (!plan.shape.in_place) copy_part(buffers.received(rank * block + from, bytes), buffers.sent(rank * block + from, bytes));
   for (int step = 1; step < size; ++step) {
     const int peer = (rank + step) % size;

@@ -57,7 +57,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   CROSSRAIL_TRY(offer(plan, buffers, streams, offered));
   ExportedRange& mine = control.my_lines().exported[epoch & 1];
   mine.address.store(offered, std::memory_order_relaxed);
-  mine.flag.store(flag, std::memory_order_release);
+  raise_flag(mine.flag, flag);
   for (int step = 1; step < size; ++step) {
     const int peer = (rank + step) % size;
     const ExportedRange& offer = control.lines(peer).exported[epoch & 1];
@@ -72,7 +72,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   }
   copy_own_block(plan, buffers);
   CROSSRAIL_TRY(streams.finish(plan));
-  control.my_lines().finished.word[epoch & 1].store(flag, std::memory_order_release);
+  raise_flag(control.my_lines().finished.word[epoch & 1], flag);
   const auto has_read = [&](int peer) { return control.lines(peer).finished.word[epoch & 1].load(std::memory_order_acquire) == flag; };
   CROSSRAIL_TRY(streams.serve(plan, has_read));
   for (int step = 1; step < size; ++step) {

@@ -52,7 +52,7 @@ Status run_root(Plan& plan, const Buffers& buffers, std::uint64_t epoch) {
   ControlBlock& control = *plan.control;
   ExportedRange& mine = control.my_lines().exported[epoch & 1];
   mine.address.store(reinterpret_cast<std::uint64_t>(buffers.recv), std::memory_order_relaxed);
-  mine.flag.store(control.flag(epoch), std::memory_order_release);
+  raise_flag(mine.flag, control.flag(epoch));
   copy_own(plan, buffers);
   const Status collected = collect(plan, buffers, epoch);
   if (!collected.ok()) withdraw_offer(plan, epoch);
@@ -96,7 +96,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   bool written = false;
   const Status status = write_block(plan, buffers, epoch, written);
   if (status.ok() && !written) streams.send(plan, plan.shape.root, {const_cast<std::byte*>(buffers.send), nullptr, 0, plan.shape.block_bytes});
-  said_by(control, plan.group.index(), epoch).store(!status.ok() ? 0 : written ? control.flag(epoch) : control.flag(epoch) ^ kStreamed, std::memory_order_release);
+  raise_flag(said_by(control, plan.group.index(), epoch), !status.ok() ? 0 : written ? control.flag(epoch) : control.flag(epoch) ^ kStreamed);
   return status.ok() ? streams.finish(plan) : status;
 }
 

@@ -57,7 +57,7 @@ inline Status plan_staged(Plan& plan, bool room) {
 inline Packet* write_block(Packet* packet, std::uint64_t flag, const Part& block, std::size_t most) {
   for (std::size_t at = 0; at < block.bytes; at += most, ++packet) {
     copy_block(packet->payload, block.base + at, std::min(most, block.bytes - at));
-    packet->flag.store(flag, std::memory_order_release);
+    raise_flag(packet->flag, flag);
   }
   return packet;
 }

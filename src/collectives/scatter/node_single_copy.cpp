@@ -26,7 +26,7 @@ Status run_root(Plan& plan, const Buffers& buffers, std::uint64_t epoch) {
   }
   ExportedRange& mine = control.my_lines().exported[epoch & 1];
   mine.address.store(offered, std::memory_order_relaxed);
-  mine.flag.store(flag, std::memory_order_release);
+  raise_flag(mine.flag, flag);
   copy_own(plan, buffers);
   const auto has_read = [&](int peer) { return control.lines(peer).finished.word[epoch & 1].load(std::memory_order_acquire) == flag; };
   CROSSRAIL_TRY(streams.serve(plan, has_read));
@@ -58,7 +58,7 @@ Status run(Plan& plan, const Buffers& buffers) {
   const std::uint64_t row = offer.address.load(std::memory_order_relaxed);
   CROSSRAIL_TRY(streams.fetch(*plan.links, root, {buffers.recv, nullptr, 0, block}, row + static_cast<std::uint64_t>(plan.group.index()) * block));
   CROSSRAIL_TRY(streams.finish(plan));
-  control.my_lines().finished.word[epoch & 1].store(flag, std::memory_order_release);
+  raise_flag(control.my_lines().finished.word[epoch & 1], flag);
   return {};
 }
 
