@@ -132,7 +132,7 @@ void check(Input& input) {
     if (name != "auto" && find_algorithm(job.collective, name) == nullptr) input.wrong = "there is no algorithm '" + name + "' of " + name_of(job.collective);
   }
   const auto is_odd = [](std::size_t bytes) { return bytes % sizeof(std::int32_t) != 0; };
-  if (row_of(job.collective).reduces && std::any_of(job.sizes.begin(), job.sizes.end(), is_odd)) input.wrong = "the elements have 4 bytes, so sizes must be multiples of that";
+  if (input.wrong.empty() && row_of(job.collective).reduces && std::any_of(job.sizes.begin(), job.sizes.end(), is_odd)) input.wrong = "the elements have 4 bytes, so sizes must be multiples of that";
 }
 
 Input read_input() {

@@ -13,43 +13,47 @@ std::string Scheduler::run(const std::function<void(int)>& body) {
   failure_.clear();
   turns_ = {};
   unfinished_ = static_cast<int>(ranks_.size());
-  struct Job {
-    const std::function<void(int)>& body;
-    int rank;
-  };
   std::vector<Job> jobs;
   for (int rank = 0; rank < unfinished_; ++rank) jobs.push_back({body, rank});
   for (Job& job : jobs) {
-    Rank& one = ranks_[job.rank];
-    if (one.fiber == nullptr) one.fiber = std::make_unique<Fiber>();
-    if (!one.fiber->usable()) return "there is no memory for the stacks of so many ranks";
-    one.state = State::queued;
-    ++at_work_[one.node];
-    current_ = job.rank;
-    // The job begins by waiting for its turn.
-    one.fiber->start([](void* argument) {
-      Job& its = *static_cast<Job*>(argument);
-      its.body(its.rank);
-    }, &job);
-    end_turn(job.rank);
+    if (!begin(job)) return "there is no memory for the stacks of so many ranks";
   }
   while (unfinished_ > 0 && failure_.empty()) {
-    if (turns_.empty()) {
-      if (!wake_any()) return stuck();
-      continue;
-    }
-    const Turn turn = turns_.top();
-    turns_.pop();
-    if (turn.event != nullptr) {
-      turn.event->happen(turn.at);
-    } else {
-      current_ = turn.rank;
-      ++switches_;
-      (void)ranks_[turn.rank].fiber->resume();
-      end_turn(turn.rank);
+    if (!turns_.empty()) {
+      next_turn();
+    } else if (!wake_any()) {
+      return stuck();
     }
   }
   return failure_;
+}
+
+bool Scheduler::begin(Job& job) {
+  Rank& rank = ranks_[job.rank];
+  if (rank.fiber == nullptr) rank.fiber = std::make_unique<Fiber>();
+  if (!rank.fiber->usable()) return false;
+  rank.state = State::queued;
+  ++at_work_[rank.node];
+  current_ = job.rank;
+  rank.fiber->start([](void* argument) {
+    const Job& its = *static_cast<Job*>(argument);
+    its.body(its.rank);
+  }, &job);
+  end_turn(job.rank);
+  return true;
+}
+
+void Scheduler::next_turn() {
+  const Turn turn = turns_.top();
+  turns_.pop();
+  if (turn.event != nullptr) {
+    turn.event->happen(turn.at);
+    return;
+  }
+  current_ = turn.rank;
+  ++switches_;
+  (void)ranks_[turn.rank].fiber->resume();
+  end_turn(turn.rank);
 }
 
 // A rank has given its turn away, or has returned.

@@ -84,6 +84,12 @@ class Scheduler {
     Event* event;
     bool operator<(const Turn& other) const { return at != other.at ? at > other.at : order > other.order; }
   };
+  struct Job {
+    const std::function<void(int)>& body;
+    int rank;
+  };
+  bool begin(Job& job);
+  void next_turn();
   void push(Time at, int rank, Event* event) { turns_.push({at, order_++, rank, event}); }
   void end_turn(int rank);
   void suspend(State state);

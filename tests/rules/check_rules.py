@@ -6,7 +6,7 @@ from pathlib import Path
 from rules import RULES, catalogues, declared_parameters
 from source import CPP
 
-FOLDERS = ("src", "modules", "include", "virtual_world", "python", "tests", "bench", "examples")
+FOLDERS = ("src", "modules", "include", "virtual_world", "simulated_world", "python", "tests", "bench", "examples")
 
 
 def read_all(root):
