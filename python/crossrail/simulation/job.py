@@ -6,7 +6,7 @@ each cell, and the result says which one it was.
 
 import datetime
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from crossrail.bench.run import commit
@@ -96,8 +96,7 @@ def with_time_left(request: Request, until: Optional[float]) -> Optional[Request
     if until is None:
         return request
     left = until - time.monotonic()
-    options = type(request.options)(**{**vars(request.options), "seconds": left})
-    return type(request)(**{**vars(request), "options": options}) if left > 0 else None
+    return replace(request, options=replace(request.options, seconds=left)) if left > 0 else None
 
 
 def simulate(request: Request, hear: Hear = lambda done, words: None) -> Result:

@@ -87,7 +87,8 @@ class Simulation:
         """Returns a sentence about a run that failed: the program's own, or how it ended."""
         sentences = [printable(line) for line in self.said.splitlines() if line.strip()]
         last = sentences[-1].removeprefix("crossrail_simulate: ") if sentences else ""
-        return last if code in (WRONG_DATA, REFUSED) and last else f"{ending(code)[:-1]}{f': {last}' if last else ''}."
+        sentence = last if code in (WRONG_DATA, REFUSED) and last else f"{ending(code)[:-1]}{f': {last}' if last else ''}"
+        return f"{sentence.rstrip('.')}."
 
 
 def end(process: subprocess.Popen) -> None:
