@@ -6,6 +6,7 @@
     machine    what this machine is, and what works on it
     cluster    hosts that live on this machine
     bench      requests, running bench programs, measurements
+    simulation machines as files, and ranks that are simulated
     report     tables, charts, pages
     tuning     measuring in rounds, deciding, tables for CROSSRAIL_TUNING
     cli        the commands, one file each, on Typer; no command imports another one

@@ -53,7 +53,7 @@ def bench_folders() -> List[Path]:
 
 
 def data_folder() -> Optional[Path]:
-    """What holds examples/ and tuning/: the source tree, share/crossrail when installed, or None."""
+    """What holds examples/, machines/ and tuning/: the source tree, share/crossrail when installed, or None."""
     return source_tree() or installed_folder("DATA")
 
 
@@ -104,6 +104,16 @@ def bench_program(collective: str, flavour: str) -> Path:
     found = first_file(bench_folders(), name)
     if not found:
         raise CliError(f"The bench program {name} is not in {bench_folders()[0]}: {how_to_get(f'with an MPI of the flavour {flavour} at hand')}.")
+    return found
+
+
+def simulation_program() -> Path:
+    """The program that simulates ranks; raises CliError when it is not built."""
+    name = "crossrail_simulate"
+    folders = [*bench_folders(), *(folder / below for folder in library_folders() for below in ("virtual_world", "."))]
+    found = first_file(folders, name)
+    if not found:
+        raise CliError(f"The program {name} is not in {bench_folders()[0]}: {how_to_get('first' if source_tree() else 'with its programs')}.")
     return found
 
 

@@ -69,3 +69,15 @@ def parse_numbers(text: str, example: str = "0,0,1,1") -> List[int]:
         return [int(word) for word in text.split(",")]
     except ValueError:
         raise CliError(f"'{text}' is not a list of numbers; write for example {example}.") from None
+
+
+def parse_ranges(text: str) -> List[int]:
+    """'8-64' -> [8, 16, 32, 64]: from a size to another one, each twice the one before; '1,8-32,1K' is a list of such. Raises CliError for anything else."""
+    sizes: List[int] = []
+    for word in text.split(","):
+        low, dash, high = word.partition("-")
+        first, last = parse_size(low), parse_size(high if dash else low)
+        if not 1 <= first <= last:
+            raise CliError(f"'{word.strip()}' has no sizes: sizes begin at 1 byte, and the first is not more than the last.")
+        sizes += [first << step for step in range(64) if first << step <= last]
+    return sorted(set(sizes))

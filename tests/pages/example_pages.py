@@ -11,6 +11,7 @@ from crossrail.report.call_reports import add_up
 from crossrail.report.calls_page import render_calls
 from crossrail.report.page import render_page
 from crossrail.report.replay_tables import replay_html
+from crossrail.report.simulation_page import render_simulation
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["native", "auto", "pairwise", "linear", "bruck radix=8", "node_leaders", "leader_pipelined leaders=3 packet=65536", "matrix_block", "scatter_destination",
@@ -114,6 +115,20 @@ def demo():
     return render_page("crossrail: the demo", introduction(subject, rows, "All 7 results agree to the last printed digit, in 6 runs.") + replay_html(replayed()), [])
 
 
+def simulation():
+    """Three algorithms on three numbers of nodes, in two cases of a machine; one of them does not fit at large sizes."""
+    names, sizes, counts, cases = ["bruck", "leader_pipelined leaders=1", "auto"], [8 << step for step in range(8)], [2, 16, 128], ["favourable", "unfavourable"]
+    cells = [(nodes, case, name, size) for nodes in counts for case in cases for size in sizes for name in names if name != "bruck" or size < 512]
+    results = [{"nodes": nodes, "case": case, "transport": "ud", "transports": {"rc": 9e9, "ud": 1, "dc": None}, "algorithm": name, "chosen": "leader_pipelined", "bytes": size,
+                "time_us": (1 + names.index(name)) * nodes * (5 + size / 20) * (1.4 if case == "unfavourable" else 1), "first_us": 1e4, "checked": size < 65, "sends": 127,
+                "queue_pairs": 398272, "sent_bytes": 1 << 30, "staged_bytes": 1 << 30, "node_bytes": 1 << 28, "missed": nodes * 1000, "rank_bytes": 1 << 20}
+               for nodes, case, name, size in cells]
+    missing = [{"nodes": 128, "case": case, "algorithm": "bruck", "bytes": size, "error": "it needs more node memory than there is"} for case in cases for size in (512, 1024)]
+    return {"collective": "alltoall", "date": "2026-11-24", "commit": "abc", "machine": {"name": "A cluster", "about": "It is made up.", "file": "a.toml", "values": {
+        "memory.copy": [10, 10], "adapters.cached": [256, 5000]}}, "transport": "best", "cases": cases, "nodes": counts, "ranks_per_node": 56, "algorithms": names, "sizes": sizes,
+            "check_up_to": 64, "calls": 2, "placement": "random 1", "results": results, "missing": missing, "stopped": True}
+
+
 def write_pages(folder):
     """Writes all pages into a folder. Returns the paths."""
     pages = {
@@ -126,6 +141,7 @@ def write_pages(folder):
         "many": render_page("Twenty contenders, one size, wrong data", "", [twenty(), measurement([result(name, 1024, 3.0 + at, wrong=at % 2) for at, name in enumerate(NAMES)])]),
         "parts": render_page("Nonblocking", "", [in_parts()]),
         "demo": demo(),
+        "simulation": render_simulation(simulation()),
         "calls": render_calls(add_up([process(0, "node_shared"), process(1, "node_single_copy")])),
     }
     for name, page in pages.items():

@@ -6,7 +6,7 @@ from pathlib import Path
 import crossrail
 
 ROOT = Path(crossrail.__file__).parent
-ORDER = ["", "machine", "cluster", "bench", "report", "tuning", "cli"]
+ORDER = ["", "machine", "cluster", "bench", "simulation", "report", "tuning", "cli"]
 ABOVE_ALL = {"__main__.py": "cli", "demonstration.py": "report"}  # They put packages together.
 
 

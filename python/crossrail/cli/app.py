@@ -46,10 +46,10 @@ def start(
 
 def register() -> None:
     """Imports the command files, each of which adds its commands to `app`, once: the parser is made of all that have been added."""
-    from crossrail.cli import bench, cluster, demo, doctor, information, performance, replay, report, run, timeline, trace, tune
+    from crossrail.cli import bench, cluster, demo, doctor, information, performance, replay, report, run, simulate, timeline, trace, tune
 
     if not app.registered_commands:
-        for module in (run, replay, report, trace, timeline, cluster, information, bench, tune, doctor, demo, performance):
+        for module in (run, replay, report, trace, timeline, cluster, information, bench, tune, simulate, doctor, demo, performance):
             module.register(app)
     if COMPLETION in os.environ:
         completion_init()

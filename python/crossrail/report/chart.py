@@ -12,12 +12,21 @@ BAND_REACH = 100.0  # bands stretch the axis by this factor beyond the medians a
 
 @dataclass
 class Series:
-    """A line: its name, the number of its style, points (bytes > 0, value > 0), and the band around it as (bytes, low, high)."""
+    """A line: its name, the number of its style, points (bytes > 0, value > 0), and the band around it as (bytes, low, high).
+
+    `seen`: the band is always drawn, not only under the pointer, as those of crossrail and native MPI are.
+    """
 
     name: str
     colour: int
     points: List[Tuple[float, float]]
     band: List[Tuple[float, float, float]] = field(default_factory=list)
+    seen: bool = False
+
+    @property
+    def band_seen(self) -> bool:
+        """Whether its band is always drawn."""
+        return self.seen or self.colour < 2
 
 
 @dataclass
@@ -111,11 +120,11 @@ def value_ticks(low: float, high: float) -> Tuple[List[float], List[float]]:
 
 
 def value_range(chart: Chart) -> Tuple[float, float]:
-    """What the axis of values must cover: the medians, and of the bands of crossrail and native MPI what lies near them."""
+    """What the axis of values must cover: the medians, and of the bands that are always drawn what lies near them."""
     values = [value for series in chart.series for _, value in series.points]
     values += [chart.reference] if chart.reference else []
     low, high = min(values), max(values)
-    bands = [series.band for series in chart.series if series.colour < 2]
+    bands = [series.band for series in chart.series if series.band_seen]
     lows = [below for band in bands for _, below, _ in band if below > 0]
     highs = [above for band in bands for _, _, above in band]
     return max(min([low, *lows]), low / BAND_REACH), min(max([high, *highs]), high * BAND_REACH)

@@ -45,7 +45,7 @@ def band(series: Series, along: Scale, height: Scale) -> str:
     lows, highs = ([(along.place(one[0]), height.place(max(one[edge], least))) for one in series.band] for edge in (1, 2))
     top, bottom = height.end, height.start
     outline = within(highs, top, bottom) + within(lows, top, bottom)[::-1]
-    kind = f'c{colour_number(series.colour)}{"" if series.colour < 2 else " asked"}'
+    kind = f'c{colour_number(series.colour)}{"" if series.band_seen else " asked"}'
     drawn = f'<polygon class="band {kind}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in outline)}"/>'
     cuts = "".join(arrow(x, top, 1) for x, y in highs if y < top - 0.05) + "".join(arrow(x, bottom, -1) for x, y in lows if y > bottom + 0.05)
     return drawn + (f'<path class="point cut {kind}" d="{cuts}"/>' if cuts else "")

@@ -98,7 +98,7 @@ def notes(chart: Chart) -> str:
     """What the dashed line and the bands are, and what a pointer does."""
     said = ["Above the dashed line: faster."] if chart.reference else []
     if any(len(series.band) > 1 for series in chart.series):
-        said.append(chart.bands + (" Those of other contenders show up under the pointer." if any(series.colour > 1 and series.band for series in chart.series) else ""))
+        said.append(chart.bands + (" Those of other contenders show up under the pointer." if any(series.band and not series.band_seen for series in chart.series) else ""))
         said += [CUT] if is_cut(chart, up(chart, narrow_frame())[0]) else []
     return " ".join([*said, "A click on a name hides its line."])
 

@@ -36,6 +36,7 @@ class Crossrail(CMakePackage):
     depends_on("python@3.9:", type=("build", "run"))
     depends_on("py-typer@0.7:", type=("build", "run"))
     depends_on("py-rich@12:", type=("build", "run"))
+    depends_on("py-tomli@1.1:", type="run", when="^python@:3.10")
     depends_on("mpi")
     depends_on("hwloc@2:")
     depends_on("boost+context", type="build")
