@@ -12,6 +12,7 @@ foreach(module crossrail_cuda crossrail_hip)
     list(APPEND modules ${module})
   endif()
 endforeach()
+install(TARGETS crossrail_simulate RUNTIME DESTINATION ${CROSSRAIL_BENCH_DIR})
 install(TARGETS ${modules} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 # This builds all that is installed, without the tests, as `make` does.

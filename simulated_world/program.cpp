@@ -74,6 +74,22 @@ void take_late(Input& input, const std::string& text) {
   input.job.late = Machine::time(microseconds * 1000);
 }
 
+// Takes "NAME UP_TO ALGORITHM", where UP_TO may be '*'. Lines of one name, one after the other, are one contender.
+void take_choice(Input& input, const std::string& text) {
+  std::istringstream words(text);
+  std::string name, up_to, algorithm;
+  double most = 0;
+  words >> name >> up_to >> std::ws;
+  std::getline(words, algorithm);
+  if (algorithm.empty() || (up_to != "*" && (!parse_number(up_to, most) || most < 0))) {
+    input.wrong = "choice '" + text + "' is no name, size and algorithm";
+    return;
+  }
+  std::vector<Contender>& contenders = input.job.contenders;
+  if (contenders.empty() || contenders.back().name != name) contenders.push_back({name, {}});
+  contenders.back().choices.push_back({up_to == "*" ? SIZE_MAX : static_cast<std::size_t>(most), algorithm});
+}
+
 void take(Input& input, const std::string& key, const std::string& value) {
   constexpr std::string_view kMachine = "machine.";
   double number = 0;
@@ -86,8 +102,9 @@ void take(Input& input, const std::string& key, const std::string& value) {
   if (key == "setting") return take_setting(input, value);
   if (key == "tuning") return take_tuning(input, value);
   if (key == "late") return take_late(input, value);
+  if (key == "choice") return take_choice(input, value);
   if (key == "algorithm") {
-    input.job.algorithms.push_back(value);
+    input.job.contenders.push_back({value, {{SIZE_MAX, value}}});
   } else if (key == "placement") {
     input.placement = value;
   } else if (!key.starts_with(kMachine)) {
@@ -115,10 +132,18 @@ void place(Input& input) {
   }
 }
 
+std::vector<std::string> algorithms_of(const Job& job) {
+  std::vector<std::string> algorithms;
+  for (const Contender& contender : job.contenders) {
+    for (const Contender::Choice& choice : contender.choices) algorithms.push_back(choice.algorithm);
+  }
+  return algorithms;
+}
+
 void check(Input& input) {
   const Job& job = input.job;
   if (!input.wrong.empty()) return;
-  if (input.nodes == 0 || input.ranks_per_node == 0 || job.algorithms.empty() || job.sizes.empty()) {
+  if (input.nodes == 0 || input.ranks_per_node == 0 || job.contenders.empty() || job.sizes.empty()) {
     input.wrong = "nodes, ranks_per_node, algorithm and bytes are needed";
   } else if (input.nodes * input.ranks_per_node > kMostRanks) {
     input.wrong = "more than " + std::to_string(kMostRanks) + " ranks cannot be simulated";
@@ -127,7 +152,7 @@ void check(Input& input) {
   } else {
     input.wrong = job.machine.wrong();
   }
-  for (const std::string& algorithm : job.algorithms) {
+  for (const std::string& algorithm : algorithms_of(job)) {
     const std::string name = algorithm.substr(0, algorithm.find(' '));
     if (name != "auto" && find_algorithm(job.collective, name) == nullptr) input.wrong = "there is no algorithm '" + name + "' of " + name_of(job.collective);
   }
@@ -176,7 +201,7 @@ int run() {
     return 2;
   }
   std::size_t done = 0;
-  const std::size_t all = input.job.algorithms.size() * input.job.sizes.size();
+  const std::size_t all = input.job.contenders.size() * input.job.sizes.size();
   const bool right = simulate(input.job, [&](const Cell& cell) {
     print(cell);
     std::printf("{\"progress\": %.4f}\n", static_cast<double>(++done) / static_cast<double>(all));

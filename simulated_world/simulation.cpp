@@ -99,7 +99,6 @@ void Runner::count(Cell& cell) {
 
 Cell Runner::at(std::size_t bytes) {
   Cell cell;
-  cell.algorithm = algorithm_;
   cell.bytes = bytes;
   const auto begin = std::chrono::steady_clock::now();
   CheckedBuffers buffers(shape_of(job_.collective, bytes), world_.size(), world_.moves_data());
@@ -131,18 +130,29 @@ bool is_checked(const Job& job, std::size_t bytes) {
 
 }  // namespace
 
+const std::string* Contender::algorithm_for(std::size_t bytes) const {
+  const auto takes = [bytes](const Choice& choice) { return bytes <= choice.up_to; };
+  const auto found = std::find_if(choices.begin(), choices.end(), takes);
+  return found == choices.end() ? nullptr : &found->algorithm;
+}
+
 bool simulate(const Job& job, const std::function<void(const Cell&)>& tell) {
   bool right = true;
-  for (const std::string& algorithm : job.algorithms) {
+  for (const Contender& contender : job.contenders) {
     std::unique_ptr<Runner> runner;
+    const std::string* algorithm = nullptr;
     bool moved = false;
     for (const std::size_t bytes : job.sizes) {
-      if (runner == nullptr || !runner->usable() || moved != is_checked(job, bytes)) {
+      const std::string* const wanted = contender.algorithm_for(bytes);
+      if (wanted == nullptr) continue;
+      if (runner == nullptr || !runner->usable() || wanted != algorithm || moved != is_checked(job, bytes)) {
         moved = is_checked(job, bytes);
+        algorithm = wanted;
         runner.reset();
-        runner = std::make_unique<Runner>(job, algorithm, moved);
+        runner = std::make_unique<Runner>(job, *algorithm, moved);
       }
-      const Cell cell = runner->at(bytes);
+      Cell cell = runner->at(bytes);
+      cell.algorithm = contender.name;
       right = right && cell.wrong == 0;
       tell(cell);
     }

@@ -9,10 +9,23 @@
 
 namespace crossrail::simulated_world {
 
+// Contender says which algorithm carries a call, by its size: a row of the catalogue, with parameters behind a blank, or "auto", which is what the tuning
+// table chooses.
+struct Contender {
+  std::string name;
+  struct Choice {
+    std::size_t up_to;
+    std::string algorithm;
+  };
+  std::vector<Choice> choices;  // The first one that takes a size holds.
+  // Returns null if there is none for this size.
+  const std::string* algorithm_for(std::size_t bytes) const;
+};
+
 struct Job {
   Collective collective = Collective::alltoall;
   std::vector<int> node_of;
-  std::vector<std::string> algorithms;  // These are rows of the catalogue, with parameters behind a blank, or "auto": what the tuning table chooses.
+  std::vector<Contender> contenders;
   std::vector<std::size_t> sizes;       // They are Shape::block_bytes.
   int calls = 2;                        // So many calls of each size are timed, after one that makes the plan.
   std::size_t check_up_to = 64;         // Up to this size, data are moved and compared with the definition.
@@ -23,9 +36,10 @@ struct Job {
   Machine machine;
 };
 
-// It is one algorithm at one size. What is counted is counted in the last call.
+// It is one contender at one size. What is counted is counted in the last call.
 struct Cell {
-  std::string algorithm, chosen;
+  std::string algorithm;  // It is the contender's name.
+  std::string chosen;     // It is the row that carried the calls.
   std::size_t bytes = 0;
   std::string error;  // If it is not empty, the algorithm does not serve such calls, or the simulation ended early.
   bool checked = false;

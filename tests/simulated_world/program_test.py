@@ -24,6 +24,8 @@ BAD = {
     JOB + MACHINE + "setting CROSSRAIL_SPEED=1\n": "the setting 'CROSSRAIL_SPEED=1' is unknown",
     JOB + MACHINE + "tuning /nowhere/table.csv\n": "/nowhere/table.csv is not there",
     JOB + MACHINE + "late 6 10\n": "the late rank does not exist",
+    JOB + MACHINE + "choice peer 64\n": "choice 'peer 64' is no name, size and algorithm",
+    JOB + MACHINE + "choice peer 64 quick\n": "there is no algorithm 'quick' of alltoall",
     JOB + MACHINE + "speed 3\n": "the key 'speed' is unknown",
     JOB + MACHINE + "nodes 70000\n": "more than 65536 ranks cannot be simulated",
 }

@@ -56,7 +56,7 @@ inline std::vector<int> nodes_of(int nodes, int ranks_per_node) {
 inline simulated_world::Job some_job(const std::vector<int>& node_of, const std::vector<std::string>& algorithms, const std::vector<std::size_t>& sizes) {
   simulated_world::Job job;
   job.node_of = node_of;
-  job.algorithms = algorithms;
+  for (const std::string& algorithm : algorithms) job.contenders.push_back({algorithm, {{SIZE_MAX, algorithm}}});
   job.sizes = sizes;
   job.check_up_to = 1 << 20;
   job.settings.slots = job.settings.devices = job.settings.guard_calls = 0;

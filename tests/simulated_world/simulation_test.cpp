@@ -97,6 +97,16 @@ TEST(Simulation, waits_for_a_late_rank) {
   }
 }
 
+TEST(Simulation, takes_the_algorithm_that_a_contender_has_for_a_size) {
+  Job job = some_job(nodes_of(2, 4), {}, {8, 100, 5000});
+  job.contenders.push_back({"peer", {{64, "bruck"}, {1000, "pairwise"}}});
+  const std::vector<Cell> cells = cells_of(job);
+  ASSERT_EQ(cells.size(), 2u);  // It has none for the third size.
+  EXPECT_EQ(cells[0].algorithm, "peer");
+  EXPECT_EQ(cells[0].chosen, "bruck");
+  EXPECT_EQ(cells[1].chosen, "pairwise");
+}
+
 TEST(Simulation, says_that_the_mpi_library_would_do_a_call) {
   Job job = some_job(nodes_of(3, 2), {"auto"}, {std::size_t{4} << 20});
   job.check_up_to = 0;
