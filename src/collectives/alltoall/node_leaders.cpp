@@ -1,11 +1,13 @@
 // What   Every rank is a leader: the ranks of a node gather their blocks by the rank they go to, and
 //        one of them sends those blocks, from all of the node, to that rank as one message. Receives
 //        go straight to the user's buffer where the ranks of a node are neighbours; blocks of the
-//        own node are copied while the messages travel.
+//        own node are copied while the messages travel. Blocks that are too long for the node's
+//        memory go slice by slice, each as long as there is room for, and are received in scratch.
 // When   Medium blocks on several nodes: fewer messages than flat schemes, all ranks drive the network.
-// Cost   (N-1)(a + PPN mb) a rank + 2pm copied; (N-1)PPN partners and sends a node.
-// Needs  A shared segment on every node; scratch where the ranks of some node are no neighbours.
-//        Parameters: throttle (messages in flight, 32).
+// Cost   (N-1)(a + PPN mb) a rank + 2pm copied; (N-1)PPN partners and sends a node, with slices for
+//        each of them; N PPN^2 m of the node's memory.
+// Needs  A shared segment on every node, room there for 64 bytes of every block; scratch where the
+//        ranks of some node are no neighbours. Parameters: throttle (messages in flight, 32).
 // From   Khorassani et al., Adaptive and hierarchical large message all-to-all communication
 //        algorithms for large-scale dense GPU systems, CCGrid 2021; OHIO paper, Table I.
 
@@ -86,12 +88,12 @@ Status run_slice(Plan& plan, const Slice& slice, std::byte* memory) {
 
 }  // namespace
 
-Fit fit(const Topology& topology, const Shape&) { return fit_copies(topology, 1); }
+Fit fit(const Topology& topology, const Shape&) { return fit_slices(topology, longest_of_copies(topology, 1)); }
 
 Status plan(Plan& plan) {
   const Topology& topology = *plan.topology;
   Layout layout;
-  layout.slicing = whole_blocks(plan);
+  layout.slicing = slices_of(plan, longest_of_copies(topology, 1));
   const bool whole = layout.slicing.slice == plan.shape.block_bytes;
   std::size_t blocks_aside = 0;
   for (int node = 0; node < topology.node_count(); ++node) {

@@ -1,5 +1,5 @@
-// Alltoalls whose node memory holds some of all blocks of a node work in slices if the blocks are too long for it: first they exchange the beginning of
-// every block, then what follows it, and so on. Blocks for which there is room are one slice.
+// Alltoalls that gather all blocks of a node in its memory work in slices if the blocks are too long for it: first they exchange the
+// beginning of every block, then what follows it, and so on. Blocks for which there is room are one slice.
 //
 // The slices of a call follow one another as calls do, with epochs of their own: what keeps a call from writing where a slower rank of the node still
 // reads from the call before does the same for a slice. That requires that regions lie at the same places in all slices, also in a shorter last one.
@@ -9,8 +9,8 @@
 
 namespace crossrail::alltoall {
 
-// It is the shortest slice, except for shorter blocks and what is left at a block's end. Regions of shorter slices would cost more in latencies than they
-// carry.
+// It is the shortest slice, except for shorter blocks and what is left at a block's end. Messages of still shorter slices would cost
+// more than what they carry.
 inline constexpr std::size_t kLeastSlice = kCacheLineBytes;
 
 // `longest` is the longest block for which there is room on every node. It is the same on all ranks.
@@ -29,8 +29,8 @@ struct Slicing {
 // All blocks are one slice.
 inline Slicing whole_blocks(const Plan& plan) { return {plan.shape.block_bytes, plan.shape.block_bytes}; }
 
-// Several leaders take more memory than `fit` knows of. If it cannot hold the shortest slices either, all blocks are one slice, for which the plan finds
-// no memory.
+// Several leaders take more memory than `fit` knows of. If there is no room for the shortest slices either, all blocks are one slice,
+// and the plan fails for want of memory.
 inline Slicing slices_of(Plan& plan, std::size_t longest) {
   if (plan.shape.block_bytes <= longest || longest < kLeastSlice) return whole_blocks(plan);
   plan.chunk_bytes = longest / kCacheLineBytes * kCacheLineBytes;
