@@ -64,7 +64,7 @@ inline Status plan_both_ways(Plan& plan, const Slicing& slicing) {
 }
 
 // Copies this rank's blocks for the ranks of `node`, one after the other.
-inline void stage_for_node(Plan& plan, const Slice& slice, int node, std::byte* to) {
+inline void stage_for_node(Plan& plan, Slice slice, int node, std::byte* to) {
   const Group& ranks = plan.topology->nodes[node];
   if (ranks.consecutive() && slice.whole()) {
     plan.stage(to, slice.send + ranks[0] * slice.pitch, ranks.size() * slice.bytes);
@@ -92,7 +92,7 @@ struct Column {
 };
 
 // Copies this rank's blocks from the ranks of `node`.
-inline void copy_column(const Plan& plan, const Slice& slice, int node, Column from) {
+inline void copy_column(const Plan& plan, Slice slice, int node, Column from) {
   for (const int sender : plan.topology->nodes[node]) {
     copy_block(slice.recv + sender * slice.pitch, from.first, slice.bytes);
     from.first += from.stride;
