@@ -32,9 +32,9 @@ struct NodeExchange {
   int rounds(const Topology& topology) const { return (topology.node_count() - 2 + slots) / slots; }
   // It is the number of regions of one slot.
   int depth(const Topology& topology) const { return std::min(2, rounds(topology)); }
-  std::size_t end(const Topology& topology) const {
-    return receive_at + static_cast<std::size_t>(slots * depth(topology)) * region_bytes;
-  }
+  // It is the number of regions in the receive buffer.
+  std::size_t arriving(const Topology& topology) const { return static_cast<std::size_t>(slots * depth(topology)); }
+  std::size_t end(const Topology& topology) const { return receive_at + arriving(topology) * region_bytes; }
   // If the step is node_count or more, the slot has nothing to do in this round.
   int step(int round, int slot) const { return round * slots + slot + 1; }
   std::size_t arriving_at(const Topology& topology, int round, int slot) const {

@@ -82,7 +82,7 @@ struct Plan {
   // It says which blocks the plan takes as they lie in the user's memory, with gaps and in place: none, those between ranks of a node, or all.
   enum class AsTheyLie : std::uint8_t { none, in_node, all };
   AsTheyLie as_they_lie = AsTheyLie::none;
-  std::size_t chunk_bytes = 0;  // In node_shared, one epoch moves so many bytes of a block.
+  std::size_t chunk_bytes = 0;  // If it is not 0, so many bytes of a block move at a time.
   MappedSide mapped = MappedSide::none;  // On devices, these sides of peers' memory are mapped.
   bool fallback = false;      // The plan is native because nothing else fits.
   const char* part = "";         // It is the algorithm that hybrid has chosen.

@@ -131,9 +131,11 @@ std::string why(const crossrail_question& asked, const char* algorithm) {
 TEST(Explain, what_a_row_needs_is_said) {
   const int two_nodes[] = {0, 0, 1, 1};
   EXPECT_EQ(why(question(64, 4, two_nodes), "node_shared"), "does not fit: it needs all ranks on one node");
-  EXPECT_EQ(why(question(1 << 20, 64), "matrix_block"), "does not fit: it needs blocks of at most 9728 bytes");
   EXPECT_EQ(why(question(64, 8), "pairwise"), "no row of the tuning tables names it for this layout and size");
-  crossrail_question asked = question(64, 8);
+  crossrail_question asked = question(2 << 20, 64);
+  asked.collective = "gather";
+  EXPECT_EQ(why(asked, "binomial"), "does not fit: it needs blocks of at most 1245184 bytes");
+  asked = question(64, 8);
   asked.shared_segment = 0;
   EXPECT_EQ(why(asked, "node_shared"), "does not fit: it needs memory that the ranks of a node share");
   EXPECT_EQ(why(asked, "matrix_block"), "does not fit: it needs memory that the ranks of a node share");

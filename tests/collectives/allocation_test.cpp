@@ -60,7 +60,10 @@ TEST_P(EveryRowRuns, without_allocating) {
       }
     }
   };
-  for (const Nodes& nodes : {Nodes{0, 0, 0, 0}, Nodes{0, 1, 0, 1, 2}}) virtual_world::world(nodes, options, call);
+  for (const std::uint64_t scratch : {std::uint64_t{0}, std::uint64_t{300'000}}) {  // With 300,000 bytes, the longest blocks may go in slices.
+    options.settings.scratch_bytes = scratch;
+    for (const Nodes& nodes : {Nodes{0, 0, 0, 0}, Nodes{0, 1, 0, 1, 2}}) virtual_world::world(nodes, options, call);
+  }
 }
 
 class EveryVectorRowRuns : public testing::TestWithParam<Algorithm> {};

@@ -80,14 +80,29 @@ TEST(Fits, leaders_need_the_nodes_memory_and_its_limit) {
     EXPECT_TRUE(fits(name, where, 64)) << name;
     EXPECT_TRUE(fits(name, where, 64, true)) << name;
     EXPECT_FALSE(fits(name, topology({0, 0, 1}, false, false), 64)) << name;
-    EXPECT_FALSE(fits(name, where, 1 << 19)) << name;
-    EXPECT_FALSE(fits(name, where, ~std::uint64_t{0})) << name << ": no overflow";
+    // Some go in slices. The others need room for all.
+    const std::string one = name;
+    const bool sliced = one == "leader_pipelined" || one == "matrix_block" || one == "node_leaders";
+    EXPECT_EQ(fits(name, where, 1 << 19), sliced) << name;
+    EXPECT_EQ(fits(name, where, ~std::uint64_t{0}), sliced) << name << ": no overflow";
   }
-  // The largest node decides for all: 3 ranks x 6 blocks, and the receive buffer.
-  EXPECT_TRUE(fits("matrix_block", where, (1 << 20) / 36));
-  EXPECT_FALSE(fits("matrix_block", where, (1 << 20) / 36 + 1));
-  EXPECT_TRUE(fits("leader_pipelined", where, (1 << 20) / 30));
-  EXPECT_FALSE(fits("leader_pipelined", where, (1 << 20) / 30 + 1));
+  // The largest node decides for all: 3 ranks x 6 blocks, out and in.
+  for (const char* name : built({"leader_coalesced"})) {
+    EXPECT_TRUE(fits(name, where, (1 << 20) / 36));
+    EXPECT_FALSE(fits(name, where, (1 << 20) / 36 + 1));
+  }
+}
+
+TEST(Fits, slices_are_not_shorter_than_a_cache_line) {
+  // The largest node has 3 ranks x 6 blocks out, and as many in, two regions of 3 x 2, or none.
+  for (const auto& [name, blocks] : {std::pair{"matrix_block", 36}, {"leader_pipelined", 30}, {"node_leaders", 18}}) {
+    Topology where = topology({0, 0, 0, 1, 1, 2}, true, false);
+    where.scratch_bytes = static_cast<std::uint64_t>(64 * blocks);
+    EXPECT_TRUE(fits(name, where, ~std::uint64_t{0})) << name;
+    --where.scratch_bytes;
+    EXPECT_TRUE(fits(name, where, 63)) << name;
+    EXPECT_FALSE(fits(name, where, 64)) << name;
+  }
 }
 
 TEST(Fits, device_memory_has_algorithms_of_its_own) {

@@ -52,9 +52,9 @@ Status lead(Plan& plan, std::byte* memory) {
   put_region(plan, out, topology.node(), memory + layout.scattered);
   for (int step = 1; step < topology.node_count(); ++step) {
     const Partners partners = partners_of(topology, step);
-    CROSSRAIL_TRY(plan.receive(topology.leaders[partners.from], in, region_bytes(plan, partners.from), Links::Channel::coalesced));
+    CROSSRAIL_TRY(plan.receive(topology.leaders[partners.from], in, region_bytes(topology, partners.from, plan.shape.block_bytes), Links::Channel::coalesced));
     take_region(plan, memory + layout.gathered, partners.to, out);
-    CROSSRAIL_TRY(plan.send(topology.leaders[partners.to], out, region_bytes(plan, partners.to), Links::Channel::coalesced));
+    CROSSRAIL_TRY(plan.send(topology.leaders[partners.to], out, region_bytes(topology, partners.to, plan.shape.block_bytes), Links::Channel::coalesced));
     CROSSRAIL_TRY(plan.links->wait_posted());
     put_region(plan, in, partners.from, memory + layout.scattered);
   }
@@ -63,7 +63,7 @@ Status lead(Plan& plan, std::byte* memory) {
 
 }  // namespace
 
-Fit fit(const Topology& topology, const Shape&) { return fit_two_copies(topology); }
+Fit fit(const Topology& topology, const Shape&) { return fit_copies(topology, 2); }
 
 Status plan(Plan& plan) {
   const Topology& topology = *plan.topology;
@@ -73,7 +73,7 @@ Status plan(Plan& plan) {
   layout.scattered = layout.row_bytes * static_cast<std::size_t>(topology.node_size());
   layout.largest_region = 0;
   for (int node = 0; node < topology.node_count(); ++node) {
-    layout.largest_region = std::max(layout.largest_region, region_bytes(plan, node));
+    layout.largest_region = std::max(layout.largest_region, region_bytes(topology, node, plan.shape.block_bytes));
   }
   const Layout& kept = plan.keep(layout);
   CROSSRAIL_TRY(plan.open_messages_and_memory(2 * kept.scattered));

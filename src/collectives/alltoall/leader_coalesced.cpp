@@ -14,31 +14,32 @@ namespace {
 Status exchange(Plan& plan, const BothWays& regions, Partners partners, std::byte* memory) {
   const Topology& topology = *plan.topology;
   CROSSRAIL_TRY(plan.receive(topology.leaders[partners.from], memory + regions.arriving.at[partners.from],
-                             region_bytes(plan, partners.from), Links::Channel::coalesced));
+                             region_bytes(topology, partners.from, plan.shape.block_bytes), Links::Channel::coalesced));
   return plan.send(topology.leaders[partners.to], memory + regions.leaving.at[partners.to],
-                   region_bytes(plan, partners.to), Links::Channel::coalesced);
+                   region_bytes(topology, partners.to, plan.shape.block_bytes), Links::Channel::coalesced);
 }
 
 }  // namespace
 
-Fit fit(const Topology& topology, const Shape&) { return fit_two_copies(topology); }
+Fit fit(const Topology& topology, const Shape&) { return fit_copies(topology, 2); }
 
-Status plan(Plan& plan) { return plan_both_ways(plan); }
+Status plan(Plan& plan) { return plan_both_ways(plan, whole_blocks(plan)); }
 
 Status run(Plan& plan, const Buffers& buffers) {
   ControlBlock& control = *plan.control;
   const int node = plan.topology->node();
   const auto& regions = plan.kept<BothWays>();
+  const Slice blocks = whole_slice(plan, buffers);
   std::byte* memory = nullptr;
   CROSSRAIL_TRY(plan.enter_node_memory(memory));
   const std::uint64_t epoch = control.next_epoch();
-  stage_regions(plan, buffers, regions.leaving.at, memory);
+  stage_regions(plan, blocks, regions.leaving.at, memory);
   control.post(filled, epoch);
   const auto post = [&](Partners partners) { return exchange(plan, regions, partners, memory); };
   const auto copy_own = [&] {
-    return copy_own_node(plan, epoch, [&] { copy_from_region(plan, buffers, node, memory + regions.leaving.at[node]); });
+    return copy_own_node(plan, epoch, [&] { copy_from_region(plan, blocks, node, memory + regions.leaving.at[node]); });
   };
-  return StepwiseCall{plan, buffers, memory, regions.arriving, epoch, post, copy_own}.run();
+  return StepwiseCall{plan, blocks, memory, regions.arriving, epoch, post, copy_own}.run();
 }
 
 }  // namespace crossrail::alltoall::leader_coalesced

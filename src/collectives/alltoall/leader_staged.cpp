@@ -35,7 +35,7 @@ Status exchange(Plan& plan, const Layout& layout, Partners partners, std::byte* 
 
 }  // namespace
 
-Fit fit(const Topology& topology, const Shape&) { return fit_two_copies(topology); }
+Fit fit(const Topology& topology, const Shape&) { return fit_copies(topology, 2); }
 
 Status plan(Plan& plan) {
   const Topology& topology = *plan.topology;
@@ -45,7 +45,7 @@ Status plan(Plan& plan) {
     layout.column.push_back(layout.row_bytes);
     layout.row_bytes += plan.shape.block_bytes * ranks_on(topology, node);
   }
-  layout.arriving = plan_regions(plan, layout.row_bytes * static_cast<std::size_t>(topology.node_size()));
+  layout.arriving = plan_regions(plan, plan.shape.block_bytes, layout.row_bytes * static_cast<std::size_t>(topology.node_size()));
   return plan.open_messages_and_memory(plan.keep(std::move(layout)).arriving.end);
 }
 
@@ -54,19 +54,20 @@ Status run(Plan& plan, const Buffers& buffers) {
   const Topology& topology = *plan.topology;
   const Layout& layout = plan.kept<Layout>();
   const auto place = static_cast<std::size_t>(topology.node_rank());
+  const Slice blocks = whole_slice(plan, buffers);
   std::byte* memory = nullptr;
   CROSSRAIL_TRY(plan.enter_node_memory(memory));
   const std::uint64_t epoch = control.next_epoch();
   std::byte* const row = memory + place * layout.row_bytes;
-  for (int node = 0; node < topology.node_count(); ++node) stage_for_node(plan, buffers, node, row + layout.column[node]);
+  for (int node = 0; node < topology.node_count(); ++node) stage_for_node(plan, blocks, node, row + layout.column[node]);
   control.post(filled, epoch);
   const auto post = [&](Partners partners) { return exchange(plan, layout, partners, memory); };
   // The blocks of this node's ranks lie in the senders' rows, each in its part for this node.
   const std::byte* const own = memory + layout.column[topology.node()] + place * plan.shape.block_bytes;
   const auto copy_own = [&] {
-    return copy_own_node(plan, epoch, [&] { copy_column(plan, buffers, topology.node(), {own, layout.row_bytes}); });
+    return copy_own_node(plan, epoch, [&] { copy_column(plan, blocks, topology.node(), {own, layout.row_bytes}); });
   };
-  return StepwiseCall{plan, buffers, memory, layout.arriving, epoch, post, copy_own}.run();
+  return StepwiseCall{plan, blocks, memory, layout.arriving, epoch, post, copy_own}.run();
 }
 
 }  // namespace crossrail::alltoall::leader_staged

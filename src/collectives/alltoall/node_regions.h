@@ -8,21 +8,27 @@
 #include <algorithm>
 #include <vector>
 
+#include "collectives/alltoall/slices.h"
 #include "collectives/nodes.h"
 
 namespace crossrail::alltoall {
 
-// Returns whether `blocks_of(node)` blocks fit into the memory of every node. It is the same on every rank.
-template <class BlocksOf>
-Fit fit_regions(const Topology& topology, BlocksOf blocks_of) {
-  std::size_t most = 1;
-  for (int node = 0; node < topology.node_count(); ++node) most = std::max(most, blocks_of(node));
-  return Fit().needs(topology.shared_segment, kSharedMemory).at_most(topology.scratch_bytes / most).planned(Planning::when_larger);
+// Returns how many blocks leave a node, those for its own ranks included. As many arrive.
+inline std::size_t blocks_of(const Topology& topology, int node) { return ranks_on(topology, node) * static_cast<std::size_t>(topology.size); }
+
+// Returns the longest block of which the memory of every node holds all that leave the node, `copies` times.
+inline std::size_t longest_of_copies(const Topology& topology, std::size_t copies) {
+  return topology.scratch_bytes / (copies * static_cast<std::size_t>(topology.largest_node()) * static_cast<std::size_t>(topology.size));
 }
 
-// This is for schemes whose node memory holds every block that leaves the node and every block that arrives.
-inline Fit fit_two_copies(const Topology& topology) {
-  return fit_regions(topology, [&](int node) { return 2 * ranks_on(topology, node) * static_cast<std::size_t>(topology.size); });
+// This is for schemes without slices.
+inline Fit fit_copies(const Topology& topology, std::size_t copies) {
+  return Fit().needs(topology.shared_segment, kSharedMemory).at_most(longest_of_copies(topology, copies)).planned(Planning::when_larger);
+}
+
+// Returns the bytes of the region for a node, or from it, with so many bytes of every block.
+inline std::size_t region_bytes(const Topology& topology, int node, std::size_t slice) {
+  return slice * ranks_on(topology, node) * static_cast<std::size_t>(topology.node_size());
 }
 
 // Regions lie one after the other in one node's memory, one for each node, in the order of the nodes.
@@ -31,53 +37,51 @@ struct Regions {
   std::size_t end = 0;
 };
 
-inline Regions plan_regions(const Plan& plan, std::size_t begin) {
+inline Regions plan_regions(const Plan& plan, std::size_t slice, std::size_t begin) {
   const Topology& topology = *plan.topology;
   Regions regions;
   regions.end = begin;
   for (int node = 0; node < topology.node_count(); ++node) {
     regions.at.push_back(regions.end);
-    regions.end += plan.shape.block_bytes * ranks_on(topology, node) * static_cast<std::size_t>(topology.node_size());
+    regions.end += region_bytes(topology, node, slice);
   }
   return regions;
 }
 
 // It has one region for every node in each direction.
 struct BothWays {
+  Slicing slicing;
   Regions leaving, arriving;
 };
 
-inline Status plan_both_ways(Plan& plan) {
+inline Status plan_both_ways(Plan& plan, const Slicing& slicing) {
   BothWays regions;
-  regions.leaving = plan_regions(plan, 0);
-  regions.arriving = plan_regions(plan, regions.leaving.end);
-  return plan.open_messages_and_memory(plan.keep(std::move(regions)).arriving.end);
-}
-
-inline std::size_t region_bytes(const Plan& plan, int node) {
-  return plan.shape.block_bytes * ranks_on(*plan.topology, node) * static_cast<std::size_t>(plan.topology->node_size());
+  regions.slicing = slicing;
+  regions.leaving = plan_regions(plan, slicing.slice, 0);
+  regions.arriving = plan_regions(plan, slicing.slice, regions.leaving.end);
+  plan.keep(std::move(regions));
+  return plan.open_messages_and_memory(2 * blocks_of(*plan.topology, plan.topology->node()) * slicing.room);
 }
 
 // Copies this rank's blocks for the ranks of `node`, one after the other.
-inline void stage_for_node(Plan& plan, const Buffers& buffers, int node, std::byte* to) {
-  const std::size_t block = plan.shape.block_bytes;
+inline void stage_for_node(Plan& plan, Slice slice, int node, std::byte* to) {
   const Group& ranks = plan.topology->nodes[node];
-  if (ranks.consecutive()) {
-    plan.stage(to, buffers.send + ranks[0] * block, ranks.size() * block);
+  if (ranks.consecutive() && slice.whole()) {
+    plan.stage(to, slice.send + ranks[0] * slice.pitch, ranks.size() * slice.bytes);
     return;
   }
   for (const int rank : ranks) {
-    plan.stage(to, buffers.send + rank * block, block);
-    to += block;
+    plan.stage(to, slice.send + rank * slice.pitch, slice.bytes);
+    to += slice.bytes;
   }
 }
 
 // Copies this rank's blocks for all nodes into their regions.
-inline void stage_regions(Plan& plan, const Buffers& buffers, const std::vector<std::size_t>& at, std::byte* memory) {
+inline void stage_regions(Plan& plan, const Slice& slice, const std::vector<std::size_t>& at, std::byte* memory) {
   const Topology& topology = *plan.topology;
   for (int node = 0; node < topology.node_count(); ++node) {
-    const std::size_t row = plan.shape.block_bytes * ranks_on(topology, node);
-    stage_for_node(plan, buffers, node, memory + at[node] + static_cast<std::size_t>(topology.node_rank()) * row);
+    const std::size_t row = slice.bytes * ranks_on(topology, node);
+    stage_for_node(plan, slice, node, memory + at[node] + static_cast<std::size_t>(topology.node_rank()) * row);
   }
 }
 
@@ -88,20 +92,18 @@ struct Column {
 };
 
 // Copies this rank's blocks from the ranks of `node`.
-inline void copy_column(const Plan& plan, const Buffers& buffers, int node, Column from) {
-  const std::size_t block = plan.shape.block_bytes;
+inline void copy_column(const Plan& plan, Slice slice, int node, Column from) {
   for (const int sender : plan.topology->nodes[node]) {
-    copy_block(buffers.recv + sender * block, from.first, block);
+    copy_block(slice.recv + sender * slice.pitch, from.first, slice.bytes);
     from.first += from.stride;
   }
 }
 
 // Copies this rank's blocks out of a region that has come from `node`.
-inline void copy_from_region(const Plan& plan, const Buffers& buffers, int node, const std::byte* region) {
-  const std::size_t block = plan.shape.block_bytes;
+inline void copy_from_region(const Plan& plan, const Slice& slice, int node, const std::byte* region) {
   const Topology& topology = *plan.topology;
-  copy_column(plan, buffers, node, {region + static_cast<std::size_t>(topology.node_rank()) * block,
-                                    block * static_cast<std::size_t>(topology.node_size())});
+  copy_column(plan, slice, node, {region + static_cast<std::size_t>(topology.node_rank()) * slice.bytes,
+                                  slice.bytes * static_cast<std::size_t>(topology.node_size())});
 }
 
 // Copies this rank's blocks from its own node, whose ranks fill them in `epoch`, and announces that it has read them.
@@ -139,7 +141,7 @@ Status copy_last_of_one_node(Plan& plan, Copy copy) {
 template <class Exchange, class CopyOwn>
 struct StepwiseCall {
   Plan& plan;
-  const Buffers& buffers;
+  Slice slice;
   const std::byte* memory;
   const Regions& arriving;
   std::uint64_t epoch;
@@ -167,7 +169,7 @@ struct StepwiseCall {
  private:
   void copy_arrived(int step) {
     const int node = partners_of(*plan.topology, step).from;
-    copy_from_region(plan, buffers, node, memory + arriving.at[node]);
+    copy_from_region(plan, slice, node, memory + arriving.at[node]);
   }
 };
 
