@@ -30,42 +30,47 @@ bool is_block(const std::byte* block, std::size_t bytes, std::uint64_t call, int
 // An element of a reduction. Sums wrap, so that every order of adding is right.
 std::uint32_t element(std::uint64_t call, int source, std::size_t number) { return static_cast<std::uint32_t>(word(call, source, 0, number)); }
 
+bool is_alltoall(Collective collective) { return collective == Collective::alltoall || collective == Collective::alltoallv; }
+
 }  // namespace
 
-Shape shape_of(Collective collective, std::size_t bytes) {
-  Shape shape{collective, Memory::host, false, bytes};
+Shape CallKind::shape() const {
+  Shape shape{collective, Memory::host, false, needs_data() ? 0 : bytes};
   if (row_of(collective).reduces) shape.reduction = {Operation::sum, Element::int32};
   return shape;
 }
 
 std::size_t CheckedBuffers::send_blocks() const {
-  const bool many = shape_.collective == Collective::alltoall || shape_.collective == Collective::reduce_scatter_block;
+  const bool many = is_alltoall(kind_.collective) || kind_.collective == Collective::reduce_scatter_block;
   return many ? static_cast<std::size_t>(ranks_) : 1;
 }
 
 std::size_t CheckedBuffers::recv_blocks() const {
-  const bool many = shape_.collective == Collective::alltoall || shape_.collective == Collective::allgather;
+  const bool many = is_alltoall(kind_.collective) || kind_.collective == Collective::allgather;
   return many ? static_cast<std::size_t>(ranks_) : 1;
 }
 
-CheckedBuffers::CheckedBuffers(const Shape& shape, int ranks, bool moved) : shape_(shape), ranks_(ranks), moved_(moved) {
+CheckedBuffers::CheckedBuffers(const CallKind& kind, int ranks, bool moved) : kind_(kind), ranks_(ranks), moved_(moved) {
   const std::size_t rows = moved ? static_cast<std::size_t>(ranks) : 1;
-  send_ = ReservedMemory(rows * send_blocks() * shape.block_bytes);
-  recv_ = ReservedMemory(rows * recv_blocks() * shape.block_bytes);
+  send_ = ReservedMemory(rows * send_blocks() * kind.bytes);
+  recv_ = ReservedMemory(rows * recv_blocks() * kind.bytes);
+  if (!kind.needs_data()) return;
+  for (int rank = 0; rank < ranks; ++rank) blocks_.push_back({static_cast<std::ptrdiff_t>(static_cast<std::size_t>(rank) * kind.bytes), kind.bytes});
 }
 
 bool CheckedBuffers::usable() const { return send_.data() != nullptr && recv_.data() != nullptr; }
 
-std::size_t CheckedBuffers::bytes_of_all(const Shape& shape, int ranks) {
-  const CheckedBuffers one(shape, ranks, false);
-  return static_cast<std::size_t>(ranks) * (one.send_blocks() + one.recv_blocks()) * shape.block_bytes;
+std::size_t CheckedBuffers::bytes_of_all(const CallKind& kind, int ranks) {
+  const CheckedBuffers one(kind, ranks, false);
+  return static_cast<std::size_t>(ranks) * (one.send_blocks() + one.recv_blocks()) * kind.bytes;
 }
 
 Buffers CheckedBuffers::of(int rank) const {
   const std::size_t row = moved_ ? static_cast<std::size_t>(rank) : 0;
   Buffers buffers;
-  buffers.send = send_.data() + row * send_blocks() * shape_.block_bytes;
-  buffers.recv = recv_.data() + row * recv_blocks() * shape_.block_bytes;
+  buffers.send = send_.data() + row * send_blocks() * kind_.bytes;
+  buffers.recv = recv_.data() + row * recv_blocks() * kind_.bytes;
+  if (!blocks_.empty()) buffers.out = buffers.in = blocks_.data();
   return buffers;
 }
 
@@ -73,22 +78,22 @@ void CheckedBuffers::fill(int rank, std::uint64_t call) {
   if (!moved_) return;
   const Buffers buffers = of(rank);
   auto* const send = const_cast<std::byte*>(buffers.send);
-  std::memset(buffers.recv, kPoison, recv_blocks() * shape_.block_bytes);
-  if (row_of(shape_.collective).reduces) {
-    for (std::size_t number = 0; number < send_blocks() * shape_.block_bytes / sizeof(std::uint32_t); ++number) {
+  std::memset(buffers.recv, kPoison, recv_blocks() * kind_.bytes);
+  if (row_of(kind_.collective).reduces) {
+    for (std::size_t number = 0; number < send_blocks() * kind_.bytes / sizeof(std::uint32_t); ++number) {
       const std::uint32_t value = element(call, rank, number);
       std::memcpy(send + number * sizeof value, &value, sizeof value);
     }
     return;
   }
-  for (std::size_t block = 0; block < send_blocks(); ++block) fill_block(send + block * shape_.block_bytes, shape_.block_bytes, call, rank, static_cast<int>(block));
+  for (std::size_t block = 0; block < send_blocks(); ++block) fill_block(send + block * kind_.bytes, kind_.bytes, call, rank, static_cast<int>(block));
 }
 
 bool CheckedBuffers::right(int rank, std::uint64_t call) const {
   const Buffers buffers = of(rank);
-  if (row_of(shape_.collective).reduces) {
-    const std::size_t count = shape_.block_bytes / sizeof(std::uint32_t);
-    const std::size_t first = shape_.collective == Collective::reduce_scatter_block ? static_cast<std::size_t>(rank) * count : 0;
+  if (row_of(kind_.collective).reduces) {
+    const std::size_t count = kind_.bytes / sizeof(std::uint32_t);
+    const std::size_t first = kind_.collective == Collective::reduce_scatter_block ? static_cast<std::size_t>(rank) * count : 0;
     for (std::size_t number = 0; number < count; ++number) {
       std::uint32_t sum = 0, found = 0;
       for (int source = 0; source < ranks_; ++source) sum += element(call, source, first + number);
@@ -97,9 +102,9 @@ bool CheckedBuffers::right(int rank, std::uint64_t call) const {
     }
     return true;
   }
-  const int destination = shape_.collective == Collective::allgather ? 0 : rank;
+  const int destination = kind_.collective == Collective::allgather ? 0 : rank;
   for (int source = 0; source < ranks_; ++source) {
-    if (!is_block(buffers.recv + static_cast<std::size_t>(source) * shape_.block_bytes, shape_.block_bytes, call, source, destination)) return false;
+    if (!is_block(buffers.recv + static_cast<std::size_t>(source) * kind_.bytes, kind_.bytes, call, source, destination)) return false;
   }
   return true;
 }

@@ -43,7 +43,7 @@ void take_number(Input& input, const std::string& key, const std::string& text, 
 }
 
 void take_collective(Input& input, const std::string& name) {
-  for (const Collective one : {Collective::alltoall, Collective::allreduce, Collective::allgather, Collective::reduce_scatter_block}) {
+  for (const Collective one : {Collective::alltoall, Collective::alltoallv, Collective::allreduce, Collective::allgather, Collective::reduce_scatter_block}) {
     if (name != name_of(one)) continue;
     input.job.collective = one;
     return;

@@ -60,7 +60,7 @@ WorldOptions Runner::options(const Job& job, const std::string& algorithm, bool 
 
 void Runner::run_rank(Communicator& communicator, CheckedBuffers& buffers, Cell& cell) {
   const int rank = communicator.topology.rank;
-  const Shape shape = shape_of(job_.collective, cell.bytes);
+  const Shape shape = CallKind{job_.collective, cell.bytes}.shape();
   Scheduler& scheduler = world_.scheduler();
   for (int number = 0; number <= job_.calls; ++number) {
     const std::uint64_t call = call_ + static_cast<std::uint64_t>(number);
@@ -101,7 +101,7 @@ Cell Runner::at(std::size_t bytes) {
   Cell cell;
   cell.bytes = bytes;
   const auto begin = std::chrono::steady_clock::now();
-  CheckedBuffers buffers(shape_of(job_.collective, bytes), world_.size(), world_.moves_data());
+  CheckedBuffers buffers({job_.collective, bytes}, world_.size(), world_.moves_data());
   if (!buffers.usable()) {
     cell.error = "there is no address space for the buffers";
     return cell;
@@ -123,9 +123,12 @@ Cell Runner::at(std::size_t bytes) {
   return cell;
 }
 
+bool has_room_for_data(const Job& job, std::size_t bytes) {
+  return CheckedBuffers::bytes_of_all({job.collective, bytes}, static_cast<int>(job.node_of.size())) <= kMostCheckedBytes;
+}
+
 bool is_checked(const Job& job, std::size_t bytes) {
-  const int ranks = static_cast<int>(job.node_of.size());
-  return bytes <= job.check_up_to && CheckedBuffers::bytes_of_all(shape_of(job.collective, bytes), ranks) <= kMostCheckedBytes;
+  return CallKind{job.collective, bytes}.needs_data() || (bytes <= job.check_up_to && has_room_for_data(job, bytes));
 }
 
 }  // namespace
@@ -151,7 +154,13 @@ bool simulate(const Job& job, const std::function<void(const Cell&)>& tell) {
         runner.reset();
         runner = std::make_unique<Runner>(job, *algorithm, moved);
       }
-      Cell cell = runner->at(bytes);
+      Cell cell;
+      if (moved && !has_room_for_data(job, bytes)) {
+        cell.bytes = bytes;
+        cell.error = "the data of such calls must be moved, and there is no memory for so many";
+      } else {
+        cell = runner->at(bytes);
+      }
       cell.algorithm = contender.name;
       right = right && cell.wrong == 0;
       tell(cell);

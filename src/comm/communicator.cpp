@@ -52,11 +52,8 @@ SegmentLayout segment_layout(int node_size, const Settings& settings) {
   return layout;
 }
 
-// With many ranks, a native call may make as many connections as plans are meant to avoid.
-constexpr int kMostRanksCompared = 512;
-
 void Communicator::open_slots(const std::function<std::unique_ptr<Links>(int slot)>& make_links) {
-  guard = SpeedGuard(topology.size > kMostRanksCompared ? 0 : settings.guard_calls);
+  guard = SpeedGuard(settings.guard_calls);
   for (int number = 0; number <= static_cast<int>(settings.slots); ++number) {
     slots.push_back(std::make_unique<Slot>(*this, make_links(number), settings.plan_count));
     slots.back()->pending = number > 0;

@@ -37,7 +37,7 @@ TEST_P(Collectives, are_right_by_every_algorithm) {
   EXPECT_GT(ran, 40);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Collectives, ::testing::Values(Collective::alltoall, Collective::allgather, Collective::allreduce, Collective::reduce_scatter_block),
+INSTANTIATE_TEST_SUITE_P(All, Collectives, ::testing::Values(Collective::alltoall, Collective::alltoallv, Collective::allgather, Collective::allreduce, Collective::reduce_scatter_block),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST(Simulation, comes_to_the_same_times_again) {
