@@ -1,9 +1,10 @@
 """Fit the numbers of a machine to measured results, and say how far the simulation is from other results.
 
-    bench/fit_machine.py PROGRAM START --fit RESULTS.json ... [--test RESULTS.json ...] [--free KEY,KEY,...] [--rounds N] [--up-to BYTES]
+    bench/fit_machine.py PROGRAM START --fit RESULTS.json ... [--test RESULTS.json ...] [--free KEY,KEY,...] [--rounds N] [--up-to BYTES] [--leave-out]
 
 PROGRAM is crossrail_simulate, and START a file of lines `machine.KEY NUMBER`. The free keys are changed one after the other by factors that become
-smaller, as long as the median error of the algorithms' measured medians becomes smaller. The fitted lines are printed at the end.
+smaller, as long as the mean error against the measured medians becomes smaller. The fitted lines are printed at the end. With --leave-out each algorithm is
+left out of a fit of its own, which then has to say how long it takes.
 """
 import argparse
 import json
@@ -56,6 +57,24 @@ class Results:
 def errors_of(results, program, machine):
     """Return the factors by which the simulation is off, as logarithms, for every cell."""
     return {(one.path, *place): log(time / one.cells[place]) for one in results for place, time in one.simulated(program, machine).items()}
+
+
+def leave_out(args, machine, results):
+    """Print the error of every algorithm in the fit that has not seen it."""
+    off = []
+    for name in sorted({name for one in results for name, _ in one.cells} - {"auto"}):
+        kept = [one.cells for one in results]
+        for one in results:
+            one.cells = {place: time for place, time in one.cells.items() if place[0] not in (name, "auto")}
+        fitted = fit(args, machine, results)
+        for one, cells in zip(results, kept):
+            one.cells = {place: time for place, time in cells.items() if place[0] == name}
+        own = [exp(error) - 1 for error in errors_of(results, args.program, fitted).values()]
+        off += own
+        for one, cells in zip(results, kept):
+            one.cells = cells
+        print(f"left out {name:28} median error {statistics.median(map(abs, own)):5.1%}, median {statistics.median(own):+5.1%}, worst {max(own, key=abs):+5.1%}", flush=True)
+    print(f"left out, all: median error {statistics.median(map(abs, off)):.1%} of {len(off)} cells")
 
 
 def objective(errors):
@@ -123,10 +142,14 @@ def main():
     parser.add_argument("--test", nargs="+", default=[])
     parser.add_argument("--free", default="")
     parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--leave-out", action="store_true")
     parser.add_argument("--up-to", type=int, default=16384)
     args = parser.parse_args()
     machine = read_machine(args.start)
     fitted = [Results(path, args.up_to) for path in args.fit]
+    if args.leave_out:
+        leave_out(args, machine, fitted)
+        return
     if args.free:
         machine = fit(args, machine, fitted)
     report(fitted + [Results(path, args.up_to) for path in args.test], args.program, machine)

@@ -16,7 +16,7 @@
 namespace crossrail::simulated_world {
 namespace {
 
-constexpr long kMostRanks = 65536;
+constexpr long kMostRanks = 16384;
 
 struct Input {
   Job job;

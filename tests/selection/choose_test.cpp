@@ -111,13 +111,13 @@ TEST(Choose, a_setting_may_serve_where_no_row_does) {
   EXPECT_FALSE(could_serve({}, settings, topology({0, 1}), false));
 }
 
-TEST(Choose, built_in_rows_serve_up_to_sixteen_nodes) {
+TEST(Choose, built_in_rows_serve_any_number_of_nodes) {
   std::vector<TuningRow> built_in;
   ASSERT_TRUE(read_tuning(default_tuning(), "default.csv", built_in).ok());
   std::vector<int> node_of;
-  for (int node = 0; node < 17; ++node) {
+  for (int node = 0; node < 200; ++node) {
     node_of.insert(node_of.end(), 2, node);
-    EXPECT_EQ(could_serve(built_in, Settings{}, topology(node_of), false), node < 16) << node + 1 << " nodes";
+    EXPECT_TRUE(could_serve(built_in, Settings{}, topology(node_of), false)) << node + 1 << " nodes";
   }
 }
 

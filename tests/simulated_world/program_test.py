@@ -27,7 +27,7 @@ BAD = {
     JOB + MACHINE + "choice peer 64\n": "choice 'peer 64' is no name, size and algorithm",
     JOB + MACHINE + "choice peer 64 quick\n": "there is no algorithm 'quick' of alltoall",
     JOB + MACHINE + "speed 3\n": "the key 'speed' is unknown",
-    JOB + MACHINE + "nodes 70000\n": "more than 65536 ranks cannot be simulated",
+    JOB + MACHINE + "nodes 70000\n": "more than 16384 ranks cannot be simulated",
 }
 
 

@@ -43,6 +43,6 @@ KEYS: Dict[str, Dict[str, Sort]] = {
     "adapters": {"count": COUNT, "gap": TIME, "bandwidth": RATE, "queue_pairs": COUNT, "cached": CACHED, "miss": TIME},
     "transport": {"datagram": SIZE, "datagram_work": TIME, "reconnect": TIME, "contexts": COUNT},  # Its `kind` is a word.
 }
-MOST_NODES, MOST_RANKS_OF_A_NODE = 1 << 20, 4096
+MOST_NODES, MOST_RANKS_OF_A_NODE = 1 << 14, 4096
 NOTES = ("source",)  # Beside low and high, or value, a table of a value may say where its numbers are from.
 TOP: Tuple[str, ...] = ("name", "about", "ranks_per_node", "nodes", "sizes")

@@ -14,7 +14,7 @@ from crossrail.sizes import parse_numbers, parse_ranges
 
 COLLECTIVES = ("alltoall", "allreduce", "allgather", "reduce_scatter_block")
 BESIDE_ROWS = ("auto",)  # These are no rows of the catalogue, and the program knows them.
-MOST_RANKS = 1 << 20
+MOST_RANKS = 1 << 14
 PRESET_SIZES = "8-1K"
 PRESET_NODES = (2, 4, 8, 16)
 STATED, FAVOURABLE, UNFAVOURABLE = "stated", "favourable", "unfavourable"
