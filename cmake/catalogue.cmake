@@ -36,19 +36,28 @@ function(crossrail_folder_sources folder result)
     endif()
   endforeach()
   list(REMOVE_ITEM named ${left_out})
+  set(not_built "")
+  foreach(file IN LISTS left_out)
+    if(EXISTS ${file})
+      list(APPEND not_built ${file})
+    endif()
+  endforeach()
   set(${result} ${named} PARENT_SCOPE)
+  set(${result}_left_out ${not_built} PARENT_SCOPE)
 endfunction()
 
 # Returns the algorithms' source files: those of every collective on host memory (collectives/<name>) and on device
-# memory (collectives/<name>_device). Writes collectives/catalogues.def, which includes the catalogues one after the
+# memory (collectives/<name>_device); <result>_left_out has those of rows that are not built. Writes collectives/catalogues.def, which includes the catalogues one after the
 # other.
 function(crossrail_catalogue_sources result)
   set(sources "")
+  set(left_out "")
   set(text "// Every catalogue, with the words for which it stands before it. Written by cmake/catalogue.cmake.\n")
   if(CROSSRAIL_PAPER_ROWS)
     string(APPEND text "#define PAPER_ALGORITHM(...) ALGORITHM(__VA_ARGS__)\n")
   else()
-    string(APPEND text "#define PAPER_ALGORITHM(...)\n")
+    # What is compared in simulated time is always there.
+    string(APPEND text "#ifdef CROSSRAIL_SIMULATED_TIME\n#define PAPER_ALGORITHM(...) ALGORITHM(__VA_ARGS__)\n#else\n#define PAPER_ALGORITHM(...)\n#endif\n")
   endif()
   set(folders "")
   foreach(collective IN LISTS CROSSRAIL_COLLECTIVES)
@@ -62,6 +71,7 @@ function(crossrail_catalogue_sources result)
       if(EXISTS ${folder}/catalog.def)
         crossrail_folder_sources(${folder} found)
         list(APPEND sources ${found})
+        list(APPEND left_out ${found_left_out})
         string(APPEND text "#define CROSSRAIL_CATALOGUE ${name}\n#define CROSSRAIL_COLLECTIVE ${collective}\n"
           "#define CROSSRAIL_MEMORY ${memory}\n#include \"collectives/${name}/catalog.def\"\n"
           "#undef CROSSRAIL_CATALOGUE\n#undef CROSSRAIL_COLLECTIVE\n#undef CROSSRAIL_MEMORY\n")
@@ -81,6 +91,7 @@ function(crossrail_catalogue_sources result)
   endforeach()
   file(CONFIGURE OUTPUT ${CROSSRAIL_GENERATED}/collectives/catalogues.def @ONLY CONTENT "${text}")
   set(${result} ${sources} PARENT_SCOPE)
+  set(${result}_left_out ${left_out} PARENT_SCOPE)
 endfunction()
 
 # Compiles a tuning table in, as crossrail::default_tuning().

@@ -12,7 +12,7 @@ from crossrail.simulation.machine_file import Machine
 from crossrail.simulation.machine_keys import BEST, KINDS, MOST_NODES, MOST_RANKS_OF_A_NODE
 from crossrail.sizes import parse_numbers, parse_ranges
 
-COLLECTIVES = ("alltoall", "allreduce", "allgather", "reduce_scatter_block")
+COLLECTIVES = ("alltoall", "alltoallv", "allreduce", "allgather", "reduce_scatter_block")
 BESIDE_ROWS = ("auto",)  # These are no rows of the catalogue, and the program knows them.
 MOST_RANKS = 1 << 14
 PRESET_SIZES = "8-1K"

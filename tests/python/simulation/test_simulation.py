@@ -134,7 +134,7 @@ def test_wrong_words_are_one_sentence(words, sentence, stand_in, machine, tmp_pa
 def test_other_wrong_words(stand_in, machine, capsys):
     path = machine(("copy = 10", "copy = -1"))
     for words, sentence in ((["alltoall", "--machine", str(path)], f"{path}, line 11: memory.copy is -1"), (["alltoall"], "Missing option '--machine'."),
-                            (["alltoallv", "--machine", str(path)], "'alltoallv' cannot be simulated; take alltoall, allreduce, allgather or reduce_scatter_block."),
+                            (["allgatherv", "--machine", str(path)], "'allgatherv' cannot be simulated; take alltoall, alltoallv, allreduce, allgather or reduce_scatter_block."),
                             (["alltoall", "--machine", "nowhere"], "There is no machine 'nowhere' here"),
                             (["alltoall", "--machine", str(path), "--json", str(path)], "is what is read here")):
         assert main(["simulate", *words]) == 2
