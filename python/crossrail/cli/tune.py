@@ -228,7 +228,7 @@ def tune(request: TuneRequest, resume: bool) -> bool:
 def wants_simulation(context: typer.Context) -> bool:
     """Whether --simulate is given. Raises CliError for options that go with one of both ways only."""
     given = {one.name or "": one.opts[-1] for one in context.command.params if getattr(context.get_parameter_source(one.name or ""), "name", "") == "COMMANDLINE"}
-    return is_simulated({**given, **({"launcher_words": "--"} if context.obj.launcher else {})})
+    return is_simulated({**given, **({"launcher_words": "What follows --"} if context.obj.launcher else {})})
 
 
 def tune_by_simulation(values: Dict[str, Any], command: str) -> int:

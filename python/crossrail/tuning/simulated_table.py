@@ -29,8 +29,8 @@ def nodes_text(span: Span) -> str:
 
 
 def band(ends: Optional[Ends]) -> str:
-    """Returns '1.05 to 1.30', or '-' if nothing was compared."""
-    return f"{ends[0]:.2f} to {ends[1]:.2f}" if ends else "-"
+    """Returns '1.05 to 1.30', or '1.05' if both ends are that, or '-' if nothing was compared."""
+    return " to ".join(dict.fromkeys(f"{end:.2f}" for end in ends)) if ends else "-"
 
 
 def sure_sentence(row: SimulatedRow) -> str:
